@@ -1,4 +1,5 @@
 import type { Hardware } from "../../shared/bmc/operations/inventory.ts";
+import { vendorAndModel } from "../../shared/bmc/operations/manager.ts";
 import { count } from "../../shared/count.ts";
 import { formatTable } from "../../shared/table.ts";
 
@@ -7,19 +8,21 @@ import { formatTable } from "../../shared/table.ts";
  * parts that the BMC does not report.
  */
 export function describeHardware({ system, processors, memory, disks, nics }: Hardware): string {
-  const named = [system.vendor, system.model, system.serial].filter((part) => part !== undefined).join(" ");
+  const { vendor, model, serial = "" } = system;
+  const named = `${vendorAndModel(vendor, model)} ${serial}`.trim();
   const parts = [
     counted(processors.length, "processor"),
-    describeMemory(memory),
+    describeMemory(memory, system.memoryBytes),
     counted(disks.length, "disk"),
     counted(nics.length, "NIC"),
   ].filter((part) => part !== undefined);
   return `${named || "machine"}: ${parts.length > 0 ? parts.join(", ") : "the BMC reports no parts"}`;
 }
 
-/** The sum is a lower bound if the size of a module is unknown. */
-function describeMemory(modules: Hardware["memory"]): string | undefined {
+/** Without the BMC's own sum, that of the modules is a lower bound if the size of one is unknown. */
+function describeMemory(modules: Hardware["memory"], total: number | undefined): string | undefined {
   const sizes = modules.flatMap(({ bytes }) => (bytes === undefined ? [] : [bytes]));
+  if (total !== undefined && sizes.length === 0) return `${gibibytes(total)} memory`;
   if (sizes.length === 0) return counted(modules.length, "memory module");
   const sum = gibibytes(sizes.reduce((total, bytes) => total + bytes, 0));
   return `${sizes.length < modules.length ? "at least " : ""}${sum} memory`;
@@ -48,8 +51,17 @@ export function hardwareTables(hardware: Hardware): string {
 function tablesOf({ system, processors, memory, disks, nics, firmware }: Hardware): readonly Table[] {
   return [
     {
-      head: ["system", "model", "serial", "UUID", "BIOS"],
-      rows: [[system.vendor, system.model, system.serial, system.uuid, system.biosVersion]],
+      head: ["system", "model", "serial", "UUID", "BIOS", "memory"],
+      rows: [
+        [
+          system.vendor,
+          system.model,
+          system.serial,
+          system.uuid,
+          system.biosVersion,
+          gibibytes(system.memoryBytes),
+        ],
+      ],
     },
     {
       head: ["processor", "cores", "threads", "model"],

@@ -19,6 +19,7 @@ export const reference = actionReference("inventory", {
             serial: serial.describe("The serial number"),
             uuid: z.string().optional().describe("The SMBIOS UUID"),
             biosVersion: z.string().optional().describe("The BIOS or UEFI version"),
+            memoryBytes: z.number().optional().describe("Installed memory as the BMC sums it up"),
           })
           .describe("The machine as a whole"),
         processors: z
@@ -80,6 +81,7 @@ export const reference = actionReference("inventory", {
         serial: "CZ00000001",
         uuid: "4c4c4544-0000-1000-8000-b4c04f303032",
         biosVersion: "2.19.1",
+        memoryBytes: 34_359_738_368,
       },
       processors: [{ name: "CPU.Socket.1", model: "Contoso Fast 9000", cores: 16, threads: 32 }],
       memory: [{ name: "A1", bytes: 34359738368, kind: "DDR4", serial: "MEM-A1" }],

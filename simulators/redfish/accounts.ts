@@ -26,6 +26,11 @@ const Fields = {
 const Patch = z.strictObject(Fields);
 const Create = z.strictObject({ ...Fields, UserName: z.string().min(1), Password: z.string() });
 
+/** Where the service root finds it. */
+export function accountServicePath({ accounts }: RedfishProfile, managerPath: string): string {
+  return accounts.below === "manager" ? `${managerPath}/AccountService` : SERVICE;
+}
+
 /** What some BMCs do with passwords; switched on by a test. */
 export interface PasswordHabits {
   /** A password that an account has already is refused, as Lenovo's and others' reuse rules have it. */
@@ -39,12 +44,14 @@ export interface PasswordHabits {
 /** The BMC's accounts: a collection that grows, or a fixed number of slots to fill and clear. */
 export class Accounts implements ResourceService {
   readonly path: string;
+  readonly #servicePath: string;
   readonly habits: PasswordHabits = {};
   readonly #profile: RedfishProfile;
   readonly #accounts = new Map<string, SimulatedAccount>();
   #made = 0;
 
   constructor(username: string, password: string, managerPath: string, profile: RedfishProfile) {
+    this.#servicePath = accountServicePath(profile, managerPath);
     this.path = profile.accounts.below === "manager" ? `${managerPath}/Accounts` : `${SERVICE}/Accounts`;
     this.#profile = profile;
     const admin = { name: username, password, role: "Administrator", enabled: true };
@@ -87,8 +94,8 @@ export class Accounts implements ResourceService {
   }
 
   answer({ method, path, body, ifMatch }: ResourceRequest): Answer | undefined {
-    if (path === SERVICE && method === "GET") {
-      return ok({ "@odata.id": SERVICE, Id: "AccountService", Accounts: { "@odata.id": this.path } });
+    if (path === this.#servicePath && method === "GET") {
+      return ok({ "@odata.id": path, Id: "AccountService", Accounts: { "@odata.id": this.path } });
     }
     if (path !== this.path && !path.startsWith(`${this.path}/`)) return undefined;
     const fixed = this.#profile.accounts.kind === "slots";

@@ -52,6 +52,8 @@ export class SimulatedManager implements ResourceService {
           : notFound(path);
       case `${this.path}/Attributes`:
         return ntp === "dell-attributes" ? this.#attributes(method, path, body) : notFound(path);
+      case `${this.path}/DateTime`:
+        return ntp === "hpe-date-time" ? this.#dateTime(method, path, body) : notFound(path);
       case `${this.path}/Oem/Dell/DellLCService`:
         return screenshot ? ok(this.#lifecycleService(path)) : notFound(path);
       case `${this.path}/Oem/Dell/DellLCService/Actions/DellLCService.ExportServerScreenShot`:
@@ -93,6 +95,7 @@ export class SimulatedManager implements ResourceService {
       ...(sel.below === "manager" ? { LogServices: link("LogServices") } : {}),
       Actions: { "#Manager.Reset": { target, ...listing } },
       ...(Object.keys(oem).length > 0 ? { Links: { Oem: { Dell: oem } } } : {}),
+      ...(ntp === "hpe-date-time" ? { Oem: { Hpe: { Links: { DateTimeService: link("DateTime") } } } } : {}),
     };
   }
 
@@ -143,6 +146,20 @@ export class SimulatedManager implements ResourceService {
     if (!parsed.success) return refusal(400, "Base.1.8.PropertyUnknown", "A property is not known.");
     this.ntp.enabled = parsed.data.NTP.ProtocolEnabled ?? this.ntp.enabled;
     this.ntp.servers = parsed.data.NTP.NTPServers ?? this.ntp.servers;
+    return noContent;
+  }
+
+  #dateTime(method: string, path: string, body: unknown): Answer {
+    if (method === "GET") {
+      const StaticNTPServers = [0, 1].map((index) => this.ntp.servers[index] ?? "");
+      const ConfigurationSettings = this.ntp.enabled ? "SomePendingReset" : "Current";
+      return ok({ "@odata.id": path, Id: "DateTime", ConfigurationSettings, StaticNTPServers });
+    }
+    if (method !== "PATCH") return methodNotAllowed(method);
+    const parsed = z.strictObject({ StaticNTPServers: z.array(z.string()).length(2) }).safeParse(body);
+    if (!parsed.success) return refusal(400, "iLO.2.14.UnsupportedOperation", "The property is invalid.");
+    this.ntp.servers = parsed.data.StaticNTPServers.filter((server) => server !== "");
+    this.ntp.enabled = this.ntp.servers.length > 0;
     return noContent;
   }
 

@@ -75,7 +75,7 @@ export interface RedfishProfile {
     readonly below: "service" | "manager";
     readonly refusesEnabled: boolean;
   };
-  readonly ntp: "standard" | "settings" | "dell-attributes" | "none";
+  readonly ntp: "standard" | "settings" | "dell-attributes" | "hpe-date-time" | "none";
   readonly sel: {
     readonly below: "manager" | "system";
     readonly name: string;
@@ -189,6 +189,7 @@ const hpe = {
   manufacturer: "HPE",
   oem: "Hpe",
   firmware: "iLO 5 v2.72",
+  ntp: "hpe-date-time",
   accounts: { kind: "collection", below: "service", refusesEnabled: true },
   sel: { ...generic.sel, below: "system", name: "IML" },
   expand: ".",

@@ -1,4 +1,5 @@
 import type { SimulatedMachine, SimulatedPower } from "../machine.ts";
+import { accountServicePath } from "./accounts.ts";
 import { showBoot } from "./boot-override.ts";
 import type { RedfishProfile } from "./profiles.ts";
 import { collection } from "./resource-service.ts";
@@ -29,6 +30,7 @@ export function staticResources(
         ...(profile.expand === "none" ? {} : { ProtocolFeaturesSupported: { ExpandQuery: expand } }),
         Systems: { "@odata.id": SYSTEMS },
         Managers: { "@odata.id": MANAGERS },
+        AccountService: { "@odata.id": accountServicePath(profile, manager) },
         SessionService: { "@odata.id": `${ROOT}/SessionService` },
         Links: { Sessions: { "@odata.id": SESSIONS } },
       },
@@ -69,6 +71,7 @@ export function systemResource(
     SerialNumber: "CZ00000001",
     UUID: "4c4c4544-0000-1000-8000-b4c04f303032",
     BiosVersion: "2.19.1",
+    MemorySummary: { TotalSystemMemoryGiB: 96 },
     ...(profile.bootTargets.length > 0 ? { Boot: showBoot(machine, profile) } : {}),
     ...Object.fromEntries(
       ["Processors", "Memory", "Storage", "EthernetInterfaces"].map((name) => [

@@ -106,7 +106,7 @@ describe.concurrent("inventory", () => {
 
     expect(resultOf(ended)).toMatchObject({
       ok: true,
-      message: "Contoso 3500 CZ00000001: 2 processors, 2 disks via redfish",
+      message: "Contoso 3500 CZ00000001: 2 processors, 96 GiB memory, 2 disks via redfish",
       data: { memory: [], nics: [] },
     });
   });
@@ -125,6 +125,11 @@ describe("hardware in one line", () => {
       "with modules none of which reports a size",
       { memory: [{ name: "A1" }, { name: "B1" }] },
       "machine: 2 memory modules",
+    ],
+    [
+      "with the BMC's own sum, and its maker once",
+      { system: { vendor: "HPE", model: "HPE ProLiant", memoryBytes: 2 ** 35 }, memory: [{ name: "A1" }] },
+      "HPE ProLiant: 32 GiB memory",
     ],
     [
       "with names alone",

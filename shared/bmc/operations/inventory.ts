@@ -1,6 +1,7 @@
 import { count } from "../../count.ts";
 import { defineOperations, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
+import { vendorAndModel } from "./manager.ts";
 
 /** What is built into a machine; a field that the BMC does not report is absent. */
 export interface Hardware {
@@ -10,6 +11,8 @@ export interface Hardware {
     readonly serial?: string;
     readonly uuid?: string;
     readonly biosVersion?: string;
+    /** Installed memory as the BMC sums it up, in bytes. */
+    readonly memoryBytes?: number;
   };
   readonly processors: readonly {
     readonly name: string;
@@ -54,7 +57,7 @@ export const inventoryOperations = defineOperations({
 });
 
 function describeParts({ system, processors, memory, disks, nics, firmware }: Hardware): string {
-  const named = [system.vendor, system.model].filter((part) => part !== undefined).join(" ");
+  const named = vendorAndModel(system.vendor, system.model);
   const parts = [
     count(processors.length, "processor"),
     count(memory.length, "memory module"),

@@ -98,14 +98,18 @@ function portOf(
 
 /** For people, as far as the BMC reports it: `Contoso BMC-2000, firmware 1.45.455b66, serial XYZ7`. */
 export function describeInfo({ vendor, model, firmware, serial }: BmcInfo): string {
-  // Some vendors put their name into the model, too.
-  const maker = vendor !== undefined && model?.startsWith(vendor) ? undefined : vendor;
   const parts = [
-    [maker, model].filter((part) => part !== undefined).join(" ") || "BMC",
+    vendorAndModel(vendor, model) || "BMC",
     firmware && `firmware ${firmware}`,
     serial && `serial ${serial}`,
   ];
   return parts.filter((part) => part).join(", ");
+}
+
+/** Some vendors put their name into the model, too. Empty if neither is known. */
+export function vendorAndModel(vendor: string | undefined, model: string | undefined): string {
+  const maker = vendor !== undefined && model?.startsWith(vendor) ? undefined : vendor;
+  return [maker, model].filter((part) => part !== undefined).join(" ");
 }
 
 /** BMCs still answer for a while after a reset: until one was silent, it may not have restarted yet. */

@@ -26,6 +26,7 @@ const FIRMWARE = "/redfish/v1/UpdateService/FirmwareInventory";
 /** A BMC that answers in half a second is done with these in five minutes; a machine of 60 drives needs 120. */
 const MOST_REQUESTS = 600;
 const MOST_MEMBERS = 256;
+const GIB = 1024 ** 3;
 
 /** What is built into the machine. A collection that is missing or cannot be read leaves its part empty. */
 export class RedfishInventory implements InventoryDriver {
@@ -113,12 +114,14 @@ export class RedfishInventory implements InventoryDriver {
 }
 
 function systemOf(system: System): Hardware["system"] {
-  const { Manufacturer, Model, SerialNumber, UUID, BiosVersion } = system;
+  const { Manufacturer, Model, SerialNumber, UUID, BiosVersion, MemorySummary } = system;
   return defined({
     vendor: text(Manufacturer),
     model: text(Model),
     serial: text(SerialNumber),
     uuid: UUID || undefined,
     biosVersion: text(BiosVersion),
+    // 0 before the machine's first POST.
+    memoryBytes: (MemorySummary?.TotalSystemMemoryGiB ?? 0) * GIB || undefined,
   });
 }

@@ -6,10 +6,13 @@ import type { Resources } from "../resources/resources.ts";
 import { describeWrite, type WriteRequest } from "../resources/writer.ts";
 import { Link, lenient, Values } from "../service/schema.ts";
 
-/** NTP in the manager's network protocols, or in Dell's attributes where those have none. */
+/** NTP in the manager's network protocols, or where Dell and HPE have it if those have none. */
 export function redfishNtp(options: Resources): NtpDriver {
   const find = async (signal: AbortSignal): Promise<NtpPlace> => {
-    const place = (await findStandardNtp(options, signal)) ?? (await findDellNtp(options, signal));
+    const place =
+      (await findStandardNtp(options, signal)) ??
+      (await findHpeNtp(options, signal)) ??
+      (await findDellNtp(options, signal));
     if (!place) throw new BmcError("unsupported", "the BMC offers no NTP settings");
     return place;
   };
@@ -108,6 +111,55 @@ async function findDellNtp(
       const body = {
         Attributes: { [ENABLE_ATTRIBUTE]: enabled ? "Enabled" : "Disabled", ...Object.fromEntries(named) },
       };
+      return { method: "PATCH", path: found.path, body, etag: found.etag };
+    },
+  };
+}
+
+const HpeDateTime = z.object({
+  "@odata.etag": lenient(z.string()),
+  ConfigurationSettings: lenient(z.string()),
+  StaticNTPServers: z.pipe(
+    z.array(z.unknown()),
+    z.transform((all: unknown[]) => all.map(String)),
+  ),
+});
+
+/**
+ * iLO's date and time service (HpeiLODateTime): a fixed number of servers, the unused ones empty, and no switch. iLO refuses
+ * them while DHCP provides servers, and uses new ones after its reset. Undefined on other makes.
+ */
+async function findHpeNtp(
+  { system, manager, log }: Resources,
+  signal: AbortSignal,
+): Promise<NtpPlace | undefined> {
+  const { service } = system;
+  const { value, path: managerPath } = await manager.seen(signal);
+  const oem = value.Oem?.Hpe ?? value.Oem?.Hp;
+  if (!oem && !/^hpe?\b/i.test(system.identity.manufacturer)) return undefined;
+  const link = oem?.Links?.DateTimeService?.["@odata.id"];
+  const path = service.localPath(link) ?? `${managerPath}/DateTime`;
+  const found = await service.find(path, HpeDateTime, signal);
+  if (!found) return undefined;
+  const slots = found.value.StaticNTPServers;
+  const servers = slots.map((server) => server.trim()).filter((server) => server !== "");
+  if (found.value.ConfigurationSettings === "SomePendingReset") {
+    log.warn({ path }, "BMC settings pending until its reset");
+  }
+  return {
+    settings: { enabled: servers.length > 0, servers },
+    request(asked) {
+      const wanted = asked.enabled ? (asked.servers ?? servers) : [];
+      if (!asked.enabled && asked.servers?.length) {
+        throw new BmcError("unsupported", "the BMC keeps no NTP servers while NTP is off");
+      }
+      if (asked.enabled && wanted.length === 0) {
+        throw new BmcError("unsupported", "the BMC has no NTP without servers");
+      }
+      if (wanted.length > slots.length) {
+        throw new BmcError("unsupported", `the BMC takes ${slots.length} NTP servers at most`);
+      }
+      const body = { StaticNTPServers: slots.map((_, index) => wanted[index] ?? "") };
       return { method: "PATCH", path: found.path, body, etag: found.etag };
     },
   };

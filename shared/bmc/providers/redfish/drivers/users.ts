@@ -174,7 +174,9 @@ export class RedfishUsers implements UserDriver {
     const known = await this.#members.read(this.#collection ?? ACCOUNTS, Account, signal);
     if (known) return known;
     const { service } = this.#system;
-    const found = await service.find(SERVICE, AccountService, signal);
+    const { value: root } = await this.#members.root(signal);
+    const servicePath = service.localPath(root.AccountService?.["@odata.id"]) ?? SERVICE;
+    const found = await service.find(servicePath, AccountService, signal);
     const path = service.localPath(found?.value.Accounts?.["@odata.id"]);
     const accounts = path === undefined ? undefined : await this.#members.read(path, Account, signal);
     if (!accounts) throw new BmcError("unsupported", "the BMC offers no accounts");

@@ -9,8 +9,12 @@ const MANAGERS = "/redfish/v1/Managers";
 /** As many managers are looked at to find the one that is a BMC. */
 const MOST_MANAGERS = 8;
 
+/** iLO's part of a Manager; `links` in iLO 4. */
+const HpeManager = z.object({ Links: lenient(z.object({ DateTimeService: lenient(Link) })) });
+
 /** A Manager, as far as it is read. */
 export const Manager = z.object({
+  Oem: lenient(z.object({ Hpe: lenient(HpeManager), Hp: lenient(HpeManager) })),
   Id: lenient(z.string()),
   Manufacturer: lenient(z.string()),
   Model: lenient(z.string()),

@@ -48,6 +48,7 @@ export const ServiceRoot = z.object({
   RedfishVersion: lenient(z.string()),
   UUID: lenient(z.string()),
   Systems: lenient(Link),
+  AccountService: lenient(Link),
   ProtocolFeaturesSupported: lenient(
     z.object({
       ExpandQuery: lenient(z.object({ NoLinks: lenient(z.boolean()), ExpandAll: lenient(z.boolean()) })),
@@ -94,6 +95,7 @@ export const System = z.object({
   LogServices: lenient(Link),
   Processors: lenient(Link),
   Memory: lenient(Link),
+  MemorySummary: lenient(z.object({ TotalSystemMemoryGiB: lenient(z.number()) })),
   Storage: lenient(Link),
   SimpleStorage: lenient(Link),
   EthernetInterfaces: lenient(Link),

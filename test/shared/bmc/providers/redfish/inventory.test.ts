@@ -31,6 +31,7 @@ describe.each(["generic", "dell-idrac9", "hpe-ilo5", "paging"])("on %s", (profil
       serial: "CZ00000001",
       uuid: "4c4c4544-0000-1000-8000-b4c04f303032",
       biosVersion: "2.19.1",
+      memoryBytes: 96 * 2 ** 30,
     });
     expect(hardware.processors).toEqual(
       [1, 2].map((n) => ({ name: `CPU.Socket.${n}`, model: "Contoso Fast 9000", cores: 16, threads: 32 })),

@@ -122,23 +122,28 @@ test("the BMC's clock is read, fresh each time, in one request where the manager
 describe("NTP", () => {
   const settings = { enabled: true, servers: ["ntp1.example.org", "192.0.2.123"] };
 
-  test.each(["generic", "ami-future-state", "dell-13g", "lenovo-sr655", "dell-idrac10", "openbmc"])(
-    "on %s is set and read back",
-    async (profile) => {
-      await start(profile);
+  test.each([
+    "generic",
+    "hpe-ilo5",
+    "ami-future-state",
+    "dell-13g",
+    "lenovo-sr655",
+    "dell-idrac10",
+    "openbmc",
+  ])("on %s is set and read back", async (profile) => {
+    await start(profile);
 
-      const [before, after] = await withSession(bmc, {}, async (session) => {
-        const ntp = driver(session, "ntp");
-        const first = await ntp.read(signal);
-        await ntp.write(settings, signal);
-        return [first, await ntp.read(signal)];
-      });
+    const [before, after] = await withSession(bmc, {}, async (session) => {
+      const ntp = driver(session, "ntp");
+      const first = await ntp.read(signal);
+      await ntp.write(settings, signal);
+      return [first, await ntp.read(signal)];
+    });
 
-      expect(before).toEqual({ enabled: false, servers: [] });
-      expect(after).toEqual(settings);
-      expect(bmc.manager.ntp).toEqual(settings);
-    },
-  );
+    expect(before).toEqual({ enabled: false, servers: [] });
+    expect(after).toEqual(settings);
+    expect(bmc.manager.ntp).toEqual(settings);
+  });
 
   test.each([
     ["generic", { NTP: { ProtocolEnabled: true } }],
@@ -176,6 +181,28 @@ describe("NTP", () => {
 
     expect(writes().map(({ path }) => path)).toEqual(["/redfish/v1/Managers/iDRAC.Embedded.1/Attributes"]);
     expect(error.class).toBe("unsupported");
+  });
+
+  test("on iLO is two servers, and off without them", async () => {
+    await start("hpe-ilo5");
+
+    const errors = await withSession(bmc, {}, async (session) => {
+      const ntp = driver(session, "ntp");
+      const whileEmpty = await errorOf(ntp.write({ enabled: true }, signal));
+      await ntp.write(settings, signal);
+      const tooMany = await errorOf(ntp.write({ enabled: true, servers: ["a", "b", "c"] }, signal));
+      await ntp.write({ enabled: false }, signal);
+      return [whileEmpty, tooMany];
+    });
+
+    expect(errors.map(({ class: name, message }) => `${name}: ${message}`)).toEqual([
+      "unsupported: the BMC has no NTP without servers",
+      "unsupported: the BMC takes 2 NTP servers at most",
+    ]);
+    expect(writes().map(({ body }) => body)).toEqual([
+      { StaticNTPServers: settings.servers },
+      { StaticNTPServers: ["", ""] },
+    ]);
   });
 
   test.each(["bare", "fujitsu"])(
