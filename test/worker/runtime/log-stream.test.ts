@@ -159,6 +159,16 @@ describe("output over its budget", () => {
     expect(lines.at(-1)?.line).toMatch(/^x{16384}… \[13090816 characters cut\]$/);
   });
 
+  it("floods also while a single line does not end", () => {
+    const { log, err } = stream();
+    err("x".repeat(1_000_000));
+    const isFlooding = [log.isFlooding];
+    err("\n");
+    isFlooding.push(log.isFlooding);
+
+    expect(isFlooding).toEqual([true, false]);
+  });
+
   it("includes spans, too", () => {
     const spans = `{"resourceSpans":[${" ".repeat(300_000)}]}\n`;
     const { lines } = flooded(spans, spans, spans);
