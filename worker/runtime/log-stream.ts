@@ -59,7 +59,7 @@ export class LogStream {
   }
 
   get isFlooding(): boolean {
-    return this.#budget.isOver || Object.values(this.#splitters).some(isEndless);
+    return this.#budget.isFlooding || Object.values(this.#splitters).some(isEndless);
   }
 
   write(stream: StreamName, chunk: Uint8Array): void {
@@ -125,15 +125,15 @@ export class LogStream {
 
   #take(stream: StreamName, written: WrittenLine): void {
     const bounded = bound(written);
-    if (this.#isTaken(bounded.line)) {
+    if (this.#isTaken(bounded.line, bounded.lost)) {
       this.#emitGap(stream);
       this.#emit(stream, bounded);
     } else this.#streams[stream].drop(bounded);
   }
 
-  #isTaken(line: string): boolean {
+  #isTaken(line: string, lost = 0): boolean {
     const isFirst = this.#budget.dropped.lines === 0;
-    const isTaken = this.#budget.take(line);
+    const isTaken = this.#budget.take(line, lost);
     if (!isTaken && isFirst) this.#terms.onDropping?.(this.#budget.dropped);
     return isTaken;
   }
