@@ -9,6 +9,7 @@ import { refreshActionReadme } from "./action-readme/action-readme.ts";
 import { chartFiles } from "./chart/chart-files.ts";
 import { renderConfigurationPage } from "./configuration-page.ts";
 import { refreshDoctorPage } from "./doctor-page.ts";
+import { renderLibraryApi } from "./library-api/api-page.ts";
 import { refreshLibraryPage } from "./library-page.ts";
 import { refreshBetweenMarks } from "./marked-part.ts";
 import { renderMetricsPage } from "./metrics-page.ts";
@@ -22,6 +23,7 @@ export const pages: Readonly<Record<string, Render>> = {
   "docs/reference/action-input.md": refreshInputPage,
   "docs/reference/action-results.md": (current) => refreshResultPage(current, loadReference),
   "actions/input-names.json": renderInputNames,
+  "docs/reference/bmc-api.md": renderLibraryApi,
   "docs/reference/bmc-library.md": refreshLibraryPage,
   "docs/reference/configuration.md": renderConfigurationPage,
   "docs/reference/doctor.md": refreshDoctorPage,
