@@ -8,6 +8,7 @@ import { refreshInputPage, refreshResultPage } from "./action-readme/action-page
 import { refreshActionReadme } from "./action-readme/action-readme.ts";
 import { chartFiles } from "./chart/chart-files.ts";
 import { renderConfigurationPage } from "./configuration-page.ts";
+import { refreshAlerts } from "./deploy-files.ts";
 import { refreshDoctorPage } from "./doctor-page.ts";
 import { renderLibraryApi } from "./library-api/api-page.ts";
 import { refreshLibraryPage } from "./library-page.ts";
@@ -35,6 +36,7 @@ export const pages: Readonly<Record<string, Render>> = {
       (current: string) => refreshProviderPage(name, current),
     ]),
   ),
+  "deploy/prometheus/alerts.yaml": refreshAlerts,
   ...chartFiles,
   ...Object.fromEntries(catalogue.map((name) => [`actions/${name}/README.md`, actionReadme(name)])),
 };

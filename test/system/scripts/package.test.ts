@@ -56,6 +56,19 @@ async function manifestOf(name: string) {
 }
 
 describe.each(Object.keys(PACKAGES))("the package %s", (name) => {
+  it("names the project's pages and people", async () => {
+    const { homepage, repository, bugs, author } = JSON.parse(
+      await readFile(join(projectRoot, "package.json"), "utf8"),
+    );
+    const readme = await readFile(join(folder, name, "README.md"), "utf8");
+    const links = [...readme.matchAll(/\]\(([^)#\s]+)/g)].map(([, link = ""]) => link);
+
+    const manifest = JSON.parse(await readFile(join(folder, name, "package.json"), "utf8"));
+    expect(manifest).toMatchObject({ homepage, repository, bugs, author });
+    expect(links.filter((link) => !link.startsWith("https://"))).toEqual([]);
+    expect(links).toContainEqual(expect.stringContaining(`${homepage}/blob/v${manifest.version}/docs/`));
+  });
+
   it("is what publint and attw expect of an ES module", async () => {
     const data = await readFile(tarballs.get(name) ?? "");
     const { messages } = await publint({ pkgDir: join(folder, name), strict: true });
