@@ -9,6 +9,8 @@ export interface Change {
   readonly kind: ChangeKind;
   /** Plain text, one line. */
   readonly description: string;
+  /** What is between backticks. */
+  readonly code: readonly string[];
 }
 
 export interface Release {
@@ -23,8 +25,11 @@ export interface Release {
  * with their lists. Throws on anything else, with its line, so that no change is lost silently.
  */
 export function parseChangelog(text: string): readonly Release[] {
-  const releases: { version: string; date?: string; changes: { kind: ChangeKind; description: string }[] }[] =
-    [];
+  const releases: {
+    version: string;
+    date?: string;
+    changes: { kind: ChangeKind; description: string; code: string[] }[];
+  }[] = [];
   let kind: ChangeKind | undefined;
   for (const [index, line] of text.split("\n").entries()) {
     const fail = (problem: string) => new Error(`CHANGELOG line ${index + 1}: ${problem}: ${line}`);
@@ -43,16 +48,21 @@ export function parseChangelog(text: string): readonly Release[] {
       if (kind === undefined) throw fail(`not one of ${CHANGE_KINDS.join(", ")}`);
     } else if (/^[-*] /.test(line)) {
       if (kind === undefined) throw fail("a change without a kind above it");
-      release.changes.push({ kind, description: plainText(line.slice(2)) });
+      release.changes.push({ kind, description: plainText(line.slice(2)), code: codeOf(line) });
     } else if (/^\s+\S/.test(line)) {
       const change = release.changes.at(-1);
       if (change === undefined) throw fail("continues no change");
       change.description = `${change.description} ${plainText(line)}`;
+      change.code.push(...codeOf(line));
     } else if (!/^\[[^\]]+\]: /.test(line)) {
       throw fail("neither a heading nor a change");
     }
   }
   return releases;
+}
+
+function codeOf(markdown: string): string[] {
+  return [...markdown.matchAll(/`([^`]+)`/g)].map(([, code = ""]) => code);
 }
 
 /** One line of Markdown as plain text: links as their text, without emphasis and code marks. */

@@ -8,7 +8,9 @@ import { refreshInputPage, refreshResultPage } from "./action-readme/action-page
 import { refreshActionReadme } from "./action-readme/action-readme.ts";
 import { chartFiles } from "./chart/chart-files.ts";
 import { renderConfigurationPage } from "./configuration-page.ts";
+import { refreshAlerts } from "./deploy-files.ts";
 import { refreshDoctorPage } from "./doctor-page.ts";
+import { renderLibraryApi } from "./library-api/api-page.ts";
 import { refreshLibraryPage } from "./library-page.ts";
 import { refreshBetweenMarks } from "./marked-part.ts";
 import { renderMetricsPage } from "./metrics-page.ts";
@@ -22,6 +24,7 @@ export const pages: Readonly<Record<string, Render>> = {
   "docs/reference/action-input.md": refreshInputPage,
   "docs/reference/action-results.md": (current) => refreshResultPage(current, loadReference),
   "actions/input-names.json": renderInputNames,
+  "docs/reference/bmc-api.md": renderLibraryApi,
   "docs/reference/bmc-library.md": refreshLibraryPage,
   "docs/reference/configuration.md": renderConfigurationPage,
   "docs/reference/doctor.md": refreshDoctorPage,
@@ -33,6 +36,7 @@ export const pages: Readonly<Record<string, Render>> = {
       (current: string) => refreshProviderPage(name, current),
     ]),
   ),
+  "deploy/prometheus/alerts.yaml": refreshAlerts,
   ...chartFiles,
   ...Object.fromEntries(catalogue.map((name) => [`actions/${name}/README.md`, actionReadme(name)])),
 };

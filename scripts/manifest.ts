@@ -24,6 +24,8 @@ export const Manifest = z.object({
   homepage: z.string().optional(),
   repository: Address.transform(webAddress).optional(),
   bugs: Address.optional(),
+  /** A path. */
+  icon: z.string().optional(),
   author: Person.optional(),
   maintainers: z.array(Person).optional(),
 });

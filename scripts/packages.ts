@@ -1,9 +1,11 @@
 import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join, posix } from "node:path";
 import { Command } from "commander";
 import { execa } from "execa";
 import { z } from "zod";
 import { bundleProgram, projectRoot } from "./bundle/bundle.ts";
+import { readManifest } from "./manifest.ts";
+import { filePages } from "./project-pages.ts";
 
 const Manifest = z.looseObject({ dependencies: z.record(z.string(), z.string()) });
 /** What both packages have of the sources' own manifest. */
@@ -18,6 +20,8 @@ const { output } = new Command("packages")
   .opts<{ output: string }>();
 
 const root = Manifest.parse(JSON.parse(await readFile(join(projectRoot, "package.json"), "utf8")));
+const { repository = "", version } = await readManifest(projectRoot);
+const pages = filePages(repository, version);
 const shared = Object.fromEntries(Object.entries(root).filter(([name]) => SHARED.includes(name)));
 // Of undici 8, which both contain.
 const engines = { node: ">=22.19" };
@@ -68,11 +72,14 @@ async function dependenciesOf(folder: string): Promise<Record<string, string>> {
   return Object.fromEntries(Object.entries(root.dependencies).filter(([name]) => names.has(name)));
 }
 
-/** Writes manifest and documents. Links of the README that lead to other files of the sources become text. */
+/** Writes manifest and documents. Links of the README that lead to other files of the sources lead to their pages. */
 async function finish(folder: string, readme: string, manifest: Record<string, unknown>): Promise<void> {
   await mkdir(folder, { recursive: true });
   const text = await readFile(join(projectRoot, readme), "utf8");
-  const standing = text.replace(/\[([^\]]+)\]\((?!https?:)[^)]*\)/g, "$1");
+  const standing = text.replace(
+    /(?<=\]\()(?!https?:|#)([^)\s]+)/g,
+    (link) => `${pages}/${posix.join(dirname(readme), link)}`,
+  );
   await writeFile(join(folder, "README.md"), standing);
   await writeFile(
     join(folder, "package.json"),

@@ -21,6 +21,11 @@ export class LineSplitter {
     this.#onLine = onLine;
   }
 
+  /** How many characters the unfinished line has lost so far. */
+  get lost(): number {
+    return this.#lost;
+  }
+
   push(chunk: Uint8Array): void {
     this.#take(this.#decoder.write(chunk));
   }

@@ -1,13 +1,18 @@
 /** Facts that go with a log message. Never a secret: a `Secret` prints itself as `[redacted]`. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
-type Log = (fields: LogFields, message: string) => void;
+/** Logs one message with its facts. */
+export type Log = (fields: LogFields, message: string) => void;
 
-/** The part of pino this project uses, so that library code does not load it. */
+/** Where the library logs: the part of pino that it uses. */
 export interface Logger {
+  /** What is sent and answered. */
   readonly debug: Log;
+  /** What was done. */
   readonly info: Log;
+  /** What works, but needs attention. */
   readonly warn: Log;
+  /** What failed. */
   readonly error: Log;
 }
 

@@ -2,22 +2,26 @@ import { inspect } from "node:util";
 
 const REDACTED = "[redacted]";
 
-/** A value that cannot print itself: only `reveal()` opens it. */
+/** A text that cannot print itself: only `reveal()` opens it. */
 export class Secret {
   readonly #value: string;
 
+  /** Closes the text. */
   constructor(value: string) {
     this.#value = value;
   }
 
+  /** The text. */
   reveal(): string {
     return this.#value;
   }
 
+  /** `[redacted]` */
   toString(): string {
     return REDACTED;
   }
 
+  /** `[redacted]` */
   toJSON(): string {
     return REDACTED;
   }

@@ -1,3 +1,4 @@
+import { IMAGE_REGISTRY } from "../../shared/image-registry.ts";
 import { version } from "../../shared/version.ts";
 
 /** A template that every machine of the lab can run. */
@@ -14,7 +15,7 @@ ${["power-off", "set-pxe-once", "power-on"].map(actionText).join("")}`;
 
 function actionText(name: string): string {
   return `      - name: ${name}
-        image: registry.example/pbnj-worker/${name}:v${version}
+        image: ${IMAGE_REGISTRY}/${name}:v${version}
         timeout: 120
 `;
 }

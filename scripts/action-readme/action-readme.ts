@@ -1,6 +1,7 @@
 import stringify from "json-stringify-pretty-compact";
 import type { Action } from "../../actions/harness/action.ts";
 import type { ActionReference } from "../../actions/harness/input/reference.ts";
+import { IMAGE_REGISTRY } from "../../shared/image-registry.ts";
 import { version } from "../../shared/version.ts";
 import { END, refreshBetweenMarks } from "../marked-part.ts";
 import { handExample, templateExample } from "./examples.ts";
@@ -8,15 +9,12 @@ import { fieldTable } from "./input-table.ts";
 
 const START = "<!-- generated from the action: npm run docs -->";
 
-/** The registry in examples. */
-export const EXAMPLE_REGISTRY = "registry.example/pbnj-worker";
-
 const INPUT_PAGE = "../../docs/reference/action-input.md";
 const RESULT_PAGE = "../../docs/reference/action-results.md";
 
 /** An action's README with its generated part replaced; a missing one is created. */
 export function refreshActionReadme(readme: string, action: Action, reference: ActionReference): string {
-  const image = `${EXAMPLE_REGISTRY}/${action.name}:v${version}`;
+  const image = `${IMAGE_REGISTRY}/${action.name}:v${version}`;
   const parts = [
     "## In a template",
     fenced("yaml", templateExample(action.name, image, reference)),

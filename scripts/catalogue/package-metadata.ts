@@ -2,6 +2,8 @@ import type { Action } from "../../actions/harness/action.ts";
 import type { ActionReference } from "../../actions/harness/input/reference.ts";
 import { defined } from "../../shared/defined.ts";
 import { imageName, RELEASE_PLATFORMS, versionTag } from "../images/image-name.ts";
+import { filePages } from "../project-pages.ts";
+import { actionChanges } from "./action-changes.ts";
 import { type PackageMetadata, PackageMetadata as Schema } from "./artifact-hub.ts";
 import { displayName } from "./display-name.ts";
 import { installText } from "./install-text.ts";
@@ -16,10 +18,11 @@ export function packageMetadata(
   reference: ActionReference,
   publication: Publication,
 ): PackageMetadata {
-  const { version, registry, homeUrl, changes, maintainers, providerName } = publication;
+  const { version, registry, homeUrl, logoUrl, maintainers, providerName } = publication;
   const { name } = action;
+  const changes = actionChanges(name, version, publication.releases);
   const image = imageName(registry, name, versionTag(version));
-  const links = linksOf(publication);
+  const links = linksOf(name, publication);
   const recommendations = recommendationsOf(name, publication);
   return Schema.parse({
     version,
@@ -29,6 +32,7 @@ export function packageMetadata(
     displayName: displayName(name),
     createdAt: publication.createdAt,
     description: action.summary,
+    ...defined({ logoURL: logoUrl }),
     license: publication.license,
     ...defined({ homeURL: homeUrl }),
     appVersion: version,
@@ -40,8 +44,8 @@ export function packageMetadata(
     keywords: [...new Set([...publication.keywords, ...reference.keywords])].sort(),
     ...defined({ links: links.length === 0 ? undefined : links }),
     install: installText(name, image, reference),
-    changes: changes.map(({ kind, description }) => ({ kind, description })),
     ...defined({
+      changes: changes.length === 0 ? undefined : changes,
       maintainers: maintainers.length === 0 ? undefined : maintainers,
       provider: providerName === undefined ? undefined : { name: providerName },
       recommendations: recommendations.length === 0 ? undefined : recommendations,
@@ -53,12 +57,19 @@ export function packageMetadata(
   });
 }
 
-/** The names that the hub recognizes. */
-function linksOf({ sourceUrl, supportUrl }: Publication): PackageMetadata["links"] & object {
-  return [
-    ...(sourceUrl === undefined ? [] : [{ name: "source", url: sourceUrl }]),
-    ...(supportUrl === undefined ? [] : [{ name: "support", url: supportUrl }]),
-  ];
+/** `source` and `support` are names that the hub recognizes. */
+function linksOf(
+  action: string,
+  { version, sourceUrl, supportUrl }: Publication,
+): PackageMetadata["links"] & object {
+  const pages = sourceUrl && filePages(sourceUrl, version);
+  const urls = {
+    source: sourceUrl,
+    support: supportUrl,
+    documentation: pages && `${pages}/actions/${action}/README.md`,
+    changelog: pages && `${pages}/CHANGELOG.md`,
+  };
+  return Object.entries(urls).flatMap(([name, url]) => (url ? [{ name, url }] : []));
 }
 
 function recommendationsOf(

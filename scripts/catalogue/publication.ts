@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { defined } from "../../shared/defined.ts";
-import type { Change, Release } from "../changelog.ts";
+import type { Release } from "../changelog.ts";
 import { registryProblem } from "../images/image-name.ts";
 import type { Manifest } from "../manifest.ts";
+import { iconUrl } from "../project-pages.ts";
 
 /** The data that all packages of one version share. */
 export interface Publication {
@@ -12,12 +13,13 @@ export interface Publication {
   readonly registry: string;
   readonly license: string;
   readonly keywords: readonly string[];
-  readonly changes: readonly Change[];
+  readonly releases: readonly Release[];
   readonly maintainers: readonly Contact[];
   readonly homeUrl?: string;
   /** The page of the source repository. */
   readonly sourceUrl?: string;
   readonly supportUrl?: string;
+  readonly logoUrl?: string;
   readonly providerName?: string;
   /** The registry's name of this repository, for links between packages. */
   readonly repositoryName?: string;
@@ -93,8 +95,15 @@ export function preparePublication(
       license,
       maintainers,
       keywords: manifest.keywords,
-      changes: release.changes,
-      ...defined({ homeUrl, supportUrl, providerName, repositoryName, repositoryId }),
+      releases,
+      ...defined({
+        homeUrl,
+        supportUrl,
+        logoUrl: iconUrl(manifest),
+        providerName,
+        repositoryName,
+        repositoryId,
+      }),
       ...defined({ sourceUrl: manifest.repository }),
     },
   };

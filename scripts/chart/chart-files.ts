@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { chartAlerts, refreshChart, refreshValues } from "../deploy-files.ts";
 import { refreshBetweenMarks } from "../marked-part.ts";
 import { refreshValuesSchema, settingPlaces } from "./settings-schema.ts";
 import { valuesTable } from "./values-table.ts";
@@ -11,10 +12,8 @@ const textOf = (path: string) => readFile(new URL(path, root), "utf8");
  * every way to copy a chart keeps links, so the chart has copies of the alert rules and the dashboard.
  */
 export const chartFiles: Readonly<Record<string, (current: string) => string | Promise<string>>> = {
-  "deploy/chart/Chart.yaml": async (current) => {
-    const { version } = JSON.parse(await textOf("package.json"));
-    return current.replace(/^(version|appVersion): .*$/gm, `$1: ${version}`);
-  },
+  "deploy/chart/Chart.yaml": refreshChart,
+  "deploy/chart/values.yaml": refreshValues,
   "deploy/chart/README.md": async (current) =>
     refreshBetweenMarks(
       current,
@@ -24,7 +23,7 @@ export const chartFiles: Readonly<Record<string, (current: string) => string | P
         JSON.parse(refreshValuesSchema(await textOf("deploy/chart/values.schema.json"))),
       ),
     ),
-  "deploy/chart/files/alerts.yaml": () => textOf("deploy/prometheus/alerts.yaml"),
+  "deploy/chart/files/alerts.yaml": chartAlerts,
   "deploy/chart/files/pbnj-worker.json": () => textOf("deploy/grafana/pbnj-worker.json"),
   "deploy/chart/files/setting-places.yaml": settingPlaces,
   "deploy/chart/values.schema.json": refreshValuesSchema,

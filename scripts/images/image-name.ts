@@ -1,3 +1,5 @@
+import { IMAGE_REGISTRY } from "../../shared/image-registry.ts";
+
 /** The platforms of a release's images. */
 export const RELEASE_PLATFORMS = ["linux/amd64", "linux/arm64"] as const;
 
@@ -24,5 +26,5 @@ export function registryProblem(registry: string): string | undefined {
   const component = /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*$/;
   const [first = "", ...path] = registry.split("/");
   if (host.test(first) && path.every((part) => component.test(part))) return undefined;
-  return `the registry ${JSON.stringify(registry)} is not a host and path such as registry.example/pbnj-worker`;
+  return `the registry ${JSON.stringify(registry)} is not a host and path such as ${IMAGE_REGISTRY}`;
 }

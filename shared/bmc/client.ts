@@ -20,15 +20,25 @@ import {
 } from "./operations/table.ts";
 import { loadProvider, type ProviderLoader } from "./providers/load.ts";
 
+/** Options of a client. */
 export interface BmcClientOptions {
+  /** @internal */
   readonly clock?: Clock;
+  /** Default: nothing is logged. */
   readonly log?: Logger;
+  /** @internal */
   readonly loadProvider?: ProviderLoader;
   /** False counts silence as an answer, to find out what works now. Default true. */
   readonly retriesSilence?: boolean;
-  /** Called with every provider that is opened and every request. */
+  /**
+   * Called with every provider that is opened and every request.
+   * @internal
+   */
   readonly tracer?: Tracer;
-  /** How the user sets an option of the connection, for errors. Default: as in the inventory. */
+  /**
+   * How the user sets an option of the connection, for errors. Default: as in the inventory.
+   * @internal
+   */
   readonly nameOption?: NameOption | undefined;
 }
 
@@ -39,11 +49,22 @@ export type Offer = "offered" | "unknown";
 const WithOperations = class {} as new () => OperationMethods;
 
 /**
- * One BMC. Its operations are those of operations/table.ts. The first one opens a session with the first provider
- * that answers; sessions are kept until `close`, which must always be called. Operations run one at a time. All
- * errors
- * are `BmcError`s whose message begins with the provider it comes from; an aborted signal rejects with class
- * `cancelled`. What none of the providers can do is `unsupported`, before anything is changed.
+ * One BMC. The first operation opens a session with the first provider that answers; sessions are kept until `close`, which must
+ * always be called. Operations run one at a time and take an `AbortSignal`. All errors are `BmcError`s whose message begins with the
+ * provider it comes from; an aborted signal rejects with class `cancelled`. What none of the providers can do is `unsupported`,
+ * before anything is changed.
+ * @example
+ * import { BmcClient, Connection } from "@pbnj-worker/bmc";
+ *
+ * const bmc = new BmcClient(Connection.parse({ host: "192.0.2.11", username: "admin", password: "calvin" }));
+ * const signal = AbortSignal.timeout(300_000);
+ * try {
+ *   const power = await bmc.setPower({ verb: "off", mode: "soft-then-hard", softTimeoutMs: 60_000, timeoutMs: 120_000 }, signal);
+ *   console.log(power.after);
+ *   // off
+ * } finally {
+ *   await bmc.close();
+ * }
  */
 export class BmcClient extends WithOperations {
   readonly #connection: Connection;
@@ -51,6 +72,7 @@ export class BmcClient extends WithOperations {
   /** Resolves when every operation so far has ended; never rejects. */
   #queue: Promise<unknown> = Promise.resolve();
 
+  /** Sends nothing yet. */
   constructor(connection: Connection, options: BmcClientOptions = {}) {
     super();
     this.#connection = connection;

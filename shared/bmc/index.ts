@@ -1,9 +1,9 @@
-/** The BMC library as other programs import it: `@pbnj-worker/bmc`. Documented in docs/reference/bmc-library.md. */
+/** The BMC library as other programs import it: `@pbnj-worker/bmc`. Documented in docs/reference/bmc-api.md. */
 
-export { BmcError } from "../contract/bmc-error.ts";
+export { BmcError, type BmcErrorOptions } from "../contract/bmc-error.ts";
 export { Connection, serialiseConnection } from "../contract/connection.ts";
-export type { ErrorClass } from "../contract/error-class.ts";
-export { errorClassOf, exitCodeOf } from "../contract/exit-code.ts";
+export type { AuthRefusal, ErrorClass } from "../contract/error-class.ts";
+export { errorClassOf, exitCodeOf, type StopSignal } from "../contract/exit-code.ts";
 export type {
   BootDevice,
   BootMode,
@@ -11,12 +11,12 @@ export type {
   PowerState,
   ProviderName,
 } from "../contract/vocabulary.ts";
-export type { Logger } from "../logger.ts";
+export type { Log, LogFields, Logger } from "../logger.ts";
 export { Secret } from "../secret.ts";
 export { BmcClient, type BmcClientOptions, type Offer } from "./client.ts";
-export type { Plan } from "./operations/access.ts";
+export type { Plan, SessionPrivilege } from "./operations/access.ts";
 export type { BootOverride, BootReport, BootRequest } from "./operations/boot.ts";
-export type { Finding } from "./operations/finding.ts";
+export type { CheckState, Finding } from "./operations/finding.ts";
 export type { Hardware } from "./operations/inventory.ts";
 export type { BmcInfo, BmcResetKind, ManagerResetReport } from "./operations/manager.ts";
 export type { MediaReport, MediaState } from "./operations/media.ts";
@@ -27,4 +27,5 @@ export type { SessionDescription } from "./operations/provider.ts";
 export type { Screenshot } from "./operations/screenshot.ts";
 export type { SelEntry, SelReport } from "./operations/sel.ts";
 export type { SolReport } from "./operations/sol.ts";
+export type { Capability, DriverName, OfferedCapability } from "./operations/table.ts";
 export type { BmcUser, UserReport, UserRequest, UserRole } from "./operations/user-port.ts";

@@ -2,7 +2,9 @@ import { textOf } from "../text-of.ts";
 import { TimeoutReached } from "../timeout.ts";
 import type { AuthRefusal, ErrorClass } from "./error-class.ts";
 
+/** What is known of a failure beside its class and message. */
 export interface BmcErrorOptions {
+  /** What was caught. */
   readonly cause?: unknown;
   /** How long the BMC asked us to wait before asking again. */
   readonly retryAfterMs?: number;
@@ -12,15 +14,36 @@ export interface BmcErrorOptions {
   readonly refused?: AuthRefusal;
 }
 
-/** A failure with its class, which alone decides about retries and the exit code. */
+/**
+ * A failure with its class, which alone decides about retries and the exit code. Its message is one line for people and begins
+ * with the provider. It extends `Error`.
+ * @example
+ * import { BmcClient, BmcError, Connection } from "@pbnj-worker/bmc";
+ *
+ * const bmc = new BmcClient(Connection.parse({ host: "192.0.2.11", username: "admin", password: "wrong" }));
+ * try {
+ *   await bmc.readPower(AbortSignal.timeout(60_000));
+ * } catch (error) {
+ *   if (!(error instanceof BmcError)) throw error;
+ *   console.log(error.class, error.refused);
+ *   // auth login
+ * } finally {
+ *   await bmc.close();
+ * }
+ */
 export class BmcError extends Error {
+  /** Of every error of this class. */
   override readonly name = "BmcError";
+  /** What decides about retries. */
   readonly class: ErrorClass;
+  /** How long the BMC asked to wait, milliseconds. */
   readonly retryAfterMs: number | undefined;
+  /** True if a change was sent and its answer was lost: it may have been carried out, or a part of it. */
   readonly uncertain: boolean;
   /** What a refusal of class `auth` was about; undefined for every other class. */
   readonly refused: AuthRefusal | undefined;
 
+  /** For providers and tests: the library itself creates what it throws. */
   constructor(errorClass: ErrorClass, message: string, options: BmcErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.class = errorClass;

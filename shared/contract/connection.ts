@@ -98,6 +98,7 @@ export const TlsOptions = z.strictObject({
 export type TlsOptions = z.infer<typeof TlsOptions>;
 
 const RedfishOptions = z.strictObject({
+  /** 443, or 80 with the scheme `http`, when absent. */
   port: z.optional(Port),
   /** `http` is for simulators and lab BMCs that serve no TLS. */
   scheme: z._default(z.enum(["https", "http"]), "https"),
@@ -112,6 +113,7 @@ const CipherSuite = z.union([z.literal(3), z.literal(17)]);
 
 /** A controller behind the BMC, reached through it (IPMI 2.0 section 6.13, Send Message). */
 export const IpmiBridge = z.strictObject({
+  /** The channel to the target, 0 to 15. */
   channel: z.int().check(z.minimum(0), z.maximum(15)),
   /** The target's slave address, such as 0x72. */
   address: z.int().check(z.minimum(0), z.maximum(255)),
@@ -119,14 +121,17 @@ export const IpmiBridge = z.strictObject({
 export type IpmiBridge = z.infer<typeof IpmiBridge>;
 
 export const IpmiOptions = z.strictObject({
+  /** The UDP port. */
   port: z._default(Port, 623),
   /** The only suite to use; 17 when absent. */
   cipherSuite: z.optional(CipherSuite),
   /** Without `cipherSuite`: suite 3, which is weaker, may serve where the BMC does not offer 17. */
   allowSuite3: z._default(z.boolean(), false),
+  /** The level that a session asks for; changing users needs `administrator`. */
   privilege: z._default(IpmiPrivilege, "operator"),
   /** The BMC key Kg: text, or hex after `0x`. At most 20 bytes (IPMI 2.0 section 13.33). */
   kg: z.optional(SecretText),
+  /** A controller behind the BMC that the commands are for. */
   bridge: z.optional(IpmiBridge),
 });
 export type IpmiOptions = z.infer<typeof IpmiOptions>;
@@ -183,9 +188,13 @@ const SecretTexts = z.pipe(
 /** Secrets by algorithm, each of which may be spelled without its `sha`. */
 const RpcSecrets = z.pipe(
   z.strictObject({
+    /** For HMAC-SHA-256. */
     sha256: z.optional(SecretTexts),
+    /** For HMAC-SHA-512. */
     sha512: z.optional(SecretTexts),
+    /** The same as `sha256`. */
     "256": z.optional(SecretTexts),
+    /** The same as `sha512`. */
     "512": z.optional(SecretTexts),
   }),
   z.transform((given) => ({
@@ -195,6 +204,7 @@ const RpcSecrets = z.pipe(
 );
 
 export const RpcSignature = z.strictObject({
+  /** What requests are signed with; without secrets they are not signed. */
   secrets: z.prefault(RpcSecrets, {}),
   /** The signature's header; the default depends on `naming`. */
   header: z.optional(HeaderName),
@@ -209,10 +219,13 @@ export type RpcSignature = z.infer<typeof RpcSignature>;
 
 /** The webhook of bmclib's `rpc` provider and of Rufio's `providerOptions.rpc`. */
 export const RpcOptions = z.strictObject({
+  /** The webhook's URL. */
   url: HttpUrl,
   /** Whose header names are the defaults. Rufio's also signs the time stamp. */
   naming: z._default(z.enum(["bmclib", "rufio"]), "bmclib"),
+  /** The HTTP method. */
   method: z._default(z.string().check(z.regex(/^[A-Z]{1,20}$/, { error: "is not an HTTP method" })), "POST"),
+  /** The request's `Content-Type`. */
   contentType: z._default(z.string().check(z.regex(/^[\x21-\x7e][\x20-\x7e]*$/)), "application/json"),
   /** Sent with every request, several values joined with commas. They may hold tokens, so they stay closed. */
   headers: z._default(
@@ -224,18 +237,21 @@ export const RpcOptions = z.strictObject({
     }),
     {},
   ),
-  /** The default depends on `naming`. */
+  /** The header with the time of the request; the default depends on `naming`. */
   timestampHeader: z.optional(HeaderName),
   /** A layout as Go's time package has it: how 2006-01-02 15:04:05 would be written. */
   timestampFormat: z._default(
     z.string().check(z.minLength(1), z.maxLength(100)),
     "2006-01-02T15:04:05Z07:00",
   ),
+  /** How requests are signed. */
   signature: z.prefault(RpcSignature, {}),
   /** Experimental: the request is put into this payload, at a path with dots such as `data.request`. */
   embed: z.optional(
     z.strictObject({
+      /** The payload around the request. */
       payload: z.record(z.string(), z.unknown()),
+      /** Where the request goes. */
       path: z.string().check(z.regex(/^[^.]+(\.[^.]+)*$/, { error: "is not a path such as data.request" })),
     }),
   ),
@@ -261,11 +277,13 @@ const distinct = reporting<string[]>((values) => {
 
 /** The shape of how to reach a BMC, without the machine's name and the secret part: what an inventory holds. */
 export const connectionFields = {
+  /** Name or address of the BMC, without scheme and port; the machine's ID for a webhook or Home Assistant. */
   host: HostOrId,
-  /** Tried in this order, the later ones with a head start for the earlier; see `providersOf`. */
+  /** Tried in this order, the later ones with a head start for the earlier. Redfish and IPMI when absent. */
   providers: z.optional(z.array(ProviderName).check(z.minLength(1), distinct)),
   /** What `keep` means for this machine when a boot device is set. */
   bootMode: z._default(BootModeChoice, "keep"),
+  /** How the certificates of Redfish, AMT and webhooks are verified. */
   tls: z.prefault(TlsOptions, {}),
   /** For one TCP or TLS connection attempt, or an IPMI handshake. */
   connectTimeoutMs: z._default(Milliseconds, 5_000),
@@ -273,11 +291,17 @@ export const connectionFields = {
   requestTimeoutMs: z._default(Milliseconds, 30_000),
   /** How long the preferred provider runs alone before the next one starts beside it. */
   headStartMs: z._default(integer(0, 60_000, "is not a duration up to 1 minute"), 1_000),
+  /** Options of the provider `redfish`. */
   redfish: z.prefault(RedfishOptions, {}),
+  /** Options of the provider `ipmi`. */
   ipmi: z.prefault(IpmiOptions, {}),
+  /** Options of the provider `ipmitool`. */
   ipmitool: z.prefault(IpmitoolOptions, {}),
+  /** Options of the provider `amt`, Intel AMT. */
   amt: z.prefault(AmtOptions, {}),
+  /** A webhook that controls the machine. If set, no other provider is tried. */
   rpc: z.optional(RpcOptions),
+  /** A switch of Home Assistant that is the machine's power. If set, no other provider is tried. */
   homeassistant: z.optional(HomeAssistantOptions),
 };
 
@@ -336,16 +360,27 @@ export const connectionRules = z.superRefine<Ways>(
   { when: ({ value }) => typeof value === "object" && value !== null },
 );
 
-/** What an action needs to reach one BMC. Durations in milliseconds. */
+/**
+ * What it takes to reach one BMC. `Connection.parse(value)` checks the value, adds the defaults, and closes secrets: each is a
+ * `Secret` afterwards. It throws a `ZodError` that lists all problems. The type is what `parse` returns.
+ * @example
+ * import { Connection } from "@pbnj-worker/bmc";
+ *
+ * const connection = Connection.parse({ host: "192.0.2.11", username: "admin", password: "calvin" });
+ * console.log(connection.providers, connection.redfish.scheme, String(connection.password));
+ * // [ 'redfish', 'ipmi' ] https [redacted]
+ */
 export const Connection = z.pipe(
   z
     .strictObject({
       /** The machine's name in the inventory; absent in a run by hand. */
       machine: z.optional(z.string().check(z.minLength(1))),
       ...connectionFields,
+      /** The user to log in as. */
       username: z.optional(z.string()),
+      /** Its password; the token of Home Assistant. */
       password: z.optional(SecretText),
-      /** What an earlier call learned about this BMC; never trusted further than one failed request. */
+      /** What an earlier call learned about this BMC; `hint` of the client that did. Never trusted further than one failed request. */
       hint: z.optional(z.unknown()),
     })
     .check(connectionRules),

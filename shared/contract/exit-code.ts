@@ -17,9 +17,11 @@ const EXIT_CODES: Readonly<Record<Exclude<ErrorClass, "cancelled">, number>> = {
   internal: 70,
 };
 
+/** A signal that cancels an action. */
+export type StopSignal = "SIGINT" | "SIGTERM";
+
 /** Shell convention: 128 plus the signal's number. */
-const SIGNAL_EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
-export type StopSignal = keyof typeof SIGNAL_EXIT_CODES;
+const SIGNAL_EXIT_CODES: Readonly<Record<StopSignal, number>> = { SIGINT: 130, SIGTERM: 143 };
 
 /** The exit code of an action that failed with `errorClass`; `signal` is what cancelled it. */
 export function exitCodeOf(errorClass: ErrorClass, signal: StopSignal = "SIGTERM"): number {

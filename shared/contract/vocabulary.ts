@@ -23,6 +23,7 @@ export const BootDevice = z.enum([
 ]);
 export type BootDevice = z.infer<typeof BootDevice>;
 
+/** How the machine boots. */
 export const BootMode = z.enum(["uefi", "legacy"]);
 export type BootMode = z.infer<typeof BootMode>;
 

@@ -4,6 +4,7 @@ import { parse } from "yaml";
 import { z } from "zod";
 import { definitions, type MetricDefinition } from "../../worker/observe/metrics/definitions.ts";
 import { labelText, labelValues } from "../../worker/observe/metrics/labels.ts";
+import { headingAnchors } from "../docs/markdown.ts";
 import { readPromql } from "./promql.ts";
 
 const root = new URL("../../", import.meta.url);
@@ -20,7 +21,7 @@ const Rule = z.strictObject({
   annotations: z.strictObject({
     summary: z.string().min(20),
     description: z.string().min(60),
-    runbook: z.string(),
+    runbook_url: z.url(),
   }),
 });
 const Rules = z.strictObject({
@@ -130,7 +131,7 @@ describe("the alert rules", () => {
 
   test.each(rules.map((rule) => [rule.alert, rule] as const))(
     "%s names only labels that it has, and where what to do stands",
-    (alert, { expr, annotations }) => {
+    async (alert, { expr, annotations }) => {
       const { selectors, groupedBy } = readPromql(expr);
       const has =
         groupedBy.length > 0 ? groupedBy : selectors.flatMap(({ name }) => seriesOf(name)?.labels ?? []);
@@ -139,7 +140,12 @@ describe("the alert rules", () => {
       );
 
       expect(has).toEqual(expect.arrayContaining(named));
-      expect(annotations.runbook).toBe(`docs/how-to/respond-to-alerts.md#alert-${alert.toLowerCase()}`);
+      const { homepage, version } = JSON.parse(await textOf("package.json"));
+      const [path = "", anchor] = annotations.runbook_url
+        .replace(`${homepage}/blob/v${version}/`, "")
+        .split("#");
+      expect(anchor).toBe(`alert-${alert.toLowerCase()}`);
+      expect(headingAnchors(await textOf(path))).toContain(anchor);
     },
   );
 

@@ -31,14 +31,16 @@ describe("reading a changelog", () => {
     expect(parseChangelog(text)).toEqual([
       {
         version: "1.1.0",
-        changes: [{ kind: "security", description: "Passwords stay out of argv, see the design." }],
+        changes: [
+          { kind: "security", description: "Passwords stay out of argv, see the design.", code: ["argv"] },
+        ],
       },
       {
         version: "1.0.0",
         date: "2026-01-31",
         changes: [
-          { kind: "fixed", description: "One thing" },
-          { kind: "fixed", description: "Another" },
+          { kind: "fixed", description: "One thing", code: [] },
+          { kind: "fixed", description: "Another", code: [] },
         ],
       },
     ]);

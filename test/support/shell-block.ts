@@ -5,18 +5,20 @@ const TIMEOUT_MS = 120_000;
 interface Surroundings {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** For its stdin, which is empty without. */
+  readonly input?: string;
 }
 
 /** Runs a block of a manual until it ends, or until `enough` has resolved: then its processes get SIGTERM. */
 export async function runShell(
   text: string,
-  { cwd, env }: Surroundings,
+  { cwd, env, input = "" }: Surroundings,
   enough?: (said: () => string) => Promise<unknown>,
 ): Promise<{ output: string; exitCode: number | undefined }> {
   const { PATH, HOME } = process.env;
-  const bash = execa("bash", ["-euc", text], {
+  const bash = execa("bash", ["--norc", "-euc", text], {
     ...{ cwd, reject: false, all: true, timeout: TIMEOUT_MS, detached: true, extendEnv: false },
-    stdin: "ignore",
+    input,
     env: { PATH, HOME, ...env },
   });
   let said = "";

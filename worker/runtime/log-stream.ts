@@ -12,6 +12,8 @@ export const LONGEST_RESULT = 4 * 1024 * 1024;
 const LONGEST_SPANS = 512 * 1024;
 const LONGEST_LOG_LINE = 16 * 1024;
 const LAST_LINES = 5;
+/** In characters. */
+const ENDLESS_LINE = 512 * 1024;
 /** The longest grace for an action that floods its output. */
 export const FLOOD_GRACE_MS = 1_000;
 
@@ -57,7 +59,7 @@ export class LogStream {
   }
 
   get isFlooding(): boolean {
-    return this.#budget.isOver;
+    return this.#budget.isFlooding || Object.values(this.#splitters).some(isEndless);
   }
 
   write(stream: StreamName, chunk: Uint8Array): void {
@@ -123,15 +125,15 @@ export class LogStream {
 
   #take(stream: StreamName, written: WrittenLine): void {
     const bounded = bound(written);
-    if (this.#isTaken(bounded.line)) {
+    if (this.#isTaken(bounded.line, bounded.lost)) {
       this.#emitGap(stream);
       this.#emit(stream, bounded);
     } else this.#streams[stream].drop(bounded);
   }
 
-  #isTaken(line: string): boolean {
+  #isTaken(line: string, lost = 0): boolean {
     const isFirst = this.#budget.dropped.lines === 0;
-    const isTaken = this.#budget.take(line);
+    const isTaken = this.#budget.take(line, lost);
     if (!isTaken && isFirst) this.#terms.onDropping?.(this.#budget.dropped);
     return isTaken;
   }
@@ -197,6 +199,11 @@ function longestOnStdout(first: string): number {
 /** A quick check, because parsing each line of JSON would take long. */
 export function mayBeResult(line: string): boolean {
   return line.startsWith("{") && line.includes('"action"') && line.includes('"roundTrips"');
+}
+
+/** Whether an unfinished line is a flood: it is not counted before its end. */
+export function isEndless({ lost }: LineSplitter): boolean {
+  return lost > ENDLESS_LINE;
 }
 
 function bound({ line, lost }: WrittenLine): WrittenLine {

@@ -12,6 +12,8 @@ const BYTES = { perSecond: 64 * 1024, atOnce: 512 * 1024, inTotal: 16 * 1024 * 1
 const RESUME_PART = 0.25;
 /** How often to check for room, in dropped lines. */
 const LINES_PER_CHECK = 64;
+/** A flood lasts until nothing was dropped for so long: between drops some lines are taken again. */
+const FLOOD_MS = 10_000;
 
 /** The first bytes are read at once, because a result may be as long; then the container's writes block. */
 const READ = { perSecond: 1024 * 1024, atOnce: 4 * 1024 * 1024 };
@@ -21,17 +23,20 @@ const LONGEST_PAUSE_MS = 100;
 class Allowance {
   readonly #perMs: number;
   readonly #most: number;
+  readonly #nowMs: () => number;
   #left: number;
-  #atMs = performance.now();
+  #atMs: number;
 
-  constructor({ perSecond, atOnce }: { readonly perSecond: number; readonly atOnce: number }) {
-    this.#perMs = perSecond / 1_000;
-    this.#most = atOnce;
-    this.#left = atOnce;
+  constructor(limits: { readonly perSecond: number; readonly atOnce: number }, nowMs: () => number) {
+    this.#perMs = limits.perSecond / 1_000;
+    this.#most = limits.atOnce;
+    this.#left = limits.atOnce;
+    this.#nowMs = nowMs;
+    this.#atMs = nowMs();
   }
 
   get part(): number {
-    const now = performance.now();
+    const now = this.#nowMs();
     this.#left = Math.min(this.#most, this.#left + (now - this.#atMs) * this.#perMs);
     this.#atMs = now;
     return this.#left / this.#most;
@@ -48,26 +53,36 @@ class Allowance {
 
 export class OutputBudget {
   readonly dropped: { lines: number; bytes: number } = { lines: 0, bytes: 0 };
-  readonly #lines = new Allowance(LINES);
-  readonly #bytes = new Allowance(BYTES);
+  readonly #nowMs: () => number;
+  readonly #lines: Allowance;
+  readonly #bytes: Allowance;
   #linesLeft = LINES.inTotal;
   #bytesLeft = BYTES.inTotal;
   #isOver = false;
+  #droppedMs = Number.NEGATIVE_INFINITY;
 
-  get isOver(): boolean {
-    return this.#isOver;
+  constructor(nowMs = monotonicMs) {
+    this.#nowMs = nowMs;
+    this.#lines = new Allowance(LINES, nowMs);
+    this.#bytes = new Allowance(BYTES, nowMs);
   }
 
-  take(line: string): boolean {
+  get isFlooding(): boolean {
+    return this.#nowMs() - this.#droppedMs < FLOOD_MS;
+  }
+
+  /** `lost`: how many characters the line has lost already. */
+  take(line: string, lost = 0): boolean {
     const bytes = bytesOf(line);
     this.#isOver = !this.#hasRoom(bytes);
     if (this.#isOver) {
+      this.#droppedMs = this.#nowMs();
       this.dropped.lines += 1;
       this.dropped.bytes += bytes;
       return false;
     }
     this.#lines.spend(1);
-    this.#bytes.spend(bytes);
+    this.#bytes.spend(bytes + Math.min(lost, BYTES.atOnce));
     this.#linesLeft -= 1;
     this.#bytesLeft -= bytes;
     return true;
@@ -89,6 +104,10 @@ export class OutputBudget {
   }
 }
 
+function monotonicMs(): number {
+  return performance.now();
+}
+
 /** Including its line end. */
 function bytesOf(line: string): number {
   return Buffer.byteLength(line) + 1;
@@ -96,7 +115,7 @@ function bytesOf(line: string): number {
 
 /** Limits how fast one action's output is read. A faster action blocks on its pipe. */
 export class ReadingPace {
-  readonly #allowance = new Allowance(READ);
+  readonly #allowance = new Allowance(READ, monotonicMs);
   #skipsPauses = false;
 
   /** Passes on a chunk, a part per turn of the event loop. Resolves when the next chunk may be read. */

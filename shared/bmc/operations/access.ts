@@ -60,7 +60,9 @@ export type Run<Drivers> = <T>(
 
 /** What would be sent, and the state it would meet. */
 export interface Plan<State> {
+  /** The state as it was read, or assumed. */
   readonly before: State;
+  /** One line for people per request; empty if nothing would be sent. */
   readonly steps: readonly string[];
 }
 

@@ -4,17 +4,23 @@ import { type Access, defineOperations, type Plan, type Run } from "./access.ts"
 import { ok, unsupported } from "./finding.ts";
 import { awaitState, refusalOf, reported } from "./read-back.ts";
 
+/** A boot override to set. */
 export interface BootRequest {
+  /** What to boot from; `none` removes the override. */
   readonly device: BootDevice;
+  /** True for every boot, false for the next one. */
   readonly persistent: boolean;
+  /** `keep` is the connection's `bootMode`. */
   readonly mode: BootModeChoice;
 }
 
 /** A boot override as the BMC reports it; a field it does not report is absent. */
 export interface BootOverride {
+  /** `unknown` if it cannot be read or is none of these. */
   readonly device: BootDevice | "unknown";
   /** False is once. Absent when there is no override, too. */
   readonly persistent?: boolean;
+  /** How the machine boots. */
   readonly mode?: BootMode;
 }
 
@@ -29,11 +35,13 @@ export interface BootDriver {
   write(request: BootRequest, signal: AbortSignal): Promise<void>;
 }
 
+/** Result of setting a boot override. */
 export interface BootReport {
   /** As read back; its device is `unknown` where that is not possible. */
   readonly after: BootOverride;
   /** Whether anything was sent. */
   readonly changed: boolean;
+  /** How it went, in one line for people. */
   readonly summary: string;
 }
 

@@ -1,9 +1,12 @@
 import type { ErrorClass } from "../../contract/error-class.ts";
 
 export const CHECK_STATES = ["ok", "warning", "failed", "unsupported", "not tried"] as const;
-type CheckState = (typeof CHECK_STATES)[number];
+/** Whether operations would work. */
+export type CheckState = (typeof CHECK_STATES)[number];
 
+/** What a check found out. */
 export interface Finding {
+  /** Whether the operations would work. */
   readonly state: CheckState;
   /** One line for people. */
   readonly detail: string;

@@ -5,41 +5,74 @@ import { vendorAndModel } from "./manager.ts";
 
 /** What is built into a machine; a field that the BMC does not report is absent. */
 export interface Hardware {
+  /** The machine itself. */
   readonly system: {
+    /** Vendor. */
     readonly vendor?: string;
+    /** Model. */
     readonly model?: string;
+    /** Serial number. */
     readonly serial?: string;
+    /** UUID. */
     readonly uuid?: string;
+    /** Version of the BIOS or UEFI firmware. */
     readonly biosVersion?: string;
     /** Installed memory as the BMC sums it up, in bytes. */
     readonly memoryBytes?: number;
   };
+  /** Its processors. */
   readonly processors: readonly {
+    /** The BMC's name for it. */
     readonly name: string;
+    /** Model. */
     readonly model?: string;
+    /** Number of cores. */
     readonly cores?: number;
+    /** Number of threads. */
     readonly threads?: number;
   }[];
+  /** Its memory modules. */
   readonly memory: readonly {
+    /** The BMC's name for it. */
     readonly name: string;
+    /** Size in bytes. */
     readonly bytes?: number;
+    /** Such as `DDR4`. */
     readonly kind?: string;
+    /** Serial number. */
     readonly serial?: string;
   }[];
+  /** Its disks. */
   readonly disks: readonly {
+    /** The BMC's name for it. */
     readonly name: string;
+    /** Model. */
     readonly model?: string;
+    /** Serial number. */
     readonly serial?: string;
+    /** Size in bytes. */
     readonly bytes?: number;
+    /** Such as `SSD`. */
     readonly kind?: string;
   }[];
+  /** Its network interfaces. */
   readonly nics: readonly {
+    /** The BMC's name for it. */
     readonly name: string;
+    /** MAC address. */
     readonly mac?: string;
+    /** Link speed in Mbit/s. */
     readonly speedMbps?: number;
+    /** Whether the link is up. */
     readonly up?: boolean;
   }[];
-  readonly firmware: readonly { readonly name: string; readonly version: string }[];
+  /** Installed firmware, such as that of BIOS and network interfaces. */
+  readonly firmware: readonly {
+    /** The BMC's name for it. */
+    readonly name: string;
+    /** Version. */
+    readonly version: string;
+  }[];
 }
 
 export interface InventoryDriver {

@@ -7,16 +7,22 @@ import { ok } from "./finding.ts";
 import type { PowerDriver } from "./power.ts";
 import { uncertainty } from "./read-back.ts";
 
+/** How a BMC restarts: `cold` also initializes its hardware. */
 export type BmcResetKind = "cold" | "warm";
 
 /** What the BMC reports about itself; a field it does not report is absent. */
 export interface BmcInfo {
+  /** Vendor of the machine or its BMC. */
   readonly vendor?: string;
+  /** Model of the machine or its BMC. */
   readonly model?: string;
+  /** The BMC's firmware version. */
   readonly firmware?: string;
   /** Redfish version or IPMI version. */
   readonly protocolVersion?: string;
+  /** The machine's serial number. */
   readonly serial?: string;
+  /** The machine's UUID. */
   readonly uuid?: string;
 }
 
@@ -30,8 +36,11 @@ export interface ManagerDriver {
   clockMs(signal: AbortSignal): Promise<number | undefined>;
 }
 
+/** Result of a BMC's restart. */
 export interface ManagerResetReport {
+  /** A restart is always sent. */
   readonly changed: true;
+  /** How it went, in one line for people. */
   readonly summary: string;
 }
 

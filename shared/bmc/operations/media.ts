@@ -9,8 +9,11 @@ export interface MediaImage {
 }
 
 /** What is in the virtual drive; the image's URL where the BMC reports it. */
+/** The virtual drive. */
 export interface MediaState {
+  /** Whether an image is in it. */
   readonly inserted: boolean;
+  /** The image's URL, if the BMC reports it. */
   readonly image?: string;
 }
 
@@ -24,11 +27,15 @@ export interface MediaDriver {
   eject(signal: AbortSignal): Promise<void>;
 }
 
+/** Result of inserting or ejecting an image. */
 export interface MediaReport {
-  /** Both absent where the drive cannot be read. */
+  /** Absent where the drive cannot be read. */
   readonly before?: MediaState;
+  /** Absent where the drive cannot be read. */
   readonly after?: MediaState;
+  /** Whether anything was sent. */
   readonly changed: boolean;
+  /** How it went, in one line for people. */
   readonly summary: string;
 }
 

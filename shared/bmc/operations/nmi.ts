@@ -12,10 +12,13 @@ export interface NmiDriver extends OfferedDriver {
   send(signal: AbortSignal): Promise<void>;
 }
 
+/** Result of an NMI. */
 export interface NmiReport {
   /** The power as it was read before. */
   readonly before: PowerState;
+  /** An NMI is always sent. */
   readonly changed: true;
+  /** How it went, in one line for people. */
   readonly summary: string;
 }
 

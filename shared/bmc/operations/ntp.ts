@@ -3,14 +3,20 @@ import { type Access, defineOperations, type Plan, type Run } from "./access.ts"
 import { ok } from "./finding.ts";
 import { awaitState } from "./read-back.ts";
 
+/** The BMC's time servers. */
 export interface NtpSettings {
+  /** Whether the BMC uses them. */
   readonly enabled: boolean;
+  /** Names or addresses, in order of preference. */
   readonly servers: readonly string[];
 }
 
 /** The new settings; without servers, the present ones stay. */
+/** The time servers to set. */
 export interface NtpRequest {
+  /** Whether the BMC is to use them. */
   readonly enabled: boolean;
+  /** Names or addresses, in order of preference; the present ones stay when absent. */
   readonly servers?: readonly string[];
 }
 
@@ -21,10 +27,15 @@ export interface NtpDriver {
   write(request: NtpRequest, signal: AbortSignal): Promise<void>;
 }
 
+/** Result of setting time servers. */
 export interface NtpReport {
+  /** As read before. */
   readonly before: NtpSettings;
+  /** As read back. */
   readonly after: NtpSettings;
+  /** Whether anything was sent. */
   readonly changed: boolean;
+  /** How it went, in one line for people. */
   readonly summary: string;
 }
 

@@ -24,28 +24,49 @@ export interface PowerDriver {
   send(command: PowerCommand, signal: AbortSignal): Promise<void>;
 }
 
+/** How to power off: at once, by the operating system, or by the operating system and then at once. */
 export type OffMode = "hard" | "soft" | "soft-then-hard";
 
-/** What a machine's power is to become. `timeoutMs` bounds each wait for a state. */
+/** What a machine's power is to become: one of these. */
 export type PowerRequest =
-  | { readonly verb: "on"; readonly timeoutMs: number }
   | {
+      /** Powers the machine on. */
+      readonly verb: "on";
+      /** Time limit for each wait for a state. */
+      readonly timeoutMs: number;
+    }
+  | {
+      /** Powers the machine off. */
       readonly verb: "off";
+      /** At once or gracefully. */
       readonly mode: OffMode;
       /** Time limit for a graceful shutdown. */
       readonly softTimeoutMs: number;
+      /** Time limit for each wait for a state. */
       readonly timeoutMs: number;
     }
   | {
+      /** Powers the machine off and on. */
       readonly verb: "cycle";
       /** How long the machine stays off; 0 uses the BMC's own power cycle, if it has one. */
       readonly offDurationMs: number;
+      /** Time limit for each wait for a state. */
       readonly timeoutMs: number;
     }
-  | { readonly verb: "reset"; readonly onIfOff: boolean; readonly timeoutMs: number };
+  | {
+      /** Resets the machine without powering it off. */
+      readonly verb: "reset";
+      /** Powers on a machine that is off; otherwise that is an error of class `state`. */
+      readonly onIfOff: boolean;
+      /** Time limit for each wait for a state. */
+      readonly timeoutMs: number;
+    };
 
+/** Result of a power operation. */
 export interface PowerReport {
+  /** As read before. */
   readonly before: PowerState;
+  /** As read afterwards. */
   readonly after: PowerState;
   /** Whether a command was sent. */
   readonly changed: boolean;

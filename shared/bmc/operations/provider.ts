@@ -65,9 +65,9 @@ export function defineProvider<const Name extends Capability>({
 export interface SessionDescription {
   /** What the provider can do beyond power and boot; whether this BMC offers it may take a request to know. */
   readonly capabilities: readonly Capability[];
-  /** As in `Session`. */
+  /** The level that the session asked for, if the protocol has such levels. */
   readonly privilege?: SessionPrivilege;
-  /** As in `Session`. */
+  /** When the BMC's certificate expires, milliseconds since the epoch; absent without TLS. */
   readonly certificateExpiresMs?: number;
 }
 

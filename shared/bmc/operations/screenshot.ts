@@ -1,9 +1,11 @@
 import { defineOperations, type Plan, type Run } from "./access.ts";
 import { describeOffer, type OfferedDriver } from "./finding.ts";
 
+/** A picture of the machine's screen. */
 export interface Screenshot {
   /** Such as `image/png`. */
   readonly mediaType: string;
+  /** The file. */
   readonly bytes: Uint8Array;
 }
 

@@ -4,11 +4,15 @@ import { type Access, defineOperations, type Plan, type Run } from "./access.ts"
 import { ok } from "./finding.ts";
 import { awaitState } from "./read-back.ts";
 
+/** One entry of the event log. */
 export interface SelEntry {
+  /** The BMC's own; a clearing gives new ones. */
   readonly id: string;
   /** ISO 8601; absent if the entry has no time. */
   readonly at?: string;
+  /** Absent if the BMC does not report it. */
   readonly severity?: "ok" | "warning" | "critical";
+  /** In the BMC's words. */
   readonly message: string;
 }
 
@@ -22,8 +26,11 @@ export interface SelDriver {
   clear(signal: AbortSignal): Promise<void>;
 }
 
+/** Result of clearing the event log. */
 export interface SelReport {
+  /** Whether anything was sent. */
   readonly changed: boolean;
+  /** How it went, in one line for people. */
   readonly summary: string;
 }
 

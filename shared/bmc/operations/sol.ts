@@ -10,8 +10,11 @@ export interface SolDriver extends OfferedDriver {
   deactivate(signal: AbortSignal, instances?: readonly number[]): Promise<void>;
 }
 
+/** Result of ending serial-over-LAN sessions. */
 export interface SolReport {
+  /** Whether anything was sent. */
   readonly changed: boolean;
+  /** How it went, in one line for people. */
   readonly summary: string;
 }
 

@@ -1,6 +1,6 @@
 import type { Access, OperationSet, Run } from "./access.ts";
 import { bootOperations } from "./boot.ts";
-import type { Finding, OfferedDriver } from "./finding.ts";
+import type { Finding } from "./finding.ts";
 import { inventoryOperations } from "./inventory.ts";
 import { managerOperations } from "./manager.ts";
 import { mediaOperations } from "./media.ts";
@@ -31,6 +31,7 @@ export const OPERATIONS = {
 };
 
 type Table = typeof OPERATIONS;
+/** A set of operations. */
 export type DriverName = keyof Table;
 
 type DriversOf<Name extends DriverName> =
@@ -44,7 +45,7 @@ export type Drivers = {
 /** The drivers that every provider has. */
 type Common = "power" | "boot";
 
-/** The other drivers, by which a provider says what it can do. */
+/** A set of operations that not every provider has. */
 export type Capability = Exclude<DriverName, Common>;
 
 export const DRIVER_NAMES = Object.keys(OPERATIONS) as readonly DriverName[];
@@ -54,10 +55,8 @@ export function isCapability(name: DriverName): name is Capability {
   return name !== "power" && name !== "boot";
 }
 
-/** Those whose BMC can be asked whether it has them. */
-export type OfferedCapability = {
-  [Name in Capability]: Drivers[Name] extends OfferedDriver ? Name : never;
-}[Capability];
+/** What a BMC can be asked for without using it. */
+export type OfferedCapability = "sol" | "nmi" | "screenshot";
 
 type Intersection<Union> = (Union extends unknown ? (member: Union) => void : never) extends (
   all: infer All,
@@ -82,7 +81,7 @@ export function operationMethods(runWith: RunWith): OperationMethods {
   return Object.assign({}, ...sets) as OperationMethods;
 }
 
-export function methodsOf(name: DriverName, run: Run<Drivers>): object {
+function methodsOf(name: DriverName, run: Run<Drivers>): object {
   const methods: (run: Run<Drivers>) => object = OPERATIONS[name].methods;
   return methods(run);
 }

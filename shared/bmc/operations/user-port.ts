@@ -3,13 +3,18 @@ import { defined } from "../../defined.ts";
 import type { Secret } from "../../secret.ts";
 import type { Access } from "./access.ts";
 
+/** What a user may do. */
 export type UserRole = "administrator" | "operator" | "readonly";
 
+/** A user of the BMC. */
 export interface BmcUser {
   /** The BMC's own: a slot number or a resource path. */
   readonly id: string;
+  /** The name to log in with. */
   readonly name: string;
+  /** `none` may do nothing; `unknown` is a role of the vendor. */
   readonly role: UserRole | "none" | "unknown";
+  /** Whether it may log in. */
   readonly enabled: boolean;
 }
 
@@ -45,8 +50,11 @@ export interface UserDriver {
 
 /** A user as it is to be. What is absent stays as it is; a new user needs both. */
 export interface UserRequest {
+  /** The name to log in with. */
   readonly name: string;
+  /** Required for a new user. */
   readonly password?: Secret;
+  /** Required for a new user. */
   readonly role?: UserRole;
   /** Refuse to create it: there must be one to change. */
   readonly mustExist?: boolean;
@@ -54,12 +62,15 @@ export interface UserRequest {
   readonly mayBeSet?: boolean;
 }
 
+/** Result of creating, changing or deleting a user. */
 export interface UserReport {
   /** Absent where there was no such user. */
   readonly before?: BmcUser;
   /** Absent where there is none any more. */
   readonly after?: BmcUser;
+  /** Whether anything was sent. */
   readonly changed: boolean;
+  /** How it went, in one line for people. */
   readonly summary: string;
 }
 

@@ -8,11 +8,14 @@ const MOST_LOG_BYTES = 20_000_000;
 const HEALTHY_MS = 50;
 
 export const attack: Attack = {
-  tries: "an action prints on both streams without end and ignores SIGTERM, beside another machine's action",
+  tries:
+    "an action prints on both streams without end, lines or a single line, and ignores SIGTERM, beside another machine's action",
   holds: `it ends within 2 s of its timeout, the other action is not delayed, the worker's log stays below ${MOST_LOG_BYTES / 1e6} MB, /healthz is fast`,
   alone: true,
   async run(setting) {
-    await using lab = await openLab({ setting, hostile: true, machines: ["node-1", "node-2"] });
+    // As by default: a flood gets less.
+    const argv = ["--http-address", "127.0.0.1:0", "--stop-grace", "10s"];
+    await using lab = await openLab({ setting, hostile: true, machines: ["node-1", "node-2"], argv });
     const quiet = percentile(await lab.latencies(new Promise((resolve) => setTimeout(resolve, 1_000))), 0.99);
     const alone = await lab.run("node-2", { name: "hostile", command: ["sleep:10"] });
     const flooding = lab.run("node-1", { name: "hostile", command: ["flood"], timeout: TIMEOUT_S }, 45_000);
@@ -20,16 +23,23 @@ export const attack: Attack = {
       lab.run("node-2", { name: "hostile", command: ["sleep:10"] }),
     );
     const latency = percentile(await lab.latencies(flooding), 0.99);
-    const [{ state, tookMs }, other] = await Promise.all([flooding, beside]);
-    const lateMs = tookMs - TIMEOUT_S * 1_000;
+    const [lines, other] = await Promise.all([flooding, beside]);
+    const line = await lab.run(
+      "node-1",
+      { name: "hostile", command: ["flood:line"], timeout: TIMEOUT_S },
+      45_000,
+    );
     const otherLimitMs = 3 * alone.tookMs + 2_000;
     const loggedBytes = lab.worker.stderr.length;
 
     return [
-      ...unless(
-        state !== "STUCK" && lateMs <= 2_000 + SLACK_MS,
-        `${state} ${(lateMs / 1e3).toFixed(1)} s after its timeout`,
-      ),
+      ...[lines, line].flatMap(({ state, tookMs }) => {
+        const lateMs = tookMs - TIMEOUT_S * 1_000;
+        return unless(
+          state !== "STUCK" && lateMs <= 2_000 + SLACK_MS,
+          `${state} ${(lateMs / 1e3).toFixed(1)} s after its timeout`,
+        );
+      }),
       ...unless(
         other.state === "SUCCESS" && other.tookMs <= otherLimitMs,
         `the other action: ${other.state} after ${other.tookMs.toFixed(0)} ms, ${alone.tookMs.toFixed(0)} ms alone`,

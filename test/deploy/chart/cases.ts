@@ -196,7 +196,11 @@ export const dimensions: Dimensions<Values> = {
           relabelings: [{ targetLabel: "site", replacement: "north" }],
           metricRelabelings: [{ action: "labeldrop", regex: "pod" }],
         },
-        prometheusRule: { enabled: true, labels: { release: "prometheus" } },
+        prometheusRule: {
+          enabled: true,
+          labels: { release: "prometheus" },
+          runbookBase: "https://manuals.example/pbnj-worker/",
+        },
         dashboards: {
           enabled: true,
           labels: { dashboards: "on" },

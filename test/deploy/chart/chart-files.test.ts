@@ -23,14 +23,25 @@ describe("the chart", () => {
         version: z.string(),
         appVersion: z.string(),
         kubeVersion: z.string(),
+        home: z.string(),
+        icon: z.string(),
+        sources: z.array(z.string()),
+        maintainers: z.array(z.strictObject({ name: z.string(), url: z.string() })),
         keywords: z.array(z.string()),
         annotations: z.record(z.string().regex(/^artifacthub\.io\//), z.string()),
       })
       .parse(parse(await textOf("deploy/chart/Chart.yaml")));
-    const { version, license } = JSON.parse(await textOf("package.json"));
+    const { version, license, homepage, icon } = JSON.parse(await textOf("package.json"));
 
     expect([chart.version, chart.appVersion]).toEqual([version, version]);
     expect(chart.annotations["artifacthub.io/license"]).toBe(license);
+    expect(chart).toMatchObject({
+      ...{ home: homepage, sources: [homepage], icon: `${homepage}/raw/v${version}/${icon}` },
+      maintainers: [{ name: "pbnj-worker contributors", url: homepage }],
+    });
+    expect(parse(chart.annotations["artifacthub.io/links"] ?? "")).toEqual([
+      { name: "support", url: `${homepage}/issues` },
+    ]);
   });
 
   it("has a README with every value in it", async () => {

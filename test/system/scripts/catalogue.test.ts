@@ -5,6 +5,7 @@ import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { catalogue, loadAction } from "../../../actions/catalogue.ts";
+import { actionChanges } from "../../../scripts/catalogue/action-changes.ts";
 import { PackageMetadata, RepositoryMetadata } from "../../../scripts/catalogue/artifact-hub.ts";
 import { displayName } from "../../../scripts/catalogue/display-name.ts";
 import { packageReadme } from "../../../scripts/catalogue/package-readme.ts";
@@ -80,7 +81,7 @@ describe.each(catalogue)("the package of %s", (name) => {
     expect(parsed.description).toBe(action?.summary);
     expect(parsed.annotations?.["pbnj-worker/idempotent"]).toBe(String(action?.idempotent));
     expect(parsed.keywords).toEqual(expect.arrayContaining(["tinkerbell", "bmc"]));
-    expect(parsed.changes).toEqual(releases.find((release) => release.version === version)?.changes);
+    expect(parsed.changes).toEqual(actionChanges(name, version, releases));
     expect(readme.startsWith(`# ${name}\n`)).toBe(true);
   });
 
@@ -101,10 +102,40 @@ describe.each(catalogue)("the package of %s", (name) => {
 });
 
 describe("a package", () => {
-  it("omits what is not set", async () => {
+  it("has the project's pages, icon and provider", async () => {
     const { parsed } = await packageOf("power-off", publicationOf());
+    const { homepage } = manifest;
 
-    const absent = ["homeURL", "links", "maintainers", "provider", "recommendations", "prerelease"];
+    expect(parsed).toMatchObject({
+      homeURL: homepage,
+      logoURL: `${homepage}/raw/v${version}/docs/icon.svg`,
+      provider: { name: "pbnj-worker contributors" },
+      links: [
+        { name: "source", url: homepage },
+        { name: "support", url: `${homepage}/issues` },
+        { name: "documentation", url: `${homepage}/blob/v${version}/actions/power-off/README.md` },
+        { name: "changelog", url: `${homepage}/blob/v${version}/CHANGELOG.md` },
+      ],
+    });
+    await expect(access(join(projectRoot, manifest.icon ?? ""))).resolves.toBeUndefined();
+  });
+
+  it("omits what is not set", async () => {
+    const { name, license } = manifest;
+    const { parsed } = await packageOf(
+      "power-off",
+      publicationOf({}, Manifest.parse({ name, version, license })),
+    );
+
+    const absent = [
+      "homeURL",
+      "logoURL",
+      "links",
+      "maintainers",
+      "provider",
+      "recommendations",
+      "prerelease",
+    ];
     expect(Object.keys(parsed).filter((key) => absent.includes(key))).toEqual([]);
   });
 
@@ -117,15 +148,14 @@ describe("a package", () => {
     expect(await recommended("check")).toEqual([{ url: runTasks }]);
   });
 
-  it("links to the source and to support, and marks security updates and pre-releases", async () => {
+  it("marks security updates and pre-releases", async () => {
     const publication: Publication = {
       ...known,
-      ...{
-        version: "2.0.0-rc.1",
-        sourceUrl: "https://github.com/a/b",
-        supportUrl: "https://github.com/a/b/issues",
-      },
-      changes: [{ kind: "security", description: "A fix" }],
+      version: "2.0.0-rc.1",
+      releases: [
+        { version: "2.0.0-rc.1", changes: [{ kind: "security", description: "A fix", code: [] }] },
+        { version: "1.0.0", changes: [] },
+      ],
     };
 
     const files = await packageFiles(projectRoot, "power-off", publication);
@@ -134,10 +164,7 @@ describe("a package", () => {
     expect(PackageMetadata.parse(parse(text))).toMatchObject({
       containsSecurityUpdates: true,
       prerelease: true,
-      links: [
-        { name: "source", url: "https://github.com/a/b" },
-        { name: "support", url: "https://github.com/a/b/issues" },
-      ],
+      changes: [{ kind: "security", description: "A fix" }],
     });
   });
 
@@ -251,6 +278,7 @@ describe("what a publication needs", () => {
   it("takes people, pages and addresses from package.json, and people without an address not at all", () => {
     const described = Manifest.parse({
       ...manifest,
+      homepage: undefined,
       repository: "github:o/r",
       bugs: { url: "https://github.com/o/r/issues" },
       author: "Ada Example",

@@ -4,13 +4,14 @@ import { dirname, join } from "node:path";
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
 import { execa } from "execa";
 import { publint } from "publint";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { catalogue } from "../../../actions/catalogue.ts";
 import { projectRoot } from "../../../scripts/bundle/bundle.ts";
 import { parseResultLine } from "../../../shared/contract/result.ts";
 import { SimulatedMachine } from "../../../simulators/machine.ts";
 import { startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
 import { actionLab } from "../../actions/lab.ts";
+import { codeBlocks } from "../../docs/markdown.ts";
 
 const MODULES = join(projectRoot, "node_modules");
 const MEGABYTE = 1_048_576;
@@ -55,6 +56,19 @@ async function manifestOf(name: string) {
 }
 
 describe.each(Object.keys(PACKAGES))("the package %s", (name) => {
+  it("names the project's pages and people", async () => {
+    const { homepage, repository, bugs, author } = JSON.parse(
+      await readFile(join(projectRoot, "package.json"), "utf8"),
+    );
+    const readme = await readFile(join(folder, name, "README.md"), "utf8");
+    const links = [...readme.matchAll(/\]\(([^)#\s]+)/g)].map(([, link = ""]) => link);
+
+    const manifest = JSON.parse(await readFile(join(folder, name, "package.json"), "utf8"));
+    expect(manifest).toMatchObject({ homepage, repository, bugs, author });
+    expect(links.filter((link) => !link.startsWith("https://"))).toEqual([]);
+    expect(links).toContainEqual(expect.stringContaining(`${homepage}/blob/v${manifest.version}/docs/`));
+  });
+
   it("is what publint and attw expect of an ES module", async () => {
     const data = await readFile(tarballs.get(name) ?? "");
     const { messages } = await publint({ pkgDir: join(folder, name), strict: true });
@@ -121,17 +135,27 @@ describe("@pbnj-worker/bmc", () => {
     const sizes = await Promise.all([own, ...[...needed].map((name) => join(MODULES, name))].map(sizeOf));
 
     expect(Object.keys(dependencies)).toEqual(["execa", "undici", "zod"]);
+    expect(await readFile(join(own, "dist/bmc/client.d.ts"), "utf8")).not.toMatch(
+      /nameOption|loadProvider\?/,
+    );
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(15 * MEGABYTE);
   });
 
-  it("compiles strictly in another project and runs against a BMC, as its page shows", async () => {
+  it("compiles strictly in another project and runs against a BMC, as its pages show", async () => {
     const example = await readFile(join(projectRoot, "examples/bmc-library.ts"), "utf8");
-    await writeFile(join(consumer, "main.ts"), example);
-    const machine = new SimulatedMachine({ power: "off" });
+    const reference = "docs/reference/bmc-api.md";
+    const blocks = codeBlocks(reference, await readFile(join(projectRoot, reference), "utf8"));
+    const programs = new Map([
+      ["main.ts", example],
+      ...blocks.map(({ text }, index) => [`example-${index}.ts`, text] as const),
+    ]);
+    for (const [name, text] of programs) await writeFile(join(consumer, name), text);
+    const machine = new SimulatedMachine({ power: "off", softOffMs: 10 });
     const bmc = await startRedfishBmc({ machines: [machine], password: "calvin" });
+    onTestFinished(() => bmc.close());
 
     const options = ["--strict", "--noEmit", "--target", "es2024", "--module", "nodenext", "--types", "node"];
-    await execa(join(MODULES, ".bin/tsc"), [...options, "main.ts"], { cwd: consumer });
+    await execa(join(MODULES, ".bin/tsc"), [...options, ...programs.keys()], { cwd: consumer });
     const ran = await execa(process.execPath, ["main.ts"], {
       cwd: consumer,
       env: {
@@ -142,10 +166,17 @@ describe("@pbnj-worker/bmc", () => {
         BMC_PASSWORD: "calvin",
       },
     });
-    await bmc.close();
-
     expect(ran.stdout).toMatch(/^boot pxe once \(uefi\)\non after .* via redfish$/);
     expect(machine.lastBoot).toMatchObject({ device: "pxe", overridden: true });
+
+    const host = `host: "${bmc.host}", redfish: { port: ${bmc.port} }, tls: { fingerprint: "${bmc.fingerprint}" }`;
+    expect(blocks.length).toBeGreaterThanOrEqual(3);
+    for (const [index, { at, text }] of blocks.entries()) {
+      const name = `example-${index}.ts`;
+      await writeFile(join(consumer, name), text.replace('host: "192.0.2.11"', host));
+      const { stdout } = await execa(process.execPath, [name], { cwd: consumer });
+      expect(stdout, at).toBe([...text.matchAll(/^ *\/\/ (.*)$/gm)].map(([, line]) => line).join("\n"));
+    }
   });
 });
 

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -146,6 +146,21 @@ describe.each(["process", "in-process"])("a refused password with the %s runtime
     expect(lab.bmc.refusedCredentials).toBe(1);
     expect(lab.machine.commands).toEqual([]);
   });
+});
+
+test("a refused password is offered once more when the inventory file is touched", async () => {
+  await using lab = await standing({ credentials: inFile, argv: ["--runtime", "in-process"] });
+  await writeFile(join(lab.directory, "password"), WRONG);
+  lab.start();
+  await lab.untilOver(lab.submit(["one", "two"]));
+  const refusals = [lab.bmc.refusedCredentials];
+
+  await utimes(lab.inventoryFile, new Date(), new Date());
+  await lab.program.untilLogged("inventory file touched, retrying refused credentials");
+  await lab.untilOver(lab.submit(["three", "four"]));
+
+  refusals.push(lab.bmc.refusedCredentials);
+  expect(refusals).toEqual([1, 2]);
 });
 
 describe("the gate of a real worker", () => {

@@ -175,6 +175,25 @@ test("a policy that denies the image fails the action with the name of the rule"
   await lab.close();
 });
 
+test("a variable that is not an input fails the action with a suggestion, and nothing is done", async () => {
+  const lab = await startLab({ times: QUICK });
+  const misspelt = await template(
+    TWO_TASKS.replace("timeout: 30}", "timeout: 30, environment: {TIMEOTU: 5s}}"),
+  );
+  await using program = new WorkerProgram([
+    ...["run", misspelt, "--map", "machine=node-01", "--inventory", lab.inventoryFile],
+  ]);
+
+  const { code } = await program.ended;
+
+  expect(code).toBe(2);
+  expect(program.stdout).toMatch(
+    /policy environment: TIMEOTU is not an input of power-status: did you mean TIMEOUT\?/,
+  );
+  expect(machineOf(lab, "node-01").commands).toEqual([]);
+  await lab.close();
+});
+
 test("SIGTERM cancels the running action and exits 143", async () => {
   const lab = await startLab({ times: { ...QUICK, softOffMs: 60_000 } });
   await using program = new WorkerProgram([

@@ -8,7 +8,7 @@ import { redactor } from "../../../shared/secret-forms.ts";
 import type { LogLine } from "../../../worker/action/action.ts";
 import { readLogLine } from "../../../worker/runtime/log-line.ts";
 import { LogStream } from "../../../worker/runtime/log-stream.ts";
-import type { DroppedOutput } from "../../../worker/runtime/output-budget.ts";
+import { type DroppedOutput, OutputBudget } from "../../../worker/runtime/output-budget.ts";
 
 const result = JSON.stringify({ action: "a", ok: true, message: "done", durationMs: 1, roundTrips: 1 });
 
@@ -157,6 +157,40 @@ describe("output over its budget", () => {
     const { lines } = flooded(...Array.from({ length: 200 }, () => "x".repeat(64 * 1024)));
 
     expect(lines.at(-1)?.line).toMatch(/^x{16384}… \[13090816 characters cut\]$/);
+  });
+
+  it("floods also while a single line does not end", () => {
+    const { log, err } = stream();
+    err("x".repeat(1_000_000));
+    const isFlooding = [log.isFlooding];
+    err("\n");
+    isFlooding.push(log.isFlooding);
+
+    expect(isFlooding).toEqual([true, false]);
+  });
+
+  it("floods for ten seconds after the last drop, although lines are taken again", () => {
+    let nowMs = 0;
+    const budget = new OutputBudget(() => nowMs);
+    const take = (lines: number) => Array.from({ length: lines }, () => budget.take("a line")).at(-1);
+    const seen: unknown[] = [];
+    for (const passMs of [0, 3_000, 9_000, 1_000]) {
+      nowMs += passMs;
+      seen.push(budget.isFlooding, passMs < 5_000 && take(passMs === 0 ? 20_000 : 64));
+    }
+
+    expect(seen).toEqual([false, false, true, true, true, false, false, true]);
+  });
+
+  it("includes what lines have lost", () => {
+    let nowMs = 0;
+    const budget = new OutputBudget(() => nowMs);
+    const taken = Array.from({ length: 5 }, () => {
+      nowMs += 600;
+      return budget.take("x".repeat(16_384), 600_000);
+    });
+
+    expect(taken).toEqual([true, true, false, false, false]);
   });
 
   it("includes spans, too", () => {

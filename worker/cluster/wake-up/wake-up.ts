@@ -115,7 +115,7 @@ export class WakeUp implements Waking {
   }
 
   /** See `ExecutorOptions.cancelOf`: aborts when the action's Workflow is deleted. */
-  cancelOf(action: ActionId): AbortSignal | undefined {
+  cancelOf(action: ActionId): AbortSignal {
     return this.#deletions.signalOf(action, this.#find(action.workflowId));
   }
 

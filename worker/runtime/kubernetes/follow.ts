@@ -231,7 +231,7 @@ export class JobFollower {
     const { pod } = observation.snapshot;
     if (!pod || isPodOver(pod) || podState(observation.snapshot).kind === "ended") return;
     try {
-      const graceMs = this.#output.stream.isFlooding ? Math.min(stopGraceMs, FLOOD_GRACE_MS) : stopGraceMs;
+      const graceMs = this.#output.isFlooding ? Math.min(stopGraceMs, FLOOD_GRACE_MS) : stopGraceMs;
       await client.removePod(pod, Math.max(1, Math.ceil(graceMs / 1_000)), bound);
     } catch (thrown) {
       detached.throwIfAborted();
@@ -384,7 +384,7 @@ export class JobFollower {
 
   /** Limits the time for reading; a flooding action gets less. */
   async #drained(work: (signal: AbortSignal) => Promise<void>): Promise<boolean> {
-    const boundMs = this.#output.stream.isFlooding ? FLOOD_DRAIN_MS : DRAIN_MS;
+    const boundMs = this.#output.isFlooding ? FLOOD_DRAIN_MS : DRAIN_MS;
     return withTimeout(boundMs, this.#options.detached, work).then(
       () => true,
       () => false,

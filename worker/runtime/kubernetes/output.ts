@@ -1,6 +1,6 @@
 import { type ActionResult, parseResultLine } from "../../../shared/contract/result.ts";
 import { LineSplitter } from "../../../shared/line-splitter.ts";
-import { LONGEST_RESULT, LogStream, mayBeResult, type WrittenOutput } from "../log-stream.ts";
+import { isEndless, LONGEST_RESULT, LogStream, mayBeResult, type WrittenOutput } from "../log-stream.ts";
 import type { OutputOptions } from "../runtime.ts";
 
 const LONGEST_TIME = 64;
@@ -16,6 +16,7 @@ export class PodOutput {
   #since: string | undefined;
   #taken = new Map<string, number>();
   #tail: string | undefined;
+  #lines: LineSplitter | undefined;
   #candidate: { readonly line: string; readonly isLast: boolean } | undefined;
 
   constructor(terms: OutputOptions) {
@@ -32,6 +33,10 @@ export class PodOutput {
     return this.#candidate?.isLast === true && parseResultLine(this.#candidate.line) !== undefined;
   }
 
+  get isFlooding(): boolean {
+    return this.stream.isFlooding || (this.#lines !== undefined && isEndless(this.#lines));
+  }
+
   /** Starts a reading from `since` on. Call `end` however the reading ends. */
   read(): { push(chunk: Uint8Array): Promise<void>; end(): void } {
     const known = new Map(this.#taken);
@@ -42,6 +47,7 @@ export class PodOutput {
       if (isEnding) this.#tail = isNew(line) ? line : undefined;
       else if (isNew(line)) this.#take(line);
     });
+    this.#lines = lines;
     return {
       push: (chunk) => {
         this.#tail = undefined;

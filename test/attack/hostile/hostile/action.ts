@@ -37,10 +37,10 @@ const steps: Readonly<Record<string, (argument: string) => unknown>> = {
     const line = `${"\x1b[1;31m\x1b]8;;x\x07".repeat(1_024)}\n`;
     for (let left = Number(lines); left > 0; left--) print(1, line);
   },
-  /** Both streams, without end. */
-  flood: () => {
+  /** Both streams, without end; with the argument `line`, in a single line each. */
+  flood: (kind) => {
     process.on("SIGTERM", () => undefined);
-    const text = "flood of an action that never ends\n".repeat(1_000);
+    const text = `flood of an action that never ends${kind === "line" ? " " : "\n"}`.repeat(1_000);
     const more = () => {
       print(1, text);
       print(2, text);

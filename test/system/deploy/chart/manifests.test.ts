@@ -108,6 +108,18 @@ describeWithHelm("what the chart makes, for each pair of features", () => {
     ]);
   });
 
+  it("gives every alert a runbook below the configured base", () => {
+    const rules = Object.values(rendered).flatMap((manifests) =>
+      manifests.filter(({ kind }) => kind === "PrometheusRule"),
+    );
+    const urls = [...JSON.stringify(rules).matchAll(/"runbook_url":"([^"]*)"/g)].map(([, url = ""]) => url);
+
+    expect(urls.length).toBeGreaterThan(0);
+    const elsewhere =
+      /^https:\/\/manuals\.example\/pbnj-worker\/docs\/how-to\/respond-to-alerts\.md#alert-pbnj/;
+    expect(urls.filter((url) => !elsewhere.test(url))).toEqual([]);
+  });
+
   it("runs pods that the restricted Pod Security Standard admits, except for the node's network", () => {
     for (const manifests of Object.values(rendered)) {
       const { spec } = workloadOf(manifests).spec.template;

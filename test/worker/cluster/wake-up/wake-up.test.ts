@@ -205,9 +205,7 @@ describe("the workflow of an action", () => {
   async function watched(actionId = "1") {
     workflow("w", OPEN);
     const waking = await watching();
-    const signal = waking.cancelOf(actionOf(actionId));
-    if (!signal) throw new Error("the workflow is not watched");
-    return { waking, signal };
+    return { waking, signal: waking.cancelOf(actionOf(actionId)) };
   }
 
   it("cancels it when deleted", async () => {
@@ -239,12 +237,28 @@ describe("the workflow of an action", () => {
     await vi.waitFor(() => expect(signal.aborted).toBe(true), WITHIN);
   });
 
+  it("cancels it when deleted, also if the watch showed it later than the server", async () => {
+    const waking = await watching();
+    const signal = waking.cancelOf(actionOf("1"));
+    workflow("w", OPEN);
+    await vi.waitFor(() => expect(waking.now("a")).toBe("addressed"), WITHIN);
+    const before = signal.aborted;
+
+    fake.remove(...WORKFLOWS, "w", "default");
+
+    await vi.waitFor(() => expect(signal.aborted).toBe(true), WITHIN);
+    expect(before).toBe(false);
+  });
+
   it("does not cancel an action that the watch does not show", async () => {
     workflow("w", OPEN);
     const waking = await watching();
+    const signals = [waking.cancelOf(actionOf("3")), waking.cancelOf(actionOf("1", "elsewhere/w"))];
 
-    expect(waking.cancelOf(actionOf("3"))).toBeUndefined();
-    expect(waking.cancelOf(actionOf("1", "elsewhere/w"))).toBeUndefined();
+    fake.remove(...WORKFLOWS, "w", "default");
+
+    await vi.waitFor(() => expect(waking.now("a")).toBeUndefined(), WITHIN);
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false, false]);
   });
 
   it("does not cancel it while the workflow continues", async () => {

@@ -245,30 +245,46 @@ describe("the docker runtime, with an engine that fails", () => {
     expect(engine.requests).toContain(`POST /containers/${ID}/kill`);
   });
 
-  it("stops a flooding action with a short grace period, and reads only its last lines", async () => {
-    const flood = frame("stderr", "too much\n".repeat(5_000));
-    const { engine, runtime } = await start(
-      {
-        "POST /containers/*/wait": inTurn(silence, json(200, { StatusCode: 137 })),
-        "POST /containers/*/stop": empty(204),
-        "GET /containers/*/json": details({ ExitCode: 137 }),
-        "GET /containers/*/logs": (response) => response.end(frame("stderr", "the last words\n")),
-      },
-      (socket) => {
-        const write = () => socket.write(flood, (error) => error ?? setImmediate(write));
-        write();
-      },
-    );
-    const { request, lines } = scriptedRequest([]);
-    const stop = new AbortController();
+  it.each([
+    ["lines", "too much\n", /the last words$/],
+    ["a line that does not end", "too much ", /too much .*characters cut\]$/],
+  ])(
+    "stops an action that floods with %s after a second, and reads only its last lines",
+    async (_, text, end) => {
+      const flood = Buffer.concat([
+        frame("stderr", text.repeat(100_000)),
+        // Dropped like the lines; after a line that does not end it is the first one.
+        frame("stdout", "so much\n"),
+      ]);
+      const { engine, runtime } = await start(
+        {
+          "POST /containers/*/wait": inTurn(silence, json(200, { StatusCode: 137 })),
+          "POST /containers/*/stop": empty(204),
+          "GET /containers/*/json": details({ ExitCode: 137 }),
+          "GET /containers/*/logs": (response) => response.end(frame("stderr", "the last words\n")),
+        },
+        (socket) => {
+          const write = () => socket.write(flood, (error) => error ?? setImmediate(write));
+          write();
+        },
+        { stopGraceMs: 10_000 },
+      );
+      const { request, lines } = scriptedRequest([]);
+      const controller = new AbortController();
+      const stop = () => controller.abort();
+      const onLog: typeof request.onLog = (line) => {
+        request.onLog(line);
+        if (line.line === "so much") stop();
+      };
 
-    const { outcome } = await runtime.run({ ...request, onDropping: () => stop.abort() }, stop.signal);
+      const { outcome } = await runtime.run({ ...request, onLog, onDropping: stop }, controller.signal);
 
-    expect(outcome).toMatchObject({ class: "cancelled", message: expect.stringMatching(/the last words$/) });
-    expect(engine.requests).toContain(`POST /containers/${ID}/stop?t=1`);
-    expect(engine.requests).toContain(`GET /containers/${ID}/logs?stdout=1&stderr=1&follow=0&tail=10`);
-    expect(lines.length).toBeLessThan(5_000);
-  });
+      expect(outcome).toMatchObject({ class: "cancelled", message: expect.stringMatching(end) });
+      expect(engine.requests).toContain(`POST /containers/${ID}/stop?t=1`);
+      expect(engine.requests).toContain(`GET /containers/${ID}/logs?stdout=1&stderr=1&follow=0&tail=10`);
+      expect(lines.length).toBeLessThan(5_000);
+    },
+  );
 
   it("reports no outcome for a container that cannot be stopped", async () => {
     const { engine, runtime } = await start({

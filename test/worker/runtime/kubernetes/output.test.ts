@@ -93,6 +93,16 @@ describe("the output of a pod", () => {
     expect(lines.map(({ line }) => line)).toEqual(["more", resultLine()]);
   });
 
+  it("is a flood while a single line does not end", async () => {
+    const { output } = newOutput();
+    const reading = output.read();
+    await reading.push(Buffer.from(`2026-01-01T00:00:00.000000000Z ${"x".repeat(3_000_000)}`));
+    const isFlooding = [output.isFlooding];
+    await reading.push(Buffer.from("x".repeat(3_000_000)));
+
+    expect([...isFlooding, output.isFlooding]).toEqual([false, true]);
+  });
+
   it("includes a last line without a line end", () => {
     const { lines, output } = newOutput();
     readAll(

@@ -1,0 +1,208 @@
+import { readdir, readFile } from "node:fs/promises";
+import { Agent, request } from "undici";
+import { describe, expect, it, vi } from "vitest";
+import { createCertificate, fingerprintOf } from "../../../simulators/certificate.ts";
+import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
+import { SimulatedMachine } from "../../../simulators/machine.ts";
+import { startCollector } from "../../../simulators/otlp/collector.ts";
+import { startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
+import { startTinkServer } from "../../../simulators/tink/server.ts";
+import { isOver } from "../../../simulators/tink/workflow.ts";
+import { ManualHost, NETWORK } from "../../docs/manual-host.ts";
+import { codeBlocks } from "../../docs/markdown.ts";
+import { unitLines, valuesOf } from "../../docs/unit-file.ts";
+import { buildActionImages } from "../../support/action-images.ts";
+import { describeWithDocker } from "../../support/docker.ts";
+import { WorkerProgram } from "../../support/worker-program.ts";
+
+const FOLDER = "docs/how-to";
+/** Pages whose commands, marked with their exit code, a test of their own runs. */
+const OWN_TESTS = { "back-up-and-restore.md": "operating", "write-templates.md": "templates" };
+const SETTINGS = { PBNJ_GRPC_SERVER: `${NETWORK}1:42113`, PBNJ_AGENT_ID: "pbnj-node-1" };
+const TRACED = "docs/how-to/trace-actions.md";
+
+const pages = await Promise.all(
+  (await readdir(FOLDER)).map(async (name) => {
+    const page = await readFile(`${FOLDER}/${name}`, "utf8");
+    return { name, page, blocks: codeBlocks(`${FOLDER}/${name}`, page) };
+  }),
+);
+const withCommands = pages.filter(
+  ({ name, blocks }) => !(name in OWN_TESTS) && blocks.some(({ language }) => language === "sh"),
+);
+
+const startTink = (host: AsyncDisposableStack) =>
+  startTinkServer({ host: `${NETWORK}1`, port: 42113 }).then((server) => {
+    host.defer(() => server.close());
+    return server;
+  });
+
+/** What a page needs beside its commands, or what its commands must have done. Commands that are left run afterwards. */
+const STORIES: Readonly<Record<string, (host: ManualHost, open: AsyncDisposableStack) => Promise<void>>> = {
+  async "install-with-compose.md"(host) {
+    await host.run();
+
+    expect(await host.read(".env")).toBe(await readFile("deploy/compose.env", "utf8"));
+  },
+
+  async "install-with-systemd.md"(host, open) {
+    await startTink(open);
+    await host.run();
+    await host.run();
+    const store = host.commands[0];
+    if (store) host.commands.unshift({ ...store, text: store.text.replaceAll("node-1", "node-2") });
+    await host.run({ input: "calvin\n" });
+    await host.run({ input: "calvin\n" });
+    const unit = unitLines(await host.read("/etc/systemd/system/pbnj-worker.service"));
+    for (const name of ["node-1/username", "node-1/password", "node-2/username", "node-2/password"]) {
+      const loaded = `/run/credentials/pbnj-worker.service/bmc_${name.replace("/", "_")}`;
+      await host.write(loaded, await host.read(`/etc/pbnj-worker/bmc/${name}`));
+    }
+    const [, ...argv] = host.adapt(valuesOf(unit, "ExecStart")[0] ?? "").split(" ");
+    const worker = open.use(
+      new WorkerProgram(argv, {
+        PBNJ_STATE_DIRECTORY: `${host.root}/var/lib/pbnj-worker`,
+        PBNJ_HTTP_ADDRESS: `${NETWORK}1:42180`,
+      }),
+    );
+    await worker.untilLogged("worker started");
+    await vi.waitFor(async () => {
+      expect((await request(`http://${NETWORK}1:42180/readyz`)).statusCode).toBe(200);
+    }, 30_000);
+
+    expect(await host.run()).toContain("no problem, 9 ok");
+  },
+
+  async "reduce-workflow-delay.md"(host) {
+    expect((await host.run()).trim().split(/\s*\n\s*/)).toEqual([
+      "2 SUCCESS pbnj-node-1",
+      "1 FAILED pbnj-node-2",
+    ]);
+    expect(await host.run()).toBe("deleted old");
+  },
+
+  async "run-replicas.md"(host, open) {
+    await startTink(open);
+    const cluster = await FakeCluster.start();
+    open.defer(() => cluster.close());
+    await host.write("kubeconfig", cluster.kubeconfig());
+    await host.write("policy.yaml", "trustedImages: [registry.example/pbnj-worker/*]\n");
+    host.env = { ...SETTINGS, PBNJ_KUBECONFIG: "kubeconfig", PBNJ_KUBERNETES_NAMESPACE: "default" };
+    const [, selector = ""] = / -l (\S+)/.exec(host.commands[1]?.text ?? "") ?? [];
+
+    await host.run({
+      during: () =>
+        vi.waitFor(() => {
+          const leases = cluster.list("coordination.k8s.io/v1", "Lease", "default", selector);
+          expect(leases.map(({ metadata }) => metadata.name)).toContainEqual(
+            expect.stringMatching(/^pbnj-worker-member-/),
+          );
+        }, 30_000),
+    });
+  },
+
+  async "serve-the-status-page.md"(host, open) {
+    await startTink(open);
+    const { cert, key } = createCertificate({ commonName: "worker" });
+    await host.write("/etc/pbnj-worker/http.crt", cert);
+    await host.write("/etc/pbnj-worker/http.key", key);
+    host.env = SETTINGS;
+    const dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
+    const ask = async (headers: Readonly<Record<string, string>>) =>
+      (await request(`https://${NETWORK}1:42180/`, { dispatcher, headers })).statusCode;
+
+    await host.run({
+      async during() {
+        const token = (await host.read("/etc/pbnj-worker/http-token")).trim();
+        expect(await ask({})).toBe(401);
+        expect(await ask({ authorization: `Bearer ${token}` })).toBe(200);
+      },
+    });
+    await dispatcher.destroy();
+  },
+
+  async "trace-actions.md"(host, open) {
+    const tink = await startTink(open);
+    const collector = open.use(await startCollector());
+    host.replace("http://127.0.0.1:4318", collector.endpoint);
+    await host.write(
+      "/etc/pbnj-worker/worker.yaml",
+      `grpcServer: ${NETWORK}1:42113\nagentId: [pbnj-node-1]\n`,
+    );
+    const actions = [{ name: "a", image: "registry.example/pbnj-worker/power-status:v0.1.0", timeout: 30 }];
+    const workflow = tink.submit({
+      template: JSON.stringify({
+        ...{ version: "0.1", name: "traced", global_timeout: 60 },
+        tasks: [{ name: "a", worker: "pbnj-node-1", actions }],
+      }),
+    });
+
+    await host.run({ during: () => tink.until(() => isOver(workflow), 30_000) });
+
+    expect(collector.spans.length).toBeGreaterThan(0);
+    // The other one runs below, with an engine.
+    host.commands.pop();
+  },
+};
+
+describe("every block of the how-to pages", () => {
+  it("is a command that runs here or in the page's own test, its output, or a file that test/docs parses", async () => {
+    for (const { name, page, blocks } of pages) {
+      const outputs = blocks.flatMap(({ output }) => output ?? []);
+      const others = blocks.filter(({ language }) => !["sh", "yaml", "json"].includes(language));
+
+      expect(page.match(/^\s*```/gm)?.length ?? 0, name).toBe(2 * blocks.length);
+      expect(others.map(({ text }) => text)).toEqual(outputs);
+    }
+    for (const [name, test] of Object.entries(OWN_TESTS)) {
+      const { blocks = [] } = pages.find((page) => page.name === name) ?? {};
+      const commands = blocks.filter(({ language }) => language === "sh");
+
+      expect(await readFile(`test/system/docs/${test}.test.ts`, "utf8")).toContain(`"${FOLDER}/${name}"`);
+      expect(commands.filter(({ exitCode }) => exitCode === undefined)).toEqual([]);
+    }
+    expect(withCommands.map(({ name }) => name)).toEqual(expect.arrayContaining(Object.keys(STORIES)));
+  });
+});
+
+describe("the commands", () => {
+  it.each(withCommands)("of $name do what the page says", async ({ name }) => {
+    await using open = new AsyncDisposableStack();
+    const host = open.use(await ManualHost.open(`${FOLDER}/${name}`));
+
+    await STORIES[name]?.(host, open);
+
+    while (host.commands.length > 0) await host.run();
+  });
+
+  describeWithDocker("with containers", () => {
+    it("trace one action", async () => {
+      await buildActionImages("registry.example/pbnj-worker", ["power-status"], "v0.1.0");
+      await using open = new AsyncDisposableStack();
+      const host = open.use(await ManualHost.open(TRACED));
+      const collector = open.use(await startCollector());
+      const tls = createCertificate({ commonName: "bmc" });
+      const bmc = await startRedfishBmc({
+        ...{ machines: [new SimulatedMachine({ power: "on" })], host: `${NETWORK}21`, tls },
+      });
+      open.defer(() => bmc.close());
+      const parent = "4bf92f3577b34da6a3ce929d0e0e4736";
+      host.env = {
+        BMC_TLS_FINGERPRINT: fingerprintOf(tls),
+        REDFISH_PORT: String(bmc.port),
+        TRACEPARENT: `00-${parent}-00f067aa0ba902b7-01`,
+      };
+      host.replace("http://192.0.2.10:4318", collector.endpoint);
+      host.replace(
+        "docker run --rm",
+        "docker run --rm --network host --env BMC_TLS_FINGERPRINT --env REDFISH_PORT",
+      );
+      await host.write("bmc-password", "calvin\n");
+      host.commands.shift();
+
+      await host.run();
+
+      expect(new Set(collector.spans.map(({ traceId }) => traceId))).toEqual(new Set([parent]));
+    }, 300_000);
+  });
+});
