@@ -51,17 +51,8 @@ export function hardwareTables(hardware: Hardware): string {
 function tablesOf({ system, processors, memory, disks, nics, firmware }: Hardware): readonly Table[] {
   return [
     {
-      head: ["system", "model", "serial", "UUID", "BIOS", "memory"],
-      rows: [
-        [
-          system.vendor,
-          system.model,
-          system.serial,
-          system.uuid,
-          system.biosVersion,
-          gibibytes(system.memoryBytes),
-        ],
-      ],
+      head: ["system", "model", "serial", "UUID", "BIOS"],
+      rows: [[system.vendor, system.model, system.serial, system.uuid, system.biosVersion]],
     },
     {
       head: ["processor", "cores", "threads", "model"],
