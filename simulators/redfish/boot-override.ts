@@ -116,9 +116,13 @@ function after(patch: BootPatch, before: SimulatedOverride, profile: RedfishProf
   const enabled = patch.BootSourceOverrideEnabled;
   return {
     device: target === undefined ? before.device : (DEVICES[target] ?? "none"),
-    enabled: enabled === undefined ? before.enabled : ENABLED[enabled],
+    enabled: enabled === undefined ? before.enabled : kept(ENABLED[enabled], profile),
     mode,
   };
+}
+
+function kept(enabled: SimulatedOverride["enabled"], { keepsOnce }: RedfishProfile) {
+  return keepsOnce && enabled === "once" ? "continuous" : enabled;
 }
 
 function notInList(value: string, property: string): Answer {

@@ -27,6 +27,8 @@ export interface RedfishProfile {
     | "unchanged-queues-job";
   /** 400 unless target, enabled and mode come together. */
   readonly allThree: boolean;
+  /** A one-time override is stored as Continuous. */
+  readonly keepsOnce?: boolean;
   /** 400 for target None. */
   readonly refusesNone: boolean;
   /** A MessageId answered with 400 after the override was applied. */
@@ -342,6 +344,13 @@ export const redfishProfiles: Readonly<Record<string, RedfishProfile>> = Object.
         ifMatch: "required",
         etagSent: "weak",
         etagTaken: "weak",
+      },
+      {
+        ...generic,
+        name: "sushy",
+        manufacturer: "Sushy Emulator",
+        model: "",
+        keepsOnce: true,
       },
       {
         ...generic,

@@ -261,6 +261,17 @@ describe.concurrent.each(TESTED_PROVIDERS)("via %s", (provider) => {
   );
 });
 
+it("power-cycle powers off and on where the BMC says only when it is asked that it has no cycle", async () => {
+  await using lab = await actionLab({ machine: { power: "on" } });
+  lab.ipmi.faults.refuses = (name, [action]) =>
+    name === "Chassis Control" && action === 2 ? 0xcc : undefined;
+
+  const ended = await runAction("power-cycle", { env: { ...lab.env("ipmi"), LOG_LEVEL: "warn" } });
+
+  expect(resultOf(ended).message).toMatch(/^cycled in .* \(off for 5\.0 s, then on\) via ipmi$/);
+  expect(lab.done()).toEqual(["off", "on"]);
+});
+
 describe.concurrent("virtual media via redfish", () => {
   const drive = (lab: Awaited<ReturnType<typeof actionLab>>) =>
     lab.redfish.media.slots.find(({ types }) => types.includes("CD"));

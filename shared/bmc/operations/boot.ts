@@ -28,6 +28,8 @@ export interface BootOverride {
 export interface BootDriver {
   /** Set where a request succeeds without effect, because the machine has no boot device. */
   readonly ignored?: true;
+  /** One-time overrides stay in force, and read as persistent. */
+  readonly keepsOverrides?: boolean;
   /** Undefined where it cannot be read back. */
   read(signal: AbortSignal): Promise<BootOverride | undefined>;
   plan(request: BootRequest, signal: AbortSignal): Promise<string>;
@@ -84,6 +86,7 @@ type BootPort = ReturnType<typeof portOf>;
 function portOf({ log, read, write, sleep }: Access<BootDrivers>, signal: AbortSignal) {
   return {
     ignored: () => read(async ({ boot }) => boot.ignored ?? false),
+    keepsOverrides: () => read(async ({ boot }) => boot.keepsOverrides ?? false),
     read: () => read(({ boot }) => boot.read(signal)),
     write: (request: BootRequest) =>
       write(async ({ boot, provider }) => {
@@ -128,6 +131,11 @@ async function setBoot(port: BootPort, request: BootRequest): Promise<BootReport
   }
   if (!stored) {
     return { after: UNREAD_OVERRIDE, changed: true, summary: `${asked} accepted, cannot be read back` };
+  }
+  const isKept = !request.persistent && matches({ ...request, persistent: true }, stored);
+  if (isKept && (await port.keepsOverrides())) {
+    const summary = `boot ${describeOverride(stored)}: the BMC keeps one-time overrides`;
+    return { after: stored, changed: true, summary };
   }
   if (matches(request, stored)) {
     return { after: stored, changed: true, summary: `boot ${describeOverride(stored)}` };

@@ -311,7 +311,8 @@ async function tryGraceful(port: PowerPort, mode: OffMode): Promise<string | und
 
 async function cycle(port: PowerPort, request: Extract<PowerRequest, { verb: "cycle" }>): Promise<string> {
   const own = request.offDurationMs === 0 ? await offered(port, "cycle") : undefined;
-  if (own === undefined) {
+  const sent = own === undefined ? "refused" : await sendCycle(port);
+  if (sent === "refused") {
     const offMs = request.offDurationMs || COMPOSED_OFF_MS;
     // What cannot be powered on again is not powered off.
     await port.plan("on");
@@ -321,9 +322,8 @@ async function cycle(port: PowerPort, request: Extract<PowerRequest, { verb: "cy
     await command(port, "on", "on", request.timeoutMs);
     return `off for ${formatSeconds(offMs)}, then on`;
   }
-  const confirmed = !(await uncertainty(() => port.send("cycle")));
   const offSeen = await watch(port, (state) => state !== "on", CYCLE_WATCH_MS, "waiting for power off");
-  if (!offSeen && !confirmed) {
+  if (!offSeen && sent === "lost") {
     throw new BmcError(
       "timeout",
       "the answer to the cycle was lost and the machine was not observed off: not sent again",
@@ -331,6 +331,16 @@ async function cycle(port: PowerPort, request: Extract<PowerRequest, { verb: "cy
   }
   await reach(port, "on", request.timeoutMs, "the cycle was accepted");
   return offSeen ? "off, then on" : "confirmed by the BMC, too fast to observe off";
+}
+
+/** BMCs may say only when it is sent that they have no cycle. */
+async function sendCycle(port: PowerPort): Promise<"accepted" | "lost" | "refused"> {
+  try {
+    return (await uncertainty(() => port.send("cycle"))) ? "lost" : "accepted";
+  } catch (thrown) {
+    if (BmcError.from(thrown).class === "unsupported") return "refused";
+    throw thrown;
+  }
 }
 
 /** Sends an idempotent command and waits for the state it leads to. */

@@ -4,6 +4,7 @@ import {
   type BootFlags,
   encodeBootFlags,
   GET_BOOT_FLAGS,
+  NO_BOOT_FLAGS,
   overrideOf,
   parseBootFlags,
   REMOTE_MEDIA,
@@ -11,9 +12,12 @@ import {
   selectorOf,
   setBootFlags,
 } from "./boot-options.ts";
-import { request as ask, type CommandChannel, dataOf } from "./channel.ts";
+import { request as ask, type CommandChannel, dataOf, exchange } from "./channel.ts";
 import { GET_DEVICE_ID, parseManufacturer } from "./device-id.ts";
 import { bootsUefiDiskAsRemoteMedia } from "./quirks.ts";
+
+/** As the specification has flags that nothing has set: all bits are zero. */
+const UNSET = { efi: false };
 
 /** The boot override through System Boot Options (IPMI 2.0 sections 28.12 to 28.14). */
 export class IpmiBoot implements BootDriver {
@@ -32,8 +36,9 @@ export class IpmiBoot implements BootDriver {
     return this.#manufacturer;
   }
 
-  async read(signal: AbortSignal): Promise<BootOverride> {
+  async read(signal: AbortSignal): Promise<BootOverride | undefined> {
     const flags = await this.#readFlags(signal);
+    if (!flags) return undefined;
     const isUefiDisk =
       flags.valid &&
       flags.efi &&
@@ -61,7 +66,8 @@ export class IpmiBoot implements BootDriver {
   async #flagsFor({ device, persistent, mode }: BootRequest, signal: AbortSignal): Promise<BootFlags> {
     const standard = selectorOf(device);
     // Every write states a boot mode. The one way not to flip it is to repeat what the BMC holds.
-    const efi = mode === "keep" ? (this.#flags ?? (await this.#readFlags(signal))).efi : mode === "uefi";
+    const kept = mode === "keep" ? (this.#flags ?? (await this.#readFlags(signal)) ?? UNSET) : undefined;
+    const efi = kept ? kept.efi : mode === "uefi";
     const asRemoteMedia =
       device === "disk" && efi && bootsUefiDiskAsRemoteMedia(await this.#askManufacturer(signal));
     return {
@@ -72,8 +78,11 @@ export class IpmiBoot implements BootDriver {
     };
   }
 
-  async #readFlags(signal: AbortSignal): Promise<BootFlags> {
-    this.#flags = parseBootFlags(await ask(this.#channel, GET_BOOT_FLAGS, signal));
+  /** Undefined where the BMC has none, or has none before they are set. */
+  async #readFlags(signal: AbortSignal): Promise<BootFlags | undefined> {
+    const answer = await exchange(this.#channel, GET_BOOT_FLAGS, signal);
+    if (answer.completionCode === NO_BOOT_FLAGS) return undefined;
+    this.#flags = parseBootFlags(dataOf(answer));
     return this.#flags;
   }
 

@@ -71,11 +71,13 @@ export function overrideOf(flags: BootFlags): BootOverride {
   };
 }
 
+/** "Parameter not supported" (section 28.13); some BMCs answer so until the flags are set. */
+export const NO_BOOT_FLAGS = 0x80;
+
 /** Get System Boot Options, parameter 5 (section 28.13). */
 export const GET_BOOT_FLAGS = ipmiCommand("Get System Boot Options", NetFn.chassis, 0x09, {
   data: Uint8Array.of(0x05, 0x00, 0x00),
   needs: "operator",
-  refusals: { 128: { class: "unsupported", reason: "the BMC does not have the boot flags" } },
 });
 
 /** The boot flags out of its answer: version, parameter and lock bit, flags. */

@@ -2,6 +2,7 @@ import { BmcError } from "../../../contract/bmc-error.ts";
 import type { PowerState } from "../../../contract/vocabulary.ts";
 import type { PowerCommand } from "../../operations/power.ts";
 import { type Command, ipmiCommand, NetFn } from "./command.ts";
+import { INVALID_FIELD } from "./completion-code.ts";
 
 /** Get Chassis Status (IPMI 2.0 section 28.2). */
 export const GET_CHASSIS_STATUS = ipmiCommand("Get Chassis Status", NetFn.chassis, 0x01);
@@ -24,6 +25,8 @@ const ACTIONS: Readonly<Record<ChassisAction, { code: number; title: string }>> 
   "soft-off": { code: 0x05, title: "soft shutdown" },
 };
 
+const NO_CYCLE = { class: "unsupported", reason: "the BMC does not offer it" } as const;
+
 /** Actions that do something again when their packet comes twice. */
 const NOT_IDEMPOTENT: ReadonlySet<ChassisAction> = new Set(["cycle", "reset", "nmi"]);
 
@@ -32,6 +35,8 @@ export function chassisControl(action: ChassisAction): Command {
     data: Uint8Array.of(ACTIONS[action].code),
     needs: "operator",
     effect: NOT_IDEMPOTENT.has(action) ? "once" : "set",
+    // Optional (section 28.3): the caller then uses power down and power up.
+    ...(action === "cycle" && { refusals: { [INVALID_FIELD]: NO_CYCLE } }),
   });
 }
 

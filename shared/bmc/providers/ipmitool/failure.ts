@@ -63,6 +63,8 @@ function inLine(first: RegExp, second: RegExp): Pick<RegExp, "test"> {
 }
 
 const SUITE_REFUSED = inLine(/Error in open session response message ?: /i, /algorithm|matching|cipher/i);
+/** BMCs made with pyghmi answer with the suite that they have. */
+const OTHER_SUITE = /algorithm 0x[0-9a-f]+ is not what we requested/i;
 const MESSAGE_ERROR = /message indicates an error ?: /i;
 
 /** What `-v` says when there is no session, in the words of ipmitool 1.8.18 and 1.8.19. First match counts. */
@@ -96,6 +98,11 @@ const NO_SESSION: readonly Meaning[] = [
     reason: "the user may not rise to this privilege level",
     refused: "right",
   },
+  {
+    pattern: OTHER_SUITE,
+    class: "unsupported",
+    reason: "the BMC does not offer this cipher suite",
+  },
   { pattern: SUITE_REFUSED, class: "unsupported", reason: "the BMC does not offer this cipher suite" },
   {
     pattern: inLine(/Address lookup for /i, / failed/i),
@@ -110,7 +117,7 @@ const NO_SESSION: readonly Meaning[] = [
 ];
 
 export function refusesSuite(stderr: string): boolean {
-  return SUITE_REFUSED.test(stderr);
+  return SUITE_REFUSED.test(stderr) || OTHER_SUITE.test(stderr);
 }
 
 /**

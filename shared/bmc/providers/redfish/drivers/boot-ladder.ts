@@ -13,7 +13,7 @@ export interface BootAttempt {
   readonly etag: string | undefined;
 }
 
-type Rung = "future-state" | "without-mode";
+type Rung = "future-state" | "without-mode" | "without-disabled";
 
 /**
  * The forms of one boot write, each tried once: what a refusal asks for decides about the next. On success
@@ -47,6 +47,9 @@ export class BootLadder {
     const malformed = answer.status === 400 || answer.status === 422;
     if (malformed && mode !== undefined && this.#take("without-mode", answer))
       return { ...attempt, fields: fewer };
+    const { BootSourceOverrideEnabled: enabled, ...target } = fewer;
+    const clears = enabled === "Disabled" && target.BootSourceOverrideTarget === "None";
+    if (malformed && clears && this.#take("without-disabled", answer)) return { ...attempt, fields: target };
     return undefined;
   }
 

@@ -39,6 +39,10 @@ export class RedfishBoot implements BootDriver {
     return takeBoot === undefined ? { path } : { path, takeBoot };
   }
 
+  get keepsOverrides(): boolean {
+    return this.#system.behaviour.once === "persistent";
+  }
+
   async read(signal: AbortSignal): Promise<BootOverride> {
     const { value } = await this.#system.read(signal);
     // What took a write and now shows nothing offers it all the same.

@@ -32,6 +32,8 @@ export interface Behaviour {
   readonly readBack: "before-failing" | "each-refusal";
   /** Whether a boot override may be made permanent although the BMC lists no values for it. */
   readonly continuous: "assumed" | "listed-only";
+  /** How long a one-time boot override stays in force: for one boot, or like a persistent one. */
+  readonly once: "one-boot" | "persistent";
   /** Reset types never sent without being listed. */
   readonly unlistedResets: readonly string[];
   /** The resource that takes the override: the one `@Redfish.Settings` names when it holds `Boot` or in any
@@ -53,6 +55,7 @@ const STANDARD: Behaviour = {
   cdTargets: ["Cd"],
   readBack: "before-failing",
   continuous: "assumed",
+  once: "one-boot",
   unlistedResets: [],
   bootOwner: "settings-with-boot",
   emptySlot: "inserted",
@@ -194,6 +197,15 @@ export const quirks: readonly Quirk[] = [
     source: "ansible/ansible issue 60031",
     match: { manufacturer: /^(huawei|xfusion)/i },
     effect: { ifMatch: "first" },
+  },
+  {
+    name: "sushy-keeps-overrides",
+    vendors: "sushy-tools",
+    reason:
+      "the emulator keeps every override as Continuous: a one-time one is accepted, and the result says that it is persistent",
+    source: "sushy-tools 2.2.0, emulator/templates/system.json",
+    match: { manufacturer: /^sushy emulator$/i },
+    effect: { once: "persistent" },
   },
   {
     name: "if-match-required",

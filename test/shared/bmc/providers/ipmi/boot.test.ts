@@ -183,12 +183,20 @@ describe("refusals", () => {
     });
   });
 
-  it("to report the flags are unsupported", async () => {
+  it("to report flags that nothing has set do not keep them from being set", async () => {
     await using bmc = await startBmc();
-    bmc.faults.refuses = (name) => (name === "Get System Boot Options" ? 0x80 : undefined);
+    let isSet = false;
+    bmc.faults.refuses = (name) => {
+      isSet ||= name === "Set System Boot Options";
+      return name === "Get System Boot Options" && !isSet ? 0x80 : undefined;
+    };
     await using session = await openSession(bmc);
 
-    await expect(session.boot.read(limit())).rejects.toMatchObject({ class: "unsupported" });
+    const before = await session.boot.read(limit());
+    await session.boot.write({ ...PXE_ONCE_UEFI, mode: "keep" }, limit());
+
+    expect(before).toBeUndefined();
+    expect(await session.boot.read(limit())).toEqual({ ...PXE_ONCE_UEFI, mode: "legacy" });
   });
 });
 

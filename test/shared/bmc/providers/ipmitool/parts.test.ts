@@ -137,6 +137,7 @@ describe("a failure", () => {
     ["Error in open session response message : insufficient resources for session", "busy", "slot"],
     ["Error in open session response message : no matching cipher suite", "unsupported", "cipher suite"],
     ["Error in open session response message : invalid authentication algorithm", "unsupported", "cipher"],
+    ["Authentication algorithm 0x01 is not what we requested 0x03", "unsupported", "cipher suite"],
     ["Error issuing Get Channel Authentication Capabilities request", "unreachable", "no IPMI answer"],
     ["Set Session Privilege Level to OPERATOR failed: Unknown (0x81)", "auth", "may not rise"],
     ["Address lookup for bmc.invalid failed\nCould not open socket!", "unreachable", "unknown"],
@@ -159,6 +160,7 @@ describe("a failure", () => {
 
   it("of a cipher suite calls for the next one, others do not", () => {
     expect(refusesSuite("Error in open session response message : no matching cipher suite")).toBe(true);
+    expect(refusesSuite("Integrity algorithm 0x01 is not what we requested 0x04")).toBe(true);
     expect(refusesSuite("Error in open session response message : insufficient resources")).toBe(false);
     expect(refusesSuite("> RAKP 2 HMAC is invalid")).toBe(false);
   });

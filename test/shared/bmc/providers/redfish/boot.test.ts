@@ -197,6 +197,23 @@ describe("writing", () => {
     expect(bmc.log.at(-1)).toBe("GET /redfish/v1/Systems/1");
   });
 
+  test("an override is cleared by its target alone where Disabled is refused", async () => {
+    await start(generic({ bootListing: false, bootEnabled: ["Once", "Continuous"] }));
+    await write(request("pxe"));
+
+    const [before, after] = await withSession(bmc, {}, async ({ boot }) => {
+      const first = await boot.read(signal);
+      await boot.write(request("none"), signal);
+      return [first, await boot.read(signal)];
+    });
+
+    expect([before?.device, after?.device]).toEqual(["pxe", "none"]);
+    expect(sentBoot().slice(1)).toEqual([
+      { BootSourceOverrideTarget: "None", BootSourceOverrideEnabled: "Disabled" },
+      { BootSourceOverrideTarget: "None" },
+    ]);
+  });
+
   test("a busy BMC is not asked in another form", async () => {
     await start();
     bmc.fail({

@@ -45,6 +45,19 @@ test("a quirk that goes by the make shows on a simulated make, so that a test ca
   expect(unseen).toEqual([]);
 });
 
+test("sushy-tools: a one-time boot override that stays is a success that says so", async () => {
+  const { client } = await clientOf("sushy");
+
+  const report = await client.setBoot({ device: "pxe", persistent: false, mode: "uefi" }, signal);
+  await client.close();
+
+  expect(report).toEqual({
+    after: { device: "pxe", persistent: true, mode: "uefi" },
+    changed: true,
+    summary: "boot pxe persistent (uefi): the BMC keeps one-time overrides",
+  });
+});
+
 test("Supermicro AS-1015CS: a boot override that is quietly dropped after 200 is class verify", async () => {
   const { client } = await clientOf("supermicro-reverting");
 
