@@ -19,9 +19,13 @@ import {
   parseOpenSessionResponse,
 } from "./open-session.ts";
 import { PayloadType } from "./rmcp.ts";
+import { deniesVersion2, VERSION_QUESTION } from "./version-question.ts";
 
 /** How long an aborted Open Session waits for the answer that is under way. */
 const LINGER_MS = 250;
+
+/** Silent so far: 1.5 s. */
+const ASK_VERSION_AFTER_COPIES = 3;
 
 /** A slot in the BMC's session table, with nothing proven yet. */
 export interface Opened {
@@ -135,6 +139,7 @@ export class Opening {
     const link = this.#link;
     const sent: Asked[] = [];
     const match = (datagram: Buffer) => findAnswer(datagram, sent);
+    const matchOrDenial = (datagram: Buffer) => match(datagram) ?? (deniesVersion2(datagram) || undefined);
     const send = () => {
       const suite = this.#suites[sent.length % this.#suites.length];
       if (!suite) throw new BmcError("internal", "no cipher suite to try");
@@ -142,14 +147,17 @@ export class Opening {
       sent.push(asked);
       const request = buildOpenSessionRequest({ ...asked, privilege: this.#privilege });
       link.send(PayloadType.openSessionRequest, request);
+      if (sent.length === ASK_VERSION_AFTER_COPIES) link.transport.send(VERSION_QUESTION);
     };
     // Each copy that is answered takes a slot of its own, and BMCs have few.
     const watch = this.#abandonAllBut(match);
     try {
-      const answered = await link.exchange("Open Session", send, match, {
+      const answered = await link.exchange("Open Session", send, matchOrDenial, {
         limitMs: link.leftMs,
         repeat: true,
       });
+      if (answered === true)
+        throw new BmcError("unsupported", "the BMC speaks IPMI 1.5 alone, without RMCP+");
       watch.keep(answered.asked);
       return answered;
     } catch (thrown) {

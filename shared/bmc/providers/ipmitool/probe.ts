@@ -4,15 +4,10 @@ import { TimeoutReached } from "../../../timeout.ts";
 import type { ProviderContext } from "../../operations/provider.ts";
 import { sendUntilAnswered } from "../ipmi/retransmission.ts";
 import { UdpTransport } from "../ipmi/transport.ts";
+import { VERSION_QUESTION } from "../ipmi/version-question.ts";
 
 /**
- * Get Channel Authentication Capabilities in IPMI 1.5 framing, for version 2.0, this channel, level
- * administrator (IPMI 2.0 section 22.13): the packet that the program itself begins with.
- */
-const QUESTION = Buffer.from("0600ff0700000000000000000009" + "2018c88100388e04b5", "hex");
-
-/**
- * Whether anything answers at all. The program takes 12 s and more to find a closed port or a dead host, and
+ * Whether anything answers at all, with the packet that the program itself begins with. The program takes 12 s and more to find a closed port or a dead host, and
  * says the same for both as for a wrong password. Throws `unreachable`.
  */
 export async function probe(
@@ -24,7 +19,7 @@ export async function probe(
   const transport = await UdpTransport.open(host, connection.ipmitool.port, limitMs, signal);
   const { answer, stop } = transport.first((datagram) => (datagram.length > 0 ? true : undefined));
   try {
-    const send = () => transport.send(QUESTION);
+    const send = () => transport.send(VERSION_QUESTION);
     await sendUntilAnswered({ send, answer, limitMs, repeat: true }, clock, signal);
   } catch (thrown) {
     if (!(thrown instanceof TimeoutReached)) throw thrown;

@@ -1,6 +1,7 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
+import { scaledClock } from "../../../../support/scaled-clock.ts";
 import { eventually, limit, openSession, recordingLogger, startBmc } from "./bench.ts";
 
 const ALLOWED = { ipmi: { allowSuite3: true } };
@@ -250,6 +251,29 @@ describe.concurrent("reaching the BMC", () => {
       message: expect.stringContaining("refused"),
     });
     expect(performance.now() - startedMs).toBeLessThan(10_000);
+  });
+
+  it("is unsupported when the BMC answers in IPMI 1.5 alone, whatever the time limit", async () => {
+    const socket = createSocket("udp4").bind(0, "127.0.0.1");
+    await once(socket, "listening");
+    // The answer of channel 1, with MD5 and passwords: no extended capabilities.
+    const denial = Buffer.from("0600ff0700000000000000000010" + "811c63200438000116040000000000a9", "hex");
+    socket.on("message", (message, { port }) => {
+      if (message[4] === 0) socket.send(denial, port, "127.0.0.1");
+    });
+    try {
+      const opening = openSession(socket.address(), {
+        clock: scaledClock(20),
+        overrides: { connectTimeoutMs: 40_000 },
+      });
+
+      await expect(opening).rejects.toMatchObject({
+        class: "unsupported",
+        message: "the BMC speaks IPMI 1.5 alone, without RMCP+",
+      });
+    } finally {
+      socket.close();
+    }
   });
 
   it("is unreachable when nothing ever answers, and not later than asked", async () => {

@@ -1,0 +1,19 @@
+/**
+ * Get Channel Authentication Capabilities in IPMI 1.5 framing, for version 2.0, this channel, level administrator (IPMI 2.0
+ * section 22.13): every BMC answers it outside of sessions.
+ */
+export const VERSION_QUESTION = Buffer.from("0600ff0700000000000000000009" + "2018c88100388e04b5", "hex");
+
+/** Where the message begins: after RMCP header, authentication type, session sequence, session ID and length. */
+const MESSAGE_OFFSET = 14;
+const APP_RESPONSE = 0x07;
+const COMMAND = 0x38;
+
+/** Whether a datagram is an answer to the question from a BMC without IPMI 2.0: bit 1 of the extended capabilities. */
+export function deniesVersion2(datagram: Buffer): boolean {
+  const message = datagram.subarray(MESSAGE_OFFSET);
+  if (datagram[4] !== 0 || message.length < 11) return false;
+  const [, netFn = 0, , , , command, code, , authTypes = 0, , extended = 0] = message;
+  if (netFn >> 2 !== APP_RESPONSE || command !== COMMAND || code !== 0) return false;
+  return (authTypes & 0x80) === 0 || (extended & 0x02) === 0;
+}
