@@ -14,6 +14,8 @@ const CALL = /(?:\.(debug|info|warn|error)|\blog\[[^\]]+\]|\blogOutage)\(/g;
 /** Messages that were written elsewhere: of problems of the operator's files, and actions' own lines. */
 const PASSED_ON = "message";
 const PASSED_ON_WITH = /\b(source|stream)\b/;
+/** What an action does now is documented with the results of actions. */
+const PROGRESS = "progressFields(";
 const CONSTANT = /^[A-Z][A-Z_]+$/;
 
 /** Every message that the TypeScript files under a folder log. Throws for a call whose message it cannot read. */
@@ -32,6 +34,7 @@ function messagesOf(file: string, source: string): readonly LogMessage[] {
     // Something else that has the name, such as a driver's `info(signal)`.
     if (fields === undefined || message === undefined || more.length > 0) return [];
     if (message === PASSED_ON && PASSED_ON_WITH.test(fields)) return [];
+    if (fields.startsWith(PROGRESS)) return [];
     return textsOf(message, source).map((text) => {
       if (text === undefined) throw new Error(`${file}: the message ${message} cannot be read`);
       return { file, level: call[1], message: text };

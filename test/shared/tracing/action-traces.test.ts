@@ -117,7 +117,7 @@ describe("an action started by hand", () => {
     await using hand = await byHand();
     hand.collector.mood = mood;
 
-    const ended = await runAction("power-off", { env: { ...hand.env, MODE: "hard" } });
+    const ended = await runAction("power-off", { env: { ...hand.env, MODE: "hard", LOG_LEVEL: "warn" } });
 
     expect(resultOf(ended).ok).toBe(true);
     expect(ended.code).toBe(0);

@@ -8,7 +8,7 @@ import { ActionOutput } from "../../../worker/execution/action-output.ts";
 const REASON = "still on";
 const ids = { workflowId: "w", taskId: "t", agentId: "a", actionId: "i", name: "power-off", image: "off" };
 
-it("takes what an action does now from its log, whoever wrote the action, and no reason from it", () => {
+it("takes progress from the log of any action, and no reason for its failure", () => {
   const events: ActionEvent[] = [];
   const output = new ActionOutput({
     action: seenAction(ids),
