@@ -45,10 +45,12 @@ function say(state, text) {
 }
 
 function replaceRow(old, row) {
-  const links = [...old.querySelectorAll("a")];
-  const focused = links.indexOf(document.activeElement);
+  const focusable = "a, summary";
+  const focused = [...old.querySelectorAll(focusable)].indexOf(document.activeElement);
+  const isOpen = old.querySelector("details")?.open;
   old.replaceWith(row);
-  if (focused >= 0) row.querySelectorAll("a")[focused]?.focus();
+  if (isOpen) row.querySelector("details")?.setAttribute("open", "");
+  if (focused >= 0) row.querySelectorAll(focusable)[focused]?.focus();
 }
 
 function updateSection(element, { rows = {}, order }) {
