@@ -47,7 +47,7 @@ export function machineView(name: string, { board, facts, clock }: PageOptions):
     }),
     tablePart({
       ...{ id: "power", heading: "Power history", columns: POWER_COLUMNS, count: powerChanges.length },
-      rows: powerChanges.map(powerRow),
+      rows: powerChanges.map((change, index) => powerRow(change, String(powerChanges.length - index))),
     }),
     actions("ended", "Ended", ended, "No ended action is kept."),
   ];
@@ -115,8 +115,7 @@ function failureRow(
 
 const POWER_COLUMNS = ["Power", "First read", "Read by"] as const;
 
-function powerRow({ state, at, by }: PowerReading): Row {
-  const id = `${at.getTime()}-${state}`;
+function powerRow({ state, at, by }: PowerReading, id: string): Row {
   return textRow(
     id,
     html`<tr data-row="${id}">

@@ -33,7 +33,7 @@ export function machineLink(name: string): Html {
 
 /** The slash of `namespace/name` stays, because proxies do not keep it encoded. */
 export function workflowLink(id: string): Html {
-  return html`<a href="/workflows/${id.split("/").map(encodeURIComponent).join("/")}">${id}</a>`;
+  return html`<a href="/workflows/${id.toWellFormed().split("/").map(encodeURIComponent).join("/")}">${id}</a>`;
 }
 
 export function actionLink({ action }: ActionRecord): Html {
