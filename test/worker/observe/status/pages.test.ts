@@ -296,7 +296,7 @@ describe("a machine's page", () => {
       "Providers, in order redfish, ipmi Accepted certificate only the pinned one, SHA-256 ab",
     );
     expect(text).toContain(
-      "Serial number S1 BMC firmware 1.45 Details read by bmc-info at 2026-11-21 03:03:00 UTC",
+      "Serial number S1 BMC firmware 1.45 Details, last read by bmc-info at 2026-11-21 03:03:00 UTC",
     );
     expect(text).toContain("Recent failures 1");
     expect(text).toContain("power-off 3m 00s ago unreachable How to fix connect ECONNREFUSED");

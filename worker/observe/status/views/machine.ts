@@ -28,7 +28,7 @@ export function machineView(name: string, { board, facts, clock }: PageOptions):
     ["Power, last seen", powerText(machine, nowMs)],
     machine?.power && ["Read by", html`${machine.power.by} at ${moment(machine.power.at)}`],
     ...about,
-    machine?.known && ["Details read by", html`${machine.known.by} at ${moment(machine.known.at)}`],
+    machine?.known && ["Details, last read by", html`${machine.known.by} at ${moment(machine.known.at)}`],
   ]);
   const actions = (id: string, heading: string, records: readonly ActionRecord[], none?: string) =>
     tablePart({
