@@ -36,7 +36,7 @@ export function formatGoDuration(ms: number): string {
   return minutes > 0 ? `${minutes}m${seconds}s` : `${seconds}s`;
 }
 
-/** A growing duration for people: `12 s`, `4m 05s`, `3h 12m`, `2d 3h`. The status page's script has the same function. */
+/** A growing duration for people: `12 s`, `4m 05s`, `3h 12m`, `2d 3h`. The status page's script contains it: it uses nothing else of this file. */
 export function elapsedText(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1_000));
   if (seconds < 60) return `${seconds} s`;

@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import type { ErrorClass } from "../../shared/contract/error-class.ts";
 import { type ActionResult, oneLine } from "../../shared/contract/result.ts";
 import { defined } from "../../shared/defined.ts";
+import type { MachineFacts } from "./machine-facts.ts";
 
 /** The identity of an action in a workflow, as the tink API gives it. */
 export interface ActionId {
@@ -72,6 +73,8 @@ export interface Outcome {
   /** A signal ended it, from the worker or another process. */
   readonly killed: boolean;
   readonly result?: ActionResult;
+  /** What the result says of the machine, redacted. */
+  readonly machineFacts?: MachineFacts;
 }
 
 /**

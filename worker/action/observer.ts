@@ -8,6 +8,7 @@ import {
   type LogLine,
   type Outcome,
 } from "./action.ts";
+import type { BmcAddress } from "./machine-facts.ts";
 
 /**
  * `waiting` for a workflow that is addressed to it, `polling` the server, `busy` with an action, or `failing` because the
@@ -130,6 +131,8 @@ export interface Observer {
 export interface WorkerFacts {
   /** The inventory's, in its order. */
   machines(): readonly string[];
+  /** What the inventory says of a machine, if it has one of that name. */
+  bmcAddress?(machine: string): BmcAddress | undefined;
   agentIds(): readonly string[];
   slots(): { readonly limit: number; readonly taken: number };
   /** How many actions have an outcome that the server may not know yet. */

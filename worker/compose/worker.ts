@@ -97,6 +97,7 @@ export function composeWorker(config: WorkerConfig, options: WorkerOptions): Wor
     observer,
     facts: {
       machines: () => inventory.machines().map(({ name }) => name),
+      bmcAddress: (name) => inventory.bmcAddress?.(name),
       agentIds: () => services.agentIds(),
       slots: () => slots,
       unfinished: () => journal.unfinished().length,

@@ -1,11 +1,13 @@
 import type { Clock } from "../../shared/clock.ts";
 import { type Progress, progressOf } from "../../shared/contract/progress.ts";
 import { foldLine, oneLine } from "../../shared/contract/result.ts";
+import { defined } from "../../shared/defined.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { shortened } from "../../shared/printable.ts";
 import type { Redactor } from "../../shared/secret-forms.ts";
 import { isSpansLine } from "../../shared/tracing/variables.ts";
 import type { LogFields, LogLine, Outcome } from "../action/action.ts";
+import { factsSeen } from "../action/machine-facts.ts";
 import type { Observer, SeenAction } from "../action/observer.ts";
 import { logActionLine, readLogLine } from "../runtime/log-line.ts";
 import type { DroppedOutput } from "../runtime/output-budget.ts";
@@ -50,7 +52,9 @@ export class ActionOutput {
       const { lines, bytes } = this.#dropped;
       log.warn({ ...fields, lines, bytes }, "action output dropped: over budget");
     }
-    return this.#tail.addTo({ ...outcome, message: oneLine(redact(outcome.message)) });
+    const message = oneLine(redact(outcome.message));
+    const machineFacts = outcome.result && factsSeen(outcome.result, redact);
+    return this.#tail.addTo({ ...outcome, message, ...defined({ machineFacts }) });
   }
 
   /** `line` is redacted already. */

@@ -1,5 +1,6 @@
 import type { Connection } from "../../shared/contract/connection.ts";
 import type { Logger } from "../../shared/logger.ts";
+import type { BmcAddress } from "../action/machine-facts.ts";
 import type { ConnectionReading, Inventory, Machine, MountedConnection } from "./inventory.ts";
 
 export interface CombinedInventoryOptions {
@@ -35,6 +36,11 @@ export class CombinedInventory implements Inventory {
 
   async resolveConnection(machine: Machine, reading: ConnectionReading): Promise<Connection> {
     return this.#ownerOf(machine).resolveConnection(machine, reading);
+  }
+
+  bmcAddress(name: string): BmcAddress | undefined {
+    const { file, cluster } = this.#options;
+    return (file.find(name) ? file : cluster).bmcAddress?.(name);
   }
 
   mountedConnection(machine: Machine, namespace: string): MountedConnection | undefined {

@@ -1,5 +1,6 @@
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import type { Connection } from "../../shared/contract/connection.ts";
+import type { BmcAddress } from "../action/machine-facts.ts";
 import type { ConnectionReading, Inventory, Machine, MountedConnection } from "./inventory.ts";
 
 /** Delegates to the current inventory, which `replace` changes. */
@@ -20,6 +21,10 @@ export class CurrentInventory implements Inventory {
 
   find(name: string, namespace?: string): Machine | undefined {
     return this.#inventory.find(name, namespace);
+  }
+
+  bmcAddress(name: string): BmcAddress | undefined {
+    return this.#inventory.bmcAddress?.(name);
   }
 
   /** Also undefined for a machine whose BMC changed: `resolveConnection` says so. */

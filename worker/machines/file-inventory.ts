@@ -1,5 +1,7 @@
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { Connection, providersOf } from "../../shared/contract/connection.ts";
+import type { BmcAddress } from "../action/machine-facts.ts";
+import { bmcAddress } from "./bmc-address.ts";
 import { readCredentials, rpcOptions } from "./credentials.ts";
 import type { ConnectionReading, Inventory, Machine } from "./inventory.ts";
 import { connectionLockKey } from "./lock-key.ts";
@@ -27,6 +29,11 @@ export class FileInventory implements Inventory {
   find(name: string): Machine | undefined {
     const entry = this.#entries.get(name);
     return entry && machineOf(entry);
+  }
+
+  bmcAddress(name: string): BmcAddress | undefined {
+    const entry = this.#entries.get(name);
+    return entry && bmcAddress(entry, providersOf(entry));
   }
 
   async resolveConnection(machine: Machine, { signal, commands }: ConnectionReading): Promise<Connection> {

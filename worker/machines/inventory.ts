@@ -1,4 +1,5 @@
 import type { Connection } from "../../shared/contract/connection.ts";
+import type { BmcAddress } from "../action/machine-facts.ts";
 import type { SecretCommands } from "./secret-commands.ts";
 
 export interface Machine {
@@ -22,6 +23,8 @@ export interface Inventory {
    * in Secrets of that namespace.
    */
   mountedConnection?(machine: Machine, namespace: string): MountedConnection | undefined;
+  /** For people; `name` is as in `machines`. */
+  bmcAddress?(name: string): BmcAddress | undefined;
 }
 
 /** A connection without its secrets, which a kubelet mounts from Secrets that the worker need not be able to read. */

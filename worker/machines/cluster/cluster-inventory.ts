@@ -1,11 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../../../shared/clock.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
-import type { Connection } from "../../../shared/contract/connection.ts";
+import { Connection } from "../../../shared/contract/connection.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import type { BmcAddress } from "../../action/machine-facts.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
+import { bmcAddress } from "../bmc-address.ts";
 import type { ConnectionReading, Inventory, Machine, MountedConnection } from "../inventory.ts";
 import { type Connectable, mountConnection, readConnection } from "./cluster-connection.ts";
+import { type ConnectionSource, connectionDocument } from "./connection-document.ts";
 import { type ClusterSource, indexMachines, type MachineIndex } from "./machine-index.ts";
 import { machineWarnings, reasonOf, WarningLog } from "./warning-log.ts";
 import { type SourceState, WatchedSources } from "./watched-sources.ts";
@@ -53,6 +56,7 @@ export class ClusterInventory implements Inventory {
   readonly #sourceWarnings: WarningLog;
   readonly #machineWarnings: WarningLog;
   readonly #allNamespaces: boolean;
+  readonly #addresses = new WeakMap<ConnectionSource, BmcAddress>();
   #index: MachineIndex | undefined;
   #hasChanged = false;
   #wake = new AbortController();
@@ -138,6 +142,18 @@ export class ClusterInventory implements Inventory {
     const now = this.#current().byName.get(name);
     if (now?.content.kind !== "usable" || now.machine.lockKey !== lockKey) return undefined;
     return mountConnection({ ...now, source: now.content.source }, namespace);
+  }
+
+  bmcAddress(name: string): BmcAddress | undefined {
+    const content = this.#current().byName.get(name)?.content;
+    if (content?.kind !== "usable") return undefined;
+    const { source } = content;
+    const known = this.#addresses.get(source);
+    if (known) return known;
+    const connection = Connection.safeParse(connectionDocument(source)).data;
+    const address = connection && bmcAddress(connection, connection.providers);
+    if (address) this.#addresses.set(source, address);
+    return address;
   }
 
   #connectable({ name, lockKey }: Machine): Connectable {

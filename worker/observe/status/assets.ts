@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { elapsedText } from "../../../shared/duration.ts";
 import type { Route } from "../http/route.ts";
 import { PAGE_HEADERS } from "./headers.ts";
 
@@ -17,9 +18,14 @@ const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect 
 
 export const assets = {
   style: asset("style", "css", "text/css", readText("files/style.css")),
-  script: asset("script", "js", "text/javascript", readText("files/script.js")),
+  script: asset("script", "js", "text/javascript", scriptText()),
   icon: asset("icon", "svg", "image/svg+xml", icon),
 };
+
+/** With the pages' own form of durations. */
+function scriptText(): string {
+  return `const elapsedText = ${elapsedText};\n${readText("files/script.js")}`;
+}
 
 /** A bundle has the texts in place of these calls: `scripts/bundle/text-files-plugin.ts`. */
 function readText(file: string): string {

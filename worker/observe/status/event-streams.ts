@@ -159,6 +159,8 @@ export class EventStreams {
         if (fullSinceMs === undefined) this.#write(reader, "event: beat\ndata: {}\n\n");
         else if (clock.monotonicMs() - fullSinceMs >= STALLED_MS) response.destroy();
       }
+      // Charts and timelines also change with the time.
+      this.#scheduleUpdate();
     }
     this.#isBeating = false;
   }

@@ -10,6 +10,7 @@ const RELOAD_SECONDS = 15;
 
 const PLACES = [
   ["/", "Overview"],
+  ["/machines", "Machines"],
   ["/actions", "Actions"],
   ["/lanes", "Lanes"],
 ] as const;

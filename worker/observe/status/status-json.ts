@@ -1,5 +1,7 @@
 import { version } from "../../../shared/version.ts";
 import { type ActionRecord, isEnded } from "./board/action-record.ts";
+import type { Minute } from "./board/activity.ts";
+import type { MachineRecord } from "./board/machine-record.ts";
 import type { PageOptions } from "./board/page-options.ts";
 
 /** The content of the pages for scripts; unknown values are omitted. */
@@ -18,21 +20,38 @@ export function statusJson({ board, facts, clock, begunMs, begunAt }: PageOption
       code,
     })),
     machines: facts.machines().map((name) => {
-      const { power, inFlight = [], last } = board.machine(name) ?? {};
-      return {
-        name,
-        atHand: inFlight,
-        last,
-        power: power && {
-          state: power.state,
-          at: power.at,
-          by: power.by,
-          ageMs: elapsedMs(power.sinceMs, nowMs),
-        },
-      };
+      return { name, bmc: facts.bmcAddress?.(name), ...machineJson(board.machine(name), nowMs) };
     }),
+    lastHour: columns(board.activity()),
     failures: board.failures().map(({ action }) => action.key),
     actions: [...board.active(), ...board.ended()].map((record) => actionJson(record, nowMs)),
+  };
+}
+
+function machineJson(record: MachineRecord | undefined, nowMs: number) {
+  const { power, powerChanges = [], known, provider, failures = [], inFlight = [], last } = record ?? {};
+  return {
+    atHand: inFlight,
+    last,
+    power: power && {
+      state: power.state,
+      at: power.at,
+      by: power.by,
+      ageMs: elapsedMs(power.sinceMs, nowMs),
+    },
+    powerChanges: powerChanges.map(({ state, at, by }) => ({ state, at, by })),
+    provider,
+    facts: known?.facts,
+    recentFailures: failures.map(({ sinceMs: _, ...failure }) => failure),
+  };
+}
+
+/** One list per count, oldest minute first. */
+function columns(minutes: readonly Minute[]) {
+  return {
+    succeeded: minutes.map(({ succeeded }) => succeeded),
+    failed: minutes.map(({ failed }) => failed),
+    waiting: minutes.map(({ waiting }) => waiting),
   };
 }
 
@@ -64,6 +83,8 @@ function actionJson(record: ActionRecord, nowMs: number) {
       elapsedMs: elapsedMs(progress.sinceMs, nowMs),
       limitMs: progress.limitMs,
     },
+    waitedMs: record.waitedMs,
+    retries: record.retriesMs?.length,
     ...(isEnded(record) ? { durationMs, endedMsAgo: ms, report: delivery ?? "pending" } : { elapsedMs: ms }),
   };
 }

@@ -57,7 +57,7 @@ export function openStatusPage({ clock, mostReaders, ...bounds }: StatusPageOpti
 }
 
 /** The pages for people. */
-const PAGES = /^\/(?:actions|lanes|(?:actions|machines)\/[^/]+)?$/;
+const PAGES = /^\/(?:machines|actions|lanes|(?:actions|machines)\/[^/]+|workflows\/.+)?$/;
 
 function pageRoutes(options: PageOptions, streams: EventStreams): readonly Route[] {
   return [

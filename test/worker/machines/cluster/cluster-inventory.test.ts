@@ -31,6 +31,10 @@ describe("machines of a namespace", () => {
     await lab.synced();
 
     expect(lab.names()).toEqual(["node-1", "node-2"]);
+    expect(lab.inventory.bmcAddress("node-1")).toMatchObject({
+      host: "node-1.bmc.example",
+      url: "https://node-1.bmc.example",
+    });
     const before = await lab.connect("node-1");
     lab.fake.replace("v1", "Secret", {
       apiVersion: "v1",

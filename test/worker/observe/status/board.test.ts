@@ -223,6 +223,37 @@ describe("a lane", () => {
 });
 
 describe("what is kept is bounded", () => {
+  test("of a machine: ten changes of its power, five failures, a short text of each", () => {
+    const { board, clock, tell } = boardLab({ mostEnded: 1 });
+    for (let index = 0; index < 30; index += 1) {
+      clock.pass(1_000);
+      const outcome = { ...readPower(index % 2 === 0 ? "on" : "off"), ok: false, message: "x".repeat(5_000) };
+      tell.whole(tell.action(`a-${index}`), "node-01", outcome);
+    }
+
+    const { powerChanges = [], failures = [] } = board.machine("node-01") ?? {};
+
+    expect(powerChanges).toHaveLength(10);
+    expect(failures).toHaveLength(5);
+    expect(failures[0]).toMatchObject({ key: tell.action("a-29").key });
+    expect(failures[0]?.reason).toHaveLength(300);
+  });
+
+  test("of an action: the first 50 retries", () => {
+    const { board, clock, tell } = boardLab();
+    const action = tell.action("a");
+    tell.taken(action);
+    clock.pass(2_000);
+    tell.started(action);
+    for (let attempt = 1; attempt <= 60; attempt += 1) {
+      clock.pass(1_000);
+      tell.line(action, JSON.stringify({ level: 30, msg: "BMC call failed, retrying", attempt }));
+    }
+    tell.line(action, JSON.stringify({ level: 30, msg: "done", attempt: "two" }));
+
+    expect(board.find(action.key)).toMatchObject({ waitedMs: 2_000, retriesMs: { 0: 1_000, length: 50 } });
+  });
+
   test("after 10,000 actions at 100 machines and a thousand without one", () => {
     const { board, tell } = boardLab({ mostEnded: 200 });
     const long = "x".repeat(5_000);

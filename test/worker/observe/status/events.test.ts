@@ -35,11 +35,8 @@ describe("a stream", () => {
     await reader.until(() => reader.updates.length === 1);
 
     const [update = {}] = reader.updates;
-    expect(Object.keys(update).sort()).toEqual(
-      ["counts", "machines", "running", "running-count", "waiting", "waiting-count"].sort(),
-    );
-    expect(update["running"]?.order).toEqual([action.key]);
-    expect(update["running"]?.rows?.[action.key]).toContain('data-elapsed="50"');
+    expect(Object.keys(update).sort()).toEqual(["at-hand", "counts", "machines"]);
+    expect(update["at-hand"]?.rows?.[action.key]).toContain('data-elapsed="50"');
     expect(Object.keys(update["counts"]?.rows ?? {})).toEqual(["running", "waiting"]);
     expect(update["machines"]).toEqual({ rows: { "node-01": expect.stringContaining("running") } });
   });
@@ -56,13 +53,19 @@ describe("a stream", () => {
     clock.pass(PAUSE_MS);
     await reader.until(() => reader.updates.length === 1);
 
-    expect(Object.keys(reader.updates[0] ?? {}).sort()).toEqual(["ended", "ended-count", "machine-facts"]);
+    expect(Object.keys(reader.updates[0] ?? {}).sort()).toEqual([
+      "ended",
+      "ended-count",
+      "machine-facts",
+      "power",
+      "power-count",
+    ]);
   });
 
   test("follows a filter and a page as the page does", async () => {
     const clock = new HandClock();
     await using lab = await statusLab({ clock, machines: names });
-    const { reader } = await openPage(lab, "/?q=node-0&page=2");
+    const { reader } = await openPage(lab, "/machines?q=node-0&page=2");
 
     for (const name of ["node-0000", "node-0150", "node-0999"]) lab.tell.started(lab.tell.action(name), name);
     clock.pass(BURST_MS);
@@ -144,8 +147,8 @@ describe("a browser that reconnects", () => {
     await again.until(() => again.updates.length === 1);
 
     await again[Symbol.asyncDispose]();
-    expect(again.updates[0]).not.toHaveProperty("running");
-    expect(again.updates[0]).toHaveProperty("waiting");
+    expect(again.updates[0]).not.toHaveProperty("failures");
+    expect(again.updates[0]).toHaveProperty("at-hand");
   });
 
   test.each([
@@ -161,7 +164,7 @@ describe("a browser that reconnects", () => {
     await reader.until(() => reader.updates.length === 1);
 
     expect(Object.keys(reader.updates[0]?.["machines"]?.rows ?? {})).toEqual(["node-01", "node-02"]);
-    expect(reader.updates[0]?.["running"]?.order).toEqual([lab.tell.action("a").key]);
+    expect(reader.updates[0]?.["at-hand"]?.order).toEqual([lab.tell.action("a").key]);
     expect(Object.keys(reader.updates[0]?.["counts"]?.rows ?? {})).toHaveLength(9);
   });
 });
@@ -192,10 +195,10 @@ describe("load", () => {
     const [burst, rest] = reader.updates;
     expect(afterBurst).toBe(1);
     expect(burst?.["counts"]?.rows?.["on"]).toContain("<b>1000</b>");
-    expect(Object.keys(burst?.["machines"]?.rows ?? {})).toEqual(names.slice(0, 100));
-    expect(burst?.["recent"]?.order).toHaveLength(25);
-    expect(reader.bytes).toBeLessThan(150_000);
-    expect(Object.keys(rest?.["recent"]?.rows ?? {})).toHaveLength(3);
+    expect(Object.keys(burst?.["machines"]?.rows ?? {})).toEqual(names);
+    expect(burst?.["at-hand"]?.order).toEqual([]);
+    expect(reader.bytes).toBeLessThan(250_000);
+    expect(Object.keys(rest?.["machines"]?.rows ?? {})).toHaveLength(3);
   });
 
   test("of many changes to one page is made once for all of its readers", async () => {

@@ -34,7 +34,7 @@ describe("the history of the status page", () => {
     const first = await opened(path);
     const [good, bad] = [first.tell.action("good"), first.tell.action("bad")];
     first.tell.started(good, "node-01");
-    first.tell.ended(good, "node-01", readPower("on"));
+    first.tell.ended(good, "node-01", { ...readPower("on"), machineFacts: { serial: "S1" } });
     first.tell.started(bad, "node-02");
     first.tell.ended(bad, "node-02", { ok: false, class: "auth", message: "refused" });
     first.tell.started(first.tell.action("running"), "node-02");
@@ -52,7 +52,14 @@ describe("the history of the status page", () => {
     });
     expect(board.failures().map(({ action }) => action.key)).toEqual([bad.key]);
     expect(board.active()).toEqual([]);
-    expect(board.machine("node-01")).toMatchObject({ last: good.key, power: { state: "on" } });
+    expect(board.machine("node-01")).toMatchObject({
+      ...{ last: good.key, power: { state: "on" }, powerChanges: [{ state: "on" }] },
+      known: { facts: { serial: "S1" }, by: "power-off" },
+    });
+    expect(board.machine("node-02")?.failures).toMatchObject([
+      { key: bad.key, class: "auth", reason: "refused" },
+    ]);
+    expect(board.activity().at(-1)).toMatchObject({ succeeded: 1, failed: 1 });
     expect(board.find(good.key)?.sinceMs).toBeLessThanOrEqual(clock.monotonicMs());
   });
 
@@ -66,6 +73,21 @@ describe("the history of the status page", () => {
 
     expect(board.ended()).toHaveLength(2);
     expect(board.machine("node-01")).toBeUndefined();
+  });
+
+  test("of an earlier version is read", async () => {
+    const path = join(folder, "earlier.json");
+    const machine = {
+      name: "node-01",
+      power: { state: "on", at: "2026-11-21T02:00:00.000Z", by: "power-on" },
+    };
+    await writeFile(path, JSON.stringify({ version: 1, actions: [], machines: [machine] }));
+
+    const { board, warnings, file } = await opened(path);
+    await file.close(true);
+
+    expect(warnings).toEqual([]);
+    expect(board.machine("node-01")).toMatchObject({ power: { state: "on" }, failures: [], inFlight: [] });
   });
 
   test("is not written where the directory may be another worker's", async () => {

@@ -32,25 +32,26 @@ describe("the overview", () => {
     expect(text).toContain(
       "1 failed 1 lanes without an answer 1 running, of 200 1 waiting 2 lanes 3 machines",
     );
-    expect(text).toContain("1 on 0 off 2 power not known");
-    expect(text).toContain("power-off node-02 ✕ failed: unreachable 0.0 s , 0 s ago default/broken connect");
+    expect(text).toContain("1 on 0 off 2 power unknown");
+    expect(text).toContain(
+      "power-off node-02 ✕ failed: unreachable How to fix 0.0 s , 0 s ago default/broken connect",
+    );
     expect(text).toContain("pbnj-node-02 ✕ failing 0 s Unavailable");
     expect(text).toContain("power-cycle node-01 ▶ running 0 s of 2m 00s default/running");
-    expect(text).toContain("node-01 ● on 0 s ago ▶ running power-cycle 0 s of 2m 00s power-status 0 s ago");
     expect(text).toContain("power-on node-03 ◷ waiting 0 s default/waiting");
-    expect(text).toContain("node-03 not seen yet ◷ waiting power-on");
+    expect(text).toContain("R node-01 F node-02 W node-03");
     expect(rowsOf(page, "machines")).toEqual(["node-01", "node-02", "node-03"]);
+    expect(page).toContain('title="node-02: failed (unreachable)"');
   });
 
-  test("says that nothing is there when nothing is there", async () => {
+  test("has no rows where nothing is there", async () => {
     await using lab = await statusLab({ machines: [] });
 
-    const text = shown(await lab.text("/"));
+    const page = await lab.text("/");
 
-    for (const none of ["Nothing.", "The server answers every lane.", "Nothing runs.", "Nothing waits."]) {
-      expect(text).toContain(none);
-    }
-    expect(text).toContain("The inventory has none.");
+    const sections = ["failures", "lanes-failing", "at-hand", "machines"];
+    expect(sections.map((section) => rowsOf(page, section))).toEqual([[], [], [], []]);
+    expect(page).toContain('<tbody data-section="failures"></tbody>');
   });
 
   test("is narrowed down by a part of a name, without scripts", async () => {
@@ -72,11 +73,11 @@ describe("the overview", () => {
 
     const pages = await Promise.all(["off", "unknown", "on"].map((state) => lab.text(`/?state=${state}`)));
 
-    expect(pages.map((page) => rowsOf(page, "machines"))).toEqual([["a"], ["b", "c"], ["none"]]);
+    expect(pages.map((page) => rowsOf(page, "machines"))).toEqual([["a"], ["b", "c"], []]);
   });
 
-  test("of 1,000 machines at work has 100 per page, and a bounded size", async () => {
-    const names = Array.from({ length: 1_000 }, (_, index) => `node-${String(index).padStart(4, "0")}`);
+  test("of 3,000 machines at work has all of them at a glance, and a bounded size", async () => {
+    const names = Array.from({ length: 3_000 }, (_, index) => `node-${String(index).padStart(4, "0")}`);
     await using lab = await statusLab({ machines: names });
     const { tell } = lab;
     for (const name of names) {
@@ -86,20 +87,69 @@ describe("the overview", () => {
       tell.taken(tell.action(`${name}-3`), name);
     }
 
-    const first = await lab.text("/");
-    const last = await lab.text("/?page=10");
-    const beyond = await lab.text("/?page=99");
+    const page = await lab.text("/");
 
-    expect(rowsOf(first, "machines")).toEqual(names.slice(0, 100));
-    expect(rowsOf(last, "machines")).toEqual(names.slice(900));
-    expect(rowsOf(beyond, "machines")).toEqual(names.slice(900));
-    expect(first).toContain('<a rel="next" href="/?page=2#machines">');
-    expect(last).not.toContain('rel="next"');
-    expect(["failures", "running", "waiting", "recent"].map((id) => rowsOf(first, id).length)).toEqual([
-      25, 50, 25, 25,
+    expect(rowsOf(page, "machines")).toEqual(names);
+    expect(["failures", "at-hand"].map((id) => rowsOf(page, id).length)).toEqual([5, 5]);
+    expect(page).toContain('<a href="/actions?state=failed">All 3000 actions</a>');
+    expect(page).toContain('class="grid dense"');
+    expect(Buffer.byteLength(page)).toBeLessThan(600_000);
+  });
+
+  test("is sorted by urgency on request, and filtered by a state beside others", async () => {
+    await using lab = await statusLab({ machines: ["a", "b", "c"] });
+    lab.tell.whole(lab.tell.action("1"), "b", failed);
+    lab.tell.started(lab.tell.action("2"), "b");
+    lab.tell.started(lab.tell.action("3"), "c");
+
+    const pages = await Promise.all(
+      ["sort=state", "sort=-name", "state=running"].map((q) => lab.text(`/?${q}`)),
+    );
+
+    expect(pages.map((page) => rowsOf(page, "machines"))).toEqual([
+      ["b", "c", "a"],
+      ["c", "b", "a"],
+      ["b", "c"],
     ]);
-    expect(first).toContain('<a href="/actions?state=failed">All 1000 actions</a>');
-    expect(Buffer.byteLength(first)).toBeLessThan(250_000);
+  });
+
+  test("charts what ended and waited in the last hour, by minute", async () => {
+    const clock = new HandClock();
+    await using lab = await statusLab({ clock });
+    lab.tell.whole(lab.tell.action("a"), "node-01");
+    clock.pass(60_000);
+    lab.tell.whole(lab.tell.action("b"), "node-01", failed);
+    for (const id of ["c", "d"]) lab.tell.taken(lab.tell.action(id), "node-01");
+
+    const page = await lab.text("/");
+
+    expect(shown(page)).toContain("Ended per minute 2 in the last hour, 1 failed, at most 1");
+    expect(shown(page)).toContain("Waiting at most 2 at once in the last hour");
+    expect(page).toContain('<path class="failed" d="M354 40v-40h5v40z"/>');
+    expect(page).toContain('<path class="succeeded" d="M348 40v-40h5v40z"/>');
+  });
+});
+
+describe("a failure", () => {
+  test("has a link to what fixes its class, and its long reason is folded", async () => {
+    await using lab = await statusLab();
+    lab.tell.whole(lab.tell.action("a"), "node-01", { ...failed, class: "tls", message: "y".repeat(500) });
+
+    const page = await lab.text("/");
+
+    expect(page).toMatch(/href="https:[^"]+\/docs\/reference\/error-classes\.md#tls" rel="noreferrer"/);
+    expect(page).toContain(`<details><summary>${"y".repeat(70)}…</summary>${"y".repeat(500)}</details>`);
+  });
+
+  test("is found by its class", async () => {
+    await using lab = await statusLab();
+    lab.tell.whole(lab.tell.action("a"), "node-01", failed);
+    lab.tell.whole(lab.tell.action("b"), "node-02", { ...failed, class: "tls" });
+
+    const page = await lab.text("/actions?class=tls");
+
+    expect(rowsOf(page, "actions")).toEqual([lab.tell.action("b").key]);
+    expect(page).toContain('<input type="hidden" name="class" value="tls">');
   });
 });
 
@@ -139,7 +189,122 @@ describe("the lists", () => {
   });
 });
 
+describe("a list", () => {
+  test("is sorted by a column, whose head links to the other direction", async () => {
+    await using lab = await statusLab({ machines: ["node-2", "node-10", "node-1"] });
+
+    const page = await lab.text("/machines?sort=name&q=node");
+
+    expect(rowsOf(page, "machines")).toEqual(["node-1", "node-2", "node-10"]);
+    expect(page).toContain(
+      '<th scope="col" aria-sort="ascending"><a href="/machines?q=node&amp;sort=-name">Machine',
+    );
+  });
+
+  test("stays as it is where the key is unknown", async () => {
+    await using lab = await statusLab({ machines: ["b", "a"] });
+
+    const page = await lab.text("/machines?sort=constructor");
+
+    expect(rowsOf(page, "machines")).toEqual(["b", "a"]);
+  });
+
+  test("of machines has 100 per page, with power and actions", async () => {
+    const names = Array.from({ length: 250 }, (_, index) => `node-${index}`);
+    await using lab = await statusLab({ machines: names });
+    lab.tell.whole(lab.tell.action("a", { name: "power-status" }), "node-0", readPower("on"));
+    lab.tell.started(lab.tell.action("b", { name: "power-cycle" }), "node-0");
+
+    const [first = "", last = "", beyond = ""] = await Promise.all(
+      ["", "?page=3", "?page=99"].map((query) => lab.text(`/machines${query}`)),
+    );
+
+    expect(shown(first)).toContain(
+      "node-0 ● on 0 s ago ▶ running power-cycle 0 s of 2m 00s power-status 0 s ago",
+    );
+    expect(shown(first)).toContain("node-1 not seen yet");
+    expect(rowsOf(first, "machines")).toEqual(names.slice(0, 100));
+    expect(rowsOf(last, "machines")).toEqual(names.slice(200));
+    expect(rowsOf(beyond, "machines")).toEqual(names.slice(200));
+    expect(first).toContain('<a rel="next" href="/machines?page=2">');
+    expect(last).not.toContain('rel="next"');
+  });
+});
+
+describe("a workflow's page", () => {
+  test("has a timeline of its actions: waiting, running, retries", async () => {
+    const clock = new HandClock();
+    await using lab = await statusLab({ clock });
+    const { tell } = lab;
+    const workflow = { workflowId: "default/wf 1" };
+    const first = tell.action("first", workflow);
+    tell.taken(first, "node-01");
+    clock.pass(10_000);
+    tell.started(first, "node-01");
+    clock.pass(5_000);
+    tell.line(first, JSON.stringify({ level: 30, msg: "BMC call failed, retrying", attempt: 1 }));
+    clock.pass(15_000);
+    tell.ended(first, "node-01", failed);
+    const second = tell.action("second", workflow);
+    tell.taken(second, "node-01");
+    clock.pass(10_000);
+    tell.whole(tell.action("other"), "node-02");
+
+    const link = /href="(\/workflows\/[^"]+)"/.exec(await lab.text("/actions?q=wf"))?.[1] ?? "";
+    const page = await lab.text(link);
+
+    expect(link).toBe("/workflows/default/wf%201");
+    expect(shown(page)).toContain("Workflow default/wf 1 Actions 1 waiting, 1 failed Agent IDs pbnj");
+    expect(rowsOf(page, "timeline")).toEqual([first.key, second.key]);
+    expect(page).toContain('aria-label="waited 10.0 s, ran 20.0 s, 1 retry"');
+    expect(page).toContain('<rect class="waiting" x="0" width="250" height="16"/>');
+    expect(page).toContain('<rect class="failed" x="250" width="500" height="16"/>');
+    expect(page).toContain('<rect class="retry" x="375"');
+    expect(page).toContain('<rect class="waiting" x="750" width="250" height="16"/>');
+  });
+});
+
 describe("a machine's page", () => {
+  test("has what the inventory and its actions say of it, its failures and its power history", async () => {
+    const clock = new HandClock();
+    const address = {
+      host: "192.0.2.1",
+      url: "https://192.0.2.1:8443",
+      providers: ["redfish", "ipmi"] as const,
+      certificate: "only the pinned one, SHA-256 ab",
+    };
+    await using lab = await statusLab({
+      clock,
+      mostEnded: 2,
+      bmcAddress: (name) => (name === "node-01" ? address : undefined),
+    });
+    const { tell } = lab;
+    tell.whole(tell.action("old"), "node-01", failed);
+    for (const [index, state] of (["on", "on", "off"] as const).entries()) {
+      clock.pass(60_000);
+      tell.whole(tell.action(`read-${index}`, { name: "power-status" }), "node-01", readPower(state));
+    }
+    tell.whole(tell.action("info", { name: "bmc-info" }), "node-01", {
+      machineFacts: { bmcFirmware: "1.45", serial: "S1" },
+    });
+
+    const page = await lab.text("/machines/node-01");
+
+    const text = shown(page);
+    expect(page).toContain('<a href="https://192.0.2.1:8443" rel="noreferrer">192.0.2.1</a>');
+    expect(text).toContain(
+      "Providers, in order redfish, ipmi Accepted certificate only the pinned one, SHA-256 ab",
+    );
+    expect(text).toContain(
+      "Serial number S1 BMC firmware 1.45 Details, last read by bmc-info at 2026-11-21 03:03:00 UTC",
+    );
+    expect(text).toContain("Recent failures 1");
+    expect(text).toContain("power-off 3m 00s ago unreachable How to fix connect ECONNREFUSED");
+    expect(text).toContain(
+      "○ off 2026-11-21 03:03:00 UTC power-status ● on 2026-11-21 03:01:00 UTC power-status",
+    );
+  });
+
   test("has its power with when and by what it was read, and its actions", async () => {
     await using lab = await statusLab({ machines: ["rack 1/node#1"] });
     const { tell } = lab;
@@ -220,7 +385,8 @@ describe("what others wrote", () => {
   const hostile = `<script>alert(1)</script>"'&<img src=x onerror=alert(1)>\u001b[31m\u0007\u202e`;
 
   test("is text and nothing else, wherever it stands", async () => {
-    await using lab = await statusLab({ machines: [hostile] });
+    const address = { host: hostile, url: hostile, providers: [], certificate: hostile };
+    await using lab = await statusLab({ machines: [hostile], bmcAddress: () => address });
     const { tell } = lab;
     const about = { name: hostile, workflowId: hostile, taskId: hostile, agentId: hostile, image: hostile };
     const action = tell.action(hostile, about);
@@ -229,12 +395,16 @@ describe("what others wrote", () => {
     tell.started(action, hostile);
     tell.line(action, hostile);
     tell.line(action, JSON.stringify({ level: 30, msg: hostile, [hostile]: hostile }));
-    tell.ended(action, hostile, { ok: false, class: "bmc", message: hostile });
+    const machineFacts = { vendor: hostile, certificate: hostile };
+    tell.ended(action, hostile, { ok: false, class: "bmc", message: hostile, machineFacts });
     tell.reported(action, "acknowledged", { message: hostile });
 
     const query = `q=${encodeURIComponent(hostile)}&state=${encodeURIComponent(hostile)}`;
     const paths = ["/", `/?${query}`, "/actions", "/lanes", `/machines/${encodeURIComponent(hostile)}`];
     const more = [
+      "/machines",
+      `/machines?sort=${encodeURIComponent(hostile)}&${query}`,
+      `/workflows/${encodeURIComponent(hostile)}`,
       `/actions/${action.key}`,
       `/machines/${encodeURIComponent(`${hostile}2`)}`,
       `/lanes?${query}`,
@@ -290,6 +460,8 @@ describe("the wall clock", () => {
 describe("every answer", () => {
   const paths = [
     "/",
+    "/machines",
+    "/workflows/default/a",
     "/actions",
     "/lanes",
     "/machines/node-01",
@@ -386,9 +558,16 @@ describe("status.json", () => {
           power: { state: "on", by: "power-status", ageMs: 1_500 },
           atHand: [now],
           last: read,
+          powerChanges: [{ state: "on", by: "power-status" }],
         },
-        { name: "node-02", atHand: [], last: bad },
+        {
+          name: "node-02",
+          atHand: [],
+          last: bad,
+          recentFailures: [{ key: bad, name: "power-off", class: "unreachable" }],
+        },
       ],
+      lastHour: { succeeded: { 59: 1 }, failed: { 59: 1 }, waiting: { 59: 1, length: 60 } },
       failures: [bad],
       actions: [
         { key: now, phase: "running", elapsedMs: 1_500, timeoutMs: 120_000 },

@@ -3,6 +3,7 @@ import { vi } from "vitest";
 import type { Clock } from "../../../../shared/clock.ts";
 import { silentLogger } from "../../../../shared/logger.ts";
 import { type ActionStatus, actionKey, type Outcome } from "../../../../worker/action/action.ts";
+import type { BmcAddress } from "../../../../worker/action/machine-facts.ts";
 import type { Observer, SeenAction } from "../../../../worker/action/observer.ts";
 import type { Access } from "../../../../worker/observe/http/access.ts";
 import { HttpListener } from "../../../../worker/observe/http/http-listener.ts";
@@ -147,16 +148,18 @@ export function readPower(after: "on" | "off" | "unknown"): Partial<Outcome> {
 export async function statusLab(
   options: Partial<StatusPageOptions> & {
     readonly machines?: readonly string[];
+    readonly bmcAddress?: (machine: string) => BmcAddress | undefined;
     readonly clock?: Clock;
     readonly access?: Access;
   } = {},
 ) {
-  const { machines = ["node-01", "node-02"], clock = new HandClock(), access, ...rest } = options;
+  const { machines = ["node-01", "node-02"], clock = new HandClock(), access, bmcAddress, ...rest } = options;
   let known = machines;
   const page = openStatusPage({ clock, ...rest });
   const responses: ServerResponse[] = [];
   const facts = {
     machines: () => known,
+    ...(bmcAddress && { bmcAddress }),
     slots: () => ({ limit: 200, taken: 0 }),
     unfinished: () => 0,
   };

@@ -38,15 +38,22 @@ describe("the status page of a worker", () => {
       name: "power-off",
       environment: { MODE: "soft-then-hard", SOFT_TIMEOUT: "2s", LOG_LEVEL: "debug" },
     });
-    await reader.until(() => said(reader, "running").includes("power-off"));
-    await reader.until(() => said(reader, "machines").includes("off after"));
+    await reader.until(() => said(reader, "at-hand").includes("power-off"));
+    await reader.until(() => said(reader, "machines").includes("node-01: off"));
     await lab.server.until(() => workflow.state === "SUCCESS");
     const status = Status.parse(await (await fetch(`${url}/status.json`)).json());
     const [action] = status.actions;
     const page = await (await fetch(`${url}/actions/${action?.key}`)).text();
 
     expect(status.machines).toMatchObject([
-      { name: "node-01", power: { state: "off", by: "power-off" }, atHand: [] },
+      {
+        name: "node-01",
+        bmc: { host: "127.0.0.1", url: expect.stringMatching(/^https?:\/\/127\.0\.0\.1:\d+$/) },
+        power: { state: "off", by: "power-off" },
+        provider: "redfish",
+        facts: { vendor: "Contoso" },
+        atHand: [],
+      },
       { name: "node-02", atHand: [] },
     ]);
     expect(action).toMatchObject({

@@ -1,5 +1,7 @@
 import type { ErrorClass } from "../../../../shared/contract/error-class.ts";
 import type { Progress } from "../../../../shared/contract/progress.ts";
+import { defined } from "../../../../shared/defined.ts";
+import { shortened } from "../../../../shared/printable.ts";
 import type { Delivery } from "../../../action/action.ts";
 import type { SeenAction } from "../../../action/observer.ts";
 
@@ -23,6 +25,10 @@ export interface ActionRecord {
   readonly adopted: boolean;
   /** What it does now; `sinceMs` is on the monotonic clock. */
   readonly progress?: Progress & { readonly sinceMs: number };
+  /** How long it waited, if this worker took it; once it runs or has ended. */
+  readonly waitedMs?: number;
+  /** When it tried a call to the BMC again, since its start; the first ones. */
+  readonly retriesMs?: readonly number[];
   /** Once it has ended; never negative. */
   readonly durationMs?: number;
   readonly class?: ErrorClass;
@@ -38,6 +44,26 @@ export interface ActionRecord {
   readonly revision: number;
 }
 
+/** Names from the server can have any length. */
+export const LONGEST_NAME = 300;
+export const MOST_RETRIES = 50;
+
 export function isEnded({ phase }: Pick<ActionRecord, "phase">): boolean {
   return phase === "succeeded" || phase === "failed";
+}
+
+export function identityOf(action: SeenAction, machine?: string): Pick<ActionRecord, "action" | "machine"> {
+  const short = (text: string) => shortened(text, LONGEST_NAME);
+  return {
+    action: {
+      key: action.key,
+      workflowId: short(action.workflowId),
+      taskId: short(action.taskId),
+      agentId: short(action.agentId),
+      actionId: short(action.actionId),
+      name: short(action.name),
+      image: short(action.image),
+    },
+    ...defined({ machine }),
+  };
 }

@@ -1,51 +1,19 @@
 import type { Clock } from "../../../../shared/clock.ts";
-import type { PowerState } from "../../../../shared/contract/vocabulary.ts";
 import { defined } from "../../../../shared/defined.ts";
-import { shortened } from "../../../../shared/printable.ts";
-import { actionKey } from "../../../action/action.ts";
+import { actionKey, type Outcome } from "../../../action/action.ts";
 import { hookNamed } from "../../../action/hooks.ts";
-import type {
-  ActionEvent,
-  FileSeen,
-  LaneState,
-  Observer,
-  PollSeen,
-  SeenAction,
-} from "../../../action/observer.ts";
+import type { ActionEvent, FileSeen, Observer, SeenAction } from "../../../action/observer.ts";
 import { powerSeen } from "../../../action/power-seen.ts";
-import { type ActionRecord, isEnded } from "./action-record.ts";
+import { type ActionRecord, identityOf } from "./action-record.ts";
+import { ended, isRetry, progressed, retried, started } from "./action-steps.ts";
+import { Activity, type Minute } from "./activity.ts";
 import type { BoardHistory } from "./board-history.ts";
+import { EndedActions } from "./ended-actions.ts";
+import { keptAction, keptMachine, restoredAction, restoredMachine } from "./kept-records.ts";
+import { type LaneRecord, LaneRecords } from "./lane-records.ts";
+import { changeAtEnd, type MachineRecord } from "./machine-record.ts";
+import { MachineRecords } from "./machine-records.ts";
 import { LOG_BOUNDS, type LogBounds, RecentLines } from "./recent-lines.ts";
-
-/** A machine's power state when an action last read it. */
-interface PowerReading {
-  readonly state: PowerState;
-  readonly at: Date;
-  /** On the monotonic clock. */
-  readonly sinceMs: number;
-  /** The action that read it. */
-  readonly by: string;
-}
-
-/** The state of a machine. Immutable: every event creates a new record. */
-export interface MachineRecord {
-  readonly name: string;
-  readonly power?: PowerReading;
-  /** Keys of its waiting and running actions, in order of arrival. */
-  readonly inFlight: readonly string[];
-  /** Key of the action that ended last. */
-  readonly last?: string;
-  readonly revision: number;
-}
-
-export interface LaneRecord {
-  readonly agentId: string;
-  readonly state: LaneState;
-  readonly sinceMs: number;
-  /** gRPC code of the last failed poll, while polls fail. */
-  readonly code?: string;
-  readonly revision: number;
-}
 
 export interface BoardOptions {
   readonly clock: Clock;
@@ -55,29 +23,30 @@ export interface BoardOptions {
 }
 
 const MAX_ENDED = 200;
-/** Names from the server can have any length. */
-const MAX_NAME_CHARACTERS = 300;
 
 /** The content of the status page, from the worker's events, in bounded memory. */
 export class Board {
   readonly #clock: Clock;
-  readonly #mostEnded: number;
   readonly #logs: RecentLines;
   readonly #active = new Map<string, ActionRecord>();
-  readonly #ended = new Map<string, ActionRecord>();
-  /** Ended actions that are kept because they are recent, in the order in which they ended. */
-  readonly #newest = new Set<string>();
-  readonly #machines = new Map<string, MachineRecord>();
-  readonly #lanes = new Map<string, LaneRecord>();
-  readonly #failureCodes = new Map<string, string>();
+  readonly #ended: EndedActions;
+  readonly #machines = new MachineRecords();
+  readonly #lanes = new LaneRecords();
+  readonly #activity: Activity;
   readonly #listeners = new Set<() => void>();
   #known: () => readonly string[] = () => [];
   #revision = 0;
 
   constructor({ clock, mostEnded = MAX_ENDED, logBounds = LOG_BOUNDS }: BoardOptions) {
     this.#clock = clock;
-    this.#mostEnded = mostEnded;
     this.#logs = new RecentLines(logBounds);
+    this.#activity = new Activity(clock);
+    this.#ended = new EndedActions({
+      most: mostEnded,
+      isKept: ({ action, machine }) =>
+        machine !== undefined && this.#machines.get(machine)?.last === action.key,
+      onRemoved: (key) => this.#logs.forget(key),
+    });
   }
 
   /** Increases with every change. */
@@ -98,8 +67,9 @@ export class Board {
   }
 
   readonly observer: Pick<Observer, "lane" | "poll" | "action" | "file"> = {
-    lane: (agentId, state) => this.#onLane(agentId, state),
-    poll: (poll) => this.#onPoll(poll),
+    lane: (agentId, state) =>
+      this.#lanes.see(agentId, state, this.#clock.monotonicMs(), () => this.#changed()),
+    poll: (poll) => this.#lanes.poll(poll),
     action: (event) => this.#onAction(event),
     file: (file) => this.#onFile(file),
   };
@@ -126,7 +96,7 @@ export class Board {
 
   /** Ended actions, newest first. */
   ended(): readonly ActionRecord[] {
-    return [...this.#ended.values()].reverse();
+    return this.#ended.all().toReversed();
   }
 
   machine(name: string): MachineRecord | undefined {
@@ -134,7 +104,12 @@ export class Board {
   }
 
   lanes(): readonly LaneRecord[] {
-    return [...this.#lanes.values()];
+    return this.#lanes.all();
+  }
+
+  /** The last hour by minute, oldest first. */
+  activity(): readonly Minute[] {
+    return this.#activity.minutes();
   }
 
   log(key: string): ReturnType<RecentLines["of"]> {
@@ -154,67 +129,36 @@ export class Board {
 
   /** What `restore` takes. */
   kept(): BoardHistory {
-    // Of the monotonic clock, on the wall clock.
-    const originMs = this.#clock.now() - this.#clock.monotonicMs();
-    const actions = [...this.#ended.values()].map(({ revision: _, sinceMs, ...record }) => ({
-      ...record,
-      phase: record.phase === "succeeded" ? ("succeeded" as const) : ("failed" as const),
-      endedAt: new Date(originMs + sinceMs),
-    }));
-    const machines = [...this.#machines.values()].map(({ name, last, power }) => ({
-      name,
-      ...defined({ last, power: power && { state: power.state, at: power.at, by: power.by } }),
-    }));
-    return { version: 1, actions, machines };
+    return {
+      version: 1,
+      actions: this.#ended.all().map((record) => keptAction(record, this.#clock)),
+      machines: this.#machines.all().map(keptMachine),
+      activity: [...this.#activity.kept()],
+    };
   }
 
   /** Adds what an earlier worker's board kept, before any event. Machines that left the inventory are left out. */
-  restore({ actions, machines }: BoardHistory): void {
+  restore({ actions, machines, activity }: BoardHistory): void {
     const keys = new Set(actions.map(({ action }) => action.key));
     const known = new Set(this.#known());
-    const sinceMs = (at: Date) => this.#clock.monotonicMs() - Math.max(0, this.#clock.now() - at.getTime());
-    for (const { name, last, power } of machines) {
-      if (!known.has(name)) continue;
-      this.#setMachine(name, {
-        ...(last !== undefined && keys.has(last) && { last }),
-        ...defined({ power: power && { ...power, sinceMs: sinceMs(power.at) } }),
-      });
+    for (const kept of machines) {
+      if (!known.has(kept.name)) continue;
+      const change = restoredMachine(kept, this.#clock, (key) => keys.has(key));
+      this.#machines.set(kept.name, change, this.#revision);
     }
-    for (const { action, machine, endedAt, ...record } of actions) {
-      const identity = identityOf(action, machine);
-      this.#keepEnded({
-        ...defined(record),
-        ...identity,
-        sinceMs: sinceMs(endedAt),
-        revision: this.#changed(),
-      });
+    for (const kept of actions) {
+      this.#ended.add({ ...restoredAction(kept, this.#clock), revision: this.#changed() });
     }
-  }
-
-  #onLane(agentId: string, state: LaneState | undefined): void {
-    if (state === undefined) {
-      this.#failureCodes.delete(agentId);
-      if (this.#lanes.delete(agentId)) this.#changed();
-      return;
-    }
-    const code = state === "failing" ? this.#failureCodes.get(agentId) : undefined;
-    const before = this.#lanes.get(agentId);
-    if (before?.state === state && before.code === code) return;
-    const sinceMs = before?.state === state ? before.sinceMs : this.#clock.monotonicMs();
-    const revision = this.#changed();
-    this.#lanes.set(agentId, { agentId, state, sinceMs, ...defined({ code }), revision });
-  }
-
-  #onPoll({ agentId, kind, code }: PollSeen): void {
-    if (kind === "failed") this.#failureCodes.set(agentId, shortened(code, MAX_NAME_CHARACTERS));
-    else this.#failureCodes.delete(agentId);
+    this.#activity.restore(activity);
   }
 
   #onFile({ name, taken }: FileSeen): void {
     if (name !== "inventory" || !taken) return;
     const known = new Set(this.#known());
-    for (const { name: machine, inFlight } of [...this.#machines.values()]) {
-      if (!known.has(machine) && inFlight.length === 0) this.#forgetMachine(machine);
+    for (const { name: machine, inFlight, last } of this.#machines.all()) {
+      if (known.has(machine) || inFlight.length > 0) continue;
+      this.#machines.delete(machine);
+      this.#ended.release(last);
     }
     this.#changed();
   }
@@ -241,7 +185,7 @@ export class Board {
         return;
       }
       case "started":
-        this.#onStarted(event);
+        this.#begin(started(this.#active.get(key), event, this.#clock));
         return;
       case "line":
         this.#onLine(event);
@@ -263,42 +207,21 @@ export class Board {
     }
   }
 
-  #onStarted(event: ActionEvent & { kind: "started" }): void {
-    const { action, machine, runtime, startedAt, timeoutMs, adopted } = event;
-    const before = this.#active.get(action.key);
-    // Only the wall clock shows how long an adopted action has run.
-    const ranMs = adopted ? Math.max(0, this.#clock.now() - startedAt.getTime()) : 0;
-    const sinceMs = this.#clock.monotonicMs() - ranMs;
-    this.#begin({
-      ...identityOf(action, machine ?? before?.machine),
-      phase: "running",
-      sinceMs,
-      startedAt,
-      runtime,
-      timeoutMs,
-      adopted,
-      ...defined({ takenAt: before?.takenAt }),
-    });
-  }
-
   #onLine({ action, line, at }: ActionEvent & { kind: "line" }): void {
     const key = this.#ownKey(action);
     if (key === undefined) return;
     this.#logs.add(key, line, at);
-    this.#changed();
+    const again = isRetry(line.line) && retried(this.#active.get(key), this.#clock.monotonicMs());
+    if (again) this.#active.set(key, { ...again, revision: this.#changed() });
+    else this.#changed();
   }
 
-  #onProgress({ action, progress, at }: ActionEvent & { kind: "progress" }): void {
-    const key = this.#ownKey(action);
+  #onProgress(event: ActionEvent & { kind: "progress" }): void {
+    const key = this.#ownKey(event.action);
     const record = key === undefined ? undefined : this.#active.get(key);
     if (key === undefined || !record) return;
-    const { progress: _, ...rest } = record;
-    const nowMs = this.#clock.monotonicMs();
-    // Another host's clock may be wrong.
-    const agoMs = Math.min(Math.max(0, this.#clock.now() - at.getTime()), nowMs - record.sinceMs);
-    const now = defined({ progress: progress && { ...progress, sinceMs: nowMs - agoMs } });
-    this.#active.set(key, { ...rest, ...now, revision: this.#changed() });
-    this.#touchMachine(record.machine);
+    this.#active.set(key, { ...progressed(record, event, this.#clock), revision: this.#changed() });
+    this.#machines.touch(record.machine, this.#revision);
   }
 
   /** The key of an action, or of the action that a hook belongs to. */
@@ -308,46 +231,39 @@ export class Board {
     return key !== undefined && this.find(key) ? key : undefined;
   }
 
-  #onEnded({ action, machine, runtime, outcome }: ActionEvent & { kind: "ended" }): void {
-    const { key } = action;
-    const nowMs = this.#clock.monotonicMs();
-    const { progress: _, ...before }: Omit<ActionRecord, "revision"> = this.#active.get(key) ?? {
-      ...identityOf(action, machine),
-      adopted: false,
-      sinceMs: nowMs,
-      phase: "waiting",
-    };
-    const ran = before.phase === "running";
-    const { ok, message, exitCode, result, startedAt, stoppedAt } = outcome;
-    // An adopted action may have ended before this worker started, so only the wall clock shows its duration.
-    const told = Math.max(0, stoppedAt.getTime() - startedAt.getTime());
-    const durationMs = before.adopted ? told : nowMs - before.sinceMs;
+  #onEnded(event: ActionEvent & { kind: "ended" }): void {
+    const { key } = event.action;
+    const step = ended(this.#active.get(key), event, this.#clock.monotonicMs());
+    const record = { ...step, revision: this.#changed() };
     this.#active.delete(key);
     this.#logs.end(key);
-    const name = machine ?? before.machine;
-    const record: ActionRecord = {
-      ...before,
-      phase: ok ? "succeeded" : "failed",
-      sinceMs: nowMs,
-      stoppedAt,
-      reason: message,
-      revision: this.#changed(),
-      ...(ran && { runtime, startedAt, durationMs }),
-      ...defined({ machine: name, class: outcome.class, exitCode, provider: result?.provider }),
-    };
-    this.#keepEnded(record);
-    if (name !== undefined) this.#endAtMachine(name, record, result && powerSeen(result));
+    this.#ended.add(record);
+    this.#activity.ended(event.outcome.ok);
+    this.#countQueue();
+    if (record.machine !== undefined) this.#endAtMachine(record.machine, record, event.outcome);
+  }
+
+  #endAtMachine(
+    name: string,
+    record: ActionRecord,
+    { stoppedAt, result, machineFacts: facts }: Outcome,
+  ): void {
+    const before = this.#machines.of(name);
+    const state = result && powerSeen(result);
+    const change = changeAtEnd(before, record, { at: stoppedAt, ...defined({ state, facts }) });
+    this.#machines.end(name, record.action.key, change, this.#revision);
+    this.#ended.release(before.last);
   }
 
   #onReported({ action, delivery, status }: ActionEvent & { kind: "reported" }): void {
     const record = this.#ended.get(action.key);
     if (record) {
       const reported = defined({ reported: status?.message });
-      this.#ended.set(action.key, { ...record, delivery, ...reported, revision: this.#changed() });
-      this.#touchMachine(record.machine);
+      this.#ended.replace({ ...record, delivery, ...reported, revision: this.#changed() });
+      this.#machines.touch(record.machine, this.#revision);
     } else if (status && !this.#active.has(action.key)) {
       // Ended under an earlier worker, which did not deliver the report.
-      this.#keepEnded({
+      this.#ended.add({
         ...identityOf(action),
         phase: status.state === "success" ? "succeeded" : "failed",
         adopted: true,
@@ -360,25 +276,13 @@ export class Board {
     }
   }
 
-  #keepEnded(record: ActionRecord): void {
-    const { key } = record.action;
-    this.#ended.set(key, record);
-    this.#newest.add(key);
-    for (const oldest of this.#newest) {
-      if (this.#newest.size <= this.#mostEnded) break;
-      this.#newest.delete(oldest);
-      this.#release(oldest);
-    }
-  }
-
   #begin(record: Omit<ActionRecord, "revision">): void {
     const { key } = record.action;
     // A workflow that was created again may have the same IDs.
-    if (this.#ended.has(key)) this.#forgetEnded(key);
+    this.#forgetEnded(key);
     this.#active.set(key, { ...record, revision: this.#changed() });
-    if (record.machine === undefined) return;
-    const { inFlight = [] } = this.#machines.get(record.machine) ?? {};
-    this.#setMachine(record.machine, { inFlight: inFlight.includes(key) ? inFlight : [...inFlight, key] });
+    this.#countQueue();
+    if (record.machine !== undefined) this.#machines.begin(record.machine, key, this.#revision);
   }
 
   #remove(key: string): void {
@@ -386,59 +290,22 @@ export class Board {
     if (!record) return;
     this.#active.delete(key);
     this.#logs.forget(key);
+    this.#countQueue();
     this.#changed();
-    if (record.machine !== undefined) this.#setMachine(record.machine, this.#without(record.machine, key));
-  }
-
-  #endAtMachine(name: string, { action, stoppedAt, sinceMs }: ActionRecord, state?: PowerState): void {
-    const before = this.#machines.get(name);
-    const at = stoppedAt ?? new Date(this.#clock.now());
-    this.#setMachine(name, {
-      ...this.#without(name, action.key),
-      last: action.key,
-      ...defined({ power: state && { state, at, sinceMs, by: action.name } }),
-    });
-    if (before?.last !== undefined) this.#release(before.last);
-  }
-
-  #without(name: string, key: string): Pick<MachineRecord, "inFlight"> {
-    const { inFlight = [] } = this.#machines.get(name) ?? {};
-    return { inFlight: inFlight.filter((other) => other !== key) };
-  }
-
-  #setMachine(name: string, change: Partial<MachineRecord>): void {
-    const before = this.#machines.get(name) ?? { inFlight: [] };
-    this.#machines.set(name, { ...before, ...change, name, revision: this.#revision });
-  }
-
-  #touchMachine(name: string | undefined): void {
-    if (name !== undefined && this.#machines.has(name)) this.#setMachine(name, {});
-  }
-
-  #forgetMachine(name: string): void {
-    const { last } = this.#machines.get(name) ?? {};
-    this.#machines.delete(name);
-    if (last !== undefined) this.#release(last);
+    if (record.machine !== undefined) this.#machines.end(record.machine, key, {}, this.#revision);
   }
 
   #forgetEnded(key: string): void {
-    const { machine } = this.#ended.get(key) ?? {};
-    this.#ended.delete(key);
-    this.#newest.delete(key);
-    this.#logs.forget(key);
-    const record = machine === undefined ? undefined : this.#machines.get(machine);
-    if (record?.last !== key) return;
-    const { last: _last, ...rest } = record;
-    this.#machines.set(record.name, { ...rest, revision: this.#changed() });
+    const record = this.#ended.get(key);
+    if (!record) return;
+    this.#ended.remove(key);
+    if (record.machine !== undefined) this.#machines.forgetLast(record.machine, key, this.#changed());
   }
 
-  /** Removes an ended action that is neither recent nor its machine's last one. */
-  #release(key: string): void {
-    const record = this.#ended.get(key);
-    if (!record || !isEnded(record) || this.#newest.has(key)) return;
-    if (record.machine !== undefined && this.#machines.get(record.machine)?.last === key) return;
-    this.#ended.delete(key);
-    this.#logs.forget(key);
+  #countQueue(): void {
+    let waiting = 0;
+    for (const { phase } of this.#active.values()) if (phase === "waiting") waiting += 1;
+    this.#activity.queue(waiting);
   }
 
   #changed(): number {
@@ -446,20 +313,4 @@ export class Board {
     for (const listener of this.#listeners) listener();
     return this.#revision;
   }
-}
-
-function identityOf(action: SeenAction, machine?: string): Pick<ActionRecord, "action" | "machine"> {
-  const short = (text: string) => shortened(text, MAX_NAME_CHARACTERS);
-  return {
-    action: {
-      key: action.key,
-      workflowId: short(action.workflowId),
-      taskId: short(action.taskId),
-      agentId: short(action.agentId),
-      actionId: short(action.actionId),
-      name: short(action.name),
-      image: short(action.image),
-    },
-    ...defined({ machine }),
-  };
 }

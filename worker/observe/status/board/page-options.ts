@@ -4,7 +4,7 @@ import type { Board } from "./board.ts";
 
 export interface PageOptions {
   readonly board: Board;
-  readonly facts: Pick<WorkerFacts, "machines" | "slots" | "unfinished">;
+  readonly facts: Pick<WorkerFacts, "machines" | "bmcAddress" | "slots" | "unfinished">;
   readonly clock: Clock;
   /** Start of the worker, on the monotonic clock. */
   readonly begunMs: number;

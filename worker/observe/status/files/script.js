@@ -1,6 +1,6 @@
 /**
  * Updates pages in browsers with scripts: times advance, and rows are replaced as the worker sends them. Pages are complete
- * without it. `elapsedText` is the same as in `views/times.ts`.
+ * without it. `assets.ts` adds `elapsedText`.
  */
 const SILENCE_MS = 45_000;
 const AGAIN_MS = 10_000;
@@ -13,16 +13,6 @@ let isGone = false;
 let heardMs = performance.now();
 /** What comes at once is what the page had missed, not news. */
 let newsFromMs = 0;
-
-function elapsedText(ms) {
-  const seconds = Math.max(0, Math.floor(ms / 1000));
-  if (seconds < 60) return `${seconds} s`;
-  const two = (value) => String(value).padStart(2, "0");
-  const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes}m ${two(seconds % 60)}s`;
-  const hours = Math.floor(minutes / 60);
-  return hours < 24 ? `${hours}h ${two(minutes % 60)}m` : `${Math.floor(hours / 24)}d ${hours % 24}h`;
-}
 
 function startTimes(root) {
   const now = performance.now();
@@ -45,10 +35,12 @@ function say(state, text) {
 }
 
 function replaceRow(old, row) {
-  const links = [...old.querySelectorAll("a")];
-  const focused = links.indexOf(document.activeElement);
+  const focusable = "a, summary";
+  const focused = [...old.querySelectorAll(focusable)].indexOf(document.activeElement);
+  const isOpen = old.querySelector("details")?.open;
   old.replaceWith(row);
-  if (focused >= 0) row.querySelectorAll("a")[focused]?.focus();
+  if (isOpen) row.querySelector("details")?.setAttribute("open", "");
+  if (focused >= 0) row.querySelectorAll(focusable)[focused]?.focus();
 }
 
 function updateSection(element, { rows = {}, order }) {

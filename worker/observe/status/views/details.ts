@@ -1,58 +1,12 @@
-import type { ActionRecord } from "../board/action-record.ts";
+import { formatSeconds } from "../../../../shared/duration.ts";
 import type { PageOptions } from "../board/page-options.ts";
 import type { ShownLine } from "../board/recent-lines.ts";
-import { type Html, type HtmlValue, html } from "./html.ts";
-import { renderTable, sectionsOf, tablePart } from "./parts.ts";
-import {
-  ACTION_COLUMNS,
-  actionRow,
-  badge,
-  deliveryText,
-  machineLink,
-  powerText,
-  progressNote,
-  timeText,
-} from "./rows.ts";
+import { fixLink } from "./errors.ts";
+import { factSection, renderFacts } from "./facts.ts";
+import { type Html, html } from "./html.ts";
+import { badge, deliveryText, machineLink, progressNote, timeText, workflowLink } from "./rows.ts";
 import { isoText, moment } from "./times.ts";
 import { orNone, type Row, renderRows, type Section, type View } from "./view.ts";
-
-/** One machine: its power, its current actions and its earlier ones. Undefined for an unknown machine. */
-export function machineView(name: string, { board, facts, clock }: PageOptions): View | undefined {
-  const machine = board.machine(name);
-  const known = facts.machines().includes(name);
-  if (!machine && !known) return undefined;
-  const nowMs = clock.monotonicMs();
-  const inFlight = (machine?.inFlight ?? []).flatMap((key) => board.find(key) ?? []);
-  const ended = board.ended().filter((record) => record.machine === name);
-  const version = `${machine?.revision ?? 0} ${known}`;
-  const power = machine?.power;
-  const details = detailSection("machine", version, () => [
-    ["Power, last seen", powerText(machine, nowMs)],
-    power && ["Read by", html`${power.by} at ${moment(power.at)}`],
-    !known && ["Inventory", "no longer has this machine"],
-  ]);
-  const table = (id: string, heading: string, records: readonly ActionRecord[], none: string) =>
-    tablePart({
-      id,
-      heading,
-      columns: ACTION_COLUMNS,
-      count: records.length,
-      rows: records.map((record) => actionRow(record, nowMs)),
-      none,
-    });
-  const parts = [
-    table("at-hand", "Running and waiting", inFlight, "No action is running."),
-    table("ended", "Ended", ended, "None that the worker still has on record."),
-  ];
-  return {
-    status: 200,
-    title: name,
-    sections: [details, ...sectionsOf(parts)],
-    render: () => html`<h1><span class="kind">Machine</span> ${name}</h1>
-${renderDetails(details)}
-${parts.map(renderTable)}`,
-  };
-}
 
 /** One action with its log. Undefined for an unknown action. */
 export function actionView(key: string, { board, clock }: PageOptions): View | undefined {
@@ -61,19 +15,21 @@ export function actionView(key: string, { board, clock }: PageOptions): View | u
   const nowMs = clock.monotonicMs();
   const { lines, dropped } = board.log(key);
   const { action, machine } = record;
-  const details = detailSection("action", String(record.revision), () => [
+  const details = factSection("action", String(record.revision), () => [
     [
       "State",
       html`${badge(record.phase)}${record.adopted && html` <span class="note">adopted: an earlier worker started it</span>`}`,
     ],
-    record.class && ["Class", record.class],
+    record.class && ["Class", html`${record.class}${fixLink(record.class)}`],
     record.reason !== undefined && [record.phase === "failed" ? "Reason" : "Result", record.reason],
     record.progress && ["Doing", progressNote(record, nowMs)],
     ["Time", timeText(record, nowMs)],
+    record.waitedMs !== undefined && ["Waited", formatSeconds(record.waitedMs)],
+    record.retriesMs && ["Retries", record.retriesMs.length],
     deliveryText(record) && ["Report", deliveryText(record)],
     record.reported !== undefined && record.reported !== record.reason && ["Reported", record.reported],
     ["Machine", machine === undefined ? "none" : machineLink(machine)],
-    ["Workflow", action.workflowId],
+    ["Workflow", workflowLink(action.workflowId)],
     ["Task", action.taskId],
     ["Action ID", action.actionId],
     ["Agent ID", action.agentId],
@@ -91,7 +47,7 @@ export function actionView(key: string, { board, clock }: PageOptions): View | u
     title: machine === undefined ? action.name : `${action.name} at ${machine}`,
     sections: [details, log],
     render: () => html`<h1><span class="kind">Action</span> ${action.name}</h1>
-${renderDetails(details)}
+${renderFacts(details)}
 <section aria-labelledby="log-heading">
 <h2 id="log-heading">Log <span class="aside">times in UTC</span></h2>
 <ol class="log" tabindex="0" aria-labelledby="log-heading" data-section="log">${renderRows(log)}</ol>
@@ -108,25 +64,6 @@ export function notFound(what: string): View {
 <p>${what}</p>
 <p><a href="/">Overview</a></p>`,
   };
-}
-
-type Fact = readonly [name: string, value: HtmlValue];
-
-/** A list of facts that is updated as a whole. */
-function detailSection(
-  id: string,
-  version: string,
-  facts: () => readonly (Fact | false | undefined | "")[],
-): Section {
-  const render = () => {
-    const rows = facts().flatMap((fact) => (fact ? [html`<dt>${fact[0]}</dt><dd>${fact[1]}</dd>`] : []));
-    return html`<dl data-row="facts">${rows}</dl>`;
-  };
-  return { id: `${id}-facts`, rows: [{ id: "facts", version, render }] };
-}
-
-function renderDetails(section: Section): Html {
-  return html`<div class="facts" data-section="${section.id}">${renderRows(section)}</div>`;
 }
 
 function logRow({ number, at, severity, text }: ShownLine): Row {

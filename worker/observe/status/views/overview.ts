@@ -1,142 +1,124 @@
-import { type ActionRecord, isEnded } from "../board/action-record.ts";
-import type { LaneRecord, MachineRecord } from "../board/board.ts";
+import type { ActionRecord } from "../board/action-record.ts";
+import type { LaneRecord } from "../board/lane-records.ts";
 import type { PageOptions } from "../board/page-options.ts";
-import { html } from "./html.ts";
-import {
-  allLink,
-  pager,
-  renderTable,
-  searchForm,
-  sectionsOf,
-  stateLinks,
-  type TablePart,
-  tablePart,
-} from "./parts.ts";
+import { chartSection } from "./charts.ts";
+import { type Html, html } from "./html.ts";
+import { machinesOf } from "./lists.ts";
+import { machineGrid, renderGrid } from "./machine-grid.ts";
+import { isIn, MACHINE_STATES, type MachineState, STATE_LETTERS, shownMachine } from "./machine-states.ts";
+import { allLink, pager, renderTable, searchForm, sectionsOf, stateLinks, tablePart } from "./parts.ts";
 import { actionMatches, addressOf, matches, pageOf, type Query } from "./query.ts";
-import {
-  ACTION_COLUMNS,
-  actionRow,
-  LANE_COLUMNS,
-  laneRow,
-  MACHINE_COLUMNS,
-  machineRow,
-  tile,
-} from "./rows.ts";
+import { ACTION_COLUMNS, actionRow, LANE_COLUMNS, laneRow, tile } from "./rows.ts";
 import { renderRows, type Section, type View } from "./view.ts";
 
-const MACHINES_PER_PAGE = 100;
-const MOST_URGENT = 25;
-const MOST_RUNNING = 50;
-const MOST_RECENT = 25;
-const POWER_STATES = ["on", "off", "unknown"];
+const MACHINES_PER_PAGE = 3_000;
+const MOST_FAILURES = 5;
+const MOST_LANES = 4;
+const MOST_IN_FLIGHT = 5;
 
-/** The first page: problems first, then current actions, then everything. */
-export function overview(query: Query, { board, facts, clock }: PageOptions): View {
+/** The first page, which fits one screen: counts, problems, all machines at a glance, current actions. */
+export function overview(query: Query, options: PageOptions): View {
+  const { board, clock } = options;
   const nowMs = clock.monotonicMs();
-  const active = board.active();
-  const failures = board.failures();
-  const lanes = board.lanes();
-  const machines = facts.machines().map((name) => ({ name, record: board.machine(name) }));
-  const records = machines.map(({ record }) => record);
-  const tiles = countTiles({ active, failures, lanes, machines: records }, facts.slots().limit);
-  const counts: Section = { id: "counts", rows: tiles };
-  const found = {
-    failures: failures.filter((record) => actionMatches(query, record)),
-    failing: lanes.filter(({ state, agentId }) => state === "failing" && matches(query, agentId)),
-    running: active.filter((record) => record.phase === "running" && actionMatches(query, record)),
-    waiting: active.filter((record) => record.phase === "waiting" && actionMatches(query, record)),
-    recent: board.ended().filter((record) => actionMatches(query, record)),
-    machines: machines.filter(
-      ({ name, record }) => matches(query, name) && isPower(query.state, record?.power?.state),
-    ),
-  };
-  const list = (path: string, state: string) => addressOf(path, { ...query, state, page: 1 });
+  const counts: Section = { id: "counts", rows: countTiles(options) };
+  const charts = chartSection(board.activity());
   const actions = (
-    [id, heading, state = id]: readonly [string, string, string?],
+    id: string,
+    heading: string,
     records: readonly ActionRecord[],
     most: number,
-    none: string,
-  ) =>
-    tablePart({
+    all: string,
+  ) => {
+    const found = records.filter((record) => actionMatches(query, record));
+    return tablePart({
       id,
       heading,
       columns: ACTION_COLUMNS,
-      count: records.length,
-      rows: records.slice(0, most).map((record) => actionRow(record, nowMs)),
-      none,
-      more: allLink(records.length, most, list("/actions", state), "actions"),
+      count: found.length,
+      rows: found.slice(0, most).map((record) => actionRow(record, nowMs)),
+      more: allLink(found.length, most, addressOf("/actions", { ...query, state: all, page: 1 }), "actions"),
     });
-  const failing = tablePart({
-    id: "lanes-failing",
-    heading: "Lanes without an answer",
-    columns: LANE_COLUMNS,
-    rows: found.failing.slice(0, MOST_URGENT).map((lane) => laneRow(lane, nowMs)),
-    none: "The server answers every lane.",
-    count: found.failing.length,
-    more: allLink(found.failing.length, MOST_URGENT, list("/lanes", "failing"), "lanes"),
-  });
-  const page = pageOf(found.machines, MACHINES_PER_PAGE, query);
-  const machineTable = tablePart({
-    id: "machines",
-    heading: "Machines",
-    columns: MACHINE_COLUMNS,
-    count: page.all,
-    rows: page.items.map(({ name, record }) => machineRow(name, record, (key) => board.find(key), nowMs)),
-    none: machines.length === 0 ? "The inventory has none." : "No matches.",
-    more: pager("/", query, page, "#machines"),
-  });
-  const parts: readonly TablePart[] = [
-    actions(["failures", "Unresolved failures", "failed"], found.failures, MOST_URGENT, "Nothing."),
-    failing,
-    actions(["running", "Running"], found.running, MOST_RUNNING, "Nothing runs."),
-    actions(["waiting", "Waiting"], found.waiting, MOST_RECENT, "Nothing waits."),
-    machineTable,
-    actions(["recent", "Ended", "ended"], found.recent, MOST_RECENT, "Nothing has ended yet."),
-  ];
+  };
+  const failures = actions("failures", "Unresolved failures", board.failures(), MOST_FAILURES, "failed");
+  const failing = failingLanes(board.lanes(), query, nowMs);
+  const page = pageOf(machinesOf(query, options), MACHINES_PER_PAGE, query);
+  const grid = machineGrid(page.items, page.all, pager("/", query, page, "#machines"));
+  const inFlight = board.active().toSorted((a, b) => rank(a) - rank(b));
+  const current = actions("at-hand", "Running and waiting", inFlight, MOST_IN_FLIGHT, "");
   return {
     status: 200,
     title: "Overview",
-    sections: [counts, ...sectionsOf(parts)],
+    sections: [
+      ...[counts, charts, ...sectionsOf([failures, failing]), grid.count, grid.cells, grid.more],
+      ...sectionsOf([current]),
+    ],
     render: () => html`<h1 class="quiet">Overview</h1>
 <ul class="counts" aria-label="Counts" data-section="counts">${renderRows(counts)}</ul>
+<div class="top">
+<div class="charts" data-section="charts">${renderRows(charts)}</div>
 ${searchForm("/", query, "Machine, action, workflow or agent ID")}
-${parts.map((part) =>
-  part === machineTable
-    ? html`<div class="beside">${stateLinks("/", query, POWER_STATES)}</div>${renderTable(part)}`
-    : renderTable(part),
-)}`,
+</div>
+${renderTable(failures)}
+${renderTable(failing)}
+${renderGrid(grid, html`${stateLinks("/", query, MACHINE_STATES, stateLabel)}${sortLinks(query)}`)}
+${renderTable(current)}`,
   };
 }
 
-/** A power state that was never read counts as unknown. */
-function isPower(wanted: string, state: string | undefined): boolean {
-  return wanted === "" || (state ?? "unknown") === wanted;
+const rank = ({ phase }: ActionRecord) => (phase === "running" ? 0 : 1);
+
+function failingLanes(lanes: readonly LaneRecord[], query: Query, nowMs: number) {
+  const failing = lanes.filter(({ state, agentId }) => state === "failing" && matches(query, agentId));
+  return tablePart({
+    id: "lanes-failing",
+    heading: "Lanes without an answer",
+    columns: LANE_COLUMNS,
+    rows: failing.slice(0, MOST_LANES).map((lane) => laneRow(lane, nowMs)),
+    count: failing.length,
+    more: allLink(
+      failing.length,
+      MOST_LANES,
+      addressOf("/lanes", { ...query, state: "failing", page: 1 }),
+      "lanes",
+    ),
+  });
 }
 
-function countTiles(
-  seen: {
-    readonly active: readonly ActionRecord[];
-    readonly failures: readonly ActionRecord[];
-    readonly lanes: readonly LaneRecord[];
-    readonly machines: readonly (MachineRecord | undefined)[];
-  },
-  slots: number,
-) {
+/** The filter is the key of the grid, too. */
+function stateLabel(state: string): Html {
+  return html`<b class="key ${state}" aria-hidden="true">${STATE_LETTERS[state as MachineState]}</b> ${state}`;
+}
+
+function sortLinks(query: Query): Html {
+  const links = [
+    ["", "inventory"],
+    ["name", "name"],
+    ["state", "urgency"],
+  ].map(([sort = "", label]) => {
+    const current = sort === query.sort && html` aria-current="true"`;
+    return html`<a href="${addressOf("/", { ...query, sort, page: 1 })}#machines"${current}>${label}</a>`;
+  });
+  return html`<nav class="states order" aria-label="Order"><span class="dim">Order</span> ${links} <a href="/machines">Table</a></nav>`;
+}
+
+function countTiles({ board, facts }: PageOptions) {
   const number = <T>(all: readonly T[], fits: (one: T) => boolean) => all.filter(fits).length;
-  const waiting = number(seen.active, (record) => !isEnded(record) && record.phase === "waiting");
-  const lanes = (state: string) => number(seen.lanes, (lane) => lane.state === state);
-  const power = (state: string) => number(seen.machines, (machine) => isPower(state, machine?.power?.state));
-  const failed = seen.failures.length;
-  const failing = lanes("failing");
+  const active = board.active();
+  const lanes = board.lanes();
+  const machines = facts.machines().map((name) => shownMachine(name, board));
+  const waiting = number(active, ({ phase }) => phase === "waiting");
+  const power = (state: string) => number(machines, (machine) => isIn(machine, state));
+  const failed = board.failures().length;
+  const failing = number(lanes, ({ state }) => state === "failing");
   return [
     tile("failed", "failed", failed, "#failures", failed > 0),
     tile("failing", "lanes without an answer", failing, "#lanes-failing", failing > 0),
-    tile("running", `running, of ${slots}`, seen.active.length - waiting, "#running"),
-    tile("waiting", "waiting", waiting, "#waiting"),
-    tile("lanes", "lanes", seen.lanes.length, "/lanes"),
-    tile("machines", "machines", seen.machines.length, "#machines"),
-    tile("on", "on", power("on"), "/?state=on#machines"),
-    tile("off", "off", power("off"), "/?state=off#machines"),
-    tile("unknown", "power not known", power("unknown"), "/?state=unknown#machines"),
+    tile("running", `running, of ${facts.slots().limit}`, active.length - waiting, "/actions?state=running"),
+    tile("waiting", "waiting", waiting, "/actions?state=waiting"),
+    tile("lanes", "lanes", lanes.length, "/lanes"),
+    tile("machines", "machines", machines.length, "/machines"),
+    tile("on", "on", power("on"), "/?state=on"),
+    tile("off", "off", power("off"), "/?state=off"),
+    tile("unknown", "power unknown", power("unknown"), "/?state=unknown"),
   ];
 }

@@ -1,60 +1,75 @@
 import { type Html, html } from "./html.ts";
-import { addressOf, type Page, type Query } from "./query.ts";
-import { countSection, orNone, renderRows, type Section, textRow } from "./view.ts";
+import { addressOf, type Page, type Query, type SortKeys } from "./query.ts";
+import { countSection, renderRows, type Section, textRow } from "./view.ts";
 
-/** A table whose rows change, under a heading with their number. */
+/** A table whose rows change, under a heading with their number. Without rows it is not shown. */
 export interface TablePart {
   readonly id: string;
   readonly heading: string;
-  readonly columns: readonly string[];
+  readonly heads: readonly Html[];
   readonly section: Section;
   /** How many there are, including those on other pages. */
   readonly count: Section;
   /** Below the table: links to other pages, or to the rest. */
   readonly more: Section;
+  /** Shown if there are no rows. */
+  readonly none: string | undefined;
 }
 
-export function tablePart(facts: {
+export function tablePart<T>(facts: {
   readonly id: string;
   readonly heading: string;
   readonly columns: readonly string[];
   readonly rows: Section["rows"];
-  /** Shown if there are no rows. */
-  readonly none: string;
+  /** Shown if there are no rows; without it, neither is the heading. */
+  readonly none?: string;
   readonly count: number;
   readonly more?: Html | undefined;
+  /** Makes heads of columns links that sort. */
+  readonly sort?: { readonly path: string; readonly query: Query; readonly keys: SortKeys<T> };
 }): TablePart {
-  const { id, heading, columns, none, count, more } = facts;
-  const rows = orNone(facts.rows, (rowId) => emptyRow(rowId, columns.length, none));
+  const { id, heading, columns, rows, none, count, more, sort } = facts;
   return {
     id,
     heading,
-    columns,
+    heads: columns.map((column) => headOf(column, sort)),
     section: { id, rows },
     count: countSection(`${id}-count`, count),
     more: {
       id: `${id}-more`,
       rows: more ? [textRow("more", html`<div data-row="more">${more}</div>`)] : [],
     },
+    none,
   };
 }
 
-function emptyRow(id: string, columns: number, text: string): Html {
-  return html`<tr data-row="${id}"><td class="dim" colspan="${columns}">${text}</td></tr>`;
+function headOf<T>(
+  column: string,
+  sort: { readonly path: string; readonly query: Query; readonly keys: SortKeys<T> } | undefined,
+): Html {
+  const key = Object.entries(sort?.keys ?? {}).find(([, { column: of }]) => of === column)?.[0];
+  if (!sort || key === undefined) return html`<th scope="col">${column}</th>`;
+  const { path, query } = sort;
+  const direction = query.sort === key ? "ascending" : query.sort === `-${key}` && "descending";
+  const next = direction === "ascending" ? `-${key}` : key;
+  const mark = direction && html` <span aria-hidden="true">${direction === "ascending" ? "▲" : "▼"}</span>`;
+  const state = direction && html` aria-sort="${direction}"`;
+  return html`<th scope="col"${state}><a href="${addressOf(path, { ...query, sort: next, page: 1 })}">${column}${mark}</a></th>`;
 }
 
 export function sectionsOf(parts: readonly TablePart[]): readonly Section[] {
   return parts.flatMap(({ section, count, more }) => [count, section, more]);
 }
 
-export function renderTable({ id, heading, columns, section, count, more }: TablePart): Html {
-  const heads = columns.map((column) => html`<th scope="col">${column}</th>`);
-  return html`<section id="${id}" aria-labelledby="${id}-heading">
+/** The style sheet hides what has no rows, also when a script removes the last one. */
+export function renderTable({ id, heading, heads, section, count, more, none }: TablePart): Html {
+  return html`<section id="${id}" class="table${none === undefined && " optional"}" aria-labelledby="${id}-heading">
 <h2 id="${id}-heading">${heading} <span class="count" data-section="${count.id}">${renderRows(count)}</span></h2>
 <div class="scroll"><table aria-labelledby="${id}-heading">
 <thead><tr>${heads}</tr></thead>
 <tbody data-section="${section.id}">${renderRows(section)}</tbody>
 </table></div>
+${none !== undefined && html`<p class="none dim">${none}</p>`}
 <div data-section="${more.id}">${renderRows(more)}</div>
 </section>`;
 }
@@ -78,21 +93,28 @@ export function allLink(count: number, shown: number, href: string, what: string
 }
 
 /** A search form that works without scripts. */
-export function searchForm(path: string, { text, state }: Query, label: string): Html {
+export function searchForm(path: string, query: Query, label: string): Html {
+  const { text, state, class: errorClass, sort } = query;
+  const kept = Object.entries({ state, class: errorClass, sort }).filter(([, value]) => value !== "");
   return html`<form class="search" role="search" action="${path}" method="get">
 <label for="q">${label}</label>
 <input id="q" name="q" type="search" value="${text}" maxlength="100" autocomplete="off" spellcheck="false">
-${state !== "" && html`<input type="hidden" name="state" value="${state}">`}
+${kept.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
 <button type="submit">Find</button>
-${(text !== "" || state !== "") && html`<a href="${path}">Show all</a>`}
+${(text !== "" || kept.length > 0) && html`<a href="${path}">Show all</a>`}
 </form>`;
 }
 
-/** Links that filter a list by state. */
-export function stateLinks(path: string, query: Query, states: readonly string[]): Html {
+/** Links that filter a list by state; `label` is what a link shows. */
+export function stateLinks(
+  path: string,
+  query: Query,
+  states: readonly string[],
+  label: (state: string) => Html | string = (state) => state,
+): Html {
   const links = ["", ...states].map((state) => {
     const current = state === query.state && html` aria-current="true"`;
-    return html`<a href="${addressOf(path, { ...query, state, page: 1 })}"${current}>${state || "any"}</a>`;
+    return html`<a href="${addressOf(path, { ...query, state, page: 1 })}"${current}>${state === "" ? "any" : label(state)}</a>`;
   });
   return html`<nav class="states" aria-label="State">${links}</nav>`;
 }

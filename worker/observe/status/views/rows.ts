@@ -1,7 +1,10 @@
 import { elapsedText, formatSeconds } from "../../../../shared/duration.ts";
 import { type ActionRecord, isEnded } from "../board/action-record.ts";
-import type { LaneRecord, MachineRecord } from "../board/board.ts";
+import type { LaneRecord } from "../board/lane-records.ts";
+import type { MachineRecord } from "../board/machine-record.ts";
+import { fixLink, folded } from "./errors.ts";
 import { type Html, html } from "./html.ts";
+import type { ShownMachine } from "./machine-states.ts";
 import { tickingTime } from "./times.ts";
 import { type Row, rowId, textRow } from "./view.ts";
 
@@ -28,20 +31,18 @@ export function machineLink(name: string): Html {
   return html`<a href="/machines/${encodeURIComponent(name)}">${name}</a>`;
 }
 
-function actionLink({ action }: ActionRecord): Html {
+/** The slash of `namespace/name` stays, because proxies do not keep it encoded. */
+export function workflowLink(id: string): Html {
+  return html`<a href="/workflows/${id.toWellFormed().split("/").map(encodeURIComponent).join("/")}">${id}</a>`;
+}
+
+export function actionLink({ action }: ActionRecord): Html {
   return html`<a href="/actions/${action.key}">${action.name}</a>`;
 }
 
 export const MACHINE_COLUMNS = ["Machine", "Power, last seen", "Now", "Last action", "Result"] as const;
 
-export function machineRow(
-  name: string,
-  machine: MachineRecord | undefined,
-  find: (key: string) => ActionRecord | undefined,
-  nowMs: number,
-): Row {
-  const inFlight = (machine?.inFlight ?? []).flatMap((key) => find(key) ?? []);
-  const last = machine?.last === undefined ? undefined : find(machine.last);
+export function machineRow({ name, record: machine, inFlight, last }: ShownMachine, nowMs: number): Row {
   const id = rowId(name);
   return {
     id,
@@ -56,7 +57,7 @@ export function machineRow(
   };
 }
 
-const NOTHING = html`<span class="dim nothing">–</span>`;
+export const NOTHING = html`<span class="dim nothing">–</span>`;
 
 export function powerText(machine: MachineRecord | undefined, nowMs: number): Html {
   const power = machine?.power;
@@ -75,7 +76,7 @@ function nowText(inFlight: readonly ActionRecord[], nowMs: number): Html {
 
 function endText(record: ActionRecord): Html {
   const label = record.class ? `${record.phase}: ${record.class}` : record.phase;
-  return html`${badge(record.phase, label)} ${record.reason ?? ""}${deliveryText(record)}`;
+  return html`${badge(record.phase, label)}${fixLink(record.class)} ${folded(record.reason ?? "")}${deliveryText(record)}`;
 }
 
 /** A note about the final report, unless it was acknowledged. */
@@ -124,23 +125,37 @@ export function progressNote({ progress }: ActionRecord, nowMs: number): Html | 
   return html`${text} <span class="dim">${tickingTime(sinceMs, nowMs, undefined)}${most}</span>`;
 }
 
+export function machineText({ machine }: ActionRecord): Html {
+  return machine === undefined ? NOTHING : machineLink(machine);
+}
+
+export function stateText({ phase, class: errorClass, adopted }: ActionRecord): Html {
+  const label = errorClass ? `${phase}: ${errorClass}` : phase;
+  return html`${badge(phase, label)}${fixLink(errorClass)}${adopted && html` <span class="note">adopted</span>`}`;
+}
+
+export function resultText(record: ActionRecord, nowMs: number): Html {
+  const { reason } = record;
+  const result = progressNote(record, nowMs) ?? (reason === undefined ? NOTHING : folded(reason));
+  return html`${result}${deliveryText(record)}`;
+}
+
 export const ACTION_COLUMNS = ["Action", "Machine", "State", "Time", "Workflow", "Result"] as const;
 
 export function actionRow(record: ActionRecord, nowMs: number): Row {
-  const { action, machine, phase, adopted, reason } = record;
+  const { action, machine } = record;
   // Without a machine the agent ID identifies the target.
   const agent = machine === undefined && html` <span class="dim">as ${action.agentId}</span>`;
-  const label = record.class ? `${phase}: ${record.class}` : phase;
   return {
     id: action.key,
     version: String(record.revision),
     render: () => html`<tr data-row="${action.key}">
 <th scope="row" data-label="Action">${actionLink(record)}</th>
-<td data-label="Machine">${machine === undefined ? NOTHING : machineLink(machine)}</td>
-<td data-label="State">${badge(phase, label)}${adopted && html` <span class="note">adopted</span>`}</td>
+<td data-label="Machine">${machineText(record)}</td>
+<td data-label="State">${stateText(record)}</td>
 <td data-label="Time" class="time">${timeText(record, nowMs)}</td>
-<td data-label="Workflow">${action.workflowId}${agent}</td>
-<td data-label="Result" class="reason">${progressNote(record, nowMs) ?? reason ?? NOTHING}${deliveryText(record)}</td>
+<td data-label="Workflow">${workflowLink(action.workflowId)}${agent}</td>
+<td data-label="Result" class="reason">${resultText(record, nowMs)}</td>
 </tr>`,
   };
 }

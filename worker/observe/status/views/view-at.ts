@@ -1,25 +1,36 @@
 import type { PageOptions } from "../board/page-options.ts";
-import { actionView, machineView, notFound } from "./details.ts";
-import { actionList, laneList } from "./lists.ts";
+import { actionView, notFound } from "./details.ts";
+import { actionList, laneList, machineList } from "./lists.ts";
+import { machineView } from "./machine.ts";
 import { overview } from "./overview.ts";
 import { queryOf } from "./query.ts";
 import type { View } from "./view.ts";
+import { workflowView } from "./workflow.ts";
 
 const LISTS = new Map([
   ["", overview],
   ["actions", actionList],
+  ["machines", machineList],
   ["lanes", laneList],
+]);
+
+const ONE = new Map([
+  ["actions", { what: "action", view: actionView }],
+  ["machines", { what: "machine", view: machineView }],
+  ["workflows", { what: "workflow", view: workflowView }],
 ]);
 
 /** The view at an address of the status page. */
 export function viewAt(url: URL, options: PageOptions): View {
-  const [, kind = "", name, ...rest] = url.pathname.split("/").map(decoded);
-  if (name !== undefined && rest.length === 0) {
-    const view = kind === "machines" ? machineView(name, options) : actionView(name, options);
-    const what = kind === "machines" ? "machine" : "action";
-    return view ?? notFound(`There is no ${what} ${name}, or it is no longer kept here.`);
+  const [, kind = "", ...rest] = url.pathname.split("/").map(decoded);
+  // The ID of a workflow has a slash.
+  const name = rest.join("/");
+  const one = name === "" ? undefined : ONE.get(kind);
+  if (one) {
+    const gone = `There is no ${one.what} ${name}, or it is no longer kept here.`;
+    return one.view(name, options) ?? notFound(gone);
   }
-  const list = name === undefined ? LISTS.get(kind) : undefined;
+  const list = rest.length === 0 ? LISTS.get(kind) : undefined;
   return list?.(queryOf(url), options) ?? notFound("There is no such page.");
 }
 

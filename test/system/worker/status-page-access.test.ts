@@ -1,0 +1,132 @@
+import axe from "axe-core";
+import { type Browser, chromium, type Page } from "playwright-core";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { systemClock } from "../../../shared/clock.ts";
+import { describeWithProgram, findProgram } from "../../interop/programs.ts";
+import { readPower, statusLab } from "../../worker/observe/status/status-lab.ts";
+
+const SLOW_TEST_MS = 120_000;
+const failed = {
+  ok: false,
+  class: "unreachable" as const,
+  message: `connect ECONNREFUSED 192.0.2.17:443; ${"it was tried again ".repeat(12)}`,
+};
+
+/** A worker of 30 machines with something of everything. */
+async function busyLab() {
+  const machines = Array.from({ length: 30 }, (_, index) => `rack1-node${String(index).padStart(2, "0")}`);
+  const address = { host: "192.0.2.1", url: "https://192.0.2.1", providers: ["redfish"] as const };
+  const lab = await statusLab({ clock: systemClock, machines, bmcAddress: () => address });
+  const { tell } = lab;
+  for (const [index, name] of machines.entries()) {
+    tell.observer.lane(`pbnj-${name}`, "polling");
+    const outcome =
+      index % 9 === 0
+        ? failed
+        : { ...readPower(index % 2 ? "on" : "off"), machineFacts: { vendor: "Contoso" } };
+    if (index % 7 !== 6)
+      tell.whole(tell.action(`first-${name}`, { workflowId: `default/${name}` }), name, outcome);
+    if (index % 5 === 1) tell.started(tell.action(`second-${name}`, { workflowId: `default/${name}` }), name);
+    if (index % 10 === 2) tell.taken(tell.action(`third-${name}`, { workflowId: `default/${name}` }), name);
+  }
+  tell.failing("pbnj-away");
+  const action = tell.action(`first-${machines[0]}`, { workflowId: `default/${machines[0]}` });
+  tell.line(action, "a line");
+  const paths = [
+    "/",
+    "/machines?sort=state",
+    "/actions?state=failed",
+    "/lanes",
+    `/machines/${machines[0]}`,
+    `/machines/${machines[1]}`,
+    `/workflows/default/${machines[1]}`,
+    `/actions/${action.key}`,
+    "/machines/absent",
+  ];
+  return { lab, paths };
+}
+
+describeWithProgram("chromium", "the status page for everyone", () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath: findProgram("chromium") ?? "chromium" });
+  });
+  afterAll(() => browser.close());
+
+  async function open(url: string, width: number, colorScheme: "light" | "dark" = "light"): Promise<Page> {
+    const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme });
+    onTestFinished(() => context.close());
+    const page = await context.newPage();
+    await page.goto(url);
+    return page;
+  }
+
+  test.each([
+    ["light", 1_280],
+    ["light", 400],
+    ["dark", 1_280],
+    ["dark", 400],
+  ] as const)(
+    "violates no rule of axe and fits the width: %s, %d pixels wide",
+    {
+      timeout: SLOW_TEST_MS,
+    },
+    async (colorScheme, width) => {
+      const { lab, paths } = await busyLab();
+      await using _ = lab;
+      const page = await open(lab.url, width, colorScheme);
+      const found: unknown[] = [];
+
+      for (const path of paths) {
+        await page.goto(`${lab.url}${path}`);
+        await page.evaluate(axe.source);
+        const { violations } = (await page.evaluate("axe.run()")) as axe.AxeResults;
+        found.push(
+          ...violations.map(({ id, nodes }) => [path, id, nodes.map(({ html }) => html).slice(0, 3)]),
+        );
+        const beyond = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
+        if (Number(beyond) > 0) found.push([path, "wider than the screen", beyond]);
+      }
+
+      expect(found).toEqual([]);
+    },
+  );
+
+  test("fits one screen with 30 machines", { timeout: SLOW_TEST_MS }, async () => {
+    const { lab } = await busyLab();
+    await using _ = lab;
+
+    const page = await open(lab.url, 1_280);
+
+    const tops = await page.evaluate(
+      "[...document.querySelectorAll('.counts > li')].map((tile) => tile.getBoundingClientRect().top)",
+    );
+    expect(new Set(tops as number[]).size).toBe(1);
+    expect(await page.evaluate("document.documentElement.scrollHeight")).toBeLessThanOrEqual(900);
+  });
+
+  test("is used by keyboard: filter, order, a machine, a folded reason", {
+    timeout: SLOW_TEST_MS,
+  }, async () => {
+    const { lab } = await busyLab();
+    await using _ = lab;
+    const page = await open(lab.url, 1_280);
+    const follow = async (selector: string) => {
+      await page.locator(selector).first().focus();
+      await page.keyboard.press("Enter");
+    };
+
+    await follow(".states a:has-text('failed')");
+    await page.waitForURL("**/?state=failed");
+    await follow(".order a:has-text('name')");
+    await page.waitForURL("**/?state=failed&sort=name#machines");
+    const cells = await page.locator(".grid a").allTextContents();
+    await follow("#failures details summary");
+    const isOpen = await page.locator("#failures details").first().getAttribute("open");
+    await follow(".grid a");
+    await page.waitForURL("**/machines/rack1-node00");
+
+    expect(cells).toEqual(["00", "09", "18"].map((number) => `F rack1-node${number}`));
+    expect(isOpen).toBe("");
+  });
+});

@@ -1,0 +1,90 @@
+import { count } from "../../../../shared/count.ts";
+import { formatSeconds } from "../../../../shared/duration.ts";
+import { type ActionRecord, isEnded } from "../board/action-record.ts";
+import type { PageOptions } from "../board/page-options.ts";
+import { factSection, renderFacts } from "./facts.ts";
+import { html } from "./html.ts";
+import { renderTable, sectionsOf, tablePart } from "./parts.ts";
+import { actionLink, machineText, resultText, stateText, timeText } from "./rows.ts";
+import { type Course, courseOf, spanOf, timelineBar } from "./timeline.ts";
+import { moment } from "./times.ts";
+import type { Row, View } from "./view.ts";
+
+const COLUMNS = ["Action", "Machine", "State", "Timeline", "Waited", "Time", "Retries", "Result"] as const;
+
+/** The kept actions of one workflow, in the order of their start. Undefined if there are none. */
+export function workflowView(id: string, { board, clock }: PageOptions): View | undefined {
+  const nowMs = clock.monotonicMs();
+  const actions = [...board.active(), ...board.ended()]
+    .filter(({ action }) => action.workflowId === id)
+    .map((record) => ({ record, course: courseOf(record, nowMs) }))
+    .sort((a, b) => a.course.takenMs - b.course.takenMs);
+  const [first] = actions;
+  if (!first) return undefined;
+  const records = actions.map(({ record }) => record);
+  const span = spanOf(actions.map(({ course }) => course));
+  const agents = [...new Set(records.map(({ action }) => action.agentId))];
+  const version = records.map(({ revision }) => revision).join(" ");
+  const retries = records.reduce((all, { retriesMs = [] }) => all + retriesMs.length, 0);
+  const begun = first.record.takenAt ?? first.record.startedAt;
+  const facts = factSection("workflow", version, () => [
+    ["Actions", summaryOf(records)],
+    ["Agent IDs", agents.join(", ")],
+    begun && ["First action taken", moment(begun)],
+    records.every(isEnded) && ["From the first to the last", formatSeconds(span.toMs - span.fromMs)],
+    ["Retries", retries],
+  ]);
+  const table = tablePart({
+    id: "timeline",
+    heading: "Timeline",
+    columns: COLUMNS,
+    count: actions.length,
+    rows: actions.map(({ record, course }) => timelineRow(record, course, span, nowMs)),
+  });
+  return {
+    status: 200,
+    title: `Workflow ${id}`,
+    sections: [facts, ...sectionsOf([table])],
+    render: () => html`<h1><span class="kind">Workflow</span> ${id}</h1>
+${renderFacts(facts)}
+${renderTable(table)}
+<p class="legend"><span class="key waiting"></span> waiting <span class="key running"></span> running <span class="key succeeded"></span> ran and succeeded
+<span class="key failed"></span> ran and failed <span class="key retry"></span> a call to the BMC is retried</p>`,
+  };
+}
+
+function summaryOf(records: readonly ActionRecord[]): string {
+  const phases = (["waiting", "running", "succeeded", "failed"] as const).flatMap((phase) => {
+    const number = records.filter((record) => record.phase === phase).length;
+    return number === 0 ? [] : [`${number} ${phase}`];
+  });
+  return phases.join(", ");
+}
+
+function timelineRow(
+  record: ActionRecord,
+  course: Course,
+  span: Parameters<typeof timelineBar>[1],
+  nowMs: number,
+): Row {
+  const { action, phase, retriesMs = [] } = record;
+  const waited = formatSeconds(course.startedMs - course.takenMs);
+  const ran = phase === "waiting" ? "" : `, ran ${formatSeconds(course.endMs - course.startedMs)}`;
+  const label = `waited ${waited}${ran}, ${count(retriesMs.length, "retry", "retries")}`;
+  const bar = timelineBar(course, span, phase, label);
+  return {
+    id: action.key,
+    // The scale changes with the other actions.
+    version: `${record.revision} ${bar.text}`,
+    render: () => html`<tr data-row="${action.key}">
+<th scope="row" data-label="Action">${actionLink(record)}</th>
+<td data-label="Machine">${machineText(record)}</td>
+<td data-label="State">${stateText(record)}</td>
+<td data-label="Timeline" class="bar">${bar}</td>
+<td data-label="Waited" class="time">${waited}</td>
+<td data-label="Time" class="time">${timeText(record, nowMs)}</td>
+<td data-label="Retries">${retriesMs.length}</td>
+<td data-label="Result" class="reason">${resultText(record, nowMs)}</td>
+</tr>`,
+  };
+}
