@@ -12,7 +12,9 @@ const CERTIFICATES = [
   "/etc/ssl/cert.pem",
 ];
 /** Part of the contents' hash: increase it when `buildLocalBase` changes the layout. */
-const LAYOUT_VERSION = "2";
+const LAYOUT_VERSION = "3";
+const NODE_PATH = "/usr/local/bin/node";
+const STRIP_PROGRAM = join(import.meta.dirname, "strip-node.ts");
 /** Loaded by name at run time for resolving host names, so `ldd` does not list them. */
 const NAME_SERVICE_LIBRARIES = ["libnss_dns.so.2", "libnss_files.so.2", "libresolv.so.2"];
 
@@ -38,7 +40,8 @@ export async function buildLocalBase(engine: ContainerEngine, tag: string): Prom
     const root = join(context, "rootfs");
     for (const [target, source] of files) {
       await mkdir(dirname(join(root, target)), { recursive: true });
-      await copyFile(source, join(root, target));
+      if (target === NODE_PATH) await execa(process.execPath, [STRIP_PROGRAM, source, join(root, target)]);
+      else await copyFile(source, join(root, target));
     }
     await mkdir(join(root, "etc"), { recursive: true });
     await mkdir(join(root, "tmp"));
@@ -60,7 +63,7 @@ export async function buildLocalBase(engine: ContainerEngine, tag: string): Prom
 /** The source of each file by its path in the image. */
 async function baseFiles(): Promise<ReadonlyMap<string, string>> {
   const node = await realpath(process.execPath);
-  const files = new Map([["/usr/local/bin/node", node]]);
+  const files = new Map([[NODE_PATH, node]]);
   const libraries = librariesIn((await execa("ldd", [node], { timeout: 30_000 })).stdout);
   for (const library of libraries) files.set(library, await realpath(library));
   const libc = libraries.find((library) => /\/libc\.so\.6$/.test(library));
