@@ -8,12 +8,17 @@ import { execa } from "execa";
 import { z } from "zod";
 import type { ContainerEngine } from "./container-engine.ts";
 
-const Archive = z.array(z.object({ RepoTags: z.array(z.string()), Layers: z.array(z.string()) }));
+const Archive = z.array(
+  z.object({ Config: z.string(), RepoTags: z.array(z.string()), Layers: z.array(z.string()) }),
+);
+const Config = z.object({ rootfs: z.object({ diff_ids: z.array(z.string()) }) });
 /** A layer that an engine has compressed already begins with this. */
 const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
 
+const MEGABYTE = 1_048_576;
+
 /** The maximum of what a host without any of its layers pulls for one image, in bytes. */
-export const COMPRESSED_LIMIT_BYTES = 45_000_000;
+export const COMPRESSED_LIMIT_BYTES = 45 * MEGABYTE;
 
 export interface ImageSizes {
   readonly image: string;
@@ -34,22 +39,37 @@ export async function imageSizes(
     const several = /podman$/.test(engine.program) ? ["--multi-image-archive"] : [];
     await engine.run(["save", ...several, "--output", file, ...images]);
     await execa("tar", ["--extract", "--file", file, "--directory", directory]);
-    const archive = Archive.parse(JSON.parse(await readFile(join(directory, "manifest.json"), "utf8")));
-    const layersOf = (image: string) =>
-      archive.find(({ RepoTags }) => RepoTags.includes(image))?.Layers ?? [];
-    const uses = Map.groupBy(images.flatMap(layersOf), (layer) => layer);
+    const layers = await layersIn(directory);
+    const uses = Map.groupBy(
+      images.flatMap((image) => [...(layers.get(image)?.keys() ?? [])]),
+      (id) => id,
+    );
     const sizes = new Map<string, number>();
-    for (const layer of uses.keys()) sizes.set(layer, await compressedSize(join(directory, layer)));
-    const sum = (layers: readonly string[]) =>
-      layers.reduce((all, layer) => all + (sizes.get(layer) ?? 0), 0);
-    return images.map((image) => ({
-      image,
-      compressedBytes: sum(layersOf(image)),
-      ownBytes: sum(layersOf(image).filter((layer) => uses.get(layer)?.length === 1)),
-    }));
+    for (const [id, path] of [...layers.values()].flatMap((each) => [...each])) {
+      if (!sizes.has(id)) sizes.set(id, await compressedSize(path));
+    }
+    return images.map((image) => {
+      const ids = [...(layers.get(image)?.keys() ?? [])];
+      const sum = (some: readonly string[]) => some.reduce((all, id) => all + (sizes.get(id) ?? 0), 0);
+      const own = ids.filter((id) => uses.get(id)?.length === 1);
+      return { image, compressedBytes: sum(ids), ownBytes: sum(own) };
+    });
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
+}
+
+/** By image, the file of each layer by the digest of its content: engines store the same layer under several names. */
+async function layersIn(directory: string): Promise<ReadonlyMap<string, ReadonlyMap<string, string>>> {
+  const read = async (file: string): Promise<unknown> =>
+    JSON.parse(await readFile(join(directory, file), "utf8"));
+  const found = new Map<string, ReadonlyMap<string, string>>();
+  for (const { Config: file, RepoTags, Layers } of Archive.parse(await read("manifest.json"))) {
+    const { rootfs } = Config.parse(await read(file));
+    const paths = rootfs.diff_ids.map((id, index) => [id, join(directory, Layers[index] ?? "")] as const);
+    for (const tag of RepoTags) found.set(tag, new Map(paths));
+  }
+  return found;
 }
 
 export function sizeTable(rows: readonly ImageSizes[]): string {
@@ -65,7 +85,7 @@ export function sizeTable(rows: readonly ImageSizes[]): string {
 }
 
 export function megabytes(bytes: number): string {
-  return `${(bytes / 1_000_000).toFixed(2)} MB`;
+  return `${(bytes / MEGABYTE).toFixed(2)} MB`;
 }
 
 async function compressedSize(file: string): Promise<number> {
