@@ -6,7 +6,7 @@ import { textOf } from "../shared/text-of.ts";
 import { mapLimited } from "../worker/doctor/map-limited.ts";
 import { headCommit } from "./git.ts";
 import { provideBase } from "./images/base-image.ts";
-import { buildImage } from "./images/build-image.ts";
+import { buildImage, removeStages } from "./images/build-image.ts";
 import { findContainerEngine } from "./images/container-engine.ts";
 import { versionTag } from "./images/image-name.ts";
 import { COMPRESSED_LIMIT_BYTES, imageSizes, megabytes, sizeTable } from "./images/image-sizes.ts";
@@ -77,6 +77,7 @@ async function buildAll(): Promise<void> {
   const [first, ...others] = images;
   if (first) await build(first);
   await mapLimited(others, AT_ONCE, build, new AbortController().signal);
+  await removeStages(engine, images);
 
   const sizes = await imageSizes(
     engine,

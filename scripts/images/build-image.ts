@@ -23,6 +23,13 @@ export async function buildImage(engine: ContainerEngine, build: ImageBuild): Pr
   await engine.run(buildArguments(build));
 }
 
+/** Removes the stages of these images, which a builder other than BuildKit leaves as images without a name. */
+export async function removeStages(engine: ContainerEngine, builds: readonly ImageBuild[]): Promise<void> {
+  for (const dockerfile of new Set(builds.map((build) => build.dockerfile))) {
+    await engine.run(["image", "prune", "--force", "--filter", `label=pbnj-worker.stage=${dockerfile}`]);
+  }
+}
+
 /** The arguments of `docker build`, which `podman build` accepts as well. */
 export function buildArguments(build: ImageBuild): readonly string[] {
   return [

@@ -5,6 +5,7 @@ import { textOf } from "../../shared/text-of.ts";
 import { parseChangelog } from "../changelog.ts";
 import { changedFiles, headCommit, taggedCommit } from "../git.ts";
 import { PRODUCTION_BASE, provideBase } from "../images/base-image.ts";
+import { removeStages } from "../images/build-image.ts";
 import type { ContainerEngine } from "../images/container-engine.ts";
 import { RELEASE_PLATFORMS, versionTag } from "../images/image-name.ts";
 import { projectImages } from "../images/project-images.ts";
@@ -98,6 +99,7 @@ export async function release(options: ReleaseOptions, tools: ReleaseTools): Pro
       const { platform, digest } = await buildWithEngine(engine, image, options.push);
       released.push({ name, tag: image.tag, ...defined({ digest }), platforms: [platform] });
     }
+    await removeStages(engine, images);
   }
   return {
     ok: true,

@@ -81,6 +81,12 @@ describeWithDocker("the image of an action", () => {
     expect(Number(compressed)).toBeLessThan(45);
   });
 
+  it("leaves no stage without a name", async () => {
+    const stages = ["--filter", "dangling=true", "--filter", "label=pbnj-worker.stage=Dockerfile.action"];
+
+    expect(await dockerCli("image", "ls", "--quiet", ...stages)).toBe("");
+  });
+
   it("differs from another action's in its last layer alone", async () => {
     const imageOf = await provideActionImages();
     const layersOf = async (name: string): Promise<readonly string[]> =>
