@@ -1,4 +1,3 @@
-import { X509Certificate } from "node:crypto";
 import * as z from "zod/mini";
 import { isIpv6 } from "../is-ipv6.ts";
 import { revealJson, Secret } from "../secret.ts";
@@ -72,6 +71,8 @@ const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE---
 
 /** TLS would leave out what it cannot read, and then trust nothing. */
 function holdsCertificates(text: string): boolean {
+  // Not imported: it takes 6 ms to load, and every action loads this module.
+  const { X509Certificate } = process.getBuiltinModule("node:crypto");
   const blocks = text.match(PEM_CERTIFICATE) ?? [];
   try {
     return blocks.map((block) => new X509Certificate(block)).length > 0;
