@@ -5,15 +5,29 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { ACTION_FILE, bundleActions } from "../scripts/bundle/bundle.ts";
+import { execa } from "execa";
+import { ACTION_FILE, bundleActions, bundleProgram, PROGRAM_FILE } from "../scripts/bundle/bundle.ts";
+import { writeCodeCache } from "../scripts/bundle/code-cache.ts";
 import { formatTable } from "../shared/table.ts";
+import { startIpmiBmc } from "../simulators/ipmi/bmc.ts";
+import { SimulatedMachine } from "../simulators/machine.ts";
+import { startRedfishBmc } from "../simulators/redfish/bmc.ts";
 import { median } from "./figures.ts";
+import { inTurn, type Subject, verdictOf } from "./in-turn.ts";
 
 const RUNS = 20;
 const ACTION = "power-status";
+/** Runs of which the processor time is summed: a shell reports it in hundredths of a second. */
+const CPU_RUNS = 10;
 /** Far above any start; a child that has not called by then is broken. */
 const GIVE_UP_MS = 10_000;
+const LOGIN = { BMC_HOST: "127.0.0.1", BMC_USERNAME: "admin", BMC_PASSWORD: "calvin" };
+/** The goals, as multiples of a bare Node. */
+const FIRST_PACKET = 1.6;
+const PROCESSOR = 2;
+const PACKAGE_MS = 300;
+
+type Environment = Readonly<Record<string, string>>;
 
 interface Listener {
   readonly port: number;
@@ -22,71 +36,102 @@ interface Listener {
   close(): void;
 }
 
-/** From process start to the first packet to the BMC, beside what Node itself needs to start. */
+/** What an action costs before and beside its requests, as multiples of what Node itself needs. */
 export async function startUpTable(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), "pbnj-worker-bench-"));
-  await bundleActions([ACTION], directory);
-  const bundled = join(directory, ACTION, ACTION_FILE);
-  const source = fileURLToPath(new URL("../actions/main.ts", import.meta.url));
-  const redfish = await listenTcp();
-  const ipmi = await listenUdp();
   try {
-    const toRedfish = { BMC_PROVIDERS: "redfish", REDFISH_PORT: String(redfish.port) };
-    const toIpmi = { BMC_PROVIDERS: "ipmi", IPMI_PORT: String(ipmi.port) };
-    const measured: [string, number[]][] = [
-      ["bare node -e 0, to its end", await repeat(() => timeToExit(["-e", "0"]))],
-      [
-        "action, redfish, to the first packet",
-        await repeat(() => timeToPacket([bundled], toRedfish, redfish)),
-      ],
-      ["action, ipmi, to the first packet", await repeat(() => timeToPacket([bundled], toIpmi, ipmi))],
-      ["from source, redfish", await repeat(() => timeToPacket([source, ACTION], toRedfish, redfish))],
-      ["from source, ipmi", await repeat(() => timeToPacket([source, ACTION], toIpmi, ipmi))],
-    ];
-    const bare = median(measured[0]?.[1] ?? []);
-    const rows = measured.map(([name, times]) => {
-      const middle = median(times);
-      return [name, `${middle.toFixed(0)} ms`, `${(middle / bare).toFixed(1)} x`];
-    });
-    return formatTable(["start", `median of ${RUNS}`, "bare node"], rows, [1, 2]);
+    const actions = await bundleActions([ACTION], join(directory, "actions"));
+    await writeCodeCache(actions);
+    await bundleProgram(directory);
+    const action = join(directory, "actions", ACTION, ACTION_FILE);
+    const installed = [join(directory, PROGRAM_FILE), "action", ACTION];
+    const own = { NODE_COMPILE_CACHE: join(directory, "compiled") };
+    return [await firstPacketTable(action), await wholeActionTable(installed, own)].join("\n\n");
   } finally {
-    redfish.close();
-    ipmi.close();
     await rm(directory, { recursive: true });
   }
 }
 
-async function repeat(measure: () => Promise<number>): Promise<number[]> {
-  // The first run fills the caches that every later start of an installed action finds.
-  await measure();
-  const times: number[] = [];
-  for (let run = 0; run < RUNS; run += 1) times.push(await measure());
-  return times;
+/** From process start to the first packet to the BMC. */
+async function firstPacketTable(action: string): Promise<string> {
+  const redfish = await listenTcp();
+  const ipmi = await listenUdp();
+  const toRedfish = { ...LOGIN, BMC_PROVIDERS: "redfish", REDFISH_PORT: String(redfish.port) };
+  const toIpmi = { ...LOGIN, BMC_PROVIDERS: "ipmi", IPMI_PORT: String(ipmi.port) };
+  try {
+    const measured = await inTurn(RUNS, [
+      ["bare node -e 0, to its end", () => timeToExit(["-e", "0"])],
+      ["action in its image, redfish", () => timeToPacket([action], toRedfish, redfish)],
+      ["action in its image, ipmi", () => timeToPacket([action], toIpmi, ipmi)],
+    ]);
+    const bare = median(measured[0]?.[1] ?? []);
+    const rows = measured.map(([title, times]) => {
+      const middle = median(times);
+      return [title, `${middle.toFixed(0)} ms`, ...verdictOf(middle / bare, FIRST_PACKET)];
+    });
+    return formatTable(["to the first packet", `median of ${RUNS}`, "bare node", "goal"], rows, [1, 2]);
+  } finally {
+    redfish.close();
+    ipmi.close();
+  }
 }
 
-async function timeToExit(argv: readonly string[]): Promise<number> {
+/** Whole actions of the installed package, which are also those of the process runtime, against simulated BMCs. */
+async function wholeActionTable(installed: readonly string[], env: Environment): Promise<string> {
+  const machine = new SimulatedMachine({ power: "on" });
+  const redfish = await startRedfishBmc({ machines: [machine], password: LOGIN.BMC_PASSWORD });
+  const ipmi = await startIpmiBmc({ machine, users: [{ name: "admin", password: LOGIN.BMC_PASSWORD }] });
+  const byRedfish = {
+    ...{ ...LOGIN, ...env, BMC_PROVIDERS: "redfish", REDFISH_PORT: String(redfish.port) },
+    BMC_TLS_FINGERPRINT: redfish.fingerprint,
+  };
+  const byIpmi = { ...LOGIN, ...env, BMC_PROVIDERS: "ipmi", IPMI_PORT: String(ipmi.port) };
+  const kinds = [
+    ["bare node -e 0", ["-e", "0"], {}],
+    ["installed, redfish", installed, byRedfish],
+    ["installed, ipmi", installed, byIpmi],
+  ] as const;
+  const wall = kinds.map(([title, argv, more]): Subject => [title, () => timeToExit(argv, more)]);
+  const cpu = kinds.map(([title, argv, more]): Subject => [title, () => processorTime(argv, more)]);
+  try {
+    const walls = await inTurn(RUNS, wall);
+    const cpus = await inTurn(3, cpu);
+    const bare = median(cpus[0]?.[1] ?? []);
+    const rows = walls.map(([title, times], index) => {
+      const [wallMs, cpuMs] = [median(times), median(cpus[index]?.[1] ?? [])];
+      const met = index === 0 ? "" : wallMs < PACKAGE_MS ? "met" : "missed";
+      const processor = verdictOf(cpuMs / bare, PROCESSOR);
+      return [title, `${wallMs.toFixed(0)} ms`, met, `${cpuMs.toFixed(0)} ms`, ...processor];
+    });
+    const head = ["whole action", `median of ${RUNS}`, `${PACKAGE_MS} ms`, "processor", "bare node", "goal"];
+    return formatTable(head, rows, [1, 3, 4]);
+  } finally {
+    await Promise.all([redfish.close(), ipmi.close()]);
+  }
+}
+
+/** User and system time of one run in milliseconds, as the shell counts its children's. */
+async function processorTime(argv: readonly string[], env: Environment = {}): Promise<number> {
+  const loop = `i=0; while [ $i -lt ${CPU_RUNS} ]; do "$@" >/dev/null 2>&1 || exit; i=$((i+1)); done; times`;
+  const { stdout } = await execa("sh", ["-c", loop, "sh", process.execPath, ...argv], {
+    ...{ env, extendEnv: false, stdin: "ignore" },
+  });
+  const times = [...(stdout.split("\n")[1] ?? "").matchAll(/(\d+)m([\d.]+)s/g)];
+  const seconds = times.reduce((sum, [, minutes, rest]) => sum + Number(minutes) * 60 + Number(rest), 0);
+  return (seconds * 1_000) / CPU_RUNS;
+}
+
+async function timeToExit(argv: readonly string[], env: Environment = {}): Promise<number> {
   const startedMs = performance.now();
-  await once(spawn(process.execPath, argv, { stdio: "ignore" }), "exit");
+  const [code] = await once(spawn(process.execPath, argv, { stdio: "ignore", env }), "exit");
+  if (code !== 0) throw new Error(`exit code ${code}`);
   return performance.now() - startedMs;
 }
 
-async function timeToPacket(
-  argv: readonly string[],
-  connection: Readonly<Record<string, string>>,
-  listener: Listener,
-): Promise<number> {
+async function timeToPacket(argv: readonly string[], env: Environment, listener: Listener): Promise<number> {
   const packet = listener.next();
   const startedMs = performance.now();
-  const child = spawn(process.execPath, argv, {
-    stdio: "ignore",
-    env: {
-      BMC_HOST: "127.0.0.1",
-      BMC_USERNAME: "bench",
-      BMC_PASSWORD: "bench",
-      NODE_COMPILE_CACHE: join(tmpdir(), "pbnj-worker-bench-compile-cache"),
-      ...connection,
-    },
-  });
+  const child = spawn(process.execPath, argv, { stdio: "ignore", env });
   const exited = once(child, "exit");
   const timer = setTimeout(() => child.kill("SIGKILL"), GIVE_UP_MS);
   try {
@@ -97,7 +142,6 @@ async function timeToPacket(
     return at - startedMs;
   } finally {
     clearTimeout(timer);
-    // A clean stop lets the child write its compile cache, as it does after every real run.
     child.kill("SIGTERM");
     await exited;
   }

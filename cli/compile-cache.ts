@@ -1,21 +1,20 @@
-import { homedir } from "node:os";
-import { dirname, isAbsolute, join } from "node:path";
-
 /**
- * Where Node caches the compiled program `file` between runs, because compiling takes most of the start. Never a folder
+ * Where compiled code of the program `file` is kept between runs, because compiling takes most of the start. Never a folder
  * that other users can write to, because its content is executed. Undefined for a user without a home directory.
  */
 export function compileCacheDirectory(
   file: string,
   env: Readonly<Record<string, string | undefined>>,
 ): string | undefined {
+  // Not imported: the launcher of a bundle is to import nothing.
+  const { dirname, isAbsolute, join } = process.getBuiltinModule("node:path");
   const given = env["NODE_COMPILE_CACHE"];
   if (given) return given;
   if (file.endsWith(".ts")) return join(dirname(file), "../node_modules/.cache/pbnj-worker");
   const base = env["XDG_CACHE_HOME"] ?? "";
   if (isAbsolute(base)) return join(base, "pbnj-worker");
   try {
-    return join(homedir(), ".cache/pbnj-worker");
+    return join(process.getBuiltinModule("node:os").homedir(), ".cache/pbnj-worker");
   } catch {
     return undefined;
   }

@@ -4,15 +4,21 @@ import { Command } from "commander";
 import { catalogue } from "../actions/catalogue.ts";
 import { textOf } from "../shared/text-of.ts";
 import { bundleActions, bundleProgram, projectRoot } from "./bundle/bundle.ts";
+import { writeCodeCache } from "./bundle/code-cache.ts";
 
-const { action, actions, program, output } = new Command("bundle")
+const { action, actions, program, codeCache, output } = new Command("bundle")
   .description("Bundles the command line, and every action into a folder for its image, in dist/.")
-  .option("--action <name...>", "only these actions, and no command line", process.env["ACTION"]?.split(","))
+  .option(
+    "--action <name...>",
+    "programs of only these actions, and no command line",
+    process.env["ACTION"]?.split(","),
+  )
   .option("--no-program", "actions only")
   .option("--no-actions", "the command line only")
+  .option("--code-cache", "write what V8 compiles beside the bundle, for this Node and architecture", false)
   .option("--output <directory>", "where to", join(projectRoot, "dist"))
   .parse()
-  .opts<{ action?: string[]; actions: boolean; program: boolean; output: string }>();
+  .opts<{ action?: string[]; actions: boolean; program: boolean; codeCache: boolean; output: string }>();
 
 const unknown = action?.filter((name) => !catalogue.includes(name)) ?? [];
 if (unknown.length > 0) {
@@ -30,9 +36,15 @@ async function bundleAll(): Promise<void> {
   const names = actions ? (action ?? catalogue) : [];
   // Files of an earlier run must not get into an image.
   if (!action) await rm(join(output, "actions"), { recursive: true, force: true });
-  if (actions) await bundleActions(names, join(output, "actions"));
+  if (actions) {
+    const bundle = await bundleActions(names, join(output, "actions"));
+    if (codeCache) await writeCodeCache(bundle);
+  }
   const whole = program && !action;
-  if (whole) await bundleProgram(output);
+  if (whole) {
+    const { actions: own } = await bundleProgram(output);
+    if (codeCache) await writeCodeCache(own);
+  }
   process.stderr.write(
     `bundled ${[...(actions ? [`${names.length} actions`] : []), ...(whole ? ["pbnj-worker"] : [])].join(" and ")} into ${output}\n`,
   );

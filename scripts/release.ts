@@ -19,7 +19,7 @@ const options = new Command("release")
   .option("--builder <name>", "a builder of docker buildx (default: the one in use)", env["BUILDX_BUILDER"])
   .option("--engine <program>", "docker or podman (default: the first that answers)")
   .option("--node-image <image>", "what bundles: has node in its PATH", env["NODE_IMAGE"])
-  .option("--base <image>", "what the images stand on (default: the node image)", env["BASE_IMAGE"])
+  .option("--base <image>", "what the images stand on (default: that of Dockerfile.base)", env["BASE_IMAGE"])
   .option("--output <file>", "where to write what was built", join(projectRoot, "dist/release.json"))
   .parse()
   .opts<{

@@ -1,5 +1,6 @@
-import { mkdir, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { createHash } from "node:crypto";
+import { chmod, copyFile, mkdir, rm, writeFile } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
 import { type BuildOptions, build, type Metafile } from "esbuild";
 import { leanUndici } from "./lean-undici-plugin.ts";
 import { leaveOutUnreachable } from "./leave-out-plugin.ts";
@@ -9,104 +10,156 @@ import { thirdPartyLicenses } from "./third-party-licenses.ts";
 
 export const projectRoot = join(import.meta.dirname, "../..");
 export const LICENSES_FILE = "THIRD-PARTY-LICENSES";
+/** The program in the folder of a bundled action. */
+export const ACTION_FILE = "action.mjs";
+export const PROGRAM_FILE = "pbnj-worker.mjs";
+/** The folder of a bundle's script, its cache and the licences of its packages, beside the programs or their folders. */
+export const SCRIPT_FOLDER = "program";
 
-/** CommonJS packages in an ES module need these. */
-const COMMON_JS_NAMES = `import { createRequire as __createRequire } from "node:module";
-const require = __createRequire(import.meta.url);
-const __filename = import.meta.filename;
-const __dirname = import.meta.dirname;`;
-
-const COMMON: BuildOptions = {
+const COMMON = {
   absWorkingDir: projectRoot,
   bundle: true,
-  format: "esm",
   platform: "node",
   target: "node24",
   // Readable names would take a third of the file, and errors are shown without a stack.
   minify: true,
   sourcemap: false,
-  legalComments: "eof",
-  // undici's switch for being embedded in Node: leaves out a second, experimental HTTP parser.
-  define: { esbuildDetection: "1" },
-  banner: { js: COMMON_JS_NAMES },
-  metafile: true,
-  write: true,
   logLevel: "silent",
-};
-
-const SPLIT = {
-  splitting: true,
-  chunkNames: "parts/[name]-[hash]",
-  outExtension: { ".js": ".mjs" },
 } satisfies BuildOptions;
-
-/** The program in the folder of a bundled action. */
-export const ACTION_FILE = "action.mjs";
+const KEPT = { metafile: true, write: false } satisfies BuildOptions;
 
 /**
- * Bundles each action without dependencies into `<directory>/<name>`, and the licences of its packages beside these folders.
- * Rejects with esbuild's messages.
+ * One script: Node resolves, reads and links each ES module on its own, and evaluates every getter of the built-in modules that
+ * one imports. Modules that are imported on demand are evaluated on demand. `launcher.ts` calls the function.
+ */
+const SCRIPT = {
+  ...COMMON,
+  format: "cjs",
+  legalComments: "eof",
+  // As strict as the modules that it is made of.
+  banner: { js: '(function (require, module, exports, __filename, __dirname, argv) {"use strict";' },
+  footer: { js: "})" },
+  supported: { "dynamic-import": false },
+  define: {
+    // undici's switch for being embedded in Node: leaves out a second, experimental HTTP parser.
+    esbuildDetection: "1",
+    "import.meta.filename": "__filename",
+    "import.meta.dirname": "__dirname",
+  },
+} satisfies BuildOptions;
+
+export interface Bundle {
+  readonly metafile: Metafile;
+  /** The path of the script. */
+  readonly script: string;
+}
+
+/** The script of every action: its arguments begin with a name. */
+const ANY_ACTION = [
+  `import { runNamed } from "./actions/run-named.ts";`,
+  `void runNamed("pbnj-worker action", argv);`,
+].join("\n");
+
+/**
+ * Bundles every action into one script without dependencies in `<directory>/program`, and writes the program of each of `names`,
+ * `<name>/action.mjs`. `entry` is the text of a module at the project's root. Rejects with esbuild's messages.
  */
 export async function bundleActions(
   names: readonly string[],
   directory: string,
-): Promise<readonly Metafile[]> {
-  const metafiles = await Promise.all(names.map((name) => bundleAction(name, join(directory, name))));
-  await writeLicenses(directory, metafiles);
-  return metafiles;
-}
-
-/**
- * Bundles one action, given by its name or as the text of an entry module at the project's root, into `<folder>/action.mjs`
- * and the parts that it loads on demand, `<folder>/parts/*.mjs`: a single file would load everything at its start.
- */
-export async function bundleAction(
-  name: string,
-  folder: string,
-  entry = actionEntry(name),
-): Promise<Metafile> {
-  await rm(folder, { recursive: true, force: true });
-  const { metafile } = await build({
-    ...COMMON,
-    metafile: true,
-    stdin: { contents: entry, resolveDir: projectRoot, sourcefile: `${name}.entry.ts`, loader: "ts" },
-    outdir: folder,
-    ...SPLIT,
-    entryNames: "action",
+  entry = ANY_ACTION,
+): Promise<Bundle> {
+  await removeScripts(directory);
+  const bundle = await bundleScript(directory, "actions", {
+    ...fromText(entry),
     plugins: [slimUndici, leaveOutUnreachable],
   });
-  return metafile;
+  await writeLicenses(directory, [bundle]);
+  for (const name of names) {
+    await writeLauncher(join(directory, name, ACTION_FILE), { main: bundle.script, leading: [name] });
+  }
+  return bundle;
+}
+
+/** The command line with the worker and every action, and the actions alone. */
+export interface ProgramBundle extends Bundle {
+  readonly actions: Bundle;
 }
 
 /**
- * Bundles the command line with the worker and every action into `<directory>/pbnj-worker.mjs` and the parts that it loads on
- * demand, `<directory>/parts/*.mjs`. In one file, an action would start 30 ms later.
+ * Bundles the command line into `<directory>/pbnj-worker.mjs` and its scripts. One action has a script of its own, because even of code
+ * that is not called every function has to be known: it starts 15 ms sooner.
  */
-export async function bundleProgram(directory: string, target = "node24"): Promise<Metafile> {
-  // The names of parts depend on their content: those of an earlier build would stay.
-  await rm(join(directory, "parts"), { recursive: true, force: true });
-  const { metafile } = await build({
-    ...COMMON,
+export async function bundleProgram(directory: string, target = "node24"): Promise<ProgramBundle> {
+  await removeScripts(directory);
+  const bundle = await bundleScript(directory, "pbnj-worker", {
     target,
-    metafile: true,
-    entryPoints: { "pbnj-worker": "cli/main.ts" },
-    outdir: directory,
-    ...SPLIT,
+    entryPoints: ["cli/main.ts"],
     plugins: [leanUndici, textFiles],
   });
-  await writeLicenses(directory, [metafile]);
-  return metafile;
+  const actions = await bundleScript(directory, "actions", {
+    ...fromText(ANY_ACTION),
+    target,
+    plugins: [slimUndici],
+  });
+  await writeLicenses(directory, [bundle, actions]);
+  const scripts = { main: bundle.script, action: actions.script, leading: [] };
+  await writeLauncher(join(directory, PROGRAM_FILE), scripts, "#!/usr/bin/env node");
+  return { ...bundle, actions };
 }
 
-function actionEntry(name: string): string {
-  return [
-    `import action from "./actions/${name}/action.ts";`,
-    `import { main } from "./actions/harness/run/main.ts";`,
-    `await main(action);`,
-  ].join("\n");
+function fromText(contents: string): BuildOptions {
+  return { stdin: { contents, resolveDir: projectRoot, sourcefile: "actions.entry.ts", loader: "ts" } };
 }
 
-async function writeLicenses(directory: string, metafiles: readonly Metafile[]): Promise<void> {
-  await mkdir(directory, { recursive: true });
-  await writeFile(join(directory, LICENSES_FILE), await thirdPartyLicenses(metafiles, projectRoot));
+/** The names of scripts depend on their content: those of an earlier build would stay. */
+async function removeScripts(directory: string): Promise<void> {
+  await rm(join(directory, SCRIPT_FOLDER), { recursive: true, force: true });
+  await mkdir(join(directory, SCRIPT_FOLDER), { recursive: true });
+}
+
+async function bundleScript(directory: string, name: string, options: BuildOptions): Promise<Bundle> {
+  const { metafile, outputFiles } = await build({ ...SCRIPT, ...options, ...KEPT });
+  const text = outputFiles[0]?.text.replace(/^#!.*\n/, "") ?? "";
+  const hash = createHash("sha256").update(text).digest("hex").slice(0, 16);
+  const script = join(directory, SCRIPT_FOLDER, `${name}-${hash}.cjs`);
+  await writeFile(script, text);
+  return { metafile, script };
+}
+
+async function writeLicenses(directory: string, bundles: readonly Bundle[]): Promise<void> {
+  const folder = join(directory, SCRIPT_FOLDER);
+  const metafiles = bundles.map(({ metafile }) => metafile);
+  await writeFile(join(folder, LICENSES_FILE), await thirdPartyLicenses(metafiles, projectRoot));
+  await copyFile(join(projectRoot, "LICENSE"), join(folder, "LICENSE"));
+}
+
+interface Launched {
+  /** The path of the script. */
+  readonly main: string;
+  /** The script of `action <name>`, without an inventory. */
+  readonly action?: string;
+  /** Precedes the command line. */
+  readonly leading: readonly string[];
+}
+
+async function writeLauncher(
+  file: string,
+  { main, action, leading }: Launched,
+  firstLine = "",
+): Promise<void> {
+  const fromFile = (path: string) => relative(dirname(file), path);
+  const scripts = { main: fromFile(main), action: action === undefined ? null : fromFile(action) };
+  await build({
+    ...COMMON,
+    format: "esm",
+    write: true,
+    // An older Node must be able to read it, and to say that it is too old.
+    target: "node18",
+    entryPoints: ["scripts/bundle/launcher.ts"],
+    outfile: file,
+    banner: { js: firstLine },
+    define: { SCRIPTS: JSON.stringify(scripts), LEADING: JSON.stringify(leading) },
+  });
+  if (firstLine !== "") await chmod(file, 0o755);
 }

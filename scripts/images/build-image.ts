@@ -1,8 +1,9 @@
 import { join } from "node:path";
+import { defined } from "../../shared/defined.ts";
 import type { BaseImages } from "./base-image.ts";
 import type { ContainerEngine } from "./container-engine.ts";
 
-const projectRoot = join(import.meta.dirname, "../..");
+export const projectRoot = join(import.meta.dirname, "../..");
 
 export interface ImageBuild {
   readonly tag: string;
@@ -22,14 +23,27 @@ export async function buildImage(engine: ContainerEngine, build: ImageBuild): Pr
   await engine.run(buildArguments(build));
 }
 
-/** The arguments of `docker build`, which `podman build` accepts as well. */
-export function buildArguments(build: ImageBuild): readonly string[] {
-  // The classic builder would keep the container of a failed step.
-  return ["build", "--force-rm", ...sourceArguments(build)];
+/** Removes the stages of these images, which a builder other than BuildKit leaves as images without a name. */
+export async function removeStages(engine: ContainerEngine, builds: readonly ImageBuild[]): Promise<void> {
+  for (const dockerfile of new Set(builds.map((build) => build.dockerfile))) {
+    await engine.run(["image", "prune", "--force", "--filter", `label=pbnj-worker.stage=${dockerfile}`]);
+  }
 }
 
-/** The arguments for every builder: what to build, and the labels. */
-export function sourceArguments(build: ImageBuild): readonly string[] {
+/** The arguments of `docker build`, which `podman build` accepts as well. */
+export function buildArguments(build: ImageBuild): readonly string[] {
+  return [
+    // The classic builder would keep the container of a failed step.
+    ...["build", "--force-rm"],
+    ...["--file", join(projectRoot, build.dockerfile)],
+    ...["--tag", build.tag],
+    ...Object.entries(buildValues(build)).flatMap(([name, value]) => ["--build-arg", `${name}=${value}`]),
+    projectRoot,
+  ];
+}
+
+/** The build arguments for every builder: what to build, and the labels. */
+export function buildValues(build: ImageBuild): Readonly<Record<string, string>> {
   const values = {
     NODE_IMAGE: build.bases.nodeImage,
     BASE_IMAGE: build.bases.baseImage,
@@ -38,13 +52,7 @@ export function sourceArguments(build: ImageBuild): readonly string[] {
     DESCRIPTION: build.description,
     REVISION: build.revision,
     SOURCE: build.source,
-    IDEMPOTENT: build.idempotent,
+    IDEMPOTENT: build.idempotent?.toString(),
   };
-  const given = Object.entries(values).filter(([, value]) => value !== undefined);
-  return [
-    ...["--file", join(projectRoot, build.dockerfile)],
-    ...["--tag", build.tag],
-    ...given.flatMap(([name, value]) => ["--build-arg", `${name}=${value}`]),
-    projectRoot,
-  ];
+  return defined(values);
 }

@@ -5,7 +5,7 @@ import { textOf } from "../../shared/text-of.ts";
 export interface ContainerEngine {
   readonly program: string;
   /** Runs it and returns its stdout; throws with its own message if it fails. */
-  run(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<string>;
+  run(args: readonly string[]): Promise<string>;
 }
 
 /** A failed build's output explains more than its last line. */
@@ -15,12 +15,12 @@ const BUILD_TIMEOUT_MS = 20 * 60_000;
 export function containerEngine(program: string): ContainerEngine {
   return {
     program,
-    async run(args, env) {
+    async run(args) {
       const result = await execa(program, args, {
         timeout: BUILD_TIMEOUT_MS,
         reject: false,
         stdin: "ignore",
-        env: { DOCKER_CLI_HINTS: "false", ...(await legacyBuilder(program, args)), ...env },
+        env: { DOCKER_CLI_HINTS: "false", ...(await legacyBuilder(program, args)) },
       });
       if (result.exitCode === 0) return String(result.stdout);
       const said = args[0]?.startsWith("build")

@@ -1,10 +1,11 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import { defined } from "../../shared/defined.ts";
-import { type ImageBuild, sourceArguments } from "../images/build-image.ts";
+import { buildValues, projectRoot } from "../images/build-image.ts";
 import type { ContainerEngine } from "../images/container-engine.ts";
+import type { ProjectImage } from "../images/project-images.ts";
 
 /** A builder for several platforms, with attestations. */
 export interface Builder {
@@ -13,15 +14,18 @@ export interface Builder {
   readonly driver: string;
 }
 
-export interface BuildxOptions {
-  readonly builder?: string;
+export interface BakeOptions {
   readonly platforms: readonly string[];
   readonly push: boolean;
-  readonly metadataFile: string;
+  /** The time of all files and images, in seconds. */
+  readonly sourceDateEpoch: string;
 }
 
-/** The part of buildx's metadata that a release records. */
+/** The part of a target's metadata that a release records. */
 const Metadata = z.object({ "containerimage.digest": z.string().regex(/^sha256:[0-9a-f]{64}$/) });
+
+/** The base image that the same build makes of Dockerfile.base, as `BASE_IMAGE` of the others. */
+export const BAKED_BASE = "pbnj-worker-base";
 
 /** The builder, or undefined without buildx. Rejects if the requested one does not exist. */
 export async function findBuilder(engine: ContainerEngine, name?: string): Promise<Builder | undefined> {
@@ -50,33 +54,58 @@ export async function builderProblem(
 }
 
 /**
- * The arguments of `docker buildx build` for one image of a release. Without a push the image stays in the builder's cache,
- * because an engine cannot store several platforms.
+ * The file of `docker buildx bake` for all images of a release: one build, which sends the sources once, bundles once and makes the
+ * base once. Without a push the images stay in the builder's cache, because an engine cannot store several platforms.
  */
-export function buildxArguments(build: ImageBuild, options: BuildxOptions): readonly string[] {
-  return [
-    ...["buildx", "build"],
-    ...(options.builder === undefined ? [] : ["--builder", options.builder]),
-    ...["--platform", options.platforms.join(",")],
-    ...["--sbom=true", "--provenance=mode=max"],
-    ...["--metadata-file", options.metadataFile],
-    ...["--output", `type=image,push=${options.push}`],
-    ...sourceArguments(build),
-  ];
+export function bakeFile(
+  images: readonly ProjectImage[],
+  { platforms, push, sourceDateEpoch }: BakeOptions,
+): object {
+  const time = { SOURCE_DATE_EPOCH: sourceDateEpoch };
+  const own = images.filter(({ bases }) => bases.baseImage === BAKED_BASE);
+  const targets = images.map((image) => [
+    image.name,
+    {
+      context: projectRoot,
+      dockerfile: image.dockerfile,
+      args: { ...buildValues(image), ...time },
+      tags: [image.tag],
+      platforms,
+      attest: ["type=sbom", "type=provenance,mode=max"],
+      output: [`type=image,push=${push}`],
+      ...(own.includes(image) ? { contexts: { [BAKED_BASE]: `target:${BAKED_BASE}` } } : {}),
+    },
+  ]);
+  const [first] = own;
+  const base = {
+    context: projectRoot,
+    dockerfile: "Dockerfile.base",
+    platforms,
+    ...(first && { args: { NODE_IMAGE: first.bases.nodeImage, ...time } }),
+  };
+  return {
+    group: { default: { targets: images.map(({ name }) => name) } },
+    target: { ...Object.fromEntries(targets), ...(first && { [BAKED_BASE]: base }) },
+  };
 }
 
-/** Builds the image and, if requested, pushes it. Resolves with the digest of the index of all platforms. */
-export async function buildWithBuildx(
+/** Builds the images and, if requested, pushes them. Resolves with the digests of their indexes of all platforms. */
+export async function bake(
   engine: ContainerEngine,
-  build: ImageBuild,
-  options: Omit<BuildxOptions, "metadataFile"> & { readonly sourceDateEpoch: string },
-): Promise<string> {
+  images: readonly ProjectImage[],
+  options: BakeOptions & { readonly builder?: string },
+): Promise<ReadonlyMap<string, string>> {
   const directory = await mkdtemp(join(tmpdir(), "pbnj-release-"));
   try {
+    const file = join(directory, "bake.json");
     const metadataFile = join(directory, "metadata.json");
-    const env = { SOURCE_DATE_EPOCH: options.sourceDateEpoch };
-    await engine.run(buildxArguments(build, { ...options, metadataFile }), env);
-    return Metadata.parse(JSON.parse(await readFile(metadataFile, "utf8")))["containerimage.digest"];
+    await writeFile(file, JSON.stringify(bakeFile(images, options)));
+    const builder = options.builder === undefined ? [] : ["--builder", options.builder];
+    await engine.run(["buildx", "bake", ...builder, "--file", file, "--metadata-file", metadataFile]);
+    const metadata = z
+      .record(z.string(), z.unknown())
+      .parse(JSON.parse(await readFile(metadataFile, "utf8")));
+    return new Map(images.map(({ name }) => [name, Metadata.parse(metadata[name])["containerimage.digest"]]));
   } finally {
     await rm(directory, { recursive: true, force: true });
   }

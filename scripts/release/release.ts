@@ -5,11 +5,12 @@ import { textOf } from "../../shared/text-of.ts";
 import { parseChangelog } from "../changelog.ts";
 import { changedFiles, headCommit, taggedCommit } from "../git.ts";
 import { PRODUCTION_BASE, provideBase } from "../images/base-image.ts";
+import { removeStages } from "../images/build-image.ts";
 import type { ContainerEngine } from "../images/container-engine.ts";
 import { RELEASE_PLATFORMS, versionTag } from "../images/image-name.ts";
 import { projectImages } from "../images/project-images.ts";
 import { readManifest } from "../manifest.ts";
-import { type Builder, builderProblem, buildWithBuildx, findBuilder } from "./buildx.ts";
+import { BAKED_BASE, type Builder, bake, builderProblem, findBuilder } from "./buildx.ts";
 import { buildWithEngine } from "./engine-build.ts";
 import { releaseProblems } from "./preflight.ts";
 import type { ReleasedImage, ReleaseRecord } from "./release-record.ts";
@@ -81,25 +82,24 @@ export async function release(options: ReleaseOptions, tools: ReleaseTools): Pro
     );
   }
   const released: ReleasedImage[] = [];
-  for (const { name, ...image } of images) {
-    say(`building ${image.tag}${options.push ? " and pushing it" : ""}`);
-    if (builder) {
-      const digest = await buildWithBuildx(engine, image, {
-        ...defined({ builder: builder.name }),
-        platforms: RELEASE_PLATFORMS,
-        push: options.push,
-        sourceDateEpoch: String(Math.floor(Date.parse(head.date) / 1000)),
-      });
-      released.push({ name, tag: image.tag, digest, platforms: RELEASE_PLATFORMS });
-    } else {
-      const { platform, digest } = await buildWithEngine(engine, image, options.push);
-      released.push({
-        name,
-        tag: image.tag,
-        ...defined({ digest }),
-        platforms: [platform],
-      });
+  if (builder) {
+    say(`building ${images.length} images${options.push ? " and pushing them" : ""}`);
+    const digests = await bake(engine, images, {
+      ...defined({ builder: builder.name }),
+      platforms: RELEASE_PLATFORMS,
+      push: options.push,
+      sourceDateEpoch: String(Math.floor(Date.parse(head.date) / 1000)),
+    });
+    for (const { name, tag } of images) {
+      released.push({ name, tag, ...defined({ digest: digests.get(name) }), platforms: RELEASE_PLATFORMS });
     }
+  } else {
+    for (const { name, ...image } of images) {
+      say(`building ${image.tag}${options.push ? " and pushing it" : ""}`);
+      const { platform, digest } = await buildWithEngine(engine, image, options.push);
+      released.push({ name, tag: image.tag, ...defined({ digest }), platforms: [platform] });
+    }
+    await removeStages(engine, images);
   }
   return {
     ok: true,
@@ -128,7 +128,7 @@ async function findTools(options: ReleaseOptions, tools: ReleaseTools): Promise<
   return { engine, builder, ...defined({ problem }) };
 }
 
-/** A builder pulls its bases itself, for each platform. */
-function basesOfBuilder({ nodeImage = PRODUCTION_BASE, baseImage = nodeImage }: ReleaseOptions) {
+/** A builder pulls its bases itself, for each platform, and makes the images' own with them. */
+function basesOfBuilder({ nodeImage = PRODUCTION_BASE, baseImage = BAKED_BASE }: ReleaseOptions) {
   return { nodeImage, baseImage };
 }

@@ -1,6 +1,5 @@
-import { X509Certificate } from "node:crypto";
-import { isIPv6 } from "node:net";
 import * as z from "zod/mini";
+import { isIpv6 } from "../is-ipv6.ts";
 import { revealJson, Secret } from "../secret.ts";
 import { BootModeChoice, ProviderName } from "./vocabulary.ts";
 
@@ -14,7 +13,7 @@ function reporting<T>(problemOf: (value: T) => string | undefined) {
 
 const unbracketed = (host: string) => {
   const bare = host.replace(/^\[(.*)\]$/, "$1");
-  return isIPv6(bare) ? bare : host;
+  return isIpv6(bare) ? bare : host;
 };
 
 /** A host name, IPv4 or IPv6 address, with no scheme, port or path. Brackets around IPv6 are taken off. */
@@ -43,7 +42,7 @@ function hostProblem(host: string): string | undefined {
   if (host === "") return "is empty";
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(host)) return "must not have a scheme: use only the name or address";
   const bare = host.replace(/^\[(.*)\]$/, "$1");
-  if (isIPv6(bare)) return undefined;
+  if (isIpv6(bare)) return undefined;
   if (bare !== host) return "is not an IPv6 address, so it takes no brackets";
   if (/[/?#@\s]/.test(host)) return "must be only a name or address";
   if (/:\d*$/.test(host)) return "must not contain a port: use the provider's port option";
@@ -72,6 +71,8 @@ const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE---
 
 /** TLS would leave out what it cannot read, and then trust nothing. */
 function holdsCertificates(text: string): boolean {
+  // Not imported: it takes 6 ms to load, and every action loads this module.
+  const { X509Certificate } = process.getBuiltinModule("node:crypto");
   const blocks = text.match(PEM_CERTIFICATE) ?? [];
   try {
     return blocks.map((block) => new X509Certificate(block)).length > 0;

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
-import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { execa } from "execa";
 import { z } from "zod";
 import { catalogue } from "../../actions/catalogue.ts";
-import { ACTION_FILE, bundleActions, LICENSES_FILE, projectRoot } from "../../scripts/bundle/bundle.ts";
+import { ACTION_FILE, bundleActions, projectRoot, SCRIPT_FOLDER } from "../../scripts/bundle/bundle.ts";
 import { type ProjectImage, projectImages } from "../../scripts/images/project-images.ts";
 import { contentHash, exclusively } from "./built-once.ts";
 import { buildTestBase, dockerCli, testBaseImage } from "./docker.ts";
@@ -71,18 +71,16 @@ export async function provideActionImages(): Promise<(name: string) => string> {
 }
 
 /**
- * Writes the layer of an action as the last stage of Dockerfile.action copies it, and gives back its digest, which is the
- * same for the same files. `bundles` is a folder of bundled actions.
+ * Writes the layer that the last stage of Dockerfile.action copies from one of the bundles' folders to `/<to>`, and gives back its
+ * digest, which is the same for the same files.
  */
-export async function writeActionLayer(bundles: string, name: string, file: string): Promise<string> {
+async function writeLayer(folder: string, to: string, file: string): Promise<string> {
   const root = await mkdtemp(join(tmpdir(), "pbnj-layer-"));
   try {
-    await execa("cp", ["-r", join(bundles, name), join(root, "action")]);
-    await copyFile(join(bundles, LICENSES_FILE), join(root, "action", LICENSES_FILE));
-    await copyFile(join(projectRoot, "LICENSE"), join(root, "action/LICENSE"));
+    await execa("cp", ["-r", folder, join(root, to)]);
     await execa("tar", [
       ...["--create", "--file", file, "--directory", root, "--format=ustar", "--sort=name", "--mtime=@0"],
-      ...["--owner=0", "--group=0", "--numeric-owner", "--mode=u=rwX,go=rX", "action"],
+      ...["--owner=0", "--group=0", "--numeric-owner", "--mode=u=rwX,go=rX", to],
     ]);
   } finally {
     await rm(root, { recursive: true, force: true });
@@ -99,19 +97,25 @@ async function loadImages(directory: string, base: Base, tag: string): Promise<v
   await mkdir(archive);
   const baseLayers = await baseLayersIn(archive, base);
   const images = await projectImages({ registry: REGISTRY, tag, version: VERSION, bases }, catalogue);
+  const bundles = join(directory, "actions");
+  const shared = await writeLayer(join(bundles, SCRIPT_FOLDER), "program", join(archive, "program.tar"));
   const manifest = await Promise.all(
     images.map(async (image) => {
       const layer = `${image.name}.tar`;
-      const digest = await writeActionLayer(join(directory, "actions"), image.name, join(archive, layer));
+      const digest = await writeLayer(join(bundles, image.name), "action", join(archive, layer));
       const config = {
         architecture: base.Architecture,
         os: base.Os,
         created: new Date().toISOString(),
         config: configOf(image, base),
-        rootfs: { type: "layers", diff_ids: [...base.RootFS.Layers, digest] },
+        rootfs: { type: "layers", diff_ids: [...base.RootFS.Layers, shared, digest] },
       };
       await writeFile(join(archive, `${image.name}.json`), JSON.stringify(config));
-      return { Config: `${image.name}.json`, RepoTags: [image.tag], Layers: [...baseLayers, layer] };
+      return {
+        Config: `${image.name}.json`,
+        RepoTags: [image.tag],
+        Layers: [...baseLayers, "program.tar", layer],
+      };
     }),
   );
   await writeFile(join(archive, "manifest.json"), JSON.stringify(manifest));

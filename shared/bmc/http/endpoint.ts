@@ -1,7 +1,7 @@
-import { isIP, isIPv6 } from "node:net";
 import type { Connection, TlsOptions } from "../../contract/connection.ts";
 import type { NameOption } from "../../contract/name-option.ts";
 import { defined } from "../../defined.ts";
+import { isIpv6 } from "../../is-ipv6.ts";
 
 export interface Endpoint {
   readonly scheme: "https" | "http";
@@ -19,7 +19,7 @@ export interface Endpoint {
 /** `host:port` for people and URLs, IPv6 in brackets and without its zone (RFC 3986 section 3.2.2). */
 export function authority({ host, port }: Pick<Endpoint, "host" | "port">): string {
   const bare = host.replace(/%.*$/, "");
-  return isIP(bare) === 6 ? `[${bare}]:${port}` : `${host}:${port}`;
+  return isIpv6(bare) ? `[${bare}]:${port}` : `${host}:${port}`;
 }
 
 /** Where a URL leads, with the connection's TLS options and time to connect. */
@@ -32,7 +32,7 @@ export function serviceEndpoint(
   const bare = url.hostname.replace(/^\[(.*)\]$/, "$1");
   return {
     scheme,
-    host: isIPv6(bare) ? bare : url.hostname,
+    host: isIpv6(bare) ? bare : url.hostname,
     port: url.port === "" ? (scheme === "https" ? 443 : 80) : Number(url.port),
     tls,
     connectTimeoutMs,

@@ -1,8 +1,9 @@
 import { createHash, type X509Certificate } from "node:crypto";
-import { connect as connectTcp, isIP, type Socket } from "node:net";
+import { connect as connectTcp, isIPv4, type Socket } from "node:net";
 import { connect as connectTls, TLSSocket } from "node:tls";
 import { BmcError } from "../../contract/bmc-error.ts";
 import { defined } from "../../defined.ts";
+import { isIpv6 } from "../../is-ipv6.ts";
 import { certificateError, connectError, handshakeError, pinError } from "./connection-error.ts";
 import { authority, type Endpoint } from "./endpoint.ts";
 
@@ -66,7 +67,7 @@ function tlsParameters({ host, port, tls }: Endpoint) {
     host,
     port,
     // RFC 6066 section 3: literal addresses are not permitted as a server name.
-    ...(isIP(host) === 0 ? { servername: host } : {}),
+    ...(isIPv4(host) || isIpv6(host) ? {} : { servername: host }),
     ...defined({ ca: tls.ca }),
     // `certificateProblem` decides: a socket that Node rejects has no certificate to show the fingerprint of.
     rejectUnauthorized: false,

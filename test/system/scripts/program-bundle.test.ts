@@ -7,20 +7,23 @@ import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { catalogue } from "../../../actions/catalogue.ts";
 import { startLab } from "../../../cli/lab/lab.ts";
-import { bundleProgram, LICENSES_FILE } from "../../../scripts/bundle/bundle.ts";
-import { loadedAtStart } from "./loaded-at-start.ts";
+import { bundleProgram, LICENSES_FILE, PROGRAM_FILE, SCRIPT_FOLDER } from "../../../scripts/bundle/bundle.ts";
+import { writeCodeCache } from "../../../scripts/bundle/code-cache.ts";
+import { parseResultLine } from "../../../shared/contract/result.ts";
+import { actionLab } from "../../actions/lab.ts";
+import { importedBy, loadedAtStart } from "./loaded-at-start.ts";
 
 let directory = "";
 let metafile: Metafile;
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "pbnj-program-"));
-  metafile = await bundleProgram(directory);
+  ({ metafile } = await bundleProgram(directory));
 });
 afterAll(() => rm(directory, { recursive: true }));
 
 function runBundle(...argv: readonly string[]) {
-  return execa(process.execPath, [join(directory, "pbnj-worker.mjs"), ...argv], {
+  return execa(process.execPath, [join(directory, PROGRAM_FILE), ...argv], {
     cwd: tmpdir(),
     env: { PATH: process.env["PATH"] ?? "", HOME: directory },
     extendEnv: false,
@@ -30,28 +33,15 @@ function runBundle(...argv: readonly string[]) {
   });
 }
 
-type ImportKind = "import-statement" | "dynamic-import";
-
-/** The sources in every file that the one with `source` in it imports, by itself or through others. */
-function reachedFrom(source: string, ...kinds: readonly ImportKind[]): readonly string[] {
-  const first = Object.keys(metafile.outputs).find((path) => metafile.outputs[path]?.inputs[source]);
-  if (first === undefined) throw new Error(`${source} is in no file`);
-  const paths = new Set([first]);
-  for (const path of paths) {
-    for (const { path: next, kind } of metafile.outputs[path]?.imports ?? []) {
-      if (kinds.some((wanted) => wanted === kind)) paths.add(next);
-    }
-  }
-  return [...paths].flatMap((path) => Object.keys(metafile.outputs[path]?.inputs ?? {}));
-}
-
 /** What packages load if it is installed. */
 const OPTIONAL = ["supports-color", "bufferutil", "utf-8-validate"];
 
 describe("the bundled program", () => {
-  it("is one file to run, and its parts beside it", async () => {
-    expect((await readdir(directory)).sort()).toEqual([LICENSES_FILE, "parts", "pbnj-worker.mjs"].sort());
-    expect(await readFile(join(directory, "pbnj-worker.mjs"), "utf8")).toMatch(/^#!\/usr\/bin\/env node\n/);
+  it("is one file to run, and its script beside it", async () => {
+    const beside = await readdir(join(directory, SCRIPT_FOLDER));
+    const scripts = [/^actions-.*\.cjs$/, /^pbnj-worker-.*\.cjs$/].map((name) => expect.stringMatching(name));
+    expect(beside.sort()).toEqual(["LICENSE", LICENSES_FILE, ...scripts]);
+    expect(await readFile(join(directory, PROGRAM_FILE), "utf8")).toMatch(/^#!\/usr\/bin\/env node\n/);
   });
 
   it("lists every action", async () => {
@@ -61,7 +51,7 @@ describe("the bundled program", () => {
     expect(exitCode).toBe(0);
   });
 
-  it("has every action, and imports nothing but its own parts and Node's modules", async () => {
+  it("has every action, and imports nothing but Node's modules", async () => {
     const outputs = Object.values(metafile.outputs);
 
     const inputs = outputs.flatMap((output) => Object.keys(output.inputs));
@@ -90,6 +80,38 @@ describe("the bundled program", () => {
     expect(JSON.parse(stderr.split("\n")[0] ?? "")).toMatchObject({ level: 30, action: "power-status" });
   });
 
+  it("keeps what V8 compiled in the user's cache, and replaces what V8 rejects", async () => {
+    const folder = join(directory, ".cache/pbnj-worker");
+    const cacheOfActions = async () =>
+      (await readdir(folder)).find((name) => name.endsWith("-actions")) ?? "";
+    await runBundle("actions");
+    const cache = join(folder, await cacheOfActions());
+    const { length } = await readFile(cache);
+    await writeFile(cache, "of another version of V8");
+
+    const { exitCode, stderr } = await runBundle("actions");
+
+    expect([exitCode, stderr]).toEqual([0, ""]);
+    expect((await readFile(cache)).length).toBeGreaterThan(length / 2);
+  });
+
+  it("reads the power with a cache that is shipped beside it", async () => {
+    await using lab = await actionLab({ machine: { power: "on" } });
+    const copy = join(directory, "shipped");
+    const { actions } = await bundleProgram(copy);
+    const { script } = actions;
+    await writeCodeCache(actions);
+    const env = { PATH: process.env["PATH"] ?? "", HOME: copy, ...lab.env("redfish") };
+    const argv = [join(copy, PROGRAM_FILE), "action", "power-status"];
+
+    const ran = await execa(process.execPath, argv, { env, extendEnv: false, stdin: "ignore" });
+    await writeFile(`${script}.cache`, "of another version of V8");
+    const again = await execa(process.execPath, argv, { env, extendEnv: false, stdin: "ignore" });
+
+    for (const { stdout } of [ran, again]) expect(parseResultLine(stdout)).toMatchObject({ ok: true });
+    await expect(readdir(join(copy, ".cache"))).rejects.toThrow("ENOENT");
+  });
+
   it("runs a template whose actions are the program itself", async () => {
     await using lab = await closing(startLab({ times: { powerOnMs: 40, powerOffMs: 40, softOffMs: 40 } }));
     const steps = ["power-off", "power-on"].map((name) => ({
@@ -112,7 +134,7 @@ describe("the bundled program", () => {
   });
 
   it("loads for an action neither the worker nor what only that needs", () => {
-    const reached = reachedFrom("actions/run-named.ts", "import-statement", "dynamic-import");
+    const reached = importedBy(metafile, "actions/run-named.ts", true);
 
     expect(reached).toContain("actions/power-off/action.ts");
     expect(reached).toContain("shared/bmc/providers/redfish/provider.ts");
@@ -121,14 +143,14 @@ describe("the bundled program", () => {
   });
 
   it("loads no action for the worker", () => {
-    const reached = reachedFrom("worker/commands/start.ts", "import-statement", "dynamic-import");
+    const reached = importedBy(metafile, "worker/commands/start.ts", true);
 
     expect(reached).toContain("worker/source/tink/tink-transport.ts");
     expect(reached.filter((source) => source.startsWith("actions/"))).toEqual([]);
   });
 
   it("loads neither the worker nor a BMC provider to complete what is typed", () => {
-    const reached = reachedFrom("cli/complete.ts", "import-statement");
+    const reached = importedBy(metafile, "cli/complete.ts");
 
     expect(reached).toContain("cli/complete-words.ts");
     expect(reached.filter((source) => /provider\.ts$|connectrpc|commander|zod/.test(source))).toEqual([]);
@@ -150,7 +172,7 @@ describe("the bundled program", () => {
   });
 
   it("carries the licences of what is in it", async () => {
-    const text = await readFile(join(directory, LICENSES_FILE), "utf8");
+    const text = await readFile(join(directory, SCRIPT_FOLDER, LICENSES_FILE), "utf8");
 
     for (const name of ["undici", "zod", "commander", "@connectrpc/connect", "yaml"]) {
       expect(text).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\(`, "m"));

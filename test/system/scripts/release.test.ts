@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { catalogue } from "../../../actions/catalogue.ts";
 import { findContainerEngine } from "../../../scripts/images/container-engine.ts";
 import { projectImages } from "../../../scripts/images/project-images.ts";
-import { buildxArguments } from "../../../scripts/release/buildx.ts";
+import { BAKED_BASE, bakeFile } from "../../../scripts/release/buildx.ts";
 import { type Findings, releaseProblems } from "../../../scripts/release/preflight.ts";
 import { type ReleaseOptions, release } from "../../../scripts/release/release.ts";
 import { releaseText } from "../../../scripts/release/release-record.ts";
@@ -14,47 +14,46 @@ import { releaseText } from "../../../scripts/release/release-record.ts";
 const projectRoot = join(import.meta.dirname, "../../..");
 const registry = "registry.example/bmc";
 
-describe("the arguments of a build with buildx", () => {
-  const bases = { nodeImage: "node:24-slim", baseImage: "base:1" };
+describe("the file of a build with buildx", () => {
+  const set = { registry, tag: "v1.2.3", version: "1.2.3", revision: "abc" };
+  const options = { platforms: ["linux/amd64", "linux/arm64"], push: false, sourceDateEpoch: "17" };
 
-  it("are all platforms, attestations and a metadata file, and no push unless told to", async () => {
-    const [build] = await projectImages(
-      { registry, tag: "v1.2.3", version: "1.2.3", bases, revision: "abc" },
-      ["power-off"],
-    );
-    if (!build) throw new Error("no build");
+  it("has every image with its arguments, platforms and attestations, on one base, and no push", async () => {
+    const bases = { nodeImage: "node:24-slim", baseImage: BAKED_BASE };
+    const images = await projectImages({ ...set, bases });
 
-    const args = buildxArguments(build, {
-      platforms: ["linux/amd64", "linux/arm64"],
-      push: false,
-      metadataFile: "/m.json",
+    const file = bakeFile(images, options);
+
+    expect(file).toMatchObject({
+      group: { default: { targets: [...catalogue, "worker"] } },
+      target: {
+        "power-off": {
+          context: projectRoot,
+          dockerfile: "Dockerfile.action",
+          args: {
+            ...{ NODE_IMAGE: "node:24-slim", BASE_IMAGE: BAKED_BASE, ACTION: "power-off", VERSION: "1.2.3" },
+            ...{ REVISION: "abc", IDEMPOTENT: "true", SOURCE_DATE_EPOCH: "17" },
+          },
+          tags: ["registry.example/bmc/power-off:v1.2.3"],
+          platforms: ["linux/amd64", "linux/arm64"],
+          attest: ["type=sbom", "type=provenance,mode=max"],
+          output: ["type=image,push=false"],
+          contexts: { [BAKED_BASE]: `target:${BAKED_BASE}` },
+        },
+        worker: { dockerfile: "Dockerfile.worker", contexts: { [BAKED_BASE]: `target:${BAKED_BASE}` } },
+        [BAKED_BASE]: { dockerfile: "Dockerfile.base", args: { NODE_IMAGE: "node:24-slim" } },
+      },
     });
-
-    expect(args).toEqual([
-      ...["buildx", "build", "--platform", "linux/amd64,linux/arm64"],
-      ...["--sbom=true", "--provenance=mode=max", "--metadata-file", "/m.json"],
-      ...["--output", "type=image,push=false"],
-      ...["--file", join(projectRoot, "Dockerfile.action"), "--tag", "registry.example/bmc/power-off:v1.2.3"],
-      ...["--build-arg", "NODE_IMAGE=node:24-slim", "--build-arg", "BASE_IMAGE=base:1"],
-      ...["--build-arg", "ACTION=power-off", "--build-arg", "VERSION=1.2.3"],
-      ...["--build-arg", `DESCRIPTION=${build.description}`, "--build-arg", "REVISION=abc"],
-      ...["--build-arg", "IDEMPOTENT=true", projectRoot],
-    ]);
   });
 
-  it("name the builder asked for, and push when told to", async () => {
-    const [build] = await projectImages({ registry, tag: "v1", version: "1", bases }, ["power-off"]);
-    if (!build) throw new Error("no build");
+  it("makes no base where one was asked for", async () => {
+    const bases = { nodeImage: "node:24-slim", baseImage: "base:1" };
+    const images = await projectImages({ ...set, bases }, ["power-off"]);
 
-    const args = buildxArguments(build, {
-      builder: "b",
-      platforms: ["linux/amd64"],
-      push: true,
-      metadataFile: "m",
-    });
+    const file = bakeFile(images, { ...options, push: true });
 
-    expect(args.slice(0, 4)).toEqual(["buildx", "build", "--builder", "b"]);
-    expect(args).toContain("type=image,push=true");
+    expect(file).toMatchObject({ target: { "power-off": { output: ["type=image,push=true"] } } });
+    expect(JSON.stringify(file)).not.toContain(BAKED_BASE);
   });
 });
 
@@ -154,9 +153,11 @@ describe("a release with buildx (a fake one)", () => {
       .trim()
       .split("\n")
       .map((line) => {
-        const [sourceDateEpoch, ...args] = line.split("\u001f").slice(0, -1);
-        return { sourceDateEpoch, args };
+        return { args: line.split("\u001f").slice(0, -1) };
       });
+
+  const bakedTargets = async (): Promise<Readonly<Record<string, object>>> =>
+    JSON.parse(await readFile(join(directory, "calls.bake.json"), "utf8")).target;
 
   it("builds every image for both platforms and records their digests, and pushes nothing", async () => {
     const head = await createRepository(join(directory, "project"));
@@ -164,7 +165,7 @@ describe("a release with buildx (a fake one)", () => {
     const end = await run(await installFake());
 
     if (!end.ok) throw new Error(end.problems.join("\n"));
-    const builds = (await calls()).filter(({ args }) => args[1] === "build");
+    const builds = (await calls()).filter(({ args }) => args[1] === "bake");
     const names = [...catalogue, "worker"];
     expect(end.record).toMatchObject({ version: "1.2.3", revision: head, builder: "buildx", pushed: false });
     expect(end.record.attestations).toEqual(["sbom", "provenance"]);
@@ -175,15 +176,13 @@ describe("a release with buildx (a fake one)", () => {
       expect(image.digest).toMatch(/^sha256:[0-9a-f]{64}$/);
       expect(image.platforms).toEqual(["linux/amd64", "linux/arm64"]);
     }
-    expect(builds).toHaveLength(names.length);
-    for (const { args, sourceDateEpoch } of builds) {
-      expect(args).toEqual(
-        expect.arrayContaining(["--sbom=true", "--provenance=mode=max", "type=image,push=false"]),
-      );
-      expect(args).toEqual(expect.arrayContaining([`REVISION=${head}`, "SOURCE=https://github.com/o/r"]));
-      expect(sourceDateEpoch).toBe("1769853600");
-    }
-    expect(said).toEqual(names.map((name) => `building ${registry}/${name}:v1.2.3`));
+    expect(builds).toHaveLength(1);
+    const { worker } = (await bakedTargets()) as Record<string, { args: object; output: string[] }>;
+    expect(worker?.args).toMatchObject({
+      ...{ REVISION: head, SOURCE: "https://github.com/o/r", SOURCE_DATE_EPOCH: "1769853600" },
+    });
+    expect(worker?.output).toEqual(["type=image,push=false"]);
+    expect(said).toEqual([`building ${names.length} images`]);
     expect(JSON.parse(releaseText(end.record))).toEqual(end.record);
   });
 
@@ -198,12 +197,13 @@ describe("a release with buildx (a fake one)", () => {
     });
 
     expect(end).toMatchObject({ ok: true, record: { pushed: true } });
-    const builds = (await calls()).filter(({ args }) => args[1] === "build");
-    for (const { args } of builds) {
-      expect(args.slice(0, 4)).toEqual(["buildx", "build", "--builder", "mine"]);
-      expect(args).toEqual(
-        expect.arrayContaining(["type=image,push=true", "NODE_IMAGE=n:1", "BASE_IMAGE=b:1"]),
-      );
+    const [bake] = (await calls()).filter(({ args }) => args[1] === "bake");
+    expect(bake?.args.slice(0, 4)).toEqual(["buildx", "bake", "--builder", "mine"]);
+    for (const target of Object.values(await bakedTargets())) {
+      expect(target).toMatchObject({
+        args: { NODE_IMAGE: "n:1", BASE_IMAGE: "b:1" },
+        output: ["type=image,push=true"],
+      });
     }
   });
 
@@ -225,7 +225,7 @@ describe("a release with buildx (a fake one)", () => {
         ),
       ],
     });
-    expect((await calls()).filter(({ args }) => args[1] === "build")).toEqual([]);
+    expect((await calls()).filter(({ args }) => args[1] === "bake")).toEqual([]);
   });
 
   it("refuses a version whose tag is at another commit", async () => {
@@ -252,12 +252,11 @@ describe("a release with buildx (a fake one)", () => {
     });
   });
 
-  it("stops at the image that fails, with the builder's own words", async () => {
+  it("ends with the builder's own words when the build fails", async () => {
     await createRepository(join(directory, "project"));
-    const program = await installFake({ FAKE_DOCKER_FAIL: `/${catalogue[1]}:` });
+    const program = await installFake({ FAKE_DOCKER_FAIL: "1" });
 
     await expect(run(program)).rejects.toThrow(/failed to solve: the fake was told to fail/);
-    expect((await calls()).filter(({ args }) => args[1] === "build")).toHaveLength(2);
   });
 
   it("says that no engine answers among the other reasons", async () => {
