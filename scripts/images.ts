@@ -9,7 +9,7 @@ import { provideBase } from "./images/base-image.ts";
 import { buildImage, removeStages } from "./images/build-image.ts";
 import { findContainerEngine } from "./images/container-engine.ts";
 import { versionTag } from "./images/image-name.ts";
-import { COMPRESSED_LIMIT_BYTES, imageSizes, megabytes, sizeTable } from "./images/image-sizes.ts";
+import { COMPRESSED_LIMIT_BYTES, imageSizes, mebibytes, sizeTable } from "./images/image-sizes.ts";
 import { type ProjectImage, projectImages } from "./images/project-images.ts";
 import { readManifest } from "./manifest.ts";
 
@@ -88,7 +88,7 @@ async function buildAll(): Promise<void> {
   const tooLarge = sizes.filter(({ compressedBytes }) => compressedBytes > COMPRESSED_LIMIT_BYTES);
   if (tooLarge.length > 0) {
     say(
-      `more than ${megabytes(COMPRESSED_LIMIT_BYTES)} compressed: ${tooLarge.map(({ image }) => image).join(", ")}`,
+      `more than ${mebibytes(COMPRESSED_LIMIT_BYTES)} compressed: ${tooLarge.map(({ image }) => image).join(", ")}`,
     );
     process.exitCode = 1;
   }

@@ -15,10 +15,10 @@ const Config = z.object({ rootfs: z.object({ diff_ids: z.array(z.string()) }) })
 /** A layer that an engine has compressed already begins with this. */
 const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
 
-const MEGABYTE = 1_048_576;
+const MEBIBYTE = 1_048_576;
 
 /** The maximum of what a host without any of its layers pulls for one image, in bytes. */
-export const COMPRESSED_LIMIT_BYTES = 45 * MEGABYTE;
+export const COMPRESSED_LIMIT_BYTES = 45 * MEBIBYTE;
 
 export interface ImageSizes {
   readonly image: string;
@@ -79,13 +79,13 @@ export function sizeTable(rows: readonly ImageSizes[]): string {
   return [
     line("image", "compressed", "not shared"),
     ...rows.map(({ image, compressedBytes, ownBytes }) =>
-      line(image, megabytes(compressedBytes), megabytes(ownBytes)),
+      line(image, mebibytes(compressedBytes), mebibytes(ownBytes)),
     ),
   ].join("\n");
 }
 
-export function megabytes(bytes: number): string {
-  return `${(bytes / MEGABYTE).toFixed(2)} MB`;
+export function mebibytes(bytes: number): string {
+  return `${(bytes / MEBIBYTE).toFixed(2)} MiB`;
 }
 
 async function compressedSize(file: string): Promise<number> {

@@ -76,7 +76,7 @@ describeWithDocker("the image of an action", () => {
   }, 300_000);
 
   it("is small", () => {
-    const [, compressed] = new RegExp(`^${image} +([\\d.]+) MB`, "m").exec(built) ?? [];
+    const [, compressed] = new RegExp(`^${image} +([\\d.]+) MiB`, "m").exec(built) ?? [];
 
     expect(Number(compressed)).toBeLessThan(45);
   });
