@@ -1,14 +1,21 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
-import { afterEach, describe, expect, test } from "vitest";
+import { Agent, fetch } from "undici";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { RequestReader } from "./request-reader.ts";
 import type { TcpFault } from "./tcp-fault.ts";
 import { startTcpProxy, type TcpProxy, type TcpProxyOptions } from "./tcp-proxy.ts";
 import { startUdpProxy, type UdpProxyOptions } from "./udp-proxy.ts";
 
+/** Of its own for each test, whose port may have been an earlier one's. */
+let agent: Agent;
 const opened: (() => Promise<void>)[] = [];
+beforeEach(() => {
+  agent = new Agent();
+});
 afterEach(async () => {
+  await agent.destroy();
   for (const close of opened.splice(0).reverse()) await close();
 });
 
@@ -32,8 +39,9 @@ async function web(options: Omit<TcpProxyOptions, "port"> = {}) {
   return { proxy, seen, port: address.port };
 }
 
-const ask = async ({ port }: TcpProxy, init: RequestInit = {}) => {
-  const answer = await fetch(`http://127.0.0.1:${port}/a`, { signal: AbortSignal.timeout(10_000), ...init });
+const ask = async ({ port }: TcpProxy, init: Parameters<typeof fetch>[1] = {}) => {
+  const limits = { signal: AbortSignal.timeout(10_000), dispatcher: agent };
+  const answer = await fetch(`http://127.0.0.1:${port}/a`, { ...limits, ...init });
   return answer.text();
 };
 
