@@ -51,7 +51,7 @@ describe("building images", () => {
     const sizes = { image: "a:1", compressedBytes: 41.8 * 1_048_576, ownBytes: 10_486 };
 
     expect(sizeTable([sizes])).toBe(
-      ["image  compressed  not shared", "a:1      41.80 MB     0.01 MB"].join("\n"),
+      ["image  compressed  not shared", "a:1     41.80 MiB    0.01 MiB"].join("\n"),
     );
   });
 });
