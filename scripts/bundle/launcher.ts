@@ -52,7 +52,7 @@ function launch(path: string, ownArgv: readonly string[]): void {
   const { Script } = process.getBuiltinModule("node:vm");
   const { createRequire } = process.getBuiltinModule("node:module");
   const filename = join(import.meta.dirname, path);
-  // The bundler escapes every other character outside of comments.
+  // The bundler escapes every other character.
   const source = readFileSync(filename, "latin1");
   const shipped = readIfThere(`${filename}.cache`);
   const own = shipped ? undefined : ownCacheFile(filename);

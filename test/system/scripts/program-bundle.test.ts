@@ -41,6 +41,9 @@ describe("the bundled program", () => {
     const beside = await readdir(join(directory, SCRIPT_FOLDER));
     const scripts = [/^actions-.*\.cjs$/, /^pbnj-worker-.*\.cjs$/].map((name) => expect.stringMatching(name));
     expect(beside.sort()).toEqual(["LICENSE", LICENSES_FILE, ...scripts]);
+    for (const name of beside.filter((file) => file.endsWith(".cjs"))) {
+      expect(await readFile(join(directory, SCRIPT_FOLDER, name), "utf8")).toMatch(/^[\0-\x7f]+$/);
+    }
     expect(await readFile(join(directory, PROGRAM_FILE), "utf8")).toMatch(/^#!\/usr\/bin\/env node\n/);
   });
 
