@@ -71,12 +71,12 @@ describe.concurrent.each(TESTED_PROVIDERS)("via %s", (provider) => {
       .trim()
       .split("\n")
       .map((line) => JSON.parse(line));
-    expect(lines.map(({ progress, msg }) => [progress, msg])).toEqual([
-      [true, "task 1 of 3 (off)"],
-      [true, "waiting for power off"],
-      [true, "task 2 of 3 (boot pxe once (uefi))"],
-      [true, "task 3 of 3 (on)"],
-      [true, "waiting for power on"],
+    expect(lines.every(({ progress }) => progress === true)).toBe(true);
+    // It waits for the machine between them, where that is not quicker.
+    expect(lines.map(({ msg }) => msg).filter((text) => text.startsWith("task "))).toEqual([
+      "task 1 of 3 (off)",
+      "task 2 of 3 (boot pxe once (uefi))",
+      "task 3 of 3 (on)",
     ]);
     expect(lab.done()).toEqual(["off", "on"]);
     expect(lab.machine.lastBoot).toMatchObject({ device: "pxe", mode: "uefi", overridden: true });
