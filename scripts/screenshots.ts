@@ -89,12 +89,12 @@ function templateOf(...actions: readonly string[]): string {
   return head + actions.map((action) => example.replaceAll("power-off", action)).join("");
 }
 
-interface Progress {
+interface Counts {
   readonly ended: number;
   readonly open: number;
 }
 
-async function until(fits: (progress: Progress) => boolean): Promise<void> {
+async function until(fits: (counts: Counts) => boolean): Promise<void> {
   const limit = AbortSignal.timeout(WAIT_MS);
   for (;;) {
     const { actions } = (await (await fetch(`${url}/status.json`)).json()) as {

@@ -41,7 +41,7 @@ export async function runTasks(
   for (const [index, task] of tasks.entries()) {
     const place = placeOf(tasks, index, task);
     progress({ ...soFar(), summary: [`${place} under way`, ...describeDone(done)].join("; ") });
-    log.info(progressFields(undefined), place);
+    log.info(progressFields(), place);
     const startedMs = performance.now();
     try {
       const { summary, ...states } = await performTask(task, bmc, timeouts, signal);

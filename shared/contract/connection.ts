@@ -144,6 +144,9 @@ export const IpmitoolOptions = z.strictObject({
 });
 export type IpmitoolOptions = z.infer<typeof IpmitoolOptions>;
 
+/** Intel's ports for WS-Management. */
+export const AMT_PORTS = { http: 16_992, https: 16_993 } as const;
+
 const AmtOptions = z.strictObject({
   /** 16992, or 16993 with TLS, when absent. */
   port: z.optional(Port),

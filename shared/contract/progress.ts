@@ -14,7 +14,7 @@ export interface Progress {
 }
 
 /** The fields of such a line. */
-export function progressFields(limitMs: number | undefined): LogFields {
+export function progressFields(limitMs?: number): LogFields {
   return { progress: true, ...defined({ limitMs: limitMs === undefined ? undefined : Math.round(limitMs) }) };
 }
 

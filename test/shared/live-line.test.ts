@@ -16,7 +16,7 @@ test("a terminal's last line shows progress in place of the log, and is cleared 
     log.info({ machine: "node-01", ...progressFields(60_000) }, "shutdown requested");
     vi.advanceTimersByTime(23_000);
     log.info({}, "another line");
-    log.info({ machine: "node-01", ...progressFields(undefined) }, `\u001b[31m${"long ".repeat(20)}`);
+    log.info({ machine: "node-01", ...progressFields() }, `\u001b[31m${"long ".repeat(20)}`);
     live.clear();
     vi.advanceTimersByTime(10_000);
 

@@ -1,7 +1,13 @@
-import { isIPv6 } from "node:net";
+import { authority } from "../../shared/bmc/http/endpoint.ts";
+import { AMT_PORTS } from "../../shared/contract/connection.ts";
 import type { ProviderName } from "../../shared/contract/vocabulary.ts";
 import { defined } from "../../shared/defined.ts";
 import type { BmcAddress } from "../action/machine-facts.ts";
+
+interface WebService {
+  readonly scheme: "http" | "https";
+  readonly port?: number | undefined;
+}
 
 /** As much of an inventory entry or a connection as its address needs. */
 interface Target {
@@ -12,13 +18,13 @@ interface Target {
     readonly ca?: string | undefined;
     readonly caFile?: string | undefined;
   };
-  readonly redfish: { readonly scheme: string; readonly port?: number | undefined };
-  readonly amt: { readonly scheme: string; readonly port?: number | undefined };
+  readonly redfish: WebService;
+  readonly amt: WebService;
   readonly rpc?: { readonly url: string } | undefined;
   readonly homeassistant?: { readonly url: string } | undefined;
 }
 
-const AMT_PORTS: Readonly<Record<string, number>> = { http: 16_992, https: 16_993 };
+const WEB_PORTS: Readonly<Record<WebService["scheme"], number>> = { http: 80, https: 443 };
 
 export function bmcAddress(target: Target, providers: readonly ProviderName[]): BmcAddress {
   const url = URL.parse(webAddress(target, providers))?.origin;
@@ -34,15 +40,13 @@ export function bmcAddress(target: Target, providers: readonly ProviderName[]): 
 function webAddress({ host, redfish, amt, rpc, homeassistant }: Target, providers: readonly ProviderName[]) {
   const service = rpc ?? homeassistant;
   if (service) return service.url;
-  const authority = isIPv6(host) ? `[${host}]` : host;
-  if (providers.includes("redfish")) return `${redfish.scheme}://${authority}${portOf(redfish.port)}`;
-  if (providers.includes("amt"))
-    return `${amt.scheme}://${authority}${portOf(amt.port ?? AMT_PORTS[amt.scheme])}`;
-  return `https://${authority}`;
+  if (providers.includes("redfish")) return webUrl(host, redfish, WEB_PORTS);
+  if (providers.includes("amt")) return webUrl(host, amt, AMT_PORTS);
+  return webUrl(host, { scheme: "https" }, WEB_PORTS);
 }
 
-function portOf(port: number | undefined): string {
-  return port === undefined ? "" : `:${port}`;
+function webUrl(host: string, { scheme, port }: WebService, defaults: typeof WEB_PORTS): string {
+  return `${scheme}://${authority({ host, port: port ?? defaults[scheme] })}`;
 }
 
 function accepted({ verify, fingerprint, ca, caFile }: Target["tls"]): string {

@@ -1,10 +1,11 @@
 import { isIPv6 } from "node:net";
+import { AMT_PORTS } from "../../shared/contract/connection.ts";
 import type { ProviderName } from "../../shared/contract/vocabulary.ts";
 
 const USUAL_PORTS: Readonly<Record<"redfish" | "ipmi" | "amt", readonly number[]>> = {
   redfish: [443, 80],
   ipmi: [623],
-  amt: [16_992, 16_993],
+  amt: Object.values(AMT_PORTS),
 };
 
 /**

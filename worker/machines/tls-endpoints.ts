@@ -1,11 +1,9 @@
 import { type Endpoint, serviceEndpoint } from "../../shared/bmc/http/endpoint.ts";
-import { providersOf } from "../../shared/contract/connection.ts";
+import { AMT_PORTS, providersOf } from "../../shared/contract/connection.ts";
 import { defined } from "../../shared/defined.ts";
 import type { MachineEntry } from "./schema.ts";
 
 const REDFISH_PORT = 443;
-/** Intel's port for WS-Management over TLS. */
-const AMT_PORT = 16_993;
 const CONNECT_TIMEOUT_MS = 5_000;
 
 /** Where a machine's providers use TLS; `ca` has the certificates of `caFile`. None for IPMI and plain HTTP. */
@@ -22,7 +20,7 @@ export function tlsEndpoints(entry: MachineEntry, ca: string | undefined): reado
     : providersOf(entry).flatMap((provider): Endpoint[] => {
         if (provider === "redfish")
           return [{ ...redfish, port: redfish.port ?? REDFISH_PORT, host, ...limits }];
-        return provider === "amt" ? [{ ...amt, port: amt.port ?? AMT_PORT, host, ...limits }] : [];
+        return provider === "amt" ? [{ ...amt, port: amt.port ?? AMT_PORTS.https, host, ...limits }] : [];
       });
   return endpoints.filter(({ scheme }) => scheme === "https");
 }

@@ -69,7 +69,7 @@ export class ImageStore {
       throw new EngineError("usage", `the image ${image} is not there, and the worker pulls none`);
     }
     try {
-      await this.#pullOnce(image, reference, onProgress, signal);
+      await this.#pullOnce(image, reference, onProgress ?? (() => undefined), signal);
     } catch (thrown) {
       signal.throwIfAborted();
       if (!present) throw pullFailure(image, thrown);
@@ -91,7 +91,7 @@ export class ImageStore {
   async #pullOnce(
     image: string,
     reference: ImageReference,
-    onProgress: (progress: Progress) => void = () => undefined,
+    onProgress: (progress: Progress) => void,
     signal: AbortSignal,
   ): Promise<void> {
     const { pullTimeoutMs } = this.#options;

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { BmcError } from "../../../contract/bmc-error.ts";
-import type { Connection } from "../../../contract/connection.ts";
+import { AMT_PORTS, type Connection } from "../../../contract/connection.ts";
 import { defined } from "../../../defined.ts";
 import { untraced } from "../../../tracing/tracer.ts";
 import { HttpConnection } from "../../http/http-connection.ts";
@@ -11,8 +11,6 @@ import type { DigestAccount } from "./digest.ts";
 import { AmtPower, readPowerStatus } from "./power-driver.ts";
 import { WsmanClient } from "./wsman.ts";
 
-/** Intel's ports for WS-Management. */
-const PORTS = { http: 16_992, https: 16_993 } as const;
 /** What AMT itself sends at most in one envelope. */
 const MAX_BODY_BYTES = 512_000;
 
@@ -28,7 +26,7 @@ async function open(
 ): Promise<SessionWith<never>> {
   const { host, tls, connectTimeoutMs, requestTimeoutMs, amt: options } = connection;
   const { clock, tracer = untraced } = context;
-  const { scheme, port = PORTS[scheme] } = options;
+  const { scheme, port = AMT_PORTS[scheme] } = options;
   const account = accountOf(connection);
   const hint = Hint.safeParse(context.hint);
   const limits = { connectTimeoutMs, requestTimeoutMs, maxBodyBytes: MAX_BODY_BYTES };
