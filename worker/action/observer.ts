@@ -102,6 +102,11 @@ export const watchedFileNames = [
   "http-cert-file",
   "http-key-file",
   "http-client-ca-file",
+  "pbnj-cert-file",
+  "pbnj-key-file",
+  "pbnj-client-ca-file",
+  "pbnj-jwt-secret-file",
+  "pbnj-jwt-key-file",
 ] as const;
 export type WatchedFileName = (typeof watchedFileNames)[number];
 

@@ -11,6 +11,25 @@ export interface ListenAddress {
   readonly port: number;
 }
 
+/** As in a URL: IPv6 in brackets. */
+export function addressText({ host, port }: ListenAddress): string {
+  return `${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+const LISTEN_PROBLEMS: Readonly<Record<string, string>> = {
+  EADDRINUSE: "it is in use, by another worker or program",
+  EADDRNOTAVAIL: "this machine has no such address",
+  EACCES: "the system does not permit it",
+  ENOTFOUND: "the name is unknown",
+};
+
+/** Why listening on an address failed. */
+export function listenProblem(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return String(thrown);
+  const code = "code" in thrown ? String(thrown.code) : "";
+  return LISTEN_PROBLEMS[code] ?? thrown.message;
+}
+
 /** Loopback, because the status page needs no authentication there. */
 export const DEFAULT_HTTP_ADDRESS: ListenAddress = { host: "127.0.0.1", port: 42_180 };
 

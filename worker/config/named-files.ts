@@ -20,13 +20,23 @@ interface SecretFile {
   readonly text: Secret;
 }
 
-/** What protects the pages that the worker serves. Without any of them: plain HTTP for everyone. */
-export interface HttpFiles {
-  readonly token?: SecretFile;
+/** TLS of an address that the worker serves. */
+export interface TlsFiles {
   /** With its chain; never without `key`. */
   readonly certificate?: NamedText;
   readonly key?: SecretFile;
   readonly clientCa?: NamedText;
+}
+
+/** What protects the pages that the worker serves. Without any of them: plain HTTP for everyone. */
+export interface HttpFiles extends TlsFiles {
+  readonly token?: SecretFile;
+}
+
+/** What protects PBnJ's API. Without any of them: plaintext for everyone. */
+export interface ApiFiles extends TlsFiles {
+  readonly jwtSecret?: SecretFile;
+  readonly jwtKeys?: NamedText;
 }
 
 /** The content of the files that settings name. */

@@ -1,0 +1,32 @@
+import { Code, ConnectError, createContextKey, type HandlerContext } from "@connectrpc/connect";
+import type { Logger } from "../../../../shared/logger.ts";
+import { CALLER } from "../caller.ts";
+import type { ApiAccess } from "./api-access.ts";
+import type { Connection } from "./connections.ts";
+import { Health } from "./gen/grpc/health/v1/health_pb.ts";
+
+/** The connection that a call arrives on. */
+export const CONNECTION = createContextKey<Connection | undefined>(undefined, {
+  description: "connection of the call",
+});
+
+/**
+ * Decides, before anything of a message is read, who calls. Health is open, for probes, which have no credentials. Rejects with
+ * a `ConnectError`.
+ */
+export function createGate(access: ApiAccess, log: Logger): (context: HandlerContext) => Promise<void> {
+  return async ({ service, requestHeader, values }) => {
+    const connection = values.get(CONNECTION);
+    if (!connection) throw new ConnectError("unknown connection", Code.Internal);
+    if (service.typeName === Health.typeName) return;
+    try {
+      const authorization = requestHeader.get("authorization") ?? undefined;
+      values.set(CALLER, await access.callerOf(authorization, connection.certificate));
+      connection.isTrusted = true;
+    } catch (thrown) {
+      const { rawMessage: reason } = ConnectError.from(thrown);
+      log.debug({ client: connection.client, reason }, "API client refused");
+      throw thrown;
+    }
+  };
+}
