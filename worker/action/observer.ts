@@ -142,8 +142,11 @@ export interface WorkerFacts {
   slots(): { readonly limit: number; readonly taken: number };
   /** How many actions have an outcome that the server may not know yet. */
   unfinished(): number;
-  /** Whether a connection to the tink server is open. Its answers prove less, because it holds polls. */
-  connected(): boolean;
+  /**
+   * Whether a connection to the tink server is open. Its answers prove less, because it holds polls. Absent for a worker
+   * without tink server.
+   */
+  connected?: () => boolean;
   /** `Runtime.check`. */
   checkRuntime(signal: AbortSignal): Promise<string>;
   /** Absent if the worker uses no cluster, apart from running actions there. */

@@ -102,8 +102,8 @@ export async function start(
   log.info(
     {
       version,
-      server: config.server.server,
-      tls: config.server.tls,
+      server: config.server?.server,
+      tls: config.server?.tls,
       runtime: config.runtime.kind,
       lanes: config.agentIds.length,
       maxActions: config.maxActions,

@@ -1,9 +1,12 @@
 import type { Problem } from "../../shared/document/problem.ts";
 import { type GivenSetting, nameOf, settingProblem } from "./given-values.ts";
 import { namesLoopback } from "./loopback.ts";
-import { RUFIO_AGENT_ID } from "./rufio-agent-id.ts";
+import { PBNJ_AGENT_ID, RUFIO_AGENT_ID } from "./source-agent-ids.ts";
 import type { SettingName, Settings } from "./schema.ts";
 import type { Setting } from "./setting.ts";
+
+/** `serve` is `start` without a tink server. */
+export type ConfigCommand = "start" | "serve" | "run";
 
 /** A rule that involves several settings. */
 interface CrossCheck {
@@ -11,7 +14,7 @@ interface CrossCheck {
   readonly settings: readonly [SettingName, ...SettingName[]];
   readonly broken: (settings: Settings) => boolean;
   /** Commands to which the rule does not apply. */
-  readonly not?: "run";
+  readonly not?: readonly ConfigCommand[];
   /** Follows the source of the blamed setting; `{name}` becomes the name by which that setting was given. */
   readonly message: string;
 }
@@ -29,26 +32,38 @@ const needsTls = (name: SettingName): CrossCheck =>
 const RULES: readonly CrossCheck[] = [
   {
     settings: ["grpcServer"],
-    not: "run",
+    not: ["run", "serve"],
     broken: ({ grpcServer }) => grpcServer === undefined,
     message: "is missing: the tink server's address, host:port",
   },
   {
     settings: ["agentId", "inventory", "kubernetesInventory"],
-    not: "run",
+    not: ["run", "serve"],
     broken: ({ agentId, inventory, kubernetesInventory, rufio }) =>
       agentId.length === 0 && inventory === undefined && kubernetesInventory.length === 0 && !rufio,
     message: "is missing, and so is {inventory}: the worker has no agent ID to poll with",
   },
   {
     settings: ["shareLanes", "runtime"],
-    not: "run",
+    not: ["run"],
     broken: ({ shareLanes, runtime }) => shareLanes && runtime !== "kubernetes",
     message: "needs {runtime} kubernetes: another replica can only adopt actions that run in the cluster",
   },
   {
+    settings: ["pbnjAddress", "shareLanes"],
+    not: ["run"],
+    broken: ({ pbnjAddress, shareLanes }) => pbnjAddress !== undefined && shareLanes,
+    message: "cannot be used with {shareLanes}: replicas do not share the tasks of PBnJ's API",
+  },
+  {
+    settings: ["agentId", "pbnjAddress"],
+    not: ["run"],
+    broken: ({ agentId, pbnjAddress }) => pbnjAddress !== undefined && agentId.includes(PBNJ_AGENT_ID),
+    message: `holds ${PBNJ_AGENT_ID}, which is reserved for PBnJ's API: choose another one`,
+  },
+  {
     settings: ["agentId", "rufio"],
-    not: "run",
+    not: ["run"],
     broken: ({ agentId, rufio }) => rufio && agentId.includes(RUFIO_AGENT_ID),
     message: `holds ${RUFIO_AGENT_ID}, which is reserved for Rufio's Jobs: choose another one`,
   },
@@ -65,7 +80,7 @@ const RULES: readonly CrossCheck[] = [
   needs("grpcClientKeyFile", "grpcClientCertFile", "needs its certificate: set {grpcClientCertFile}"),
   {
     settings: ["httpAddress", "httpAuth", "httpTokenFile", "httpClientCaFile"],
-    not: "run",
+    not: ["run"],
     broken: (settings) => isExposed(settings) && settings.httpAuth !== "none" && !hasHttpAuth(settings),
     message:
       "is not a loopback address, so it needs authentication. Fix: set {httpTokenFile} or {httpClientCaFile}; or set {httpAuth} to none, and everyone who reaches the address can read status page and metrics",
@@ -117,7 +132,7 @@ const CONCERNS: readonly CrossCheck[] = [
   },
   {
     settings: ["httpTokenFile", "httpAddress", "httpCertFile"],
-    not: "run",
+    not: ["run"],
     broken: (settings) =>
       isExposed(settings) && settings.httpTokenFile !== undefined && settings.httpCertFile === undefined,
     message:
@@ -141,7 +156,7 @@ export interface CrossCheckInput {
   readonly invalid: ReadonlySet<string>;
   readonly given: ReadonlyMap<string, GivenSetting>;
   readonly table: readonly Setting[];
-  readonly command: "start" | "run";
+  readonly command: ConfigCommand;
 }
 
 /** Problems between settings. Rules with an invalid setting are skipped until it is fixed. */
@@ -158,7 +173,7 @@ function broken(checks: readonly CrossCheck[], input: CrossCheckInput): readonly
   const { given, table } = input;
   const called = (name: string): string => given.get(name)?.called ?? nameOf(name, table);
   return checks
-    .filter(({ not }) => not !== input.command)
+    .filter(({ not }) => !not?.includes(input.command))
     .filter(({ settings }) => !settings.some((name) => input.invalid.has(name)))
     .filter((check) => check.broken(input.settings))
     .map(({ settings: [blamed], message }) => {

@@ -54,7 +54,7 @@ interface NamedFilesInput {
   readonly given: ReadonlyMap<string, GivenSetting>;
   readonly readFile: ReadTextFile;
   /** `run` serves nothing. */
-  readonly command: "start" | "run";
+  readonly command: "start" | "serve" | "run";
 }
 
 /** Reads and checks the files that settings name. Problems name the file, never its content. */
@@ -85,7 +85,7 @@ export function readNamedFiles({ settings, given, readFile, command }: NamedFile
     const message = `${key} is not the key of the certificate in ${cert}`;
     problems.push(settingProblem("grpcClientKeyFile", message, given, table));
   }
-  const http = command === "start" && settings.httpAddress !== "off" ? readHttpFiles(settings, read) : {};
+  const http = command !== "run" && settings.httpAddress !== "off" ? readHttpFiles(settings, read) : {};
   return {
     files: { ...defined({ ca, clientCertificate, clientKey, registryPassword }), http },
     problems,

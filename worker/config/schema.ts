@@ -6,10 +6,10 @@ import {
   LabelPair,
   NamespaceName,
   ObjectNameText,
-  RufioImage,
   Toleration,
 } from "../document/kubernetes-values.ts";
 import {
+  ActionImage,
   ByteSize,
   ContainerCpus,
   ContainerMemory,
@@ -21,7 +21,7 @@ import {
   Toggle,
 } from "../document/value-types.ts";
 import { AgentId, AgentIdPattern } from "../machines/agent-id.ts";
-import { HttpAddress, ServerAddress } from "./addresses.ts";
+import { HttpAddress, ListenAddressText, ServerAddress } from "./addresses.ts";
 import { setting, settingsOf } from "./setting.ts";
 
 const SECOND = 1_000;
@@ -307,7 +307,7 @@ const kubernetes = {
     description: "Do Rufio's work: its Jobs and Tasks, and the status of its Machines",
     chart: { value: "rufio.enabled" },
   }),
-  rufioImage: setting(RufioImage.prefault("pbnj-worker/{action}:v{version}"), {
+  rufioImage: setting(ActionImage.prefault("pbnj-worker/{action}:v{version}"), {
     description: "Image of the action that runs a Rufio task; must contain {action}",
     type: "image",
     chart: { derivedFrom: "rufio.image" },
@@ -332,6 +332,20 @@ const kubernetes = {
     description: "Name of the group of replicas that share agent IDs",
     type: "name",
     chart: { derivedFrom: "sharing.group" },
+  }),
+};
+
+const pbnjApi = {
+  pbnjAddress: setting(ListenAddressText.optional(), {
+    description: "Address on which to serve PBnJ's API",
+    type: "host:port",
+    defaultText: "none; 127.0.0.1:50051 for `pbnj-worker serve`",
+    chart: "none",
+  }),
+  pbnjImage: setting(ActionImage.prefault("pbnj-worker/{action}:v{version}"), {
+    description: "Image of the action that does what a request of PBnJ's API asks for; must contain {action}",
+    type: "image",
+    chart: "none",
   }),
 };
 
@@ -447,6 +461,7 @@ export const Settings = z.object({
   ...dockerRuntime,
   ...containers,
   ...imageRegistry,
+  ...pbnjApi,
   ...kubernetes,
   ...kubernetesRuntime,
   ...operating,
@@ -464,6 +479,7 @@ export const settings = settingsOf({
   "Docker runtime": dockerRuntime,
   Containers: containers,
   "Image registry": imageRegistry,
+  "PBnJ API": pbnjApi,
   Kubernetes: kubernetes,
   "Kubernetes runtime": kubernetesRuntime,
   Operating: operating,
@@ -480,6 +496,8 @@ export const RULE_SETTINGS = [
   "unsafeAnyImage",
   "rufio",
   "rufioImage",
+  "pbnjAddress",
+  "pbnjImage",
   "pullPolicy",
   "memoryLimit",
   "cpuLimit",
@@ -496,6 +514,6 @@ const STANDING = [
 export const RUN_SETTINGS = settings
   .filter(
     ({ group, name }) =>
-      !["Tink server", "Operating"].includes(group) && !STANDING.some((standing) => standing === name),
+      !["Tink server", "PBnJ API", "Operating"].includes(group) && !STANDING.some((standing) => standing === name),
   )
   .map(({ name }) => name as SettingName);

@@ -44,8 +44,8 @@ export function composeChecks(
     checkIf(usable("Files"), "state-directory", (signal) =>
       checkStateDirectory(config.stateDirectory, signal),
     ),
-    checkIf(usable("Tink server") && examined.settings.grpcServer !== undefined, "tink-server", (signal) =>
-      checkServer(config.server, timeoutMs, signal),
+    checkIf(usable("Tink server") && config.server !== undefined, "tink-server", async (signal) =>
+      config.server ? checkServer(config.server, timeoutMs, signal) : [],
     ),
     checkIf(usable("Actions", "Kubernetes", "Kubernetes runtime"), "cluster", (signal) =>
       checkCluster(config, timeoutMs, signal),
@@ -113,7 +113,7 @@ const FIRST = "its settings must be valid first";
 function configOf(examined: Examined): WorkerConfig {
   const { settings, files, inventory, policy, watched, stateDirectory } = examined;
   return composeConfig({
-    settings: { ...settings, grpcServer: settings.grpcServer ?? "" },
+    settings,
     files,
     inventory: inventory ?? emptyInventory,
     policy: policy ?? defaultPolicy,
