@@ -16,11 +16,14 @@ export type ApiResponse = ServerResponse | Http2ServerResponse;
 export interface DispatchOptions {
   readonly handlers: readonly UniversalHandler[];
   readonly connections: Connections;
-  readonly limits: Pick<ListenerLimits, "bodyTimeoutMs" | "callTimeoutMs">;
+  readonly limits: Pick<ListenerLimits, "headerBytes" | "bodyTimeoutMs" | "callTimeoutMs">;
   /** Whether only this host reaches the address. */
   readonly isLoopback: () => boolean;
   readonly log: Logger;
 }
+
+const FORM = "application/x-www-form-urlencoded";
+const JSON_TYPE = "application/json";
 
 /** Takes a request to its method's handler, within the time limits. */
 export function createDispatch({ handlers, connections, limits, isLoopback, log }: DispatchOptions) {
@@ -37,21 +40,15 @@ export function createDispatch({ handlers, connections, limits, isLoopback, log 
     }
     connection.beginCall();
     response.once("close", () => connections.callEnded(connection));
-    const host = isHttp2 ? request.authority : request.headers.host;
-    if (!isHost(host)) {
-      refuse(response, 400, "invalid_argument", "the request names no host");
-      return;
-    }
-    if (isLoopback() && !namesLoopback(host)) {
-      refuse(response, 403, "permission_denied", "this address is served to this machine alone");
-      return;
-    }
     const handler = byPath.get(request.url?.split("?", 1)[0] ?? "");
     limitTimes(request, response, handler, limits);
-    if (!handler) {
-      refuse(response, 404, "unimplemented", "there is no such method");
+    const refusal = refusalOf(request, limits, isLoopback());
+    if (refusal || !handler) {
+      refuse(response, refusal ?? UNKNOWN_METHOD);
       return;
     }
+    // `curl -d` calls everything a form.
+    if (request.headers["content-type"] === FORM) request.headers["content-type"] = JSON_TYPE;
     const values = createContextValues().set(CONNECTION, connection);
     const universal = universalRequestFromNodeRequest(request, response, undefined, values);
     handler(universal)
@@ -59,6 +56,44 @@ export function createDispatch({ handlers, connections, limits, isLoopback, log 
       // Errors of methods are answers: this is a client that has disconnected.
       .catch((thrown) => log.debug({ error: textOf(thrown) }, "API answer not sent"));
   };
+}
+
+interface Refusal {
+  /** Of HTTP, which gRPC clients use. */
+  readonly status: number;
+  /** Of the Connect protocol. */
+  readonly code: string;
+  readonly message: string;
+}
+
+const UNKNOWN_METHOD: Refusal = { status: 404, code: "unimplemented", message: "there is no such method" };
+
+function refusalOf(
+  request: ApiRequest,
+  { headerBytes }: DispatchOptions["limits"],
+  isLoopback: boolean,
+): Refusal | undefined {
+  const { headers, rawHeaders } = request;
+  // Node enforces the limit for HTTP/1.1 alone.
+  if (rawHeaders.join("").length > headerBytes) {
+    return { status: 431, code: "resource_exhausted", message: "the headers are too large" };
+  }
+  const host = "stream" in request ? request.authority : headers.host;
+  if (!isHost(host)) {
+    return { status: 400, code: "invalid_argument", message: "the request names no host" };
+  }
+  if (isLoopback && !namesLoopback(host)) {
+    return {
+      status: 403,
+      code: "permission_denied",
+      message: "this address is served to this machine alone",
+    };
+  }
+  // A web page can send simple requests to this host, and with the client certificates of its visitor.
+  if (headers.origin !== undefined || headers["sec-fetch-site"] !== undefined) {
+    return { status: 403, code: "permission_denied", message: "browsers are not served" };
+  }
+  return undefined;
 }
 
 /** Whether it can be the host of a URL, which Connect builds from it. */
@@ -89,10 +124,10 @@ function abort(request: ApiRequest): void {
   else request.socket.destroy();
 }
 
-/** As the Connect protocol answers; gRPC clients use the HTTP status. */
-function refuse(response: ApiResponse, status: number, code: string, message: string): void {
+/** As the Connect protocol answers. */
+function refuse(response: ApiResponse, { status, code, message }: Refusal): void {
   response.statusCode = status;
-  response.setHeader("content-type", "application/json");
+  response.setHeader("content-type", JSON_TYPE);
   // What follows such a request cannot be trusted.
   if (!("stream" in response)) response.setHeader("connection", "close");
   response.end(`${JSON.stringify({ code, message })}\n`);
