@@ -12,6 +12,7 @@ import { openCluster } from "../compose/cluster/open-cluster.ts";
 import { composeObservability } from "../compose/observability.ts";
 import { composeWorker } from "../compose/worker.ts";
 import { loadConfig } from "../config/load-config.ts";
+import type { WorkerConfig } from "../config/worker-config.ts";
 import { filesOpenToAll } from "../document/open-to-all.ts";
 import { problemReport } from "../document/problem-report.ts";
 import { type ReadTextFile, readTextFile } from "../document/read-text-file.ts";
@@ -57,8 +58,7 @@ export async function start(
   const log = createLogger(config.log);
   switchLevelOnSignal(log, config.log.level);
   for (const { source, message } of warnings) log.warn({ source }, message);
-  const { token, key } = config.http?.files ?? {};
-  for (const file of await filesOpenToAll([token, key].flatMap((secret) => (secret ? [secret.path] : [])))) {
+  for (const file of await filesOpenToAll(secretFiles(config))) {
     log.warn({ file }, "secret file is readable by every user of this host");
   }
   const opening = await openCluster(config);
@@ -130,6 +130,12 @@ export async function start(
   await cluster?.close();
   log.info({ end }, "worker stopped");
   return end === "cancelled" ? exitCodeOf("cancelled", received()) : EXIT_OK;
+}
+
+/** Of the addresses that the worker serves. */
+function secretFiles({ http, pbnj }: WorkerConfig): readonly string[] {
+  const secrets = [http?.files.token, http?.files.key, pbnj?.files.jwtSecret, pbnj?.files.key];
+  return secrets.flatMap((secret) => (secret ? [secret.path] : []));
 }
 
 /** The exit code of a start that failed for this reason. */

@@ -1,30 +1,10 @@
 import type { Problem } from "../../shared/document/problem.ts";
+import { type ConfigCommand, type CrossCheck, needs } from "./cross-check.ts";
 import { type GivenSetting, nameOf, settingProblem } from "./given-values.ts";
-import { namesLoopback } from "./loopback.ts";
-import { PBNJ_AGENT_ID, RUFIO_AGENT_ID } from "./source-agent-ids.ts";
 import type { SettingName, Settings } from "./schema.ts";
+import { addressConcerns, addressRules, servedAddresses } from "./served-addresses.ts";
 import type { Setting } from "./setting.ts";
-
-/** `serve` is `start` without a tink server. */
-export type ConfigCommand = "start" | "serve" | "run";
-
-/** A rule that involves several settings. */
-interface CrossCheck {
-  /** The setting to blame, then the others that the rule reads. */
-  readonly settings: readonly [SettingName, ...SettingName[]];
-  readonly broken: (settings: Settings) => boolean;
-  /** Commands to which the rule does not apply. */
-  readonly not?: readonly ConfigCommand[];
-  /** Follows the source of the blamed setting; `{name}` becomes the name by which that setting was given. */
-  readonly message: string;
-}
-
-/** A setting that needs another one. */
-const needs = (name: SettingName, other: SettingName, message: string): CrossCheck => ({
-  settings: [name, other],
-  broken: (settings) => isGiven(settings[name]) && !isGiven(settings[other]),
-  message,
-});
+import { PBNJ_AGENT_ID, RUFIO_AGENT_ID } from "./source-agent-ids.ts";
 
 const needsTls = (name: SettingName): CrossCheck =>
   needs(name, "grpcTls", "has no meaning without TLS: set {grpcTls} as well");
@@ -78,21 +58,17 @@ const RULES: readonly CrossCheck[] = [
   },
   needs("grpcClientCertFile", "grpcClientKeyFile", "needs its private key: set {grpcClientKeyFile}"),
   needs("grpcClientKeyFile", "grpcClientCertFile", "needs its certificate: set {grpcClientCertFile}"),
-  {
-    settings: ["httpAddress", "httpAuth", "httpTokenFile", "httpClientCaFile"],
-    not: ["run"],
-    broken: (settings) => isExposed(settings) && settings.httpAuth !== "none" && !hasHttpAuth(settings),
-    message:
-      "is not a loopback address, so it needs authentication. Fix: set {httpTokenFile} or {httpClientCaFile}; or set {httpAuth} to none, and everyone who reaches the address can read status page and metrics",
-  },
-  {
-    settings: ["httpAuth", "httpTokenFile", "httpClientCaFile"],
-    broken: (settings) => settings.httpAuth === "none" && hasHttpAuth(settings),
-    message: "is none, so {httpTokenFile} and {httpClientCaFile} have no effect: remove one or the other",
-  },
-  needs("httpCertFile", "httpKeyFile", "needs its private key: set {httpKeyFile}"),
-  needs("httpKeyFile", "httpCertFile", "needs its certificate: set {httpCertFile}"),
-  needs("httpClientCaFile", "httpCertFile", "needs TLS: set {httpCertFile} and {httpKeyFile}"),
+  ...servedAddresses.flatMap(addressRules),
+  ...(["pbnjJwtIssuer", "pbnjJwtAudience"] as const).map(
+    (name): CrossCheck => ({
+      settings: [name, "pbnjJwtKeyFile", "pbnjJwtSecretFile"],
+      broken: (settings) =>
+        settings[name] !== undefined &&
+        settings.pbnjJwtKeyFile === undefined &&
+        settings.pbnjJwtSecretFile === undefined,
+      message: "has no effect without tokens: set {pbnjJwtKeyFile} or {pbnjJwtSecretFile}",
+    }),
+  ),
   {
     settings: ["registryPassFile", "registryPass"],
     broken: (settings) => settings.registryPassFile !== undefined && settings.registryPass !== undefined,
@@ -108,21 +84,6 @@ const RULES: readonly CrossCheck[] = [
   needs("registryPassFile", "registryUser", "needs a user: set {registryUser}"),
 ];
 
-function isGiven(value: Settings[SettingName]): boolean {
-  return value !== undefined && value !== false;
-}
-
-/** Whether other hosts can reach the pages. */
-function isExposed({ httpAddress }: Settings): boolean {
-  if (typeof httpAddress !== "object") return false;
-  const { host } = httpAddress;
-  return !namesLoopback(host.includes(":") ? `[${host}]` : host);
-}
-
-function hasHttpAuth({ httpTokenFile, httpClientCaFile }: Settings): boolean {
-  return httpTokenFile !== undefined || httpClientCaFile !== undefined;
-}
-
 const CONCERNS: readonly CrossCheck[] = [
   {
     settings: ["unsafeAnyImage", "runtime"],
@@ -130,14 +91,7 @@ const CONCERNS: readonly CrossCheck[] = [
       unsafeAnyImage && (runtime === "docker" || runtime === "kubernetes"),
     message: "trusts every image: any image that a workflow names receives the machine's BMC password",
   },
-  {
-    settings: ["httpTokenFile", "httpAddress", "httpCertFile"],
-    not: ["run"],
-    broken: (settings) =>
-      isExposed(settings) && settings.httpTokenFile !== undefined && settings.httpCertFile === undefined,
-    message:
-      "is used without TLS: anyone who can read the traffic can read the token. Set {httpCertFile}, unless a proxy encrypts the traffic",
-  },
+  ...servedAddresses.flatMap(addressConcerns),
   {
     settings: ["pollTimeout"],
     broken: ({ pollTimeout }) => pollTimeout < 61_000,

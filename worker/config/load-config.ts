@@ -11,7 +11,8 @@ import { parsePolicy } from "../policy/parse-policy.ts";
 import { defaultPolicy, type Policy } from "../policy/policy.ts";
 import { settleTrust } from "../policy/settle-trust.ts";
 import { DEFAULT_PBNJ_ADDRESS } from "./addresses.ts";
-import { type ConfigCommand, crossProblems, crossWarnings } from "./cross-checks.ts";
+import type { ConfigCommand } from "./cross-check.ts";
+import { crossProblems, crossWarnings } from "./cross-checks.ts";
 import {
   environmentWarnings,
   fileProblems,
@@ -225,7 +226,11 @@ function readParts(
 }
 
 /** Without tink server, and with PBnJ's API. */
-function servedSettings({ pbnjAddress = DEFAULT_PBNJ_ADDRESS, grpcServer: _, ...settings }: Settings): Settings {
+function servedSettings({
+  pbnjAddress = DEFAULT_PBNJ_ADDRESS,
+  grpcServer: _,
+  ...settings
+}: Settings): Settings {
   return { ...settings, pbnjAddress };
 }
 

@@ -342,6 +342,51 @@ const pbnjApi = {
     defaultText: "none; 127.0.0.1:50051 for `pbnj-worker serve`",
     chart: "none",
   }),
+  pbnjAuth: setting(z.enum(["auto", "none"]).prefault("auto"), {
+    description:
+      "Who can call PBnJ's API: auto requires a token or client certificate beyond loopback, none allows everyone",
+    chart: "none",
+  }),
+  pbnjJwtSecretFile: setting(Text.optional(), {
+    description:
+      "File with the secrets that sign the JSON Web Tokens of callers with HS256, one per line; reloaded when it changes",
+    type: "file",
+    chart: "none",
+  }),
+  pbnjJwtKeyFile: setting(Text.optional(), {
+    description:
+      "PEM public keys or JSON Web Key Set of the issuer of callers' JSON Web Tokens (RS256, ES256, EdDSA); reloaded when it changes",
+    type: "file",
+    chart: "none",
+  }),
+  pbnjJwtIssuer: setting(Text.optional(), {
+    description: "Issuer (`iss`) that tokens must have",
+    type: "text",
+    defaultText: "any",
+    chart: "none",
+  }),
+  pbnjJwtAudience: setting(Text.optional(), {
+    description: "Audience (`aud`) that tokens must have",
+    type: "text",
+    defaultText: "any",
+    chart: "none",
+  }),
+  pbnjCertFile: setting(Text.optional(), {
+    description: "PEM certificate, with its chain, for TLS on PBnJ's API; reloaded when it changes",
+    type: "file",
+    chart: "none",
+  }),
+  pbnjKeyFile: setting(Text.optional(), {
+    description: "PEM private key of that certificate",
+    type: "file",
+    chart: "none",
+  }),
+  pbnjClientCaFile: setting(Text.optional(), {
+    description:
+      "PEM certificates of the authorities for client certificates that can call PBnJ's API; reloaded when it changes",
+    type: "file",
+    chart: "none",
+  }),
   pbnjImage: setting(ActionImage.prefault("pbnj-worker/{action}:v{version}"), {
     description: "Image of the action that does what a request of PBnJ's API asks for; must contain {action}",
     type: "image",
@@ -514,6 +559,7 @@ const STANDING = [
 export const RUN_SETTINGS = settings
   .filter(
     ({ group, name }) =>
-      !["Tink server", "PBnJ API", "Operating"].includes(group) && !STANDING.some((standing) => standing === name),
+      !["Tink server", "PBnJ API", "Operating"].includes(group) &&
+      !STANDING.some((standing) => standing === name),
   )
   .map(({ name }) => name as SettingName);

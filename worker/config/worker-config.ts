@@ -8,7 +8,7 @@ import type { Policy } from "../policy/policy.ts";
 import type { TrustSettings } from "../policy/settle-trust.ts";
 import type { PodConfig } from "../runtime/kubernetes/spec.ts";
 import { DEFAULT_HTTP_ADDRESS, type ListenAddress } from "./addresses.ts";
-import type { HttpFiles, NamedFiles, NamedText } from "./named-files.ts";
+import type { ApiFiles, HttpFiles, NamedFiles, NamedText } from "./named-files.ts";
 import type { SettingName, Settings } from "./schema.ts";
 
 /** The tink server and its TLS settings. */
@@ -73,6 +73,11 @@ export interface PbnjConfig {
   readonly address: ListenAddress;
   /** With `{action}` and optionally `{version}`. */
   readonly image: string;
+  readonly files: ApiFiles;
+  readonly allowUnauthenticated: boolean;
+  /** Of tokens. */
+  readonly issuer?: string;
+  readonly audience?: string;
 }
 
 /** What running actions needs, whatever their source. */
@@ -156,7 +161,7 @@ export function composeConfig(parts: ConfigOptions): WorkerConfig {
     stateDirectory,
     watched,
     reloadIntervalMs: settings.reloadInterval,
-    ...defined({ server, pbnj: pbnjConfig(settings) }),
+    ...defined({ server, pbnj: pbnjConfig(settings, files.pbnj) }),
     shutdownGraceMs: settings.shutdownGrace,
     ...httpConfig(settings, files.http),
     ...actionLogConfig(settings, stateDirectory),
@@ -178,8 +183,14 @@ function serverConfig(
   };
 }
 
-function pbnjConfig({ pbnjAddress: address, pbnjImage: image }: Settings): PbnjConfig | undefined {
-  return address && { address, image };
+function pbnjConfig(settings: Settings, files: ApiFiles): PbnjConfig | undefined {
+  const { pbnjAddress: address, pbnjImage: image, pbnjJwtIssuer, pbnjJwtAudience } = settings;
+  if (!address) return undefined;
+  const allowUnauthenticated = settings.pbnjAuth === "none";
+  return {
+    ...{ address, image, files, allowUnauthenticated },
+    ...defined({ issuer: pbnjJwtIssuer, audience: pbnjJwtAudience }),
+  };
 }
 
 const DAY_MS = 24 * 3_600_000;
