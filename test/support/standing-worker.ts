@@ -67,6 +67,7 @@ export async function standingWorker(
     traceEnvironment,
     watchedFiles,
   });
+  await worker.open();
   await observability.serve(worker.facts, state.path);
   const ended = worker.run();
   return {

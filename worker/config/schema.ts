@@ -563,3 +563,8 @@ export const RUN_SETTINGS = settings
       !STANDING.some((standing) => standing === name),
   )
   .map(({ name }) => name as SettingName);
+
+/** The settings of `pbnj-worker serve`. */
+export const SERVE_SETTINGS = settings
+  .filter(({ group, name }) => !["Agent IDs", "Tink server"].includes(group) && name !== "wakeUp")
+  .map(({ name }) => name as SettingName);

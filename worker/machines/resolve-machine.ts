@@ -3,6 +3,7 @@ import type { Connection } from "../../shared/contract/connection.ts";
 import { connectionGiven, givenValue, valueSources } from "../../shared/contract/given.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { type Action, type DirectAccess, namespaceOf } from "../action/action.ts";
+import { PBNJ_AGENT_ID } from "../action/source-agent-ids.ts";
 import { machineNameOf } from "./agent-id.ts";
 import { directMachine } from "./direct-machine.ts";
 import type { ConnectionReading, Inventory, Machine, MountedConnection } from "./inventory.ts";
@@ -52,8 +53,10 @@ export function resolveMachine(
   }
   const { bmc } = action.secrets ?? {};
   if (bmc) return fromRequest(bmc, inventory);
+  // A request names a machine of any namespace, in full.
+  const namespace = action.agentId === PBNJ_AGENT_ID ? undefined : namespaceOf(action);
   const find = (name: string | undefined) =>
-    name === undefined ? undefined : inventory.find(name, namespaceOf(action));
+    name === undefined ? undefined : inventory.find(name, namespace);
   const asked = given(action, "MACHINE");
   const lane = find(machineNameOf(agentIdPattern, action.agentId));
   const machine = asked === undefined ? lane : find(asked);

@@ -246,7 +246,7 @@ describe("TLS to the server", () => {
       clientCertificate: client.cert,
       serverName: "tink",
     });
-    expect(server.clientKey?.reveal()).toBe(client.key);
+    expect(server?.clientKey?.reveal()).toBe(client.key);
   });
 
   it("refuses a key that is of another certificate", () => {

@@ -1,7 +1,7 @@
 import type { Clock } from "../../../shared/clock.ts";
 import { formatSeconds } from "../../../shared/duration.ts";
 import type { LaneState, Observer } from "../../action/observer.ts";
-import { PBNJ_AGENT_ID } from "../../config/source-agent-ids.ts";
+import { PBNJ_AGENT_ID } from "../../action/source-agent-ids.ts";
 import type { HealthFinding } from "./check.ts";
 
 export interface LaneWatchOptions {

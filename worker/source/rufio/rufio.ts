@@ -7,7 +7,7 @@ import type { Waking } from "../../action/waking.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
 import type { ObjectName } from "../../cluster/client/kinds.ts";
 import type { WatchState } from "../../cluster/client/watched-objects.ts";
-import { RUFIO_AGENT_ID } from "../../config/source-agent-ids.ts";
+import { RUFIO_AGENT_ID } from "../../action/source-agent-ids.ts";
 import type { RufioConfig } from "../../config/worker-config.ts";
 import type { ActionSource, StatusSink } from "../source.ts";
 import { JobController } from "./job-controller.ts";

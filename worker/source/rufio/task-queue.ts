@@ -9,7 +9,7 @@ import type { Wake, Waking } from "../../action/waking.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
 import { KINDS, keyOf, nameOfKey, type ObjectName } from "../../cluster/client/kinds.ts";
 import type { Change } from "../../cluster/client/watched-objects.ts";
-import { RUFIO_AGENT_ID } from "../../config/source-agent-ids.ts";
+import { RUFIO_AGENT_ID } from "../../action/source-agent-ids.ts";
 import type { ActionSource, Poll, WorkflowSet } from "../source.ts";
 import { failedStatus, type Progress } from "./conditions.ts";
 import { type OpenTask, type RufioJob, type RufioTask, TaskObject } from "./objects.ts";

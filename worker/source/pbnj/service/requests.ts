@@ -17,7 +17,7 @@ import type { EndedTask, Tasks } from "./tasks.ts";
 import type { Work } from "./work.ts";
 
 /** Why an action would be refused, by policy and inventory. */
-export type Refusal = { readonly kind: "denied" | "not-found"; readonly reason: string };
+export type Refusal = { readonly kind: "denied" | "not-found" | "invalid"; readonly reason: string };
 
 export interface RequestsOptions extends ImageTerms {
   readonly tasks: Tasks;
@@ -25,6 +25,8 @@ export interface RequestsOptions extends ImageTerms {
   readonly refusalOf: (action: Action) => Refusal | undefined;
   /** Why secrets of requests cannot be passed to actions; undefined if they can. */
   readonly secretsProblem: string | undefined;
+  /** The worker accepts no more tasks. */
+  readonly isStopping: () => boolean;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -36,6 +38,12 @@ const REQUEST_ID = "x-request-id";
 const LONGEST_SHOWN = 128;
 /** How long a call that answers directly waits for its action. */
 const DIRECT_MS = 120_000;
+
+const REFUSED = {
+  denied: Code.PermissionDenied,
+  "not-found": Code.NotFound,
+  invalid: Code.InvalidArgument,
+} as const;
 
 /** Turns requests into tasks, or refuses them. */
 export class Requests {
@@ -70,6 +78,7 @@ export class Requests {
         log.info({ ...fields, task: known.id }, "PBnJ request repeated");
         return known;
       }
+      if (this.#options.isStopping()) throw new ConnectError("the worker is stopping", Code.Unavailable);
       const id = randomUUID();
       this.#ids.remember(id, asked);
       const record = await tasks.accept({ ...asked, id, requestKey });
@@ -118,10 +127,7 @@ export class Requests {
     const action = { ...taskAction(task, this.#options), ...defined({ secrets }) };
     const refusal = refusalOf(action);
     if (!refusal) return;
-    throw new ConnectError(
-      refusal.reason,
-      refusal.kind === "denied" ? Code.PermissionDenied : Code.NotFound,
-    );
+    throw new ConnectError(refusal.reason, REFUSED[refusal.kind]);
   }
 }
 

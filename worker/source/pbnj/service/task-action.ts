@@ -1,5 +1,5 @@
 import type { Action } from "../../../action/action.ts";
-import { PBNJ_AGENT_ID } from "../../../config/source-agent-ids.ts";
+import { PBNJ_AGENT_ID } from "../../../action/source-agent-ids.ts";
 import type { TaskRecord } from "./task-record.ts";
 
 export interface ImageTerms {

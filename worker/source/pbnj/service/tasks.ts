@@ -7,7 +7,7 @@ import { textOf } from "../../../../shared/text-of.ts";
 import type { ActionId, ActionSecrets, ActionStatus, Outcome } from "../../../action/action.ts";
 import type { ActionEvent, Observer } from "../../../action/observer.ts";
 import { powerSeen } from "../../../action/power-seen.ts";
-import { PBNJ_AGENT_ID } from "../../../config/source-agent-ids.ts";
+import { PBNJ_AGENT_ID } from "../../../action/source-agent-ids.ts";
 import type { Acknowledgement, StatusSink } from "../../source.ts";
 import { codeOf } from "./outcome-code.ts";
 import { type ImageTerms, taskAction } from "./task-action.ts";
