@@ -399,6 +399,6 @@ export interface ActionConnection extends Connection {
 }
 
 /** The connection as JSON with its secrets open: for an action's stdin or mounted file, and nowhere else. */
-export function serialiseConnection(connection: ActionConnection): string {
+export function serialiseConnection(connection: Connection): string {
   return revealJson(connection);
 }

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { SCREEN } from "../../../../../simulators/redfish/manager.ts";
 import { NetworkSource, ResetKind, UserRole } from "../../../../../worker/source/pbnj/api/gen/bmc_pb.ts";
 import { BootDevice, PowerAction } from "../../../../../worker/source/pbnj/api/gen/machine_pb.ts";
@@ -113,28 +113,32 @@ describe.concurrent("PBnJ's API", () => {
     expect(user()?.enabled ?? false).toBe(false);
   });
 
-  it.each([ResetKind.COLD, ResetKind.WARM])("resets the BMC (%i)", async (resetKind) => {
+  it.each([
+    [ResetKind.COLD, "ForceRestart"],
+    [ResetKind.WARM, "GracefulRestart"],
+  ])("resets the BMC (%i)", async (resetKind, type) => {
     await using lab = await pbnjLab({ redfish: {} });
     await using pbnj = await lab.start();
 
-    const ended = await pbnj.ended(pbnj.bmc.reset({ authn, resetKind }));
+    const { taskId } = await pbnj.bmc.reset({ authn, resetKind });
 
-    expect(ended).toMatchObject({ description: "bmc reset", complete: true, result: "" });
-    expect(lab.writes().join()).toContain("Manager.Reset");
+    await vi.waitFor(() => expect(lab.redfish.manager.resets).toEqual([type]), { timeout: 10_000 });
+    expect(await pbnj.task.status({ taskId })).toMatchObject({ description: "bmc reset", state: "running" });
   });
 
-  it("ends SOL sessions, clears the event log, sends an NMI and takes a screenshot", async () => {
+  it("clears the event log, sends an NMI, takes a screenshot and ends SOL sessions", async () => {
     await using lab = await pbnjLab({ ipmi: { sol: [1] } });
     await using pbnj = await lab.start();
 
-    await pbnj.ended(pbnj.bmc.deactivateSOL({ authn }));
-    expect(lab.ipmi.sol.size).toBe(0);
+    lab.redfish.sel.add("Warning", "Fan 1 is slow.", "2026-01-15T18:53:25Z");
     await pbnj.ended(pbnj.diagnostic.clearSystemEventLog({ authn }));
-    expect(lab.writes().join()).toContain("ClearLog");
+    expect(lab.redfish.sel.entries).toEqual([]);
     await pbnj.diagnostic.sendNMI({ authn });
     expect(lab.done()).toEqual(["nmi"]);
     const { image, filetype } = await pbnj.diagnostic.screenshot({ authn });
     expect([Buffer.from(image).equals(SCREEN), filetype]).toEqual([true, "png"]);
+    await pbnj.ended(pbnj.bmc.deactivateSOL({ authn }));
+    expect(lab.ipmi.sol.size).toBe(0);
   });
 
   it("does not implement NetworkSource", async () => {

@@ -16,9 +16,9 @@ export const EXTERNAL = {
 } as const;
 
 /** Its BMC, with credentials. */
-export const direct = (password = "calvin", username = "admin") =>
+export const direct = (password = "calvin", username = "admin", host = "127.0.0.1") =>
   ({
-    authn: { case: "directAuthn", value: { host: { host: "127.0.0.1" }, username, password } },
+    authn: { case: "directAuthn", value: { host: { host }, username, password } },
   }) as const;
 
 export interface PbnjLabOptions extends LabOptions {
@@ -49,8 +49,8 @@ export async function pbnjLab({ argv = [], policy = "{}", ...options }: PbnjLabO
   const files = ["--inventory", inventoryFile, "--policy", policyFile, "--state-directory", stateDirectory];
 
   /** One worker at a time: they share the state directory. */
-  async function start() {
-    const worker = await standingWorker(["serve", "--pbnj-address", "127.0.0.1:0", ...files, ...argv]);
+  async function start(...more: readonly string[]) {
+    const worker = await standingWorker(["serve", "--pbnj-address", "127.0.0.1:0", ...files, ...argv, ...more]);
     const { url } = await worker.untilLogged("serving PBnJ's API");
     const transport = createGrpcTransport({ baseUrl: String(url) });
     const clients = {
