@@ -126,7 +126,7 @@ export class Connections {
     return [...this.#open.values()].every(({ calls }) => calls === 0);
   }
 
-  /** The oldest one that nobody with credentials uses, else the oldest idle one, else the oldest. */
+  /** The oldest one without an accepted call, else the oldest idle one, else the oldest. */
   #leastUseful(newest: Connection): Connection | undefined {
     const others = [...this.#open.values()].filter((connection) => connection !== newest);
     return (
