@@ -36,10 +36,10 @@ export function parseJwtSecrets(text: string): readonly JwtKey[] {
 
 /** Parses a file with PEM public keys or certificates, or with a JWK Set (RFC 7517). Throws a `FileProblem`. */
 export function parseJwtPublicKeys(text: string): readonly JwtKey[] {
-  return bounded(text.trimStart().startsWith("{") ? keysOfSet(text) : keysOfPem(text));
+  return text.trimStart().startsWith("{") ? bounded(keysOfSet(text)) : keysOfPem(text);
 }
 
-function bounded(keys: readonly JwtKey[]): readonly JwtKey[] {
+function bounded<T>(keys: readonly T[]): readonly T[] {
   if (keys.length === 0) throw new FileProblem("holds no key");
   if (keys.length > MOST_KEYS) throw new FileProblem(`holds more than ${MOST_KEYS} keys`);
   return keys;
@@ -47,7 +47,7 @@ function bounded(keys: readonly JwtKey[]): readonly JwtKey[] {
 
 function keysOfPem(text: string): readonly JwtKey[] {
   const blocks = text.match(/-----BEGIN [A-Z0-9 ]{1,64}-----[^-]*-----END [A-Z0-9 ]{1,64}-----/g) ?? [];
-  return blocks.map((pem) => {
+  return bounded(blocks).map((pem) => {
     if (pem.includes("PRIVATE KEY-----")) throw new FileProblem("holds a private key: use the public key");
     let key: KeyObject;
     try {
@@ -68,7 +68,7 @@ const Jwk = z.looseObject({
   alg: z.string().optional(),
   d: z.string().optional(),
 });
-const JwkSet = z.object({ keys: z.array(Jwk) });
+const JwkSet = z.object({ keys: z.array(Jwk).max(100) });
 
 /** Skips keys for other purposes and algorithms, which key sets of identity providers contain as well. */
 function keysOfSet(text: string): readonly JwtKey[] {

@@ -17,7 +17,7 @@ import { CALLER } from "../../../../../worker/source/pbnj/caller.ts";
 import { ApiAccess } from "../../../../../worker/source/pbnj/listener/api-access.ts";
 import { type ListenOptions, listen } from "../../../../../worker/source/pbnj/listener/listen.ts";
 
-export const authority = createCertificate({ commonName: "clients", authority: true });
+const authority = createCertificate({ commonName: "clients", authority: true });
 export const client = createCertificate({ commonName: "alice", issuer: authority });
 export const stranger = createCertificate({ commonName: "stranger" });
 export const server = createCertificate({ commonName: "worker", altNames: ["127.0.0.1"] });
