@@ -1,14 +1,10 @@
+import { Code, ConnectError } from "@connectrpc/connect";
 import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from "jose";
 import { z } from "zod";
 import { defined } from "../../../../shared/defined.ts";
 import type { JwtKey } from "../../../config/jwt-keys.ts";
 import type { Caller } from "../caller.ts";
 import { limitedTo, unlimited } from "./callers.ts";
-
-/** Why a token is refused, as a sentence without anything of the token. */
-export class TokenProblem extends Error {
-  override readonly name = "TokenProblem";
-}
 
 export interface TokenRules {
   /** At most `MOST_KEYS` per file. */
@@ -25,19 +21,19 @@ const CLOCK_TOLERANCE_SECONDS = 30;
 const Claims = z.object({ sub: z.string().max(256).optional(), machines: z.array(z.string()).optional() });
 
 /**
- * The caller that a JSON Web Token (RFC 7519) names. Rejects with a `TokenProblem`. The token's algorithm only selects
+ * The caller that a JSON Web Token (RFC 7519) names. Rejects with UNAUTHENTICATED and a reason without anything of the token. The token's algorithm only selects
  * among the keys of that algorithm (RFC 8725 section 3.1).
  */
 export async function verifyToken(token: string, rules: TokenRules, nowMs: number): Promise<Caller> {
-  if (token.length > LONGEST_TOKEN) throw new TokenProblem("the token is too long");
+  if (token.length > LONGEST_TOKEN) throw refused("the token is too long");
   const { alg, kid } = headerOf(token);
   const suited = rules.keys.filter(({ algorithms }) => alg !== undefined && algorithms.includes(alg));
-  if (suited.length === 0) throw new TokenProblem("the token's algorithm is not accepted");
+  if (suited.length === 0) throw refused("the token's algorithm is not accepted");
   for (const key of suited.filter(({ id }) => id === undefined || kid === undefined || id === kid)) {
     const payload = await payloadOf(token, key, rules, nowMs);
     if (payload) return callerOf(payload);
   }
-  throw new TokenProblem("the token's signature is invalid");
+  throw refused("the token's signature is invalid");
 }
 
 function headerOf(token: string): { readonly alg?: string; readonly kid?: string } {
@@ -45,7 +41,7 @@ function headerOf(token: string): { readonly alg?: string; readonly kid?: string
     const { alg, kid } = decodeProtectedHeader(token);
     return defined({ alg, kid });
   } catch {
-    throw new TokenProblem("the token is no JSON Web Token");
+    throw refused("the token is no JSON Web Token");
   }
 }
 
@@ -67,7 +63,7 @@ async function payloadOf(
     return payload;
   } catch (thrown) {
     if (thrown instanceof errors.JWSSignatureVerificationFailed) return undefined;
-    throw new TokenProblem(reasonOf(thrown), { cause: thrown });
+    throw refused(reasonOf(thrown));
   }
 }
 
@@ -88,7 +84,11 @@ function reasonOf(thrown: unknown): string {
 
 function callerOf(payload: JWTPayload): Caller {
   const claims = Claims.safeParse(payload);
-  if (!claims.success) throw new TokenProblem("the token's claim sub or machines is invalid");
+  if (!claims.success) throw refused("the token's claim sub or machines is invalid");
   const { sub, machines } = claims.data;
   return machines ? limitedTo(machines, sub) : unlimited(sub);
+}
+
+function refused(reason: string): ConnectError {
+  return new ConnectError(reason, Code.Unauthenticated);
 }
