@@ -10,6 +10,7 @@ import { compressionGzip } from "@connectrpc/connect-node";
 import type { Clock } from "../../../../shared/clock.ts";
 import type { Logger } from "../../../../shared/logger.ts";
 import { textOf } from "../../../../shared/text-of.ts";
+import { withTimeout } from "../../../../shared/timeout.ts";
 import { addressText, type ListenAddress, listenProblem } from "../../../config/addresses.ts";
 import { isLoopback } from "../../../config/loopback.ts";
 import type { ApiAccess } from "./api-access.ts";
@@ -51,6 +52,8 @@ export interface Listener extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+const NEVER = new AbortController().signal;
+
 /**
  * Serves services with gRPC (HTTP/2) and the Connect protocol (HTTP/1.1 or 2), with health and reflection, as plaintext or TLS
  * on one address. Rejects with one line if the address is not available; then nothing is left open.
@@ -73,7 +76,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const close = once(async () => {
     const closed = server.close();
     stop.abort(new ConnectError("the worker is stopping", Code.Unavailable));
-    await Promise.race([connections.drain(), clock.sleep(limits.drainMs)]);
+    const drained = withTimeout(limits.drainMs, NEVER, () => connections.drain(), clock);
+    await drained.catch(() => undefined);
     connections.destroyAll();
     await closed;
   });

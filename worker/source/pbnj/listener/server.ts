@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer as createHttp1Server } from "node:http";
-import { createServer as createHttp2Server } from "node:http2";
+import { createServer as createHttp2Server, type ServerHttp2Session } from "node:http2";
 import { createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket, Server as TlsServer } from "node:tls";
 import type { Logger } from "../../../../shared/logger.ts";
@@ -122,9 +122,11 @@ export class ApiServer {
       this.#http1.emit("connection", socket);
       return;
     }
-    // The server creates the session at once.
-    this.#http2.once("session", (session) => connection.useSession(session));
+    // The server creates the session at once, unless the client has disconnected.
+    const use = (session: ServerHttp2Session) => connection.useSession(session);
+    this.#http2.once("session", use);
     this.#http2.emit("connection", socket);
+    this.#http2.off("session", use);
   }
 }
 
