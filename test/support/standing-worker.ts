@@ -35,7 +35,9 @@ export async function standingWorker(
 ) {
   const stateHome = await mkdtemp(join(tmpdir(), "pbnj-state-"));
   const command = addConfigOptions(new Command()).exitOverride();
-  command.parse(["--runtime", "in-process", ...argv.filter((word) => word !== "start" && word !== "serve")], { from: "user" });
+  command.parse(["--runtime", "in-process", ...argv.filter((word) => word !== "start" && word !== "serve")], {
+    from: "user",
+  });
   const env = { XDG_STATE_HOME: stateHome, PBNJ_HTTP_ADDRESS: "off" };
   const loaded = loadConfig({ flags: command.opts(), env }, argv.includes("serve") ? "serve" : "start");
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));

@@ -52,9 +52,7 @@ export async function start(
   };
   const loaded = loadConfig({ flags, env: process.env, readFile }, command);
   if (!loaded.ok || unknown.length > 0) {
-    process.stderr.write(
-      problemReport(program, [...unknown, ...(loaded.ok ? [] : loaded.problems)]),
-    );
+    process.stderr.write(problemReport(program, [...unknown, ...(loaded.ok ? [] : loaded.problems)]));
     return failedStart(unreadable);
   }
   const { config, warnings } = loaded;

@@ -1,10 +1,10 @@
 import type { Problem } from "../../shared/document/problem.ts";
+import { PBNJ_AGENT_ID, RUFIO_AGENT_ID } from "../action/source-agent-ids.ts";
 import { type ConfigCommand, type CrossCheck, needs } from "./cross-check.ts";
 import { type GivenSetting, nameOf, settingProblem } from "./given-values.ts";
 import type { SettingName, Settings } from "./schema.ts";
 import { addressConcerns, addressRules, servedAddresses } from "./served-addresses.ts";
 import type { Setting } from "./setting.ts";
-import { PBNJ_AGENT_ID, RUFIO_AGENT_ID } from "../action/source-agent-ids.ts";
 
 const needsTls = (name: SettingName): CrossCheck =>
   needs(name, "grpcTls", "has no meaning without TLS: set {grpcTls} as well");

@@ -18,9 +18,12 @@ export interface EntryDefaults {
  * credentials. Throws a `BmcError` of class `usage` for text that is no address.
  */
 export function directMachine(host: string, given?: EntryDefaults): DirectMachine {
-  const { rpc: _rpc, homeassistant: _homeassistant, credentials: _credentials, ...defaults } = mapOf(
-    given?.defaults,
-  );
+  const {
+    rpc: _rpc,
+    homeassistant: _homeassistant,
+    credentials: _credentials,
+    ...defaults
+  } = mapOf(given?.defaults);
   // Placeholders, which the schema requires and nothing reads.
   const credentials = { username: "unused", passwordEnv: "UNUSED" };
   const parsed = MachineEntry.safeParse(mergeDefaults(defaults, { name: "direct", host, credentials }));

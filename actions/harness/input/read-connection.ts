@@ -22,7 +22,10 @@ const SecretInputs = z.record(z.string(), z.string());
 export type SecretInputs = Readonly<Record<string, string>>;
 
 /** The connection, whole from a file or field by field. */
-export async function readConnection(sources: ConnectionSources, problems: string[]): Promise<ReadConnection> {
+export async function readConnection(
+  sources: ConnectionSources,
+  problems: string[],
+): Promise<ReadConnection> {
   const file = givenValue(connectionFile.env, sources);
   if (file) return readWhole(file, sources, problems);
   return { connection: await readFields(sources, problems), secretInputs: {} };

@@ -22,7 +22,9 @@ export class RequestIds {
   /** A caller's requests; undefined without a request ID. */
   keyOf(caller: string | undefined, requestId: string | undefined): string | undefined {
     if (!requestId) return undefined;
-    return createHash("sha256").update(JSON.stringify([caller, requestId])).digest("hex");
+    return createHash("sha256")
+      .update(JSON.stringify([caller, requestId]))
+      .digest("hex");
   }
 
   remember(taskId: string, { secrets }: AskedTask): void {

@@ -1,8 +1,8 @@
 import type { Clock } from "../../../../shared/clock.ts";
 import { Notifier } from "../../../../shared/notifier.ts";
 import type { Action } from "../../../action/action.ts";
-import type { Wake, Waking } from "../../../action/waking.ts";
 import { PBNJ_AGENT_ID } from "../../../action/source-agent-ids.ts";
+import type { Wake, Waking } from "../../../action/waking.ts";
 import type { ActionSource, Poll, WorkflowSet } from "../../source.ts";
 import { workflowOf } from "./task-action.ts";
 

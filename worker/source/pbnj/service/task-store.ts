@@ -120,7 +120,10 @@ export class TaskStore {
       if (this.#path(record.id) !== path) throw new Error("holds another task");
       return [record];
     } catch (thrown) {
-      this.#options.log.warn({ file: path, error: textOf(thrown) }, "PBnJ task record damaged, task forgotten");
+      this.#options.log.warn(
+        { file: path, error: textOf(thrown) },
+        "PBnJ task record damaged, task forgotten",
+      );
       await rm(path, { recursive: true, force: true }).catch(() => undefined);
       return [];
     }

@@ -67,6 +67,10 @@ export class Tasks implements StatusSink {
       actionOf: (id) => {
         const record = options.store.find(id);
         if (!record || record.end) return undefined;
+        if (this.#isLate(record)) {
+          this.#expire(record);
+          return undefined;
+        }
         return { ...taskAction(record, options), ...defined({ secrets: this.#secrets.get(id) }) };
       },
     });
@@ -137,7 +141,10 @@ export class Tasks implements StatusSink {
     return cancel.signal;
   }
 
-  async report({ action, state, startedAt, message }: ActionStatus, signal: AbortSignal): Promise<Acknowledgement> {
+  async report(
+    { action, state, startedAt, message }: ActionStatus,
+    signal: AbortSignal,
+  ): Promise<Acknowledgement> {
     signal.throwIfAborted();
     const { store } = this.#options;
     const record = store.find(action.taskId);
@@ -161,13 +168,20 @@ export class Tasks implements StatusSink {
     const { clock, store } = this.#options;
     while (!signal.aborted) {
       for (const record of store.pending()) {
-        const isLate = clock.now() - Date.parse(record.acceptedAt) > START_WITHIN_MS;
-        if (!isLate || this.#running.has(record.id) || !this.queue.has(record.id)) continue;
-        if (record.startedAt) this.#fail(record, Code.Unknown, UNKNOWN_OUTCOME);
-        else this.#fail(record, Code.DeadlineExceeded, TOO_LATE);
+        const isWaiting = this.queue.has(record.id) && !this.#running.has(record.id);
+        if (isWaiting && this.#isLate(record)) this.#expire(record);
       }
       await clock.sleep(EXPIRY_CHECK_MS, signal).catch(() => undefined);
     }
+  }
+
+  #isLate({ acceptedAt }: TaskRecord): boolean {
+    return this.#options.clock.now() - Date.parse(acceptedAt) > START_WITHIN_MS;
+  }
+
+  #expire(record: TaskRecord): void {
+    if (record.startedAt) this.#fail(record, Code.Unknown, UNKNOWN_OUTCOME);
+    else this.#fail(record, Code.DeadlineExceeded, TOO_LATE);
   }
 
   readonly observer: Partial<Observer> = {
@@ -182,28 +196,31 @@ export class Tasks implements StatusSink {
     if (!record || record.end) return;
     switch (event.kind) {
       case "taken":
-        return this.#addMessage(record, "waiting for the machine");
+        this.#addMessage(record, "waiting for the machine");
+        break;
       case "refused":
         this.#refused.add(taskId);
-        return;
+        break;
       case "started":
         this.#running.add(taskId);
-        return this.#addMessage(record, `working on ${record.description}`);
+        this.#addMessage(record, `working on ${record.description}`);
+        break;
       case "progress":
-        return event.progress && this.#addMessage(record, event.progress.text);
+        if (event.progress) this.#addMessage(record, event.progress.text);
+        break;
       case "ended":
         this.#outcomes.set(taskId, event.outcome);
-        return;
+        break;
       case "returned":
         this.#running.delete(taskId);
         if (record.hasSecrets && !this.#secrets.has(taskId)) this.#failForLackOfSecrets(record);
         else this.queue.add(taskId);
-        return;
+        break;
       case "line":
       case "reported":
-        return;
+        break;
       default:
-        return event satisfies never;
+        event satisfies never;
     }
   }
 

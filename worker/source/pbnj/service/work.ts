@@ -133,7 +133,10 @@ interface WorkTerms extends Partial<Pick<Work, "environment" | "inputs" | "repea
   readonly addedMs?: number;
 }
 
-function work(description: string, { addedMs = 0, environment = {}, result = "", ...terms }: WorkTerms): Work {
+function work(
+  description: string,
+  { addedMs = 0, environment = {}, result = "", ...terms }: WorkTerms,
+): Work {
   const timeoutMs = TIMEOUT_MS + addedMs;
   const own = { TIMEOUT: `${(timeoutMs - MARGIN_MS) / 1_000}s` };
   return { description, environment: { ...environment, ...own }, timeoutMs, result, ...terms };

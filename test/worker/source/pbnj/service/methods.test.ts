@@ -97,13 +97,9 @@ describe.concurrent("PBnJ's API", () => {
     const creds = (password: string, userRole: UserRole) => ({ username: "eve", password, userRole });
     const user = () => lab.redfish.accounts.find("eve");
 
-    await pbnj.ended(
-      pbnj.bmc.createUser({ authn, userCreds: creds("first-password-1", UserRole.ADMIN) }),
-    );
+    await pbnj.ended(pbnj.bmc.createUser({ authn, userCreds: creds("first-password-1", UserRole.ADMIN) }));
     expect(user()).toMatchObject({ password: "first-password-1", role: "Administrator", enabled: true });
-    await pbnj.ended(
-      pbnj.bmc.updateUser({ authn, userCreds: creds("second-password-2", UserRole.USER) }),
-    );
+    await pbnj.ended(pbnj.bmc.updateUser({ authn, userCreds: creds("second-password-2", UserRole.USER) }));
     expect(user()).toMatchObject({ password: "second-password-2", role: "Operator" });
     await pbnj.ended(
       pbnj.bmc.updateUser({ authn, userCreds: creds("third-password-3", UserRole.UNSPECIFIED) }),

@@ -50,7 +50,14 @@ export async function pbnjLab({ argv = [], policy = "{}", ...options }: PbnjLabO
 
   /** One worker at a time: they share the state directory. */
   async function start(...more: readonly string[]) {
-    const worker = await standingWorker(["serve", "--pbnj-address", "127.0.0.1:0", ...files, ...argv, ...more]);
+    const worker = await standingWorker([
+      "serve",
+      "--pbnj-address",
+      "127.0.0.1:0",
+      ...files,
+      ...argv,
+      ...more,
+    ]);
     const { url } = await worker.untilLogged("serving PBnJ's API");
     const transport = createGrpcTransport({ baseUrl: String(url) });
     const clients = {
@@ -111,4 +118,3 @@ async function filesWith(folder: string, forms: readonly string[]): Promise<read
   }
   return found;
 }
-

@@ -1,9 +1,9 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type CallOptions } from "@connectrpc/connect";
+import type { CallOptions } from "@connectrpc/connect";
 import { describe, expect, it, vi } from "vitest";
 import { UserRole } from "../../../../../worker/source/pbnj/api/gen/bmc_pb.ts";
-import { BootDevice, PowerAction } from "../../../../../worker/source/pbnj/api/gen/machine_pb.ts";
+import { type BootDevice, PowerAction } from "../../../../../worker/source/pbnj/api/gen/machine_pb.ts";
 import { token } from "../listener/serving.ts";
 import { direct, EXTERNAL, failure, pbnjLab } from "./pbnj-lab.ts";
 
@@ -29,7 +29,9 @@ describe.concurrent("PBnJ's API refuses", () => {
       power({ authn: external(" ") }),
       power({ authn: direct("") }),
       power({ authn: direct("calvin", "") }),
-      power({ authn: { authn: { ...direct().authn, value: { ...direct().authn.value, host: { host: "a/b" } } } } }),
+      power({
+        authn: { authn: { ...direct().authn, value: { ...direct().authn.value, host: { host: "a/b" } } } },
+      }),
       failure(machine.bootDevice({ authn })),
       failure(machine.bootDevice({ authn, bootDevice: 3 as BootDevice })),
       failure(bmc.reset({ authn })),

@@ -104,7 +104,9 @@ describe.concurrent("after a restart, a task", () => {
     const taskId = await leave(lab, left("power-off", { acceptedAt: ago(11 * MINUTE_MS) }));
     await using pbnj = await lab.start();
 
-    expect(await failure(pbnj.ended(Promise.resolve({ taskId })))).toMatchObject({ code: "DeadlineExceeded" });
+    expect(await failure(pbnj.ended(Promise.resolve({ taskId })))).toMatchObject({
+      code: "DeadlineExceeded",
+    });
     expect(lab.traffic()).toBe(0);
   });
 

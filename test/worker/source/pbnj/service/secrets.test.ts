@@ -18,7 +18,9 @@ it("keeps the secrets of requests off the disk and out of the log, while and aft
   const authn = direct(PASSWORD, USER);
   const userCreds = { username: "eve", password: NEW_PASSWORD, userRole: UserRole.ADMIN };
 
-  const wrong = pbnj.ended(pbnj.machine.power({ authn: direct(WRONG, USER), powerAction: PowerAction.STATUS }));
+  const wrong = pbnj.ended(
+    pbnj.machine.power({ authn: direct(WRONG, USER), powerAction: PowerAction.STATUS }),
+  );
   expect(await failure(wrong)).toMatchObject({ code: "PermissionDenied" });
   await pbnj.ended(pbnj.bmc.createUser({ authn, userCreds }));
   expect(lab.redfish.accounts.find("eve")?.password).toBe(NEW_PASSWORD);

@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createContextValues } from "@connectrpc/connect";
 import { create } from "@bufbuild/protobuf";
+import { createContextValues } from "@connectrpc/connect";
 import { expect, it } from "vitest";
 import { systemClock } from "../../../../../shared/clock.ts";
 import { silentLogger } from "../../../../../shared/logger.ts";
