@@ -1,4 +1,5 @@
 import { Code, ConnectError, createContextKey, type HandlerContext } from "@connectrpc/connect";
+import type { Clock } from "../../../../shared/clock.ts";
 import type { Logger } from "../../../../shared/logger.ts";
 import { CALLER } from "../caller.ts";
 import type { ApiAccess } from "./api-access.ts";
@@ -10,11 +11,21 @@ export const CONNECTION = createContextKey<Connection | undefined>(undefined, {
   description: "connection of the call",
 });
 
+export interface GateOptions {
+  readonly access: ApiAccess;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** A client that tries without end must not fill the log. */
+const WARN_INTERVAL_MS = 60_000;
+
 /**
  * Decides, before anything of a message is read, who calls. Health is open, for probes, which have no credentials. Rejects with
  * a `ConnectError`.
  */
-export function createGate(access: ApiAccess, log: Logger): (context: HandlerContext) => Promise<void> {
+export function createGate({ access, clock, log }: GateOptions): (context: HandlerContext) => Promise<void> {
+  let warnedMs = Number.NEGATIVE_INFINITY;
   return async ({ service, requestHeader, values }) => {
     const connection = values.get(CONNECTION);
     if (!connection) throw new ConnectError("unknown connection", Code.Internal);
@@ -25,7 +36,9 @@ export function createGate(access: ApiAccess, log: Logger): (context: HandlerCon
       connection.isTrusted = true;
     } catch (thrown) {
       const { rawMessage: reason } = ConnectError.from(thrown);
-      log.debug({ client: connection.client, reason }, "API client refused");
+      const isDue = clock.monotonicMs() - warnedMs >= WARN_INTERVAL_MS;
+      if (isDue) warnedMs = clock.monotonicMs();
+      log[isDue ? "warn" : "debug"]({ client: connection.client, reason }, "API client refused");
       throw thrown;
     }
   };

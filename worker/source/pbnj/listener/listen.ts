@@ -117,7 +117,7 @@ function createHandlers(
     readMaxBytes: messageBytes,
     // A misspelt field must not be ignored.
     jsonOptions: { ignoreUnknownFields: false },
-    requestGate: createGate(access, log),
+    requestGate: createGate({ access, clock, log }),
     interceptors: [logFailures(log)],
     shutdownSignal,
   });

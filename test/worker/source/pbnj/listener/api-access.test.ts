@@ -60,15 +60,17 @@ describe("with tokens", () => {
     });
   });
 
-  test("neither logs nor answers contain the token", async () => {
+  test("neither logs nor answers contain the token, and the log warns once a minute", async () => {
     const { log, lines } = keepingLogger();
     await using api = await serving({ files: jwt, log });
     const refused = await token({}, OTHER_SECRET);
 
     const { text } = await api.post(POWER, ON, bearer(refused));
+    await api.post(POWER, ON);
 
     expect(lines).toEqual([
-      'API client refused {"client":"127.0.0.1","reason":"the token\'s signature is invalid"}',
+      'warn: API client refused {"client":"127.0.0.1","reason":"the token\'s signature is invalid"}',
+      'debug: API client refused {"client":"127.0.0.1","reason":"a token is required, as Authorization: Bearer"}',
     ]);
     expect(text).not.toContain(refused.slice(0, 16));
   });

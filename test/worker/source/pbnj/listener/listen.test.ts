@@ -58,7 +58,7 @@ test("an unexpected failure is logged, and the client learns nothing of it", asy
 
   expect({ status, text }).toEqual({ status: 500, text: '{"code":"internal","message":"internal error"}' });
   expect(lines).toEqual([
-    expect.stringContaining('API call failed {"method":"Power","error":"secret reason"'),
+    expect.stringContaining('error: API call failed {"method":"Power","error":"secret reason"'),
   ]);
 });
 

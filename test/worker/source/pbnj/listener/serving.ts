@@ -132,6 +132,8 @@ async function post(url: string, body: string, { headers, client }: PostOptions)
 /** A logger that keeps what is logged. */
 export function keepingLogger() {
   const lines: string[] = [];
-  const keep = (fields: object, message: string) => void lines.push(`${message} ${JSON.stringify(fields)}`);
-  return { lines, log: { debug: keep, info: keep, warn: keep, error: keep } satisfies Logger };
+  const keep = (level: string) => (fields: object, message: string) =>
+    void lines.push(`${level}: ${message} ${JSON.stringify(fields)}`);
+  const [debug, info, warn, error] = [keep("debug"), keep("info"), keep("warn"), keep("error")];
+  return { lines, log: { debug, info, warn, error } satisfies Logger };
 }
