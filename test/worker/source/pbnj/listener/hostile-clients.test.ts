@@ -62,7 +62,7 @@ describe("a connection closes", () => {
   });
 
   test("that drips its second headers", async () => {
-    await using api = await serving({ limits: quick });
+    await using api = await serving({ limits: { ...quick, headersTimeoutMs: 1_000 } });
     await using client = await raw(api);
     client.say(`POST /none HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n`.replace("/none", POWER));
     await once(client.socket, "data");
