@@ -37,7 +37,7 @@ export interface EndedTask {
 }
 
 const MOST_PENDING = 1_000;
-/** A task that has not started by then fails: whoever asked for it has stopped waiting. */
+/** A task that has not started by then fails: its client has stopped waiting. */
 const START_WITHIN_MS = 600_000;
 const EXPIRY_CHECK_MS = 1_000;
 const MOST_MESSAGES = 100;
