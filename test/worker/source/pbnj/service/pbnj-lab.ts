@@ -48,30 +48,15 @@ export async function pbnjLab({ argv = [], policy = "{}", ...options }: PbnjLabO
   );
   const files = ["--inventory", inventoryFile, "--policy", policyFile, "--state-directory", stateDirectory];
 
+  const served = ["serve", "--pbnj-address", "127.0.0.1:0", ...files, ...argv];
+
   /** One worker at a time: they share the state directory. */
   async function start(...more: readonly string[]) {
-    const worker = await standingWorker([
-      "serve",
-      "--pbnj-address",
-      "127.0.0.1:0",
-      ...files,
-      ...argv,
-      ...more,
-    ]);
+    const worker = await standingWorker([...served, ...more]);
     const { url } = await worker.untilLogged("serving PBnJ's API");
-    const transport = createGrpcTransport({ baseUrl: String(url) });
-    const clients = {
-      machine: createClient(Machine, transport),
-      bmc: createClient(BMC, transport),
-      diagnostic: createClient(Diagnostic, transport),
-      task: createClient(Task, transport),
-    };
     return {
-      ...clients,
+      ...clientsOf(String(url)),
       worker,
-      url: String(url),
-      /** As PBnJ's client waits. */
-      ended: (asked: Promise<{ readonly taskId: string }>) => untilComplete(clients.task, asked),
       [Symbol.asyncDispose]: () => worker[Symbol.asyncDispose](),
     };
   }
@@ -79,9 +64,24 @@ export async function pbnjLab({ argv = [], policy = "{}", ...options }: PbnjLabO
   return {
     ...rack,
     start,
+    /** The command line of that worker. */
+    argv: served,
     stateDirectory,
     /** The files of the state directory that have a text in any form. */
     filesWith: (text: string) => filesWith(stateDirectory, formsOf(text)),
+  };
+}
+
+export function clientsOf(baseUrl: string) {
+  const transport = createGrpcTransport({ baseUrl });
+  const task = createClient(Task, transport);
+  return {
+    task,
+    machine: createClient(Machine, transport),
+    bmc: createClient(BMC, transport),
+    diagnostic: createClient(Diagnostic, transport),
+    /** As PBnJ's client waits. */
+    ended: (asked: Promise<{ readonly taskId: string }>) => untilComplete(task, asked),
   };
 }
 
@@ -113,7 +113,8 @@ async function filesWith(folder: string, forms: readonly string[]): Promise<read
   const found: string[] = [];
   for (const entry of entries.filter((one) => one.isFile())) {
     const path = join(entry.parentPath, entry.name);
-    const text = await readFile(path, "utf8");
+    // A file that is being replaced may be gone.
+    const text = await readFile(path, "utf8").catch(() => "");
     if (forms.some((form) => text.includes(form))) found.push(path);
   }
   return found;

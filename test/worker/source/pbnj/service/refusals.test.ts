@@ -103,7 +103,7 @@ describe.concurrent("PBnJ's API refuses", () => {
     await using lab = await pbnjLab({ machine: { power: "off", powerOnMs: "held" } });
     const pbnj = await lab.start();
     const { taskId } = await pbnj.machine.power({ authn, powerAction });
-    await vi.waitFor(() => expect(lab.machine.power).toBe("powering-on"));
+    await vi.waitFor(() => expect(lab.machine.power).toBe("powering-on"), { timeout: 10_000 });
 
     pbnj.worker.stop();
 

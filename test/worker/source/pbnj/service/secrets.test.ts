@@ -25,7 +25,7 @@ it("keeps the secrets of requests off the disk and out of the log, while and aft
   await pbnj.ended(pbnj.bmc.createUser({ authn, userCreds }));
   expect(lab.redfish.accounts.find("eve")?.password).toBe(NEW_PASSWORD);
   const on = pbnj.machine.power({ authn, powerAction: PowerAction.ON });
-  await vi.waitFor(() => expect(lab.machine.power).toBe("powering-on"));
+  await vi.waitFor(() => expect(lab.machine.power).toBe("powering-on"), { timeout: 10_000 });
   const found = () => Promise.all([PASSWORD, USER, NEW_PASSWORD, WRONG].map((text) => lab.filesWith(text)));
 
   expect((await found()).flat()).toEqual([]);
