@@ -5,6 +5,7 @@ import type { KubernetesConfig } from "../../config/worker-config.ts";
 import { ClusterInventory } from "../../machines/cluster/cluster-inventory.ts";
 import { CombinedInventory } from "../../machines/combined-inventory.ts";
 import type { Inventory } from "../../machines/inventory.ts";
+import { machineSources } from "./machine-sources.ts";
 
 export interface RunInventoryOptions {
   readonly file: Inventory;
@@ -23,13 +24,12 @@ export async function runInventory(
   { file, kubernetes, cluster, log }: RunInventoryOptions,
   stop: AbortSignal,
 ): Promise<Inventory> {
-  if (kubernetes.inventory.length === 0) return file;
+  const sources = machineSources(kubernetes, cluster);
+  if (sources.length === 0) return file;
   const machines = new ClusterInventory({
-    cluster,
     log,
     clock: systemClock,
-    sources: kubernetes.inventory,
-    watchNamespace: kubernetes.watchNamespace ?? cluster.namespace,
+    sources,
     onChange: () => undefined,
   });
   void machines.run(stop);
