@@ -30,7 +30,7 @@ describe("a worker without settings of a cluster", () => {
 
 describe("a cluster is used", () => {
   it("for waking up alone, when that is asked for", () => {
-    expect(configOf({ PBNJ_WAKE_UP: "on" }).kubernetes).toEqual({ inventory: [], wakeUp: true });
+    expect(configOf({ PBNJ_WAKE_UP: "on" }).kubernetes).toEqual({ inventory: [], sources: [], wakeUp: true });
   });
 
   it("with everything that the settings say of it", () => {
@@ -53,6 +53,7 @@ describe("a cluster is used", () => {
       namespace: "pbnj",
       watchNamespace: "*",
       inventory: ["hardware", "machines"],
+      sources: [{ name: "local", inventory: ["hardware", "machines"], watchNamespace: "*" }],
       wakeUp: true,
       rufio: {
         image: "registry.example/pbnj/{action}:{version}",

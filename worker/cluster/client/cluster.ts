@@ -7,7 +7,7 @@ import { LineSplitter } from "../../../shared/line-splitter.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
 import { version } from "../../../shared/version.ts";
-import { type ClusterAccess, openAccess } from "./cluster-access.ts";
+import { type ClusterAccess, openAccess, openIdentity } from "./cluster-access.ts";
 import { apiVersionOf, KINDS, type Kind, type ObjectName, pathOf, resourceName } from "./kinds.ts";
 import { errorOfAnswer, errorOfEvent, isKubernetesError, KubernetesError } from "./kubernetes-error.ts";
 
@@ -16,6 +16,8 @@ export type Schema<T> = z.core.$ZodType<T>;
 
 export interface ClusterOptions {
   readonly kubeconfig?: string;
+  /** Of the kubeconfig. Default: the current one. */
+  readonly contextName?: string | undefined;
   /** The worker's own namespace. Default: the pod's, the context's, or `default`. */
   readonly namespace?: string;
   readonly clock?: Clock;
@@ -75,6 +77,7 @@ export interface Right {
   readonly kind: Kind;
   readonly subresource?: string;
   readonly namespace?: string;
+  readonly name?: string;
 }
 
 interface Sending {
@@ -140,7 +143,15 @@ export class Cluster {
 
   /** Reads the connection settings. Sends no request. */
   static async open(options: ClusterOptions = {}): Promise<Cluster> {
-    return new Cluster(await openAccess(options.kubeconfig), options);
+    return new Cluster(await openAccess(options.kubeconfig, options.contextName), options);
+  }
+
+  /** The same for the text of a kubeconfig that users of a cluster wrote, as `parseIdentityKubeconfig` allows it. */
+  static async openIdentity(
+    text: string,
+    options: Omit<ClusterOptions, "kubeconfig"> = {},
+  ): Promise<Cluster> {
+    return new Cluster(await openIdentity(text, options.contextName), options);
   }
 
   async get<T>(
@@ -323,10 +334,10 @@ export class Cluster {
   }
 
   /** Checks a permission of the worker (SelfSubjectAccessReview, which every user may create). */
-  async may({ verb, kind, subresource, namespace }: Right, signal: AbortSignal): Promise<boolean> {
+  async may({ verb, kind, subresource, namespace, name }: Right, signal: AbortSignal): Promise<boolean> {
     const { group, version, resource } = kind;
     // JSON omits what is undefined.
-    const resourceAttributes = { verb, group, version, resource, subresource, namespace };
+    const resourceAttributes = { verb, group, version, resource, subresource, namespace, name };
     const body = {
       apiVersion: "authorization.k8s.io/v1",
       kind: "SelfSubjectAccessReview",

@@ -54,7 +54,7 @@ export class KubernetesServices implements ClusterServices {
     const allNamespaces = watchNamespace === "*";
     const machineName = ({ namespace, name }: ObjectName) => (allNamespaces ? `${name}.${namespace}` : name);
 
-    const sources = machineSources(kubernetes, cluster);
+    const sources = machineSources(kubernetes, { cluster, clock, log });
     if (sources.length > 0) {
       this.#machines = new ClusterInventory({
         sources,
@@ -150,6 +150,7 @@ export class KubernetesServices implements ClusterServices {
           state.kind === "failing" ? [`Rufio's ${resource}: ${state.error.message}`] : [],
         ),
       ],
+      sources: sources.map(({ name, machines: count, problems }) => ({ name, machines: count, problems })),
       unusableMachines: machines?.unusable.length ?? 0,
       ...(shares && { replicas: shares }),
     };

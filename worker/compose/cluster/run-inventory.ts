@@ -12,6 +12,8 @@ export interface RunInventoryOptions {
   readonly kubernetes: KubernetesConfig;
   readonly cluster: Cluster;
   readonly log: Logger;
+  /** Called with what must be closed at the end. */
+  readonly onOpen: (opened: { close(): Promise<void> }) => void;
 }
 
 const MACHINES_MS = 30_000;
@@ -21,10 +23,10 @@ const MACHINES_MS = 30_000;
  * namespace, so that it may use the machines of all.
  */
 export async function runInventory(
-  { file, kubernetes, cluster, log }: RunInventoryOptions,
+  { file, kubernetes, cluster, log, onOpen }: RunInventoryOptions,
   stop: AbortSignal,
 ): Promise<Inventory> {
-  const sources = machineSources(kubernetes, cluster);
+  const sources = machineSources(kubernetes, { cluster, clock: systemClock, log });
   if (sources.length === 0) return file;
   const machines = new ClusterInventory({
     log,
@@ -32,6 +34,7 @@ export async function runInventory(
     sources,
     onChange: () => undefined,
   });
+  onOpen(machines);
   void machines.run(stop);
   const synced = await machines.synced(AbortSignal.any([stop, AbortSignal.timeout(MACHINES_MS)]));
   if (!synced.ok) log.warn({ reason: synced.reason }, "cluster machines not loaded yet");

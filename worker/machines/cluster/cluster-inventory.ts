@@ -1,10 +1,13 @@
 import type { Clock } from "../../../shared/clock.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { Connection } from "../../../shared/contract/connection.ts";
+import { defined } from "../../../shared/defined.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import type { BmcAddress } from "../../action/machine-facts.ts";
+import type { BmcAddress, MachineOrigin } from "../../action/machine-facts.ts";
+import { keyOf } from "../../cluster/client/kinds.ts";
 import { bmcAddress } from "../bmc-address.ts";
 import type { ConnectionReading, Inventory, Machine, MountedConnection } from "../inventory.ts";
+import { ChangeBursts } from "./change-bursts.ts";
 import { mountConnection, readConnection } from "./cluster-connection.ts";
 import { type ConnectionSource, connectionDocument } from "./connection-document.ts";
 import type { BmcTarget } from "./described-machine.ts";
@@ -41,15 +44,14 @@ interface MachineSourceState {
   readonly name: string;
   /** Of the worker's own cluster. */
   readonly isOwn: boolean;
+  /** Its API server, once known. */
+  readonly server: string | undefined;
   readonly machines: number;
   readonly watches: readonly SourceState[];
   /** Why its machines may be stale. */
   readonly problems: readonly string[];
 }
 
-/** Changes within this time are reported together; none waits longer than LONGEST_WAIT_MS. */
-const QUIET_MS = 200;
-const LONGEST_WAIT_MS = 2_000;
 /** How long the first list of one source may delay the report of the others. */
 const FIRST_WAIT_MS = 30_000;
 /** The same for sources in other clusters. */
@@ -68,15 +70,15 @@ export class ClusterInventory implements Inventory {
   readonly #sourceWarnings: WarningLog;
   readonly #machineWarnings: WarningLog;
   readonly #addresses = new WeakMap<ConnectionSource, BmcAddress>();
+  readonly #changes: ChangeBursts;
   readonly #begunMs: number;
   #index: MachineIndex | undefined;
-  #hasChanged = false;
-  #wake = new AbortController();
   #reported: MachineIndex | undefined;
 
   constructor(options: ClusterInventoryOptions) {
     const { sources, clock, log } = options;
     this.#options = options;
+    this.#changes = new ChangeBursts(clock);
     this.#begunMs = clock.monotonicMs();
     this.#sourceWarnings = new WarningLog(log);
     this.#machineWarnings = new WarningLog(log);
@@ -110,12 +112,13 @@ export class ClusterInventory implements Inventory {
     const { machines, byName } = this.#current();
     const unusable = [...byName.values()].flatMap((found) => {
       const { machine, isListed, content } = found;
-      if (!isListed || content.kind === "usable") return [];
+      if (!isListed || content.kind === "usable" || content.isPaused) return [];
       return [{ name: machine.name, reason: reasonOf(found, content.problems) }];
     });
     const sources = this.#sources.map((source) => ({
       name: source.name,
       isOwn: source.isOwn,
+      server: source.server,
       machines: source.index().machines.length,
       watches: source.states(),
       problems: source.problems(),
@@ -152,6 +155,15 @@ export class ClusterInventory implements Inventory {
       const { class: errorClass, message } = BmcError.from(thrown);
       throw new BmcError(errorClass, `machine ${machine.name}: ${message}`);
     }
+  }
+
+  origin(name: string): MachineOrigin | undefined {
+    const found = this.#current().byName.get(name);
+    if (!found) return undefined;
+    const { object, at, source, content } = found;
+    const [outage] = this.#sources.find((one) => one.name === source)?.problems() ?? [];
+    const problem = content.kind === "unusable" ? content.problems.join("; ") : outage;
+    return { source, object: `${object} ${keyOf(at)}`, ...defined({ problem }) };
   }
 
   /** Also undefined for an invalid machine, of which `resolveConnection` says why, and for one of another cluster. */
@@ -193,16 +205,14 @@ export class ClusterInventory implements Inventory {
 
   #changed(): void {
     this.#index = undefined;
-    this.#hasChanged = true;
-    this.#wake.abort();
+    this.#changes.changed();
   }
 
   async #reportChanges(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     const startedMs = clock.monotonicMs();
     for (let isFirst = true; !signal.aborted; ) {
-      if (await this.#changesWithin(isFirst ? FIRST_LOOK_MS : LOOK_MS, signal))
-        await this.#untilQuiet(signal);
+      await this.#changes.next(isFirst ? FIRST_LOOK_MS : LOOK_MS, signal);
       if (this.#looked()) this.#index = undefined;
       if (isFirst && this.#isListing() && clock.monotonicMs() - startedMs < FIRST_WAIT_MS) continue;
       isFirst = false;
@@ -221,27 +231,6 @@ export class ClusterInventory implements Inventory {
 
   #looked(): boolean {
     return this.#sources.map((source) => source.look()).includes(true);
-  }
-
-  /** Resolves once changes stop, or after LONGEST_WAIT_MS. */
-  async #untilQuiet(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
-    const startedMs = clock.monotonicMs();
-    while (clock.monotonicMs() - startedMs < LONGEST_WAIT_MS) {
-      if (signal.aborted || !(await this.#changesWithin(QUIET_MS, signal))) return;
-    }
-  }
-
-  /** Whether something changed since the last call, or changes within `ms`. */
-  async #changesWithin(ms: number, signal: AbortSignal): Promise<boolean> {
-    if (!this.#hasChanged) {
-      const either = AbortSignal.any([signal, this.#wake.signal]);
-      await this.#options.clock.sleep(ms, either).catch(() => undefined);
-    }
-    const hasChanged = this.#hasChanged;
-    this.#hasChanged = false;
-    this.#wake = new AbortController();
-    return hasChanged;
   }
 
   #report(): void {

@@ -4,6 +4,7 @@ import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { defined } from "../../../shared/defined.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { ClusterSource, MachineIndex } from "./machine-index.ts";
+import { sourceLog } from "./source-log.ts";
 import { type OpenedSource, type SourceCluster, SourceConnection } from "./source-connection.ts";
 import type { MachineWarning } from "./warning-log.ts";
 import type { Progress, SourceState } from "./watched-sources.ts";
@@ -132,12 +133,19 @@ export class InventorySource {
     return namespace === this.#shown?.watchNamespace ? (of(name) ?? of(bare)) : undefined;
   }
 
-  /** Reads through the connection that shows the machine. Throws a `BmcError` if there is none. */
+  /** Reads through the connection that shows the machine. Throws a `BmcError`, or what `work` throws for the own cluster. */
   async read<T>(name: string, work: (cluster: SourceCluster) => Promise<T>): Promise<T> {
+    const called = `machine source ${this.name}`;
     if (!this.#shown || this.#shown.isClosed || !this.index().byName.has(name)) {
-      throw new BmcError("internal", `machine source ${this.name}: ${this.#problem() ?? "is not connected"}`);
+      throw new BmcError("internal", `${called}: ${this.#problem() ?? "is not connected"}`);
     }
-    return this.#shown.use(work);
+    try {
+      return await this.#shown.use(work);
+    } catch (thrown) {
+      if (this.isOwn) throw thrown;
+      const { class: errorClass, message } = BmcError.from(thrown);
+      throw new BmcError(errorClass, `${called}: ${message}`);
+    }
   }
 
   #problem(): string | undefined {
@@ -198,7 +206,7 @@ export class InventorySource {
       prefix: source.prefix ?? "",
       watchNamespace: source.watchNamespace ?? opened.cluster.namespace,
       clock,
-      log: source.isOwn ? log : ofSource(log, source.name),
+      log: source.isOwn ? log : sourceLog(log, source.name),
       onChange: (before, after) => {
         if (this.#shown === connection && !isDeepStrictEqual(before, after)) onChange();
       },
@@ -214,13 +222,4 @@ export class InventorySource {
     const tracked: Promise<void> = work.finally(() => this.#work.delete(tracked));
     this.#work.add(tracked);
   }
-}
-
-function ofSource(log: Logger, source: string): Logger {
-  return {
-    debug: (fields, message) => log.debug({ source, ...fields }, message),
-    info: (fields, message) => log.info({ source, ...fields }, message),
-    warn: (fields, message) => log.warn({ source, ...fields }, message),
-    error: (fields, message) => log.error({ source, ...fields }, message),
-  };
 }

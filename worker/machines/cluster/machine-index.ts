@@ -142,5 +142,5 @@ function throughReference(
   }
   const { content } = machine;
   if (content.kind === "usable") return content;
-  return { kind: "unusable", problems: content.problems.map((problem) => `${named}, whose ${problem}`) };
+  return { ...content, problems: content.problems.map((problem) => `${named}, whose ${problem}`) };
 }

@@ -4,7 +4,7 @@ import type { ClusterMachine, MachineIndex } from "./machine-index.ts";
 
 /** A problem that the cluster's owners should fix. */
 export type MachineWarning =
-  | { readonly kind: "unusable"; readonly machine: string; readonly reason: string }
+  | { readonly kind: "unusable" | "paused"; readonly machine: string; readonly reason: string }
   | {
       readonly kind: "unknown-options";
       readonly machine: string;
@@ -43,6 +43,9 @@ export class WarningLog {
       case "unusable":
         this.#log.warn(fields, "invalid Machine object");
         break;
+      case "paused":
+        this.#log.info(fields, "paused machine left alone");
+        break;
       case "unknown-options":
         this.#log.warn(fields, "unknown machine options ignored");
         break;
@@ -78,7 +81,8 @@ function warningsOn(found: ClusterMachine): readonly MachineWarning[] {
   // Reported with the Hardware that names it.
   if (!isListed) return [];
   if (content.kind === "unusable") {
-    return [{ kind: "unusable", machine: machine.name, reason: reasonOf(found, content.problems) }];
+    const kind = content.isPaused ? "paused" : "unusable";
+    return [{ kind, machine: machine.name, reason: reasonOf(found, content.problems) }];
   }
   const { unknown: options } = content;
   return options

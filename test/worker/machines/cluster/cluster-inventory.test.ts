@@ -483,7 +483,7 @@ describe("a missing right", () => {
     const failure = await lab.failure("node-1");
     expect(failure.class).toBe("usage");
     expect(failure.message).toBe(
-      "machine node-1: Secret tink-system/node-1 may not be read: grant the worker's service account get on secrets in tink-system",
+      "machine node-1: Secret tink-system/node-1 may not be read: grant the worker get on secrets in tink-system",
     );
     expect(lab.warnings()).toEqual([]);
   });

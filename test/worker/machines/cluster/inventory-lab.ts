@@ -189,7 +189,7 @@ export function secret(name: string, data: Readonly<Record<string, string>>, nam
   return { metadata: { name, namespace }, data: Object.fromEntries(encoded) };
 }
 
-function recorder(said: Said[]): Logger {
+export function recorder(said: Said[]): Logger {
   const at = (level: Said["level"]) => (fields: LogFields, message: string) => {
     said.push({ level, fields, message });
   };

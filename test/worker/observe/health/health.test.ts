@@ -333,7 +333,7 @@ test.each([
 });
 
 describe("a worker that uses a cluster", () => {
-  const well = { problems: [], unusableMachines: 0 };
+  const well = { problems: [], sources: [], unusableMachines: 0 };
 
   test("is ready without an agent ID, which the cluster may have for it later", async () => {
     const lab = await healthLab({ agentIds: () => [], cluster: () => well });

@@ -217,7 +217,7 @@ describe("the rest of the worker", () => {
     await using without = await metricsLab();
     await using lab = await metricsLab({
       cluster: () => ({
-        ...{ problems: ["machines: forbidden"], unusableMachines: 2 },
+        ...{ problems: ["machines: forbidden"], sources: [], unusableMachines: 2 },
         replicas: { valid: true, members: 3, ownedShards: 12 },
       }),
     });
