@@ -77,6 +77,24 @@ export const dimensions: Dimensions<Values> = {
     machines: { inventory: { kubernetes: ["machines"] } },
     both: { inventory: { kubernetes: ["machines", "hardware"], secretNamespaces: ["bmc-secrets"] } },
   },
+  otherClusters: {
+    none: {},
+    two: {
+      inventory: {
+        sources: [
+          { name: "edge", identityRef: { name: "edge-kubeconfig" }, prefix: "edge-" },
+          {
+            name: "lab",
+            identityRef: { name: "lab-kubeconfig", contextName: "admin" },
+            inventory: ["hardware"],
+            watchNamespace: "*",
+            prefix: "lab-",
+            workflowNamespaces: ["team-*"],
+          },
+        ],
+      },
+    },
+  },
   watched: { own: {}, other: { watchNamespace: "machines" }, all: { watchNamespace: "*" } },
   copies: { auto: {}, on: { runtime: { copySecrets: true } }, off: { runtime: { copySecrets: "off" } } },
   wakeUp: { auto: {}, on: { wakeUp: true }, off: { wakeUp: "off" } },

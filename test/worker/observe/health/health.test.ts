@@ -357,6 +357,17 @@ describe("a worker that uses a cluster", () => {
     expect((await lab.live()).failing).toEqual([]);
   });
 
+  test("is ready in an outage of another cluster that machines are read from", async () => {
+    const sources = [{ name: "edge", machines: 2, problems: ["does not answer"] }];
+    const lab = await healthLab({ cluster: () => ({ ...well, sources }) });
+    lab.idle();
+
+    expect(await lab.ready()).toMatchObject({
+      failing: [],
+      reasons: { cluster: "sees what it watches, except machine sources edge" },
+    });
+  });
+
   test("is ready as long as it is certainly one of its replicas", async () => {
     let replicas: NonNullable<ReturnType<NonNullable<WorkerFacts["cluster"]>>["replicas"]> = {
       ...{ valid: true, members: 3, ownedShards: 12 },
