@@ -52,7 +52,8 @@ const RULES: readonly CrossCheck[] = [
   },
   {
     settings: ["kubernetesSources", "rufio"],
-    broken: ({ kubernetesSources, rufio }) => rufio && kubernetesSources.some(({ prefix }) => prefix === undefined),
+    broken: ({ kubernetesSources, rufio }) =>
+      rufio && kubernetesSources.some(({ prefix }) => prefix === undefined),
     message:
       "needs a prefix in each entry, because of {rufio}: a Rufio Job names a Machine of the worker's own cluster",
   },

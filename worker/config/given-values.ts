@@ -84,7 +84,11 @@ function fromFile(setting: Setting, { file }: ConfigSources): GivenSetting | und
 }
 
 /** A list of objects with the values of `keys` changed. */
-function withPaths(value: unknown, keys: readonly string[] = [], absolute: (path: unknown) => unknown): unknown {
+function withPaths(
+  value: unknown,
+  keys: readonly string[] = [],
+  absolute: (path: unknown) => unknown,
+): unknown {
   if (keys.length === 0 || !Array.isArray(value)) return value;
   return value.map((item: unknown) => {
     if (typeof item !== "object" || item === null) return item;

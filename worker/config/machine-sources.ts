@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { GroupName, NamespaceName, ObjectNameText } from "../document/kubernetes-values.ts";
 import { List, Text } from "../document/value-types.ts";
+import { LOCAL_SOURCE } from "../machines/cluster/local-source.ts";
 
 /** Which objects machines are read from. */
 export const InventoryKind = z.enum(["machines", "hardware"]);
@@ -8,9 +9,6 @@ export type InventoryKind = z.infer<typeof InventoryKind>;
 
 /** `*` means all. */
 export const WatchNamespace = z.union([z.literal("*"), NamespaceName]);
-
-/** The source that `kubernetesInventory` means. */
-export const LOCAL_SOURCE = "local";
 
 const Prefix = z.string().regex(/^[a-z0-9][a-z0-9.-]{0,39}$/, {
   error: "must be the beginning of a machine's name, such as edge-",
@@ -44,7 +42,11 @@ const MachineSourceEntry = z
         "watchNamespace",
         "is for other clusters: set the setting watchNamespace for the worker's own",
       ],
-      [!isOwn && name === LOCAL_SOURCE, "name", `must not be ${LOCAL_SOURCE}, which is the worker's own cluster`],
+      [
+        !isOwn && name === LOCAL_SOURCE,
+        "name",
+        `must not be ${LOCAL_SOURCE}, which is the worker's own cluster`,
+      ],
     ];
     for (const [isBroken, key, message] of rules) {
       if (isBroken) issues.push({ code: "custom", message, path: [key], input: undefined });

@@ -3,12 +3,13 @@ import { join, resolve } from "node:path";
 import { defined } from "../../shared/defined.ts";
 import type { Secret } from "../../shared/secret.ts";
 import { agentIdsOf } from "../machines/agent-id.ts";
+import { LOCAL_SOURCE } from "../machines/cluster/local-source.ts";
 import type { Inventory } from "../machines/inventory.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { TrustSettings } from "../policy/settle-trust.ts";
 import type { PodConfig } from "../runtime/kubernetes/spec.ts";
 import { DEFAULT_HTTP_ADDRESS, type ListenAddress } from "./addresses.ts";
-import { type InventoryKind, isOwnSource, LOCAL_SOURCE, type MachineSourceEntry } from "./machine-sources.ts";
+import { type InventoryKind, isOwnSource, type MachineSourceEntry } from "./machine-sources.ts";
 import type { HttpFiles, NamedFiles, NamedText } from "./named-files.ts";
 import type { Settings } from "./schema.ts";
 
@@ -66,7 +67,10 @@ export interface KubernetesConfig {
 
 /** A cluster that machines are read from. */
 export interface MachineSourceConfig
-  extends Pick<MachineSourceEntry, "name" | "inventory" | "watchNamespace" | "prefix" | "workflowNamespaces"> {
+  extends Pick<
+    MachineSourceEntry,
+    "name" | "inventory" | "watchNamespace" | "prefix" | "workflowNamespaces"
+  > {
   /** Absent for the worker's own cluster. */
   readonly access?: SourceAccessConfig;
 }

@@ -5,9 +5,9 @@ import { Cluster } from "../cluster/client/cluster.ts";
 import { KubernetesError, type KubernetesReason } from "../cluster/client/kubernetes-error.ts";
 import { type ClusterUse, clusterFeatures } from "../compose/cluster/needed-rights.ts";
 import type { CauseName } from "./causes.ts";
+import { type AgentIdUse, checkFinishedWorkflows } from "./check-finished-workflows.ts";
 import { checkMachineSources } from "./check-machine-sources.ts";
 import { checkRights } from "./check-rights.ts";
-import { type AgentIdUse, checkFinishedWorkflows } from "./check-finished-workflows.ts";
 import { type Finding, findingOf, okFinding } from "./finding.ts";
 
 /** Whether the API server answers and grants the permissions that the settings need; nothing if they need no cluster. */

@@ -36,7 +36,10 @@ async function checkSource(
       const namespace = source.watchNamespace ?? opened.namespace;
       const scopes = { own: opened.namespace, watched: namespace };
       const missing = await checkRights(subject, rightsFor(source.inventory), opened, scopes, bound);
-      return [okFinding("cluster", `${version}, namespace ${namespace}, at ${opened.server}`, subject), ...missing];
+      return [
+        okFinding("cluster", `${version}, namespace ${namespace}, at ${opened.server}`, subject),
+        ...missing,
+      ];
     });
   } catch (thrown) {
     signal.throwIfAborted();

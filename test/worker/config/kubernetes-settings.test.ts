@@ -115,7 +115,13 @@ describe("clusters that machines are read from", () => {
 
   it("are the worker's own and those of a list, each with its own objects and namespaces", () => {
     const identityRef = { name: "lab-kubeconfig", contextName: "admin" };
-    const lab = { name: "lab", identityRef, inventory: "machines, hardware", watchNamespace: "*", prefix: "lab-" };
+    const lab = {
+      name: "lab",
+      identityRef,
+      inventory: "machines, hardware",
+      watchNamespace: "*",
+      prefix: "lab-",
+    };
     const env = { ...sources({ ...lab, workflowNamespaces: "same" }), PBNJ_KUBERNETES_INVENTORY: "machines" };
 
     expect(configOf({ ...env, PBNJ_WATCH_NAMESPACE: "bmcs" }).kubernetes).toMatchObject({

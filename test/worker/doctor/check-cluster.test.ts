@@ -137,7 +137,9 @@ describe("the doctor at a cluster", () => {
   });
 
   describe("at the other clusters that machines are read from", () => {
-    const sourcesOf = (...entries: readonly object[]) => ({ PBNJ_KUBERNETES_SOURCES: JSON.stringify(entries) });
+    const sourcesOf = (...entries: readonly object[]) => ({
+      PBNJ_KUBERNETES_SOURCES: JSON.stringify(entries),
+    });
     const identityRef = { name: "edge-kubeconfig" };
     async function startEdge(): Promise<FakeCluster> {
       const edge = await FakeCluster.start();
@@ -171,7 +173,9 @@ describe("the doctor at a cluster", () => {
 
     it("does not let one that cannot be used hide the others, and needs no cluster of its own for files", async () => {
       const file = { name: "file", kubeconfig: join(folder, "gone") };
-      expect(await check(sourcesOf(file))).toMatchObject([{ cause: "machine-source", subject: "source file" }]);
+      expect(await check(sourcesOf(file))).toMatchObject([
+        { cause: "machine-source", subject: "source file" },
+      ]);
 
       const edge = await startEdge();
       await writeFile(join(folder, "edge"), edge.kubeconfig());

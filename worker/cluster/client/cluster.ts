@@ -101,6 +101,9 @@ const WATCH_SECONDS = 290;
 /** A watch that lasts longer than it should by this much is dead. */
 const WATCH_SLACK_MS = 15_000;
 const LONGEST_EVENT = 8 * 1024 * 1024;
+/** Far more than a page needs: the server may be one that a Secret names. */
+const LONGEST_ANSWER = 128 * 1024 * 1024;
+const MOST_PAGES = 2_000;
 /** For reads, which are safe to repeat. */
 const READ_ATTEMPTS = 4;
 const RETRY: Backoff = { firstMs: 250, maxMs: 5_000, jitter: 0.5 };
@@ -190,7 +193,11 @@ export class Cluster {
     const items: T[] = [];
     let resourceVersion = "";
     let next: string | undefined;
+    let pages = 0;
     do {
+      pages += 1;
+      if (pages > MOST_PAGES)
+        throw new KubernetesError("unexpected", `${doing}: more than ${MOST_PAGES} pages`);
       const query = { ...selectors, limit: PAGE, continue: next };
       const page = await this.#ask(
         { method: "GET", path: pathOf(kind, namespace), query, doing },
@@ -365,7 +372,7 @@ export class Cluster {
       try {
         return await this.#bounded(sending.doing, this.#requestTimeoutMs, signal, async (bound) => {
           const answer = await this.#open(sending, bound);
-          return parse(schema, jsonOf(await answer.body.text(), sending.doing), sending.doing);
+          return parse(schema, jsonOf(await textOfBody(answer, sending.doing), sending.doing), sending.doing);
         });
       } catch (thrown) {
         if (!(thrown instanceof KubernetesError) || attempt >= READ_ATTEMPTS) throw thrown;
@@ -384,7 +391,7 @@ export class Cluster {
       const answer = await this.#send(sending, signal);
       const { statusCode: status, headers } = answer;
       if (status < 300) return answer;
-      const text = await answer.body.text();
+      const text = await textOfBody(answer, sending.doing);
       // The token may have expired before it was reread: try once more with a fresh one.
       if (status === 401) this.#access.forget();
       if (status === 401 && attempt === 1) continue;
@@ -442,6 +449,17 @@ export class Cluster {
     const text = `${doing}: ${this.server} does not answer: ${textOf(thrown)}`;
     return new KubernetesError("unreachable", text, { cause: thrown });
   }
+}
+
+async function textOfBody({ body }: Dispatcher.ResponseData, doing: string): Promise<string> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length > LONGEST_ANSWER) throw new KubernetesError("unexpected", `${doing}: the answer is too long`);
+  }
+  return Buffer.concat(chunks).toString();
 }
 
 function placeOf(namespace: string | undefined): string {

@@ -123,7 +123,9 @@ function checkCertificates({ ca, certificate, key, token }: IdentityKubeconfig):
     base64 === undefined ? undefined : Buffer.from(base64, "base64");
   try {
     // A secure context ignores a CA that is not a certificate.
-    for (const one of pem(ca)?.toString().split(/(?<=-----END CERTIFICATE-----)\s+/) ?? []) {
+    for (const one of pem(ca)
+      ?.toString()
+      .split(/(?<=-----END CERTIFICATE-----)\s+/) ?? []) {
       if (one !== "") new X509Certificate(one);
     }
     createSecureContext({ ca: pem(ca), cert: pem(certificate), key: pem(key) });

@@ -27,7 +27,10 @@ export async function findMissingRights(
       const scope = scopes[right.scope];
       const namespace = scope === "*" ? undefined : scope;
       const { name: object } = right;
-      const may = await cluster.may({ verb, kind, ...defined({ subresource, namespace, name: object }) }, signal);
+      const may = await cluster.may(
+        { verb, kind, ...defined({ subresource, namespace, name: object }) },
+        signal,
+      );
       const name = right.group === "" ? right.resource : `${right.resource}.${right.group}`;
       const place = namespace === undefined ? "in all namespaces" : `in ${namespace}`;
       return { may, right, text: `${verb} ${name}${object === undefined ? "" : ` ${object}`} ${place}` };

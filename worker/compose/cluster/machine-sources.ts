@@ -34,14 +34,21 @@ function accessOf({ name, access }: MachineSourceConfig, { cluster, clock, log }
   const { contextName } = access;
   const common = { contextName, clock, log: sourceLog(log, name) };
   if (access.kind === "file") return new KubeconfigAccess({ path: access.path, ...common });
-  return new IdentityAccess({ cluster, secret: { namespace: cluster.namespace, name: access.secret }, ...common });
+  return new IdentityAccess({
+    cluster,
+    secret: { namespace: cluster.namespace, name: access.secret },
+    ...common,
+  });
 }
 
 /**
  * Equal names of namespaces in two clusters need not mean the same tenant: unless the settings say so, only workflows of the
  * worker's own namespace may use machines of another cluster.
  */
-function workflowRule({ access, workflowNamespaces }: MachineSourceConfig, own: string): MachineSource["mayUse"] {
+function workflowRule(
+  { access, workflowNamespaces }: MachineSourceConfig,
+  own: string,
+): MachineSource["mayUse"] {
   const allowed = workflowNamespaces ?? (access ? [own] : "same");
   return allowed === "same" ? undefined : (namespace) => isAmong(namespace, allowed);
 }

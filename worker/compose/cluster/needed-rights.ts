@@ -37,6 +37,8 @@ function runtimeRights({ kubernetes, inventory }: ClusterUse): readonly NeededRi
   const { namespace, watchNamespace, sources = [] } = kubernetes ?? {};
   const isOneNamespace = watchNamespace === undefined || watchNamespace === namespace;
   const mountsAll =
-    inventory.machines().length === 0 && isOneNamespace && sources.every(({ access }) => access === undefined);
+    inventory.machines().length === 0 &&
+    isOneNamespace &&
+    sources.every(({ access }) => access === undefined);
   return mountsAll ? RUNTIME_RIGHTS.filter(({ resource }) => resource !== "secrets") : RUNTIME_RIGHTS;
 }

@@ -32,7 +32,8 @@ export async function openKubernetes(kubernetes: KubernetesConfig): Promise<Open
       });
     },
     services: (options) => new KubernetesServices({ ...options, cluster, kubernetes }),
-    inventory: ({ inventory: file }, log, stop) => runInventory({ file, kubernetes, cluster, log, onOpen }, stop),
+    inventory: ({ inventory: file }, log, stop) =>
+      runInventory({ file, kubernetes, cluster, log, onOpen }, stop),
     close: async () => {
       await Promise.all(opened.map((one) => one.close()));
     },

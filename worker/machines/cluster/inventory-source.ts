@@ -4,8 +4,8 @@ import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { defined } from "../../../shared/defined.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { ClusterSource, MachineIndex } from "./machine-index.ts";
-import { sourceLog } from "./source-log.ts";
 import { type OpenedSource, type SourceCluster, SourceConnection } from "./source-connection.ts";
+import { sourceLog } from "./source-log.ts";
 import type { MachineWarning } from "./warning-log.ts";
 import type { Progress, SourceState } from "./watched-sources.ts";
 
@@ -58,7 +58,8 @@ export class InventorySource {
   #next: SourceConnection | undefined;
   /** Why `#shown` was closed. */
   #closedBecause: string | undefined;
-  /** Connections that are being replaced or closed. */
+  readonly #stop = new AbortController();
+  /** Connections that watch, replace another one, or close. */
   readonly #work = new Set<Promise<void>>();
 
   constructor(options: InventorySourceOptions) {
@@ -75,12 +76,16 @@ export class InventorySource {
 
   /** Runs until the signal aborts. Never rejects. Secrets can still be read until `close`. */
   async run(signal: AbortSignal): Promise<void> {
-    await this.#options.source.access.run((opened) => this.#use(opened, signal), signal);
+    const either = AbortSignal.any([signal, this.#stop.signal]);
+    await this.#options.source.access.run((opened) => this.#use(opened, either), either);
     await Promise.all(this.#work);
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#work, this.#shown?.close(), this.#next?.close()]);
+    this.#stop.abort();
+    this.#close(this.#next);
+    this.#close(this.#shown);
+    await Promise.all(this.#work);
   }
 
   index(): MachineIndex {
@@ -168,8 +173,10 @@ export class InventorySource {
     }
     const next = this.#connect(opened);
     this.#track(next.run(signal));
-    if (!this.#shown) this.#show(next);
-    else {
+    if (!this.#shown) {
+      this.#show(next);
+      if (!this.isOwn) this.#options.log.info(this.#facts(), "machine source connected");
+    } else {
       this.#next = next;
       this.#track(this.#replace(next, signal));
     }
@@ -183,8 +190,7 @@ export class InventorySource {
         this.#close(this.#shown);
         this.#next = undefined;
         this.#show(next);
-        const { name, server } = this;
-        this.#options.log.info(defined({ source: name, server }), "machine source reconnected");
+        this.#options.log.info(this.#facts(), "machine source reconnected");
         return;
       }
       await clock.sleep(LISTED_LOOK_MS, signal).catch(() => undefined);
@@ -195,6 +201,10 @@ export class InventorySource {
     this.#shown = connection;
     this.#closedBecause = undefined;
     this.#options.onChange();
+  }
+
+  #facts() {
+    return defined({ source: this.name, server: this.server });
   }
 
   #connect(opened: OpenedSource): SourceConnection {

@@ -101,16 +101,17 @@ export function mergeIndexes(indexes: readonly MachineIndex[]): MachineIndex {
 
 function ambiguous(one: ClusterMachine, other: ClusterMachine): ClusterMachine {
   const { name } = one.machine;
-  const source = `${one.source}, ${other.source}`;
-  const problem = `the machine sources ${source} have this name: remove one object, or set a prefix for one source`;
   return {
     ...one,
     machine: { name, lockKey: `ambiguous ${name}` },
-    source,
+    source: `${one.source}, ${other.source}`,
     isListed: one.isListed || other.isListed,
-    content: { kind: "unusable", problems: [problem] },
+    content: { kind: "unusable", problems: [AMBIGUOUS] },
   };
 }
+
+const AMBIGUOUS =
+  "several machine sources have this name: remove the objects of all but one, or set a prefix for a source";
 
 function listed(byName: MachineIndex["byName"]): readonly Machine[] {
   const machines = [...byName.values()].flatMap(({ machine, isListed }) => (isListed ? [machine] : []));

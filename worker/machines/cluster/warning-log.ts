@@ -1,5 +1,6 @@
 import type { Logger } from "../../../shared/logger.ts";
 import { keyOf } from "../../cluster/client/kinds.ts";
+import { LOCAL_SOURCE } from "./local-source.ts";
 import type { ClusterMachine, MachineIndex } from "./machine-index.ts";
 
 /** A problem that the cluster's owners should fix. */
@@ -68,12 +69,13 @@ export function machineWarnings({ byName, rejected }: MachineIndex): readonly Ma
   ];
 }
 
-/** Why every action for the machine fails: its object and all problems. */
+/** Why every action for the machine fails: its source if it is not the worker's own cluster, its object, and all problems. */
 export function reasonOf(
-  { object, at }: Pick<ClusterMachine, "object" | "at">,
+  { object, at, source }: Pick<ClusterMachine, "object" | "at" | "source">,
   problems: readonly string[],
 ): string {
-  return `${object} ${keyOf(at)}: ${problems.join("; ")}`;
+  const from = source === LOCAL_SOURCE ? "" : `machine source ${source}: `;
+  return `${from}${object} ${keyOf(at)}: ${problems.join("; ")}`;
 }
 
 function warningsOn(found: ClusterMachine): readonly MachineWarning[] {

@@ -49,16 +49,36 @@ describe("a kubeconfig that users of a cluster wrote", () => {
     ["a plug-in", { user: { "auth-provider": { name: "gcp" } } }, "user.auth-provider runs a program"],
     ["a token file", { user: { tokenFile: "/etc/shadow" } }, "user.tokenFile names a file: use token"],
     ["a key file", { user: { token: "t", "client-key": "/k" } }, "user.client-key names a file"],
-    ["a CA file", { cluster: { ...CLUSTER, "certificate-authority": "/ca" } }, "cluster.certificate-authority names"],
+    [
+      "a CA file",
+      { cluster: { ...CLUSTER, "certificate-authority": "/ca" } },
+      "cluster.certificate-authority names",
+    ],
     ["impersonation", { user: { token: "t", as: "root" } }, "user.as is not known"],
     ["a password", { user: { username: "u", password: "p" } }, "user.username is not allowed"],
-    ["a proxy", { cluster: { ...CLUSTER, "proxy-url": "http://p" } }, "cluster.proxy-url is allowed only in a"],
+    [
+      "a proxy",
+      { cluster: { ...CLUSTER, "proxy-url": "http://p" } },
+      "cluster.proxy-url is allowed only in a",
+    ],
     ["no verification", { cluster: { ...CLUSTER, "insecure-skip-tls-verify": true } }, "must not be true"],
     ["no TLS", { cluster: { server: "http://edge.example" } }, "cluster.server must be an https URL"],
-    ["a login in the URL", { cluster: { server: "https://u:p@edge.example" } }, "cluster.server must be an https URL"],
+    [
+      "a login in the URL",
+      { cluster: { server: "https://u:p@edge.example" } },
+      "cluster.server must be an https URL",
+    ],
     ["a header in the token", { user: { token: "a\nHost: b" } }, "user.token must be one line"],
-    ["a broken CA", { cluster: { ...CLUSTER, "certificate-authority-data": base64("x") } }, "has certificates or a key"],
-    ["a key without certificate", { user: { token: "t", "client-key-data": base64(key) } }, "user needs both"],
+    [
+      "a broken CA",
+      { cluster: { ...CLUSTER, "certificate-authority-data": base64("x") } },
+      "has certificates or a key",
+    ],
+    [
+      "a key without certificate",
+      { user: { token: "t", "client-key-data": base64(key) } },
+      "user needs both",
+    ],
     ["no credentials", { user: {} }, "user has no token and no client certificate"],
     ["another context's cluster", { current: "lost" }, "lacks the cluster of the context"],
     ["a risky user of the chosen context", { current: "other" }, "user.exec runs a program"],
@@ -70,6 +90,8 @@ describe("a kubeconfig that users of a cluster wrote", () => {
 
   it("is refused if it is too long or not YAML, without quoting it", () => {
     expect(() => parseIdentityKubeconfig("a".repeat(300_000), undefined)).toThrow("is longer than");
-    expect(() => parseIdentityKubeconfig("token: *s3cret", undefined)).toThrow(/^(?!.*s3cret)kubeconfig is not valid/);
+    expect(() => parseIdentityKubeconfig("token: *s3cret", undefined)).toThrow(
+      /^(?!.*s3cret)kubeconfig is not valid/,
+    );
   });
 });

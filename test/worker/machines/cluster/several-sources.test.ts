@@ -16,7 +16,8 @@ describe("machines of several clusters", () => {
     expect(await lab.password("edge-1")).toBe("of the edge");
     expect(lab.inventory.origin("edge-1")).toEqual({ source: "edge", object: "Machine tink-system/edge-1" });
     expect(lab.home.countBy("get", "secrets") + lab.edge.countBy("get", "secrets")).toBe(2);
-    const mounted = (name: string) => lab.inventory.mountedConnection(lab.machine(name), NAMESPACE) !== undefined;
+    const mounted = (name: string) =>
+      lab.inventory.mountedConnection(lab.machine(name), NAMESPACE) !== undefined;
     expect([mounted("home-1"), mounted("edge-1")]).toEqual([true, false]);
   });
 
@@ -29,11 +30,15 @@ describe("machines of several clusters", () => {
     const before = lab.machine("node-1");
 
     expect(lab.names()).toEqual(["node-1"]);
-    expect(await lab.failure("node-1")).toContain("the machine sources local, edge have this name");
+    expect(await lab.failure("node-1")).toContain(
+      "machine source local, edge: Machine tink-system/node-1: several",
+    );
     expect(lab.inventory.state().unusable.map(({ name }) => name)).toEqual(["node-1"]);
     lab.home.remove(MACHINES, "Machine", "node-1", NAMESPACE);
     await expect.poll(() => lab.password("node-1").catch(String), SOON).toBe("of the edge");
-    await expect(lab.inventory.resolveConnection(before, lab.reading())).rejects.toThrow("changed while the action");
+    await expect(lab.inventory.resolveConnection(before, lab.reading())).rejects.toThrow(
+      "changed while the action",
+    );
   });
 
   it("may have the same names in a source with a prefix", async () => {
@@ -44,7 +49,10 @@ describe("machines of several clusters", () => {
     await lab.synced();
 
     expect(lab.names()).toEqual(["edge-node-1", "node-1"]);
-    expect([await lab.password("node-1"), await lab.password("edge-node-1")]).toEqual(["of home", "of the edge"]);
+    expect([await lab.password("node-1"), await lab.password("edge-node-1")]).toEqual([
+      "of home",
+      "of the edge",
+    ]);
     expect(lab.inventory.find("edge-node-1.tink-system", NAMESPACE)?.name).toBe("edge-node-1");
   });
 
@@ -74,14 +82,18 @@ describe("machines of several clusters", () => {
     await lab.synced();
 
     await lab.edge.stop();
-    await expect.poll(() => lab.problems("edge"), SOON).toContainEqual(expect.stringContaining("does not answer"));
+    await expect
+      .poll(() => lab.problems("edge"), SOON)
+      .toContainEqual(expect.stringContaining("does not answer"));
     Node.create(lab.home, "home-2", "of home");
     await expect.poll(() => lab.names(), SOON).toEqual(["edge-1", "home-1", "home-2"]);
     expect(lab.problems("local")).toEqual([]);
     expect(await lab.password("home-2")).toBe("of home");
     expect(lab.inventory.bmcAddress("edge-1")?.host).toBe("edge-1.bmc.example");
     expect(lab.inventory.origin("edge-1")?.problem).toContain("does not answer");
-    expect(await lab.failure("edge-1")).toContain("machine source edge: Secret tink-system/edge-1 cannot be read");
+    expect(await lab.failure("edge-1")).toContain(
+      "machine source edge: Secret tink-system/edge-1 cannot be read",
+    );
 
     await lab.edge.listen();
     await expect.poll(() => lab.problems("edge"), SOON).toEqual([]);
@@ -89,7 +101,9 @@ describe("machines of several clusters", () => {
   });
 
   it("that are paused are left alone", async () => {
-    await using lab = await SourcesLab.start([{ name: "edge" }], (_, edge) => Node.create(edge, "edge-1", "p"));
+    await using lab = await SourcesLab.start([{ name: "edge" }], (_, edge) =>
+      Node.create(edge, "edge-1", "p"),
+    );
     await lab.synced();
 
     const annotate = (value: string | null) =>
@@ -117,9 +131,9 @@ describe("the Secret with the kubeconfig of a source", () => {
     });
     await lab.synced();
     expect(lab.names()).toEqual([]);
-    await expect.poll(() => lab.problems("edge"), SOON).toEqual([
-      "Secret tink-system/edge-kubeconfig does not exist",
-    ]);
+    await expect
+      .poll(() => lab.problems("edge"), SOON)
+      .toEqual(["Secret tink-system/edge-kubeconfig does not exist"]);
 
     lab.writeIdentity("edge-kubeconfig", lab.edge.kubeconfig({ namespace: NAMESPACE }));
     await expect.poll(() => lab.password("node-1").catch(String), SOON).toBe("before the move");
@@ -140,9 +154,11 @@ describe("the Secret with the kubeconfig of a source", () => {
     await expect.poll(() => lab.password("node-1").catch(String), SOON).toBe("p");
 
     lab.writeIdentity("edge-kubeconfig", lab.edge.kubeconfig({ token: "s3cret" }).replace("https", "http"));
-    await expect.poll(() => lab.problems("edge"), SOON).toEqual([
-      "Secret tink-system/edge-kubeconfig: kubeconfig cluster.server must be an https URL without user and query",
-    ]);
+    await expect
+      .poll(() => lab.problems("edge"), SOON)
+      .toEqual([
+        "Secret tink-system/edge-kubeconfig: kubeconfig cluster.server must be an https URL without user and query",
+      ]);
     expect(await lab.password("node-1")).toBe("p");
 
     lab.writeIdentity("edge-kubeconfig", lab.edge.kubeconfig({ token: "s3cret", namespace: NAMESPACE }));
