@@ -176,7 +176,9 @@ describe.concurrent("a refused password", () => {
 
     expect(resultOf(ended)).toMatchObject({
       ok: true,
-      message: expect.stringMatching(/^all 3 required checks passed; redfish: \d+ of \d+, ipmi: login refused$/),
+      message: expect.stringMatching(
+        /^all 3 required checks passed; redfish: \d+ of \d+, ipmi: login refused$/,
+      ),
     });
     expect(lab.refusals()).toBe(1);
   });
