@@ -29,6 +29,10 @@ const LOADERS = {
   "clear-sel": () => import("./clear-sel/action.ts"),
   "deactivate-sol": () => import("./deactivate-sol/action.ts"),
   "send-nmi": () => import("./send-nmi/action.ts"),
+  "set-indicator": () => import("./set-indicator/action.ts"),
+  "get-secure-boot": () => import("./get-secure-boot/action.ts"),
+  "set-secure-boot": () => import("./set-secure-boot/action.ts"),
+  "reset-secure-boot-keys": () => import("./reset-secure-boot-keys/action.ts"),
   screenshot: () => import("./screenshot/action.ts"),
 } satisfies Record<string, () => Promise<{ default: unknown }>>;
 

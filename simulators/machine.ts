@@ -11,6 +11,16 @@ export interface SimulatedOverride {
   mode: BootMode;
 }
 
+/** UEFI Secure Boot: what was set, and what the last boot made of it. */
+export interface SimulatedSecureBootState {
+  enabled: boolean;
+  active: boolean;
+  /** False: setup mode. */
+  hasKeys: boolean;
+  /** What the next boot makes of `hasKeys`. */
+  keysAfterBoot?: boolean;
+}
+
 export interface BootRecord {
   readonly device: BootDevice;
   readonly mode: BootMode;
@@ -50,6 +60,9 @@ export class SimulatedMachine extends EventEmitter<MachineEvents> {
   /** Every power command that was carried out, in order. */
   readonly commands: { readonly action: PowerAction; readonly at: number }[] = [];
   override: SimulatedOverride;
+  /** The identify LED. */
+  indicator: "on" | "timed" | "off" = "off";
+  readonly secureBoot: SimulatedSecureBootState = { enabled: false, active: false, hasKeys: true };
 
   readonly #powerOnMs: number | "held";
   readonly #powerOffMs: number;
@@ -138,6 +151,9 @@ export class SimulatedMachine extends EventEmitter<MachineEvents> {
     const overridden = enabled !== "disabled" && device !== "none";
     const record = { device: overridden ? device : "disk", mode, overridden, at: Date.now() } as const;
     if (enabled === "once") this.override = { ...this.override, device: "none", enabled: "disabled" };
+    const { secureBoot } = this;
+    secureBoot.hasKeys = secureBoot.keysAfterBoot ?? secureBoot.hasKeys;
+    secureBoot.active = secureBoot.enabled && secureBoot.hasKeys;
     this.boots.push(record);
     this.emit("boot", record);
   }

@@ -58,6 +58,8 @@ const checks: readonly CheckRow[] = [
     durationMs: 940,
     roundTrips: 24,
   }),
+  row("secureboot", ok("Secure Boot off (user mode)"), { durationMs: 41, roundTrips: 1 }),
+  row("indicator", ok("off"), { durationMs: 42, roundTrips: 1 }),
   row("sol", unsupported("not part of the provider redfish")),
   row("nmi", ok("offered"), { durationMs: 0, roundTrips: 0 }),
   row("screenshot", unsupported("the BMC offers no screenshot"), { durationMs: 0, roundTrips: 0 }),
@@ -81,7 +83,7 @@ export const reference = actionReference("check", {
     }),
   },
   result: {
-    message: "all 4 required checks passed; redfish: 12 of 14, ipmi: not reachable",
+    message: "all 4 required checks passed; redfish: 14 of 16, ipmi: not reachable",
     changed: false,
     durationMs: 6_752,
     roundTrips: 40,

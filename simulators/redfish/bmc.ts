@@ -8,6 +8,7 @@ import { patchBoot } from "./boot-override.ts";
 import { sendCollection } from "./collections.ts";
 import { checkIfMatch, withTag } from "./etag.ts";
 import { type Fault, FaultQueue } from "./faults.ts";
+import { IndicatorChassis, isIndicatorPatch, patchIndicator } from "./indicator.ts";
 import { SimulatedInventory } from "./inventory.ts";
 import { Logs } from "./logs.ts";
 import { SimulatedManager } from "./manager.ts";
@@ -24,6 +25,7 @@ import {
   staticResources,
   systemResource,
 } from "./resources.ts";
+import { SimulatedSecureBoot } from "./secure-boot.ts";
 import { SESSIONS, SessionSlots } from "./sessions.ts";
 import { TASK_MONITORS, type TaskOptions, Tasks } from "./tasks.ts";
 
@@ -122,7 +124,19 @@ export class RedfishBmc extends WebServer {
     this.media = new VirtualDrives(ownerOf(this.profile.media.below), this.profile);
     this.sel = new Logs(ownerOf(this.profile.sel.below), this.profile);
     const inventories = this.systemPaths.map((path) => new SimulatedInventory(path, this.profile));
-    this.#services = [this.media, this.sel, this.accounts, ...inventories, this.manager];
+    const secureBoots = [...this.#systems].map(
+      ([path, machine]) => new SimulatedSecureBoot(path, machine, this.profile),
+    );
+    const chassis = new IndicatorChassis(this.machine, this.profile);
+    this.#services = [
+      this.media,
+      this.sel,
+      this.accounts,
+      ...inventories,
+      ...secureBoots,
+      chassis,
+      this.manager,
+    ];
   }
 
   /** The only machine, or the first of several. */
@@ -239,6 +253,9 @@ export class RedfishBmc extends WebServer {
       case systemPath:
         if (method === "GET") return withTag(resource, profile);
         if (method !== "PATCH") return methodNotAllowed(method);
+        if (isIndicatorPatch(body)) {
+          return checkIfMatch(ifMatch, resource, profile) ?? this.#asTask(patchIndicator(body, machine));
+        }
         if (profile.bootOwner === "settings") {
           return refusal(400, "Base.1.8.PropertyNotWritable", "The property Boot is a read only property.");
         }

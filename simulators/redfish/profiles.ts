@@ -88,6 +88,8 @@ export interface RedfishProfile {
     /** Where the entries are; below the log service when absent. */
     readonly entriesPath?: string;
   };
+  /** Where the identify LED is and by what name; the system's `LocationIndicatorActive` when absent. */
+  readonly indicator?: "led" | "chassis" | "none";
   /** iDRAC's export of the screen. */
   readonly screenshot: boolean;
   /** The `$expand` that the service root announces and the service takes. */

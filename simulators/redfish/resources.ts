@@ -1,6 +1,7 @@
 import type { SimulatedMachine, SimulatedPower } from "../machine.ts";
 import { accountServicePath } from "./accounts.ts";
 import { showBoot } from "./boot-override.ts";
+import { chassisLinks, showIndicator } from "./indicator.ts";
 import type { RedfishProfile } from "./profiles.ts";
 import { collection } from "./resource-service.ts";
 import { SESSIONS } from "./sessions.ts";
@@ -71,6 +72,7 @@ export function systemResource(
     SerialNumber: "CZ00000001",
     UUID: "4c4c4544-0000-1000-8000-b4c04f303032",
     BiosVersion: "2.19.1",
+    ...showIndicator(machine, profile),
     MemorySummary: { TotalSystemMemoryGiB: 96 },
     ...(profile.bootTargets.length > 0 ? { Boot: showBoot(machine, profile) } : {}),
     ...Object.fromEntries(
@@ -83,7 +85,8 @@ export function systemResource(
       ? { VirtualMedia: { "@odata.id": `${path}/${profile.media.name}` } }
       : {}),
     ...(profile.sel.below === "system" ? { LogServices: { "@odata.id": `${path}/LogServices` } } : {}),
-    Links: { ManagedBy: [{ "@odata.id": `${MANAGERS}/${profile.managerId}` }] },
+    SecureBoot: { "@odata.id": `${path}/SecureBoot` },
+    Links: { ManagedBy: [{ "@odata.id": `${MANAGERS}/${profile.managerId}` }], ...chassisLinks(profile) },
     Actions: { "#ComputerSystem.Reset": action },
     ...(profile.bootOwner === "settings" ? { "@Redfish.Settings": settings } : {}),
     Oem: { [profile.oem]: {} },

@@ -64,6 +64,18 @@ const CALLS: { readonly [Name in DriverName]: Calls<Drivers[Name]> } = {
     clear: (sel, signal) => sel.clear(signal),
   },
   inventory: { read: (inventory, signal) => inventory.read(signal) },
+  secureboot: {
+    read: (secureboot, signal) => secureboot.read(signal),
+    plan: (secureboot, signal) => secureboot.plan(true, signal),
+    write: (secureboot, signal) => secureboot.write(true, signal),
+    planKeys: (secureboot, signal) => secureboot.planKeys("default", signal),
+    resetKeys: (secureboot, signal) => secureboot.resetKeys("default", signal),
+  },
+  indicator: {
+    read: (indicator, signal) => indicator.read(signal),
+    plan: (indicator, signal) => indicator.plan(true, signal),
+    write: (indicator, signal) => indicator.write(true, signal),
+  },
   sol: {
     offered: (sol, signal) => sol.offered(signal),
     active: (sol, signal) => sol.active(signal),

@@ -1,6 +1,7 @@
 import type { Access, OperationSet, Run } from "./access.ts";
 import { bootOperations } from "./boot.ts";
 import type { Finding } from "./finding.ts";
+import { indicatorOperations } from "./indicator.ts";
 import { inventoryOperations } from "./inventory.ts";
 import { managerOperations } from "./manager.ts";
 import { mediaOperations } from "./media.ts";
@@ -8,6 +9,7 @@ import { nmiOperations } from "./nmi.ts";
 import { ntpOperations } from "./ntp.ts";
 import { powerOperations } from "./power.ts";
 import { screenshotOperations } from "./screenshot.ts";
+import { secureBootOperations } from "./secureboot.ts";
 import { selOperations } from "./sel.ts";
 import { solOperations } from "./sol.ts";
 import { userOperations } from "./users.ts";
@@ -25,6 +27,8 @@ export const OPERATIONS = {
   users: userOperations,
   sel: selOperations,
   inventory: inventoryOperations,
+  secureboot: secureBootOperations,
+  indicator: indicatorOperations,
   sol: solOperations,
   nmi: nmiOperations,
   screenshot: screenshotOperations,

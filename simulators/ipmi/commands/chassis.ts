@@ -13,6 +13,11 @@ const CONTROLS: Readonly<Record<number, PowerAction>> = {
   5: "soft-off",
 };
 
+/** In the order of Get Chassis Status (section 28.2). */
+const INDICATORS = ["off", "timed", "on"];
+/** Of an identify without data. */
+const DEFAULT_SECONDS = 15;
+
 /** Chassis commands (IPMI 2.0 section 28). */
 export const CHASSIS_COMMANDS: Commands = {
   0: {
@@ -25,8 +30,22 @@ export const CHASSIS_COMMANDS: Commands = {
     level: LEVELS.user,
     // Bit 0 follows the supply: it is still there while the machine runs down, not yet while it comes up.
     run: (_, { machine }) => ({
-      data: Buffer.from([machine.power === "on" || machine.power === "powering-off" ? 0x61 : 0x60, 0, 0]),
+      data: Buffer.from([
+        machine.power === "on" || machine.power === "powering-off" ? 0x61 : 0x60,
+        0,
+        0x40 | (INDICATORS.indexOf(machine.indicator) << 4),
+      ]),
     }),
+  },
+  4: {
+    name: "Chassis Identify",
+    level: LEVELS.operator,
+    run: (data, { machine }) => {
+      if (data.length > 2) return { code: WRONG_LENGTH };
+      const isForced = ((data[1] ?? 0) & 0x01) !== 0;
+      machine.indicator = isForced ? "on" : (data[0] ?? DEFAULT_SECONDS) > 0 ? "timed" : "off";
+      return {};
+    },
   },
   2: {
     name: "Chassis Control",

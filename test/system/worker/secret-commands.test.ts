@@ -43,6 +43,7 @@ function resolver(program: string, more: Readonly<Record<string, unknown>> = {},
   return () => parsed.value.resolveConnection(machine, { commands, signal });
 }
 
+const SHELL = "/bin/sh";
 const print = (value: unknown) => `console.log(${JSON.stringify(JSON.stringify(value))})`;
 
 async function failure(work: Promise<unknown>): Promise<BmcError> {
@@ -55,9 +56,9 @@ async function failure(work: Promise<unknown>): Promise<BmcError> {
 }
 
 /** What follows the machine and the command's name. */
-async function reasonOf(work: Promise<unknown>): Promise<string> {
+async function reasonOf(work: Promise<unknown>, program = process.execPath): Promise<string> {
   const { class: errorClass, message } = await failure(work);
-  const start = `machine node-1: credentials.command ${process.execPath} `;
+  const start = `machine node-1: credentials.command ${program} `;
   expect([errorClass, message.slice(0, start.length)]).toEqual(["usage", start]);
   return message.slice(start.length);
 }
@@ -70,16 +71,11 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Hangs, with a child that ignores SIGTERM; both have written their process ID first. */
-const hanging = (file: string) => `
-  const { spawn } = require("node:child_process");
-  const { appendFileSync } = require("node:fs");
-  process.on("SIGTERM", () => {});
-  const inner = "process.on('SIGTERM', () => {}); require('node:fs').appendFileSync(process.argv[1], process.pid + '\\\\n'); setInterval(() => {}, 1000)";
-  spawn(process.execPath, ["-e", inner, ${JSON.stringify(file)}], { stdio: "inherit" });
-  appendFileSync(${JSON.stringify(file)}, process.pid + "\\n");
-  setInterval(() => {}, 1000);
-`;
+/** Hangs, with a child, and ignores SIGTERM as the child does. Both have written their process ID within milliseconds. */
+const hanging = (file: string, timeout: string) => ({
+  command: [SHELL, "-c", `trap "" TERM; sleep 600 & printf '%s\\n' $! $$ > ${file}; wait`],
+  timeout,
+});
 
 async function pidsIn(file: string): Promise<readonly number[]> {
   return (await readFile(file, "utf8")).trim().split("\n").map(Number);
@@ -251,7 +247,7 @@ describe("a command that hangs is ended with all that it started", () => {
   it("when its time expires", async () => {
     const file = join(root, "late");
 
-    const reason = await reasonOf(resolver(hanging(file), { timeout: "1500ms" })());
+    const reason = await reasonOf(resolver("", hanging(file, "1500ms"))(), SHELL);
     const pids = await pidsIn(file);
 
     expect(reason).toBe("was stopped after its 1.5 s");
@@ -262,7 +258,7 @@ describe("a command that hangs is ended with all that it started", () => {
   it("when the worker stops, which it does not mistake for a failure", async () => {
     const file = join(root, "stopped");
     const stop = new AbortController();
-    const resolved = resolver(hanging(file), { timeout: "5m" }, { signal: stop.signal })();
+    const resolved = resolver("", hanging(file, "5m"), { signal: stop.signal })();
     resolved.catch(() => undefined);
     await eventually(() => existsSync(file));
 
