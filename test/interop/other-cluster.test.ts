@@ -17,7 +17,8 @@ const server = process.env["TINK_SERVER"];
 const home = process.env["KUBECONFIG"];
 const other = process.env["OTHER_KUBECONFIG"];
 const available = server !== undefined && home !== undefined && other !== undefined;
-if (!available) process.stderr.write("skipped: TINK_SERVER, KUBECONFIG and OTHER_KUBECONFIG name no two clusters\n");
+if (!available)
+  process.stderr.write("skipped: TINK_SERVER, KUBECONFIG and OTHER_KUBECONFIG name no two clusters\n");
 
 const UNTIL = { timeout: 60_000, interval: 200 };
 const DEFAULT = "namespaces/default";
@@ -54,7 +55,12 @@ describe.skipIf(!available)("machines of another real cluster", { timeout: 300_0
     await rm(folder, { recursive: true });
   });
 
-  async function create(api: "home" | "other", path: string, called: string, object: object): Promise<string> {
+  async function create(
+    api: "home" | "other",
+    path: string,
+    called: string,
+    object: object,
+  ): Promise<string> {
     await apis[api].create(path, { metadata: { name: called, namespace: "default" }, ...object });
     created.push([api, `${path}/${called}`]);
     return `${path}/${called}`;
@@ -85,7 +91,8 @@ describe.skipIf(!available)("machines of another real cluster", { timeout: 300_0
       const { status } = (await apis.home.get(path)) as unknown as {
         readonly status?: { readonly state?: string; readonly tasks?: { actions: { message?: string }[] }[] };
       };
-      if (!/SUCCESS|FAILED/.test(status?.state ?? "")) throw new Error(`${path} is ${JSON.stringify(status)}`);
+      if (!/SUCCESS|FAILED/.test(status?.state ?? ""))
+        throw new Error(`${path} is ${JSON.stringify(status)}`);
       return `${status?.state}: ${status?.tasks?.[0]?.actions[0]?.message}`;
     }, UNTIL);
   }

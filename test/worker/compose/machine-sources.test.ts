@@ -9,7 +9,11 @@ import { Cluster } from "../../../worker/cluster/client/cluster.ts";
 import { machineSources } from "../../../worker/compose/cluster/machine-sources.ts";
 import type { MachineSourceConfig } from "../../../worker/config/worker-config.ts";
 
-const EDGE: MachineSourceConfig = { name: "edge", inventory: ["machines"], access: { kind: "identity", secret: "edge" } };
+const EDGE: MachineSourceConfig = {
+  name: "edge",
+  inventory: ["machines"],
+  access: { kind: "identity", secret: "edge" },
+};
 
 it.each<[string, MachineSourceConfig, readonly string[] | undefined]>([
   ["the worker's own cluster: its own namespace", { name: "local", inventory: ["machines"] }, undefined],

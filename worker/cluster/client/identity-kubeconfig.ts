@@ -17,7 +17,8 @@ export interface IdentityKubeconfig {
   readonly namespace?: string | undefined;
 }
 
-const LONGEST_TEXT = 256 * 1024;
+/** More YAML would take the parser too long. */
+const LONGEST_TEXT = 64 * 1024;
 
 /** Keys that reach for files or programs of the worker, weaken TLS, or send the requests elsewhere. */
 const REFUSED = {
