@@ -307,13 +307,14 @@ function sourcesConfig(
   const others = kubernetesSources
     .filter((entry) => !isOwnSource(entry))
     .map((entry) => ({
+      ...defined({ watchNamespace }),
       ...entry,
-      watchNamespace: entry.watchNamespace ?? watchNamespace,
       access: accessConfig(entry),
     }));
   if (inventory.length === 0) return others;
   const own = kubernetesSources.find(isOwnSource);
-  return [{ name: LOCAL_SOURCE, ...own, inventory: [...inventory], watchNamespace }, ...others];
+  const local = { name: LOCAL_SOURCE, ...own, inventory: [...inventory], ...defined({ watchNamespace }) };
+  return [local, ...others];
 }
 
 function accessConfig({ identityRef, kubeconfig = "", contextName }: MachineSourceEntry): SourceAccessConfig {

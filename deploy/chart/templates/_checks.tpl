@@ -86,7 +86,7 @@
 {{- end -}}
 {{- end -}}
 {{- if and (include "pbnj-worker.needsCopies" .) (not (include "pbnj-worker.copiesSecrets" .)) -}}
-{{- $problems = append $problems "runtime.copySecrets is off, but Jobs cannot mount the credentials of machines of a file or of another namespace" -}}
+{{- $problems = append $problems "runtime.copySecrets is off, but Jobs cannot mount the credentials of machines of a file, another namespace or another cluster" -}}
 {{- end -}}
 
 {{- if and $values.networkPolicy.enabled (not $values.networkPolicy.bmcNetworks) -}}

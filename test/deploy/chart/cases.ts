@@ -323,6 +323,7 @@ export function isAllowed(row: Row): boolean {
     fileInventory,
     credentials,
     clusterInventory,
+    otherClusters,
     watched,
     copies,
     rufio,
@@ -332,9 +333,10 @@ export function isAllowed(row: Row): boolean {
   const hasFile = fileInventory !== "none";
   const hasCluster = clusterInventory !== "none" || rufio !== "off";
   const isElsewhere = watched !== "own" || clusterInventory === "both";
-  const mustCopy = runtime === "jobs" && (hasFile || (hasCluster && isElsewhere));
+  const hasOthers = otherClusters !== "none";
+  const mustCopy = runtime === "jobs" && (hasFile || hasOthers || (hasCluster && isElsewhere));
   return (
-    (agentIds === "some" || hasFile || hasCluster) &&
+    (agentIds === "some" || hasFile || hasCluster || hasOthers) &&
     (credentials === "none" || hasFile) &&
     (runtime === "jobs" || sharing === "alone" || sharing === "off") &&
     (sharing !== "three" || state !== "existing") &&

@@ -136,8 +136,8 @@ describeWithHelm("a rule of the chart", () => {
     const rules = allOf(rendered.with, ["Role"], Role).flatMap((role) => role.rules);
     const secrets = rules.filter(({ resources }) => resources.includes("secrets"));
     expect(secrets.map(({ resourceNames, verbs }) => [resourceNames, verbs])).toEqual([
-      [["edge-kubeconfig"], ["list", "watch"]],
       [undefined, ["create", "delete"]],
+      [["edge-kubeconfig"], ["list", "watch"]],
     ]);
   });
 

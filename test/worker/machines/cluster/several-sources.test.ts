@@ -100,6 +100,22 @@ describe("machines of several clusters", () => {
     expect(await lab.password("edge-1")).toBe("of the edge");
   });
 
+  it("do not delay the start for long if their cluster does not answer", async () => {
+    const begunMs = performance.now();
+    await using lab = await SourcesLab.start(
+      [{ name: "edge" }],
+      (home, edge) => {
+        Node.create(home, "home-1", "p");
+        edge.hang({ verb: "list", resource: "machines" }, 100);
+      },
+      scaledClock(10),
+    );
+    await lab.synced();
+
+    expect(lab.names()).toEqual(["home-1"]);
+    expect(performance.now() - begunMs).toBeLessThan(10_000);
+  });
+
   it("that are paused are left alone", async () => {
     await using lab = await SourcesLab.start([{ name: "edge" }], (_, edge) =>
       Node.create(edge, "edge-1", "p"),
