@@ -62,6 +62,11 @@ export class SimulatedMachine extends EventEmitter<MachineEvents> {
   override: SimulatedOverride;
   /** The identify LED. */
   indicator: "on" | "timed" | "off" = "off";
+  restorePolicy: "always-off" | "last-state" | "always-on" = "always-off";
+  /** In force; none when undefined. */
+  powerLimitWatts: number | undefined;
+  /** What activating a limit with IPMI puts in force. */
+  storedLimitWatts = 0;
   readonly secureBoot: SimulatedSecureBootState = { enabled: false, active: false, hasKeys: true };
 
   readonly #powerOnMs: number | "held";

@@ -60,6 +60,8 @@ const checks: readonly CheckRow[] = [
   }),
   row("secureboot", ok("Secure Boot off (user mode)"), { durationMs: 41, roundTrips: 1 }),
   row("indicator", ok("off"), { durationMs: 42, roundTrips: 1 }),
+  row("restore", ok("last-state"), { durationMs: 40, roundTrips: 1 }),
+  row("powerlimit", ok("no power limit"), { durationMs: 83, roundTrips: 2 }),
   row("sol", unsupported("not part of the provider redfish")),
   row("nmi", ok("offered"), { durationMs: 0, roundTrips: 0 }),
   row("screenshot", unsupported("the BMC offers no screenshot"), { durationMs: 0, roundTrips: 0 }),
@@ -83,7 +85,7 @@ export const reference = actionReference("check", {
     }),
   },
   result: {
-    message: "all 4 required checks passed; redfish: 14 of 16, ipmi: not reachable",
+    message: "all 4 required checks passed; redfish: 16 of 18, ipmi: not reachable",
     changed: false,
     durationMs: 6_752,
     roundTrips: 40,

@@ -24,7 +24,9 @@ export type { MediaReport, MediaState } from "./operations/media.ts";
 export type { NmiReport } from "./operations/nmi.ts";
 export type { NtpReport, NtpRequest, NtpSettings } from "./operations/ntp.ts";
 export type { OffMode, PowerReport, PowerRequest } from "./operations/power.ts";
+export type { PowerLimit, PowerLimitReport } from "./operations/powerlimit.ts";
 export type { SessionDescription } from "./operations/provider.ts";
+export type { RestorePolicy, RestoreReport } from "./operations/restore.ts";
 export type { Screenshot } from "./operations/screenshot.ts";
 export type {
   SecureBootKeys,

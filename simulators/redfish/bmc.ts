@@ -5,10 +5,10 @@ import { WebServer, type WebServerTls } from "../web-server.ts";
 import { Accounts } from "./accounts.ts";
 import { type Answer, methodNotAllowed, noContent, notFound, ok, refusal } from "./answer.ts";
 import { patchBoot } from "./boot-override.ts";
+import { SimulatedChassis } from "./chassis.ts";
 import { sendCollection } from "./collections.ts";
 import { checkIfMatch, withTag } from "./etag.ts";
 import { type Fault, FaultQueue } from "./faults.ts";
-import { IndicatorChassis, isIndicatorPatch, patchIndicator } from "./indicator.ts";
 import { SimulatedInventory } from "./inventory.ts";
 import { Logs } from "./logs.ts";
 import { SimulatedManager } from "./manager.ts";
@@ -27,6 +27,7 @@ import {
 } from "./resources.ts";
 import { SimulatedSecureBoot } from "./secure-boot.ts";
 import { SESSIONS, SessionSlots } from "./sessions.ts";
+import { isSettingsPatch, patchSettings } from "./system-settings.ts";
 import { TASK_MONITORS, type TaskOptions, Tasks } from "./tasks.ts";
 
 export interface RedfishBmcOptions {
@@ -127,7 +128,7 @@ export class RedfishBmc extends WebServer {
     const secureBoots = [...this.#systems].map(
       ([path, machine]) => new SimulatedSecureBoot(path, machine, this.profile),
     );
-    const chassis = new IndicatorChassis(this.machine, this.profile);
+    const chassis = new SimulatedChassis(this.machine, this.profile);
     this.#services = [
       this.media,
       this.sel,
@@ -253,8 +254,8 @@ export class RedfishBmc extends WebServer {
       case systemPath:
         if (method === "GET") return withTag(resource, profile);
         if (method !== "PATCH") return methodNotAllowed(method);
-        if (isIndicatorPatch(body)) {
-          return checkIfMatch(ifMatch, resource, profile) ?? this.#asTask(patchIndicator(body, machine));
+        if (isSettingsPatch(body)) {
+          return checkIfMatch(ifMatch, resource, profile) ?? this.#asTask(patchSettings(body, machine));
         }
         if (profile.bootOwner === "settings") {
           return refusal(400, "Base.1.8.PropertyNotWritable", "The property Boot is a read only property.");

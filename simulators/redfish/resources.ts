@@ -1,10 +1,11 @@
 import type { SimulatedMachine, SimulatedPower } from "../machine.ts";
 import { accountServicePath } from "./accounts.ts";
 import { showBoot } from "./boot-override.ts";
-import { chassisLinks, showIndicator } from "./indicator.ts";
+import { CHASSIS, CHASSIS_COLLECTION } from "./chassis.ts";
 import type { RedfishProfile } from "./profiles.ts";
 import { collection } from "./resource-service.ts";
 import { SESSIONS } from "./sessions.ts";
+import { RESTORE_POLICIES, showIndicator } from "./system-settings.ts";
 
 export const ROOT = "/redfish/v1";
 export const SYSTEMS = `${ROOT}/Systems`;
@@ -31,6 +32,7 @@ export function staticResources(
         ...(profile.expand === "none" ? {} : { ProtocolFeaturesSupported: { ExpandQuery: expand } }),
         Systems: { "@odata.id": SYSTEMS },
         Managers: { "@odata.id": MANAGERS },
+        Chassis: { "@odata.id": CHASSIS_COLLECTION },
         AccountService: { "@odata.id": accountServicePath(profile, manager) },
         SessionService: { "@odata.id": `${ROOT}/SessionService` },
         Links: { Sessions: { "@odata.id": SESSIONS } },
@@ -73,6 +75,9 @@ export function systemResource(
     UUID: "4c4c4544-0000-1000-8000-b4c04f303032",
     BiosVersion: "2.19.1",
     ...showIndicator(machine, profile),
+    ...(profile.restorePolicy === false
+      ? {}
+      : { PowerRestorePolicy: RESTORE_POLICIES[machine.restorePolicy] }),
     MemorySummary: { TotalSystemMemoryGiB: 96 },
     ...(profile.bootTargets.length > 0 ? { Boot: showBoot(machine, profile) } : {}),
     ...Object.fromEntries(
@@ -86,7 +91,10 @@ export function systemResource(
       : {}),
     ...(profile.sel.below === "system" ? { LogServices: { "@odata.id": `${path}/LogServices` } } : {}),
     SecureBoot: { "@odata.id": `${path}/SecureBoot` },
-    Links: { ManagedBy: [{ "@odata.id": `${MANAGERS}/${profile.managerId}` }], ...chassisLinks(profile) },
+    Links: {
+      ManagedBy: [{ "@odata.id": `${MANAGERS}/${profile.managerId}` }],
+      Chassis: [{ "@odata.id": CHASSIS }],
+    },
     Actions: { "#ComputerSystem.Reset": action },
     ...(profile.bootOwner === "settings" ? { "@Redfish.Settings": settings } : {}),
     Oem: { [profile.oem]: {} },

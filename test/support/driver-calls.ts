@@ -76,6 +76,16 @@ const CALLS: { readonly [Name in DriverName]: Calls<Drivers[Name]> } = {
     plan: (indicator, signal) => indicator.plan(true, signal),
     write: (indicator, signal) => indicator.write(true, signal),
   },
+  restore: {
+    read: (restore, signal) => restore.read(signal),
+    plan: (restore, signal) => restore.plan("always-on", signal),
+    write: (restore, signal) => restore.write("always-on", signal),
+  },
+  powerlimit: {
+    read: (powerlimit, signal) => powerlimit.read(signal),
+    plan: (powerlimit, signal) => powerlimit.plan(400, signal),
+    write: (powerlimit, signal) => powerlimit.write(400, signal),
+  },
   sol: {
     offered: (sol, signal) => sol.offered(signal),
     active: (sol, signal) => sol.active(signal),

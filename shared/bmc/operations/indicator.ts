@@ -1,7 +1,7 @@
-import { BmcError } from "../../contract/bmc-error.ts";
+import { defined } from "../../defined.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
-import { awaitState, reported } from "./read-back.ts";
+import { changeSetting, reported } from "./read-back.ts";
 
 /** The identify LED; `timed` is on for some seconds, as the button on the machine does it. */
 export type IndicatorState = "on" | "timed" | "off";
@@ -70,20 +70,14 @@ const READ_BACK_DELAYS_MS = [0, 500, 2_000] as const;
 
 async function setIndicator(port: IndicatorPort, lit: boolean): Promise<IndicatorReport> {
   const state = asked(lit);
-  const before = await port.read();
-  if (before === state) {
-    return { before, after: before, changed: false, summary: `identify LED already ${state}` };
-  }
-  await port.write(lit);
-  const isDone = (read: IndicatorState | undefined) => read === undefined || read === state;
-  const after = await awaitState(READ_BACK_DELAYS_MS, port, port.read, isDone);
-  if (after === undefined) {
-    return { changed: true, summary: `identify LED ${state} accepted, cannot be read back` };
-  }
-  if (after === state) {
-    return { ...(before && { before }), after, changed: true, summary: `identify LED ${state}` };
-  }
-  throw new BmcError("verify", `asked for identify LED ${state}, the BMC keeps ${after}`);
+  const { before, after, changed } = await changeSetting(
+    READ_BACK_DELAYS_MS,
+    { ...port, write: () => port.write(lit) },
+    { asked: `identify LED ${state}`, isSet: (read) => read === state, describe: (read) => read },
+  );
+  const how = !changed ? "already " : "";
+  const unread = after === undefined ? " accepted, cannot be read back" : "";
+  return { ...defined({ before, after }), changed, summary: `identify LED ${how}${state}${unread}` };
 }
 
 const asked = (lit: boolean): IndicatorState => (lit ? "on" : "off");

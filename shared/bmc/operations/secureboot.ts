@@ -1,7 +1,7 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
-import { awaitState, sendOnce } from "./read-back.ts";
+import { changeSetting, sendOnce } from "./read-back.ts";
 
 /** UEFI Secure Boot of a machine; a field that the BMC does not report is absent. */
 export interface SecureBootState {
@@ -92,23 +92,21 @@ function portOf({ read, write, sleep }: Access<SecureBootDrivers>, signal: Abort
 const READ_BACK_DELAYS_MS = [0, 1_000, 4_000] as const;
 
 async function setSecureBoot(port: SecureBootPort, enabled: boolean): Promise<SecureBootReport> {
-  const before = await port.read();
-  if (before.enabled === enabled) {
-    return { before, after: before, changed: false, summary: `already ${describeSecureBoot(before)}` };
-  }
-  if (enabled && before.mode === "setup") {
-    const text = "Secure Boot has no platform key (setup mode): reset its keys to the default first";
-    throw new BmcError("state", text);
-  }
-  await port.write(enabled);
-  const after = await awaitState(READ_BACK_DELAYS_MS, port, port.read, (state) => state.enabled === enabled);
-  if (after.enabled !== enabled) {
-    throw new BmcError(
-      "verify",
-      `asked for Secure Boot ${enabled ? "on" : "off"}, the BMC keeps ${describeSecureBoot(after)}`,
-    );
-  }
-  return { before, after, changed: true, summary: describeSecureBoot(after) };
+  const change = await changeSetting(
+    READ_BACK_DELAYS_MS,
+    { ...port, write: () => port.write(enabled) },
+    {
+      asked: `Secure Boot ${enabled ? "on" : "off"}`,
+      isSet: (state) => state.enabled === enabled,
+      describe: describeSecureBoot,
+      check: ({ mode }) => {
+        if (!enabled || mode !== "setup") return;
+        const text = "Secure Boot has no platform key (setup mode): reset its keys to the default first";
+        throw new BmcError("state", text);
+      },
+    },
+  );
+  return { ...change, summary: `${change.changed ? "" : "already "}${describeSecureBoot(change.after)}` };
 }
 
 /** The keys themselves change when the firmware runs: only then can their effect be read. */

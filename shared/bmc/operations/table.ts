@@ -8,6 +8,8 @@ import { mediaOperations } from "./media.ts";
 import { nmiOperations } from "./nmi.ts";
 import { ntpOperations } from "./ntp.ts";
 import { powerOperations } from "./power.ts";
+import { powerLimitOperations } from "./powerlimit.ts";
+import { restoreOperations } from "./restore.ts";
 import { screenshotOperations } from "./screenshot.ts";
 import { secureBootOperations } from "./secureboot.ts";
 import { selOperations } from "./sel.ts";
@@ -29,6 +31,8 @@ export const OPERATIONS = {
   inventory: inventoryOperations,
   secureboot: secureBootOperations,
   indicator: indicatorOperations,
+  restore: restoreOperations,
+  powerlimit: powerLimitOperations,
   sol: solOperations,
   nmi: nmiOperations,
   screenshot: screenshotOperations,

@@ -8,12 +8,24 @@ import { ipmiIndicator } from "./indicator-driver.ts";
 import { IpmiInventory } from "./inventory-driver.ts";
 import { ipmiManager } from "./manager-driver.ts";
 import { ipmiNmi, ipmiPower } from "./power-driver.ts";
+import { ipmiPowerLimit } from "./power-limit-driver.ts";
+import { ipmiRestore } from "./restore-driver.ts";
 import { IpmiSel } from "./sel-driver.ts";
 import { ipmiSol } from "./sol-driver.ts";
 import { IpmiUsers } from "./user-driver.ts";
 
 /** What IPMI has beyond power and boot. It has no command for media, time servers or screenshots. */
-export const IPMI_CAPABILITIES = ["users", "manager", "sel", "sol", "nmi", "inventory", "indicator"] as const;
+export const IPMI_CAPABILITIES = [
+  "users",
+  "manager",
+  "sel",
+  "sol",
+  "nmi",
+  "inventory",
+  "indicator",
+  "restore",
+  "powerlimit",
+] as const;
 export type IpmiCapability = (typeof IPMI_CAPABILITIES)[number];
 
 export interface IpmiDrivers extends Pick<Drivers, "power" | IpmiCapability> {
@@ -42,6 +54,8 @@ export function ipmiDrivers(
     nmi: ipmiNmi(channel),
     inventory: new IpmiInventory(channel),
     indicator: ipmiIndicator(channel),
+    restore: ipmiRestore(channel),
+    powerlimit: ipmiPowerLimit(channel),
   };
 }
 

@@ -10,6 +10,8 @@ import { redfishManager } from "./drivers/manager.ts";
 import { RedfishMedia } from "./drivers/media.ts";
 import { redfishNtp } from "./drivers/ntp.ts";
 import { redfishNmi, redfishPower } from "./drivers/power.ts";
+import { redfishPowerLimit } from "./drivers/powerlimit.ts";
+import { redfishRestore } from "./drivers/restore.ts";
 import { redfishScreenshot } from "./drivers/screenshot.ts";
 import { redfishSecureBoot } from "./drivers/secureboot.ts";
 import { RedfishSel } from "./drivers/sel.ts";
@@ -42,6 +44,8 @@ const CAPABILITIES = [
   "inventory",
   "secureboot",
   "indicator",
+  "restore",
+  "powerlimit",
 ] as const;
 
 /**
@@ -106,6 +110,8 @@ async function open(
       inventory: new RedfishInventory(resources),
       secureboot: redfishSecureBoot(resources),
       indicator: redfishIndicator(resources),
+      restore: redfishRestore(resources),
+      powerlimit: redfishPowerLimit(resources),
       certificateExpiresMs: () => http.certificateExpiresMs,
       roundTrips: () => http.roundTrips,
       hint: () => ({

@@ -1,13 +1,11 @@
 import * as z from "zod/mini";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import type { IndicatorDriver } from "../../../operations/indicator.ts";
+import { chassisOf } from "../resources/chassis.ts";
 import type { Resources } from "../resources/resources.ts";
 import { describeWrite, type WriteRequest } from "../resources/writer.ts";
 import { Indicator, lenient } from "../service/schema.ts";
 import type { Resource } from "../service/service.ts";
-
-/** As many chassis of the system are looked at to find the one with an LED. */
-const MOST_CHASSIS = 4;
 
 /** Values of `IndicatorLED` for an LED that shows where the machine is. */
 const LIT: readonly string[] = ["Lit", "Blinking"];
@@ -25,15 +23,12 @@ interface IndicatorPlace {
  * (DSP0268, ComputerSystem 1.13 and Chassis 1.14).
  */
 export function redfishIndicator({ system, writer }: Resources): IndicatorDriver {
-  const { service } = system;
   const find = async (signal: AbortSignal): Promise<IndicatorPlace> => {
     const own = await system.read(signal);
     const place = placeOf(own);
     if (place) return place;
-    for (const link of (own.value.Links?.Chassis ?? []).slice(0, MOST_CHASSIS)) {
-      const path = service.localPath(link["@odata.id"]);
-      const chassis = path === undefined ? undefined : await service.find(path, Chassis, signal);
-      const found = chassis && placeOf(chassis);
+    for await (const chassis of chassisOf(system, Chassis, signal)) {
+      const found = placeOf(chassis);
       if (found) return found;
     }
     throw new BmcError("unsupported", "the BMC offers no identify LED");

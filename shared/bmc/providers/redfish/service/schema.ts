@@ -99,6 +99,8 @@ export const System = z.extend(Indicator, {
   Oem: lenient(z.record(z.string(), z.unknown())),
   Links: lenient(z.object({ ManagedBy: Links, Chassis: Links })),
   SecureBoot: lenient(Link),
+  PowerRestorePolicy: lenient(z.string()),
+  "PowerRestorePolicy@Redfish.AllowableValues": lenient(Values),
   VirtualMedia: lenient(Link),
   LogServices: lenient(Link),
   Processors: lenient(Link),
