@@ -192,6 +192,20 @@ describe("the Secret with the kubeconfig of a source", () => {
     await expect.poll(() => lab.edge.openWatches(), SOON).toEqual([]);
   });
 
+  it("must have the authority of the server's certificate", async () => {
+    await using lab = await SourcesLab.start([{ name: "edge", identity: "edge-kubeconfig" }], (_, edge) => {
+      Node.create(edge, "node-1", "p");
+    });
+    const base64 = (text: string) => Buffer.from(text).toString("base64");
+    const wrong = lab.edge.kubeconfig().replace(base64(lab.edge.ca), base64(lab.home.ca));
+    expect(wrong).not.toBe(lab.edge.kubeconfig());
+
+    lab.writeIdentity("edge-kubeconfig", wrong);
+
+    await expect.poll(() => lab.problems("edge"), SOON).toEqual([expect.stringMatching(/certificate/)]);
+    expect(lab.edge.requests).toEqual([]);
+  });
+
   it("needs no other right in the worker's cluster than to list and watch that Secret", async () => {
     await using lab = await SourcesLab.start([{ name: "edge", identity: "edge-kubeconfig" }], (_, edge) => {
       Node.create(edge, "node-1", "p");
