@@ -67,6 +67,14 @@ export class SimulatedMachine extends EventEmitter<MachineEvents> {
   powerLimitWatts: number | undefined;
   /** What activating a limit with IPMI puts in force. */
   storedLimitWatts = 0;
+  /** Titles of the boot options, by ID. */
+  readonly bootOptions: Readonly<Record<string, string>> = {
+    Boot0001: "Hard Drive",
+    Boot0002: "PXE NIC 1",
+    Boot0003: "UEFI Shell",
+  };
+  bootOrder: readonly string[] = Object.keys(this.bootOptions);
+  httpBootUri = "";
   readonly secureBoot: SimulatedSecureBootState = { enabled: false, active: false, hasKeys: true };
 
   readonly #powerOnMs: number | "held";

@@ -58,6 +58,8 @@ const checks: readonly CheckRow[] = [
     durationMs: 940,
     roundTrips: 24,
   }),
+  row("bootorder", ok("boot order Hard Drive, PXE NIC 1"), { durationMs: 166, roundTrips: 5 }),
+  row("httpboot", ok("HTTP boot from the DHCP server's URI"), { durationMs: 41, roundTrips: 1 }),
   row("secureboot", ok("Secure Boot off (user mode)"), { durationMs: 41, roundTrips: 1 }),
   row("indicator", ok("off"), { durationMs: 42, roundTrips: 1 }),
   row("restore", ok("last-state"), { durationMs: 40, roundTrips: 1 }),
@@ -85,7 +87,7 @@ export const reference = actionReference("check", {
     }),
   },
   result: {
-    message: "all 4 required checks passed; redfish: 16 of 18, ipmi: not reachable",
+    message: "all 4 required checks passed; redfish: 18 of 20, ipmi: not reachable",
     changed: false,
     durationMs: 6_752,
     roundTrips: 40,

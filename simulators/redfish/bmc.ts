@@ -4,6 +4,7 @@ import { SimulatedMachine } from "../machine.ts";
 import { WebServer, type WebServerTls } from "../web-server.ts";
 import { Accounts } from "./accounts.ts";
 import { type Answer, methodNotAllowed, noContent, notFound, ok, refusal } from "./answer.ts";
+import { isBootOrderPatch, patchBootOrder, SimulatedBootOptions } from "./boot-options.ts";
 import { patchBoot } from "./boot-override.ts";
 import { SimulatedChassis } from "./chassis.ts";
 import { sendCollection } from "./collections.ts";
@@ -128,6 +129,7 @@ export class RedfishBmc extends WebServer {
     const secureBoots = [...this.#systems].map(
       ([path, machine]) => new SimulatedSecureBoot(path, machine, this.profile),
     );
+    const bootOptions = [...this.#systems].map(([path, machine]) => new SimulatedBootOptions(path, machine));
     const chassis = new SimulatedChassis(this.machine, this.profile);
     this.#services = [
       this.media,
@@ -135,6 +137,7 @@ export class RedfishBmc extends WebServer {
       this.accounts,
       ...inventories,
       ...secureBoots,
+      ...bootOptions,
       chassis,
       this.manager,
     ];
@@ -291,6 +294,7 @@ export class RedfishBmc extends WebServer {
       this.biosJobs++;
     };
     const refused = checkIfMatch(ifMatch, resource, this.profile);
+    if (!refused && isBootOrderPatch(body)) return this.#asTask(patchBootOrder(body, machine));
     return refused ?? this.#asTask(patchBoot(body, machine, this.profile, queueJob));
   }
 

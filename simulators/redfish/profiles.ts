@@ -94,6 +94,8 @@ export interface RedfishProfile {
   readonly restorePolicy?: boolean;
   /** Where the power limit is; EnvironmentMetrics of the chassis when absent. */
   readonly powerLimit?: "power" | "none";
+  /** False: neither boot order nor URI of HTTP boot. */
+  readonly bootOrder?: boolean;
   /** iDRAC's export of the screen. */
   readonly screenshot: boolean;
   /** The `$expand` that the service root announces and the service takes. */

@@ -1,5 +1,6 @@
 import type { SimulatedMachine, SimulatedPower } from "../machine.ts";
 import { accountServicePath } from "./accounts.ts";
+import { showBootOrder } from "./boot-options.ts";
 import { showBoot } from "./boot-override.ts";
 import { CHASSIS, CHASSIS_COLLECTION } from "./chassis.ts";
 import type { RedfishProfile } from "./profiles.ts";
@@ -79,7 +80,9 @@ export function systemResource(
       ? {}
       : { PowerRestorePolicy: RESTORE_POLICIES[machine.restorePolicy] }),
     MemorySummary: { TotalSystemMemoryGiB: 96 },
-    ...(profile.bootTargets.length > 0 ? { Boot: showBoot(machine, profile) } : {}),
+    ...(profile.bootTargets.length > 0
+      ? { Boot: { ...showBoot(machine, profile), ...showBootOrder(machine, profile, path) } }
+      : {}),
     ...Object.fromEntries(
       ["Processors", "Memory", "Storage", "EthernetInterfaces"].map((name) => [
         name,
@@ -107,7 +110,9 @@ export function pendingResource(
   machine: SimulatedMachine,
   profile: RedfishProfile,
 ): Record<string, unknown> {
-  return { "@odata.id": path, Id: "Settings", Name: "Settings", Boot: showBoot(machine, profile) };
+  const systemPath = path.slice(0, path.lastIndexOf("/"));
+  const boot = { ...showBoot(machine, profile), ...showBootOrder(machine, profile, systemPath) };
+  return { "@odata.id": path, Id: "Settings", Name: "Settings", Boot: boot };
 }
 
 export function resetActionInfo(path: string, profile: RedfishProfile): Record<string, unknown> {

@@ -53,6 +53,8 @@ describe.concurrent("a BMC that is well", () => {
       media: "unsupported",
       users: "warning",
       nmi: "not tried",
+      bootorder: "unsupported",
+      httpboot: "unsupported",
       secureboot: "unsupported",
       screenshot: "unsupported",
     });

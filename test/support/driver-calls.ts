@@ -64,6 +64,16 @@ const CALLS: { readonly [Name in DriverName]: Calls<Drivers[Name]> } = {
     clear: (sel, signal) => sel.clear(signal),
   },
   inventory: { read: (inventory, signal) => inventory.read(signal) },
+  bootorder: {
+    read: (bootorder, signal) => bootorder.read(signal),
+    plan: (bootorder, signal) => bootorder.plan(["Boot0002", "Boot0001", "Boot0003"], signal),
+    write: (bootorder, signal) => bootorder.write(["Boot0002", "Boot0001", "Boot0003"], signal),
+  },
+  httpboot: {
+    read: (httpboot, signal) => httpboot.read(signal),
+    plan: (httpboot, signal) => httpboot.plan("http://192.0.2.1/x.efi", signal),
+    write: (httpboot, signal) => httpboot.write("http://192.0.2.1/x.efi", signal),
+  },
   secureboot: {
     read: (secureboot, signal) => secureboot.read(signal),
     plan: (secureboot, signal) => secureboot.plan(true, signal),

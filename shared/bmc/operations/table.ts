@@ -1,6 +1,8 @@
 import type { Access, OperationSet, Run } from "./access.ts";
 import { bootOperations } from "./boot.ts";
+import { bootOrderOperations } from "./bootorder.ts";
 import type { Finding } from "./finding.ts";
+import { httpBootOperations } from "./httpboot.ts";
 import { indicatorOperations } from "./indicator.ts";
 import { inventoryOperations } from "./inventory.ts";
 import { managerOperations } from "./manager.ts";
@@ -29,6 +31,8 @@ export const OPERATIONS = {
   users: userOperations,
   sel: selOperations,
   inventory: inventoryOperations,
+  bootorder: bootOrderOperations,
+  httpboot: httpBootOperations,
   secureboot: secureBootOperations,
   indicator: indicatorOperations,
   restore: restoreOperations,

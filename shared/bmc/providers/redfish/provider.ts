@@ -4,6 +4,8 @@ import { defined } from "../../../defined.ts";
 import { TimeoutReached, withTimeout } from "../../../timeout.ts";
 import { defineProvider, type ProviderContext, type SessionWith } from "../../operations/provider.ts";
 import { RedfishBoot } from "./drivers/boot.ts";
+import { redfishBootOrder } from "./drivers/bootorder.ts";
+import { redfishHttpBoot } from "./drivers/httpboot.ts";
 import { redfishIndicator } from "./drivers/indicator.ts";
 import { RedfishInventory } from "./drivers/inventory.ts";
 import { redfishManager } from "./drivers/manager.ts";
@@ -42,6 +44,8 @@ const CAPABILITIES = [
   "nmi",
   "screenshot",
   "inventory",
+  "bootorder",
+  "httpboot",
   "secureboot",
   "indicator",
   "restore",
@@ -108,6 +112,8 @@ async function open(
       nmi: redfishNmi(reset),
       screenshot: redfishScreenshot(resources),
       inventory: new RedfishInventory(resources),
+      bootorder: redfishBootOrder(resources),
+      httpboot: redfishHttpBoot(resources),
       secureboot: redfishSecureBoot(resources),
       indicator: redfishIndicator(resources),
       restore: redfishRestore(resources),
