@@ -4,7 +4,9 @@ import { SimulatedMachine } from "../machine.ts";
 import { WebServer, type WebServerTls } from "../web-server.ts";
 import { Accounts } from "./accounts.ts";
 import { type Answer, methodNotAllowed, noContent, notFound, ok, refusal } from "./answer.ts";
+import { isBootOrderPatch, patchBootOrder, SimulatedBootOptions } from "./boot-options.ts";
 import { patchBoot } from "./boot-override.ts";
+import { SimulatedChassis } from "./chassis.ts";
 import { sendCollection } from "./collections.ts";
 import { checkIfMatch, withTag } from "./etag.ts";
 import { type Fault, FaultQueue } from "./faults.ts";
@@ -24,7 +26,9 @@ import {
   staticResources,
   systemResource,
 } from "./resources.ts";
+import { SimulatedSecureBoot } from "./secure-boot.ts";
 import { SESSIONS, SessionSlots } from "./sessions.ts";
+import { isSettingsPatch, patchSettings } from "./system-settings.ts";
 import { TASK_MONITORS, type TaskOptions, Tasks } from "./tasks.ts";
 
 export interface RedfishBmcOptions {
@@ -122,7 +126,21 @@ export class RedfishBmc extends WebServer {
     this.media = new VirtualDrives(ownerOf(this.profile.media.below), this.profile);
     this.sel = new Logs(ownerOf(this.profile.sel.below), this.profile);
     const inventories = this.systemPaths.map((path) => new SimulatedInventory(path, this.profile));
-    this.#services = [this.media, this.sel, this.accounts, ...inventories, this.manager];
+    const secureBoots = [...this.#systems].map(
+      ([path, machine]) => new SimulatedSecureBoot(path, machine, this.profile),
+    );
+    const bootOptions = [...this.#systems].map(([path, machine]) => new SimulatedBootOptions(path, machine));
+    const chassis = new SimulatedChassis(this.machine, this.profile);
+    this.#services = [
+      this.media,
+      this.sel,
+      this.accounts,
+      ...inventories,
+      ...secureBoots,
+      ...bootOptions,
+      chassis,
+      this.manager,
+    ];
   }
 
   /** The only machine, or the first of several. */
@@ -239,6 +257,9 @@ export class RedfishBmc extends WebServer {
       case systemPath:
         if (method === "GET") return withTag(resource, profile);
         if (method !== "PATCH") return methodNotAllowed(method);
+        if (isSettingsPatch(body)) {
+          return checkIfMatch(ifMatch, resource, profile) ?? this.#asTask(patchSettings(body, machine));
+        }
         if (profile.bootOwner === "settings") {
           return refusal(400, "Base.1.8.PropertyNotWritable", "The property Boot is a read only property.");
         }
@@ -273,6 +294,7 @@ export class RedfishBmc extends WebServer {
       this.biosJobs++;
     };
     const refused = checkIfMatch(ifMatch, resource, this.profile);
+    if (!refused && isBootOrderPatch(body)) return this.#asTask(patchBootOrder(body, machine));
     return refused ?? this.#asTask(patchBoot(body, machine, this.profile, queueJob));
   }
 

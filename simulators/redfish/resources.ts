@@ -1,9 +1,12 @@
 import type { SimulatedMachine, SimulatedPower } from "../machine.ts";
 import { accountServicePath } from "./accounts.ts";
+import { showBootOrder } from "./boot-options.ts";
 import { showBoot } from "./boot-override.ts";
+import { CHASSIS, CHASSIS_COLLECTION } from "./chassis.ts";
 import type { RedfishProfile } from "./profiles.ts";
 import { collection } from "./resource-service.ts";
 import { SESSIONS } from "./sessions.ts";
+import { RESTORE_POLICIES, showIndicator } from "./system-settings.ts";
 
 export const ROOT = "/redfish/v1";
 export const SYSTEMS = `${ROOT}/Systems`;
@@ -30,6 +33,7 @@ export function staticResources(
         ...(profile.expand === "none" ? {} : { ProtocolFeaturesSupported: { ExpandQuery: expand } }),
         Systems: { "@odata.id": SYSTEMS },
         Managers: { "@odata.id": MANAGERS },
+        Chassis: { "@odata.id": CHASSIS_COLLECTION },
         AccountService: { "@odata.id": accountServicePath(profile, manager) },
         SessionService: { "@odata.id": `${ROOT}/SessionService` },
         Links: { Sessions: { "@odata.id": SESSIONS } },
@@ -71,8 +75,14 @@ export function systemResource(
     SerialNumber: "CZ00000001",
     UUID: "4c4c4544-0000-1000-8000-b4c04f303032",
     BiosVersion: "2.19.1",
+    ...showIndicator(machine, profile),
+    ...(profile.restorePolicy === false
+      ? {}
+      : { PowerRestorePolicy: RESTORE_POLICIES[machine.restorePolicy] }),
     MemorySummary: { TotalSystemMemoryGiB: 96 },
-    ...(profile.bootTargets.length > 0 ? { Boot: showBoot(machine, profile) } : {}),
+    ...(profile.bootTargets.length > 0
+      ? { Boot: { ...showBoot(machine, profile), ...showBootOrder(machine, profile, path) } }
+      : {}),
     ...Object.fromEntries(
       ["Processors", "Memory", "Storage", "EthernetInterfaces"].map((name) => [
         name,
@@ -83,7 +93,11 @@ export function systemResource(
       ? { VirtualMedia: { "@odata.id": `${path}/${profile.media.name}` } }
       : {}),
     ...(profile.sel.below === "system" ? { LogServices: { "@odata.id": `${path}/LogServices` } } : {}),
-    Links: { ManagedBy: [{ "@odata.id": `${MANAGERS}/${profile.managerId}` }] },
+    SecureBoot: { "@odata.id": `${path}/SecureBoot` },
+    Links: {
+      ManagedBy: [{ "@odata.id": `${MANAGERS}/${profile.managerId}` }],
+      Chassis: [{ "@odata.id": CHASSIS }],
+    },
     Actions: { "#ComputerSystem.Reset": action },
     ...(profile.bootOwner === "settings" ? { "@Redfish.Settings": settings } : {}),
     Oem: { [profile.oem]: {} },
@@ -96,7 +110,9 @@ export function pendingResource(
   machine: SimulatedMachine,
   profile: RedfishProfile,
 ): Record<string, unknown> {
-  return { "@odata.id": path, Id: "Settings", Name: "Settings", Boot: showBoot(machine, profile) };
+  const systemPath = path.slice(0, path.lastIndexOf("/"));
+  const boot = { ...showBoot(machine, profile), ...showBootOrder(machine, profile, systemPath) };
+  return { "@odata.id": path, Id: "Settings", Name: "Settings", Boot: boot };
 }
 
 export function resetActionInfo(path: string, profile: RedfishProfile): Record<string, unknown> {

@@ -1,6 +1,6 @@
 import type { Connection } from "../../shared/contract/connection.ts";
 import type { DirectAccess } from "../action/action.ts";
-import type { BmcAddress } from "../action/machine-facts.ts";
+import type { BmcAddress, MachineOrigin } from "../action/machine-facts.ts";
 import type { SecretCommands } from "./secret-commands.ts";
 
 export interface Machine {
@@ -28,6 +28,8 @@ export interface Inventory {
   directMachine?(host: string): DirectMachine;
   /** For people; `name` is as in `machines`. */
   bmcAddress?(name: string): BmcAddress | undefined;
+  /** The same; absent counts as an inventory file. */
+  origin?(name: string): MachineOrigin | undefined;
 }
 
 /** A BMC that the inventory need not have. */
