@@ -8,6 +8,7 @@ import { PBNJ_AGENT_ID } from "../action/source-agent-ids.ts";
 import type { PbnjConfig, WorkerConfig } from "../config/worker-config.ts";
 import type { ActionJournal } from "../journal/journal.ts";
 import type { StateDirectory } from "../journal/state-directory.ts";
+import type { LaneControl } from "../lanes/worker.ts";
 import type { Inventory } from "../machines/inventory.ts";
 import { resolveMachine } from "../machines/resolve-machine.ts";
 import type { Catalogue } from "../policy/catalogue.ts";
@@ -103,7 +104,12 @@ export function withPbnj(services: ClusterServices, pbnj: Pbnj, log: Logger): Cl
       await pbnj.open();
     },
     async run(lanes, stop) {
-      await Promise.all([services.run(lanes, stop), pbnj.run(stop)]);
+      // The services know only their own agent IDs.
+      const others: LaneControl = {
+        setAgentIds: (agentIds) => lanes.setAgentIds([...agentIds, PBNJ_AGENT_ID]),
+        removedPollsEnded: () => lanes.removedPollsEnded(),
+      };
+      await Promise.all([services.run(others, stop), pbnj.run(stop)]);
     },
     async close() {
       await pbnj.close();
