@@ -116,6 +116,12 @@ export interface FileSeen {
   readonly taken: boolean;
 }
 
+/** A call of PBnJ's API, apart from health and reflection. */
+export interface ApiCallSeen {
+  /** `OK`, or gRPC's name of the error. */
+  readonly code: string;
+}
+
 /**
  * Gets the events of a worker in order: metrics, status page, action logs, traces. The worker never waits for it, so it does
  * slow work in the background.
@@ -131,6 +137,7 @@ export interface Observer {
   spans(spans: SpansSeen): void;
   journal(step: JournalSeen): void;
   file(file: FileSeen): void;
+  apiCall(call: ApiCallSeen): void;
 }
 
 export interface WorkerFacts {
@@ -205,5 +212,6 @@ export function observers(all: readonly Partial<Observer>[], onFailure: (thrown:
     spans: (spans) => tellAll((one) => one.spans?.(spans)),
     journal: (step) => tellAll((one) => one.journal?.(step)),
     file: (file) => tellAll((one) => one.file?.(file)),
+    apiCall: (call) => tellAll((one) => one.apiCall?.(call)),
   };
 }

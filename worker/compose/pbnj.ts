@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import type { Clock } from "../../shared/clock.ts";
+import { defined } from "../../shared/defined.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { version } from "../../shared/version.ts";
 import { type Action, type ActionId, actionKey } from "../action/action.ts";
-import { observers } from "../action/observer.ts";
+import { type Observer, observers } from "../action/observer.ts";
 import { PBNJ_AGENT_ID } from "../action/source-agent-ids.ts";
 import type { PbnjConfig, WorkerConfig } from "../config/worker-config.ts";
 import type { ActionJournal } from "../journal/journal.ts";
@@ -32,6 +33,7 @@ export interface PbnjOptions {
   readonly inventory: Inventory;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly observer?: Observer;
 }
 
 export type Pbnj = ReturnType<typeof composePbnj>;
@@ -42,7 +44,7 @@ const STORED_IN_CLUSTER =
 /** PBnJ's API. Opens nothing yet. */
 export function composePbnj(served: PbnjConfig, options: PbnjOptions) {
   const { address, image, files, issuer, audience, allowUnauthenticated } = served;
-  const { config, state, journal, clock, log } = options;
+  const { config, state, journal, clock, log, observer } = options;
   const access = new ApiAccess({
     files,
     clock,
@@ -66,7 +68,7 @@ export function composePbnj(served: PbnjConfig, options: PbnjOptions) {
     async open(): Promise<void> {
       await store.open();
       tasks.resume((action) => isUnfinished(journal, action));
-      const terms = { address, access, allowUnauthenticated, clock, log };
+      const terms = { address, access, allowUnauthenticated, clock, log, ...defined({ observer }) };
       const isServing = () => !isStopping;
       listener = await listen({ ...terms, routes: pbnjRoutes(requests), services: SERVICES, isServing });
       log.info({ url: listener.url }, "serving PBnJ's API");

@@ -58,7 +58,10 @@ export function composeWorker(config: WorkerConfig, options: WorkerOptions): Wor
   const { inventory, locks } = found;
   const pbnj =
     config.pbnj &&
-    composePbnj(config.pbnj, { config, state, journal, library, policy, inventory, clock, log });
+    composePbnj(config.pbnj, {
+      ...{ config, state, journal, library, policy, inventory, clock, log },
+      ...defined({ observer: options.observer }),
+    });
   const services = pbnj ? withPbnj(found, pbnj, log) : found;
   const observer = observers([options.observer ?? noObserver, services.observer], logFailure(log));
   const slots = new ActionSlots(config.maxActions);

@@ -109,6 +109,9 @@ export function watchWorker(metrics: MetricSet, clock: Clock): WorkerWatch {
         metrics.add("journalSteps", { journal_step: step, made: ok ? "ok" : "failed" });
         metrics.observe("journalDuration", { journal_step: step }, durationMs / SECOND_MS);
       },
+      apiCall({ code }) {
+        metrics.add("apiCalls", { code });
+      },
       file({ name, taken }) {
         metrics.add("reloads", { file: name, taken: taken ? "taken" : "refused" });
         metrics.set("stale", { file: name }, taken ? 0 : 1);

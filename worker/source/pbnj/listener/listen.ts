@@ -11,6 +11,7 @@ import type { Clock } from "../../../../shared/clock.ts";
 import type { Logger } from "../../../../shared/logger.ts";
 import { textOf } from "../../../../shared/text-of.ts";
 import { withTimeout } from "../../../../shared/timeout.ts";
+import { noObserver, type Observer } from "../../../action/observer.ts";
 import { addressText, type ListenAddress, listenProblem } from "../../../config/addresses.ts";
 import { isLoopback } from "../../../config/loopback.ts";
 import type { ApiAccess } from "./api-access.ts";
@@ -38,6 +39,7 @@ export interface ListenOptions {
   readonly allowUnauthenticated: boolean;
   readonly log: Logger;
   readonly clock: Clock;
+  readonly observer?: Pick<Observer, "apiCall">;
   readonly limits?: Partial<ListenerLimits>;
   /** Closes the listener. */
   readonly signal?: AbortSignal;
@@ -106,7 +108,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 }
 
 function createHandlers(
-  { routes, services, isServing, access, log, clock }: ListenOptions,
+  { routes, services, isServing, access, log, clock, observer = noObserver }: ListenOptions,
   { messageBytes }: ListenerLimits,
   shutdownSignal: AbortSignal,
 ) {
@@ -117,8 +119,8 @@ function createHandlers(
     readMaxBytes: messageBytes,
     // A misspelt field must not be ignored.
     jsonOptions: { ignoreUnknownFields: false },
-    requestGate: createGate({ access, clock, log }),
-    interceptors: [logFailures(log)],
+    requestGate: createGate({ access, clock, log, observer }),
+    interceptors: [watchCalls(services, log, observer)],
     shutdownSignal,
   });
   routes(router);
@@ -131,15 +133,25 @@ function createHandlers(
   return router.handlers;
 }
 
-/** A client learns only that a failure is internal. */
-function logFailures(log: Logger): Interceptor {
+/** Counts calls, and logs unexpected failures: a client learns only that a failure is internal. */
+function watchCalls(
+  services: readonly DescService[],
+  log: Logger,
+  observer: Pick<Observer, "apiCall">,
+): Interceptor {
   return (next) => async (request) => {
+    const seen = (code: string) => {
+      if (services.includes(request.service)) observer.apiCall({ code });
+    };
     try {
-      return await next(request);
+      const answer = await next(request);
+      seen("OK");
+      return answer;
     } catch (thrown) {
       if (!(thrown instanceof ConnectError)) {
         log.error({ method: request.method.name, error: textOf(thrown) }, "API call failed");
       }
+      seen(thrown instanceof ConnectError ? Code[thrown.code] : "Internal");
       throw thrown;
     }
   };

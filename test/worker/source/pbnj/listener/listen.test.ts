@@ -2,8 +2,9 @@ import { Code, createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { describe, expect, test } from "vitest";
 import { silentLogger } from "../../../../../shared/logger.ts";
+import type { ApiCallSeen } from "../../../../../worker/action/observer.ts";
 import { Machine } from "../../../../../worker/source/pbnj/api/gen/machine_pb.ts";
-import { keepingLogger, ON, POWER, server, serving, tls } from "./serving.ts";
+import { jwt, keepingLogger, ON, POWER, server, serving, tls, token } from "./serving.ts";
 
 describe.each([
   ["plaintext", {}],
@@ -48,6 +49,21 @@ test("an error keeps its code over gRPC and HTTP/1.1", async () => {
     status: 404,
     text: '{"code":"not_found","message":"no such machine"}',
   });
+});
+
+test("calls are counted by their code, apart from health and reflection", async () => {
+  const codes: string[] = [];
+  const observer = { apiCall: ({ code }: ApiCallSeen) => void codes.push(code) };
+  await using api = await serving({ files: jwt, observer });
+  const headers = { authorization: `Bearer ${await token()}` };
+
+  await api.post("/grpc.health.v1.Health/Check", "{}");
+  await api.post(POWER, ON);
+  await api.post(POWER, ON, { headers });
+  await api.post(POWER, '{"powerAction":5}', { headers });
+  await api.post(POWER.replace("Power", "BootDevice"), "{}", { headers });
+
+  expect(codes).toEqual(["Unauthenticated", "OK", "Internal", "NotFound"]);
 });
 
 test("an unexpected failure is logged, and the client learns nothing of it", async () => {
