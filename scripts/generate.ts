@@ -1,5 +1,5 @@
 /**
- * Generates the code of both tink APIs from their protobuf definitions.
+ * Generates the code of every API from its protobuf definitions.
  * `node scripts/generate.ts [folder]` writes to `folder/<api>/gen`, by default where the code is committed.
  */
 import { join } from "node:path";
@@ -9,7 +9,7 @@ const root = join(import.meta.dirname, "..");
 const transports = join(root, "worker/source");
 const [output = transports] = process.argv.slice(2);
 
-for (const api of ["tink", "tink-legacy"]) {
+for (const api of ["tink", "tink-legacy", "pbnj/api", "pbnj/listener"]) {
   // Finds the plugin in this project's own packages.
   await execa("buf", ["generate", "--output", join(output, api)], {
     cwd: join(transports, api),

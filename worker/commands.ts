@@ -21,6 +21,12 @@ export function workerCommands(own: SelfProgram): readonly WorkerCommand[] {
       define: async (command) => (await import("./commands/define-commands.ts")).defineStart(command, own),
     },
     {
+      name: "serve",
+      usage: "[options]",
+      summary: "serve PBnJ's API, without a tink server",
+      define: async (command) => (await import("./commands/define-commands.ts")).defineServe(command, own),
+    },
+    {
       name: "run",
       usage: "[options] <template>",
       summary: "run a template here, without a tink server",

@@ -7,12 +7,13 @@ export const reference = actionReference("screenshot", {
   keywords: ["screen", "console", "diagnostics"],
   output: {
     data: z.strictObject({
-      file: z.string().describe("The file"),
+      file: z.string().optional().describe("The file, if one was written"),
       mediaType: z
         .enum(["image/png", "image/jpeg"])
-        .describe("The file's media type, regardless of its extension"),
-      size: z.int().min(1).describe("In bytes"),
-      sha256: z.string().describe("Of the file, in hex"),
+        .describe("The image's media type, regardless of the file's extension"),
+      size: z.int().min(1).describe("Of the image, in bytes"),
+      sha256: z.string().describe("Of the image, in hex"),
+      image: z.string().optional().describe("The image in base64, with `SCREENSHOT_INLINE`"),
     }),
   },
   result: {

@@ -392,6 +392,12 @@ export const Connection = z.pipe(
 );
 export type Connection = z.infer<typeof Connection>;
 
+/** What a worker writes to an action's stdin. */
+export interface ActionConnection extends Connection {
+  /** Secret inputs of the action, by variable: its environment would show them. */
+  readonly secretInputs?: Readonly<Record<string, Secret>>;
+}
+
 /** The connection as JSON with its secrets open: for an action's stdin or mounted file, and nowhere else. */
 export function serialiseConnection(connection: Connection): string {
   return revealJson(connection);

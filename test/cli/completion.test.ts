@@ -5,7 +5,7 @@ import { answer } from "../../cli/complete.ts";
 
 const own = { file: "pbnj-worker", actions: catalogue, library: actionLibrary };
 const COMMANDS = [
-  ...["start", "run", "doctor", "policy", "action", "actions"],
+  ...["start", "serve", "run", "doctor", "policy", "action", "actions"],
   ...["inventory", "lab", "completion", "help"],
 ];
 

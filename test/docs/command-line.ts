@@ -12,8 +12,10 @@ import type { ShellCommand } from "./shell-words.ts";
 const OTHERS = [
   ...[
     "awk",
+    "basenc",
     "cp",
     "curl",
+    "date",
     "docker",
     "echo",
     "git",
@@ -26,9 +28,11 @@ const OTHERS = [
     "maas",
     "mkdir",
     "openssl",
+    "printf",
     "rm",
   ],
-  ...["sh", "sort", "source", "ssh", "stat", "systemctl", "systemd-sysusers", "tar", "tee", "uniq", "xargs"],
+  ...["sh", "sort", "source", "ssh", "stat", "systemctl", "systemd-sysusers", "tar", "tee", "tr", "uniq"],
+  "xargs",
 ];
 
 /** What is wrong with a command of a manual: the program itself parses what is meant for it. */

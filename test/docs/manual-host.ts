@@ -10,7 +10,7 @@ import { writeProgram, writeStandIns } from "./stand-ins.ts";
 const PROJECT = join(import.meta.dirname, "../..");
 /** Addresses of this process alone, for 192.0.2.0/24. */
 export const NETWORK = `127.${(process.pid >> 8) & 255}.${process.pid & 255}.`;
-const PROGRAM_STARTS = /\bpbnj-worker start\b/;
+const PROGRAM_STARTS = /\bpbnj-worker (?:start|serve)\b/;
 
 interface Run {
   /** What the reader types. */

@@ -14,6 +14,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   SecretLineRedactor: "what redactor, which is a target, calls for each line",
   PowerReader: "reads the power of machines, not text",
   matchesAnyImage: "calls matchesImagePattern, which is a target",
+  readAuthn: "reads the fields of a message that protobuf has decoded",
   readBundle: "reads a file for the schema of connections",
   readCertificate: "opens a TLS connection, whose certificate Node parses",
   readCandidate: "reads a file of the worker's own user",

@@ -1,4 +1,5 @@
 import type { Target } from "./target.ts";
+import { apiTargets } from "./targets/api.ts";
 import { bmcTargets } from "./targets/bmc.ts";
 import { documentTargets } from "./targets/documents.ts";
 import { inventoryImportTargets } from "./targets/inventory-imports.ts";
@@ -14,4 +15,5 @@ export const targets: readonly Target[] = [
   ...ipmiTargets,
   ...outputTargets,
   ...workerTargets,
+  ...apiTargets,
 ];

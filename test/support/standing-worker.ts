@@ -26,7 +26,7 @@ export interface Logged extends LogFields {
 }
 
 /**
- * A whole worker inside this process, with the arguments of `pbnj-worker start`. Actions run inside this process, too,
+ * A whole worker inside this process, with the arguments of `pbnj-worker start` or `serve`. Actions run inside this process, too,
  * unless the arguments choose another runtime. Cancelled when disposed.
  */
 export async function standingWorker(
@@ -35,9 +35,11 @@ export async function standingWorker(
 ) {
   const stateHome = await mkdtemp(join(tmpdir(), "pbnj-state-"));
   const command = addConfigOptions(new Command()).exitOverride();
-  command.parse(["--runtime", "in-process", ...argv.filter((word) => word !== "start")], { from: "user" });
+  command.parse(["--runtime", "in-process", ...argv.filter((word) => word !== "start" && word !== "serve")], {
+    from: "user",
+  });
   const env = { XDG_STATE_HOME: stateHome, PBNJ_HTTP_ADDRESS: "off" };
-  const loaded = loadConfig({ flags: command.opts(), env });
+  const loaded = loadConfig({ flags: command.opts(), env }, argv.includes("serve") ? "serve" : "start");
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));
   const { config } = loaded;
   const logged: Logged[] = [];
@@ -67,6 +69,7 @@ export async function standingWorker(
     traceEnvironment,
     watchedFiles,
   });
+  await worker.open();
   await observability.serve(worker.facts, state.path);
   const ended = worker.run();
   return {

@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import type { ErrorClass } from "../../shared/contract/error-class.ts";
 import { type ActionResult, oneLine } from "../../shared/contract/result.ts";
 import { defined } from "../../shared/defined.ts";
+import type { Secret } from "../../shared/secret.ts";
 import type { MachineFacts } from "./machine-facts.ts";
 
 /** The identity of an action in a workflow, as the tink API gives it. */
@@ -12,6 +13,21 @@ export interface ActionId {
   readonly agentId: string;
   readonly actionId: string;
   readonly name: string;
+}
+
+/** The address and credentials of a BMC that came with a request. */
+export interface DirectAccess {
+  readonly host: string;
+  readonly username: string;
+  readonly password: Secret;
+}
+
+/** What came with a request and must not be written to disk: after a restart, it is gone. */
+export interface ActionSecrets {
+  /** In place of a machine. */
+  readonly bmc?: DirectAccess;
+  /** Secret inputs of the action, by variable. */
+  readonly inputs?: Readonly<Record<string, Secret>>;
 }
 
 /** An action to run, as every source of actions gives it to the worker. */
@@ -33,6 +49,7 @@ export interface Action extends ActionId {
   readonly idMayReturn?: true;
   /** The server has recorded its start, if it says so. */
   readonly begun?: true;
+  readonly secrets?: ActionSecrets;
 }
 
 export type ActionState = "running" | "success" | "failed" | "timeout";

@@ -102,6 +102,11 @@ export const watchedFileNames = [
   "http-cert-file",
   "http-key-file",
   "http-client-ca-file",
+  "pbnj-cert-file",
+  "pbnj-key-file",
+  "pbnj-client-ca-file",
+  "pbnj-jwt-secret-file",
+  "pbnj-jwt-key-file",
 ] as const;
 export type WatchedFileName = (typeof watchedFileNames)[number];
 
@@ -109,6 +114,12 @@ export interface FileSeen {
   readonly name: WatchedFileName;
   /** False if the last valid one stays in use. */
   readonly taken: boolean;
+}
+
+/** A call of PBnJ's API, apart from health and reflection. */
+export interface ApiCallSeen {
+  /** `OK`, or gRPC's name of the error. */
+  readonly code: string;
 }
 
 /**
@@ -126,6 +137,7 @@ export interface Observer {
   spans(spans: SpansSeen): void;
   journal(step: JournalSeen): void;
   file(file: FileSeen): void;
+  apiCall(call: ApiCallSeen): void;
 }
 
 export interface WorkerFacts {
@@ -139,8 +151,11 @@ export interface WorkerFacts {
   slots(): { readonly limit: number; readonly taken: number };
   /** How many actions have an outcome that the server may not know yet. */
   unfinished(): number;
-  /** Whether a connection to the tink server is open. Its answers prove less, because it holds polls. */
-  connected(): boolean;
+  /**
+   * Whether a connection to the tink server is open. Its answers prove less, because it holds polls. Absent for a worker
+   * without tink server.
+   */
+  connected?: () => boolean;
   /** `Runtime.check`. */
   checkRuntime(signal: AbortSignal): Promise<string>;
   /** Absent if the worker uses no cluster, apart from running actions there. */
@@ -197,5 +212,6 @@ export function observers(all: readonly Partial<Observer>[], onFailure: (thrown:
     spans: (spans) => tellAll((one) => one.spans?.(spans)),
     journal: (step) => tellAll((one) => one.journal?.(step)),
     file: (file) => tellAll((one) => one.file?.(file)),
+    apiCall: (call) => tellAll((one) => one.apiCall?.(call)),
   };
 }

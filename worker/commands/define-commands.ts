@@ -4,7 +4,7 @@ import type { Problem } from "../../shared/document/problem.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { unknownArgumentProblems } from "../../shared/unknown-arguments.ts";
 import { addConfigOptions } from "../config/options.ts";
-import { RULE_SETTINGS, RUN_SETTINGS, type SettingName } from "../config/schema.ts";
+import { RULE_SETTINGS, RUN_SETTINGS, SERVE_SETTINGS, type SettingName } from "../config/schema.ts";
 import { DEFAULT_TIMEOUT } from "../doctor/doctor-options.ts";
 import { problemReport } from "../document/problem-report.ts";
 import type { SelfProgram } from "../runtime/self-program.ts";
@@ -14,6 +14,14 @@ export function defineStart(command: Command, own: SelfProgram): void {
   addSettings(command).action(async (flags: Record<string, unknown>) => {
     const { start } = await import("./start.ts");
     process.exit(await start(flags, unknownArguments(command, command.args), own));
+  });
+}
+
+/** `pbnj-worker serve`. */
+export function defineServe(command: Command, own: SelfProgram): void {
+  addSettings(command, SERVE_SETTINGS).action(async (flags: Record<string, unknown>) => {
+    const { start } = await import("./start.ts");
+    process.exit(await start(flags, unknownArguments(command, command.args), own, "serve"));
   });
 }
 

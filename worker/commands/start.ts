@@ -2,6 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import { systemClock } from "../../shared/clock.ts";
 import type { StopSignal } from "../../shared/contract/exit-code.ts";
 import { EXIT_OK, exitCodeOf } from "../../shared/contract/exit-code.ts";
+import { defined } from "../../shared/defined.ts";
 import type { Problem } from "../../shared/document/problem.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { printableLine } from "../../shared/printable.ts";
@@ -12,6 +13,7 @@ import { openCluster } from "../compose/cluster/open-cluster.ts";
 import { composeObservability } from "../compose/observability.ts";
 import { composeWorker } from "../compose/worker.ts";
 import { loadConfig } from "../config/load-config.ts";
+import type { WorkerConfig } from "../config/worker-config.ts";
 import { filesOpenToAll } from "../document/open-to-all.ts";
 import { problemReport } from "../document/problem-report.ts";
 import { type ReadTextFile, readTextFile } from "../document/read-text-file.ts";
@@ -27,7 +29,7 @@ import { createLogger, type LogLevel, type WorkerLog } from "./logger.ts";
 import { EXIT_TEMPORARY_FAILURE, isTemporary } from "./temporary-failure.ts";
 
 /**
- * `pbnj-worker start`. Resolves to the exit code: 0 when it stopped after all actions had ended, 128 plus the signal when actions
+ * `pbnj-worker start`, or `serve`, which has no tink server. Resolves to the exit code: 0 when it stopped after all actions had ended, 128 plus the signal when actions
  * were cancelled, 2 for an invalid configuration, and 75 when it may start later with the same settings, such as when the disk is
  * full or another worker uses the state directory.
  */
@@ -35,7 +37,9 @@ export async function start(
   flags: Readonly<Record<string, unknown>>,
   unknown: readonly Problem[],
   own: SelfProgram,
+  command: "start" | "serve" = "start",
 ): Promise<number> {
+  const program = `pbnj-worker ${command}`;
   keepHeapSmall();
   let unreadable: unknown;
   const readFile: ReadTextFile = (path) => {
@@ -46,24 +50,21 @@ export async function start(
       throw thrown;
     }
   };
-  const loaded = loadConfig({ flags, env: process.env, readFile });
+  const loaded = loadConfig({ flags, env: process.env, readFile }, command);
   if (!loaded.ok || unknown.length > 0) {
-    process.stderr.write(
-      problemReport("pbnj-worker start", [...unknown, ...(loaded.ok ? [] : loaded.problems)]),
-    );
+    process.stderr.write(problemReport(program, [...unknown, ...(loaded.ok ? [] : loaded.problems)]));
     return failedStart(unreadable);
   }
   const { config, warnings } = loaded;
   const log = createLogger(config.log);
   switchLevelOnSignal(log, config.log.level);
   for (const { source, message } of warnings) log.warn({ source }, message);
-  const { token, key } = config.http?.files ?? {};
-  for (const file of await filesOpenToAll([token, key].flatMap((secret) => (secret ? [secret.path] : [])))) {
+  for (const file of await filesOpenToAll(secretFiles(config))) {
     log.warn({ file }, "secret file is readable by every user of this host");
   }
   const opening = await openCluster(config);
   if (!opening.ok) {
-    process.stderr.write(`${printableLine(`pbnj-worker start: ${opening.reason}`)}\n`);
+    process.stderr.write(`${printableLine(`${program}: ${opening.reason}`)}\n`);
     return exitCodeOf("usage");
   }
   const { cluster } = opening;
@@ -75,7 +76,7 @@ export async function start(
     journal = await openJournal(state, log, observability.observer);
   } catch (thrown) {
     if (!(thrown instanceof StateDirectoryProblem)) throw thrown;
-    process.stderr.write(`${printableLine(`pbnj-worker start: ${thrown.message}`)}\n`);
+    process.stderr.write(`${printableLine(`${program}: ${thrown.message}`)}\n`);
     await observability.close();
     return failedStart(thrown);
   }
@@ -91,9 +92,10 @@ export async function start(
     cluster,
   });
   try {
+    await worker.open();
     await observability.serve(worker.facts, state.path);
   } catch (thrown) {
-    process.stderr.write(`${printableLine(`pbnj-worker start: ${textOf(thrown)}`)}\n`);
+    process.stderr.write(`${printableLine(`${program}: ${textOf(thrown)}`)}\n`);
     await observability.close();
     await state.close();
     return failedStart(thrown);
@@ -102,8 +104,7 @@ export async function start(
   log.info(
     {
       version,
-      server: config.server.server,
-      tls: config.server.tls,
+      ...defined({ server: config.server?.server, tls: config.server?.tls }),
       runtime: config.runtime.kind,
       lanes: config.agentIds.length,
       maxActions: config.maxActions,
@@ -130,6 +131,12 @@ export async function start(
   await cluster?.close();
   log.info({ end }, "worker stopped");
   return end === "cancelled" ? exitCodeOf("cancelled", received()) : EXIT_OK;
+}
+
+/** Of the addresses that the worker serves. */
+function secretFiles({ http, pbnj }: WorkerConfig): readonly string[] {
+  const secrets = [http?.files.token, http?.files.key, pbnj?.files.jwtSecret, pbnj?.files.key];
+  return secrets.flatMap((secret) => (secret ? [secret.path] : []));
 }
 
 /** The exit code of a start that failed for this reason. */

@@ -60,8 +60,9 @@ export interface ClusterServices extends LaneServices {
   machinesChanged(): void;
 }
 
-/** Every agent ID of the machines in an inventory, and the fixed ones. */
-export function allAgentIds({ fixedAgentIds, agentIdPattern }: WorkerConfig, inventory: Inventory) {
+/** Every agent ID of the machines in an inventory, and the fixed ones; none without a tink server. */
+export function allAgentIds({ server, fixedAgentIds, agentIdPattern }: WorkerConfig, inventory: Inventory) {
+  if (!server) return [];
   return agentIdsOf(fixedAgentIds, agentIdPattern, inventory.machines());
 }
 

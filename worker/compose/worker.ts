@@ -11,11 +11,13 @@ import { type LaneControl, Worker } from "../lanes/worker.ts";
 import { AuthGate } from "../machines/auth-gate.ts";
 import { SecretCommands } from "../machines/secret-commands.ts";
 import { connectServer } from "../source/server/connect-server.ts";
+import { noServer } from "../source/server/no-server.ts";
 import { ActionSlots } from "../turns/action-slots.ts";
 import { laneFields } from "./change-fields.ts";
 import { type ServiceOptions, withoutCluster } from "./cluster-services.ts";
 import { composeExecutor } from "./execution.ts";
 import { logFailure } from "./observability.ts";
+import { composePbnj, withPbnj } from "./pbnj.ts";
 import { RuleFiles } from "./rule-files.ts";
 import { composeRuntime, type RuntimeOptions } from "./runtime.ts";
 
@@ -29,14 +31,15 @@ export interface WorkerOptions extends Pick<RuntimeOptions, "log" | "own" | "clu
   readonly watchedFiles?: readonly WatchedFile[];
 }
 
-/** Builds the worker of `pbnj-worker start`. Opens nothing yet. */
+/** Builds the worker of `pbnj-worker start` and `serve`. Opens nothing yet. */
 export function composeWorker(config: WorkerConfig, options: WorkerOptions): Worker {
   const { log, own, state, journal, clock = systemClock, cluster, watchedFiles = [] } = options;
   const { library } = own;
   const maxBackoffMs = config.backoffMaxIntervalMs;
   const rules = new RuleFiles(config);
   const policy = () => rules.policy;
-  const transport = connectServer({ ...config.server, clock, log, maxBackoffMs });
+  const server = config.server && connectServer({ ...config.server, clock, log, maxBackoffMs });
+  const transport = server ?? noServer;
   const runtime = composeRuntime(config, { log, own, state, policy, cluster });
   const authGate = new AuthGate(clock);
   const secretCommands = new SecretCommands();
@@ -51,8 +54,15 @@ export function composeWorker(config: WorkerConfig, options: WorkerOptions): Wor
     clock,
     log,
   };
-  const services = cluster ? cluster.services(serviceOptions) : withoutCluster(serviceOptions);
-  const { inventory, locks } = services;
+  const found = cluster ? cluster.services(serviceOptions) : withoutCluster(serviceOptions);
+  const { inventory, locks } = found;
+  const pbnj =
+    config.pbnj &&
+    composePbnj(config.pbnj, {
+      ...{ config, state, journal, library, policy, inventory, clock, log },
+      ...defined({ observer: options.observer }),
+    });
+  const services = pbnj ? withPbnj(found, pbnj, log) : found;
   const observer = observers([options.observer ?? noObserver, services.observer], logFailure(log));
   const slots = new ActionSlots(config.maxActions);
   const executor = composeExecutor(config, {
@@ -85,7 +95,7 @@ export function composeWorker(config: WorkerConfig, options: WorkerOptions): Wor
         if (authGate.retryNow()) log.info({}, "inventory file touched, retrying refused credentials");
       },
     });
-    const files = [...ruleFiles, ...watchedFiles];
+    const files = [...ruleFiles, ...watchedFiles, ...(pbnj?.watchedFiles ?? [])];
     await reloadFiles({ files, intervalMs, readFile: readTextFile, clock, log, observer }, stop);
   };
   return new Worker({
@@ -102,9 +112,8 @@ export function composeWorker(config: WorkerConfig, options: WorkerOptions): Wor
       agentIds: () => services.agentIds(),
       slots: () => slots,
       unfinished: () => journal.unfinished().length,
-      connected: () => transport.connected(),
       checkRuntime: (signal) => runtime.check(signal),
-      ...defined({ cluster: services.facts?.bind(services) }),
+      ...defined({ connected: server?.connected, cluster: found.facts?.bind(found) }),
     },
     clock,
     log,

@@ -11,19 +11,57 @@ export interface ListenAddress {
   readonly port: number;
 }
 
+/** As in a URL: IPv6 in brackets. */
+export function addressText({ host, port }: ListenAddress): string {
+  return `${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+const LISTEN_PROBLEMS: Readonly<Record<string, string>> = {
+  EADDRINUSE: "it is in use, by another worker or program",
+  EADDRNOTAVAIL: "this machine has no such address",
+  EACCES: "the system does not permit it",
+  ENOTFOUND: "the name is unknown",
+};
+
+/** Why listening on an address failed. */
+export function listenProblem(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return String(thrown);
+  const code = "code" in thrown ? String(thrown.code) : "";
+  return LISTEN_PROBLEMS[code] ?? thrown.message;
+}
+
 /** Loopback, because the status page needs no authentication there. */
 export const DEFAULT_HTTP_ADDRESS: ListenAddress = { host: "127.0.0.1", port: 42_180 };
+
+/** Loopback, because the API needs no authentication there. The port is PBnJ's. */
+export const DEFAULT_PBNJ_ADDRESS: ListenAddress = { host: "127.0.0.1", port: 50_051 };
 
 /** `host:port`, or `off`. */
 export const HttpAddress = z.string().transform((text, context): ListenAddress | "off" => {
   if (text.trim().toLowerCase() === "off") return "off";
-  const [, bracketed, host = bracketed ?? "", port = ""] =
-    /^(?:\[([^\]]*)\]|([^:]*)):(\d{1,5})$/.exec(text.trim()) ?? [];
-  const literal = bracketed === undefined ? host : `[${host}]`;
-  if (Host.safeParse(literal).success && Number(port) <= 65_535) return { host, port: Number(port) };
+  const address = listenAddress(text);
+  if (address) return address;
   context.issues.push({ code: "custom", message: HTTP_EXPECTATION, input: text });
   return z.NEVER;
 });
+
+const LISTEN_EXPECTATION = "must be host:port, such as 127.0.0.1:50051 or [::1]:50051";
+
+/** `host:port`, IPv6 in brackets. */
+export const ListenAddressText = z.string().transform((text, context): ListenAddress => {
+  const address = listenAddress(text);
+  if (address) return address;
+  context.issues.push({ code: "custom", message: LISTEN_EXPECTATION, input: text });
+  return z.NEVER;
+});
+
+function listenAddress(text: string): ListenAddress | undefined {
+  const [, bracketed, host = bracketed ?? "", port = ""] =
+    /^(?:\[([^\]]*)\]|([^:]*)):(\d{1,5})$/.exec(text.trim()) ?? [];
+  const literal = bracketed === undefined ? host : `[${host}]`;
+  const isValid = Host.safeParse(literal).success && Number(port) <= 65_535;
+  return isValid ? { host, port: Number(port) } : undefined;
+}
 
 const DEFAULT_PORT = 42_113;
 

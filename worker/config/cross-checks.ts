@@ -1,28 +1,11 @@
 import type { Problem } from "../../shared/document/problem.ts";
+import { PBNJ_AGENT_ID, RUFIO_AGENT_ID } from "../action/source-agent-ids.ts";
+import { type ConfigCommand, type CrossCheck, needs } from "./cross-check.ts";
 import { type GivenSetting, nameOf, settingProblem } from "./given-values.ts";
-import { namesLoopback } from "./loopback.ts";
 import { isOwnSource } from "./machine-sources.ts";
-import { RUFIO_AGENT_ID } from "./rufio-agent-id.ts";
 import type { SettingName, Settings } from "./schema.ts";
+import { addressConcerns, addressRules, servedAddresses } from "./served-addresses.ts";
 import type { Setting } from "./setting.ts";
-
-/** A rule that involves several settings. */
-interface CrossCheck {
-  /** The setting to blame, then the others that the rule reads. */
-  readonly settings: readonly [SettingName, ...SettingName[]];
-  readonly broken: (settings: Settings) => boolean;
-  /** Commands to which the rule does not apply. */
-  readonly not?: "run";
-  /** Follows the source of the blamed setting; `{name}` becomes the name by which that setting was given. */
-  readonly message: string;
-}
-
-/** A setting that needs another one. */
-const needs = (name: SettingName, other: SettingName, message: string): CrossCheck => ({
-  settings: [name, other],
-  broken: (settings) => isGiven(settings[name]) && !isGiven(settings[other]),
-  message,
-});
 
 const needsTls = (name: SettingName): CrossCheck =>
   needs(name, "grpcTls", "has no meaning without TLS: set {grpcTls} as well");
@@ -30,13 +13,13 @@ const needsTls = (name: SettingName): CrossCheck =>
 const RULES: readonly CrossCheck[] = [
   {
     settings: ["grpcServer"],
-    not: "run",
+    not: ["run", "serve"],
     broken: ({ grpcServer }) => grpcServer === undefined,
     message: "is missing: the tink server's address, host:port",
   },
   {
     settings: ["agentId", "inventory", "kubernetesInventory", "kubernetesSources"],
-    not: "run",
+    not: ["run", "serve"],
     broken: ({ agentId, inventory, kubernetesInventory, kubernetesSources, rufio }) =>
       [agentId, kubernetesInventory, kubernetesSources].every(({ length }) => length === 0) &&
       inventory === undefined &&
@@ -59,13 +42,25 @@ const RULES: readonly CrossCheck[] = [
   },
   {
     settings: ["shareLanes", "runtime"],
-    not: "run",
+    not: ["run"],
     broken: ({ shareLanes, runtime }) => shareLanes && runtime !== "kubernetes",
     message: "needs {runtime} kubernetes: another replica can only adopt actions that run in the cluster",
   },
   {
+    settings: ["pbnjAddress", "shareLanes"],
+    not: ["run"],
+    broken: ({ pbnjAddress, shareLanes }) => pbnjAddress !== undefined && shareLanes,
+    message: "cannot be used with {shareLanes}: replicas do not share the tasks of PBnJ's API",
+  },
+  {
+    settings: ["agentId", "pbnjAddress"],
+    not: ["run"],
+    broken: ({ agentId, pbnjAddress }) => pbnjAddress !== undefined && agentId.includes(PBNJ_AGENT_ID),
+    message: `holds ${PBNJ_AGENT_ID}, which is reserved for PBnJ's API: choose another one`,
+  },
+  {
     settings: ["agentId", "rufio"],
-    not: "run",
+    not: ["run"],
     broken: ({ agentId, rufio }) => rufio && agentId.includes(RUFIO_AGENT_ID),
     message: `holds ${RUFIO_AGENT_ID}, which is reserved for Rufio's Jobs: choose another one`,
   },
@@ -80,21 +75,17 @@ const RULES: readonly CrossCheck[] = [
   },
   needs("grpcClientCertFile", "grpcClientKeyFile", "needs its private key: set {grpcClientKeyFile}"),
   needs("grpcClientKeyFile", "grpcClientCertFile", "needs its certificate: set {grpcClientCertFile}"),
-  {
-    settings: ["httpAddress", "httpAuth", "httpTokenFile", "httpClientCaFile"],
-    not: "run",
-    broken: (settings) => isExposed(settings) && settings.httpAuth !== "none" && !hasHttpAuth(settings),
-    message:
-      "is not a loopback address, so it needs authentication. Fix: set {httpTokenFile} or {httpClientCaFile}; or set {httpAuth} to none, and everyone who reaches the address can read status page and metrics",
-  },
-  {
-    settings: ["httpAuth", "httpTokenFile", "httpClientCaFile"],
-    broken: (settings) => settings.httpAuth === "none" && hasHttpAuth(settings),
-    message: "is none, so {httpTokenFile} and {httpClientCaFile} have no effect: remove one or the other",
-  },
-  needs("httpCertFile", "httpKeyFile", "needs its private key: set {httpKeyFile}"),
-  needs("httpKeyFile", "httpCertFile", "needs its certificate: set {httpCertFile}"),
-  needs("httpClientCaFile", "httpCertFile", "needs TLS: set {httpCertFile} and {httpKeyFile}"),
+  ...servedAddresses.flatMap(addressRules),
+  ...(["pbnjJwtIssuer", "pbnjJwtAudience"] as const).map(
+    (name): CrossCheck => ({
+      settings: [name, "pbnjJwtKeyFile", "pbnjJwtSecretFile"],
+      broken: (settings) =>
+        settings[name] !== undefined &&
+        settings.pbnjJwtKeyFile === undefined &&
+        settings.pbnjJwtSecretFile === undefined,
+      message: "has no effect without tokens: set {pbnjJwtKeyFile} or {pbnjJwtSecretFile}",
+    }),
+  ),
   {
     settings: ["registryPassFile", "registryPass"],
     broken: (settings) => settings.registryPassFile !== undefined && settings.registryPass !== undefined,
@@ -110,21 +101,6 @@ const RULES: readonly CrossCheck[] = [
   needs("registryPassFile", "registryUser", "needs a user: set {registryUser}"),
 ];
 
-function isGiven(value: Settings[SettingName]): boolean {
-  return value !== undefined && value !== false;
-}
-
-/** Whether other hosts can reach the pages. */
-function isExposed({ httpAddress }: Settings): boolean {
-  if (typeof httpAddress !== "object") return false;
-  const { host } = httpAddress;
-  return !namesLoopback(host.includes(":") ? `[${host}]` : host);
-}
-
-function hasHttpAuth({ httpTokenFile, httpClientCaFile }: Settings): boolean {
-  return httpTokenFile !== undefined || httpClientCaFile !== undefined;
-}
-
 const CONCERNS: readonly CrossCheck[] = [
   {
     settings: ["unsafeAnyImage", "runtime"],
@@ -132,14 +108,7 @@ const CONCERNS: readonly CrossCheck[] = [
       unsafeAnyImage && (runtime === "docker" || runtime === "kubernetes"),
     message: "trusts every image: any image that a workflow names receives the machine's BMC password",
   },
-  {
-    settings: ["httpTokenFile", "httpAddress", "httpCertFile"],
-    not: "run",
-    broken: (settings) =>
-      isExposed(settings) && settings.httpTokenFile !== undefined && settings.httpCertFile === undefined,
-    message:
-      "is used without TLS: anyone who can read the traffic can read the token. Set {httpCertFile}, unless a proxy encrypts the traffic",
-  },
+  ...servedAddresses.flatMap(addressConcerns),
   {
     settings: ["pollTimeout"],
     broken: ({ pollTimeout }) => pollTimeout < 61_000,
@@ -158,7 +127,7 @@ export interface CrossCheckInput {
   readonly invalid: ReadonlySet<string>;
   readonly given: ReadonlyMap<string, GivenSetting>;
   readonly table: readonly Setting[];
-  readonly command: "start" | "run";
+  readonly command: ConfigCommand;
 }
 
 /** Problems between settings. Rules with an invalid setting are skipped until it is fixed. */
@@ -175,7 +144,7 @@ function broken(checks: readonly CrossCheck[], input: CrossCheckInput): readonly
   const { given, table } = input;
   const called = (name: string): string => given.get(name)?.called ?? nameOf(name, table);
   return checks
-    .filter(({ not }) => not !== input.command)
+    .filter(({ not }) => !not?.includes(input.command))
     .filter(({ settings }) => !settings.some((name) => input.invalid.has(name)))
     .filter((check) => check.broken(input.settings))
     .map(({ settings: [blamed], message }) => {

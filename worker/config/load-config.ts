@@ -10,6 +10,8 @@ import { parseInventory } from "../machines/parse-inventory.ts";
 import { parsePolicy } from "../policy/parse-policy.ts";
 import { defaultPolicy, type Policy } from "../policy/policy.ts";
 import { settleTrust } from "../policy/settle-trust.ts";
+import { DEFAULT_PBNJ_ADDRESS } from "./addresses.ts";
+import type { ConfigCommand } from "./cross-check.ts";
 import { crossProblems, crossWarnings } from "./cross-checks.ts";
 import {
   environmentWarnings,
@@ -26,6 +28,7 @@ import {
   composeExecutionConfig,
   type ExecutionConfig,
   type ExecutionConfigOptions,
+  TRUST_SETTINGS,
   trustSettings,
   type WorkerConfig,
 } from "./worker-config.ts";
@@ -43,23 +46,14 @@ export type Loaded<Config> =
 export type LoadedConfig = Loaded<WorkerConfig>;
 
 /**
- * Loads the settings of `pbnj-worker start` and every file that they name. Precedence: flag, `PBNJ_` variable, other
- * workers' variables, configuration file, default. Reports all problems, not just the first.
+ * Loads the settings of `pbnj-worker start` or `serve` and every file that they name. Precedence: flag, `PBNJ_` variable,
+ * other workers' variables, configuration file, default. Reports all problems, not just the first.
  */
-export function loadConfig(input: LoadConfigInput): LoadedConfig {
-  const read = readAll(input, "start");
+export function loadConfig(input: LoadConfigInput, command: "start" | "serve" = "start"): LoadedConfig {
+  const read = readAll(input, command);
   if (!read.ok) return read;
-  const { parts, warnings } = read;
-  const { grpcServer } = parts.settings;
-  // `crossProblems` reports a missing server.
-  if (grpcServer === undefined) return { ok: false, problems: [] };
-  const config = composeConfig({
-    ...parts,
-    settings: { ...parts.settings, grpcServer },
-    watched: read.watched,
-    stateDirectory: read.stateDirectory,
-  });
-  return { ok: true, config, warnings };
+  const { parts, warnings, watched, stateDirectory } = read;
+  return { ok: true, config: composeConfig({ ...parts, watched, stateDirectory }), warnings };
 }
 
 /** Loads the configuration of `pbnj-worker run`, which needs no tink server and no agent ID. */
@@ -129,7 +123,7 @@ type ReadAll =
     }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-function readAll(input: LoadConfigInput, command: "start" | "run"): ReadAll {
+function readAll(input: LoadConfigInput, command: ConfigCommand): ReadAll {
   const { settings, files, inventory, policy, found, ...places } = readParts(input, command);
   const areas = [found.settings, found.inventory, found.policy, found.trust];
   const problems = areas.flatMap((area) => area.problems);
@@ -164,14 +158,19 @@ export interface ExaminedConfig {
   readonly found: Readonly<Record<ConfigArea, AreaFindings>>;
 }
 
-/** The same as `loadConfig`, for callers that check each part separately. */
+/**
+ * The same as `loadConfig`, for callers that check each part separately: as for `serve` if the settings have an address for
+ * PBnJ's API and no tink server.
+ */
 export function examineConfig(input: LoadConfigInput): ExaminedConfig {
-  return readParts(input, "start");
+  const { settings } = readParts(input, "start");
+  const serves = settings.grpcServer === undefined && settings.pbnjAddress !== undefined;
+  return readParts(input, serves ? "serve" : "start");
 }
 
 function readParts(
   { flags, env, readFile = readTextFile }: LoadConfigInput,
-  command: "start" | "run",
+  command: ConfigCommand,
 ): ExaminedConfig {
   const found = {
     settings: areaFindings(),
@@ -191,7 +190,8 @@ function readParts(
   const file = take("settings", configFile({ flags, env }, readFile));
   if (file) problems.push(...fileProblems(table, file));
   const given = givenValues(table, { flags, env, ...defined({ file }) });
-  const { settings, invalid, problems: wrong } = parseSettings(given);
+  const { settings: parsed, invalid, problems: wrong } = parseSettings(given);
+  const settings = command === "serve" ? servedSettings(parsed) : parsed;
   problems.push(...wrong);
 
   // Without the configuration file, missing or conflicting settings cannot be detected.
@@ -225,12 +225,14 @@ function readParts(
   return { settings, invalid, given, complete, files, inventory, policy, watched, stateDirectory, found };
 }
 
-const TRUST_SETTINGS = [
-  "runtime",
-  "unsafeAnyImage",
-  "rufio",
-  "rufioImage",
-] as const satisfies readonly SettingName[];
+/** Without tink server, and with PBnJ's API. */
+function servedSettings({
+  pbnjAddress = DEFAULT_PBNJ_ADDRESS,
+  grpcServer: _,
+  ...settings
+}: Settings): Settings {
+  return { ...settings, pbnjAddress };
+}
 
 function settle(
   policy: Policy,

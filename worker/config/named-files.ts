@@ -5,6 +5,7 @@ import { Secret } from "../../shared/secret.ts";
 import { FileProblem, fileProblemOf, type ReadTextFile } from "../document/read-text-file.ts";
 import { readSecretText } from "../machines/secret-text.ts";
 import { type GivenSetting, settingProblem } from "./given-values.ts";
+import { parseJwtPublicKeys, parseJwtSecrets } from "./jwt-keys.ts";
 import { type SettingName, type Settings, settings as table } from "./schema.ts";
 import { Tokens } from "./tokens.ts";
 
@@ -20,13 +21,23 @@ interface SecretFile {
   readonly text: Secret;
 }
 
-/** What protects the pages that the worker serves. Without any of them: plain HTTP for everyone. */
-export interface HttpFiles {
-  readonly token?: SecretFile;
+/** TLS of an address that the worker serves. */
+export interface TlsFiles {
   /** With its chain; never without `key`. */
   readonly certificate?: NamedText;
   readonly key?: SecretFile;
   readonly clientCa?: NamedText;
+}
+
+/** What protects the pages that the worker serves. Without any of them: plain HTTP for everyone. */
+export interface HttpFiles extends TlsFiles {
+  readonly token?: SecretFile;
+}
+
+/** What protects PBnJ's API. Without any of them: plaintext for everyone. */
+export interface ApiFiles extends TlsFiles {
+  readonly jwtSecret?: SecretFile;
+  readonly jwtKeys?: NamedText;
 }
 
 /** The content of the files that settings name. */
@@ -37,6 +48,7 @@ export interface NamedFiles {
   readonly registryPassword?: Secret;
   /** For the pages that the worker serves. */
   readonly http: HttpFiles;
+  readonly pbnj: ApiFiles;
 }
 
 interface NamedFilesInput {
@@ -44,7 +56,7 @@ interface NamedFilesInput {
   readonly given: ReadonlyMap<string, GivenSetting>;
   readonly readFile: ReadTextFile;
   /** `run` serves nothing. */
-  readonly command: "start" | "run";
+  readonly command: "start" | "serve" | "run";
 }
 
 /** Reads and checks the files that settings name. Problems name the file, never its content. */
@@ -53,10 +65,14 @@ export function readNamedFiles({ settings, given, readFile, command }: NamedFile
   readonly problems: readonly Problem[];
 } {
   const problems: Problem[] = [];
-  const read = <T>(name: SettingName, path: string | undefined, use: (text: string) => T): T | undefined => {
+  const read = <T>(
+    name: SettingName,
+    path: string | undefined,
+    use: (text: string, path: string) => T,
+  ): T | undefined => {
     if (path === undefined) return undefined;
     try {
-      return use(readFile(path));
+      return use(readFile(path), path);
     } catch (thrown) {
       problems.push(settingProblem(name, `${path} ${fileProblemOf(thrown)}`, given, table));
       return undefined;
@@ -75,37 +91,62 @@ export function readNamedFiles({ settings, given, readFile, command }: NamedFile
     const message = `${key} is not the key of the certificate in ${cert}`;
     problems.push(settingProblem("grpcClientKeyFile", message, given, table));
   }
-  const http = command === "start" && settings.httpAddress !== "off" ? readHttpFiles(settings, read) : {};
+  const http = command !== "run" && settings.httpAddress !== "off" ? readHttpFiles(settings, read) : {};
+  const pbnj = command !== "run" && settings.pbnjAddress !== undefined ? readApiFiles(settings, read) : {};
   return {
-    files: { ...defined({ ca, clientCertificate, clientKey, registryPassword }), http },
+    files: { ...defined({ ca, clientCertificate, clientKey, registryPassword }), http, pbnj },
     problems,
   };
 }
 
-type Read = <T>(name: SettingName, path: string | undefined, use: (text: string) => T) => T | undefined;
+type Read = <T>(
+  name: SettingName,
+  path: string | undefined,
+  use: (text: string, path: string) => T,
+) => T | undefined;
 
 function readHttpFiles(settings: Settings, read: Read): HttpFiles {
-  const { httpTokenFile = "", httpCertFile = "", httpKeyFile = "", httpClientCaFile = "" } = settings;
-  const token = read("httpTokenFile", settings.httpTokenFile, (text) => {
+  const token = read("httpTokenFile", settings.httpTokenFile, (text, path) => {
     Tokens.parse(text);
-    return { path: httpTokenFile, text: new Secret(text) };
+    return { path, text: new Secret(text) };
   });
-  const certificate = read("httpCertFile", settings.httpCertFile, (text) => ({
-    path: httpCertFile,
+  return { ...defined({ token }), ...readTlsFiles("http", settings, read) };
+}
+
+function readApiFiles(settings: Settings, read: Read): ApiFiles {
+  const jwtSecret = read("pbnjJwtSecretFile", settings.pbnjJwtSecretFile, (text, path) => {
+    parseJwtSecrets(text);
+    return { path, text: new Secret(text) };
+  });
+  const jwtKeys = read("pbnjJwtKeyFile", settings.pbnjJwtKeyFile, (text, path) => {
+    parseJwtPublicKeys(text);
+    return { path, text };
+  });
+  return { ...defined({ jwtSecret, jwtKeys }), ...readTlsFiles("pbnj", settings, read) };
+}
+
+function readTlsFiles(address: "http" | "pbnj", settings: Settings, read: Read): TlsFiles {
+  const [certFile, keyFile, clientCaFile] = [
+    `${address}CertFile`,
+    `${address}KeyFile`,
+    `${address}ClientCaFile`,
+  ] as const;
+  const certificate = read(certFile, settings[certFile], (text, path) => ({
+    path,
     text: certificates(text),
   }));
-  const key = read("httpKeyFile", settings.httpKeyFile, (text) => {
+  const key = read(keyFile, settings[keyFile], (text, path) => {
     const secret = privateKey(text);
     if (certificate && !belongTogether(certificate.text, secret)) {
-      throw new FileProblem(`is not the key of the certificate in ${httpCertFile}`);
+      throw new FileProblem(`is not the key of the certificate in ${certificate.path}`);
     }
-    return { path: httpKeyFile, text: secret };
+    return { path, text: secret };
   });
-  const clientCa = read("httpClientCaFile", settings.httpClientCaFile, (text) => ({
-    path: httpClientCaFile,
+  const clientCa = read(clientCaFile, settings[clientCaFile], (text, path) => ({
+    path,
     text: certificates(text),
   }));
-  return defined({ token, certificate, key, clientCa });
+  return defined({ certificate, key, clientCa });
 }
 
 const BEGIN = "-----BEGIN CERTIFICATE-----";

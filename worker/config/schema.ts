@@ -6,10 +6,10 @@ import {
   LabelPair,
   NamespaceName,
   ObjectNameText,
-  RufioImage,
   Toleration,
 } from "../document/kubernetes-values.ts";
 import {
+  ActionImage,
   ByteSize,
   ContainerCpus,
   ContainerMemory,
@@ -21,7 +21,7 @@ import {
   Toggle,
 } from "../document/value-types.ts";
 import { AgentId, AgentIdPattern } from "../machines/agent-id.ts";
-import { HttpAddress, ServerAddress } from "./addresses.ts";
+import { HttpAddress, ListenAddressText, ServerAddress } from "./addresses.ts";
 import { InventoryKind, MachineSources, WatchNamespace } from "./machine-sources.ts";
 import { setting, settingsOf } from "./setting.ts";
 
@@ -316,7 +316,7 @@ const kubernetes = {
     description: "Do Rufio's work: its Jobs and Tasks, and the status of its Machines",
     chart: { value: "rufio.enabled" },
   }),
-  rufioImage: setting(RufioImage.prefault("pbnj-worker/{action}:v{version}"), {
+  rufioImage: setting(ActionImage.prefault("pbnj-worker/{action}:v{version}"), {
     description: "Image of the action that runs a Rufio task; must contain {action}",
     type: "image",
     chart: { derivedFrom: "rufio.image" },
@@ -341,6 +341,65 @@ const kubernetes = {
     description: "Name of the group of replicas that share agent IDs",
     type: "name",
     chart: { derivedFrom: "sharing.group" },
+  }),
+};
+
+const pbnjApi = {
+  pbnjAddress: setting(ListenAddressText.optional(), {
+    description: "Address on which to serve PBnJ's API",
+    type: "host:port",
+    defaultText: "none; 127.0.0.1:50051 for `pbnj-worker serve`",
+    chart: "none",
+  }),
+  pbnjAuth: setting(z.enum(["auto", "none"]).prefault("auto"), {
+    description:
+      "Who can call PBnJ's API: auto requires a token or client certificate beyond loopback, none allows everyone",
+    chart: "none",
+  }),
+  pbnjJwtSecretFile: setting(Text.optional(), {
+    description:
+      "File with the secrets that sign the JSON Web Tokens of callers with HS256, one per line; reloaded when it changes",
+    type: "file",
+    chart: "none",
+  }),
+  pbnjJwtKeyFile: setting(Text.optional(), {
+    description:
+      "PEM public keys or JSON Web Key Set of the issuer of callers' JSON Web Tokens (RS256, ES256, EdDSA); reloaded when it changes",
+    type: "file",
+    chart: "none",
+  }),
+  pbnjJwtIssuer: setting(Text.optional(), {
+    description: "Issuer (`iss`) that tokens must have",
+    type: "text",
+    defaultText: "any",
+    chart: "none",
+  }),
+  pbnjJwtAudience: setting(Text.optional(), {
+    description: "Audience (`aud`) that tokens must have",
+    type: "text",
+    defaultText: "any",
+    chart: "none",
+  }),
+  pbnjCertFile: setting(Text.optional(), {
+    description: "PEM certificate, with its chain, for TLS on PBnJ's API; reloaded when it changes",
+    type: "file",
+    chart: "none",
+  }),
+  pbnjKeyFile: setting(Text.optional(), {
+    description: "PEM private key of that certificate",
+    type: "file",
+    chart: "none",
+  }),
+  pbnjClientCaFile: setting(Text.optional(), {
+    description:
+      "PEM certificates of the authorities for client certificates that can call PBnJ's API; reloaded when it changes",
+    type: "file",
+    chart: "none",
+  }),
+  pbnjImage: setting(ActionImage.prefault("pbnj-worker/{action}:v{version}"), {
+    description: "Image of the action that does what a request of PBnJ's API asks for; must contain {action}",
+    type: "image",
+    chart: "none",
   }),
 };
 
@@ -456,6 +515,7 @@ export const Settings = z.object({
   ...dockerRuntime,
   ...containers,
   ...imageRegistry,
+  ...pbnjApi,
   ...kubernetes,
   ...kubernetesRuntime,
   ...operating,
@@ -473,6 +533,7 @@ export const settings = settingsOf({
   "Docker runtime": dockerRuntime,
   Containers: containers,
   "Image registry": imageRegistry,
+  "PBnJ API": pbnjApi,
   Kubernetes: kubernetes,
   "Kubernetes runtime": kubernetesRuntime,
   Operating: operating,
@@ -489,6 +550,8 @@ export const RULE_SETTINGS = [
   "unsafeAnyImage",
   "rufio",
   "rufioImage",
+  "pbnjAddress",
+  "pbnjImage",
   "pullPolicy",
   "memoryLimit",
   "cpuLimit",
@@ -505,6 +568,12 @@ const STANDING = [
 export const RUN_SETTINGS = settings
   .filter(
     ({ group, name }) =>
-      !["Tink server", "Operating"].includes(group) && !STANDING.some((standing) => standing === name),
+      !["Tink server", "PBnJ API", "Operating"].includes(group) &&
+      !STANDING.some((standing) => standing === name),
   )
+  .map(({ name }) => name as SettingName);
+
+/** The settings of `pbnj-worker serve`. */
+export const SERVE_SETTINGS = settings
+  .filter(({ group, name }) => !["Agent IDs", "Tink server"].includes(group) && name !== "wakeUp")
   .map(({ name }) => name as SettingName);

@@ -10,8 +10,8 @@ import type { TrustSettings } from "../policy/settle-trust.ts";
 import type { PodConfig } from "../runtime/kubernetes/spec.ts";
 import { DEFAULT_HTTP_ADDRESS, type ListenAddress } from "./addresses.ts";
 import { type InventoryKind, isOwnSource, type MachineSourceEntry } from "./machine-sources.ts";
-import type { HttpFiles, NamedFiles, NamedText } from "./named-files.ts";
-import type { Settings } from "./schema.ts";
+import type { ApiFiles, HttpFiles, NamedFiles, NamedText } from "./named-files.ts";
+import type { SettingName, Settings } from "./schema.ts";
 
 /** The tink server and its TLS settings. */
 export interface ServerConfig {
@@ -88,6 +88,18 @@ export interface RufioConfig {
   readonly leaseNamespace?: string;
 }
 
+/** PBnJ's API. */
+export interface PbnjConfig {
+  readonly address: ListenAddress;
+  /** With `{action}` and optionally `{version}`. */
+  readonly image: string;
+  readonly files: ApiFiles;
+  readonly allowUnauthenticated: boolean;
+  /** Of tokens. */
+  readonly issuer?: string;
+  readonly audience?: string;
+}
+
 /** What running actions needs, whatever their source. */
 export interface ExecutionConfig {
   readonly agentIdPattern: string;
@@ -106,7 +118,7 @@ export interface ExecutionConfig {
   readonly log: { readonly level: Settings["logLevel"]; readonly format: Settings["logFormat"] };
 }
 
-/** The configuration of `pbnj-worker start`. */
+/** The configuration of `pbnj-worker start` and `serve`. */
 export interface WorkerConfig extends ExecutionConfig {
   /** At start: the fixed ones and one per machine. */
   readonly agentIds: readonly string[];
@@ -118,7 +130,10 @@ export interface WorkerConfig extends ExecutionConfig {
   readonly watched: { readonly inventory?: NamedText; readonly policy?: NamedText };
   /** 0 means never. */
   readonly reloadIntervalMs: number;
-  readonly server: ServerConfig;
+  /** Absent for `pbnj-worker serve`. */
+  readonly server?: ServerConfig;
+  /** Absent if PBnJ's API is not served. */
+  readonly pbnj?: PbnjConfig;
   readonly shutdownGraceMs: number;
   /** Absent if nothing is served. */
   readonly http?: HttpConfig;
@@ -149,32 +164,52 @@ export interface ExecutionConfigOptions {
 }
 
 export interface ConfigOptions extends ExecutionConfigOptions {
-  readonly settings: Settings & { readonly grpcServer: string };
   readonly watched: WorkerConfig["watched"];
   readonly stateDirectory: string;
 }
 
+/** Without `grpcServer` the worker has no tink server to poll. */
 export function composeConfig(parts: ConfigOptions): WorkerConfig {
   const { settings, files, watched, stateDirectory } = parts;
-  const { ca, clientCertificate, clientKey } = files;
+  const server = serverConfig(settings, files);
+  const fixedAgentIds = server ? settings.agentId : [];
+  const machines = server ? parts.inventory.machines() : [];
   return {
     ...composeExecutionConfig(parts),
-    agentIds: agentIdsOf(settings.agentId, settings.agentIdPattern, parts.inventory.machines()),
-    fixedAgentIds: settings.agentId,
+    agentIds: agentIdsOf(fixedAgentIds, settings.agentIdPattern, machines),
+    fixedAgentIds,
     stateDirectory,
     watched,
     reloadIntervalMs: settings.reloadInterval,
-    server: {
-      server: settings.grpcServer,
-      tls: settings.grpcTls,
-      insecureTls: settings.grpcInsecureTls,
-      ...defined({ ca, clientCertificate, clientKey, serverName: settings.grpcServerName }),
-      pollTimeoutMs: settings.pollTimeout,
-      api: settings.grpcApi,
-    },
+    ...defined({ server, pbnj: pbnjConfig(settings, files.pbnj) }),
     shutdownGraceMs: settings.shutdownGrace,
     ...httpConfig(settings, files.http),
     ...actionLogConfig(settings, stateDirectory),
+  };
+}
+
+function serverConfig(
+  settings: Settings,
+  { ca, clientCertificate, clientKey }: NamedFiles,
+): ServerConfig | undefined {
+  if (settings.grpcServer === undefined) return undefined;
+  return {
+    server: settings.grpcServer,
+    tls: settings.grpcTls,
+    insecureTls: settings.grpcInsecureTls,
+    ...defined({ ca, clientCertificate, clientKey, serverName: settings.grpcServerName }),
+    pollTimeoutMs: settings.pollTimeout,
+    api: settings.grpcApi,
+  };
+}
+
+function pbnjConfig(settings: Settings, files: ApiFiles): PbnjConfig | undefined {
+  const { pbnjAddress: address, pbnjImage: image, pbnjJwtIssuer, pbnjJwtAudience } = settings;
+  if (!address) return undefined;
+  const allowUnauthenticated = settings.pbnjAuth === "none";
+  return {
+    ...{ address, image, files, allowUnauthenticated },
+    ...defined({ issuer: pbnjJwtIssuer, audience: pbnjJwtAudience }),
   };
 }
 
@@ -215,9 +250,24 @@ export function trustSettings({
   unsafeAnyImage,
   rufio,
   rufioImage,
-}: Pick<Settings, "rufio" | "rufioImage" | "runtime" | "unsafeAnyImage">): TrustSettings {
-  return { runtime, unsafeAnyImage, ...defined({ rufioImage: rufio ? rufioImage : undefined }) };
+  pbnjAddress,
+  pbnjImage,
+}: Pick<Settings, (typeof TRUST_SETTINGS)[number]>): TrustSettings {
+  const images = defined({
+    rufioImage: rufio ? rufioImage : undefined,
+    pbnjImage: pbnjAddress ? pbnjImage : undefined,
+  });
+  return { runtime, unsafeAnyImage, ...images };
 }
+
+export const TRUST_SETTINGS = [
+  "runtime",
+  "unsafeAnyImage",
+  "rufio",
+  "rufioImage",
+  "pbnjAddress",
+  "pbnjImage",
+] as const satisfies readonly SettingName[];
 
 /** A pod costs the worker little: the cluster decides how many run. */
 const MAX_PODS = 500;

@@ -35,18 +35,23 @@ export function composeChecks(
 ): readonly Check[] {
   const config = configOf(examined);
   const usable = usableGroups(examined);
+  const isServe = !config.server && config.pbnj !== undefined;
   return [
     { name: "settings", run: async () => checkSettings(examined) },
     { name: "inventory", run: async () => checkInventory(examined) },
     { name: "policy", run: async () => checkPolicy(examined) },
-    { name: "agent-ids", run: async () => checkAgentIds(examined) },
+    {
+      name: "agent-ids",
+      run: async () => (isServe ? [skippedFinding("agent-ids", NO_SERVER)] : checkAgentIds(examined)),
+    },
     { name: "secrets", limitMs: timeoutMs, run: (signal) => checkSecrets(examined, signal) },
     checkIf(usable("Files"), "state-directory", (signal) =>
       checkStateDirectory(config.stateDirectory, signal),
     ),
-    checkIf(usable("Tink server") && examined.settings.grpcServer !== undefined, "tink-server", (signal) =>
-      checkServer(config.server, timeoutMs, signal),
-    ),
+    checkIf(usable("Tink server"), "tink-server", async (signal) => {
+      if (config.server) return checkServer(config.server, timeoutMs, signal);
+      return [skippedFinding("tink-server", isServe ? NO_SERVER : FIRST)];
+    }),
     checkIf(usable("Actions", "Kubernetes", "Kubernetes runtime"), "cluster", (signal) =>
       checkCluster(config, timeoutMs, signal),
     ),
@@ -107,13 +112,14 @@ const RUNTIME_GROUPS = [
 ] as const;
 const NO_CLUSTER: ClusterOpening = { ok: true, cluster: undefined };
 const CLUSTER_FIRST = "the cluster must be healthy first";
+const NO_SERVER = "no tink server is configured, as for pbnj-worker serve";
 const FIRST = "its settings must be valid first";
 
 /** As for `start`; invalid parts have their default and are not checked. */
 function configOf(examined: Examined): WorkerConfig {
   const { settings, files, inventory, policy, watched, stateDirectory } = examined;
   return composeConfig({
-    settings: { ...settings, grpcServer: settings.grpcServer ?? "" },
+    settings,
     files,
     inventory: inventory ?? emptyInventory,
     policy: policy ?? defaultPolicy,

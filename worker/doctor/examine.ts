@@ -33,7 +33,7 @@ export function examine(
   });
   const { settings, watched, found, given } = config;
   const configuration = given.get("config")?.value;
-  const others = [configuration, settings.inventory, settings.policy];
+  const others = [configuration, settings.inventory, settings.policy, settings.pbnjJwtKeyFile];
   const secretFiles = [...read].flatMap(([path, text]) =>
     others.includes(path) || isPublic(text) ? [] : [path],
   );

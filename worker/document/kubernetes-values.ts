@@ -92,11 +92,3 @@ export const Toleration = z
     }
     return { key, operator: value === undefined ? "Exists" : "Equal", ...defined({ value, effect }) };
   });
-
-/** An image reference with `{action}` and optionally `{version}`. */
-export const RufioImage = z
-  .string()
-  .trim()
-  .regex(/^[^\s{}]*\{action\}([^\s{}]|\{version\})*$/, {
-    error: "must be an image with {action} once, such as registry.example/pbnj/{action}:{version}",
-  });

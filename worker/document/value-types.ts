@@ -107,3 +107,11 @@ function words(ms: number): string {
   const unit = units.find(([, size]) => ms >= size && ms % size === 0);
   return unit ? `${ms / unit[1]}${unit[0]}` : `${ms}ms`;
 }
+
+/** An image reference with `{action}` and optionally `{version}`. */
+export const ActionImage = z
+  .string()
+  .trim()
+  .regex(/^[^\s{}]*\{action\}([^\s{}]|\{version\})*$/, {
+    error: "must be an image with {action} once, such as registry.example/pbnj/{action}:{version}",
+  });

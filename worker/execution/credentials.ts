@@ -1,5 +1,5 @@
 import { BmcError } from "../../shared/contract/bmc-error.ts";
-import type { Connection } from "../../shared/contract/connection.ts";
+import type { ActionConnection, Connection } from "../../shared/contract/connection.ts";
 import { LONGEST_TIMER_MS } from "../../shared/deadline.ts";
 import { defined } from "../../shared/defined.ts";
 import { formatSeconds } from "../../shared/duration.ts";
@@ -33,7 +33,7 @@ export interface LaunchCredentials extends Pick<LaunchRequest, "connection" | "m
 export async function readCredentials(
   options: CredentialsOptions,
   target: AllowedTarget,
-  timeoutMs: number,
+  { timeoutMs, secretInputs }: { readonly timeoutMs: number } & Pick<ActionConnection, "secretInputs">,
   cancel: AbortSignal,
 ): Promise<LaunchCredentials> {
   const { authGate, hints, runtime } = options;
@@ -48,10 +48,10 @@ export async function readCredentials(
   const hint = machine === undefined || !entry ? undefined : hints.find(machine, entry);
   return {
     ...defined({
-      connection: connection && { ...connection, ...defined({ hint }) },
+      connection: connection && { ...connection, ...defined({ hint, secretInputs }) },
       mounted: mounted && { ...mounted, document: { ...mounted.document, ...defined({ hint }) } },
     }),
-    redact: redactor(connection ?? {}),
+    redact: redactor({ ...connection, secretInputs }),
     learn: (outcome) => offer && authGate.learn(offer, outcome),
   };
 }

@@ -103,7 +103,8 @@ export class Launcher {
     const { fields, onLaunch, startedAt, timeoutMs } = run;
     let credentials: LaunchCredentials;
     try {
-      credentials = await readCredentials(this.#options, target, timeoutMs, cancel);
+      const reading = { timeoutMs, ...defined({ secretInputs: action.secrets?.inputs }) };
+      credentials = await readCredentials(this.#options, target, reading, cancel);
     } catch (thrown) {
       const { class: errorClass, message } = BmcError.from(thrown);
       return failedAction(errorClass, message, startedAt, new Date(clock.now()));

@@ -21,6 +21,8 @@ export interface LaneServices {
   /** Runs beside the lanes until the signal aborts. Never rejects. */
   run(lanes: LaneControl, stop: AbortSignal): Promise<void>;
   close(): Promise<void>;
+  /** Opens what can fail, before `run`. Rejects with one line. */
+  open?(): Promise<void>;
 }
 
 export interface WorkerOptions extends Pick<LaneOptions, "clock" | "log" | "maxBackoffMs" | "observer"> {
@@ -77,6 +79,11 @@ export class Worker implements LaneControl {
 
   get facts(): WorkerFacts {
     return this.#options.facts;
+  }
+
+  /** Opens what can fail, such as an address to listen on, before `run`. Rejects with one line. */
+  async open(): Promise<void> {
+    await this.#options.services.open?.();
   }
 
   /** Resolves when all lanes have ended and everything is released. */

@@ -1,7 +1,8 @@
 import type { Connection } from "../../shared/contract/connection.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { BmcAddress, MachineOrigin } from "../action/machine-facts.ts";
-import type { ConnectionReading, Inventory, Machine, MountedConnection } from "./inventory.ts";
+import { directMachine } from "./direct-machine.ts";
+import type { ConnectionReading, DirectMachine, Inventory, Machine, MountedConnection } from "./inventory.ts";
 
 export interface CombinedInventoryOptions {
   readonly file: Inventory;
@@ -36,6 +37,10 @@ export class CombinedInventory implements Inventory {
 
   async resolveConnection(machine: Machine, reading: ConnectionReading): Promise<Connection> {
     return this.#ownerOf(machine).resolveConnection(machine, reading);
+  }
+
+  directMachine(host: string): DirectMachine {
+    return this.#options.file.directMachine?.(host) ?? directMachine(host);
   }
 
   bmcAddress(name: string): BmcAddress | undefined {

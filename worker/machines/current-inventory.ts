@@ -1,7 +1,8 @@
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import type { Connection } from "../../shared/contract/connection.ts";
 import type { BmcAddress } from "../action/machine-facts.ts";
-import type { ConnectionReading, Inventory, Machine, MountedConnection } from "./inventory.ts";
+import { directMachine } from "./direct-machine.ts";
+import type { ConnectionReading, DirectMachine, Inventory, Machine, MountedConnection } from "./inventory.ts";
 
 /** Delegates to the current inventory, which `replace` changes. */
 export class CurrentInventory implements Inventory {
@@ -21,6 +22,10 @@ export class CurrentInventory implements Inventory {
 
   find(name: string, namespace?: string): Machine | undefined {
     return this.#inventory.find(name, namespace);
+  }
+
+  directMachine(host: string): DirectMachine {
+    return this.#inventory.directMachine?.(host) ?? directMachine(host);
   }
 
   bmcAddress(name: string): BmcAddress | undefined {

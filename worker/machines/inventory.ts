@@ -1,4 +1,5 @@
 import type { Connection } from "../../shared/contract/connection.ts";
+import type { DirectAccess } from "../action/action.ts";
 import type { BmcAddress, MachineOrigin } from "../action/machine-facts.ts";
 import type { SecretCommands } from "./secret-commands.ts";
 
@@ -23,10 +24,18 @@ export interface Inventory {
    * in Secrets of that namespace.
    */
   mountedConnection?(machine: Machine, namespace: string): MountedConnection | undefined;
+  /** A BMC that need not be a machine. Absent without an inventory file. */
+  directMachine?(host: string): DirectMachine;
   /** For people; `name` is as in `machines`. */
   bmcAddress?(name: string): BmcAddress | undefined;
   /** The same; absent counts as an inventory file. */
   origin?(name: string): MachineOrigin | undefined;
+}
+
+/** A BMC that the inventory need not have. */
+export interface DirectMachine {
+  readonly lockKey: string;
+  connect(credentials: Omit<DirectAccess, "host">, reading: ConnectionReading): Promise<Connection>;
 }
 
 /** A connection without its secrets, which a kubelet mounts from Secrets that the worker need not be able to read. */

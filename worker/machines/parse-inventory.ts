@@ -5,7 +5,8 @@ import { byLine, type Checked, type Problem } from "../../shared/document/proble
 import { parseYaml, type YamlDocument } from "../../shared/document/yaml-document.ts";
 import { fileProblemOf, type ReadTextFile } from "../document/read-text-file.ts";
 import { absoluteEntry } from "./absolute-entry.ts";
-import { entryLockKey, FileInventory } from "./file-inventory.ts";
+import { entryLockKey } from "./connect-entry.ts";
+import { FileInventory } from "./file-inventory.ts";
 import type { Inventory } from "./inventory.ts";
 import { mergeDefaults } from "./merge-defaults.ts";
 import type { Environment } from "./run-secret-command.ts";
@@ -27,12 +28,25 @@ export interface InventoryInput {
  * because it affects one machine and may be mounted later.
  */
 export function parseInventory(input: InventoryInput): Checked<Inventory> {
-  const parsed = parseEntries(input);
-  return parsed.ok ? { ...parsed, value: new FileInventory(parsed.value, input.env) } : parsed;
+  const parsed = parseFile(input);
+  if (!parsed.ok) return parsed;
+  const { entries, defaults } = parsed.value;
+  const folder = dirname(resolve(input.path));
+  return { ...parsed, value: new FileInventory(entries, input.env, { defaults, folder }) };
 }
 
 /** The same, for callers that need what the file says about each machine: merged with the defaults, with absolute paths. */
 export function parseEntries(input: InventoryInput): Checked<readonly MachineEntry[]> {
+  const parsed = parseFile(input);
+  return parsed.ok ? { ...parsed, value: parsed.value.entries } : parsed;
+}
+
+interface ParsedFile {
+  readonly entries: readonly MachineEntry[];
+  readonly defaults: unknown;
+}
+
+function parseFile(input: InventoryInput): Checked<ParsedFile> {
   const yaml = parseYaml(input.path, input.text);
   if (!yaml.ok) return yaml;
   const document = yaml.value;
@@ -81,7 +95,7 @@ export function parseEntries(input: InventoryInput): Checked<readonly MachineEnt
   if (problems.length > 0) return { ok: false, problems: byLine(problems) };
   return {
     ok: true,
-    value: entries,
+    value: { entries, defaults },
     warnings: byLine([...warnings, ...sharedHosts(entries, lines)]),
   };
 }

@@ -1,8 +1,11 @@
+import { BmcError } from "../../shared/contract/bmc-error.ts";
 import type { Connection } from "../../shared/contract/connection.ts";
 import { connectionGiven, givenValue, valueSources } from "../../shared/contract/given.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
-import { type Action, namespaceOf } from "../action/action.ts";
+import { type Action, type DirectAccess, namespaceOf } from "../action/action.ts";
+import { PBNJ_AGENT_ID } from "../action/source-agent-ids.ts";
 import { machineNameOf } from "./agent-id.ts";
+import { directMachine } from "./direct-machine.ts";
 import type { ConnectionReading, Inventory, Machine, MountedConnection } from "./inventory.ts";
 import { lockKeyOf, serviceLockKey } from "./lock-key.ts";
 
@@ -14,13 +17,18 @@ export type ResolvedMachine =
       connect(reading: ConnectionReading): Promise<Connection>;
       mounted(namespace: string): MountedConnection | undefined;
     }
-  /** The action brings its own connection. */
-  | { readonly ok: true; readonly lockKey: string }
+  /** The action brings its own connection; with `connect`, in its secrets. */
+  | {
+      readonly ok: true;
+      readonly lockKey: string;
+      connect?(reading: ConnectionReading): Promise<Connection>;
+    }
   /** No machine: the action itself reports what is missing. */
   | { readonly ok: true }
   | { readonly ok: false; readonly reason: string };
 
-type Asking = Pick<Action, "agentId" | "command" | "environment"> & Partial<Pick<Action, "workflowId">>;
+type Asking = Pick<Action, "agentId" | "command" | "environment" | "secrets"> &
+  Partial<Pick<Action, "workflowId">>;
 
 /** Whether the action may use a machine of this name. The machine need not exist. */
 export type MachinePermit = (
@@ -43,8 +51,12 @@ export function resolveMachine(
   if (given(action, CONNECTION_FILE) !== undefined) {
     return refused(`${CONNECTION_FILE} is set by the worker: name a machine with MACHINE`);
   }
+  const { bmc } = action.secrets ?? {};
+  if (bmc) return fromRequest(bmc, inventory);
+  // A request names a machine of any namespace, in full.
+  const namespace = action.agentId === PBNJ_AGENT_ID ? undefined : namespaceOf(action);
   const find = (name: string | undefined) =>
-    name === undefined ? undefined : inventory.find(name, namespaceOf(action));
+    name === undefined ? undefined : inventory.find(name, namespace);
   const asked = given(action, "MACHINE");
   const lane = find(machineNameOf(agentIdPattern, action.agentId));
   const machine = asked === undefined ? lane : find(asked);
@@ -78,6 +90,15 @@ function fromInventory(machine: Machine, action: Asking, inventory: Inventory): 
     connect: (reading) => inventory.resolveConnection(machine, reading),
     mounted: (namespace) => inventory.mountedConnection?.(machine, namespace),
   };
+}
+
+function fromRequest({ host, ...credentials }: DirectAccess, inventory: Inventory): ResolvedMachine {
+  try {
+    const { lockKey, connect } = inventory.directMachine?.(host) ?? directMachine(host);
+    return { ok: true, lockKey, connect: (reading) => connect(credentials, reading) };
+  } catch (thrown) {
+    return refused(BmcError.from(thrown).message);
+  }
 }
 
 function fromAction(action: Asking): ResolvedMachine {

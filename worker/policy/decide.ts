@@ -20,7 +20,7 @@ export type Decision = { readonly allowed: true } | ({ readonly allowed: false }
 
 /** What the policy needs to know of an action, for any machine. Hooks are checked as actions of their own. */
 export type JudgedAction = TenantAction &
-  Pick<Action, "command" | "environment" | "networkNamespace" | "pidNamespace" | "volumes">;
+  Pick<Action, "command" | "environment" | "networkNamespace" | "pidNamespace" | "secrets" | "volumes">;
 
 /** Whether an action may run. The reason names the first rule that it breaks. `decideMachine` checks machines. */
 export function decide(policy: Policy, catalogue: Catalogue, action: JudgedAction): Decision {

@@ -63,11 +63,13 @@ function fits(name: string, variable: string): boolean {
 
 /** Why an action must not use the connection that it was given directly. */
 export function ownConnectionProblem(
-  action: Pick<Action, "command" | "environment">,
+  action: Pick<Action, "command" | "environment" | "secrets">,
   policy: Pick<Policy, "ownConnections" | "tenants">,
 ) {
+  if (ownConnectionsAllowed(policy)) return undefined;
+  if (action.secrets?.bmc) return "directAuthn must not be used: name a machine with externalAuthn";
   const [first] = connectionGiven(action);
-  if (first === undefined || ownConnectionsAllowed(policy)) return undefined;
+  if (first === undefined) return undefined;
   return `${first} must not be set: name a machine with MACHINE`;
 }
 

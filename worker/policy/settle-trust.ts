@@ -11,6 +11,8 @@ export interface TrustSettings {
   readonly unsafeAnyImage: boolean;
   /** With `{action}` and optionally `{version}`; absent without Rufio. */
   readonly rufioImage?: string;
+  /** The same; absent without PBnJ's API. */
+  readonly pbnjImage?: string;
 }
 
 const FIX = `Add these lines to the policy, with your registry:
@@ -30,7 +32,7 @@ export type SettledPolicy =
  */
 export function settleTrust(
   policy: Policy,
-  { runtime, unsafeAnyImage, rufioImage }: TrustSettings,
+  { runtime, unsafeAnyImage, rufioImage, pbnjImage }: TrustSettings,
 ): SettledPolicy {
   const { trustedImages, images = trustedImages ?? EVERY_IMAGE } = policy;
   const hasContainers = runtime === "docker" || runtime === "kubernetes";
@@ -46,17 +48,21 @@ export function settleTrust(
     const message = `trustedImages is missing: the ${runtime} runtime needs the images that receive BMC connections`;
     return refused(message, FIX);
   }
-  if (rufioImage !== undefined && !trustsRufio(trustedImages, rufioImage)) {
-    return refused(
-      `trustedImages lacks ${rufioImage}, which does Rufio's work: add ${rufioImage.replace("{action}", "*").replace(/:[^/]*$/, "")}`,
-    );
+  const needed = [
+    { image: rufioImage, use: "does Rufio's work" },
+    { image: pbnjImage, use: "does what PBnJ's API is asked for" },
+  ];
+  for (const { image, use } of needed) {
+    if (image === undefined || trusts(trustedImages, image)) continue;
+    const pattern = image.replace("{action}", "*").replace(/:[^/]*$/, "");
+    return refused(`trustedImages lacks ${image}, which ${use}: add ${pattern}`);
   }
   return { ok: true, policy: { ...policy, images, trustedImages } };
 }
 
-/** Checks one of the images that Rufio's Tasks need. */
-function trustsRufio(trustedImages: readonly string[], rufioImage: string): boolean {
-  const image = rufioImage.replaceAll("{action}", "power-on").replaceAll("{version}", version);
+/** Checks one of the images that a setting names. */
+function trusts(trustedImages: readonly string[], pattern: string): boolean {
+  const image = pattern.replaceAll("{action}", "power-on").replaceAll("{version}", version);
   const reference = parseImageReference(image);
   return reference !== undefined && matchesAnyImage(trustedImages, reference);
 }

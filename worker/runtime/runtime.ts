@@ -1,4 +1,4 @@
-import type { Connection } from "../../shared/contract/connection.ts";
+import type { ActionConnection } from "../../shared/contract/connection.ts";
 import type { Progress } from "../../shared/contract/progress.ts";
 import { defined } from "../../shared/defined.ts";
 import type { Redactor } from "../../shared/secret-forms.ts";
@@ -44,7 +44,7 @@ export interface LaunchRequest extends OutputOptions {
   /** Only for containers. */
   readonly terms?: LaunchTerms;
   /** Written to the action's stdin or its own Secret, and nowhere else; absent if the action brings its own. */
-  readonly connection?: Connection;
+  readonly connection?: ActionConnection;
   /** Replaces `connection`, for a runtime with a `secretNamespace`. */
   readonly mounted?: MountedConnection;
   readonly timeoutMs: number;

@@ -1,4 +1,5 @@
 import { dirname, join } from "node:path";
+import * as z from "zod/mini";
 import { Connection, requiredCredentials } from "../../../shared/contract/connection.ts";
 import { resolveFileReferences } from "../../../shared/contract/file-reference.ts";
 import { type GivenValue, givenValue, type ValueSources } from "../../../shared/contract/given.ts";
@@ -10,20 +11,31 @@ import { nameInputs } from "./setting-name.ts";
 
 export type ConnectionSources = ValueSources & TextSources;
 
-/** The connection, whole from a file or field by field; undefined when it, or a problem, is not there. */
+export interface ReadConnection {
+  /** Undefined when it, or a problem, is not there. */
+  readonly connection: Connection | undefined;
+  /** Secret inputs of the action, by variable. */
+  readonly secretInputs: SecretInputs;
+}
+
+const SecretInputs = z.record(z.string(), z.string());
+export type SecretInputs = Readonly<Record<string, string>>;
+
+/** The connection, whole from a file or field by field. */
 export async function readConnection(
   sources: ConnectionSources,
   problems: string[],
-): Promise<Connection | undefined> {
+): Promise<ReadConnection> {
   const file = givenValue(connectionFile.env, sources);
-  return file ? readWhole(file, sources, problems) : readFields(sources, problems);
+  if (file) return readWhole(file, sources, problems);
+  return { connection: await readFields(sources, problems), secretInputs: {} };
 }
 
 async function readWhole(
   { text: path, from }: GivenValue,
   sources: ConnectionSources,
   problems: string[],
-): Promise<Connection | undefined> {
+): Promise<ReadConnection> {
   const also = connectionFieldTable.flatMap((field) => givenValue(field.env, sources)?.from ?? []);
   if (also.length > 0) {
     problems.push(`${also.join(", ")} cannot be combined with ${from}, which contains the whole connection`);
@@ -31,27 +43,40 @@ async function readWhole(
   const document = await readJson(path, sources);
   if (!document.ok) {
     problems.push(`${from}: ${path === "-" ? "stdin" : path} ${document.problem}`);
-    return undefined;
+    return NOTHING;
   }
   const before = problems.length;
-  const whole = await resolveFileReferences(document.value, (file) =>
+  const resolved = await resolveFileReferences(document.value, (file) =>
     readBeside(path, file, { from, sources, problems }),
   );
-  if (problems.length > before) return undefined;
+  if (problems.length > before) return NOTHING;
+  const { whole, secretInputs } = split(resolved);
   const parsed = Connection.safeParse(whole);
   if (!parsed.success) {
     const issues = parsed.error.issues;
     problems.push(
       ...issues.map((issue) => `${from}: ${issue.path.join(".") || "it"} ${describeIssue(issue)}`),
     );
-    return undefined;
+    return NOTHING;
   }
   const connection = parsed.data;
   for (const name of requiredCredentials(connection)) {
     if (connection[name] === undefined) problems.push(`${from}: ${name} is missing`);
   }
   const machine = connection.machine ?? givenValue(machineField.env, sources)?.text;
-  return machine === undefined ? connection : { ...connection, machine };
+  return { connection: machine === undefined ? connection : { ...connection, machine }, secretInputs };
+}
+
+const NOTHING: ReadConnection = { connection: undefined, secretInputs: {} };
+
+/** Takes the secret inputs off a connection; others than a worker write none. */
+function split(resolved: unknown): { readonly whole: unknown; readonly secretInputs: SecretInputs } {
+  if (typeof resolved !== "object" || resolved === null || !("secretInputs" in resolved)) {
+    return { whole: resolved, secretInputs: {} };
+  }
+  const { secretInputs, ...whole } = resolved;
+  const parsed = SecretInputs.safeParse(secretInputs);
+  return parsed.success ? { whole, secretInputs: parsed.data } : { whole: resolved, secretInputs: {} };
 }
 
 /** A secret that is a file of its own; a problem and no text where it cannot be had. */

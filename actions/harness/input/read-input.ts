@@ -1,11 +1,11 @@
 import type { Connection } from "../../../shared/contract/connection.ts";
-import { givenValue } from "../../../shared/contract/given.ts";
+import { type GivenValue, givenValue } from "../../../shared/contract/given.ts";
 import type { NameOption } from "../../../shared/contract/name-option.ts";
 import { commonInput } from "./common-input.ts";
 import { missingValue, wrongValue } from "./describe-problem.ts";
 import { fieldNames, unknownVariables, withoutServiceLinks } from "./environment.ts";
-import type { ActionDescription, InputFields, InputOf, NameInput } from "./input.ts";
-import { type ConnectionSources, readConnection } from "./read-connection.ts";
+import type { ActionDescription, InputField, InputFields, InputOf, NameInput } from "./input.ts";
+import { type ConnectionSources, readConnection, type SecretInputs } from "./read-connection.ts";
 import { readValue } from "./read-text.ts";
 import { nameInputs, nameOptions } from "./setting-name.ts";
 
@@ -30,10 +30,12 @@ export async function readInput<Fields extends InputFields>(
   const nameInput = nameInputs(sources);
   const problems = [...unknownVariables(sources.env, fieldNames(action))];
   const before = problems.length;
-  const own = await readFields(action.input, sources, problems);
+  const connectionProblems: string[] = [];
+  const { connection, secretInputs } = await readConnection(sources, connectionProblems);
+  const own = await readFields(action.input, sources, problems, secretInputs);
   if (problems.length === before) problems.push(...(action.check?.(own, nameInput) ?? []));
   const common = await readFields(commonInput, sources, problems);
-  const connection = await readConnection(sources, problems);
+  problems.push(...connectionProblems);
   if (problems.length > 0 || !connection) return { ok: false, problems };
   return { ok: true, input: { own, common, connection, nameInput, nameOption: nameOptions(sources) } };
 }
@@ -42,10 +44,11 @@ async function readFields<Fields extends InputFields>(
   fields: Fields,
   sources: ConnectionSources,
   problems: string[],
+  secretInputs: SecretInputs = {},
 ): Promise<InputOf<Fields>> {
   const read: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(fields)) {
-    const given = givenValue(field.env, sources);
+    const given = givenValue(field.env, sources) ?? secretGiven(field, secretInputs);
     if (given === undefined && field.default === undefined) {
       if (field.required) problems.push(missingValue(field, nameInputs(sources)));
       continue;
@@ -58,4 +61,9 @@ async function readFields<Fields extends InputFields>(
   }
   // Every field with a default or required was read, or is among the problems and the input is not used.
   return read as InputOf<Fields>;
+}
+
+function secretGiven({ env, secret }: InputField, inputs: SecretInputs): GivenValue | undefined {
+  const text = secret && Object.hasOwn(inputs, env) ? inputs[env] : undefined;
+  return text === undefined ? undefined : { text, from: env };
 }

@@ -101,6 +101,33 @@ const STORIES: Readonly<Record<string, (host: ManualHost, open: AsyncDisposableS
     });
   },
 
+  async "serve-pbnj.md"(host, open) {
+    const tls = createCertificate({ commonName: "worker", altNames: [`${NETWORK}1`] });
+    const machines = [new SimulatedMachine({ power: "on" })];
+    const bmc = await startRedfishBmc({ machines, host: `${NETWORK}21`, tls });
+    open.defer(() => bmc.close());
+    await host.write("/etc/pbnj-worker/pbnj.crt", tls.cert);
+    await host.write("/etc/pbnj-worker/pbnj.key", tls.key);
+    await host.write("ca.crt", tls.cert);
+    await host.write("/etc/pbnj-worker/password", "calvin\n");
+    const entry = {
+      ...{ name: "rack1-node1", host: `${NETWORK}21`, redfish: { port: bmc.port } },
+      ...{ tls: { fingerprint: fingerprintOf(tls) }, providers: ["redfish"] },
+      credentials: { username: "root", passwordFile: "password" },
+    };
+    await host.write("/etc/pbnj-worker/inventory.yaml", JSON.stringify({ machines: [entry] }));
+    for (const name of ["0.0.0.0", "worker.example.org"]) {
+      host.replace(`${name}:50051`, `${NETWORK}1:50051`);
+    }
+
+    await host.run({
+      async during() {
+        await host.run();
+        expect(await host.run()).toMatch(/\{"taskId":"[^"]+"\}/);
+      },
+    });
+  },
+
   async "serve-the-status-page.md"(host, open) {
     await startTink(open);
     const { cert, key } = createCertificate({ commonName: "worker" });

@@ -65,7 +65,7 @@ export class KubernetesServices implements ClusterServices {
     }
     this.inventory = this.#machines ? new CombinedInventory({ file, cluster: this.#machines, log }) : file;
 
-    if (kubernetes.wakeUp) {
+    if (kubernetes.wakeUp && config.server) {
       const namespace = allNamespaces ? undefined : watchNamespace;
       this.#wakeUp = new WakeUp({ cluster, namespace, clock, log });
     }

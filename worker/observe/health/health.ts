@@ -28,7 +28,7 @@ export function longestWaitMs({
   backoffMaxIntervalMs,
 }: Pick<WorkerConfig, "server" | "backoffMaxIntervalMs">): number {
   const questionMs = 15_000;
-  return server.pollTimeoutMs + questionMs + backoffMaxIntervalMs;
+  return (server?.pollTimeoutMs ?? 0) + questionMs + backoffMaxIntervalMs;
 }
 
 /**
@@ -66,10 +66,12 @@ export class Health {
 
   /** With agent IDs from a cluster there may be none at times. */
   #server(facts: WorkerFacts): HealthFinding {
+    const { connected } = facts;
+    if (!connected) return { ok: true, reason: "no tink server is configured" };
     if (facts.cluster && facts.agentIds().length === 0) {
       return { ok: true, reason: "no agent ID to poll with now" };
     }
-    return this.#lanes.server(facts);
+    return this.#lanes.server({ connected });
   }
 
   async findings(facts: WorkerFacts): Promise<readonly NamedHealthFinding[]> {

@@ -1,6 +1,7 @@
 import type { Clock } from "../../../shared/clock.ts";
 import { formatSeconds } from "../../../shared/duration.ts";
-import type { LaneState, Observer, WorkerFacts } from "../../action/observer.ts";
+import type { LaneState, Observer } from "../../action/observer.ts";
+import { PBNJ_AGENT_ID } from "../../action/source-agent-ids.ts";
 import type { HealthFinding } from "./check.ts";
 
 export interface LaneWatchOptions {
@@ -51,6 +52,8 @@ export class LaneWatch {
       const nowMs = this.#nowMs();
       const lane = this.#lanes.get(agentId);
       if (lane) this.#lanes.set(agentId, { ...lane, asking: false, steppedMs: nowMs });
+      // That lane does not poll the tink server.
+      if (agentId === PBNJ_AGENT_ID) return;
       if (kind === "failed") this.#failing = { sinceMs: this.#failing?.sinceMs ?? nowMs, code };
       else {
         this.#failing = undefined;
@@ -79,7 +82,7 @@ export class LaneWatch {
    * Whether the tink server answers. Without work it holds polls for up to a minute, so a held poll on an open connection
    * counts as an answer. A rejected poll of one lane says nothing about the server.
    */
-  server({ connected }: Pick<WorkerFacts, "connected">): HealthFinding {
+  server({ connected }: { readonly connected: () => boolean }): HealthFinding {
     if (this.#lanes.size === 0) {
       return { ok: false, reason: this.#hadLanes ? "no lane polls any more" : "no lane polls yet" };
     }

@@ -4,7 +4,7 @@ import { createServer as createTlsServer, Server as TlsServer } from "node:https
 import type { Socket } from "node:net";
 import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
-import type { ListenAddress } from "../../config/addresses.ts";
+import { addressText, type ListenAddress } from "../../config/addresses.ts";
 import { isLoopback, namesLoopback } from "../../config/loopback.ts";
 import { Access, type Grant } from "./access.ts";
 import type { Route } from "./route.ts";
@@ -115,8 +115,7 @@ export class HttpListener {
   }
 
   get url(): string {
-    const { host, port } = this.#address;
-    return `${this.#access.tls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
+    return `${this.#access.tls ? "https" : "http"}://${addressText(this.#address)}`;
   }
 
   /** Rejects with a system error, such as that of an address in use. */

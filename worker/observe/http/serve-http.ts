@@ -1,5 +1,6 @@
 import { defined } from "../../../shared/defined.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import { addressText, listenProblem } from "../../config/addresses.ts";
 import type { HttpConfig } from "../../config/worker-config.ts";
 import type { Access } from "./access.ts";
 import { HttpListener } from "./http-listener.ts";
@@ -19,8 +20,8 @@ export async function serveHttp(
   try {
     await listener.listen({ host, port });
   } catch (thrown) {
-    const reason = reasonOf(thrown);
-    const where = `${host.includes(":") ? `[${host}]` : host}:${port}`;
+    const reason = listenProblem(thrown);
+    const where = addressText({ host, port });
     if (required) throw new Error(`cannot listen on ${where} (http-address): ${reason}`, { cause: thrown });
     log.warn(
       { address: where, reason, hint: "give it a free one with --http-address, or off" },
@@ -30,17 +31,4 @@ export async function serveHttp(
   }
   log.info({ address: listener.url }, "serving the status page, metrics and health");
   return listener;
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  EADDRINUSE: "it is in use, by another worker or program",
-  EADDRNOTAVAIL: "this machine has no such address",
-  EACCES: "the system does not permit it",
-  ENOTFOUND: "the name is unknown",
-};
-
-function reasonOf(thrown: unknown): string {
-  if (!(thrown instanceof Error)) return String(thrown);
-  const code = "code" in thrown ? String(thrown.code) : "";
-  return REASONS[code] ?? thrown.message;
 }

@@ -116,6 +116,7 @@ export const definitions = {
     "pbnj_actions_unreported",
     "Actions whose final report the server has not acknowledged yet",
   ),
+  apiCalls: counter("pbnj_api_calls_total", "Calls of PBnJ's API, by gRPC code", "code"),
   connected: gauge("pbnj_tink_server_connected", "Whether a connection to the tink server is open: 1 or 0"),
   lastAnswer: gauge(
     "pbnj_tink_server_last_answer_timestamp_seconds",

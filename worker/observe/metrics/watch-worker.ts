@@ -1,6 +1,7 @@
 import type { Clock } from "../../../shared/clock.ts";
 import { parseImageReference } from "../../action/image-reference.ts";
 import type { ActionEvent, LaneState, Observer } from "../../action/observer.ts";
+import { PBNJ_AGENT_ID } from "../../action/source-agent-ids.ts";
 import { NONE } from "./labels.ts";
 import type { MetricSet } from "./metric-set.ts";
 
@@ -94,10 +95,10 @@ export function watchWorker(metrics: MetricSet, clock: Clock): WorkerWatch {
         if (state === undefined) lanes.delete(agentId);
         else lanes.set(agentId, state);
       },
-      poll({ code, kind, durationMs }) {
+      poll({ agentId, code, kind, durationMs }) {
         metrics.add("polls", { code });
         metrics.observe("pollDuration", { poll_result: kind }, durationMs / SECOND_MS);
-        if (kind !== "failed") lastAnswer = clock.now() / SECOND_MS;
+        if (kind !== "failed" && agentId !== PBNJ_AGENT_ID) lastAnswer = clock.now() / SECOND_MS;
       },
       action: onAction,
       report({ state, code, durationMs }) {
@@ -107,6 +108,9 @@ export function watchWorker(metrics: MetricSet, clock: Clock): WorkerWatch {
       journal({ step, ok, durationMs }) {
         metrics.add("journalSteps", { journal_step: step, made: ok ? "ok" : "failed" });
         metrics.observe("journalDuration", { journal_step: step }, durationMs / SECOND_MS);
+      },
+      apiCall({ code }) {
+        metrics.add("apiCalls", { code });
       },
       file({ name, taken }) {
         metrics.add("reloads", { file: name, taken: taken ? "taken" : "refused" });

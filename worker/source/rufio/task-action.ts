@@ -2,7 +2,7 @@ import { z } from "zod";
 import { BootDevice } from "../../../shared/contract/vocabulary.ts";
 import { defined } from "../../../shared/defined.ts";
 import type { Action } from "../../action/action.ts";
-import { RUFIO_AGENT_ID } from "../../config/rufio-agent-id.ts";
+import { RUFIO_AGENT_ID } from "../../action/source-agent-ids.ts";
 
 /** As in Rufio (`doReconcile` of its Task controller). */
 const TIMEOUT_MS = 600_000;

@@ -20,7 +20,7 @@ afterEach(async () => {
   for (const listener of opened.splice(0)) await listener.close();
 });
 
-async function healthLab(given: Partial<WorkerFacts> = {}) {
+async function healthLab(given: Partial<WorkerFacts> = {}, { hasServer = true } = {}) {
   const clock = new SetClock();
   const health = new Health({ clock, longestWaitMs: LONGEST_WAIT_MS });
   const observer: Observer = observers([health.observer], (thrown) => {
@@ -28,7 +28,8 @@ async function healthLab(given: Partial<WorkerFacts> = {}) {
   });
   const facts: WorkerFacts = {
     ...{ machines: () => [], agentIds: () => ["a", "b"], slots: () => ({ limit: 1, taken: 0 }) },
-    ...{ unfinished: () => 0, connected: () => true, checkRuntime: async () => "engine 27.1" },
+    ...{ unfinished: () => 0, checkRuntime: async () => "engine 27.1" },
+    ...(hasServer && { connected: () => true }),
     ...given,
   };
   const listener = new HttpListener({ routes: health.routes(facts), log: silentLogger });
@@ -384,5 +385,14 @@ describe("a worker that uses a cluster", () => {
       failing: ["replicas"],
       reasons: { replicas: "the API does not answer" },
     });
+  });
+});
+
+test("a worker without tink server is ready without one", async () => {
+  const lab = await healthLab({}, { hasServer: false });
+
+  expect(await lab.ready()).toMatchObject({
+    status: 200,
+    reasons: { tink_server: "no tink server is configured" },
   });
 });

@@ -188,6 +188,14 @@ describe("the rest of the worker", () => {
     expect(await lab.value("pbnj_file_refused", { file: "policy" })).toBe(0);
   });
 
+  test("has the calls of PBnJ's API by code", async () => {
+    await using lab = await metricsLab();
+    for (const code of ["OK", "Unauthenticated", "OK"]) lab.observer.apiCall({ code });
+
+    expect(await lab.value("pbnj_api_calls_total", { code: "OK" })).toBe(2);
+    expect(await lab.value("pbnj_api_calls_total", { code: "Unauthenticated" })).toBe(1);
+  });
+
   test("has the worker's current state and the results of the checks", async () => {
     await using lab = await metricsLab({ checkRuntime: () => Promise.reject(new Error("no engine")) });
     lab.observer.lane("a", "polling");

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { loadAction } from "../../../../actions/catalogue.ts";
 import { readInput } from "../../../../actions/harness/input/read-input.ts";
 import { parseImageReference } from "../../../../worker/action/image-reference.ts";
-import { RUFIO_AGENT_ID } from "../../../../worker/config/rufio-agent-id.ts";
+import { RUFIO_AGENT_ID } from "../../../../worker/action/source-agent-ids.ts";
 import { actionOf, readTask } from "../../../../worker/source/rufio/task-action.ts";
 
 const terms = {

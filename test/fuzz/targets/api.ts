@@ -1,0 +1,31 @@
+import { generateKeyPairSync } from "node:crypto";
+import { parseJwtPublicKeys, parseJwtSecrets } from "../../../worker/config/jwt-keys.ts";
+import { FileProblem } from "../../../worker/document/read-text-file.ts";
+import type { Target } from "../target.ts";
+import { JSON_TOKENS } from "./json.ts";
+
+const { publicKey } = generateKeyPairSync("ed25519");
+const PEM = publicKey.export({ type: "spki", format: "pem" }).toString();
+const SECRET = "0123456789abcdef0123456789abcdef";
+const isFileProblem = (thrown: unknown) => thrown instanceof FileProblem;
+
+/** What decides who may call the worker's API. */
+export const apiTargets: readonly Target[] = [
+  {
+    name: "public keys of tokens",
+    seeds: [PEM, PEM + PEM, JSON.stringify({ keys: [publicKey.export({ format: "jwk" })] })],
+    tokens: [...JSON_TOKENS, "-----BEGIN ", "PUBLIC KEY-----", "-----END ", '{"kty":"OKP"}'],
+    around: [["-----BEGIN PUBLIC KEY-----", "-----END PUBLIC KEY-----"]],
+    call: parseJwtPublicKeys,
+    throws: isFileProblem,
+    covers: ["parseJwtPublicKeys"],
+  },
+  {
+    name: "secrets of tokens",
+    seeds: [SECRET, `${SECRET}\n\n${SECRET}x\n`],
+    tokens: ["\n", SECRET, "-----BEGIN "],
+    call: parseJwtSecrets,
+    throws: isFileProblem,
+    covers: ["parseJwtSecrets"],
+  },
+];

@@ -1,0 +1,198 @@
+import { once } from "node:events";
+import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
+import { setTimeout as pause } from "node:timers/promises";
+import { gzipSync } from "node:zlib";
+import { Code, createClient } from "@connectrpc/connect";
+import { compressionGzip } from "@connectrpc/connect-node";
+import { describe, expect, test } from "vitest";
+import { Machine } from "../../../../../worker/source/pbnj/api/gen/machine_pb.ts";
+import { RawClient, requestText } from "../../../observe/http/raw-client.ts";
+import { jwt, ON, POWER, type ServingOptions, serving, tls, token } from "./serving.ts";
+
+const SHORT = 100;
+const quick = {
+  headersTimeoutMs: SHORT,
+  bodyTimeoutMs: SHORT,
+  callTimeoutMs: SHORT,
+  keepAliveMs: SHORT,
+  idleMs: SHORT,
+};
+const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+const EMPTY_SETTINGS = "\0\0\0\x04\0\0\0\0\0";
+
+const raw = ({ port }: { readonly port: number }) => RawClient.open({ host: "127.0.0.1", port });
+
+async function http2(api: { readonly url: string }): Promise<ClientHttp2Session & Disposable> {
+  const session = connectHttp2(api.url);
+  session.on("error", () => undefined);
+  await once(session, "connect");
+  return Object.assign(session, { [Symbol.dispose]: () => session.destroy() });
+}
+
+describe("a connection closes", () => {
+  test.each<[name: string, said: string, options?: ServingOptions]>([
+    ["that says nothing", ""],
+    ["that says nothing in a TLS handshake", "", { files: tls }],
+    ["that stops within the HTTP/2 preface", PREFACE.slice(0, 10)],
+    ["that stops after the HTTP/2 preface", PREFACE + EMPTY_SETTINGS],
+    ["whose headers do not end", `POST ${POWER} HTTP/1.1\r\nHost: localhost\r\n`],
+    [
+      "whose body does not arrive",
+      `POST ${POWER} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`,
+    ],
+    [
+      "whose body does not arrive and has no method",
+      `POST /none HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{`,
+    ],
+    [
+      "whose call takes too long",
+      `POST ${POWER} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 17\r\n\r\n{"powerAction":4}`,
+    ],
+    [
+      "that sends a second request before the answer",
+      `POST ${POWER} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 17\r\n\r\n{"powerAction":4}GET / HTTP/1.1\r\nHost: localhost\r\n\r\n`,
+    ],
+  ])("%s", async (_, said, options) => {
+    await using api = await serving({ ...options, limits: quick });
+    await using client = await raw(api);
+
+    client.say(said);
+
+    await client.closed;
+  });
+
+  test("that drips its second headers", async () => {
+    await using api = await serving({ limits: { ...quick, headersTimeoutMs: 1_000 } });
+    await using client = await raw(api);
+    client.say(`POST /none HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n`.replace("/none", POWER));
+    await once(client.socket, "data");
+    const dripping = setInterval(() => client.say("a"), 20);
+
+    await client.closed;
+
+    clearInterval(dripping);
+  });
+
+  test("with an open HTTP/2 request whose body does not arrive loses that request only", async () => {
+    await using api = await serving({ limits: { bodyTimeoutMs: SHORT } });
+    using session = await http2(api);
+    const stream = session.request({ ":method": "POST", ":path": POWER, "content-type": "application/grpc" });
+    stream.on("error", () => undefined);
+
+    await once(stream, "close");
+
+    expect(stream.rstCode).not.toBe(0);
+    expect(session.closed).toBe(false);
+  });
+});
+
+test("an HTTP/2 preface in pieces is recognized", async () => {
+  await using api = await serving();
+  await using client = await raw(api);
+  for (const byte of PREFACE) {
+    client.say(byte);
+    await pause(1);
+  }
+  client.say(EMPTY_SETTINGS);
+
+  await once(client.socket, "data");
+
+  // A SETTINGS frame.
+  expect(client.heard.charCodeAt(3)).toBe(4);
+});
+
+describe("too much is refused:", () => {
+  const LARGE = JSON.stringify({ vendor: { name: "x".repeat(70_000) } });
+
+  test("a message", async () => {
+    await using api = await serving();
+
+    expect(await api.post(POWER, LARGE)).toMatchObject({
+      status: 429,
+      text: expect.stringContaining("resource_exhausted"),
+    });
+    const machine = createClient(Machine, api.grpc());
+    await expect(machine.power(JSON.parse(LARGE))).rejects.toMatchObject({ code: Code.ResourceExhausted });
+  });
+
+  test("a message that is large when decompressed", async () => {
+    await using api = await serving();
+    const bomb = gzipSync(LARGE).toString("latin1");
+    await using client = await raw(api);
+    const headers = [
+      "Content-Type: application/json",
+      "Content-Encoding: gzip",
+      `Content-Length: ${bomb.length}`,
+    ];
+    client.socket.write(Buffer.from(requestText("POST", POWER, headers) + bomb, "latin1"));
+    await client.closed;
+    expect(client.heard).toContain("resource_exhausted");
+
+    const transport = api.grpc({ sendCompression: compressionGzip, compressMinBytes: 0 });
+    await expect(createClient(Machine, transport).power(JSON.parse(LARGE))).rejects.toMatchObject({
+      code: Code.ResourceExhausted,
+    });
+  });
+
+  test("headers", async () => {
+    await using api = await serving();
+    const headers = { "x-large": "x".repeat(20_000) };
+
+    expect(await api.post(POWER, ON, { headers })).toMatchObject({ status: 431 });
+    await expect(createClient(Machine, api.grpc()).power({}, { headers })).rejects.toThrow();
+  });
+});
+
+describe("other clients are served", () => {
+  test("when connections are exhausted, and a client with a token keeps its connection", async () => {
+    await using api = await serving({ files: jwt, limits: { connections: 3 } });
+    const headers = { authorization: `Bearer ${await token()}` };
+    const machine = createClient(Machine, api.grpc());
+    await machine.power({ powerAction: 1 }, { headers });
+    const call = machine.power({ powerAction: 4 }, { headers });
+    let isOpen = true;
+    const ended = call.catch(() => {
+      isOpen = false;
+    });
+    const flood = [];
+    for (let count = 0; count < 8; count += 1) flood.push(await raw(api));
+
+    expect(await api.post(POWER, ON, { headers })).toMatchObject({ status: 200 });
+    expect(isOpen).toBe(true);
+
+    for (const client of flood) await client[Symbol.asyncDispose]();
+    await api.close();
+    await ended;
+  });
+
+  test("while one resets requests without end, which loses its connection", async () => {
+    await using api = await serving();
+    using session = await http2(api);
+    const closed = new Promise((resolve) => session.once("close", resolve));
+    const flood = setInterval(() => {
+      for (let count = 0; count < 50 && !session.closed && !session.destroyed; count += 1) {
+        const stream = session.request({ ":method": "POST", ":path": POWER });
+        stream.on("error", () => undefined);
+        stream.close(8);
+      }
+    }, 1);
+
+    expect(await api.post(POWER, ON)).toMatchObject({ status: 200 });
+    await closed;
+    expect(await api.post(POWER, ON)).toMatchObject({ status: 200 });
+
+    clearInterval(flood);
+  });
+
+  test("while one holds all streams of its connection", async () => {
+    await using api = await serving({ limits: { streams: 2 } });
+    const machine = createClient(Machine, api.grpc());
+    await machine.power({ powerAction: 1 });
+    const held = [1, 2, 3].map(() => machine.power({ powerAction: 4 }).catch(() => undefined));
+
+    await expect(createClient(Machine, api.grpc()).power({ powerAction: 1 })).resolves.toBeDefined();
+
+    await api.close();
+    await Promise.all(held);
+  });
+});

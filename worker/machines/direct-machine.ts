@@ -1,0 +1,51 @@
+import { BmcError } from "../../shared/contract/bmc-error.ts";
+import { absoluteEntry } from "./absolute-entry.ts";
+import { connectEntry, entryLockKey } from "./connect-entry.ts";
+import type { DirectMachine } from "./inventory.ts";
+import { mergeDefaults } from "./merge-defaults.ts";
+import { MachineEntry } from "./schema.ts";
+
+/** What an inventory file says of all machines. */
+export interface EntryDefaults {
+  /** As in the file. */
+  readonly defaults: unknown;
+  /** For relative paths. Absolute. */
+  readonly folder: string;
+}
+
+/**
+ * A BMC by its address, with the options of the inventory's defaults, such as how certificates are verified; not their
+ * credentials. Throws a `BmcError` of class `usage` for text that is no address.
+ */
+export function directMachine(host: string, given?: EntryDefaults): DirectMachine {
+  const {
+    rpc: _rpc,
+    homeassistant: _homeassistant,
+    credentials: _credentials,
+    ...defaults
+  } = mapOf(given?.defaults);
+  // Placeholders, which the schema requires and nothing reads.
+  const credentials = { username: "unused", passwordEnv: "UNUSED" };
+  const parsed = MachineEntry.safeParse(mergeDefaults(defaults, { name: "direct", host, credentials }));
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    throw new BmcError("usage", `${issue?.path.join(".") || "host"} ${issue?.message}`);
+  }
+  const entry = absoluteEntry(parsed.data, given?.folder ?? "/");
+  return {
+    lockKey: entryLockKey(entry),
+    async connect({ username, password }, { commands, signal }) {
+      const secrets = { username, password: password.reveal() };
+      const { machine: _machine, ...connection } = await connectEntry(entry, secrets, {
+        env: {},
+        commands,
+        signal,
+      });
+      return connection;
+    },
+  };
+}
+
+function mapOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : {};
+}

@@ -1,0 +1,115 @@
+import type { SecureContextOptions } from "node:tls";
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { Clock } from "../../../../shared/clock.ts";
+import { parseJwtPublicKeys, parseJwtSecrets } from "../../../config/jwt-keys.ts";
+import type { ApiFiles } from "../../../config/named-files.ts";
+import type { WatchedFile } from "../../../config/reload.ts";
+import { ServerTls, watchedFile } from "../../../config/server-tls.ts";
+import { tokenIn } from "../../../config/tokens.ts";
+import { type ReadTextFile, readTextFile } from "../../../document/read-text-file.ts";
+import type { Caller } from "../caller.ts";
+import { unlimited } from "./callers.ts";
+import type { TokenRules } from "./verify-token.ts";
+
+export interface ApiAccessOptions extends Pick<TokenRules, "issuer" | "audience"> {
+  readonly files: ApiFiles;
+  readonly clock: Clock;
+  readonly readFile?: ReadTextFile;
+}
+
+/** A client certificate that an accepted authority has signed. */
+export interface AcceptedCertificate {
+  readonly commonName?: string;
+}
+
+/** Authentication and TLS of the API. Both reload their files. */
+export class ApiAccess {
+  readonly #options: ApiAccessOptions;
+  readonly #serverTls: ServerTls;
+  readonly #onChange = new Set<() => void>();
+  #secrets: TokenRules["keys"] = [];
+  #publicKeys: TokenRules["keys"] = [];
+
+  /** Expects files with valid content. */
+  constructor(options: ApiAccessOptions) {
+    this.#options = options;
+    const { files, readFile = readTextFile } = options;
+    if (files.jwtSecret) this.#secrets = parseJwtSecrets(files.jwtSecret.text.reveal());
+    if (files.jwtKeys) this.#publicKeys = parseJwtPublicKeys(files.jwtKeys.text);
+    this.#serverTls = new ServerTls(files, readFile, this.#changed);
+  }
+
+  /** Undefined for plaintext. */
+  get tls(): SecureContextOptions | undefined {
+    return this.#serverTls.options;
+  }
+
+  get asksForCertificates(): boolean {
+    return this.#serverTls.asksForCertificates;
+  }
+
+  /** Changes when connections with accepted client certificates must end. */
+  get authority(): object {
+    return this.#serverTls.authority;
+  }
+
+  get authenticates(): boolean {
+    return this.#takesTokens || this.asksForCertificates;
+  }
+
+  get #takesTokens(): boolean {
+    return this.#secrets.length + this.#publicKeys.length > 0;
+  }
+
+  onChange(listener: () => void): void {
+    this.#onChange.add(listener);
+  }
+
+  /** Rejects with a `ConnectError`. A client with token and certificate has the token's limits. */
+  async callerOf(
+    authorization: string | undefined,
+    certificate: AcceptedCertificate | undefined,
+  ): Promise<Caller> {
+    if (!this.authenticates) return unlimited();
+    const token = this.#takesTokens ? tokenIn(authorization) : undefined;
+    if (token !== undefined) return await this.#callerOfToken(token);
+    if (certificate) return unlimited(certificate.commonName);
+    throw new ConnectError(this.#whatIsMissing, Code.Unauthenticated);
+  }
+
+  watchedFiles(): readonly WatchedFile[] {
+    const { jwtSecret, jwtKeys } = this.#options.files;
+    const watched = [...this.#serverTls.watchedFiles("pbnj")];
+    if (jwtSecret) {
+      const take = (text: string) => {
+        this.#secrets = parseJwtSecrets(text);
+      };
+      const file = { path: jwtSecret.path, text: jwtSecret.text.reveal() };
+      watched.push(watchedFile("pbnj-jwt-secret-file", file, take, this.#changed));
+    }
+    if (jwtKeys) {
+      const take = (text: string) => {
+        this.#publicKeys = parseJwtPublicKeys(text);
+      };
+      watched.push(watchedFile("pbnj-jwt-key-file", jwtKeys, take, this.#changed));
+    }
+    return watched;
+  }
+
+  async #callerOfToken(token: string): Promise<Caller> {
+    const rules = { ...this.#options, keys: [...this.#secrets, ...this.#publicKeys] };
+    // Most workers serve no tokens.
+    const { verifyToken } = await import("./verify-token.ts");
+    return await verifyToken(token, rules, this.#options.clock.now());
+  }
+
+  get #whatIsMissing(): string {
+    if (!this.#takesTokens) return "a client certificate is required";
+    const token = "a token is required, as Authorization: Bearer";
+    return this.asksForCertificates ? `${token}, or a client certificate` : token;
+  }
+
+  readonly #changed = (): void => {
+    for (const listener of this.#onChange) listener();
+  };
+}

@@ -1,0 +1,134 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { constants, type Http2ServerRequest, type Http2ServerResponse } from "node:http2";
+import { createContextValues } from "@connectrpc/connect";
+import type { UniversalHandler } from "@connectrpc/connect/protocol";
+import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
+import type { Logger } from "../../../../shared/logger.ts";
+import { textOf } from "../../../../shared/text-of.ts";
+import { namesLoopback } from "../../../config/loopback.ts";
+import { CONNECTION } from "./authenticate.ts";
+import type { Connections } from "./connections.ts";
+import type { ListenerLimits } from "./limits.ts";
+
+export type ApiRequest = IncomingMessage | Http2ServerRequest;
+export type ApiResponse = ServerResponse | Http2ServerResponse;
+
+export interface DispatchOptions {
+  readonly handlers: readonly UniversalHandler[];
+  readonly connections: Connections;
+  readonly limits: Pick<ListenerLimits, "headerBytes" | "bodyTimeoutMs" | "callTimeoutMs">;
+  /** Whether only this host reaches the address. */
+  readonly isLoopback: () => boolean;
+  readonly log: Logger;
+}
+
+const FORM = "application/x-www-form-urlencoded";
+const JSON_TYPE = "application/json";
+
+/** Takes a request to its method's handler, within the time limits. */
+export function createDispatch({ handlers, connections, limits, isLoopback, log }: DispatchOptions) {
+  const byPath = new Map(handlers.map((handler) => [handler.requestPath, handler]));
+  return (request: ApiRequest, response: ApiResponse): void => {
+    request.on("error", () => undefined);
+    response.on("error", () => undefined);
+    const connection = connections.of(request.socket);
+    const isHttp2 = "stream" in request;
+    // Pipelined requests would queue as many answers as requests fit into one packet.
+    if (!connection || (!isHttp2 && connection.calls > 0)) {
+      abort(request);
+      return;
+    }
+    connection.beginCall();
+    response.once("close", () => connections.callEnded(connection));
+    const handler = byPath.get(request.url?.split("?", 1)[0] ?? "");
+    limitTimes(request, response, handler, limits);
+    const refusal = refusalOf(request, limits, isLoopback());
+    if (refusal || !handler) {
+      refuse(response, refusal ?? UNKNOWN_METHOD);
+      return;
+    }
+    // `curl -d` calls everything a form.
+    if (request.headers["content-type"] === FORM) request.headers["content-type"] = JSON_TYPE;
+    const values = createContextValues().set(CONNECTION, connection);
+    const universal = universalRequestFromNodeRequest(request, response, undefined, values);
+    handler(universal)
+      .then((answer) => universalResponseToNodeResponse(answer, response))
+      // Errors of methods are answers: this is a client that has disconnected.
+      .catch((thrown) => log.debug({ error: textOf(thrown) }, "API answer not sent"));
+  };
+}
+
+interface Refusal {
+  /** Of HTTP, which gRPC clients use. */
+  readonly status: number;
+  /** Of the Connect protocol. */
+  readonly code: string;
+  readonly message: string;
+}
+
+const UNKNOWN_METHOD: Refusal = { status: 404, code: "unimplemented", message: "there is no such method" };
+
+function refusalOf(
+  request: ApiRequest,
+  { headerBytes }: DispatchOptions["limits"],
+  isLoopback: boolean,
+): Refusal | undefined {
+  const { headers, rawHeaders } = request;
+  // Node enforces the limit for HTTP/1.1 alone.
+  if (rawHeaders.join("").length > headerBytes) {
+    return { status: 431, code: "resource_exhausted", message: "the headers are too large" };
+  }
+  const host = "stream" in request ? request.authority : headers.host;
+  if (!isHost(host)) {
+    return { status: 400, code: "invalid_argument", message: "the request names no host" };
+  }
+  if (isLoopback && !namesLoopback(host)) {
+    return {
+      status: 403,
+      code: "permission_denied",
+      message: "this address is served to this machine alone",
+    };
+  }
+  // A web page can send simple requests to this host, and with the client certificates of its visitor.
+  if (headers.origin !== undefined || headers["sec-fetch-site"] !== undefined) {
+    return { status: 403, code: "permission_denied", message: "browsers are not served" };
+  }
+  return undefined;
+}
+
+/** Whether it can be the host of a URL, which Connect builds from it. */
+function isHost(host: string | undefined): host is string {
+  return host !== undefined && /^[\w.[\]:-]{1,300}$/.test(host) && URL.canParse(`http://${host}`);
+}
+
+/** Ends a request whose body does not arrive, or whose answer takes too long or is not read. */
+function limitTimes(
+  request: ApiRequest,
+  response: ApiResponse,
+  handler: UniversalHandler | undefined,
+  { bodyTimeoutMs, callTimeoutMs }: DispatchOptions["limits"],
+): void {
+  const kind = handler?.method.methodKind ?? "unary";
+  if (kind === "unary" || kind === "server_streaming") {
+    const timer = setTimeout(() => abort(request), bodyTimeoutMs);
+    for (const event of ["end", "close"]) request.once(event, () => clearTimeout(timer));
+  }
+  if (kind === "unary") {
+    const timer = setTimeout(() => abort(request), callTimeoutMs);
+    response.once("close", () => clearTimeout(timer));
+  }
+}
+
+function abort(request: ApiRequest): void {
+  if ("stream" in request) request.stream.close(constants.NGHTTP2_CANCEL);
+  else request.socket.destroy();
+}
+
+/** As the Connect protocol answers. */
+function refuse(response: ApiResponse, { status, code, message }: Refusal): void {
+  response.statusCode = status;
+  response.setHeader("content-type", JSON_TYPE);
+  // What follows such a request cannot be trusted.
+  if (!("stream" in response)) response.setHeader("connection", "close");
+  response.end(`${JSON.stringify({ code, message })}\n`);
+}

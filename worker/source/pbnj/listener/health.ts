@@ -1,0 +1,33 @@
+import { Code, ConnectError, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
+import type { Clock } from "../../../../shared/clock.ts";
+import { type Health, HealthCheckResponse_ServingStatus as Status } from "./gen/grpc/health/v1/health_pb.ts";
+
+/** How often a watched status is read. */
+const WATCH_INTERVAL_MS = 1_000;
+
+/** gRPC's health service. Every service has the status of the whole server, whose name is empty. */
+export function healthService(
+  services: readonly string[],
+  isServing: () => boolean,
+  clock: Clock,
+): ServiceImpl<typeof Health> {
+  const known = ["", ...services];
+  const status = () => (isServing() ? Status.SERVING : Status.NOT_SERVING);
+  return {
+    check({ service }) {
+      if (!known.includes(service)) throw new ConnectError("unknown service", Code.NotFound);
+      return { status: status() };
+    },
+    list: () => ({ statuses: Object.fromEntries(known.map((name) => [name, { status: status() }])) }),
+    async *watch({ service }, { signal }: HandlerContext) {
+      let last: Status | undefined;
+      while (!signal.aborted) {
+        const now = known.includes(service) ? status() : Status.SERVICE_UNKNOWN;
+        if (now !== last) yield { status: now };
+        last = now;
+        // Rejects when the client disconnects or the listener closes.
+        await clock.sleep(WATCH_INTERVAL_MS, signal);
+      }
+    },
+  };
+}
