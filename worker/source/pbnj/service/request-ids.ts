@@ -19,11 +19,14 @@ export class RequestIds {
   /** By task ID, the oldest first. */
   readonly #secrets = new Map<string, string>();
 
-  /** A caller's requests; undefined without a request ID. */
-  keyOf(caller: string | undefined, requestId: string | undefined): string | undefined {
+  /**
+   * A caller's requests about one machine; undefined without a request ID. Services pass one ID on to several calls, so that another
+   * request with the ID is a request of its own.
+   */
+  keyOf(caller: string | undefined, requestId: string | undefined, subject: string): string | undefined {
     if (!requestId) return undefined;
     return createHash("sha256")
-      .update(JSON.stringify([caller, requestId]))
+      .update(JSON.stringify([caller, requestId, subject]))
       .digest("hex");
   }
 

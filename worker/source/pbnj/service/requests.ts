@@ -68,12 +68,9 @@ export class Requests {
     };
     try {
       this.#check(asked, caller.mayUse(asked.subject));
-      const requestKey = work.repeats ? undefined : this.#ids.keyOf(caller.name, requestId);
+      const requestKey = work.repeats ? undefined : this.#ids.keyOf(caller.name, requestId, asked.subject);
       const known = requestKey === undefined ? undefined : store.ofRequest(requestKey);
-      if (known) {
-        if (!this.#ids.isSame(known, asked)) {
-          throw new ConnectError(`${REQUEST_ID} is that of another request`, Code.AlreadyExists);
-        }
+      if (known && this.#ids.isSame(known, asked)) {
         await store.written(known.id);
         log.info({ ...fields, task: known.id }, "PBnJ request repeated");
         return known;
