@@ -113,12 +113,17 @@ describe("the running text", () => {
       "--backend-kube-burst",
       "--enable-rufio-controller",
     ];
+    const pbnj = [
+      ...["--port", "--metricsListenAddr", "--enableAuthz"],
+      ...["--bmcTimeout", "--skipRedfishVersions", "--logLevel"],
+    ];
     const others = ["--group-add", "--help", "--map", "--namespace", "--task", "--dry-run", "--version"];
     return new Set([
       ...commands.flatMap(({ options }) => options.flatMap(({ long }) => long ?? [])),
       ...fields.map(flagOf),
       ...others,
       ...tinkerbell,
+      ...pbnj,
     ]);
   }
 
