@@ -9,11 +9,14 @@ export class DigestGuard {
   readonly #username: string;
   readonly #password: string;
   readonly #usesOfNonce: number;
+  readonly #qop: string;
   readonly #realm = `Digest:${randomBytes(8).toString("hex").toUpperCase()}`;
   #nonce = "";
   #lastCount = 0;
 
-  constructor(username: string, password: string, usesOfNonce: number) {
+  constructor(username: string, password: string, usesOfNonce: number, authInt: boolean) {
+    // As AMT 8 and AMT 16 write it (device-management-toolkit/rps issue 779).
+    this.#qop = authInt ? "auth-int, auth" : "auth";
     this.#username = username;
     this.#password = password;
     this.#usesOfNonce = usesOfNonce;
@@ -52,7 +55,7 @@ export class DigestGuard {
     this.challenges++;
     this.#nonce = randomBytes(16).toString("base64");
     this.#lastCount = 0;
-    return `Digest realm="${this.#realm}", nonce="${this.#nonce}",stale="${stale}",qop="auth,auth-int"`;
+    return `Digest realm="${this.#realm}", nonce="${this.#nonce}",stale="${stale}",qop="${this.#qop}"`;
   }
 }
 
