@@ -16,6 +16,7 @@ import { type RedfishProfile, redfishProfiles } from "./profiles.ts";
 import { reset } from "./reset.ts";
 import type { ResourceRequest, ResourceService } from "./resource-service.ts";
 import {
+  chassisPath,
   MANAGERS,
   pendingResource,
   ROOT,
@@ -110,8 +111,8 @@ export class RedfishBmc extends WebServer {
     );
     this.#static = staticResources(this.profile, [...this.#systems.keys()]);
     const managerPath = `${MANAGERS}/${this.profile.managerId}`;
-    const ownerOf = (below: "manager" | "system") =>
-      below === "manager" ? managerPath : (this.systemPaths[0] ?? managerPath);
+    const owners = { manager: managerPath, system: this.systemPaths[0], chassis: chassisPath(this.profile) };
+    const ownerOf = (below: keyof typeof owners) => owners[below] ?? managerPath;
     this.manager = new SimulatedManager(managerPath, this.profile);
     const { restartMs } = options;
     if (restartMs !== undefined) {
@@ -209,8 +210,11 @@ export class RedfishBmc extends WebServer {
     if (method === "POST" && path === SESSIONS) return this.#login(body);
     if (!this.#authorised(request)) return this.#unauthorised();
     if (path === SESSIONS && method === "GET") return this.sessions.collection();
-    if (path.startsWith(`${SESSIONS}/`) && method === "DELETE")
-      return this.sessions.close(path.slice(SESSIONS.length + 1));
+    if (path.startsWith(`${SESSIONS}/`)) {
+      const id = path.slice(SESSIONS.length + 1);
+      if (method === "GET") return this.sessions.show(id);
+      return method === "DELETE" ? this.sessions.close(id) : methodNotAllowed(method);
+    }
     if (path.startsWith(`${TASK_MONITORS}/`)) return this.#tasks?.monitor(path) ?? notFound(path);
     const fixed = this.#static.get(path);
     if (fixed !== undefined) return method === "GET" ? ok(fixed) : methodNotAllowed(method);

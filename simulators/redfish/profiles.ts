@@ -79,7 +79,7 @@ export interface RedfishProfile {
   };
   readonly ntp: "standard" | "settings" | "dell-attributes" | "hpe-date-time" | "none";
   readonly sel: {
-    readonly below: "manager" | "system";
+    readonly below: "manager" | "system" | "chassis";
     readonly name: string;
     readonly newestFirst: boolean;
     /** The collection holds whole entries. */
@@ -344,6 +344,16 @@ export const redfishProfiles: Readonly<Record<string, RedfishProfile>> = Object.
         ifMatch: "required",
         etagSent: "weak",
         etagTaken: "weak",
+      },
+      {
+        ...generic,
+        name: "cisco-cimc",
+        manufacturer: "Cisco Systems Inc.",
+        model: "UCSC-C240-M5SX",
+        oem: "Cisco",
+        systemId: "WZP00000000",
+        managerId: "CIMC",
+        sel: { ...generic.sel, below: "chassis" },
       },
       {
         ...generic,

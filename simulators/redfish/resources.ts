@@ -3,11 +3,18 @@ import { accountServicePath } from "./accounts.ts";
 import { showBoot } from "./boot-override.ts";
 import type { RedfishProfile } from "./profiles.ts";
 import { collection } from "./resource-service.ts";
+import { resource } from "./schema-types.ts";
 import { SESSIONS } from "./sessions.ts";
 
 export const ROOT = "/redfish/v1";
 export const SYSTEMS = `${ROOT}/Systems`;
 export const MANAGERS = `${ROOT}/Managers`;
+const CHASSIS = `${ROOT}/Chassis`;
+const UPDATE_SERVICE = `${ROOT}/UpdateService`;
+const SERIAL_NUMBER = "CZ00000001";
+
+/** The chassis that holds the systems, named as the system is. */
+export const chassisPath = ({ systemId }: RedfishProfile) => `${CHASSIS}/${systemId}`;
 
 /** The resources that never change, by path. */
 export function staticResources(
@@ -15,6 +22,8 @@ export function staticResources(
   systemPaths: readonly string[],
 ): Map<string, unknown> {
   const manager = `${MANAGERS}/${profile.managerId}`;
+  const chassis = chassisPath(profile);
+  const links = (paths: readonly string[]) => paths.map((path) => ({ "@odata.id": path }));
   const expand = { NoLinks: profile.expand === ".", ExpandAll: profile.expand === "*", Levels: false };
   return new Map<string, unknown>([
     [
@@ -30,6 +39,8 @@ export function staticResources(
         ...(profile.expand === "none" ? {} : { ProtocolFeaturesSupported: { ExpandQuery: expand } }),
         Systems: { "@odata.id": SYSTEMS },
         Managers: { "@odata.id": MANAGERS },
+        Chassis: { "@odata.id": CHASSIS },
+        UpdateService: { "@odata.id": UPDATE_SERVICE },
         AccountService: { "@odata.id": accountServicePath(profile, manager) },
         SessionService: { "@odata.id": `${ROOT}/SessionService` },
         Links: { Sessions: { "@odata.id": SESSIONS } },
@@ -37,9 +48,35 @@ export function staticResources(
     ],
     [SYSTEMS, collection(SYSTEMS, "ComputerSystem", systemPaths)],
     [MANAGERS, collection(MANAGERS, "Manager", [manager])],
+    [CHASSIS, collection(CHASSIS, "Chassis", [chassis])],
+    [
+      chassis,
+      resource(chassis, "Chassis", {
+        Name: "Chassis",
+        ChassisType: "RackMount",
+        Manufacturer: profile.manufacturer,
+        Model: profile.model,
+        SerialNumber: SERIAL_NUMBER,
+        ...(profile.sel.below === "chassis"
+          ? { LogServices: { "@odata.id": `${chassis}/LogServices` } }
+          : {}),
+        Links: { ComputerSystems: links(systemPaths), ManagedBy: links([manager]) },
+      }),
+    ],
+    [
+      UPDATE_SERVICE,
+      resource(UPDATE_SERVICE, "UpdateService", {
+        Name: "Update Service",
+        FirmwareInventory: { "@odata.id": `${UPDATE_SERVICE}/FirmwareInventory` },
+      }),
+    ],
     [
       `${ROOT}/SessionService`,
-      { "@odata.id": `${ROOT}/SessionService`, Sessions: { "@odata.id": SESSIONS } },
+      resource(`${ROOT}/SessionService`, "SessionService", {
+        Name: "Session Service",
+        ServiceEnabled: true,
+        Sessions: { "@odata.id": SESSIONS },
+      }),
     ],
   ]);
 }
@@ -68,7 +105,7 @@ export function systemResource(
     Manufacturer: profile.manufacturer,
     Model: profile.model,
     PowerState: powerState(machine.power, profile),
-    SerialNumber: "CZ00000001",
+    SerialNumber: SERIAL_NUMBER,
     UUID: "4c4c4544-0000-1000-8000-b4c04f303032",
     BiosVersion: "2.19.1",
     MemorySummary: { TotalSystemMemoryGiB: 96 },
@@ -83,7 +120,10 @@ export function systemResource(
       ? { VirtualMedia: { "@odata.id": `${path}/${profile.media.name}` } }
       : {}),
     ...(profile.sel.below === "system" ? { LogServices: { "@odata.id": `${path}/LogServices` } } : {}),
-    Links: { ManagedBy: [{ "@odata.id": `${MANAGERS}/${profile.managerId}` }] },
+    Links: {
+      Chassis: [{ "@odata.id": chassisPath(profile) }],
+      ManagedBy: [{ "@odata.id": `${MANAGERS}/${profile.managerId}` }],
+    },
     Actions: { "#ComputerSystem.Reset": action },
     ...(profile.bootOwner === "settings" ? { "@Redfish.Settings": settings } : {}),
     Oem: { [profile.oem]: {} },
@@ -100,13 +140,9 @@ export function pendingResource(
 }
 
 export function resetActionInfo(path: string, profile: RedfishProfile): Record<string, unknown> {
-  return {
-    "@odata.id": path,
-    Id: "ResetActionInfo",
-    Parameters: [
-      { Name: "ResetType", Required: true, DataType: "String", AllowableValues: profile.resetTypes },
-    ],
-  };
+  const parameter = { Name: "ResetType", Required: true, DataType: "String" };
+  const Parameters = [{ ...parameter, AllowableValues: profile.resetTypes }];
+  return resource(path, "ActionInfo", { Name: "Reset Action Info", Parameters });
 }
 
 function powerState(power: SimulatedPower, profile: RedfishProfile): string {

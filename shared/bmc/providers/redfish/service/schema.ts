@@ -90,7 +90,7 @@ export const System = z.object({
   Actions: lenient(z.object({ "#ComputerSystem.Reset": lenient(ResetAction) })),
   "@Redfish.Settings": lenient(z.object({ SettingsObject: Link })),
   Oem: lenient(z.record(z.string(), z.unknown())),
-  Links: lenient(z.object({ ManagedBy: Links })),
+  Links: lenient(z.object({ ManagedBy: Links, Chassis: Links })),
   VirtualMedia: lenient(Link),
   LogServices: lenient(Link),
   Processors: lenient(Link),
