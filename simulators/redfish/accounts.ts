@@ -23,7 +23,7 @@ export interface SimulatedAccount {
   password: string;
   role: string;
   enabled: boolean;
-  /** What the account may use; Redfish and web console when absent. */
+  /** What the account may use; Redfish when absent. */
   types?: readonly string[];
   /** A password that takes effect after so many refusals. */
   pending?: { readonly password: string; refusals: number } | undefined;
@@ -144,7 +144,7 @@ export class Accounts implements ResourceService {
       Password: null,
       RoleId: account.role,
       // Required since version 1.4.
-      AccountTypes: account.types ?? ["Redfish", "WebUI"],
+      AccountTypes: account.types ?? ["Redfish"],
       Enabled: account.enabled,
       Locked: false,
       Links: { Role: { "@odata.id": `${this.#roles}/${account.role}` } },

@@ -36,7 +36,8 @@ export class Logs implements ResourceService {
     const own = `${this.path}/${sel.name}`;
     const entries = sel.entriesPath ?? `${own}/Entries`;
     const audit = `${this.path}/Audit`;
-    if (path === this.path) return ok(collection(path, "LogService", [audit, own]));
+    if (path === this.path)
+      return ok(collection(path, "LogService", sel.below === "chassis" ? [own] : [audit, own]));
     if (path === audit || path.startsWith(`${audit}/`)) return auditLog(method, path, audit);
     if (path === own && method === "GET") {
       const target = `${own}/Actions/LogService.ClearLog`;

@@ -153,7 +153,14 @@ export class SimulatedManager implements ResourceService {
     if (method === "GET") {
       const StaticNTPServers = [0, 1].map((index) => this.ntp.servers[index] ?? "");
       const ConfigurationSettings = this.ntp.enabled ? "SomePendingReset" : "Current";
-      return ok({ "@odata.id": path, Id: "DateTime", ConfigurationSettings, StaticNTPServers });
+      return ok({
+        "@odata.id": path,
+        "@odata.type": "#HpeiLODateTime.v2_0_0.HpeiLODateTime",
+        Id: "DateTime",
+        Name: "iLO DateTime",
+        ConfigurationSettings,
+        StaticNTPServers,
+      });
     }
     if (method !== "PATCH") return methodNotAllowed(method);
     const parsed = z.strictObject({ StaticNTPServers: z.array(z.string()).length(2) }).safeParse(body);
@@ -196,6 +203,12 @@ export class SimulatedManager implements ResourceService {
       target: `${path}/Actions/${name}`,
       "FileType@Redfish.AllowableValues": ["ServerScreenShot"],
     };
-    return { "@odata.id": path, Id: "DellLCService", Actions: { [`#${name}`]: action } };
+    return {
+      "@odata.id": path,
+      "@odata.type": "#DellLCService.v1_7_0.DellLCService",
+      Id: "DellLCService",
+      Name: "DellLCService",
+      Actions: { [`#${name}`]: action },
+    };
   }
 }

@@ -35,7 +35,8 @@ export interface RedfishProfile {
   readonly refusesButApplies?: string;
   /** Answers 200, then keeps mode Legacy and no override. */
   readonly reverts: boolean;
-  readonly ifMatch: "ignored" | "required" | "refused";
+  /** `checked` is the standard: a client may leave If-Match out, but what it sends must match (DSP0266 section 6.5). */
+  readonly ifMatch: "checked" | "required" | "refused";
   /** How the entity tag is written; a service may send one form and take another. */
   readonly etagSent: "strong" | "weak" | "doubled" | "gzip" | "property";
   readonly etagTaken: "strong" | "weak";
@@ -125,7 +126,7 @@ const generic: RedfishProfile = {
   allThree: false,
   refusesNone: false,
   reverts: false,
-  ifMatch: "ignored",
+  ifMatch: "checked",
   etagSent: "strong",
   etagTaken: "strong",
   refusesIdentityEncoding: false,

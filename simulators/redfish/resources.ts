@@ -11,6 +11,7 @@ export const SYSTEMS = `${ROOT}/Systems`;
 export const MANAGERS = `${ROOT}/Managers`;
 const CHASSIS = `${ROOT}/Chassis`;
 const UPDATE_SERVICE = `${ROOT}/UpdateService`;
+const SYSTEM_TYPE = "#ComputerSystem.v1_16_0.ComputerSystem";
 const SERIAL_NUMBER = "CZ00000001";
 
 /** The chassis that holds the systems, named as the system is. */
@@ -99,7 +100,7 @@ export function systemResource(
   };
   return {
     "@odata.id": path,
-    "@odata.type": "#ComputerSystem.v1_16_0.ComputerSystem",
+    "@odata.type": SYSTEM_TYPE,
     Id: id,
     Name: machine.name,
     Manufacturer: profile.manufacturer,
@@ -136,7 +137,13 @@ export function pendingResource(
   machine: SimulatedMachine,
   profile: RedfishProfile,
 ): Record<string, unknown> {
-  return { "@odata.id": path, Id: "Settings", Name: "Settings", Boot: showBoot(machine, profile) };
+  return {
+    "@odata.id": path,
+    "@odata.type": SYSTEM_TYPE,
+    Id: "Settings",
+    Name: "Settings",
+    Boot: showBoot(machine, profile),
+  };
 }
 
 export function resetActionInfo(path: string, profile: RedfishProfile): Record<string, unknown> {
