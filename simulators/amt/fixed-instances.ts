@@ -2,6 +2,7 @@ import type { Fields, Reference } from "./answers.ts";
 
 export const PXE = "Intel(r) AMT: Force PXE Boot";
 export const CONFIGURATION = "Intel(r) AMT: Boot Configuration 0";
+export const GENERAL_SETTINGS = "Intel(r) AMT: General Settings";
 const BOOT_STRINGS: Readonly<Record<string, string>> = {
   "Intel(r) AMT: Force Hard-drive Boot": "CIM:Hard-Disk:1",
   "Intel(r) AMT: Force CD/DVD Boot": "CIM:CD/DVD:1",
@@ -10,7 +11,7 @@ const BOOT_STRINGS: Readonly<Record<string, string>> = {
 export const SOURCES = Object.keys(BOOT_STRINGS);
 
 const named = (CreationClassName: string, Name: string) => ({ CreationClassName, ElementName: Name, Name });
-const service = (creationClass: string, name: string): Fields => ({
+export const service = (creationClass: string, name: string): Fields => ({
   ...named(creationClass, name),
   EnabledState: 5,
   SystemCreationClassName: "CIM_ComputerSystem",
@@ -25,6 +26,14 @@ export const MANAGED_SYSTEM: Reference = {
 
 /** Instances that never change, by class, with the names that the Intel AMT SDK's class reference gives them. */
 export const FIXED_INSTANCES: Readonly<Record<string, readonly Fields[]>> = {
+  AMT_GeneralSettings: [
+    {
+      ElementName: "Intel(r) AMT: General Settings",
+      InstanceID: GENERAL_SETTINGS,
+      NetworkInterfaceEnabled: "true",
+      WsmanOnlyMode: "false",
+    },
+  ],
   CIM_BootConfigSetting: [{ ElementName: "Intel(r) AMT: Boot Configuration", InstanceID: CONFIGURATION }],
   CIM_BootService: [service("CIM_BootService", "Intel(r) AMT Boot Service")],
   CIM_BootSourceSetting: SOURCES.map((source) => ({
