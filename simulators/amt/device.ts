@@ -7,9 +7,11 @@ import {
   BOOT_SETTINGS,
   CONFIGURATION,
   FIXED_INSTANCES,
+  GENERAL_SETTINGS,
   MANAGED_SYSTEM,
   PXE,
   SOURCES,
+  service,
 } from "./fixed-instances.ts";
 import { type Asked, hasElement, readRequest, selectorsIn, valueIn } from "./request.ts";
 
@@ -190,13 +192,14 @@ export class AmtDevice {
         const { consent = "none" } = this.#options;
         if (consent === "unknown-to-it") return undefined;
         const required = consent === "none" ? 0 : 4_294_967_295;
-        return [{ OptInRequired: required, OptInState: consent === "given" ? 3 : 0 }];
+        const named = service(resource, "Intel(r) AMT OptIn Service");
+        return [{ ...named, OptInRequired: required, OptInState: consent === "given" ? 3 : 0 }];
       }
       case "AMT_BootSettingData":
         return [this.settings];
       case "CIM_ElementSettingData": {
         const of = { IsCurrent: 2, ManagedElement: MANAGED_SYSTEM };
-        const other = { of: "AMT_GeneralSettings", keys: { InstanceID: "Intel(r) AMT: General Settings" } };
+        const other = { of: "AMT_GeneralSettings", keys: { InstanceID: GENERAL_SETTINGS } };
         return [
           { ...of, IsCurrent: 1, IsNext: 1, SettingData: other },
           { ...of, IsNext: 2, SettingData: other },
