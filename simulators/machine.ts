@@ -11,6 +11,16 @@ export interface SimulatedOverride {
   mode: BootMode;
 }
 
+/** UEFI Secure Boot: what was set, and what the last boot made of it. */
+export interface SimulatedSecureBootState {
+  enabled: boolean;
+  active: boolean;
+  /** False: setup mode. */
+  hasKeys: boolean;
+  /** What the next boot makes of `hasKeys`. */
+  keysAfterBoot?: boolean;
+}
+
 export interface BootRecord {
   readonly device: BootDevice;
   readonly mode: BootMode;
@@ -50,6 +60,22 @@ export class SimulatedMachine extends EventEmitter<MachineEvents> {
   /** Every power command that was carried out, in order. */
   readonly commands: { readonly action: PowerAction; readonly at: number }[] = [];
   override: SimulatedOverride;
+  /** The identify LED. */
+  indicator: "on" | "timed" | "off" = "off";
+  restorePolicy: "always-off" | "last-state" | "always-on" = "always-off";
+  /** In force; none when undefined. */
+  powerLimitWatts: number | undefined;
+  /** What activating a limit with IPMI puts in force. */
+  storedLimitWatts = 0;
+  /** Titles of the boot options, by ID. */
+  readonly bootOptions: Readonly<Record<string, string>> = {
+    Boot0001: "Hard Drive",
+    Boot0002: "PXE NIC 1",
+    Boot0003: "UEFI Shell",
+  };
+  bootOrder: readonly string[] = Object.keys(this.bootOptions);
+  httpBootUri = "";
+  readonly secureBoot: SimulatedSecureBootState = { enabled: false, active: false, hasKeys: true };
 
   readonly #powerOnMs: number | "held";
   readonly #powerOffMs: number;
@@ -138,6 +164,9 @@ export class SimulatedMachine extends EventEmitter<MachineEvents> {
     const overridden = enabled !== "disabled" && device !== "none";
     const record = { device: overridden ? device : "disk", mode, overridden, at: Date.now() } as const;
     if (enabled === "once") this.override = { ...this.override, device: "none", enabled: "disabled" };
+    const { secureBoot } = this;
+    secureBoot.hasKeys = secureBoot.keysAfterBoot ?? secureBoot.hasKeys;
+    secureBoot.active = secureBoot.enabled && secureBoot.hasKeys;
     this.boots.push(record);
     this.emit("boot", record);
   }

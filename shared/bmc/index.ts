@@ -16,15 +16,26 @@ export { Secret } from "../secret.ts";
 export { BmcClient, type BmcClientOptions, type Offer } from "./client.ts";
 export type { Plan, SessionPrivilege } from "./operations/access.ts";
 export type { BootOverride, BootReport, BootRequest } from "./operations/boot.ts";
+export type { BootOption, BootOrderReport } from "./operations/bootorder.ts";
 export type { CheckState, Finding } from "./operations/finding.ts";
+export type { HttpBootReport } from "./operations/httpboot.ts";
+export type { IndicatorReport, IndicatorState } from "./operations/indicator.ts";
 export type { Hardware } from "./operations/inventory.ts";
 export type { BmcInfo, BmcResetKind, ManagerResetReport } from "./operations/manager.ts";
 export type { MediaReport, MediaState } from "./operations/media.ts";
 export type { NmiReport } from "./operations/nmi.ts";
 export type { NtpReport, NtpRequest, NtpSettings } from "./operations/ntp.ts";
 export type { OffMode, PowerReport, PowerRequest } from "./operations/power.ts";
+export type { PowerLimit, PowerLimitReport } from "./operations/powerlimit.ts";
 export type { SessionDescription } from "./operations/provider.ts";
+export type { RestorePolicy, RestoreReport } from "./operations/restore.ts";
 export type { Screenshot } from "./operations/screenshot.ts";
+export type {
+  SecureBootKeys,
+  SecureBootMode,
+  SecureBootReport,
+  SecureBootState,
+} from "./operations/secureboot.ts";
 export type { SelEntry, SelReport } from "./operations/sel.ts";
 export type { SolReport } from "./operations/sol.ts";
 export type { Capability, DriverName, OfferedCapability } from "./operations/table.ts";

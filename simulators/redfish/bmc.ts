@@ -12,7 +12,9 @@ import {
   preconditionFailed,
   refusal,
 } from "./answer.ts";
+import { isBootOrderPatch, patchBootOrder, SimulatedBootOptions } from "./boot-options.ts";
 import { patchBoot } from "./boot-override.ts";
+import { CHASSIS, SimulatedChassis } from "./chassis.ts";
 import { sendCollection } from "./collections.ts";
 import { checkIfMatch, withTag } from "./etag.ts";
 import { type Fault, FaultQueue } from "./faults.ts";
@@ -25,7 +27,6 @@ import { type RedfishProfile, redfishProfiles } from "./profiles.ts";
 import { reset } from "./reset.ts";
 import type { ResourceRequest, ResourceService } from "./resource-service.ts";
 import {
-  chassisPath,
   MANAGERS,
   pendingResource,
   ROOT,
@@ -34,7 +35,9 @@ import {
   staticResources,
   systemResource,
 } from "./resources.ts";
+import { SimulatedSecureBoot } from "./secure-boot.ts";
 import { SESSIONS, SessionSlots } from "./sessions.ts";
+import { isSettingsPatch, patchSettings } from "./system-settings.ts";
 import { TASK_MONITORS, type TaskOptions, Tasks } from "./tasks.ts";
 
 export interface RedfishBmcOptions {
@@ -120,7 +123,7 @@ export class RedfishBmc extends WebServer {
     );
     this.#static = staticResources(this.profile, [...this.#systems.keys()]);
     const managerPath = `${MANAGERS}/${this.profile.managerId}`;
-    const owners = { manager: managerPath, system: this.systemPaths[0], chassis: chassisPath(this.profile) };
+    const owners = { manager: managerPath, system: this.systemPaths[0], chassis: CHASSIS };
     const ownerOf = (below: keyof typeof owners) => owners[below] ?? managerPath;
     this.manager = new SimulatedManager(managerPath, this.profile);
     const { restartMs } = options;
@@ -132,7 +135,21 @@ export class RedfishBmc extends WebServer {
     this.media = new VirtualDrives(ownerOf(this.profile.media.below), this.profile);
     this.sel = new Logs(ownerOf(this.profile.sel.below), this.profile);
     const inventories = this.systemPaths.map((path) => new SimulatedInventory(path, this.profile));
-    this.#services = [this.media, this.sel, this.accounts, ...inventories, this.manager];
+    const secureBoots = [...this.#systems].map(
+      ([path, machine]) => new SimulatedSecureBoot(path, machine, this.profile),
+    );
+    const bootOptions = [...this.#systems].map(([path, machine]) => new SimulatedBootOptions(path, machine));
+    const chassis = new SimulatedChassis(this.machine, this.profile, [...this.#systems.keys()]);
+    this.#services = [
+      this.media,
+      this.sel,
+      this.accounts,
+      ...inventories,
+      ...secureBoots,
+      ...bootOptions,
+      chassis,
+      this.manager,
+    ];
   }
 
   /** The only machine, or the first of several. */
@@ -256,6 +273,9 @@ export class RedfishBmc extends WebServer {
       case systemPath:
         if (method === "GET") return withTag(resource, profile);
         if (method !== "PATCH") return methodNotAllowed(method);
+        if (isSettingsPatch(body)) {
+          return checkIfMatch(ifMatch, resource, profile) ?? this.#asTask(patchSettings(body, machine));
+        }
         if (profile.bootOwner === "settings") {
           return refusal(400, "Base.1.8.PropertyNotWritable", "The property Boot is a read only property.");
         }
@@ -290,6 +310,7 @@ export class RedfishBmc extends WebServer {
       this.biosJobs++;
     };
     const refused = checkIfMatch(ifMatch, resource, this.profile);
+    if (!refused && isBootOrderPatch(body)) return this.#asTask(patchBootOrder(body, machine));
     return refused ?? this.#asTask(patchBoot(body, machine, this.profile, queueJob));
   }
 

@@ -89,6 +89,14 @@ export interface RedfishProfile {
     /** Where the entries are; below the log service when absent. */
     readonly entriesPath?: string;
   };
+  /** Where the identify LED is and by what name; the system's `LocationIndicatorActive` when absent. */
+  readonly indicator?: "led" | "chassis" | "none";
+  /** False: only the BIOS has it. */
+  readonly restorePolicy?: boolean;
+  /** Where the power limit is; EnvironmentMetrics of the chassis when absent. */
+  readonly powerLimit?: "power" | "none";
+  /** False: neither boot order nor URI of HTTP boot. */
+  readonly bootOrder?: boolean;
   /** iDRAC's export of the screen. */
   readonly screenshot: boolean;
   /** The `$expand` that the service root announces and the service takes. */

@@ -1,21 +1,20 @@
 import type { SimulatedMachine, SimulatedPower } from "../machine.ts";
 import { accountServicePath } from "./accounts.ts";
+import { showBootOrder } from "./boot-options.ts";
 import { showBoot } from "./boot-override.ts";
+import { CHASSIS, CHASSIS_COLLECTION } from "./chassis.ts";
 import type { RedfishProfile } from "./profiles.ts";
 import { collection } from "./resource-service.ts";
 import { resource } from "./schema-types.ts";
 import { SESSIONS } from "./sessions.ts";
+import { RESTORE_POLICIES, showIndicator } from "./system-settings.ts";
 
 export const ROOT = "/redfish/v1";
 export const SYSTEMS = `${ROOT}/Systems`;
 export const MANAGERS = `${ROOT}/Managers`;
-const CHASSIS = `${ROOT}/Chassis`;
 const UPDATE_SERVICE = `${ROOT}/UpdateService`;
 const SYSTEM_TYPE = "#ComputerSystem.v1_16_0.ComputerSystem";
 const SERIAL_NUMBER = "CZ00000001";
-
-/** The chassis that holds the systems, named as the system is. */
-export const chassisPath = ({ systemId }: RedfishProfile) => `${CHASSIS}/${systemId}`;
 
 /** The resources that never change, by path. */
 export function staticResources(
@@ -23,8 +22,6 @@ export function staticResources(
   systemPaths: readonly string[],
 ): Map<string, unknown> {
   const manager = `${MANAGERS}/${profile.managerId}`;
-  const chassis = chassisPath(profile);
-  const links = (paths: readonly string[]) => paths.map((path) => ({ "@odata.id": path }));
   const expand = { NoLinks: profile.expand === ".", ExpandAll: profile.expand === "*", Levels: false };
   return new Map<string, unknown>([
     [
@@ -40,7 +37,7 @@ export function staticResources(
         ...(profile.expand === "none" ? {} : { ProtocolFeaturesSupported: { ExpandQuery: expand } }),
         Systems: { "@odata.id": SYSTEMS },
         Managers: { "@odata.id": MANAGERS },
-        Chassis: { "@odata.id": CHASSIS },
+        Chassis: { "@odata.id": CHASSIS_COLLECTION },
         UpdateService: { "@odata.id": UPDATE_SERVICE },
         AccountService: { "@odata.id": accountServicePath(profile, manager) },
         SessionService: { "@odata.id": `${ROOT}/SessionService` },
@@ -49,21 +46,6 @@ export function staticResources(
     ],
     [SYSTEMS, collection(SYSTEMS, "ComputerSystem", systemPaths)],
     [MANAGERS, collection(MANAGERS, "Manager", [manager])],
-    [CHASSIS, collection(CHASSIS, "Chassis", [chassis])],
-    [
-      chassis,
-      resource(chassis, "Chassis", {
-        Name: "Chassis",
-        ChassisType: "RackMount",
-        Manufacturer: profile.manufacturer,
-        Model: profile.model,
-        SerialNumber: SERIAL_NUMBER,
-        ...(profile.sel.below === "chassis"
-          ? { LogServices: { "@odata.id": `${chassis}/LogServices` } }
-          : {}),
-        Links: { ComputerSystems: links(systemPaths), ManagedBy: links([manager]) },
-      }),
-    ],
     [
       UPDATE_SERVICE,
       resource(UPDATE_SERVICE, "UpdateService", {
@@ -109,8 +91,14 @@ export function systemResource(
     SerialNumber: SERIAL_NUMBER,
     UUID: "4c4c4544-0000-1000-8000-b4c04f303032",
     BiosVersion: "2.19.1",
+    ...showIndicator(machine, profile),
+    ...(profile.restorePolicy === false
+      ? {}
+      : { PowerRestorePolicy: RESTORE_POLICIES[machine.restorePolicy] }),
     MemorySummary: { TotalSystemMemoryGiB: 96 },
-    ...(profile.bootTargets.length > 0 ? { Boot: showBoot(machine, profile) } : {}),
+    ...(profile.bootTargets.length > 0
+      ? { Boot: { ...showBoot(machine, profile), ...showBootOrder(machine, profile, path) } }
+      : {}),
     ...Object.fromEntries(
       ["Processors", "Memory", "Storage", "EthernetInterfaces"].map((name) => [
         name,
@@ -121,9 +109,10 @@ export function systemResource(
       ? { VirtualMedia: { "@odata.id": `${path}/${profile.media.name}` } }
       : {}),
     ...(profile.sel.below === "system" ? { LogServices: { "@odata.id": `${path}/LogServices` } } : {}),
+    SecureBoot: { "@odata.id": `${path}/SecureBoot` },
     Links: {
-      Chassis: [{ "@odata.id": chassisPath(profile) }],
       ManagedBy: [{ "@odata.id": `${MANAGERS}/${profile.managerId}` }],
+      Chassis: [{ "@odata.id": CHASSIS }],
     },
     Actions: { "#ComputerSystem.Reset": action },
     ...(profile.bootOwner === "settings" ? { "@Redfish.Settings": settings } : {}),
@@ -137,12 +126,14 @@ export function pendingResource(
   machine: SimulatedMachine,
   profile: RedfishProfile,
 ): Record<string, unknown> {
+  const systemPath = path.slice(0, path.lastIndexOf("/"));
+  const boot = { ...showBoot(machine, profile), ...showBootOrder(machine, profile, systemPath) };
   return {
     "@odata.id": path,
     "@odata.type": SYSTEM_TYPE,
     Id: "Settings",
     Name: "Settings",
-    Boot: showBoot(machine, profile),
+    Boot: boot,
   };
 }
 

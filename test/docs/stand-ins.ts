@@ -46,6 +46,8 @@ const STAND_INS: Readonly<Record<string, StandIn>> = {
     needs: "a cluster; simulators/kubernetes has no discovery, without which kubectl asks nothing",
     answers: {
       "create secret generic pbnj-worker-http --namespace tinkerbell --from-literal=token=TOKEN": "",
+      "create secret generic edge-kubeconfig --namespace tinkerbell --from-file=kubeconfig=edge.kubeconfig":
+        "",
       "label namespace tinkerbell pod-security.kubernetes.io/enforce=restricted": "",
       "get leases -l pbnj-worker/share-group=pbnj-worker": "",
       [`get workflows -n tink-system -o jsonpath={range .items[*]}{.status.state}{" "}{.status.agentID}{"\\n"}{end}`]:

@@ -64,6 +64,38 @@ const CALLS: { readonly [Name in DriverName]: Calls<Drivers[Name]> } = {
     clear: (sel, signal) => sel.clear(signal),
   },
   inventory: { read: (inventory, signal) => inventory.read(signal) },
+  bootorder: {
+    read: (bootorder, signal) => bootorder.read(signal),
+    plan: (bootorder, signal) => bootorder.plan(["Boot0002", "Boot0001", "Boot0003"], signal),
+    write: (bootorder, signal) => bootorder.write(["Boot0002", "Boot0001", "Boot0003"], signal),
+  },
+  httpboot: {
+    read: (httpboot, signal) => httpboot.read(signal),
+    plan: (httpboot, signal) => httpboot.plan("http://192.0.2.1/x.efi", signal),
+    write: (httpboot, signal) => httpboot.write("http://192.0.2.1/x.efi", signal),
+  },
+  secureboot: {
+    read: (secureboot, signal) => secureboot.read(signal),
+    plan: (secureboot, signal) => secureboot.plan(true, signal),
+    write: (secureboot, signal) => secureboot.write(true, signal),
+    planKeys: (secureboot, signal) => secureboot.planKeys("default", signal),
+    resetKeys: (secureboot, signal) => secureboot.resetKeys("default", signal),
+  },
+  indicator: {
+    read: (indicator, signal) => indicator.read(signal),
+    plan: (indicator, signal) => indicator.plan(true, signal),
+    write: (indicator, signal) => indicator.write(true, signal),
+  },
+  restore: {
+    read: (restore, signal) => restore.read(signal),
+    plan: (restore, signal) => restore.plan("always-on", signal),
+    write: (restore, signal) => restore.write("always-on", signal),
+  },
+  powerlimit: {
+    read: (powerlimit, signal) => powerlimit.read(signal),
+    plan: (powerlimit, signal) => powerlimit.plan(400, signal),
+    write: (powerlimit, signal) => powerlimit.write(400, signal),
+  },
   sol: {
     offered: (sol, signal) => sol.offered(signal),
     active: (sol, signal) => sol.active(signal),

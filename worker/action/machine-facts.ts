@@ -16,6 +16,16 @@ export interface BmcAddress {
   readonly certificate?: string;
 }
 
+/** Where the inventory has a machine from. */
+export interface MachineOrigin {
+  /** The name of a machine source, or `inventory file`. */
+  readonly source: string;
+  /** Such as `Machine tink-system/node-1`; absent for a file. */
+  readonly object?: string;
+  /** Why it cannot be used, or what is known of it may be outdated. */
+  readonly problem?: string;
+}
+
 const Fact = z.optional(z.catch(z.optional(z.string()), undefined));
 
 /** What actions have read of a machine, each at most `LONGEST_FACT` characters. */

@@ -8,7 +8,7 @@ import {
   type LogLine,
   type Outcome,
 } from "./action.ts";
-import type { BmcAddress } from "./machine-facts.ts";
+import type { BmcAddress, MachineOrigin } from "./machine-facts.ts";
 
 /**
  * `waiting` for a workflow that is addressed to it, `polling` the server, `busy` with an action, or `failing` because the
@@ -133,6 +133,8 @@ export interface WorkerFacts {
   machines(): readonly string[];
   /** What the inventory says of a machine, if it has one of that name. */
   bmcAddress?(machine: string): BmcAddress | undefined;
+  /** Absent if all machines are of the inventory file. */
+  machineOrigin?(machine: string): MachineOrigin | undefined;
   agentIds(): readonly string[];
   slots(): { readonly limit: number; readonly taken: number };
   /** How many actions have an outcome that the server may not know yet. */
@@ -146,12 +148,21 @@ export interface WorkerFacts {
 }
 
 export interface ClusterFacts {
-  /** Why watches fail, one line each. */
+  /** Why watches of the worker's own cluster fail, one line each. */
   readonly problems: readonly string[];
+  /** Clusters that machines are read from. */
+  readonly sources: readonly MachineSourceFacts[];
   /** Invalid Machine and Hardware objects. */
   readonly unusableMachines: number;
   /** Absent if lanes are not shared. */
   readonly replicas?: ReplicaFacts;
+}
+
+export interface MachineSourceFacts {
+  readonly name: string;
+  readonly machines: number;
+  /** Why its machines may be outdated, one line each. */
+  readonly problems: readonly string[];
 }
 
 interface ReplicaFacts {

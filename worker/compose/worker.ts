@@ -98,6 +98,7 @@ export function composeWorker(config: WorkerConfig, options: WorkerOptions): Wor
     facts: {
       machines: () => inventory.machines().map(({ name }) => name),
       bmcAddress: (name) => inventory.bmcAddress?.(name),
+      machineOrigin: (name) => inventory.origin?.(name),
       agentIds: () => services.agentIds(),
       slots: () => slots,
       unfinished: () => journal.unfinished().length,

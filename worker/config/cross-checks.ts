@@ -1,6 +1,7 @@
 import type { Problem } from "../../shared/document/problem.ts";
 import { type GivenSetting, nameOf, settingProblem } from "./given-values.ts";
 import { namesLoopback } from "./loopback.ts";
+import { isOwnSource } from "./machine-sources.ts";
 import { RUFIO_AGENT_ID } from "./rufio-agent-id.ts";
 import type { SettingName, Settings } from "./schema.ts";
 import type { Setting } from "./setting.ts";
@@ -34,11 +35,27 @@ const RULES: readonly CrossCheck[] = [
     message: "is missing: the tink server's address, host:port",
   },
   {
-    settings: ["agentId", "inventory", "kubernetesInventory"],
+    settings: ["agentId", "inventory", "kubernetesInventory", "kubernetesSources"],
     not: "run",
-    broken: ({ agentId, inventory, kubernetesInventory, rufio }) =>
-      agentId.length === 0 && inventory === undefined && kubernetesInventory.length === 0 && !rufio,
+    broken: ({ agentId, inventory, kubernetesInventory, kubernetesSources, rufio }) =>
+      [agentId, kubernetesInventory, kubernetesSources].every(({ length }) => length === 0) &&
+      inventory === undefined &&
+      !rufio,
     message: "is missing, and so is {inventory}: the worker has no agent ID to poll with",
+  },
+  {
+    settings: ["kubernetesSources", "kubernetesInventory", "rufio"],
+    broken: ({ kubernetesSources, kubernetesInventory, rufio }) =>
+      kubernetesSources.some(isOwnSource) && (kubernetesInventory.length > 0 || rufio),
+    message:
+      "has an entry for the worker's own cluster, which {kubernetesInventory} or {rufio} selects as well: remove one of them",
+  },
+  {
+    settings: ["kubernetesSources", "rufio"],
+    broken: ({ kubernetesSources, rufio }) =>
+      rufio && kubernetesSources.some(({ prefix }) => prefix === undefined),
+    message:
+      "needs a prefix in each entry, because of {rufio}: a Rufio Job names a Machine of the worker's own cluster",
   },
   {
     settings: ["shareLanes", "runtime"],

@@ -13,18 +13,19 @@ export interface GivenSetting {
   readonly called: string;
 }
 
-/** A problem with a setting, at the place where it was given or, if it was not, at its flag or variable. */
+/** A problem with a setting, or `part` of it, at the place where it was given or, if it was not, at its flag or variable. */
 export function settingProblem(
   name: string,
   message: string,
   given: ReadonlyMap<string, GivenSetting>,
   settings: readonly Setting[],
+  part = "",
 ): Problem {
   const { source, called } = given.get(name) ?? {
     source: nameOf(name, settings),
     called: nameOf(name, settings),
   };
-  return { source, message: source === called ? message : `${called} ${message}` };
+  return { source, message: source === called && part === "" ? message : `${called}${part} ${message}` };
 }
 
 /** The flag of a setting, or its variable if it has no flag. */
@@ -73,12 +74,28 @@ function fromFile(setting: Setting, { file }: ConfigSources): GivenSetting | und
   if (!file || setting.noFileKey !== undefined) return undefined;
   const value = entriesOf(file.value).find(([key]) => key === setting.name)?.[1];
   if (value === undefined || value === null) return undefined;
-  const relative = setting.path && typeof value === "string" && value.trim() !== "";
+  const absolute = (path: unknown) =>
+    typeof path === "string" && path.trim() !== "" ? resolve(dirname(file.path), path.trim()) : path;
   return {
-    value: relative ? resolve(dirname(file.path), value.trim()) : value,
+    value: setting.path ? absolute(value) : withPaths(value, setting.pathKeys, absolute),
     source: file.sourceOf([setting.name]),
     called: setting.name,
   };
+}
+
+/** A list of objects with the values of `keys` changed. */
+function withPaths(
+  value: unknown,
+  keys: readonly string[] = [],
+  absolute: (path: unknown) => unknown,
+): unknown {
+  if (keys.length === 0 || !Array.isArray(value)) return value;
+  return value.map((item: unknown) => {
+    if (typeof item !== "object" || item === null) return item;
+    return Object.fromEntries(
+      Object.entries(item).map(([key, given]) => [key, keys.includes(key) ? absolute(given) : given]),
+    );
+  });
 }
 
 /** Unknown or forbidden keys of a configuration file. */

@@ -291,10 +291,15 @@ function parseSettings(given: ReadonlyMap<string, GivenSetting>): {
   if (parsed.success) return { settings: parsed.data, invalid: new Set(), problems: [] };
   const invalid = new Set(parsed.error.issues.map(({ path }) => String(path[0])));
   const problems = valueProblems(Settings, raw, parsed.error.issues).map(({ path, message }) =>
-    settingProblem(String(path[0]), message, given, table),
+    settingProblem(String(path[0]), message, given, table, partOf(path)),
   );
   const valid = Object.fromEntries(Object.entries(raw).filter(([name]) => !invalid.has(name)));
   return { settings: Settings.parse(valid), invalid, problems };
+}
+
+/** Where in a list of objects; empty for other settings. */
+function partOf([, ...path]: readonly PropertyKey[]): string {
+  return path.some((key) => typeof key === "string") ? path.map((key) => `.${String(key)}`).join("") : "";
 }
 
 function noAgentIds(
@@ -302,8 +307,9 @@ function noAgentIds(
   inventory: Inventory | undefined,
   given: ReadonlyMap<string, GivenSetting>,
 ): readonly Problem[] {
-  const { agentId, inventory: file, kubernetesInventory, rufio } = settings;
-  const elsewhere = kubernetesInventory.length > 0 || rufio || given.has("agentId");
+  const { agentId, inventory: file, kubernetesInventory, kubernetesSources, rufio } = settings;
+  const isInCluster = kubernetesInventory.length > 0 || kubernetesSources.length > 0 || rufio;
+  const elsewhere = isInCluster || given.has("agentId");
   const needed = agentId.length === 0 && file !== undefined && !elsewhere;
   if (!needed || !inventory || inventory.machines().length > 0) return [];
   const message = "has no machines, and no agent ID is set: the worker has no agent ID to poll with";

@@ -22,6 +22,7 @@ import {
 } from "../document/value-types.ts";
 import { AgentId, AgentIdPattern } from "../machines/agent-id.ts";
 import { HttpAddress, ServerAddress } from "./addresses.ts";
+import { InventoryKind, MachineSources, WatchNamespace } from "./machine-sources.ts";
 import { setting, settingsOf } from "./setting.ts";
 
 const SECOND = 1_000;
@@ -287,16 +288,24 @@ const kubernetes = {
     defaultText: "the pod's, else the kubeconfig context's, else `default`",
     chart: "none",
   }),
-  watchNamespace: setting(z.union([z.literal("*"), NamespaceName]).optional(), {
+  watchNamespace: setting(WatchNamespace.optional(), {
     description: "Namespace to watch for Machines, Hardware, Workflows and Rufio Jobs; `*` means all",
     type: "namespace|*",
     defaultText: "the value of `kubernetesNamespace`",
     chart: { value: "watchNamespace" },
   }),
-  kubernetesInventory: setting(List(z.enum(["machines", "hardware"])).prefault([]), {
+  kubernetesInventory: setting(List(InventoryKind).prefault([]), {
     description:
       "Cluster objects to add to the inventory as machines: Rufio's Machines, Tinkerbell's Hardware",
     chart: { value: "inventory.kubernetes" },
+  }),
+  kubernetesSources: setting(MachineSources.prefault([]), {
+    description:
+      "Clusters to read machines from: a list of name, identityRef or kubeconfig, and options; as JSON in the environment",
+    type: "sources",
+    noFlag: "is a list of objects",
+    pathKeys: ["kubeconfig"],
+    chart: { derivedFrom: "inventory.sources" },
   }),
   wakeUp: setting(z.enum(["auto", "on", "off"]).prefault("auto"), {
     description:

@@ -16,6 +16,8 @@ interface SettingMeta {
   readonly noFlag?: string;
   /** Why it is not allowed in the configuration file. */
   readonly noFileKey?: string;
+  /** Keys of a list's objects whose values are paths: in the configuration file they are relative to that file. */
+  readonly pathKeys?: readonly string[];
   /** Its place among the Helm chart's values, if not under `config`; `none` if it has no use in the chart's pod. */
   readonly chart?: ChartPlace;
 }

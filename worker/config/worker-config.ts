@@ -3,11 +3,13 @@ import { join, resolve } from "node:path";
 import { defined } from "../../shared/defined.ts";
 import type { Secret } from "../../shared/secret.ts";
 import { agentIdsOf } from "../machines/agent-id.ts";
+import { LOCAL_SOURCE } from "../machines/cluster/local-source.ts";
 import type { Inventory } from "../machines/inventory.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { TrustSettings } from "../policy/settle-trust.ts";
 import type { PodConfig } from "../runtime/kubernetes/spec.ts";
 import { DEFAULT_HTTP_ADDRESS, type ListenAddress } from "./addresses.ts";
+import { type InventoryKind, isOwnSource, type MachineSourceEntry } from "./machine-sources.ts";
 import type { HttpFiles, NamedFiles, NamedText } from "./named-files.ts";
 import type { Settings } from "./schema.ts";
 
@@ -53,12 +55,30 @@ export interface KubernetesConfig {
   readonly namespace?: string;
   /** `*` is all namespaces; absent is the worker's own. */
   readonly watchNamespace?: string;
-  readonly inventory: readonly ("machines" | "hardware")[];
+  /** Of the worker's own cluster. */
+  readonly inventory: readonly InventoryKind[];
+  /** The worker's own cluster first, if it has machines. */
+  readonly sources: readonly MachineSourceConfig[];
   readonly wakeUp: boolean;
   readonly rufio?: RufioConfig;
   /** Absent if this worker does not share its lanes. */
   readonly sharing?: { readonly group: string };
 }
+
+/** A cluster that machines are read from. */
+export interface MachineSourceConfig
+  extends Pick<
+    MachineSourceEntry,
+    "name" | "inventory" | "watchNamespace" | "prefix" | "workflowNamespaces"
+  > {
+  /** Absent for the worker's own cluster. */
+  readonly access?: SourceAccessConfig;
+}
+
+/** A Secret in the worker's namespace, or a file with an absolute path. */
+type SourceAccessConfig =
+  | { readonly kind: "identity"; readonly secret: string; readonly contextName?: string | undefined }
+  | { readonly kind: "file"; readonly path: string; readonly contextName?: string | undefined };
 
 export interface RufioConfig {
   /** With `{action}` and optionally `{version}`. */
@@ -257,13 +277,15 @@ function rufioConfig(settings: Settings): RufioConfig {
   return { image, statusIntervalMs, ...defined({ leaseNamespace: rufioLeaseNamespace }) };
 }
 
-/** Waking lanes alone does not justify a connection to a cluster unless it was requested. */
+/** Waking lanes alone does not justify a connection to a cluster unless it was requested; nor do machines of another one. */
 function kubernetesConfig(settings: Settings): Pick<ExecutionConfig, "kubernetes"> {
-  const { runtime, kubernetesInventory, rufio, shareLanes, wakeUp } = settings;
+  const { runtime, kubernetesInventory, kubernetesSources, rufio, shareLanes, wakeUp } = settings;
+  const own = kubernetesSources.find(isOwnSource)?.inventory ?? kubernetesInventory;
   // Rufio's Jobs refer to Machines.
-  const inventory = [...new Set([...kubernetesInventory, ...(rufio ? (["machines"] as const) : [])])];
-  const isUsed = runtime === "kubernetes" || inventory.length > 0 || shareLanes;
-  if (!isUsed && wakeUp !== "on") return {};
+  const inventory = [...new Set([...own, ...(rufio ? (["machines"] as const) : [])])];
+  const hasIdentity = kubernetesSources.some(({ identityRef }) => identityRef !== undefined);
+  const isUsed = runtime === "kubernetes" || inventory.length > 0 || shareLanes || hasIdentity;
+  if (!isUsed && wakeUp !== "on" && kubernetesSources.length === 0) return {};
   const { kubeconfig, kubernetesNamespace: namespace, watchNamespace } = settings;
   const optional = defined({
     kubeconfig: kubeconfig === undefined ? undefined : resolve(kubeconfig),
@@ -272,5 +294,30 @@ function kubernetesConfig(settings: Settings): Pick<ExecutionConfig, "kubernetes
     rufio: rufio ? rufioConfig(settings) : undefined,
     sharing: shareLanes ? { group: settings.shareGroup } : undefined,
   });
-  return { kubernetes: { inventory, wakeUp: wakeUp !== "off", ...optional } };
+  const sources = sourcesConfig(settings, inventory);
+  return {
+    kubernetes: { inventory, sources, wakeUp: wakeUp === "on" || (wakeUp === "auto" && isUsed), ...optional },
+  };
+}
+
+function sourcesConfig(
+  { kubernetesSources, watchNamespace }: Settings,
+  inventory: readonly InventoryKind[],
+): readonly MachineSourceConfig[] {
+  const others = kubernetesSources
+    .filter((entry) => !isOwnSource(entry))
+    .map((entry) => ({
+      ...defined({ watchNamespace }),
+      ...entry,
+      access: accessConfig(entry),
+    }));
+  if (inventory.length === 0) return others;
+  const own = kubernetesSources.find(isOwnSource);
+  const local = { name: LOCAL_SOURCE, ...own, inventory: [...inventory], ...defined({ watchNamespace }) };
+  return [local, ...others];
+}
+
+function accessConfig({ identityRef, kubeconfig = "", contextName }: MachineSourceEntry): SourceAccessConfig {
+  if (!identityRef) return { kind: "file", path: resolve(kubeconfig), contextName };
+  return { kind: "identity", secret: identityRef.name, contextName: identityRef.contextName };
 }

@@ -3,11 +3,12 @@ import { textOf } from "../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../shared/timeout.ts";
 import { Cluster } from "../cluster/client/cluster.ts";
 import { KubernetesError, type KubernetesReason } from "../cluster/client/kubernetes-error.ts";
-import { findMissingRights, type RightScopes } from "../cluster/client/missing-rights.ts";
-import { type ClusterFeature, type ClusterUse, clusterFeatures } from "../compose/cluster/needed-rights.ts";
+import { type ClusterUse, clusterFeatures } from "../compose/cluster/needed-rights.ts";
 import type { CauseName } from "./causes.ts";
 import { type AgentIdUse, checkFinishedWorkflows } from "./check-finished-workflows.ts";
-import { type Finding, findingOf, joinNames, okFinding } from "./finding.ts";
+import { checkMachineSources } from "./check-machine-sources.ts";
+import { checkRights } from "./check-rights.ts";
+import { type Finding, findingOf, okFinding } from "./finding.ts";
 
 /** Whether the API server answers and grants the permissions that the settings need; nothing if they need no cluster. */
 export async function checkCluster(
@@ -17,6 +18,19 @@ export async function checkCluster(
 ): Promise<readonly Finding[]> {
   const { kubernetes } = config;
   if (!kubernetes) return [];
+  const [own, sources] = await Promise.all([
+    clusterFeatures(config).length > 0 ? checkOwn(config, timeoutMs, signal) : [],
+    checkMachineSources(kubernetes, timeoutMs, signal),
+  ]);
+  return [...own, ...sources];
+}
+
+async function checkOwn(
+  config: ClusterUse & AgentIdUse,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<readonly Finding[]> {
+  const { kubernetes } = config;
   let cluster: Cluster | undefined;
   try {
     cluster = await Cluster.open({ ...kubernetes, requestTimeoutMs: timeoutMs });
@@ -40,7 +54,7 @@ async function findingsIn(
   const features = clusterFeatures(config);
   const watched = scopes.watched === "*" ? undefined : scopes.watched;
   const found = await Promise.all([
-    ...features.map((feature) => checkRights(feature, cluster, scopes, signal)),
+    ...features.map(({ name, rights }) => checkRights(name, rights, cluster, scopes, signal)),
     checkFinishedWorkflows(cluster, watched, config, signal),
   ]);
   const parts = features.map(({ name }) => name).join(", ");
@@ -50,28 +64,6 @@ async function findingsIn(
     cluster.server,
   );
   return [well, ...found.flat()];
-}
-
-async function checkRights(
-  { name, rights }: ClusterFeature,
-  cluster: Cluster,
-  scopes: RightScopes,
-  signal: AbortSignal,
-): Promise<readonly Finding[]> {
-  const missing = await findMissingRights(cluster, rights, scopes, signal);
-  const needed = missing.filter(({ right }) => right.without === undefined);
-  const useful = missing.filter(({ right }) => right.without !== undefined);
-  const texts = needed.map(({ text }) => text);
-  return [
-    ...needed
-      .slice(0, 1)
-      .map(({ right }) =>
-        findingOf("cluster-right", joinNames(texts, 20), { subject: name, facts: { why: right.why } }),
-      ),
-    ...useful.map(({ text, right }) =>
-      findingOf("cluster-right-useful", `${text}: without it, ${right.without}`, { subject: name }),
-    ),
-  ];
 }
 
 const CAUSES_OF: Partial<Readonly<Record<KubernetesReason, CauseName>>> = {

@@ -1,6 +1,6 @@
 import type { Connection } from "../../shared/contract/connection.ts";
 import type { Logger } from "../../shared/logger.ts";
-import type { BmcAddress } from "../action/machine-facts.ts";
+import type { BmcAddress, MachineOrigin } from "../action/machine-facts.ts";
 import type { ConnectionReading, Inventory, Machine, MountedConnection } from "./inventory.ts";
 
 export interface CombinedInventoryOptions {
@@ -41,6 +41,11 @@ export class CombinedInventory implements Inventory {
   bmcAddress(name: string): BmcAddress | undefined {
     const { file, cluster } = this.#options;
     return (file.find(name) ? file : cluster).bmcAddress?.(name);
+  }
+
+  origin(name: string): MachineOrigin | undefined {
+    const { file, cluster } = this.#options;
+    return file.find(name) ? { source: "inventory file" } : cluster.origin?.(name);
   }
 
   mountedConnection(machine: Machine, namespace: string): MountedConnection | undefined {

@@ -1,5 +1,5 @@
 import type { Connection } from "../../shared/contract/connection.ts";
-import type { BmcAddress } from "../action/machine-facts.ts";
+import type { BmcAddress, MachineOrigin } from "../action/machine-facts.ts";
 import type { SecretCommands } from "./secret-commands.ts";
 
 export interface Machine {
@@ -25,6 +25,8 @@ export interface Inventory {
   mountedConnection?(machine: Machine, namespace: string): MountedConnection | undefined;
   /** For people; `name` is as in `machines`. */
   bmcAddress?(name: string): BmcAddress | undefined;
+  /** The same; absent counts as an inventory file. */
+  origin?(name: string): MachineOrigin | undefined;
 }
 
 /** A connection without its secrets, which a kubelet mounts from Secrets that the worker need not be able to read. */

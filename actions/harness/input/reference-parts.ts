@@ -38,6 +38,20 @@ export const ntpSettings = z
   })
   .describe("The time servers as read");
 
+export const secureBootState = z
+  .strictObject({
+    enabled: z.boolean().describe("Whether it is on from the next boot"),
+    active: z
+      .boolean()
+      .optional()
+      .describe("Whether the last boot used it; absent if the BMC does not report it"),
+    mode: z
+      .enum(["setup", "user", "audit", "deployed"])
+      .optional()
+      .describe("In setup mode there is no platform key; absent if the BMC does not report it"),
+  })
+  .describe("UEFI Secure Boot as read");
+
 /** A user in the results of several actions, for their references. */
 export const bmcUser = z.strictObject({
   id: z.string().describe("The BMC's ID of the user: a path with Redfish, a slot number with IPMI"),

@@ -8,8 +8,8 @@
 {{- if not $values.tink.address -}}
 {{- $problems = append $problems "tink.address is missing: the tink server, host:port" -}}
 {{- end -}}
-{{- if not (or $values.agentIds (include "pbnj-worker.hasFileInventory" .) (include "pbnj-worker.hasClusterInventory" .)) -}}
-{{- $problems = append $problems "agentIds is empty, and so are inventory.file, inventory.existing and inventory.kubernetes: the worker has no agent ID to poll with" -}}
+{{- if not (or $values.agentIds (include "pbnj-worker.hasFileInventory" .) (include "pbnj-worker.hasClusterInventory" .) $values.inventory.sources) -}}
+{{- $problems = append $problems "agentIds is empty, and so are inventory.file, inventory.existing, inventory.kubernetes and inventory.sources: the worker has no agent ID to poll with" -}}
 {{- end -}}
 {{- if and $values.rufio.enabled (has "rufio" $values.agentIds) -}}
 {{- $problems = append $problems "agentIds holds rufio, which is reserved for Rufio's Jobs: choose another one" -}}
@@ -61,6 +61,11 @@
 {{- if ne (len $machines) (len (uniq $machines)) -}}
 {{- $problems = append $problems "inventory.credentials names a machine twice" -}}
 {{- end -}}
+{{- if $values.rufio.enabled -}}
+{{- range $values.inventory.sources -}}
+{{- if not .prefix }}{{ $problems = append $problems (printf "inventory.sources: %s needs a prefix, because of rufio.enabled: a Rufio Job names a Machine of the worker's own cluster" .name) }}{{ end -}}
+{{- end -}}
+{{- end -}}
 {{- if and $values.inventory.secretNamespaces (not (include "pbnj-worker.hasClusterInventory" .)) -}}
 {{- $problems = append $problems "inventory.secretNamespaces is for machines of the cluster: set inventory.kubernetes" -}}
 {{- end -}}
@@ -81,7 +86,7 @@
 {{- end -}}
 {{- end -}}
 {{- if and (include "pbnj-worker.needsCopies" .) (not (include "pbnj-worker.copiesSecrets" .)) -}}
-{{- $problems = append $problems "runtime.copySecrets is off, but Jobs cannot mount the credentials of machines of a file or of another namespace" -}}
+{{- $problems = append $problems "runtime.copySecrets is off, but Jobs cannot mount the credentials of machines of a file, another namespace or another cluster" -}}
 {{- end -}}
 
 {{- if and $values.networkPolicy.enabled (not $values.networkPolicy.bmcNetworks) -}}

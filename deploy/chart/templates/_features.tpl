@@ -56,7 +56,7 @@
 
 {{/* As the worker's `kubernetesConfig` has it: waking up alone is no reason to use a cluster unless it was asked for. */}}
 {{- define "pbnj-worker.usesCluster" -}}
-{{- $used := or (include "pbnj-worker.runsJobs" .) (include "pbnj-worker.hasClusterInventory" .) (include "pbnj-worker.shares" .) -}}
+{{- $used := or (include "pbnj-worker.runsJobs" .) (include "pbnj-worker.hasClusterInventory" .) (include "pbnj-worker.shares" .) .Values.inventory.sources -}}
 {{- if or $used (eq (include "pbnj-worker.choice" .Values.wakeUp) "on") }}true{{ end -}}
 {{- end }}
 
@@ -67,7 +67,7 @@
 {{/* A pod mounts Secrets of its own namespace, and knows nothing of a file that the worker reads. */}}
 {{- define "pbnj-worker.needsCopies" -}}
 {{- $elsewhere := and (include "pbnj-worker.hasClusterInventory" .) (or (include "pbnj-worker.watchesElsewhere" .) .Values.inventory.secretNamespaces) -}}
-{{- if and (include "pbnj-worker.runsJobs" .) (or (include "pbnj-worker.hasFileInventory" .) $elsewhere) }}true{{ end -}}
+{{- if and (include "pbnj-worker.runsJobs" .) (or (include "pbnj-worker.hasFileInventory" .) $elsewhere .Values.inventory.sources) }}true{{ end -}}
 {{- end }}
 
 {{- define "pbnj-worker.copiesSecrets" -}}

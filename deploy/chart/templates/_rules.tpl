@@ -24,6 +24,16 @@
   resources: [secrets]
   verbs: [create, delete]
 {{- end }}
+{{- with .Values.inventory.sources }}
+# inventory.sources: the kubeconfigs of other clusters, and when they change.
+- apiGroups: [""]
+  resources: [secrets]
+  resourceNames:
+    {{- range . }}
+    - {{ .identityRef.name }}
+    {{- end }}
+  verbs: [list, watch]
+{{- end }}
 {{- if include "pbnj-worker.shares" . }}
 # sharing: which replica lives, which has which agent IDs, and who is at a BMC.
 - apiGroups: [coordination.k8s.io]

@@ -25,6 +25,55 @@ export async function awaitState<State>(
   return state;
 }
 
+/** What a setting was and is. */
+export interface Change<State> {
+  readonly before: State;
+  readonly after: State;
+  readonly changed: boolean;
+}
+
+interface AskedSetting<State> {
+  /** For people. */
+  readonly asked: string;
+  readonly isSet: (state: State) => boolean;
+  readonly describe: (state: State) => string;
+  /** Throws if it cannot be set in this state. */
+  readonly check?: (before: State) => void;
+}
+
+interface SettingPort<State> {
+  /** Undefined where it cannot be read back. */
+  read(): Promise<State>;
+  write(): Promise<void>;
+  sleep(ms: number): Promise<void>;
+}
+
+/**
+ * Reads a setting, writes it unless it is as asked, and reads it back after each of these delays until it is. Throws `verify`
+ * with both if the BMC keeps another.
+ */
+export async function changeSetting<State>(
+  delaysMs: readonly [number, ...number[]],
+  port: SettingPort<State>,
+  { asked, isSet, describe, check }: AskedSetting<Exclude<State, undefined>>,
+): Promise<Change<State>> {
+  const before = await port.read();
+  if (isRead(before)) {
+    if (isSet(before)) return { before, after: before, changed: false };
+    check?.(before);
+  }
+  await port.write();
+  const after = await awaitState(delaysMs, port, port.read, (state) => !isRead(state) || isSet(state));
+  if (isRead(after) && !isSet(after)) {
+    throw new BmcError("verify", `asked for ${asked}, the BMC keeps ${describe(after)}`);
+  }
+  return { before, after, changed: true };
+}
+
+function isRead<State>(state: State): state is Exclude<State, undefined> {
+  return state !== undefined;
+}
+
 /** Errors after which the state says nothing about the write. */
 const FINAL: readonly ErrorClass[] = ["auth", "cancelled", "internal", "tls", "unsupported", "usage"];
 

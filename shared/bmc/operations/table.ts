@@ -1,13 +1,19 @@
 import type { Access, OperationSet, Run } from "./access.ts";
 import { bootOperations } from "./boot.ts";
+import { bootOrderOperations } from "./bootorder.ts";
 import type { Finding } from "./finding.ts";
+import { httpBootOperations } from "./httpboot.ts";
+import { indicatorOperations } from "./indicator.ts";
 import { inventoryOperations } from "./inventory.ts";
 import { managerOperations } from "./manager.ts";
 import { mediaOperations } from "./media.ts";
 import { nmiOperations } from "./nmi.ts";
 import { ntpOperations } from "./ntp.ts";
 import { powerOperations } from "./power.ts";
+import { powerLimitOperations } from "./powerlimit.ts";
+import { restoreOperations } from "./restore.ts";
 import { screenshotOperations } from "./screenshot.ts";
+import { secureBootOperations } from "./secureboot.ts";
 import { selOperations } from "./sel.ts";
 import { solOperations } from "./sol.ts";
 import { userOperations } from "./users.ts";
@@ -25,6 +31,12 @@ export const OPERATIONS = {
   users: userOperations,
   sel: selOperations,
   inventory: inventoryOperations,
+  bootorder: bootOrderOperations,
+  httpboot: httpBootOperations,
+  secureboot: secureBootOperations,
+  indicator: indicatorOperations,
+  restore: restoreOperations,
+  powerlimit: powerLimitOperations,
   sol: solOperations,
   nmi: nmiOperations,
   screenshot: screenshotOperations,

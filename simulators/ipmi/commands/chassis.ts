@@ -13,6 +13,12 @@ const CONTROLS: Readonly<Record<number, PowerAction>> = {
   5: "soft-off",
 };
 
+/** In the order of Get Chassis Status (section 28.2). */
+const INDICATORS = ["off", "timed", "on"];
+const RESTORE_POLICIES = ["always-off", "last-state", "always-on"] as const;
+/** Of an identify without data. */
+const DEFAULT_SECONDS = 15;
+
 /** Chassis commands (IPMI 2.0 section 28). */
 export const CHASSIS_COMMANDS: Commands = {
   0: {
@@ -25,8 +31,23 @@ export const CHASSIS_COMMANDS: Commands = {
     level: LEVELS.user,
     // Bit 0 follows the supply: it is still there while the machine runs down, not yet while it comes up.
     run: (_, { machine }) => ({
-      data: Buffer.from([machine.power === "on" || machine.power === "powering-off" ? 0x61 : 0x60, 0, 0]),
+      data: Buffer.from([
+        (machine.power === "on" || machine.power === "powering-off" ? 0x01 : 0x00) |
+          (RESTORE_POLICIES.indexOf(machine.restorePolicy) << 5),
+        0,
+        0x40 | (INDICATORS.indexOf(machine.indicator) << 4),
+      ]),
     }),
+  },
+  4: {
+    name: "Chassis Identify",
+    level: LEVELS.operator,
+    run: (data, { machine }) => {
+      if (data.length > 2) return { code: WRONG_LENGTH };
+      const isForced = ((data[1] ?? 0) & 0x01) !== 0;
+      machine.indicator = isForced ? "on" : (data[0] ?? DEFAULT_SECONDS) > 0 ? "timed" : "off";
+      return {};
+    },
   },
   2: {
     name: "Chassis Control",
@@ -37,6 +58,17 @@ export const CHASSIS_COMMANDS: Commands = {
       if (!action) return { code: INVALID_FIELD };
       boot.keepFlags();
       return machine.do(action) ? {} : { code: WRONG_STATE };
+    },
+  },
+  6: {
+    name: "Set Power Restore Policy",
+    level: LEVELS.operator,
+    run: (data, { machine }) => {
+      if (data.length !== 1) return { code: WRONG_LENGTH };
+      const policy = RESTORE_POLICIES[data.readUInt8(0) & 0x07];
+      if (!policy) return { code: INVALID_FIELD };
+      machine.restorePolicy = policy;
+      return { data: Buffer.from([0x07]) };
     },
   },
   8: {

@@ -77,6 +77,24 @@ export const dimensions: Dimensions<Values> = {
     machines: { inventory: { kubernetes: ["machines"] } },
     both: { inventory: { kubernetes: ["machines", "hardware"], secretNamespaces: ["bmc-secrets"] } },
   },
+  otherClusters: {
+    none: {},
+    two: {
+      inventory: {
+        sources: [
+          { name: "edge", identityRef: { name: "edge-kubeconfig" }, prefix: "edge-" },
+          {
+            name: "lab",
+            identityRef: { name: "lab-kubeconfig", contextName: "admin" },
+            inventory: ["hardware"],
+            watchNamespace: "*",
+            prefix: "lab-",
+            workflowNamespaces: ["team-*"],
+          },
+        ],
+      },
+    },
+  },
   watched: { own: {}, other: { watchNamespace: "machines" }, all: { watchNamespace: "*" } },
   copies: { auto: {}, on: { runtime: { copySecrets: true } }, off: { runtime: { copySecrets: "off" } } },
   wakeUp: { auto: {}, on: { wakeUp: true }, off: { wakeUp: "off" } },
@@ -305,6 +323,7 @@ export function isAllowed(row: Row): boolean {
     fileInventory,
     credentials,
     clusterInventory,
+    otherClusters,
     watched,
     copies,
     rufio,
@@ -314,9 +333,10 @@ export function isAllowed(row: Row): boolean {
   const hasFile = fileInventory !== "none";
   const hasCluster = clusterInventory !== "none" || rufio !== "off";
   const isElsewhere = watched !== "own" || clusterInventory === "both";
-  const mustCopy = runtime === "jobs" && (hasFile || (hasCluster && isElsewhere));
+  const hasOthers = otherClusters !== "none";
+  const mustCopy = runtime === "jobs" && (hasFile || hasOthers || (hasCluster && isElsewhere));
   return (
-    (agentIds === "some" || hasFile || hasCluster) &&
+    (agentIds === "some" || hasFile || hasCluster || hasOthers) &&
     (credentials === "none" || hasFile) &&
     (runtime === "jobs" || sharing === "alone" || sharing === "off") &&
     (sharing !== "three" || state !== "existing") &&

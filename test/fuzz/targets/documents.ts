@@ -5,6 +5,8 @@ import { parseDurationMs } from "../../../shared/duration.ts";
 import { nearestName } from "../../../shared/nearest-name.ts";
 import { formatTable } from "../../../shared/table.ts";
 import { parseImageReference } from "../../../worker/action/image-reference.ts";
+import { parseIdentityKubeconfig } from "../../../worker/cluster/client/identity-kubeconfig.ts";
+import { KubernetesError } from "../../../worker/cluster/client/kubernetes-error.ts";
 import { loadConfig } from "../../../worker/config/load-config.ts";
 import { ByteSize, Count, Duration, List, Text } from "../../../worker/document/value-types.ts";
 import { parseInventory } from "../../../worker/machines/parse-inventory.ts";
@@ -47,6 +49,11 @@ volumes:
   - {source: /dev, readOnly: true}
 tenants:
   - {namespaces: [team-a-*], machines: [rack-1-*]}
+`;
+const KUBECONFIG = `current-context: one
+clusters: [{name: c, cluster: {server: "https://c.example:6443"}}]
+users: [{name: u, user: {token: abc}}]
+contexts: [{name: one, context: {cluster: c, user: u}}]
 `;
 const CONFIG = "grpcServer: tink.example:42113\nruntime: process\npollInterval: 1m30s\nmachines:\n  - one\n";
 const TASKS = "- action: power-off\n  mode: hard\n- action: wait-for-power-state\n  state: off\n";
@@ -133,6 +140,16 @@ export const documentTargets: readonly Target[] = [
       else if (parsed.problems.length === 0) throw new Error("refused without a problem");
     },
     covers: ["parseYaml"],
+  },
+  {
+    name: "identity-kubeconfig",
+    seeds: [KUBECONFIG],
+    tokens: [...YAML_TOKENS, "exec: {}\n", "server: https://[::1]\n", "token: x\n", "name: one,"],
+    around: [["clusters: [", "]"]],
+    longest: YAML_LONGEST,
+    call: (input) => parseIdentityKubeconfig(input, undefined),
+    throws: (thrown) => thrown instanceof KubernetesError,
+    covers: ["parseIdentityKubeconfig"],
   },
   {
     name: "inventory",

@@ -1,4 +1,6 @@
-import { resolve } from "node:path";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "../../../worker/config/load-config.ts";
 
@@ -30,7 +32,7 @@ describe("a worker without settings of a cluster", () => {
 
 describe("a cluster is used", () => {
   it("for waking up alone, when that is asked for", () => {
-    expect(configOf({ PBNJ_WAKE_UP: "on" }).kubernetes).toEqual({ inventory: [], wakeUp: true });
+    expect(configOf({ PBNJ_WAKE_UP: "on" }).kubernetes).toEqual({ inventory: [], sources: [], wakeUp: true });
   });
 
   it("with everything that the settings say of it", () => {
@@ -53,6 +55,7 @@ describe("a cluster is used", () => {
       namespace: "pbnj",
       watchNamespace: "*",
       inventory: ["hardware", "machines"],
+      sources: [{ name: "local", inventory: ["hardware", "machines"], watchNamespace: "*" }],
       wakeUp: true,
       rufio: {
         image: "registry.example/pbnj/{action}:{version}",
@@ -103,6 +106,83 @@ describe("a cluster is used", () => {
       annotations: [{ name: "note", value: "a b=c" }],
     });
     expect(config.maxActions).toBe(500);
+  });
+});
+
+describe("clusters that machines are read from", () => {
+  const EDGE = { name: "edge", kubeconfig: "edge.yaml" };
+  const sources = (...entries: readonly object[]) => ({ PBNJ_KUBERNETES_SOURCES: JSON.stringify(entries) });
+
+  it("are the worker's own and those of a list, each with its own objects and namespaces", () => {
+    const identityRef = { name: "lab-kubeconfig", contextName: "admin" };
+    const lab = {
+      name: "lab",
+      identityRef,
+      inventory: "machines, hardware",
+      watchNamespace: "*",
+      prefix: "lab-",
+    };
+    const env = { ...sources({ ...lab, workflowNamespaces: "same" }), PBNJ_KUBERNETES_INVENTORY: "machines" };
+
+    expect(configOf({ ...env, PBNJ_WATCH_NAMESPACE: "bmcs" }).kubernetes).toMatchObject({
+      inventory: ["machines"],
+      wakeUp: true,
+      sources: [
+        { name: "local", inventory: ["machines"], watchNamespace: "bmcs" },
+        {
+          ...{ name: "lab", inventory: ["machines", "hardware"], watchNamespace: "*", prefix: "lab-" },
+          workflowNamespaces: "same",
+          access: { kind: "identity", secret: "lab-kubeconfig", contextName: "admin" },
+        },
+      ],
+    });
+  });
+
+  it("need nothing of the worker's own cluster if all have a kubeconfig file, which is relative to the settings", () => {
+    const folder = mkdtempSync(join(tmpdir(), "pbnj-settings-"));
+    const file = join(folder, "worker.yaml");
+    writeFileSync(file, "kubernetesSources:\n  - name: edge\n    kubeconfig: edge.yaml\n");
+    const { kubernetes } = configOf({ PBNJ_CONFIG: file });
+    rmSync(folder, { recursive: true });
+
+    expect(kubernetes).toMatchObject({
+      inventory: [],
+      wakeUp: false,
+      sources: [{ name: "edge", access: { kind: "file", path: join(folder, "edge.yaml") } }],
+    });
+  });
+
+  it("may be the worker's own with a prefix", () => {
+    expect(configOf(sources({ name: "own", prefix: "own-" })).kubernetes).toMatchObject({
+      inventory: ["machines"],
+      sources: [{ name: "own", prefix: "own-", inventory: ["machines"] }],
+    });
+  });
+
+  it.each<[object | string, string]>([
+    ["edge", " must be a list, not text"],
+    [[EDGE, EDGE], ".1.name is used twice"],
+    [[{ ...EDGE, identityRef: { name: "a" } }], ".0.kubeconfig conflicts with identityRef"],
+    [[{ name: "a", contextName: "b" }], ".0.contextName needs kubeconfig"],
+    [[{ ...EDGE, name: "local" }], ".0.name must not be local, which is the worker's own cluster"],
+    [[{ name: "a", watchNamespace: "b" }], ".0.watchNamespace is for other clusters"],
+    [[{ name: "a" }, { name: "b" }], " must have at most one entry without identityRef and kubeconfig"],
+    [[{ ...EDGE, prefix: "Edge_" }], ".0.prefix must be the beginning of a machine's name"],
+    [[{ ...EDGE, namespace: "x" }], ".0.namespace is not known"],
+    [[{ ...EDGE, identityRef: undefined, inventory: [] }], ".0.inventory must not be empty"],
+  ])("are refused as %j", (given, problem) => {
+    const text = typeof given === "string" ? given : JSON.stringify(given);
+    expect(problemsOf({ PBNJ_KUBERNETES_SOURCES: text })).toEqual([
+      expect.stringContaining(`${problem.startsWith(".") ? "PBNJ_KUBERNETES_SOURCES" : ":"}${problem}`),
+    ]);
+  });
+
+  it("must not be taken for the worker's own", () => {
+    const own = { ...sources({ name: "own" }), PBNJ_KUBERNETES_INVENTORY: "machines" };
+    expect(problemsOf(own)).toEqual([expect.stringContaining("has an entry for the worker's own cluster")]);
+    expect(problemsOf({ ...sources(EDGE), PBNJ_RUFIO: "true" })).toEqual([
+      expect.stringContaining("needs a prefix in each entry"),
+    ]);
   });
 });
 

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
 import { loadConfig } from "../../../worker/config/load-config.ts";
 import { checkCluster } from "../../../worker/doctor/check-cluster.ts";
@@ -134,6 +134,74 @@ describe("the doctor at a cluster", () => {
     expect(warnings).toContain(
       "get pods/log in tink-system: without it, action logs stay in the cluster, and results of more than 4 KiB are truncated",
     );
+  });
+
+  describe("at the other clusters that machines are read from", () => {
+    const sourcesOf = (...entries: readonly object[]) => ({
+      PBNJ_KUBERNETES_SOURCES: JSON.stringify(entries),
+    });
+    const identityRef = { name: "edge-kubeconfig" };
+    async function startEdge(): Promise<FakeCluster> {
+      const edge = await FakeCluster.start();
+      onTestFinished(() => edge.close());
+      return edge;
+    }
+    const writeIdentity = (kubeconfigText: string) => {
+      const data = { kubeconfig: Buffer.from(kubeconfigText).toString("base64") };
+      fake.create("v1", "Secret", { metadata: { name: "edge-kubeconfig", namespace: "tink-system" }, data });
+    };
+
+    it("says which they are, and which rights their kubeconfigs lack", async () => {
+      const edge = await startEdge();
+      const token = edge.addUser("reader", [
+        { apiGroups: ["bmc.tinkerbell.org"], resources: ["machines"], verbs: ["list", "watch"] },
+      ]);
+      writeIdentity(edge.kubeconfig({ token, namespace: "bmcs" }));
+
+      const found = await check(sourcesOf({ name: "edge", identityRef }));
+
+      expect(found.slice(1)).toEqual([
+        {
+          ...{ check: "cluster", state: "ok", subject: "source edge" },
+          detail: expect.stringMatching(/^v1\..*, namespace bmcs, at https:/),
+        },
+        expect.objectContaining({
+          ...{ cause: "cluster-right", subject: "source edge", detail: "get secrets in bmcs" },
+        }),
+      ]);
+    });
+
+    it("does not let one that cannot be used hide the others, and needs no cluster of its own for files", async () => {
+      const file = { name: "file", kubeconfig: join(folder, "gone") };
+      expect(await check(sourcesOf(file))).toMatchObject([
+        { cause: "machine-source", subject: "source file" },
+      ]);
+
+      const edge = await startEdge();
+      await writeFile(join(folder, "edge"), edge.kubeconfig());
+      writeIdentity(edge.kubeconfig().replace("token:", "tokenFile:"));
+      const found = await check(
+        sourcesOf({ name: "edge", identityRef }, { name: "good", kubeconfig: join(folder, "edge") }),
+      );
+      expect(found.map(({ state, subject }) => `${state} ${subject}`)).toEqual([
+        `ok ${fake.url}`,
+        "problem source edge",
+        "ok source good",
+      ]);
+      expect(found[1]?.detail).toBe("kubeconfig user.tokenFile names a file: use token");
+    });
+
+    it("asks for the right to see the Secrets with their kubeconfigs", async () => {
+      const token = fake.addUser("worker", []);
+      await writeFile(kubeconfig, fake.kubeconfig({ namespace: "tink-system", token }));
+
+      const found = await check({ ...sourcesOf({ name: "edge", identityRef }), PBNJ_WAKE_UP: "off" });
+
+      expect(found.find(({ cause }) => cause === "cluster-right")).toMatchObject({
+        subject: "machine sources",
+        detail: "list secrets edge-kubeconfig in tink-system, watch secrets edge-kubeconfig in tink-system",
+      });
+    });
   });
 
   it("does not ask for Secrets where a kubelet mounts them", async () => {

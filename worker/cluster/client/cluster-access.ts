@@ -3,7 +3,9 @@ import { existsSync } from "node:fs";
 import type { RequestOptions } from "node:https";
 import type { Cluster, KubeConfig } from "@kubernetes/client-node";
 import { Agent, type Dispatcher, ProxyAgent } from "undici";
+import { defined } from "../../../shared/defined.ts";
 import { textOf } from "../../../shared/text-of.ts";
+import { parseIdentityKubeconfig } from "./identity-kubeconfig.ts";
 import { KubernetesError } from "./kubernetes-error.ts";
 
 interface AccessCredentials {
@@ -19,19 +21,51 @@ const KEEP_ALIVE_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 10_000;
 
 /**
- * Opens `kubeconfig`; without it the pod's service account, then `$KUBECONFIG`, then `~/.kube/config`. Rejects with a
- * `KubernetesError` that names the file.
+ * Opens `kubeconfig`; without it the pod's service account, then `$KUBECONFIG`, then `~/.kube/config`. `contextName` selects
+ * a context instead of the current one. Rejects with a `KubernetesError` that names the file.
  */
-export async function openAccess(kubeconfig: string | undefined): Promise<ClusterAccess> {
+export async function openAccess(
+  kubeconfig: string | undefined,
+  contextName?: string,
+): Promise<ClusterAccess> {
   // Loaded late: it has hundreds of modules.
   const { KubeConfig } = await import("./kube-config.ts");
   const config = new KubeConfig();
   const from = load(config, kubeconfig);
+  if (contextName !== undefined) {
+    if (!config.getContextObject(contextName)) {
+      throw new KubernetesError("invalid", `${from} has no context ${contextName}`);
+    }
+    config.setCurrentContext(contextName);
+  }
   const cluster = config.getCurrentCluster();
   if (!cluster) {
     const text = `${from} names no current context with a cluster: nothing to connect to`;
     throw new KubernetesError("invalid", text);
   }
+  return new ClusterAccess(config, cluster);
+}
+
+/** Opens a kubeconfig that users of a cluster wrote. Rejects as `parseIdentityKubeconfig` does. */
+export async function openIdentity(text: string, contextName: string | undefined): Promise<ClusterAccess> {
+  const { server, ca, serverName, token, certificate, key, namespace } = parseIdentityKubeconfig(
+    text,
+    contextName,
+  );
+  const { KubeConfig } = await import("./kube-config.ts");
+  const config = new KubeConfig();
+  const cluster = {
+    name: "identity",
+    server,
+    skipTLSVerify: false,
+    ...defined({ caData: ca, tlsServerName: serverName }),
+  };
+  config.loadFromOptions({
+    clusters: [cluster],
+    users: [{ name: "identity", ...defined({ token, certData: certificate, keyData: key }) }],
+    contexts: [{ name: "identity", cluster: "identity", user: "identity", ...defined({ namespace }) }],
+    currentContext: "identity",
+  });
   return new ClusterAccess(config, cluster);
 }
 

@@ -7,7 +7,7 @@ import { LineSplitter } from "../../../shared/line-splitter.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
 import { version } from "../../../shared/version.ts";
-import { type ClusterAccess, openAccess } from "./cluster-access.ts";
+import { type ClusterAccess, openAccess, openIdentity } from "./cluster-access.ts";
 import { apiVersionOf, KINDS, type Kind, type ObjectName, pathOf, resourceName } from "./kinds.ts";
 import { errorOfAnswer, errorOfEvent, isKubernetesError, KubernetesError } from "./kubernetes-error.ts";
 
@@ -16,6 +16,8 @@ export type Schema<T> = z.core.$ZodType<T>;
 
 export interface ClusterOptions {
   readonly kubeconfig?: string;
+  /** Of the kubeconfig. Default: the current one. */
+  readonly contextName?: string | undefined;
   /** The worker's own namespace. Default: the pod's, the context's, or `default`. */
   readonly namespace?: string;
   readonly clock?: Clock;
@@ -75,6 +77,7 @@ export interface Right {
   readonly kind: Kind;
   readonly subresource?: string;
   readonly namespace?: string;
+  readonly name?: string;
 }
 
 interface Sending {
@@ -98,6 +101,9 @@ const WATCH_SECONDS = 290;
 /** A watch that lasts longer than it should by this much is dead. */
 const WATCH_SLACK_MS = 15_000;
 const LONGEST_EVENT = 8 * 1024 * 1024;
+/** Far more than a page needs: the server may be one that a Secret names. */
+const LONGEST_ANSWER = 128 * 1024 * 1024;
+const MOST_PAGES = 2_000;
 /** For reads, which are safe to repeat. */
 const READ_ATTEMPTS = 4;
 const RETRY: Backoff = { firstMs: 250, maxMs: 5_000, jitter: 0.5 };
@@ -140,7 +146,15 @@ export class Cluster {
 
   /** Reads the connection settings. Sends no request. */
   static async open(options: ClusterOptions = {}): Promise<Cluster> {
-    return new Cluster(await openAccess(options.kubeconfig), options);
+    return new Cluster(await openAccess(options.kubeconfig, options.contextName), options);
+  }
+
+  /** The same for the text of a kubeconfig that users of a cluster wrote, as `parseIdentityKubeconfig` allows it. */
+  static async openIdentity(
+    text: string,
+    options: Omit<ClusterOptions, "kubeconfig"> = {},
+  ): Promise<Cluster> {
+    return new Cluster(await openIdentity(text, options.contextName), options);
   }
 
   async get<T>(
@@ -179,7 +193,11 @@ export class Cluster {
     const items: T[] = [];
     let resourceVersion = "";
     let next: string | undefined;
+    let pages = 0;
     do {
+      pages += 1;
+      if (pages > MOST_PAGES)
+        throw new KubernetesError("unexpected", `${doing}: more than ${MOST_PAGES} pages`);
       const query = { ...selectors, limit: PAGE, continue: next };
       const page = await this.#ask(
         { method: "GET", path: pathOf(kind, namespace), query, doing },
@@ -323,10 +341,10 @@ export class Cluster {
   }
 
   /** Checks a permission of the worker (SelfSubjectAccessReview, which every user may create). */
-  async may({ verb, kind, subresource, namespace }: Right, signal: AbortSignal): Promise<boolean> {
+  async may({ verb, kind, subresource, namespace, name }: Right, signal: AbortSignal): Promise<boolean> {
     const { group, version, resource } = kind;
     // JSON omits what is undefined.
-    const resourceAttributes = { verb, group, version, resource, subresource, namespace };
+    const resourceAttributes = { verb, group, version, resource, subresource, namespace, name };
     const body = {
       apiVersion: "authorization.k8s.io/v1",
       kind: "SelfSubjectAccessReview",
@@ -354,7 +372,7 @@ export class Cluster {
       try {
         return await this.#bounded(sending.doing, this.#requestTimeoutMs, signal, async (bound) => {
           const answer = await this.#open(sending, bound);
-          return parse(schema, jsonOf(await answer.body.text(), sending.doing), sending.doing);
+          return parse(schema, jsonOf(await textOfBody(answer, sending.doing), sending.doing), sending.doing);
         });
       } catch (thrown) {
         if (!(thrown instanceof KubernetesError) || attempt >= READ_ATTEMPTS) throw thrown;
@@ -373,7 +391,7 @@ export class Cluster {
       const answer = await this.#send(sending, signal);
       const { statusCode: status, headers } = answer;
       if (status < 300) return answer;
-      const text = await answer.body.text();
+      const text = await textOfBody(answer, sending.doing);
       // The token may have expired before it was reread: try once more with a fresh one.
       if (status === 401) this.#access.forget();
       if (status === 401 && attempt === 1) continue;
@@ -431,6 +449,17 @@ export class Cluster {
     const text = `${doing}: ${this.server} does not answer: ${textOf(thrown)}`;
     return new KubernetesError("unreachable", text, { cause: thrown });
   }
+}
+
+async function textOfBody({ body }: Dispatcher.ResponseData, doing: string): Promise<string> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length > LONGEST_ANSWER) throw new KubernetesError("unexpected", `${doing}: the answer is too long`);
+  }
+  return Buffer.concat(chunks).toString();
 }
 
 function placeOf(namespace: string | undefined): string {

@@ -26,10 +26,14 @@ export async function findMissingRights(
       const kind = { group: right.group, version: "*", kind: "", resource };
       const scope = scopes[right.scope];
       const namespace = scope === "*" ? undefined : scope;
-      const may = await cluster.may({ verb, kind, ...defined({ subresource, namespace }) }, signal);
+      const { name: object } = right;
+      const may = await cluster.may(
+        { verb, kind, ...defined({ subresource, namespace, name: object }) },
+        signal,
+      );
       const name = right.group === "" ? right.resource : `${right.resource}.${right.group}`;
       const place = namespace === undefined ? "in all namespaces" : `in ${namespace}`;
-      return { may, right, text: `${verb} ${name} ${place}` };
+      return { may, right, text: `${verb} ${name}${object === undefined ? "" : ` ${object}`} ${place}` };
     }),
   );
   return answers.filter(({ may }) => !may);

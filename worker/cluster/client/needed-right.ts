@@ -4,6 +4,8 @@ import type { Kind } from "./kinds.ts";
 export interface NeededRight {
   readonly group: string;
   readonly resource: string;
+  /** Of the only object that it is for. */
+  readonly name?: string;
   readonly verbs: readonly string[];
   /** The worker's own namespace, or the watched ones. */
   readonly scope: "own" | "watched";

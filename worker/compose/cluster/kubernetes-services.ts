@@ -20,6 +20,7 @@ import type { ActionSource, Poll, StatusSink } from "../../source/source.ts";
 import { type Locks, MachineLocks } from "../../turns/machine-locks.ts";
 import { laneFields, machineFields } from "../change-fields.ts";
 import { allAgentIds, type ClusterServices, type ServiceOptions } from "../cluster-services.ts";
+import { machineSources } from "./machine-sources.ts";
 
 export interface KubernetesServicesOptions extends ServiceOptions {
   readonly cluster: Cluster;
@@ -53,11 +54,10 @@ export class KubernetesServices implements ClusterServices {
     const allNamespaces = watchNamespace === "*";
     const machineName = ({ namespace, name }: ObjectName) => (allNamespaces ? `${name}.${namespace}` : name);
 
-    if (kubernetes.inventory.length > 0) {
+    const sources = machineSources(kubernetes, { cluster, clock, log });
+    if (sources.length > 0) {
       this.#machines = new ClusterInventory({
-        cluster,
-        sources: kubernetes.inventory,
-        watchNamespace,
+        sources,
         clock,
         log,
         onChange: (changes) => this.#clusterMachinesChanged(changes),
@@ -140,17 +140,17 @@ export class KubernetesServices implements ClusterServices {
   facts(): ClusterFacts {
     const machines = this.#machines?.state();
     const sources = machines?.sources ?? [];
+    const own = sources.filter(({ isOwn }) => isOwn);
     const watches = Object.entries(this.#rufio?.state().watches ?? {});
     const shares = this.#shares?.state();
     return {
       problems: [
-        ...sources.flatMap(({ resource, state, reason }) =>
-          state === "failing" ? [`${resource}: ${reason ?? "cannot be watched"}`] : [],
-        ),
+        ...own.flatMap(({ problems }) => problems),
         ...watches.flatMap(([resource, state]) =>
           state.kind === "failing" ? [`Rufio's ${resource}: ${state.error.message}`] : [],
         ),
       ],
+      sources: sources.map(({ name, machines: count, problems }) => ({ name, machines: count, problems })),
       unusableMachines: machines?.unusable.length ?? 0,
       ...(shares && { replicas: shares }),
     };
@@ -172,6 +172,7 @@ export class KubernetesServices implements ClusterServices {
 
   async close(): Promise<void> {
     await this.#power?.close();
+    await this.#machines?.close();
     await this.#leases?.close();
   }
 

@@ -2,7 +2,7 @@ import type { NeededRight } from "../../cluster/client/needed-right.ts";
 import { RIGHTS as SHARING_RIGHTS } from "../../cluster/sharing/rights.ts";
 import { RIGHTS as WAKE_UP_RIGHTS } from "../../cluster/wake-up/rights.ts";
 import type { ExecutionConfig } from "../../config/worker-config.ts";
-import { RIGHTS as INVENTORY_RIGHTS } from "../../machines/cluster/rights.ts";
+import { identityRight, rightsFor } from "../../machines/cluster/rights.ts";
 import { RIGHTS as RUNTIME_RIGHTS } from "../../runtime/kubernetes/rights.ts";
 import { RIGHTS as RUFIO_RIGHTS } from "../../source/rufio/rights.ts";
 
@@ -17,14 +17,15 @@ export type ClusterUse = Pick<ExecutionConfig, "kubernetes" | "runtime" | "inven
 export function clusterFeatures(config: ClusterUse): readonly ClusterFeature[] {
   const { kubernetes, runtime } = config;
   if (!kubernetes) return [];
-  const { inventory, wakeUp, rufio, sharing } = kubernetes;
-  const kinds = new Set(["secrets", "machines", ...(inventory.includes("hardware") ? ["hardware"] : [])]);
+  const { inventory, sources, wakeUp, rufio, sharing } = kubernetes;
   // A kubelet mounts the Secrets that are in the namespace of the pods.
-  if (runtime.kind === "kubernetes" && !rufio) kinds.delete("secrets");
-  const inventoryRights = INVENTORY_RIGHTS.filter(({ resource }) => kinds.has(resource));
+  const mounts = runtime.kind === "kubernetes" && !rufio;
+  const inventoryRights = rightsFor(inventory).filter(({ resource }) => !mounts || resource !== "secrets");
+  const identities = sources.flatMap(({ access }) => (access?.kind === "identity" ? [access.secret] : []));
   return [
     ...(runtime.kind === "kubernetes" ? [{ name: "runtime", rights: runtimeRights(config) }] : []),
     ...(inventory.length > 0 ? [{ name: "inventory", rights: inventoryRights }] : []),
+    ...(identities.length > 0 ? [{ name: "machine sources", rights: identities.map(identityRight) }] : []),
     ...(wakeUp ? [{ name: "wake-up", rights: WAKE_UP_RIGHTS }] : []),
     ...(rufio ? [{ name: "rufio", rights: RUFIO_RIGHTS }] : []),
     ...(sharing ? [{ name: "sharing", rights: SHARING_RIGHTS }] : []),
@@ -33,8 +34,11 @@ export function clusterFeatures(config: ClusterUse): readonly ClusterFeature[] {
 
 /** The runtime creates Secrets only for machines whose own Secrets a kubelet cannot mount. */
 function runtimeRights({ kubernetes, inventory }: ClusterUse): readonly NeededRight[] {
-  const { namespace, watchNamespace } = kubernetes ?? {};
+  const { namespace, watchNamespace, sources = [] } = kubernetes ?? {};
+  const isOneNamespace = watchNamespace === undefined || watchNamespace === namespace;
   const mountsAll =
-    inventory.machines().length === 0 && (watchNamespace === undefined || watchNamespace === namespace);
+    inventory.machines().length === 0 &&
+    isOneNamespace &&
+    sources.every(({ access }) => access === undefined);
   return mountsAll ? RUNTIME_RIGHTS.filter(({ resource }) => resource !== "secrets") : RUNTIME_RIGHTS;
 }

@@ -13,6 +13,8 @@ import { runInventory } from "./run-inventory.ts";
  */
 export async function openKubernetes(kubernetes: KubernetesConfig): Promise<OpenedCluster> {
   const cluster = await Cluster.open(kubernetes);
+  const opened: { close(): Promise<void> }[] = [cluster];
+  const onOpen = (one: { close(): Promise<void> }) => void opened.push(one);
   return {
     runtime({ config, pods, state, library, log }) {
       const group = kubernetes.sharing?.group;
@@ -30,7 +32,10 @@ export async function openKubernetes(kubernetes: KubernetesConfig): Promise<Open
       });
     },
     services: (options) => new KubernetesServices({ ...options, cluster, kubernetes }),
-    inventory: ({ inventory: file }, log, stop) => runInventory({ file, kubernetes, cluster, log }, stop),
-    close: () => cluster.close(),
+    inventory: ({ inventory: file }, log, stop) =>
+      runInventory({ file, kubernetes, cluster, log, onOpen }, stop),
+    close: async () => {
+      await Promise.all(opened.map((one) => one.close()));
+    },
   };
 }

@@ -5,12 +5,15 @@ import type { KubernetesConfig } from "../../config/worker-config.ts";
 import { ClusterInventory } from "../../machines/cluster/cluster-inventory.ts";
 import { CombinedInventory } from "../../machines/combined-inventory.ts";
 import type { Inventory } from "../../machines/inventory.ts";
+import { machineSources } from "./machine-sources.ts";
 
 export interface RunInventoryOptions {
   readonly file: Inventory;
   readonly kubernetes: KubernetesConfig;
   readonly cluster: Cluster;
   readonly log: Logger;
+  /** Called with what must be closed at the end. */
+  readonly onOpen: (opened: { close(): Promise<void> }) => void;
 }
 
 const MACHINES_MS = 30_000;
@@ -20,18 +23,18 @@ const MACHINES_MS = 30_000;
  * namespace, so that it may use the machines of all.
  */
 export async function runInventory(
-  { file, kubernetes, cluster, log }: RunInventoryOptions,
+  { file, kubernetes, cluster, log, onOpen }: RunInventoryOptions,
   stop: AbortSignal,
 ): Promise<Inventory> {
-  if (kubernetes.inventory.length === 0) return file;
+  const sources = machineSources(kubernetes, { cluster, clock: systemClock, log });
+  if (sources.length === 0) return file;
   const machines = new ClusterInventory({
-    cluster,
     log,
     clock: systemClock,
-    sources: kubernetes.inventory,
-    watchNamespace: kubernetes.watchNamespace ?? cluster.namespace,
+    sources,
     onChange: () => undefined,
   });
+  onOpen(machines);
   void machines.run(stop);
   const synced = await machines.synced(AbortSignal.any([stop, AbortSignal.timeout(MACHINES_MS)]));
   if (!synced.ok) log.warn({ reason: synced.reason }, "cluster machines not loaded yet");

@@ -1,22 +1,23 @@
-import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../../../shared/clock.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { Connection } from "../../../shared/contract/connection.ts";
+import { defined } from "../../../shared/defined.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import type { BmcAddress } from "../../action/machine-facts.ts";
-import type { Cluster } from "../../cluster/client/cluster.ts";
+import type { BmcAddress, MachineOrigin } from "../../action/machine-facts.ts";
+import { keyOf } from "../../cluster/client/kinds.ts";
 import { bmcAddress } from "../bmc-address.ts";
 import type { ConnectionReading, Inventory, Machine, MountedConnection } from "../inventory.ts";
-import { type Connectable, mountConnection, readConnection } from "./cluster-connection.ts";
+import { ChangeBursts } from "./change-bursts.ts";
+import { mountConnection, readConnection } from "./cluster-connection.ts";
 import { type ConnectionSource, connectionDocument } from "./connection-document.ts";
-import { type ClusterSource, indexMachines, type MachineIndex } from "./machine-index.ts";
+import type { BmcTarget } from "./described-machine.ts";
+import { InventorySource, type MachineSource } from "./inventory-source.ts";
+import { type ClusterMachine, type MachineIndex, mergeIndexes } from "./machine-index.ts";
 import { machineWarnings, reasonOf, WarningLog } from "./warning-log.ts";
-import { type SourceState, WatchedSources } from "./watched-sources.ts";
+import type { SourceState } from "./watched-sources.ts";
 
 export interface ClusterInventoryOptions {
-  readonly cluster: Pick<Cluster, "list" | "watch" | "get">;
-  readonly sources: readonly ClusterSource[];
-  readonly watchNamespace: string;
+  readonly sources: readonly MachineSource[];
   readonly log: Logger;
   readonly clock: Clock;
   /** Called once per burst of changes, the first time for all machines. Must not throw. */
@@ -29,84 +30,100 @@ export interface MachineChanges {
   readonly removed: readonly string[];
 }
 
+type UsableMachine = ClusterMachine & { readonly content: Extract<BmcTarget, { readonly kind: "usable" }> };
+
 export type Synced = { readonly ok: true } | { readonly ok: false; readonly reason: string };
 
 export interface ClusterInventoryState {
   readonly machines: number;
   readonly unusable: readonly { readonly name: string; readonly reason: string }[];
-  readonly sources: readonly SourceState[];
+  readonly sources: readonly MachineSourceState[];
 }
 
-/** Changes within this time are reported together; none waits longer than LONGEST_WAIT_MS. */
-const QUIET_MS = 200;
-const LONGEST_WAIT_MS = 2_000;
+interface MachineSourceState {
+  readonly name: string;
+  /** Of the worker's own cluster. */
+  readonly isOwn: boolean;
+  /** Its API server, once known. */
+  readonly server: string | undefined;
+  readonly machines: number;
+  readonly watches: readonly SourceState[];
+  /** Why its machines may be stale. */
+  readonly problems: readonly string[];
+}
+
 /** How long the first list of one source may delay the report of the others. */
 const FIRST_WAIT_MS = 30_000;
+/** The same for sources in other clusters. */
+const OTHERS_WAIT_MS = 5_000;
 /** How often to check whether kinds were added or removed, which no watch shows. */
 const LOOK_MS = 5_000;
 const FIRST_LOOK_MS = 100;
 
 /**
- * The machines of a cluster, from watched `Machine` (Rufio) and `Hardware` (Tinkerbell) objects. If the cluster is
- * unreachable, the known machines remain. Secrets are read for each connection.
+ * The machines of one or several clusters, from watched `Machine` (Rufio) and `Hardware` (Tinkerbell) objects. If a cluster
+ * is unreachable, its known machines remain. Secrets are read for each connection.
  */
 export class ClusterInventory implements Inventory {
   readonly #options: ClusterInventoryOptions;
-  readonly #sources: WatchedSources;
+  readonly #sources: readonly InventorySource[];
   readonly #sourceWarnings: WarningLog;
   readonly #machineWarnings: WarningLog;
-  readonly #allNamespaces: boolean;
   readonly #addresses = new WeakMap<ConnectionSource, BmcAddress>();
+  readonly #changes: ChangeBursts;
+  readonly #begunMs: number;
   #index: MachineIndex | undefined;
-  #hasChanged = false;
-  #wake = new AbortController();
   #reported: MachineIndex | undefined;
 
   constructor(options: ClusterInventoryOptions) {
-    const { cluster, sources, watchNamespace, clock, log } = options;
+    const { sources, clock, log } = options;
     this.#options = options;
-    this.#allNamespaces = watchNamespace === "*";
+    this.#changes = new ChangeBursts(clock);
+    this.#begunMs = clock.monotonicMs();
     this.#sourceWarnings = new WarningLog(log);
     this.#machineWarnings = new WarningLog(log);
-    this.#sources = new WatchedSources({
-      cluster,
-      sources,
-      namespace: this.#allNamespaces ? undefined : watchNamespace,
-      clock,
-      log,
-      onChange: (before, after) => {
-        if (!isDeepStrictEqual(before, after)) this.#changed();
-      },
-    });
+    const onChange = () => this.#changed();
+    this.#sources = sources.map((source) => new InventorySource({ source, clock, log, onChange }));
   }
 
   /** Runs until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.#sources.run(signal), this.#reportChanges(signal)]);
+    await Promise.all([...this.#sources.map((source) => source.run(signal)), this.#reportChanges(signal)]);
   }
 
-  /**
-   * Resolves when every source was listed once, when one certainly cannot be listed before an operator acts, or when
-   * the signal aborts. Never rejects.
-   */
+  /** After `run`. No connection can be resolved any more. */
+  async close(): Promise<void> {
+    await Promise.all(this.#sources.map((source) => source.close()));
+  }
+
+  /** Resolves when no source is worth waiting for any more, or when the signal aborts. Never rejects. */
   async synced(signal: AbortSignal): Promise<Synced> {
-    for (;;) {
-      const progress = this.#sources.progress();
-      if (progress.kind === "listed") return { ok: true };
-      if (progress.kind === "failed") return { ok: false, reason: progress.reason };
-      if (signal.aborted) return { ok: false, reason: progress.reason };
+    while (!signal.aborted && this.#isListing()) {
       await this.#options.clock.sleep(FIRST_LOOK_MS, signal).catch(() => undefined);
     }
+    for (const source of this.#sources) {
+      const progress = source.progress();
+      if (progress.kind !== "listed") return { ok: false, reason: progress.reason };
+    }
+    return { ok: true };
   }
 
   state(): ClusterInventoryState {
     const { machines, byName } = this.#current();
     const unusable = [...byName.values()].flatMap((found) => {
       const { machine, isListed, content } = found;
-      if (!isListed || content.kind === "usable") return [];
+      if (!isListed || content.kind === "usable" || content.isPaused) return [];
       return [{ name: machine.name, reason: reasonOf(found, content.problems) }];
     });
-    return { machines: machines.length, unusable, sources: this.#sources.states() };
+    const sources = this.#sources.map((source) => ({
+      name: source.name,
+      isOwn: source.isOwn,
+      server: source.server,
+      machines: source.index().machines.length,
+      watches: source.states(),
+      problems: source.problems(),
+    }));
+    return { machines: machines.length, unusable, sources };
   }
 
   machines(): readonly Machine[] {
@@ -114,22 +131,25 @@ export class ClusterInventory implements Inventory {
   }
 
   /**
-   * Finds a machine by the object's name, with or without its namespace. With `namespace`, machines of other
-   * namespaces are not found; without it, the name must be as in `machines`.
+   * Finds a machine by the object's name, with or without its namespace. With `namespace`, only machines that workflows of
+   * that namespace may use are found; without it, the name must be as in `machines`.
    */
   find(name: string, namespace?: string): Machine | undefined {
     const { byName } = this.#current();
-    const of = (full: string | undefined) => (full === undefined ? undefined : byName.get(full)?.machine);
-    if (namespace === undefined) return of(name);
-    const suffix = `.${namespace}`;
-    const bare = name.endsWith(suffix) ? name.slice(0, -suffix.length) : undefined;
-    if (this.#allNamespaces) return of(`${name}${suffix}`) ?? (bare === undefined ? undefined : of(name));
-    return namespace === this.#options.watchNamespace ? (of(name) ?? of(bare)) : undefined;
+    if (namespace === undefined) return byName.get(name)?.machine;
+    const found = new Set(this.#sources.flatMap((source) => source.find(name, namespace) ?? []));
+    // A name without its namespace may be short for machines of several sources: then only the full name counts.
+    const [full] = found.has(name) ? [name] : found.size === 1 ? found : [];
+    return full === undefined ? undefined : byName.get(full)?.machine;
   }
 
   async resolveConnection(machine: Machine, { signal }: ConnectionReading): Promise<Connection> {
     try {
-      return await readConnection(this.#connectable(machine), this.#options.cluster, signal);
+      const { content, ...found } = this.#usable(machine);
+      const source = this.#sources.find(({ name }) => name === found.source);
+      if (!source) throw new BmcError("usage", "the cluster does not have it any more");
+      const connectable = { ...found, source: content.source };
+      return await source.read(found.machine.name, (cluster) => readConnection(connectable, cluster, signal));
     } catch (thrown) {
       signal.throwIfAborted();
       const { class: errorClass, message } = BmcError.from(thrown);
@@ -137,10 +157,20 @@ export class ClusterInventory implements Inventory {
     }
   }
 
-  /** Also undefined for an invalid machine: `resolveConnection` says why. */
+  origin(name: string): MachineOrigin | undefined {
+    const found = this.#current().byName.get(name);
+    if (!found) return undefined;
+    const { object, at, source, content } = found;
+    const [outage] = this.#sources.find((one) => one.name === source)?.problems() ?? [];
+    const problem = content.kind === "unusable" ? content.problems.join("; ") : outage;
+    return { source, object: `${object} ${keyOf(at)}`, ...defined({ problem }) };
+  }
+
+  /** Also undefined for an invalid machine, of which `resolveConnection` says why, and for one of another cluster. */
   mountedConnection({ name, lockKey }: Machine, namespace: string): MountedConnection | undefined {
     const now = this.#current().byName.get(name);
     if (now?.content.kind !== "usable" || now.machine.lockKey !== lockKey) return undefined;
+    if (!this.#sources.some((source) => source.isOwn && source.name === now.source)) return undefined;
     return mountConnection({ ...now, source: now.content.source }, namespace);
   }
 
@@ -156,67 +186,55 @@ export class ClusterInventory implements Inventory {
     return address;
   }
 
-  #connectable({ name, lockKey }: Machine): Connectable {
+  #usable({ name, lockKey }: Machine): UsableMachine {
     const now = this.#current().byName.get(name);
     if (!now) throw new BmcError("usage", "the cluster does not have it any more");
-    const { content, machine, at } = now;
+    const { content, machine } = now;
     if (content.kind === "unusable") throw new BmcError("usage", reasonOf(now, content.problems));
     if (machine.lockKey !== lockKey) {
       // The lock is that of the old BMC; another action may be running on this one.
       throw new BmcError("usage", "its BMC in the cluster changed while the action waited");
     }
-    return { machine, at, source: content.source };
+    return { ...now, content };
   }
 
   #current(): MachineIndex {
-    const { sources } = this.#options;
-    this.#index ??= indexMachines(this.#sources.objects(), { sources, allNamespaces: this.#allNamespaces });
+    this.#index ??= mergeIndexes(this.#sources.map((source) => source.index()));
     return this.#index;
   }
 
   #changed(): void {
     this.#index = undefined;
-    this.#hasChanged = true;
-    this.#wake.abort();
+    this.#changes.changed();
   }
 
   async #reportChanges(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     const startedMs = clock.monotonicMs();
     for (let isFirst = true; !signal.aborted; ) {
-      if (await this.#changesWithin(isFirst ? FIRST_LOOK_MS : LOOK_MS, signal))
-        await this.#untilQuiet(signal);
-      if (this.#sources.look()) this.#index = undefined;
-      const isListing = this.#sources.progress().kind === "listing";
-      if (isFirst && isListing && clock.monotonicMs() - startedMs < FIRST_WAIT_MS) continue;
+      await this.#changes.next(isFirst ? FIRST_LOOK_MS : LOOK_MS, signal);
+      if (this.#looked()) this.#index = undefined;
+      if (isFirst && this.#isListing() && clock.monotonicMs() - startedMs < FIRST_WAIT_MS) continue;
       isFirst = false;
       if (!signal.aborted) this.#report();
     }
   }
 
-  /** Resolves once changes stop, or after LONGEST_WAIT_MS. */
-  async #untilQuiet(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
-    const startedMs = clock.monotonicMs();
-    while (clock.monotonicMs() - startedMs < LONGEST_WAIT_MS) {
-      if (signal.aborted || !(await this.#changesWithin(QUIET_MS, signal))) return;
-    }
+  /** Another cluster must not delay the machines of this one for long. */
+  #isListing(): boolean {
+    const isEarly = this.#options.clock.monotonicMs() - this.#begunMs < OTHERS_WAIT_MS;
+    return this.#sources.some((source) => {
+      if (source.progress().kind !== "listing") return false;
+      return source.isOwn || (isEarly && source.problems().length === 0);
+    });
   }
 
-  /** Whether something changed since the last call, or changes within `ms`. */
-  async #changesWithin(ms: number, signal: AbortSignal): Promise<boolean> {
-    if (!this.#hasChanged) {
-      const either = AbortSignal.any([signal, this.#wake.signal]);
-      await this.#options.clock.sleep(ms, either).catch(() => undefined);
-    }
-    const hasChanged = this.#hasChanged;
-    this.#hasChanged = false;
-    this.#wake = new AbortController();
-    return hasChanged;
+  #looked(): boolean {
+    return this.#sources.map((source) => source.look()).includes(true);
   }
 
   #report(): void {
-    this.#sourceWarnings.logNew(this.#sources.warnings());
+    this.#sourceWarnings.logNew(this.#sources.flatMap((source) => source.warnings()));
     const index = this.#current();
     if (index === this.#reported) return;
     const before = new Set(this.#reported?.machines.map(({ name }) => name));

@@ -17,8 +17,10 @@ interface Usable {
   readonly unknown?: readonly string[];
 }
 
-interface Unusable {
+export interface Unusable {
   readonly kind: "unusable";
+  /** It is not invalid: its owner paused it. */
+  readonly isPaused?: true;
   readonly problems: readonly string[];
 }
 

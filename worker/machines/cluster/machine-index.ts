@@ -11,6 +11,8 @@ export interface ClusterMachine {
   readonly machine: Machine;
   readonly object: "Machine" | "Hardware";
   readonly at: ObjectName;
+  /** The name of its source; of all of them if several have its name. */
+  readonly source: string;
   /** False for a Machine that only a Hardware names: it can be found, but is not polled for. */
   readonly isListed: boolean;
   readonly content: BmcTarget;
@@ -33,6 +35,8 @@ export interface MachineIndex {
 }
 
 export interface Naming {
+  readonly source: string;
+  readonly prefix: string;
   readonly sources: readonly ClusterSource[];
   /** Whether several namespaces are watched, so that names need a namespace. */
   readonly allNamespaces: boolean;
@@ -42,12 +46,15 @@ export interface Naming {
 const MachineName = MachineEntry.shape.name;
 
 /** Assigns the names. The first object keeps its name; Machines come first. */
-export function indexMachines(objects: ClusterObjects, { sources, allNamespaces }: Naming): MachineIndex {
+export function indexMachines(
+  objects: ClusterObjects,
+  { source, prefix, sources, allNamespaces }: Naming,
+): MachineIndex {
   const byName = new Map<string, ClusterMachine>();
   const rejected: { object: string; problem: string }[] = [];
 
   function add(object: ClusterMachine["object"], at: ObjectName, content: BmcTarget, isListed: boolean) {
-    const name = allNamespaces ? `${at.name}.${at.namespace}` : at.name;
+    const name = `${prefix}${allNamespaces ? `${at.name}.${at.namespace}` : at.name}`;
     if (!MachineName.safeParse(name).success) {
       rejected.push({ object: `${object} ${keyOf(at)}`, problem: `${name} cannot be a machine's name` });
       return;
@@ -55,7 +62,7 @@ export function indexMachines(objects: ClusterObjects, { sources, allNamespaces 
     const taken = byName.get(name);
     if (!taken) {
       const lockKey = content.kind === "usable" ? content.lockKey : `unusable ${object} ${keyOf(at)}`;
-      byName.set(name, { machine: { name, lockKey }, object, at, isListed, content });
+      byName.set(name, { machine: { name, lockKey }, object, at, source, isListed, content });
     } else if (isListed && content.kind === "usable" && content.lockKey !== taken.machine.lockKey) {
       const problem = `its name is that of ${taken.object} ${keyOf(taken.at)}, which has another BMC`;
       rejected.push({ object: `${object} ${keyOf(at)}`, problem });
@@ -75,8 +82,40 @@ export function indexMachines(objects: ClusterObjects, { sources, allNamespaces 
   }
   for (const { name, content } of referred) add("Machine", name, content, false);
 
+  return { byName, machines: listed(byName), rejected };
+}
+
+/** All machines of several sources. A name that several of them have is refused, because any of them could be meant. */
+export function mergeIndexes(indexes: readonly MachineIndex[]): MachineIndex {
+  const [first, ...others] = indexes;
+  if (first && others.length === 0) return first;
+  const byName = new Map<string, ClusterMachine>();
+  for (const index of indexes) {
+    for (const [name, found] of index.byName) {
+      const taken = byName.get(name);
+      byName.set(name, taken ? ambiguous(taken, found) : found);
+    }
+  }
+  return { byName, machines: listed(byName), rejected: indexes.flatMap(({ rejected }) => rejected) };
+}
+
+function ambiguous(one: ClusterMachine, other: ClusterMachine): ClusterMachine {
+  const { name } = one.machine;
+  return {
+    ...one,
+    machine: { name, lockKey: `ambiguous ${name}` },
+    source: `${one.source}, ${other.source}`,
+    isListed: one.isListed || other.isListed,
+    content: { kind: "unusable", problems: [AMBIGUOUS] },
+  };
+}
+
+const AMBIGUOUS =
+  "several machine sources have this name: remove the objects of all but one, or set a prefix for a source";
+
+function listed(byName: MachineIndex["byName"]): readonly Machine[] {
   const machines = [...byName.values()].flatMap(({ machine, isListed }) => (isListed ? [machine] : []));
-  return { byName, machines: machines.sort((a, b) => (a.name < b.name ? -1 : 1)), rejected };
+  return machines.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /** Each object once: a CRD may serve it in both versions, of which one has the data. */
@@ -104,5 +143,5 @@ function throughReference(
   }
   const { content } = machine;
   if (content.kind === "usable") return content;
-  return { kind: "unusable", problems: content.problems.map((problem) => `${named}, whose ${problem}`) };
+  return { ...content, problems: content.problems.map((problem) => `${named}, whose ${problem}`) };
 }

@@ -1,4 +1,5 @@
 import type { NeededRight } from "../../cluster/client/needed-right.ts";
+import type { ClusterSource } from "./machine-index.ts";
 
 export interface InventoryRight extends NeededRight {
   /** One sentence without a full stop. */
@@ -31,3 +32,21 @@ export const RIGHTS: readonly InventoryRight[] = [
     why: "user names, passwords and a webhook's secrets are read when an action is launched",
   },
 ];
+
+/** For a source with these kinds, including the Secrets that only a kubelet could read instead. */
+export function rightsFor(kinds: readonly ClusterSource[]): readonly InventoryRight[] {
+  const resources = new Set(["secrets", "machines", ...(kinds.includes("hardware") ? ["hardware"] : [])]);
+  return RIGHTS.filter(({ resource }) => resources.has(resource));
+}
+
+/** To read the kubeconfig of a source, and to see when it changes. */
+export function identityRight(secret: string): NeededRight {
+  return {
+    group: "",
+    resource: "secrets",
+    name: secret,
+    verbs: ["list", "watch"],
+    scope: "own",
+    why: "a Secret has the kubeconfig of another cluster",
+  };
+}

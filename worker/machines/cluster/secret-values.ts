@@ -57,7 +57,7 @@ function readError(thrown: unknown, called: string, { namespace }: ObjectName): 
     case "forbidden":
       return new BmcError(
         "usage",
-        `${called} may not be read: grant the worker's service account get on secrets in ${namespace}`,
+        `${called} may not be read: grant the worker get on secrets in ${namespace}`,
       );
     default:
       return new BmcError(thrown.class, `${called} cannot be read: ${thrown.message}`);

@@ -1,10 +1,11 @@
 import type { Logger } from "../../../shared/logger.ts";
 import { keyOf } from "../../cluster/client/kinds.ts";
+import { LOCAL_SOURCE } from "./local-source.ts";
 import type { ClusterMachine, MachineIndex } from "./machine-index.ts";
 
 /** A problem that the cluster's owners should fix. */
 export type MachineWarning =
-  | { readonly kind: "unusable"; readonly machine: string; readonly reason: string }
+  | { readonly kind: "unusable" | "paused"; readonly machine: string; readonly reason: string }
   | {
       readonly kind: "unknown-options";
       readonly machine: string;
@@ -43,6 +44,9 @@ export class WarningLog {
       case "unusable":
         this.#log.warn(fields, "invalid Machine object");
         break;
+      case "paused":
+        this.#log.info(fields, "paused machine left alone");
+        break;
       case "unknown-options":
         this.#log.warn(fields, "unknown machine options ignored");
         break;
@@ -65,12 +69,13 @@ export function machineWarnings({ byName, rejected }: MachineIndex): readonly Ma
   ];
 }
 
-/** Why every action for the machine fails: its object and all problems. */
+/** Why every action for the machine fails: its source if it is not the worker's own cluster, its object, and all problems. */
 export function reasonOf(
-  { object, at }: Pick<ClusterMachine, "object" | "at">,
+  { object, at, source }: Pick<ClusterMachine, "object" | "at" | "source">,
   problems: readonly string[],
 ): string {
-  return `${object} ${keyOf(at)}: ${problems.join("; ")}`;
+  const from = source === LOCAL_SOURCE ? "" : `machine source ${source}: `;
+  return `${from}${object} ${keyOf(at)}: ${problems.join("; ")}`;
 }
 
 function warningsOn(found: ClusterMachine): readonly MachineWarning[] {
@@ -78,7 +83,8 @@ function warningsOn(found: ClusterMachine): readonly MachineWarning[] {
   // Reported with the Hardware that names it.
   if (!isListed) return [];
   if (content.kind === "unusable") {
-    return [{ kind: "unusable", machine: machine.name, reason: reasonOf(found, content.problems) }];
+    const kind = content.isPaused ? "paused" : "unusable";
+    return [{ kind, machine: machine.name, reason: reasonOf(found, content.problems) }];
   }
   const { unknown: options } = content;
   return options

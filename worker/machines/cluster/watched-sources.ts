@@ -12,8 +12,10 @@ import {
   describeHardwareReference,
   describeMachine,
   type MachineReference,
+  type Unusable,
 } from "./described-machine.ts";
 import type { ClusterObjects, ClusterSource } from "./machine-index.ts";
+import { unlessPaused } from "./paused.ts";
 import type { MachineWarning } from "./warning-log.ts";
 
 export interface WatchedSourcesOptions {
@@ -149,14 +151,14 @@ export class WatchedSources {
   #watch<Content>(
     kind: Kind,
     project: Describe<Content>,
-    onChange: (change: Change<Described<Content>>) => void,
-  ): WatchedObjects<Described<Content>> {
+    onChange: (change: Change<Described<Content | Unusable>>) => void,
+  ): WatchedObjects<Described<Content | Unusable>> {
     const { cluster, namespace, clock, log } = this.#options;
-    const objects: WatchedObjects<Described<Content>> = new WatchedObjects({
+    const objects: WatchedObjects<Described<Content | Unusable>> = new WatchedObjects({
       cluster,
       kind,
       selection: { namespace },
-      project,
+      project: unlessPaused(project),
       onChange,
       clock,
       log: quietWhile(() => isAbsent(objects), log),

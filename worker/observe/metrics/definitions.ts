@@ -156,6 +156,12 @@ export const definitions = {
     "pbnj_machines_unusable",
     "Machines in the cluster with invalid objects; 0 if the inventory is only a file",
   ),
+  sourceUp: gauge(
+    "pbnj_machine_source_up",
+    "Whether a cluster that machines are read from is watched without problems: 1 or 0",
+    "source",
+  ),
+  sourceMachines: gauge("pbnj_machine_source_machines", "Machines of that cluster, as last seen", "source"),
   checks: gauge(
     "pbnj_check_passing",
     "Result of each check of /healthz and /readyz: 1 if healthy, else 0",

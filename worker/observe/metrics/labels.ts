@@ -66,6 +66,7 @@ export const labels = {
     help: "`refused` keeps the last valid one",
     values: ["taken", "refused"],
   },
+  source: { help: "the name of a cluster that machines are read from" },
   check: { help: "as the bodies of /healthz and /readyz name them", values: healthCheckNames },
   version: { help: "of this project" },
   node_version: { help: "of Node" },

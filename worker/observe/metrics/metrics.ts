@@ -64,6 +64,10 @@ export class Metrics {
     set.set("connected", {}, facts.connected() ? 1 : 0);
     const cluster = facts.cluster?.();
     if (cluster) set.set("unusable", {}, cluster.unusableMachines);
+    for (const { name: source, machines, problems } of cluster?.sources ?? []) {
+      set.set("sourceUp", { source }, problems.length === 0 ? 1 : 0);
+      set.set("sourceMachines", { source }, machines);
+    }
     if (cluster?.replicas) {
       set.set("replicas", {}, cluster.replicas.members);
       set.set("shards", {}, cluster.replicas.ownedShards);

@@ -20,8 +20,10 @@ export function statusJson({ board, facts, clock, begunMs, begunAt }: PageOption
       code,
     })),
     machines: facts.machines().map((name) => {
-      return { name, bmc: facts.bmcAddress?.(name), ...machineJson(board.machine(name), nowMs) };
+      const inventory = { bmc: facts.bmcAddress?.(name), origin: facts.machineOrigin?.(name) };
+      return { name, ...inventory, ...machineJson(board.machine(name), nowMs) };
     }),
+    machineSources: facts.cluster?.().sources,
     lastHour: columns(board.activity()),
     failures: board.failures().map(({ action }) => action.key),
     actions: [...board.active(), ...board.ended()].map((record) => actionJson(record, nowMs)),

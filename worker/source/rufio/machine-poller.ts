@@ -108,7 +108,7 @@ export class MachinePoller {
     const key = keyOf(change.name);
     const { intervalMs, objects, machineName, random } = this.#options;
     const inventoryName = machineName(change.name);
-    if (change.kind === "gone" || change.value.deleted) {
+    if (change.kind === "gone" || change.value.deleted || change.value.paused) {
       this.#work.cancel(key);
       this.#watched.delete(key);
       this.#keys.delete(inventoryName);
@@ -131,10 +131,10 @@ export class MachinePoller {
   recheckAll(): void {
     const { intervalMs, random, objects } = this.#options;
     if (intervalMs === 0) return;
-    for (const { name, deleted } of objects.machines.values()) {
+    for (const { name, deleted, paused } of objects.machines.values()) {
       const key = keyOf(name);
       // One in flight schedules its next read itself.
-      if (deleted || this.#work.has(key) || this.#work.isInFlight(key)) continue;
+      if (deleted || paused || this.#work.has(key) || this.#work.isInFlight(key)) continue;
       if (this.#isMine(name)) this.#work.addAfter(key, intervalMs * random());
     }
   }

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { apiVersionOf, KINDS, type ObjectName } from "../../cluster/client/kinds.ts";
+import { pausingAnnotation } from "../../cluster/client/pausing-annotation.ts";
 import { Conditions, isFinished, isTrue, Progress, Time } from "./conditions.ts";
 
 /** On everything that this worker creates. */
@@ -111,6 +112,7 @@ export function machineOf(object: unknown) {
     uid: metadata.uid,
     resourceVersion: metadata.resourceVersion,
     deleted: metadata.deletionTimestamp !== undefined,
+    paused: pausingAnnotation(object) !== undefined,
     connection: connectionDigest(spec.connection),
     secret: name ? { namespace, name } : undefined,
     status,

@@ -4,15 +4,28 @@ import type { SessionPrivilege } from "../../operations/access.ts";
 import type { Drivers } from "../../operations/table.ts";
 import { IpmiBoot } from "./boot-driver.ts";
 import type { CommandChannel } from "./channel.ts";
+import { ipmiIndicator } from "./indicator-driver.ts";
 import { IpmiInventory } from "./inventory-driver.ts";
 import { ipmiManager } from "./manager-driver.ts";
 import { ipmiNmi, ipmiPower } from "./power-driver.ts";
+import { ipmiPowerLimit } from "./power-limit-driver.ts";
+import { ipmiRestore } from "./restore-driver.ts";
 import { IpmiSel } from "./sel-driver.ts";
 import { ipmiSol } from "./sol-driver.ts";
 import { IpmiUsers } from "./user-driver.ts";
 
 /** What IPMI has beyond power and boot. It has no command for media, time servers or screenshots. */
-export const IPMI_CAPABILITIES = ["users", "manager", "sel", "sol", "nmi", "inventory"] as const;
+export const IPMI_CAPABILITIES = [
+  "users",
+  "manager",
+  "sel",
+  "sol",
+  "nmi",
+  "inventory",
+  "indicator",
+  "restore",
+  "powerlimit",
+] as const;
 export type IpmiCapability = (typeof IPMI_CAPABILITIES)[number];
 
 export interface IpmiDrivers extends Pick<Drivers, "power" | IpmiCapability> {
@@ -40,6 +53,9 @@ export function ipmiDrivers(
     sol: ipmiSol(channel),
     nmi: ipmiNmi(channel),
     inventory: new IpmiInventory(channel),
+    indicator: ipmiIndicator(channel),
+    restore: ipmiRestore(channel),
+    powerlimit: ipmiPowerLimit(channel),
   };
 }
 

@@ -4,12 +4,18 @@ import { defined } from "../../../defined.ts";
 import { TimeoutReached, withTimeout } from "../../../timeout.ts";
 import { defineProvider, type ProviderContext, type SessionWith } from "../../operations/provider.ts";
 import { RedfishBoot } from "./drivers/boot.ts";
+import { redfishBootOrder } from "./drivers/bootorder.ts";
+import { redfishHttpBoot } from "./drivers/httpboot.ts";
+import { redfishIndicator } from "./drivers/indicator.ts";
 import { RedfishInventory } from "./drivers/inventory.ts";
 import { redfishManager } from "./drivers/manager.ts";
 import { RedfishMedia } from "./drivers/media.ts";
 import { redfishNtp } from "./drivers/ntp.ts";
 import { redfishNmi, redfishPower } from "./drivers/power.ts";
+import { redfishPowerLimit } from "./drivers/powerlimit.ts";
+import { redfishRestore } from "./drivers/restore.ts";
 import { redfishScreenshot } from "./drivers/screenshot.ts";
+import { redfishSecureBoot } from "./drivers/secureboot.ts";
 import { RedfishSel } from "./drivers/sel.ts";
 import { RedfishUsers } from "./drivers/users.ts";
 import { type Hint, parseHint, rememberedSystem, systemHint } from "./hint.ts";
@@ -29,7 +35,22 @@ const DEFAULT_PORTS = { https: 443, http: 80 } as const;
 const CLOSE_MS = 5_000;
 
 /** What Redfish and its vendors' extensions have beyond power and boot. */
-const CAPABILITIES = ["media", "users", "manager", "ntp", "sel", "nmi", "screenshot", "inventory"] as const;
+const CAPABILITIES = [
+  "media",
+  "users",
+  "manager",
+  "ntp",
+  "sel",
+  "nmi",
+  "screenshot",
+  "inventory",
+  "bootorder",
+  "httpboot",
+  "secureboot",
+  "indicator",
+  "restore",
+  "powerlimit",
+] as const;
 
 /**
  * Redfish (DMTF DSP0266) over one kept-alive connection. With a hint and basic authentication, opening sends
@@ -91,6 +112,12 @@ async function open(
       nmi: redfishNmi(reset),
       screenshot: redfishScreenshot(resources),
       inventory: new RedfishInventory(resources),
+      bootorder: redfishBootOrder(resources),
+      httpboot: redfishHttpBoot(resources),
+      secureboot: redfishSecureBoot(resources),
+      indicator: redfishIndicator(resources),
+      restore: redfishRestore(resources),
+      powerlimit: redfishPowerLimit(resources),
       certificateExpiresMs: () => http.certificateExpiresMs,
       roundTrips: () => http.roundTrips,
       hint: () => ({

@@ -129,6 +129,18 @@ describeWithHelm("a rule of the chart", () => {
     expect(rendered.without.filter(({ kind }) => /Role/.test(kind))).toEqual([]);
   });
 
+  it("lets the worker see only those Secrets that have the kubeconfigs of other clusters", async () => {
+    const sources = [{ name: "edge", identityRef: { name: "edge-kubeconfig" } }];
+    const rendered = await renderAll({ with: mergeValues(needed, { inventory: { sources } }) });
+
+    const rules = allOf(rendered.with, ["Role"], Role).flatMap((role) => role.rules);
+    const secrets = rules.filter(({ resources }) => resources.includes("secrets"));
+    expect(secrets.map(({ resourceNames, verbs }) => [resourceNames, verbs])).toEqual([
+      [undefined, ["create", "delete"]],
+      [["edge-kubeconfig"], ["list", "watch"]],
+    ]);
+  });
+
   it("lets Secrets be made where that was asked for", async () => {
     const machines = mergeValues(needed, { inventory: { kubernetes: ["machines"] } });
     const rendered = await renderAll({

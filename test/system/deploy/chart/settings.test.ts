@@ -185,7 +185,11 @@ describeWithHelm("each value", () => {
     });
 
     expect(configIn(rendered.one).shutdownGraceMs).toBe(30_000);
-    expect(configIn(rendered.one).kubernetes).toEqual({ inventory: ["machines"], wakeUp: true });
+    expect(configIn(rendered.one).kubernetes).toEqual({
+      inventory: ["machines"],
+      sources: [{ name: "local", inventory: ["machines"] }],
+      wakeUp: true,
+    });
     expect(configIn(rendered.one).policy).toMatchObject({
       images: ["registry.example/pbnj-worker/*"],
       trustedImages: ["registry.example/pbnj-worker/*"],

@@ -150,7 +150,7 @@ describe("machines of a namespace", () => {
     await lab.synced();
 
     await lab.fake.stop();
-    await expect.poll(() => lab.inventory.state().sources[0]?.state, SOON).toBe("failing");
+    await expect.poll(() => lab.watches()[0]?.state, SOON).toBe("failing");
     const meanwhile = lab.names();
     await lab.fake.listen();
     lab.fake.create(MACHINES, "Machine", machine("node-2"));
@@ -311,7 +311,7 @@ describe("Hardware", () => {
     expect((await lab.connect("server-2")).bootMode).toBe("legacy");
     expect(lab.fake.countBy(undefined, "machines")).toBe(0);
     expect(lab.warnings()).toEqual([]);
-    expect(lab.inventory.state().sources).toEqual([
+    expect(lab.watches()).toEqual([
       { resource: "hardware.tinkerbell.org/v1alpha2", state: "watching", objects: 2 },
       { resource: "hardware.tinkerbell.org/v1alpha1", state: "absent", objects: 0 },
     ]);
@@ -483,7 +483,7 @@ describe("a missing right", () => {
     const failure = await lab.failure("node-1");
     expect(failure.class).toBe("usage");
     expect(failure.message).toBe(
-      "machine node-1: Secret tink-system/node-1 may not be read: grant the worker's service account get on secrets in tink-system",
+      "machine node-1: Secret tink-system/node-1 may not be read: grant the worker get on secrets in tink-system",
     );
     expect(lab.warnings()).toEqual([]);
   });
@@ -502,7 +502,7 @@ describe("a missing right", () => {
       ),
     });
     expect(lab.warnings()).toHaveLength(1);
-    expect(lab.inventory.state().sources).toMatchObject([{ state: "failing", objects: 0 }]);
+    expect(lab.watches()).toMatchObject([{ state: "failing", objects: 0 }]);
   });
 
   it("on Machines is the reason of an invalid Hardware of v1alpha1", async () => {

@@ -17,6 +17,7 @@ import {
   type MachineChanges,
 } from "../../../../worker/machines/cluster/cluster-inventory.ts";
 import type { ClusterSource } from "../../../../worker/machines/cluster/machine-index.ts";
+import { ownAccess } from "../../../../worker/machines/cluster/own-access.ts";
 import { SecretCommands } from "../../../../worker/machines/secret-commands.ts";
 
 export const NAMESPACE = "tink-system";
@@ -61,7 +62,9 @@ export class InventoryLab {
     this.#cluster = cluster;
     this.#folder = folder;
     this.inventory = new ClusterInventory({
-      ...{ cluster, sources, watchNamespace, clock, log: recorder(this.said) },
+      sources: [{ name: "local", kinds: sources, isOwn: true, access: ownAccess(cluster), watchNamespace }],
+      clock,
+      log: recorder(this.said),
       onChange: (changes) => this.changes.push(changes),
     });
     this.#ended = this.inventory.run(this.#stop.signal);
@@ -91,6 +94,11 @@ export class InventoryLab {
     return this.inventory.machines().map(({ name }) => name);
   }
 
+  /** Of the only source. */
+  watches() {
+    return this.inventory.state().sources.flatMap(({ watches }) => watches);
+  }
+
   /** As for an action of a workflow in the namespace. */
   async connect(name: string, namespace: string | undefined = NAMESPACE): Promise<Connection> {
     const machine = this.inventory.find(name, namespace);
@@ -110,6 +118,7 @@ export class InventoryLab {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort();
     await this.#ended;
+    await this.inventory.close();
     await this.#cluster.close();
     await this.fake.close();
     rmSync(this.#folder, { recursive: true, force: true });
@@ -180,7 +189,7 @@ export function secret(name: string, data: Readonly<Record<string, string>>, nam
   return { metadata: { name, namespace }, data: Object.fromEntries(encoded) };
 }
 
-function recorder(said: Said[]): Logger {
+export function recorder(said: Said[]): Logger {
   const at = (level: Said["level"]) => (fields: LogFields, message: string) => {
     said.push({ level, fields, message });
   };

@@ -15,7 +15,8 @@ function warningsOn(connections: Readonly<Record<string, Readonly<Record<string,
     findMachine: () => undefined,
     machinesUnseen: undefined,
   };
-  return machineWarnings(indexMachines(objects, { sources: ["machines"], allNamespaces: false }));
+  const naming = { source: "local", prefix: "", sources: ["machines"], allNamespaces: false } as const;
+  return machineWarnings(indexMachines(objects, naming));
 }
 
 function collector() {

@@ -333,7 +333,7 @@ test.each([
 });
 
 describe("a worker that uses a cluster", () => {
-  const well = { problems: [], unusableMachines: 0 };
+  const well = { problems: [], sources: [], unusableMachines: 0 };
 
   test("is ready without an agent ID, which the cluster may have for it later", async () => {
     const lab = await healthLab({ agentIds: () => [], cluster: () => well });
@@ -355,6 +355,17 @@ describe("a worker that uses a cluster", () => {
       reasons: { cluster: "machines.bmc.tinkerbell.org: forbidden, and 1 more" },
     });
     expect((await lab.live()).failing).toEqual([]);
+  });
+
+  test("is ready in an outage of another cluster that machines are read from", async () => {
+    const sources = [{ name: "edge", machines: 2, problems: ["does not answer"] }];
+    const lab = await healthLab({ cluster: () => ({ ...well, sources }) });
+    lab.idle();
+
+    expect(await lab.ready()).toMatchObject({
+      failing: [],
+      reasons: { cluster: "sees what it watches, except machine sources edge" },
+    });
   });
 
   test("is ready as long as it is certainly one of its replicas", async () => {

@@ -218,6 +218,10 @@ describe("the rest of the worker", () => {
     await using lab = await metricsLab({
       cluster: () => ({
         ...{ problems: ["machines: forbidden"], unusableMachines: 2 },
+        sources: [
+          { name: "local", machines: 3, problems: [] },
+          { name: "edge", machines: 2, problems: ["does not answer"] },
+        ],
         replicas: { valid: true, members: 3, ownedShards: 12 },
       }),
     });
@@ -225,6 +229,9 @@ describe("the rest of the worker", () => {
     const valuesIn = (of: typeof lab) => Promise.all(names.map((name) => of.value(name)));
     expect(await valuesIn(lab)).toEqual([3, 12, 2]);
     expect(await valuesIn(without)).toEqual([0, 0, 0]);
+    expect(await lab.value("pbnj_machine_source_up", { source: "local" })).toBe(1);
+    expect(await lab.value("pbnj_machine_source_up", { source: "edge" })).toBe(0);
+    expect(await lab.value("pbnj_machine_source_machines", { source: "edge" })).toBe(2);
     expect(await lab.value("pbnj_check_passing", { check: "cluster" })).toBe(0);
     expect(await lab.value("pbnj_check_passing", { check: "replicas" })).toBe(1);
   });

@@ -318,6 +318,36 @@ describe("a machine's page", () => {
     expect(rowsOf(page, "ended")).toEqual([tell.action("a").key]);
   });
 
+  test("has its source, and why what is known of it may be outdated", async () => {
+    const problem = "machines.bmc.tinkerbell.org: edge.example does not answer";
+    await using lab = await statusLab({
+      machineOrigin: (name) => ({
+        ...{ source: name === "node-01" ? "edge" : "local", object: `Machine bmcs/${name}` },
+        ...(name === "node-01" && { problem }),
+      }),
+      cluster: () => ({
+        problems: [],
+        unusableMachines: 0,
+        sources: [
+          { name: "edge", machines: 1, problems: [problem] },
+          { name: "local", machines: 1, problems: [] },
+        ],
+      }),
+    });
+
+    expect(shown(await lab.text("/machines/node-01"))).toContain(
+      `Source edge: Machine bmcs/node-01 Problem of the source or object ${problem}`,
+    );
+    expect(shown(await lab.text("/machines/node-02"))).not.toContain("Problem of the source");
+    const overview = await lab.text("/");
+    expect(rowsOf(overview, "sources-failing")).toEqual(["edge"]);
+    expect(shown(overview)).toContain(`edge 1 ${problem}`);
+    expect(JSON.parse(await lab.text("/status.json"))).toMatchObject({
+      machines: [{ origin: { source: "edge", problem } }, { origin: { source: "local" } }],
+      machineSources: [{ name: "edge", problems: [problem] }, { name: "local" }],
+    });
+  });
+
   test("says when the inventory no longer has it", async () => {
     await using lab = await statusLab({ machines: ["node-01"] });
     lab.tell.started(lab.tell.action("a"), "node-01");

@@ -3,8 +3,8 @@ import { vi } from "vitest";
 import type { Clock } from "../../../../shared/clock.ts";
 import { silentLogger } from "../../../../shared/logger.ts";
 import { type ActionStatus, actionKey, type Outcome } from "../../../../worker/action/action.ts";
-import type { BmcAddress } from "../../../../worker/action/machine-facts.ts";
-import type { Observer, SeenAction } from "../../../../worker/action/observer.ts";
+import type { BmcAddress, MachineOrigin } from "../../../../worker/action/machine-facts.ts";
+import type { ClusterFacts, Observer, SeenAction } from "../../../../worker/action/observer.ts";
 import type { Access } from "../../../../worker/observe/http/access.ts";
 import { HttpListener } from "../../../../worker/observe/http/http-listener.ts";
 import type { Route } from "../../../../worker/observe/http/route.ts";
@@ -149,17 +149,22 @@ export async function statusLab(
   options: Partial<StatusPageOptions> & {
     readonly machines?: readonly string[];
     readonly bmcAddress?: (machine: string) => BmcAddress | undefined;
+    readonly machineOrigin?: (machine: string) => MachineOrigin | undefined;
+    readonly cluster?: () => ClusterFacts;
     readonly clock?: Clock;
     readonly access?: Access;
   } = {},
 ) {
-  const { machines = ["node-01", "node-02"], clock = new HandClock(), access, bmcAddress, ...rest } = options;
+  const { machines = ["node-01", "node-02"], clock = new HandClock(), access, ...others } = options;
+  const { bmcAddress, machineOrigin, cluster, ...rest } = others;
   let known = machines;
   const page = openStatusPage({ clock, ...rest });
   const responses: ServerResponse[] = [];
   const facts = {
     machines: () => known,
     ...(bmcAddress && { bmcAddress }),
+    ...(machineOrigin && { machineOrigin }),
+    ...(cluster && { cluster }),
     slots: () => ({ limit: 200, taken: 0 }),
     unfinished: () => 0,
   };

@@ -155,3 +155,25 @@ it.concurrent("retries a failed write without another read", async () => {
   expect(replica.reads).toEqual([]);
   expect(lab.said("Rufio machine status update failed, retrying", { level: "warn" })).toHaveLength(1);
 });
+
+it.concurrent("leaves a paused Machine alone, and writes its status once it is not paused any more", async () => {
+  await using lab = await rufioLab();
+  lab.addMachine();
+  const pause = (value: string | null) =>
+    lab.cluster.patch(
+      BMC_API,
+      "Machine",
+      "node-01",
+      { metadata: { annotations: { "cluster.x-k8s.io/paused": value } } },
+      "default",
+    );
+  pause("true");
+  lab.addMachine("node-02", "default");
+  const replica = await lab.replica({ statusIntervalMs: 50 });
+  await eventually(() => expect(replica.reads.length).toBeGreaterThan(5));
+  const whilePaused = [lab.status(), new Set(replica.reads)];
+  pause(null);
+  await eventually(() => expect(lab.status().powerState).toBe("on"));
+
+  expect(whilePaused).toEqual([{}, new Set(["node-02"])]);
+});

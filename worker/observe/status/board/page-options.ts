@@ -4,7 +4,10 @@ import type { Board } from "./board.ts";
 
 export interface PageOptions {
   readonly board: Board;
-  readonly facts: Pick<WorkerFacts, "machines" | "bmcAddress" | "slots" | "unfinished">;
+  readonly facts: Pick<
+    WorkerFacts,
+    "machines" | "bmcAddress" | "machineOrigin" | "slots" | "unfinished" | "cluster"
+  >;
   readonly clock: Clock;
   /** Start of the worker, on the monotonic clock. */
   readonly begunMs: number;

@@ -1,4 +1,4 @@
-import type { BmcAddress, MachineFacts } from "../../../action/machine-facts.ts";
+import type { BmcAddress, MachineFacts, MachineOrigin } from "../../../action/machine-facts.ts";
 import type { ActionRecord } from "../board/action-record.ts";
 import type { MachineFailure, MachineRecord, PowerReading } from "../board/machine-record.ts";
 import type { PageOptions } from "../board/page-options.ts";
@@ -19,6 +19,7 @@ export function machineView(name: string, { board, facts, clock }: PageOptions):
   const inFlight = (machine?.inFlight ?? []).flatMap((key) => board.find(key) ?? []);
   const ended = board.ended().filter((record) => record.machine === name);
   const about = [
+    ...originFacts(facts.machineOrigin?.(name)),
     ...addressFacts(facts.bmcAddress?.(name), machine),
     ...(machine?.known ? learnedFacts(machine.known.facts) : []),
   ];
@@ -59,6 +60,13 @@ export function machineView(name: string, { board, facts, clock }: PageOptions):
 ${renderFacts(details)}
 ${parts.map(renderTable)}`,
   };
+}
+
+function originFacts(origin: MachineOrigin | undefined): readonly Fact[] {
+  if (!origin) return [];
+  const { source, object, problem } = origin;
+  const from = ["Source", object === undefined ? source : `${source}: ${object}`] as const;
+  return problem === undefined ? [from] : [from, ["Problem of the source or object", problem]];
 }
 
 /** From the inventory. */

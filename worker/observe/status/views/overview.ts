@@ -1,3 +1,4 @@
+import type { MachineSourceFacts } from "../../../action/observer.ts";
 import type { ActionRecord } from "../board/action-record.ts";
 import type { LaneRecord } from "../board/lane-records.ts";
 import type { PageOptions } from "../board/page-options.ts";
@@ -8,7 +9,7 @@ import { machineGrid, renderGrid } from "./machine-grid.ts";
 import { isIn, MACHINE_STATES, type MachineState, STATE_LETTERS, shownMachine } from "./machine-states.ts";
 import { allLink, pager, renderTable, searchForm, sectionsOf, stateLinks, tablePart } from "./parts.ts";
 import { actionMatches, addressOf, matches, pageOf, type Query } from "./query.ts";
-import { ACTION_COLUMNS, actionRow, LANE_COLUMNS, laneRow, tile } from "./rows.ts";
+import { ACTION_COLUMNS, actionRow, LANE_COLUMNS, laneRow, SOURCE_COLUMNS, sourceRow, tile } from "./rows.ts";
 import { renderRows, type Section, type View } from "./view.ts";
 
 const MACHINES_PER_PAGE = 3_000;
@@ -41,6 +42,7 @@ export function overview(query: Query, options: PageOptions): View {
   };
   const failures = actions("failures", "Unresolved failures", board.failures(), MOST_FAILURES, "failed");
   const failing = failingLanes(board.lanes(), query, nowMs);
+  const sources = failingSources(options.facts.cluster?.().sources ?? []);
   const page = pageOf(machinesOf(query, options), MACHINES_PER_PAGE, query);
   const grid = machineGrid(page.items, page.all, pager("/", query, page, "#machines"));
   const inFlight = board.active().toSorted((a, b) => rank(a) - rank(b));
@@ -49,7 +51,7 @@ export function overview(query: Query, options: PageOptions): View {
     status: 200,
     title: "Overview",
     sections: [
-      ...[counts, charts, ...sectionsOf([failures, failing]), grid.count, grid.cells, grid.more],
+      ...[counts, charts, ...sectionsOf([failures, failing, sources]), grid.count, grid.cells, grid.more],
       ...sectionsOf([current]),
     ],
     render: () => html`<h1 class="quiet">Overview</h1>
@@ -60,6 +62,7 @@ ${searchForm("/", query, "Machine, action, workflow or agent ID")}
 </div>
 ${renderTable(failures)}
 ${renderTable(failing)}
+${renderTable(sources)}
 ${renderGrid(grid, html`${stateLinks("/", query, MACHINE_STATES, stateLabel)}${sortLinks(query)}`)}
 ${renderTable(current)}`,
   };
@@ -81,6 +84,18 @@ function failingLanes(lanes: readonly LaneRecord[], query: Query, nowMs: number)
       addressOf("/lanes", { ...query, state: "failing", page: 1 }),
       "lanes",
     ),
+  });
+}
+
+/** Their machines are those that were last seen. */
+function failingSources(sources: readonly MachineSourceFacts[]) {
+  const failing = sources.filter(({ problems }) => problems.length > 0);
+  return tablePart({
+    id: "sources-failing",
+    heading: "Machine sources with problems",
+    columns: SOURCE_COLUMNS,
+    rows: failing.map(sourceRow),
+    count: failing.length,
   });
 }
 

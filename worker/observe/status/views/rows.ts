@@ -1,4 +1,5 @@
 import { elapsedText, formatSeconds } from "../../../../shared/duration.ts";
+import type { MachineSourceFacts } from "../../../action/observer.ts";
 import { type ActionRecord, isEnded } from "../board/action-record.ts";
 import type { LaneRecord } from "../board/lane-records.ts";
 import type { MachineRecord } from "../board/machine-record.ts";
@@ -174,6 +175,19 @@ export function laneRow({ agentId, state, sinceMs, code, revision }: LaneRecord,
 <td data-label="The server's answer">${code ?? (state === "failing" ? "none" : NOTHING)}</td>
 </tr>`,
   };
+}
+
+export const SOURCE_COLUMNS = ["Source", "Machines, last seen", "Problem"] as const;
+
+export function sourceRow({ name, machines, problems }: MachineSourceFacts): Row {
+  return textRow(
+    rowId(name),
+    html`<tr data-row="${rowId(name)}">
+<th scope="row" data-label="Source">${name}</th>
+<td data-label="Machines, last seen">${machines}</td>
+<td data-label="Problem" class="reason">${folded(problems.join("; "))}</td>
+</tr>`,
+  );
 }
 
 /** A number of the overview that links to what it counts. */

@@ -61,6 +61,9 @@ export const Boot = z.object({
   BootSourceOverrideTarget: lenient(z.string()),
   BootSourceOverrideEnabled: lenient(z.string()),
   BootSourceOverrideMode: lenient(z.string()),
+  BootOrder: lenient(z.array(z.string())),
+  BootOptions: lenient(Link),
+  HttpBootUri: lenient(z.string()),
   "BootSourceOverrideTarget@Redfish.AllowableValues": lenient(Values),
   "BootSourceOverrideEnabled@Redfish.AllowableValues": lenient(Values),
   "BootSourceOverrideMode@Redfish.AllowableValues": lenient(Values),
@@ -74,8 +77,15 @@ export const ResetAction = z.object({
 });
 export type ResetAction = z.infer<typeof ResetAction>;
 
+/** What a System or a Chassis has of its identify LED. */
+export const Indicator = z.object({
+  LocationIndicatorActive: lenient(z.boolean()),
+  IndicatorLED: lenient(z.string()),
+  "IndicatorLED@Redfish.AllowableValues": lenient(Values),
+});
+
 /** A ComputerSystem, as far as it is read. */
-export const System = z.object({
+export const System = z.extend(Indicator, {
   "@odata.id": lenient(z.string()),
   "@odata.etag": lenient(z.string()),
   Id: lenient(z.string()),
@@ -91,6 +101,9 @@ export const System = z.object({
   "@Redfish.Settings": lenient(z.object({ SettingsObject: Link })),
   Oem: lenient(z.record(z.string(), z.unknown())),
   Links: lenient(z.object({ ManagedBy: Links, Chassis: Links })),
+  SecureBoot: lenient(Link),
+  PowerRestorePolicy: lenient(z.string()),
+  "PowerRestorePolicy@Redfish.AllowableValues": lenient(Values),
   VirtualMedia: lenient(Link),
   LogServices: lenient(Link),
   Processors: lenient(Link),

@@ -1,0 +1,123 @@
+import { BmcError } from "../../contract/bmc-error.ts";
+import { nearestName } from "../../nearest-name.ts";
+import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
+import { ok } from "./finding.ts";
+import { awaitState } from "./read-back.ts";
+
+/** One entry of the UEFI boot order. */
+export interface BootOption {
+  /** The BMC's name of it, such as `Boot0003`. */
+  readonly id: string;
+  /** Its title, such as `UEFI PXEv4 (MAC:001B21AABBCC)`; absent if the BMC does not report it. */
+  readonly name?: string;
+}
+
+export interface BootOrderDriver {
+  /** All options in the order in which the firmware will try them from the next boot. */
+  read(signal: AbortSignal): Promise<readonly BootOption[]>;
+  plan(ids: readonly string[], signal: AbortSignal): Promise<string>;
+  /** All IDs, in their new order. */
+  write(ids: readonly string[], signal: AbortSignal): Promise<void>;
+}
+
+/** Result of setting the boot order. */
+export interface BootOrderReport {
+  /** As read before. */
+  readonly before: readonly BootOption[];
+  /** As read back. */
+  readonly after: readonly BootOption[];
+  /** Whether anything was sent. */
+  readonly changed: boolean;
+  /** How it went, in one line for people. */
+  readonly summary: string;
+}
+
+type BootOrderDrivers = { readonly bootorder: BootOrderDriver };
+
+export const bootOrderOperations = defineOperations({
+  title: "UEFI boot order",
+  methods: (run: Run<BootOrderDrivers>) => ({
+    /** Reads the UEFI boot order. */
+    readBootOrder: (signal: AbortSignal): Promise<readonly BootOption[]> =>
+      run(signal, (access) => portOf(access, signal).read()),
+
+    /**
+     * Puts these options first, by title or ID, in any case; the others keep their order after them. Reads the order back.
+     * Throws `usage` for a name that the BMC does not have.
+     */
+    setBootOrder: (names: readonly string[], signal: AbortSignal): Promise<BootOrderReport> =>
+      run(signal, (access) => setOrder(portOf(access, signal), names)),
+
+    /** What `setBootOrder` would send. */
+    planBootOrder: (names: readonly string[], signal: AbortSignal): Promise<Plan<readonly BootOption[]>> =>
+      run(signal, async (access) => {
+        const port = portOf(access, signal);
+        const before = await port.read();
+        const asked = reorder(before, names);
+        return { before, steps: isSame(before, asked) ? [] : [await port.plan(idsOf(asked))] };
+      }),
+  }),
+  check: async (access, signal) => ok(describeBootOrder(await portOf(access, signal).read())),
+});
+
+/** The boot order with retries in place; what `setBootOrder` needs and no more. */
+type BootOrderPort = ReturnType<typeof portOf>;
+
+function portOf({ read, write, sleep }: Access<BootOrderDrivers>, signal: AbortSignal) {
+  return {
+    read: () => read(({ bootorder }) => bootorder.read(signal)),
+    plan: (ids: readonly string[]) => read(({ bootorder }) => bootorder.plan(ids, signal)),
+    write: (ids: readonly string[]) => write(({ bootorder }) => bootorder.write(ids, signal)),
+    sleep,
+  };
+}
+
+/** Some BMCs answer the write before a read shows it. */
+const READ_BACK_DELAYS_MS = [0, 1_000, 4_000] as const;
+
+async function setOrder(port: BootOrderPort, names: readonly string[]): Promise<BootOrderReport> {
+  const before = await port.read();
+  const asked = reorder(before, names);
+  const summary = describeBootOrder(asked);
+  if (isSame(before, asked)) return { before, after: before, changed: false, summary: `already ${summary}` };
+  await port.write(idsOf(asked));
+  const after = await awaitState(READ_BACK_DELAYS_MS, port, port.read, (order) => isSame(order, asked));
+  if (isSame(after, asked)) return { before, after, changed: true, summary };
+  throw new BmcError("verify", `asked for ${summary}, the BMC keeps ${describeBootOrder(after)}`);
+}
+
+function reorder(order: readonly BootOption[], names: readonly string[]): readonly BootOption[] {
+  const first = new Set(names.map((name) => optionNamed(order, name)));
+  return [...first, ...order.filter((option) => !first.has(option))];
+}
+
+function optionNamed(order: readonly BootOption[], asked: string): BootOption {
+  const key = asked.trim().toLowerCase();
+  const found = order.filter(({ id, name }) => [id, name].some((each) => each?.trim().toLowerCase() === key));
+  const [only, ...others] = found;
+  if (only && others.length === 0) return only;
+  if (only) {
+    const text = `several boot options are named ${asked}: ${idsOf(found).join(", ")}; use the ID`;
+    throw new BmcError("usage", text);
+  }
+  const names = order.flatMap(({ id, name }) => (name === undefined ? [id] : [name, id]));
+  const near = nearestName(asked, names);
+  const hint = near === undefined ? `it has ${describeBootOrder(order)}` : `did you mean ${near}?`;
+  throw new BmcError("usage", `the BMC has no boot option ${asked}; ${hint}`);
+}
+
+const idsOf = (order: readonly BootOption[]) => order.map(({ id }) => id);
+
+const isSame = (a: readonly BootOption[], b: readonly BootOption[]) =>
+  idsOf(a).join("\n") === idsOf(b).join("\n");
+
+/** As many are named for people. */
+const MOST_NAMED = 4;
+
+/** For people: `boot order PXE NIC 1, Hard Drive, and 3 more`. */
+export function describeBootOrder(order: readonly BootOption[]): string {
+  if (order.length === 0) return "empty boot order";
+  const named = order.slice(0, MOST_NAMED).map(({ id, name }) => name ?? id);
+  const rest = order.length - named.length;
+  return `boot order ${named.join(", ")}${rest > 0 ? `, and ${rest} more` : ""}`;
+}

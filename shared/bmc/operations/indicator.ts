@@ -1,0 +1,83 @@
+import { defined } from "../../defined.ts";
+import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
+import { ok } from "./finding.ts";
+import { changeSetting, reported } from "./read-back.ts";
+
+/** The identify LED; `timed` is on for some seconds, as the button on the machine does it. */
+export type IndicatorState = "on" | "timed" | "off";
+
+export interface IndicatorDriver {
+  /** Undefined where it cannot be read back. */
+  read(signal: AbortSignal): Promise<IndicatorState | undefined>;
+  plan(lit: boolean, signal: AbortSignal): Promise<string>;
+  write(lit: boolean, signal: AbortSignal): Promise<void>;
+}
+
+/** Result of switching the identify LED. */
+export interface IndicatorReport {
+  /** As read before; absent where that is not possible. */
+  readonly before?: IndicatorState;
+  /** As read back; absent where that is not possible. */
+  readonly after?: IndicatorState;
+  /** Whether anything was sent. */
+  readonly changed: boolean;
+  /** How it went, in one line for people. */
+  readonly summary: string;
+}
+
+type IndicatorDrivers = { readonly indicator: IndicatorDriver };
+
+export const indicatorOperations = defineOperations({
+  title: "identify LED",
+  methods: (run: Run<IndicatorDrivers>) => ({
+    /** Reads the identify LED. */
+    readIndicator: (signal: AbortSignal): Promise<IndicatorState> =>
+      run(signal, async ({ read }) =>
+        reported("identify LED", await read(({ indicator }) => indicator.read(signal))),
+      ),
+
+    /** Switches the identify LED on, until it is switched off, or off, and reads it back. */
+    setIndicator: (lit: boolean, signal: AbortSignal): Promise<IndicatorReport> =>
+      run(signal, (access) => setIndicator(portOf(access, signal), lit)),
+
+    /** What `setIndicator` would send. */
+    planIndicator: (lit: boolean, signal: AbortSignal): Promise<Plan<IndicatorState | undefined>> =>
+      run(signal, async ({ read }) => {
+        const before = await read(({ indicator }) => indicator.read(signal));
+        const step = () => read(({ indicator }) => indicator.plan(lit, signal));
+        return { before, steps: before === asked(lit) ? [] : [await step()] };
+      }),
+  }),
+  check: async ({ read }, signal) => {
+    const state = await read(({ indicator }) => indicator.read(signal));
+    return ok(state ?? "can be set, cannot be read back");
+  },
+});
+
+/** The identify LED with retries in place; what `setIndicator` needs and no more. */
+type IndicatorPort = ReturnType<typeof portOf>;
+
+function portOf({ read, write, sleep }: Access<IndicatorDrivers>, signal: AbortSignal) {
+  return {
+    read: () => read(({ indicator }) => indicator.read(signal)),
+    write: (lit: boolean) => write(({ indicator }) => indicator.write(lit, signal)),
+    sleep,
+  };
+}
+
+/** Some BMCs answer the write before a read shows it. */
+const READ_BACK_DELAYS_MS = [0, 500, 2_000] as const;
+
+async function setIndicator(port: IndicatorPort, lit: boolean): Promise<IndicatorReport> {
+  const state = asked(lit);
+  const { before, after, changed } = await changeSetting(
+    READ_BACK_DELAYS_MS,
+    { ...port, write: () => port.write(lit) },
+    { asked: `identify LED ${state}`, isSet: (read) => read === state, describe: (read) => read },
+  );
+  const how = !changed ? "already " : "";
+  const unread = after === undefined ? " accepted, cannot be read back" : "";
+  return { ...defined({ before, after }), changed, summary: `identify LED ${how}${state}${unread}` };
+}
+
+const asked = (lit: boolean): IndicatorState => (lit ? "on" : "off");

@@ -1,0 +1,78 @@
+import { defined } from "../../defined.ts";
+import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
+import { ok } from "./finding.ts";
+import { changeSetting, reported } from "./read-back.ts";
+
+/** What a machine does when its power supply returns: stay off, power on, or return to the state before. */
+export type RestorePolicy = "always-off" | "always-on" | "last-state";
+
+export interface RestoreDriver {
+  /** Undefined where it cannot be read back. */
+  read(signal: AbortSignal): Promise<RestorePolicy | undefined>;
+  plan(policy: RestorePolicy, signal: AbortSignal): Promise<string>;
+  write(policy: RestorePolicy, signal: AbortSignal): Promise<void>;
+}
+
+/** Result of setting what a machine does when its power supply returns. */
+export interface RestoreReport {
+  /** As read before; absent where that is not possible. */
+  readonly before?: RestorePolicy;
+  /** As read back; absent where that is not possible. */
+  readonly after?: RestorePolicy;
+  /** Whether anything was sent. */
+  readonly changed: boolean;
+  /** How it went, in one line for people. */
+  readonly summary: string;
+}
+
+type RestoreDrivers = { readonly restore: RestoreDriver };
+
+export const restoreOperations = defineOperations({
+  title: "power restore policy",
+  methods: (run: Run<RestoreDrivers>) => ({
+    /** Reads what the machine does when its power supply returns. */
+    readRestorePolicy: (signal: AbortSignal): Promise<RestorePolicy> =>
+      run(signal, async ({ read }) =>
+        reported("power restore policy", await read(({ restore }) => restore.read(signal))),
+      ),
+
+    /** Sets what the machine does when its power supply returns, and reads it back. */
+    setRestorePolicy: (policy: RestorePolicy, signal: AbortSignal): Promise<RestoreReport> =>
+      run(signal, (access) => setPolicy(access, policy, signal)),
+
+    /** What `setRestorePolicy` would send. */
+    planRestorePolicy: (
+      policy: RestorePolicy,
+      signal: AbortSignal,
+    ): Promise<Plan<RestorePolicy | undefined>> =>
+      run(signal, async ({ read }) => {
+        const before = await read(({ restore }) => restore.read(signal));
+        const step = () => read(({ restore }) => restore.plan(policy, signal));
+        return { before, steps: before === policy ? [] : [await step()] };
+      }),
+  }),
+  check: async ({ read }, signal) =>
+    ok((await read(({ restore }) => restore.read(signal))) ?? "can be set, cannot be read back"),
+});
+
+/** Some BMCs answer the write before a read shows it. */
+const READ_BACK_DELAYS_MS = [0, 500, 2_000] as const;
+
+async function setPolicy(
+  { read, write, sleep }: Access<RestoreDrivers>,
+  policy: RestorePolicy,
+  signal: AbortSignal,
+): Promise<RestoreReport> {
+  const { before, after, changed } = await changeSetting(
+    READ_BACK_DELAYS_MS,
+    {
+      read: () => read(({ restore }) => restore.read(signal)),
+      write: () => write(({ restore }) => restore.write(policy, signal)),
+      sleep,
+    },
+    { asked: policy, isSet: (state) => state === policy, describe: (state) => state },
+  );
+  const unread = after === undefined ? " accepted, cannot be read back" : "";
+  const summary = `power restore policy ${changed ? "" : "already "}${policy}${unread}`;
+  return { ...defined({ before, after }), changed, summary };
+}

@@ -1,0 +1,38 @@
+import type { IndicatorDriver, IndicatorState } from "../../operations/indicator.ts";
+import { type CommandChannel, request } from "./channel.ts";
+import { GET_CHASSIS_STATUS } from "./chassis.ts";
+import { type Command, ipmiCommand, NetFn } from "./command.ts";
+import { WRONG_LENGTH } from "./completion-code.ts";
+
+/** Chassis Identify (IPMI 2.0 section 28.5): 0 seconds is off; the bit of the second byte is on until switched off. */
+function chassisIdentify(lit: boolean): Command {
+  return ipmiCommand(describeIdentify(lit), NetFn.chassis, 0x04, {
+    data: lit ? Uint8Array.of(0, 1) : Uint8Array.of(0),
+    needs: "operator",
+    effect: "set",
+    // The second byte is optional.
+    refusals: {
+      [WRONG_LENGTH]: { class: "unsupported", reason: "the BMC lights the LED for some seconds only" },
+    },
+  });
+}
+
+const describeIdentify = (lit: boolean) => `Chassis Identify: ${lit ? "on until switched off" : "off"}`;
+
+/** Bits of the third byte of Get Chassis Status (section 28.2). */
+const IS_REPORTED = 0x40;
+const STATES: readonly (IndicatorState | undefined)[] = ["off", "timed", "on", undefined];
+
+function parseIndicator(data: Buffer): IndicatorState | undefined {
+  const state = data[2] ?? 0;
+  return (state & IS_REPORTED) === 0 ? undefined : STATES[(state >> 4) & 0x03];
+}
+
+/** The identify LED through Chassis Identify. */
+export const ipmiIndicator = (channel: CommandChannel): IndicatorDriver => ({
+  read: async (signal) => parseIndicator(await request(channel, GET_CHASSIS_STATUS, signal)),
+  plan: async (lit) => describeIdentify(lit),
+  async write(lit, signal) {
+    await request(channel, chassisIdentify(lit), signal);
+  },
+});

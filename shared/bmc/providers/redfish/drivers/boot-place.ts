@@ -1,0 +1,33 @@
+import type { ManagedSystem } from "../resources/system.ts";
+import { FUTURE_STATE } from "../service/behaviour-quirks.ts";
+import { type Boot, BootSettings } from "../service/schema.ts";
+
+/** The resource that takes a field of `Boot`, as it was just read. */
+export interface BootPlace {
+  readonly path: string;
+  readonly etag: string | undefined;
+  readonly boot: Boot;
+}
+
+/**
+ * The resource that takes a field of `Boot`: what `@Redfish.Settings` of the system refers to if it has the field, which then holds
+ * what the next boot uses (DSP0266 section 9.10), else the system. Undefined if the system lacks the field.
+ */
+export async function bootPlace(
+  system: ManagedSystem,
+  has: (boot: Boot) => boolean,
+  signal: AbortSignal,
+): Promise<BootPlace | undefined> {
+  const { service, behaviour } = system;
+  const own = await system.read(signal);
+  const { Boot: boot, "@Redfish.Settings": settings } = own.value;
+  const path =
+    behaviour.bootOwner === "future-state"
+      ? `${own.path}${FUTURE_STATE.suffix}`
+      : service.localPath(settings?.SettingsObject["@odata.id"]);
+  const pending = path === undefined ? undefined : await service.find(path, BootSettings, signal);
+  if (pending?.value.Boot && has(pending.value.Boot)) {
+    return { path: pending.path, etag: pending.etag, boot: pending.value.Boot };
+  }
+  return boot && has(boot) ? { path: own.path, etag: own.etag, boot } : undefined;
+}

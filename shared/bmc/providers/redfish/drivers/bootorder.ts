@@ -1,0 +1,54 @@
+import * as z from "zod/mini";
+import { BmcError } from "../../../../contract/bmc-error.ts";
+import { defined } from "../../../../defined.ts";
+import type { BootOption, BootOrderDriver } from "../../../operations/bootorder.ts";
+import type { Resources } from "../resources/resources.ts";
+import { describeWrite, type WriteRequest } from "../resources/writer.ts";
+import { lenient } from "../service/schema.ts";
+import { bootPlace } from "./boot-place.ts";
+
+/** As many options are read; machines with many network ports have dozens. */
+const MOST_OPTIONS = 256;
+
+/** BootOption (DSP0268). */
+const BootOptionResource = z.object({
+  BootOptionReference: lenient(z.string()),
+  DisplayName: lenient(z.string()),
+});
+
+/** `Boot.BootOrder` of the system, with the titles of `Boot.BootOptions` (DSP0268, ComputerSystem 1.5). */
+export function redfishBootOrder(resources: Resources): BootOrderDriver {
+  const { system, members, writer } = resources;
+  const find = async (signal: AbortSignal) => {
+    const place = await bootPlace(system, (boot) => boot.BootOrder !== undefined, signal);
+    if (!place) throw new BmcError("unsupported", "the BMC offers no boot order");
+    return { ...place, order: place.boot.BootOrder ?? [] };
+  };
+  const titles = async (signal: AbortSignal): Promise<ReadonlyMap<string, string>> => {
+    const path = system.service.localPath(system.last.value.Boot?.BootOptions?.["@odata.id"]);
+    if (path === undefined) return new Map();
+    const limits = { members: MOST_OPTIONS, requests: { left: MOST_OPTIONS } };
+    const options = (await members.read(path, BootOptionResource, signal, limits)) ?? [];
+    return new Map(
+      options.flatMap(({ value: { BootOptionReference: id, DisplayName: name } }) =>
+        id === undefined || name === undefined ? [] : [[id, name] as const],
+      ),
+    );
+  };
+  const request = async (ids: readonly string[], signal: AbortSignal): Promise<WriteRequest> => {
+    const { path, etag } = await find(signal);
+    return { method: "PATCH", path, body: { Boot: { BootOrder: ids } }, etag };
+  };
+  let named: ReadonlyMap<string, string> | undefined;
+  return {
+    async read(signal) {
+      const { order } = await find(signal);
+      named ??= await titles(signal);
+      return order.map((id): BootOption => ({ id, ...defined({ name: named?.get(id) }) }));
+    },
+    plan: async (ids, signal) => describeWrite(await request(ids, signal)),
+    async write(ids, signal) {
+      await writer.write(await request(ids, signal), signal);
+    },
+  };
+}

@@ -1,0 +1,114 @@
+import * as z from "zod/mini";
+import { BmcError } from "../../../../contract/bmc-error.ts";
+import { defined } from "../../../../defined.ts";
+import type { PowerLimit, PowerLimitDriver } from "../../../operations/powerlimit.ts";
+import { chassisOf } from "../resources/chassis.ts";
+import type { Resources } from "../resources/resources.ts";
+import { describeWrite, type WriteRequest } from "../resources/writer.ts";
+import { Link, lenient } from "../service/schema.ts";
+
+const Watts = lenient(z.number().check(z.nonnegative()));
+
+const Chassis = z.object({ EnvironmentMetrics: lenient(Link), Power: lenient(Link) });
+
+/** EnvironmentMetrics (DSP0268, since 1.0 of 2020), which replaces Power. */
+const EnvironmentMetrics = z.object({
+  "@odata.etag": lenient(z.string()),
+  PowerWatts: lenient(z.object({ Reading: Watts })),
+  PowerLimitWatts: lenient(
+    z.object({
+      SetPoint: Watts,
+      ControlMode: lenient(z.string()),
+      AllowableMin: Watts,
+      AllowableMax: Watts,
+    }),
+  ),
+});
+
+/** Power (DSP0268, deprecated): the first entry is the whole chassis. */
+const Power = z.object({
+  "@odata.etag": lenient(z.string()),
+  PowerControl: lenient(
+    z.array(
+      z.object({
+        PowerConsumedWatts: Watts,
+        PowerLimit: lenient(z.object({ LimitInWatts: lenient(z.nullable(z.number())) })),
+      }),
+    ),
+  ),
+});
+
+/** Where a BMC keeps the limit, as it was just read. */
+interface LimitPlace {
+  readonly limit: PowerLimit;
+  request(watts: number | undefined): WriteRequest;
+}
+
+/** The power limit of the system's chassis. */
+export function redfishPowerLimit({ system, writer }: Resources): PowerLimitDriver {
+  const { service } = system;
+  const find = async (signal: AbortSignal): Promise<LimitPlace> => {
+    await system.refresh(signal);
+    for await (const { value } of chassisOf(system, Chassis, signal)) {
+      const metricsPath = service.localPath(value.EnvironmentMetrics?.["@odata.id"]);
+      const metrics = metricsPath && (await service.find(metricsPath, EnvironmentMetrics, signal));
+      const place = metrics && inMetrics(metrics.path, metrics.etag, metrics.value);
+      if (place) return place;
+      const powerPath = service.localPath(value.Power?.["@odata.id"]);
+      const power = powerPath && (await service.find(powerPath, Power, signal));
+      const older = power && inPower(power.path, power.etag, power.value);
+      if (older) return older;
+    }
+    throw new BmcError("unsupported", "the BMC offers no power limit");
+  };
+  return {
+    read: async (signal) => (await find(signal)).limit,
+    plan: async (watts, signal) => describeWrite((await find(signal)).request(watts)),
+    async write(watts, signal) {
+      await writer.write((await find(signal)).request(watts), signal);
+    },
+  };
+}
+
+function inMetrics(
+  path: string,
+  etag: string | undefined,
+  { PowerWatts, PowerLimitWatts: limit }: z.infer<typeof EnvironmentMetrics>,
+): LimitPlace | undefined {
+  if (!limit) return undefined;
+  const isOff = limit.ControlMode === "Disabled";
+  return {
+    limit: defined({
+      watts: isOff ? undefined : limit.SetPoint,
+      consumedWatts: PowerWatts?.Reading,
+      minWatts: limit.AllowableMin,
+      maxWatts: limit.AllowableMax,
+    }),
+    request(watts) {
+      const set = watts === undefined ? {} : { SetPoint: watts };
+      // Services without modes take the value alone.
+      const mode = limit.ControlMode === undefined ? {} : { ControlMode: watts ? "Automatic" : "Disabled" };
+      return { method: "PATCH", path, body: { PowerLimitWatts: { ...set, ...mode } }, etag };
+    },
+  };
+}
+
+function inPower(
+  path: string,
+  etag: string | undefined,
+  { PowerControl }: z.infer<typeof Power>,
+): LimitPlace | undefined {
+  const [whole, ...rest] = PowerControl ?? [];
+  if (!whole?.PowerLimit) return undefined;
+  return {
+    limit: defined({
+      watts: whole.PowerLimit.LimitInWatts ?? undefined,
+      consumedWatts: whole.PowerConsumedWatts,
+    }),
+    request(watts) {
+      // In a PATCH, an empty object leaves an entry of an array as it is (DSP0266 section 7.11.3).
+      const entries = [{ PowerLimit: { LimitInWatts: watts ?? null } }, ...rest.map(() => ({}))];
+      return { method: "PATCH", path, body: { PowerControl: entries }, etag };
+    },
+  };
+}

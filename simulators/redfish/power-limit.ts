@@ -1,0 +1,92 @@
+import { z } from "zod";
+import type { SimulatedMachine } from "../machine.ts";
+import { type Answer, methodNotAllowed, noContent, ok, refusal } from "./answer.ts";
+import type { RedfishProfile } from "./profiles.ts";
+import type { ResourceRequest, ResourceService } from "./resource-service.ts";
+import { resource } from "./schema-types.ts";
+
+const RANGE = { AllowableMin: 100, AllowableMax: 1_000 };
+
+const MetricsPatch = z.strictObject({
+  PowerLimitWatts: z.strictObject({
+    SetPoint: z.number().min(RANGE.AllowableMin).max(RANGE.AllowableMax).optional(),
+    ControlMode: z.enum(["Automatic", "Disabled"]),
+  }),
+});
+const PowerPatch = z.strictObject({
+  PowerControl: z.tuple([
+    z.strictObject({ PowerLimit: z.strictObject({ LimitInWatts: z.number().nullable() }) }),
+  ]),
+});
+
+/** The power limit below a chassis: EnvironmentMetrics, or Power of older makes. */
+export class SimulatedPowerLimit implements ResourceService {
+  readonly #chassis: string;
+  readonly #machine: SimulatedMachine;
+  readonly #profile: RedfishProfile;
+
+  constructor(chassis: string, machine: SimulatedMachine, profile: RedfishProfile) {
+    this.#chassis = chassis;
+    this.#machine = machine;
+    this.#profile = profile;
+  }
+
+  answer({ method, path, body }: ResourceRequest): Answer | undefined {
+    const { name } = this.links();
+    if (name === undefined || path !== `${this.#chassis}/${name}`) return undefined;
+    const isOld = name === "Power";
+    if (method === "GET") {
+      return ok(
+        isOld
+          ? resource(path, "Power", { Name: "Power", ...this.#power() })
+          : resource(path, "EnvironmentMetrics", { Name: "Environment Metrics", ...this.#metrics() }),
+      );
+    }
+    if (method !== "PATCH") return methodNotAllowed(method);
+    const parsed = isOld ? limitOfPower(body) : limitOfMetrics(body);
+    if (!parsed) return refusal(400, "Base.1.8.PropertyValueOutOfRange", "The limit is out of range.");
+    this.#machine.powerLimitWatts = parsed.watts;
+    return noContent;
+  }
+
+  /** The link of the chassis to the limit. */
+  links(): { readonly name?: string; readonly link: object } {
+    const { powerLimit } = this.#profile;
+    if (powerLimit === "none") return { link: {} };
+    const name = powerLimit === "power" ? "Power" : "EnvironmentMetrics";
+    return { name, link: { [name]: { "@odata.id": `${this.#chassis}/${name}` } } };
+  }
+
+  #metrics() {
+    const { powerLimitWatts: watts } = this.#machine;
+    const mode =
+      watts === undefined ? { ControlMode: "Disabled" } : { ControlMode: "Automatic", SetPoint: watts };
+    return { PowerWatts: { Reading: 312 }, PowerLimitWatts: { ...mode, ...RANGE } };
+  }
+
+  #power() {
+    const LimitInWatts = this.#machine.powerLimitWatts ?? null;
+    return {
+      PowerControl: [
+        {
+          "@odata.id": `${this.#chassis}/Power#/PowerControl/0`,
+          MemberId: "0",
+          PowerConsumedWatts: 312,
+          PowerLimit: { LimitInWatts },
+        },
+      ],
+    };
+  }
+}
+
+function limitOfMetrics(body: unknown) {
+  const { data } = MetricsPatch.safeParse(body);
+  if (!data) return undefined;
+  const { ControlMode, SetPoint } = data.PowerLimitWatts;
+  return { watts: ControlMode === "Disabled" ? undefined : SetPoint };
+}
+
+function limitOfPower(body: unknown) {
+  const { data } = PowerPatch.safeParse(body);
+  return data && { watts: data.PowerControl[0].PowerLimit.LimitInWatts ?? undefined };
+}
