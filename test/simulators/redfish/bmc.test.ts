@@ -282,6 +282,16 @@ test("HEAD is GET without a body, and another OData version is refused", async (
   expect(newer.status).toBe(412);
 });
 
+test("an override may come with the URI of HTTP boot, or without one", async () => {
+  const patch = (HttpBootUri: string | null) =>
+    call("PATCH", SYSTEM, { Boot: { ...boot("UefiHttp").Boot, HttpBootUri } });
+
+  expect((await patch("http://127.0.0.1/a.efi")).status).toBe(204);
+  expect(bmc.machine.httpBootUri).toBe("http://127.0.0.1/a.efi");
+  expect((await patch(null)).status).toBe(204);
+  expect(bmc.machine).toMatchObject({ httpBootUri: "", override: { device: "uefi-http" } });
+});
+
 test("If-Match may be left out, but must match", async () => {
   const wrong = await call("PATCH", SYSTEM, boot("Pxe"), { "if-match": '"old"' });
   const right = await call("PATCH", SYSTEM, boot("Pxe"), {
