@@ -41,7 +41,7 @@ describe.concurrent("set-indicator", () => {
     expect(there.writes()).toEqual([]);
   });
 
-  it("lights for good what a button has lit for some seconds", async () => {
+  it("keeps lit what a button has lit for some seconds", async () => {
     await using there = await lab();
     there.machine.indicator = "timed";
 
