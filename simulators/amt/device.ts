@@ -1,7 +1,19 @@
 import { HttpListener, type HttpListenerOptions, type Reply, type SeenRequest } from "../http-listener.ts";
 import { type PowerAction, SimulatedMachine, type SimulatedPower } from "../machine.ts";
-import { envelope, type Fields, fault, instance, output } from "./answers.ts";
+import { type Answer, envelope, type Fields, fault, instance, output, uriOf } from "./answers.ts";
 import { DigestGuard } from "./digest-guard.ts";
+import { Enumerations } from "./enumerations.ts";
+import {
+  BOOT_SETTINGS,
+  CONFIGURATION,
+  FIXED_INSTANCES,
+  GENERAL_SETTINGS,
+  MANAGED_SYSTEM,
+  PXE,
+  SOURCES,
+  service,
+} from "./fixed-instances.ts";
+import { type Asked, hasElement, readRequest, selectorsIn, valueIn } from "./request.ts";
 
 export interface AmtDeviceOptions extends HttpListenerOptions {
   readonly machine?: SimulatedMachine;
@@ -9,6 +21,8 @@ export interface AmtDeviceOptions extends HttpListenerOptions {
   readonly password?: string;
   /** How often a nonce may be used before it is out of date; without end by default. */
   readonly usesOfNonce?: number;
+  /** Whether it offers `auth-int` beside `auth`, as Intel AMT 14.0 and later do. */
+  readonly authInt?: boolean;
   /** Whether an agent runs in the operating system, so that graceful requests are offered. Default true. */
   readonly agent?: boolean;
   /** `required` is client control mode without its user's consent: boot options are accepted and ignored. */
@@ -22,9 +36,23 @@ export interface AmtDeviceOptions extends HttpListenerOptions {
 /** A request as the device understood it, such as `Get CIM_ComputerSystem` or `SetBootConfigRole`. */
 type Operation = string;
 
-const PXE = "Intel(r) AMT: Force PXE Boot";
-const SOURCES = ["Intel(r) AMT: Force Hard-drive Boot", "Intel(r) AMT: Force CD/DVD Boot", PXE];
-const CONFIGURATION = "Intel(r) AMT: Boot Configuration 0";
+const ASSOCIATION = "CIM_AssociatedPowerManagementService";
+const BOOT_CONFIGURATION = { of: "CIM_BootConfigSetting", keys: { InstanceID: CONFIGURATION } };
+const STANDARD = [
+  ...["Get", "Put"].map((name) => `http://schemas.xmlsoap.org/ws/2004/09/transfer/${name}`),
+  ...["Enumerate", "Pull", "Release"].map(
+    (name) => `http://schemas.xmlsoap.org/ws/2004/09/enumeration/${name}`,
+  ),
+];
+const METHODS: Readonly<Record<string, string>> = {
+  RequestPowerStateChange: "CIM_PowerManagementService",
+  SetBootConfigRole: "CIM_BootService",
+  ChangeBootOrder: "CIM_BootConfigSetting",
+};
+const UNREACHABLE = fault(
+  "DestinationUnreachable",
+  "No route can be determined to reach the destination role defined by the WSAddressing To.",
+);
 
 const REQUESTS: Readonly<Record<number, PowerAction>> = {
   2: "on",
@@ -51,22 +79,10 @@ export class AmtDevice {
   /** What was asked and let in, in order. */
   readonly operations: Operation[] = [];
   /** AMT_BootSettingData, as it stands. */
-  readonly settings: Record<string, string> = {
-    BIOSLastStatus: "2",
-    BIOSPause: "false",
-    BIOSSetup: "false",
-    BootMediaIndex: "0",
-    ElementName: "Intel(r) AMT Boot Configuration Settings",
-    EnforceSecureBoot: "true",
-    InstanceID: "Intel(r) AMT:BootSettingData 0",
-    OptionsCleared: "true",
-    OwningEntity: "Intel(r) AMT",
-    RSEPassword: "",
-    UseIDER: "false",
-    UseSOL: "false",
-  };
+  readonly settings: Record<string, string> = { ...BOOT_SETTINGS };
   readonly #options: AmtDeviceOptions;
-  readonly #scripted: { readonly operation: Operation; readonly reply: Reply }[] = [];
+  readonly #scripted: { readonly operation: Operation; readonly reply: Reply | Answer }[] = [];
+  readonly #enumerations = new Enumerations();
   #armed = false;
   #source: string | undefined;
 
@@ -79,6 +95,7 @@ export class AmtDevice {
       this.username,
       this.password,
       options.usesOfNonce ?? Number.POSITIVE_INFINITY,
+      options.authInt ?? false,
     );
     this.http = new HttpListener(options, (request) => this.#answer(request));
     // A boot uses the single-use role up, and the source with it.
@@ -89,7 +106,7 @@ export class AmtDevice {
   }
 
   /** Gives the next request of that operation this answer, without carrying it out. */
-  script(operation: Operation, reply: Reply): void {
+  script(operation: Operation, reply: Reply | Answer): void {
     this.#scripted.push({ operation, reply });
   }
 
@@ -102,91 +119,101 @@ export class AmtDevice {
     if (path !== "/wsman") return { status: 404 };
     const challenge = this.guard.check(headers.authorization, method, path);
     if (challenge !== undefined) return { status: 401, headers: { "WWW-Authenticate": challenge } };
-    const resource = valueIn(body, "ResourceURI").replace(/^.*\//, "");
-    const action = valueIn(body, "Action").replace(/^.*\//, "");
-    const standard = ["Get", "Put", "Enumerate", "Pull"].includes(action);
-    const operation = standard ? `${action} ${resource}` : action;
+    const asked = readRequest(body);
+    const action = asked.action.replace(/^.*\//, "");
+    const operation = STANDARD.includes(asked.action) ? `${action} ${asked.resource}` : action;
     this.operations.push(operation);
     const scripted = this.#scripted.findIndex((entry) => entry.operation === operation);
-    if (scripted >= 0) return this.#scripted.splice(scripted, 1)[0]?.reply ?? { status: 500 };
-    return this.#carryOut(action, resource, body);
+    if (scripted < 0) return this.#carryOut(action, asked)(asked);
+    const [entry] = this.#scripted.splice(scripted, 1);
+    return typeof entry?.reply === "function" ? entry.reply(asked) : (entry?.reply ?? { status: 500 });
   }
 
-  #carryOut(action: string, resource: string, body: string): Reply {
-    const instances = this.#instances(resource);
+  #carryOut(action: string, asked: Asked): Answer {
+    if (!STANDARD.includes(asked.action)) return this.#invoke(action, asked);
+    const { resource, resourceUri } = asked;
+    const instances = resourceUri === uriOf(resource) ? this.#instances(resource) : undefined;
+    if (!instances) return UNREACHABLE;
     switch (action) {
-      case "Get": {
-        const isAssociation = resource === "CIM_AssociatedPowerManagementService";
-        const [only] = instances ?? [];
-        if (!only || (isAssociation && this.#options.getsPower === false)) return unreachable();
-        return envelope(instance(resource, only));
-      }
-      case "Enumerate":
-        return instances ? envelope(enumerated(0)) : unreachable();
-      case "Pull": {
-        if (!instances) return unreachable();
-        const from = Number(valueIn(body, "EnumerationContext"));
-        const items = instances.slice(from, from + 2).map((fields) => instance(resource, fields));
-        const rest = from + 2 < instances.length ? context(from + 2) : "<e:EndOfSequence></e:EndOfSequence>";
-        return envelope(`<e:PullResponse>${rest}<e:Items>${items.join("")}</e:Items></e:PullResponse>`);
-      }
+      case "Get":
+        return this.#get(asked, instances);
       case "Put":
-        return this.#putSettings(body);
+        return this.#putSettings(asked);
+      case "Enumerate":
+        return this.#enumerations.start(asked, instances);
+      case "Pull":
+        return this.#enumerations.pull(asked);
+      default:
+        return this.#enumerations.release(asked);
+    }
+  }
+
+  #get({ resource, selectors }: Asked, instances: readonly Fields[]): Answer {
+    if (resource === ASSOCIATION && this.#options.getsPower === false) return UNREACHABLE;
+    const isMeant = (fields: Fields) =>
+      [...selectors].every(([name, value]) => typeof fields[name] === "object" || fields[name] === value);
+    const [only, another] = instances.filter(isMeant);
+    if (!only || another) return fault("InvalidSelectors", "The Selectors for the resource are not valid.");
+    return envelope(instance(resource, only));
+  }
+
+  #invoke(method: string, asked: Asked): Answer {
+    const { action, resource, body } = asked;
+    if (METHODS[method] !== resource || action !== `${uriOf(resource)}/${method}`) {
+      return fault("ActionNotSupported", "The action is not supported by the service.");
+    }
+    switch (method) {
       case "RequestPowerStateChange":
         return this.#changePower(Number(valueIn(body, "PowerState")));
       case "SetBootConfigRole":
         this.#armed = valueIn(body, "Role") === "1" && this.#takesBootOptions();
-        this.#decideBoot();
-        return output(action, 0);
-      case "ChangeBootOrder": {
-        const source = selectorIn(body, "InstanceID");
-        if (source !== undefined && !SOURCES.includes(source)) return output(action, 5);
+        break;
+      default: {
+        const source = selectorsIn(body).get("InstanceID");
+        if (source !== undefined && !SOURCES.includes(source)) return output(method, 5);
         // A source and these options exclude each other.
-        if (source !== undefined && this.settings["UseIDER"] === "true") return output(action, 2);
+        if (source !== undefined && this.settings["UseIDER"] === "true") return output(method, 2);
         this.#source = this.#takesBootOptions() && !this.#options.forgetsBootOrder ? source : undefined;
-        this.#decideBoot();
-        return output(action, 0);
       }
-      default:
-        return fault("ActionNotSupported", "The action is not supported by the service.");
     }
+    this.#decideBoot();
+    return output(method, 0);
   }
 
   /** The instances of a class; undefined when the device does not have it. */
   #instances(resource: string): readonly Fields[] | undefined {
     const { power } = this.machine;
     switch (resource) {
-      case "CIM_AssociatedPowerManagementService": {
-        const system = { of: "CIM_ComputerSystem", keys: { Name: "ManagedSystem" } };
+      case ASSOCIATION: {
         const fields = { AvailableRequestedPowerStates: this.#available(), PowerState: STATES[power] };
-        return [{ ...fields, RequestedPowerState: 2, UserOfService: system }];
+        return [{ ...fields, RequestedPowerState: 2, UserOfService: MANAGED_SYSTEM }];
       }
       case "IPS_OptInService": {
         const { consent = "none" } = this.#options;
         if (consent === "unknown-to-it") return undefined;
         const required = consent === "none" ? 0 : 4_294_967_295;
-        return [{ OptInRequired: required, OptInState: consent === "given" ? 3 : 0 }];
+        const named = service(resource, "Intel(r) AMT OptIn Service");
+        return [{ ...named, OptInRequired: required, OptInState: consent === "given" ? 3 : 0 }];
       }
       case "AMT_BootSettingData":
         return [this.settings];
       case "CIM_ElementSettingData": {
-        const system = { of: "CIM_ComputerSystem", keys: { Name: "ManagedSystem" } };
-        const other = { of: "AMT_GeneralSettings", keys: { InstanceID: "Intel(r) AMT: General Settings" } };
-        const boot = { of: "CIM_BootConfigSetting", keys: { InstanceID: CONFIGURATION } };
+        const of = { IsCurrent: 2, ManagedElement: MANAGED_SYSTEM };
+        const other = { of: "AMT_GeneralSettings", keys: { InstanceID: GENERAL_SETTINGS } };
         return [
-          { IsCurrent: 1, IsNext: 1, ManagedElement: system, SettingData: other },
-          { IsCurrent: 2, IsNext: 2, ManagedElement: system, SettingData: other },
-          { IsCurrent: 2, IsNext: this.#armed ? 3 : 2, ManagedElement: system, SettingData: boot },
+          { ...of, IsCurrent: 1, IsNext: 1, SettingData: other },
+          { ...of, IsNext: 2, SettingData: other },
+          { ...of, IsNext: this.#armed ? 3 : 2, SettingData: BOOT_CONFIGURATION },
         ];
       }
       case "CIM_OrderedComponent":
         return SOURCES.map((source) => ({
           AssignedSequence: source === this.#source ? 1 : 0,
-          GroupComponent: { of: "CIM_BootConfigSetting", keys: { InstanceID: CONFIGURATION } },
+          GroupComponent: BOOT_CONFIGURATION,
           PartComponent: { of: "CIM_BootSourceSetting", keys: { InstanceID: source } },
         }));
       default:
-        return undefined;
+        return FIXED_INSTANCES[resource];
     }
   }
 
@@ -195,18 +222,21 @@ export class AmtDevice {
     return this.#options.agent === false ? [10, 8, 5, 11] : [10, 8, 5, 11, 12, 14];
   }
 
-  #changePower(request: number): Reply {
+  #changePower(request: number): Answer {
     const action = REQUESTS[request];
     const offered = action !== undefined && this.#available().includes(request);
     return output("RequestPowerStateChange", offered && this.machine.do(action) ? 0 : 2);
   }
 
-  #putSettings(body: string): Reply {
+  #putSettings({ resource, body }: Asked): Answer {
+    if (resource !== "AMT_BootSettingData") {
+      return fault("ActionNotSupported", "The action is not supported by the service.");
+    }
     for (const readOnly of ["BIOSLastStatus", "OptionsCleared"]) {
-      if (body.includes(`:${readOnly}>`)) return fault("InvalidRepresentation", "A property is read-only.");
+      if (hasElement(body, readOnly)) return fault("InvalidRepresentation", "A property is read-only.");
     }
     for (const name of Object.keys(this.settings)) {
-      if (body.includes(`:${name}>`)) this.settings[name] = valueIn(body, name);
+      if (hasElement(body, name)) this.settings[name] = valueIn(body, name);
     }
     return envelope(instance("AMT_BootSettingData", this.settings));
   }
@@ -229,22 +259,4 @@ export async function startAmtDevice(options: AmtDeviceOptions = {}): Promise<Am
   const device = new AmtDevice(options);
   await device.http.listen(options.port);
   return device;
-}
-
-const unreachable = () =>
-  fault(
-    "DestinationUnreachable",
-    "No route can be determined to reach the destination role defined by the WSAddressing To.",
-  );
-
-const context = (from: number) => `<e:EnumerationContext>${from}</e:EnumerationContext>`;
-const enumerated = (from: number) => `<e:EnumerateResponse>${context(from)}</e:EnumerateResponse>`;
-
-/** The text of the first element of that name; read by pattern, so that it shares nothing with the client. */
-function valueIn(body: string, name: string): string {
-  return new RegExp(`<(?:\\w+:)?${name}(?:\\s[^>]*)?>([^<]*)<`).exec(body)?.[1] ?? "";
-}
-
-function selectorIn(body: string, name: string): string | undefined {
-  return new RegExp(`<(?:\\w+:)?Selector Name="${name}">([^<]*)<`).exec(body)?.[1];
 }

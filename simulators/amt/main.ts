@@ -12,6 +12,7 @@ interface Flags {
   readonly latency: number;
   readonly power: "on" | "off";
   readonly consent: "none" | "required" | "given";
+  readonly authInt?: true;
   readonly tls?: true;
 }
 
@@ -30,6 +31,7 @@ export function amtCommand(): Command {
         .choices(["none", "required", "given"])
         .default("none"),
     )
+    .option("--auth-int", "offer the digest's auth-int beside auth, as Intel AMT 14.0 and later do")
     .option("--tls", "serve HTTPS with a fresh self-signed certificate")
     .action(run);
 }
@@ -41,6 +43,7 @@ async function run(flags: Flags): Promise<void> {
     username: flags.user,
     ...defined({ password, tls: flags.tls ? undefined : ("http" as const) }),
     consent: flags.consent,
+    authInt: flags.authInt ?? false,
     latencyMs: flags.latency,
     host: flags.host,
     port: flags.port,

@@ -1,18 +1,30 @@
 import { z } from "zod";
+import { defined } from "../../shared/defined.ts";
 import { type Answer, methodNotAllowed, noContent, notFound, ok, refusal } from "./answer.ts";
 import { checkIfMatch, withTag } from "./etag.ts";
 import type { RedfishProfile } from "./profiles.ts";
 import { collection, type ResourceRequest, type ResourceService } from "./resource-service.ts";
+import { resource } from "./schema-types.ts";
 
 const SERVICE = "/redfish/v1/AccountService";
 const SLOTS = 16;
 const SHORTEST_PASSWORD = 8;
+/** The predefined roles (DSP0266 section 13.4), and what slots without an account have. */
+const PRIVILEGES: Readonly<Record<string, readonly string[]>> = {
+  Administrator: ["Login", "ConfigureManager", "ConfigureUsers", "ConfigureComponents", "ConfigureSelf"],
+  Operator: ["Login", "ConfigureComponents", "ConfigureSelf"],
+  ReadOnly: ["Login", "ConfigureSelf"],
+  None: [],
+};
+const ROLES = Object.keys(PRIVILEGES);
 
 export interface SimulatedAccount {
   name: string;
   password: string;
   role: string;
   enabled: boolean;
+  /** What the account may use; Redfish when absent. */
+  types?: readonly string[];
   /** A password that takes effect after so many refusals. */
   pending?: { readonly password: string; refusals: number } | undefined;
 }
@@ -20,7 +32,8 @@ export interface SimulatedAccount {
 const Fields = {
   UserName: z.string().max(16).optional(),
   Password: z.string().optional(),
-  RoleId: z.enum(["Administrator", "Operator", "ReadOnly", "None"]).optional(),
+  RoleId: z.enum(ROLES).optional(),
+  AccountTypes: z.array(z.string()).optional(),
   Enabled: z.boolean().optional(),
 };
 const Patch = z.strictObject(Fields);
@@ -48,11 +61,13 @@ export class Accounts implements ResourceService {
   readonly habits: PasswordHabits = {};
   readonly #profile: RedfishProfile;
   readonly #accounts = new Map<string, SimulatedAccount>();
+  readonly #roles: string;
   #made = 0;
 
   constructor(username: string, password: string, managerPath: string, profile: RedfishProfile) {
     this.#servicePath = accountServicePath(profile, managerPath);
     this.path = profile.accounts.below === "manager" ? `${managerPath}/Accounts` : `${SERVICE}/Accounts`;
+    this.#roles = this.path.replace(/Accounts$/, "Roles");
     this.#profile = profile;
     const admin = { name: username, password, role: "Administrator", enabled: true };
     if (profile.accounts.kind === "collection") this.#accounts.set(String(++this.#made), admin);
@@ -95,8 +110,10 @@ export class Accounts implements ResourceService {
 
   answer({ method, path, body, ifMatch }: ResourceRequest): Answer | undefined {
     if (path === this.#servicePath && method === "GET") {
-      return ok({ "@odata.id": path, Id: "AccountService", Accounts: { "@odata.id": this.path } });
+      const links = { Accounts: { "@odata.id": this.path }, Roles: { "@odata.id": this.#roles } };
+      return ok(resource(path, "AccountService", { Name: "Account Service", ...links }));
     }
+    if (path === this.#roles || path.startsWith(`${this.#roles}/`)) return this.#role(method, path);
     if (path !== this.path && !path.startsWith(`${this.path}/`)) return undefined;
     const fixed = this.#profile.accounts.kind === "slots";
     if (path === this.path) {
@@ -107,10 +124,10 @@ export class Accounts implements ResourceService {
     const id = path.slice(this.path.length + 1);
     const account = this.#accounts.get(id);
     if (!account) return notFound(path);
-    const resource = this.#resource(path, id, account);
-    if (method === "GET") return withTag(resource, this.#profile);
+    const current = this.#resource(path, id, account);
+    if (method === "GET") return withTag(current, this.#profile);
     if (method === "PATCH") {
-      return checkIfMatch(ifMatch, resource, this.#profile) ?? this.#change(id, account, body);
+      return checkIfMatch(ifMatch, current, this.#profile) ?? this.#change(id, account, body);
     }
     if (method !== "DELETE" || fixed) return methodNotAllowed(method);
     this.#accounts.delete(id);
@@ -126,15 +143,36 @@ export class Accounts implements ResourceService {
       UserName: account.name,
       Password: null,
       RoleId: account.role,
+      // Required since version 1.4.
+      AccountTypes: account.types ?? ["Redfish"],
       Enabled: account.enabled,
       Locked: false,
+      Links: { Role: { "@odata.id": `${this.#roles}/${account.role}` } },
     };
+  }
+
+  #role(method: string, path: string): Answer {
+    if (method !== "GET") return methodNotAllowed(method);
+    if (path === this.#roles) {
+      return ok(
+        collection(
+          path,
+          "Role",
+          ROLES.map((role) => `${path}/${role}`),
+        ),
+      );
+    }
+    const role = path.slice(this.#roles.length + 1);
+    const AssignedPrivileges = PRIVILEGES[role];
+    if (!AssignedPrivileges) return notFound(path);
+    const fields = { Name: "User Role", RoleId: role, IsPredefined: true, AssignedPrivileges };
+    return ok(resource(path, "Role", fields));
   }
 
   #create(body: unknown): Answer {
     const parsed = Create.safeParse(body);
     if (!parsed.success) return unknownProperty(parsed.error);
-    const { UserName: name, Password: password, RoleId: role, Enabled: enabled } = parsed.data;
+    const { UserName: name, Password: password, RoleId: role, Enabled: enabled, AccountTypes } = parsed.data;
     if (enabled !== undefined && this.#profile.accounts.refusesEnabled) {
       return refusal(400, "Base.1.8.PropertyNotWritable", "The property Enabled is a read only property.");
     }
@@ -142,14 +180,16 @@ export class Accounts implements ResourceService {
     const weak = weakPassword(password);
     if (weak) return weak;
     const id = String(++this.#made);
-    this.#accounts.set(id, { name, password, role: role ?? "ReadOnly", enabled: enabled ?? true });
-    return { status: 201, headers: { Location: `${this.path}/${id}` } };
+    const account = { name, password, role: role ?? "ReadOnly", enabled: enabled ?? true };
+    this.#accounts.set(id, { ...account, ...defined({ types: AccountTypes }) });
+    const path = `${this.path}/${id}`;
+    return { status: 201, headers: { Location: path }, body: this.#resource(path, id, account) };
   }
 
   #change(id: string, account: SimulatedAccount, body: unknown): Answer {
     const parsed = Patch.safeParse(body);
     if (!parsed.success) return unknownProperty(parsed.error);
-    const { UserName: name, Password: password, RoleId: role, Enabled: enabled } = parsed.data;
+    const { UserName: name, Password: password, RoleId: role, Enabled: enabled, AccountTypes } = parsed.data;
     const reserved = this.#profile.accounts.kind === "slots" && id === "1";
     if (reserved) return refusal(400, "IDRAC.2.8.SWC0251", "The anonymous user cannot be changed.");
     const weak = password === undefined ? undefined : weakPassword(password);
@@ -164,6 +204,7 @@ export class Accounts implements ResourceService {
       password: waits ? account.password : (password ?? account.password),
       role: role ?? account.role,
       enabled: enabled ?? account.enabled,
+      ...defined({ types: AccountTypes ?? account.types }),
       ...(waits ? { pending: { password, refusals } } : {}),
     });
     if (password !== undefined) changed?.();

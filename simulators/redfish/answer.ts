@@ -37,6 +37,9 @@ export function refusal(
   return { status, body, headers };
 }
 
+export const preconditionFailed = (header: string) =>
+  refusal(412, "Base.1.8.PreconditionFailed", `The ${header} supplied did not match the current resource.`);
+
 export const notFound = (path: string) =>
   refusal(404, "Base.1.8.ResourceMissingAtURI", `The resource at the URI ${path} was not found.`);
 

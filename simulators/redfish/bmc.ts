@@ -3,10 +3,18 @@ import { z } from "zod";
 import { SimulatedMachine } from "../machine.ts";
 import { WebServer, type WebServerTls } from "../web-server.ts";
 import { Accounts } from "./accounts.ts";
-import { type Answer, methodNotAllowed, noContent, notFound, ok, refusal } from "./answer.ts";
+import {
+  type Answer,
+  methodNotAllowed,
+  noContent,
+  notFound,
+  ok,
+  preconditionFailed,
+  refusal,
+} from "./answer.ts";
 import { isBootOrderPatch, patchBootOrder, SimulatedBootOptions } from "./boot-options.ts";
 import { patchBoot } from "./boot-override.ts";
-import { SimulatedChassis } from "./chassis.ts";
+import { CHASSIS, SimulatedChassis } from "./chassis.ts";
 import { sendCollection } from "./collections.ts";
 import { checkIfMatch, withTag } from "./etag.ts";
 import { type Fault, FaultQueue } from "./faults.ts";
@@ -14,6 +22,7 @@ import { SimulatedInventory } from "./inventory.ts";
 import { Logs } from "./logs.ts";
 import { SimulatedManager } from "./manager.ts";
 import { VirtualDrives } from "./media.ts";
+import { odataDocument } from "./odata.ts";
 import { type RedfishProfile, redfishProfiles } from "./profiles.ts";
 import { reset } from "./reset.ts";
 import type { ResourceRequest, ResourceService } from "./resource-service.ts";
@@ -114,8 +123,8 @@ export class RedfishBmc extends WebServer {
     );
     this.#static = staticResources(this.profile, [...this.#systems.keys()]);
     const managerPath = `${MANAGERS}/${this.profile.managerId}`;
-    const ownerOf = (below: "manager" | "system") =>
-      below === "manager" ? managerPath : (this.systemPaths[0] ?? managerPath);
+    const owners = { manager: managerPath, system: this.systemPaths[0], chassis: CHASSIS };
+    const ownerOf = (below: keyof typeof owners) => owners[below] ?? managerPath;
     this.manager = new SimulatedManager(managerPath, this.profile);
     const { restartMs } = options;
     if (restartMs !== undefined) {
@@ -130,7 +139,7 @@ export class RedfishBmc extends WebServer {
       ([path, machine]) => new SimulatedSecureBoot(path, machine, this.profile),
     );
     const bootOptions = [...this.#systems].map(([path, machine]) => new SimulatedBootOptions(path, machine));
-    const chassis = new SimulatedChassis(this.machine, this.profile);
+    const chassis = new SimulatedChassis(this.machine, this.profile, [...this.#systems.keys()]);
     this.#services = [
       this.media,
       this.sel,
@@ -198,7 +207,8 @@ export class RedfishBmc extends WebServer {
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       const body = await readBody(request);
-      const method = request.method ?? "";
+      // The same, without a body (DSP0266 section 7.4).
+      const method = request.method === "HEAD" ? "GET" : (request.method ?? "");
       const path = (request.url ?? "").replace(/(?<=.)\/$/, "");
       this.requests.push({ method, path, headers: request.headers, body });
       const fault = this.#faults.take(method, path);
@@ -223,17 +233,23 @@ export class RedfishBmc extends WebServer {
     if (this.profile.refusesIdentityEncoding && request.headers["accept-encoding"] === "identity") {
       return { status: 406 };
     }
-    if (method === "GET" && path === ROOT) return ok(this.#static.get(ROOT));
+    // DSP0266 section 8.4: a version that the service does not speak.
+    if ((request.headers["odata-version"] ?? "4.0") !== "4.0") return preconditionFailed("OData-Version");
+    const open = method === "GET" ? odataDocument(path, this.#static.get(ROOT)) : undefined;
+    if (open) return open;
     if (method === "POST" && path === SESSIONS) return this.#login(body);
     if (!this.#authorised(request)) return this.#unauthorised();
     if (path === SESSIONS && method === "GET") return this.sessions.collection();
-    if (path.startsWith(`${SESSIONS}/`) && method === "DELETE")
-      return this.sessions.close(path.slice(SESSIONS.length + 1));
+    if (path.startsWith(`${SESSIONS}/`)) {
+      const id = path.slice(SESSIONS.length + 1);
+      if (method === "GET") return this.sessions.show(id);
+      return method === "DELETE" ? this.sessions.close(id) : methodNotAllowed(method);
+    }
     if (path.startsWith(`${TASK_MONITORS}/`)) return this.#tasks?.monitor(path) ?? notFound(path);
     const fixed = this.#static.get(path);
     if (fixed !== undefined) return method === "GET" ? ok(fixed) : methodNotAllowed(method);
     if (method === "POST" && ifMatch !== undefined && this.profile.actionRefusesIfMatch) {
-      return refusal(412, "Base.1.8.PreconditionFailed", "The ETag supplied did not match.");
+      return preconditionFailed("ETag");
     }
     for (const service of this.#services) {
       const answer = service.answer(asked);
@@ -389,10 +405,22 @@ export class RedfishBmc extends WebServer {
   }
 }
 
+/** DSP0266 section 8.2. */
+const STANDARD_HEADERS = { "OData-Version": "4.0", "Cache-Control": "no-cache" };
+
+/** The schema of a resource (DSP0266 section 8.3). */
+function describedBy(body: unknown): Readonly<Record<string, string>> {
+  const type = (body as { "@odata.type"?: string } | undefined)?.["@odata.type"];
+  const file = type?.replace(/^#/, "").replace(/\.[^.]*$/, "");
+  return file === undefined
+    ? {}
+    : { Link: `<http://redfish.dmtf.org/schemas/v1/${file}.json>; rel=describedby` };
+}
+
 function send(response: ServerResponse, { status, body, headers }: Answer): void {
-  const text = body === undefined ? "" : JSON.stringify(body);
+  const text = typeof body === "string" ? body : body === undefined ? "" : JSON.stringify(body);
   const type = text === "" ? {} : { "Content-Type": "application/json; charset=utf-8" };
-  response.writeHead(status, { "OData-Version": "4.0", ...type, ...headers });
+  response.writeHead(status, { ...STANDARD_HEADERS, ...describedBy(body), ...type, ...headers });
   response.end(text);
 }
 

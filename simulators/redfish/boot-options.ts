@@ -3,6 +3,7 @@ import type { SimulatedMachine } from "../machine.ts";
 import { type Answer, methodNotAllowed, noContent, notFound, ok, refusal } from "./answer.ts";
 import type { RedfishProfile } from "./profiles.ts";
 import { collection, type ResourceRequest, type ResourceService } from "./resource-service.ts";
+import { resource } from "./schema-types.ts";
 
 const Patch = z.strictObject({
   Boot: z.union([
@@ -66,6 +67,6 @@ export class SimulatedBootOptions implements ResourceService {
     const id = path.slice(this.#path.length + 1);
     const name = bootOptions[id];
     if (name === undefined) return notFound(path);
-    return ok({ "@odata.id": path, Id: id, BootOptionReference: id, DisplayName: name });
+    return ok(resource(path, "BootOption", { Name: name, BootOptionReference: id, DisplayName: name }));
   }
 }

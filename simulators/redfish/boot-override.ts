@@ -24,6 +24,8 @@ const BootPatch = z.strictObject({
     BootSourceOverrideTarget: z.string().optional(),
     BootSourceOverrideEnabled: z.enum(["Disabled", "Once", "Continuous"]).optional(),
     BootSourceOverrideMode: z.enum(["UEFI", "Legacy"]).optional(),
+    // sushy clears it beside an override that is not HTTP boot.
+    HttpBootUri: z.string().nullable().optional(),
   }),
 });
 type BootPatch = z.infer<typeof BootPatch>["Boot"];
@@ -55,19 +57,14 @@ export function patchBoot(
   queueJob: () => void,
 ): Answer {
   const parsed = BootPatch.safeParse(body);
-  if (!parsed.success) {
-    const where = parsed.error.issues[0]?.path.join("/") ?? "";
-    return refusal(
-      400,
-      "Base.1.8.PropertyUnknown",
-      `The property ${where} is not in the list of valid properties.`,
-    );
-  }
+  if (!parsed.success) return unknown(parsed.error.issues[0]?.path.join("/") ?? "");
   const patch = parsed.data.Boot;
+  if (patch.HttpBootUri !== undefined && profile.bootOrder === false) return unknown("HttpBootUri");
   const refused = refuse(patch, profile);
   if (refused) return refused;
   const before = machine.override;
   machine.override = after(patch, before, profile);
+  if (patch.HttpBootUri !== undefined) machine.httpBootUri = patch.HttpBootUri ?? "";
   if (
     profile.modeRule === "unchanged-queues-job" &&
     patch.BootSourceOverrideMode === keyOf(MODES, before.mode)
@@ -124,6 +121,13 @@ function after(patch: BootPatch, before: SimulatedOverride, profile: RedfishProf
 function kept(enabled: SimulatedOverride["enabled"], { keepsOnce }: RedfishProfile) {
   return keepsOnce && enabled === "once" ? "continuous" : enabled;
 }
+
+const unknown = (property: string) =>
+  refusal(
+    400,
+    "Base.1.8.PropertyUnknown",
+    `The property ${property} is not in the list of valid properties.`,
+  );
 
 function notInList(value: string, property: string): Answer {
   const message = `The value ${value} for the property BootSourceOverride${property} is not in the list of acceptable values.`;

@@ -3,6 +3,7 @@ import { type Answer, methodNotAllowed, ok, refusal } from "./answer.ts";
 import { SimulatedPowerLimit } from "./power-limit.ts";
 import type { RedfishProfile } from "./profiles.ts";
 import { collection, type ResourceRequest, type ResourceService } from "./resource-service.ts";
+import { resource } from "./schema-types.ts";
 import { isSettingsPatch, patchSettings, showLed } from "./system-settings.ts";
 
 export const CHASSIS_COLLECTION = "/redfish/v1/Chassis";
@@ -13,8 +14,10 @@ export class SimulatedChassis implements ResourceService {
   readonly #machine: SimulatedMachine;
   readonly #profile: RedfishProfile;
   readonly #powerLimit: SimulatedPowerLimit;
+  readonly #systems: readonly string[];
 
-  constructor(machine: SimulatedMachine, profile: RedfishProfile) {
+  constructor(machine: SimulatedMachine, profile: RedfishProfile, systems: readonly string[]) {
+    this.#systems = systems;
     this.#machine = machine;
     this.#profile = profile;
     this.#powerLimit = new SimulatedPowerLimit(CHASSIS, machine, profile);
@@ -35,14 +38,20 @@ export class SimulatedChassis implements ResourceService {
   }
 
   #resource(path: string, hasLed: boolean) {
-    return {
-      "@odata.id": path,
-      "@odata.type": "#Chassis.v1_21_0.Chassis",
-      Id: "1",
+    const { manufacturer, model, managerId, sel } = this.#profile;
+    const links = (paths: readonly string[]) => paths.map((linked) => ({ "@odata.id": linked }));
+    return resource(path, "Chassis", {
       Name: "Chassis",
       ChassisType: "RackMount",
+      Manufacturer: manufacturer,
+      Model: model,
+      ...(sel.below === "chassis" ? { LogServices: { "@odata.id": `${path}/LogServices` } } : {}),
+      Links: {
+        ComputerSystems: links(this.#systems),
+        ManagedBy: links([`/redfish/v1/Managers/${managerId}`]),
+      },
       ...(hasLed ? showLed(this.#machine) : {}),
       ...this.#powerLimit.links().link,
-    };
+    });
   }
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type Answer, refusal } from "./answer.ts";
+import { type Answer, preconditionFailed, refusal } from "./answer.ts";
 import type { RedfishProfile } from "./profiles.ts";
 
 /** The entity tag of a resource as it now is: strong, quoted. */
@@ -28,13 +28,9 @@ export function checkIfMatch(
   resource: Record<string, unknown>,
   profile: RedfishProfile,
 ): Answer | undefined {
-  const failed = refusal(
-    412,
-    "Base.1.8.PreconditionFailed",
-    "The ETag supplied did not match the current resource.",
-  );
-  if (profile.ifMatch === "ignored") return undefined;
+  const failed = preconditionFailed("ETag");
   if (profile.ifMatch === "refused") return ifMatch === undefined ? undefined : failed;
+  if (ifMatch === undefined && profile.ifMatch === "checked") return undefined;
   if (ifMatch === undefined) {
     return refusal(428, "Base.1.8.PreconditionRequired", "The request needs an If-Match header.");
   }

@@ -1,10 +1,13 @@
 import { type Answer, methodNotAllowed, notFound, ok } from "./answer.ts";
 import type { RedfishProfile } from "./profiles.ts";
 import { collection, type ResourceRequest, type ResourceService } from "./resource-service.ts";
+import { resource } from "./schema-types.ts";
 
 const FIRMWARE = "/redfish/v1/UpdateService/FirmwareInventory";
 
 type Resource = Readonly<Record<string, unknown>>;
+type Part = { readonly Id: string; readonly Name: string } & Resource;
+type GroupType = "Processor" | "Memory" | "Storage" | "EthernetInterface" | "SoftwareInventory";
 
 /** What is built into one machine: collections below its system. */
 export class SimulatedInventory implements ResourceService {
@@ -12,7 +15,7 @@ export class SimulatedInventory implements ResourceService {
 
   constructor(system: string, profile: RedfishProfile) {
     const drives = [0, 1].map((n) => `${system}/Storage/RAID.1/Drives/${n}`);
-    const groups: readonly (readonly [string, string, readonly Resource[]])[] = [
+    const groups: readonly (readonly [string, GroupType, readonly Part[]])[] = [
       [`${system}/Processors`, "Processor", processors],
       [`${system}/Memory`, "Memory", memory],
       [
@@ -25,16 +28,16 @@ export class SimulatedInventory implements ResourceService {
     ];
     this.#resources = new Map([
       ...groups.map(([path, name, members]) => {
-        const paths = members.map((member) => `${path}/${String(member["Id"])}`);
+        const paths = members.map((member) => `${path}/${member.Id}`);
         return [path, collection(path, name, paths)] as const;
       }),
-      ...groups.flatMap(([path, , members]) =>
+      ...groups.flatMap(([path, type, members]) =>
         members.map((member) => {
-          const own = `${path}/${String(member["Id"])}`;
-          return [own, { "@odata.id": own, ...member }] as const;
+          const own = `${path}/${member.Id}`;
+          return [own, resource(own, type, member)] as const;
         }),
       ),
-      ...drives.map((path, n) => [path, { "@odata.id": path, ...drive(n) }] as const),
+      ...drives.map((path, n) => [path, resource(path, "Drive", drive(n))] as const),
     ]);
   }
 

@@ -2,6 +2,7 @@ import { defined } from "../../shared/defined.ts";
 import { type Answer, methodNotAllowed, noContent, notFound, ok, refusal } from "./answer.ts";
 import type { RedfishProfile } from "./profiles.ts";
 import { collection, type ResourceRequest, type ResourceService } from "./resource-service.ts";
+import { resource } from "./schema-types.ts";
 
 export interface SimulatedLogEntry {
   readonly id: string;
@@ -34,16 +35,20 @@ export class Logs implements ResourceService {
     const { sel } = this.#profile;
     const own = `${this.path}/${sel.name}`;
     const entries = sel.entriesPath ?? `${own}/Entries`;
-    if (path === this.path) return ok(collection(path, "LogService", [`${this.path}/Audit`, own]));
+    const audit = `${this.path}/Audit`;
+    if (path === this.path)
+      return ok(collection(path, "LogService", sel.below === "chassis" ? [own] : [audit, own]));
+    if (path === audit || path.startsWith(`${audit}/`)) return auditLog(method, path, audit);
     if (path === own && method === "GET") {
       const target = `${own}/Actions/LogService.ClearLog`;
-      return ok({
-        "@odata.id": own,
-        Id: sel.name,
-        Name: "System Event Log",
-        Entries: { "@odata.id": entries },
-        ...(sel.clearable ? { Actions: { "#LogService.ClearLog": { target } } } : {}),
-      });
+      return ok(
+        resource(own, "LogService", {
+          Name: "System Event Log",
+          LogEntryType: "SEL",
+          Entries: { "@odata.id": entries },
+          ...(sel.clearable ? { Actions: { "#LogService.ClearLog": { target } } } : {}),
+        }),
+      );
     }
     if (path === `${own}/Actions/LogService.ClearLog` && sel.clearable) {
       if (method !== "POST") return methodNotAllowed(method);
@@ -73,14 +78,22 @@ export class Logs implements ResourceService {
   #entry(path: string) {
     const entry = this.entries.find(({ id }) => path.endsWith(`/${id}`));
     if (!entry) return undefined;
-    return {
-      "@odata.id": path,
-      Id: entry.id,
+    return resource(path, "LogEntry", {
       Name: `Log entry ${entry.id}`,
       EntryType: "SEL",
       ...defined({ Created: entry.created }),
       Severity: entry.severity,
       Message: entry.message,
-    };
+    });
   }
+}
+
+/** The log beside the system event log: of another kind, empty, and without ClearLog. */
+function auditLog(method: string, path: string, audit: string): Answer {
+  if (method !== "GET") return methodNotAllowed(method);
+  const entries = `${audit}/Entries`;
+  if (path === entries) return ok(collection(path, "LogEntry", []));
+  if (path !== audit) return notFound(path);
+  const fields = { Name: "Audit Log", LogEntryType: "Event", Entries: { "@odata.id": entries } };
+  return ok(resource(path, "LogService", fields));
 }

@@ -3,6 +3,7 @@ import { type Answer, methodNotAllowed, noContent, notFound, ok, refusal } from 
 import { checkIfMatch, withTag } from "./etag.ts";
 import type { RedfishProfile } from "./profiles.ts";
 import type { ResourceRequest, ResourceService } from "./resource-service.ts";
+import { resource } from "./schema-types.ts";
 
 /** A PNG of one pixel. */
 export const SCREEN = Buffer.from(
@@ -117,16 +118,15 @@ export class SimulatedManager implements ResourceService {
 
   #resetInfo(path: string) {
     const { types } = this.#profile.managerReset;
-    return { "@odata.id": path, Parameters: [{ Name: "ResetType", AllowableValues: types }] };
+    const Parameters = [{ Name: "ResetType", AllowableValues: types }];
+    return resource(path, "ActionInfo", { Name: "Reset Action Info", Parameters });
   }
 
   #networkProtocol({ method, path, body, ifMatch }: ResourceRequest, writable: boolean): Answer {
     const { ntp } = this.#profile;
     const standard = ntp === "standard" || ntp === "settings";
     const settings = { SettingsObject: { "@odata.id": `${this.path}/NetworkProtocol/Settings` } };
-    const resource = {
-      "@odata.id": path,
-      Id: "NetworkProtocol",
+    const current = resource(path, "ManagerNetworkProtocol", {
       Name: "Manager Network Protocol",
       HTTPS: { ProtocolEnabled: true, Port: 443 },
       // Padded, as makes with a fixed number of servers have it.
@@ -136,11 +136,11 @@ export class SimulatedManager implements ResourceService {
           }
         : {}),
       ...(ntp === "settings" && !writable ? { "@Redfish.Settings": settings } : {}),
-    };
-    if (method === "GET") return withTag(resource, this.#profile);
+    });
+    if (method === "GET") return withTag(current, this.#profile);
     if (method !== "PATCH" || !standard) return methodNotAllowed(method);
     if (!writable) return refusal(400, "Base.1.8.PropertyNotWritable", "NTP is a read only property.");
-    const refused = checkIfMatch(ifMatch, resource, this.#profile);
+    const refused = checkIfMatch(ifMatch, current, this.#profile);
     if (refused) return refused;
     const parsed = NtpPatch.safeParse(body);
     if (!parsed.success) return refusal(400, "Base.1.8.PropertyUnknown", "A property is not known.");
@@ -153,7 +153,14 @@ export class SimulatedManager implements ResourceService {
     if (method === "GET") {
       const StaticNTPServers = [0, 1].map((index) => this.ntp.servers[index] ?? "");
       const ConfigurationSettings = this.ntp.enabled ? "SomePendingReset" : "Current";
-      return ok({ "@odata.id": path, Id: "DateTime", ConfigurationSettings, StaticNTPServers });
+      return ok({
+        "@odata.id": path,
+        "@odata.type": "#HpeiLODateTime.v2_0_0.HpeiLODateTime",
+        Id: "DateTime",
+        Name: "iLO DateTime",
+        ConfigurationSettings,
+        StaticNTPServers,
+      });
     }
     if (method !== "PATCH") return methodNotAllowed(method);
     const parsed = z.strictObject({ StaticNTPServers: z.array(z.string()).length(2) }).safeParse(body);
@@ -196,6 +203,12 @@ export class SimulatedManager implements ResourceService {
       target: `${path}/Actions/${name}`,
       "FileType@Redfish.AllowableValues": ["ServerScreenShot"],
     };
-    return { "@odata.id": path, Id: "DellLCService", Actions: { [`#${name}`]: action } };
+    return {
+      "@odata.id": path,
+      "@odata.type": "#DellLCService.v1_7_0.DellLCService",
+      Id: "DellLCService",
+      Name: "DellLCService",
+      Actions: { [`#${name}`]: action },
+    };
   }
 }

@@ -3,6 +3,7 @@ import type { SimulatedMachine } from "../machine.ts";
 import { type Answer, methodNotAllowed, noContent, ok, refusal } from "./answer.ts";
 import type { RedfishProfile } from "./profiles.ts";
 import type { ResourceRequest, ResourceService } from "./resource-service.ts";
+import { resource } from "./schema-types.ts";
 
 const RANGE = { AllowableMin: 100, AllowableMax: 1_000 };
 
@@ -34,8 +35,13 @@ export class SimulatedPowerLimit implements ResourceService {
     const { name } = this.links();
     if (name === undefined || path !== `${this.#chassis}/${name}`) return undefined;
     const isOld = name === "Power";
-    if (method === "GET")
-      return ok({ "@odata.id": path, Id: name, ...(isOld ? this.#power() : this.#metrics()) });
+    if (method === "GET") {
+      return ok(
+        isOld
+          ? resource(path, "Power", { Name: "Power", ...this.#power() })
+          : resource(path, "EnvironmentMetrics", { Name: "Environment Metrics", ...this.#metrics() }),
+      );
+    }
     if (method !== "PATCH") return methodNotAllowed(method);
     const parsed = isOld ? limitOfPower(body) : limitOfMetrics(body);
     if (!parsed) return refusal(400, "Base.1.8.PropertyValueOutOfRange", "The limit is out of range.");
@@ -60,7 +66,16 @@ export class SimulatedPowerLimit implements ResourceService {
 
   #power() {
     const LimitInWatts = this.#machine.powerLimitWatts ?? null;
-    return { PowerControl: [{ PowerConsumedWatts: 312, PowerLimit: { LimitInWatts } }] };
+    return {
+      PowerControl: [
+        {
+          "@odata.id": `${this.#chassis}/Power#/PowerControl/0`,
+          MemberId: "0",
+          PowerConsumedWatts: 312,
+          PowerLimit: { LimitInWatts },
+        },
+      ],
+    };
   }
 }
 

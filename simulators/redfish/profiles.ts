@@ -35,7 +35,8 @@ export interface RedfishProfile {
   readonly refusesButApplies?: string;
   /** Answers 200, then keeps mode Legacy and no override. */
   readonly reverts: boolean;
-  readonly ifMatch: "ignored" | "required" | "refused";
+  /** `checked` is the standard: a client may leave If-Match out, but what it sends must match (DSP0266 section 6.5). */
+  readonly ifMatch: "checked" | "required" | "refused";
   /** How the entity tag is written; a service may send one form and take another. */
   readonly etagSent: "strong" | "weak" | "doubled" | "gzip" | "property";
   readonly etagTaken: "strong" | "weak";
@@ -79,7 +80,7 @@ export interface RedfishProfile {
   };
   readonly ntp: "standard" | "settings" | "dell-attributes" | "hpe-date-time" | "none";
   readonly sel: {
-    readonly below: "manager" | "system";
+    readonly below: "manager" | "system" | "chassis";
     readonly name: string;
     readonly newestFirst: boolean;
     /** The collection holds whole entries. */
@@ -133,7 +134,7 @@ const generic: RedfishProfile = {
   allThree: false,
   refusesNone: false,
   reverts: false,
-  ifMatch: "ignored",
+  ifMatch: "checked",
   etagSent: "strong",
   etagTaken: "strong",
   refusesIdentityEncoding: false,
@@ -352,6 +353,16 @@ export const redfishProfiles: Readonly<Record<string, RedfishProfile>> = Object.
         ifMatch: "required",
         etagSent: "weak",
         etagTaken: "weak",
+      },
+      {
+        ...generic,
+        name: "cisco-cimc",
+        manufacturer: "Cisco Systems Inc.",
+        model: "UCSC-C240-M5SX",
+        oem: "Cisco",
+        systemId: "WZP00000000",
+        managerId: "CIMC",
+        sel: { ...generic.sel, below: "chassis" },
       },
       {
         ...generic,

@@ -5,12 +5,16 @@ import { showBoot } from "./boot-override.ts";
 import { CHASSIS, CHASSIS_COLLECTION } from "./chassis.ts";
 import type { RedfishProfile } from "./profiles.ts";
 import { collection } from "./resource-service.ts";
+import { resource } from "./schema-types.ts";
 import { SESSIONS } from "./sessions.ts";
 import { RESTORE_POLICIES, showIndicator } from "./system-settings.ts";
 
 export const ROOT = "/redfish/v1";
 export const SYSTEMS = `${ROOT}/Systems`;
 export const MANAGERS = `${ROOT}/Managers`;
+const UPDATE_SERVICE = `${ROOT}/UpdateService`;
+const SYSTEM_TYPE = "#ComputerSystem.v1_16_0.ComputerSystem";
+const SERIAL_NUMBER = "CZ00000001";
 
 /** The resources that never change, by path. */
 export function staticResources(
@@ -34,6 +38,7 @@ export function staticResources(
         Systems: { "@odata.id": SYSTEMS },
         Managers: { "@odata.id": MANAGERS },
         Chassis: { "@odata.id": CHASSIS_COLLECTION },
+        UpdateService: { "@odata.id": UPDATE_SERVICE },
         AccountService: { "@odata.id": accountServicePath(profile, manager) },
         SessionService: { "@odata.id": `${ROOT}/SessionService` },
         Links: { Sessions: { "@odata.id": SESSIONS } },
@@ -42,8 +47,19 @@ export function staticResources(
     [SYSTEMS, collection(SYSTEMS, "ComputerSystem", systemPaths)],
     [MANAGERS, collection(MANAGERS, "Manager", [manager])],
     [
+      UPDATE_SERVICE,
+      resource(UPDATE_SERVICE, "UpdateService", {
+        Name: "Update Service",
+        FirmwareInventory: { "@odata.id": `${UPDATE_SERVICE}/FirmwareInventory` },
+      }),
+    ],
+    [
       `${ROOT}/SessionService`,
-      { "@odata.id": `${ROOT}/SessionService`, Sessions: { "@odata.id": SESSIONS } },
+      resource(`${ROOT}/SessionService`, "SessionService", {
+        Name: "Session Service",
+        ServiceEnabled: true,
+        Sessions: { "@odata.id": SESSIONS },
+      }),
     ],
   ]);
 }
@@ -66,13 +82,13 @@ export function systemResource(
   };
   return {
     "@odata.id": path,
-    "@odata.type": "#ComputerSystem.v1_16_0.ComputerSystem",
+    "@odata.type": SYSTEM_TYPE,
     Id: id,
     Name: machine.name,
     Manufacturer: profile.manufacturer,
     Model: profile.model,
     PowerState: powerState(machine.power, profile),
-    SerialNumber: "CZ00000001",
+    SerialNumber: SERIAL_NUMBER,
     UUID: "4c4c4544-0000-1000-8000-b4c04f303032",
     BiosVersion: "2.19.1",
     ...showIndicator(machine, profile),
@@ -112,17 +128,19 @@ export function pendingResource(
 ): Record<string, unknown> {
   const systemPath = path.slice(0, path.lastIndexOf("/"));
   const boot = { ...showBoot(machine, profile), ...showBootOrder(machine, profile, systemPath) };
-  return { "@odata.id": path, Id: "Settings", Name: "Settings", Boot: boot };
+  return {
+    "@odata.id": path,
+    "@odata.type": SYSTEM_TYPE,
+    Id: "Settings",
+    Name: "Settings",
+    Boot: boot,
+  };
 }
 
 export function resetActionInfo(path: string, profile: RedfishProfile): Record<string, unknown> {
-  return {
-    "@odata.id": path,
-    Id: "ResetActionInfo",
-    Parameters: [
-      { Name: "ResetType", Required: true, DataType: "String", AllowableValues: profile.resetTypes },
-    ],
-  };
+  const parameter = { Name: "ResetType", Required: true, DataType: "String" };
+  const Parameters = [{ ...parameter, AllowableValues: profile.resetTypes }];
+  return resource(path, "ActionInfo", { Name: "Reset Action Info", Parameters });
 }
 
 function powerState(power: SimulatedPower, profile: RedfishProfile): string {

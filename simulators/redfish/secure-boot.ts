@@ -4,6 +4,7 @@ import { type Answer, methodNotAllowed, noContent, refusal } from "./answer.ts";
 import { checkIfMatch, withTag } from "./etag.ts";
 import type { RedfishProfile } from "./profiles.ts";
 import type { ResourceRequest, ResourceService } from "./resource-service.ts";
+import { resource } from "./schema-types.ts";
 
 const KEY_RESETS = ["ResetAllKeysToDefault", "DeleteAllKeys", "DeletePK"] as const;
 
@@ -24,9 +25,7 @@ export class SimulatedSecureBoot implements ResourceService {
     const target = `${this.#path}/Actions/SecureBoot.ResetKeys`;
     if (path === target) return method === "POST" ? this.#resetKeys(body) : methodNotAllowed(method);
     if (path !== this.#path) return undefined;
-    const resource = {
-      "@odata.id": path,
-      Id: "SecureBoot",
+    const current = resource(path, "SecureBoot", {
       Name: "UEFI Secure Boot",
       SecureBootEnable: secureBoot.enabled,
       SecureBootCurrentBoot: secureBoot.active ? "Enabled" : "Disabled",
@@ -34,10 +33,10 @@ export class SimulatedSecureBoot implements ResourceService {
       Actions: {
         "#SecureBoot.ResetKeys": { target, "ResetKeysType@Redfish.AllowableValues": KEY_RESETS },
       },
-    };
-    if (method === "GET") return withTag(resource, this.#profile);
+    });
+    if (method === "GET") return withTag(current, this.#profile);
     if (method !== "PATCH") return methodNotAllowed(method);
-    const refused = checkIfMatch(ifMatch, resource, this.#profile);
+    const refused = checkIfMatch(ifMatch, current, this.#profile);
     if (refused) return refused;
     const parsed = z.strictObject({ SecureBootEnable: z.boolean() }).safeParse(body);
     if (!parsed.success) return refusal(400, "Base.1.8.PropertyUnknown", "A property is not known.");

@@ -1,12 +1,15 @@
 import { randomBytes } from "node:crypto";
 import { type Answer, noContent, notFound, ok, refusal } from "./answer.ts";
+import { collection } from "./resource-service.ts";
+import { resource } from "./schema-types.ts";
 
 export const SESSIONS = "/redfish/v1/SessionService/Sessions";
 
 /** The session slots of a BMC. */
 export class SessionSlots {
   readonly limit: number;
-  readonly #open = new Map<string, string>();
+  /** Id and user name by token. */
+  readonly #open = new Map<string, { readonly id: string; readonly username: string }>();
   #made = 0;
 
   constructor(limit: number) {
@@ -18,7 +21,7 @@ export class SessionSlots {
   }
 
   get ids(): readonly string[] {
-    return [...this.#open.values()];
+    return [...this.#open.values()].map(({ id }) => id);
   }
 
   accepts(token: string): boolean {
@@ -36,24 +39,38 @@ export class SessionSlots {
     }
     const id = String(++this.#made);
     const token = randomBytes(16).toString("hex");
-    this.#open.set(token, id);
+    this.#open.set(token, { id, username });
     const path = `${SESSIONS}/${id}`;
     return {
       status: 201,
       headers: { "X-Auth-Token": token, Location: path },
-      body: { "@odata.id": path, Id: id, Name: "Session", UserName: username },
+      body: sessionResource(path, username),
     };
   }
 
   close(id: string): Answer {
-    const entry = [...this.#open].find(([, known]) => known === id);
+    const entry = [...this.#open].find(([, session]) => session.id === id);
     if (!entry) return notFound(`${SESSIONS}/${id}`);
     this.#open.delete(entry[0]);
     return noContent;
   }
 
   collection(): Answer {
-    const members = this.ids.map((id) => ({ "@odata.id": `${SESSIONS}/${id}` }));
-    return ok({ "@odata.id": SESSIONS, Members: members, "Members@odata.count": members.length });
+    return ok(
+      collection(
+        SESSIONS,
+        "Session",
+        this.ids.map((id) => `${SESSIONS}/${id}`),
+      ),
+    );
+  }
+
+  show(id: string): Answer {
+    const session = [...this.#open.values()].find((known) => known.id === id);
+    const path = `${SESSIONS}/${id}`;
+    return session ? ok(sessionResource(path, session.username)) : notFound(path);
   }
 }
+
+const sessionResource = (path: string, username: string) =>
+  resource(path, "Session", { Name: "Session", UserName: username });

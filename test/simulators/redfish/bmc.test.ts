@@ -232,3 +232,82 @@ function profile(name: string) {
   if (!found) throw new Error(`no profile ${name}`);
   return found;
 }
+
+// The profile `closing` ends connections that the client of this test keeps.
+test.each(Object.keys(redfishProfiles).filter((name) => name !== "closing"))(
+  "on %s every link leads to a resource that names its schema",
+  async (profile) => {
+    await restart({ profile });
+    const seen = new Set<string>();
+    const follow = async (path: string): Promise<void> => {
+      if (seen.has(path)) return;
+      seen.add(path);
+      const { status, body } = await call("GET", path);
+      expect(`${path} ${status} ${body["@odata.type"]}`).toMatch(/ 200 #\w+\./);
+      for (const link of linksIn(body)) await follow(link);
+    };
+
+    await follow("/redfish/v1/");
+
+    expect([...seen].filter((path) => /AccountService|LogServices/.test(path)).length).toBeGreaterThan(3);
+  },
+);
+
+function linksIn(value: unknown): readonly string[] {
+  if (typeof value !== "object" || value === null) return [];
+  const own = "@odata.id" in value ? [String(value["@odata.id"])] : [];
+  return [...own, ...Object.values(value).flatMap(linksIn)];
+}
+
+test("the documents of the protocol need no login", async () => {
+  const read = (path: string) => client.request({ method: "GET", path });
+
+  const versions = await read("/redfish");
+  const service = await read("/redfish/v1/odata");
+  const metadata = await read("/redfish/v1/$metadata");
+
+  expect(await versions.body.json()).toEqual({ v1: "/redfish/v1/" });
+  expect(JSON.stringify(await service.body.json())).toContain("/redfish/v1/AccountService");
+  expect(metadata.headers["content-type"]).toMatch(/^application\/xml/);
+  expect(await metadata.body.text()).toContain("<EntityContainer");
+});
+
+test("HEAD is GET without a body, and another OData version is refused", async () => {
+  const head = await client.request({ method: "HEAD", path: "/redfish/v1/" });
+  const newer = await call("GET", "/redfish/v1/", undefined, { "odata-version": "4.1" });
+
+  expect(head.statusCode).toBe(200);
+  expect(head.headers["link"]).toContain("ServiceRoot.v1_9_0.json>; rel=describedby");
+  expect(await head.body.text()).toBe("");
+  expect(newer.status).toBe(412);
+});
+
+test("an override may come with the URI of HTTP boot, or without one", async () => {
+  const patch = (HttpBootUri: string | null) =>
+    call("PATCH", SYSTEM, { Boot: { ...boot("UefiHttp").Boot, HttpBootUri } });
+
+  expect((await patch("http://127.0.0.1/a.efi")).status).toBe(204);
+  expect(bmc.machine.httpBootUri).toBe("http://127.0.0.1/a.efi");
+  expect((await patch(null)).status).toBe(204);
+  expect(bmc.machine).toMatchObject({ httpBootUri: "", override: { device: "uefi-http" } });
+});
+
+test("If-Match may be left out, but must match", async () => {
+  const wrong = await call("PATCH", SYSTEM, boot("Pxe"), { "if-match": '"old"' });
+  const right = await call("PATCH", SYSTEM, boot("Pxe"), {
+    "if-match": (await call("GET", SYSTEM)).headers["etag"],
+  });
+
+  expect([wrong.status, right.status]).toEqual([412, 204]);
+});
+
+test("an account has types and a role, and a session can be read", async () => {
+  const account = await call("GET", "/redfish/v1/AccountService/Accounts/1");
+  const role = await call("GET", account.body.Links.Role["@odata.id"]);
+  const login = await call("POST", SESSIONS, { UserName: "admin", Password: "calvin" });
+  const session = await call("GET", String(login.headers["location"]));
+
+  expect(account.body.AccountTypes).toEqual(["Redfish"]);
+  expect(role.body).toMatchObject({ RoleId: "Administrator", IsPredefined: true });
+  expect(session.body).toMatchObject({ UserName: "admin", "@odata.type": "#Session.v1_3_0.Session" });
+});

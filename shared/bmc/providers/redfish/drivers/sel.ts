@@ -41,7 +41,9 @@ const SEVERITIES: Readonly<Record<string, NonNullable<SelEntry["severity"]>>> = 
   critical: "critical",
 };
 
-/** The log service that holds the system event log, of the manager or of the system. */
+const Chassis = z.object({ LogServices: lenient(Link) });
+
+/** The log service that holds the system event log, of the manager, the system or, on Cisco's, the chassis. */
 export class RedfishSel implements SelDriver {
   readonly #options: Resources;
   #path: string | undefined;
@@ -110,13 +112,13 @@ export class RedfishSel implements SelDriver {
     return await service.get(this.#path, LogService, signal);
   }
 
-  /** Looks at the system's logs, then the manager's, and takes the best named of both. */
+  /** Looks at the system's logs, then the manager's and the chassis', and takes the best named of all. */
   async #find(signal: AbortSignal): Promise<string> {
     const { system, manager, members } = this.#options;
     await system.refresh(signal);
     const found: string[] = [];
-    for (const owner of [async () => system.last, () => manager.seen(signal)]) {
-      const path = system.service.localPath((await owner()).value.LogServices?.["@odata.id"]);
+    for (const owner of [async () => system.last, () => manager.seen(signal), () => this.#chassis(signal)]) {
+      const path = system.service.localPath((await owner())?.value.LogServices?.["@odata.id"]);
       const listed = path === undefined ? undefined : await members.list(path, signal);
       found.push(...(listed ?? []).map((member) => member.path));
       if (found.some((log) => rank(log) === 0)) break;
@@ -127,6 +129,12 @@ export class RedfishSel implements SelDriver {
       throw new BmcError("unsupported", `the BMC offers no system event log${logs}`);
     }
     return best;
+  }
+
+  async #chassis(signal: AbortSignal): Promise<Resource<z.infer<typeof Chassis>> | undefined> {
+    const { service, last } = this.#options.system;
+    const path = service.localPath(last.value.Links?.Chassis[0]?.["@odata.id"]);
+    return path === undefined ? undefined : await service.find(path, Chassis, signal);
   }
 }
 

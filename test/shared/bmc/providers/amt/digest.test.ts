@@ -69,7 +69,7 @@ describe("the answer to a challenge", () => {
 
 describe("a challenge", () => {
   test("is read as AMT sends it", () => {
-    const header = 'Digest realm="Digest:56ABC7BE", nonce="fVNueyE=",stale="false",qop="auth,auth-int"';
+    const header = 'Digest realm="Digest:56ABC7BE", nonce="fVNueyE=",stale="false",qop="auth-int, auth"';
 
     expect(parseChallenge(header)).toEqual({
       realm: "Digest:56ABC7BE",

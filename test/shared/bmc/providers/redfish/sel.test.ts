@@ -41,6 +41,7 @@ describe.each([
   "lenovo-xcc",
   "openbmc",
   "fujitsu",
+  "cisco-cimc",
 ])("on %s", (profile) => {
   test("the log is listed, oldest first, and cleared", async () => {
     await start(profile);

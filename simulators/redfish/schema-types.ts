@@ -1,0 +1,34 @@
+/** The versions of DMTF's schemas (DSP8010) that resources follow; each resource names its own (DSP0266 section 9.5.3). */
+const VERSIONS = {
+  AccountService: "v1_10_0",
+  ActionInfo: "v1_2_0",
+  BootOption: "v1_0_4",
+  Chassis: "v1_21_0",
+  Drive: "v1_12_0",
+  EnvironmentMetrics: "v1_3_0",
+  EthernetInterface: "v1_6_0",
+  LogEntry: "v1_9_0",
+  LogService: "v1_2_0",
+  ManagerNetworkProtocol: "v1_8_0",
+  Memory: "v1_11_0",
+  Power: "v1_7_0",
+  Processor: "v1_11_0",
+  Role: "v1_3_0",
+  SecureBoot: "v1_1_0",
+  Session: "v1_3_0",
+  SessionService: "v1_1_0",
+  SoftwareInventory: "v1_4_0",
+  Storage: "v1_10_0",
+  UpdateService: "v1_9_0",
+} as const;
+type SchemaType = keyof typeof VERSIONS;
+
+/** A resource with what every one must have: its address, type, Id and Name. */
+export function resource(
+  path: string,
+  type: SchemaType,
+  fields: { readonly Name: string } & Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const id = path.split("/").at(-1);
+  return { "@odata.id": path, "@odata.type": `#${type}.${VERSIONS[type]}.${type}`, Id: id, ...fields };
+}
