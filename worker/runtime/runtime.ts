@@ -1,3 +1,4 @@
+import type { Provider } from "../../shared/bmc/operations/provider.ts";
 import type { Connection } from "../../shared/contract/connection.ts";
 import type { Progress } from "../../shared/contract/progress.ts";
 import { defined } from "../../shared/defined.ts";
@@ -47,6 +48,8 @@ export interface LaunchRequest extends OutputOptions {
   readonly connection?: Connection;
   /** Replaces `connection`, for a runtime with a `secretNamespace`. */
   readonly mounted?: MountedConnection;
+  /** Carries out the operations in place of the connection's providers: only inside the worker. */
+  readonly provider?: Provider;
   readonly timeoutMs: number;
   /** The worker's own variables for the action, such as for tracing. No secrets. */
   readonly environment?: Readonly<Record<string, string>>;

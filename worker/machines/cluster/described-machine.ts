@@ -15,6 +15,8 @@ interface Usable {
   readonly lockKey: string;
   /** Unknown fields, which are ignored. */
   readonly unknown?: readonly string[];
+  /** Power goes through the BareMetalHost, and its BMC is not used. */
+  readonly viaHost?: true;
 }
 
 export interface Unusable {

@@ -16,11 +16,15 @@ import {
 } from "./described-machine.ts";
 import type { ClusterObjects, ClusterSource } from "./machine-index.ts";
 import { unlessPaused } from "./paused.ts";
+import { type ClaimContent, describeClaim } from "./metal3/describe-claim.ts";
+import { describeHost, type HostContent, type Managed } from "./metal3/describe-host.ts";
 import type { MachineWarning } from "./warning-log.ts";
 
 export interface WatchedSourcesOptions {
   readonly cluster: Pick<Cluster, "list" | "watch">;
   readonly sources: readonly ClusterSource[];
+  /** For the source `baremetalhosts`. */
+  readonly managedHosts?: Managed;
   readonly namespace: string | undefined;
   readonly clock: Clock;
   readonly log: Logger;
@@ -56,6 +60,8 @@ export class WatchedSources {
   readonly #machines: WatchedObjects<Described<BmcTarget>>;
   readonly #hardware: WatchedObjects<Described<BmcTarget>>;
   readonly #references: WatchedObjects<Described<MachineReference>>;
+  readonly #hosts: WatchedObjects<Described<HostContent>>;
+  readonly #claims: WatchedObjects<Described<ClaimContent>>;
   /** Machines are watched once something needs them: with v1alpha2 alone there are none. */
   readonly #machinesNeeded = Promise.withResolvers<void>();
   #needsMachines = false;
@@ -63,7 +69,7 @@ export class WatchedSources {
 
   constructor(options: WatchedSourcesOptions) {
     this.#options = options;
-    const { onChange, sources } = options;
+    const { managedHosts = "refuse", onChange, sources } = options;
     const changed = ({ before, ...change }: Change<unknown>) =>
       onChange(before, change.kind === "set" ? change.value : undefined);
     this.#machines = this.#watch(KINDS.rufioMachine, describeMachine, changed);
@@ -72,6 +78,8 @@ export class WatchedSources {
       if (change.kind === "set" && change.value.content.kind === "reference") this.#need();
       changed(change);
     });
+    this.#hosts = this.#watch(KINDS.bareMetalHost, describeHost(managedHosts), changed);
+    this.#claims = this.#watch(KINDS.hostClaim, describeClaim, changed);
     if (sources.includes("machines")) this.#need();
   }
 
@@ -83,6 +91,9 @@ export class WatchedSources {
     if (this.#options.sources.includes("hardware")) {
       watches.push(this.#hardware.run(signal), this.#references.run(signal));
     }
+    if (this.#options.sources.includes("baremetalhosts")) {
+      watches.push(this.#hosts.run(signal), this.#claims.run(signal));
+    }
     await Promise.all(watches);
   }
 
@@ -92,19 +103,22 @@ export class WatchedSources {
       machines: this.#machines.values(),
       hardware: hardware ? this.#hardware.values() : [],
       references: references ? this.#references.values() : [],
+      hosts: this.#hosts.values(),
+      claims: this.#claims.values(),
+      findHost: (name) => this.#hosts.get(name),
       findMachine: (name) => this.#machines.get(name),
       machinesUnseen: unseen(this.#machines),
     };
   }
 
   progress(): Progress {
-    const each = this.#groups().map(progressOf);
+    const each = [...this.#groups(), ...this.#optionalGroups()].map(progressOf);
     const isKind = (kind: Progress["kind"]) => each.filter((progress) => progress.kind === kind);
     return isKind("listing")[0] ?? isKind("failed")[0] ?? { kind: "listed" };
   }
 
   states(): readonly SourceState[] {
-    return this.#groups().flat().map(stateOf);
+    return [...this.#groups(), ...this.#optionalGroups()].flat().map(stateOf);
   }
 
   /** Whether availability has changed since the last call in a way that changes the index. */
@@ -128,10 +142,18 @@ export class WatchedSources {
       { kind: KINDS.hardwareV1Alpha2, objects: this.#hardware },
       { kind: KINDS.hardware, objects: this.#references },
     ];
+    const hosts = [{ kind: KINDS.bareMetalHost, objects: this.#hosts }];
     return [
       ...(this.#needsMachines ? [machines] : []),
       ...(this.#options.sources.includes("hardware") ? [hardware] : []),
+      ...(this.#options.sources.includes("baremetalhosts") ? [hosts] : []),
     ];
+  }
+
+  /** Kinds that a cluster may lack: HostClaims came later than BareMetalHosts. */
+  #optionalGroups(): readonly (readonly Store[])[] {
+    const isUsed = this.#options.sources.includes("baremetalhosts") && !isAbsent(this.#claims);
+    return isUsed ? [[{ kind: KINDS.hostClaim, objects: this.#claims }]] : [];
   }
 
   /** Which versions of Hardware count, the new one first. Objects of a version that is no longer served do not. */
