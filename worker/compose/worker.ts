@@ -37,7 +37,7 @@ export function composeWorker(config: WorkerConfig, options: WorkerOptions): Wor
   const rules = new RuleFiles(config);
   const policy = () => rules.policy;
   const transport = connectServer({ ...config.server, clock, log, maxBackoffMs });
-  const runtime = composeRuntime(config, { log, own, state, policy, cluster });
+  const base = composeRuntime(config, { log, own, state, policy, cluster });
   const authGate = new AuthGate(clock);
   const secretCommands = new SecretCommands();
   const serviceOptions: ServiceOptions = {
@@ -53,6 +53,7 @@ export function composeWorker(config: WorkerConfig, options: WorkerOptions): Wor
   };
   const services = cluster ? cluster.services(serviceOptions) : withoutCluster(serviceOptions);
   const { inventory, locks } = services;
+  const runtime = cluster?.withHosts(base, { config, inventory, library, log, state }) ?? base;
   const observer = observers([options.observer ?? noObserver, services.observer], logFailure(log));
   const slots = new ActionSlots(config.maxActions);
   const executor = composeExecutor(config, {

@@ -59,6 +59,7 @@ export interface KubernetesConfig {
   readonly inventory: readonly InventoryKind[];
   /** The worker's own cluster first, if it has machines. */
   readonly sources: readonly MachineSourceConfig[];
+  readonly managedHosts: "refuse" | "via-host";
   readonly wakeUp: boolean;
   readonly rufio?: RufioConfig;
   /** Absent if this worker does not share its lanes. */
@@ -296,7 +297,7 @@ function kubernetesConfig(settings: Settings): Pick<ExecutionConfig, "kubernetes
   });
   const sources = sourcesConfig(settings, inventory);
   return {
-    kubernetes: { inventory, sources, wakeUp: wakeUp === "on" || (wakeUp === "auto" && isUsed), ...optional },
+    kubernetes: { inventory, managedHosts: settings.metal3Managed, sources, wakeUp: wakeUp === "on" || (wakeUp === "auto" && isUsed), ...optional },
   };
 }
 

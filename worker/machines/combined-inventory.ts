@@ -1,7 +1,7 @@
 import type { Connection } from "../../shared/contract/connection.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { BmcAddress, MachineOrigin } from "../action/machine-facts.ts";
-import type { ConnectionReading, Inventory, Machine, MountedConnection } from "./inventory.ts";
+import type { ConnectionReading, HostAccess, Inventory, Machine, MountedConnection } from "./inventory.ts";
 
 export interface CombinedInventoryOptions {
   readonly file: Inventory;
@@ -50,6 +50,14 @@ export class CombinedInventory implements Inventory {
 
   mountedConnection(machine: Machine, namespace: string): MountedConnection | undefined {
     return this.#ownerOf(machine).mountedConnection?.(machine, namespace);
+  }
+
+  hostAccess(machine: Machine, image: string): HostAccess | undefined {
+    return this.#ownerOf(machine).hostAccess?.(machine, image);
+  }
+
+  hosts(): readonly HostAccess[] {
+    return this.#options.cluster.hosts?.() ?? [];
   }
 
   /** By the current name; the owner checks whether the BMC is still the same. */

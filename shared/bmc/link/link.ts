@@ -327,7 +327,10 @@ function having<T>(
 }
 
 /** Preferred order, with the provider that answered last time first. */
-function inOrder(names: readonly SessionProvider[], remembered: string | undefined): readonly SessionProvider[] {
+function inOrder(
+  names: readonly SessionProvider[],
+  remembered: string | undefined,
+): readonly SessionProvider[] {
   return names.toSorted((a, b) => Number(b === remembered) - Number(a === remembered));
 }
 

@@ -58,11 +58,11 @@ export function resourceName({ group, resource }: Kind): string {
   return group === "" ? resource : `${resource}.${group}`;
 }
 
-/** Without a namespace, the path spans all namespaces. */
+/** Without a namespace, or with an empty one, the path spans all namespaces, or is of an object that has none. */
 export function pathOf(kind: Kind, namespace?: string, name?: string, subresource?: string): string {
   const root = kind.group === "" ? `/api/${kind.version}` : `/apis/${kind.group}/${kind.version}`;
   const parts = [
-    ...(namespace === undefined ? [] : ["namespaces", namespace]),
+    ...(namespace === undefined || namespace === "" ? [] : ["namespaces", namespace]),
     kind.resource,
     ...(name === undefined ? [] : [name]),
     ...(subresource === undefined ? [] : [subresource]),

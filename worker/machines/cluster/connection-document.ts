@@ -1,5 +1,5 @@
 import type { BootMode } from "../../../shared/contract/vocabulary.ts";
-import type { HostAddress } from "./metal3/bmc-address.ts";
+import type { HostAddress } from "./host-address.ts";
 import { providerOrder } from "./provider-order.ts";
 import type { RufioConnection, RufioHomeAssistant, RufioRpc } from "./rufio-connection.ts";
 import { timestampLayout } from "./timestamp-layout.ts";
@@ -30,15 +30,18 @@ export function connectionDocument(
   return {
     host,
     // For a service Rufio ignores the preferred order.
-    providers: address?.providers ?? (hasService ? undefined : providerOrder(preferredOrder, intelAMT !== undefined)),
+    providers:
+      address?.providers ?? (hasService ? undefined : providerOrder(preferredOrder, intelAMT !== undefined)),
     bootMode,
     // A pinned certificate is always verified, even with insecureTLS.
     tls: { verify: insecureTLS && fingerprint === undefined ? false : undefined, fingerprint },
-    redfish: address?.redfish ?? (redfish && {
-      port: redfish.port,
-      system: redfish.systemName,
-      auth: redfish.useBasicAuth ? "basic" : undefined,
-    }),
+    redfish:
+      address?.redfish ??
+      (redfish && {
+        port: redfish.port,
+        system: redfish.systemName,
+        auth: redfish.useBasicAuth ? "basic" : undefined,
+      }),
     ipmi: address?.ipmi ?? { port: ipmitool?.port ?? port, cipherSuite: numberOf(ipmitool?.cipherSuite) },
     amt: intelAMT && { port: intelAMT.port, scheme: intelAMT.hostScheme },
     username,

@@ -1,8 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
+import * as z from "zod/mini";
 import type { Clock } from "../../../shared/clock.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { defined } from "../../../shared/defined.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import { KINDS, keyOf, type ObjectName } from "../../cluster/client/kinds.ts";
+import { KubernetesError } from "../../cluster/client/kubernetes-error.ts";
+import type { HostAccess } from "../inventory.ts";
+import type { HostContent, Managed } from "./described-host.ts";
+import type { Described } from "./described-machine.ts";
 import type { ClusterSource, MachineIndex } from "./machine-index.ts";
 import { type OpenedSource, type SourceCluster, SourceConnection } from "./source-connection.ts";
 import { sourceLog } from "./source-log.ts";
@@ -38,6 +44,7 @@ export interface MachineSource {
 
 export interface InventorySourceOptions {
   readonly source: MachineSource;
+  readonly managedHosts: Managed;
   readonly clock: Clock;
   readonly log: Logger;
   /** The machines changed. Must not throw. */
@@ -153,6 +160,33 @@ export class InventorySource {
     }
   }
 
+  /** Undefined if the source does not see it now. */
+  host(at: ObjectName): HostAccess | undefined {
+    const seen = this.#shown?.watched.objects().findHost(at);
+    return seen && this.#host(seen);
+  }
+
+  hosts(): readonly HostAccess[] {
+    return [...(this.#shown?.watched.objects().hosts ?? [])].map((seen) => this.#host(seen));
+  }
+
+  #host({ name, content }: Described<HostContent>): HostAccess {
+    const use = <T>(work: (cluster: SourceCluster) => Promise<T>) => {
+      if (!this.#shown || this.#shown.isClosed)
+        throw new KubernetesError("unreachable", "it is not connected");
+      return this.#shown.use(work);
+    };
+    return {
+      key: `${this.name}/${keyOf(name)}`,
+      reboots: content.reboots ?? {},
+      get: async (signal) => use((cluster) => cluster.get(KINDS.bareMetalHost, name, z.unknown(), signal)),
+      async patch(body, signal) {
+        const options = { type: "merge", body } as const;
+        await use((cluster) => cluster.patch(KINDS.bareMetalHost, name, options, z.unknown(), signal));
+      },
+    };
+  }
+
   #problem(): string | undefined {
     return this.#closedBecause ?? this.#options.source.access.problem();
   }
@@ -208,11 +242,12 @@ export class InventorySource {
   }
 
   #connect(opened: OpenedSource): SourceConnection {
-    const { source, clock, log, onChange } = this.#options;
+    const { source, managedHosts, clock, log, onChange } = this.#options;
     const connection: SourceConnection = new SourceConnection({
       opened,
       source: source.name,
       kinds: source.kinds,
+      managedHosts,
       prefix: source.prefix ?? "",
       watchNamespace: source.watchNamespace ?? opened.cluster.namespace,
       clock,

@@ -1,10 +1,11 @@
 import { defined } from "../../../shared/defined.ts";
 import { keyOf, type ObjectName } from "../../cluster/client/kinds.ts";
 import type { Machine } from "../inventory.ts";
+import { CLAIM_PREFIX } from "../resolve-machine.ts";
 import { MachineEntry } from "../schema.ts";
+import { type ClaimContent, targetOfClaim } from "./described-claim.ts";
+import type { HostContent } from "./described-host.ts";
 import type { BmcTarget, Described, MachineReference } from "./described-machine.ts";
-import { CLAIM_PREFIX, type ClaimContent, targetOfClaim } from "./metal3/describe-claim.ts";
-import type { HostContent } from "./metal3/describe-host.ts";
 
 /** Hardware of v1alpha1 refers to Machines. */
 export type ClusterSource = "machines" | "hardware" | "baremetalhosts";

@@ -6,6 +6,7 @@ import type { ClusterMachine, MachineIndex } from "./machine-index.ts";
 /** A problem that the cluster's owners should fix. */
 export type MachineWarning =
   | { readonly kind: "unusable" | "paused"; readonly machine: string; readonly reason: string }
+  | { readonly kind: "refused-host"; readonly machine: string; readonly reason: string }
   | {
       readonly kind: "unknown-options";
       readonly machine: string;
@@ -46,6 +47,8 @@ export class WarningLog {
         break;
       case "paused":
         this.#log.info(fields, "paused machine left alone");
+      case "refused-host":
+        this.#log.warn(fields, "BareMetalHost refused");
         break;
       case "unknown-options":
         this.#log.warn(fields, "unknown machine options ignored");
@@ -84,6 +87,7 @@ function warningsOn(found: ClusterMachine): readonly MachineWarning[] {
   if (!isListed) return [];
   if (content.kind === "unusable") {
     const kind = content.isPaused ? "paused" : "unusable";
+    const kind = object === "BareMetalHost" ? "refused-host" : "unusable";
     return [{ kind, machine: machine.name, reason: reasonOf(found, content.problems) }];
   }
   const { unknown: options } = content;

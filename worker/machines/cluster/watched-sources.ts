@@ -4,6 +4,8 @@ import { raceAbort } from "../../../shared/race-abort.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
 import { KINDS, type Kind, resourceName } from "../../cluster/client/kinds.ts";
 import { type Change, WatchedObjects } from "../../cluster/client/watched-objects.ts";
+import { type ClaimContent, describeClaim } from "./described-claim.ts";
+import { describeHost, type HostContent, type Managed } from "./described-host.ts";
 import {
   type BmcTarget,
   type Describe,
@@ -16,15 +18,13 @@ import {
 } from "./described-machine.ts";
 import type { ClusterObjects, ClusterSource } from "./machine-index.ts";
 import { unlessPaused } from "./paused.ts";
-import { type ClaimContent, describeClaim } from "./metal3/describe-claim.ts";
-import { describeHost, type HostContent, type Managed } from "./metal3/describe-host.ts";
 import type { MachineWarning } from "./warning-log.ts";
 
 export interface WatchedSourcesOptions {
   readonly cluster: Pick<Cluster, "list" | "watch">;
   readonly sources: readonly ClusterSource[];
   /** For the source `baremetalhosts`. */
-  readonly managedHosts?: Managed;
+  readonly managedHosts: Managed;
   readonly namespace: string | undefined;
   readonly clock: Clock;
   readonly log: Logger;
@@ -69,7 +69,7 @@ export class WatchedSources {
 
   constructor(options: WatchedSourcesOptions) {
     this.#options = options;
-    const { managedHosts = "refuse", onChange, sources } = options;
+    const { managedHosts, onChange, sources } = options;
     const changed = ({ before, ...change }: Change<unknown>) =>
       onChange(before, change.kind === "set" ? change.value : undefined);
     this.#machines = this.#watch(KINDS.rufioMachine, describeMachine, changed);

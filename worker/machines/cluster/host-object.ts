@@ -20,9 +20,7 @@ export const HostObject = z.object({
     ),
     bootMode: Text,
     disablePowerOff: z.optional(z.boolean()),
-    consumerRef: z.optional(
-      z.object({ apiVersion: Text, kind: Text, namespace: Text, name: Text }),
-    ),
+    consumerRef: z.optional(z.object({ apiVersion: Text, kind: Text, namespace: Text, name: Text })),
   }),
   status: z.optional(
     z.object({
@@ -36,6 +34,11 @@ export type HostObject = z.infer<typeof HostObject>;
 
 export const PAUSED = "baremetalhost.metal3.io/paused";
 export const DETACHED = "baremetalhost.metal3.io/detached";
+
+/** With any key, the operator powers a host off until the annotation is removed. */
+export const REBOOT = "reboot.metal3.io";
+/** Before the key of an action of this project's workers. */
+export const OWN_REBOOT = `${REBOOT}/pbnj-worker-`;
 
 /** Who decides about a host's power. */
 export type Management =

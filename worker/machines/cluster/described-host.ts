@@ -1,13 +1,13 @@
-import { Connection } from "../../../../shared/contract/connection.ts";
-import type { BootMode } from "../../../../shared/contract/vocabulary.ts";
-import { defined } from "../../../../shared/defined.ts";
-import { keyOf, type ObjectName } from "../../../cluster/client/kinds.ts";
-import { connectionLockKey } from "../../lock-key.ts";
-import { connectionDocument } from "../connection-document.ts";
-import { FINGERPRINT_ANNOTATION } from "../connection-problems.ts";
-import type { BmcTarget, Describe } from "../described-machine.ts";
-import { readAddress } from "./bmc-address.ts";
-import { DETACHED, HostObject, managementOf } from "./host-object.ts";
+import { Connection } from "../../../shared/contract/connection.ts";
+import type { BootMode } from "../../../shared/contract/vocabulary.ts";
+import { defined } from "../../../shared/defined.ts";
+import { keyOf, type ObjectName } from "../../cluster/client/kinds.ts";
+import { connectionLockKey } from "../lock-key.ts";
+import { connectionDocument } from "./connection-document.ts";
+import { FINGERPRINT_ANNOTATION } from "./connection-problems.ts";
+import type { BmcTarget, Describe } from "./described-machine.ts";
+import { readAddress } from "./host-address.ts";
+import { DETACHED, HostObject, managementOf, OWN_REBOOT } from "./host-object.ts";
 
 /** What the worker does with hosts whose power Metal3's operator manages. */
 export type Managed = "refuse" | "via-host";
@@ -16,6 +16,8 @@ export interface HostContent {
   readonly target: BmcTarget;
   /** The HostClaim in `spec.consumerRef`. */
   readonly claim?: ObjectName;
+  /** Reboot annotations of this project's workers, with their values. */
+  readonly reboots?: Readonly<Record<string, string>>;
 }
 
 /** Secure boot is not a boot mode of its own: it stays as it is. Metal3's default is UEFI (`BareMetalHost.BootMode`). */
@@ -36,8 +38,8 @@ export function describeHost(managed: Managed): Describe<HostContent> {
     const host = parsed.data;
     const { address, credentialsName } = host.spec.bmc ?? {};
     if (!address && !credentialsName) return undefined;
-    const claim = claimOf(host);
-    return { name, content: { target: targetOf(host, name, managed), ...defined({ claim }) } };
+    const [claim, reboots] = [claimOf(host), ownReboots(host)];
+    return { name, content: { target: targetOf(host, name, managed), ...defined({ claim, reboots }) } };
   };
 }
 
@@ -48,7 +50,11 @@ function targetOf(host: HostObject, name: ObjectName, managed: Managed): BmcTarg
       return unusable([management.problem]);
     case "managed":
       return managed === "via-host" ? viaHost(host, name) : unusable([refusal(management.state)]);
-    case "power":
+    case "power": {
+      const target = direct(host);
+      const isVia = managed === "via-host" && target.kind === "usable";
+      return isVia ? { ...target, viaHost: "power" } : target;
+    }
     case "released":
       return direct(host);
     default:
@@ -68,7 +74,7 @@ function viaHost(host: HostObject, name: ObjectName): BmcTarget {
   const known = direct(host);
   const lockKey = known.kind === "usable" ? known.lockKey : `baremetalhost ${keyOf(name)}`;
   const source = known.kind === "usable" ? known.source : { connection: { host: name.name } };
-  return { kind: "usable", source, lockKey, viaHost: true };
+  return { kind: "usable", source, lockKey, viaHost: "all" };
 }
 
 function direct({ metadata, spec }: HostObject): BmcTarget {
@@ -104,6 +110,11 @@ function claimOf({ spec }: HostObject): ObjectName | undefined {
   const { apiVersion = "", kind, namespace, name } = spec.consumerRef ?? {};
   const isClaim = kind === "HostClaim" && apiVersion.startsWith("metal3.io/");
   return isClaim && namespace !== undefined && name !== undefined ? { namespace, name } : undefined;
+}
+
+function ownReboots({ metadata }: HostObject): HostContent["reboots"] {
+  const own = Object.entries(metadata.annotations ?? {}).filter(([name]) => name.startsWith(OWN_REBOOT));
+  return own.length > 0 ? Object.fromEntries(own) : undefined;
 }
 
 function unusable(problems: readonly string[]): BmcTarget {

@@ -1,10 +1,7 @@
 import * as z from "zod/mini";
-import { keyOf, type ObjectName } from "../../../cluster/client/kinds.ts";
-import type { BmcTarget, Describe, Described } from "../described-machine.ts";
-import type { HostContent } from "./describe-host.ts";
-
-/** What an action names instead of a host. */
-export const CLAIM_PREFIX = "claim/";
+import { keyOf, type ObjectName } from "../../cluster/client/kinds.ts";
+import type { HostContent } from "./described-host.ts";
+import type { BmcTarget, Describe, Described } from "./described-machine.ts";
 
 export type ClaimContent =
   | { readonly kind: "bound"; readonly host: ObjectName }
@@ -56,4 +53,5 @@ export function targetOfClaim(
   return { target: { kind: "unusable", problems: [HOST_REFUSED] } };
 }
 
-export const HOST_REFUSED = "has a host that cannot be used now: ask the operator, whose worker logs the reason";
+export const HOST_REFUSED =
+  "has a host that cannot be used now: ask the operator, whose worker logs the reason";

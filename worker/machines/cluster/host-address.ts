@@ -1,5 +1,5 @@
 import { isIPv6 } from "node:net";
-import type { ProviderName } from "../../../../shared/contract/vocabulary.ts";
+import type { ProviderName } from "../../../shared/contract/vocabulary.ts";
 
 /** How `spec.bmc.address` of a BareMetalHost says that its BMC is reached: fields of a connection. */
 export interface HostAddress {
