@@ -39,6 +39,9 @@ export class HostPower implements PowerDriver {
   readonly #options: HostPowerOptions;
   #desired: boolean | undefined;
   #requests = 0;
+  #holding: Promise<void> | undefined;
+  /** Metal3 may power a host on again sooner than it is read next. */
+  #wasOff = false;
 
   constructor(options: HostPowerOptions) {
     this.#options = options;
@@ -48,7 +51,16 @@ export class HostPower implements PowerDriver {
     return this.#requests;
   }
 
+  /** Waits until no annotation is left. Never rejects. */
+  async close(): Promise<void> {
+    await this.#holding?.catch(() => undefined);
+  }
+
   async read(signal: AbortSignal): Promise<PowerState> {
+    if (this.#wasOff) {
+      this.#wasOff = false;
+      return "off";
+    }
     const { metadata, spec, status } = await this.#get(signal);
     if (this.#desired !== undefined && spec.online !== this.#desired) {
       throw new BmcError("state", `something else set spec.online of the BareMetalHost to ${spec.online}`);
@@ -83,8 +95,13 @@ export class HostPower implements PowerDriver {
     await this.#held(command, { metadata: { annotations: { [LAST_REBOOT]: key } } }, signal);
   }
 
+  #held(command: PowerCommand, change: Change, signal: AbortSignal): Promise<void> {
+    this.#holding = this.#hold(command, change, signal);
+    return this.#holding;
+  }
+
   /** Writes the change together with the annotation, waits until the host is off, and removes the annotation in any case. */
-  async #held(command: PowerCommand, change: Change, signal: AbortSignal): Promise<void> {
+  async #hold(command: PowerCommand, change: Change, signal: AbortSignal): Promise<void> {
     const { host, keyMayReturn, reboot, release } = this.#options;
     const annotations = { ...change.metadata?.annotations, [reboot.name]: reboot.value };
     let isWritten = false;
@@ -104,6 +121,7 @@ export class HostPower implements PowerDriver {
         signal,
       );
       await this.#untilOff(signal);
+      this.#wasOff = true;
     } finally {
       if (isWritten) await release(host, reboot.name);
     }

@@ -20,7 +20,7 @@ export function hostProvider(options: HostPowerOptions): Provider {
       boot,
       roundTrips: () => power.requests,
       hint: () => ({}),
-      close: async () => undefined,
+      close: () => power.close(),
     }),
   });
 }
