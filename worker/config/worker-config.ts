@@ -59,7 +59,8 @@ export interface KubernetesConfig {
   readonly inventory: readonly InventoryKind[];
   /** The worker's own cluster first, if it has machines. */
   readonly sources: readonly MachineSourceConfig[];
-  readonly managedHosts: "refuse" | "via-host";
+  /** What happens to BareMetalHosts that Metal3 manages; refused when absent. */
+  readonly managedHosts?: "refuse" | "via-host";
   readonly wakeUp: boolean;
   readonly rufio?: RufioConfig;
   /** Absent if this worker does not share its lanes. */
@@ -292,12 +293,13 @@ function kubernetesConfig(settings: Settings): Pick<ExecutionConfig, "kubernetes
     kubeconfig: kubeconfig === undefined ? undefined : resolve(kubeconfig),
     namespace,
     watchNamespace,
+    managedHosts: settings.metal3Managed === "refuse" ? undefined : settings.metal3Managed,
     rufio: rufio ? rufioConfig(settings) : undefined,
     sharing: shareLanes ? { group: settings.shareGroup } : undefined,
   });
   const sources = sourcesConfig(settings, inventory);
   return {
-    kubernetes: { inventory, managedHosts: settings.metal3Managed, sources, wakeUp: wakeUp === "on" || (wakeUp === "auto" && isUsed), ...optional },
+    kubernetes: { inventory, sources, wakeUp: wakeUp === "on" || (wakeUp === "auto" && isUsed), ...optional },
   };
 }
 

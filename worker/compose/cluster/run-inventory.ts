@@ -32,7 +32,7 @@ export async function runInventory(
     log,
     clock: systemClock,
     sources,
-    managedHosts: kubernetes.managedHosts,
+    managedHosts: kubernetes.managedHosts ?? "refuse",
     onChange: () => undefined,
   });
   onOpen(machines);

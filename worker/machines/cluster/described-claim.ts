@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { pausingAnnotation } from "../../cluster/client/pausing-annotation.ts";
 import { keyOf, type ObjectName } from "../../cluster/client/kinds.ts";
 import type { HostContent } from "./described-host.ts";
 import type { BmcTarget, Describe, Described } from "./described-machine.ts";
@@ -25,6 +26,7 @@ function contentOf(object: unknown): ClaimContent {
   const parsed = ClaimObject.safeParse(object);
   if (!parsed.success) return { kind: "unbound", problem: "is not a valid HostClaim" };
   const { metadata, status } = parsed.data;
+  if (pausingAnnotation(object) !== undefined) return { kind: "unbound", problem: "is paused" };
   if (metadata.deletionTimestamp !== undefined) return { kind: "unbound", problem: "is being deleted" };
   const associated = status?.conditions?.find(({ type }) => type === "Associated");
   if (!status?.bareMetalHost || associated?.status !== "True") {

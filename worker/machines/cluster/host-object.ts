@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { pausingAnnotation } from "../../cluster/client/pausing-annotation.ts";
 
 const Text = z.optional(z.string());
 
@@ -32,7 +33,6 @@ export const HostObject = z.object({
 });
 export type HostObject = z.infer<typeof HostObject>;
 
-export const PAUSED = "baremetalhost.metal3.io/paused";
 export const DETACHED = "baremetalhost.metal3.io/detached";
 
 /** With any key, the operator powers a host off until the annotation is removed. */
@@ -48,7 +48,7 @@ export type Management =
   | { readonly kind: "power"; readonly online: boolean }
   | { readonly kind: "managed"; readonly state: string }
   /** The operator does nothing and may resume at any time, or the host goes away. */
-  | { readonly kind: "blocked"; readonly problem: string };
+  | { readonly kind: "blocked"; readonly problem: string; readonly isPaused?: true };
 
 /** By annotations and `status`; see docs/baremetalhost-states.md and `checkDetachedHost` in the operator. */
 export function managementOf({ metadata, spec, status }: HostObject): Management {
@@ -56,9 +56,10 @@ export function managementOf({ metadata, spec, status }: HostObject): Management
   const has = (name: string) => Object.hasOwn(annotations, name);
   const state = status?.provisioning?.state ?? "";
   if (deletionTimestamp !== undefined) return { kind: "blocked", problem: "is being deleted" };
-  if (has(PAUSED)) {
+  const pause = pausingAnnotation({ metadata });
+  if (pause !== undefined) {
     const fix = "Fix: wait until the pause ends, or remove the annotation";
-    return { kind: "blocked", problem: `is paused by the annotation ${PAUSED}. ${fix}` };
+    return { kind: "blocked", isPaused: true, problem: `is paused by the annotation ${pause}. ${fix}` };
   }
   if (has(DETACHED)) {
     // Until the status says so, the operator may still change the host.

@@ -1,4 +1,5 @@
 import type { NeededRight } from "../../cluster/client/needed-right.ts";
+import type { Managed } from "./described-host.ts";
 import type { ClusterSource } from "./machine-index.ts";
 
 export interface InventoryRight extends NeededRight {
@@ -76,10 +77,25 @@ export const RIGHTS: readonly InventoryRight[] = [
   },
 ];
 
+const OF_MACHINES: readonly string[] = ["machines"];
+const OF_HOSTS: readonly string[] = ["baremetalhosts", "hostclaims", "hostdeploypolicies", "namespaces"];
+
 /** For a source with these kinds, including the Secrets that only a kubelet could read instead. */
-export function rightsFor(kinds: readonly ClusterSource[]): readonly InventoryRight[] {
-  const resources = new Set(["secrets", "machines", ...(kinds.includes("hardware") ? ["hardware"] : [])]);
-  return RIGHTS.filter(({ resource }) => resources.has(resource));
+export function rightsFor(
+  kinds: readonly ClusterSource[],
+  managedHosts: Managed = "refuse",
+): readonly InventoryRight[] {
+  const hasMachines = kinds.includes("machines") || kinds.includes("hardware");
+  const resources = new Set([
+    "secrets",
+    ...(hasMachines ? OF_MACHINES : []),
+    ...(kinds.includes("hardware") ? ["hardware"] : []),
+    ...(kinds.includes("baremetalhosts") ? OF_HOSTS : []),
+  ]);
+  return RIGHTS.filter(
+    ({ resource, verbs }) =>
+      resources.has(resource) && (managedHosts === "via-host" || !verbs.includes("patch")),
+  );
 }
 
 /** To read the kubeconfig of a source, and to see when it changes. */
