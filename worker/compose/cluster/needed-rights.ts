@@ -20,7 +20,9 @@ export function clusterFeatures(config: ClusterUse): readonly ClusterFeature[] {
   const { inventory, managedHosts, sources, wakeUp, rufio, sharing } = kubernetes;
   // A kubelet mounts the Secrets that are in the namespace of the pods.
   const mounts = runtime.kind === "kubernetes" && !rufio && !inventory.includes("baremetalhosts");
-  const inventoryRights = rightsFor(inventory, managedHosts).filter(({ resource }) => !mounts || resource !== "secrets");
+  const inventoryRights = rightsFor(inventory, managedHosts).filter(
+    ({ resource }) => !mounts || resource !== "secrets",
+  );
   const identities = sources.flatMap(({ access }) => (access?.kind === "identity" ? [access.secret] : []));
   return [
     ...(runtime.kind === "kubernetes" ? [{ name: "runtime", rights: runtimeRights(config) }] : []),

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import { pausingAnnotation } from "../../cluster/client/pausing-annotation.ts";
 import { keyOf, type ObjectName } from "../../cluster/client/kinds.ts";
+import { pausingAnnotation } from "../../cluster/client/pausing-annotation.ts";
 import type { HostContent } from "./described-host.ts";
 import type { BmcTarget, Describe, Described } from "./described-machine.ts";
 

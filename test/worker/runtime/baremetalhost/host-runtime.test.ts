@@ -237,13 +237,13 @@ describe("a reboot annotation", () => {
       "reboot.metal3.io/pbnj-worker-own": value("state-1", future),
       "reboot.metal3.io/pbnj-worker-old": value("other", "2020-01-01T00:00:00Z"),
       "reboot.metal3.io/pbnj-worker-live": value("other", future),
-      "reboot.metal3.io/somebody": "",
+      "reboot.metal3.io/other": "",
     };
     lab.lab.fake.patch(METAL3, "BareMetalHost", "one", { metadata: { annotations } }, NAMESPACE);
     await expect.poll(() => Object.keys(lab.lab.inventory.hosts()[0]?.reboots ?? {}), SOON).toHaveLength(3);
 
     expect(await lab.runtime.sweep(() => true, FOREVER)).toBe(1);
     expect(await lab.runtime.sweep(() => false, FOREVER)).toBeGreaterThan(0);
-    expect(lab.host.reboots).toEqual(["reboot.metal3.io/pbnj-worker-live", "reboot.metal3.io/somebody"]);
+    expect(lab.host.reboots).toEqual(["reboot.metal3.io/pbnj-worker-live", "reboot.metal3.io/other"]);
   });
 });
