@@ -18,7 +18,7 @@ import { reasonOf } from "./warning-log.ts";
 
 type Usable = Extract<BmcTarget, { readonly kind: "usable" }>;
 
-export interface UsableHost extends Pick<ClusterMachine, "machine" | "object" | "at"> {
+export interface UsableHost extends Pick<ClusterMachine, "machine" | "object" | "at" | "source"> {
   readonly content: Usable;
   readonly metal3: Metal3Machine;
 }
@@ -73,7 +73,7 @@ async function read(
     return readHost(cluster, host, bound);
   });
   const described = describeHost(managed)(object, host)?.content;
-  const called = { object: "BareMetalHost", at: host } as const;
+  const called = { object: "BareMetalHost", at: host, source: found.source } as const;
   if (!described) throw new BmcError("usage", reasonOf(called, ["has no BMC any more"]));
   const { target } = described;
   if (target.kind === "unusable") throw new BmcError("usage", reasonOf(called, target.problems));
@@ -99,7 +99,7 @@ async function readHost(cluster: SourceCluster, host: ObjectName, signal: AbortS
   }
 }
 
-type Called = { readonly object: "BareMetalHost"; readonly at: ObjectName };
+type Called = Pick<ClusterMachine, "object" | "at" | "source">;
 
 /** A connection without a login. The launched action uses the worker's provider in place of what it names. */
 function viaHost(machine: string, called: Called, image: string | undefined): Connection {

@@ -14,7 +14,6 @@ import {
   describeHardwareReference,
   describeMachine,
   type MachineReference,
-  type Unusable,
 } from "./described-machine.ts";
 import type { ClusterObjects, ClusterSource } from "./machine-index.ts";
 import { unlessPaused } from "./paused.ts";
@@ -72,9 +71,9 @@ export class WatchedSources {
     const { managedHosts, onChange, sources } = options;
     const changed = ({ before, ...change }: Change<unknown>) =>
       onChange(before, change.kind === "set" ? change.value : undefined);
-    this.#machines = this.#watch(KINDS.rufioMachine, describeMachine, changed);
-    this.#hardware = this.#watch(KINDS.hardwareV1Alpha2, describeHardware, changed);
-    this.#references = this.#watch(KINDS.hardware, describeHardwareReference, (change) => {
+    this.#machines = this.#watch(KINDS.rufioMachine, unlessPaused(describeMachine), changed);
+    this.#hardware = this.#watch(KINDS.hardwareV1Alpha2, unlessPaused(describeHardware), changed);
+    this.#references = this.#watch(KINDS.hardware, unlessPaused(describeHardwareReference), (change) => {
       if (change.kind === "set" && change.value.content.kind === "reference") this.#need();
       changed(change);
     });
@@ -173,14 +172,14 @@ export class WatchedSources {
   #watch<Content>(
     kind: Kind,
     project: Describe<Content>,
-    onChange: (change: Change<Described<Content | Unusable>>) => void,
-  ): WatchedObjects<Described<Content | Unusable>> {
+    onChange: (change: Change<Described<Content>>) => void,
+  ): WatchedObjects<Described<Content>> {
     const { cluster, namespace, clock, log } = this.#options;
-    const objects: WatchedObjects<Described<Content | Unusable>> = new WatchedObjects({
+    const objects: WatchedObjects<Described<Content>> = new WatchedObjects({
       cluster,
       kind,
       selection: { namespace },
-      project: unlessPaused(project),
+      project,
       onChange,
       clock,
       log: quietWhile(() => isAbsent(objects), log),
