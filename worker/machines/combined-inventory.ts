@@ -56,8 +56,9 @@ export class CombinedInventory implements Inventory {
     return this.#ownerOf(machine).hostAccess?.(machine, image);
   }
 
-  hosts(): readonly HostAccess[] {
-    return this.#options.cluster.hosts?.() ?? [];
+  hosts(): readonly HostAccess[] | undefined {
+    const { cluster } = this.#options;
+    return cluster.hosts ? cluster.hosts() : [];
   }
 
   /** By the current name; the owner checks whether the BMC is still the same. */

@@ -28,8 +28,8 @@ export interface Inventory {
    * is used. The `resolveConnection` of the same launch has checked that it may.
    */
   hostAccess?(machine: Machine, image: string): HostAccess | undefined;
-  /** Every BareMetalHost that the worker may change. */
-  hosts?(): readonly HostAccess[];
+  /** Every BareMetalHost that the worker may change; undefined until all are listed. */
+  hosts?(): readonly HostAccess[] | undefined;
   /** For people; `name` is as in `machines`. */
   bmcAddress?(name: string): BmcAddress | undefined;
   /** The same; absent counts as an inventory file. */

@@ -199,7 +199,8 @@ export class ClusterInventory implements Inventory {
     return this.#sources.find((source) => source.name === now.source)?.host(now.metal3.host);
   }
 
-  hosts(): readonly HostAccess[] {
+  hosts(): readonly HostAccess[] | undefined {
+    if (this.#sources.some((source) => source.progress().kind === "listing")) return undefined;
     return this.#sources.flatMap((source) => source.hosts());
   }
 

@@ -83,15 +83,15 @@ export class HostRuntime implements Runtime {
   }
 
   async sweep(keep: (key: string) => Need, signal: AbortSignal): Promise<number> {
+    let removed = await this.#base.sweep(keep, signal);
     const options = { state: this.#options.state, keep, nowMs: this.#clock.now(), bootTime: bootTime() };
-    let removed = 0;
     for (const host of this.#hosts()) {
       for (const name of orphanReboots(host.reboots, options)) {
         await removeFrom(host, name, signal);
         removed += 1;
       }
     }
-    return removed + (await this.#base.sweep(keep, signal));
+    return removed;
   }
 
   check(signal: AbortSignal): Promise<string> {
@@ -106,7 +106,10 @@ export class HostRuntime implements Runtime {
   }
 
   #hosts(): readonly HostAccess[] {
-    return this.#options.inventory.hosts?.() ?? [];
+    const { inventory } = this.#options;
+    const hosts = inventory.hosts ? inventory.hosts() : [];
+    if (!hosts) throw new Error("the BareMetalHosts are not listed yet");
+    return hosts;
   }
 
   /** Without the action's signal: as long as the annotation is there, the host stays off. */

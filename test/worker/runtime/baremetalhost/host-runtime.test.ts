@@ -240,7 +240,7 @@ describe("a reboot annotation", () => {
       "reboot.metal3.io/other": "",
     };
     lab.lab.fake.patch(METAL3, "BareMetalHost", "one", { metadata: { annotations } }, NAMESPACE);
-    await expect.poll(() => Object.keys(lab.lab.inventory.hosts()[0]?.reboots ?? {}), SOON).toHaveLength(3);
+    await expect.poll(() => Object.keys(lab.lab.inventory.hosts()?.[0]?.reboots ?? {}), SOON).toHaveLength(3);
 
     expect(await lab.runtime.sweep(() => true, FOREVER)).toBe(1);
     expect(await lab.runtime.sweep(() => false, FOREVER)).toBeGreaterThan(0);
