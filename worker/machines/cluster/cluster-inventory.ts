@@ -280,7 +280,8 @@ export class ClusterInventory implements Inventory {
   /** Rufio never verifies certificates, whatever the object says, so this is logged once for users of Rufio. */
   #logVerification({ byName }: MachineIndex): void {
     const { length: machines } = [...byName.values()].filter(
-      ({ content }) => content.kind === "usable" && !content.source.connection.insecureTLS,
+      ({ content, metal3 }) =>
+        metal3 === undefined && content.kind === "usable" && !content.source.connection.insecureTLS,
     );
     const { log } = this.#options;
     if (machines > 0) log.info({ machines }, "verifying BMC certificates unless insecureTLS is true");

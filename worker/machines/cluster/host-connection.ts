@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { Connection } from "../../../shared/contract/connection.ts";
+import type { ErrorClass } from "../../../shared/contract/error-class.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { withTimeout } from "../../../shared/timeout.ts";
 import { KINDS, keyOf, type ObjectName } from "../../cluster/client/kinds.ts";
@@ -52,7 +53,18 @@ export async function readHostConnection(
     const { class: errorClass, message } = BmcError.from(thrown);
     const [claim, host] = [keyOf(at), keyOf(metal3.host)];
     log.warn({ claim, host, error: message }, "host of a claim refused");
-    throw new BmcError(errorClass, `${found.object} ${claim}: ${HOST_REFUSED}`);
+    const problem = thrown instanceof HostRefusal ? `has a host that ${thrown.problem}` : HOST_REFUSED;
+    throw new BmcError(errorClass, `${found.object} ${claim}: ${problem}`);
+  }
+}
+
+/** A refusal whose problem does not tell which host it is. */
+class HostRefusal extends BmcError {
+  readonly problem: string;
+
+  constructor(errorClass: ErrorClass, called: Called, problem: string) {
+    super(errorClass, reasonOf(called, [problem]));
+    this.problem = problem;
   }
 }
 
@@ -80,7 +92,7 @@ async function read(
   const isOther = target.lockKey !== content.lockKey || target.viaHost !== content.viaHost;
   const isTaken = claim !== undefined && (!described.claim || keyOf(described.claim) !== keyOf(claim));
   if (isOther || isTaken) {
-    throw new BmcError("state", reasonOf(called, ["changed while the action waited: nothing was sent"]));
+    throw new HostRefusal("state", called, "changed while the action waited: nothing was sent");
   }
   if (goesViaHost(target, image)) return viaHost(machine.name, called, image);
   checkOnline(HostObject.parse(object), called, image);
@@ -106,7 +118,7 @@ function viaHost(machine: string, called: Called, image: string | undefined): Co
   if (image !== undefined && !isPowerAction(image)) {
     const allowed = POWER_ACTIONS.join(", ");
     const problem = `is managed by Metal3, which allows only ${allowed}, not ${actionOf(image) ?? image}`;
-    throw new BmcError("unsupported", reasonOf(called, [`${problem}. Fix: detach the host`]));
+    throw new HostRefusal("unsupported", called, `${problem}. Fix: detach the host`);
   }
   return Connection.parse({ machine, host: machine, rpc: { url: "http://baremetalhost.invalid" } });
 }
@@ -118,5 +130,5 @@ function checkOnline(host: HostObject, called: Called, image: string | undefined
   if (management.kind !== "power" || wanted === undefined || wanted === management.online) return;
   const problem = `is externally provisioned: Metal3 keeps its power at spec.online, ${management.online}, and would undo ${actionOf(image)}`;
   const fix = `Fix: set spec.online to ${wanted}, detach the host, or set metal3Managed to via-host`;
-  throw new BmcError("state", reasonOf(called, [`${problem}. ${fix}`]));
+  throw new HostRefusal("state", called, `${problem}. ${fix}`);
 }

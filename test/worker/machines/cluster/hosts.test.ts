@@ -177,6 +177,23 @@ describe("a HostClaim", () => {
     );
   });
 
+  it("tells its tenant which actions its host allows", async () => {
+    await using lab = await labOf(
+      (fake) => {
+        createHost(fake, "node-7");
+        bindClaim(fake, "db", "node-7");
+        allowNamespaces(fake, { names: ["tenant"] });
+      },
+      { ...everywhere, managedHosts: "via-host" },
+    );
+
+    const { message } = await failureOf(() => connectAs(lab, "claim/db", "x/inventory:v1", "tenant"));
+    expect(message).toMatch(
+      /HostClaim tenant\/db: has a host that is managed by Metal3, which allows only power-on/,
+    );
+    expect(message).not.toContain("node-7");
+  });
+
   it("is refused without the workflow's namespace", async () => {
     await using lab = await labOf((fake) => bindClaim(fake, "db", createNamed(fake, "node-7")), everywhere);
     const action = { agentId: "a", command: [], environment: { MACHINE: "claim/db.tenant" } };
