@@ -1,14 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
-import * as z from "zod/mini";
 import type { Clock } from "../../../shared/clock.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { defined } from "../../../shared/defined.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import { KINDS, keyOf, type ObjectName } from "../../cluster/client/kinds.ts";
+import type { ObjectName } from "../../cluster/client/kinds.ts";
 import { KubernetesError } from "../../cluster/client/kubernetes-error.ts";
 import type { HostAccess } from "../inventory.ts";
-import type { HostContent, Managed } from "./described-host.ts";
-import type { Described } from "./described-machine.ts";
+import type { Managed } from "./described-host.ts";
+import { hostAccess } from "./host-access.ts";
 import type { ClusterSource, MachineIndex } from "./machine-index.ts";
 import { type OpenedSource, type SourceCluster, SourceConnection } from "./source-connection.ts";
 import { sourceLog } from "./source-log.ts";
@@ -163,28 +162,18 @@ export class InventorySource {
   /** Undefined if the source does not see it now. */
   host(at: ObjectName): HostAccess | undefined {
     const seen = this.#shown?.watched.objects().findHost(at);
-    return seen && this.#host(seen);
+    return seen && hostAccess(this.name, seen, (work) => this.#through(work));
   }
 
   hosts(): readonly HostAccess[] {
-    return [...(this.#shown?.watched.objects().hosts ?? [])].map((seen) => this.#host(seen));
+    const seen = [...(this.#shown?.watched.objects().hosts ?? [])];
+    return seen.map((host) => hostAccess(this.name, host, (work) => this.#through(work)));
   }
 
-  #host({ name, content }: Described<HostContent>): HostAccess {
-    const use = <T>(work: (cluster: SourceCluster) => Promise<T>) => {
-      if (!this.#shown || this.#shown.isClosed)
-        throw new KubernetesError("unreachable", "it is not connected");
-      return this.#shown.use(work);
-    };
-    return {
-      key: `${this.name}/${keyOf(name)}`,
-      reboots: content.reboots ?? {},
-      get: async (signal) => use((cluster) => cluster.get(KINDS.bareMetalHost, name, z.unknown(), signal)),
-      async patch(body, signal) {
-        const options = { type: "merge", body } as const;
-        await use((cluster) => cluster.patch(KINDS.bareMetalHost, name, options, z.unknown(), signal));
-      },
-    };
+  async #through<T>(work: (cluster: SourceCluster) => Promise<T>): Promise<T> {
+    const shown = this.#shown;
+    if (!shown || shown.isClosed) throw new KubernetesError("unreachable", `${this.name} is not connected`);
+    return shown.use(work);
   }
 
   #problem(): string | undefined {
