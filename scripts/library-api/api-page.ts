@@ -1,6 +1,7 @@
 import type { ClassElement, Node, ParamPattern, TSSignature, TSTypeAnnotation } from "oxc-parser";
 import { CHECK_STATES } from "../../shared/bmc/operations/finding.ts";
 import { CAPABILITIES, DRIVER_NAMES, OPERATIONS } from "../../shared/bmc/operations/table.ts";
+import { SessionProvider } from "../../shared/contract/vocabulary.ts";
 import { markdownTable } from "../markdown-table.ts";
 import { operationMethods } from "./operation-methods.ts";
 import { connectionTable } from "./schema-fields.ts";
@@ -13,6 +14,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   Capability: CAPABILITIES,
   CheckState: CHECK_STATES,
   DriverName: DRIVER_NAMES,
+  SessionProvider: SessionProvider.options,
 };
 const FIELDS = ["field", "type", "required", "description"];
 const MEMBERS = ["member", "type", "description"];
@@ -48,7 +50,9 @@ function section(name: string, source: SourceModule, exported: ReadonlySet<strin
   const doc = declarations.map((declaration) => declaration.doc).find((found) => found !== undefined);
   if (!doc?.text) throw new Error(`${source.path}: ${name} lacks a doc comment`);
   const parts =
-    name === "Connection" ? [connectionTable()] : declarations.flatMap(({ node }) => page.parts(name, node));
+    name === "Connection"
+      ? [connectionTable()]
+      : new Set(declarations.flatMap(({ node }) => page.parts(name, node)));
   const example = doc.example === undefined ? [] : [`\`\`\`ts\n${doc.example}\n\`\`\``];
   const generic = parameters.length > 0 ? `\\<${parameters.join(", ")}>` : "";
   return [`## ${name}${generic}`, doc.text, ...example, ...parts].join("\n\n");

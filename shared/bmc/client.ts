@@ -2,14 +2,14 @@ import { type Clock, systemClock } from "../clock.ts";
 import { BmcError } from "../contract/bmc-error.ts";
 import type { Connection } from "../contract/connection.ts";
 import type { NameOption } from "../contract/name-option.ts";
-import type { ProviderName } from "../contract/vocabulary.ts";
+import type { SessionProvider } from "../contract/vocabulary.ts";
 import { type Logger, silentLogger } from "../logger.ts";
 import { raceAbort } from "../race-abort.ts";
 import { type Tracer, untraced } from "../tracing/tracer.ts";
 import { BmcLink } from "./link/link.ts";
 import type { Access } from "./operations/access.ts";
 import type { Finding } from "./operations/finding.ts";
-import { describeSession, type SessionDescription } from "./operations/provider.ts";
+import { describeSession, type Provider, type SessionDescription } from "./operations/provider.ts";
 import {
   checkOf,
   type DriverName,
@@ -28,6 +28,11 @@ export interface BmcClientOptions {
   readonly log?: Logger;
   /** @internal */
   readonly loadProvider?: ProviderLoader;
+  /**
+   * Replaces the connection's providers.
+   * @internal
+   */
+  readonly provider?: Provider | undefined;
   /** False counts silence as an answer, to find out what works now. Default true. */
   readonly retriesSilence?: boolean;
   /**
@@ -80,6 +85,7 @@ export class BmcClient extends WithOperations {
       clock: options.clock ?? systemClock,
       log: options.log ?? silentLogger,
       loadProvider: options.loadProvider ?? loadProvider,
+      provider: options.provider,
       retriesSilence: options.retriesSilence ?? true,
       tracer: options.tracer ?? untraced,
       nameOption: options.nameOption,
@@ -91,7 +97,7 @@ export class BmcClient extends WithOperations {
   }
 
   /** The provider that answered last; undefined while none has, also when none does any more. */
-  get provider(): ProviderName | undefined {
+  get provider(): SessionProvider | undefined {
     return this.#link.provider;
   }
 

@@ -10,6 +10,7 @@ export type {
   BootModeChoice,
   PowerState,
   ProviderName,
+  SessionProvider,
 } from "../contract/vocabulary.ts";
 export type { Log, LogFields, Logger } from "../logger.ts";
 export { Secret } from "../secret.ts";

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { isTooDeep } from "../json-depth.ts";
 import { printable, shortened } from "../printable.ts";
 import { AuthRefusal, ErrorClass } from "./error-class.ts";
-import { ProviderName } from "./vocabulary.ts";
+import { SessionProvider } from "./vocabulary.ts";
 
 /** The longest `message` an action writes and a worker forwards, in characters. */
 export const MESSAGE_LIMIT = 1_000;
@@ -27,7 +27,7 @@ export const ActionResult = z.object({
   refused: z.optional(AuthRefusal),
   /** One line for people, such as `off after 6.2 s (graceful) via redfish`. */
   message: z.string(),
-  provider: z.optional(ProviderName),
+  provider: z.optional(SessionProvider),
   /** The machine's state (power or boot override) as read before and after. */
   before: z.optional(z.unknown()),
   after: z.optional(z.unknown()),

@@ -4,6 +4,10 @@ import * as z from "zod/mini";
 export const ProviderName = z.enum(["redfish", "ipmi", "ipmitool", "amt", "rpc", "homeassistant"]);
 export type ProviderName = z.infer<typeof ProviderName>;
 
+/** What carries out operations: a provider, or `metal3`, with which a worker asks Metal3's operator. No connection names it. */
+export const SessionProvider = z.enum([...ProviderName.options, "metal3"]);
+export type SessionProvider = z.infer<typeof SessionProvider>;
+
 /** Power as every provider reports it; anything transitional or strange is `unknown`, never `off`. */
 export const PowerState = z.enum(["on", "off", "unknown"]);
 export type PowerState = z.infer<typeof PowerState>;

@@ -23,7 +23,8 @@ import { JobController } from "./node/job-controller.ts";
 export type CrdSet =
   | "v1alpha1"
   | "v1alpha2"
-  | `${"bmc.tinkerbell.org" | "tinkerbell.org"}/${"v1alpha1" | "v1alpha2"}`;
+  | `${"bmc.tinkerbell.org" | "tinkerbell.org"}/${"v1alpha1" | "v1alpha2"}`
+  | "metal3.io/v1alpha1";
 
 export interface FakeClusterOptions {
   /** Tinkerbell's kinds at the start; v1alpha1 when absent. */
@@ -297,7 +298,7 @@ export class FakeCluster {
 
 function customTypes(crds: readonly CrdSet[]): ResourceType[] {
   return CUSTOM_TYPES.filter((type) =>
-    crds.some((crd) => crd === type.version || crd === apiVersionOf(type)),
+    crds.some((crd) => crd === apiVersionOf(type) || (crd === type.version && type.group !== "metal3.io")),
   );
 }
 

@@ -56,7 +56,8 @@ export async function runTemplate(
   const stop = stopSignal();
   const inventory = cluster ? await cluster.inventory(config, log, stop.signal) : config.inventory;
   const policy = () => config.policy;
-  const runtime = composeRuntime(config, { log, own, policy, cluster });
+  const base = composeRuntime(config, { log, own, policy, cluster });
+  const runtime = cluster?.withHosts(base, { config, inventory, library: own.library, log }) ?? base;
   const executor = composeExecutor(config, {
     catalogue: own.library,
     inventory,

@@ -17,6 +17,8 @@ import { type Locks, MachineLocks } from "../turns/machine-locks.ts";
 /** A cluster that the settings use. What implements this is in `cluster/`; nothing else of Kubernetes is needed here. */
 export interface OpenedCluster {
   runtime(options: ClusterRuntimeOptions): Runtime;
+  /** Actions of BareMetalHosts run inside the worker, if the settings allow them, and all others with `base`. */
+  withHosts(base: Runtime, options: HostOptions): Runtime;
   /** For `pbnj-worker start`. */
   services(options: ServiceOptions): ClusterServices;
   /** For `pbnj-worker run`: the machines of the inventory file and of the cluster. */
@@ -30,6 +32,11 @@ interface ClusterRuntimeOptions {
   readonly state: StateDirectory | undefined;
   readonly library: ActionLibrary;
   readonly log: Logger;
+}
+
+interface HostOptions extends Pick<ClusterRuntimeOptions, "config" | "library" | "log"> {
+  readonly state?: StateDirectory;
+  readonly inventory: Inventory;
 }
 
 export interface ServiceOptions {

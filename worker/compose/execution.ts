@@ -6,6 +6,7 @@ import type { Target } from "../execution/admit.ts";
 import { Executor, type ExecutorOptions } from "../execution/executor.ts";
 import { Reporter } from "../execution/report.ts";
 import { AuthGate } from "../machines/auth-gate.ts";
+import { connectionRedactor } from "../machines/connection-redactor.ts";
 import type { Inventory } from "../machines/inventory.ts";
 import { type ResolvedMachine, resolveMachine } from "../machines/resolve-machine.ts";
 import { SecretCommands } from "../machines/secret-commands.ts";
@@ -53,7 +54,9 @@ export function composeExecutor(config: ExecutionConfig, options: ExecutionOptio
       if (secretNamespace !== undefined && inventory.mountedConnection?.(machine, secretNamespace)) {
         return redactor({});
       }
-      return redactor(await inventory.resolveConnection(machine, { commands: secretCommands, signal }));
+      return connectionRedactor(
+        await inventory.resolveConnection(machine, { commands: secretCommands, signal }),
+      );
     },
     defaultTimeoutMs: config.defaultActionTimeoutMs,
   });

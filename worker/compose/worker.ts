@@ -40,7 +40,7 @@ export function composeWorker(config: WorkerConfig, options: WorkerOptions): Wor
   const policy = () => rules.policy;
   const server = config.server && connectServer({ ...config.server, clock, log, maxBackoffMs });
   const transport = server ?? noServer;
-  const runtime = composeRuntime(config, { log, own, state, policy, cluster });
+  const base = composeRuntime(config, { log, own, state, policy, cluster });
   const authGate = new AuthGate(clock);
   const secretCommands = new SecretCommands();
   const serviceOptions: ServiceOptions = {
@@ -63,6 +63,7 @@ export function composeWorker(config: WorkerConfig, options: WorkerOptions): Wor
       ...defined({ observer: options.observer }),
     });
   const services = pbnj ? withPbnj(found, pbnj, log) : found;
+  const runtime = cluster?.withHosts(base, { config, inventory, library, log, state }) ?? base;
   const observer = observers([options.observer ?? noObserver, services.observer], logFailure(log));
   const slots = new ActionSlots(config.maxActions);
   const executor = composeExecutor(config, {

@@ -103,6 +103,15 @@ const RULES: readonly CrossCheck[] = [
 
 const CONCERNS: readonly CrossCheck[] = [
   {
+    settings: ["metal3Managed", "kubernetesInventory", "kubernetesSources"],
+    broken: ({ metal3Managed, kubernetesInventory, kubernetesSources }) =>
+      metal3Managed !== "refuse" &&
+      ![kubernetesInventory, ...kubernetesSources.map(({ inventory }) => inventory)]
+        .flat()
+        .includes("baremetalhosts"),
+    message: "has no effect without BareMetalHosts: add baremetalhosts to {kubernetesInventory}",
+  },
+  {
     settings: ["unsafeAnyImage", "runtime"],
     broken: ({ unsafeAnyImage, runtime }) =>
       unsafeAnyImage && (runtime === "docker" || runtime === "kubernetes"),

@@ -4,7 +4,7 @@ import { List, Text } from "../document/value-types.ts";
 import { LOCAL_SOURCE } from "../machines/cluster/local-source.ts";
 
 /** Which objects machines are read from. */
-export const InventoryKind = z.enum(["machines", "hardware"]);
+export const InventoryKind = z.enum(["machines", "hardware", "baremetalhosts"]);
 export type InventoryKind = z.infer<typeof InventoryKind>;
 
 /** `*` means all. */

@@ -296,7 +296,7 @@ const kubernetes = {
   }),
   kubernetesInventory: setting(List(InventoryKind).prefault([]), {
     description:
-      "Cluster objects to add to the inventory as machines: Rufio's Machines, Tinkerbell's Hardware",
+      "Cluster objects to add to the inventory as machines: Rufio's Machines, Tinkerbell's Hardware, Metal3's BareMetalHosts",
     chart: { value: "inventory.kubernetes" },
   }),
   kubernetesSources: setting(MachineSources.prefault([]), {
@@ -306,6 +306,11 @@ const kubernetes = {
     noFlag: "is a list of objects",
     pathKeys: ["kubeconfig"],
     chart: { derivedFrom: "inventory.sources" },
+  }),
+  metal3Managed: setting(z.enum(["refuse", "via-host"]).prefault("refuse"), {
+    description:
+      "BareMetalHosts that Metal3 manages: refuse actions, or change their power through the BareMetalHost",
+    chart: { value: "metal3.managed" },
   }),
   wakeUp: setting(z.enum(["auto", "on", "off"]).prefault("auto"), {
     description:

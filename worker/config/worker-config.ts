@@ -59,6 +59,8 @@ export interface KubernetesConfig {
   readonly inventory: readonly InventoryKind[];
   /** The worker's own cluster first, if it has machines. */
   readonly sources: readonly MachineSourceConfig[];
+  /** What happens to BareMetalHosts that Metal3 manages; refused when absent. */
+  readonly managedHosts?: "refuse" | "via-host";
   readonly wakeUp: boolean;
   readonly rufio?: RufioConfig;
   /** Absent if this worker does not share its lanes. */
@@ -341,6 +343,7 @@ function kubernetesConfig(settings: Settings): Pick<ExecutionConfig, "kubernetes
     kubeconfig: kubeconfig === undefined ? undefined : resolve(kubeconfig),
     namespace,
     watchNamespace,
+    managedHosts: settings.metal3Managed === "refuse" ? undefined : settings.metal3Managed,
     rufio: rufio ? rufioConfig(settings) : undefined,
     sharing: shareLanes ? { group: settings.shareGroup } : undefined,
   });

@@ -5,7 +5,7 @@ import { type Action, actionKey, fieldsOf, type Outcome } from "../action/action
 import { hooksOf } from "../action/hooks.ts";
 import { type Observer, seenAction } from "../action/observer.ts";
 import { type JournalEntry, statusOf } from "../journal/entry.ts";
-import type { ConnectionReading, MountedConnection } from "../machines/inventory.ts";
+import type { ConnectionReading, HostAccess, MountedConnection } from "../machines/inventory.ts";
 import { failedLaunch } from "../runtime/outcome.ts";
 import type { LaunchTerms } from "../runtime/runtime.ts";
 import { newEntry, notRecorded, type RecorderOptions } from "./action-recorder.ts";
@@ -30,6 +30,8 @@ export type Target =
       connect?(reading: ConnectionReading): Promise<Connection>;
       /** Replaces `connect` if the action can get the secrets without the worker. */
       mounted?(namespace: string): MountedConnection | undefined;
+      /** A BareMetalHost in place of the machine's BMC: what `connect` gives then has no login. */
+      host?(): HostAccess | undefined;
     }
   | { readonly ok: false; readonly reason: string };
 

@@ -3,9 +3,10 @@ import type { ActionConnection, Connection } from "../../shared/contract/connect
 import { LONGEST_TIMER_MS } from "../../shared/deadline.ts";
 import { defined } from "../../shared/defined.ts";
 import { formatSeconds } from "../../shared/duration.ts";
-import { type Redactor, redactor } from "../../shared/secret-forms.ts";
+import type { Redactor } from "../../shared/secret-forms.ts";
 import type { Outcome } from "../action/action.ts";
 import type { AuthGate } from "../machines/auth-gate.ts";
+import { connectionRedactor } from "../machines/connection-redactor.ts";
 import type { SecretCommands } from "../machines/secret-commands.ts";
 import type { LaunchRequest, Runtime } from "../runtime/runtime.ts";
 import type { AllowedTarget } from "./admit.ts";
@@ -51,7 +52,7 @@ export async function readCredentials(
       connection: connection && { ...connection, ...defined({ hint, secretInputs }) },
       mounted: mounted && { ...mounted, document: { ...mounted.document, ...defined({ hint }) } },
     }),
-    redact: redactor({ ...connection, secretInputs }),
+    redact: connectionRedactor(connection, secretInputs),
     learn: (outcome) => offer && authGate.learn(offer, outcome),
   };
 }

@@ -119,7 +119,7 @@ export class Launcher {
       timeoutMs,
       environment: traceEnvironment(seen),
       ...access,
-      ...defined({ terms: target.terms, onLaunch }),
+      ...defined({ terms: target.terms, onLaunch, host: target.host?.() }),
       ...output.terms,
     };
     const ended = await runtime.run(request, cancel);

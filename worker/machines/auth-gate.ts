@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { type Clock, systemClock } from "../../shared/clock.ts";
 import type { Connection } from "../../shared/contract/connection.ts";
-import type { ProviderName } from "../../shared/contract/vocabulary.ts";
+import type { SessionProvider } from "../../shared/contract/vocabulary.ts";
 import { defined } from "../../shared/defined.ts";
 import { revealJson } from "../../shared/secret.ts";
 import type { Outcome } from "../action/action.ts";
@@ -18,7 +18,7 @@ interface Refusal {
   readonly account: string;
   readonly entry: string;
   /** Which provider was refused, if known: a BMC may have different users per provider. */
-  readonly provider?: ProviderName;
+  readonly provider?: SessionProvider;
   readonly at: Date;
   readonly times: number;
   readonly dueMs: number;
@@ -87,7 +87,7 @@ export class AuthGate {
   /** The account's refusal with the latest retry time: it may have been refused under several machine names. */
   #latest(
     { lockKey, account }: Pick<Refusal, "lockKey" | "account">,
-    counts: (provider: ProviderName | undefined) => boolean,
+    counts: (provider: SessionProvider | undefined) => boolean,
   ): Refusal | undefined {
     return [...this.#refusals.values()]
       .filter((one) => one.lockKey === lockKey && one.account === account && counts(one.provider))
@@ -122,7 +122,7 @@ export class AuthGate {
   }
 
   /** Forgets refusals of accepted credentials, under all machine names. */
-  #forget(accepted: Pick<Refusal, "lockKey" | "account">, provider: ProviderName | undefined): void {
+  #forget(accepted: Pick<Refusal, "lockKey" | "account">, provider: SessionProvider | undefined): void {
     for (const [name, { lockKey, account, provider: refused }] of this.#refusals) {
       const isSame = lockKey === accepted.lockKey && account === accepted.account;
       if (isSame && provider !== undefined && isSameUsers(refused, provider)) this.#refusals.delete(name);
@@ -156,16 +156,16 @@ function isRefusedLogin({ class: errorClass, exitCode, result }: Outcome): boole
   return errorClass === "auth" && exitCode !== undefined && result?.refused !== "right";
 }
 
-const IPMI: ReadonlySet<ProviderName> = new Set(["ipmi", "ipmitool"]);
+const IPMI: ReadonlySet<SessionProvider> = new Set(["ipmi", "ipmitool"]);
 
 /** Whether the connection uses that provider, or another one with the same users. */
-function isTried(provider: ProviderName | undefined, { providers }: Connection): boolean {
+function isTried(provider: SessionProvider | undefined, { providers }: Connection): boolean {
   if (provider === undefined) return true;
   return providers.some((name) => isSameUsers(name, provider));
 }
 
 /** Whether a BMC has the same users for both providers; an unknown provider may be any. */
-function isSameUsers(one: ProviderName | undefined, other: ProviderName | undefined): boolean {
+function isSameUsers(one: SessionProvider | undefined, other: SessionProvider | undefined): boolean {
   if (one === undefined || other === undefined || one === other) return true;
   return IPMI.has(one) && IPMI.has(other);
 }

@@ -2,7 +2,14 @@ import type { Connection } from "../../shared/contract/connection.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { BmcAddress, MachineOrigin } from "../action/machine-facts.ts";
 import { directMachine } from "./direct-machine.ts";
-import type { ConnectionReading, DirectMachine, Inventory, Machine, MountedConnection } from "./inventory.ts";
+import type {
+  ConnectionReading,
+  DirectMachine,
+  HostAccess,
+  Inventory,
+  Machine,
+  MountedConnection,
+} from "./inventory.ts";
 
 export interface CombinedInventoryOptions {
   readonly file: Inventory;
@@ -55,6 +62,15 @@ export class CombinedInventory implements Inventory {
 
   mountedConnection(machine: Machine, namespace: string): MountedConnection | undefined {
     return this.#ownerOf(machine).mountedConnection?.(machine, namespace);
+  }
+
+  hostAccess(machine: Machine, image: string): HostAccess | undefined {
+    return this.#ownerOf(machine).hostAccess?.(machine, image);
+  }
+
+  hosts(): readonly HostAccess[] | undefined {
+    const { cluster } = this.#options;
+    return cluster.hosts ? cluster.hosts() : [];
   }
 
   /** By the current name; the owner checks whether the BMC is still the same. */

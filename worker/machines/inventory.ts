@@ -26,6 +26,13 @@ export interface Inventory {
   mountedConnection?(machine: Machine, namespace: string): MountedConnection | undefined;
   /** A BMC that need not be a machine. Absent without an inventory file. */
   directMachine?(host: string): DirectMachine;
+  /**
+   * The BareMetalHost that takes the place of the machine's BMC for an action with this image; undefined where the BMC
+   * is used. The `resolveConnection` of the same launch has checked that it may.
+   */
+  hostAccess?(machine: Machine, image: string): HostAccess | undefined;
+  /** Every BareMetalHost that the worker may change; undefined until all are listed. */
+  hosts?(): readonly HostAccess[] | undefined;
   /** For people; `name` is as in `machines`. */
   bmcAddress?(name: string): BmcAddress | undefined;
   /** The same; absent counts as an inventory file. */
@@ -52,7 +59,20 @@ export interface MountedFile {
   readonly key: string;
 }
 
+/** A BareMetalHost of Metal3. Its methods reject with a `KubernetesError`, or the signal's reason. */
+export interface HostAccess {
+  /** The same in every process. */
+  readonly key: string;
+  /** Reboot annotations of this project's workers as last seen, with their values. */
+  readonly reboots: Readonly<Record<string, string>>;
+  get(signal: AbortSignal): Promise<unknown>;
+  /** Applies a merge patch. */
+  patch(body: object, signal: AbortSignal): Promise<void>;
+}
+
 export interface ConnectionReading {
+  /** Of the action that the connection is for. */
+  readonly image?: string;
   readonly commands: SecretCommands;
   readonly signal: AbortSignal;
 }

@@ -1,12 +1,13 @@
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import type { Connection } from "../../shared/contract/connection.ts";
 import { connectionGiven, givenValue, valueSources } from "../../shared/contract/given.ts";
+import { defined } from "../../shared/defined.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { type Action, type DirectAccess, namespaceOf } from "../action/action.ts";
 import { PBNJ_AGENT_ID } from "../action/source-agent-ids.ts";
 import { machineNameOf } from "./agent-id.ts";
 import { directMachine } from "./direct-machine.ts";
-import type { ConnectionReading, Inventory, Machine, MountedConnection } from "./inventory.ts";
+import type { ConnectionReading, HostAccess, Inventory, Machine, MountedConnection } from "./inventory.ts";
 import { lockKeyOf, serviceLockKey } from "./lock-key.ts";
 
 export type ResolvedMachine =
@@ -16,6 +17,8 @@ export type ResolvedMachine =
       readonly lockKey: string;
       connect(reading: ConnectionReading): Promise<Connection>;
       mounted(namespace: string): MountedConnection | undefined;
+      /** Takes the place of the machine's BMC. */
+      host(): HostAccess | undefined;
     }
   /** The action brings its own connection; with `connect`, in its secrets. */
   | {
@@ -28,7 +31,7 @@ export type ResolvedMachine =
   | { readonly ok: false; readonly reason: string };
 
 type Asking = Pick<Action, "agentId" | "command" | "environment" | "secrets"> &
-  Partial<Pick<Action, "workflowId">>;
+  Partial<Pick<Action, "workflowId" | "image">>;
 
 /** Whether the action may use a machine of this name. The machine need not exist. */
 export type MachinePermit = (
@@ -59,6 +62,11 @@ export function resolveMachine(
     name === undefined ? undefined : inventory.find(name, namespace);
   const asked = given(action, "MACHINE");
   const lane = find(machineNameOf(agentIdPattern, action.agentId));
+  if (asked?.startsWith(CLAIM_PREFIX) && namespaceOf(action) === undefined) {
+    return refused(
+      `MACHINE is ${asked}: the tink server does not tell the workflow's namespace, which a claim needs`,
+    );
+  }
   const machine = asked === undefined ? lane : find(asked);
   for (const name of [machine?.name ?? asked, lane?.name]) {
     const permission = name === undefined ? everyMachine("") : permit(name);
@@ -87,8 +95,10 @@ function fromInventory(machine: Machine, action: Asking, inventory: Inventory): 
     ok: true,
     machine: machine.name,
     lockKey: machine.lockKey,
-    connect: (reading) => inventory.resolveConnection(machine, reading),
+    connect: (reading) =>
+      inventory.resolveConnection(machine, { ...reading, ...defined({ image: action.image }) }),
     mounted: (namespace) => inventory.mountedConnection?.(machine, namespace),
+    host: () => inventory.hostAccess?.(machine, action.image ?? ""),
   };
 }
 
@@ -117,6 +127,8 @@ function fromAction(action: Asking): ResolvedMachine {
   return { ok: true, lockKey: lockKeyOf(host, ports) };
 }
 
+/** Before the name of a HostClaim of Metal3, which stands for its host. */
+export const CLAIM_PREFIX = "claim/";
 const CONNECTION_FILE = "BMC_CONNECTION_FILE";
 
 function given(action: Asking, name: string): string | undefined {

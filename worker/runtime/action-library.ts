@@ -1,3 +1,4 @@
+import type { Provider } from "../../shared/bmc/operations/provider.ts";
 import type { StopSignal } from "../../shared/contract/exit-code.ts";
 import type { ActionResult } from "../../shared/contract/result.ts";
 import type { LogLine } from "../action/action.ts";
@@ -7,6 +8,8 @@ export interface InProcessRequest {
   readonly env: Readonly<Record<string, string>>;
   readonly argv: readonly string[];
   readonly stdin: string;
+  /** Replaces the connection's providers. */
+  readonly provider?: Provider | undefined;
   readonly onLog: (line: LogLine) => void;
   readonly signal: AbortSignal;
   /** The signal that aborted `signal`. */

@@ -1,10 +1,11 @@
+import type { Provider } from "../../shared/bmc/operations/provider.ts";
 import type { ActionConnection } from "../../shared/contract/connection.ts";
 import type { Progress } from "../../shared/contract/progress.ts";
 import { defined } from "../../shared/defined.ts";
 import type { Redactor } from "../../shared/secret-forms.ts";
 import { textOf } from "../../shared/text-of.ts";
 import type { Action, ActionId, LogLine, Outcome } from "../action/action.ts";
-import type { MountedConnection } from "../machines/inventory.ts";
+import type { HostAccess, MountedConnection } from "../machines/inventory.ts";
 import type { Need } from "./orphan.ts";
 import type { DroppedOutput } from "./output-budget.ts";
 
@@ -47,6 +48,10 @@ export interface LaunchRequest extends OutputOptions {
   readonly connection?: ActionConnection;
   /** Replaces `connection`, for a runtime with a `secretNamespace`. */
   readonly mounted?: MountedConnection;
+  /** In place of the machine's BMC; the runtime then gives the action a `provider`. */
+  readonly host?: HostAccess;
+  /** Carries out the operations in place of the connection's providers: only inside the worker. */
+  readonly provider?: Provider;
   readonly timeoutMs: number;
   /** The worker's own variables for the action, such as for tracing. No secrets. */
   readonly environment?: Readonly<Record<string, string>>;

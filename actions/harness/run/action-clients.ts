@@ -2,11 +2,11 @@ import { BmcClient, type BmcClientOptions } from "../../../shared/bmc/client.ts"
 import { mergeHints } from "../../../shared/bmc/link/hint.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import type { Connection } from "../../../shared/contract/connection.ts";
-import type { ProviderName } from "../../../shared/contract/vocabulary.ts";
+import type { ProviderName, SessionProvider } from "../../../shared/contract/vocabulary.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { ActionTrace } from "../trace/action-trace.ts";
 
-export interface ActionClientsOptions extends Pick<BmcClientOptions, "nameOption"> {
+export interface ActionClientsOptions extends Pick<BmcClientOptions, "nameOption" | "provider"> {
   readonly log: Logger;
   readonly trace?: ActionTrace | undefined;
 }
@@ -36,7 +36,7 @@ export class ActionClients {
   }
 
   /** The first that answered. */
-  get provider(): ProviderName | undefined {
+  get provider(): SessionProvider | undefined {
     return this.#all.find(({ provider }) => provider !== undefined)?.provider;
   }
 
@@ -57,8 +57,8 @@ export class ActionClients {
   }
 
   #client(connection: Connection, more: BmcClientOptions = {}): BmcClient {
-    const { log, nameOption, trace } = this.#options;
-    const options = { log, nameOption, ...more };
+    const { log, nameOption, provider, trace } = this.#options;
+    const options = { log, nameOption, provider, ...more };
     if (!trace) return new BmcClient(connection, options);
     return trace.watch(new BmcClient(connection, { ...options, tracer: trace.tracer }));
   }

@@ -1,3 +1,4 @@
+import type { Provider } from "../../../shared/bmc/operations/provider.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { type ActionResult, oneLine } from "../../../shared/contract/result.ts";
 import type { ProviderName } from "../../../shared/contract/vocabulary.ts";
@@ -20,14 +21,21 @@ export async function runAction<Fields extends InputFields>(
     signal,
     log: wholeLog,
     trace,
-  }: { readonly signal: AbortSignal; readonly log: Logger; readonly trace?: ActionTrace | undefined },
+    provider: given,
+  }: {
+    readonly signal: AbortSignal;
+    readonly log: Logger;
+    readonly trace?: ActionTrace | undefined;
+    /** Replaces the connection's providers. */
+    readonly provider?: Provider | undefined;
+  },
 ): Promise<ActionResult> {
   // BMCs quote what they refuse, down to the header with the password.
   const redact = redactor({ username: connection.username, connection, own });
   const log = changedLogger(wholeLog, redact);
   trace?.hide(redact, connection.username);
   const startedMs = performance.now();
-  const clients = new ActionClients(connection, { log, nameOption, trace });
+  const clients = new ActionClients(connection, { log, nameOption, trace, provider: given });
   const { bmc } = clients;
   let report: Partial<ActionReport> | undefined;
   let soFar: ActionReport | undefined;

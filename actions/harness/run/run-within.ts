@@ -1,5 +1,6 @@
 import { en } from "zod/locales";
 import * as z from "zod/mini";
+import type { Provider } from "../../../shared/bmc/operations/provider.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { EXIT_OK, exitCodeOf, type StopSignal } from "../../../shared/contract/exit-code.ts";
 import { givenValue } from "../../../shared/contract/given.ts";
@@ -25,6 +26,8 @@ export interface WithinRequest {
   readonly onLine: (line: string) => void;
   /** Called with each line of spans, where `env` asks for them. */
   readonly onSpans?: (line: string) => void;
+  /** Replaces the connection's providers. */
+  readonly provider?: Provider | undefined;
   readonly signal: AbortSignal;
   /** The signal that an abort of `signal` replaces. */
   readonly stoppedBy: () => StopSignal;
@@ -44,7 +47,7 @@ export async function runWithin(
 }
 
 async function run(action: Action, request: WithinRequest): Promise<ActionResult> {
-  const { env, argv, onLine, onSpans, signal, stoppedBy } = request;
+  const { env, argv, onLine, onSpans, provider, signal, stoppedBy } = request;
   const failed = (error: BmcError) => failedResult(action.name, error);
   // As the program's own handler of the signal does.
   const stop = new AbortController();
@@ -72,7 +75,7 @@ async function run(action: Action, request: WithinRequest): Promise<ActionResult
       const { common, connection } = read.input;
       const context = { action: action.name, machine: connection.machine };
       const log = createLineLogger(common.logLevel, context, onLine);
-      result = await runAction(action, read.input, { signal: stop.signal, log, trace });
+      result = await runAction(action, read.input, { signal: stop.signal, log, trace, provider });
     }
 
     await trace?.finish(result);

@@ -40,6 +40,15 @@
 {{- if or .Values.inventory.kubernetes .Values.rufio.enabled }}true{{ end -}}
 {{- end }}
 
+{{/* Rufio's Jobs are for Machines, and Hardware may name them. */}}
+{{- define "pbnj-worker.usesMachines" -}}
+{{- if or (has "machines" .Values.inventory.kubernetes) (has "hardware" .Values.inventory.kubernetes) .Values.rufio.enabled }}true{{ end -}}
+{{- end }}
+
+{{- define "pbnj-worker.usesHosts" -}}
+{{- if has "baremetalhosts" .Values.inventory.kubernetes }}true{{ end -}}
+{{- end }}
+
 {{/* A namespace, or `*`. */}}
 {{- define "pbnj-worker.watchNamespace" -}}
 {{- .Values.watchNamespace | default .Release.Namespace -}}
@@ -67,7 +76,7 @@
 {{/* A pod mounts Secrets of its own namespace, and knows nothing of a file that the worker reads. */}}
 {{- define "pbnj-worker.needsCopies" -}}
 {{- $elsewhere := and (include "pbnj-worker.hasClusterInventory" .) (or (include "pbnj-worker.watchesElsewhere" .) .Values.inventory.secretNamespaces) -}}
-{{- if and (include "pbnj-worker.runsJobs" .) (or (include "pbnj-worker.hasFileInventory" .) $elsewhere .Values.inventory.sources) }}true{{ end -}}
+{{- if and (include "pbnj-worker.runsJobs" .) (or (include "pbnj-worker.hasFileInventory" .) (include "pbnj-worker.usesHosts" .) $elsewhere .Values.inventory.sources) }}true{{ end -}}
 {{- end }}
 
 {{- define "pbnj-worker.copiesSecrets" -}}
@@ -76,9 +85,9 @@
 {{- if and (include "pbnj-worker.runsJobs" .) $wanted }}true{{ end -}}
 {{- end }}
 
-{{/* Jobs mount the Secrets of Machines beside them; everything else has the worker read them. */}}
+{{/* Jobs mount the Secrets of Machines beside them; the worker reads all others, and those of BareMetalHosts after their state. */}}
 {{- define "pbnj-worker.readsSecrets" -}}
-{{- $itself := or (not (include "pbnj-worker.runsJobs" .)) .Values.rufio.enabled (include "pbnj-worker.watchesElsewhere" .) -}}
+{{- $itself := or (not (include "pbnj-worker.runsJobs" .)) .Values.rufio.enabled (include "pbnj-worker.usesHosts" .) (include "pbnj-worker.watchesElsewhere" .) -}}
 {{- if and (include "pbnj-worker.hasClusterInventory" .) $itself }}true{{ end -}}
 {{- end }}
 

@@ -44,7 +44,7 @@
 
 {{/* Rules in the namespace that is watched, or in all of them. */}}
 {{- define "pbnj-worker.watchedRules" -}}
-{{- if include "pbnj-worker.hasClusterInventory" . }}
+{{- if include "pbnj-worker.usesMachines" . }}
 # inventory.kubernetes: Machines, and those that Hardware names in its bmcRef.
 - apiGroups: [bmc.tinkerbell.org]
   resources: [machines]
@@ -55,6 +55,25 @@
 - apiGroups: [tinkerbell.org]
   resources: [hardware]
   verbs: [list, watch]
+{{- end }}
+{{- if include "pbnj-worker.usesHosts" . }}
+# inventory.kubernetes: BareMetalHosts, whose state is read again at each launch, and the HostClaims that stand for them.
+- apiGroups: [metal3.io]
+  resources: [baremetalhosts, hostclaims]
+  verbs: [get, list, watch]
+# inventory.kubernetes: which namespaces' claims may use a host, by name or by label.
+- apiGroups: [metal3.io]
+  resources: [hostdeploypolicies]
+  verbs: [list]
+- apiGroups: [""]
+  resources: [namespaces]
+  verbs: [get]
+{{- if eq .Values.metal3.managed "via-host" }}
+# metal3.managed: power through spec.online and the reboot annotation.
+- apiGroups: [metal3.io]
+  resources: [baremetalhosts]
+  verbs: [patch]
+{{- end }}
 {{- end }}
 {{- if include "pbnj-worker.readsSecrets" . }}
 # inventory.kubernetes: credentials that a Job cannot mount, because they are in another namespace or it is the worker itself

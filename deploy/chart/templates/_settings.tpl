@@ -27,6 +27,7 @@
 {{- if include "pbnj-worker.hasFileInventory" . }}{{ $_ := set $settings "inventory" "inventory.yaml" }}{{ end -}}
 {{- if or (include "pbnj-worker.hasGivenPolicy" .) (include "pbnj-worker.hasDefaultPolicy" .) }}{{ $_ := set $settings "policy" "policy.yaml" }}{{ end -}}
 {{- with .Values.inventory.kubernetes }}{{ $_ := set $settings "kubernetesInventory" . }}{{ end -}}
+{{- if ne .Values.metal3.managed "refuse" }}{{ $_ := set $settings "metal3Managed" .Values.metal3.managed }}{{ end -}}
 {{- with .Values.inventory.sources }}{{ $_ := set $settings "kubernetesSources" . }}{{ end -}}
 {{- if include "pbnj-worker.usesCluster" . -}}
 {{- with .Values.watchNamespace }}{{ $_ := set $settings "watchNamespace" . }}{{ end -}}

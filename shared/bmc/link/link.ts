@@ -3,7 +3,7 @@ import { BmcError } from "../../contract/bmc-error.ts";
 import type { Connection } from "../../contract/connection.ts";
 import type { NameOption } from "../../contract/name-option.ts";
 import { progressFields } from "../../contract/progress.ts";
-import type { ProviderName } from "../../contract/vocabulary.ts";
+import { ProviderName, type SessionProvider } from "../../contract/vocabulary.ts";
 import { defined } from "../../defined.ts";
 import type { Logger } from "../../logger.ts";
 import type { Secret } from "../../secret.ts";
@@ -20,6 +20,7 @@ export interface LinkOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly loadProvider: ProviderLoader;
+  readonly provider?: Provider | undefined;
   /** False takes silence for an answer; a BMC that says that it is busy is asked again all the same. */
   readonly retriesSilence: boolean;
   readonly tracer: Tracer;
@@ -38,14 +39,14 @@ export class BmcLink {
   /** In place of the connection's, once that has been changed on the BMC. */
   #password: Secret | undefined;
   readonly #closed = new AbortController();
-  readonly #sessions = new Map<ProviderName, Session>();
+  readonly #sessions = new Map<SessionProvider, Session>();
   /** Openings and closings under way, which may be logging in or out. */
   readonly #looseEnds = new Set<Promise<unknown>>();
   /** Providers whose hint led nowhere in this client's life. */
-  readonly #distrusted = new Set<ProviderName>();
+  readonly #distrusted = new Set<SessionProvider>();
   #roundTripsBefore = 0;
   #closing: Promise<void> | undefined;
-  #provider: ProviderName | undefined;
+  #provider: SessionProvider | undefined;
   #hint: unknown;
 
   constructor(connection: Connection, options: LinkOptions) {
@@ -55,7 +56,7 @@ export class BmcLink {
   }
 
   /** The provider that answered last; undefined while none has, also when none does any more. */
-  get provider(): ProviderName | undefined {
+  get provider(): SessionProvider | undefined {
     return this.#provider;
   }
 
@@ -114,7 +115,7 @@ export class BmcLink {
     await Promise.all([...this.#sessions.keys()].map((name) => this.#drop(name)));
   }
 
-  #access(driver: DriverName, candidates: readonly ProviderName[], signal: AbortSignal): Access<Drivers> {
+  #access(driver: DriverName, candidates: readonly SessionProvider[], signal: AbortSignal): Access<Drivers> {
     let names = candidates;
     const { clock, log } = this.#options;
     const session = () => this.#session(names, signal);
@@ -190,7 +191,7 @@ export class BmcLink {
   }
 
   async #session(
-    candidates: readonly ProviderName[],
+    candidates: readonly SessionProvider[],
     signal: AbortSignal,
     rule: RetryRule = OPEN_RETRY,
   ): Promise<Session> {
@@ -204,18 +205,18 @@ export class BmcLink {
     return this.#untilDone(this.#open(candidates, AbortSignal.any([signal, this.#closed.signal]), rule));
   }
 
-  async #open(names: readonly ProviderName[], signal: AbortSignal, rule: RetryRule): Promise<Session> {
+  async #open(names: readonly SessionProvider[], signal: AbortSignal, rule: RetryRule): Promise<Session> {
     this.#provider = undefined;
-    const { clock, log, loadProvider, tracer, nameOption } = this.#options;
+    const { clock, log, tracer, nameOption } = this.#options;
     const hints = readHint(this.#hint);
     const ordered = inOrder(names, hints.provider);
     // Loading is not the BMC's silence, so it ends before the race begins.
-    if (ordered[0]) await loadProvider(ordered[0]);
+    if (ordered[0]) await this.#load(ordered[0]);
     const session = await openFirst(
       ordered.map((name) => ({
         name,
         open: async (raceSignal, progress) => {
-          const provider = await loadProvider(name);
+          const provider = await this.#load(name);
           const hint = this.#distrusted.has(name) ? undefined : hints.providers[name];
           return this.#retrying(rule, raceSignal, async () => {
             try {
@@ -253,7 +254,7 @@ export class BmcLink {
     return errorClass === "auth" || (errorClass === "tls" && !this.#connection.tls.fallback);
   }
 
-  #noteFallback(provider: ProviderName, error: BmcError, names: readonly ProviderName[]): void {
+  #noteFallback(provider: SessionProvider, error: BmcError, names: readonly SessionProvider[]): void {
     if (error.class !== "tls" || this.#endsRace(error) || names.length === 1) return;
     this.#options.log.warn(
       { provider, reason: error.message },
@@ -266,16 +267,23 @@ export class BmcLink {
   }
 
   /** The connection's providers that can do it, in order of preference. */
-  async #capable(driver: DriverName): Promise<readonly ProviderName[]> {
-    const { providers } = this.#connection;
+  async #capable(driver: DriverName): Promise<readonly SessionProvider[]> {
+    const { provider } = this.#options;
+    const providers = provider ? [provider.name] : this.#connection.providers;
     if (!isCapability(driver)) return providers;
-    const loaded: readonly Provider[] = await Promise.all(providers.map(this.#options.loadProvider));
+    const loaded = await Promise.all(providers.map((name) => this.#load(name)));
     const capable = loaded.filter(({ capabilities }) => capabilities.has(driver)).map(({ name }) => name);
     if (capable.length > 0) return capable;
     throw new BmcError("unsupported", `none of the providers ${providers.join(", ")} offers ${driver}`);
   }
 
-  async #drop(name: ProviderName): Promise<void> {
+  #load(name: SessionProvider): Promise<Provider> {
+    const { loadProvider, provider } = this.#options;
+    if (provider) return Promise.resolve(provider);
+    return loadProvider(ProviderName.parse(name));
+  }
+
+  async #drop(name: SessionProvider): Promise<void> {
     const session = this.#sessions.get(name);
     if (!session) return;
     this.#sessions.delete(name);
@@ -319,11 +327,14 @@ function having<T>(
 }
 
 /** Preferred order, with the provider that answered last time first. */
-function inOrder(names: readonly ProviderName[], remembered: string | undefined): readonly ProviderName[] {
+function inOrder(
+  names: readonly SessionProvider[],
+  remembered: string | undefined,
+): readonly SessionProvider[] {
   return names.toSorted((a, b) => Number(b === remembered) - Number(a === remembered));
 }
 
-function opening(provider: ProviderName): SpanStart {
+function opening(provider: SessionProvider): SpanStart {
   return { name: `open ${provider}`, kind: "internal", attributes: { "pbnj.provider": provider } };
 }
 

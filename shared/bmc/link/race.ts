@@ -1,6 +1,6 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import type { ErrorClass } from "../../contract/error-class.ts";
-import type { ProviderName } from "../../contract/vocabulary.ts";
+import type { SessionProvider } from "../../contract/vocabulary.ts";
 
 /** What a candidate says of itself while it opens. */
 interface RaceProgress {
@@ -11,7 +11,7 @@ interface RaceProgress {
 }
 
 export interface Candidate<T> {
-  readonly name: ProviderName;
+  readonly name: SessionProvider;
   open(signal: AbortSignal, progress: RaceProgress): Promise<T>;
 }
 
@@ -191,7 +191,7 @@ class Race<T> {
 }
 
 interface Failure {
-  readonly name: ProviderName;
+  readonly name: SessionProvider;
   readonly error: BmcError;
 }
 

@@ -1,6 +1,6 @@
 import type { Clock } from "../../clock.ts";
 import type { Connection } from "../../contract/connection.ts";
-import type { ProviderName } from "../../contract/vocabulary.ts";
+import type { SessionProvider } from "../../contract/vocabulary.ts";
 import type { Logger } from "../../logger.ts";
 import type { Secret } from "../../secret.ts";
 import type { Finding } from "./finding.ts";
@@ -10,7 +10,7 @@ export type SessionPrivilege = "user" | "operator" | "administrator";
 
 /** What every session has, whatever its BMC offers. */
 export interface SessionBase {
-  readonly provider: ProviderName;
+  readonly provider: SessionProvider;
   /** The level that the session asks for, if the protocol has such levels. */
   readonly privilege?: SessionPrivilege;
   /** When the BMC's certificate expires, milliseconds since the epoch; undefined without TLS. */
@@ -41,7 +41,7 @@ export interface Access<Drivers> {
    * as of a BMC that restarts.
    */
   afresh<T>(
-    provider: ProviderName | undefined,
+    provider: SessionProvider | undefined,
     signal: AbortSignal,
     call: (session: SessionBase & Drivers) => Promise<T>,
   ): Promise<T>;

@@ -1,5 +1,5 @@
 import { BmcError } from "../../contract/bmc-error.ts";
-import type { ProviderName } from "../../contract/vocabulary.ts";
+import type { SessionProvider } from "../../contract/vocabulary.ts";
 import { formatSeconds } from "../../duration.ts";
 import { withTimeout } from "../../timeout.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
@@ -88,7 +88,7 @@ function portOf(
   signal: AbortSignal,
   onSent: () => void,
 ) {
-  let through: ProviderName | undefined;
+  let through: SessionProvider | undefined;
   return {
     clock,
     reset: () =>

@@ -1,7 +1,7 @@
 import type { Clock } from "../../clock.ts";
 import type { Connection } from "../../contract/connection.ts";
 import type { NameOption } from "../../contract/name-option.ts";
-import type { ProviderName } from "../../contract/vocabulary.ts";
+import type { SessionProvider } from "../../contract/vocabulary.ts";
 import { defined } from "../../defined.ts";
 import type { Logger } from "../../logger.ts";
 import type { Tracer } from "../../tracing/tracer.ts";
@@ -31,7 +31,7 @@ export interface ProviderContext {
 
 /** One way to talk to a BMC. */
 export interface Provider {
-  readonly name: ProviderName;
+  readonly name: SessionProvider;
   /** What a session may have beyond power and boot. A session of a BMC that lacks it throws `unsupported`. */
   readonly capabilities: ReadonlySet<Capability>;
   /**
@@ -43,7 +43,7 @@ export interface Provider {
 }
 
 interface ProviderDefinition<Name extends Capability> {
-  readonly name: ProviderName;
+  readonly name: SessionProvider;
   readonly capabilities: readonly Name[];
   open(
     connection: Connection,

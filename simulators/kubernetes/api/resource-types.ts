@@ -12,6 +12,7 @@ export interface ResourceType {
 }
 
 const BMC = "bmc.tinkerbell.org";
+const METAL3 = "metal3.io";
 const TINKERBELL = "tinkerbell.org";
 
 export const BUILT_IN_TYPES: readonly ResourceType[] = [
@@ -29,7 +30,7 @@ export const BUILT_IN_TYPES: readonly ResourceType[] = [
   }),
 ];
 
-/** Tinkerbell's. */
+/** Tinkerbell's and Metal3's. */
 export const CUSTOM_TYPES: readonly ResourceType[] = [
   custom(BMC, "v1alpha1", "Machine", "machines"),
   custom(BMC, "v1alpha1", "Job", "jobs"),
@@ -40,6 +41,9 @@ export const CUSTOM_TYPES: readonly ResourceType[] = [
   custom(BMC, "v1alpha2", "Job", "jobs"),
   custom(TINKERBELL, "v1alpha2", "Hardware", "hardware"),
   custom(TINKERBELL, "v1alpha2", "Workflow", "workflows"),
+  custom(METAL3, "v1alpha1", "BareMetalHost", "baremetalhosts"),
+  custom(METAL3, "v1alpha1", "HostClaim", "hostclaims"),
+  custom(METAL3, "v1alpha1", "HostDeployPolicy", "hostdeploypolicies"),
 ];
 
 export function apiVersionOf({ group, version }: Pick<ResourceType, "group" | "version">): string {

@@ -75,6 +75,7 @@ export const dimensions: Dimensions<Values> = {
   clusterInventory: {
     none: {},
     machines: { inventory: { kubernetes: ["machines"] } },
+    hosts: { inventory: { kubernetes: ["baremetalhosts"] }, metal3: { managed: "via-host" } },
     both: { inventory: { kubernetes: ["machines", "hardware"], secretNamespaces: ["bmc-secrets"] } },
   },
   otherClusters: {
@@ -334,7 +335,8 @@ export function isAllowed(row: Row): boolean {
   const hasCluster = clusterInventory !== "none" || rufio !== "off";
   const isElsewhere = watched !== "own" || clusterInventory === "both";
   const hasOthers = otherClusters !== "none";
-  const mustCopy = runtime === "jobs" && (hasFile || hasOthers || (hasCluster && isElsewhere));
+  const hasHosts = clusterInventory === "hosts";
+  const mustCopy = runtime === "jobs" && (hasFile || hasOthers || hasHosts || (hasCluster && isElsewhere));
   return (
     (agentIds === "some" || hasFile || hasCluster || hasOthers) &&
     (credentials === "none" || hasFile) &&

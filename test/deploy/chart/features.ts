@@ -10,6 +10,8 @@ export interface Choices {
   readonly runtime: "kubernetes" | "in-process";
   readonly machines: boolean;
   readonly hardware: boolean;
+  /** With Metal3's hosts, what happens to those that Metal3 manages. */
+  readonly hosts: "" | "refuse" | "via-host";
   readonly fileInventory: boolean;
   readonly watched: "" | "machines" | "*";
   readonly secretNamespace: boolean;
@@ -25,8 +27,9 @@ interface Feature {
 }
 
 const usesMachines = ({ machines, hardware, rufio }: Choices): boolean => machines || hardware || rufio;
+const usesInventory = (choices: Choices): boolean => usesMachines(choices) || choices.hosts !== "";
 const usesCluster = (choices: Choices): boolean =>
-  choices.runtime === "kubernetes" || usesMachines(choices) || choices.shared;
+  choices.runtime === "kubernetes" || usesInventory(choices) || choices.shared;
 const isElsewhere = ({ watched, secretNamespace }: Choices): boolean => watched !== "" || secretNamespace;
 
 const only = (rights: readonly NeededRight[], ...resources: readonly string[]): readonly NeededRight[] =>
@@ -40,14 +43,26 @@ const FEATURES: readonly Feature[] = [
     rights: only(RUNTIME_RIGHTS, "secrets"),
     isChosen: (choices) =>
       choices.runtime === "kubernetes" &&
-      (choices.fileInventory || (usesMachines(choices) && isElsewhere(choices))),
+      (choices.fileInventory || choices.hosts !== "" || (usesMachines(choices) && isElsewhere(choices))),
   },
   { rights: only(INVENTORY_RIGHTS, "machines"), isChosen: usesMachines },
   { rights: only(INVENTORY_RIGHTS, "hardware"), isChosen: ({ hardware }) => hardware },
   {
+    rights: only(INVENTORY_RIGHTS, "baremetalhosts", "hostclaims", "hostdeploypolicies", "namespaces").filter(
+      ({ verbs }) => !verbs.includes("patch"),
+    ),
+    isChosen: ({ hosts }) => hosts !== "",
+  },
+  {
+    rights: INVENTORY_RIGHTS.filter(({ verbs }) => verbs.includes("patch")),
+    isChosen: ({ hosts }) => hosts === "via-host",
+  },
+  {
     rights: only(INVENTORY_RIGHTS, "secrets"),
     isChosen: (choices) =>
-      usesMachines(choices) && (choices.runtime !== "kubernetes" || choices.rufio || choices.watched !== ""),
+      choices.hosts !== "" ||
+      (usesMachines(choices) &&
+        (choices.runtime !== "kubernetes" || choices.rufio || choices.watched !== "")),
   },
   { rights: WAKE_UP_RIGHTS, isChosen: (choices) => choices.wakeUp && usesCluster(choices) },
   { rights: RUFIO_RIGHTS, isChosen: ({ rufio }) => rufio },
@@ -86,6 +101,7 @@ export function everyChoice(): readonly Choices[] {
     watched: ["", "machines", "*"],
     machines: either,
     hardware: either,
+    hosts: ["", "refuse", "via-host"],
     fileInventory: either,
     secretNamespace: either,
     wakeUp: either,
@@ -93,7 +109,9 @@ export function everyChoice(): readonly Choices[] {
     shared: either,
   }).filter(
     (choices) =>
-      (!choices.secretNamespace || usesMachines(choices)) &&
+      (!choices.secretNamespace || usesInventory(choices)) &&
+      // What is granted for hosts does not depend on these.
+      (choices.hosts === "" || !(choices.fileInventory || choices.secretNamespace || choices.shared)) &&
       (!choices.shared || choices.runtime === "kubernetes"),
   );
 }

@@ -42,6 +42,7 @@ describe("a cluster is used", () => {
       PBNJ_KUBERNETES_NAMESPACE: "pbnj",
       PBNJ_WATCH_NAMESPACE: "*",
       PBNJ_KUBERNETES_INVENTORY: "hardware",
+      PBNJ_METAL3_MANAGED: "via-host",
       PBNJ_RUFIO: "true",
       PBNJ_RUFIO_IMAGE: "registry.example/pbnj/{action}:{version}",
       PBNJ_RUFIO_STATUS_INTERVAL: "10m",
@@ -57,6 +58,7 @@ describe("a cluster is used", () => {
       inventory: ["hardware", "machines"],
       sources: [{ name: "local", inventory: ["hardware", "machines"], watchNamespace: "*" }],
       wakeUp: true,
+      managedHosts: "via-host",
       rufio: {
         image: "registry.example/pbnj/{action}:{version}",
         statusIntervalMs: 600_000,

@@ -10,6 +10,7 @@ export const KINDS = {
   job: { group: "batch", version: "v1", kind: "Job", resource: "jobs" },
   pod: { group: "", version: "v1", kind: "Pod", resource: "pods" },
   event: { group: "", version: "v1", kind: "Event", resource: "events" },
+  namespace: { group: "", version: "v1", kind: "Namespace", resource: "namespaces" },
   secret: { group: "", version: "v1", kind: "Secret", resource: "secrets" },
   lease: { group: "coordination.k8s.io", version: "v1", kind: "Lease", resource: "leases" },
   rufioMachine: { group: "bmc.tinkerbell.org", version: "v1alpha1", kind: "Machine", resource: "machines" },
@@ -19,6 +20,19 @@ export const KINDS = {
   hardwareV1Alpha2: { group: "tinkerbell.org", version: "v1alpha2", kind: "Hardware", resource: "hardware" },
   workflow: { group: "tinkerbell.org", version: "v1alpha1", kind: "Workflow", resource: "workflows" },
   workflowV1Alpha2: { group: "tinkerbell.org", version: "v1alpha2", kind: "Workflow", resource: "workflows" },
+  bareMetalHost: {
+    group: "metal3.io",
+    version: "v1alpha1",
+    kind: "BareMetalHost",
+    resource: "baremetalhosts",
+  },
+  hostClaim: { group: "metal3.io", version: "v1alpha1", kind: "HostClaim", resource: "hostclaims" },
+  hostDeployPolicy: {
+    group: "metal3.io",
+    version: "v1alpha1",
+    kind: "HostDeployPolicy",
+    resource: "hostdeploypolicies",
+  },
 } as const satisfies Readonly<Record<string, Kind>>;
 
 export interface ObjectName {
@@ -44,11 +58,11 @@ export function resourceName({ group, resource }: Kind): string {
   return group === "" ? resource : `${resource}.${group}`;
 }
 
-/** Without a namespace, the path spans all namespaces. */
+/** Without a namespace, or with an empty one, the path spans all namespaces, or is of an object that has none. */
 export function pathOf(kind: Kind, namespace?: string, name?: string, subresource?: string): string {
   const root = kind.group === "" ? `/api/${kind.version}` : `/apis/${kind.group}/${kind.version}`;
   const parts = [
-    ...(namespace === undefined ? [] : ["namespaces", namespace]),
+    ...(namespace === undefined || namespace === "" ? [] : ["namespaces", namespace]),
     kind.resource,
     ...(name === undefined ? [] : [name]),
     ...(subresource === undefined ? [] : [subresource]),

@@ -58,6 +58,7 @@ export class KubernetesServices implements ClusterServices {
     if (sources.length > 0) {
       this.#machines = new ClusterInventory({
         sources,
+        managedHosts: kubernetes.managedHosts ?? "refuse",
         clock,
         log,
         onChange: (changes) => this.#clusterMachinesChanged(changes),

@@ -17,10 +17,12 @@ export type ClusterUse = Pick<ExecutionConfig, "kubernetes" | "runtime" | "inven
 export function clusterFeatures(config: ClusterUse): readonly ClusterFeature[] {
   const { kubernetes, runtime } = config;
   if (!kubernetes) return [];
-  const { inventory, sources, wakeUp, rufio, sharing } = kubernetes;
+  const { inventory, managedHosts, sources, wakeUp, rufio, sharing } = kubernetes;
   // A kubelet mounts the Secrets that are in the namespace of the pods.
-  const mounts = runtime.kind === "kubernetes" && !rufio;
-  const inventoryRights = rightsFor(inventory).filter(({ resource }) => !mounts || resource !== "secrets");
+  const mounts = runtime.kind === "kubernetes" && !rufio && !inventory.includes("baremetalhosts");
+  const inventoryRights = rightsFor(inventory, managedHosts).filter(
+    ({ resource }) => !mounts || resource !== "secrets",
+  );
   const identities = sources.flatMap(({ access }) => (access?.kind === "identity" ? [access.secret] : []));
   return [
     ...(runtime.kind === "kubernetes" ? [{ name: "runtime", rights: runtimeRights(config) }] : []),
@@ -39,6 +41,6 @@ function runtimeRights({ kubernetes, inventory }: ClusterUse): readonly NeededRi
   const mountsAll =
     inventory.machines().length === 0 &&
     isOneNamespace &&
-    sources.every(({ access }) => access === undefined);
+    sources.every((source) => source.access === undefined && !source.inventory.includes("baremetalhosts"));
   return mountsAll ? RUNTIME_RIGHTS.filter(({ resource }) => resource !== "secrets") : RUNTIME_RIGHTS;
 }

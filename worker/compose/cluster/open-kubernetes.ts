@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { parseImageReference } from "../../action/image-reference.ts";
 import { Cluster } from "../../cluster/client/cluster.ts";
 import type { KubernetesConfig } from "../../config/worker-config.ts";
+import { HostRuntime } from "../../runtime/baremetalhost/host-runtime.ts";
 import { KubernetesRuntime } from "../../runtime/kubernetes/kubernetes-runtime.ts";
 import type { OpenedCluster } from "../cluster-services.ts";
 import { KubernetesServices } from "./kubernetes-services.ts";
@@ -30,6 +31,14 @@ export async function openKubernetes(kubernetes: KubernetesConfig): Promise<Open
           return name !== undefined && ((await library.find(name))?.idempotent ?? false);
         },
       });
+    },
+    withHosts(base, { config, inventory, library: actions, log, state }) {
+      const isUsed =
+        kubernetes.managedHosts === "via-host" && kubernetes.inventory.includes("baremetalhosts");
+      const { stopGraceMs } = config;
+      return isUsed
+        ? new HostRuntime(base, { inventory, actions, state: state?.id, log, stopGraceMs })
+        : base;
     },
     services: (options) => new KubernetesServices({ ...options, cluster, kubernetes }),
     inventory: ({ inventory: file }, log, stop) =>

@@ -32,6 +32,7 @@ export async function runInventory(
     log,
     clock: systemClock,
     sources,
+    managedHosts: kubernetes.managedHosts ?? "refuse",
     onChange: () => undefined,
   });
   onOpen(machines);
@@ -43,6 +44,8 @@ export async function runInventory(
     machines: () => all.machines(),
     find: (name) => all.find(name),
     resolveConnection: (machine, reading) => all.resolveConnection(machine, reading),
+    hostAccess: (machine, image) => all.hostAccess(machine, image),
+    hosts: () => all.hosts(),
     mountedConnection: (machine, namespace) => all.mountedConnection(machine, namespace),
   };
 }

@@ -6,11 +6,13 @@ import type { Logger } from "../../../shared/logger.ts";
 import type { BmcAddress, MachineOrigin } from "../../action/machine-facts.ts";
 import { keyOf } from "../../cluster/client/kinds.ts";
 import { bmcAddress } from "../bmc-address.ts";
-import type { ConnectionReading, Inventory, Machine, MountedConnection } from "../inventory.ts";
+import type { ConnectionReading, HostAccess, Inventory, Machine, MountedConnection } from "../inventory.ts";
 import { ChangeBursts } from "./change-bursts.ts";
 import { mountConnection, readConnection } from "./cluster-connection.ts";
 import { type ConnectionSource, connectionDocument } from "./connection-document.ts";
+import type { Managed } from "./described-host.ts";
 import type { BmcTarget } from "./described-machine.ts";
+import { goesViaHost, readHostConnection } from "./host-connection.ts";
 import { InventorySource, type MachineSource } from "./inventory-source.ts";
 import { type ClusterMachine, type MachineIndex, mergeIndexes } from "./machine-index.ts";
 import { machineWarnings, reasonOf, WarningLog } from "./warning-log.ts";
@@ -18,6 +20,8 @@ import type { SourceState } from "./watched-sources.ts";
 
 export interface ClusterInventoryOptions {
   readonly sources: readonly MachineSource[];
+  /** For hosts whose power Metal3 manages. Default: refuse. */
+  readonly managedHosts?: Managed;
   readonly log: Logger;
   readonly clock: Clock;
   /** Called once per burst of changes, the first time for all machines. Must not throw. */
@@ -76,14 +80,16 @@ export class ClusterInventory implements Inventory {
   #reported: MachineIndex | undefined;
 
   constructor(options: ClusterInventoryOptions) {
-    const { sources, clock, log } = options;
+    const { managedHosts = "refuse", sources, clock, log } = options;
     this.#options = options;
     this.#changes = new ChangeBursts(clock);
     this.#begunMs = clock.monotonicMs();
     this.#sourceWarnings = new WarningLog(log);
     this.#machineWarnings = new WarningLog(log);
     const onChange = () => this.#changed();
-    this.#sources = sources.map((source) => new InventorySource({ source, clock, log, onChange }));
+    this.#sources = sources.map(
+      (source) => new InventorySource({ source, managedHosts, clock, log, onChange }),
+    );
   }
 
   /** Runs until the signal aborts. Never rejects. */
@@ -140,14 +146,24 @@ export class ClusterInventory implements Inventory {
     const found = new Set(this.#sources.flatMap((source) => source.find(name, namespace) ?? []));
     // A name without its namespace may be short for machines of several sources: then only the full name counts.
     const [full] = found.has(name) ? [name] : found.size === 1 ? found : [];
-    return full === undefined ? undefined : byName.get(full)?.machine;
+    const machine = full === undefined ? undefined : byName.get(full);
+    // A claim belongs to its tenant, whatever else a source allows.
+    const isOthers = machine?.object === "HostClaim" && machine.at.namespace !== namespace;
+    return isOthers ? undefined : machine?.machine;
   }
 
-  async resolveConnection(machine: Machine, { signal }: ConnectionReading): Promise<Connection> {
+  async resolveConnection(machine: Machine, { image, signal }: ConnectionReading): Promise<Connection> {
     try {
       const { content, ...found } = this.#usable(machine);
       const source = this.#sources.find(({ name }) => name === found.source);
       if (!source) throw new BmcError("usage", "the cluster does not have it any more");
+      const { metal3 } = found;
+      if (metal3) {
+        const { managedHosts: managed = "refuse", log } = this.#options;
+        return await source.read(found.machine.name, (cluster) =>
+          readHostConnection({ ...found, content, metal3 }, cluster, { image, managed, log, signal }),
+        );
+      }
       const connectable = { ...found, source: content.source };
       return await source.read(found.machine.name, (cluster) => readConnection(connectable, cluster, signal));
     } catch (thrown) {
@@ -171,12 +187,26 @@ export class ClusterInventory implements Inventory {
     const now = this.#current().byName.get(name);
     if (now?.content.kind !== "usable" || now.machine.lockKey !== lockKey) return undefined;
     if (!this.#sources.some((source) => source.isOwn && source.name === now.source)) return undefined;
+    // What a host's state allows is read at each launch.
+    if (now.metal3) return undefined;
     return mountConnection({ ...now, source: now.content.source }, namespace);
+  }
+
+  hostAccess({ name, lockKey }: Machine, image: string): HostAccess | undefined {
+    const now = this.#current().byName.get(name);
+    if (!now?.metal3 || now.content.kind !== "usable" || now.machine.lockKey !== lockKey) return undefined;
+    if (!goesViaHost(now.content, image)) return undefined;
+    return this.#sources.find((source) => source.name === now.source)?.host(now.metal3.host);
+  }
+
+  hosts(): readonly HostAccess[] | undefined {
+    if (this.#sources.some((source) => source.progress().kind === "listing")) return undefined;
+    return this.#sources.flatMap((source) => source.hosts());
   }
 
   bmcAddress(name: string): BmcAddress | undefined {
     const content = this.#current().byName.get(name)?.content;
-    if (content?.kind !== "usable") return undefined;
+    if (content?.kind !== "usable" || content.viaHost === "all") return undefined;
     const { source } = content;
     const known = this.#addresses.get(source);
     if (known) return known;
@@ -250,7 +280,8 @@ export class ClusterInventory implements Inventory {
   /** Rufio never verifies certificates, whatever the object says, so this is logged once for users of Rufio. */
   #logVerification({ byName }: MachineIndex): void {
     const { length: machines } = [...byName.values()].filter(
-      ({ content }) => content.kind === "usable" && !content.source.connection.insecureTLS,
+      ({ content, metal3 }) =>
+        metal3 === undefined && content.kind === "usable" && !content.source.connection.insecureTLS,
     );
     const { log } = this.#options;
     if (machines > 0) log.info({ machines }, "verifying BMC certificates unless insecureTLS is true");

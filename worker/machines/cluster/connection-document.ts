@@ -1,4 +1,5 @@
 import type { BootMode } from "../../../shared/contract/vocabulary.ts";
+import type { HostAddress } from "./host-address.ts";
 import { providerOrder } from "./provider-order.ts";
 import type { RufioConnection, RufioHomeAssistant, RufioRpc } from "./rufio-connection.ts";
 import { timestampLayout } from "./timestamp-layout.ts";
@@ -8,6 +9,8 @@ export interface ConnectionSource {
   readonly bootMode?: BootMode;
   /** SHA-256 fingerprint of the BMC's certificate. */
   readonly fingerprint?: string;
+  /** Of a BareMetalHost, whose address says what Rufio's connection cannot. */
+  readonly address?: HostAddress;
 }
 
 export interface SecretPart {
@@ -18,7 +21,7 @@ export interface SecretPart {
 
 /** A document for the schema `Connection`; undefined keys count as absent. */
 export function connectionDocument(
-  { connection, bootMode, fingerprint }: ConnectionSource,
+  { connection, bootMode, fingerprint, address }: ConnectionSource,
   { username, password, signing }: SecretPart = {},
 ): Readonly<Record<string, unknown>> {
   const { host, port, insecureTLS, providerOptions = {} } = connection;
@@ -27,16 +30,19 @@ export function connectionDocument(
   return {
     host,
     // For a service Rufio ignores the preferred order.
-    providers: hasService ? undefined : providerOrder(preferredOrder, intelAMT !== undefined),
+    providers:
+      address?.providers ?? (hasService ? undefined : providerOrder(preferredOrder, intelAMT !== undefined)),
     bootMode,
     // A pinned certificate is always verified, even with insecureTLS.
     tls: { verify: insecureTLS && fingerprint === undefined ? false : undefined, fingerprint },
-    redfish: redfish && {
-      port: redfish.port,
-      system: redfish.systemName,
-      auth: redfish.useBasicAuth ? "basic" : undefined,
-    },
-    ipmi: { port: ipmitool?.port ?? port, cipherSuite: numberOf(ipmitool?.cipherSuite) },
+    redfish:
+      address?.redfish ??
+      (redfish && {
+        port: redfish.port,
+        system: redfish.systemName,
+        auth: redfish.useBasicAuth ? "basic" : undefined,
+      }),
+    ipmi: address?.ipmi ?? { port: ipmitool?.port ?? port, cipherSuite: numberOf(ipmitool?.cipherSuite) },
     amt: intelAMT && { port: intelAMT.port, scheme: intelAMT.hostScheme },
     username,
     password,

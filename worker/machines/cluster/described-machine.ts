@@ -15,6 +15,8 @@ interface Usable {
   readonly lockKey: string;
   /** Unknown fields, which are ignored. */
   readonly unknown?: readonly string[];
+  /** The actions that go through the BareMetalHost in place of its BMC: all, or those that read or change the power. */
+  readonly viaHost?: "all" | "power";
 }
 
 export interface Unusable {

@@ -3,6 +3,11 @@ import type { Clock } from "../../../shared/clock.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { defined } from "../../../shared/defined.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import type { ObjectName } from "../../cluster/client/kinds.ts";
+import { KubernetesError } from "../../cluster/client/kubernetes-error.ts";
+import type { HostAccess } from "../inventory.ts";
+import type { Managed } from "./described-host.ts";
+import { hostAccess } from "./host-access.ts";
 import type { ClusterSource, MachineIndex } from "./machine-index.ts";
 import { type OpenedSource, type SourceCluster, SourceConnection } from "./source-connection.ts";
 import { sourceLog } from "./source-log.ts";
@@ -38,6 +43,7 @@ export interface MachineSource {
 
 export interface InventorySourceOptions {
   readonly source: MachineSource;
+  readonly managedHosts: Managed;
   readonly clock: Clock;
   readonly log: Logger;
   /** The machines changed. Must not throw. */
@@ -153,6 +159,23 @@ export class InventorySource {
     }
   }
 
+  /** Undefined if the source does not see it now. */
+  host(at: ObjectName): HostAccess | undefined {
+    const seen = this.#shown?.watched.objects().findHost(at);
+    return seen && hostAccess(this.name, seen, (work) => this.#through(work));
+  }
+
+  hosts(): readonly HostAccess[] {
+    const seen = [...(this.#shown?.watched.objects().hosts ?? [])];
+    return seen.map((host) => hostAccess(this.name, host, (work) => this.#through(work)));
+  }
+
+  async #through<T>(work: (cluster: SourceCluster) => Promise<T>): Promise<T> {
+    const shown = this.#shown;
+    if (!shown || shown.isClosed) throw new KubernetesError("unreachable", `${this.name} is not connected`);
+    return shown.use(work);
+  }
+
   #problem(): string | undefined {
     return this.#closedBecause ?? this.#options.source.access.problem();
   }
@@ -208,11 +231,12 @@ export class InventorySource {
   }
 
   #connect(opened: OpenedSource): SourceConnection {
-    const { source, clock, log, onChange } = this.#options;
+    const { source, managedHosts, clock, log, onChange } = this.#options;
     const connection: SourceConnection = new SourceConnection({
       opened,
       source: source.name,
       kinds: source.kinds,
+      managedHosts,
       prefix: source.prefix ?? "",
       watchNamespace: source.watchNamespace ?? opened.cluster.namespace,
       clock,

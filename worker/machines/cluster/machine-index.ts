@@ -1,27 +1,42 @@
+import { defined } from "../../../shared/defined.ts";
 import { keyOf, type ObjectName } from "../../cluster/client/kinds.ts";
 import type { Machine } from "../inventory.ts";
+import { CLAIM_PREFIX } from "../resolve-machine.ts";
 import { MachineEntry } from "../schema.ts";
+import { type ClaimContent, targetOfClaim } from "./described-claim.ts";
+import type { HostContent } from "./described-host.ts";
 import type { BmcTarget, Described, MachineReference } from "./described-machine.ts";
 
 /** Hardware of v1alpha1 refers to Machines. */
-export type ClusterSource = "machines" | "hardware";
+export type ClusterSource = "machines" | "hardware" | "baremetalhosts";
+
+/** The BareMetalHost behind a machine. */
+export interface Metal3Machine {
+  readonly host: ObjectName;
+  /** For a machine that is named by its claim. */
+  readonly claim?: ObjectName;
+}
 
 export interface ClusterMachine {
   /** The public part: an object may hold tokens in its headers. */
   readonly machine: Machine;
-  readonly object: "Machine" | "Hardware";
+  readonly object: "Machine" | "Hardware" | "BareMetalHost" | "HostClaim";
   readonly at: ObjectName;
   /** The name of its source; of all of them if several have its name. */
   readonly source: string;
   /** False for a Machine that only a Hardware names: it can be found, but is not polled for. */
   readonly isListed: boolean;
   readonly content: BmcTarget;
+  readonly metal3?: Metal3Machine;
 }
 
 export interface ClusterObjects {
   readonly machines: Iterable<Described<BmcTarget>>;
   readonly hardware: Iterable<Described<BmcTarget>>;
   readonly references: Iterable<Described<MachineReference>>;
+  readonly hosts: Iterable<Described<HostContent>>;
+  readonly claims: Iterable<Described<ClaimContent>>;
+  readonly findHost: (name: ObjectName) => Described<HostContent> | undefined;
   readonly findMachine: (name: ObjectName) => Described<BmcTarget> | undefined;
   readonly machinesUnseen: string | undefined;
 }
@@ -53,8 +68,16 @@ export function indexMachines(
   const byName = new Map<string, ClusterMachine>();
   const rejected: { object: string; problem: string }[] = [];
 
-  function add(object: ClusterMachine["object"], at: ObjectName, content: BmcTarget, isListed: boolean) {
-    const name = `${prefix}${allNamespaces ? `${at.name}.${at.namespace}` : at.name}`;
+  const nameOf = (at: ObjectName) => `${prefix}${allNamespaces ? `${at.name}.${at.namespace}` : at.name}`;
+
+  function add(
+    object: ClusterMachine["object"],
+    at: ObjectName,
+    content: BmcTarget,
+    isListed: boolean,
+    metal3?: Metal3Machine,
+  ) {
+    const name = nameOf(at);
     if (!MachineName.safeParse(name).success) {
       rejected.push({ object: `${object} ${keyOf(at)}`, problem: `${name} cannot be a machine's name` });
       return;
@@ -62,7 +85,8 @@ export function indexMachines(
     const taken = byName.get(name);
     if (!taken) {
       const lockKey = content.kind === "usable" ? content.lockKey : `unusable ${object} ${keyOf(at)}`;
-      byName.set(name, { machine: { name, lockKey }, object, at, source, isListed, content });
+      const machine = { name, lockKey };
+      byName.set(name, { machine, object, at, source, isListed, content, ...defined({ metal3 }) });
     } else if (isListed && content.kind === "usable" && content.lockKey !== taken.machine.lockKey) {
       const problem = `its name is that of ${taken.object} ${keyOf(taken.at)}, which has another BMC`;
       rejected.push({ object: `${object} ${keyOf(at)}`, problem });
@@ -81,6 +105,18 @@ export function indexMachines(
     } else add("Hardware", name, content, true);
   }
   for (const { name, content } of referred) add("Machine", name, content, false);
+  for (const { name, content } of objects.hosts) {
+    add("BareMetalHost", name, content.target, true, { host: name });
+  }
+  for (const claimed of objects.claims) {
+    const { name: claim } = claimed;
+    const { target: content, host } = targetOfClaim(claimed, objects.findHost);
+    const lockKey = content.kind === "usable" ? content.lockKey : `unusable HostClaim ${keyOf(claim)}`;
+    const machine = { name: `${CLAIM_PREFIX}${nameOf(claim)}`, lockKey };
+    const metal3 = host && { host, claim };
+    const about = { object: "HostClaim", at: claim, source, isListed: false } as const;
+    byName.set(machine.name, { machine, ...about, content, ...defined({ metal3 }) });
+  }
 
   return { byName, machines: listed(byName), rejected };
 }

@@ -1,10 +1,11 @@
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
+import type { Managed } from "./described-host.ts";
 import { type ClusterSource, indexMachines, type MachineIndex } from "./machine-index.ts";
 import { WatchedSources } from "./watched-sources.ts";
 
-export type SourceCluster = Pick<Cluster, "list" | "watch" | "get" | "namespace" | "server">;
+export type SourceCluster = Pick<Cluster, "list" | "watch" | "get" | "patch" | "namespace" | "server">;
 
 /** A connection to the cluster of a source. */
 export interface OpenedSource {
@@ -16,6 +17,7 @@ export interface SourceConnectionOptions {
   readonly opened: OpenedSource;
   readonly source: string;
   readonly kinds: readonly ClusterSource[];
+  readonly managedHosts: Managed;
   readonly prefix: string;
   /** `*` means all. */
   readonly watchNamespace: string;
@@ -37,13 +39,14 @@ export class SourceConnection {
   #run: Promise<void> | undefined;
 
   constructor(options: SourceConnectionOptions) {
-    const { opened, kinds, watchNamespace, clock, log, onChange } = options;
+    const { opened, kinds, managedHosts, watchNamespace, clock, log, onChange } = options;
     this.#options = options;
     this.cluster = opened.cluster;
     this.watchNamespace = watchNamespace;
     this.watched = new WatchedSources({
       cluster: opened.cluster,
       sources: kinds,
+      managedHosts,
       namespace: this.allNamespaces ? undefined : watchNamespace,
       clock,
       log,

@@ -5,7 +5,11 @@ import type { ClusterMachine, MachineIndex } from "./machine-index.ts";
 
 /** A problem that the cluster's owners should fix. */
 export type MachineWarning =
-  | { readonly kind: "unusable" | "paused"; readonly machine: string; readonly reason: string }
+  | {
+      readonly kind: "unusable" | "paused" | "refused-host";
+      readonly machine: string;
+      readonly reason: string;
+    }
   | {
       readonly kind: "unknown-options";
       readonly machine: string;
@@ -47,6 +51,9 @@ export class WarningLog {
       case "paused":
         this.#log.info(fields, "paused machine left alone");
         break;
+      case "refused-host":
+        this.#log.warn(fields, "BareMetalHost refused");
+        break;
       case "unknown-options":
         this.#log.warn(fields, "unknown machine options ignored");
         break;
@@ -83,7 +90,8 @@ function warningsOn(found: ClusterMachine): readonly MachineWarning[] {
   // Reported with the Hardware that names it.
   if (!isListed) return [];
   if (content.kind === "unusable") {
-    const kind = content.isPaused ? "paused" : "unusable";
+    const invalid = object === "BareMetalHost" ? "refused-host" : "unusable";
+    const kind = content.isPaused ? "paused" : invalid;
     return [{ kind, machine: machine.name, reason: reasonOf(found, content.problems) }];
   }
   const { unknown: options } = content;

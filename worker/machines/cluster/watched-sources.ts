@@ -4,6 +4,8 @@ import { raceAbort } from "../../../shared/race-abort.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
 import { KINDS, type Kind, resourceName } from "../../cluster/client/kinds.ts";
 import { type Change, WatchedObjects } from "../../cluster/client/watched-objects.ts";
+import { type ClaimContent, describeClaim } from "./described-claim.ts";
+import { describeHost, type HostContent, type Managed } from "./described-host.ts";
 import {
   type BmcTarget,
   type Describe,
@@ -12,7 +14,6 @@ import {
   describeHardwareReference,
   describeMachine,
   type MachineReference,
-  type Unusable,
 } from "./described-machine.ts";
 import type { ClusterObjects, ClusterSource } from "./machine-index.ts";
 import { unlessPaused } from "./paused.ts";
@@ -21,6 +22,8 @@ import type { MachineWarning } from "./warning-log.ts";
 export interface WatchedSourcesOptions {
   readonly cluster: Pick<Cluster, "list" | "watch">;
   readonly sources: readonly ClusterSource[];
+  /** For the source `baremetalhosts`. */
+  readonly managedHosts: Managed;
   readonly namespace: string | undefined;
   readonly clock: Clock;
   readonly log: Logger;
@@ -56,6 +59,8 @@ export class WatchedSources {
   readonly #machines: WatchedObjects<Described<BmcTarget>>;
   readonly #hardware: WatchedObjects<Described<BmcTarget>>;
   readonly #references: WatchedObjects<Described<MachineReference>>;
+  readonly #hosts: WatchedObjects<Described<HostContent>>;
+  readonly #claims: WatchedObjects<Described<ClaimContent>>;
   /** Machines are watched once something needs them: with v1alpha2 alone there are none. */
   readonly #machinesNeeded = Promise.withResolvers<void>();
   #needsMachines = false;
@@ -63,15 +68,17 @@ export class WatchedSources {
 
   constructor(options: WatchedSourcesOptions) {
     this.#options = options;
-    const { onChange, sources } = options;
+    const { managedHosts, onChange, sources } = options;
     const changed = ({ before, ...change }: Change<unknown>) =>
       onChange(before, change.kind === "set" ? change.value : undefined);
-    this.#machines = this.#watch(KINDS.rufioMachine, describeMachine, changed);
-    this.#hardware = this.#watch(KINDS.hardwareV1Alpha2, describeHardware, changed);
-    this.#references = this.#watch(KINDS.hardware, describeHardwareReference, (change) => {
+    this.#machines = this.#watch(KINDS.rufioMachine, unlessPaused(describeMachine), changed);
+    this.#hardware = this.#watch(KINDS.hardwareV1Alpha2, unlessPaused(describeHardware), changed);
+    this.#references = this.#watch(KINDS.hardware, unlessPaused(describeHardwareReference), (change) => {
       if (change.kind === "set" && change.value.content.kind === "reference") this.#need();
       changed(change);
     });
+    this.#hosts = this.#watch(KINDS.bareMetalHost, describeHost(managedHosts), changed);
+    this.#claims = this.#watch(KINDS.hostClaim, describeClaim, changed);
     if (sources.includes("machines")) this.#need();
   }
 
@@ -83,6 +90,9 @@ export class WatchedSources {
     if (this.#options.sources.includes("hardware")) {
       watches.push(this.#hardware.run(signal), this.#references.run(signal));
     }
+    if (this.#options.sources.includes("baremetalhosts")) {
+      watches.push(this.#hosts.run(signal), this.#claims.run(signal));
+    }
     await Promise.all(watches);
   }
 
@@ -92,19 +102,22 @@ export class WatchedSources {
       machines: this.#machines.values(),
       hardware: hardware ? this.#hardware.values() : [],
       references: references ? this.#references.values() : [],
+      hosts: this.#hosts.values(),
+      claims: this.#claims.values(),
+      findHost: (name) => this.#hosts.get(name),
       findMachine: (name) => this.#machines.get(name),
       machinesUnseen: unseen(this.#machines),
     };
   }
 
   progress(): Progress {
-    const each = this.#groups().map(progressOf);
+    const each = [...this.#groups(), ...this.#optionalGroups()].map(progressOf);
     const isKind = (kind: Progress["kind"]) => each.filter((progress) => progress.kind === kind);
     return isKind("listing")[0] ?? isKind("failed")[0] ?? { kind: "listed" };
   }
 
   states(): readonly SourceState[] {
-    return this.#groups().flat().map(stateOf);
+    return [...this.#groups(), ...this.#optionalGroups()].flat().map(stateOf);
   }
 
   /** Whether availability has changed since the last call in a way that changes the index. */
@@ -128,10 +141,18 @@ export class WatchedSources {
       { kind: KINDS.hardwareV1Alpha2, objects: this.#hardware },
       { kind: KINDS.hardware, objects: this.#references },
     ];
+    const hosts = [{ kind: KINDS.bareMetalHost, objects: this.#hosts }];
     return [
       ...(this.#needsMachines ? [machines] : []),
       ...(this.#options.sources.includes("hardware") ? [hardware] : []),
+      ...(this.#options.sources.includes("baremetalhosts") ? [hosts] : []),
     ];
+  }
+
+  /** Kinds that a cluster may lack: HostClaims came later than BareMetalHosts. */
+  #optionalGroups(): readonly (readonly Store[])[] {
+    const isUsed = this.#options.sources.includes("baremetalhosts") && !isAbsent(this.#claims);
+    return isUsed ? [[{ kind: KINDS.hostClaim, objects: this.#claims }]] : [];
   }
 
   /** Which versions of Hardware count, the new one first. Objects of a version that is no longer served do not. */
@@ -151,14 +172,14 @@ export class WatchedSources {
   #watch<Content>(
     kind: Kind,
     project: Describe<Content>,
-    onChange: (change: Change<Described<Content | Unusable>>) => void,
-  ): WatchedObjects<Described<Content | Unusable>> {
+    onChange: (change: Change<Described<Content>>) => void,
+  ): WatchedObjects<Described<Content>> {
     const { cluster, namespace, clock, log } = this.#options;
-    const objects: WatchedObjects<Described<Content | Unusable>> = new WatchedObjects({
+    const objects: WatchedObjects<Described<Content>> = new WatchedObjects({
       cluster,
       kind,
       selection: { namespace },
-      project: unlessPaused(project),
+      project,
       onChange,
       clock,
       log: quietWhile(() => isAbsent(objects), log),

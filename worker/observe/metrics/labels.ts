@@ -1,6 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import { ErrorClass } from "../../../shared/contract/error-class.ts";
-import { ProviderName } from "../../../shared/contract/vocabulary.ts";
+import { SessionProvider } from "../../../shared/contract/vocabulary.ts";
 import { watchedFileNames } from "../../action/observer.ts";
 import { healthCheckNames } from "../health/check.ts";
 
@@ -27,7 +27,7 @@ export const labels = {
   },
   provider: {
     help: `the provider that the action used; \`${NONE}\` if the action does not report one`,
-    values: [...ProviderName.options, NONE],
+    values: [...SessionProvider.options, NONE],
   },
   class: {
     help: `why it failed; \`${NONE}\` for a success`,

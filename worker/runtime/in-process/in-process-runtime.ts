@@ -139,7 +139,7 @@ export class InProcessRuntime implements Runtime {
   /** Resolves to the action's end. Uncaught errors are logged and passed to `onUncaught`. */
   #start(
     found: InProcessAction,
-    { action, connection, environment, ...output }: LaunchRequest,
+    { action, connection, environment, provider, ...output }: LaunchRequest,
     signal: AbortSignal,
     onUncaught: (error: string) => void,
   ): Promise<InProcessEnd> {
@@ -159,6 +159,7 @@ export class InProcessRuntime implements Runtime {
         },
         argv: action.command,
         stdin: connection ? serialiseConnection(connection) : "",
+        provider,
         onLog: ({ stream, line }) => log.writeLine(stream, line),
         signal,
         stoppedBy: () => "SIGTERM",

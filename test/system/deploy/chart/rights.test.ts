@@ -13,16 +13,31 @@ import { mergeValues, needed, type Values } from "../../../deploy/chart/values.t
 const RUFIO_LEASE = "e74dec1a.bmc.tinkerbell.org";
 
 function valuesOf(choices: Choices): Values {
-  const { runtime, machines, hardware, fileInventory, secretNamespace, wakeUp, rufio, shared, watched } =
-    choices;
+  const {
+    runtime,
+    machines,
+    hardware,
+    hosts,
+    fileInventory,
+    secretNamespace,
+    wakeUp,
+    rufio,
+    shared,
+    watched,
+  } = choices;
   return mergeValues(needed, {
     runtime: { kind: runtime },
     agentIds: ["rack-1"],
     inventory: {
       file: fileInventory ? "machines: []" : "",
-      kubernetes: [...(machines ? ["machines"] : []), ...(hardware ? ["hardware"] : [])],
+      kubernetes: [
+        ...(machines ? ["machines"] : []),
+        ...(hardware ? ["hardware"] : []),
+        ...(hosts ? ["baremetalhosts"] : []),
+      ],
       secretNamespaces: secretNamespace ? ["passwords"] : [],
     },
+    metal3: { managed: hosts || "refuse" },
     watchNamespace: watched,
     wakeUp: wakeUp ? "auto" : "off",
     rufio: { enabled: rufio },
@@ -82,7 +97,7 @@ describeWithHelm("the rights that the chart gives", () => {
       const secrets = granted(rendered[name] ?? []).filter((right) => right.endsWith(" secrets"));
 
       expect(secrets.filter((right) => /: (list|watch) /.test(right))).toEqual([]);
-      if (choice.runtime === "kubernetes" && choice.watched === "" && !choice.rufio) {
+      if (choice.runtime === "kubernetes" && choice.watched === "" && !choice.rufio && !choice.hosts) {
         expect(secrets).not.toContain("own: get secrets");
       }
     }
@@ -159,6 +174,6 @@ describe("what the features need", () => {
 
     expect(nothing.length).toBeGreaterThan(0);
     for (const choice of nothing)
-      expect(choice).toMatchObject({ machines: false, hardware: false, rufio: false });
+      expect(choice).toMatchObject({ machines: false, hardware: false, hosts: "", rufio: false });
   });
 });

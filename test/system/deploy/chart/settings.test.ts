@@ -177,6 +177,16 @@ describeWithHelm("each value", () => {
     expect(config.server).toHaveProperty("clientKey");
   });
 
+  it("becomes one of Metal3's hosts", async () => {
+    const hosts = { inventory: { kubernetes: ["baremetalhosts"] }, metal3: { managed: "via-host" } };
+    const { via } = await renderAll({ via: mergeValues(needed, hosts) });
+
+    expect(configIn(via).kubernetes).toMatchObject({
+      inventory: ["baremetalhosts"],
+      managedHosts: "via-host",
+    });
+  });
+
   it("has a default with which machines of the cluster are enough", async () => {
     const machines = mergeValues(needed, { inventory: { kubernetes: ["machines"] } });
     const rendered = await renderAll({

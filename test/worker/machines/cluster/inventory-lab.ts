@@ -37,6 +37,7 @@ export interface InventoryLabOptions {
   readonly fake?: FakeClusterOptions;
   readonly sources?: readonly ClusterSource[];
   readonly watchNamespace?: string;
+  readonly managedHosts?: "refuse" | "via-host";
   /** What the worker may do; everything when absent. */
   readonly rights?: readonly RbacRule[];
   /** A faster one where a test would wait for the worker to look again. */
@@ -63,6 +64,7 @@ export class InventoryLab {
     this.#folder = folder;
     this.inventory = new ClusterInventory({
       sources: [{ name: "local", kinds: sources, isOwn: true, access: ownAccess(cluster), watchNamespace }],
+      managedHosts: options.managedHosts ?? "refuse",
       clock,
       log: recorder(this.said),
       onChange: (changes) => this.changes.push(changes),

@@ -12,6 +12,9 @@ function warningsOn(connections: Readonly<Record<string, Readonly<Record<string,
   });
   const objects = {
     ...{ machines, hardware: [], references: [] },
+    hosts: [],
+    claims: [],
+    findHost: () => undefined,
     findMachine: () => undefined,
     machinesUnseen: undefined,
   };
