@@ -26,6 +26,8 @@ const OTHERS: Readonly<Record<string, string>> = {
   readFolder: "reads files for readSecretText",
   readFruData: "makes a request",
   readIdentity: "reads a file that is one line of JSON",
+  readHostConnection: "reads cluster objects; the host's address goes to readAddress, which is a target",
+  connectionRedactor: "what redactor, which is a target, is given",
   readInput: "reads files and variables for the fields' schemas",
   readOwnFile: "reads a file, bounded",
   readNamedFiles: "reads files of the configuration for Node's own parsers of certificates and keys",

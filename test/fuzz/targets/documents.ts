@@ -9,6 +9,7 @@ import { parseIdentityKubeconfig } from "../../../worker/cluster/client/identity
 import { KubernetesError } from "../../../worker/cluster/client/kubernetes-error.ts";
 import { loadConfig } from "../../../worker/config/load-config.ts";
 import { ByteSize, Count, Duration, List, Text } from "../../../worker/document/value-types.ts";
+import { readAddress } from "../../../worker/machines/cluster/host-address.ts";
 import { parseInventory } from "../../../worker/machines/parse-inventory.ts";
 import { parsePolicy } from "../../../worker/policy/parse-policy.ts";
 import { parseTemplate } from "../../../worker/template/parse-template.ts";
@@ -150,6 +151,18 @@ export const documentTargets: readonly Target[] = [
     call: (input) => parseIdentityKubeconfig(input, undefined),
     throws: (thrown) => thrown instanceof KubernetesError,
     covers: ["parseIdentityKubeconfig"],
+  },
+  {
+    name: "baremetalhost-address",
+    seeds: [
+      "redfish+https://[2001:db8::1]:8443/redfish/v1/Systems/1",
+      "ipmi:192.0.2.1",
+      "libvirt://192.0.2.1:6233",
+    ],
+    tokens: ["+http", "redfish://", "ipmi:", "[::1]", ":623", "?privilegelevel=", "//", "@", "%2f"],
+    longest: 4_000,
+    call: readAddress,
+    covers: ["readAddress"],
   },
   {
     name: "inventory",

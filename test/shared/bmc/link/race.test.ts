@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { type Candidate, openFirst as race } from "../../../../shared/bmc/link/race.ts";
 import { systemClock } from "../../../../shared/clock.ts";
 import { BmcError } from "../../../../shared/contract/bmc-error.ts";
@@ -166,7 +166,7 @@ test("an aborted signal cancels all candidates and is the error", async () => {
     1,
     controller.signal,
   );
-  await systemClock.sleep(30);
+  await vi.waitFor(() => expect(record).toHaveLength(2));
 
   controller.abort(new BmcError("cancelled", "cancelled by SIGTERM"));
 
