@@ -9,9 +9,6 @@ export function codeOf(errorClass: ErrorClass | undefined): Code {
     // PBnJ's code for a BMC that refuses the login.
     case "auth":
       return Code.PermissionDenied;
-    case "unreachable":
-    case "busy":
-      return Code.Unavailable;
     case "tls":
     case "state":
       return Code.FailedPrecondition;
@@ -21,6 +18,9 @@ export function codeOf(errorClass: ErrorClass | undefined): Code {
       return Code.DeadlineExceeded;
     case "cancelled":
       return Code.Canceled;
+    // Not UNAVAILABLE, which clients and proxies retry: they would ask for the ended task for ever.
+    case "unreachable":
+    case "busy":
     case "verify":
     case "protocol":
     case "bmc":

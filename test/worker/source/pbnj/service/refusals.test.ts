@@ -120,7 +120,7 @@ describe.concurrent("PBnJ's API refuses", () => {
 describe("a task that fails", () => {
   it.each([
     ["PermissionDenied", direct("wrong-password")],
-    ["Unavailable", direct("calvin", "admin", "127.0.0.2")],
+    ["Unknown", direct("calvin", "admin", "127.0.0.2")],
   ])("answers with the code %s", async (code, who) => {
     await using lab = await pbnjLab();
     await using pbnj = await lab.start();
