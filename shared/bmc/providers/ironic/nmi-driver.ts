@@ -1,0 +1,19 @@
+import type { NmiDriver } from "../../operations/nmi.ts";
+import type { IronicRequest } from "./api.ts";
+import type { IronicNode } from "./node.ts";
+
+/** Whether the node's driver has it shows only when it is sent. */
+export function ironicNmi(node: IronicNode): NmiDriver {
+  const request: IronicRequest = { method: "PUT", path: node.path("/management/inject_nmi"), body: {} };
+  return {
+    offered: async () => undefined,
+    async plan(signal) {
+      await node.permit(signal);
+      return `PUT /v1${request.path}`;
+    },
+    async send(signal) {
+      await node.permit(signal);
+      await node.api.call(request, signal);
+    },
+  };
+}
