@@ -17,9 +17,14 @@ const Drives = z.array(
   }),
 );
 
-/** Virtual media: the BMC's drive for CDs. The BMC fetches the image from its URL itself. */
+/**
+ * Virtual media: the BMC's drive for CDs. Ironic is asked to leave the image where it is; Ironic 39 loads and serves it
+ * itself all the same (ironic/conductor/rpcapi.py, `attach_virtual_media`).
+ */
 export function ironicMedia(node: IronicNode): MediaDriver {
   const path = node.path("/vmedia");
+  /** The image that this session inserted; the drive may have it under another URL. */
+  let own: string | undefined;
 
   function request(image: MediaImage | undefined): IronicRequest {
     node.api.require(ATTACH_MINOR, "virtual media");
@@ -31,7 +36,9 @@ export function ironicMedia(node: IronicNode): MediaDriver {
   async function change(image: MediaImage | undefined, signal: AbortSignal): Promise<void> {
     const asked = request(image);
     await node.permit(signal);
+    own = undefined;
     await node.change(asked, signal);
+    own = image?.url;
   }
 
   return {
@@ -47,7 +54,9 @@ export function ironicMedia(node: IronicNode): MediaDriver {
       );
       const drive = drives.find(({ inserted }) => inserted) ?? drives[0];
       if (!drive) return undefined;
-      return { inserted: drive.inserted ?? false, ...defined({ image: drive.image || undefined }) };
+      const isServed = own !== undefined && drive.image !== own;
+      const image = isServed ? undefined : drive.image || undefined;
+      return { inserted: drive.inserted ?? false, ...defined({ image }) };
     },
     async plan(image, signal) {
       const { method, query, body } = request(image);

@@ -72,11 +72,14 @@ export class IronicNode {
     return isYoung ? latest.state : this.read(signal);
   }
 
-  /** Throws `state` if the node is somebody's and the machine's entry does not allow changes. */
+  /**
+   * Throws `usage`, which nothing that is read afterwards disproves, if the node is somebody's and the machine's entry does not
+   * allow changes.
+   */
   async permit(signal: AbortSignal): Promise<NodeState> {
     const state = await this.recent(signal);
     const refusal = refusalOf(state, this.#allowed);
-    if (refusal !== undefined) throw new BmcError("state", `node ${this.#name} ${refusal}`);
+    if (refusal !== undefined) throw new BmcError("usage", `node ${this.#name} ${refusal}`);
     return state;
   }
 

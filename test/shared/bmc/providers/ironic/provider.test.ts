@@ -158,7 +158,7 @@ describe("somebody's node", () => {
 
     expect(state).toBe("on");
     for (const error of errors)
-      expect(error).toMatchObject({ class: "state", message: expect.stringMatching(message) });
+      expect(error).toMatchObject({ class: "usage", message: expect.stringMatching(message) });
     expect(writes()).toEqual([]);
     expect((await allowed.setBoot(pxeOnce, signal)).summary).toBe("boot pxe once (uefi)");
   });
