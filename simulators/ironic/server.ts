@@ -78,13 +78,17 @@ export class IronicServer {
   /** In pages, as Ironic lists its nodes. */
   #list(path: string): Reply {
     const marker = new URL(path, this.http.url).searchParams.get("marker");
-    const all = [...this.nodes].map(([name, { state }]) => ({ uuid: `uuid-of-${name}`, name, ...state }));
+    const all = [...this.nodes].map(([name, { state }], index) => ({ uuid: uuidOf(index), name, ...state }));
     const start = marker === null ? 0 : all.findIndex(({ uuid }) => uuid === marker) + 1;
     const nodes = all.slice(start, start + PAGE);
     const hasMore = start + PAGE < all.length;
     const next = `${this.http.url}/v1/nodes?limit=${PAGE}&marker=${nodes.at(-1)?.uuid}`;
     return json(200, { nodes, ...(hasMore ? { next } : {}) });
   }
+}
+
+function uuidOf(index: number): string {
+  return `27946b59-9e44-4fa7-8e91-${String(index).padStart(12, "0")}`;
 }
 
 /** Starts an Ironic; it listens when the promise resolves. */

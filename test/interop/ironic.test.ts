@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
+import { readIronic } from "../../cli/inventory/import/ironic.ts";
 import { BmcClient } from "../../shared/bmc/client.ts";
 import { Connection } from "../../shared/contract/connection.ts";
 import { HttpListener } from "../../simulators/http-listener.ts";
@@ -65,6 +66,15 @@ await describeWithPython(packages, "the ironic provider talks to Ironic", (insta
     const missing = await errorOf(clientOf("other").readPower(limit()));
 
     expect([refused.class, missing.class]).toEqual(["auth", "usage"]);
+  });
+
+  it("lists its nodes as machines", async () => {
+    const { username: BMC_USERNAME, password: BMC_PASSWORD } = LOGIN;
+    const env = { IRONIC_URL: server.url, IRONIC_AUTH: "basic", BMC_USERNAME, BMC_PASSWORD };
+
+    const { machines } = await readIronic(env, "secrets");
+
+    expect(machines.map(({ name }) => name)).toEqual(expect.arrayContaining(["fake-1", "fake-2"]));
   });
 
   it("drives a Redfish machine through Ironic", async () => {

@@ -339,7 +339,7 @@ export const connectionFields: readonly FieldRow[] = [
     env: "IRONIC_ALLOW",
     path: ["ironic", "allow"],
     type: "list",
-    description: "The nodes that may be changed although somebody else uses them",
+    description: "Which nodes may be changed although they are in use",
     choices: IronicAllowance.options,
   },
 ];

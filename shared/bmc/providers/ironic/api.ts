@@ -2,10 +2,10 @@ import type { Clock } from "../../../clock.ts";
 import { BmcError } from "../../../contract/bmc-error.ts";
 import { defined } from "../../../defined.ts";
 import type { HttpAnswer, HttpConnection } from "../../http/http-connection.ts";
+import { jsonIn } from "../../http/json-in.ts";
 import { statusError } from "../../http/status-error.ts";
 import type { Authentication } from "./authentication.ts";
 import { faultOf } from "./fault.ts";
-import { parseJson } from "./json.ts";
 
 /** The newest version with everything that is used here (Ironic 2024.2); later ones may change meanings. */
 const NEWEST_MINOR = 95;
@@ -59,7 +59,7 @@ export class IronicApi {
     const answer = await this.#negotiate(current, signal);
     const { method, path } = current();
     const text = answer.body.toString("utf8");
-    if (answer.status >= 200 && answer.status <= 204) return parseJson(text);
+    if (answer.status >= 200 && answer.status <= 204) return jsonIn(text);
     throw this.#error(answer, `${method} /v1${path}`, text, method !== "GET");
   }
 

@@ -7,10 +7,10 @@ import { defined } from "../../../defined.ts";
 import type { Secret } from "../../../secret.ts";
 import { serviceEndpoint } from "../../http/endpoint.ts";
 import { HttpConnection } from "../../http/http-connection.ts";
+import { jsonIn } from "../../http/json-in.ts";
 import { statusError } from "../../http/status-error.ts";
 import type { ProviderContext } from "../../operations/provider.ts";
 import { headerSecret } from "./header-secret.ts";
-import { parseJson } from "./json.ts";
 
 /** A token answers with the whole service catalogue. */
 const MAX_BODY_BYTES = 1_048_576;
@@ -78,7 +78,7 @@ export class Keystone {
       const token = answer.headers["x-subject-token"];
       if (answer.status === 201 && token) return headerSecret("Keystone's token", token, "protocol");
       if (answer.status === 201) throw new BmcError("protocol", `${doing} returned no token`);
-      const said = Refusal.safeParse(parseJson(answer.body.toString("utf8")));
+      const said = Refusal.safeParse(jsonIn(answer.body.toString("utf8")));
       const words = said.success ? this.#redact(oneLine(said.data.error.message)) : "";
       throw statusError(answer, `Keystone: ${doing}`, words, { isWrite: false, nowMs: clock.now() });
     } finally {

@@ -73,8 +73,8 @@ export class IronicNode {
   }
 
   /**
-   * Throws `usage`, which nothing that is read afterwards disproves, if the node is somebody's and the machine's entry does not
-   * allow changes.
+   * Throws `usage`, which nothing that is read afterwards disproves, if the node is in use and the machine's entry does not allow
+   * changes.
    */
   async permit(signal: AbortSignal): Promise<NodeState> {
     const state = await this.recent(signal);

@@ -127,7 +127,7 @@ describe("a locked node", () => {
   });
 });
 
-describe("somebody's node", () => {
+describe("a node in use", () => {
   test.each([
     [
       "maintenance",
@@ -182,7 +182,7 @@ describe("the boot device", () => {
     ]);
   });
 
-  test("is set for good, in another boot mode", async () => {
+  test("is set persistently, in another boot mode", async () => {
     await start();
     await using client = clientOf(connection());
 
