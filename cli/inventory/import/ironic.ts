@@ -8,7 +8,7 @@ import { MachineName } from "../../../worker/machines/schema.ts";
 import { type Imported, type ImportedMachine, refusedInput } from "./imported-machine.ts";
 
 /** Where the folder of secrets has the password of all nodes. */
-export const IRONIC_SECRET = "ironic";
+const IRONIC_SECRET = "ironic";
 const TIMEOUT_MS = 300_000;
 
 type Variables = Readonly<Record<string, string | undefined>>;

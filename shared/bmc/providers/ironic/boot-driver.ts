@@ -4,7 +4,8 @@ import type { BootDevice, BootMode } from "../../../contract/vocabulary.ts";
 import { defined } from "../../../defined.ts";
 import type { BootDriver, BootOverride, BootRequest } from "../../operations/boot.ts";
 import type { IronicRequest } from "./api.ts";
-import type { IronicNode, NodeState } from "./node.ts";
+import type { IronicNode } from "./node.ts";
+import type { NodeState } from "./node-state.ts";
 import { orUndefined } from "./optional-reading.ts";
 
 /** Ironic's names (ironic/common/boot_devices.py). */

@@ -1,28 +1,9 @@
-import * as z from "zod/mini";
 import type { Clock } from "../../../clock.ts";
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { IronicAllowance } from "../../../contract/ironic-options.ts";
 import { type IronicApi, type IronicRequest, NotFound } from "./api.ts";
+import { NodeState } from "./node-state.ts";
 import { refusalOf } from "./occupation.ts";
-
-const Text = z.optional(z.nullable(z.string()));
-
-/** As much of a node as is read. Those after `owner` are missing in older versions. */
-export const NodeState = z.object({
-  power_state: Text,
-  target_power_state: Text,
-  provision_state: Text,
-  maintenance: z.optional(z.boolean()),
-  maintenance_reason: Text,
-  instance_uuid: Text,
-  /** The host of the conductor that holds the node's lock. */
-  reservation: Text,
-  last_error: Text,
-  owner: Text,
-  lessee: Text,
-  boot_mode: Text,
-});
-export type NodeState = z.infer<typeof NodeState>;
 
 /** First versions of fields that older ones refuse to list. */
 const SINCE: Readonly<Record<string, number>> = { lessee: 65, boot_mode: 75 };

@@ -1,6 +1,6 @@
 import type { IronicAllowance } from "../../../contract/ironic-options.ts";
 import { oneLine } from "../../../contract/result.ts";
-import type { NodeState } from "./node.ts";
+import type { NodeState } from "./node-state.ts";
 
 /** States in which Ironic leaves a node alone; in every other one, also an unknown one, it is at work. */
 const RESTING = /^(enroll|manageable|available|active|error|rescue|.* failed)$/;

@@ -5,7 +5,8 @@ import { defined } from "../../../defined.ts";
 import { FirstReading } from "../../http/first-reading.ts";
 import type { PowerCommand, PowerDriver } from "../../operations/power.ts";
 import type { IronicRequest } from "./api.ts";
-import type { IronicNode, NodeState } from "./node.ts";
+import type { IronicNode } from "./node.ts";
+import type { NodeState } from "./node-state.ts";
 
 /** Most drivers of Ironic carry out a reboot as off and on; none of them promises a cycle. */
 const TARGETS: ReadonlyMap<PowerCommand, string> = new Map([
