@@ -4,6 +4,7 @@ import type { PowerAction, SimulatedMachine } from "../machine.ts";
 import { fault, json } from "./reply.ts";
 
 const HOST = "conductor-1";
+const LED = "/management/indicators/led%40system";
 const DEVICES: readonly string[] = ["pxe", "disk", "cdrom", "bios"];
 const ACTIONS: Readonly<Record<string, PowerAction>> = {
   "power on": "on",
@@ -60,6 +61,7 @@ export class SimulatedNode {
       target_power_state: this.#softUntilMs === undefined ? going : "power off",
       reservation: isLocked ? HOST : null,
       boot_mode: override.mode === "uefi" ? "uefi" : "bios",
+      secure_boot: this.machine.secureBoot.enabled,
     };
   }
 
@@ -82,6 +84,12 @@ export class SimulatedNode {
         });
       case "PUT /management/boot_device":
         return this.#setBootDevice(body);
+      case "PUT /states/secure_boot":
+        return this.#change(202, z.object({ target: z.boolean() }), body, ({ target }) => {
+          this.machine.secureBoot.enabled = target;
+        });
+      case `PUT ${LED}`:
+        return this.#setIndicator(body);
       case "PUT /management/inject_nmi":
         this.machine.do("nmi");
         return { status: 204 };
@@ -107,6 +115,15 @@ export class SimulatedNode {
         const boot_device = enabled === "disabled" ? null : device;
         return json(200, { boot_device, persistent: boot_device === null ? null : enabled === "continuous" });
       }
+      case "/management/indicators":
+        return json(200, {
+          indicators: [
+            { name: "led-0@chassis", component: "chassis", readonly: true, states: ["off", "on"] },
+            { name: "led@system", component: "system", readonly: false, states: ["blinking", "off", "on"] },
+          ],
+        });
+      case LED:
+        return json(200, { state: this.machine.indicator === "off" ? "off" : "on" });
       case "/vmedia":
         return json(200, [
           { media_types: ["USBStick"], inserted: false, image: "" },
@@ -142,6 +159,13 @@ export class SimulatedNode {
       device: device as "pxe" | "disk" | "cdrom" | "bios",
       enabled: persistent ? "continuous" : "once",
     };
+    return { status: 204 };
+  }
+
+  #setIndicator(body: unknown): Reply {
+    const asked = z.object({ state: z.enum(["on", "off"]) }).safeParse(body);
+    if (!asked.success) return fault(400, "Invalid indicator state.");
+    this.machine.indicator = asked.data.state;
     return { status: 204 };
   }
 

@@ -5,6 +5,7 @@ import { Connection } from "../../shared/contract/connection.ts";
 import { HttpListener } from "../../simulators/http-listener.ts";
 import { SimulatedMachine } from "../../simulators/machine.ts";
 import { type RedfishBmc, startRedfishBmc } from "../../simulators/redfish/bmc.ts";
+import { redfishProfiles } from "../../simulators/redfish/profiles.ts";
 import { errorOf } from "../shared/bmc/service-lab.ts";
 import { type Ironic, LOGIN, startIronic } from "./ironic-server.ts";
 import { describeWithPython, installPythonPackages } from "./python-packages.ts";
@@ -39,11 +40,13 @@ await describeWithPython(packages, "the ironic provider talks to Ironic", (insta
     const boot = await client.setBoot(pxeOnce, limit());
     const disk = await errorOf(client.setBoot({ ...pxeOnce, device: "disk" }, limit()));
     const nmi = await errorOf(client.sendNmi(limit()));
+    const led = await client.readIndicator(limit());
     const inventory = await errorOf(client.readHardware(limit()));
 
     expect([down.after, up.after, reset.after]).toEqual(["off", "on", "on"]);
     expect(boot.after).toMatchObject({ device: "pxe", persistent: false });
     expect([disk.class, nmi.class, inventory.class]).toEqual(["unsupported", "unsupported", "unsupported"]);
+    expect(led).toBe("on");
     expect(disk.message).toContain("Invalid boot device disk");
   });
 
@@ -79,7 +82,14 @@ await describeWithPython(packages, "the ironic provider talks to Ironic", (insta
 
   it("drives a Redfish machine through Ironic", async () => {
     const machine = new SimulatedMachine({ softOffMs: "never", mode: "legacy" });
-    const bmc: RedfishBmc = await startRedfishBmc({ tls: "http", machines: [machine] });
+    const generic = redfishProfiles["generic"];
+    if (!generic) throw new Error("no generic profile");
+    const bmc: RedfishBmc = await startRedfishBmc({
+      tls: "http",
+      machines: [machine],
+      // What Ironic reads.
+      profile: { ...generic, indicator: "led" },
+    });
     onTestFinished(() => bmc.close());
     // Ironic serves it itself.
     const images = new HttpListener({ tls: "http" }, () => ({ status: 200, body: "an image" }));
@@ -105,6 +115,8 @@ await describeWithPython(packages, "the ironic provider talks to Ironic", (insta
     const ejected = await client.ejectMedia(limit());
     const up = await client.setPower({ verb: "on", timeoutMs }, limit());
     const hardware = await client.readHardware(limit());
+    const led = await client.setIndicator(true, limit());
+    const secure = await client.setSecureBoot(true, limit());
 
     expect(forced.summary).toMatch(/forced, still on/);
     expect(boot.after).toEqual({ device: "pxe", persistent: false, mode: "uefi" });
@@ -112,6 +124,8 @@ await describeWithPython(packages, "the ironic provider talks to Ironic", (insta
     expect(ejected.after).toEqual({ inserted: false });
     expect(up.after).toBe("on");
     expect(machine.lastBoot).toMatchObject({ device: "pxe", mode: "uefi", overridden: true });
+    expect([led.after, machine.indicator]).toEqual(["on", "on"]);
+    expect(secure.after.enabled).toBe(true);
     expect(hardware.nics.length).toBeGreaterThan(0);
   });
 });

@@ -14,7 +14,8 @@ export const connectionFields: readonly FieldRow[] = [
     env: "BMC_HOST",
     path: ["host"],
     type: "text",
-    description: "The BMC's host name or address, without scheme or port; required except with IRONIC_URL",
+    description: "The BMC's host name or address, without scheme or port",
+    required: true,
   },
   {
     env: "BMC_USERNAME",

@@ -4,6 +4,7 @@ import type { BootDevice, BootMode } from "../../../contract/vocabulary.ts";
 import { defined } from "../../../defined.ts";
 import type { BootDriver, BootOverride, BootRequest } from "../../operations/boot.ts";
 import type { IronicRequest } from "./api.ts";
+import { describeRequest } from "./describe-request.ts";
 import type { IronicNode } from "./node.ts";
 import type { NodeState } from "./node-state.ts";
 import { orUndefined } from "./optional-reading.ts";
@@ -60,7 +61,7 @@ export function ironicBoot(node: IronicNode): BootDriver {
       const mode = modeRequest(request, await node.permit(signal));
       return [mode, device]
         .flatMap((step) => step ?? [])
-        .map(describe)
+        .map(describeRequest)
         .join(", ");
     },
     async write(request, signal) {
@@ -84,8 +85,4 @@ function overrideOf(
       mode: mode === "uefi" ? ("uefi" as const) : mode === "bios" ? ("legacy" as const) : undefined,
     }),
   };
-}
-
-function describe({ method, path, body }: IronicRequest): string {
-  return `${method} /v1${path} ${JSON.stringify(body)}`;
 }

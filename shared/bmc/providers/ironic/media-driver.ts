@@ -3,6 +3,7 @@ import { BmcError } from "../../../contract/bmc-error.ts";
 import { defined } from "../../../defined.ts";
 import type { MediaDriver, MediaImage } from "../../operations/media.ts";
 import type { IronicRequest } from "./api.ts";
+import { describeRequest } from "./describe-request.ts";
 import type { IronicNode } from "./node.ts";
 import { orUndefined } from "./optional-reading.ts";
 
@@ -59,9 +60,9 @@ export function ironicMedia(node: IronicNode): MediaDriver {
       return { inserted: drive.inserted ?? false, ...defined({ image }) };
     },
     async plan(image, signal) {
-      const { method, query, body } = request(image);
+      const asked = request(image);
       await node.permit(signal);
-      return `${method} /v1${path}${query ? `?${query}` : ""}${body ? ` ${JSON.stringify(body)}` : ""}`;
+      return describeRequest(asked);
     },
     insert: (image, signal) => change(image, signal),
     eject: (signal) => change(undefined, signal),

@@ -1,5 +1,6 @@
 import type { NmiDriver } from "../../operations/nmi.ts";
 import type { IronicRequest } from "./api.ts";
+import { describeRequest } from "./describe-request.ts";
 import type { IronicNode } from "./node.ts";
 
 /** Whether the node's driver has it shows only when it is sent. */
@@ -9,7 +10,7 @@ export function ironicNmi(node: IronicNode): NmiDriver {
     offered: async () => undefined,
     async plan(signal) {
       await node.permit(signal);
-      return `PUT /v1${request.path}`;
+      return describeRequest(request);
     },
     async send(signal) {
       await node.permit(signal);

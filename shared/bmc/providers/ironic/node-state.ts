@@ -16,5 +16,6 @@ export const NodeState = z.object({
   owner: Text,
   lessee: Text,
   boot_mode: Text,
+  secure_boot: z.optional(z.nullable(z.boolean())),
 });
 export type NodeState = z.infer<typeof NodeState>;

@@ -6,7 +6,7 @@ import { NodeState } from "./node-state.ts";
 import { refusalOf } from "./occupation.ts";
 
 /** First versions of fields that older ones refuse to list. */
-const SINCE: Readonly<Record<string, number>> = { lessee: 65, boot_mode: 75 };
+const SINCE: Readonly<Record<string, number>> = { lessee: 65, boot_mode: 75, secure_boot: 75 };
 
 /** Within a second or two nothing else is expected to change a node. */
 const RECENT_MS = 2_000;

@@ -5,6 +5,7 @@ import { defined } from "../../../defined.ts";
 import { FirstReading } from "../../http/first-reading.ts";
 import type { PowerCommand, PowerDriver } from "../../operations/power.ts";
 import type { IronicRequest } from "./api.ts";
+import { describeRequest } from "./describe-request.ts";
 import type { IronicNode } from "./node.ts";
 import type { NodeState } from "./node-state.ts";
 
@@ -50,9 +51,9 @@ export class IronicPower implements PowerDriver {
   }
 
   async plan(command: PowerCommand, signal: AbortSignal): Promise<string> {
-    const { method, path, body } = this.#request(command);
+    const request = this.#request(command);
     await this.#node.permit(signal);
-    return `${method} /v1${path} ${JSON.stringify(body)}`;
+    return describeRequest(request);
   }
 
   async send(command: PowerCommand, signal: AbortSignal, softTimeoutMs?: number): Promise<void> {

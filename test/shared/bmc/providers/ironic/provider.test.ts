@@ -228,6 +228,30 @@ test("virtual media are inserted and ejected", async () => {
   expect(ejected.after).toEqual({ inserted: false });
 });
 
+test("Secure Boot is switched on and read back; its keys are the BMC's own", async () => {
+  await start();
+  await using client = clientOf(connection());
+
+  const report = await client.setSecureBoot(true, signal);
+  const again = await client.setSecureBoot(true, signal);
+  const keys = await errorOf(client.resetSecureBootKeys("default", signal));
+
+  expect([report.before.enabled, report.after.enabled, again.changed]).toEqual([false, true, false]);
+  expect(writes().map(({ body }) => body)).toEqual(['{"target":true}']);
+  expect(keys.class).toBe("unsupported");
+});
+
+test("the identify LED is the system's indicator", async () => {
+  await start();
+  await using client = clientOf(connection());
+
+  const lit = await client.setIndicator(true, signal);
+  const dark = await client.setIndicator(false, signal);
+
+  expect([lit.before, lit.after, dark.after]).toEqual(["off", "on", "off"]);
+  expect(requests().filter((request) => request.endsWith("/indicators"))).toHaveLength(1);
+});
+
 test("an NMI reaches the machine", async () => {
   await start();
   await using client = clientOf(connection());
