@@ -364,7 +364,7 @@ export const connectionRules = z.superRefine<Ways>(
     }
   },
   // Also beside other problems, so that all are found at once.
-  { when: ({ value }) => typeof value === "object" && value !== null },
+  { when: ({ value }) => typeof value === "object" && value !== null && !Array.isArray(value) },
 );
 
 /**

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
-import { readIronic } from "../../cli/inventory/import/ironic.ts";
+import { listIronic } from "../../cli/inventory/import/ironic.ts";
 import { BmcClient } from "../../shared/bmc/client.ts";
 import { Connection } from "../../shared/contract/connection.ts";
 import { HttpListener } from "../../simulators/http-listener.ts";
@@ -75,7 +75,7 @@ await describeWithPython(packages, "the ironic provider talks to Ironic", (insta
     const { username: BMC_USERNAME, password: BMC_PASSWORD } = LOGIN;
     const env = { IRONIC_URL: server.url, IRONIC_AUTH: "basic", BMC_USERNAME, BMC_PASSWORD };
 
-    const { machines } = await readIronic(env, "secrets");
+    const { machines } = await listIronic(env, "secrets");
 
     expect(machines.map(({ name }) => name)).toEqual(expect.arrayContaining(["fake-1", "fake-2"]));
   });

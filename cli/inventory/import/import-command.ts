@@ -14,7 +14,7 @@ import { type ComposedInventory, composeInventory } from "./compose-inventory.ts
 import { readCsv } from "./csv.ts";
 import { detectFormat, FORMATS, type Format } from "./detect-format.ts";
 import type { Imported } from "./imported-machine.ts";
-import { readIronic } from "./ironic.ts";
+import { listIronic } from "./ironic.ts";
 import { readMaas } from "./maas.ts";
 import { readSource } from "./read-source.ts";
 import { readRufio } from "./rufio.ts";
@@ -54,7 +54,7 @@ export async function importInventory(
   try {
     imported =
       path === undefined
-        ? await readIronic(process.env, secretsPath(flags))
+        ? await listIronic(process.env, secretsPath(flags))
         : readDocument(await readSource(path), name, flags);
   } catch (thrown) {
     complain(`${path === "-" ? name : path} ${fileProblemOf(thrown)}`);

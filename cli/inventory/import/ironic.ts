@@ -14,7 +14,7 @@ const TIMEOUT_MS = 300_000;
 type Variables = Readonly<Record<string, string | undefined>>;
 
 /** Lists the nodes of the Ironic that the variables of an action by hand name. `folder` is that of secrets. */
-export async function readIronic(env: Variables, folder: string): Promise<Imported> {
+export async function listIronic(env: Variables, folder: string): Promise<Imported> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const problems: string[] = [];
   // The nodes are what is asked for.

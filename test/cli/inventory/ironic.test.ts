@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { composeInventory } from "../../../cli/inventory/import/compose-inventory.ts";
-import { readIronic } from "../../../cli/inventory/import/ironic.ts";
+import { listIronic } from "../../../cli/inventory/import/ironic.ts";
 import { type IronicOptions, type IronicServer, startIronic } from "../../../simulators/ironic/server.ts";
 import { SimulatedMachine } from "../../../simulators/machine.ts";
 import { parseEntries } from "../../../worker/machines/parse-inventory.ts";
@@ -23,7 +23,7 @@ describe("the nodes of Ironic", () => {
       BMC_PASSWORD: "ironic-calvin",
     };
 
-    const imported = await readIronic(env, "secrets");
+    const imported = await listIronic(env, "secrets");
     const composed = composeInventory(imported, "secrets");
 
     expect(imported.problems).toEqual([]);
@@ -54,7 +54,7 @@ machines:
     await start();
     const env = { IRONIC_URL: server.http.url };
 
-    const imported = await readIronic(env, "secrets");
+    const imported = await listIronic(env, "secrets");
     const composed = composeInventory(imported, "secrets");
 
     if (!composed.ok) throw new Error("not composed");
@@ -75,7 +75,7 @@ machines:
   ])("are not listed with %s", async (_, more, message) => {
     await start({ auth: "basic" });
 
-    const { machines, problems } = await readIronic({ IRONIC_URL: server.http.url, ...more }, "secrets");
+    const { machines, problems } = await listIronic({ IRONIC_URL: server.http.url, ...more }, "secrets");
 
     expect(machines).toEqual([]);
     expect(problems).toMatchObject([{ source: "ironic", message: expect.stringMatching(message) }]);
