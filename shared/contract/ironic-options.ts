@@ -27,7 +27,7 @@ export type KeystoneOptions = z.infer<typeof KeystoneOptions>;
 
 export const IronicOptions = z
   .strictObject({
-    /** The URL of Ironic, without `/v1`. */
+    /** The URL of Ironic, with or without `/v1`. */
     url: PlainUrl,
     /** The node, by name or UUID; the machine's own name when absent. */
     node: z.optional(

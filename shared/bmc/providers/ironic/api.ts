@@ -38,7 +38,7 @@ export class IronicApi {
 
   constructor(options: IronicApiOptions) {
     this.#options = options;
-    this.#base = new URL(options.url).pathname.replace(/\/$/, "");
+    this.#base = new URL(options.url).pathname.replace(/(\/v1)?\/?$/, "");
   }
 
   /** The minor version in use, as far as is known. */

@@ -325,6 +325,23 @@ describe("authentication", () => {
     expect(client.roundTrips).toBe(server.http.requests.length);
   });
 
+  test("Keystone has a certificate of its own to accept", async () => {
+    server = await startIronic({ auth: "keystone" });
+    const { fingerprint } = server.http;
+    const own = { ...login, tls: { fingerprint } };
+    await using client = clientOf(
+      connection({ auth: "password", keystone: { ...keystone(), fingerprint } }, own),
+    );
+    await using unknown = clientOf(connection({ auth: "password", keystone: keystone() }, own));
+
+    const state = await client.readPower(signal);
+    const error = await errorOf(unknown.readPower(signal));
+
+    expect(state).toBe("on");
+    expect(error.class).toBe("tls");
+    expect(error.message).toContain(`ironic: {keystone: {fingerprint: "${fingerprint}"}} in the inventory`);
+  });
+
   test("a given token is the password; one that is refused ends the action", async () => {
     await start({ auth: "keystone" });
     await using client = clientOf(connection({ auth: "token" }, { password: "a-token" }));
@@ -360,6 +377,15 @@ describe("versions", () => {
 
     expect(error).toMatchObject({ class: "unsupported", message: expect.stringContaining("at least 1.50") });
   });
+});
+
+test("the URL may have a path, and end with the version", async () => {
+  await start();
+
+  const error = await errorOf(openSession(ironic, connection({ url: `${server.http.url}/baremetal/v1/` })));
+
+  expect(error.class).toBe("usage");
+  expect(requests()).toEqual(["GET /baremetal/v1/nodes/node-1"]);
 });
 
 test("a node that Ironic does not have is a wrong entry", async () => {
