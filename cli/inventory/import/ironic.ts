@@ -19,7 +19,7 @@ export async function listIronic(env: Variables, folder: string): Promise<Import
   const problems: string[] = [];
   // The nodes are what is asked for.
   const asked = { ...env, IRONIC_NODE: "any" };
-  const connection = await readConnection({ env: asked, flags: {}, stdin: noInput, signal }, problems);
+  const { connection } = await readConnection({ env: asked, flags: {}, stdin: noInput, signal }, problems);
   if (problems.length > 0 || !connection?.ironic) {
     const [first = "IRONIC_URL is missing: the URL of Ironic"] = problems;
     return refusedInput("ironic", first);
