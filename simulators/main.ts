@@ -3,6 +3,7 @@ import { Command } from "commander";
 import { amtCommand } from "./amt/main.ts";
 import { homeAssistantCommand } from "./homeassistant/main.ts";
 import { ipmiCommand } from "./ipmi/main.ts";
+import { ironicCommand } from "./ironic/main.ts";
 import { kubernetesCommand } from "./kubernetes/main.ts";
 import { redfishCommand } from "./redfish/main.ts";
 import { rpcCommand } from "./rpc/main.ts";
@@ -17,6 +18,7 @@ await new Command("simulate")
   .addCommand(amtCommand())
   .addCommand(rpcCommand())
   .addCommand(homeAssistantCommand())
+  .addCommand(ironicCommand())
   .addCommand(tinkCommand())
   .addCommand(legacyTinkCommand())
   .parseAsync();

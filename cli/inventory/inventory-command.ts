@@ -43,24 +43,27 @@ function definePin(parent: Command): void {
 }
 
 function defineImport(parent: Command): void {
-  const summary = "write an inventory from CSV, a MAAS export or Machine objects of Rufio";
+  const summary =
+    "write an inventory from CSV, a MAAS export, Machine objects of Rufio or the nodes of Ironic";
   const command = parent.command("import").summary(summary);
   command
     .description(
       "Write an inventory from CSV, from the output of maas machines read and power-parameters, or from Machine objects of " +
-        "Rufio. Passwords are never written to the inventory.",
+        "Rufio. With --from ironic, from the nodes of the Ironic that IRONIC_URL names, with the other variables of an action by " +
+        "hand. Passwords are never written to the inventory.",
     )
-    .argument("<file>", "the file to read; - is stdin")
+    .argument("[file]", "the file to read; - is stdin")
+    .option("--from <ironic>", "read from this service instead of a file")
     .option("--format <auto|csv|maas|rufio>", "the format of the file", "auto")
     .option("--output <file>", "the inventory to write; - is stdout", "-")
     .option("--secrets <folder>", "write each password to <folder>/<machine>/password")
     .option("--force", "overwrite existing files")
     .allowUnknownOption()
     .allowExcessArguments()
-    .action(async (file: string, flags: ImportFlags) => {
+    .action(async (file: string | undefined, flags: ImportFlags) => {
       const { importInventory } = await import("./import/import-command.ts");
       // An unknown flag in the file's place may contain a secret, which must not be printed.
-      const left = /^-./.test(file) ? command.args : command.args.slice(1);
+      const left = /^-./.test(file ?? "") ? command.args : command.args.slice(1);
       process.exit(await importInventory(file, flags, unknownArguments(command, left)));
     });
 }

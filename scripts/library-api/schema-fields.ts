@@ -5,6 +5,8 @@ import { markdownTable } from "../markdown-table.ts";
 import { SourceModule } from "./source-module.ts";
 
 const FILE = "shared/contract/connection.ts";
+/** Has the schemas of some of its fields. */
+const IRONIC_FILE = "shared/contract/ironic-options.ts";
 
 /** As JSON Schema has it. */
 const Schema = z.looseObject({
@@ -20,8 +22,8 @@ const Schema = z.looseObject({
 
 /** What `Connection.parse` takes: types and defaults of the schema itself, and the doc comments beside its fields. */
 export function connectionTable(): string {
-  const source = new SourceModule(FILE);
-  const rows = fieldRows(source, objectOf(source, source.constant("Connection")), inputSchema(), "");
+  const sources = [FILE, IRONIC_FILE].map((file) => new SourceModule(file));
+  const rows = fieldRows(sources, objectOf(constantIn(sources, "Connection"), sources), inputSchema(), "");
   return markdownTable(["field", "type", "required", "default", "description"], rows);
 }
 
@@ -29,9 +31,17 @@ function inputSchema(): unknown {
   return z.toJSONSchema(Connection, { io: "input", unrepresentable: "any" });
 }
 
+/** A piece of one of the files. */
+interface Place {
+  readonly source: SourceModule;
+  readonly node: Node;
+}
+
+type Fields = ReadonlyMap<string, { readonly value: Place; readonly description: string | undefined }>;
+
 function fieldRows(
-  source: SourceModule,
-  fields: ReadonlyMap<string, { readonly value: Node; readonly description: string | undefined }>,
+  sources: readonly SourceModule[],
+  fields: Fields,
   given: unknown,
   prefix: string,
 ): readonly (readonly string[])[] {
@@ -48,8 +58,8 @@ function fieldRows(
       isGiven ? "" : `\`${JSON.stringify(schema.default)}\``,
       field.description,
     ];
-    const below = schema.properties ? objectOf(source, field.value) : new Map();
-    return [row, ...fieldRows(source, below, schema, `${prefix}${name}.`)];
+    const below = schema.properties ? objectOf(field.value, sources) : new Map();
+    return [row, ...fieldRows(sources, below, schema, `${prefix}${name}.`)];
   });
 }
 
@@ -64,35 +74,46 @@ function typeOf(given: unknown, name: string): string {
 }
 
 /** The fields of the first object literal in a schema, also those that it takes from constants. */
-function objectOf(
-  source: SourceModule,
-  node: Node | undefined,
-): ReadonlyMap<string, { readonly value: Node; readonly description: string | undefined }> {
-  const fields = new Map<string, { readonly value: Node; readonly description: string | undefined }>();
-  const object = node && literalIn(source, node);
-  for (const property of object?.type === "ObjectExpression" ? object.properties : []) {
+function objectOf(place: Place | undefined, sources: readonly SourceModule[]): Fields {
+  const fields: Map<string, { readonly value: Place; readonly description: string | undefined }> = new Map();
+  const literal = place && literalIn(place, sources);
+  if (literal?.node.type !== "ObjectExpression") return fields;
+  const { source } = literal;
+  for (const property of literal.node.properties) {
     if (property.type === "SpreadElement") {
-      for (const [name, field] of objectOf(source, property.argument)) fields.set(name, field);
+      for (const [name, field] of objectOf({ source, node: property.argument }, sources))
+        fields.set(name, field);
     } else {
       const name = source.text(property.key).replaceAll('"', "");
-      fields.set(name, { value: property.value, description: source.docOf(property)?.text });
+      fields.set(name, {
+        value: { source, node: property.value },
+        description: source.docOf(property)?.text,
+      });
     }
   }
   return fields;
 }
 
 /** Follows calls to what they are called on and to their arguments, and names to their constants. */
-function literalIn(source: SourceModule, node: Node): Node | undefined {
-  if (node.type === "ObjectExpression") return node.properties.length > 0 ? node : undefined;
+function literalIn({ source, node }: Place, sources: readonly SourceModule[]): Place | undefined {
+  if (node.type === "ObjectExpression") return node.properties.length > 0 ? { source, node } : undefined;
   if (node.type === "Identifier") {
-    const constant = source.constant(node.name);
-    return constant && literalIn(source, constant);
+    const constant = constantIn(sources, node.name);
+    return constant && literalIn(constant, sources);
   }
-  if (node.type === "MemberExpression") return literalIn(source, node.object);
+  if (node.type === "MemberExpression") return literalIn({ source, node: node.object }, sources);
   if (node.type !== "CallExpression") return undefined;
   for (const part of [node.callee, ...node.arguments]) {
-    const found = literalIn(source, part);
+    const found = literalIn({ source, node: part }, sources);
     if (found) return found;
+  }
+  return undefined;
+}
+
+function constantIn(sources: readonly SourceModule[], name: string): Place | undefined {
+  for (const source of sources) {
+    const node = source.constant(name);
+    if (node) return { source, node };
   }
   return undefined;
 }

@@ -10,6 +10,8 @@ export interface BmcErrorOptions {
   readonly retryAfterMs?: number;
   /** True when a write was sent and its answer was lost: it may have been carried out, or a part of it. */
   readonly uncertain?: boolean;
+  /** True when something else holds the machine for a while: retried until the caller's deadline. */
+  readonly locked?: boolean;
   /** With class `auth`; that of the cause, or else the login, when absent. */
   readonly refused?: AuthRefusal;
 }
@@ -40,6 +42,8 @@ export class BmcError extends Error {
   readonly retryAfterMs: number | undefined;
   /** True if a change was sent and its answer was lost: it may have been carried out, or a part of it. */
   readonly uncertain: boolean;
+  /** True if something else held the machine, so that the call was retried until the caller's deadline. */
+  readonly locked: boolean;
   /** What a refusal of class `auth` was about; undefined for every other class. */
   readonly refused: AuthRefusal | undefined;
 
@@ -49,6 +53,7 @@ export class BmcError extends Error {
     this.class = errorClass;
     this.retryAfterMs = options.retryAfterMs;
     this.uncertain = options.uncertain ?? false;
+    this.locked = options.locked ?? false;
     this.refused = errorClass === "auth" ? (options.refused ?? causeRefused(options.cause)) : undefined;
   }
 

@@ -1,15 +1,9 @@
 import * as z from "zod/mini";
 import { isIpv6 } from "../is-ipv6.ts";
 import { revealJson, Secret } from "../secret.ts";
+import { IronicOptions, ironicCredentials } from "./ironic-options.ts";
+import { Fingerprint, HttpUrl, PlainUrl, reporting } from "./value-types.ts";
 import { BootModeChoice, ProviderName } from "./vocabulary.ts";
-
-/** Reports what `problemOf` finds wrong with a value. */
-function reporting<T>(problemOf: (value: T) => string | undefined) {
-  return z.check<T>(({ value, issues }) => {
-    const message = problemOf(value);
-    if (message) issues.push({ code: "custom", message, input: value });
-  });
-}
 
 const unbracketed = (host: string) => {
   const bare = host.replace(/^\[(.*)\]$/, "$1");
@@ -87,12 +81,7 @@ export const TlsOptions = z.strictObject({
   /** PEM certificates to trust instead of the system's. */
   ca: z.optional(z.string().check(z.refine(holdsCertificates, { error: "holds no valid PEM certificate" }))),
   /** SHA-256 of the BMC's certificate, hex with or without colons; it replaces chain verification. */
-  fingerprint: z.optional(
-    z.pipe(
-      z.string().check(z.regex(/^([0-9a-f]{2}:?){31}[0-9a-f]{2}$/i, { error: "is not a SHA-256 in hex" })),
-      z.transform((text: string) => text.replaceAll(":", "").toLowerCase()),
-    ),
-  ),
+  fingerprint: z.optional(Fingerprint),
   /** True lets another provider serve after TLS with this one has failed: see docs/explanation/decisions/0002-provider-race.md. */
   fallback: z._default(z.boolean(), false),
 });
@@ -153,19 +142,6 @@ const AmtOptions = z.strictObject({
   /** Most AMT devices are set up without TLS; digest authentication keeps the password off the wire either way. */
   scheme: z._default(z.enum(["https", "http"]), "http"),
 });
-
-/** An absolute `http` or `https` URL without credentials, which would show in logs. */
-const HttpUrl = z.string().check(
-  z.trim(),
-  reporting((url) => urlProblem(url)),
-);
-
-function urlProblem(text: string): string | undefined {
-  const url = URL.parse(text);
-  if (!url || !["http:", "https:"].includes(url.protocol)) return "is not an http or https URL";
-  if (url.username !== "" || url.password !== "") return "must not contain credentials";
-  return url.hash === "" ? undefined : "must not have a fragment";
-}
 
 // RFC 9110 section 5.1 and 5.5: a field name is a token, a value has no control characters.
 const HeaderName = z
@@ -264,7 +240,7 @@ export type RpcOptions = z.infer<typeof RpcOptions>;
 
 export const HomeAssistantOptions = z.strictObject({
   /** The URL of Home Assistant, without `/api`. */
-  url: HttpUrl.check(z.regex(/^[^?]*$/, { error: "must not have a query" })),
+  url: PlainUrl,
   /** The switch that is the machine's power. */
   entity: z
     .string()
@@ -281,13 +257,16 @@ const distinct = reporting<string[]>((values) => {
 
 /** The shape of how to reach a BMC, without the machine's name and the secret part: what an inventory holds. */
 export const connectionFields = {
-  /** Name or address of the BMC, without scheme and port; the machine's ID for a webhook or Home Assistant. */
-  host: HostOrId,
+  /**
+   * Name or address of the BMC, without scheme and port; the machine's ID for a webhook or Home Assistant. Required except with
+   * `ironic`.
+   */
+  host: z.optional(HostOrId),
   /** Tried in this order, the later ones with a head start for the earlier. Redfish and IPMI when absent. */
   providers: z.optional(z.array(ProviderName).check(z.minLength(1), distinct)),
   /** What `keep` means for this machine when a boot device is set. */
   bootMode: z._default(BootModeChoice, "keep"),
-  /** How the certificates of Redfish, AMT and webhooks are verified. */
+  /** How the certificates of Redfish, AMT and services are verified. */
   tls: z.prefault(TlsOptions, {}),
   /** For one TCP or TLS connection attempt, or an IPMI handshake. */
   connectTimeoutMs: z._default(Milliseconds, 5_000),
@@ -307,6 +286,8 @@ export const connectionFields = {
   rpc: z.optional(RpcOptions),
   /** A switch of Home Assistant that is the machine's power. If set, no other provider is tried. */
   homeassistant: z.optional(HomeAssistantOptions),
+  /** The machine as a node of Ironic. If set, no other provider is tried. */
+  ironic: z.optional(IronicOptions),
 };
 
 /** As much of a connection, checked or not, as its rules look at. */
@@ -315,11 +296,15 @@ interface Ways {
   readonly providers?: readonly ProviderName[] | undefined;
   readonly rpc?: unknown;
   readonly homeassistant?: unknown;
+  readonly ironic?: unknown;
+  /** The machine's name: `machine` of a connection, `name` of an inventory's entry. */
+  readonly machine?: unknown;
+  readonly name?: unknown;
 }
 
 const DEFAULT_PROVIDERS: readonly ProviderName[] = ["redfish", "ipmi"];
 /** Providers that reach a machine through a service instead of its BMC; if one is configured, no other is tried. */
-const SERVICES = ["rpc", "homeassistant"] as const;
+const SERVICES = ["rpc", "homeassistant", "ironic"] as const;
 
 const serviceOf = (ways: Ways) => SERVICES.find((name) => ways[name] !== undefined);
 
@@ -333,7 +318,21 @@ export function providersOf(ways: Ways): readonly ProviderName[] {
 export function requiredCredentials(ways: Ways): readonly ("username" | "password")[] {
   const service = serviceOf(ways);
   if (service === "rpc") return [];
+  if (service === "ironic") return ironicCredentials(ways.ironic);
   return service === "homeassistant" ? ["password"] : ["username", "password"];
+}
+
+/** The node of Ironic that a machine is: of its own name unless the options name another. */
+export function nodeOf({ ironic, machine, name }: Ways): string | undefined {
+  const given = [(ironic as { readonly node?: unknown } | undefined)?.node, machine, name];
+  return given.find((text) => typeof text === "string");
+}
+
+/** With the host, which a machine that Ironic reaches need not have. */
+export function withHost<Given extends Ways & { readonly host?: string | undefined }>(
+  given: Given,
+): Given & { readonly host: string } {
+  return { ...given, host: given.host ?? nodeOf(given) ?? "" };
 }
 
 /** Rules between the fields of a connection, for every schema that is built on `connectionFields`. */
@@ -346,9 +345,13 @@ export const connectionRules = z.superRefine<Ways>(
       const problem = hostProblem(ways.host);
       if (problem) refuse(["host"], problem);
     }
-    if (SERVICES.every((name) => ways[name] !== undefined)) {
-      refuse(["homeassistant"], "conflicts with rpc: set only one of them");
+    for (const name of SERVICES) {
+      if (name !== service && ways[name] !== undefined) {
+        refuse([name], `conflicts with ${service}: set only one of them`);
+      }
     }
+    if (ways.host === undefined && service !== "ironic") refuse(["host"], "is missing");
+    if (ways.ironic !== undefined && nodeOf(ways) === undefined) refuse(["ironic", "node"], "is missing");
     const named = Array.isArray(ways.providers) ? ways.providers : [];
     if (service && named.some((name) => name !== service)) {
       refuse(
@@ -361,7 +364,7 @@ export const connectionRules = z.superRefine<Ways>(
     }
   },
   // Also beside other problems, so that all are found at once.
-  { when: ({ value }) => typeof value === "object" && value !== null },
+  { when: ({ value }) => typeof value === "object" && value !== null && !Array.isArray(value) },
 );
 
 /**
@@ -382,13 +385,13 @@ export const Connection = z.pipe(
       ...connectionFields,
       /** The user to log in as. */
       username: z.optional(z.string()),
-      /** Its password; the token of Home Assistant. */
+      /** Its password; the token of Home Assistant; what `ironic.auth` needs. */
       password: z.optional(SecretText),
       /** What an earlier call learned about this BMC; `hint` of the client that did. Never trusted further than one failed request. */
       hint: z.optional(z.unknown()),
     })
     .check(connectionRules),
-  z.transform((given) => ({ ...given, providers: [...providersOf(given)] })),
+  z.transform((given) => ({ ...withHost(given), providers: [...providersOf(given)] })),
 );
 export type Connection = z.infer<typeof Connection>;
 

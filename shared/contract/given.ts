@@ -10,7 +10,7 @@ export interface GivenText {
 /** A name that a container engine, a shell and `process.env` all read alike (IEEE Std 1003.1, section 8.1). */
 const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const FLAG_NAME = /^--[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
-const CONNECTION_VARIABLE = /^(BMC|REDFISH|IPMI|IPMITOOL|AMT|RPC|HOMEASSISTANT)_/;
+const CONNECTION_VARIABLE = /^(BMC|REDFISH|IPMI|IPMITOOL|AMT|RPC|HOMEASSISTANT|IRONIC)_/;
 
 function isVariableName(name: string): boolean {
   return VARIABLE_NAME.test(name);

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 
 /** One way to talk to a BMC. */
-export const ProviderName = z.enum(["redfish", "ipmi", "ipmitool", "amt", "rpc", "homeassistant"]);
+export const ProviderName = z.enum(["redfish", "ipmi", "ipmitool", "amt", "rpc", "homeassistant", "ironic"]);
 export type ProviderName = z.infer<typeof ProviderName>;
 
 /** What carries out operations: a provider, or `metal3`, with which a worker asks Metal3's operator. No connection names it. */

@@ -200,7 +200,7 @@ const wrongInputs: readonly Wrong[] = [
       'SOFT_TIMEOUT "soon" is not a duration, such as 90, 90s or 1m30s',
       'TIMEOUT "10ms" is not a duration of at least 0.1 s, such as 90, 90s or 1m30s',
       'DRY_RUN "maybe" is not true or false',
-      'BMC_PROVIDERS "redfish,ipmitol" is not one of redfish, ipmi, ipmitool, amt, rpc, homeassistant, did you mean ipmitool?',
+      'BMC_PROVIDERS "redfish,ipmitol" is not one of redfish, ipmi, ipmitool, amt, rpc, homeassistant, ironic, did you mean ipmitool?',
       'BMC_TLS_VERIFY "perhaps" is not true or false',
       'BMC_CONNECT_TIMEOUT "-1" is not a duration above 0 and up to 10 minutes',
       'REDFISH_PORT "70000" is not a port, 1 to 65535',

@@ -46,7 +46,7 @@ export async function neededCapabilities(
 }
 
 /** Ways to a machine by its own address; what goes through a service is tried alone. */
-const BY_ADDRESS = ProviderName.options.filter((name) => name !== "rpc" && name !== "homeassistant");
+const BY_ADDRESS = ProviderName.options.filter((name) => !["rpc", "homeassistant", "ironic"].includes(name));
 
 export async function capable(name: ProviderName, needed: readonly Capability[]): Promise<boolean> {
   const { capabilities } = await loadProvider(name);

@@ -93,6 +93,7 @@ function argumentProblems(command: Command, words: readonly string[]): readonly 
   const { operands, unknown } = command.parseOptions([...words]);
   const expected = command.registeredArguments.length;
   const known = command.options.flatMap(({ long }) => long ?? []);
-  const few = operands.length < expected ? [`${command.name()} lacks an argument`] : [];
+  const needed = command.registeredArguments.filter(({ required }) => required).length;
+  const few = operands.length < needed ? [`${command.name()} lacks an argument`] : [];
   return [...few, ...unknownArgumentProblems([...operands.slice(expected), ...unknown], known)];
 }

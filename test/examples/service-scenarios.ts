@@ -1,6 +1,7 @@
 import { expect } from "vitest";
 import { startAmtDevice } from "../../simulators/amt/device.ts";
 import { startHomeAssistant } from "../../simulators/homeassistant/server.ts";
+import { startIronic } from "../../simulators/ironic/server.ts";
 import { SimulatedMachine } from "../../simulators/machine.ts";
 import { startRpcConsumer } from "../../simulators/rpc/consumer.ts";
 import { newPassword, QUICK, type Scenario, writeSecret } from "./scenario.ts";
@@ -89,8 +90,39 @@ const homeassistant: Scenario = {
   },
 };
 
+const ironic: Scenario = {
+  async start(folder) {
+    const machine = new SimulatedMachine(QUICK);
+    const password = newPassword();
+    // As in the example, the ID of the application credential.
+    const username = "0f5d4f6f1c7b4e36a8e7d2c1b0a99887";
+    const server = await startIronic({
+      machines: { "metal-1": machine },
+      auth: "keystone",
+      login: { username, password },
+      tls: "http",
+    });
+    return {
+      machines: {
+        "metal-1": {
+          "ironic.url": server.http.url,
+          "ironic.keystone.url": `${server.http.url}/v3`,
+          "credentials.passwordFile": await writeSecret(folder, "secret", password),
+        },
+      },
+      secrets: [password],
+      verify() {
+        expect(machine.lastBoot).toMatchObject({ device: "pxe", overridden: true });
+        expect(machine.power).toBe("on");
+      },
+      close: () => server.close(),
+    };
+  },
+};
+
 export const serviceScenarios: Readonly<Record<string, Scenario>> = {
   "examples/providers/amt/template.yaml": amt,
   "examples/providers/rpc/template.yaml": rpc,
   "examples/providers/homeassistant/template.yaml": homeassistant,
+  "examples/providers/ironic/template.yaml": ironic,
 };

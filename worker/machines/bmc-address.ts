@@ -22,6 +22,7 @@ interface Target {
   readonly amt: WebService;
   readonly rpc?: { readonly url: string } | undefined;
   readonly homeassistant?: { readonly url: string } | undefined;
+  readonly ironic?: { readonly url: string } | undefined;
 }
 
 const WEB_PORTS: Readonly<Record<WebService["scheme"], number>> = { http: 80, https: 443 };
@@ -37,8 +38,11 @@ export function bmcAddress(target: Target, providers: readonly ProviderName[]): 
 }
 
 /** IPMI has no web interface of its own, but its BMC usually has one. */
-function webAddress({ host, redfish, amt, rpc, homeassistant }: Target, providers: readonly ProviderName[]) {
-  const service = rpc ?? homeassistant;
+function webAddress(
+  { host, redfish, amt, rpc, homeassistant, ironic }: Target,
+  providers: readonly ProviderName[],
+) {
+  const service = rpc ?? homeassistant ?? ironic;
   if (service) return service.url;
   if (providers.includes("redfish")) return webUrl(host, redfish, WEB_PORTS);
   if (providers.includes("amt")) return webUrl(host, amt, AMT_PORTS);

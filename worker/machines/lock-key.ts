@@ -1,5 +1,5 @@
 import { isIPv6 } from "node:net";
-import { AMT_PORTS } from "../../shared/contract/connection.ts";
+import { AMT_PORTS, nodeOf } from "../../shared/contract/connection.ts";
 import type { ProviderName } from "../../shared/contract/vocabulary.ts";
 
 const USUAL_PORTS: Readonly<Record<"redfish" | "ipmi" | "amt", readonly number[]>> = {
@@ -25,7 +25,7 @@ export function lockKeyOf(
 }
 
 /** One key per machine behind a service. */
-export function serviceLockKey(service: "rpc" | "homeassistant", url: string, id: string): string {
+export function serviceLockKey(service: "rpc" | "homeassistant" | "ironic", url: string, id: string): string {
   const where = URL.parse(url)?.href.replace(/\/$/, "") ?? url;
   return `${service} ${where} ${id}`;
 }
@@ -47,13 +47,15 @@ interface Target extends Ported {
   readonly host: string;
   readonly rpc?: { readonly url: string } | undefined;
   readonly homeassistant?: { readonly url: string; readonly entity: string } | undefined;
+  readonly ironic?: { readonly url: string } | undefined;
 }
 
 /** From the service in place of the BMC, or the ports of the machine's providers. */
 export function connectionLockKey(target: Target, providers: readonly ProviderName[]): string {
-  const { host, redfish, ipmi, ipmitool, amt, rpc, homeassistant } = target;
+  const { host, redfish, ipmi, ipmitool, amt, rpc, homeassistant, ironic } = target;
   if (rpc) return serviceLockKey("rpc", rpc.url, host);
   if (homeassistant) return serviceLockKey("homeassistant", homeassistant.url, homeassistant.entity);
+  if (ironic) return serviceLockKey("ironic", ironic.url, nodeOf(target) ?? "");
   const ipmiPort = providers.includes("ipmi") ? ipmi.port : ipmitool.port;
   return lockKeyOf(host, {
     redfish: providers.includes("redfish") ? redfish.port : undefined,

@@ -3,7 +3,7 @@
  * replaces all of the defaults'. A key may be in two groups.
  */
 const ONE_THING: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  "": [["providers", "rpc", "homeassistant"]],
+  "": [["providers", "rpc", "homeassistant", "ironic"]],
   credentials: [
     ["username", "usernameFile", "usernameEnv", "directory", "command"],
     ["passwordFile", "passwordEnv", "directory", "command"],

@@ -112,6 +112,10 @@ function fromRequest({ host, ...credentials }: DirectAccess, inventory: Inventor
 }
 
 function fromAction(action: Asking): ResolvedMachine {
+  const ironic = given(action, "IRONIC_URL");
+  if (ironic !== undefined) {
+    return { ok: true, lockKey: serviceLockKey("ironic", ironic, given(action, "IRONIC_NODE") ?? "") };
+  }
   const host = given(action, "BMC_HOST");
   if (host === undefined) return { ok: true };
   const port = (name: string) => Number(given(action, name)) || undefined;

@@ -9,11 +9,12 @@ import {
   RpcSignature,
   requiredCredentials,
   TlsOptions,
+  withHost,
 } from "../../shared/contract/connection.ts";
 import { Duration } from "../document/value-types.ts";
 
 /** DNS labels in lower case (RFC 1123 section 2.1): the name becomes part of agent IDs and file names. */
-const MachineName = z
+export const MachineName = z
   .string()
   .max(200)
   .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/, {
@@ -209,7 +210,8 @@ export const MachineEntry = z
     if (hasPassword && !hasUser && requiredCredentials(entry).includes("username")) {
       refuse("names a password but no user: add username, usernameFile or usernameEnv");
     }
-  });
+  })
+  .transform(withHost);
 export type MachineEntry = z.infer<typeof MachineEntry>;
 
 const { host: _host, ...defaultFields } = entryFields;

@@ -8,13 +8,13 @@ const CONNECT_TIMEOUT_MS = 5_000;
 
 /** Where a machine's providers use TLS; `ca` has the certificates of `caFile`. None for IPMI and plain HTTP. */
 export function tlsEndpoints(entry: MachineEntry, ca: string | undefined): readonly Endpoint[] {
-  const { host, redfish, amt, rpc, homeassistant } = entry;
+  const { host, redfish, amt, rpc, homeassistant, ironic } = entry;
   const { caFile: _, fingerprint, ...tls } = entry.tls;
   const limits = {
     tls: { ...tls, ...defined({ ca, fingerprint }) },
     connectTimeoutMs: entry.connectTimeout ?? CONNECT_TIMEOUT_MS,
   };
-  const service = rpc ?? homeassistant;
+  const service = rpc ?? homeassistant ?? ironic;
   const endpoints = service
     ? [serviceEndpoint(new URL(service.url), limits)]
     : providersOf(entry).flatMap((provider): Endpoint[] => {

@@ -1,3 +1,4 @@
+import { IronicAllowance, IronicAuth } from "../../../shared/contract/ironic-options.ts";
 import { ProviderName } from "../../../shared/contract/vocabulary.ts";
 import type { InputField } from "./input.ts";
 
@@ -20,7 +21,8 @@ export const connectionFields: readonly FieldRow[] = [
     env: "BMC_USERNAME",
     path: ["username"],
     type: "text",
-    description: "The user name; required, directly or as a file, except with RPC_URL or HOMEASSISTANT_URL",
+    description:
+      "The user name; required, directly or as a file, except with RPC_URL or HOMEASSISTANT_URL, and as IRONIC_AUTH needs it",
   },
   {
     env: "BMC_USERNAME_FILE",
@@ -34,7 +36,7 @@ export const connectionFields: readonly FieldRow[] = [
     path: ["password"],
     type: "text",
     description:
-      "The password, or Home Assistant's token; required except with RPC_URL; the file form keeps it out of the environment",
+      "The password, or the token of Home Assistant or Ironic; required except with RPC_URL and as IRONIC_AUTH needs it; the file form keeps it out of the environment",
     secret: true,
   },
   {
@@ -280,5 +282,65 @@ export const connectionFields: readonly FieldRow[] = [
     type: "duration",
     description: "Time to wait after each power command",
     default: "0s",
+  },
+  {
+    env: "IRONIC_URL",
+    path: ["ironic", "url"],
+    type: "text",
+    description: "The URL of the Ironic that manages the machine; no other provider is tried",
+  },
+  {
+    env: "IRONIC_NODE",
+    path: ["ironic", "node"],
+    type: "text",
+    description: "The node, by name or UUID; the default is MACHINE",
+  },
+  {
+    env: "IRONIC_AUTH",
+    path: ["ironic", "auth"],
+    type: "choice",
+    description:
+      "How to authenticate to Ironic; with token the password is a Keystone token, with application-credential the user name is its ID",
+    default: "none",
+    choices: IronicAuth.options,
+  },
+  {
+    env: "IRONIC_KEYSTONE_URL",
+    path: ["ironic", "keystone", "url"],
+    type: "text",
+    description: "The URL of Keystone, for IRONIC_AUTH password and application-credential",
+  },
+  {
+    env: "IRONIC_KEYSTONE_USER_DOMAIN",
+    path: ["ironic", "keystone", "userDomain"],
+    type: "text",
+    description: "The domain of the user",
+    default: "Default",
+  },
+  {
+    env: "IRONIC_KEYSTONE_PROJECT",
+    path: ["ironic", "keystone", "project"],
+    type: "text",
+    description: "The project of the token; without one it is for the whole system",
+  },
+  {
+    env: "IRONIC_KEYSTONE_PROJECT_DOMAIN",
+    path: ["ironic", "keystone", "projectDomain"],
+    type: "text",
+    description: "The domain of the project",
+    default: "Default",
+  },
+  {
+    env: "IRONIC_KEYSTONE_FINGERPRINT",
+    path: ["ironic", "keystone", "fingerprint"],
+    type: "text",
+    description: "SHA-256 fingerprint of the only certificate of Keystone to trust",
+  },
+  {
+    env: "IRONIC_ALLOW",
+    path: ["ironic", "allow"],
+    type: "list",
+    description: "Which nodes may be changed although they are in use",
+    choices: IronicAllowance.options,
   },
 ];

@@ -4,22 +4,15 @@ import { defined } from "../../../shared/defined.ts";
 import { valueProblems } from "../../../shared/document/issue-problems.ts";
 import type { Checked, Problem } from "../../../shared/document/problem.ts";
 import { printable } from "../../../shared/printable.ts";
-import type { Secret } from "../../../shared/secret.ts";
 import { fileProblemOf, readTextFile } from "../../../worker/document/read-text-file.ts";
+import { mergeDefaults } from "../../../worker/machines/merge-defaults.ts";
 import { parseEntries } from "../../../worker/machines/parse-inventory.ts";
 import { MachineEntry, refusedKeys } from "../../../worker/machines/schema.ts";
 import { readSecretText } from "../../../worker/machines/secret-text.ts";
-import type { ImportedMachine } from "./imported-machine.ts";
+import type { Imported, ImportedMachine, SecretFile } from "./imported-machine.ts";
 
 const MOST_MACHINES = 50_000;
 const HEADER = "# Written by pbnj-worker inventory import.\n";
-
-/** A file of one secret, below the folder of its machine. */
-export interface SecretFile {
-  readonly machine: string;
-  readonly file: "password" | "kg";
-  readonly secret: Secret;
-}
 
 export interface ComposedInventory {
   readonly text: string;
@@ -33,19 +26,23 @@ export interface ComposedInventory {
  * worker; otherwise the problems of all machines are returned, each with its place in the input.
  */
 export function composeInventory(
-  machines: readonly ImportedMachine[],
+  { machines, defaults, shared }: Pick<Imported, "machines" | "defaults" | "shared">,
   folder: string,
 ): Checked<ComposedInventory> {
   if (machines.length > MOST_MACHINES) {
     return refused([{ source: "import", message: `more than ${MOST_MACHINES} machines: split the file` }]);
   }
-  const problems = [...machines.flatMap((machine) => problemsOf(machine, folder)), ...duplicates(machines)];
+  const problems = [
+    ...machines.flatMap((machine) => problemsOf(machine, folder, defaults)),
+    ...duplicates(machines),
+  ];
   if (problems.length > 0) return refused(problems);
 
   const passwordFile = `${folder}/{machine}/password`;
   const isShared = machines.every((machine) => hasLogin(machine));
+  const common = defaults ? pruned(defaults) : isShared ? { credentials: { passwordFile } } : undefined;
   const inventory = {
-    ...(isShared ? { defaults: { credentials: { passwordFile } } } : {}),
+    ...(common ? { defaults: common } : {}),
     machines: machines.map((machine) => pruned(inventoryEntry(machine, folder, isShared))),
   };
   const text = HEADER + stringify(inventory, { lineWidth: 0, aliasDuplicateObjects: false });
@@ -55,8 +52,9 @@ export function composeInventory(
     ...(password ? [{ machine: name, file: "password", secret: password } as const] : []),
     ...(kg ? [{ machine: name, file: "kg", secret: kg } as const] : []),
   ]);
+  if (shared) secrets.push(shared);
   const withoutCredentials = machines.filter(
-    (machine) => !hasLogin(machine) && requiredCredentials(machine.entry).length > 0,
+    (machine) => !defaults && !hasLogin(machine) && requiredCredentials(machine.entry).length > 0,
   ).length;
   return { ok: true, value: { text, secrets, withoutCredentials }, warnings: [] };
 }
@@ -83,9 +81,13 @@ function inventoryEntry(machine: ImportedMachine, folder: string, isShared: bool
   };
 }
 
-function problemsOf(machine: ImportedMachine, folder: string): readonly Problem[] {
+function problemsOf(
+  machine: ImportedMachine,
+  folder: string,
+  defaults: Imported["defaults"],
+): readonly Problem[] {
   const { source, username, password, kg } = machine;
-  const entry = inventoryEntry(machine, folder, false);
+  const entry = mergeDefaults(pruned(defaults) ?? {}, inventoryEntry(machine, folder, false));
   const parsed = MachineEntry.safeParse(entry);
   const problems = parsed.success
     ? []

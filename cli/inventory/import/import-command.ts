@@ -14,17 +14,20 @@ import { type ComposedInventory, composeInventory } from "./compose-inventory.ts
 import { readCsv } from "./csv.ts";
 import { detectFormat, FORMATS, type Format } from "./detect-format.ts";
 import type { Imported } from "./imported-machine.ts";
+import { listIronic } from "./ironic.ts";
 import { readMaas } from "./maas.ts";
 import { readSource } from "./read-source.ts";
 import { readRufio } from "./rufio.ts";
 import { existingSecrets, writeSecrets } from "./secret-files.ts";
 
 const COMMAND = "pbnj-worker inventory import";
+const IRONIC = "ironic";
 const STDOUT = "-";
 /** Where the inventory expects secrets that are not imported. */
 const DEFAULT_SECRETS = "secrets";
 
 export interface ImportFlags {
+  readonly from?: string;
   readonly format: string;
   readonly output: string;
   readonly secrets?: string;
@@ -39,27 +42,28 @@ const READERS: Readonly<Record<Format, (text: string, file: string) => Imported>
 
 /** Writes an inventory from another format. Resolves to the exit code; ends the process for a wrong command line. */
 export async function importInventory(
-  path: string,
+  path: string | undefined,
   flags: ImportFlags,
   unknown: readonly string[],
 ): Promise<number> {
   const { output, secrets: folder, force = false } = flags;
-  const problems = [...unknown, ...formatProblems(flags)];
+  const problems = [...unknown, ...formatProblems(flags), ...sourceProblems(path, flags)];
   if (problems.length > 0) endWithUsage(COMMAND, problems);
-  const name = path === "-" ? "stdin" : basename(path);
-  let text: string;
+  const name = path === undefined ? IRONIC : path === "-" ? "stdin" : basename(path);
+  let imported: Imported;
   try {
-    text = await readSource(path);
+    imported =
+      path === undefined
+        ? await listIronic(process.env, secretsPath(flags))
+        : readDocument(await readSource(path), name, flags);
   } catch (thrown) {
     complain(`${path === "-" ? name : path} ${fileProblemOf(thrown)}`);
     return exitCodeOf("usage");
   }
 
-  const format = FORMATS.find((name) => name === flags.format) ?? detectFormat(text);
-  const imported = READERS[format](text, name);
   for (const skipped of imported.skipped) complain(`skipped ${formatProblem(skipped)}`);
   for (const note of imported.notes) complain(note);
-  const composed = composeInventory(imported.machines, secretsPath(flags));
+  const composed = composeInventory(imported, secretsPath(flags));
   const wrong = [...imported.problems, ...(composed.ok ? [] : composed.problems)];
   if (wrong.length === 0 && imported.machines.length === 0) {
     wrong.push({ source: name, message: "has no machine that can be imported" });
@@ -76,6 +80,11 @@ export async function importInventory(
   reportSecrets(composed.value, folder);
   complain(`imported ${count(imported.machines.length, "machine")}, skipped ${imported.skipped.length}`);
   return EXIT_OK;
+}
+
+function readDocument(text: string, name: string, flags: ImportFlags): Imported {
+  const format = FORMATS.find((known) => known === flags.format) ?? detectFormat(text);
+  return READERS[format](text, name);
 }
 
 interface Target {
@@ -117,12 +126,18 @@ function reportSecrets({ secrets, withoutCredentials }: ComposedInventory, folde
   if (folder === undefined && secrets.length > 0) {
     complain(
       `left out ${count(secrets.length, "secret")}: pass --secrets <folder> to write them to files, or create ` +
-        `${[...new Set(secrets.map(({ file }) => `${DEFAULT_SECRETS}/<machine>/${file}`))].join(" and ")}`,
+        `${[...new Set(secrets.map(({ machine, file }) => `${DEFAULT_SECRETS}/${secrets.length > 1 ? "<machine>" : machine}/${file}`))].join(" and ")}`,
     );
   }
   if (withoutCredentials > 0) {
     complain(`${count(withoutCredentials, "machine")} without credentials: add them to the inventory`);
   }
+}
+
+function sourceProblems(path: string | undefined, { from }: ImportFlags): readonly string[] {
+  if (from === undefined) return path === undefined ? ["<file> is missing: the file to read"] : [];
+  if (from !== IRONIC) return [`--from is not ${IRONIC}: name a file without it`];
+  return path === undefined ? [] : [`--from ${IRONIC} reads no file`];
 }
 
 function formatProblems({ format }: ImportFlags): readonly string[] {

@@ -14,8 +14,19 @@ export interface ImportedMachine {
   readonly kg?: Secret;
 }
 
+/** A file of one secret, below the folder of its machine. */
+export interface SecretFile {
+  readonly machine: string;
+  readonly file: "password" | "kg";
+  readonly secret: Secret;
+}
+
 export interface Imported {
   readonly machines: readonly ImportedMachine[];
+  /** What all machines have, their credentials included, as the inventory has it. */
+  readonly defaults?: Readonly<Record<string, unknown>>;
+  /** The secret of these defaults. */
+  readonly shared?: SecretFile;
   /** What the inventory cannot express. */
   readonly skipped: readonly Problem[];
   /** With any of these, nothing is written. */

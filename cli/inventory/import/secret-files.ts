@@ -1,7 +1,7 @@
 import { chmod, lstat, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { replaceFile } from "../../../actions/harness/input/replace-file.ts";
-import type { SecretFile } from "./compose-inventory.ts";
+import type { SecretFile } from "./imported-machine.ts";
 
 const OWNER_ONLY = 0o700;
 

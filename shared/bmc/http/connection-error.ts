@@ -54,7 +54,7 @@ function acceptance(fingerprint: string | undefined, { nameOption = inventoryLin
 }
 
 /** The library's options have the same names and places. */
-const inventoryLine: NameOption = (option, value) => {
+export const inventoryLine: NameOption = (option, value) => {
   switch (option) {
     case "providers":
       return "providers in the inventory";
@@ -62,6 +62,8 @@ const inventoryLine: NameOption = (option, value) => {
       return `tls: {caFile: ${value}} in the inventory`;
     case "tls.fingerprint":
       return `tls: {fingerprint: "${value}"} in the inventory`;
+    case "ironic.keystone.fingerprint":
+      return `ironic: {keystone: {fingerprint: "${value}"}} in the inventory`;
     default:
       return option satisfies never;
   }

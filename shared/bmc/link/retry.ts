@@ -40,7 +40,7 @@ export function ifBusy(rule: RetryRule): RetryRule {
   return { ...rule, classes: new Set<ErrorClass>(["busy"]) };
 }
 
-/** Runs `attempt` under `rule`. Between two attempts the BMC's own wait is honoured where it gave one. */
+/** Runs `attempt` under `rule`; of a locked machine, until the signal aborts. Between two attempts the BMC's own wait is honoured where it gave one. */
 export async function retrying<T>(
   rule: RetryRule,
   { clock, log, signal }: { readonly clock: Clock; readonly log: Logger; readonly signal: AbortSignal },
@@ -52,7 +52,8 @@ export async function retrying<T>(
     } catch (thrown) {
       signal.throwIfAborted();
       const error = BmcError.from(thrown);
-      if (!rule.classes.has(error.class) || error.uncertain || number >= rule.attempts) throw error;
+      const isLast = number >= rule.attempts && !error.locked;
+      if (!rule.classes.has(error.class) || error.uncertain || isLast) throw error;
       const waitMs = Math.max(
         backoffMs(rule.backoff, number),
         Math.min(error.retryAfterMs ?? 0, LONGEST_WAIT_MS),

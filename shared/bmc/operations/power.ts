@@ -20,8 +20,11 @@ export interface PowerDriver {
    * Throws `unsupported` when the BMC is known not to offer the command.
    */
   plan(command: PowerCommand, signal: AbortSignal): Promise<string>;
-  /** Resolves when the BMC accepted the command, which is not yet that the machine obeyed. */
-  send(command: PowerCommand, signal: AbortSignal): Promise<void>;
+  /**
+   * Resolves when the BMC accepted the command, which is not yet that the machine obeyed. `softTimeoutMs` is how long a
+   * `soft-off` is waited for.
+   */
+  send(command: PowerCommand, signal: AbortSignal, softTimeoutMs?: number): Promise<void>;
 }
 
 /** How to power off: at once, by the operating system, or by the operating system and then at once. */
@@ -116,9 +119,9 @@ function portOf({ clock, log, read, write, sleep, progress }: Access<PowerDriver
     clock,
     read: () => read(({ power }) => power.read(signal)),
     plan: (name: PowerCommand) => read(({ power }) => power.plan(name, signal)),
-    send: (name: PowerCommand) =>
+    send: (name: PowerCommand, softTimeoutMs?: number) =>
       write(async ({ power, provider }) => {
-        await power.send(name, signal);
+        await power.send(name, signal, softTimeoutMs);
         log.debug({ command: name, provider }, "power command sent");
       }),
     sleep,
@@ -279,7 +282,7 @@ async function powerOff(port: PowerPort, request: Extract<PowerRequest, { verb: 
     await command(port, "off", "off", request.timeoutMs);
     return "forced";
   }
-  const refusal = await tryGraceful(port, request.mode);
+  const refusal = await tryGraceful(port, request.mode, request.softTimeoutMs);
   if (refusal === undefined) {
     if (await reached(port, "off", request.softTimeoutMs, "shutdown requested")) return "graceful";
     if (request.mode === "soft") {
@@ -294,9 +297,13 @@ async function powerOff(port: PowerPort, request: Extract<PowerRequest, { verb: 
 }
 
 /** Asks for a graceful shutdown. Returns why it was refused, or undefined if it was (or may have been) accepted. */
-async function tryGraceful(port: PowerPort, mode: OffMode): Promise<string | undefined> {
+async function tryGraceful(
+  port: PowerPort,
+  mode: OffMode,
+  softTimeoutMs: number,
+): Promise<string | undefined> {
   try {
-    await port.send("soft-off");
+    await port.send("soft-off", softTimeoutMs);
     return undefined;
   } catch (thrown) {
     const error = BmcError.from(thrown);

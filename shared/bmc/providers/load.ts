@@ -11,6 +11,7 @@ const LOADERS: Readonly<Record<ProviderName, () => Promise<Provider>>> = {
   amt: async () => (await import("./amt/provider.ts")).amt,
   rpc: async () => (await import("./rpc/provider.ts")).rpc,
   homeassistant: async () => (await import("./homeassistant/provider.ts")).homeAssistant,
+  ironic: async () => (await import("./ironic/provider.ts")).ironic,
 };
 
 export const loadProvider: ProviderLoader = (name) => LOADERS[name]();

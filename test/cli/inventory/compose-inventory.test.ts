@@ -24,7 +24,7 @@ describe("an imported inventory", () => {
     };
 
     const composed = composeInventory(
-      [machine("a"), machine("b", { entry, kg: new Secret("kg-hunter2") })],
+      { machines: [machine("a"), machine("b", { entry, kg: new Secret("kg-hunter2") })] },
       "../secrets",
     );
 
@@ -61,7 +61,7 @@ machines:
     const { username: _, password: _password, ...bare } = machine("a");
     const token = { ...bare, name: "b", entry: { host: "b", homeassistant }, password: new Secret("token") };
 
-    const composed = composeInventory([bare, token], "s");
+    const composed = composeInventory({ machines: [bare, token] }, "s");
 
     expect(composed).toMatchObject({ ok: true, value: { withoutCredentials: 1 } });
     if (!composed.ok) return;
@@ -82,14 +82,16 @@ machines:
     const { username: _, ...anonymous } = machine("e");
 
     const composed = composeInventory(
-      [
-        machine("A_1"),
-        machine("../b", { entry: { host: "https://c" } }),
-        machine("d"),
-        machine("d", { password: new Secret("hunter2\nhunter3") }),
-        anonymous,
-        machine("f", { username: "admin\u200b" }),
-      ],
+      {
+        machines: [
+          machine("A_1"),
+          machine("../b", { entry: { host: "https://c" } }),
+          machine("d"),
+          machine("d", { password: new Secret("hunter2\nhunter3") }),
+          anonymous,
+          machine("f", { username: "admin\u200b" }),
+        ],
+      },
       "secrets",
     );
 

@@ -12,6 +12,9 @@ import {
   parseRawOutput,
   parseRefusal,
 } from "../../../shared/bmc/providers/ipmitool/failure.ts";
+import { faultOf } from "../../../shared/bmc/providers/ironic/fault.ts";
+import { NodeState } from "../../../shared/bmc/providers/ironic/node-state.ts";
+import { refusalOf as refusalOfNode } from "../../../shared/bmc/providers/ironic/occupation.ts";
 import { clockMs } from "../../../shared/bmc/providers/redfish/drivers/manager.ts";
 import { parseHint } from "../../../shared/bmc/providers/redfish/hint.ts";
 import { answerError, redact } from "../../../shared/bmc/providers/redfish/service/errors.ts";
@@ -252,6 +255,24 @@ export const bmcTargets: readonly Target[] = [
     seeds: ['{"entity_id":"switch.a","state":"on"}'],
     tokens: [...JSON_TOKENS, '"state":'],
     call: (input) => EntityState.safeParse(jsonOf(input)),
+    covers: [],
+  },
+  {
+    name: "ironic-answer",
+    seeds: [
+      '{"power_state":"power on","provision_state":"active","maintenance":true,"instance_uuid":"a","owner":null}',
+      '{"error_message":"{\\"faultstring\\":\\"no\\"}"}',
+    ],
+    tokens: [...JSON_TOKENS, '"error_message":', '"faultstring":', '"provision_state":', '\\"'],
+    call: (input) => {
+      const node = NodeState.safeParse(jsonOf(input));
+      return [faultOf(input), node.success ? refusalOfNode(node.data, []) : undefined];
+    },
+    holds: (result) => {
+      for (const text of result as readonly (string | undefined)[]) {
+        if (/[\r\n]/.test(text ?? "")) throw new Error("more than one line");
+      }
+    },
     covers: [],
   },
   {

@@ -32,7 +32,7 @@ const YAML_LONGEST = 64 * 1_024;
 
 const composed = (read: (text: string, file: string) => Imported) => (input: string) => {
   const imported = read(input, "file");
-  return [imported, composeInventory(imported.machines, "secrets")];
+  return [imported, composeInventory(imported, "secrets")];
 };
 
 /** What operators import, and the inventory that they pin fingerprints in. */

@@ -67,6 +67,7 @@ test("a fingerprint is taken with or without colons", () => {
 describe("a machine behind a service", () => {
   const rpc = { url: "https://hooks.example/bmc" };
   const homeassistant = { url: "http://ha.example:8123", entity: "switch.node_1" };
+  const ironic = { url: "http://ironic.example:6385" };
 
   test("is reached through that service alone, whatever its host looks like", () => {
     const webhook = Connection.parse({ host: "rack 3 / node 7: left", rpc });
@@ -77,10 +78,26 @@ describe("a machine behind a service", () => {
     expect(Connection.parse(JSON.parse(serialiseConnection(webhook)))).toEqual(webhook);
   });
 
+  test("needs no host with Ironic, whose node has the machine's name unless it is named", () => {
+    const own = Connection.parse({ machine: "node-1", ironic });
+    const other = Connection.parse({
+      host: "10.0.0.1",
+      machine: "node-1",
+      ironic: { ...ironic, node: "n-2" },
+    });
+
+    expect([own.providers, own.host, own.ironic?.auth]).toEqual([["ironic"], "node-1", "none"]);
+    expect([other.host, other.ironic?.node]).toEqual(["10.0.0.1", "n-2"]);
+    expect(Connection.parse(JSON.parse(serialiseConnection(own)))).toEqual(own);
+  });
+
   test("needs no credentials for a webhook and a token for Home Assistant", () => {
     expect(requiredCredentials({ rpc })).toEqual([]);
     expect(requiredCredentials({ homeassistant })).toEqual(["password"]);
     expect(requiredCredentials({})).toEqual(["username", "password"]);
+    expect(
+      [{}, { auth: "token" }, { auth: "basic" }].map((ironic) => requiredCredentials({ ironic })),
+    ).toEqual([[], ["password"], ["username", "password"]]);
   });
 
   test("keeps secrets at any depth closed, and hands them over open", () => {
@@ -112,6 +129,20 @@ describe("a machine behind a service", () => {
     [{ host: "h", rpc, homeassistant }, "homeassistant conflicts with rpc: set only one of them"],
     [{ host: "h", providers: ["rpc"] }, "rpc.url is missing"],
     [{ host: "h", providers: ["homeassistant"] }, "homeassistant.url is missing"],
+    [{ host: "h", providers: ["ironic"] }, "ironic.url is missing"],
+    [{ ironic: { url: "http://i" } }, "ironic.node is missing"],
+    [
+      { machine: "a", ironic: { url: "http://i", auth: "password" } },
+      "ironic.keystone is missing: auth needs it",
+    ],
+    [
+      { machine: "a", ironic: { url: "http://i", node: "a/../b" } },
+      "ironic.node is not the name or UUID of a node",
+    ],
+    [
+      { host: "h", rpc, ironic: { url: "http://i", node: "n" } },
+      "ironic conflicts with rpc: set only one of them",
+    ],
     [{ host: "a b" }, "host must be only a name or address"],
     [{ host: "", rpc }, "host is empty"],
     [{ host: "a\nb", rpc }, "host must be one line of text"],

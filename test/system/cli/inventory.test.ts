@@ -2,7 +2,8 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { startIronic } from "../../../simulators/ironic/server.ts";
 import { type RedfishBmc, startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
 import { PROGRAM, runProgram } from "../../cli/program.ts";
 import { startSilentPort } from "../../support/proxy/silent-port.ts";
@@ -189,6 +190,20 @@ describe("pbnj-worker inventory import", () => {
     expect(stderr).toContain("left out 1 secret: pass --secrets <folder>");
     expect(stdout + stderr).not.toContain("canary-77");
     expect(exitCode).toBe(0);
+  });
+
+  it("lists the nodes of an Ironic", async () => {
+    const ironic = await startIronic({ tls: "http" });
+    onTestFinished(() => ironic.close());
+    const env = { IRONIC_URL: ironic.http.url };
+
+    const { exitCode, stdout } = await runProgram(["inventory", "import", "--from", "ironic"], env);
+    const confused = await importFile("--from", "ironic", "list.csv");
+
+    expect(stdout).toContain(`url: ${ironic.http.url}`);
+    expect(exitCode).toBe(0);
+    expect(confused.stderr).toContain("--from ironic reads no file");
+    expect(confused.exitCode).toBe(2);
   });
 
   it("overwrites nothing without --force", async () => {

@@ -52,6 +52,12 @@ test.each([
     }),
     "off",
   ],
+  [
+    "ironic",
+    ["ironic", "--power", "off", "--node", "metal-1"],
+    (url: URL) => ({ ironic: { url: url.href, node: "metal-1" } }),
+    "off",
+  ],
 ] as const)("%s runs from the command line until it is interrupted", async (_, args, connection, power) => {
   const url = await simulate(...args);
   const client = new BmcClient(Connection.parse(connection(url)));

@@ -167,6 +167,28 @@ machines:
     ]);
   });
 
+  it("are nodes of one Ironic by its defaults, without hosts", async () => {
+    const parsed = inventory(`defaults:
+  ironic: {url: "https://ironic.example:6385", auth: token, allow: [instance]}
+  credentials: {passwordEnv: PASS}
+machines:
+  - name: node-1
+  - name: node-2
+    ironic: {node: 0c2f, allow: []}
+`);
+
+    const [first, second] = [await connect(parsed, "node-1"), await connect(parsed, "node-2")];
+
+    expect(first).toMatchObject({ host: "node-1", providers: ["ironic"], ironic: { allow: ["instance"] } });
+    expect(first.password?.reveal()).toBe("secret");
+    expect(second).toMatchObject({ host: "0c2f", ironic: { node: "0c2f", auth: "token", allow: [] } });
+    expect(parsed.bmcAddress?.("node-1")?.url).toBe("https://ironic.example:6385");
+    expect(parsed.machines().map(({ lockKey }) => lockKey)).toEqual([
+      "ironic https://ironic.example:6385 node-1",
+      "ironic https://ironic.example:6385 0c2f",
+    ]);
+  });
+
   it("are warned of where a secret is missing, and refused where the entry is wrong", () => {
     const rpc = (rest: string) => `machines:\n  - {name: a, host: h, rpc: {url: "http://x", ${rest}}}\n`;
     const secrets = (list: string) => rpc(`signature: {secrets: {sha256: ${list}}}`);
@@ -303,7 +325,7 @@ describe("problems of an inventory", () => {
       "inventory.yaml:3: machine Node_1: host must not have a scheme: use only the name or address",
       "inventory.yaml:4: machine Node_1: provider is not known, did you mean providers?",
       "inventory.yaml:6: machine node-2: host must not contain a port: use the provider's port option",
-      "inventory.yaml:7: machine node-2: providers.0 must be one of redfish, ipmi, ipmitool, amt, rpc, homeassistant, did you mean redfish?",
+      "inventory.yaml:7: machine node-2: providers.0 must be one of redfish, ipmi, ipmitool, amt, rpc, homeassistant, ironic, did you mean redfish?",
       "inventory.yaml:9: machine node-2: redfish.prot is not known, did you mean port?",
       "inventory.yaml:10: machine node-2: redfish.scheme must be one of https, http",
       "inventory.yaml:11: machine node-2: connectTimeout must be a duration such as 45s or 1m30s, from 1ms to 10m",

@@ -66,6 +66,10 @@ describe("the machine of an action", () => {
     expect(
       resolve("pbnj", { ...host, HOMEASSISTANT_URL: "http://ha", HOMEASSISTANT_ENTITY: "switch.a" }),
     ).toEqual({ ok: true, lockKey: "homeassistant http://ha switch.a" });
+    expect(resolve("pbnj", { IRONIC_URL: "http://ironic:6385/", IRONIC_NODE: "n-1" })).toEqual({
+      ok: true,
+      lockKey: "ironic http://ironic:6385 n-1",
+    });
     expect(resolve("pbnj", { BMC_HOST: "one", AMT_PORT: "7000" })).toEqual({
       ok: true,
       lockKey: "one amt:7000",

@@ -2,7 +2,7 @@ import { defined } from "../../../shared/defined.ts";
 import { keyOf, type ObjectName } from "../../cluster/client/kinds.ts";
 import type { Machine } from "../inventory.ts";
 import { CLAIM_PREFIX } from "../resolve-machine.ts";
-import { MachineEntry } from "../schema.ts";
+import { MachineName } from "../schema.ts";
 import { type ClaimContent, targetOfClaim } from "./described-claim.ts";
 import type { HostContent } from "./described-host.ts";
 import type { BmcTarget, Described, MachineReference } from "./described-machine.ts";
@@ -56,9 +56,6 @@ export interface Naming {
   /** Whether several namespaces are watched, so that names need a namespace. */
   readonly allNamespaces: boolean;
 }
-
-/** The same rules as in an inventory file. */
-const MachineName = MachineEntry.shape.name;
 
 /** Assigns the names. The first object keeps its name; Machines come first. */
 export function indexMachines(

@@ -5,6 +5,7 @@ import { oneLine } from "../../../contract/result.ts";
 import { defined } from "../../../defined.ts";
 import type { Secret } from "../../../secret.ts";
 import type { HttpConnection, HttpRequest } from "../../http/http-connection.ts";
+import { jsonIn } from "../../http/json-in.ts";
 import { statusError } from "../../http/status-error.ts";
 
 export const EntityState = z.object({ state: z.string() });
@@ -30,7 +31,7 @@ export class HomeAssistantApi {
   async readState(entity: string, signal: AbortSignal): Promise<string> {
     const path = `/api/states/${entity}`;
     const body = await this.#call({ method: "GET", path }, signal);
-    const parsed = EntityState.safeParse(parseJson(body));
+    const parsed = EntityState.safeParse(jsonIn(body));
     if (parsed.success) return parsed.data.state;
     throw new BmcError("protocol", `GET ${path} did not return an entity's state`);
   }
@@ -64,17 +65,8 @@ export class HomeAssistantApi {
     );
     const text = answer.body.toString("utf8");
     if (answer.status >= 200 && answer.status <= 202) return text;
-    const said = Refusal.safeParse(parseJson(text));
+    const said = Refusal.safeParse(jsonIn(text));
     const words = said.success ? oneLine(said.data.message) : "";
     throw statusError(answer, doing, words, { isWrite, nowMs: this.#clock.now() });
-  }
-}
-
-/** Undefined when it is no JSON. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }

@@ -4,6 +4,7 @@ import type { ErrorClass } from "../../../../shared/contract/error-class.ts";
 import { startAmtDevice } from "../../../../simulators/amt/device.ts";
 import { startHomeAssistant } from "../../../../simulators/homeassistant/server.ts";
 import type { HttpListener } from "../../../../simulators/http-listener.ts";
+import { startIronic } from "../../../../simulators/ironic/server.ts";
 import { startRpcConsumer } from "../../../../simulators/rpc/consumer.ts";
 import { foundIn, leftBehind } from "./traces.ts";
 
@@ -61,6 +62,16 @@ const kinds: readonly Kind[] = [
       password,
       homeassistant: { url: `${scheme}://127.0.0.1:${port}`, entity: "switch.node_1" },
     }),
+  },
+  {
+    title: "ironic",
+    start: (tls) =>
+      startIronic({ auth: "keystone", login: { username: "admin", password: SECRET }, ...(tls && { tls }) }),
+    connection: (scheme, port, password) => {
+      const url = `${scheme}://127.0.0.1:${port}`;
+      const ironic = { url, node: "node-1", auth: "password", keystone: { url } };
+      return { username: "admin", password, ironic };
+    },
   },
 ];
 

@@ -1,0 +1,128 @@
+import type { Clock } from "../../../clock.ts";
+import { BmcError } from "../../../contract/bmc-error.ts";
+import { defined } from "../../../defined.ts";
+import type { HttpAnswer, HttpConnection } from "../../http/http-connection.ts";
+import { jsonIn } from "../../http/json-in.ts";
+import { statusError } from "../../http/status-error.ts";
+import type { Authentication } from "./authentication.ts";
+import { faultOf } from "./fault.ts";
+
+/** The newest version with everything that is used here (Ironic 2024.2); later ones may change meanings. */
+const NEWEST_MINOR = 95;
+/** Older ones do not show a node's owner. */
+const OLDEST_MINOR = 50;
+
+const VERSION = "x-openstack-ironic-api-version";
+const LARGEST_VERSION = "x-openstack-ironic-api-maximum-version";
+
+export interface IronicRequest {
+  readonly method: "GET" | "PUT" | "POST" | "DELETE";
+  /** Below `/v1`. */
+  readonly path: string;
+  readonly query?: string;
+  readonly body?: unknown;
+}
+
+export interface IronicApiOptions {
+  readonly http: HttpConnection;
+  readonly url: string;
+  readonly authentication: Authentication;
+  readonly clock: Clock;
+}
+
+/** Ironic's REST API: version, authentication, errors. One attempt per call. */
+export class IronicApi {
+  readonly #options: IronicApiOptions;
+  readonly #base: string;
+  #minor = NEWEST_MINOR;
+
+  constructor(options: IronicApiOptions) {
+    this.#options = options;
+    this.#base = new URL(options.url).pathname.replace(/(\/v1)?\/?$/, "");
+  }
+
+  /** The minor version in use, as far as is known. */
+  get minor(): number {
+    return this.#minor;
+  }
+
+  /** Throws `unsupported` if Ironic is known to be too old. */
+  require(minor: number, what: string): void {
+    if (this.#minor >= minor) return;
+    const message = `Ironic offers ${what} from API version 1.${minor}, and this one has 1.${this.#minor}`;
+    throw new BmcError("unsupported", message);
+  }
+
+  /** The answer's JSON; undefined where there is none. `request` depends on the version where it is a function. */
+  async call(request: IronicRequest | (() => IronicRequest), signal: AbortSignal): Promise<unknown> {
+    const current = typeof request === "function" ? request : () => request;
+    const answer = await this.#negotiate(current, signal);
+    const { method, path } = current();
+    const text = answer.body.toString("utf8");
+    if (answer.status >= 200 && answer.status <= 204) return jsonIn(text);
+    throw this.#error(answer, `${method} /v1${path}`, text, method !== "GET");
+  }
+
+  /** A 401 or 406 says that nothing was carried out: the request may be sent again. */
+  async #negotiate(request: () => IronicRequest, signal: AbortSignal): Promise<HttpAnswer> {
+    let mayRenew = true;
+    for (;;) {
+      const answer = await this.#send(request(), signal);
+      if (answer.status === 406 && this.#lower(answer)) continue;
+      if (answer.status !== 401 || !mayRenew || !this.#options.authentication.expire()) return answer;
+      mayRenew = false;
+    }
+  }
+
+  async #send({ method, path, query, body }: IronicRequest, signal: AbortSignal): Promise<HttpAnswer> {
+    const { http, authentication } = this.#options;
+    const json = body === undefined ? undefined : JSON.stringify(body);
+    return http.send(
+      {
+        method,
+        path: `${this.#base}/v1${path}${query === undefined ? "" : `?${query}`}`,
+        headers: {
+          accept: "application/json",
+          [VERSION]: `1.${this.#minor}`,
+          ...(json === undefined ? {} : { "content-type": "application/json" }),
+          ...(await authentication.headers(signal)),
+        },
+        ...defined({ body: json }),
+        doing: `${method} /v1${path}`,
+        isWrite: method !== "GET",
+      },
+      signal,
+    );
+  }
+
+  /** Whether there is an older version to try. */
+  #lower({ headers }: HttpAnswer): boolean {
+    const [, digits] = /^1\.(\d{1,4})$/.exec(headers[LARGEST_VERSION] ?? "") ?? [];
+    const minor = Number(digits);
+    if (digits === undefined || minor >= this.#minor) return false;
+    if (minor < OLDEST_MINOR) {
+      const message = `Ironic's API version is 1.${minor}, and at least 1.${OLDEST_MINOR} is needed`;
+      throw new BmcError("unsupported", message);
+    }
+    this.#minor = minor;
+    return true;
+  }
+
+  #error(answer: HttpAnswer, doing: string, text: string, isWrite: boolean): BmcError {
+    const words = this.#options.authentication.redact(faultOf(text));
+    const nowMs = this.#options.clock.now();
+    const error = statusError(answer, doing, words, { isWrite, nowMs });
+    // Ironic checks what it is asked, and what the driver has, before it does anything.
+    if (answer.status === 400) return new BmcError("unsupported", error.message);
+    // A node is locked while a task of Ironic works on it.
+    if (answer.status === 409) return new BmcError("busy", error.message, { locked: true });
+    return answer.status === 404 ? new NotFound(error.message) : error;
+  }
+}
+
+/** The path, or what it is about, does not exist. */
+export class NotFound extends BmcError {
+  constructor(message: string) {
+    super("bmc", message);
+  }
+}

@@ -1,0 +1,17 @@
+import * as z from "zod/mini";
+import { oneLine } from "../../../contract/result.ts";
+import { jsonIn } from "../../http/json-in.ts";
+
+/** Ironic's own errors are JSON in a string of JSON; its middleware and HTTP basic answer plainer ones. */
+const Envelope = z.object({ error_message: z.union([z.string(), z.object({ faultstring: z.string() })]) });
+const Fault = z.object({ faultstring: z.string() });
+
+/** What an error answer says, in one line; empty if it says nothing that can be read. */
+export function faultOf(text: string): string {
+  const body = jsonIn(text);
+  const envelope = Envelope.safeParse(body);
+  const inner = envelope.success ? envelope.data.error_message : body;
+  const fault = Fault.safeParse(typeof inner === "string" ? jsonIn(inner) : inner);
+  if (fault.success) return oneLine(fault.data.faultstring);
+  return typeof inner === "string" ? oneLine(inner) : "";
+}

@@ -1,0 +1,70 @@
+import * as z from "zod/mini";
+import { BmcError } from "../../../contract/bmc-error.ts";
+import { defined } from "../../../defined.ts";
+import type { MediaDriver, MediaImage } from "../../operations/media.ts";
+import type { IronicRequest } from "./api.ts";
+import { describeRequest } from "./describe-request.ts";
+import type { IronicNode } from "./node.ts";
+import { orUndefined } from "./optional-reading.ts";
+
+const ATTACH_MINOR = 89;
+const READ_MINOR = 93;
+
+const Drives = z.array(
+  z.object({
+    media_types: z._default(z.array(z.string()), []),
+    inserted: z.optional(z.nullable(z.boolean())),
+    image: z.optional(z.nullable(z.string())),
+  }),
+);
+
+/**
+ * Virtual media: the BMC's drive for CDs. Ironic is asked to leave the image where it is; Ironic 39 loads and serves it
+ * itself all the same (ironic/conductor/rpcapi.py, `attach_virtual_media`).
+ */
+export function ironicMedia(node: IronicNode): MediaDriver {
+  const path = node.path("/vmedia");
+  /** The image that this session inserted; the drive may have it under another URL. */
+  let own: string | undefined;
+
+  function request(image: MediaImage | undefined): IronicRequest {
+    node.api.require(ATTACH_MINOR, "virtual media");
+    if (!image) return { method: "DELETE", path, query: "device_types=cdrom" };
+    const body = { device_type: "cdrom", image_url: image.url, image_download_source: "http" };
+    return { method: "POST", path, body };
+  }
+
+  async function change(image: MediaImage | undefined, signal: AbortSignal): Promise<void> {
+    const asked = request(image);
+    await node.permit(signal);
+    own = undefined;
+    await node.change(asked, signal);
+    own = image?.url;
+  }
+
+  return {
+    async read(signal) {
+      node.api.require(ATTACH_MINOR, "virtual media");
+      if (node.api.minor < READ_MINOR) return undefined;
+      const answer = await orUndefined(node.api.call({ method: "GET", path }, signal));
+      if (answer === undefined) return undefined;
+      const parsed = Drives.safeParse(answer);
+      if (!parsed.success) throw new BmcError("protocol", `GET /v1${path} did not return drives`);
+      const drives = parsed.data.filter(({ media_types: types }) =>
+        types.some((type) => /cd|dvd/i.test(type)),
+      );
+      const drive = drives.find(({ inserted }) => inserted) ?? drives[0];
+      if (!drive) return undefined;
+      const isServed = own !== undefined && drive.image !== own;
+      const image = isServed ? undefined : drive.image || undefined;
+      return { inserted: drive.inserted ?? false, ...defined({ image }) };
+    },
+    async plan(image, signal) {
+      const asked = request(image);
+      await node.permit(signal);
+      return describeRequest(asked);
+    },
+    insert: (image, signal) => change(image, signal),
+    eject: (signal) => change(undefined, signal),
+  };
+}

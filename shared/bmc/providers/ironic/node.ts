@@ -1,0 +1,104 @@
+import type { Clock } from "../../../clock.ts";
+import { BmcError } from "../../../contract/bmc-error.ts";
+import type { IronicAllowance } from "../../../contract/ironic-options.ts";
+import { type IronicApi, type IronicRequest, NotFound } from "./api.ts";
+import { NodeState } from "./node-state.ts";
+import { refusalOf } from "./occupation.ts";
+
+/** First versions of fields that older ones refuse to list. */
+const SINCE: Readonly<Record<string, number>> = { lessee: 65, boot_mode: 75, secure_boot: 75 };
+
+/** Within a second or two nothing else is expected to change a node. */
+const RECENT_MS = 2_000;
+/** The conductor's own work on a node takes a few requests to its BMC. */
+const SETTLE_MS = 120_000;
+const POLL_MS = [300, 700, 1_500, 3_000] as const;
+
+/** One node through Ironic's API. */
+export class IronicNode {
+  readonly #api: IronicApi;
+  readonly #clock: Clock;
+  readonly #name: string;
+  readonly #allowed: readonly IronicAllowance[];
+  #latest: { readonly state: NodeState; readonly atMs: number } | undefined;
+
+  constructor(api: IronicApi, name: string, allowed: readonly IronicAllowance[], clock: Clock) {
+    this.#api = api;
+    this.#clock = clock;
+    this.#name = name;
+    this.#allowed = allowed;
+  }
+
+  get api(): IronicApi {
+    return this.#api;
+  }
+
+  /** Below `/v1`. */
+  path(rest = ""): string {
+    return `/nodes/${this.#name}${rest}`;
+  }
+
+  async read(signal: AbortSignal): Promise<NodeState> {
+    const request = () => ({ method: "GET", path: this.path(), query: fieldsOf(this.#api.minor) }) as const;
+    const parsed = NodeState.safeParse(await this.#existing(request, signal));
+    if (!parsed.success) throw new BmcError("protocol", `GET /v1${this.path()} did not return a node`);
+    this.#latest = { state: parsed.data, atMs: this.#clock.monotonicMs() };
+    return parsed.data;
+  }
+
+  /** The last reading if it is young enough, and else a new one. */
+  async recent(signal: AbortSignal): Promise<NodeState> {
+    const latest = this.#latest;
+    const isYoung = latest && this.#clock.monotonicMs() - latest.atMs <= RECENT_MS;
+    return isYoung ? latest.state : this.read(signal);
+  }
+
+  /**
+   * Throws `usage`, which nothing that is read afterwards disproves, if the node is in use and the machine's entry does not allow
+   * changes.
+   */
+  async permit(signal: AbortSignal): Promise<NodeState> {
+    const state = await this.recent(signal);
+    const refusal = refusalOf(state, this.#allowed);
+    if (refusal !== undefined) throw new BmcError("usage", `node ${this.#name} ${refusal}`);
+    return state;
+  }
+
+  /** Changes something that Ironic carries out after its answer, and waits for the end. Throws what went wrong. */
+  async change(request: IronicRequest, signal: AbortSignal): Promise<void> {
+    await this.write(request, signal);
+    const endMs = this.#clock.monotonicMs() + SETTLE_MS;
+    for (let poll = 0; ; poll += 1) {
+      const { reservation, last_error: problem } = await this.read(signal);
+      if (!reservation) {
+        if (problem) throw new BmcError("bmc", `Ironic reports: ${problem}`);
+        return;
+      }
+      if (this.#clock.monotonicMs() > endMs) {
+        const message = `node ${this.#name} is still locked by ${reservation} after ${SETTLE_MS / 1_000} s`;
+        throw new BmcError("timeout", message, { uncertain: true });
+      }
+      await this.#clock.sleep(POLL_MS[Math.min(poll, POLL_MS.length - 1)] ?? 0, signal);
+    }
+  }
+
+  /** Changes what a reading shows. */
+  async write(request: IronicRequest, signal: AbortSignal): Promise<void> {
+    this.#latest = undefined;
+    await this.#api.call(request, signal);
+  }
+
+  async #existing(request: () => IronicRequest, signal: AbortSignal): Promise<unknown> {
+    try {
+      return await this.#api.call(request, signal);
+    } catch (thrown) {
+      if (thrown instanceof NotFound) throw new BmcError("usage", thrown.message, { cause: thrown });
+      throw thrown;
+    }
+  }
+}
+
+function fieldsOf(minor: number): string {
+  const names = Object.keys(NodeState.shape).filter((name) => minor >= (SINCE[name] ?? 0));
+  return `fields=${names.join(",")}`;
+}

@@ -1,0 +1,28 @@
+import { BmcError } from "../../../contract/bmc-error.ts";
+import type { Connection } from "../../../contract/connection.ts";
+import { untraced } from "../../../tracing/tracer.ts";
+import { serviceEndpoint } from "../../http/endpoint.ts";
+import { HttpConnection } from "../../http/http-connection.ts";
+import type { ProviderContext } from "../../operations/provider.ts";
+import { IronicApi } from "./api.ts";
+import { type Authentication, authenticationOf } from "./authentication.ts";
+
+/** The inventory of a large machine, with its links and sensors, takes some hundred kilobytes. */
+const MAX_BODY_BYTES = 4 * 1_048_576;
+
+export interface OpenApi {
+  readonly api: IronicApi;
+  readonly http: HttpConnection;
+  readonly authentication: Authentication;
+}
+
+/** Sends nothing yet; `http` must be closed. */
+export function openApi(connection: Connection, context: ProviderContext): OpenApi {
+  const { requestTimeoutMs, ironic: options } = connection;
+  const { clock, tracer = untraced, nameOption } = context;
+  if (!options) throw new BmcError("usage", "ironic.url is missing");
+  const authentication = authenticationOf(options, connection, context);
+  const endpoint = serviceEndpoint(new URL(options.url), connection, nameOption);
+  const http = new HttpConnection({ ...endpoint, requestTimeoutMs, maxBodyBytes: MAX_BODY_BYTES, tracer });
+  return { api: new IronicApi({ http, url: options.url, authentication, clock }), http, authentication };
+}

@@ -1,0 +1,92 @@
+import type { Clock } from "../../../clock.ts";
+import { BmcError } from "../../../contract/bmc-error.ts";
+import type { PowerState } from "../../../contract/vocabulary.ts";
+import { defined } from "../../../defined.ts";
+import { FirstReading } from "../../http/first-reading.ts";
+import type { PowerCommand, PowerDriver } from "../../operations/power.ts";
+import type { IronicRequest } from "./api.ts";
+import { describeRequest } from "./describe-request.ts";
+import type { IronicNode } from "./node.ts";
+import type { NodeState } from "./node-state.ts";
+
+/** Most drivers of Ironic carry out a reboot as off and on; none of them promises a cycle. */
+const TARGETS: ReadonlyMap<PowerCommand, string> = new Map([
+  ["on", "power on"],
+  ["off", "power off"],
+  ["soft-off", "soft power off"],
+  ["reset", "rebooting"],
+]);
+
+interface Pending {
+  readonly command: PowerCommand;
+  /** The node's last error before the command. */
+  readonly error: string | null | undefined;
+}
+
+/** A node's power. Ironic accepts a command and carries it out later; its failure shows in the next reading. */
+export class IronicPower implements PowerDriver {
+  readonly #node: IronicNode;
+  readonly #first: FirstReading<NodeState>;
+  #pending: Pending | undefined;
+
+  /** `state` is the node's, read just now. */
+  constructor(node: IronicNode, state: NodeState, clock: Clock) {
+    this.#node = node;
+    this.#first = new FirstReading(state, clock);
+  }
+
+  async read(signal: AbortSignal): Promise<PowerState> {
+    const state = this.#first.take() ?? (await this.#node.read(signal));
+    if (state.target_power_state) return "unknown";
+    if (this.#pending) {
+      // Locked before the answer, and until the end.
+      if (state.reservation) return "unknown";
+      const { command, error } = this.#pending;
+      this.#pending = undefined;
+      const problem = failureOf(command, error, state);
+      if (problem)
+        throw new BmcError("bmc", `Ironic could not carry out "${TARGETS.get(command)}": ${problem}`);
+    }
+    return powerOf(state);
+  }
+
+  async plan(command: PowerCommand, signal: AbortSignal): Promise<string> {
+    const request = this.#request(command);
+    await this.#node.permit(signal);
+    return describeRequest(request);
+  }
+
+  async send(command: PowerCommand, signal: AbortSignal, softTimeoutMs?: number): Promise<void> {
+    const request = this.#request(command, softTimeoutMs);
+    this.#first.drop();
+    const { last_error: error } = await this.#node.permit(signal);
+    await this.#node.write(request, signal);
+    this.#pending = { command, error };
+  }
+
+  #request(command: PowerCommand, softTimeoutMs?: number): IronicRequest {
+    const target = TARGETS.get(command);
+    if (target === undefined) throw new BmcError("unsupported", `Ironic has no ${command}`);
+    // Ironic holds the node for so long; its own default would keep a forced power off waiting.
+    const timeout = softTimeoutMs === undefined ? undefined : Math.max(1, Math.ceil(softTimeoutMs / 1_000));
+    return {
+      method: "PUT",
+      path: this.#node.path("/states/power"),
+      body: { target, ...defined({ timeout }) },
+    };
+  }
+}
+
+function powerOf({ power_state: state }: NodeState): PowerState {
+  if (state === "power on") return "on";
+  return state === "power off" ? "off" : "unknown";
+}
+
+/** A machine that does not shut down by itself is the operation's to judge. */
+function failureOf(command: PowerCommand, before: Pending["error"], state: NodeState): string | undefined {
+  const { last_error: problem, provision_state: provision } = state;
+  if (command === "soft-off" || command === powerOf(state) || !problem) return undefined;
+  // After a failed deployment and the like, Ironic keeps that error.
+  const isKept = problem === before && /( failed|^error)$/.test(provision ?? "");
+  return isKept ? undefined : problem;
+}

@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
+import { listIronic } from "../../cli/inventory/import/ironic.ts";
+import { BmcClient } from "../../shared/bmc/client.ts";
+import { Connection } from "../../shared/contract/connection.ts";
+import { HttpListener } from "../../simulators/http-listener.ts";
+import { SimulatedMachine } from "../../simulators/machine.ts";
+import { type RedfishBmc, startRedfishBmc } from "../../simulators/redfish/bmc.ts";
+import { redfishProfiles } from "../../simulators/redfish/profiles.ts";
+import { errorOf } from "../shared/bmc/service-lab.ts";
+import { type Ironic, LOGIN, startIronic } from "./ironic-server.ts";
+import { describeWithPython, installPythonPackages } from "./python-packages.ts";
+
+const packages = () => installPythonPackages("ironic", ["ironic==39.0.0"]);
+const timeoutMs = 60_000;
+const limit = () => AbortSignal.timeout(100_000);
+const off = { verb: "off", mode: "hard", softTimeoutMs: 10_000, timeoutMs } as const;
+const pxeOnce = { device: "pxe", persistent: false, mode: "keep" } as const;
+
+await describeWithPython(packages, "the ironic provider talks to Ironic", (installed) => {
+  let server: Ironic;
+  beforeAll(async () => {
+    server = await startIronic(installed);
+  });
+  afterAll(() => server?.close());
+
+  function clientOf(node: string, options: object = {}, login: object = LOGIN): BmcClient {
+    const ironic = { url: server.url, node, auth: "basic", ...options };
+    const client = new BmcClient(Connection.parse({ ironic, ...login }));
+    onTestFinished(() => client.close());
+    return client;
+  }
+
+  it("drives a node of fake hardware", async () => {
+    await server.manage({ name: "fake-1", driver: "fake-hardware", power_interface: "fake" });
+    const client = clientOf("fake-1");
+
+    const down = await client.setPower(off, limit());
+    const up = await client.setPower({ verb: "on", timeoutMs }, limit());
+    const reset = await client.setPower({ verb: "reset", onIfOff: false, timeoutMs }, limit());
+    const boot = await client.setBoot(pxeOnce, limit());
+    const disk = await errorOf(client.setBoot({ ...pxeOnce, device: "disk" }, limit()));
+    const nmi = await errorOf(client.sendNmi(limit()));
+    const led = await client.readIndicator(limit());
+    const inventory = await errorOf(client.readHardware(limit()));
+
+    expect([down.after, up.after, reset.after]).toEqual(["off", "on", "on"]);
+    expect(boot.after).toMatchObject({ device: "pxe", persistent: false });
+    expect([disk.class, nmi.class, inventory.class]).toEqual(["unsupported", "unsupported", "unsupported"]);
+    expect(led).toBe("on");
+    expect(disk.message).toContain("Invalid boot device disk");
+  });
+
+  it("leaves a node in maintenance alone, unless it is allowed", async () => {
+    await server.manage({ name: "fake-2", driver: "fake-hardware" });
+    await server.call("PUT", "/nodes/fake-2/maintenance", { reason: "new disks" });
+
+    const refused = await errorOf(clientOf("fake-2").setBoot(pxeOnce, limit()));
+    const allowed = await clientOf("fake-2", { allow: ["maintenance"] }).setBoot(pxeOnce, limit());
+
+    expect(refused).toMatchObject({
+      class: "usage",
+      message: expect.stringContaining('in maintenance, "new disks"'),
+    });
+    expect(allowed.after.device).toBe("pxe");
+  });
+
+  it("reports a refused password, and a node that is not there", async () => {
+    const refused = await errorOf(clientOf("fake-1", {}, { ...LOGIN, password: "wrong" }).readPower(limit()));
+    const missing = await errorOf(clientOf("other").readPower(limit()));
+
+    expect([refused.class, missing.class]).toEqual(["auth", "usage"]);
+  });
+
+  it("lists its nodes as machines", async () => {
+    const { username: BMC_USERNAME, password: BMC_PASSWORD } = LOGIN;
+    const env = { IRONIC_URL: server.url, IRONIC_AUTH: "basic", BMC_USERNAME, BMC_PASSWORD };
+
+    const { machines } = await listIronic(env, "secrets");
+
+    expect(machines.map(({ name }) => name)).toEqual(expect.arrayContaining(["fake-1", "fake-2"]));
+  });
+
+  it("drives a Redfish machine through Ironic", async () => {
+    const machine = new SimulatedMachine({ softOffMs: "never", mode: "legacy" });
+    const generic = redfishProfiles["generic"];
+    if (!generic) throw new Error("no generic profile");
+    const bmc: RedfishBmc = await startRedfishBmc({
+      tls: "http",
+      machines: [machine],
+      // What Ironic reads.
+      profile: { ...generic, indicator: "led" },
+    });
+    onTestFinished(() => bmc.close());
+    // Ironic serves it itself.
+    const images = new HttpListener({ tls: "http" }, () => ({ status: 200, body: "an image" }));
+    await images.listen();
+    onTestFinished(() => images.close());
+    const image = `${images.url}/rescue.iso`;
+    await server.manage({
+      name: "metal-1",
+      driver: "redfish",
+      driver_info: {
+        redfish_address: bmc.url,
+        redfish_system_id: bmc.systemPaths[0],
+        redfish_username: "admin",
+        redfish_password: "calvin",
+      },
+    });
+    await server.provision("metal-1", "inspect", "manageable");
+    const client = clientOf("metal-1");
+
+    const forced = await client.setPower({ ...off, mode: "soft-then-hard", softTimeoutMs: 3_000 }, limit());
+    const boot = await client.setBoot({ ...pxeOnce, mode: "uefi" }, limit());
+    const inserted = await client.insertMedia(image, limit());
+    const ejected = await client.ejectMedia(limit());
+    const up = await client.setPower({ verb: "on", timeoutMs }, limit());
+    const hardware = await client.readHardware(limit());
+    const led = await client.setIndicator(true, limit());
+    const secure = await client.setSecureBoot(true, limit());
+
+    expect(forced.summary).toMatch(/forced, still on/);
+    expect(boot.after).toEqual({ device: "pxe", persistent: false, mode: "uefi" });
+    expect(inserted.after).toEqual({ inserted: true });
+    expect(ejected.after).toEqual({ inserted: false });
+    expect(up.after).toBe("on");
+    expect(machine.lastBoot).toMatchObject({ device: "pxe", mode: "uefi", overridden: true });
+    expect([led.after, machine.indicator]).toEqual(["on", "on"]);
+    expect(secure.after.enabled).toBe(true);
+    expect(hardware.nics.length).toBeGreaterThan(0);
+  });
+});
