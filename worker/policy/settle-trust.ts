@@ -30,14 +30,13 @@ export type SettledPolicy =
  * Adds to a policy the images that these settings allow and trust. Without containers the worker runs only its own actions;
  * with containers the policy must list the images that receive BMC connections.
  */
-export function settleTrust(
-  policy: Policy,
-  { runtime, unsafeAnyImage, rufioImage, pbnjImage }: TrustSettings,
-): SettledPolicy {
+export function settleTrust(policy: Policy, settings: TrustSettings): SettledPolicy {
+  const { runtime, unsafeAnyImage } = settings;
   const { trustedImages, images = trustedImages ?? EVERY_IMAGE } = policy;
   const hasContainers = runtime === "docker" || runtime === "kubernetes";
   if (!hasContainers || (unsafeAnyImage && trustedImages === undefined)) {
-    return { ok: true, policy: { ...policy, images, trustedImages: EVERY_IMAGE } };
+    const settled = { ok: true, policy: { ...policy, images, trustedImages: EVERY_IMAGE } } as const;
+    return lacking(policy.images ? "images" : "trustedImages", images, settings) ?? settled;
   }
   if (unsafeAnyImage) {
     return refused(
@@ -48,23 +47,38 @@ export function settleTrust(
     const message = `trustedImages is missing: the ${runtime} runtime needs the images that receive BMC connections`;
     return refused(message, FIX);
   }
+  const settled = { ok: true, policy: { ...policy, images, trustedImages } } as const;
+  return lacking("trustedImages", trustedImages, settings) ?? settled;
+}
+
+/** Refuses a list without the images that settings name: every action of theirs would be denied. */
+function lacking(
+  list: string,
+  patterns: readonly string[],
+  { rufioImage, pbnjImage }: TrustSettings,
+): SettledPolicy | undefined {
   const needed = [
     { image: rufioImage, use: "does Rufio's work" },
     { image: pbnjImage, use: "does what PBnJ's API is asked for" },
   ];
   for (const { image, use } of needed) {
-    if (image === undefined || trusts(trustedImages, image)) continue;
+    if (image === undefined || trusts(patterns, image)) continue;
     const pattern = image.replace("{action}", "*").replace(/:[^/]*$/, "");
-    return refused(`trustedImages lacks ${image}, which ${use}: add ${pattern}`);
+    return refused(`${list} lacks ${image}, which ${use}: add ${pattern}`);
   }
-  return { ok: true, policy: { ...policy, images, trustedImages } };
+  return undefined;
 }
 
-/** Checks one of the images that a setting names. */
-function trusts(trustedImages: readonly string[], pattern: string): boolean {
-  const image = pattern.replaceAll("{action}", "power-on").replaceAll("{version}", version);
-  const reference = parseImageReference(image);
-  return reference !== undefined && matchesAnyImage(trustedImages, reference);
+/** A policy may allow only the reading actions. */
+const SOME_ACTIONS = ["power-on", "power-status"];
+
+/** Checks some of the images that a setting names. */
+function trusts(patterns: readonly string[], pattern: string): boolean {
+  return SOME_ACTIONS.some((action) => {
+    const image = pattern.replaceAll("{action}", action).replaceAll("{version}", version);
+    const reference = parseImageReference(image);
+    return reference !== undefined && matchesAnyImage(patterns, reference);
+  });
 }
 
 function refused(message: string, fix?: string): SettledPolicy {

@@ -97,3 +97,12 @@ it.each(["process", "in-process"])(
     });
   },
 );
+
+it.each(["docker", "in-process"])("what answers PBnJ's requests must be allowed: %s", (runtime) => {
+  const serving = { runtime, pbnjAddress: "127.0.0.1:50051", stateDirectory: "/tmp/state" };
+
+  expect(problemsOf({ flags: serving, policy: trusting })).toEqual([
+    "/etc/policy.yaml: trustedImages lacks pbnj-worker/{action}:v{version}, which does what PBnJ's API is asked for: add pbnj-worker/*",
+  ]);
+  expect(problemsOf({ flags: serving, policy: `${trusting}  - pbnj-worker/*\n` })).toEqual([]);
+});
