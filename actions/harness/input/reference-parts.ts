@@ -61,3 +61,11 @@ export const bmcUser = z.strictObject({
     .describe("The role: none has no permissions, unknown is a role that only the BMC defines"),
   enabled: z.boolean().describe("Whether the user can log in"),
 });
+
+export const firmwareItem = z.strictObject({
+  id: z.string().describe("The BMC's name of it, as `TARGETS` takes it"),
+  name: z.string().describe("Its title"),
+  version: z.string().optional().describe("Absent if the BMC does not report it"),
+  updateable: z.boolean().optional().describe("Whether the BMC can update it; absent if it does not say"),
+  related: z.array(z.string()).describe("Paths of what it belongs to"),
+});

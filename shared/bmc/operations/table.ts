@@ -2,6 +2,7 @@ import type { Access, OperationSet, Run } from "./access.ts";
 import { bootOperations } from "./boot.ts";
 import { bootOrderOperations } from "./bootorder.ts";
 import type { Finding } from "./finding.ts";
+import { firmwareOperations } from "./firmware.ts";
 import { httpBootOperations } from "./httpboot.ts";
 import { indicatorOperations } from "./indicator.ts";
 import { inventoryOperations } from "./inventory.ts";
@@ -31,6 +32,7 @@ export const OPERATIONS = {
   users: userOperations,
   sel: selOperations,
   inventory: inventoryOperations,
+  firmware: firmwareOperations,
   bootorder: bootOrderOperations,
   httpboot: httpBootOperations,
   secureboot: secureBootOperations,

@@ -5,6 +5,7 @@ import { TimeoutReached, withTimeout } from "../../../timeout.ts";
 import { defineProvider, type ProviderContext, type SessionWith } from "../../operations/provider.ts";
 import { RedfishBoot } from "./drivers/boot.ts";
 import { redfishBootOrder } from "./drivers/bootorder.ts";
+import { redfishFirmware } from "./drivers/firmware.ts";
 import { redfishHttpBoot } from "./drivers/httpboot.ts";
 import { redfishIndicator } from "./drivers/indicator.ts";
 import { RedfishInventory } from "./drivers/inventory.ts";
@@ -44,6 +45,7 @@ const CAPABILITIES = [
   "nmi",
   "screenshot",
   "inventory",
+  "firmware",
   "bootorder",
   "httpboot",
   "secureboot",
@@ -112,6 +114,7 @@ async function open(
       nmi: redfishNmi(reset),
       screenshot: redfishScreenshot(resources),
       inventory: new RedfishInventory(resources),
+      firmware: redfishFirmware(resources),
       bootorder: redfishBootOrder(resources),
       httpboot: redfishHttpBoot(resources),
       secureboot: redfishSecureBoot(resources),
