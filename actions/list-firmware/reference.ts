@@ -25,7 +25,7 @@ export const reference = actionReference("list-firmware", {
           name: "BIOS",
           version: "2.19.1",
           updateable: true,
-          related: ["/redfish/v1/Systems/1/Bios"],
+          related: ["/redfish/v1/Systems/1"],
         },
       ],
     },

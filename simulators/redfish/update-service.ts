@@ -52,12 +52,11 @@ export class SimulatedUpdateService implements ResourceService {
   #forgotten = 0;
 
   constructor(manager: string, system: string, profile: RedfishProfile) {
-    const bios = { name: "BIOS", related: `${system}/Bios` };
+    const bios = { name: "BIOS", related: system };
     this.firmware = new Map([
       ["BMC", { name: "BMC firmware", version: profile.firmware, updateable: true, related: manager }],
       ["BIOS", { ...bios, version: "2.19.1", updateable: true }],
       ["Previous-159-2.18.0", { ...bios, version: "2.18.0", updateable: false }],
-      ["CPLD", { name: "System CPLD", version: "1.0.2", updateable: false, related: system }],
     ]);
   }
 
