@@ -58,7 +58,7 @@ const CALLS: { readonly [Name in DriverName]: Calls<Drivers[Name]> } = {
     tryPassword: (users, signal) => users.tryPassword(USER, PASSWORD, signal),
   },
   sel: {
-    list: (sel, signal) => sel.list(signal),
+    list: (sel, signal) => sel.list(signal, { sensorNames: true }),
     count: (sel, signal) => sel.count(signal),
     plan: (sel, signal) => sel.plan(signal),
     clear: (sel, signal) => sel.clear(signal),
@@ -96,6 +96,7 @@ const CALLS: { readonly [Name in DriverName]: Calls<Drivers[Name]> } = {
     plan: (powerlimit, signal) => powerlimit.plan(400, signal),
     write: (powerlimit, signal) => powerlimit.write(400, signal),
   },
+  sensors: { read: (sensors, signal) => sensors.read(signal) },
   sol: {
     offered: (sol, signal) => sol.offered(signal),
     active: (sol, signal) => sol.active(signal),
