@@ -96,7 +96,10 @@ const CALLS: { readonly [Name in DriverName]: Calls<Drivers[Name]> } = {
     plan: (powerlimit, signal) => powerlimit.plan(400, signal),
     write: (powerlimit, signal) => powerlimit.write(400, signal),
   },
-  sensors: { read: (sensors, signal) => sensors.read(signal) },
+  sensors: {
+    offered: (sensors, signal) => sensors.offered(signal),
+    read: (sensors, signal) => sensors.read(signal),
+  },
   sol: {
     offered: (sol, signal) => sol.offered(signal),
     active: (sol, signal) => sol.active(signal),

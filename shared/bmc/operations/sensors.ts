@@ -1,6 +1,6 @@
 import { count } from "../../count.ts";
 import { defineOperations, type Run } from "./access.ts";
-import { type Finding, ok } from "./finding.ts";
+import { describeOffer, type OfferedDriver } from "./finding.ts";
 
 export const SENSOR_KINDS = ["temperature", "fan", "voltage", "current", "power", "other"] as const;
 /** What a sensor measures; `other` includes humidity, energy and sensors that have states and no number. */
@@ -55,7 +55,7 @@ export interface SensorReading {
   readonly entity?: string;
 }
 
-export interface SensorsDriver {
+export interface SensorsDriver extends OfferedDriver {
   /** In the order of the BMC. Throws `unsupported` where the BMC has no sensors. */
   read(signal: AbortSignal): Promise<readonly SensorReading[]>;
 }
@@ -67,8 +67,8 @@ export const sensorOperations = defineOperations({
     readSensors: (signal: AbortSignal): Promise<readonly SensorReading[]> =>
       run(signal, ({ read }) => read(({ sensors }) => sensors.read(signal))),
   }),
-  check: async ({ read }, signal): Promise<Finding> =>
-    ok(describeSensors(await read(({ sensors }) => sensors.read(signal)))),
+  // Reading them all takes a second or more with IPMI.
+  check: async ({ read }, signal) => describeOffer(await read(({ sensors }) => sensors.offered(signal))),
 });
 
 /** A summary names as many sensors of a health. */

@@ -214,6 +214,7 @@ export const ipmiTargets: readonly Target[] = [
       "parseReadingFactors",
       "parseFactors",
       "decodeField",
+      "convertReading",
       "parseSdrReservation",
       "parseSdrPart",
     ],

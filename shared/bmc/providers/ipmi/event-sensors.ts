@@ -5,7 +5,7 @@ import type { SelRecord, SystemEvent } from "./sel-record.ts";
 import type { SensorRecord } from "./sensor-record.ts";
 
 /** With ipmitool, a program runs for each record: a large repository is then not worth its time. */
-const LONGEST_MS = 20_000;
+const LONGEST_MS = 10_000;
 
 /**
  * The sensors of events, by event. The records are read until every sensor is found, and for `LONGEST_MS` at most; one
@@ -42,10 +42,10 @@ export async function eventSensors(
 
 const LUN = 0x03;
 
-function keyOfEvent({ generator, sensor }: SystemEvent): string {
-  return [generator & 0xff, (generator >> 8) & LUN, sensor].join();
+function keyOfEvent({ generator, sensor, sensorType }: SystemEvent): string {
+  return [generator & 0xff, (generator >> 8) & LUN, sensor, sensorType].join();
 }
 
-function keyOfSensor({ owner, lun, number }: SensorRecord): string {
-  return [owner, lun & LUN, number].join();
+function keyOfSensor({ owner, lun, number, sensorType }: SensorRecord): string {
+  return [owner, lun & LUN, number, sensorType].join();
 }

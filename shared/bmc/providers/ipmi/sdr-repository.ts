@@ -2,7 +2,6 @@ import { BmcError } from "../../../contract/bmc-error.ts";
 import { type CommandChannel, dataOf, exchange } from "./channel.ts";
 import {
   CANNOT_RETURN_SO_MANY,
-  COMPLETED,
   INVALID_COMMAND,
   INVALID_FIELD,
   NOT_PRESENT,
@@ -42,7 +41,6 @@ const TOO_MUCH = new Set([
 
 interface Opened {
   readonly store: SdrStore;
-  readonly reservation: number;
   /** Changes when records do. */
   readonly version: string;
 }
@@ -54,6 +52,7 @@ export class SdrRepository {
   #seen = new Set<number>();
   #next = FIRST_RECORD;
   #opened: Opened | undefined;
+  #reservation: number | undefined;
   #losses = 0;
   /** Undefined as long as the BMC gives whole records. */
   #partBytes: number | undefined;
@@ -68,28 +67,27 @@ export class SdrRepository {
     isEnough: (sensors: readonly SensorRecord[]) => boolean = () => false,
   ): Promise<readonly SensorRecord[]> {
     while (this.#next !== NO_RECORD && this.#seen.size < MOST_RECORDS && !isEnough(this.#sensors)) {
-      this.#opened ??= await this.#open(signal);
+      this.#opened ??= await this.open(signal);
       await this.#readNext(this.#opened, signal);
     }
     return this.#sensors;
   }
 
-  async #open(signal: AbortSignal): Promise<Opened> {
+  /** Finds out where the records are. Throws `unsupported` where the BMC has none. */
+  async open(signal: AbortSignal): Promise<Opened> {
     for (const store of [REPOSITORY, DEVICE_RECORDS]) {
-      const [info, reserved] = await this.#channel.run([store.info, store.reserve], signal);
-      if (!info || !reserved || info.completionCode === INVALID_COMMAND) continue;
+      const info = await exchange(this.#channel, store.info, signal);
+      if (info.completionCode === INVALID_COMMAND) continue;
       const version = dataOf(info);
       if (store === REPOSITORY && version.length >= 3 && version.readUInt16LE(1) === 0) continue;
-      const needsNone = [INVALID_COMMAND, INVALID_FIELD].includes(reserved.completionCode);
-      const reservation = needsNone ? NO_RESERVATION : parseSdrReservation(dataOf(reserved));
-      return { store, reservation, version: version.toString("hex") };
+      return { store, version: version.toString("hex") };
     }
     throw new BmcError("unsupported", "the BMC has no sensor data records");
   }
 
   async #readNext(opened: Opened, signal: AbortSignal): Promise<void> {
     const id = this.#next;
-    const record = await this.#readRecord(opened, id, signal);
+    const record = await this.#readRecord(opened.store, id, signal);
     if (record === "lost") return this.#reopen(opened, signal);
     // Records that lead back would never end.
     if (this.#seen.has(id)) throw new BmcError("protocol", `the sensor data record ${id} comes after itself`);
@@ -104,7 +102,8 @@ export class SdrRepository {
     if (this.#losses > MOST_LOSSES) {
       throw new BmcError("busy", "other clients keep cancelling the reservation of the sensor data records");
     }
-    this.#opened = await this.#open(signal);
+    this.#reservation = undefined;
+    this.#opened = await this.open(signal);
     if (this.#opened.version === lost.version) return;
     this.#sensors = [];
     this.#seen.clear();
@@ -113,26 +112,32 @@ export class SdrRepository {
 
   /** Undefined where there is no such record. */
   async #readRecord(
-    { store, reservation }: Opened,
+    store: SdrStore,
     id: number,
     signal: AbortSignal,
   ): Promise<{ readonly next: number; readonly bytes: Buffer } | "lost" | undefined> {
     let bytes = Buffer.alloc(0);
     for (;;) {
-      const answer = await exchange(
-        this.#channel,
-        store.get({ reservation, id, ...this.#nextPart(bytes) }),
-        signal,
-      );
+      const part = this.#nextPart(bytes);
+      // Whole records need no reservation, and one would cancel that of another client.
+      if (part.bytes !== undefined || this.#losses > 0)
+        this.#reservation ??= await this.#reserve(store, signal);
+      const reservation = this.#reservation ?? NO_RESERVATION;
+      const answer = await exchange(this.#channel, store.get({ reservation, id, ...part }), signal);
       if (answer.completionCode === RESERVATION_CANCELLED) return "lost";
       if (answer.completionCode === NOT_PRESENT && bytes.length === 0) return undefined;
       if (TOO_MUCH.has(answer.completionCode) && this.#shrink()) continue;
-      if (answer.completionCode !== COMPLETED) dataOf(answer);
-      const part = parseSdrPart(answer.data);
-      bytes = Buffer.concat([bytes, part.bytes]);
+      const found = parseSdrPart(dataOf(answer));
+      bytes = Buffer.concat([bytes, found.bytes]);
       if (bytes.length < SDR_HEADER_BYTES || bytes.length < sdrLength(bytes)) continue;
-      return { next: part.next, bytes: bytes.subarray(0, sdrLength(bytes)) };
+      return { next: found.next, bytes: bytes.subarray(0, sdrLength(bytes)) };
     }
+  }
+
+  async #reserve(store: SdrStore, signal: AbortSignal): Promise<number> {
+    const answer = await exchange(this.#channel, store.reserve, signal);
+    if ([INVALID_COMMAND, INVALID_FIELD].includes(answer.completionCode)) return NO_RESERVATION;
+    return parseSdrReservation(dataOf(answer));
   }
 
   /** Past a record's end some BMCs refuse to read, so the header, which has the length, comes first. */

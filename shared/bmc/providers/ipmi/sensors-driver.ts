@@ -36,6 +36,11 @@ export class IpmiSensors implements SensorsDriver {
     this.#owners = new Set([BMC_ADDRESS, address]);
   }
 
+  async offered(signal: AbortSignal): Promise<true> {
+    await this.#records.open(signal);
+    return true;
+  }
+
   async read(signal: AbortSignal): Promise<readonly SensorReading[]> {
     const records = (await this.#records.read(signal)).filter(({ eventOnly }) => !eventOnly);
     if (records.length === 0) throw new BmcError("unsupported", "the BMC has no sensors in its records");

@@ -19,6 +19,8 @@ import {
 /** The largest BMCs have some 300 sensors, and need a request for each where they do not expand. */
 const LIMITS = { members: 512, requests: 600 } as const;
 
+const NO_SENSORS = "the BMC offers no sensors";
+
 const Chassis = z.object({
   Sensors: lenient(Link),
   Thermal: lenient(Link),
@@ -42,6 +44,14 @@ export class RedfishSensors implements SensorsDriver {
     this.#resources = resources;
   }
 
+  async offered(signal: AbortSignal): Promise<true> {
+    await this.#resources.system.refresh(signal);
+    for await (const { value } of this.#chassis(signal)) {
+      if (Object.values(value).some((link) => link !== undefined)) return true;
+    }
+    throw new BmcError("unsupported", NO_SENSORS);
+  }
+
   async read(signal: AbortSignal): Promise<readonly SensorReading[]> {
     const { system, log } = this.#resources;
     const limits = { members: LIMITS.members, requests: { left: LIMITS.requests } };
@@ -52,7 +62,7 @@ export class RedfishSensors implements SensorsDriver {
     if (limits.requests.left <= 0) {
       log.warn({ requests: LIMITS.requests }, "sensors truncated: too many resources");
     }
-    if (found.length === 0) throw new BmcError("unsupported", "the BMC offers no sensors");
+    if (found.length === 0) throw new BmcError("unsupported", NO_SENSORS);
     return found;
   }
 

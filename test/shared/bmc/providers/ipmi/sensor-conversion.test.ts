@@ -28,7 +28,7 @@ const INVERSES: readonly ((y: number) => number)[] = [
 ];
 
 describe("a raw reading", () => {
-  it("comes back from its number, with every format, linearisation and factor", () => {
+  it("can be computed from its number, with every format, linearisation and set of factors", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 0, max: 255 }),
