@@ -95,8 +95,8 @@ export interface RedfishProfile {
   readonly restorePolicy?: boolean;
   /** Where the power limit is; EnvironmentMetrics of the chassis when absent. */
   readonly powerLimit?: "power" | "none";
-  /** Where the sensors are: below Sensors, in Thermal and Power, or both when absent. */
-  readonly sensors?: "sensors" | "thermal" | "both" | "none";
+  /** Where the sensors are: below Sensors, in Thermal and Power, both when absent, or fans and power supplies only. */
+  readonly sensors?: "sensors" | "thermal" | "both" | "subsystems" | "none";
   /** False: neither boot order nor URI of HTTP boot. */
   readonly bootOrder?: boolean;
   /** iDRAC's export of the screen. */

@@ -25,6 +25,7 @@ export class SimulatedSensors implements ResourceService {
     const { sensors = "both" } = this.#profile;
     return {
       ...(sensors === "sensors" || sensors === "both" ? link("Sensors") : {}),
+      ...(sensors === "subsystems" ? { ...link("ThermalSubsystem"), ...link("PowerSubsystem") } : {}),
       ...(sensors === "thermal" || sensors === "both" ? { ...link("Thermal"), ...link("Power") } : {}),
     };
   }
@@ -42,7 +43,9 @@ export class SimulatedSensors implements ResourceService {
 
   #resource(path: string): object | undefined {
     const [name, id, ...rest] = path.slice(this.#chassis.length + 1).split("/");
-    if (name === undefined || !(name in this.links()) || rest.length > 0) return undefined;
+    if (name === undefined || !(name in this.links())) return undefined;
+    if (name.endsWith("Subsystem")) return this.#subsystem(path, name, id, rest[0]);
+    if (rest.length > 0) return undefined;
     if (name === "Thermal" && id === undefined) return this.#thermal();
     // Where Power also has the power limit, that part answers.
     if (name === "Power" && id === undefined && this.#profile.powerLimit !== "power") {
@@ -62,6 +65,30 @@ export class SimulatedSensors implements ResourceService {
       );
     const sensor = sensors[Number(id) - 1];
     return sensor && sensorResource(sensor, id);
+  }
+
+  /** ThermalSubsystem and PowerSubsystem with the collection of their parts. */
+  #subsystem(
+    path: string,
+    name: string,
+    list: string | undefined,
+    id: string | undefined,
+  ): object | undefined {
+    const [part, type] = name === "ThermalSubsystem" ? ["Fans", "Fan"] : ["PowerSupplies", "PowerSupply"];
+    if (list === undefined) return { [part]: { "@odata.id": `${path}/${part}` } };
+    const parts = type === "Fan" ? this.#of("fan") : [{ name: "PSU 1" }, { name: "PSU 2" }];
+    if (list !== part) return undefined;
+    if (id === undefined)
+      return collection(
+        path,
+        type,
+        parts.map((_, index) => `${path}/${index + 1}`),
+      );
+    const found = parts[Number(id) - 1];
+    if (!found) return undefined;
+    const speed = "kind" in found ? { SpeedPercent: { Reading: 40, SpeedRPM: readingOf(found) } } : {};
+    const status = "kind" in found ? statusOf(found) : { State: "Enabled", Health: "OK" };
+    return { Id: id, Name: found.name, Status: status, ...speed };
   }
 
   #thermal(): object {
