@@ -3,6 +3,7 @@ import type { SimulatedSensor } from "../sensors.ts";
 import { type Answer, methodNotAllowed, ok } from "./answer.ts";
 import type { RedfishProfile } from "./profiles.ts";
 import { collection, type ResourceRequest, type ResourceService } from "./resource-service.ts";
+import { resource } from "./schema-types.ts";
 
 const UNITS = { temperature: "Cel", fan: "RPM", voltage: "V", power: "W" } as const;
 const TYPES = { temperature: "Temperature", fan: "Rotational", voltage: "Voltage", power: "Power" } as const;
@@ -31,40 +32,34 @@ export class SimulatedSensors implements ResourceService {
   }
 
   answer({ method, path }: ResourceRequest): Answer | undefined {
-    const resource = path.startsWith(`${this.#chassis}/`) ? this.#resource(path) : undefined;
-    if (!resource) return undefined;
-    return method === "GET" ? ok({ "@odata.id": path, ...resource }) : methodNotAllowed(method);
+    const found = path.startsWith(`${this.#chassis}/`) ? this.#resource(path) : undefined;
+    if (!found) return undefined;
+    return method === "GET" ? ok(found) : methodNotAllowed(method);
   }
 
   /** What Power has beside the power limit. */
   power(): object {
-    return { Voltages: this.#of("voltage").map((one) => ({ ...shared(one), ReadingVolts: readingOf(one) })) };
+    return { Voltages: this.#entries("Power", "Voltages", "voltage", "ReadingVolts") };
   }
 
   #resource(path: string): object | undefined {
-    const [name, id, ...rest] = path.slice(this.#chassis.length + 1).split("/");
-    if (name === undefined || !(name in this.links())) return undefined;
-    if (name.endsWith("Subsystem")) return this.#subsystem(path, name, id, rest[0]);
-    if (rest.length > 0) return undefined;
-    if (name === "Thermal" && id === undefined) return this.#thermal();
+    const [name = "", list, id, ...rest] = path.slice(this.#chassis.length + 1).split("/");
+    if (!(name in this.links()) || rest.length > 0) return undefined;
+    if (name.endsWith("Subsystem")) return this.#subsystem(path, name, list, id);
+    if (name === "Sensors") return id === undefined ? this.#sensor(path, list) : undefined;
+    if (list !== undefined) return undefined;
+    if (name === "Thermal") return resource(path, "Thermal", { Name: "Thermal", ...this.#thermal() });
     // Where Power also has the power limit, that part answers.
-    if (name === "Power" && id === undefined && this.#profile.powerLimit !== "power") {
-      const control = this.#of("power").map((one) => ({
-        ...shared(one),
-        PowerConsumedWatts: readingOf(one),
-      }));
-      return { ...this.power(), PowerControl: control };
-    }
-    if (name !== "Sensors") return undefined;
+    if (this.#profile.powerLimit === "power") return undefined;
+    const control = this.#entries("Power", "PowerControl", "power", "PowerConsumedWatts");
+    return resource(path, "Power", { Name: "Power", ...this.power(), PowerControl: control });
+  }
+
+  #sensor(path: string, id: string | undefined): object | undefined {
     const { sensors } = this.#machine;
-    if (id === undefined)
-      return collection(
-        path,
-        "Sensor",
-        sensors.map((_, index) => `${path}/${index + 1}`),
-      );
+    if (id === undefined) return listed(path, "Sensor", sensors.length);
     const sensor = sensors[Number(id) - 1];
-    return sensor && sensorResource(sensor, id);
+    return sensor && resource(path, "Sensor", sensorFields(sensor));
   }
 
   /** ThermalSubsystem and PowerSubsystem with the collection of their parts. */
@@ -74,31 +69,41 @@ export class SimulatedSensors implements ResourceService {
     list: string | undefined,
     id: string | undefined,
   ): object | undefined {
-    const [part, type] = name === "ThermalSubsystem" ? ["Fans", "Fan"] : ["PowerSupplies", "PowerSupply"];
-    if (list === undefined) return { [part]: { "@odata.id": `${path}/${part}` } };
-    const parts = type === "Fan" ? this.#of("fan") : [{ name: "PSU 1" }, { name: "PSU 2" }];
+    const isThermal = name === "ThermalSubsystem";
+    const part = isThermal ? "Fans" : "PowerSupplies";
+    if (list === undefined) {
+      const type = isThermal ? "ThermalSubsystem" : "PowerSubsystem";
+      return resource(path, type, { Name: name, [part]: { "@odata.id": `${path}/${part}` } });
+    }
+    const fans = this.#of("fan");
     if (list !== part) return undefined;
-    if (id === undefined)
-      return collection(
-        path,
-        type,
-        parts.map((_, index) => `${path}/${index + 1}`),
-      );
-    const found = parts[Number(id) - 1];
-    if (!found) return undefined;
-    const speed = "kind" in found ? { SpeedPercent: { Reading: 40, SpeedRPM: readingOf(found) } } : {};
-    const status = "kind" in found ? statusOf(found) : { State: "Enabled", Health: "OK" };
-    return { Id: id, Name: found.name, Status: status, ...speed };
+    if (id === undefined) return listed(path, isThermal ? "Fan" : "PowerSupply", isThermal ? fans.length : 2);
+    if (!isThermal) {
+      return resource(path, "PowerSupply", { Name: `PSU ${id}`, Status: { State: "Enabled", Health: "OK" } });
+    }
+    const fan = fans[Number(id) - 1];
+    const speed = fan && { Reading: 40, SpeedRPM: readingOf(fan) };
+    return fan && resource(path, "Fan", { Name: fan.name, Status: statusOf(fan), SpeedPercent: speed });
   }
 
   #thermal(): object {
     return {
-      Temperatures: this.#of("temperature").map((one) => ({
-        ...shared(one),
-        ReadingCelsius: readingOf(one),
+      Temperatures: this.#entries("Thermal", "Temperatures", "temperature", "ReadingCelsius"),
+      Fans: this.#entries("Thermal", "Fans", "fan", "Reading").map((one) => ({
+        ...one,
+        ReadingUnits: "RPM",
       })),
-      Fans: this.#of("fan").map((one) => ({ ...shared(one), Reading: readingOf(one), ReadingUnits: "RPM" })),
     };
+  }
+
+  /** Entries of Thermal and Power, whose readings have a name of their own in each list. */
+  #entries(name: string, list: string, kind: SimulatedSensor["kind"], reading: string) {
+    return this.#of(kind).map((sensor, index) => ({
+      "@odata.id": `${this.#chassis}/${name}#/${list}/${index}`,
+      MemberId: String(index),
+      ...shared(sensor),
+      [reading]: readingOf(sensor),
+    }));
   }
 
   #of(kind: SimulatedSensor["kind"]): readonly SimulatedSensor[] {
@@ -106,11 +111,17 @@ export class SimulatedSensors implements ResourceService {
   }
 }
 
-function sensorResource(sensor: SimulatedSensor, id: string) {
+function listed(path: string, type: string, count: number) {
+  return collection(
+    path,
+    type,
+    Array.from({ length: count }, (_, index) => `${path}/${index + 1}`),
+  );
+}
+
+function sensorFields(sensor: SimulatedSensor) {
   const limit = (Reading: number | undefined) => (Reading === undefined ? undefined : { Reading });
   return {
-    "@odata.type": "#Sensor.v1_7_0.Sensor",
-    Id: id,
     Name: sensor.name,
     ReadingType: TYPES[sensor.kind],
     Reading: readingOf(sensor),
