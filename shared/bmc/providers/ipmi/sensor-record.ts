@@ -3,7 +3,7 @@ import { ANALOG_FORMATS, type AnalogFormat, type Factors, parseFactors } from ".
 import type { UnitBytes } from "./sensor-units.ts";
 
 /** How a sensor's raw byte becomes a number. */
-export interface Analog {
+interface Analog {
   readonly format: AnalogFormat;
   readonly linearisation: number;
   readonly factors: Factors;
