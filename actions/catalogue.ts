@@ -30,6 +30,7 @@ const LOADERS = {
   "list-sel": () => import("./list-sel/action.ts"),
   "clear-sel": () => import("./clear-sel/action.ts"),
   "deactivate-sol": () => import("./deactivate-sol/action.ts"),
+  "read-sensors": () => import("./read-sensors/action.ts"),
   "send-nmi": () => import("./send-nmi/action.ts"),
   "set-indicator": () => import("./set-indicator/action.ts"),
   "set-power-restore-policy": () => import("./set-power-restore-policy/action.ts"),

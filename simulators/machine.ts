@@ -1,5 +1,6 @@
 import { EventEmitter } from "node:events";
 import type { BootDevice, BootMode } from "../shared/contract/vocabulary.ts";
+import { defaultSensors, type SimulatedSensor } from "./sensors.ts";
 
 /** Power as hardware has it: the two ways between the states take time. */
 export type SimulatedPower = "on" | "off" | "powering-on" | "powering-off";
@@ -75,6 +76,7 @@ export class SimulatedMachine extends EventEmitter<MachineEvents> {
   };
   bootOrder: readonly string[] = Object.keys(this.bootOptions);
   httpBootUri = "";
+  readonly sensors: SimulatedSensor[] = defaultSensors();
   readonly secureBoot: SimulatedSecureBootState = { enabled: false, active: false, hasKeys: true };
 
   readonly #powerOnMs: number | "held";

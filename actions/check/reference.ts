@@ -64,6 +64,7 @@ const checks: readonly CheckRow[] = [
   row("indicator", ok("off"), { durationMs: 42, roundTrips: 1 }),
   row("restore", ok("last-state"), { durationMs: 40, roundTrips: 1 }),
   row("powerlimit", ok("no power limit"), { durationMs: 83, roundTrips: 2 }),
+  row("sensors", ok("offered"), { durationMs: 41, roundTrips: 1 }),
   row("sol", unsupported("not part of the provider redfish")),
   row("nmi", ok("offered"), { durationMs: 0, roundTrips: 0 }),
   row("screenshot", unsupported("the BMC offers no screenshot"), { durationMs: 0, roundTrips: 0 }),
@@ -87,7 +88,7 @@ export const reference = actionReference("check", {
     }),
   },
   result: {
-    message: "all 4 required checks passed; redfish: 18 of 20, ipmi: not reachable",
+    message: "all 4 required checks passed; redfish: 19 of 21, ipmi: not reachable",
     changed: false,
     durationMs: 6_752,
     roundTrips: 40,

@@ -37,7 +37,14 @@ export type {
   SecureBootReport,
   SecureBootState,
 } from "./operations/secureboot.ts";
-export type { SelEntry, SelReport } from "./operations/sel.ts";
+export type { SelEntry, SelOptions, SelReport } from "./operations/sel.ts";
+export type {
+  SensorHealth,
+  SensorKind,
+  SensorReading,
+  SensorState,
+  SensorThresholds,
+} from "./operations/sensors.ts";
 export type { SolReport } from "./operations/sol.ts";
 export type { Capability, DriverName, OfferedCapability } from "./operations/table.ts";
 export type { BmcUser, UserReport, UserRequest, UserRole } from "./operations/user-port.ts";

@@ -95,6 +95,8 @@ export interface RedfishProfile {
   readonly restorePolicy?: boolean;
   /** Where the power limit is; EnvironmentMetrics of the chassis when absent. */
   readonly powerLimit?: "power" | "none";
+  /** Where the sensors are: below Sensors, in Thermal and Power, both when absent, or fans and power supplies only. */
+  readonly sensors?: "sensors" | "thermal" | "both" | "subsystems" | "none";
   /** False: neither boot order nor URI of HTTP boot. */
   readonly bootOrder?: boolean;
   /** iDRAC's export of the screen. */
@@ -257,6 +259,7 @@ export const redfishProfiles: Readonly<Record<string, RedfishProfile>> = Object.
         ...generic,
         ...dell,
         name: "dell-13g",
+        sensors: "thermal",
         model: "PowerEdge R630",
         firmware: "2.85.85.85",
         media: { ...dell.media, below: "manager" },
@@ -288,6 +291,7 @@ export const redfishProfiles: Readonly<Record<string, RedfishProfile>> = Object.
         ...generic,
         ...supermicro,
         name: "supermicro",
+        sensors: "thermal",
         model: "SYS-1029P-WTR",
         bootTargets: ["None", "Pxe", "Hdd", "Cd", "UsbCd", "BiosSetup", "UefiHttp"],
         modeRule: "must-be-sent",
@@ -367,6 +371,7 @@ export const redfishProfiles: Readonly<Record<string, RedfishProfile>> = Object.
       {
         ...generic,
         name: "sushy",
+        sensors: "thermal",
         manufacturer: "Sushy Emulator",
         model: "",
         keepsOnce: true,
@@ -374,6 +379,7 @@ export const redfishProfiles: Readonly<Record<string, RedfishProfile>> = Object.
       {
         ...generic,
         name: "openbmc",
+        sensors: "sensors",
         manufacturer: "IBM",
         model: "9105-22A",
         oem: "OpenBMC",

@@ -58,7 +58,7 @@ const CALLS: { readonly [Name in DriverName]: Calls<Drivers[Name]> } = {
     tryPassword: (users, signal) => users.tryPassword(USER, PASSWORD, signal),
   },
   sel: {
-    list: (sel, signal) => sel.list(signal),
+    list: (sel, signal) => sel.list(signal, { sensorNames: true }),
     count: (sel, signal) => sel.count(signal),
     plan: (sel, signal) => sel.plan(signal),
     clear: (sel, signal) => sel.clear(signal),
@@ -95,6 +95,10 @@ const CALLS: { readonly [Name in DriverName]: Calls<Drivers[Name]> } = {
     read: (powerlimit, signal) => powerlimit.read(signal),
     plan: (powerlimit, signal) => powerlimit.plan(400, signal),
     write: (powerlimit, signal) => powerlimit.write(400, signal),
+  },
+  sensors: {
+    offered: (sensors, signal) => sensors.offered(signal),
+    read: (sensors, signal) => sensors.read(signal),
   },
   sol: {
     offered: (sol, signal) => sol.offered(signal),

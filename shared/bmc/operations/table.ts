@@ -15,6 +15,7 @@ import { restoreOperations } from "./restore.ts";
 import { screenshotOperations } from "./screenshot.ts";
 import { secureBootOperations } from "./secureboot.ts";
 import { selOperations } from "./sel.ts";
+import { sensorOperations } from "./sensors.ts";
 import { solOperations } from "./sol.ts";
 import { userOperations } from "./users.ts";
 
@@ -37,6 +38,7 @@ export const OPERATIONS = {
   indicator: indicatorOperations,
   restore: restoreOperations,
   powerlimit: powerLimitOperations,
+  sensors: sensorOperations,
   sol: solOperations,
   nmi: nmiOperations,
   screenshot: screenshotOperations,

@@ -17,6 +17,7 @@ import { redfishRestore } from "./drivers/restore.ts";
 import { redfishScreenshot } from "./drivers/screenshot.ts";
 import { redfishSecureBoot } from "./drivers/secureboot.ts";
 import { RedfishSel } from "./drivers/sel.ts";
+import { RedfishSensors } from "./drivers/sensors.ts";
 import { RedfishUsers } from "./drivers/users.ts";
 import { type Hint, parseHint, rememberedSystem, systemHint } from "./hint.ts";
 import { findSystem } from "./resources/discovery.ts";
@@ -50,6 +51,7 @@ const CAPABILITIES = [
   "indicator",
   "restore",
   "powerlimit",
+  "sensors",
 ] as const;
 
 /**
@@ -118,6 +120,7 @@ async function open(
       indicator: redfishIndicator(resources),
       restore: redfishRestore(resources),
       powerlimit: redfishPowerLimit(resources),
+      sensors: new RedfishSensors(resources),
       certificateExpiresMs: () => http.certificateExpiresMs,
       roundTrips: () => http.roundTrips,
       hint: () => ({
