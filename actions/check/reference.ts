@@ -60,6 +60,7 @@ const checks: readonly CheckRow[] = [
   }),
   row("bootorder", ok("boot order Hard Drive, PXE NIC 1"), { durationMs: 166, roundTrips: 5 }),
   row("httpboot", ok("HTTP boot from the DHCP server's URI"), { durationMs: 41, roundTrips: 1 }),
+  row("bios", ok("312 BIOS attributes"), { durationMs: 82, roundTrips: 2 }),
   row("secureboot", ok("Secure Boot off (user mode)"), { durationMs: 41, roundTrips: 1 }),
   row("indicator", ok("off"), { durationMs: 42, roundTrips: 1 }),
   row("restore", ok("last-state"), { durationMs: 40, roundTrips: 1 }),

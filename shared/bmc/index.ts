@@ -16,6 +16,14 @@ export type { Log, LogFields, Logger } from "../logger.ts";
 export { Secret } from "../secret.ts";
 export { BmcClient, type BmcClientOptions, type Offer } from "./client.ts";
 export type { Plan, SessionPrivilege } from "./operations/access.ts";
+export type {
+  BiosApplyTime,
+  BiosReport,
+  BiosRequest,
+  BiosResetReport,
+  BiosState,
+} from "./operations/bios.ts";
+export type { BiosAttributes, BiosValue } from "./operations/bios-registry.ts";
 export type { BootOverride, BootReport, BootRequest } from "./operations/boot.ts";
 export type { BootOption, BootOrderReport } from "./operations/bootorder.ts";
 export type { CheckState, Finding } from "./operations/finding.ts";

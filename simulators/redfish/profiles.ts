@@ -99,6 +99,18 @@ export interface RedfishProfile {
   readonly sensors?: "sensors" | "thermal" | "both" | "subsystems" | "none";
   /** False: neither boot order nor URI of HTTP boot. */
   readonly bootOrder?: boolean;
+  /** What of the BIOS attributes it lacks or does another way. */
+  readonly bios?: {
+    /** False: no BIOS attributes at all. */
+    readonly offered?: false;
+    /** False: a write takes effect at once. */
+    readonly settings?: false;
+    readonly registry?: false;
+    /** Listed in `@Redfish.Settings`; none when absent. */
+    readonly applyTimes?: readonly string[];
+    /** Nothing is applied without a job of the manager. */
+    readonly jobs?: true;
+  };
   /** iDRAC's export of the screen. */
   readonly screenshot: boolean;
   /** The `$expand` that the service root announces and the service takes. */
@@ -196,6 +208,7 @@ const dell = {
   sel: { ...generic.sel, name: "Sel", newestFirst: true },
   screenshot: true,
   expand: "*",
+  bios: { applyTimes: ["OnReset", "AtMaintenanceWindowStart", "InMaintenanceWindowOnReset"] },
 } as const;
 
 const hpe = {
@@ -267,6 +280,7 @@ export const redfishProfiles: Readonly<Record<string, RedfishProfile>> = Object.
         ntp: "dell-attributes",
         sel: { ...dell.sel, entriesPath: "/redfish/v1/Managers/iDRAC.Embedded.1/LogServices/SelEntries" },
         screenshot: false,
+        bios: { jobs: true },
         expand: "none",
         bootListing: false,
         refusesButApplies: "IDRAC.1.6.SYS444",
@@ -432,6 +446,7 @@ export const redfishProfiles: Readonly<Record<string, RedfishProfile>> = Object.
         name: "bare",
         media: { ...generic.media, slots: [{ id: "Floppy1", types: ["Floppy"] }] },
         ntp: "none",
+        bios: { offered: false },
         sel: { ...generic.sel, name: "Audit2", clearable: false },
       },
       { ...generic, name: "gzip-etag", ifMatch: "required", etagSent: "gzip" },

@@ -2,6 +2,8 @@
 const VERSIONS = {
   AccountService: "v1_10_0",
   ActionInfo: "v1_2_0",
+  AttributeRegistry: "v1_3_6",
+  Bios: "v1_2_0",
   BootOption: "v1_0_4",
   Chassis: "v1_21_0",
   Drive: "v1_12_0",
@@ -11,7 +13,9 @@ const VERSIONS = {
   LogEntry: "v1_9_0",
   LogService: "v1_2_0",
   ManagerNetworkProtocol: "v1_8_0",
+  Job: "v1_1_0",
   Memory: "v1_11_0",
+  MessageRegistryFile: "v1_1_0",
   Power: "v1_7_0",
   PowerSubsystem: "v1_1_0",
   PowerSupply: "v1_5_0",

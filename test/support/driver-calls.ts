@@ -74,6 +74,14 @@ const CALLS: { readonly [Name in DriverName]: Calls<Drivers[Name]> } = {
     plan: (httpboot, signal) => httpboot.plan("http://192.0.2.1/x.efi", signal),
     write: (httpboot, signal) => httpboot.write("http://192.0.2.1/x.efi", signal),
   },
+  bios: {
+    read: (bios, signal) => bios.read(signal),
+    registry: (bios, signal) => bios.registry("BiosAttributeRegistry.v1_0_0", signal),
+    plan: (bios, signal) => bios.plan({ ProcTurboMode: "Disabled" }, "on-reset", signal),
+    write: (bios, signal) => bios.write({ ProcTurboMode: "Disabled" }, "on-reset", signal),
+    planReset: (bios, signal) => bios.planReset(signal),
+    reset: (bios, signal) => bios.reset(signal),
+  },
   secureboot: {
     read: (secureboot, signal) => secureboot.read(signal),
     plan: (secureboot, signal) => secureboot.plan(true, signal),

@@ -61,3 +61,16 @@ export const bmcUser = z.strictObject({
     .describe("The role: none has no permissions, unknown is a role that only the BMC defines"),
   enabled: z.boolean().describe("Whether the user can log in"),
 });
+
+const biosAttributes = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
+
+export const biosState = z
+  .strictObject({
+    attributes: biosAttributes.describe("As the last boot left them, by name"),
+    pending: biosAttributes.describe("Those that the next boot changes, with their new values"),
+    registry: z
+      .string()
+      .optional()
+      .describe("The BMC's name of the registry that describes them; absent if it names none"),
+  })
+  .describe("BIOS attributes as read, without passwords");

@@ -1,4 +1,5 @@
 import type { Access, OperationSet, Run } from "./access.ts";
+import { biosOperations } from "./bios.ts";
 import { bootOperations } from "./boot.ts";
 import { bootOrderOperations } from "./bootorder.ts";
 import type { Finding } from "./finding.ts";
@@ -34,6 +35,7 @@ export const OPERATIONS = {
   inventory: inventoryOperations,
   bootorder: bootOrderOperations,
   httpboot: httpBootOperations,
+  bios: biosOperations,
   secureboot: secureBootOperations,
   indicator: indicatorOperations,
   restore: restoreOperations,

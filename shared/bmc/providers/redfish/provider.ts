@@ -3,6 +3,7 @@ import type { Connection } from "../../../contract/connection.ts";
 import { defined } from "../../../defined.ts";
 import { TimeoutReached, withTimeout } from "../../../timeout.ts";
 import { defineProvider, type ProviderContext, type SessionWith } from "../../operations/provider.ts";
+import { redfishBios } from "./drivers/bios.ts";
 import { RedfishBoot } from "./drivers/boot.ts";
 import { redfishBootOrder } from "./drivers/bootorder.ts";
 import { redfishHttpBoot } from "./drivers/httpboot.ts";
@@ -47,6 +48,7 @@ const CAPABILITIES = [
   "inventory",
   "bootorder",
   "httpboot",
+  "bios",
   "secureboot",
   "indicator",
   "restore",
@@ -116,6 +118,7 @@ async function open(
       inventory: new RedfishInventory(resources),
       bootorder: redfishBootOrder(resources),
       httpboot: redfishHttpBoot(resources),
+      bios: redfishBios(resources),
       secureboot: redfishSecureBoot(resources),
       indicator: redfishIndicator(resources),
       restore: redfishRestore(resources),
