@@ -1,5 +1,6 @@
 import { EventEmitter } from "node:events";
 import type { BootDevice, BootMode } from "../shared/contract/vocabulary.ts";
+import { defaultSensors, type SimulatedSensor } from "./sensors.ts";
 
 /** Power as hardware has it: the two ways between the states take time. */
 export type SimulatedPower = "on" | "off" | "powering-on" | "powering-off";
@@ -20,6 +21,26 @@ export interface SimulatedSecureBootState {
   /** What the next boot makes of `hasKeys`. */
   keysAfterBoot?: boolean;
 }
+
+/** Values of BIOS attributes; what is pending becomes current at the next boot. */
+export interface SimulatedBiosState {
+  attributes: Readonly<Record<string, unknown>>;
+  pending: Readonly<Record<string, unknown>>;
+  /** Whether the next boot applies what is pending. */
+  scheduled: boolean;
+}
+
+/** As delivered. */
+export const BIOS_DEFAULTS = {
+  BootMode: "Uefi",
+  ProcTurboMode: "Enabled",
+  SysProfile: "Custom",
+  NumCores: 16,
+  SerialConsole: false,
+  AssetTag: "",
+  SetupPassword: null,
+  SystemServiceTag: "ABC1234",
+} as const;
 
 export interface BootRecord {
   readonly device: BootDevice;
@@ -75,7 +96,10 @@ export class SimulatedMachine extends EventEmitter<MachineEvents> {
   };
   bootOrder: readonly string[] = Object.keys(this.bootOptions);
   httpBootUri = "";
+  readonly sensors: SimulatedSensor[] = defaultSensors();
   readonly secureBoot: SimulatedSecureBootState = { enabled: false, active: false, hasKeys: true };
+
+  readonly bios: SimulatedBiosState = { attributes: BIOS_DEFAULTS, pending: {}, scheduled: false };
 
   readonly #powerOnMs: number | "held";
   readonly #powerOffMs: number;
@@ -167,6 +191,12 @@ export class SimulatedMachine extends EventEmitter<MachineEvents> {
     const { secureBoot } = this;
     secureBoot.hasKeys = secureBoot.keysAfterBoot ?? secureBoot.hasKeys;
     secureBoot.active = secureBoot.enabled && secureBoot.hasKeys;
+    const { bios } = this;
+    if (bios.scheduled) {
+      bios.attributes = { ...bios.attributes, ...bios.pending };
+      bios.pending = {};
+      bios.scheduled = false;
+    }
     this.boots.push(record);
     this.emit("boot", record);
   }

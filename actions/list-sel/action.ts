@@ -1,5 +1,5 @@
 import { defineAction } from "../harness/action.ts";
-import { choice, integer } from "../harness/input/input.ts";
+import { boolean, choice, integer } from "../harness/input/input.ts";
 import { describeSelection, SEVERITIES, select, selTable } from "./selection.ts";
 
 export default defineAction({
@@ -19,9 +19,14 @@ export default defineAction({
       description: "Minimum severity of the entries to list; ok includes entries without a severity",
       default: "ok",
     }),
+    sensorNames: boolean({
+      env: "SENSOR_NAMES",
+      description: "Whether to name sensors with IPMI, which costs up to one round trip per sensor",
+      default: "true",
+    }),
   },
   run: async ({ bmc, input, signal }) => {
-    const selection = select(await bmc.listSel(signal), input);
+    const selection = select(await bmc.listSel(signal, input), input);
     return {
       summary: describeSelection(selection, input.severity),
       changed: false,

@@ -28,6 +28,10 @@ export const REDFISH_BUDGETS: Readonly<Record<Operation, RedfishBudget>> = {
     requests: { "known path, basic": 2, "unknown path, basic": 4, "unknown path, new session": 5 },
     peers: "bmclib 4; sushy 5 cold, 3 warm",
   },
+  "8 sensors": {
+    requests: { "known path, basic": 5, "unknown path, basic": 6, "unknown path, new session": 7 },
+    peers: "-",
+  },
 };
 
 /** `cold` is from nothing; `cold, suite 3` meets a BMC without cipher suite 17 that a hint says so of. */
@@ -50,4 +54,5 @@ export const IPMI_BUDGETS: Readonly<Record<Operation, IpmiBudget>> = {
   "power on from off, unverified": ipmiBudget(5, 1, "ipmitool 11, go-ipmi 9, freeipmi 7"),
   "off, verified at the first poll": ipmiBudget(6, 2, "ipmitool 22, go-ipmi 9, freeipmi 8"),
   "PXE once, UEFI, read back": ipmiBudget(6, 2, "ipmitool 13 to 15, go-ipmi 7"),
+  "8 sensors": ipmiBudget(16, 13, "ipmitool 57"),
 };

@@ -10,6 +10,7 @@ const COMMANDS: Readonly<Record<Operation, readonly string[]>> = {
   "power on from off, unverified": ["chassis power on"],
   "off, verified at the first poll": ["chassis power off", "chassis power status"],
   "PXE once, UEFI, read back": ["chassis bootdev pxe options=efiboot", "chassis bootparam get 5"],
+  "8 sensors": ["sensor"],
 };
 
 /** Counts the same operation done by the `ipmitool` program, through the same relay to the same BMC. */

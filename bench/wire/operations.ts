@@ -9,6 +9,7 @@ export const OPERATIONS = [
   "power on from off, unverified",
   "off, verified at the first poll",
   "PXE once, UEFI, read back",
+  "8 sensors",
 ] as const;
 export type Operation = (typeof OPERATIONS)[number];
 
@@ -18,6 +19,7 @@ export const POWER_BEFORE: Readonly<Record<Operation, "on" | "off">> = {
   "power on from off, unverified": "off",
   "off, verified at the first poll": "on",
   "PXE once, UEFI, read back": "on",
+  "8 sensors": "on",
 };
 
 const LONGEST_MS = 30_000;
@@ -46,6 +48,9 @@ export async function driveSession(
       await session.boot.write(PXE_ONCE, signal);
       same(await session.boot.read(signal), PXE_ONCE);
       return;
+    case "8 sensors":
+      same(namesOf(await session.sensors?.read(signal)), namesOf(machine.sensors));
+      return;
     default:
       operation satisfies never;
   }
@@ -70,9 +75,17 @@ export async function driveClient(operation: Operation, client: BmcClient): Prom
     case "PXE once, UEFI, read back":
       same((await client.setBoot(PXE_ONCE, signal)).after, PXE_ONCE);
       return;
+    case "8 sensors":
+      same(namesOf(await client.readSensors(signal)).length, 8);
+      return;
     default:
       operation satisfies never;
   }
+}
+
+/** Without what only one protocol shows. */
+function namesOf(sensors: readonly { readonly name: string }[] = []): readonly string[] {
+  return sensors.map(({ name }) => name).filter((name) => name !== "PS Redundancy");
 }
 
 function same(found: unknown, expected: unknown): void {

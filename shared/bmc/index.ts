@@ -16,6 +16,14 @@ export type { Log, LogFields, Logger } from "../logger.ts";
 export { Secret } from "../secret.ts";
 export { BmcClient, type BmcClientOptions, type Offer } from "./client.ts";
 export type { Plan, SessionPrivilege } from "./operations/access.ts";
+export type {
+  BiosApplyTime,
+  BiosReport,
+  BiosRequest,
+  BiosResetReport,
+  BiosState,
+} from "./operations/bios.ts";
+export type { BiosAttributes, BiosValue } from "./operations/bios-registry.ts";
 export type { BootOverride, BootReport, BootRequest } from "./operations/boot.ts";
 export type { BootOption, BootOrderReport } from "./operations/bootorder.ts";
 export type { CheckState, Finding } from "./operations/finding.ts";
@@ -43,7 +51,14 @@ export type {
   SecureBootReport,
   SecureBootState,
 } from "./operations/secureboot.ts";
-export type { SelEntry, SelReport } from "./operations/sel.ts";
+export type { SelEntry, SelOptions, SelReport } from "./operations/sel.ts";
+export type {
+  SensorHealth,
+  SensorKind,
+  SensorReading,
+  SensorState,
+  SensorThresholds,
+} from "./operations/sensors.ts";
 export type { SolReport } from "./operations/sol.ts";
 export type { Capability, DriverName, OfferedCapability } from "./operations/table.ts";
 export type { FirmwareReport, UpdateLimits, UpdateStage } from "./operations/update-firmware.ts";

@@ -9,6 +9,7 @@ import { type SimulatedFru, writeFru } from "./fru.ts";
 import { Network, type NetworkOptions } from "./network.ts";
 import type { Reply } from "./reply.ts";
 import { forward, isSendMessage, type SimulatedSatellite } from "./satellite.ts";
+import { type SdrOptions, SimulatedSdr } from "./sdr-repository.ts";
 import { Sessions, type SimulatedSession } from "./sessions.ts";
 import { type SimulatedUser, storedKey, UserTable, type UserTableQuirks } from "./users.ts";
 import * as wire from "./wire.ts";
@@ -34,6 +35,7 @@ export interface IpmiBmcOptions {
   readonly bootFlagExpiryCanBeStopped?: boolean;
   readonly manufacturer?: number;
   readonly log?: Partial<EventLogOptions>;
+  readonly sdr?: Partial<SdrOptions>;
   readonly fru?: Partial<SimulatedFru>;
   /** Bytes of the FRU that one answer holds. */
   readonly fruPartBytes?: number;
@@ -75,6 +77,7 @@ export interface IpmiBmc extends AsyncDisposable {
   readonly repeatedSequences: number;
   readonly users: UserTable;
   readonly events: EventLog;
+  readonly sdr: SimulatedSdr;
   /** Active instances of serial over LAN. */
   readonly sol: ReadonlySet<number>;
   /** Session slots in use, half-open ones included. */
@@ -118,6 +121,7 @@ class UdpBmc implements IpmiBmc {
   readonly #network: Network;
   readonly users: UserTable;
   readonly events: EventLog;
+  readonly sdr: SimulatedSdr;
   readonly sol: Set<number>;
   #silentUntilMs = 0;
   readonly #answers = new Map<string, { readonly answer: Buffer; readonly atMs: number }>();
@@ -141,6 +145,7 @@ class UdpBmc implements IpmiBmc {
       clearing: "erases",
       ...options.log,
     });
+    this.sdr = new SimulatedSdr(options.machine, { partBytes: 255, present: true, ...options.sdr });
     this.sol = new Set(options.sol);
     this.#sessions = new Sessions({
       users: this.users,
@@ -159,6 +164,7 @@ class UdpBmc implements IpmiBmc {
       sessions: this.#sessions,
       users: this.users,
       log: this.events,
+      sdr: this.sdr,
       sol: this.sol,
       fru: writeFru({ ...FRU, ...options.fru }),
       fruPartBytes: options.fruPartBytes ?? 255,

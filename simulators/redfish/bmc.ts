@@ -12,6 +12,8 @@ import {
   preconditionFailed,
   refusal,
 } from "./answer.ts";
+import { SimulatedBios } from "./bios.ts";
+import { SimulatedBiosRegistry } from "./bios-registry.ts";
 import { isBootOrderPatch, patchBootOrder, SimulatedBootOptions } from "./boot-options.ts";
 import { patchBoot } from "./boot-override.ts";
 import { CHASSIS, SimulatedChassis } from "./chassis.ts";
@@ -142,6 +144,9 @@ export class RedfishBmc extends WebServer {
     const secureBoots = [...this.#systems].map(
       ([path, machine]) => new SimulatedSecureBoot(path, machine, this.profile),
     );
+    const bioses = [...this.#systems].map(
+      ([path, machine]) => new SimulatedBios(path, managerPath, machine, this.profile),
+    );
     const bootOptions = [...this.#systems].map(([path, machine]) => new SimulatedBootOptions(path, machine));
     const chassis = new SimulatedChassis(this.machine, this.profile, [...this.#systems.keys()]);
     this.#services = [
@@ -151,6 +156,8 @@ export class RedfishBmc extends WebServer {
       this.update,
       ...inventories,
       ...secureBoots,
+      ...bioses,
+      new SimulatedBiosRegistry(this.profile),
       ...bootOptions,
       chassis,
       this.manager,

@@ -4,6 +4,7 @@ import { SimulatedPowerLimit } from "./power-limit.ts";
 import type { RedfishProfile } from "./profiles.ts";
 import { collection, type ResourceRequest, type ResourceService } from "./resource-service.ts";
 import { resource } from "./schema-types.ts";
+import { SimulatedSensors } from "./sensors.ts";
 import { isSettingsPatch, patchSettings, showLed } from "./system-settings.ts";
 
 export const CHASSIS_COLLECTION = "/redfish/v1/Chassis";
@@ -13,6 +14,7 @@ export const CHASSIS = `${CHASSIS_COLLECTION}/1`;
 export class SimulatedChassis implements ResourceService {
   readonly #machine: SimulatedMachine;
   readonly #profile: RedfishProfile;
+  readonly #sensors: SimulatedSensors;
   readonly #powerLimit: SimulatedPowerLimit;
   readonly #systems: readonly string[];
 
@@ -20,7 +22,8 @@ export class SimulatedChassis implements ResourceService {
     this.#systems = systems;
     this.#machine = machine;
     this.#profile = profile;
-    this.#powerLimit = new SimulatedPowerLimit(CHASSIS, machine, profile);
+    this.#sensors = new SimulatedSensors(CHASSIS, machine, profile);
+    this.#powerLimit = new SimulatedPowerLimit(CHASSIS, machine, profile, () => this.#sensors.power());
   }
 
   answer(request: ResourceRequest): Answer | undefined {
@@ -28,7 +31,7 @@ export class SimulatedChassis implements ResourceService {
     if (path === CHASSIS_COLLECTION) {
       return method === "GET" ? ok(collection(path, "Chassis", [CHASSIS])) : methodNotAllowed(method);
     }
-    if (path !== CHASSIS) return this.#powerLimit.answer(request);
+    if (path !== CHASSIS) return this.#sensors.answer(request) ?? this.#powerLimit.answer(request);
     const hasLed = this.#profile.indicator === "chassis";
     if (method === "GET") return ok(this.#resource(path, hasLed));
     if (method !== "PATCH") return methodNotAllowed(method);
@@ -52,6 +55,7 @@ export class SimulatedChassis implements ResourceService {
       },
       ...(hasLed ? showLed(this.#machine) : {}),
       ...this.#powerLimit.links().link,
+      ...this.#sensors.links(),
     });
   }
 }

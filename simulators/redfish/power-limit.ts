@@ -24,11 +24,14 @@ export class SimulatedPowerLimit implements ResourceService {
   readonly #chassis: string;
   readonly #machine: SimulatedMachine;
   readonly #profile: RedfishProfile;
+  readonly #sensors: () => object;
 
-  constructor(chassis: string, machine: SimulatedMachine, profile: RedfishProfile) {
+  /** `sensors`: what Power has beside the limit. */
+  constructor(chassis: string, machine: SimulatedMachine, profile: RedfishProfile, sensors: () => object) {
     this.#chassis = chassis;
     this.#machine = machine;
     this.#profile = profile;
+    this.#sensors = sensors;
   }
 
   answer({ method, path, body }: ResourceRequest): Answer | undefined {
@@ -67,10 +70,12 @@ export class SimulatedPowerLimit implements ResourceService {
   #power() {
     const LimitInWatts = this.#machine.powerLimitWatts ?? null;
     return {
+      ...this.#sensors(),
       PowerControl: [
         {
           "@odata.id": `${this.#chassis}/Power#/PowerControl/0`,
           MemberId: "0",
+          Name: "System Power",
           PowerConsumedWatts: 312,
           PowerLimit: { LimitInWatts },
         },

@@ -95,8 +95,22 @@ export interface RedfishProfile {
   readonly restorePolicy?: boolean;
   /** Where the power limit is; EnvironmentMetrics of the chassis when absent. */
   readonly powerLimit?: "power" | "none";
+  /** Where the sensors are: below Sensors, in Thermal and Power, both when absent, or fans and power supplies only. */
+  readonly sensors?: "sensors" | "thermal" | "both" | "subsystems" | "none";
   /** False: neither boot order nor URI of HTTP boot. */
   readonly bootOrder?: boolean;
+  /** What of the BIOS attributes it lacks or does another way. */
+  readonly bios?: {
+    /** False: no BIOS attributes at all. */
+    readonly offered?: false;
+    /** False: a write takes effect at once. */
+    readonly settings?: false;
+    readonly registry?: false;
+    /** Listed in `@Redfish.Settings`; none when absent. */
+    readonly applyTimes?: readonly string[];
+    /** Nothing is applied without a job of the manager. */
+    readonly jobs?: true;
+  };
   /** iDRAC's export of the screen. */
   readonly screenshot: boolean;
   /** The `$expand` that the service root announces and the service takes. */
@@ -194,6 +208,7 @@ const dell = {
   sel: { ...generic.sel, name: "Sel", newestFirst: true },
   screenshot: true,
   expand: "*",
+  bios: { applyTimes: ["OnReset", "AtMaintenanceWindowStart", "InMaintenanceWindowOnReset"] },
 } as const;
 
 const hpe = {
@@ -257,6 +272,7 @@ export const redfishProfiles: Readonly<Record<string, RedfishProfile>> = Object.
         ...generic,
         ...dell,
         name: "dell-13g",
+        sensors: "thermal",
         model: "PowerEdge R630",
         firmware: "2.85.85.85",
         media: { ...dell.media, below: "manager" },
@@ -264,6 +280,7 @@ export const redfishProfiles: Readonly<Record<string, RedfishProfile>> = Object.
         ntp: "dell-attributes",
         sel: { ...dell.sel, entriesPath: "/redfish/v1/Managers/iDRAC.Embedded.1/LogServices/SelEntries" },
         screenshot: false,
+        bios: { jobs: true },
         expand: "none",
         bootListing: false,
         refusesButApplies: "IDRAC.1.6.SYS444",
@@ -288,6 +305,7 @@ export const redfishProfiles: Readonly<Record<string, RedfishProfile>> = Object.
         ...generic,
         ...supermicro,
         name: "supermicro",
+        sensors: "thermal",
         model: "SYS-1029P-WTR",
         bootTargets: ["None", "Pxe", "Hdd", "Cd", "UsbCd", "BiosSetup", "UefiHttp"],
         modeRule: "must-be-sent",
@@ -367,6 +385,7 @@ export const redfishProfiles: Readonly<Record<string, RedfishProfile>> = Object.
       {
         ...generic,
         name: "sushy",
+        sensors: "thermal",
         manufacturer: "Sushy Emulator",
         model: "",
         keepsOnce: true,
@@ -374,6 +393,7 @@ export const redfishProfiles: Readonly<Record<string, RedfishProfile>> = Object.
       {
         ...generic,
         name: "openbmc",
+        sensors: "sensors",
         manufacturer: "IBM",
         model: "9105-22A",
         oem: "OpenBMC",
@@ -426,6 +446,7 @@ export const redfishProfiles: Readonly<Record<string, RedfishProfile>> = Object.
         name: "bare",
         media: { ...generic.media, slots: [{ id: "Floppy1", types: ["Floppy"] }] },
         ntp: "none",
+        bios: { offered: false },
         sel: { ...generic.sel, name: "Audit2", clearable: false },
       },
       { ...generic, name: "gzip-etag", ifMatch: "required", etagSent: "gzip" },

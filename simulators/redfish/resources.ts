@@ -1,5 +1,6 @@
 import type { SimulatedMachine, SimulatedPower } from "../machine.ts";
 import { accountServicePath } from "./accounts.ts";
+import { REGISTRIES } from "./bios-registry.ts";
 import { showBootOrder } from "./boot-options.ts";
 import { showBoot } from "./boot-override.ts";
 import { CHASSIS, CHASSIS_COLLECTION } from "./chassis.ts";
@@ -40,6 +41,7 @@ export function staticResources(
         Chassis: { "@odata.id": CHASSIS_COLLECTION },
         UpdateService: { "@odata.id": UPDATE_SERVICE },
         AccountService: { "@odata.id": accountServicePath(profile, manager) },
+        ...(profile.bios?.registry === false ? {} : { Registries: { "@odata.id": REGISTRIES } }),
         SessionService: { "@odata.id": `${ROOT}/SessionService` },
         Links: { Sessions: { "@odata.id": SESSIONS } },
       },
@@ -102,6 +104,7 @@ export function systemResource(
       ? { VirtualMedia: { "@odata.id": `${path}/${profile.media.name}` } }
       : {}),
     ...(profile.sel.below === "system" ? { LogServices: { "@odata.id": `${path}/LogServices` } } : {}),
+    ...(profile.bios?.offered === false ? {} : { Bios: { "@odata.id": `${path}/Bios` } }),
     SecureBoot: { "@odata.id": `${path}/SecureBoot` },
     Links: {
       ManagedBy: [{ "@odata.id": `${MANAGERS}/${profile.managerId}` }],

@@ -55,6 +55,7 @@ describe.concurrent("a BMC that is well", () => {
       nmi: "not tried",
       bootorder: "unsupported",
       httpboot: "unsupported",
+      bios: "unsupported",
       secureboot: "unsupported",
       screenshot: "unsupported",
     });

@@ -1,5 +1,6 @@
 import type { Target } from "./target.ts";
 import { apiTargets } from "./targets/api.ts";
+import { biosTargets } from "./targets/bios.ts";
 import { bmcTargets } from "./targets/bmc.ts";
 import { documentTargets } from "./targets/documents.ts";
 import { inventoryImportTargets } from "./targets/inventory-imports.ts";
@@ -12,6 +13,7 @@ export const targets: readonly Target[] = [
   ...documentTargets,
   ...inventoryImportTargets,
   ...bmcTargets,
+  ...biosTargets,
   ...ipmiTargets,
   ...outputTargets,
   ...workerTargets,

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { expect, it, onTestFinished } from "vitest";
 import { Secret } from "../../shared/secret.ts";
+import { fullRecord } from "../../simulators/ipmi/sdr-record.ts";
 import { limit, openSession } from "../shared/bmc/providers/ipmi/bench.ts";
 import { freeUdpPort, untilIpmiAnswers } from "./ipmi-peer.ts";
 import { describeWithProgram, findProgram } from "./programs.ts";
@@ -94,6 +95,23 @@ describeWithProgram("ipmi_sim", "the ipmi provider talks to OpenIPMI's ipmi_sim"
     expect(await sel.list(limit())).toEqual([]);
   });
 
+  it("reads its sensors out of its sensor data records", async () => {
+    const sim = await startIpmiSim();
+    await using session = await openSession(sim, { overrides: USER });
+
+    expect(await session.sensors?.read(limit())).toEqual([
+      {
+        name: "CPU1 Temp",
+        kind: "temperature",
+        value: 48,
+        unit: "°C",
+        health: "ok",
+        thresholds: { upperWarning: 85, upperCritical: 95 },
+        entity: "system board 1",
+      },
+    ]);
+  });
+
   it("makes, changes and removes a user", async () => {
     const sim = await startIpmiSim();
     await using administrator = await openSession(sim, { overrides: AS_ADMINISTRATOR });
@@ -172,10 +190,22 @@ set_working_mc 0x20
 `;
 }
 
+/** A temperature sensor with the number 2. */
+const SENSOR = [
+  ...fullRecord({ name: "CPU1 Temp", kind: "temperature", value: 0, upperWarning: 85, upperCritical: 95 }, 2),
+]
+  .map((byte) => `0x${byte.toString(16)}`)
+  .join(" ");
+
 const EMULATOR = `mc_setbmc 0x20
 mc_add 0x20 0 no-device-sdrs 0x23 9 8 0x9f 0x1291 0xf02 persist_sdr
 sel_enable 0x20 1000 0x0a
 sensor_add 0x20 0 0 35 0x6f event-only
+sensor_add 0x20 0 2 1 1
+sensor_set_threshold 0x20 0 2 settable 011000 0 95 85 0 0 0
+sensor_set_event_support 0x20 0 2 enable scanning per-state 000111111000000 000111111000000 000111111000000 000111111000000
+sensor_set_value 0x20 0 2 48 0
+main_sdr_add 0x20 ${SENSOR}
 mc_enable 0x20
 `;
 

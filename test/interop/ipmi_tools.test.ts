@@ -41,6 +41,23 @@ describeWithProgram("ipmitool", "ipmitool's other commands with the simulated BM
       expect(bmc.events.size).toBe(0);
     });
 
+    it("reads the sensors as our client does", async () => {
+      await using bmc = await startBmc();
+      await using session = await openSession(bmc);
+
+      const { stdout } = await ipmitool(bmc, suite, "sensor");
+      const ours = (await session.sensors?.read(limit())) ?? [];
+
+      expect(stdout).toMatch(
+        /^Inlet Temp +\| 23\.000 +\| degrees C +\| ok +\| na +\| -7\.000 +\| na +\| 38\.000/m,
+      );
+      const theirs = stdout.split("\n").flatMap((line) => {
+        const [name = "", value] = line.split("|").map((cell) => cell.trim());
+        return Number.isNaN(Number(value)) || value?.startsWith("0x") ? [] : [[name, Number(value)]];
+      });
+      expect(theirs).toEqual(ours.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]])));
+    });
+
     it("makes a user, which our client can log in as, and disables it", async () => {
       await using bmc = await startBmc();
 

@@ -59,7 +59,7 @@ const CALLS: { readonly [Name in DriverName]: Calls<Drivers[Name]> } = {
     tryPassword: (users, signal) => users.tryPassword(USER, PASSWORD, signal),
   },
   sel: {
-    list: (sel, signal) => sel.list(signal),
+    list: (sel, signal) => sel.list(signal, { sensorNames: true }),
     count: (sel, signal) => sel.count(signal),
     plan: (sel, signal) => sel.plan(signal),
     clear: (sel, signal) => sel.clear(signal),
@@ -80,6 +80,14 @@ const CALLS: { readonly [Name in DriverName]: Calls<Drivers[Name]> } = {
     read: (httpboot, signal) => httpboot.read(signal),
     plan: (httpboot, signal) => httpboot.plan("http://192.0.2.1/x.efi", signal),
     write: (httpboot, signal) => httpboot.write("http://192.0.2.1/x.efi", signal),
+  },
+  bios: {
+    read: (bios, signal) => bios.read(signal),
+    registry: (bios, signal) => bios.registry("BiosAttributeRegistry.v1_0_0", signal),
+    plan: (bios, signal) => bios.plan({ ProcTurboMode: "Disabled" }, "on-reset", signal),
+    write: (bios, signal) => bios.write({ ProcTurboMode: "Disabled" }, "on-reset", signal),
+    planReset: (bios, signal) => bios.planReset(signal),
+    reset: (bios, signal) => bios.reset(signal),
   },
   secureboot: {
     read: (secureboot, signal) => secureboot.read(signal),
@@ -102,6 +110,10 @@ const CALLS: { readonly [Name in DriverName]: Calls<Drivers[Name]> } = {
     read: (powerlimit, signal) => powerlimit.read(signal),
     plan: (powerlimit, signal) => powerlimit.plan(400, signal),
     write: (powerlimit, signal) => powerlimit.write(400, signal),
+  },
+  sensors: {
+    offered: (sensors, signal) => sensors.offered(signal),
+    read: (sensors, signal) => sensors.read(signal),
   },
   sol: {
     offered: (sol, signal) => sol.offered(signal),

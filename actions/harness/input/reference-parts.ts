@@ -69,3 +69,16 @@ export const firmwareItem = z.strictObject({
   updateable: z.boolean().optional().describe("Whether the BMC can update it; absent if it does not say"),
   related: z.array(z.string()).describe("Paths of what it belongs to"),
 });
+
+const biosAttributes = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
+
+export const biosState = z
+  .strictObject({
+    attributes: biosAttributes.describe("As the last boot left them, by name"),
+    pending: biosAttributes.describe("Those that the next boot changes, with their new values"),
+    registry: z
+      .string()
+      .optional()
+      .describe("The BMC's name of the registry that describes them; absent if it names none"),
+  })
+  .describe("BIOS attributes as read, without passwords");

@@ -16,9 +16,18 @@ export interface SelEntry {
   readonly message: string;
 }
 
+/** How the event log is listed. */
+export interface SelOptions {
+  /**
+   * Whether the messages have the names of sensors where the BMC keeps them apart from the log, which costs IPMI up to
+   * one round trip per sensor. Names that cannot be read are left out.
+   */
+  readonly sensorNames?: boolean;
+}
+
 export interface SelDriver {
   /** Oldest first. */
-  list(signal: AbortSignal): Promise<readonly SelEntry[]>;
+  list(signal: AbortSignal, options?: SelOptions): Promise<readonly SelEntry[]>;
   /** Number of entries, in a few round trips regardless of their number; at least one of them was readable. */
   count(signal: AbortSignal): Promise<number>;
   /** What `clear` would send, in one line for people. Throws `unsupported` where the BMC is known not to offer it. */
@@ -40,8 +49,8 @@ export const selOperations = defineOperations({
   title: "event log",
   methods: (run: Run<SelDrivers>) => ({
     /** Lists the event log, oldest first. */
-    listSel: (signal: AbortSignal): Promise<readonly SelEntry[]> =>
-      run(signal, ({ read }) => read(({ sel }) => sel.list(signal))),
+    listSel: (signal: AbortSignal, options: SelOptions = {}): Promise<readonly SelEntry[]> =>
+      run(signal, ({ read }) => read(({ sel }) => sel.list(signal, options))),
 
     /** Counts the entries that `listSel` would list, in a few round trips. */
     countSel: (signal: AbortSignal): Promise<number> =>

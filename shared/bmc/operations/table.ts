@@ -1,4 +1,5 @@
 import type { Access, OperationSet, Run } from "./access.ts";
+import { biosOperations } from "./bios.ts";
 import { bootOperations } from "./boot.ts";
 import { bootOrderOperations } from "./bootorder.ts";
 import type { Finding } from "./finding.ts";
@@ -16,6 +17,7 @@ import { restoreOperations } from "./restore.ts";
 import { screenshotOperations } from "./screenshot.ts";
 import { secureBootOperations } from "./secureboot.ts";
 import { selOperations } from "./sel.ts";
+import { sensorOperations } from "./sensors.ts";
 import { solOperations } from "./sol.ts";
 import { userOperations } from "./users.ts";
 
@@ -35,10 +37,12 @@ export const OPERATIONS = {
   firmware: firmwareOperations,
   bootorder: bootOrderOperations,
   httpboot: httpBootOperations,
+  bios: biosOperations,
   secureboot: secureBootOperations,
   indicator: indicatorOperations,
   restore: restoreOperations,
   powerlimit: powerLimitOperations,
+  sensors: sensorOperations,
   sol: solOperations,
   nmi: nmiOperations,
   screenshot: screenshotOperations,

@@ -2,6 +2,7 @@ import type { SimulatedMachine } from "../../machine.ts";
 import type { BootOptions } from "../boot-options.ts";
 import type { EventLog } from "../event-log.ts";
 import type { Reply } from "../reply.ts";
+import type { SimulatedSdr } from "../sdr-repository.ts";
 import type { Sessions, SimulatedSession } from "../sessions.ts";
 import type { UserTable } from "../users.ts";
 
@@ -12,6 +13,7 @@ export interface Devices {
   readonly sessions: Sessions;
   readonly users: UserTable;
   readonly log: EventLog;
+  readonly sdr: SimulatedSdr;
   readonly fru: Buffer;
   readonly fruPartBytes: number;
   /** Active instances of serial over LAN. */

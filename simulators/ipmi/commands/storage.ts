@@ -2,7 +2,7 @@ import { readFru } from "../fru.ts";
 import { LEVELS } from "../users.ts";
 import type { Commands } from "./handler.ts";
 
-/** The FRU inventory and the event log (IPMI 2.0 sections 31 and 34). */
+/** FRU inventory, sensor data records and event log (IPMI 2.0 sections 31, 33 and 34). */
 export const STORAGE_COMMANDS: Commands = {
   16: {
     name: "Get FRU Inventory Area Info",
@@ -17,6 +17,9 @@ export const STORAGE_COMMANDS: Commands = {
     level: LEVELS.user,
     run: (data, { fru, fruPartBytes }) => readFru(fru, data, fruPartBytes),
   },
+  32: { name: "Get SDR Repository Info", level: LEVELS.user, run: (_, { sdr }) => sdr.info() },
+  34: { name: "Reserve SDR Repository", level: LEVELS.user, run: (_, { sdr }) => sdr.reserve() },
+  35: { name: "Get SDR", level: LEVELS.user, run: (data, { sdr }) => sdr.get(data) },
   64: { name: "Get SEL Info", level: LEVELS.user, run: (_, { log }) => log.info() },
   66: { name: "Reserve SEL", level: LEVELS.user, run: (_, { log }) => log.reserve() },
   67: { name: "Get SEL Entry", level: LEVELS.user, run: (data, { log }) => log.get(data) },

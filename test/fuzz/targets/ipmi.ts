@@ -6,6 +6,7 @@ import {
 import { GET_CHASSIS_STATUS, parseChassisStatus } from "../../../shared/bmc/providers/ipmi/chassis.ts";
 import { parseKg } from "../../../shared/bmc/providers/ipmi/credentials.ts";
 import { describeRecord } from "../../../shared/bmc/providers/ipmi/describe-record.ts";
+import { describeSensor } from "../../../shared/bmc/providers/ipmi/describe-sensor.ts";
 import { parseDeviceId, parseGuid, parseManufacturer } from "../../../shared/bmc/providers/ipmi/device-id.ts";
 import { parseHint } from "../../../shared/bmc/providers/ipmi/drivers.ts";
 import {
@@ -23,6 +24,7 @@ import {
 } from "../../../shared/bmc/providers/ipmi/open-session.ts";
 import { parseRakp2, provesKeys } from "../../../shared/bmc/providers/ipmi/rakp.ts";
 import { parseHandshakePacket, parseRmcp } from "../../../shared/bmc/providers/ipmi/rmcp.ts";
+import { parseSdrPart, parseSdrReservation } from "../../../shared/bmc/providers/ipmi/sdr-commands.ts";
 import { openMessage, sealMessage } from "../../../shared/bmc/providers/ipmi/sealed-packet.ts";
 import {
   parseErasure,
@@ -32,9 +34,16 @@ import {
   parseSelTime,
 } from "../../../shared/bmc/providers/ipmi/sel-commands.ts";
 import { parseSelRecord } from "../../../shared/bmc/providers/ipmi/sel-record.ts";
+import {
+  parseReadingFactors,
+  parseSensorReading,
+  parseSensorThresholds,
+} from "../../../shared/bmc/providers/ipmi/sensor-commands.ts";
+import { parseSensorRecord } from "../../../shared/bmc/providers/ipmi/sensor-record.ts";
 import { parseActiveInstances } from "../../../shared/bmc/providers/ipmi/sol-driver.ts";
 import { parseUserAccess, parseUserName } from "../../../shared/bmc/providers/ipmi/users.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
+import { fullRecord, redundancyRecord } from "../../../simulators/ipmi/sdr-record.ts";
 import { EXCHANGE, ROUTE, SEAL, SUITES } from "../../support/ipmi-samples.ts";
 import { bytesOf, latin, type Target } from "../target.ts";
 import { JSON_TOKENS, jsonOf } from "./json.ts";
@@ -47,6 +56,12 @@ const SEALED = sealMessage(SEAL, 1, Buffer.from([0x81, 0x1c, 0x63, 0x20, 0, 1, 0
 const LAN = [0x81, 0x1c, 0x63, 0x20, 0x04, 0x01, 0x00, 0x21, 0x10];
 const HEADER = [1, 0, 0, 1, 5, 0, 0];
 const FRU_AREA = [1, 2, 25, 0, 0, 0, 0xc4, 0x41, 0x43, 0x4d, 0x45, 0xc2, 0x52, 0x31, 0xc1];
+
+const READING = { raw: 0x5a, isScanned: true, isAvailable: true, status: 0x0101 };
+const SENSOR_RECORDS = [
+  fullRecord({ name: "Fan", kind: "fan", value: 0, lowerCritical: 600 }, 1),
+  redundancyRecord(2),
+].map((record) => latin(record));
 
 /** Each parser of the data of one command's answer. */
 const ANSWERS: readonly ((data: Buffer) => unknown)[] = [
@@ -160,6 +175,48 @@ export const ipmiTargets: readonly Target[] = [
       "parseUserName",
       "parseFruAreaInfo",
       "parseFruData",
+    ],
+  },
+  {
+    name: "ipmi-sensors",
+    seeds: [...SENSOR_RECORDS, latin([0x30, 0xc0, 0x08, 0x80]), latin([0x1b, 1, 2, 3, 4, 5, 6])],
+    tokens: [
+      latin([0x51, 1]),
+      latin([0x51, 2]),
+      latin([0x51, 3]),
+      latin([0xc3, 0x41, 0x42, 0x43]),
+      latin([0x70]),
+    ],
+    longest: DATAGRAM,
+    call: (input) => {
+      const bytes = bytesOf(input);
+      const [reading, thresholds, factors] = [
+        parseSensorReading,
+        parseSensorThresholds,
+        parseReadingFactors,
+      ].map((parse) => orTypedError(() => parse(bytes)));
+      const sensors = parseSensorRecord(bytes);
+      const answer = { reading: READING, thresholds: sensors[0]?.thresholds, factors: undefined };
+      const described = sensors.flatMap((sensor) => [
+        describeSensor(sensor, answer),
+        describeSensor(sensor, undefined),
+      ]);
+      const part = orTypedError(() => [parseSdrReservation(bytes), parseSdrPart(bytes)]);
+      return [reading, thresholds, factors, described, part];
+    },
+    holds: (result) => {
+      if (JSON.stringify(result).includes('"value":null')) throw new Error("a reading is no number");
+    },
+    covers: [
+      "parseSensorRecord",
+      "parseSensorReading",
+      "parseSensorThresholds",
+      "parseReadingFactors",
+      "parseFactors",
+      "decodeField",
+      "convertReading",
+      "parseSdrReservation",
+      "parseSdrPart",
     ],
   },
   {

@@ -9,6 +9,7 @@ describe("the command line", () => {
     const listed = stdout.split("\n").flatMap((line) => /^ {2}([a-z]+) .* {2}\w/.exec(line)?.[1] ?? []);
     expect(listed).toEqual([
       "start",
+      "serve",
       "run",
       "doctor",
       "policy",

@@ -1,7 +1,9 @@
 import { defined } from "../../../defined.ts";
 import type { SelEntry } from "../../operations/sel.ts";
+import { numberOf } from "./describe-sensor.ts";
 import { vendorOf } from "./device-id.ts";
 import type { OemRecord, SelRecord, SystemEvent } from "./sel-record.ts";
+import { isNonLinear } from "./sensor-conversion.ts";
 import {
   type EventMeaning,
   FIRMWARE_ERRORS,
@@ -13,15 +15,17 @@ import {
   sensorName,
   THRESHOLD_EVENT,
 } from "./sensor-events.ts";
+import type { SensorRecord } from "./sensor-record.ts";
+import { unitText } from "./sensor-units.ts";
 
 /**
  * A record for people, such as `memory sensor 0x21: uncorrectable ECC error (module 3)`. A condition's end is
- * no trouble, whatever the condition was. A time before the BMC knew the date is part of the message.
+ * no trouble, whatever the condition was. With the sensor's data record, its name and numbers replace the raw ones. A time before the BMC knew the date is part of the message.
  */
-export function describeRecord(record: SelRecord): SelEntry {
+export function describeRecord(record: SelRecord, sensor?: SensorRecord): SelEntry {
   const { id, time } = record;
   const described: DescribedEvent =
-    record.kind === "system" ? describeEvent(record) : { text: describeOem(record) };
+    record.kind === "system" ? describeEvent(record, sensor) : { text: describeOem(record) };
   const early = time.kind === "since-start" ? ` (${time.seconds} s after the BMC started)` : "";
   return {
     id: String(id),
@@ -38,12 +42,12 @@ interface DescribedEvent {
   readonly severity?: Severity;
 }
 
-function describeEvent(event: SystemEvent): DescribedEvent {
+function describeEvent(event: SystemEvent, record: SensorRecord | undefined): DescribedEvent {
   const { sensorType, sensor, asserted } = event;
   const name = sensorName(sensorType) ?? `sensor type ${hex(sensorType)}`;
-  const where = `${name} sensor ${hex(sensor)}`;
+  const where = `${name} sensor ${record?.name ?? hex(sensor)}`;
   const meaning = meaningOf(event);
-  const details = detailsOf(event);
+  const details = detailsOf(event, record);
   const ended = asserted ? "" : ", ended";
   const remark = details.length > 0 ? ` (${details.join(", ")})` : "";
   if (!meaning) {
@@ -67,16 +71,15 @@ function offsetOf({ data }: SystemEvent): number {
 }
 
 /** What event data 2 and 3 hold, by the flags of event data 1 (IPMI 2.0 table 29-6). */
-function detailsOf(event: SystemEvent): string[] {
+function detailsOf(event: SystemEvent, record: SensorRecord | undefined): string[] {
   const [flags, second, third] = event.data;
   const specific = event.eventType === SENSOR_SPECIFIC_EVENT;
   const has2 = (flags & 0xc0) !== 0;
   const has3 = (flags & 0x30) !== 0;
   if (event.eventType === THRESHOLD_EVENT) {
-    // Raw values: what they stand for is in the sensor's data record.
     return [
-      ...(has2 ? [`raw reading ${hex(second)}`] : []),
-      ...(has3 ? [`raw threshold ${hex(third)}`] : []),
+      ...(has2 ? [amount("reading", second, record)] : []),
+      ...(has3 ? [amount("threshold", third, record)] : []),
     ];
   }
   if (specific && event.sensorType === MEMORY && (flags & 0x30) === EXTENSION_IN_3) {
@@ -87,6 +90,15 @@ function detailsOf(event: SystemEvent): string[] {
     return [texts[second] ?? `code ${hex(second)}`, ...(has3 ? [`data 3 ${hex(third)}`] : [])];
   }
   return [...(has2 ? [`data 2 ${hex(second)}`] : []), ...(has3 ? [`data 3 ${hex(third)}`] : [])];
+}
+
+/** Raw without the sensor's data record, and where the formula is not in it. */
+function amount(what: string, raw: number, record: SensorRecord | undefined): string {
+  const analog = record?.analog;
+  const value = analog && !isNonLinear(analog.linearisation) ? numberOf(record, raw) : undefined;
+  if (value === undefined) return `raw ${what} ${hex(raw)}`;
+  const unit = record?.units && unitText(record.units);
+  return `${what} ${value}${unit === undefined ? "" : ` ${unit}`}`;
 }
 
 const MEMORY = 0x0c;

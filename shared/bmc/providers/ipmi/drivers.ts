@@ -10,7 +10,9 @@ import { ipmiManager } from "./manager-driver.ts";
 import { ipmiNmi, ipmiPower } from "./power-driver.ts";
 import { ipmiPowerLimit } from "./power-limit-driver.ts";
 import { ipmiRestore } from "./restore-driver.ts";
+import { SdrRepository } from "./sdr-repository.ts";
 import { IpmiSel } from "./sel-driver.ts";
+import { IpmiSensors } from "./sensors-driver.ts";
 import { ipmiSol } from "./sol-driver.ts";
 import { IpmiUsers } from "./user-driver.ts";
 
@@ -25,6 +27,7 @@ export const IPMI_CAPABILITIES = [
   "indicator",
   "restore",
   "powerlimit",
+  "sensors",
 ] as const;
 export type IpmiCapability = (typeof IPMI_CAPABILITIES)[number];
 
@@ -37,25 +40,29 @@ interface IpmiDriverContext {
   readonly hint: IpmiHint;
   /** What the channel's sessions ask for. */
   readonly privilege: SessionPrivilege;
+  /** The address of the controller behind the BMC that the channel leads to, if it does. */
+  readonly address?: number | undefined;
 }
 
 /** Everything that IPMI can do, over whatever carries the commands. */
 export function ipmiDrivers(
   channel: CommandChannel,
-  { clock, hint, privilege }: IpmiDriverContext,
+  { clock, hint, privilege, address }: IpmiDriverContext,
 ): IpmiDrivers {
+  const records = new SdrRepository(channel);
   return {
     power: ipmiPower(channel),
     boot: new IpmiBoot(channel, hint.manufacturer),
     users: new IpmiUsers(channel, privilege),
     manager: ipmiManager(channel),
-    sel: new IpmiSel(channel, clock),
+    sel: new IpmiSel(channel, clock, records),
     sol: ipmiSol(channel),
     nmi: ipmiNmi(channel),
     inventory: new IpmiInventory(channel),
     indicator: ipmiIndicator(channel),
     restore: ipmiRestore(channel),
     powerlimit: ipmiPowerLimit(channel),
+    sensors: new IpmiSensors(channel, records, address),
   };
 }
 

@@ -113,7 +113,7 @@ function readFields(area: Buffer, offset: number): (string | undefined)[] | unde
 }
 
 /** Section 13, type/length byte: 0 binary, 1 BCD plus, 2 six-bit ASCII, 3 text in the area's language. */
-function decodeField(type: number, bytes: Buffer, language: number): string | undefined {
+export function decodeField(type: number, bytes: Buffer, language: number): string | undefined {
   const text = fieldText(type, bytes, language).replaceAll("\0", "").trim();
   return text === "" ? undefined : text;
 }

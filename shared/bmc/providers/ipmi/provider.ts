@@ -44,7 +44,7 @@ async function open(
     const renew = async (limitMs: number, until: AbortSignal) =>
       (await establish(established.suite.id, limitMs, until)).session;
     const session = new LastingSession({ first, renew, requestTimeoutMs, clock, log });
-    const drivers = ipmiDrivers(session, { clock, hint, privilege });
+    const drivers = ipmiDrivers(session, { clock, hint, privilege, address: options.bridge?.address });
     return {
       provider: "ipmi",
       privilege,

@@ -1,6 +1,6 @@
 import type { Clock } from "../../../clock.ts";
 import { BmcError } from "../../../contract/bmc-error.ts";
-import type { SelDriver, SelEntry } from "../../operations/sel.ts";
+import type { SelDriver, SelEntry, SelOptions } from "../../operations/sel.ts";
 import { type CommandChannel, dataOf, exchange, request } from "./channel.ts";
 import {
   CANNOT_RETURN_SO_MANY,
@@ -12,6 +12,8 @@ import {
   RESERVATION_CANCELLED,
 } from "./completion-code.ts";
 import { describeRecord } from "./describe-record.ts";
+import { eventSensors } from "./event-sensors.ts";
+import type { SdrRepository } from "./sdr-repository.ts";
 import {
   clearSel,
   FIRST_RECORD,
@@ -27,7 +29,7 @@ import {
   RESERVE_SEL,
   type SelEntryPart,
 } from "./sel-commands.ts";
-import { parseSelRecord } from "./sel-record.ts";
+import { parseSelRecord, type SelRecord } from "./sel-record.ts";
 
 /** How often a reservation is renewed after another client cancelled it. */
 const RESERVATIONS = 4;
@@ -42,12 +44,14 @@ const PARTS_ONLY = new Set([CANNOT_RETURN_SO_MANY, REQUEST_TOO_LONG]);
 export class IpmiSel implements SelDriver {
   readonly #channel: CommandChannel;
   readonly #clock: Clock;
+  readonly #sensors: SdrRepository;
   #inParts = false;
   #reservation: number | undefined;
 
-  constructor(channel: CommandChannel, clock: Clock) {
+  constructor(channel: CommandChannel, clock: Clock, sensors: SdrRepository) {
     this.#channel = channel;
     this.#clock = clock;
+    this.#sensors = sensors;
   }
 
   async count(signal: AbortSignal): Promise<number> {
@@ -56,10 +60,10 @@ export class IpmiSel implements SelDriver {
     return count;
   }
 
-  async list(signal: AbortSignal): Promise<readonly SelEntry[]> {
+  async list(signal: AbortSignal, { sensorNames = false }: SelOptions = {}): Promise<readonly SelEntry[]> {
     const count = parseSelEntryCount(await request(this.#channel, GET_SEL_INFO, signal));
     if (count === 0) return [];
-    const entries: SelEntry[] = [];
+    const records: SelRecord[] = [];
     const seen = new Set<number>();
     for (let id = FIRST_RECORD; id !== NO_RECORD; ) {
       // A log that leads back to where it came from would never end.
@@ -67,10 +71,11 @@ export class IpmiSel implements SelDriver {
       seen.add(id);
       const part = await this.#readRecord(id, signal);
       if (!part) break;
-      entries.push(describeRecord(parseSelRecord(part.bytes)));
+      records.push(parseSelRecord(part.bytes));
       id = part.next;
     }
-    return entries;
+    const sensors = sensorNames ? await eventSensors(records, this.#sensors, this.#clock, signal) : undefined;
+    return records.map((record) => describeRecord(record, sensors?.get(record)));
   }
 
   async plan(signal: AbortSignal): Promise<string> {

@@ -3,6 +3,7 @@ import type { Connection } from "../../../contract/connection.ts";
 import { defined } from "../../../defined.ts";
 import { TimeoutReached, withTimeout } from "../../../timeout.ts";
 import { defineProvider, type ProviderContext, type SessionWith } from "../../operations/provider.ts";
+import { redfishBios } from "./drivers/bios.ts";
 import { RedfishBoot } from "./drivers/boot.ts";
 import { redfishBootOrder } from "./drivers/bootorder.ts";
 import { redfishFirmware } from "./drivers/firmware.ts";
@@ -18,6 +19,7 @@ import { redfishRestore } from "./drivers/restore.ts";
 import { redfishScreenshot } from "./drivers/screenshot.ts";
 import { redfishSecureBoot } from "./drivers/secureboot.ts";
 import { RedfishSel } from "./drivers/sel.ts";
+import { RedfishSensors } from "./drivers/sensors.ts";
 import { RedfishUsers } from "./drivers/users.ts";
 import { type Hint, parseHint, rememberedSystem, systemHint } from "./hint.ts";
 import { findSystem } from "./resources/discovery.ts";
@@ -48,10 +50,12 @@ const CAPABILITIES = [
   "firmware",
   "bootorder",
   "httpboot",
+  "bios",
   "secureboot",
   "indicator",
   "restore",
   "powerlimit",
+  "sensors",
 ] as const;
 
 /**
@@ -117,10 +121,12 @@ async function open(
       firmware: redfishFirmware(resources),
       bootorder: redfishBootOrder(resources),
       httpboot: redfishHttpBoot(resources),
+      bios: redfishBios(resources),
       secureboot: redfishSecureBoot(resources),
       indicator: redfishIndicator(resources),
       restore: redfishRestore(resources),
       powerlimit: redfishPowerLimit(resources),
+      sensors: new RedfishSensors(resources),
       certificateExpiresMs: () => http.certificateExpiresMs,
       roundTrips: () => http.roundTrips,
       hint: () => ({

@@ -3,7 +3,7 @@ import type { Resource } from "../service/service.ts";
 import type { ManagedSystem } from "./system.ts";
 
 /** As many chassis of the system are looked at. */
-const MOST_CHASSIS = 4;
+export const MOST_CHASSIS = 4;
 
 /** The chassis that the system is in, one request each. */
 export async function* chassisOf<Schema extends z.ZodMiniType>(

@@ -17,6 +17,8 @@ export interface WriteRequest {
   readonly etag?: string | undefined;
   /** The most that is read of the answer, in bytes. */
   readonly maxBytes?: number;
+  /** Its task waits for the machine's next boot, and is not followed. */
+  readonly untilBoot?: boolean;
 }
 
 /** For people, what a write would send. */
@@ -58,7 +60,7 @@ export class Writer {
       const answer = await service.send(httpRequest(request, etag), signal);
       if (answer.status < 300) {
         if (!isAction && ladder.learned) this.#system.learn(ladder.learned);
-        await awaitTask(service, answer, { clock, body: request.body }, signal);
+        if (!request.untilBoot) await awaitTask(service, answer, { clock, body: request.body }, signal);
         return answer;
       }
       const next = await ladder.next(tagPath, etag, answer, signal);

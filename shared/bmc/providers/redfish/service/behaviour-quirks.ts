@@ -45,6 +45,8 @@ export interface Behaviour {
   readonly accounts: "collection" | "slots";
   /** Whether Manager.Reset takes a ResetType. */
   readonly managerReset: "typed" | "empty";
+  /** What applies pending BIOS attributes where no apply times are listed: the next boot, or a job of the manager. */
+  readonly biosChanges: "boot" | "job";
 }
 
 const STANDARD: Behaviour = {
@@ -61,6 +63,7 @@ const STANDARD: Behaviour = {
   emptySlot: "inserted",
   accounts: "collection",
   managerReset: "typed",
+  biosChanges: "boot",
 };
 
 /** A difference with its name, its reason and its effect. Without `match` it is learned from an answer. */
@@ -103,6 +106,15 @@ export const quirks: readonly Quirk[] = [
     source: "iDRAC9 Redfish API guide, ManagerAccount",
     match: { manufacturer: DELL },
     effect: { accounts: "slots" },
+  },
+  {
+    name: "dell-bios-job",
+    vendors: "Dell",
+    reason:
+      "firmware that lists no apply times leaves pending BIOS attributes alone at a boot until a BIOS configuration job is created",
+    source: "dell/iDRAC-Redfish-Scripting, SetBiosAttributesREDFISH.py",
+    match: { manufacturer: DELL },
+    effect: { biosChanges: "job" },
   },
   {
     name: "hpe-clear-with-pxe",

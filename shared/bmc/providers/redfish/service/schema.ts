@@ -49,6 +49,7 @@ export const ServiceRoot = z.object({
   UUID: lenient(z.string()),
   Systems: lenient(Link),
   AccountService: lenient(Link),
+  Registries: lenient(Link),
   ProtocolFeaturesSupported: lenient(
     z.object({
       ExpandQuery: lenient(z.object({ NoLinks: lenient(z.boolean()), ExpandAll: lenient(z.boolean()) })),
@@ -102,6 +103,7 @@ export const System = z.extend(Indicator, {
   Oem: lenient(z.record(z.string(), z.unknown())),
   Links: lenient(z.object({ ManagedBy: Links, Chassis: Links })),
   SecureBoot: lenient(Link),
+  Bios: lenient(Link),
   PowerRestorePolicy: lenient(z.string()),
   "PowerRestorePolicy@Redfish.AllowableValues": lenient(Values),
   VirtualMedia: lenient(Link),

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
 import type { SelDriver } from "../../../../../shared/bmc/operations/sel.ts";
+import type { CommandChannel } from "../../../../../shared/bmc/providers/ipmi/channel.ts";
 import { describeRecord } from "../../../../../shared/bmc/providers/ipmi/describe-record.ts";
 import { parseSelRecord } from "../../../../../shared/bmc/providers/ipmi/sel-record.ts";
 import { scaledClock } from "../../../../support/scaled-clock.ts";
@@ -164,20 +165,17 @@ describe("the event log", () => {
 
   it("that leads back to its own beginning is a protocol error, not endless", async () => {
     const { IpmiSel } = await import("../../../../../shared/bmc/providers/ipmi/sel-driver.ts");
-    const circle = new IpmiSel(
-      {
-        run: async (commands) =>
-          commands.map((command) => ({
-            command,
-            completionCode: 0,
-            data:
-              command.command === 0x40
-                ? Buffer.alloc(14, 1)
-                : Buffer.concat([Buffer.of(1, 0), UNCORRECTABLE]),
-          })),
-      },
-      scaledClock(1),
-    );
+    const { SdrRepository } = await import("../../../../../shared/bmc/providers/ipmi/sdr-repository.ts");
+    const channel: CommandChannel = {
+      run: async (commands) =>
+        commands.map((command) => ({
+          command,
+          completionCode: 0,
+          data:
+            command.command === 0x40 ? Buffer.alloc(14, 1) : Buffer.concat([Buffer.of(1, 0), UNCORRECTABLE]),
+        })),
+    };
+    const circle = new IpmiSel(channel, scaledClock(1), new SdrRepository(channel));
 
     await expect(circle.list(limit())).rejects.toMatchObject({ class: "protocol" });
   });

@@ -1,0 +1,12 @@
+import { actionReference } from "../harness/input/reference.ts";
+
+export const reference = actionReference("reset-bios", {
+  keywords: ["bios", "uefi"],
+  output: {},
+  result: {
+    message: "reset of the BIOS to its defaults accepted, in effect after the next boot via redfish",
+    changed: true,
+    durationMs: 310,
+    roundTrips: 4,
+  },
+});

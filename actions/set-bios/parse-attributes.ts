@@ -1,0 +1,47 @@
+import * as z from "zod/mini";
+import type { BiosAttributes } from "../../shared/bmc/operations/bios-registry.ts";
+
+const MOST_ATTRIBUTES = 500;
+const LONGEST_NAME = 200;
+const LONGEST_VALUE = 4_096;
+
+const Name = z.string().check(z.regex(/^[^\p{Cc}\p{Cf}]+$/u), z.maxLength(LONGEST_NAME));
+const Value = z.union([
+  z.string().check(z.regex(/^[^\p{Cc}]*$/u), z.maxLength(LONGEST_VALUE)),
+  z.number(),
+  z.boolean(),
+]);
+const Attributes = z.record(Name, Value);
+
+/**
+ * `Name=Value` with commas between, or one on each line if there are several lines; for names and values with commas or `=`, a
+ * JSON object. Undefined if it is neither, empty, or has a name twice.
+ */
+export function parseBiosAttributes(text: string): BiosAttributes | undefined {
+  const given = text.trim();
+  const entries = given.startsWith("{") ? jsonEntries(given) : textEntries(given);
+  if (!entries || entries.length === 0 || entries.length > MOST_ATTRIBUTES) return undefined;
+  const parsed = Attributes.safeParse(Object.fromEntries(entries));
+  if (!parsed.success || Object.keys(parsed.data).length < entries.length) return undefined;
+  return parsed.data;
+}
+
+function jsonEntries(text: string): readonly (readonly [string, unknown])[] | undefined {
+  try {
+    return Object.entries(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
+function textEntries(text: string): readonly (readonly [string, unknown])[] | undefined {
+  const items = text
+    .split(text.includes("\n") ? "\n" : ",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
+  if (!items.every((item) => item.indexOf("=") > 0)) return undefined;
+  return items.map((item) => {
+    const at = item.indexOf("=");
+    return [item.slice(0, at).trim(), item.slice(at + 1).trim()] as const;
+  });
+}

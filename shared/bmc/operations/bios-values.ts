@@ -1,0 +1,176 @@
+import { BmcError } from "../../contract/bmc-error.ts";
+import { suggestion } from "../../nearest-name.ts";
+import {
+  attributeValue,
+  type BiosAttributes,
+  type BiosProperty,
+  type BiosRegistry,
+  type BiosRegistryAttribute,
+  type BiosType,
+  type BiosValue,
+  type EffectiveProperty,
+  effectiveProperties,
+} from "./bios-registry.ts";
+
+/** As many values of an enumeration are listed in an error. */
+const MOST_LISTED = 16;
+
+/** Each suggestion compares a name with all names of the BIOS. */
+const MOST_SUGGESTIONS = 8;
+
+/** A problem in words, the first ones with the nearest name. */
+export function unknownBiosAttribute(
+  given: string,
+  names: readonly string[],
+  problemsBefore: number,
+): string {
+  return `the BIOS has no ${given}${problemsBefore < MOST_SUGGESTIONS ? suggestion(given, names) : ""}`;
+}
+
+/** What is known of an attribute without a registry. */
+const UNDESCRIBED = { values: [], properties: {} } as const;
+
+/** A secret: never sent, never shown. Some BMCs number their attributes: `AdministratorPassword_00F2`. */
+export const isBiosPassword = (name: string): boolean => /pass(word|phrase)(_[0-9a-f]{1,8})?$/i.test(name);
+
+/**
+ * The asked values as the BMC's BIOS has them: names in the BIOS's case, values by name or display name, text as a number where
+ * the attribute is one. Throws `usage` with all problems. What the registry lacks is as in `next`, which
+ * is what the BIOS will have from the next boot.
+ */
+export function checkBiosValues(
+  asked: BiosAttributes,
+  next: BiosAttributes,
+  registry: BiosRegistry | undefined,
+): BiosAttributes {
+  const problems: string[] = [];
+  const names = [...new Set([...(registry?.attributes.keys() ?? []), ...Object.keys(next)])];
+  const checked = new Map<string, BiosValue>();
+  for (const [given, value] of Object.entries(asked)) {
+    const name = nameIn(names, given);
+    if (name === undefined) {
+      problems.push(unknownBiosAttribute(given, names, problems.length));
+      continue;
+    }
+    const described = registry?.attributes.get(name) ?? { ...UNDESCRIBED, type: typeIn(next, name) };
+    const typed = typedValue(name, value, described);
+    if (typeof typed === "object") problems.push(`${name} ${typed.problem}`);
+    else if (checked.has(name)) problems.push(`${name} is given twice`);
+    else checked.set(name, typed);
+  }
+  const values = Object.fromEntries(checked);
+  if (registry) problems.push(...limitProblems(values, next, registry));
+  if (problems.length > 0) throw new BmcError("usage", problems.join("; "));
+  return values;
+}
+
+/** The name itself, or the only one that differs in case alone. */
+function nameIn(names: readonly string[], given: string): string | undefined {
+  if (names.includes(given)) return given;
+  const similar = names.filter((name) => name.toLowerCase() === given.toLowerCase());
+  return similar.length === 1 ? similar[0] : undefined;
+}
+
+function typeIn(attributes: BiosAttributes, name: string): BiosType {
+  const value = attributeValue(attributes, name);
+  if (typeof value === "boolean") return "Boolean";
+  return typeof value === "number" ? "Integer" : "String";
+}
+
+interface Problem {
+  readonly problem: string;
+}
+
+function typedValue(
+  name: string,
+  value: BiosValue,
+  { type, values }: BiosRegistryAttribute,
+): BiosValue | Problem {
+  if (type === "Password" || isBiosPassword(name)) {
+    return {
+      problem: "is a password, which a template must not hold: set it in the BIOS or with the vendor's tool",
+    };
+  }
+  const text = String(value);
+  switch (type) {
+    case "Boolean":
+      if (/^(true|false)$/i.test(text)) return text.toLowerCase() === "true";
+      return { problem: `is true or false, not ${text}` };
+    case "Integer":
+      if (/^-?\d{1,15}$/.test(text)) return Number(text);
+      return { problem: `is a whole number, not ${text}` };
+    case "Enumeration":
+      return enumerated(text, values);
+    default:
+      return text;
+  }
+}
+
+function enumerated(text: string, values: BiosRegistryAttribute["values"]): BiosValue | Problem {
+  const key = text.toLowerCase();
+  const exact = values.find(({ name }) => name === text);
+  const similar = values.filter(({ name, displayName }) =>
+    [name, displayName].some((each) => each?.toLowerCase() === key),
+  );
+  const found = exact ?? (similar.length === 1 ? similar[0] : undefined);
+  if (found) return found.name;
+  // A registry without the list cannot say what is wrong.
+  if (values.length === 0) return text;
+  const more = values.length > MOST_LISTED ? " and others" : "";
+  const listed = values.slice(0, MOST_LISTED).map(({ name }) => name);
+  return { problem: `is ${listed.join(", ")}${more}, not ${text}` };
+}
+
+/** Limits and read-only flags, as they are once all asked values are set; only of values that change. */
+function limitProblems(
+  values: BiosAttributes,
+  next: BiosAttributes,
+  registry: BiosRegistry,
+): readonly string[] {
+  const propertyOf = effectiveProperties(registry, { ...next, ...values });
+  return Object.entries(values).flatMap(([name, value]) => {
+    if (attributeValue(next, name) === value) return [];
+    const isText = registry.attributes.get(name)?.type === "String";
+    const problem =
+      lockProblem((property) => propertyOf(name, property)) ??
+      (isText ? lengthProblem : rangeProblem)(value, (property) => {
+        const limit = propertyOf(name, property).value;
+        return typeof limit === "number" ? limit : undefined;
+      });
+    return problem === undefined ? [] : [`${name} ${problem}`];
+  });
+}
+
+function lockProblem(propertyOf: (property: BiosProperty) => EffectiveProperty): string | undefined {
+  for (const property of ["Immutable", "ReadOnly", "Hidden"] as const) {
+    const { value: isSet, because } = propertyOf(property);
+    // Hidden alone is about user interfaces (DSP0268); what another value hides has no effect.
+    if (isSet !== true || (property === "Hidden" && because === undefined)) continue;
+    const kind = property === "Hidden" ? "without effect" : "read-only";
+    return `is ${kind}${because === undefined ? "" : ` because of ${because}`}`;
+  }
+  return undefined;
+}
+
+/** A numeric property, where the registry has one. */
+type LimitOf = (property: BiosProperty) => number | undefined;
+
+function lengthProblem(value: BiosValue, limit: LimitOf): string | undefined {
+  const { length } = String(value);
+  const [low, high] = [limit("MinLength"), limit("MaxLength")];
+  const isOutside = length < (low ?? length) || length > (high ?? length);
+  return isOutside ? `has ${range(low, high)} characters` : undefined;
+}
+
+function rangeProblem(value: BiosValue, limit: LimitOf): string | undefined {
+  if (typeof value !== "number") return undefined;
+  const [low, high, step = 0] = [limit("LowerBound"), limit("UpperBound"), limit("ScalarIncrement")];
+  if (value < (low ?? value) || value > (high ?? value)) return `is ${range(low, high)}, not ${value}`;
+  if (step <= 1 || (value - (low ?? 0)) % step === 0) return undefined;
+  return `is ${low ?? 0} plus a multiple of ${step}, not ${value}`;
+}
+
+function range(low: number | undefined, high: number | undefined): string {
+  if (high === undefined) return `at least ${low}`;
+  return low === undefined ? `at most ${high}` : `${low} to ${high}`;
+}

@@ -1,0 +1,241 @@
+import { BmcError } from "../../contract/bmc-error.ts";
+import { count } from "../../count.ts";
+import { formatSeconds } from "../../duration.ts";
+import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
+import { attributeValue, type BiosAttributes, type BiosRegistry } from "./bios-registry.ts";
+import { checkBiosValues, isBiosPassword } from "./bios-values.ts";
+import { ok } from "./finding.ts";
+import { awaitState, sendOnce, uncertainty } from "./read-back.ts";
+
+/** BIOS attributes of a machine, without passwords. */
+export interface BiosState {
+  /** As the last boot left them. */
+  readonly attributes: BiosAttributes;
+  /** Those that the next boot changes, with their new values. */
+  readonly pending: BiosAttributes;
+  /** The BMC's name of the registry that describes them; absent if it names none. */
+  readonly registry?: string;
+}
+
+/** When changes take effect: at the next boot, or at once where the BMC offers it. */
+export type BiosApplyTime = "on-reset" | "immediate";
+
+/** The state as a driver reads it. */
+interface BiosReading extends BiosState {
+  /** False if the next boot leaves `pending` alone because no job is there to apply it. */
+  readonly scheduled?: boolean;
+}
+
+export interface BiosDriver {
+  read(signal: AbortSignal): Promise<BiosReading>;
+  /** The registry of this name, as `read` has it. Undefined if the BMC offers none that can be read. */
+  registry(name: string | undefined, signal: AbortSignal): Promise<BiosRegistry | undefined>;
+  /** Throws `unsupported` if the BMC does not offer the time. */
+  plan(values: BiosAttributes, time: BiosApplyTime, signal: AbortSignal): Promise<readonly string[]>;
+  write(values: BiosAttributes, time: BiosApplyTime, signal: AbortSignal): Promise<void>;
+  planReset(signal: AbortSignal): Promise<string>;
+  reset(signal: AbortSignal): Promise<void>;
+}
+
+/** BIOS attributes to set. */
+export interface BiosRequest {
+  /** By name; text is read as the attribute's type. */
+  readonly values: BiosAttributes;
+  /** When they take effect. */
+  readonly applyTime: BiosApplyTime;
+  /** How long to wait until they are in effect; absent does not wait. */
+  readonly waitMs?: number;
+}
+
+/** Result of setting BIOS attributes. */
+export interface BiosReport {
+  /** The asked attributes as read before. */
+  readonly before: BiosState;
+  /** The same as read back. */
+  readonly after: BiosState;
+  /** Whether anything was sent. */
+  readonly changed: boolean;
+  /** Whether the BMC's registry was there to check the values. */
+  readonly validated: boolean;
+  /** How it went, in one line for people. */
+  readonly summary: string;
+}
+
+/** Result of resetting the BIOS. */
+export interface BiosResetReport {
+  /** Whether anything was sent. */
+  readonly changed: boolean;
+  /** How it went, in one line for people. */
+  readonly summary: string;
+}
+
+type BiosDrivers = { readonly bios: BiosDriver };
+
+export const biosOperations = defineOperations({
+  title: "BIOS attributes",
+  methods: (run: Run<BiosDrivers>) => ({
+    /** Reads the BIOS attributes and those that wait for the next boot. */
+    readBios: (signal: AbortSignal): Promise<BiosState> =>
+      run(signal, async (access) => shown(await portOf(access, signal).read())),
+
+    /**
+     * Checks the values against the BMC's attribute registry, sets them for the next boot, and reads them back. With `waitMs`,
+     * waits until they are in effect. Throws `usage` with all problems before anything is sent.
+     */
+    setBios: (request: BiosRequest, signal: AbortSignal): Promise<BiosReport> =>
+      run(signal, (access) => setBios(portOf(access, signal), request)),
+
+    /** What `setBios` would send. */
+    planBios: (request: BiosRequest, signal: AbortSignal): Promise<Plan<BiosState>> =>
+      run(signal, async (access) => {
+        const port = portOf(access, signal);
+        const { before, values } = await prepare(port, request);
+        const steps = isSet(before, values, request) ? [] : await port.plan(values, request.applyTime);
+        return { before: shown(before, values), steps };
+      }),
+
+    /** Resets all BIOS attributes to the vendor's defaults, once. Takes effect at the next boot. */
+    resetBios: (signal: AbortSignal): Promise<BiosResetReport> =>
+      run(signal, (access) => resetBios(portOf(access, signal))),
+
+    /** What `resetBios` would send. */
+    planBiosReset: (signal: AbortSignal): Promise<Plan<undefined>> =>
+      run(signal, async (access) => ({
+        before: undefined,
+        steps: [await portOf(access, signal).planReset()],
+      })),
+  }),
+  check: async (access, signal) => ok(describeBios(await portOf(access, signal).read())),
+});
+
+/** The BIOS of one machine with retries in place; what the operations need and no more. */
+type BiosPort = ReturnType<typeof portOf>;
+
+function portOf({ clock, read, write, sleep, progress }: Access<BiosDrivers>, signal: AbortSignal) {
+  return {
+    clock,
+    read: () => read(({ bios }) => bios.read(signal)),
+    registry: (name: string | undefined) => read(({ bios }) => bios.registry(name, signal)),
+    plan: (values: BiosAttributes, time: BiosApplyTime) =>
+      read(({ bios }) => bios.plan(values, time, signal)),
+    write: (values: BiosAttributes, time: BiosApplyTime) =>
+      write(({ bios }) => bios.write(values, time, signal)),
+    planReset: () => read(({ bios }) => bios.planReset(signal)),
+    reset: () => write(({ bios }) => bios.reset(signal)),
+    sleep,
+    progress,
+  };
+}
+
+/** BMCs hand the values to the firmware, some only after a moment. */
+const READ_BACK_DELAYS_MS = [0, 1_000, 4_000] as const;
+/** A boot takes minutes; the first read is early for a machine that has just booted. */
+const FIRST_POLL_MS = 1_000;
+const LONGEST_POLL_MS = 15_000;
+
+async function prepare(port: BiosPort, { values }: BiosRequest) {
+  const before = await port.read();
+  const registry = await port.registry(before.registry);
+  const next = { ...before.attributes, ...before.pending };
+  return { before, values: checkBiosValues(values, next, registry), validated: registry !== undefined };
+}
+
+async function setBios(port: BiosPort, request: BiosRequest): Promise<BiosReport> {
+  const { before, values, validated } = await prepare(port, request);
+  const changed = !isSet(before, values, request);
+  let after = before;
+  if (changed) {
+    const lost = await uncertainty(() => port.write(values, request.applyTime));
+    const isAsked = (state: BiosReading) => isSet(state, values, request);
+    after = await awaitState(READ_BACK_DELAYS_MS, port, port.read, isAsked);
+    if (!isAsked(after)) throw lost ?? notKept(after, values, request);
+  }
+  if (request.waitMs !== undefined) after = await awaitEffect(port, values, request.waitMs);
+  const inEffect = missing(after.attributes, values).length === 0;
+  const effect = inEffect ? (changed ? ", in effect" : "") : ", in effect after the next boot";
+  const unchecked = validated ? "" : " (not checked: the BMC offers no attribute registry that can be read)";
+  const summary = `${changed ? "" : "already "}${describeValues(values)}${effect}${unchecked}`;
+  return { before: shown(before, values), after: shown(after, values), changed, validated, summary };
+}
+
+function isSet(state: BiosReading, values: BiosAttributes, { applyTime }: BiosRequest): boolean {
+  if (missing(state.attributes, values).length === 0 && missing(nextOf(state), values).length === 0)
+    return true;
+  if (applyTime === "immediate" || state.scheduled === false) return false;
+  return missing(nextOf(state), values).length === 0;
+}
+
+function notKept(state: BiosReading, values: BiosAttributes, { applyTime }: BiosRequest): BmcError {
+  const kept = applyTime === "immediate" ? state.attributes : nextOf(state);
+  const names = missing(kept, values);
+  if (names.length === 0) {
+    return new BmcError("verify", "the BMC keeps the BIOS attributes, but has no job that applies them");
+  }
+  const text = `asked for ${describeValues(values)}, the BMC keeps ${describeKept(kept, names)}`;
+  return new BmcError("verify", text);
+}
+
+/** What the BIOS has from the next boot. */
+function nextOf({ attributes, pending }: BiosState): BiosAttributes {
+  return { ...attributes, ...pending };
+}
+
+/** Names of the asked attributes that have another value. */
+function missing(attributes: BiosAttributes, values: BiosAttributes): readonly string[] {
+  return Object.keys(values).filter((name) => attributeValue(attributes, name) !== values[name]);
+}
+
+async function awaitEffect(port: BiosPort, values: BiosAttributes, waitMs: number): Promise<BiosReading> {
+  const endMs = port.clock.monotonicMs() + waitMs;
+  port.progress("waiting for the boot that applies the BIOS attributes", waitMs);
+  for (let pauseMs = FIRST_POLL_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_POLL_MS)) {
+    const state = await port.read();
+    const names = missing(state.attributes, values);
+    if (names.length === 0) return state;
+    const leftMs = endMs - port.clock.monotonicMs();
+    if (leftMs <= 0) {
+      const text = `not in effect after ${formatSeconds(waitMs)}: the BIOS has ${describeKept(state.attributes, names)}`;
+      throw new BmcError("verify", text);
+    }
+    await port.sleep(Math.min(pauseMs, leftMs));
+  }
+}
+
+async function resetBios(port: BiosPort): Promise<BiosResetReport> {
+  await sendOnce(port.reset, "the BIOS may have been reset");
+  return {
+    changed: true,
+    summary: "reset of the BIOS to its defaults accepted, in effect after the next boot",
+  };
+}
+
+/** Without passwords; only the attributes in `values` where given. */
+function shown({ attributes, pending, registry }: BiosReading, values?: BiosAttributes): BiosState {
+  const pick = (from: BiosAttributes) =>
+    Object.fromEntries(
+      Object.entries(from).filter(
+        ([name]) => !isBiosPassword(name) && (!values || Object.hasOwn(values, name)),
+      ),
+    );
+  return {
+    attributes: pick(attributes),
+    pending: pick(pending),
+    ...(registry === undefined ? {} : { registry }),
+  };
+}
+
+function describeValues(values: BiosAttributes): string {
+  return Object.entries(values)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(", ");
+}
+
+function describeKept(attributes: BiosAttributes, names: readonly string[]): string {
+  return names.map((name) => `${name}=${attributeValue(attributes, name) ?? "(none)"}`).join(", ");
+}
+
+/** For people: `312 BIOS attributes, 2 pending`. */
+export function describeBios({ attributes, pending }: BiosState): string {
+  const waiting = Object.keys(pending).length;
+  return `${count(Object.keys(attributes).length, "BIOS attribute", "BIOS attributes")}${waiting === 0 ? "" : `, ${waiting} pending`}`;
+}

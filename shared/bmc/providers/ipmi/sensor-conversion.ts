@@ -1,0 +1,89 @@
+/** How a raw byte is a number (IPMI 2.0 table 43-1, bits 7:6 of byte 21); `none` has no analog reading. */
+export type AnalogFormat = "unsigned" | "ones-complement" | "twos-complement" | "none";
+
+export const ANALOG_FORMATS: readonly AnalogFormat[] = [
+  "unsigned",
+  "ones-complement",
+  "twos-complement",
+  "none",
+];
+
+/** Of the formula y = L[(M x + B 10^bExponent) 10^rExponent] (section 36.3). */
+export interface Factors {
+  /** 10 bits, signed. */
+  readonly m: number;
+  /** 10 bits, signed. */
+  readonly b: number;
+  /** 4 bits, signed. */
+  readonly bExponent: number;
+  /** 4 bits, signed. */
+  readonly rExponent: number;
+}
+
+/** By linearisation code, 0 to 11 (table 43-1, byte 24). */
+const LINEARISATIONS: readonly ((y: number) => number)[] = [
+  (y) => y,
+  Math.log,
+  Math.log10,
+  Math.log2,
+  Math.exp,
+  (y) => 10 ** y,
+  (y) => 2 ** y,
+  (y) => 1 / y,
+  (y) => y ** 2,
+  (y) => y ** 3,
+  Math.sqrt,
+  Math.cbrt,
+];
+
+const FIRST_NON_LINEAR = 0x70;
+
+/** From here on, factors depend on the reading and come from the BMC, and the formula is linear. */
+export function isNonLinear(linearisation: number): boolean {
+  return linearisation >= FIRST_NON_LINEAR && linearisation <= 0x7f;
+}
+
+/** The six bytes from the low byte of M on, as in a Full Sensor Record and in Get Sensor Reading Factors. */
+export function parseFactors(bytes: Buffer): Factors {
+  const exponents = bytes.readUInt8(5);
+  return {
+    m: signed(bytes.readUInt8(0) | ((bytes.readUInt8(1) & 0xc0) << 2), 10),
+    b: signed(bytes.readUInt8(2) | ((bytes.readUInt8(3) & 0xc0) << 2), 10),
+    bExponent: signed(exponents & 0x0f, 4),
+    rExponent: signed(exponents >> 4, 4),
+  };
+}
+
+/** What a raw byte is in the sensor's unit; undefined where the format or the formula gives no number. */
+export function convertReading(
+  raw: number,
+  format: AnalogFormat,
+  linearisation: number,
+  { m, b, bExponent, rExponent }: Factors,
+): number | undefined {
+  const x = rawNumber(raw, format);
+  const linearise = isNonLinear(linearisation) ? LINEARISATIONS[0] : LINEARISATIONS[linearisation];
+  if (x === undefined || !linearise) return undefined;
+  const y = linearise((m * x + b * 10 ** bExponent) * 10 ** rExponent);
+  // A byte has no more than three digits; what follows is noise of the floating point.
+  return Number.isFinite(y) ? Number(y.toPrecision(7)) : undefined;
+}
+
+function rawNumber(raw: number, format: AnalogFormat): number | undefined {
+  switch (format) {
+    case "unsigned":
+      return raw;
+    case "ones-complement":
+      return raw < 0x80 ? raw : raw - 0xff;
+    case "twos-complement":
+      return signed(raw, 8);
+    case "none":
+      return undefined;
+    default:
+      return format satisfies never;
+  }
+}
+
+function signed(value: number, bits: number): number {
+  return value < 2 ** (bits - 1) ? value : value - 2 ** bits;
+}

@@ -1,0 +1,132 @@
+import * as z from "zod/mini";
+import { BmcError } from "../../../../contract/bmc-error.ts";
+import { defined } from "../../../../defined.ts";
+import type { BiosApplyTime, BiosDriver } from "../../../operations/bios.ts";
+import { attributeValue, type BiosAttributes, type BiosValue } from "../../../operations/bios-registry.ts";
+import type { Resources } from "../resources/resources.ts";
+import { describeWrite, type WriteRequest } from "../resources/writer.ts";
+import { Link, lenient, Values } from "../service/schema.ts";
+import { findBiosRegistry } from "./bios-registry.ts";
+
+/** Values by name; null, which stands for a password, and everything else that is no value is left out. */
+const Attributes = z.pipe(
+  z.record(z.string(), z.unknown()),
+  z.transform((given: Record<string, unknown>): BiosAttributes => {
+    const isValue = (entry: [string, unknown]): entry is [string, BiosValue] =>
+      ["string", "number", "boolean"].includes(typeof entry[1]);
+    return Object.fromEntries(Object.entries(given).filter(isValue));
+  }),
+);
+
+/** Bios (DSP0268), as far as it is read. */
+const Bios = z.object({
+  Attributes: lenient(Attributes),
+  AttributeRegistry: lenient(z.string()),
+  "@Redfish.Settings": lenient(z.object({ SettingsObject: Link, SupportedApplyTimes: lenient(Values) })),
+  Actions: lenient(z.object({ "#Bios.ResetBios": lenient(z.object({ target: lenient(z.string()) })) })),
+});
+
+/** The resource that `@Redfish.Settings` of Bios refers to (DSP0266 section 9.10). */
+const Pending = z.object({ Attributes: lenient(Attributes) });
+
+const Job = z.object({ JobType: lenient(z.string()), JobState: lenient(z.string()) });
+const BIOS_JOB = "BIOSConfiguration";
+const ENDED_JOB = /^(completed|failed)/i;
+const MOST_JOBS = 1_000;
+const MOST_JOB_REQUESTS = 50;
+
+const APPLY_TIMES: Readonly<Record<BiosApplyTime, string>> = {
+  "on-reset": "OnReset",
+  immediate: "Immediate",
+};
+
+/** The system's Bios resource, its settings object, and iDRAC's jobs where these are what applies them. */
+export function redfishBios({ system, manager, members, writer }: Resources): BiosDriver {
+  const { service } = system;
+
+  const find = async (signal: AbortSignal) => {
+    await system.refresh(signal);
+    const path = service.localPath(system.last.value.Bios?.["@odata.id"]);
+    const found = path === undefined ? undefined : await service.find(path, Bios, signal);
+    if (!found?.value.Attributes) throw new BmcError("unsupported", "the BMC offers no BIOS attributes");
+    const attributes = found.value.Attributes;
+    const { "@Redfish.Settings": link } = found.value;
+    const settingsPath = service.localPath(link?.SettingsObject["@odata.id"]);
+    const settings =
+      settingsPath === undefined ? undefined : await service.find(settingsPath, Pending, signal);
+    const pending = Object.fromEntries(
+      Object.entries(settings?.value.Attributes ?? {}).filter(
+        ([name, value]) => attributeValue(attributes, name) !== value,
+      ),
+    );
+    const times = link?.SupportedApplyTimes;
+    const needsJob = settings !== undefined && !times && system.behaviour.biosChanges === "job";
+    return { ...found, attributes, pending, settings, times, needsJob };
+  };
+
+  const jobsPath = async (signal: AbortSignal) => `${(await manager.read(signal)).path}/Jobs`;
+
+  const hasJob = async (signal: AbortSignal): Promise<boolean> => {
+    const limits = { members: MOST_JOBS, requests: { left: MOST_JOB_REQUESTS } };
+    const jobs = (await members.read(await jobsPath(signal), Job, signal, limits)) ?? [];
+    return jobs.some(
+      ({ value: { JobType, JobState = "" } }) => JobType === BIOS_JOB && !ENDED_JOB.test(JobState),
+    );
+  };
+
+  const requests = async (
+    values: BiosAttributes,
+    time: BiosApplyTime,
+    signal: AbortSignal,
+  ): Promise<readonly WriteRequest[]> => {
+    const { path, etag, pending, settings, times, needsJob } = await find(signal);
+    const asked = APPLY_TIMES[time];
+    const isOffered = times?.includes(asked) ?? false;
+    // Without a settings object, the BMC applies everything at once.
+    if (time === "immediate" && settings && !isOffered) {
+      const offered = times ? `it offers ${times.join(", ")}` : "only at the next boot";
+      throw new BmcError("unsupported", `the BMC does not apply BIOS attributes at once; ${offered}`);
+    }
+    const patch: WriteRequest = {
+      method: "PATCH",
+      path: settings?.path ?? path,
+      body: {
+        ...(isOffered ? { "@Redfish.SettingsApplyTime": { ApplyTime: asked } } : {}),
+        Attributes: values,
+      },
+      etag: settings ? settings.etag : etag,
+      untilBoot: time === "on-reset",
+    };
+    if (!needsJob || !settings) return [patch];
+    const body = { TargetSettingsURI: settings.path };
+    const job: WriteRequest = { method: "POST", path: await jobsPath(signal), body, untilBoot: true };
+    const isPending = Object.entries(values).every(
+      ([name, value]) => attributeValue(pending, name) === value,
+    );
+    return isPending ? [job] : [patch, job];
+  };
+
+  const resetRequest = async (signal: AbortSignal): Promise<WriteRequest> => {
+    const path = service.localPath((await find(signal)).value.Actions?.["#Bios.ResetBios"]?.target);
+    if (path === undefined) throw new BmcError("unsupported", "the BMC does not offer to reset the BIOS");
+    return { method: "POST", path, body: {}, untilBoot: true };
+  };
+
+  return {
+    async read(signal) {
+      const { attributes, pending, needsJob, value } = await find(signal);
+      const isWaiting = needsJob && Object.keys(pending).length > 0;
+      const scheduled = isWaiting ? await hasJob(signal) : undefined;
+      return { attributes, pending, ...defined({ registry: value.AttributeRegistry, scheduled }) };
+    },
+    registry: (name, signal) => findBiosRegistry({ service, members }, name, signal),
+    plan: async (values, time, signal) => (await requests(values, time, signal)).map(describeWrite),
+    async write(values, time, signal) {
+      for (const request of await requests(values, time, signal)) await writer.write(request, signal);
+    },
+    planReset: async (signal) => describeWrite(await resetRequest(signal)),
+    async reset(signal) {
+      await writer.write(await resetRequest(signal), signal);
+    },
+  };
+}

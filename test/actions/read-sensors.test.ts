@@ -1,0 +1,92 @@
+import { describe, expect, it } from "vitest";
+import { redfishProfiles } from "../../simulators/redfish/profiles.ts";
+import { resultOf, runAction } from "./action-run.ts";
+import { actionLab } from "./lab.ts";
+
+const generic = redfishProfiles["generic"];
+
+function lab(sensors?: "sensors" | "thermal" | "both" | "none", expand: "." | "none" = "none") {
+  if (!generic) throw new Error("no generic profile");
+  return actionLab({ redfish: { profile: { ...generic, expand, ...(sensors && { sensors }) } } });
+}
+
+describe.concurrent("read-sensors", () => {
+  it.each([
+    ["redfish", "sensors"],
+    ["redfish", "thermal"],
+    ["redfish", "both"],
+    ["ipmi", undefined],
+  ] as const)(
+    "reads values, thresholds and health, and names what is critical: %s, %s",
+    async (provider, has) => {
+      await using there = await lab(has);
+      const [fan] = there.machine.sensors.filter(({ name }) => name === "Fan 3");
+      if (fan) fan.value = 0;
+
+      const ended = await runAction("read-sensors", { env: there.env(provider) });
+
+      const { data, message } = resultOf(ended);
+      const ok = provider === "ipmi" ? 7 : 6;
+      expect(message).toBe(
+        `${ok + 2} sensors: ${ok} ok, 1 absent, 1 critical: Fan 3 (0 RPM) via ${provider}`,
+      );
+      expect(data).toMatchObject({
+        counts: { ok, warning: 0, critical: 1, unknown: 1 },
+        sensors: expect.arrayContaining([
+          expect.objectContaining({
+            name: "Inlet Temp",
+            kind: "temperature",
+            value: 23,
+            unit: "°C",
+            health: "ok",
+            thresholds: { lowerCritical: -7, upperWarning: 38, upperCritical: 42 },
+          }),
+          expect.objectContaining({ name: "12V", kind: "voltage", value: 12.096, unit: "V" }),
+          expect.objectContaining({ name: "System Power", kind: "power", value: 312, unit: "W" }),
+          expect.objectContaining({ name: "CPU2 Temp", state: "absent", health: "unknown" }),
+          expect.objectContaining({ name: "Fan 3", value: 0, health: "critical" }),
+        ]),
+      });
+      expect(there.writes()).toEqual([]);
+    },
+  );
+
+  it.each([
+    ["one expanded collection instead of Thermal and Power", "both", ".", "Sensors?$expand=."],
+    ["Thermal and Power where a collection costs a request per sensor", "both", "none", "Thermal"],
+  ] as const)("reads %s", async (_, has, expand, path) => {
+    await using there = await lab(has, expand);
+
+    const ended = await runAction("read-sensors", { env: there.env("redfish") });
+
+    expect(resultOf(ended).ok).toBe(true);
+    const paths = there.redfish.log.filter((line) => line.startsWith("GET /redfish/v1/Chassis/1/"));
+    expect(paths[0]).toBe(`GET /redfish/v1/Chassis/1/${path}`);
+    expect(paths.length).toBeLessThanOrEqual(2);
+  });
+
+  it("prints a table", async () => {
+    await using there = await lab();
+
+    const ended = await runAction("read-sensors", { env: { ...there.env("ipmi"), OUTPUT: "table" } });
+
+    expect(ended.stdout).toMatch(/^Inlet Temp +temperature +23 °C +ok +up to 38 +-7 to 42$/m);
+    expect(ended.stdout).toMatch(/^PS Redundancy +other +fully redundant +ok$/m);
+  });
+
+  it("is unsupported where the BMC has none", async () => {
+    await using there = await actionLab({
+      ipmi: { sdr: { present: false } },
+      ...(generic && { redfish: { profile: { ...generic, sensors: "none" } } }),
+    });
+
+    const redfish = await runAction("read-sensors", { env: there.env("redfish") });
+    const ipmi = await runAction("read-sensors", { env: there.env("ipmi") });
+
+    expect(resultOf(redfish)).toMatchObject({
+      class: "unsupported",
+      message: "redfish: the BMC offers no sensors",
+    });
+    expect(resultOf(ipmi)).toMatchObject({ class: "unsupported" });
+  });
+});

@@ -1,0 +1,165 @@
+import { describe, expect, it } from "vitest";
+import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
+import { fullRecord } from "../../../../../simulators/ipmi/sdr-record.ts";
+import { limit, openSession, startBmc } from "./bench.ts";
+
+const RECORD = fullRecord({ name: "Inlet", kind: "temperature", value: 0 }, 1);
+const reading = (raw: number, flags = 0xc0, ...status: number[]) => Buffer.from([raw, flags, ...status]);
+
+/** The record with other bytes at some places. */
+function changed(changes: Readonly<Record<number, number>>, record = RECORD): Buffer {
+  const copy = Buffer.from(record);
+  for (const [at, byte] of Object.entries(changes)) copy[Number(at)] = byte;
+  return copy;
+}
+
+function readSensors({ sensors }: Session) {
+  if (!sensors) throw new Error("the session has no sensors");
+  return sensors.read(limit());
+}
+
+describe("IPMI sensors", () => {
+  it("cost one round trip per record and one per four sensors", async () => {
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc);
+    const before = session.roundTrips();
+
+    const readings = await readSensors(session);
+
+    expect(readings).toHaveLength(9);
+    expect(session.roundTrips() - before).toBe(1 + 9 + 3);
+    await readSensors(session);
+    // The records are read once.
+    expect(session.roundTrips() - before).toBe(1 + 9 + 3 + 3);
+  });
+
+  it.each([32, 16, 8])("are read in parts of %i bytes from a BMC that gives no more", async (partBytes) => {
+    await using whole = await startBmc();
+    await using inParts = await startBmc({ sdr: { partBytes } });
+    await using first = await openSession(whole);
+    await using second = await openSession(inParts);
+
+    expect(await readSensors(second)).toEqual(await readSensors(first));
+  });
+
+  it("are read on where another client took the reservation, and from the start where records changed", async () => {
+    await using bmc = await startBmc({ sdr: { partBytes: 32 } });
+    await using session = await openSession(bmc);
+    let parts = 0;
+    bmc.faults.refuses = (name) => {
+      if (name !== "Get SDR") return undefined;
+      parts += 1;
+      if (parts === 5) bmc.sdr.cancelReservation();
+      if (parts === 12) bmc.sdr.insert(RECORD);
+      return undefined;
+    };
+
+    const names = (await readSensors(session)).map(({ name }) => name);
+
+    expect(names).toHaveLength(10);
+    expect(new Set(names).size).toBe(10);
+    expect(bmc.log.filter((name) => name === "Reserve SDR Repository")).toHaveLength(3);
+  });
+
+  it("are busy where other clients keep taking the reservation", async () => {
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc);
+    bmc.faults.refuses = (name) => (name === "Get SDR" ? 0xc5 : undefined);
+
+    await expect(readSensors(session)).rejects.toMatchObject({ class: "busy" });
+    expect(bmc.log.filter((name) => name === "Reserve SDR Repository").length).toBeLessThan(20);
+  });
+
+  it("of every state are told apart", async () => {
+    const numbered = (number: number, changes: Readonly<Record<number, number>> = {}) =>
+      changed({ 7: number, ...changes });
+    await using bmc = await startBmc({
+      sdr: {
+        records: [1, 2, 3, 20]
+          .map((number) => numbered(number))
+          .concat([
+            numbered(5, { 5: 0x2c }),
+            numbered(6, { 6: 0x01 }),
+            numbered(7, { 12: 0x25, 13: 0x6f, 20: 0xc0 }),
+            numbered(8, { 12: 0x08, 13: 0x6f, 20: 0xc0 }),
+          ]),
+        readings: {
+          1: reading(0xf6),
+          2: reading(20, 0x80),
+          3: reading(20, 0xe0),
+          7: reading(0, 0xc0, 0x02, 0x80),
+          8: reading(0, 0xc0, 0x09, 0x80),
+        },
+      },
+    });
+    await using session = await openSession(bmc);
+
+    const readings = await readSensors(session);
+
+    expect(readings.map(({ state, value, events, health }) => state ?? events ?? [value, health])).toEqual([
+      [-10, "unknown"],
+      "disabled",
+      "unavailable",
+      "absent",
+      "not read",
+      "not read",
+      "absent",
+      ["present", "input lost"],
+    ]);
+    expect(readings.at(-1)).toMatchObject({ health: "critical" });
+  });
+
+  it("that are not linear are converted with the factors of their reading", async () => {
+    const factors = (_: number, raw: number) => Buffer.from([0, raw === 10 ? 3 : 7, 0, 0, 0, 0, 0]);
+    await using bmc = await startBmc({
+      sdr: { records: [changed({ 23: 0x70 })], readings: { 1: reading(10, 0xc0, 0) }, factors },
+    });
+    await using session = await openSession(bmc);
+
+    expect(await readSensors(session)).toMatchObject([{ value: 30, health: "ok" }]);
+  });
+
+  it("do not fail as a whole where one cannot be read", async () => {
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc);
+    bmc.faults.refuses = (name, data) => (name === "Get Sensor Reading" && data[0] === 1 ? 0xff : undefined);
+
+    const readings = await readSensors(session);
+
+    expect(readings.map(({ state }) => state)).toEqual([
+      "not read",
+      undefined,
+      "absent",
+      ...Array.from({ length: 6 }, () => undefined),
+    ]);
+  });
+});
+
+describe("the event log", () => {
+  const HOT = Buffer.from("000002a5376969200004" + "0102" + "01595a50", "hex");
+
+  it("names sensors and converts readings where asked, and reads no more records than it needs", async () => {
+    await using bmc = await startBmc({ log: { records: [HOT] } });
+    await using session = await openSession(bmc);
+    const before = session.roundTrips();
+
+    const plain = await session.sel?.list(limit());
+    const named = await session.sel?.list(limit(), { sensorNames: true });
+
+    expect(plain?.[0]?.message).toContain("temperature sensor 0x02: ");
+    expect(named?.[0]?.message).toBe(
+      "temperature sensor CPU1 Temp: above the upper critical threshold, going high (reading 90 °C, threshold 80 °C)",
+    );
+    // The log twice, what the repository has, and two of its nine records.
+    expect(session.roundTrips() - before).toBe(2 + 2 + 1 + 2);
+  });
+
+  it("is listed with numbers where the BMC has no sensor data records", async () => {
+    await using bmc = await startBmc({ log: { records: [HOT] }, sdr: { present: false } });
+    await using session = await openSession(bmc);
+
+    const named = await session.sel?.list(limit(), { sensorNames: true });
+
+    expect(named?.[0]?.message).toContain("temperature sensor 0x02: ");
+  });
+});
