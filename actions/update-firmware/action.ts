@@ -35,14 +35,14 @@ export default defineAction({
       expected: "is not a SHA-256 in hex",
     }),
     version: text({
-      env: "VERSION",
+      env: "FIRMWARE_VERSION",
       description: "Version that all targets have afterwards; with this version already, nothing is sent",
       pattern: /^(?=.*\d)[^\p{Cc}\p{Cf}]{1,100}$/u,
       expected: "is not a version",
     }),
     allowDowngrade: boolean({
       env: "ALLOW_DOWNGRADE",
-      description: "Whether VERSION may be older than the present one",
+      description: "Whether FIRMWARE_VERSION may be older than the present one",
       default: "false",
     }),
     applyTime: choice(["immediate", "on-reset"], {
@@ -70,7 +70,7 @@ export default defineAction({
       ? [`${nameInput("SHA256")} needs ${nameInput(FILE)}: what a BMC fetches cannot be checked`]
       : []),
     ...(version !== undefined && !targets?.length
-      ? [`${nameInput("VERSION")} needs ${nameInput("TARGETS")}: several programs have versions`]
+      ? [`${nameInput("FIRMWARE_VERSION")} needs ${nameInput("TARGETS")}: several programs have versions`]
       : []),
   ],
   run: async ({

@@ -6,7 +6,7 @@ const items = z.array(firmwareItem);
 const bmc = { id: "BMC", name: "BMC firmware", updateable: true, related: ["/redfish/v1/Managers/1"] };
 
 export const reference = actionReference("update-firmware", {
-  environment: { FIRMWARE_URI: "https://192.0.2.9/bmc-1.3.0.bin", TARGETS: "BMC", VERSION: "1.3.0" },
+  environment: { FIRMWARE_URI: "https://192.0.2.9/bmc-1.3.0.bin", TARGETS: "BMC", FIRMWARE_VERSION: "1.3.0" },
   keywords: ["firmware", "bios", "update", "upgrade"],
   output: {
     before: items.describe("The targets, or all firmware, before"),

@@ -8,7 +8,7 @@ import { actionLab, eventually } from "./lab.ts";
 const IMAGE = "https://192.0.2.9/bmc-1.3.0.bin";
 const FAST = { UPDATE_TIMEOUT: "30s", VERIFY_TIMEOUT: "20s" };
 const BY_URI = { ...FAST, FIRMWARE_URI: IMAGE };
-const TO_1_3 = { ...BY_URI, TARGETS: "BMC", VERSION: "1.3.0" };
+const TO_1_3 = { ...BY_URI, TARGETS: "BMC", FIRMWARE_VERSION: "1.3.0" };
 
 type Lab = Awaited<ReturnType<typeof actionLab>>;
 
@@ -143,12 +143,16 @@ describe.concurrent("update-firmware", () => {
   });
 
   it.each([
-    [{ ...TO_1_3, VERSION: "1.2.0" }, "state", "BMC has 1.2.3: 1.2.0 is a downgrade, which must be allowed"],
-    [{ ...TO_1_3, VERSION: "R2" }, "state", "cannot be compared"],
+    [
+      { ...TO_1_3, FIRMWARE_VERSION: "1.2.0" },
+      "state",
+      "BMC has 1.2.3: 1.2.0 is a downgrade, which must be allowed",
+    ],
+    [{ ...TO_1_3, FIRMWARE_VERSION: "R2" }, "state", "cannot be compared"],
     [{ ...TO_1_3, TARGETS: "BIO" }, "usage", "did you mean BIOS?"],
     [{ ...TO_1_3, TARGETS: "CPLD" }, "unsupported", "the BMC cannot update CPLD"],
     [{ ...TO_1_3, SHA256: "0".repeat(64) }, "usage", "SHA256 needs FIRMWARE_FILE"],
-    [{ ...BY_URI, VERSION: "1.3.0" }, "usage", "VERSION needs TARGETS"],
+    [{ ...BY_URI, FIRMWARE_VERSION: "1.3.0" }, "usage", "FIRMWARE_VERSION needs TARGETS"],
     [{ ...BY_URI, FIRMWARE_FILE: "/x" }, "usage", "set either FIRMWARE_URI or FIRMWARE_FILE"],
     [
       { ...BY_URI, FIRMWARE_URI: "tftp://192.0.2.9/a.bin" },
@@ -173,7 +177,7 @@ describe.concurrent("update-firmware", () => {
     const ended = await update(lab, {
       ...TO_1_3,
       FIRMWARE_URI: image,
-      VERSION: "1.1.0",
+      FIRMWARE_VERSION: "1.1.0",
       ALLOW_DOWNGRADE: "true",
     });
 
