@@ -58,6 +58,7 @@ const checks: readonly CheckRow[] = [
     durationMs: 940,
     roundTrips: 24,
   }),
+  row("firmware", ok("2 firmware entries"), { durationMs: 172, roundTrips: 5 }),
   row("bootorder", ok("boot order Hard Drive, PXE NIC 1"), { durationMs: 166, roundTrips: 5 }),
   row("httpboot", ok("HTTP boot from the DHCP server's URI"), { durationMs: 41, roundTrips: 1 }),
   row("bios", ok("312 BIOS attributes"), { durationMs: 82, roundTrips: 2 }),
@@ -89,7 +90,7 @@ export const reference = actionReference("check", {
     }),
   },
   result: {
-    message: "all 4 required checks passed; redfish: 19 of 21, ipmi: not reachable",
+    message: "all 4 required checks passed; redfish: 21 of 23, ipmi: not reachable",
     changed: false,
     durationMs: 6_752,
     roundTrips: 40,

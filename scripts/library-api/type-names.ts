@@ -1,7 +1,7 @@
 import type { Node } from "oxc-parser";
 
 /** Types of the language, of the web and of Node. */
-const BUILT_IN = ["AbortSignal", "Error", "Promise", "Readonly", "Record", "Uint8Array"];
+const BUILT_IN = ["AbortSignal", "Blob", "Error", "Promise", "Readonly", "Record", "Uint8Array"];
 
 /** The types that a node names and that are neither built in nor exported. */
 export function foreignTypes(node: Node, exported: ReadonlySet<string>): readonly string[] {

@@ -27,6 +27,12 @@ export type { BiosAttributes, BiosValue } from "./operations/bios-registry.ts";
 export type { BootOverride, BootReport, BootRequest } from "./operations/boot.ts";
 export type { BootOption, BootOrderReport } from "./operations/bootorder.ts";
 export type { CheckState, Finding } from "./operations/finding.ts";
+export type {
+  FirmwareApplyTime,
+  FirmwareImage,
+  FirmwareItem,
+  FirmwareRequest,
+} from "./operations/firmware-driver.ts";
 export type { HttpBootReport } from "./operations/httpboot.ts";
 export type { IndicatorReport, IndicatorState } from "./operations/indicator.ts";
 export type { Hardware } from "./operations/inventory.ts";
@@ -55,4 +61,5 @@ export type {
 } from "./operations/sensors.ts";
 export type { SolReport } from "./operations/sol.ts";
 export type { Capability, DriverName, OfferedCapability } from "./operations/table.ts";
+export type { FirmwareReport, UpdateLimits, UpdateStage } from "./operations/update-firmware.ts";
 export type { BmcUser, UserReport, UserRequest, UserRole } from "./operations/user-port.ts";

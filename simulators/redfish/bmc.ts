@@ -41,6 +41,7 @@ import { SimulatedSecureBoot } from "./secure-boot.ts";
 import { SESSIONS, SessionSlots } from "./sessions.ts";
 import { isSettingsPatch, patchSettings } from "./system-settings.ts";
 import { TASK_MONITORS, type TaskOptions, Tasks } from "./tasks.ts";
+import { SimulatedUpdateService } from "./update-service.ts";
 
 export interface RedfishBmcOptions {
   /** One system a machine; one machine of its own when absent. */
@@ -91,6 +92,7 @@ export class RedfishBmc extends WebServer {
   readonly sessions: SessionSlots;
   readonly accounts: Accounts;
   readonly manager: SimulatedManager;
+  readonly update: SimulatedUpdateService;
   /** The drives and the log of the first system, or of the manager. */
   readonly media: VirtualDrives;
   readonly sel: Logs;
@@ -133,10 +135,12 @@ export class RedfishBmc extends WebServer {
       // Its answer leaves first.
       this.manager.onReset = () => setTimeout(() => void this.restart(restartMs), 50);
     }
+    this.update = new SimulatedUpdateService(managerPath, this.systemPaths[0] ?? SYSTEMS, this.profile);
+    this.update.onRestart = (downMs) => void this.restart(downMs);
     this.accounts = new Accounts(this.username, this.password, managerPath, this.profile);
     this.media = new VirtualDrives(ownerOf(this.profile.media.below), this.profile);
     this.sel = new Logs(ownerOf(this.profile.sel.below), this.profile);
-    const inventories = this.systemPaths.map((path) => new SimulatedInventory(path, this.profile));
+    const inventories = this.systemPaths.map((path) => new SimulatedInventory(path));
     const secureBoots = [...this.#systems].map(
       ([path, machine]) => new SimulatedSecureBoot(path, machine, this.profile),
     );
@@ -149,6 +153,7 @@ export class RedfishBmc extends WebServer {
       this.media,
       this.sel,
       this.accounts,
+      this.update,
       ...inventories,
       ...secureBoots,
       ...bioses,
@@ -252,7 +257,9 @@ export class RedfishBmc extends WebServer {
       if (method === "GET") return this.sessions.show(id);
       return method === "DELETE" ? this.sessions.close(id) : methodNotAllowed(method);
     }
-    if (path.startsWith(`${TASK_MONITORS}/`)) return this.#tasks?.monitor(path) ?? notFound(path);
+    if (path.startsWith(`${TASK_MONITORS}/`)) {
+      return this.update.answer(asked) ?? this.#tasks?.monitor(path) ?? notFound(path);
+    }
     const fixed = this.#static.get(path);
     if (fixed !== undefined) return method === "GET" ? ok(fixed) : methodNotAllowed(method);
     if (method === "POST" && ifMatch !== undefined && this.profile.actionRefusesIfMatch) {
@@ -322,7 +329,7 @@ export class RedfishBmc extends WebServer {
   }
 
   #asTask(answer: Answer): Answer {
-    return this.#tasks && answer.status < 300 ? this.#tasks.start() : answer;
+    return this.#tasks && answer.status < 300 && answer.status !== 202 ? this.#tasks.start() : answer;
   }
 
   #login(body: unknown): Answer {

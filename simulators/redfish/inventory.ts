@@ -1,19 +1,16 @@
-import { type Answer, methodNotAllowed, notFound, ok } from "./answer.ts";
-import type { RedfishProfile } from "./profiles.ts";
+import { type Answer, methodNotAllowed, ok } from "./answer.ts";
 import { collection, type ResourceRequest, type ResourceService } from "./resource-service.ts";
 import { resource } from "./schema-types.ts";
 
-const FIRMWARE = "/redfish/v1/UpdateService/FirmwareInventory";
-
 type Resource = Readonly<Record<string, unknown>>;
 type Part = { readonly Id: string; readonly Name: string } & Resource;
-type GroupType = "Processor" | "Memory" | "Storage" | "EthernetInterface" | "SoftwareInventory";
+type GroupType = "Processor" | "Memory" | "Storage" | "EthernetInterface";
 
 /** What is built into one machine: collections below its system. */
 export class SimulatedInventory implements ResourceService {
   readonly #resources: ReadonlyMap<string, Resource>;
 
-  constructor(system: string, profile: RedfishProfile) {
+  constructor(system: string) {
     const drives = [0, 1].map((n) => `${system}/Storage/RAID.1/Drives/${n}`);
     const groups: readonly (readonly [string, GroupType, readonly Part[]])[] = [
       [`${system}/Processors`, "Processor", processors],
@@ -24,7 +21,6 @@ export class SimulatedInventory implements ResourceService {
         [{ Id: "RAID.1", Name: "RAID", Drives: drives.map((path) => ({ "@odata.id": path })) }],
       ],
       [`${system}/EthernetInterfaces`, "EthernetInterface", nics],
-      [FIRMWARE, "SoftwareInventory", firmware(profile)],
     ];
     this.#resources = new Map([
       ...groups.map(([path, name, members]) => {
@@ -43,8 +39,7 @@ export class SimulatedInventory implements ResourceService {
 
   answer({ method, path }: ResourceRequest): Answer | undefined {
     const resource = this.#resources.get(path);
-    if (resource) return method === "GET" ? ok(resource) : methodNotAllowed(method);
-    return path.startsWith(FIRMWARE) ? notFound(path) : undefined;
+    return resource && (method === "GET" ? ok(resource) : methodNotAllowed(method));
   }
 }
 
@@ -96,9 +91,3 @@ const drive = (n: number) => ({
   Protocol: "SAS",
   Status: enabled,
 });
-
-const firmware = (profile: RedfishProfile) => [
-  { Id: "BMC", Name: "BMC firmware", Version: profile.firmware },
-  { Id: "BIOS", Name: "BIOS", Version: "2.19.1" },
-  { Id: "Previous-159-2.18.0", Name: "BIOS", Version: "2.18.0" },
-];

@@ -9,11 +9,11 @@ import { collection } from "./resource-service.ts";
 import { resource } from "./schema-types.ts";
 import { SESSIONS } from "./sessions.ts";
 import { RESTORE_POLICIES, showIndicator } from "./system-settings.ts";
+import { UPDATE_SERVICE } from "./update-service.ts";
 
 export const ROOT = "/redfish/v1";
 export const SYSTEMS = `${ROOT}/Systems`;
 export const MANAGERS = `${ROOT}/Managers`;
-const UPDATE_SERVICE = `${ROOT}/UpdateService`;
 const SYSTEM_TYPE = "#ComputerSystem.v1_16_0.ComputerSystem";
 const SERIAL_NUMBER = "CZ00000001";
 
@@ -48,13 +48,6 @@ export function staticResources(
     ],
     [SYSTEMS, collection(SYSTEMS, "ComputerSystem", systemPaths)],
     [MANAGERS, collection(MANAGERS, "Manager", [manager])],
-    [
-      UPDATE_SERVICE,
-      resource(UPDATE_SERVICE, "UpdateService", {
-        Name: "Update Service",
-        FirmwareInventory: { "@odata.id": `${UPDATE_SERVICE}/FirmwareInventory` },
-      }),
-    ],
     [
       `${ROOT}/SessionService`,
       resource(`${ROOT}/SessionService`, "SessionService", {

@@ -53,6 +53,7 @@ describe.concurrent("a BMC that is well", () => {
       media: "unsupported",
       users: "warning",
       nmi: "not tried",
+      firmware: "unsupported",
       bootorder: "unsupported",
       httpboot: "unsupported",
       bios: "unsupported",

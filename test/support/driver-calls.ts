@@ -17,6 +17,7 @@ const USER = {
   enabled: true,
 } as const;
 const PASSWORD = new Secret("canary-new");
+const FIRMWARE = { image: { uri: "http://192.0.2.1/x.bin" }, targets: ["BMC"] };
 const NTP = { enabled: true, servers: ["a"] };
 
 /** A call of every method of every driver. A missing one is a type error here. */
@@ -64,6 +65,12 @@ const CALLS: { readonly [Name in DriverName]: Calls<Drivers[Name]> } = {
     clear: (sel, signal) => sel.clear(signal),
   },
   inventory: { read: (inventory, signal) => inventory.read(signal) },
+  firmware: {
+    list: (firmware, signal) => firmware.list(signal),
+    plan: (firmware, signal) => firmware.plan(FIRMWARE, signal),
+    send: (firmware, signal) => firmware.send(FIRMWARE, 1_000, signal),
+    task: (firmware, signal) => firmware.task("/redfish/v1/TaskService/TaskMonitors/1", signal),
+  },
   bootorder: {
     read: (bootorder, signal) => bootorder.read(signal),
     plan: (bootorder, signal) => bootorder.plan(["Boot0002", "Boot0001", "Boot0003"], signal),

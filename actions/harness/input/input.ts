@@ -201,6 +201,13 @@ export function listItems(given: string): readonly string[] {
     .filter((item) => item !== "");
 }
 
+/** A path that the action reads from, whatever its content. */
+export const inputFile = <const O extends Common & { readonly required?: true }>(options: O) => ({
+  ...options,
+  type: "file" as const,
+  schema: z.string().check(z.minLength(1, { error: "is empty" })),
+});
+
 /** A path that the action writes to. */
 export const outputFile = <const O extends Common & { readonly required?: true }>(options: O) => ({
   ...options,

@@ -62,6 +62,14 @@ export const bmcUser = z.strictObject({
   enabled: z.boolean().describe("Whether the user can log in"),
 });
 
+export const firmwareItem = z.strictObject({
+  id: z.string().describe("The BMC's name of it, as `TARGETS` takes it"),
+  name: z.string().describe("Its title"),
+  version: z.string().optional().describe("Absent if the BMC does not report it"),
+  updateable: z.boolean().optional().describe("Whether the BMC can update it; absent if it does not say"),
+  related: z.array(z.string()).describe("Paths of what it belongs to"),
+});
+
 const biosAttributes = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
 
 export const biosState = z

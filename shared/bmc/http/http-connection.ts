@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
-import { Client, type Dispatcher } from "undici";
+import type { Readable } from "node:stream";
+import { Client, type Dispatcher, type FormData } from "undici";
 import { BmcError } from "../../contract/bmc-error.ts";
 import { TimeoutReached } from "../../timeout.ts";
 import { type SpanStart, type Tracer, untraced } from "../../tracing/tracer.ts";
@@ -14,13 +15,16 @@ export interface HttpRequest {
   /** Path and query. */
   readonly path: string;
   readonly headers: Headers;
-  readonly body?: string;
+  /** A stream or form is sent once, as it is read. */
+  readonly body?: string | Readable | FormData;
   /** What is asked, for messages: never a secret. */
   readonly doing: string;
   /** Whether a lost answer leaves it open if something was changed. */
   readonly isWrite: boolean;
   /** In place of the connection's own bound. */
   readonly maxBodyBytes?: number;
+  /** In place of the connection's own limit. */
+  readonly requestTimeoutMs?: number;
 }
 
 export interface HttpAnswer {
@@ -140,7 +144,7 @@ export class HttpConnection {
   #sendOnce(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
     signal.throwIfAborted();
     const { doing, isWrite } = request;
-    const { requestTimeoutMs } = this.#options;
+    const requestTimeoutMs = request.requestTimeoutMs ?? this.#options.requestTimeoutMs;
     const maxBodyBytes = request.maxBodyBytes ?? this.#options.maxBodyBytes;
     return new Promise((resolve, reject) => {
       let controller: Dispatcher.DispatchController | undefined;

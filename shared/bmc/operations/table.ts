@@ -3,6 +3,7 @@ import { biosOperations } from "./bios.ts";
 import { bootOperations } from "./boot.ts";
 import { bootOrderOperations } from "./bootorder.ts";
 import type { Finding } from "./finding.ts";
+import { firmwareOperations } from "./firmware.ts";
 import { httpBootOperations } from "./httpboot.ts";
 import { indicatorOperations } from "./indicator.ts";
 import { inventoryOperations } from "./inventory.ts";
@@ -33,6 +34,7 @@ export const OPERATIONS = {
   users: userOperations,
   sel: selOperations,
   inventory: inventoryOperations,
+  firmware: firmwareOperations,
   bootorder: bootOrderOperations,
   httpboot: httpBootOperations,
   bios: biosOperations,

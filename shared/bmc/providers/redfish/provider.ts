@@ -6,6 +6,7 @@ import { defineProvider, type ProviderContext, type SessionWith } from "../../op
 import { redfishBios } from "./drivers/bios.ts";
 import { RedfishBoot } from "./drivers/boot.ts";
 import { redfishBootOrder } from "./drivers/bootorder.ts";
+import { redfishFirmware } from "./drivers/firmware.ts";
 import { redfishHttpBoot } from "./drivers/httpboot.ts";
 import { redfishIndicator } from "./drivers/indicator.ts";
 import { RedfishInventory } from "./drivers/inventory.ts";
@@ -46,6 +47,7 @@ const CAPABILITIES = [
   "nmi",
   "screenshot",
   "inventory",
+  "firmware",
   "bootorder",
   "httpboot",
   "bios",
@@ -116,6 +118,7 @@ async function open(
       nmi: redfishNmi(reset),
       screenshot: redfishScreenshot(resources),
       inventory: new RedfishInventory(resources),
+      firmware: redfishFirmware(resources),
       bootorder: redfishBootOrder(resources),
       httpboot: redfishHttpBoot(resources),
       bios: redfishBios(resources),

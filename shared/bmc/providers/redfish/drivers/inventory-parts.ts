@@ -62,7 +62,17 @@ export const NicResource = z.object({
 });
 
 /** SoftwareInventory (DSP0268). */
-export const FirmwareResource = z.object({ ...named, Version: Text });
+export const FirmwareResource = z.object({
+  ...named,
+  Version: Text,
+  Updateable: lenient(z.boolean()),
+  RelatedItem: Links,
+});
+
+/** Dell also lists previous and available versions, which differ in the `Id`. */
+export function isInstalled(value: z.infer<typeof FirmwareResource>): boolean {
+  return !isAbsent(value) && !/^(Previous|Available)-/.test(value.Id ?? "");
+}
 
 export function processor(path: string, value: z.infer<typeof ProcessorResource>): Processor | undefined {
   if (isAbsent(value)) return undefined;
@@ -129,12 +139,9 @@ export function nic(path: string, value: z.infer<typeof NicResource>): Nic | und
   };
 }
 
-/** Dell also lists previous and available versions, which differ in the `Id`. */
 export function firmware(path: string, value: z.infer<typeof FirmwareResource>): Firmware | undefined {
   const version = text(value.Version);
-  if (version === undefined || isAbsent(value) || /^(Previous|Available)-/.test(value.Id ?? "")) {
-    return undefined;
-  }
+  if (version === undefined || !isInstalled(value)) return undefined;
   return { name: nameOf(path, value), version };
 }
 
@@ -146,7 +153,7 @@ function isAbsent({
   return status?.State === "Absent";
 }
 
-function nameOf(
+export function nameOf(
   path: string,
   value: { readonly Name?: string | undefined; readonly Id?: string | undefined },
 ) {

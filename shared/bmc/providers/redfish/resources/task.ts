@@ -14,7 +14,7 @@ const LONGEST_POLL_MS = 30_000;
 /** Power and boot tasks take seconds; one that takes longer is no longer this request's concern. */
 const LONGEST_TASK_MS = 120_000;
 
-const UNDER_WAY = ["New", "Starting", "Running", "Stopping", "Cancelling", "Service"];
+export const UNDER_WAY = ["New", "Starting", "Running", "Stopping", "Cancelling", "Service"];
 const FAILED = ["Exception", "Killed", "Cancelled", "Interrupted"];
 
 export interface TaskContext {
@@ -82,16 +82,17 @@ function failure(
 ): BmcError | undefined {
   if (answer.status >= 300) return service.refusal(answer, { method: "GET", path, body });
   const task = taskOf(answer);
-  const failed =
-    FAILED.includes(task?.TaskState ?? "") ||
-    (task?.TaskState === "Completed" && task.TaskStatus === "Critical");
-  if (!task || !failed) return undefined;
+  if (!task || !hasFailed(task)) return undefined;
   const { text, messageIds } = describeMessages(task.Messages, (said) => redact(said, body));
   const message = oneLine(`task ${path} ended as ${task.TaskState}${text && `: ${text}`}`);
   return new BmcError(classOfMessages(messageIds) ?? "bmc", message);
 }
 
-function taskOf(answer: HttpAnswer): Task | undefined {
+export function hasFailed({ TaskState: state = "", TaskStatus: status }: Task): boolean {
+  return FAILED.includes(state) || (state === "Completed" && status === "Critical");
+}
+
+export function taskOf(answer: HttpAnswer): Task | undefined {
   const parsed = Task.safeParse(answer.body);
   return parsed.success ? parsed.data : undefined;
 }

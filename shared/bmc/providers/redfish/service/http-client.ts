@@ -1,3 +1,5 @@
+import type { Readable } from "node:stream";
+import type { FormData } from "undici";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
 import { revealJson } from "../../../../secret.ts";
@@ -29,6 +31,17 @@ export interface HttpRequest {
 /** The request in words: never its body, which may hold a password. */
 export function describe({ method, path }: Pick<HttpRequest, "method" | "path">): string {
   return `${method} ${path}`;
+}
+
+/** A file that is sent once, while it is read. */
+export interface HttpUpload {
+  readonly method: "POST";
+  /** A path on this BMC. */
+  readonly path: string;
+  readonly headers?: Headers;
+  readonly content: Readable | FormData;
+  /** From the first byte to the last of the answer. */
+  readonly timeoutMs: number;
 }
 
 export interface HttpAnswer {
@@ -96,6 +109,24 @@ export class HttpClient {
       }
       path = next;
     }
+  }
+
+  /** One attempt, whatever the answer: neither redirects nor refused encodings send the file again. */
+  async upload(request: HttpUpload, signal: AbortSignal): Promise<HttpAnswer> {
+    const { method, path, headers, content, timeoutMs } = request;
+    const raw = await this.#connection.send(
+      {
+        method,
+        path,
+        headers: { ...this.#headersOf({ method, path }), ...headers },
+        body: content,
+        doing: describe(request),
+        isWrite: true,
+        requestTimeoutMs: timeoutMs,
+      },
+      signal,
+    );
+    return await this.#parse(raw, { method, path }, path);
   }
 
   /** Frees the connection at once; requests under way fail. */

@@ -149,6 +149,8 @@ export const ErrorBody = z.object({
 });
 
 export const Task = z.object({
+  "@odata.id": lenient(z.string()),
+  PercentComplete: lenient(z.number()),
   TaskState: lenient(z.string()),
   TaskStatus: lenient(z.string()),
   Messages,

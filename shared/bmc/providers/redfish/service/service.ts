@@ -6,7 +6,13 @@ import { defined } from "../../../../defined.ts";
 import type { Authentication } from "./authentication.ts";
 import { answerError } from "./errors.ts";
 import { readEtag } from "./etag.ts";
-import { type HttpAnswer, type HttpClient, type HttpRequest, localPath } from "./http-client.ts";
+import {
+  type HttpAnswer,
+  type HttpClient,
+  type HttpRequest,
+  type HttpUpload,
+  localPath,
+} from "./http-client.ts";
 
 /** A resource as it was read. */
 export interface Resource<T> {
@@ -59,6 +65,16 @@ export class Service {
       answer = await this.#authorised(request, signal);
       await this.#authentication.renewed(answer);
     }
+    if (answer.status === 401 || answer.status === 403) throw this.refusal(answer, request);
+    return answer;
+  }
+
+  /** Uploads a file once, whatever the answer; refused credentials throw. */
+  async upload(request: HttpUpload, signal: AbortSignal): Promise<HttpAnswer> {
+    const credentials = await this.#authentication.headers(signal);
+    const headers = { ...request.headers, ...credentials };
+    const answer = await this.#http.upload({ ...request, headers }, signal);
+    await this.#authentication.renewed(answer);
     if (answer.status === 401 || answer.status === 403) throw this.refusal(answer, request);
     return answer;
   }

@@ -1,0 +1,44 @@
+import { createHash } from "node:crypto";
+import { openAsBlob } from "node:fs";
+import { basename } from "node:path";
+import type { FirmwareImage } from "../../shared/bmc/operations/firmware-driver.ts";
+import { BmcError } from "../../shared/contract/bmc-error.ts";
+
+/** Images are tens to hundreds of megabytes. */
+const LARGEST_BYTES = 4 * 1024 ** 3;
+
+/** A file to upload, which is read when it is sent. One that changes after this cannot be read any more. Throws `usage`. */
+export async function openImage(
+  file: string,
+  sha256: string | undefined,
+  signal: AbortSignal,
+): Promise<FirmwareImage> {
+  const content = await opened(file);
+  if (content.size === 0) throw new BmcError("usage", `${file} is empty`);
+  if (content.size > LARGEST_BYTES)
+    throw new BmcError("usage", `${file} is larger than ${LARGEST_BYTES} bytes`);
+  if (sha256 !== undefined) {
+    const found = await digest(content, signal);
+    if (found !== sha256.toLowerCase())
+      throw new BmcError("usage", `${file} has the SHA-256 ${found}, not ${sha256}`);
+  }
+  return { name: basename(file), content };
+}
+
+async function opened(file: string): Promise<Blob> {
+  try {
+    return await openAsBlob(file);
+  } catch (thrown) {
+    const reason = thrown instanceof Error && "code" in thrown ? ` (${thrown.code})` : "";
+    throw new BmcError("usage", `${file} cannot be read${reason}`);
+  }
+}
+
+async function digest(content: Blob, signal: AbortSignal): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const chunk of content.stream()) {
+    signal.throwIfAborted();
+    hash.update(chunk);
+  }
+  return hash.digest("hex");
+}

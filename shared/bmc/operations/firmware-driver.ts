@@ -1,0 +1,66 @@
+/** One program in the firmware inventory. */
+export interface FirmwareItem {
+  /** The BMC's name of it, as `targets` take it. */
+  readonly id: string;
+  /** Its title. */
+  readonly name: string;
+  /** Absent if the BMC does not report it. */
+  readonly version?: string;
+  /** Whether the BMC can update it; absent if it does not say. */
+  readonly updateable?: boolean;
+  /** Paths of what it belongs to. */
+  readonly related: readonly string[];
+}
+
+/** When an update takes effect. */
+export type FirmwareApplyTime = "immediate" | "on-reset";
+
+/** An image: a URI that the BMC fetches, or a file that is uploaded. */
+export type FirmwareImage =
+  | {
+      /** What the BMC fetches. */
+      readonly uri: string;
+    }
+  | {
+      /** The file's name. */
+      readonly name: string;
+      /** Its bytes, which are read while they are sent. */
+      readonly content: Blob;
+    };
+
+/** What to install, and where. */
+export interface FirmwareRequest {
+  /** The image to install. */
+  readonly image: FirmwareImage;
+  /** IDs of the inventory; empty leaves the choice to the BMC. */
+  readonly targets: readonly string[];
+  /** The BMC decides if absent. */
+  readonly applyTime?: FirmwareApplyTime;
+  /** What all targets must have afterwards; needs targets. */
+  readonly version?: string;
+  /** Whether `version` may be older than what a target has, or of another kind. */
+  readonly allowDowngrade: boolean;
+}
+
+/** What a driver sends. */
+export type FirmwareSend = Pick<FirmwareRequest, "image" | "targets" | "applyTime">;
+
+/** A BMC's task as it was read. `gone`: the BMC does not know it any more, as after a restart. */
+export interface FirmwareTask {
+  readonly state: "running" | "done" | "gone" | "staged" | "failed";
+  readonly percent?: number;
+  /** The BMC's last words. */
+  readonly message?: string;
+}
+
+export interface FirmwareDriver {
+  list(signal: AbortSignal): Promise<readonly FirmwareItem[]>;
+  /** What `send` would send, in one line for people. Throws `unsupported` where the BMC does not offer it. */
+  plan(update: FirmwareSend, signal: AbortSignal): Promise<string>;
+  /** Sends the update for `timeoutMs` at most. Resolves to the task's path when the BMC accepted it; undefined without a task. */
+  send(update: FirmwareSend, timeoutMs: number, signal: AbortSignal): Promise<string | undefined>;
+  /** Reads the task once. */
+  task(path: string, signal: AbortSignal): Promise<FirmwareTask>;
+}
+
+export type FirmwareDrivers = { readonly firmware: FirmwareDriver };

@@ -1,0 +1,46 @@
+import { count } from "../../count.ts";
+import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
+import { ok, warning } from "./finding.ts";
+import type { FirmwareDrivers, FirmwareItem, FirmwareRequest } from "./firmware-driver.ts";
+import {
+  type FirmwareReport,
+  planUpdate,
+  type UpdateLimits,
+  type UpdateStage,
+  updateFirmware,
+} from "./update-firmware.ts";
+
+export const firmwareOperations = defineOperations({
+  title: "firmware inventory and update",
+  methods: (run: Run<FirmwareDrivers>) => ({
+    /** Lists the firmware inventory. */
+    listFirmware: (signal: AbortSignal): Promise<readonly FirmwareItem[]> =>
+      run(signal, ({ read }) => read(({ firmware }) => firmware.list(signal))),
+
+    /**
+     * Sends an update once, follows its task, also across a restart of the BMC, and reads the inventory until it shows the
+     * new version. `onStage` is called when the update was sent, and when its task has ended.
+     */
+    updateFirmware: (
+      request: FirmwareRequest,
+      limits: UpdateLimits,
+      signal: AbortSignal,
+      onStage: (stage: UpdateStage) => void = () => undefined,
+    ): Promise<FirmwareReport> =>
+      run(signal, (access: Access<FirmwareDrivers>) =>
+        updateFirmware(access, { request, limits, onStage }, signal),
+      ),
+
+    /** What `updateFirmware` would send; `before` are the targets, or the whole inventory. */
+    planFirmwareUpdate: (
+      request: FirmwareRequest,
+      signal: AbortSignal,
+    ): Promise<Plan<readonly FirmwareItem[]>> =>
+      run(signal, (access: Access<FirmwareDrivers>) => planUpdate(access, request, signal)),
+  }),
+  check: async ({ read }, signal) => {
+    const items = await read(({ firmware }) => firmware.list(signal));
+    const counted = count(items.length, "firmware entry", "firmware entries");
+    return items.length > 0 ? ok(counted) : warning("unsupported", counted);
+  },
+});

@@ -1,0 +1,200 @@
+import * as z from "zod/mini";
+import { BmcError } from "../../../../contract/bmc-error.ts";
+import { defined } from "../../../../defined.ts";
+import type {
+  FirmwareApplyTime,
+  FirmwareDriver,
+  FirmwareItem,
+  FirmwareSend,
+} from "../../../operations/firmware-driver.ts";
+import type { Resources } from "../resources/resources.ts";
+import type { HttpAnswer } from "../service/http-client.ts";
+import { Link, lenient, Values } from "../service/schema.ts";
+import { readUpdateTask } from "./firmware-task.ts";
+import { FirmwareResource, isInstalled, nameOf, text } from "./inventory-parts.ts";
+
+const UPDATE_SERVICE = "/redfish/v1/UpdateService";
+const MOST_ITEMS = 256;
+
+const ApplyTimes = lenient(z.object({ SupportedValues: lenient(Values) }));
+
+/** UpdateService (DSP0268), as far as it is read. */
+const UpdateService = z.object({
+  ServiceEnabled: lenient(z.boolean()),
+  FirmwareInventory: lenient(Link),
+  MaxImageSizeBytes: lenient(z.number()),
+  MultipartHttpPushUri: lenient(z.string()),
+  "MultipartHttpPushUri@Redfish.OperationApplyTimeSupport": ApplyTimes,
+  HttpPushUri: lenient(z.string()),
+  Actions: lenient(
+    z.object({
+      "#UpdateService.SimpleUpdate": lenient(
+        z.object({
+          target: lenient(z.string()),
+          "TransferProtocol@Redfish.AllowableValues": lenient(Values),
+          "@Redfish.OperationApplyTimeSupport": ApplyTimes,
+        }),
+      ),
+    }),
+  ),
+});
+type UpdateService = z.infer<typeof UpdateService>;
+
+/** DSP0266, operation apply time. */
+const APPLY_TIMES: Readonly<Record<FirmwareApplyTime, string>> = {
+  immediate: "Immediate",
+  "on-reset": "OnReset",
+};
+
+/** One request that starts an update; `form` and `raw` carry a file. */
+interface Start {
+  readonly kind: "simple" | "form" | "raw";
+  readonly path: string;
+  readonly parameters: Readonly<Record<string, unknown>>;
+}
+
+/** UpdateService: SimpleUpdate by URI, multipart push or push of a file (DSP0266, DSP0268, DSP2062). */
+export function redfishFirmware({ system, members }: Resources): FirmwareDriver {
+  const { service } = system;
+  const find = async (signal: AbortSignal): Promise<UpdateService> => {
+    const found = await service.find(UPDATE_SERVICE, UpdateService, signal);
+    if (!found) throw new BmcError("unsupported", "the BMC has no UpdateService");
+    return found.value;
+  };
+  const inventory = async (update: UpdateService, signal: AbortSignal) => {
+    const path = service.localPath(update.FirmwareInventory?.["@odata.id"]);
+    const limits = { members: MOST_ITEMS, requests: { left: MOST_ITEMS + 16 } };
+    const found = path === undefined ? undefined : await members.read(path, FirmwareResource, signal, limits);
+    if (!found) throw new BmcError("unsupported", "the BMC has no firmware inventory");
+    return found
+      .filter(({ value }) => isInstalled(value))
+      .map(({ path, value }) => ({ path, id: text(value.Id) ?? nameOf(path, {}), value }));
+  };
+  const start = async (send: FirmwareSend, signal: AbortSignal): Promise<Start> => {
+    const update = await find(signal);
+    if (update.ServiceEnabled === false) throw new BmcError("state", "the BMC's UpdateService is disabled");
+    const items = send.targets.length === 0 ? [] : await inventory(update, signal);
+    const paths = send.targets.map((target) => {
+      const found = items.find(({ id }) => id === target);
+      if (!found) throw new BmcError("state", `the BMC no longer lists firmware ${target}`);
+      return found.path;
+    });
+    const way = "uri" in send.image ? simple(update, send.image.uri) : push(update, send);
+    const path = service.localPath(way.uri);
+    if (path === undefined) throw new BmcError("unsupported", `the BMC offers no ${way.what}`);
+    const asked = send.applyTime && APPLY_TIMES[send.applyTime];
+    if (asked !== undefined && way.applyTimes && !way.applyTimes.includes(asked)) {
+      const offered = way.applyTimes.join(", ");
+      throw new BmcError("unsupported", `the BMC does not offer apply time ${asked}, only ${offered}`);
+    }
+    const targets = paths.length === 0 ? undefined : paths;
+    const given = defined({ Targets: targets, "@Redfish.OperationApplyTime": asked });
+    return { kind: way.kind, path, parameters: { ...way.parameters, ...given } };
+  };
+  const upload = async (
+    { kind, path, parameters }: Start,
+    send: FirmwareSend,
+    timeoutMs: number,
+    signal: AbortSignal,
+  ) => {
+    if ("uri" in send.image) return service.send({ method: "POST", path, body: parameters }, signal);
+    const { name, content } = send.image;
+    const request = { method: "POST", path, timeoutMs } as const;
+    if (kind === "form")
+      return service.upload({ ...request, content: await form(parameters, name, content) }, signal);
+    const { Readable } = await import("node:stream");
+    const headers = { "content-type": "application/octet-stream", "content-length": String(content.size) };
+    return service.upload({ ...request, headers, content: Readable.fromWeb(content.stream()) }, signal);
+  };
+  return {
+    async list(signal) {
+      const found = await inventory(await find(signal), signal);
+      return found.map(
+        ({ path, id, value }): FirmwareItem => ({
+          id,
+          name: nameOf(path, value),
+          ...defined({ version: text(value.Version), updateable: value.Updateable }),
+          related: (value.RelatedItem ?? []).map((link) => link["@odata.id"]),
+        }),
+      );
+    },
+    async plan(send, signal) {
+      const { kind, path, parameters } = await start(send, signal);
+      const file = "uri" in send.image ? "" : ` and ${send.image.content.size} bytes of ${send.image.name}`;
+      return `POST ${path}${kind === "raw" ? "" : ` ${JSON.stringify(parameters)}`}${file}`;
+    },
+    async send(send, timeoutMs, signal) {
+      const request = await start(send, signal);
+      system.markChanged();
+      const answer = await upload(request, send, timeoutMs, signal);
+      if (answer.status >= 300) throw service.refusal(answer, { method: "POST", path: request.path });
+      return service.localPath(answer.headers["location"] ?? taskLink(answer));
+    },
+    task: (path, signal) => readUpdateTask(service, path, signal),
+  };
+}
+
+function simple(update: UpdateService, uri: string) {
+  const action = update.Actions?.["#UpdateService.SimpleUpdate"];
+  const protocol = new URL(uri).protocol.slice(0, -1).toUpperCase();
+  const offered = action?.["TransferProtocol@Redfish.AllowableValues"];
+  if (offered && !offered.includes(protocol)) {
+    throw new BmcError("unsupported", `the BMC does not fetch with ${protocol}, only ${offered.join(", ")}`);
+  }
+  return {
+    kind: "simple",
+    what: "update by URI (SimpleUpdate)",
+    uri: action?.target,
+    parameters: { ImageURI: uri, TransferProtocol: protocol },
+    applyTimes: action?.["@Redfish.OperationApplyTimeSupport"]?.SupportedValues,
+  } as const;
+}
+
+/** Multipart where the BMC offers it, as only that takes targets and an apply time. */
+function push(update: UpdateService, { image, targets, applyTime }: FirmwareSend) {
+  const most = update.MaxImageSizeBytes;
+  if ("content" in image && most !== undefined && most > 0 && image.content.size > most) {
+    throw new BmcError("usage", `the file has ${image.content.size} bytes; the BMC takes ${most} at most`);
+  }
+  if (update.MultipartHttpPushUri !== undefined) {
+    const applyTimes = update["MultipartHttpPushUri@Redfish.OperationApplyTimeSupport"]?.SupportedValues;
+    const parameters = { Targets: [] };
+    return {
+      kind: "form",
+      what: "multipart push",
+      uri: update.MultipartHttpPushUri,
+      parameters,
+      applyTimes,
+    } as const;
+  }
+  if (update.HttpPushUri !== undefined && (targets.length > 0 || applyTime !== undefined)) {
+    throw new BmcError(
+      "unsupported",
+      "the BMC takes files without targets and apply time only (HttpPushUri)",
+    );
+  }
+  return {
+    kind: "raw",
+    what: "upload of files",
+    uri: update.HttpPushUri,
+    parameters: {},
+    applyTimes: undefined,
+  } as const;
+}
+
+/** DSP0266, multipart HTTP push: the parameters as JSON, then the file, which is read while it is sent. */
+async function form(parameters: Start["parameters"], name: string, content: Blob) {
+  const { FormData } = await import("undici");
+  const data = new FormData();
+  const json = new Blob([JSON.stringify(parameters)], { type: "application/json" });
+  data.append("UpdateParameters", json, "parameters.json");
+  data.append("UpdateFile", content, name);
+  return data;
+}
+
+const Linked = z.object({ "@odata.id": z.string(), TaskState: z.string() });
+
+function taskLink(answer: HttpAnswer): string | undefined {
+  const parsed = Linked.safeParse(answer.body);
+  return parsed.success ? parsed.data["@odata.id"] : undefined;
+}
