@@ -354,57 +354,57 @@ const pbnjApi = {
     description: "Address on which to serve PBnJ's API",
     type: "host:port",
     defaultText: "none; 127.0.0.1:50051 for `pbnj-worker serve`",
-    chart: "none",
+    chart: { derivedFrom: "pbnj.enabled" },
   }),
   pbnjAuth: setting(z.enum(["auto", "none"]).prefault("auto"), {
     description:
       "Who can call PBnJ's API: auto requires a token or client certificate beyond loopback, none allows everyone",
-    chart: "none",
+    chart: { value: "pbnj.auth" },
   }),
   pbnjJwtSecretFile: setting(Text.optional(), {
     description:
       "File with the secrets that sign the JSON Web Tokens of callers with HS256, one per line; reloaded when it changes",
     type: "file",
-    chart: "none",
+    chart: { derivedFrom: "pbnj.jwtSecretSecret" },
   }),
   pbnjJwtKeyFile: setting(Text.optional(), {
     description:
       "PEM public keys or JSON Web Key Set of the issuer of callers' JSON Web Tokens (RS256, ES256, EdDSA); reloaded when it changes",
     type: "file",
-    chart: "none",
+    chart: { derivedFrom: "pbnj.jwtKeySecret" },
   }),
   pbnjJwtIssuer: setting(Text.optional(), {
     description: "Issuer (`iss`) that tokens must have",
     type: "text",
     defaultText: "any",
-    chart: "none",
+    chart: { derivedFrom: "pbnj.issuer" },
   }),
   pbnjJwtAudience: setting(Text.optional(), {
     description: "Audience (`aud`) that tokens must have",
     type: "text",
     defaultText: "any",
-    chart: "none",
+    chart: { derivedFrom: "pbnj.audience" },
   }),
   pbnjCertFile: setting(Text.optional(), {
     description: "PEM certificate, with its chain, for TLS on PBnJ's API; reloaded when it changes",
     type: "file",
-    chart: "none",
+    chart: { derivedFrom: "pbnj.tlsSecret" },
   }),
   pbnjKeyFile: setting(Text.optional(), {
     description: "PEM private key of that certificate",
     type: "file",
-    chart: "none",
+    chart: { derivedFrom: "pbnj.tlsSecret" },
   }),
   pbnjClientCaFile: setting(Text.optional(), {
     description:
       "PEM certificates of the authorities for client certificates that can call PBnJ's API; reloaded when it changes",
     type: "file",
-    chart: "none",
+    chart: { derivedFrom: "pbnj.clientCaSecret" },
   }),
   pbnjImage: setting(ActionImage.prefault("pbnj-worker/{action}:v{version}"), {
     description: "Image of the action that does what a request of PBnJ's API asks for; must contain {action}",
     type: "image",
-    chart: "none",
+    chart: { derivedFrom: "pbnj.image" },
   }),
 };
 

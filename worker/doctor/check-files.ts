@@ -1,5 +1,6 @@
 import { count } from "../../shared/count.ts";
 import type { Problem } from "../../shared/document/problem.ts";
+import { ownConnectionsAllowed } from "../policy/environment-rule.ts";
 import type { Policy } from "../policy/policy.ts";
 import { unenforced } from "../policy/unenforced.ts";
 import type { CauseName } from "./causes.ts";
@@ -44,11 +45,16 @@ export function checkPolicy({ found, policy, settings }: Examined): readonly Fin
   ];
   if (!policy) return wrong;
   const idle = findings(unenforced(policy, settings.runtime), "policy-doubtful");
+  const direct = directAccess(policy, settings);
   if (settings.policy !== undefined) {
-    return [...wrong, ...idle, okFinding("policy", `${settings.policy}: ${trusted(policy, settings)}`)];
+    return [
+      ...wrong,
+      ...idle,
+      okFinding("policy", `${settings.policy}: ${trusted(policy, settings)}${direct}`),
+    ];
   }
   const runs = settings.unsafeAnyImage ? "every image runs" : "only this installation's actions run";
-  return [okFinding("policy", `none is given: ${runs}, without volumes and namespaces of the host`)];
+  return [okFinding("policy", `none is given: ${runs}, without volumes and namespaces of the host${direct}`)];
 }
 
 function trusted({ trustedImages = [] }: Policy, { runtime, unsafeAnyImage }: Examined["settings"]): string {
@@ -58,6 +64,13 @@ function trusted({ trustedImages = [] }: Policy, { runtime, unsafeAnyImage }: Ex
   if (unsafeAnyImage) return "every image receives BMC connections, by --unsafe-any-image";
   const images = trustedImages.length === 0 ? "no images" : joinNames(trustedImages);
   return `${images} receive BMC connections`;
+}
+
+/** What a policy says about requests of PBnJ's API that bring a BMC's credentials. */
+function directAccess(policy: Policy, { pbnjAddress, runtime }: Examined["settings"]): string {
+  if (pbnjAddress === undefined) return "";
+  const isAllowed = ownConnectionsAllowed(policy) && runtime !== "kubernetes";
+  return `; requests of PBnJ's API ${isAllowed ? "may bring a BMC's credentials" : "must name a machine"}`;
 }
 
 function findings(problems: readonly Problem[], cause: CauseName): readonly Finding[] {

@@ -74,7 +74,8 @@ export function ownConnectionProblem(
 }
 
 /** With tenants, an action with an address of its own could reach every tenant's BMCs. */
-function ownConnectionsAllowed({
+/** Whether an action may bring a connection of its own. */
+export function ownConnectionsAllowed({
   ownConnections,
   tenants,
 }: Pick<Policy, "ownConnections" | "tenants">): boolean {

@@ -5,14 +5,56 @@
 {{- if not $values.image.repository -}}
 {{- $problems = append $problems "image.repository is missing: the worker's image, such as registry.example/pbnj-worker/worker" -}}
 {{- end -}}
-{{- if not $values.tink.address -}}
+{{- $serves := eq (include "pbnj-worker.command" .) "serve" -}}
+{{- if and (not $values.tink.address) (not $serves) -}}
 {{- $problems = append $problems "tink.address is missing: the tink server, host:port" -}}
 {{- end -}}
-{{- if not (or $values.agentIds (include "pbnj-worker.hasFileInventory" .) (include "pbnj-worker.hasClusterInventory" .) $values.inventory.sources) -}}
+{{- if $serves -}}
+{{- range $name, $given := dict "agentIds" $values.agentIds "tink.tls.enabled" $values.tink.tls.enabled "wakeUp on" (eq (include "pbnj-worker.choice" $values.wakeUp) "on") -}}
+{{- if $given }}{{ $problems = append $problems (printf "%s has no effect without a tink server: set tink.address as well" $name) }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- if not (or $serves $values.agentIds (include "pbnj-worker.hasFileInventory" .) (include "pbnj-worker.hasClusterInventory" .) $values.inventory.sources) -}}
 {{- $problems = append $problems "agentIds is empty, and so are inventory.file, inventory.existing, inventory.kubernetes and inventory.sources: the worker has no agent ID to poll with" -}}
 {{- end -}}
 {{- if and $values.rufio.enabled (has "rufio" $values.agentIds) -}}
 {{- $problems = append $problems "agentIds holds rufio, which is reserved for Rufio's Jobs: choose another one" -}}
+{{- end -}}
+
+{{- with $values.pbnj -}}
+{{- $tokens := compact (list (ternary "pbnj.jwtKeySecret" "" (not (empty .jwtKeySecret))) (ternary "pbnj.jwtSecretSecret" "" (not (empty .jwtSecretSecret)))) -}}
+{{- $given := concat $tokens (compact (list (ternary "pbnj.clientCaSecret" "" (not (empty .clientCaSecret))))) -}}
+{{- if .enabled -}}
+{{- if and (ne .auth "none") (not $given) -}}
+{{- $problems = append $problems "pbnj.jwtKeySecret is missing, and so are pbnj.jwtSecretSecret and pbnj.clientCaSecret: set one of them, so that callers of PBnJ's API can authenticate; or pbnj.auth none, and everyone who reaches the pod can control machines" -}}
+{{- else if and (eq .auth "none") $given -}}
+{{- $problems = append $problems (printf "pbnj.auth is none, so %s has no effect: remove one or the other" (join " and " $given)) -}}
+{{- end -}}
+{{- if and .clientCaSecret (not .tlsSecret) -}}
+{{- $problems = append $problems "pbnj.clientCaSecret needs TLS: set pbnj.tlsSecret" -}}
+{{- end -}}
+{{- if and (or .issuer .audience) (not $tokens) -}}
+{{- $problems = append $problems "pbnj.issuer and pbnj.audience have no effect without tokens: set pbnj.jwtKeySecret or pbnj.jwtSecretSecret" -}}
+{{- end -}}
+{{- if has "pbnj" $values.agentIds -}}
+{{- $problems = append $problems "agentIds holds pbnj, which is reserved for PBnJ's API: choose another one" -}}
+{{- end -}}
+{{- if gt (int $values.replicas) 1 -}}
+{{- $problems = append $problems (printf "replicas is %d, but pbnj.enabled needs one replica: replicas do not share the tasks of PBnJ's API" (int $values.replicas)) -}}
+{{- else if include "pbnj-worker.shares" $ -}}
+{{- $problems = append $problems "sharing.enabled is on, but replicas do not share the tasks of PBnJ's API: remove it or pbnj.enabled" -}}
+{{- end -}}
+{{- if eq (int .port) (int $values.service.port) -}}
+{{- $problems = append $problems (printf "pbnj.port and service.port are both %d: the Service needs two ports" (int .port)) -}}
+{{- end -}}
+{{- if and $values.networkPolicy.enabled (not $values.networkPolicy.pbnjFrom) -}}
+{{- $problems = append $problems "networkPolicy.pbnjFrom is empty, so nothing can call PBnJ's API: set it, such as [{podSelector: {}}]" -}}
+{{- end -}}
+{{- else -}}
+{{- range $name, $set := dict "jwtKeySecret" .jwtKeySecret "jwtSecretSecret" .jwtSecretSecret "issuer" .issuer "audience" .audience "tlsSecret" .tlsSecret "clientCaSecret" .clientCaSecret "image" .image -}}
+{{- if $set }}{{ $problems = append $problems (printf "pbnj.%s has no effect without PBnJ's API: set pbnj.enabled as well" $name) }}{{ end -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 
 {{- with $values.tink.tls -}}

@@ -28,10 +28,10 @@
 
 {{- define "pbnj-worker.defaultPolicy" -}}
 {{- $patterns := list (printf "%s*" (regexReplaceAll "[^/]*$" .Values.image.repository "")) -}}
-{{- if .Values.rufio.enabled -}}
-{{- $rufio := include "pbnj-worker.rufioImage" . | replace "{action}" "*" -}}
-{{- $patterns = append $patterns (regexReplaceAll ":[^/]*$" $rufio "") -}}
-{{- end -}}
+{{- $images := list -}}
+{{- if .Values.rufio.enabled }}{{ $images = append $images (include "pbnj-worker.rufioImage" .) }}{{ end -}}
+{{- if .Values.pbnj.enabled }}{{ $images = append $images (include "pbnj-worker.pbnjImage" .) }}{{ end -}}
+{{- range $images }}{{ $patterns = append $patterns (regexReplaceAll ":[^/]*$" (replace "{action}" "*" .) "") }}{{ end -}}
 {{- toYaml (dict "trustedImages" (uniq $patterns)) -}}
 {{- end }}
 
@@ -70,7 +70,7 @@
 {{- end }}
 
 {{- define "pbnj-worker.wakesUp" -}}
-{{- if and (include "pbnj-worker.usesCluster" .) (ne (include "pbnj-worker.choice" .Values.wakeUp) "off") }}true{{ end -}}
+{{- if and .Values.tink.address (include "pbnj-worker.usesCluster" .) (ne (include "pbnj-worker.choice" .Values.wakeUp) "off") }}true{{ end -}}
 {{- end }}
 
 {{/* A pod mounts Secrets of its own namespace, and knows nothing of a file that the worker reads. */}}
@@ -126,6 +126,11 @@ StatefulSet makes sure of. A Job is found again by its name and labels, so that 
 {{- $shutdown := include "pbnj-worker.seconds" (include "pbnj-worker.shutdownGrace" .) | int -}}
 {{- $stop := include "pbnj-worker.seconds" .Values.stopGrace | int -}}
 {{- add $shutdown $stop 60 -}}
+{{- end }}
+
+{{/* How the worker is started: `serve` has no tink server. */}}
+{{- define "pbnj-worker.command" -}}
+{{- ternary "serve" "start" (and .Values.pbnj.enabled (empty .Values.tink.address)) -}}
 {{- end }}
 
 {{/* 42113 is the worker's own default. */}}

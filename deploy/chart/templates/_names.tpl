@@ -70,7 +70,15 @@ app.kubernetes.io/component: bmc-action
 {{- end -}}
 {{- end }}
 
-{{/* A release publishes the images of worker and actions in the same place. */}}
 {{- define "pbnj-worker.rufioImage" -}}
-{{- .Values.rufio.image | default (printf "%s{action}:v{version}" (regexReplaceAll "[^/]*$" .Values.image.repository "")) -}}
+{{- .Values.rufio.image | default (include "pbnj-worker.actionImage" .) -}}
+{{- end }}
+
+{{- define "pbnj-worker.pbnjImage" -}}
+{{- .Values.pbnj.image | default (include "pbnj-worker.actionImage" .) -}}
+{{- end }}
+
+{{/* A release publishes the images of worker and actions in the same place. */}}
+{{- define "pbnj-worker.actionImage" -}}
+{{- printf "%s{action}:v{version}" (regexReplaceAll "[^/]*$" .Values.image.repository "") -}}
 {{- end }}

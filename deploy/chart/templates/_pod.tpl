@@ -50,7 +50,7 @@ spec:
     - name: worker
       image: {{ include "pbnj-worker.image" . | quote }}
       imagePullPolicy: {{ .Values.image.pullPolicy }}
-      args: [start, --config, /etc/pbnj-worker/worker.yaml]
+      args: [{{ include "pbnj-worker.command" . }}, --config, /etc/pbnj-worker/worker.yaml]
       env:
         - name: PBNJ_STATE_DIRECTORY
           value: /var/lib/pbnj-worker
@@ -60,6 +60,10 @@ spec:
       ports:
         - name: http
           containerPort: 42180
+        {{- if .Values.pbnj.enabled }}
+        - name: pbnj
+          containerPort: 50051
+        {{- end }}
       # Probes carry no credentials: these two paths need none, and the kubelet verifies no certificate.
       # Five minutes for a large inventory; then liveness takes over.
       startupProbe:
@@ -138,6 +142,28 @@ spec:
           - secret:
               name: {{ .clientCaSecret }}
               items: [{ key: ca.crt, path: http/ca.crt }]
+          {{- end }}
+          {{- end }}
+          {{- with .Values.pbnj }}
+          {{- if .jwtKeySecret }}
+          - secret:
+              name: {{ .jwtKeySecret }}
+              items: [{ key: keys, path: pbnj/keys }]
+          {{- end }}
+          {{- if .jwtSecretSecret }}
+          - secret:
+              name: {{ .jwtSecretSecret }}
+              items: [{ key: secret, path: pbnj/secret }]
+          {{- end }}
+          {{- if .tlsSecret }}
+          - secret:
+              name: {{ .tlsSecret }}
+              items: [{ key: tls.crt, path: pbnj/tls.crt }, { key: tls.key, path: pbnj/tls.key }]
+          {{- end }}
+          {{- if .clientCaSecret }}
+          - secret:
+              name: {{ .clientCaSecret }}
+              items: [{ key: ca.crt, path: pbnj/ca.crt }]
           {{- end }}
           {{- end }}
           {{- with .Values.tink.tls.clientSecret }}

@@ -1,9 +1,13 @@
 {{/* The worker's configuration file. */}}
 {{- define "pbnj-worker.settings" -}}
 {{- $root := . -}}
-{{- $settings := dict "grpcServer" .Values.tink.address "grpcApi" .Values.tink.api "agentIdPattern" .Values.agentIdPattern "runtime" .Values.runtime.kind "wakeUp" (include "pbnj-worker.choice" .Values.wakeUp) "shutdownGrace" (include "pbnj-worker.shutdownGrace" .) "stopGrace" .Values.stopGrace -}}
+{{- $settings := dict "runtime" .Values.runtime.kind "shutdownGrace" (include "pbnj-worker.shutdownGrace" .) "stopGrace" .Values.stopGrace -}}
 {{- $host := .Values.service.host -}}
-{{- $_ := set $settings "httpAddress" (printf "%s:42180" (ternary (printf "[%s]" $host) $host (contains ":" $host))) -}}
+{{- if .Values.tink.address -}}
+{{- $_ := merge $settings (dict "grpcServer" .Values.tink.address "grpcApi" .Values.tink.api "agentIdPattern" .Values.agentIdPattern "wakeUp" (include "pbnj-worker.choice" .Values.wakeUp)) -}}
+{{- end -}}
+{{- $urlHost := ternary (printf "[%s]" $host) $host (contains ":" $host) -}}
+{{- $_ := set $settings "httpAddress" (printf "%s:42180" $urlHost) -}}
 {{- with .Values.http -}}
 {{- $_ := set $settings "httpAuth" .auth -}}
 {{- if .tokenSecret }}{{ $_ := set $settings "httpTokenFile" "http/token" }}{{ end -}}
@@ -11,6 +15,20 @@
 {{- if .tlsSecret -}}
 {{- $_ := set $settings "httpCertFile" "http/tls.crt" -}}
 {{- $_ := set $settings "httpKeyFile" "http/tls.key" -}}
+{{- end -}}
+{{- end -}}
+{{- with .Values.pbnj -}}
+{{- if .enabled -}}
+{{- $_ := merge $settings (dict "pbnjAddress" (printf "%s:50051" $urlHost) "pbnjAuth" .auth "pbnjImage" (include "pbnj-worker.pbnjImage" $root)) -}}
+{{- if .jwtKeySecret }}{{ $_ := set $settings "pbnjJwtKeyFile" "pbnj/keys" }}{{ end -}}
+{{- if .jwtSecretSecret }}{{ $_ := set $settings "pbnjJwtSecretFile" "pbnj/secret" }}{{ end -}}
+{{- with .issuer }}{{ $_ := set $settings "pbnjJwtIssuer" . }}{{ end -}}
+{{- with .audience }}{{ $_ := set $settings "pbnjJwtAudience" . }}{{ end -}}
+{{- if .clientCaSecret }}{{ $_ := set $settings "pbnjClientCaFile" "pbnj/ca.crt" }}{{ end -}}
+{{- if .tlsSecret -}}
+{{- $_ := set $settings "pbnjCertFile" "pbnj/tls.crt" -}}
+{{- $_ := set $settings "pbnjKeyFile" "pbnj/tls.key" -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- with .Values.agentIds }}{{ $_ := set $settings "agentId" . }}{{ end -}}

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createCertificate } from "../../../simulators/certificate.ts";
 import type { Dimensions, Row } from "./pairwise.ts";
@@ -19,6 +20,8 @@ const policyText = `trustedImages:
 const authority = createCertificate({ commonName: "authority", authority: true });
 const client = createCertificate({ commonName: "worker", issuer: authority });
 
+const issuer = generateKeyPairSync("ed25519").publicKey.export({ type: "spki", format: "pem" }).toString();
+
 /** What is in the cluster before the chart, as `kind/name/key`. */
 export const present: Readonly<Record<string, string>> = {
   "configMap/machines/list.yaml": inventoryText,
@@ -33,6 +36,8 @@ export const present: Readonly<Record<string, string>> = {
   "secret/http-tls/tls.crt": client.cert,
   "secret/http-tls/tls.key": client.key,
   "secret/http-ca/ca.crt": authority.cert,
+  "secret/pbnj-jwt/keys": issuer,
+  "secret/pbnj-hs256/secret": `${"0123456789abcdef".repeat(2)}\n`,
   ...Object.fromEntries(
     ["node-1", "node-2"].flatMap((name) => [
       [`secret/bmc-${name}/username`, "admin\n"],
@@ -303,6 +308,28 @@ export const dimensions: Dimensions<Values> = {
     digest: { image: { repository: "registry.example:5000/worker", digest: `sha256:${"0a".repeat(32)}` } },
     default: {},
   },
+  // After `tls`: the one that serves only PBnJ's API has no tink server.
+  pbnj: {
+    off: {},
+    open: {
+      pbnj: { enabled: true, auth: "none", port: 50052 },
+      networkPolicy: { pbnjFrom: [{ podSelector: {} }] },
+    },
+    alone: {
+      tink: { address: "" },
+      pbnj: {
+        enabled: true,
+        jwtKeySecret: "pbnj-jwt",
+        jwtSecretSecret: "pbnj-hs256",
+        issuer: "https://issuer.example",
+        audience: "pbnj",
+        tlsSecret: "http-tls",
+        clientCaSecret: "http-ca",
+        image: "registry.example/other/{action}:{version}",
+      },
+      networkPolicy: { pbnjFrom: [{ podSelector: {} }] },
+    },
+  },
   service: { default: {}, set: { service: { host: "::", port: 80, annotations: { "example.org/a": "b" } } } },
   name: {
     default: {},
@@ -330,7 +357,11 @@ export function isAllowed(row: Row): boolean {
     rufio,
     sharing,
     state,
+    tls,
+    wakeUp,
+    pbnj,
   } = row;
+  const isAlone = pbnj === "alone";
   const hasFile = fileInventory !== "none";
   const hasCluster = clusterInventory !== "none" || rufio !== "off";
   const isElsewhere = watched !== "own" || clusterInventory === "both";
@@ -338,9 +369,11 @@ export function isAllowed(row: Row): boolean {
   const hasHosts = clusterInventory === "hosts";
   const mustCopy = runtime === "jobs" && (hasFile || hasOthers || hasHosts || (hasCluster && isElsewhere));
   return (
-    (agentIds === "some" || hasFile || hasCluster || hasOthers) &&
+    (isAlone || agentIds === "some" || hasFile || hasCluster || hasOthers) &&
     (credentials === "none" || hasFile) &&
     (runtime === "jobs" || sharing === "alone" || sharing === "off") &&
+    (pbnj === "off" || sharing === "alone" || sharing === "off") &&
+    (!isAlone || (agentIds === "none" && tls === "off" && wakeUp !== "on")) &&
     (sharing !== "three" || state !== "existing") &&
     (copies !== "off" || !mustCopy)
   );

@@ -144,6 +144,17 @@ describe("the inventory and the policy", () => {
     ]);
     expect(own.of("policy")).toMatchObject([{ state: "ok" }]);
   });
+
+  it("decide whether requests of PBnJ's API may bring a BMC's credentials", async () => {
+    await using lab = await doctorLab();
+    const policy = await lab.write("policy.yaml", { ownConnections: "deny" });
+    const served = ["--pbnj-address", "127.0.0.1:50051"];
+
+    const [any, named] = await Promise.all([lab.report(served), lab.report([...served, "--policy", policy])]);
+
+    expect(any.of("policy")[0]?.detail).toMatch(/; requests of PBnJ's API may bring a BMC's credentials$/);
+    expect(named.of("policy")[0]?.detail).toMatch(/; requests of PBnJ's API must name a machine$/);
+  });
 });
 
 describe("agent IDs", () => {

@@ -45,8 +45,17 @@ describeWithHelm("what the chart makes, for each pair of features", () => {
       "runtime=inProcess sharing=group",
       "runtime=process sharing=three",
       "runtime=process sharing=group",
+      "agentIds=some pbnj=alone",
       "fileInventory=none credentials=mounted",
+      "wakeUp=on pbnj=alone",
       "sharing=three state=existing",
+      "sharing=three pbnj=open",
+      "sharing=three pbnj=alone",
+      "sharing=group pbnj=open",
+      "sharing=group pbnj=alone",
+      "tls=insecure pbnj=alone",
+      "tls=verified pbnj=alone",
+      "tls=mutual pbnj=alone",
     ]);
   });
 
@@ -241,7 +250,8 @@ describeWithHelm("what the chart makes, for each pair of features", () => {
         row["runtime"] === "jobs" ||
         row["clusterInventory"] !== "none" ||
         row["rufio"] !== "off" ||
-        row["wakeUp"] === "on";
+        row["wakeUp"] === "on" ||
+        row["otherClusters"] !== "none";
       const hasState = row["runtime"] !== "jobs" || row["state"] === "claim" || row["state"] === "existing";
       const rolls = ["three", "group"].includes(row["sharing"] ?? "") || row["placing"] === "set";
 

@@ -3,6 +3,7 @@ import { describeWithHelm, notes, runHelm, template } from "../../../deploy/char
 import { mergeValues, needed, type Values } from "../../../deploy/chart/values.ts";
 
 const base = mergeValues(needed, { agentIds: ["rack-1"] });
+const pbnj = { enabled: true, auth: "none" };
 const inventory = { file: "machines: []" };
 
 /** Values of a wrong type or shape: one run says all of them, each with where it is. */
@@ -120,6 +121,26 @@ const contradicting: readonly (readonly [Values, string])[] = [
     },
     "metrics.serviceMonitor.tlsConfig is empty",
   ],
+  [{ pbnj: { enabled: true } }, "pbnj.jwtKeySecret is missing"],
+  [{ pbnj: { issuer: "issuer" } }, "pbnj.issuer has no effect without PBnJ's API"],
+  [
+    { pbnj: { ...pbnj, clientCaSecret: "ca", tlsSecret: "tls" } },
+    "pbnj.auth is none, so pbnj.clientCaSecret has no effect",
+  ],
+  [{ pbnj: { enabled: true, clientCaSecret: "ca" } }, "pbnj.clientCaSecret needs TLS"],
+  [{ pbnj: { ...pbnj, audience: "pbnj" } }, "pbnj.issuer and pbnj.audience have no effect without tokens"],
+  [{ pbnj, agentIds: ["pbnj"] }, "agentIds holds pbnj"],
+  [{ pbnj, replicas: 2 }, "replicas is 2, but pbnj.enabled needs one replica"],
+  [{ pbnj, sharing: { enabled: "on" } }, "sharing.enabled is on, but replicas do not share"],
+  [{ pbnj: { ...pbnj, port: 42180 } }, "pbnj.port and service.port are both 42180"],
+  [
+    { pbnj, networkPolicy: { enabled: true, bmcNetworks: ["192.0.2.0/24"] } },
+    "networkPolicy.pbnjFrom is empty",
+  ],
+  [{ pbnj, tink: { address: "" } }, "agentIds has no effect without a tink server"],
+  [{ pbnj, tink: { address: "", tls: { enabled: true } } }, "tink.tls.enabled has no effect without a tink"],
+  [{ pbnj, tink: { address: "" }, wakeUp: "on" }, "wakeUp on has no effect without a tink server"],
+  [{ config: { pbnjAddress: "0.0.0.0:50051" } }, "config.pbnjAddress belongs elsewhere: set pbnj.enabled"],
   [{ config: { runtime: "process" } }, "config.runtime belongs elsewhere: set runtime.kind"],
 ];
 
@@ -157,6 +178,10 @@ describeWithHelm("helm", () => {
     const alone = await notes(mergeValues(base, { runtime: { kind: "process" } }));
     const shared = await notes(mergeValues(base, { replicas: 2, policy: { file: "trustedImages: []" } }));
 
+    const served = await notes(mergeValues(needed, { pbnj, tink: { address: "" } }));
+
+    expect(served[0]).toContain("serves PBnJ's API. Status page");
+    expect(served[2]).toMatch(/^WARNING: .*forgets the tasks of PBnJ's API\.$/);
     expect(alone).toHaveLength(3);
     expect(alone[1]).toContain("exec statefulset/demo-pbnj-worker -- node /worker/pbnj-worker.mjs doctor");
     expect(alone[2]).toMatch(/^WARNING: without state.persistence.enabled/);

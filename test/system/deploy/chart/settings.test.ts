@@ -1,13 +1,20 @@
 import { beforeAll, expect, it } from "vitest";
 import { parse } from "yaml";
-import { type LoadedConfig, loadConfig } from "../../../../worker/config/load-config.ts";
+import { z } from "zod";
+import {
+  type LoadConfigInput,
+  type LoadedConfig,
+  loadConfig,
+} from "../../../../worker/config/load-config.ts";
 import type { WorkerConfig } from "../../../../worker/config/worker-config.ts";
 import { dimensions, imageEnvironment, isAllowed, present, valuesOf } from "../../../deploy/chart/cases.ts";
 import { describeWithHelm, RELEASE, renderAll } from "../../../deploy/chart/helm.ts";
-import { type Manifest, selects, workloadOf } from "../../../deploy/chart/manifest.ts";
+import { allOf, Manifest, selects, workloadOf } from "../../../deploy/chart/manifest.ts";
 import { mountedFiles } from "../../../deploy/chart/mounted-files.ts";
 import { pairwise } from "../../../deploy/chart/pairwise.ts";
 import { mergeValues, needed } from "../../../deploy/chart/values.ts";
+
+const Service = Manifest.extend({ spec: z.object({ ports: z.array(z.object({ targetPort: z.string() })) }) });
 
 const { rows } = pairwise(dimensions, isAllowed);
 const cases = Object.fromEntries(rows.map((row, index) => [`row ${index}`, valuesOf(row)]));
@@ -18,8 +25,9 @@ function loadIn(manifests: readonly Manifest[]): LoadedConfig {
   const [{ args, env }] = template.spec.containers;
   const files = mountedFiles(template, manifests, present);
   const [command, flag, path] = args;
-  if (command !== "start" || flag !== "--config" || args.length !== 3) throw new Error(args.join(" "));
-  return loadConfig({
+  if ((command !== "start" && command !== "serve") || flag !== "--config" || args.length !== 3)
+    throw new Error(args.join(" "));
+  const input: LoadConfigInput = {
     flags: { config: path },
     env: { ...imageEnvironment, ...Object.fromEntries(env.map(({ name, value = "" }) => [name, value])) },
     readFile(file) {
@@ -27,7 +35,14 @@ function loadIn(manifests: readonly Manifest[]): LoadedConfig {
       if (text === undefined) throw Object.assign(new Error(file), { code: "ENOENT" });
       return text;
     },
-  });
+  };
+  return loadConfig(input, command);
+}
+
+/** The ports of the pod that the Service leads to. */
+function servicePorts(manifests: readonly Manifest[]): readonly string[] {
+  const [service] = allOf(manifests, ["Service"], Service);
+  return service?.spec.ports.map(({ targetPort }) => targetPort) ?? [];
 }
 
 function configIn(manifests: readonly Manifest[]): WorkerConfig {
@@ -68,7 +83,10 @@ describeWithHelm("the settings that the chart gives the worker", () => {
       const { spec } = workloadOf(manifests).spec.template;
       const [{ ports, volumeMounts, startupProbe, livenessProbe, readinessProbe }] = spec.containers;
 
-      expect(ports).toEqual([{ name: "http", containerPort: config.http?.port }]);
+      const pbnj = config.pbnj && { name: "pbnj", containerPort: config.pbnj.address.port };
+      expect(ports).toEqual([{ name: "http", containerPort: config.http?.port }, ...(pbnj ? [pbnj] : [])]);
+      expect(servicePorts(manifests)).toEqual(ports.map(({ name }) => name));
+      if (config.pbnj) expect(config.pbnj.address.host).toBe(config.http?.host);
       expect(["0.0.0.0", "::"]).toContain(config.http?.host);
       const scheme = config.http?.files.certificate ? "HTTPS" : "HTTP";
       for (const probe of [startupProbe, livenessProbe, readinessProbe])

@@ -13,7 +13,8 @@ import { type AskedTask, RequestIds } from "./request-ids.ts";
 import { type ImageTerms, taskAction } from "./task-action.ts";
 import type { TaskRecord } from "./task-record.ts";
 import type { TaskStore } from "./task-store.ts";
-import type { EndedTask, Tasks } from "./tasks.ts";
+import type { EndedTask } from "./task-waiters.ts";
+import { notRecorded, type Tasks } from "./tasks.ts";
 import type { Work } from "./work.ts";
 
 /** Why an action would be refused, by policy and inventory. */
@@ -71,7 +72,10 @@ export class Requests {
       const requestKey = work.repeats ? undefined : this.#ids.keyOf(caller.name, requestId, asked.subject);
       const known = requestKey === undefined ? undefined : store.ofRequest(requestKey);
       if (known && this.#ids.isSame(known, asked)) {
-        await store.written(known.id);
+        // The first request removes a task that cannot be recorded.
+        await store.written(known.id).catch(() => {
+          throw notRecorded();
+        });
         log.info({ ...fields, task: known.id }, "PBnJ request repeated");
         return known;
       }

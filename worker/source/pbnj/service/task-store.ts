@@ -85,7 +85,8 @@ export class TaskStore {
   async remove(id: string): Promise<void> {
     const record = this.#records.get(id);
     this.#records.delete(id);
-    if (record?.requestKey !== undefined) this.#byRequest.delete(record.requestKey);
+    const key = record?.requestKey;
+    if (key !== undefined && this.#byRequest.get(key) === id) this.#byRequest.delete(key);
     await rm(this.#path(id), { force: true });
   }
 
@@ -104,8 +105,10 @@ export class TaskStore {
   }
 
   #keep(record: TaskRecord): void {
+    const isNew = !this.#records.has(record.id);
     this.#records.set(record.id, record);
-    if (record.requestKey !== undefined) this.#byRequest.set(record.requestKey, record.id);
+    // A change of an earlier task must not hide a later one with the same key.
+    if (isNew && record.requestKey !== undefined) this.#byRequest.set(record.requestKey, record.id);
   }
 
   async #write(id: string): Promise<void> {

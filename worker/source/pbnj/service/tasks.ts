@@ -14,6 +14,7 @@ import { type ImageTerms, taskAction } from "./task-action.ts";
 import { TaskQueue } from "./task-queue.ts";
 import type { TaskRecord } from "./task-record.ts";
 import type { TaskStore } from "./task-store.ts";
+import { type EndedTask, type TaskEnd, TaskWaiters } from "./task-waiters.ts";
 
 export interface TasksOptions extends ImageTerms {
   readonly store: TaskStore;
@@ -26,14 +27,6 @@ export interface TasksOptions extends ImageTerms {
 export interface NewTask extends Pick<TaskRecord, "description" | "id" | "subject" | "work"> {
   readonly secrets: ActionSecrets | undefined;
   readonly requestKey: string | undefined;
-}
-
-type End = NonNullable<TaskRecord["end"]>;
-
-/** How a task ended; the outcome only if this worker saw it. */
-export interface EndedTask {
-  readonly end: End;
-  readonly outcome: Outcome | undefined;
 }
 
 const MOST_PENDING = 1_000;
@@ -58,7 +51,7 @@ export class Tasks implements StatusSink {
   readonly #outcomes = new Map<string, Outcome>();
   readonly #refused = new Set<string>();
   readonly #running = new Set<string>();
-  readonly #waiting = new Map<string, Set<(ended: EndedTask) => void>>();
+  readonly #waiters = new TaskWaiters();
 
   constructor(options: TasksOptions) {
     this.#options = options;
@@ -107,7 +100,7 @@ export class Tasks implements StatusSink {
       this.#secrets.delete(record.id);
       await store.remove(record.id).catch(() => undefined);
       log.error({ error: textOf(thrown) }, "PBnJ request rejected: task record not written");
-      throw new ConnectError("the task cannot be recorded", Code.Unavailable);
+      throw notRecorded();
     }
     this.queue.add(record.id);
     return record;
@@ -117,19 +110,7 @@ export class Tasks implements StatusSink {
   async ended(id: string, signal: AbortSignal): Promise<EndedTask> {
     const end = this.#options.store.find(id)?.end;
     if (end) return { end, outcome: undefined };
-    const { promise, resolve, reject } = Promise.withResolvers<EndedTask>();
-    const waiting = this.#waiting.get(id) ?? new Set();
-    this.#waiting.set(id, waiting.add(resolve));
-    const abort = () => reject(signal.reason);
-    signal.addEventListener("abort", abort, { once: true });
-    if (signal.aborted) abort();
-    try {
-      return await promise;
-    } finally {
-      signal.removeEventListener("abort", abort);
-      waiting.delete(resolve);
-      if (waiting.size === 0) this.#waiting.delete(id);
-    }
+    return this.#waiters.wait(id, signal);
   }
 
   /** Aborts when the task did not start in time; undefined for actions that are not of this API. */
@@ -224,7 +205,7 @@ export class Tasks implements StatusSink {
     }
   }
 
-  #conclude({ id, work }: TaskRecord, state: ActionStatus["state"], message: string): Omit<End, "at"> {
+  #conclude({ id, work }: TaskRecord, state: ActionStatus["state"], message: string): Omit<TaskEnd, "at"> {
     const outcome = this.#outcomes.get(id);
     if (state === "success") {
       const power = outcome?.result && powerSeen(outcome.result);
@@ -252,14 +233,14 @@ export class Tasks implements StatusSink {
   }
 
   /** Rejects with a system error; in memory the task has ended in any case. */
-  async #end(record: TaskRecord, ended: Omit<End, "at">): Promise<void> {
+  async #end(record: TaskRecord, ended: Omit<TaskEnd, "at">): Promise<void> {
     const { clock, store } = this.#options;
     const { id, description } = record;
     const outcome = this.#outcomes.get(id);
     const end = { at: new Date(clock.now()).toISOString(), ...ended };
     const last = ended.error?.message ?? outcome?.message ?? `${description} complete`;
     const written = store.put({ ...record, messages: withMessage(record.messages, last), end });
-    for (const resolve of this.#waiting.get(id) ?? []) resolve({ end, outcome });
+    this.#waiters.ended(id, { end, outcome });
     this.queue.remove(id);
     for (const known of [this.#secrets, this.#cancels, this.#outcomes, this.#refused, this.#running]) {
       known.delete(id);
@@ -270,6 +251,10 @@ export class Tasks implements StatusSink {
   #addMessage(record: TaskRecord, text: string): void {
     this.#options.store.keep({ ...record, messages: withMessage(record.messages, text) });
   }
+}
+
+export function notRecorded(): ConnectError {
+  return new ConnectError("the task cannot be recorded", Code.Unavailable);
 }
 
 /** Without repetitions; the last one is always among them. */

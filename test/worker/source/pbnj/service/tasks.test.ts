@@ -12,7 +12,7 @@ import { CALLER } from "../../../../../worker/source/pbnj/caller.ts";
 import { Requests, type RequestsOptions } from "../../../../../worker/source/pbnj/service/requests.ts";
 import { TaskStore } from "../../../../../worker/source/pbnj/service/task-store.ts";
 import { Tasks } from "../../../../../worker/source/pbnj/service/tasks.ts";
-import { nmiWork } from "../../../../../worker/source/pbnj/service/work.ts";
+import { clearSelWork, nmiWork, type Work } from "../../../../../worker/source/pbnj/service/work.ts";
 import { direct, EXTERNAL, failure } from "./pbnj-lab.ts";
 
 const common = { image: "{action}", version: "1.0.0", clock: systemClock, log: silentLogger };
@@ -40,6 +40,11 @@ async function requestsLab(options: Partial<RequestsOptions> = {}) {
     directory,
     submit: (authn: typeof EXTERNAL | ReturnType<typeof direct> = EXTERNAL) =>
       requests.submit({ authn: create(AuthnSchema, authn) }, nmiWork(), context),
+    /** With an x-request-id. */
+    submitAs: (requestId: string, work: Work) => {
+      const requestHeader = new Headers({ "x-request-id": requestId });
+      return requests.submit({ authn: create(AuthnSchema, EXTERNAL) }, work, { ...context, requestHeader });
+    },
     [Symbol.asyncDispose]: () => rm(directory, { recursive: true }),
   };
 }
@@ -67,7 +72,23 @@ it("accepts no task that it cannot record", async () => {
   const { store, directory } = lab;
   await rm(directory, { recursive: true });
 
-  expect(await failure(lab.submit())).toMatchObject({ code: "Unavailable" });
+  const twice = [lab.submitAs("first", nmiWork()), lab.submitAs("first", nmiWork())];
+
+  for (const refused of await Promise.all(twice.map(failure))) {
+    expect(refused).toEqual({ code: "Unavailable", message: "the task cannot be recorded" });
+  }
   expect(store.pending()).toEqual([]);
   await store.open();
+});
+
+it("finds the last task with a request ID while earlier ones change and are removed", async () => {
+  await using lab = await requestsLab();
+  const { store } = lab;
+  const earlier = await lab.submitAs("first", nmiWork());
+  const { id } = await lab.submitAs("first", clearSelWork());
+
+  store.keep({ ...earlier, messages: ["working"] });
+  expect(await lab.submitAs("first", clearSelWork())).toMatchObject({ id });
+  await store.remove(earlier.id);
+  expect(await lab.submitAs("first", clearSelWork())).toMatchObject({ id });
 });
