@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
-import { Client, type Dispatcher, type FormData } from "undici";
+import { Client, type Dispatcher } from "undici";
 import { BmcError } from "../../contract/bmc-error.ts";
 import { TimeoutReached } from "../../timeout.ts";
 import { type SpanStart, type Tracer, untraced } from "../../tracing/tracer.ts";
@@ -16,7 +16,7 @@ export interface HttpRequest {
   readonly path: string;
   readonly headers: Headers;
   /** A stream or form is sent once, as it is read. */
-  readonly body?: string | Readable | FormData;
+  readonly body?: string | Readable;
   /** What is asked, for messages: never a secret. */
   readonly doing: string;
   /** Whether a lost answer leaves it open if something was changed. */

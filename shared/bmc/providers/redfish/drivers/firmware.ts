@@ -100,9 +100,11 @@ export function redfishFirmware({ system, members }: Resources): FirmwareDriver 
     if ("uri" in send.image) return service.send({ method: "POST", path, body: parameters }, signal);
     const { name, content } = send.image;
     const request = { method: "POST", path, timeoutMs } as const;
-    if (kind === "form")
-      return service.upload({ ...request, content: await form(parameters, name, content) }, signal);
     const { Readable } = await import("node:stream");
+    if (kind === "form") {
+      const { headers, bytes } = multipart(parameters, name, content);
+      return service.upload({ ...request, headers, content: Readable.from(bytes) }, signal);
+    }
     const headers = { "content-type": "application/octet-stream", "content-length": String(content.size) };
     return service.upload({ ...request, headers, content: Readable.fromWeb(content.stream()) }, signal);
   };
@@ -182,14 +184,27 @@ function push(update: UpdateService, { image, targets, applyTime }: FirmwareSend
   } as const;
 }
 
-/** DSP0266, multipart HTTP push: the parameters as JSON, then the file, which is read while it is sent. */
-async function form(parameters: Start["parameters"], name: string, content: Blob) {
-  const { FormData } = await import("undici");
-  const data = new FormData();
-  const json = new Blob([JSON.stringify(parameters)], { type: "application/json" });
-  data.append("UpdateParameters", json, "parameters.json");
-  data.append("UpdateFile", content, name);
-  return data;
+/** Multipart HTTP push (DSP0266, RFC 7578): the parameters as JSON, then the file, which is read while it is sent. */
+function multipart(parameters: Start["parameters"], name: string, content: Blob) {
+  const boundary = crypto.randomUUID();
+  const part = (disposition: string, type: string) =>
+    `--${boundary}\r\nContent-Disposition: form-data; ${disposition}\r\nContent-Type: ${type}\r\n\r\n`;
+  const fileName = name.replace(/["\r\n]/g, encodeURIComponent);
+  const head = Buffer.from(
+    `${part('name="UpdateParameters"', "application/json")}${JSON.stringify(parameters)}\r\n` +
+      part(`name="UpdateFile"; filename="${fileName}"`, "application/octet-stream"),
+  );
+  const tail = Buffer.from(`\r\n--${boundary}--\r\n`);
+  const bytes = async function* () {
+    yield head;
+    yield* content.stream();
+    yield tail;
+  };
+  const headers = {
+    "content-type": `multipart/form-data; boundary=${boundary}`,
+    "content-length": String(head.length + content.size + tail.length),
+  };
+  return { headers, bytes: bytes() };
 }
 
 const Linked = z.object({ "@odata.id": z.string(), TaskState: z.string() });

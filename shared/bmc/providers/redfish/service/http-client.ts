@@ -1,5 +1,4 @@
 import type { Readable } from "node:stream";
-import type { FormData } from "undici";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
 import { revealJson } from "../../../../secret.ts";
@@ -39,7 +38,7 @@ export interface HttpUpload {
   /** A path on this BMC. */
   readonly path: string;
   readonly headers?: Headers;
-  readonly content: Readable | FormData;
+  readonly content: Readable;
   /** From the first byte to the last of the answer. */
   readonly timeoutMs: number;
 }
