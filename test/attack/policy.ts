@@ -2,6 +2,9 @@
 export const TRUSTED = "localhost/pbnj-worker-attack";
 export const UNTRUSTED = "localhost/pbnj-worker-attack-untrusted";
 
+/** Has a worker serve PBnJ's API, with the images that the policy trusts. */
+export const PBNJ_API = ["--pbnj-address", "127.0.0.1:0", "--pbnj-image", `${TRUSTED}/{action}:test`];
+
 /** The policy that the worker under attack has: what an operator would write who read the manual. */
 export function policyText(more: Readonly<Record<string, unknown>> = {}): string {
   return JSON.stringify({

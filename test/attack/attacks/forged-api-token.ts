@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { WorkerProgram } from "../../support/worker-program.ts";
 import { type Attack, unless } from "../attack.ts";
 import { openLab } from "../lab.ts";
+import { PBNJ_API } from "../policy.ts";
 
 const SERVICES = "github.com.tinkerbell.pbnj.api.v1";
 const OFF = JSON.stringify({
@@ -28,10 +29,7 @@ export const attack: Attack = {
     await using lab = await openLab({
       setting,
       machineOptions: { power: "on" },
-      argv: [
-        ...["--http-address", "127.0.0.1:0", "--pbnj-address", "127.0.0.1:0"],
-        ...["--pbnj-jwt-key-file", keyFile],
-      ],
+      argv: [...["--http-address", "127.0.0.1:0", ...PBNJ_API], ...["--pbnj-jwt-key-file", keyFile]],
     });
     const url = String((await lab.worker.untilLogged("serving PBnJ's API"))["url"]);
     const call = (method: string, body: string, headers: Readonly<Record<string, string>>) =>

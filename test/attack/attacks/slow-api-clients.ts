@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { RawClient } from "../../worker/observe/http/raw-client.ts";
 import { type Attack, unless } from "../attack.ts";
 import { openLab } from "../lab.ts";
+import { PBNJ_API } from "../policy.ts";
 
 const CLIENTS = 600;
 const WITHIN_MS = 2_000;
@@ -18,7 +19,7 @@ export const attack: Attack = {
   async run(setting) {
     await using lab = await openLab({
       setting,
-      argv: ["--http-address", "127.0.0.1:0", "--pbnj-address", "127.0.0.1:0"],
+      argv: ["--http-address", "127.0.0.1:0", ...PBNJ_API],
     });
     const url = String((await lab.worker.untilLogged("serving PBnJ's API"))["url"]);
     const { hostname: host, port } = new URL(url);
