@@ -51,6 +51,10 @@ const checks: readonly CheckRow[] = [
   row("manager", ok("Contoso BMC-2000, firmware 1.45"), { durationMs: 83, roundTrips: 2 }),
   row("clock", ok("within 0.5 s of this host's"), { durationMs: 41, roundTrips: 1 }),
   row("ntp", ok("NTP on (192.0.2.123)"), { durationMs: 40, roundTrips: 1 }),
+  row("network", ok("static 192.0.2.11/24, gateway 192.0.2.1, host name bmc-7"), {
+    durationMs: 82,
+    roundTrips: 2,
+  }),
   row("media", ok("an empty drive"), { durationMs: 126, roundTrips: 3 }),
   row("users", ok("2 users"), { durationMs: 129, roundTrips: 3 }),
   row("sel", ok("38 entries"), { durationMs: 214, roundTrips: 3 }),
@@ -90,7 +94,7 @@ export const reference = actionReference("check", {
     }),
   },
   result: {
-    message: "all 4 required checks passed; redfish: 21 of 23, ipmi: not reachable",
+    message: "all 4 required checks passed; redfish: 22 of 24, ipmi: not reachable",
     changed: false,
     durationMs: 6_752,
     roundTrips: 40,
