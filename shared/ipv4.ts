@@ -7,7 +7,7 @@ export function ipv4Number(text: string): number | undefined {
   return parts.reduce((number, part) => number * 256 + Number(part), 0);
 }
 
-export function ipv4Text(number: number): string {
+function ipv4Text(number: number): string {
   return [24, 16, 8, 0].map((shift) => (number >>> shift) & 0xff).join(".");
 }
 

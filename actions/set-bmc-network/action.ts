@@ -85,7 +85,7 @@ export default defineAction<typeof input, DryRunData | NetworkData>({
     const onStage = (stage: NetworkStage, before: NetworkSettings) => {
       const data: NetworkData = { goBack: goBack(before, request.address) };
       progress({ summary: `${stage} the change`, before, changed: stage === "sent", data });
-      sent = before;
+      if (stage === "sent") sent = before;
     };
     try {
       const report = await bmc.setNetwork(request, given.verifyTimeout, signal, onStage);

@@ -12,7 +12,7 @@ export interface GivenAddress {
 const EXPECTED_ADDRESS = "is not an IPv4 address with a prefix length or mask, such as 192.0.2.12/24";
 
 /** `192.0.2.12`, `192.0.2.12/24` or `192.0.2.12/255.255.255.0`; undefined if it is none of these. */
-export function readAddress(text: string): GivenAddress | undefined {
+function readAddress(text: string): GivenAddress | undefined {
   const [address = "", subnet, ...rest] = text.trim().split("/");
   if (rest.length > 0 || ipv4Number(address) === undefined) return undefined;
   if (subnet === undefined) return { address };

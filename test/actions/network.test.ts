@@ -6,9 +6,12 @@ import { actionLab, TESTED_PROVIDERS, type TestedProvider } from "./lab.ts";
 const generic = redfishProfiles["generic"];
 
 /** A BMC on 127.0.0.1 that knows this address as its own, as without a router in front of it. */
-async function lab(profile: Partial<RedfishProfile> = {}) {
+async function lab(
+  profile: Partial<RedfishProfile> = {},
+  { tls }: { readonly tls?: "http" | undefined } = { tls: "http" },
+) {
   if (!generic) throw new Error("no generic profile");
-  const there = await actionLab({ redfish: { profile: { ...generic, ...profile } } });
+  const there = await actionLab({ redfish: { tls, profile: { ...generic, ...profile } } });
   const { machine } = there;
   machine.network = { ...machine.network, address: "127.0.0.1", prefix: 8, gateway: "127.0.0.254" };
   return Object.assign(there, {
@@ -60,6 +63,15 @@ describe.concurrent("set-bmc-network", () => {
     expect(resultOf(ended)).toMatchObject({ ok: true, changed: false });
     expect(resultOf(ended).message).toContain("already static 127.0.0.1/8");
     expect(there.writes()).toEqual([]);
+  });
+
+  it("keeps the pinned certificate and the credentials at the new address", async () => {
+    await using there = await lab({}, {});
+    const { fingerprint } = there.redfish;
+
+    const ended = await there.run("redfish", { ADDRESS: "127.0.0.14", BMC_TLS_FINGERPRINT: fingerprint });
+
+    expect(resultOf(ended)).toMatchObject({ ok: true, after: { address: "127.0.0.14" } });
   });
 
   it("looks at the new address when the answer to the change is lost", async () => {

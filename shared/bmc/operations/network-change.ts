@@ -29,6 +29,8 @@ interface AskedChange extends NetworkChange {
 }
 
 const POLL_MS = 2_000;
+/** BMCs may report a VLAN before they use it, and then be out of reach. */
+const HOLD_MS = 5_000;
 const LONGEST_PROBE_MS = 15_000;
 /** Failures that waiting does not fix. A refused password is not sent again, because accounts lock. */
 const FINAL = ["auth", "tls", "usage", "unsupported"];
@@ -38,7 +40,7 @@ const FINAL = ["auth", "tls", "usage", "unsupported"];
  * only these looks show whether the BMC took it.
  */
 export async function setNetwork(port: NetworkPort, change: AskedChange): Promise<NetworkReport> {
-  const { before, target, isDirect, timeoutMs, onStage } = change;
+  const { before, target, isDirect, onStage } = change;
   const summary = describeNetwork(target);
   if (isAsTarget(before, target)) {
     return { before, after: before, host: port.host, changed: false, summary: `already ${summary}` };
@@ -47,14 +49,40 @@ export async function setNetwork(port: NetworkPort, change: AskedChange): Promis
   const lost = await uncertainty(() => port.write({ before, target }));
   onStage("sent", before);
   const moved = isDirect && target.address !== before.address ? target.address : undefined;
+  try {
+    return await verify(port, change, { moved, lost });
+  } catch (thrown) {
+    await port.useHost(undefined);
+    throw thrown;
+  }
+}
+
+interface SentChange {
+  /** The new address, if the connection's own is lost with the old one. */
+  readonly moved: string | undefined;
+  /** Set if the answer was lost. */
+  readonly lost: BmcError | undefined;
+}
+
+async function verify(
+  port: NetworkPort,
+  change: AskedChange,
+  { moved, lost }: SentChange,
+): Promise<NetworkReport> {
+  const { before, target, isDirect, timeoutMs } = change;
+  const summary = describeNetwork(target);
   const host = moved ?? port.host;
   const leases = isDirect && target.mode === "dhcp" && before.mode !== "dhcp";
   await port.useHost(moved);
   port.progress(`change sent, waiting for the BMC at ${host}`, timeoutMs);
-  const seen = await awaitTarget(port, change, host);
-  if (!(seen instanceof BmcError) && isAsTarget(seen, target)) {
+  let seen = await awaitTarget(port, change, host);
+  if (isAsked(seen, target) && target.vlan !== before.vlan) {
+    await port.sleep(HOLD_MS);
+    seen = await awaitTarget(port, change, host);
+  }
+  if (isAsked(seen, target)) {
     // The command that ends a change may have been lost with its session.
-    if (lost) await port.finish();
+    if (lost) await port.finish().catch(() => undefined);
     const where = leases ? `read back at ${host}, the new address is not known` : `answers at ${host}`;
     return { before, after: seen, host, changed: true, summary: `${summary}; ${where}` };
   }
@@ -65,14 +93,17 @@ export async function setNetwork(port: NetworkPort, change: AskedChange): Promis
   throw await failureOf(port, { target, host, moved, timeoutMs }, seen);
 }
 
+function isAsked(seen: NetworkSettings | BmcError, target: NetworkSettings): seen is NetworkSettings {
+  return !(seen instanceof BmcError) && isAsTarget(seen, target);
+}
+
 /** The interface as asked, or else what the last look found. */
 async function awaitTarget(port: NetworkPort, { before, target, timeoutMs }: AskedChange, host: string) {
   const endMs = port.clock.monotonicMs() + timeoutMs;
   for (;;) {
     const leftMs = endMs - port.clock.monotonicMs();
     const seen = await look(port, before, host, Math.max(POLL_MS, leftMs));
-    const isAsked = !(seen instanceof BmcError) && isAsTarget(seen, target);
-    if (isAsked || leftMs <= 0) return seen;
+    if (isAsked(seen, target) || leftMs <= 0) return seen;
     await port.sleep(Math.min(POLL_MS, leftMs));
   }
 }
