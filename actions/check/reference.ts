@@ -51,10 +51,6 @@ const checks: readonly CheckRow[] = [
   row("manager", ok("Contoso BMC-2000, firmware 1.45"), { durationMs: 83, roundTrips: 2 }),
   row("clock", ok("within 0.5 s of this host's"), { durationMs: 41, roundTrips: 1 }),
   row("ntp", ok("NTP on (192.0.2.123)"), { durationMs: 40, roundTrips: 1 }),
-  row("network", ok("static 192.0.2.11/24, gateway 192.0.2.1, host name bmc-7"), {
-    durationMs: 82,
-    roundTrips: 2,
-  }),
   row("media", ok("an empty drive"), { durationMs: 126, roundTrips: 3 }),
   row("users", ok("2 users"), { durationMs: 129, roundTrips: 3 }),
   row("sel", ok("38 entries"), { durationMs: 214, roundTrips: 3 }),
@@ -71,6 +67,10 @@ const checks: readonly CheckRow[] = [
   row("restore", ok("last-state"), { durationMs: 40, roundTrips: 1 }),
   row("powerlimit", ok("no power limit"), { durationMs: 83, roundTrips: 2 }),
   row("sensors", ok("offered"), { durationMs: 41, roundTrips: 1 }),
+  row("network", ok("static 192.0.2.11/24, gateway 192.0.2.1, host name bmc-7"), {
+    durationMs: 82,
+    roundTrips: 2,
+  }),
   row("sol", unsupported("not part of the provider redfish")),
   row("nmi", ok("offered"), { durationMs: 0, roundTrips: 0 }),
   row("screenshot", unsupported("the BMC offers no screenshot"), { durationMs: 0, roundTrips: 0 }),
