@@ -42,6 +42,25 @@ export const BIOS_DEFAULTS = {
   SystemServiceTag: "ABC1234",
 } as const;
 
+/** The network interface of the machine's BMCs. Their listeners follow the address if it is one of this host. */
+export interface SimulatedNetwork {
+  readonly mac: string;
+  readonly mode: "static" | "dhcp";
+  readonly address: string;
+  readonly prefix: number;
+  /** `0.0.0.0` is none. */
+  readonly gateway: string;
+  /** 0 is off. */
+  readonly vlan: number;
+  readonly hostName: string;
+}
+
+/** Whether a simulated BMC can move there; other addresses are taken for those of a router in front of it. */
+export const isLoopback = (address: string) => address.startsWith("127.");
+
+/** What goes wrong with a change: `kept` accepts it and keeps all as it is, `gone` also ends the BMC. */
+export type NetworkFault = "kept" | "gone";
+
 export interface BootRecord {
   readonly device: BootDevice;
   readonly mode: BootMode;
@@ -69,6 +88,8 @@ interface MachineEvents {
   power: [SimulatedPower];
   boot: [BootRecord];
   command: [PowerAction];
+  /** The new address of the BMC; undefined where it can no longer be reached. */
+  network: [string | undefined];
 }
 
 /**
@@ -96,6 +117,16 @@ export class SimulatedMachine extends EventEmitter<MachineEvents> {
   };
   bootOrder: readonly string[] = Object.keys(this.bootOptions);
   httpBootUri = "";
+  network: SimulatedNetwork = {
+    mac: "02:00:00:00:00:0b",
+    mode: "static",
+    address: "192.0.2.11",
+    prefix: 24,
+    gateway: "192.0.2.1",
+    vlan: 0,
+    hostName: "bmc-7",
+  };
+  networkFault: NetworkFault | undefined;
   readonly sensors: SimulatedSensor[] = defaultSensors();
   readonly secureBoot: SimulatedSecureBootState = { enabled: false, active: false, hasKeys: true };
 
@@ -125,6 +156,16 @@ export class SimulatedMachine extends EventEmitter<MachineEvents> {
 
   get lastBoot(): BootRecord | undefined {
     return this.boots.at(-1);
+  }
+
+  /** Changes the BMC's network; the answer to the request leaves first. */
+  changeNetwork(change: Partial<SimulatedNetwork>): void {
+    if (this.networkFault === "kept") return;
+    const { address: before } = this.network;
+    if (!this.networkFault) this.network = { ...this.network, ...change };
+    const { address } = this.network;
+    if (this.networkFault === "gone") this.#after(50, () => this.emit("network", undefined));
+    else if (address !== before) this.#after(50, () => this.emit("network", address));
   }
 
   /** Carries out a command. Returns false where real hardware would refuse it in this state. */

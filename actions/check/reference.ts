@@ -67,6 +67,10 @@ const checks: readonly CheckRow[] = [
   row("restore", ok("last-state"), { durationMs: 40, roundTrips: 1 }),
   row("powerlimit", ok("no power limit"), { durationMs: 83, roundTrips: 2 }),
   row("sensors", ok("offered"), { durationMs: 41, roundTrips: 1 }),
+  row("network", ok("static 192.0.2.11/24, gateway 192.0.2.1, host name bmc-7"), {
+    durationMs: 82,
+    roundTrips: 2,
+  }),
   row("sol", unsupported("not part of the provider redfish")),
   row("nmi", ok("offered"), { durationMs: 0, roundTrips: 0 }),
   row("screenshot", unsupported("the BMC offers no screenshot"), { durationMs: 0, roundTrips: 0 }),
@@ -90,7 +94,7 @@ export const reference = actionReference("check", {
     }),
   },
   result: {
-    message: "all 4 required checks passed; redfish: 21 of 23, ipmi: not reachable",
+    message: "all 4 required checks passed; redfish: 22 of 24, ipmi: not reachable",
     changed: false,
     durationMs: 6_752,
     roundTrips: 40,

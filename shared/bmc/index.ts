@@ -38,6 +38,8 @@ export type { IndicatorReport, IndicatorState } from "./operations/indicator.ts"
 export type { Hardware } from "./operations/inventory.ts";
 export type { BmcInfo, BmcResetKind, ManagerResetReport } from "./operations/manager.ts";
 export type { MediaReport, MediaState } from "./operations/media.ts";
+export type { NetworkReport, NetworkStage } from "./operations/network-change.ts";
+export type { NetworkRequest, NetworkSettings } from "./operations/network-settings.ts";
 export type { NmiReport } from "./operations/nmi.ts";
 export type { NtpReport, NtpRequest, NtpSettings } from "./operations/ntp.ts";
 export type { OffMode, PowerReport, PowerRequest } from "./operations/power.ts";

@@ -1,6 +1,6 @@
-import { createSocket, type RemoteInfo } from "node:dgram";
+import { createSocket, type RemoteInfo, type Socket } from "node:dgram";
 import { once } from "node:events";
-import type { SimulatedMachine } from "../machine.ts";
+import { isLoopback, type SimulatedMachine } from "../machine.ts";
 import { BootOptions } from "./boot-options.ts";
 import type { Devices } from "./commands/handler.ts";
 import { findHandler } from "./commands.ts";
@@ -115,7 +115,7 @@ class UdpBmc implements IpmiBmc {
   repeatedSequences = 0;
 
   readonly #options: IpmiBmcOptions;
-  readonly #socket;
+  #socket: Socket;
   readonly #devices: Devices;
   readonly #sessions: Sessions;
   readonly #network: Network;
@@ -185,15 +185,33 @@ class UdpBmc implements IpmiBmc {
       seed: 1,
       ...options.network,
     });
-    this.#socket = createSocket(options.host?.includes(":") ? "udp6" : "udp4");
-    this.#socket.on("message", (bytes, peer) => {
+    this.#socket = this.#openSocket(options.host?.includes(":") ? "udp6" : "udp4");
+    this.machine.on("network", (address) => void this.#move(address));
+  }
+
+  #openSocket(type: "udp4" | "udp6"): Socket {
+    const socket = createSocket(type);
+    socket.on("message", (bytes, peer) => {
       this.#network.receive(bytes, (datagram) => {
         this.received += 1;
         if (Date.now() >= this.#silentUntilMs) this.#handle(datagram, peer);
       });
     });
     // A client that has gone answers with ICMP; that is no concern of a BMC.
-    this.#socket.on("error", () => undefined);
+    socket.on("error", () => undefined);
+    return socket;
+  }
+
+  /** To another address of this host. */
+  async #move(address: string | undefined): Promise<void> {
+    if (address === undefined) this.restart(Number.POSITIVE_INFINITY);
+    else if (isLoopback(address)) {
+      const { port } = this;
+      this.restart();
+      this.#socket.close();
+      this.#socket = this.#openSocket("udp4");
+      await this.listen(address, port);
+    }
   }
 
   get host(): string {

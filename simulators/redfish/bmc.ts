@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { z } from "zod";
-import { SimulatedMachine } from "../machine.ts";
+import { isLoopback, SimulatedMachine } from "../machine.ts";
 import { WebServer, type WebServerTls } from "../web-server.ts";
 import { Accounts } from "./accounts.ts";
 import {
@@ -24,6 +24,7 @@ import { SimulatedInventory } from "./inventory.ts";
 import { Logs } from "./logs.ts";
 import { SimulatedManager } from "./manager.ts";
 import { VirtualDrives } from "./media.ts";
+import { SimulatedInterfaces } from "./network.ts";
 import { odataDocument } from "./odata.ts";
 import { type RedfishProfile, redfishProfiles } from "./profiles.ts";
 import { reset } from "./reset.ts";
@@ -160,8 +161,10 @@ export class RedfishBmc extends WebServer {
       new SimulatedBiosRegistry(this.profile),
       ...bootOptions,
       chassis,
+      new SimulatedInterfaces(managerPath, this.machine, this.profile),
       this.manager,
     ];
+    this.machine.on("network", (address) => void this.#move(address));
   }
 
   /** The only machine, or the first of several. */
@@ -210,6 +213,14 @@ export class RedfishBmc extends WebServer {
     this.#closed = true;
     for (const machine of this.machines) machine.close();
     await this.stop();
+  }
+
+  /** To another address of this host. */
+  async #move(address: string | undefined): Promise<void> {
+    if (address !== undefined && !isLoopback(address)) return;
+    this.sessions.expireAll();
+    await this.stop();
+    if (address !== undefined && !this.#closed) await this.listen(this.port, address);
   }
 
   #systemId(index: number): string {

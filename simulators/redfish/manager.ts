@@ -92,6 +92,7 @@ export class SimulatedManager implements ResourceService {
       DateTime: `${new Date(Date.now() + this.clockSkewMs).toISOString().slice(0, 19)}+00:00`,
       DateTimeLocalOffset: "+00:00",
       NetworkProtocol: link("NetworkProtocol"),
+      ...(this.#profile.network === "none" ? {} : { EthernetInterfaces: link("EthernetInterfaces") }),
       ...(media.below === "manager" ? { VirtualMedia: link(media.name) } : {}),
       ...(sel.below === "manager" ? { LogServices: link("LogServices") } : {}),
       Actions: { "#Manager.Reset": { target, ...listing } },

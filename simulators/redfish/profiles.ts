@@ -97,6 +97,8 @@ export interface RedfishProfile {
   readonly powerLimit?: "power" | "none";
   /** Where the sensors are: below Sensors, in Thermal and Power, both when absent, or fans and power supplies only. */
   readonly sensors?: "sensors" | "thermal" | "both" | "subsystems" | "none";
+  /** How the manager's interface takes an address; `old` has writable IPv4Addresses, `several` a second interface. */
+  readonly network?: "old" | "several" | "settings" | "none";
   /** False: neither boot order nor URI of HTTP boot. */
   readonly bootOrder?: boolean;
   /** What of the BIOS attributes it lacks or does another way. */

@@ -18,6 +18,8 @@ const USER = {
 } as const;
 const PASSWORD = new Secret("canary-new");
 const FIRMWARE = { image: { uri: "http://192.0.2.1/x.bin" }, targets: ["BMC"] };
+const INTERFACE = { id: "1", mode: "static", address: "192.0.2.11", prefix: 24, vlan: "off" } as const;
+const NETWORK = { before: INTERFACE, target: { ...INTERFACE, address: "192.0.2.12", vlan: 42 } };
 const NTP = { enabled: true, servers: ["a"] };
 
 /** A call of every method of every driver. A missing one is a type error here. */
@@ -42,6 +44,12 @@ const CALLS: { readonly [Name in DriverName]: Calls<Drivers[Name]> } = {
     read: (ntp, signal) => ntp.read(signal),
     plan: (ntp, signal) => ntp.plan(NTP, signal),
     write: (ntp, signal) => ntp.write(NTP, signal),
+  },
+  network: {
+    list: (network, signal) => network.list(signal),
+    plan: (network, signal) => network.plan(NETWORK, signal),
+    write: (network, signal) => network.write(NETWORK, signal),
+    finish: (network, signal) => network.finish?.(signal),
   },
   media: {
     read: (media, signal) => media.read(signal),

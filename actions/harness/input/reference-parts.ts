@@ -38,6 +38,25 @@ export const ntpSettings = z
   })
   .describe("The time servers as read");
 
+export const networkSettings = z
+  .strictObject({
+    id: z.string().describe("The BMC's name of it, as `INTERFACE` takes it; the channel number with IPMI"),
+    mac: z.string().optional().describe("MAC address"),
+    mode: z
+      .enum(["static", "dhcp", "other"])
+      .optional()
+      .describe("Where the address comes from; other is neither, such as the BIOS"),
+    address: z.string().optional().describe("IPv4 address"),
+    prefix: z.int().optional().describe("Length of the subnet's prefix"),
+    gateway: z.string().optional().describe("IPv4 address; absent also if there is none"),
+    vlan: z
+      .union([z.int(), z.literal("off")])
+      .optional()
+      .describe("VLAN ID; absent if the BMC has no VLANs"),
+    hostName: z.string().optional().describe("Without domain; not with IPMI"),
+  })
+  .describe("The network interface as read; what the BMC does not report is absent");
+
 export const secureBootState = z
   .strictObject({
     enabled: z.boolean().describe("Whether it is on from the next boot"),

@@ -38,6 +38,8 @@ export class BmcLink {
   readonly #options: LinkOptions;
   /** In place of the connection's, once that has been changed on the BMC. */
   #password: Secret | undefined;
+  /** The same of its address. */
+  #host: string | undefined;
   readonly #closed = new AbortController();
   readonly #sessions = new Map<SessionProvider, Session>();
   /** Openings and closings under way, which may be logging in or out. */
@@ -152,9 +154,18 @@ export class BmcLink {
       logInWith: async (password) => {
         this.#password = password;
         if (this.#provider) names = [this.#provider];
-        await Promise.all([...this.#sessions.keys()].map((name) => this.#untilDone(this.#drop(name))));
+        await this.#dropAll();
+      },
+      useHost: async (host) => {
+        this.#host = host;
+        if (this.#provider) names = [this.#provider];
+        await this.#dropAll();
       },
     };
+  }
+
+  async #dropAll(): Promise<void> {
+    await Promise.all([...this.#sessions.keys()].map((name) => this.#untilDone(this.#drop(name))));
   }
 
   /** A broken session is closed and its hint dropped: the BMC may have restarted or moved. */
@@ -263,7 +274,7 @@ export class BmcLink {
   }
 
   #credentialed(): Connection {
-    return this.#password ? { ...this.#connection, password: this.#password } : this.#connection;
+    return { ...this.#connection, ...defined({ password: this.#password, host: this.#host }) };
   }
 
   /** The connection's providers that can do it, in order of preference. */

@@ -50,6 +50,11 @@ export interface Access<Drivers> {
    * uses the same provider: others may have other users.
    */
   logInWith(password: Secret | undefined): Promise<void>;
+  /**
+   * Closes all sessions; the next call goes to this host, or without one to the connection's own, through the same provider.
+   * Credentials and TLS options stay.
+   */
+  useHost(host: string | undefined): Promise<void>;
 }
 
 /** Runs one operation with the first provider that offers it, after those before it in the queue. */

@@ -9,6 +9,7 @@ import { indicatorOperations } from "./indicator.ts";
 import { inventoryOperations } from "./inventory.ts";
 import { managerOperations } from "./manager.ts";
 import { mediaOperations } from "./media.ts";
+import { networkOperations } from "./network.ts";
 import { nmiOperations } from "./nmi.ts";
 import { ntpOperations } from "./ntp.ts";
 import { powerOperations } from "./power.ts";
@@ -43,6 +44,7 @@ export const OPERATIONS = {
   restore: restoreOperations,
   powerlimit: powerLimitOperations,
   sensors: sensorOperations,
+  network: networkOperations,
   sol: solOperations,
   nmi: nmiOperations,
   screenshot: screenshotOperations,

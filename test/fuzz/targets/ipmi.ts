@@ -17,6 +17,7 @@ import {
   parseProductArea,
 } from "../../../shared/bmc/providers/ipmi/fru.ts";
 import { matchAnswer } from "../../../shared/bmc/providers/ipmi/handshake-link.ts";
+import { getLanParameters, parseLanParameters } from "../../../shared/bmc/providers/ipmi/lan-parameters.ts";
 import { checksum, parseLanResponse } from "../../../shared/bmc/providers/ipmi/message.ts";
 import {
   parseHandshakeAnswer,
@@ -80,6 +81,11 @@ const ANSWERS: readonly ((data: Buffer) => unknown)[] = [
   parseActiveInstances,
   parseUserAccess,
   parseUserName,
+  (data) =>
+    parseLanParameters(
+      1,
+      getLanParameters(1).map((command) => ({ command, completionCode: 0, data })),
+    ),
   parseFruAreaInfo,
   (data) => parseFruData(data, 1),
   (data) => parseFruData(data, 2),
@@ -173,6 +179,7 @@ export const ipmiTargets: readonly Target[] = [
       "parseActiveInstances",
       "parseUserAccess",
       "parseUserName",
+      "parseLanParameters",
       "parseFruAreaInfo",
       "parseFruData",
     ],

@@ -2,7 +2,14 @@ import type { BmcError } from "../../../contract/bmc-error.ts";
 import { PRIVILEGE_LEVELS, type Privilege } from "./open-session.ts";
 
 /** Network functions of requests (IPMI 2.0 table 5-1). */
-export const NetFn = { chassis: 0x00, sensor: 0x04, app: 0x06, storage: 0x0a, group: 0x2c } as const;
+export const NetFn = {
+  chassis: 0x00,
+  sensor: 0x04,
+  app: 0x06,
+  storage: 0x0a,
+  transport: 0x0c,
+  group: 0x2c,
+} as const;
 
 /** One IPMI command, and what the session must know to carry it out well. */
 export interface Command {

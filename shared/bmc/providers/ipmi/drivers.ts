@@ -7,6 +7,7 @@ import type { CommandChannel } from "./channel.ts";
 import { ipmiIndicator } from "./indicator-driver.ts";
 import { IpmiInventory } from "./inventory-driver.ts";
 import { ipmiManager } from "./manager-driver.ts";
+import { ipmiNetwork } from "./network-driver.ts";
 import { ipmiNmi, ipmiPower } from "./power-driver.ts";
 import { ipmiPowerLimit } from "./power-limit-driver.ts";
 import { ipmiRestore } from "./restore-driver.ts";
@@ -20,6 +21,7 @@ import { IpmiUsers } from "./user-driver.ts";
 export const IPMI_CAPABILITIES = [
   "users",
   "manager",
+  "network",
   "sel",
   "sol",
   "nmi",
@@ -55,6 +57,7 @@ export function ipmiDrivers(
     boot: new IpmiBoot(channel, hint.manufacturer),
     users: new IpmiUsers(channel, privilege),
     manager: ipmiManager(channel),
+    network: ipmiNetwork(channel),
     sel: new IpmiSel(channel, clock, records),
     sol: ipmiSol(channel),
     nmi: ipmiNmi(channel),

@@ -12,6 +12,7 @@ import { redfishIndicator } from "./drivers/indicator.ts";
 import { RedfishInventory } from "./drivers/inventory.ts";
 import { redfishManager } from "./drivers/manager.ts";
 import { RedfishMedia } from "./drivers/media.ts";
+import { redfishNetwork } from "./drivers/network.ts";
 import { redfishNtp } from "./drivers/ntp.ts";
 import { redfishNmi, redfishPower } from "./drivers/power.ts";
 import { redfishPowerLimit } from "./drivers/powerlimit.ts";
@@ -43,6 +44,7 @@ const CAPABILITIES = [
   "users",
   "manager",
   "ntp",
+  "network",
   "sel",
   "nmi",
   "screenshot",
@@ -114,6 +116,7 @@ async function open(
       users,
       manager: redfishManager(resources),
       ntp: redfishNtp(resources),
+      network: redfishNetwork(resources),
       sel,
       nmi: redfishNmi(reset),
       screenshot: redfishScreenshot(resources),

@@ -26,6 +26,7 @@ export const Manager = z.object({
   DateTimeLocalOffset: lenient(z.string()),
   Actions: lenient(z.object({ "#Manager.Reset": lenient(ResetAction) })),
   NetworkProtocol: lenient(Link),
+  EthernetInterfaces: lenient(Link),
   VirtualMedia: lenient(Link),
   LogServices: lenient(Link),
   Links: lenient(

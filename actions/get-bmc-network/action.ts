@@ -1,0 +1,30 @@
+import { describeNetwork } from "../../shared/bmc/operations/network-settings.ts";
+import { formatTable } from "../../shared/table.ts";
+import { defineAction } from "../harness/action.ts";
+
+export default defineAction({
+  name: "get-bmc-network",
+  summary: "Show the network settings of a BMC",
+  idempotent: true,
+  input: {},
+  run: async ({ bmc, signal }) => {
+    const interfaces = await bmc.listNetwork(signal);
+    const summary = interfaces.map((each) => `${each.id}: ${describeNetwork(each)}`).join("; ");
+    return { summary, changed: false, data: { interfaces } };
+  },
+  table: ({ interfaces }) =>
+    formatTable(
+      ["interface", "mode", "address", "gateway", "vlan", "host name", "mac"],
+      interfaces.map(
+        ({ id, mode = "", address = "", prefix, gateway = "", vlan = "", hostName = "", mac = "" }) => [
+          id,
+          mode,
+          prefix === undefined ? address : `${address}/${prefix}`,
+          gateway,
+          String(vlan),
+          hostName,
+          mac,
+        ],
+      ),
+    ),
+});

@@ -1,0 +1,173 @@
+import { BmcError } from "../../contract/bmc-error.ts";
+import { formatSeconds } from "../../duration.ts";
+import type { NetworkChange, NetworkPort } from "./network-port.ts";
+import { describeNetwork, isAsTarget, type NetworkSettings } from "./network-settings.ts";
+import { uncertainty } from "./read-back.ts";
+
+/** Result of changing a BMC's network interface. */
+export interface NetworkReport {
+  /** As read before. */
+  readonly before: NetworkSettings;
+  /** As read back; absent if the BMC took its address from DHCP and does not answer at the old one any more. */
+  readonly after?: NetworkSettings;
+  /** Where the BMC was read; absent if that is not known any more. */
+  readonly host?: string;
+  /** Whether anything was sent. */
+  readonly changed: boolean;
+  /** How it went, in one line for people. */
+  readonly summary: string;
+}
+
+/** How far a change is: about to be sent, or sent. */
+export type NetworkStage = "sending" | "sent";
+
+interface AskedChange extends NetworkChange {
+  /** Whether the connection uses the interface's address, and not one that is translated to it. */
+  readonly isDirect: boolean;
+  readonly timeoutMs: number;
+  readonly onStage: (stage: NetworkStage, before: NetworkSettings) => void;
+}
+
+const POLL_MS = 2_000;
+/** BMCs may report a VLAN before they use it, and then be out of reach. */
+const HOLD_MS = 5_000;
+const LONGEST_PROBE_MS = 15_000;
+/** Failures that waiting does not fix. A refused password is not sent again, because accounts lock. */
+const FINAL = ["auth", "tls", "usage", "unsupported"];
+
+/**
+ * Sends a change once, unless all is as asked, and looks with new sessions until the interface is as asked. When the answer is lost,
+ * only these looks show whether the BMC took it.
+ */
+export async function setNetwork(port: NetworkPort, change: AskedChange): Promise<NetworkReport> {
+  const { before, target, isDirect, onStage } = change;
+  const summary = describeNetwork(target);
+  if (isAsTarget(before, target)) {
+    return { before, after: before, host: port.host, changed: false, summary: `already ${summary}` };
+  }
+  onStage("sending", before);
+  const lost = await uncertainty(() => port.write({ before, target }));
+  onStage("sent", before);
+  const moved = isDirect && target.address !== before.address ? target.address : undefined;
+  try {
+    return await verify(port, change, { moved, lost });
+  } catch (thrown) {
+    await port.useHost(undefined);
+    throw thrown;
+  }
+}
+
+interface SentChange {
+  /** The new address, if the connection's own is lost with the old one. */
+  readonly moved: string | undefined;
+  /** Set if the answer was lost. */
+  readonly lost: BmcError | undefined;
+}
+
+async function verify(
+  port: NetworkPort,
+  change: AskedChange,
+  { moved, lost }: SentChange,
+): Promise<NetworkReport> {
+  const { before, target, isDirect, timeoutMs } = change;
+  const summary = describeNetwork(target);
+  const host = moved ?? port.host;
+  const leases = isDirect && target.mode === "dhcp" && before.mode !== "dhcp";
+  await port.useHost(moved);
+  port.progress(`change sent, waiting for the BMC at ${host}`, timeoutMs);
+  let seen = await awaitTarget(port, change, host);
+  if (isAsked(seen, target) && target.vlan !== before.vlan) {
+    await port.sleep(HOLD_MS);
+    seen = await awaitTarget(port, change, host);
+  }
+  if (isAsked(seen, target)) {
+    // The command that ends a change may have been lost with its session.
+    if (lost) await port.finish().catch(() => undefined);
+    const where = leases ? `read back at ${host}, the new address is not known` : `answers at ${host}`;
+    return { before, after: seen, host, changed: true, summary: `${summary}; ${where}` };
+  }
+  if (leases && !lost && seen instanceof BmcError) {
+    const where = `accepted, not read back: the BMC no longer answers at ${host}, the new address is not known`;
+    return { before, changed: true, summary: `${summary}; ${where}` };
+  }
+  throw await failureOf(port, { target, host, moved, timeoutMs }, seen);
+}
+
+function isAsked(seen: NetworkSettings | BmcError, target: NetworkSettings): seen is NetworkSettings {
+  return !(seen instanceof BmcError) && isAsTarget(seen, target);
+}
+
+/** The interface as asked, or else what the last look found. */
+async function awaitTarget(port: NetworkPort, { before, target, timeoutMs }: AskedChange, host: string) {
+  const endMs = port.clock.monotonicMs() + timeoutMs;
+  for (;;) {
+    const leftMs = endMs - port.clock.monotonicMs();
+    const seen = await look(port, before, host, Math.max(POLL_MS, leftMs));
+    if (isAsked(seen, target) || leftMs <= 0) return seen;
+    await port.sleep(Math.min(POLL_MS, leftMs));
+  }
+}
+
+/** The interface, or why it cannot be read now. Throws what waiting does not fix. */
+async function look(
+  port: NetworkPort,
+  before: NetworkSettings,
+  host: string,
+  limitMs: number,
+): Promise<NetworkSettings | BmcError> {
+  const interfaces = await probe(port, host, limitMs);
+  if (interfaces instanceof BmcError) return interfaces;
+  const found = interfaces.find(({ id }) => id === before.id);
+  if (!found) return new BmcError("protocol", `the BMC at ${host} lists no interface ${before.id}`);
+  if (found.mac !== undefined && before.mac !== undefined && found.mac !== before.mac) {
+    throw new BmcError("verify", `another BMC answers at ${host}: MAC ${found.mac}, not ${before.mac}`);
+  }
+  return found;
+}
+
+async function probe(port: NetworkPort, host: string, limitMs: number) {
+  try {
+    return await port.probe(Math.min(LONGEST_PROBE_MS, limitMs));
+  } catch (thrown) {
+    const error = BmcError.from(thrown);
+    if (error.class === "cancelled") throw error;
+    if (FINAL.includes(error.class)) {
+      // `unsupported` would have the next provider begin anew.
+      const errorClass = error.class === "unsupported" ? "verify" : error.class;
+      throw new BmcError(errorClass, `after the change, at ${host}: ${error.message}`, { cause: error });
+    }
+    return error;
+  }
+}
+
+interface FailedChange {
+  readonly target: NetworkSettings;
+  readonly host: string;
+  readonly moved: string | undefined;
+  readonly timeoutMs: number;
+}
+
+async function failureOf(
+  port: NetworkPort,
+  { target, host, moved, timeoutMs }: FailedChange,
+  seen: NetworkSettings | BmcError,
+): Promise<BmcError> {
+  const asked = describeNetwork(target);
+  if (!(seen instanceof BmcError)) {
+    return new BmcError("verify", `asked for ${asked}, the BMC keeps ${describeNetwork(seen)}`);
+  }
+  const within = `within ${formatSeconds(timeoutMs)}`;
+  if (moved === undefined) {
+    return new BmcError("timeout", `the BMC did not answer at ${host} ${within}: ${seen.message}`, {
+      cause: seen,
+    });
+  }
+  await port.useHost(undefined);
+  const there = await look(port, target, port.host, LONGEST_PROBE_MS);
+  if (there instanceof BmcError) {
+    const text = `the BMC answers neither at ${host} ${within}, nor at ${port.host}: ${seen.message}`;
+    return new BmcError("timeout", text, { cause: seen });
+  }
+  const kept = `still answers at ${port.host} with ${describeNetwork(there)}`;
+  return new BmcError("verify", `asked for ${asked}, the BMC does not answer at ${host} and ${kept}`);
+}

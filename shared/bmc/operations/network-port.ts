@@ -1,0 +1,68 @@
+import { lookup } from "node:dns/promises";
+import { isIPv4 } from "node:net";
+import type { SessionProvider } from "../../contract/vocabulary.ts";
+import { isIpv6 } from "../../is-ipv6.ts";
+import { withTimeout } from "../../timeout.ts";
+import type { Access } from "./access.ts";
+import type { NetworkSettings } from "./network-settings.ts";
+
+/** An interface as it is, and as it is to be. */
+export interface NetworkChange {
+  readonly before: NetworkSettings;
+  readonly target: NetworkSettings;
+}
+
+export interface NetworkDriver {
+  /** The BMC's own interfaces. */
+  list(signal: AbortSignal): Promise<readonly NetworkSettings[]>;
+  /** What `write` would send, one line for people per request. */
+  plan(change: NetworkChange, signal: AbortSignal): Promise<readonly string[]>;
+  /** Sends what differs, once. Afterwards the session may be lost. */
+  write(change: NetworkChange, signal: AbortSignal): Promise<void>;
+  /** Ends a change whose end was lost with its session. */
+  finish?(signal: AbortSignal): Promise<void>;
+}
+
+export type NetworkDrivers = { readonly network: NetworkDriver };
+
+/** The BMC's network with retries in place; what the operations need and no more. */
+export type NetworkPort = ReturnType<typeof networkPort>;
+
+export function networkPort(access: Access<NetworkDrivers>, signal: AbortSignal) {
+  const { connection, clock, read, write, afresh, useHost, sleep, progress } = access;
+  let through: SessionProvider | undefined;
+  return {
+    clock,
+    /** The connection's own. */
+    host: connection.host,
+    addresses: () => addressesOf(connection.host, signal),
+    list: () => read(({ network }) => network.list(signal)),
+    plan: (change: NetworkChange) => read(({ network }) => network.plan(change, signal)),
+    write: (change: NetworkChange) =>
+      write(({ provider, network }) => {
+        through = provider;
+        return network.write(change, signal);
+      }),
+    finish: () => write(async ({ network }) => network.finish?.(signal)),
+    /** One attempt on a new session through the provider that took the change, in which silence is an answer. */
+    probe: (limitMs: number): Promise<readonly NetworkSettings[]> =>
+      withTimeout(limitMs, signal, (limit) => afresh(through, limit, ({ network }) => network.list(limit))),
+    useHost,
+    sleep,
+    progress,
+  };
+}
+
+const LOOKUP_MS = 5_000;
+
+/** The addresses of a host; none if its name is unknown. */
+async function addressesOf(host: string, signal: AbortSignal): Promise<readonly string[]> {
+  if (isIPv4(host) || isIpv6(host)) return [host];
+  try {
+    const found = await withTimeout(LOOKUP_MS, signal, () => lookup(host, { all: true }));
+    return found.map(({ address }) => address);
+  } catch {
+    signal.throwIfAborted();
+    return [];
+  }
+}

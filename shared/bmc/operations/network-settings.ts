@@ -1,0 +1,180 @@
+import { BmcError } from "../../contract/bmc-error.ts";
+import { defined } from "../../defined.ts";
+import { ipv4Number, ipv4Subnet } from "../../ipv4.ts";
+
+/** A BMC's network interface. What the BMC does not report is absent. */
+export interface NetworkSettings {
+  /** The BMC's name of the interface: the ID with Redfish, the channel number with IPMI. */
+  readonly id: string;
+  /** MAC address, in lower case with colons. */
+  readonly mac?: string;
+  /** Where the address comes from; `other` is neither of both, such as the BIOS. */
+  readonly mode?: "static" | "dhcp" | "other";
+  /** IPv4 address. */
+  readonly address?: string;
+  /** Length of the subnet's prefix, 0 to 32. */
+  readonly prefix?: number;
+  /** IPv4 address; absent also if there is none. */
+  readonly gateway?: string;
+  /** VLAN ID; absent if the BMC has no VLANs. */
+  readonly vlan?: number | "off";
+  /** Name without domain. */
+  readonly hostName?: string;
+}
+
+/** What to change; the rest stays. */
+export interface NetworkRequest {
+  /** ID of the interface; by default the one that the connection uses, or the only one. */
+  readonly interface?: string;
+  /** By default static if there is an address. */
+  readonly mode?: "static" | "dhcp";
+  /** IPv4 address. */
+  readonly address?: string;
+  /** Length of the subnet's prefix, 1 to 30. */
+  readonly prefix?: number;
+  /** IPv4 address in the subnet. */
+  readonly gateway?: string | "none";
+  /** 1 to 4094. */
+  readonly vlan?: number | "off";
+  /** Name without domain. */
+  readonly hostName?: string;
+}
+
+/** For people: `static 192.0.2.11/24, gateway 192.0.2.1, VLAN 42, host name bmc-7`. */
+export function describeNetwork({ mode, address, prefix, gateway, vlan, hostName }: NetworkSettings): string {
+  const isDhcp = mode === "dhcp";
+  const source = mode === undefined || mode === "other" ? "" : isDhcp ? "DHCP " : "static ";
+  const place = address === undefined ? "" : `${address}${prefix === undefined ? "" : `/${prefix}`}`;
+  const parts = [
+    `${source}${place}`.trim() || "no address",
+    gateway !== undefined && `gateway ${gateway}`,
+    vlan !== undefined && vlan !== "off" && `VLAN ${vlan}`,
+    hostName && `host name ${hostName}`,
+  ];
+  return parts.filter((part) => part).join(", ");
+}
+
+/** What an interface is to become. The address of DHCP is not known. Throws `usage` with all problems, and `unsupported`. */
+export function targetOf(before: NetworkSettings, request: NetworkRequest): NetworkSettings {
+  const isNew = request.address !== undefined || request.prefix !== undefined;
+  const mode = request.mode ?? (request.address === undefined ? before.mode : "static");
+  const isDhcp = mode === "dhcp";
+  const gateway = request.gateway ?? before.gateway;
+  const target: NetworkSettings = {
+    id: before.id,
+    ...defined({
+      mac: before.mac,
+      mode,
+      address: isDhcp ? undefined : (request.address ?? before.address),
+      prefix: isDhcp ? undefined : (request.prefix ?? before.prefix),
+      gateway: isDhcp || gateway === "none" ? undefined : gateway,
+      vlan: request.vlan ?? before.vlan,
+      hostName: request.hostName ?? before.hostName,
+    }),
+  };
+  const touches = isNew || request.gateway !== undefined || request.mode === "static";
+  const problems = [...requestProblems(request), ...(touches ? addressProblems(target) : [])];
+  if (problems.length > 0) throw new BmcError("usage", [...new Set(problems)].join("; "));
+  if (request.hostName !== undefined && before.hostName === undefined) {
+    throw new BmcError("unsupported", "the BMC's host name cannot be set");
+  }
+  if (typeof request.vlan === "number" && before.vlan === undefined) {
+    throw new BmcError("unsupported", "the BMC offers no VLAN");
+  }
+  return target;
+}
+
+/** What is wrong with a request whatever the BMC has now. */
+export function requestProblems(request: NetworkRequest): readonly string[] {
+  const { mode, address, prefix, gateway, vlan, hostName } = request;
+  const isStatic = address !== undefined || prefix !== undefined || gateway !== undefined;
+  return [
+    ...(mode === "dhcp" && isStatic ? ["DHCP takes no address and no gateway"] : []),
+    ...hostProblems({ address, prefix, gateway }),
+    ...(typeof vlan === "number" && !(Number.isInteger(vlan) && vlan >= 1 && vlan <= 4094)
+      ? [`VLAN ${vlan} is not 1 to 4094`]
+      : []),
+    ...(hostName !== undefined && !HOST_NAME.test(hostName) ? [`${hostName} is not a host name`] : []),
+  ];
+}
+
+/** One label (RFC 1123 section 2.1): Redfish's HostName has no domain. */
+export const HOST_NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i;
+
+interface StaticAddress {
+  readonly address: string | undefined;
+  readonly prefix: number | undefined;
+  readonly gateway: string | undefined;
+}
+
+/** What only the whole interface shows. */
+function addressProblems({ mode, address, prefix, gateway }: NetworkSettings): readonly string[] {
+  if (mode !== "static") return mode === "dhcp" ? [] : ["the BMC has no static address: set the mode, too"];
+  return [
+    ...(address === undefined ? ["a static interface needs an address"] : []),
+    ...(prefix === undefined ? ["a static interface needs a prefix length or mask"] : []),
+    ...hostProblems({ address, prefix, gateway }),
+  ];
+}
+
+function hostProblems({ address, prefix, gateway }: StaticAddress): readonly string[] {
+  const problems: string[] = [];
+  if (prefix !== undefined && !(Number.isInteger(prefix) && prefix >= 1 && prefix <= 30)) {
+    problems.push(`prefix length ${prefix} is not 1 to 30`);
+  }
+  const hasSubnet = problems.length === 0 && prefix !== undefined;
+  for (const [name, text] of Object.entries({ address, gateway })) {
+    if (text === undefined || text === "none") continue;
+    const number = ipv4Number(text);
+    if (number === undefined) problems.push(`${name} ${text} is not an IPv4 address`);
+    // This network, multicast and what is above (RFC 6890).
+    else if (number < 0x01000000 || number >= 0xe0000000)
+      problems.push(`${name} ${text} is no host's address`);
+    else if (hasSubnet) {
+      const { first, last } = ipv4Subnet(number, prefix);
+      if (number === first || number === last)
+        problems.push(`${name} ${text} is no host's in its /${prefix} subnet`);
+    }
+  }
+  if (problems.length > 0 || !hasSubnet || address === undefined) return problems;
+  if (gateway === undefined || gateway === "none") return problems;
+  const { first, last } = ipv4Subnet(ipv4Number(address) ?? 0, prefix);
+  const there = ipv4Number(gateway) ?? 0;
+  if (there < first || there > last)
+    problems.push(`gateway ${gateway} is not in the subnet of ${address}/${prefix}`);
+  else if (gateway === address) problems.push(`gateway ${gateway} is the BMC's own address`);
+  return problems;
+}
+
+/** Whether an interface is as asked. What DHCP gives it does not count. */
+export function isAsTarget(now: NetworkSettings, target: NetworkSettings): boolean {
+  const sameAddress =
+    now.address === target.address && now.prefix === target.prefix && now.gateway === target.gateway;
+  return (
+    (now.mode ?? target.mode) === target.mode &&
+    (target.mode === "dhcp" || sameAddress) &&
+    (now.vlan ?? "off") === (target.vlan ?? "off") &&
+    now.hostName?.toLowerCase() === target.hostName?.toLowerCase()
+  );
+}
+
+/** The interface with this ID, else the one with one of the connection's addresses, else the only one. Throws `usage`. */
+export function chooseInterface(
+  interfaces: readonly NetworkSettings[],
+  id: string | undefined,
+  hostAddresses: readonly string[],
+): NetworkSettings {
+  const listed = interfaces.map((each) => `${each.id} (${describeNetwork(each)})`).join("; ");
+  if (id !== undefined) {
+    const found = interfaces.find((each) => each.id.toLowerCase() === id.toLowerCase());
+    if (found) return found;
+    throw new BmcError("usage", `the BMC has no interface ${id}; it has ${listed}`);
+  }
+  const used = interfaces.find(({ address }) => address !== undefined && hostAddresses.includes(address));
+  const [only, ...others] = interfaces;
+  if (!only) throw new BmcError("unsupported", "the BMC lists no network interface");
+  if (!used && others.length > 0) {
+    throw new BmcError("usage", `name the interface: the BMC has ${listed}`);
+  }
+  return used ?? only;
+}

@@ -1,0 +1,134 @@
+import * as z from "zod/mini";
+import { BmcError } from "../../../../contract/bmc-error.ts";
+import { defined } from "../../../../defined.ts";
+import { ipv4Mask, ipv4Prefix } from "../../../../ipv4.ts";
+import type { NetworkChange, NetworkDriver } from "../../../operations/network-port.ts";
+import type { NetworkSettings } from "../../../operations/network-settings.ts";
+import type { Resources } from "../resources/resources.ts";
+import { describeWrite, type WriteRequest } from "../resources/writer.ts";
+import { Link, lenient } from "../service/schema.ts";
+import type { Resource } from "../service/service.ts";
+
+/** BMCs have a few: a dedicated port, a shared one, one to the host. */
+const MOST_INTERFACES = 16;
+const NO_ADDRESS = "0.0.0.0";
+
+const Ipv4Address = z.object({
+  Address: lenient(z.string()),
+  SubnetMask: lenient(z.string()),
+  Gateway: lenient(z.string()),
+  AddressOrigin: lenient(z.string()),
+});
+const Ipv4Addresses = z.catch(z.array(z.catch(Ipv4Address, {})), []);
+
+/** EthernetInterface (DSP0268), as far as it is read. */
+const EthernetInterface = z.object({
+  "@odata.etag": lenient(z.string()),
+  "@Redfish.Settings": lenient(z.object({ SettingsObject: Link })),
+  Id: lenient(z.string()),
+  MACAddress: lenient(z.string()),
+  HostName: lenient(z.string()),
+  DHCPv4: lenient(z.object({ DHCPEnabled: lenient(z.boolean()) })),
+  IPv4Addresses: Ipv4Addresses,
+  /** Since version 1.4 of the schema; before, the addresses themselves are written. */
+  IPv4StaticAddresses: lenient(z.array(z.unknown())),
+  VLAN: lenient(z.object({ VLANEnable: lenient(z.boolean()), VLANId: lenient(z.int()) })),
+});
+type EthernetInterface = z.infer<typeof EthernetInterface>;
+
+/** `EthernetInterfaces` of the manager. */
+export function redfishNetwork({ system, manager, members, writer }: Resources): NetworkDriver {
+  const read = async (signal: AbortSignal): Promise<readonly Resource<EthernetInterface>[]> => {
+    const { value } = await manager.seen(signal);
+    const path = system.service.localPath(value.EthernetInterfaces?.["@odata.id"]);
+    const limits = { members: MOST_INTERFACES, requests: { left: MOST_INTERFACES + 2 } };
+    const found =
+      path === undefined ? undefined : await members.read(path, EthernetInterface, signal, limits);
+    if (!found?.length) throw new BmcError("unsupported", "the BMC lists no network interface of its own");
+    return found;
+  };
+  const request = async (change: NetworkChange, signal: AbortSignal): Promise<WriteRequest> => {
+    const found = (await read(signal)).find((each) => idOf(each) === change.before.id);
+    if (!found) throw new BmcError("state", `the BMC no longer lists the interface ${change.before.id}`);
+    const { path, etag, value } = found;
+    const settings = system.service.localPath(value["@Redfish.Settings"]?.SettingsObject["@odata.id"]);
+    const place = settings === undefined ? { path, etag } : { path: settings };
+    return { method: "PATCH", ...place, body: bodyOf(change, value) };
+  };
+  return {
+    list: async (signal) => (await read(signal)).map(settingsOf),
+    plan: async (change, signal) => [describeWrite(await request(change, signal))],
+    async write(change, signal) {
+      await writer.write(await request(change, signal), signal);
+    },
+  };
+}
+
+function idOf({ path, value }: Resource<EthernetInterface>): string {
+  return value.Id ?? path.split("/").at(-1) ?? path;
+}
+
+function settingsOf(found: Resource<EthernetInterface>): NetworkSettings {
+  const { MACAddress: mac, HostName: hostName, VLAN: vlan, ...value } = found.value;
+  const used = value.IPv4Addresses.find(({ Address }) => isAddress(Address));
+  return {
+    id: idOf(found),
+    ...defined({
+      mac: mac?.toLowerCase(),
+      mode: modeOf(value.DHCPv4?.DHCPEnabled, used?.AddressOrigin),
+      address: used?.Address,
+      prefix: ipv4Prefix(used?.SubnetMask ?? ""),
+      gateway: isAddress(used?.Gateway) ? used?.Gateway : undefined,
+      vlan: vlan && vlanOf(vlan),
+      hostName,
+    }),
+  };
+}
+
+function vlanOf({
+  VLANEnable: isOn,
+  VLANId: id = 0,
+}: NonNullable<EthernetInterface["VLAN"]>): number | "off" {
+  return isOn ? id : "off";
+}
+
+function isAddress(text: string | undefined): boolean {
+  return text !== undefined && text !== "" && text !== NO_ADDRESS;
+}
+
+function modeOf(isDhcp: boolean | undefined, origin: string | undefined): NetworkSettings["mode"] {
+  if (isDhcp !== undefined) return isDhcp ? "dhcp" : "static";
+  if (origin === undefined) return undefined;
+  return origin === "Static" ? "static" : origin === "DHCP" ? "dhcp" : "other";
+}
+
+/** One request for all, because each may end the session. */
+function bodyOf({ before, target }: NetworkChange, { DHCPv4, IPv4StaticAddresses }: EthernetInterface) {
+  const isNewAddress = (["mode", "address", "prefix", "gateway"] as const).some(
+    (field) => target[field] !== before[field],
+  );
+  const isOld = DHCPv4 === undefined && IPv4StaticAddresses === undefined;
+  const isDhcp = target.mode === "dhcp";
+  const isNewMode = target.mode !== before.mode;
+  const address = {
+    Address: target.address,
+    SubnetMask: ipv4Mask(target.prefix ?? 0),
+    Gateway: target.gateway ?? NO_ADDRESS,
+  };
+  const switched = isNewMode && DHCPv4 ? { DHCPv4: { DHCPEnabled: isDhcp } } : {};
+  const placed = isDhcp ? switched : { ...switched, IPv4StaticAddresses: [address] };
+  const placedOld = isDhcp
+    ? { IPv4Addresses: [{ AddressOrigin: "DHCP" }] }
+    : { IPv4Addresses: [{ ...address, AddressOrigin: "Static" }] };
+  const vlan =
+    typeof target.vlan === "number" ? { VLANEnable: true, VLANId: target.vlan } : { VLANEnable: false };
+  return {
+    ...(isNewAddress && (target.mode === "static" || (isDhcp && isNewMode))
+      ? isOld
+        ? placedOld
+        : placed
+      : {}),
+    ...(target.vlan !== before.vlan ? { VLAN: vlan } : {}),
+    ...(target.hostName !== before.hostName ? { HostName: target.hostName } : {}),
+  };
+}
