@@ -125,12 +125,12 @@ function manifestsOf(text: string): readonly Manifest[] {
 }
 
 async function run(words: readonly string[]): Promise<Run> {
-  const { exitCode, stdout, stderr } = await execa(helm ?? "helm", words, {
+  const { exitCode, stdout, stderr, shortMessage } = await execa(helm ?? "helm", words, {
     timeout: TIMEOUT_MS,
     stdin: "ignore",
     reject: false,
   });
-  return exitCode === 0 ? { ok: true, text: stdout } : { ok: false, text: stderr };
+  return exitCode === 0 ? { ok: true, text: stdout } : { ok: false, text: stderr || (shortMessage ?? "") };
 }
 
 async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
