@@ -27,6 +27,13 @@ const FIRST_PACKET = 1.6;
 const PROCESSOR = 2;
 const PACKAGE_MS = 300;
 
+/** What Node itself loads of its modules before the first packet can leave: the floor of every program that speaks the protocol. */
+const FLOORS = {
+  redfish:
+    "for (const name of ['crypto', 'http', 'net']) require(name); require('tls').createSecureContext()",
+  ipmi: "for (const name of ['crypto', 'dgram', 'cluster', 'net']) require(name)",
+} as const;
+
 type Environment = Readonly<Record<string, string>>;
 
 interface Listener {
@@ -61,13 +68,16 @@ async function firstPacketTable(action: string): Promise<string> {
   try {
     const measured = await inTurn(RUNS, [
       ["bare node -e 0, to its end", () => timeToExit(["-e", "0"])],
+      ["node's modules for redfish, to its end", () => timeToExit(["-e", FLOORS.redfish])],
+      ["node's modules for ipmi, to its end", () => timeToExit(["-e", FLOORS.ipmi])],
       ["action in its image, redfish", () => timeToPacket([action], toRedfish, redfish)],
       ["action in its image, ipmi", () => timeToPacket([action], toIpmi, ipmi)],
     ]);
     const bare = median(measured[0]?.[1] ?? []);
     const rows = measured.map(([title, times]) => {
       const middle = median(times);
-      return [title, `${middle.toFixed(0)} ms`, ...verdictOf(middle / bare, FIRST_PACKET)];
+      const [ratio, verdict] = verdictOf(middle / bare, FIRST_PACKET);
+      return [title, `${middle.toFixed(0)} ms`, ratio, ...(title.startsWith("action") ? [verdict] : [])];
     });
     return formatTable(["to the first packet", `median of ${RUNS}`, "bare node", "goal"], rows, [1, 2]);
   } finally {
