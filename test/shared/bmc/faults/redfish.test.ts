@@ -16,7 +16,7 @@ const LOST: readonly [TcpFault, boolean][] = [
 
 /** For faults that end with the request's time. */
 const impatientLab = (options: RedfishFaultLabOptions = {}) =>
-  redfishFaultLab({ ...options, requestTimeoutMs: 600 });
+  redfishFaultLab({ ...options, requestTimeoutMs: 2_000 });
 
 describe.concurrent("when the answer to a write is lost", () => {
   test.each(LOST)("off comes true and is done once: %o", async (fault, carriedOut) => {

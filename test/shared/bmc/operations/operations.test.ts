@@ -5,7 +5,6 @@ import { Secret } from "../../../../shared/secret.ts";
 import { startIpmiBmc } from "../../../../simulators/ipmi/bmc.ts";
 import { SimulatedMachine } from "../../../../simulators/machine.ts";
 import { redfishConnection, redfishLab } from "../../../support/bmc-lab.ts";
-import { scaledClock } from "../../../support/scaled-clock.ts";
 
 const signal = new AbortController().signal;
 const ISO = "http://192.0.2.9/rescue.iso";
@@ -22,7 +21,7 @@ async function dualLab() {
     providers: ["redfish", "ipmi"],
     ipmi: { port: ipmi.port, privilege: "administrator" },
   });
-  const client = new BmcClient(connection, { clock: scaledClock(50) });
+  const client = new BmcClient(connection);
   return {
     client,
     machine,
