@@ -1,7 +1,9 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import type { BootDevice, BootMode, BootModeChoice } from "../../contract/vocabulary.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
+import { type BootSight, type BootStage, type BootWaitReport, waitForBoot } from "./boot-wait.ts";
 import { ok, unsupported } from "./finding.ts";
+import type { PowerDriver } from "./power.ts";
 import { awaitState, refusalOf, reported } from "./read-back.ts";
 
 /** A boot override to set. */
@@ -35,6 +37,8 @@ export interface BootDriver {
   plan(request: BootRequest, signal: AbortSignal): Promise<string>;
   /** May send several forms of the request until the BMC takes one; reads nothing back. */
   write(request: BootRequest, signal: AbortSignal): Promise<void>;
+  /** Power, override and the firmware's progress at one time, where that is less than reading each. */
+  see?(signal: AbortSignal): Promise<BootSight>;
 }
 
 /** Result of setting a boot override. */
@@ -47,7 +51,7 @@ export interface BootReport {
   readonly summary: string;
 }
 
-type BootDrivers = { readonly boot: BootDriver };
+type BootDrivers = { readonly boot: BootDriver; readonly power: PowerDriver };
 
 export const bootOperations = defineOperations({
   title: "boot device",
@@ -59,6 +63,10 @@ export const bootOperations = defineOperations({
     /** Sets the boot override and reads it back; `mode: keep` becomes the connection's boot mode, if it has one. */
     setBoot: (request: BootRequest, signal: AbortSignal): Promise<BootReport> =>
       run(signal, (access) => setBoot(portOf(access, signal), withMode(request, access))),
+
+    /** Waits until the machine's boot has come to a stage, as its progress or the use of a one-time override shows; sends nothing. */
+    waitForBoot: (target: BootStage, timeoutMs: number, signal: AbortSignal): Promise<BootWaitReport> =>
+      run(signal, (access) => waitForBoot({ ...access, ...sightOf(access, signal) }, target, timeoutMs)),
 
     /** What `setBoot` would send. With an override to assume, the present one is not read. */
     planBoot: (
@@ -94,6 +102,18 @@ function portOf({ log, read, write, sleep }: Access<BootDrivers>, signal: AbortS
         log.debug({ ...request, provider }, "boot override sent");
       }),
     sleep,
+  };
+}
+
+function sightOf({ read }: Access<BootDrivers>, signal: AbortSignal) {
+  return {
+    keepsOverrides: () => read(async ({ boot }) => boot.keepsOverrides ?? false),
+    see: () =>
+      read(async ({ boot, power }): Promise<BootSight> => {
+        if (boot.see) return boot.see(signal);
+        const override = boot.ignored ? undefined : await boot.read(signal);
+        return { power: await power.read(signal), ...(override && { override }) };
+      }),
   };
 }
 
