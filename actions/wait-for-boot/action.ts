@@ -1,10 +1,10 @@
-import { BOOT_STAGES } from "../../shared/bmc/operations/boot-wait.ts";
+import { BOOT_STAGES } from "../../shared/bmc/operations/boot.ts";
 import { defineAction } from "../harness/action.ts";
 import { choice, duration } from "../harness/input/input.ts";
 
 export default defineAction({
   name: "wait-for-boot",
-  summary: "Wait until a machine has come to a stage of its boot, as the BMC shows it",
+  summary: "Wait until a machine has reached a stage of its boot, as the BMC reports it",
   idempotent: true,
   input: {
     stage: choice(BOOT_STAGES, {

@@ -1,35 +1,16 @@
 import { type Backoff, backoffMs } from "../../backoff.ts";
 import type { Clock } from "../../clock.ts";
 import { BmcError } from "../../contract/bmc-error.ts";
-import type { PowerState } from "../../contract/vocabulary.ts";
 import { defined } from "../../defined.ts";
 import { formatSeconds } from "../../duration.ts";
-import { type BootOverride, describeOverride } from "./boot.ts";
-
-/** How far a boot has come, in this order. */
-export const BOOT_STAGES = ["hardware-ready", "boot-started", "os-running"] as const;
-/** A stage of a boot: the firmware has initialized the hardware, has handed over to what it boots, or an operating system runs. */
-export type BootStage = (typeof BOOT_STAGES)[number];
-
-/** The firmware's progress as the BMC reports it. */
-export interface BootProgress {
-  /** In the BMC's words. */
-  readonly state: string;
-  /** The last stage that it has passed; absent before the first one, and if the state tells none. */
-  readonly stage?: BootStage;
-  /**
-   * Whether the state is of a time after the machine's last reset, by the BMC's own clock; absent if the BMC does not give
-   * both times.
-   */
-  readonly isOfThisBoot?: boolean;
-}
-
-/** What shows how far a boot has come. A field that the BMC does not report is absent. */
-export interface BootSight {
-  readonly power: PowerState;
-  readonly override?: BootOverride;
-  readonly progress?: BootProgress;
-}
+import {
+  BOOT_STAGES,
+  type BootOverride,
+  type BootProgress,
+  type BootSight,
+  type BootStage,
+  describeOverride,
+} from "./boot.ts";
 
 /** Result of waiting for a boot. */
 export interface BootWaitReport {

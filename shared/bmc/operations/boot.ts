@@ -1,9 +1,7 @@
 import { BmcError } from "../../contract/bmc-error.ts";
-import type { BootDevice, BootMode, BootModeChoice } from "../../contract/vocabulary.ts";
+import type { BootDevice, BootMode, BootModeChoice, PowerState } from "../../contract/vocabulary.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
-import { type BootSight, type BootStage, type BootWaitReport, waitForBoot } from "./boot-wait.ts";
 import { ok, unsupported } from "./finding.ts";
-import type { PowerDriver } from "./power.ts";
 import { awaitState, refusalOf, reported } from "./read-back.ts";
 
 /** A boot override to set. */
@@ -24,6 +22,31 @@ export interface BootOverride {
   readonly persistent?: boolean;
   /** How the machine boots. */
   readonly mode?: BootMode;
+}
+
+/** Stages of a boot, in this order. */
+export const BOOT_STAGES = ["hardware-ready", "boot-started", "os-running"] as const;
+/** A stage of a boot: the firmware has initialized the hardware, has handed over to what it boots, or an operating system runs. */
+export type BootStage = (typeof BOOT_STAGES)[number];
+
+/** The firmware's progress as the BMC reports it. */
+export interface BootProgress {
+  /** In the BMC's words. */
+  readonly state: string;
+  /** The last stage that it has passed; absent before the first, and if the state names none. */
+  readonly stage?: BootStage;
+  /**
+   * Whether the state is of a time after the machine's last reset, by the BMC's own clock; absent if the BMC does not give
+   * both times.
+   */
+  readonly isOfThisBoot?: boolean;
+}
+
+/** What shows how far a boot has come. A field that the BMC does not report is absent. */
+export interface BootSight {
+  readonly power: PowerState;
+  readonly override?: BootOverride;
+  readonly progress?: BootProgress;
 }
 
 /** The boot override through one provider, under the same terms as `PowerDriver`. */
@@ -51,7 +74,7 @@ export interface BootReport {
   readonly summary: string;
 }
 
-type BootDrivers = { readonly boot: BootDriver; readonly power: PowerDriver };
+type BootDrivers = { readonly boot: BootDriver };
 
 export const bootOperations = defineOperations({
   title: "boot device",
@@ -63,10 +86,6 @@ export const bootOperations = defineOperations({
     /** Sets the boot override and reads it back; `mode: keep` becomes the connection's boot mode, if it has one. */
     setBoot: (request: BootRequest, signal: AbortSignal): Promise<BootReport> =>
       run(signal, (access) => setBoot(portOf(access, signal), withMode(request, access))),
-
-    /** Waits until the machine's boot has come to a stage, as its progress or the use of a one-time override shows; sends nothing. */
-    waitForBoot: (target: BootStage, timeoutMs: number, signal: AbortSignal): Promise<BootWaitReport> =>
-      run(signal, (access) => waitForBoot({ ...access, ...sightOf(access, signal) }, target, timeoutMs)),
 
     /** What `setBoot` would send. With an override to assume, the present one is not read. */
     planBoot: (
@@ -102,18 +121,6 @@ function portOf({ log, read, write, sleep }: Access<BootDrivers>, signal: AbortS
         log.debug({ ...request, provider }, "boot override sent");
       }),
     sleep,
-  };
-}
-
-function sightOf({ read }: Access<BootDrivers>, signal: AbortSignal) {
-  return {
-    keepsOverrides: () => read(async ({ boot }) => boot.keepsOverrides ?? false),
-    see: () =>
-      read(async ({ boot, power }): Promise<BootSight> => {
-        if (boot.see) return boot.see(signal);
-        const override = boot.ignored ? undefined : await boot.read(signal);
-        return { power: await power.read(signal), ...(override && { override }) };
-      }),
   };
 }
 

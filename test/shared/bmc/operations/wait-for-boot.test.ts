@@ -1,10 +1,6 @@
 import { describe, expect, it } from "vitest";
-import {
-  type BootProgress,
-  type BootSight,
-  type BootStage,
-  waitForBoot,
-} from "../../../../shared/bmc/operations/boot-wait.ts";
+import type { BootProgress, BootSight, BootStage } from "../../../../shared/bmc/operations/boot.ts";
+import { waitForBoot } from "../../../../shared/bmc/operations/boot-wait.ts";
 import { BmcError } from "../../../../shared/contract/bmc-error.ts";
 
 const ONCE = { device: "pxe", persistent: false } as const;

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { defined } from "../../../../defined.ts";
-import type { BootProgress, BootStage } from "../../../operations/boot-wait.ts";
+import type { BootProgress, BootStage } from "../../../operations/boot.ts";
 import { lenient, type System } from "../service/schema.ts";
 
 /** The stage that a machine has passed in a state of `BootProgress.LastState` (DSP0268, ComputerSystem); the others are before any. */

@@ -1,8 +1,7 @@
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
 import type { Logger } from "../../../../logger.ts";
-import type { BootDriver, BootOverride, BootRequest } from "../../../operations/boot.ts";
-import type { BootSight } from "../../../operations/boot-wait.ts";
+import type { BootDriver, BootOverride, BootRequest, BootSight } from "../../../operations/boot.ts";
 import type { ManagedSystem } from "../resources/system.ts";
 import { awaitTask } from "../resources/task.ts";
 import { FUTURE_STATE } from "../service/behaviour-quirks.ts";
