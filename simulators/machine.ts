@@ -127,6 +127,8 @@ export class SimulatedMachine extends EventEmitter<MachineEvents> {
     hostName: "bmc-7",
   };
   networkFault: NetworkFault | undefined;
+  /** What the firmware has last told the BMC; times in milliseconds since the epoch. */
+  bootProgress: { readonly state: string; readonly sinceMs?: number; readonly resetMs?: number } | undefined;
   readonly sensors: SimulatedSensor[] = defaultSensors();
   readonly secureBoot: SimulatedSecureBootState = { enabled: false, active: false, hasKeys: true };
 

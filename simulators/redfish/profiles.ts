@@ -93,6 +93,8 @@ export interface RedfishProfile {
   readonly indicator?: "led" | "chassis" | "none";
   /** False: only the BIOS has it. */
   readonly restorePolicy?: boolean;
+  /** Where the progress of a boot is shown; `BootProgress` unless said. */
+  readonly progress?: "post-state";
   /** Where the power limit is; EnvironmentMetrics of the chassis when absent. */
   readonly powerLimit?: "power" | "none";
   /** Where the sensors are: below Sensors, in Thermal and Power, both when absent, or fans and power supplies only. */
@@ -218,6 +220,7 @@ const hpe = {
   oem: "Hpe",
   firmware: "iLO 5 v2.72",
   ntp: "hpe-date-time",
+  progress: "post-state",
   accounts: { kind: "collection", below: "service", refusesEnabled: true },
   sel: { ...generic.sel, below: "system", name: "IML" },
   expand: ".",

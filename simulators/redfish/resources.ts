@@ -87,6 +87,7 @@ export function systemResource(
     UUID: "4c4c4544-0000-1000-8000-b4c04f303032",
     BiosVersion: "2.19.1",
     ...showIndicator(machine, profile),
+    ...showBootProgress(machine, profile),
     ...(profile.restorePolicy === false
       ? {}
       : { PowerRestorePolicy: RESTORE_POLICIES[machine.restorePolicy] }),
@@ -112,8 +113,21 @@ export function systemResource(
     },
     Actions: { "#ComputerSystem.Reset": action },
     ...(profile.bootOwner === "settings" ? { "@Redfish.Settings": settings } : {}),
-    Oem: { [profile.oem]: {} },
+    Oem: { [profile.oem]: postState(machine, profile) },
   };
+}
+
+function showBootProgress({ bootProgress }: SimulatedMachine, { progress }: RedfishProfile) {
+  if (!bootProgress || progress === "post-state") return {};
+  const { state, sinceMs, resetMs } = bootProgress;
+  return {
+    BootProgress: { LastState: state, ...(sinceMs && { LastStateTime: new Date(sinceMs).toISOString() }) },
+    ...(resetMs && { LastResetTime: new Date(resetMs).toISOString() }),
+  };
+}
+
+function postState({ bootProgress }: SimulatedMachine, { progress }: RedfishProfile) {
+  return bootProgress && progress === "post-state" ? { PostState: bootProgress.state } : {};
 }
 
 /** The resource beside the system that takes its settings: `Settings` or `SD`. */

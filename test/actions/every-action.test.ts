@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { catalogue } from "../../actions/catalogue.ts";
 import { type RedfishProfile, redfishProfiles } from "../../simulators/redfish/profiles.ts";
-import { resultOf } from "./action-run.ts";
+import { resultOf, runAction } from "./action-run.ts";
 import { type actionLab, eventually, type LabOptions, REFUSING_PORT, TESTED_PROVIDERS } from "./lab.ts";
 import { documentedResult, findSubjects } from "./subject.ts";
-import { subjectLab } from "./subject-lab.ts";
+import { CANARY, subjectLab } from "./subject-lab.ts";
 
 /** Far below what an action waits for a BMC, far above what a slow machine needs. */
 const SOON_MS = 10_000;
@@ -14,6 +14,17 @@ const subjects = await findSubjects();
 const runs = subjects.flatMap((subject) => subject.able.map((provider) => ({ ...subject, provider })));
 /** Actions that need no more than every provider has, and of that no more than the power as it is. */
 const NEED_NOTHING = ["power-status", "wait-for-power-state", "check"];
+
+/** The machine boots once it is looked at, which both its progress and its override show. */
+async function bootsAtFirstLook(lab: Awaited<ReturnType<typeof subjectLab>>) {
+  await runAction("set-pxe-once", { env: { ...lab.env("ipmi"), BMC_PASSWORD: CANARY, MODE: "uefi" } });
+  lab.machine.bootProgress = { state: "MemoryInitializationStarted" };
+  const before = lab.readings();
+  void eventually(() => lab.readings() > before).then(() => {
+    lab.machine.bootProgress = { state: "OSBootStarted" };
+    lab.machine.do("reset");
+  });
+}
 
 it("the matrix has every action of the catalogue", () => {
   expect(subjects.map(({ name }) => name)).toEqual(catalogue);
@@ -188,6 +199,7 @@ describe.concurrent("the example", () => {
     async ({ provider, ...subject }) => {
       await using lab = await subjectLab(subject);
       const { reference } = subject;
+      if (subject.name === "wait-for-boot") await bootsAtFirstLook(lab);
 
       const ended = await lab.start([provider]).ended;
 

@@ -1,5 +1,5 @@
 import { BmcError } from "../../contract/bmc-error.ts";
-import type { BootDevice, BootMode, BootModeChoice } from "../../contract/vocabulary.ts";
+import type { BootDevice, BootMode, BootModeChoice, PowerState } from "../../contract/vocabulary.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ok, unsupported } from "./finding.ts";
 import { awaitState, refusalOf, reported } from "./read-back.ts";
@@ -24,6 +24,31 @@ export interface BootOverride {
   readonly mode?: BootMode;
 }
 
+/** Stages of a boot, in this order. */
+export const BOOT_STAGES = ["hardware-ready", "boot-started", "os-running"] as const;
+/** A stage of a boot: the firmware has initialized the hardware, has handed over to what it boots, or an operating system runs. */
+export type BootStage = (typeof BOOT_STAGES)[number];
+
+/** The firmware's progress as the BMC reports it. */
+export interface BootProgress {
+  /** In the BMC's words. */
+  readonly state: string;
+  /** The last stage that it has passed; absent before the first, and if the state names none. */
+  readonly stage?: BootStage;
+  /**
+   * Whether the state is of a time after the machine's last reset, by the BMC's own clock; absent if the BMC does not give
+   * both times.
+   */
+  readonly isOfThisBoot?: boolean;
+}
+
+/** What shows how far a boot has come. A field that the BMC does not report is absent. */
+export interface BootSight {
+  readonly power: PowerState;
+  readonly override?: BootOverride;
+  readonly progress?: BootProgress;
+}
+
 /** The boot override through one provider, under the same terms as `PowerDriver`. */
 export interface BootDriver {
   /** Set where a request succeeds without effect, because the machine has no boot device. */
@@ -35,6 +60,8 @@ export interface BootDriver {
   plan(request: BootRequest, signal: AbortSignal): Promise<string>;
   /** May send several forms of the request until the BMC takes one; reads nothing back. */
   write(request: BootRequest, signal: AbortSignal): Promise<void>;
+  /** Power, override and the firmware's progress at one time, where that is less than reading each. */
+  see?(signal: AbortSignal): Promise<BootSight>;
 }
 
 /** Result of setting a boot override. */

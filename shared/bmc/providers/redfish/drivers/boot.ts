@@ -1,12 +1,15 @@
 import { BmcError } from "../../../../contract/bmc-error.ts";
+import { defined } from "../../../../defined.ts";
 import type { Logger } from "../../../../logger.ts";
-import type { BootDriver, BootOverride, BootRequest } from "../../../operations/boot.ts";
+import type { BootDriver, BootOverride, BootRequest, BootSight } from "../../../operations/boot.ts";
 import type { ManagedSystem } from "../resources/system.ts";
 import { awaitTask } from "../resources/task.ts";
 import { FUTURE_STATE } from "../service/behaviour-quirks.ts";
 import { BootSettings } from "../service/schema.ts";
 import { type BootFields, bootFields, bootOverride, holds } from "./boot-fields.ts";
 import { type BootAttempt, BootLadder } from "./boot-ladder.ts";
+import { bootProgress } from "./boot-progress.ts";
+import { powerState } from "./power.ts";
 
 /** The resource that takes the override, with the tag it was last seen with. */
 interface BootOwner {
@@ -48,6 +51,14 @@ export class RedfishBoot implements BootDriver {
     // What took a write and now shows nothing offers it all the same.
     if (!value.Boot && !this.#written) throw noOverride();
     return bootOverride(value.Boot ?? {});
+  }
+
+  async see(signal: AbortSignal): Promise<BootSight> {
+    const { value } = await this.#system.read(signal);
+    return {
+      power: powerState(value.PowerState),
+      ...defined({ override: value.Boot && bootOverride(value.Boot), progress: bootProgress(value) }),
+    };
   }
 
   async plan(request: BootRequest, signal: AbortSignal): Promise<string> {

@@ -20,7 +20,7 @@ export const redfishPower = (system: ManagedSystem, reset: SystemReset): PowerDr
 });
 
 /** Only the two settled states; `PoweringOn`, `PoweringOff`, `Paused` and anything else are neither. */
-function powerState(text: string | undefined): PowerState {
+export function powerState(text: string | undefined): PowerState {
   if (text === "On") return "on";
   if (text === "Off") return "off";
   return "unknown";

@@ -85,6 +85,13 @@ export const Indicator = z.object({
   "IndicatorLED@Redfish.AllowableValues": lenient(Values),
 });
 
+/** Since version 1.13 of the schema. */
+const BootProgress = z.object({
+  LastState: lenient(z.string()),
+  LastStateTime: lenient(z.string()),
+  OemLastState: lenient(z.string()),
+});
+
 /** A ComputerSystem, as far as it is read. */
 export const System = z.extend(Indicator, {
   "@odata.id": lenient(z.string()),
@@ -98,6 +105,8 @@ export const System = z.extend(Indicator, {
   BiosVersion: lenient(z.string()),
   PowerState: lenient(z.string()),
   Boot: lenient(Boot),
+  BootProgress: lenient(BootProgress),
+  LastResetTime: lenient(z.string()),
   Actions: lenient(z.object({ "#ComputerSystem.Reset": lenient(ResetAction) })),
   "@Redfish.Settings": lenient(z.object({ SettingsObject: Link })),
   Oem: lenient(z.record(z.string(), z.unknown())),

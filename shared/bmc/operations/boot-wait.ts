@@ -1,0 +1,174 @@
+import { type Backoff, backoffMs } from "../../backoff.ts";
+import type { Clock } from "../../clock.ts";
+import { BmcError } from "../../contract/bmc-error.ts";
+import { defined } from "../../defined.ts";
+import { formatSeconds } from "../../duration.ts";
+import {
+  BOOT_STAGES,
+  type BootOverride,
+  type BootProgress,
+  type BootSight,
+  type BootStage,
+  describeOverride,
+} from "./boot.ts";
+
+/** Result of waiting for a boot. */
+export interface BootWaitReport {
+  /** The state that the BMC reported at first; absent if it reports none. */
+  readonly before?: string;
+  /** The state that it reported at the end; absent if it reports none. */
+  readonly after?: string;
+  /** What showed the stage: the reported progress, or the one-time boot override, which was used. */
+  readonly shownBy: "progress" | "override";
+  /** How it went, in one line for people. */
+  readonly summary: string;
+}
+
+export interface BootWaitPort {
+  readonly clock: Clock;
+  see(): Promise<BootSight>;
+  /** Set where one-time overrides stay in force, so that one that goes shows nothing. */
+  keepsOverrides(): Promise<boolean>;
+  sleep(ms: number): Promise<void>;
+  progress(text: string, limitMs?: number): void;
+}
+
+/** Firmware takes minutes; a stage may be over within seconds. */
+const POLL: Backoff = { firstMs: 1_000, maxMs: 5_000, factor: 1.5 };
+/**
+ * A BMC may show the former boot for a moment after power on: what was there at the first look counts when it is still there after
+ * this long.
+ */
+const HELD_MS = 10_000;
+
+/** Waits until the machine's boot has reached the stage; sends nothing. */
+export async function waitForBoot(
+  port: BootWaitPort,
+  target: BootStage,
+  timeoutMs: number,
+): Promise<BootWaitReport> {
+  const startedMs = port.clock.monotonicMs();
+  const endMs = startedMs + timeoutMs;
+  const keepsOverrides = await port.keepsOverrides();
+  const watch = new BootWatch(target, keepsOverrides);
+  let told: string | undefined;
+  for (let attempt = 1; ; attempt += 1) {
+    const sight = await seeOrSilence(port);
+    const nowMs = port.clock.monotonicMs();
+    if (!(sight instanceof BmcError)) {
+      const shownBy = watch.shownBy(sight, nowMs);
+      if (shownBy) {
+        const took = formatSeconds(nowMs - startedMs);
+        const summary = `${watch.describe(shownBy, sight)} after ${took}`;
+        return { ...defined({ before: watch.first, after: sight.progress?.state }), shownBy, summary };
+      }
+      watch.check(sight);
+    }
+    const leftMs = endMs - nowMs;
+    if (leftMs <= 0) {
+      if (sight instanceof BmcError) throw sight;
+      const waited = formatSeconds(timeoutMs);
+      throw new BmcError("timeout", `not ${target} after ${waited}: ${watch.last(sight)}`);
+    }
+    const text = `waiting for ${target}${watch.now}`;
+    if (text !== told) port.progress(text, leftMs);
+    told = text;
+    await port.sleep(Math.min(leftMs, backoffMs(POLL, attempt)));
+  }
+}
+
+/** A BMC that does not answer may be restarting: that is an error only when it lasts to the end. */
+async function seeOrSilence(port: BootWaitPort): Promise<BootSight | BmcError> {
+  try {
+    return await port.see();
+  } catch (thrown) {
+    const error = BmcError.from(thrown);
+    if (error.class === "unreachable" || error.class === "timeout") return error;
+    throw error;
+  }
+}
+
+/** What has been seen of one boot. */
+class BootWatch {
+  /** The state at the first look. */
+  first: string | undefined;
+  readonly #target: BootStage;
+  readonly #keepsOverrides: boolean;
+  #looks = 0;
+  /** Whether a stage before the target was seen, so that the target, once reached, is of this boot. */
+  #wasBefore = false;
+  /** Since when the BMC has shown the stage without a break. */
+  #reachedMs: number | undefined;
+  #override: BootOverride | undefined;
+  #state: string | undefined;
+
+  constructor(target: BootStage, keepsOverrides: boolean) {
+    this.#target = target;
+    this.#keepsOverrides = keepsOverrides;
+  }
+
+  /** For progress, with its own comma. */
+  get now(): string {
+    return this.#state === undefined ? "" : `, now ${this.#state}`;
+  }
+
+  shownBy(sight: BootSight, nowMs: number): BootWaitReport["shownBy"] | undefined {
+    const { power, override, progress } = sight;
+    this.#looks += 1;
+    if (this.#looks === 1) this.first = progress?.state;
+    this.#state = progress?.state;
+    const isReached = power === "on" && this.#isEnough(progress?.stage);
+    this.#reachedMs = isReached ? (this.#reachedMs ?? nowMs) : undefined;
+    if (isReached && (this.#wasBefore || this.#hasHeld(progress, nowMs))) return "progress";
+    if (progress && !this.#isEnough(progress.stage)) this.#wasBefore = true;
+    const isUsed = power === "on" && override?.device === "none" && this.#override !== undefined;
+    if (isUsed && this.#target !== "os-running") return "override";
+    if (isOneTime(override) && !this.#keepsOverrides) this.#override = override;
+    return undefined;
+  }
+
+  /** Throws where nothing can ever show the stage. */
+  check({ progress, override }: BootSight): void {
+    if (progress) return;
+    if (this.#target === "os-running") {
+      throw new BmcError("unsupported", "the BMC reports no boot progress: it cannot show os-running");
+    }
+    if (this.#override) return;
+    const why = this.#keepsOverrides
+      ? "keeps one-time boot overrides"
+      : `has no one-time boot override set${override ? ` (${describeOverride(override)})` : ""}`;
+    throw new BmcError(
+      "unsupported",
+      `the BMC reports no boot progress and ${why}: nothing would show a boot`,
+    );
+  }
+
+  describe(shownBy: BootWaitReport["shownBy"], { progress }: BootSight): string {
+    if (shownBy === "progress") return progress?.state ?? this.#target;
+    return `boot override ${describeOverride(this.#override ?? { device: "unknown" })} used`;
+  }
+
+  last({ power, override, progress }: BootSight): string {
+    const parts = [
+      ...(progress ? [`the last stage was ${progress.state}`] : ["the BMC reports no boot progress"]),
+      ...(this.#reachedMs === undefined ? [] : ["which may be of an earlier boot"]),
+      ...(override && override.device !== "none"
+        ? [`the boot override ${describeOverride(override)} is still set`]
+        : []),
+      ...(power === "on" ? [] : [`the machine is ${power === "off" ? "off" : "neither on nor off"}`]),
+    ];
+    return parts.join(", ");
+  }
+
+  #isEnough(stage: BootStage | undefined): boolean {
+    return stage !== undefined && BOOT_STAGES.indexOf(stage) >= BOOT_STAGES.indexOf(this.#target);
+  }
+
+  #hasHeld(progress: BootProgress | undefined, nowMs: number): boolean {
+    return progress?.isOfThisBoot === true && nowMs - (this.#reachedMs ?? nowMs) >= HELD_MS;
+  }
+}
+
+function isOneTime(override: BootOverride | undefined): override is BootOverride {
+  return override?.persistent === false && !["none", "unknown"].includes(override.device);
+}
