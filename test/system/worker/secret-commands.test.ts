@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { statSync } from "node:fs";
 import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -79,6 +79,11 @@ const hanging = (file: string, timeout: string) => ({
 
 async function pidsIn(file: string): Promise<readonly number[]> {
   return (await readFile(file, "utf8")).trim().split("\n").map(Number);
+}
+
+/** A process that was killed has its ID until the system has removed it. */
+async function expectEnded(pids: readonly number[]): Promise<void> {
+  await expect.poll(() => pids.filter(isAlive), { timeout: 5_000 }).toEqual([]);
 }
 
 describe("credentials from a command", () => {
@@ -252,7 +257,7 @@ describe("a command that hangs is ended with all that it started", () => {
 
     expect(reason).toBe("was stopped after its 1.5 s");
     expect(pids).toHaveLength(2);
-    expect(pids.filter(isAlive)).toEqual([]);
+    await expectEnded(pids);
   });
 
   it("when the worker stops, which it does not mistake for a failure", async () => {
@@ -260,12 +265,12 @@ describe("a command that hangs is ended with all that it started", () => {
     const stop = new AbortController();
     const resolved = resolver("", hanging(file, "5m"), { signal: stop.signal })();
     resolved.catch(() => undefined);
-    await eventually(() => existsSync(file));
+    await eventually(() => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0);
 
     stop.abort(new Error("the worker stops"));
 
     await expect(resolved).rejects.toThrow("the worker stops");
-    expect((await pidsIn(file)).filter(isAlive)).toEqual([]);
+    await expectEnded(await pidsIn(file));
   });
 
   it("when it has printed and gone, and left a child behind", async () => {
@@ -282,7 +287,7 @@ describe("a command that hangs is ended with all that it started", () => {
     const pids = await pidsIn(file);
 
     expect(password?.reveal()).toBe("p");
-    expect(pids.filter(isAlive)).toEqual([]);
+    await expectEnded(pids);
   });
 });
 
