@@ -1,7 +1,7 @@
 import { accessSync, constants } from "node:fs";
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { basename, delimiter, join } from "node:path";
 import { execa } from "execa";
 import { describe } from "vitest";
 import { parse, parseAllDocuments, stringify } from "yaml";
@@ -69,17 +69,23 @@ export async function notes(values: Values): Promise<readonly string[]> {
 
 /**
  * What the chart makes of each of many values. One run of Helm for all of them: they are the values of as many subcharts,
- * which are this chart under another name each. Objects of other kinds than `kinds` are left out.
+ * which are this chart under another name each. Objects of other kinds than `kinds` are left out; so are other templates than
+ * `templates`, and then the schema of the values: for hundreds of values Helm would take minutes on a busy machine.
  */
 export async function renderAll<Name extends string>(
   cases: Readonly<Record<Name, Values>>,
   kinds = /./,
+  templates?: readonly string[],
 ): Promise<Readonly<Record<Name, readonly Manifest[]>>> {
   const names = Object.keys(cases) as Name[];
   const aliases = new Map(names.map((name, index) => [`case-${index}`, name]));
   const output = await inFolder(async (folder) => {
     await mkdir(join(folder, "charts"));
-    await cp(CHART, join(folder, "charts/pbnj-worker"), { recursive: true });
+    const isKept = (path: string) =>
+      !templates ||
+      templates.includes(basename(path)) ||
+      !/\/templates\/[^_].*\.yaml$|values\.schema\.json$/.test(path);
+    await cp(CHART, join(folder, "charts/pbnj-worker"), { recursive: true, filter: isKept });
     const dependencies = [...aliases.keys()].map((alias) => ({ name: "pbnj-worker", version: "*", alias }));
     const chart = { apiVersion: "v2", name: "cases", version: "1.0.0", dependencies };
     const values = Object.fromEntries([...aliases].map(([alias, name]) => [alias, cases[name]]));

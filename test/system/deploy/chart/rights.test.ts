@@ -69,6 +69,7 @@ describeWithHelm("the rights that the chart gives", () => {
     rendered = await renderAll(
       Object.fromEntries([...choices].map(([name, choice]) => [name, valuesOf(choice)])),
       /Role$/,
+      ["rbac.yaml"],
     );
   });
 
