@@ -1,4 +1,4 @@
-import { describeOverride } from "../../shared/bmc/operations/boot.ts";
+import { describeOverride } from "../../shared/bmc/operations/boot-port.ts";
 import { defineAction } from "../harness/action.ts";
 
 export default defineAction({

@@ -1,6 +1,7 @@
 import type { BmcClient } from "../../shared/bmc/client.ts";
-import type { BootOverride } from "../../shared/bmc/operations/boot.ts";
-import { describeOverride, UNREAD_OVERRIDE } from "../../shared/bmc/operations/boot.ts";
+import { UNREAD_OVERRIDE } from "../../shared/bmc/operations/boot.ts";
+import type { BootOverride } from "../../shared/bmc/operations/boot-port.ts";
+import { describeOverride } from "../../shared/bmc/operations/boot-port.ts";
 import type { MediaState } from "../../shared/bmc/operations/media.ts";
 import { describeMedia } from "../../shared/bmc/operations/media.ts";
 import type { PowerState } from "../../shared/contract/vocabulary.ts";

@@ -1,5 +1,5 @@
-import type { BootRequest } from "../../shared/bmc/operations/boot.ts";
-import { describeRequest } from "../../shared/bmc/operations/boot.ts";
+import type { BootRequest } from "../../shared/bmc/operations/boot-port.ts";
+import { describeRequest } from "../../shared/bmc/operations/boot-port.ts";
 
 /** What `powerAction` may be: Rufio's words, of which `status` reads, and one of this project's. */
 export const POWER_ACTIONS = ["on", "off", "soft", "soft-then-hard", "cycle", "reset", "status"] as const;

@@ -1,4 +1,4 @@
-import { BOOT_STAGES } from "../../shared/bmc/operations/boot.ts";
+import { BOOT_STAGES } from "../../shared/bmc/operations/boot-port.ts";
 import { defineAction } from "../harness/action.ts";
 import { choice, duration } from "../harness/input/input.ts";
 

@@ -4,7 +4,7 @@ import { actionReference } from "../harness/input/reference.ts";
 const state = z.string().optional();
 
 export const reference = actionReference("wait-for-boot", {
-  environment: { STAGE_TIMEOUT: "8m" },
+  environment: { STAGE_TIMEOUT: "4m" },
   keywords: ["boot", "wait", "post", "progress"],
   readsOnly: true,
   output: {

@@ -1,5 +1,5 @@
 import type { Plan } from "../../../shared/bmc/operations/access.ts";
-import { type BootRequest, describeOverride } from "../../../shared/bmc/operations/boot.ts";
+import { type BootRequest, describeOverride } from "../../../shared/bmc/operations/boot-port.ts";
 import type { PowerRequest } from "../../../shared/bmc/operations/power.ts";
 import { defined } from "../../../shared/defined.ts";
 import type { ActionContext, ActionReport } from "../action.ts";

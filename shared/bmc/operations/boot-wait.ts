@@ -10,7 +10,8 @@ import {
   type BootSight,
   type BootStage,
   describeOverride,
-} from "./boot.ts";
+} from "./boot-port.ts";
+import { readOrSilence } from "./read-back.ts";
 
 /** Result of waiting for a boot. */
 export interface BootWaitReport {
@@ -53,7 +54,7 @@ export async function waitForBoot(
   const watch = new BootWatch(target, keepsOverrides);
   let told: string | undefined;
   for (let attempt = 1; ; attempt += 1) {
-    const sight = await seeOrSilence(port);
+    const sight = await readOrSilence(port.see);
     const nowMs = port.clock.monotonicMs();
     if (!(sight instanceof BmcError)) {
       const shownBy = watch.shownBy(sight, nowMs);
@@ -77,17 +78,6 @@ export async function waitForBoot(
   }
 }
 
-/** A BMC that does not answer may be restarting: that is an error only when it lasts to the end. */
-async function seeOrSilence(port: BootWaitPort): Promise<BootSight | BmcError> {
-  try {
-    return await port.see();
-  } catch (thrown) {
-    const error = BmcError.from(thrown);
-    if (error.class === "unreachable" || error.class === "timeout") return error;
-    throw error;
-  }
-}
-
 /** What has been seen of one boot. */
 class BootWatch {
   /** The state at the first look. */
@@ -95,6 +85,7 @@ class BootWatch {
   readonly #target: BootStage;
   readonly #keepsOverrides: boolean;
   #looks = 0;
+  #reportsProgress = false;
   /** Whether a stage before the target was seen, so that the target, once reached, is of this boot. */
   #wasBefore = false;
   /** Since when the BMC has shown the stage without a break. */
@@ -115,6 +106,7 @@ class BootWatch {
   shownBy(sight: BootSight, nowMs: number): BootWaitReport["shownBy"] | undefined {
     const { power, override, progress } = sight;
     this.#looks += 1;
+    if (progress) this.#reportsProgress = true;
     if (this.#looks === 1) this.first = progress?.state;
     this.#state = progress?.state;
     const isReached = power === "on" && this.#isEnough(progress?.stage);
@@ -127,9 +119,9 @@ class BootWatch {
     return undefined;
   }
 
-  /** Throws where nothing can ever show the stage. */
-  check({ progress, override }: BootSight): void {
-    if (progress) return;
+  /** Throws where nothing can ever show the stage. A BMC that has reported progress may stop for a moment. */
+  check({ override }: BootSight): void {
+    if (this.#reportsProgress) return;
     if (this.#target === "os-running") {
       throw new BmcError("unsupported", "the BMC reports no boot progress: it cannot show os-running");
     }

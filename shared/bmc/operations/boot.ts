@@ -1,68 +1,18 @@
 import { BmcError } from "../../contract/bmc-error.ts";
-import type { BootDevice, BootMode, BootModeChoice, PowerState } from "../../contract/vocabulary.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
+import {
+  type BootDriver,
+  type BootOverride,
+  type BootRequest,
+  type BootSight,
+  type BootStage,
+  describeOverride,
+  describeRequest,
+} from "./boot-port.ts";
+import { type BootWaitReport, waitForBoot } from "./boot-wait.ts";
 import { ok, unsupported } from "./finding.ts";
+import type { PowerDriver } from "./power.ts";
 import { awaitState, refusalOf, reported } from "./read-back.ts";
-
-/** A boot override to set. */
-export interface BootRequest {
-  /** What to boot from; `none` removes the override. */
-  readonly device: BootDevice;
-  /** True for every boot, false for the next one. */
-  readonly persistent: boolean;
-  /** `keep` is the connection's `bootMode`. */
-  readonly mode: BootModeChoice;
-}
-
-/** A boot override as the BMC reports it; a field it does not report is absent. */
-export interface BootOverride {
-  /** `unknown` if it cannot be read or is none of these. */
-  readonly device: BootDevice | "unknown";
-  /** False is once. Absent when there is no override, too. */
-  readonly persistent?: boolean;
-  /** How the machine boots. */
-  readonly mode?: BootMode;
-}
-
-/** Stages of a boot, in this order. */
-export const BOOT_STAGES = ["hardware-ready", "boot-started", "os-running"] as const;
-/** A stage of a boot: the firmware has initialized the hardware, has handed over to what it boots, or an operating system runs. */
-export type BootStage = (typeof BOOT_STAGES)[number];
-
-/** The firmware's progress as the BMC reports it. */
-export interface BootProgress {
-  /** In the BMC's words. */
-  readonly state: string;
-  /** The last stage that it has passed; absent before the first, and if the state names none. */
-  readonly stage?: BootStage;
-  /**
-   * Whether the state is of a time after the machine's last reset, by the BMC's own clock; absent if the BMC does not give
-   * both times.
-   */
-  readonly isOfThisBoot?: boolean;
-}
-
-/** What shows how far a boot has come. A field that the BMC does not report is absent. */
-export interface BootSight {
-  readonly power: PowerState;
-  readonly override?: BootOverride;
-  readonly progress?: BootProgress;
-}
-
-/** The boot override through one provider, under the same terms as `PowerDriver`. */
-export interface BootDriver {
-  /** Set where a request succeeds without effect, because the machine has no boot device. */
-  readonly ignored?: true;
-  /** One-time overrides stay in force, and read as persistent. */
-  readonly keepsOverrides?: boolean;
-  /** Undefined where it cannot be read back. */
-  read(signal: AbortSignal): Promise<BootOverride | undefined>;
-  plan(request: BootRequest, signal: AbortSignal): Promise<string>;
-  /** May send several forms of the request until the BMC takes one; reads nothing back. */
-  write(request: BootRequest, signal: AbortSignal): Promise<void>;
-  /** Power, override and the firmware's progress at one time, where that is less than reading each. */
-  see?(signal: AbortSignal): Promise<BootSight>;
-}
 
 /** Result of setting a boot override. */
 export interface BootReport {
@@ -74,7 +24,7 @@ export interface BootReport {
   readonly summary: string;
 }
 
-type BootDrivers = { readonly boot: BootDriver };
+type BootDrivers = { readonly boot: BootDriver; readonly power: PowerDriver };
 
 export const bootOperations = defineOperations({
   title: "boot device",
@@ -99,6 +49,10 @@ export const bootOperations = defineOperations({
         const step = await read(({ boot }) => boot.plan(withMode(request, access), signal));
         return { before, steps: [step] };
       }),
+
+    /** Waits until the machine's boot has reached a stage, as its progress or the use of a one-time override shows; sends nothing. */
+    waitForBoot: (target: BootStage, timeoutMs: number, signal: AbortSignal): Promise<BootWaitReport> =>
+      run(signal, (access) => waitForBoot({ ...access, ...sightOf(access, signal) }, target, timeoutMs)),
   }),
   check: async ({ read }, signal) => {
     if (await read(async ({ boot }) => boot.ignored)) return unsupported("there is nothing to set");
@@ -121,6 +75,18 @@ function portOf({ log, read, write, sleep }: Access<BootDrivers>, signal: AbortS
         log.debug({ ...request, provider }, "boot override sent");
       }),
     sleep,
+  };
+}
+
+function sightOf({ read }: Access<BootDrivers>, signal: AbortSignal) {
+  return {
+    keepsOverrides: () => read(async ({ boot }) => boot.keepsOverrides ?? false),
+    see: () =>
+      read(async ({ boot, power }): Promise<BootSight> => {
+        if (boot.see) return boot.see(signal);
+        const override = boot.ignored ? undefined : await boot.read(signal);
+        return { power: await power.read(signal), ...(override && { override }) };
+      }),
   };
 }
 
@@ -179,19 +145,4 @@ export function matches(request: BootRequest, stored: BootOverride | undefined):
   if (request.device === "none") return true;
   if (stored.persistent !== undefined && stored.persistent !== request.persistent) return false;
   return request.mode === "keep" || stored.mode === undefined || stored.mode === request.mode;
-}
-
-export function describeRequest({ device, persistent, mode }: BootRequest): string {
-  return describe(device, persistent, mode === "keep" ? undefined : mode);
-}
-
-/** For people: `pxe once (uefi)`, `disk persistent`, `none`. */
-export function describeOverride({ device, persistent, mode }: BootOverride): string {
-  return describe(device, persistent, mode);
-}
-
-function describe(device: string, persistent: boolean | undefined, mode: string | undefined): string {
-  if (device === "none") return "none";
-  const lasting = persistent === undefined ? "" : persistent ? " persistent" : " once";
-  return `${device}${lasting}${mode ? ` (${mode})` : ""}`;
 }

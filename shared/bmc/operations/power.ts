@@ -3,10 +3,8 @@ import { BmcError } from "../../contract/bmc-error.ts";
 import type { PowerState } from "../../contract/vocabulary.ts";
 import { formatSeconds } from "../../duration.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
-import type { BootDriver, BootSight, BootStage } from "./boot.ts";
-import { type BootWaitReport, waitForBoot } from "./boot-wait.ts";
 import { ok, warning } from "./finding.ts";
-import { sendOnce, uncertainty } from "./read-back.ts";
+import { readOrSilence, sendOnce, uncertainty } from "./read-back.ts";
 
 /** One command to a BMC, with the provider's own best way to send it. */
 export type PowerCommand = "on" | "off" | "soft-off" | "cycle" | "reset";
@@ -79,7 +77,7 @@ export interface PowerReport {
   readonly summary: string;
 }
 
-type PowerDrivers = { readonly power: PowerDriver; readonly boot: BootDriver };
+type PowerDrivers = { readonly power: PowerDriver };
 
 export const powerOperations = defineOperations({
   title: "power",
@@ -106,10 +104,6 @@ export const powerOperations = defineOperations({
     /** Waits until something else has powered the machine on or off; sends nothing. */
     waitForPower: (target: "on" | "off", timeoutMs: number, signal: AbortSignal): Promise<PowerReport> =>
       run(signal, (access) => waitForPower(portOf(access, signal), target, timeoutMs)),
-
-    /** Waits until the machine's boot has reached a stage, as its progress or the use of a one-time override shows; sends nothing. */
-    waitForBoot: (target: BootStage, timeoutMs: number, signal: AbortSignal): Promise<BootWaitReport> =>
-      run(signal, (access) => waitForBoot({ ...access, ...sightOf(access, signal) }, target, timeoutMs)),
   }),
   check: async ({ read }, signal) => {
     const state = await read(({ power }) => power.read(signal));
@@ -132,18 +126,6 @@ function portOf({ clock, log, read, write, sleep, progress }: Access<PowerDriver
       }),
     sleep,
     progress,
-  };
-}
-
-function sightOf({ read }: Access<PowerDrivers>, signal: AbortSignal) {
-  return {
-    keepsOverrides: () => read(async ({ boot }) => boot.keepsOverrides ?? false),
-    see: () =>
-      read(async ({ boot, power }): Promise<BootSight> => {
-        if (boot.see) return boot.see(signal);
-        const override = boot.ignored ? undefined : await boot.read(signal);
-        return { power: await power.read(signal), ...(override && { override }) };
-      }),
   };
 }
 
@@ -480,7 +462,7 @@ async function watch(
   let last: PowerState | undefined;
   let waits = false;
   for (let attempt = 1; ; attempt += 1) {
-    const reading = await readOrSilence(port);
+    const reading = await readOrSilence(port.read);
     if (typeof reading === "string") {
       if (done(reading)) return true;
       if (reading !== last) attempt = 1;
@@ -492,15 +474,5 @@ async function watch(
     if (!waits) port.progress(progress, timeoutMs);
     waits = true;
     await port.sleep(Math.min(leftMs, backoffMs(POLL, attempt)));
-  }
-}
-
-async function readOrSilence(port: Pick<PowerPort, "read">): Promise<PowerState | BmcError> {
-  try {
-    return await port.read();
-  } catch (thrown) {
-    const error = BmcError.from(thrown);
-    if (error.class === "unreachable" || error.class === "timeout") return error;
-    throw error;
   }
 }

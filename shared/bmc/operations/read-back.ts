@@ -25,6 +25,17 @@ export async function awaitState<State>(
   return state;
 }
 
+/** What was read, or the error of a BMC that does not answer: while something is awaited it may be restarting. */
+export async function readOrSilence<State>(read: () => Promise<State>): Promise<State | BmcError> {
+  try {
+    return await read();
+  } catch (thrown) {
+    const error = BmcError.from(thrown);
+    if (error.class === "unreachable" || error.class === "timeout") return error;
+    throw error;
+  }
+}
+
 /** What a setting was and is. */
 export interface Change<State> {
   readonly before: State;

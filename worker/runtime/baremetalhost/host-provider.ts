@@ -1,4 +1,4 @@
-import type { BootDriver } from "../../../shared/bmc/operations/boot.ts";
+import type { BootDriver } from "../../../shared/bmc/operations/boot-port.ts";
 import { defineProvider, type Provider } from "../../../shared/bmc/operations/provider.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { HostPower, type HostPowerOptions } from "./host-power.ts";

@@ -1,5 +1,5 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
-import type { BootDriver, BootOverride, BootRequest } from "../../operations/boot.ts";
+import type { BootDriver, BootOverride, BootRequest } from "../../operations/boot-port.ts";
 import {
   armedOverride,
   BOOT_CONFIGURATION,

@@ -1,4 +1,4 @@
-import type { BootOverride } from "../../operations/boot.ts";
+import type { BootOverride } from "../../operations/boot-port.ts";
 import type { InstanceReference, ResourceClass } from "./messages.ts";
 import { childOf, childrenOf, findElement, type XmlElement } from "./xml.ts";
 

@@ -2,7 +2,7 @@ import type { Clock } from "../../../clock.ts";
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { HomeAssistantOptions } from "../../../contract/connection.ts";
 import { FirstReading } from "../../http/first-reading.ts";
-import type { BootDriver } from "../../operations/boot.ts";
+import type { BootDriver } from "../../operations/boot-port.ts";
 import type { PowerCommand, PowerDriver } from "../../operations/power.ts";
 import type { HomeAssistantApi, SwitchService } from "./api.ts";
 

@@ -1,6 +1,6 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { BootDevice } from "../../../contract/vocabulary.ts";
-import type { BootOverride } from "../../operations/boot.ts";
+import type { BootOverride } from "../../operations/boot-port.ts";
 import { type Command, ipmiCommand, NetFn } from "./command.ts";
 
 const VALID = 0x80;

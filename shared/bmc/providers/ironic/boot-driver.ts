@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { BootDevice, BootMode } from "../../../contract/vocabulary.ts";
 import { defined } from "../../../defined.ts";
-import type { BootDriver, BootOverride, BootRequest } from "../../operations/boot.ts";
+import type { BootDriver, BootOverride, BootRequest } from "../../operations/boot-port.ts";
 import type { IronicRequest } from "./api.ts";
 import { describeRequest } from "./describe-request.ts";
 import type { IronicNode } from "./node.ts";

@@ -1,5 +1,5 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
-import type { BootDriver, BootRequest } from "../../operations/boot.ts";
+import type { BootDriver, BootRequest } from "../../operations/boot-port.ts";
 import type { MediaDriver } from "../../operations/media.ts";
 import type { PowerCommand, PowerDriver } from "../../operations/power.ts";
 import type { RpcConsumer } from "./consumer.ts";

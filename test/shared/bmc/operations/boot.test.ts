@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { BootRequest } from "../../../../shared/bmc/operations/boot.ts";
 import { matches } from "../../../../shared/bmc/operations/boot.ts";
+import type { BootRequest } from "../../../../shared/bmc/operations/boot-port.ts";
 import { redfishLab } from "../../../support/bmc-lab.ts";
 
 const signal = new AbortController().signal;

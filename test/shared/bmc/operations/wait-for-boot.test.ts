@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { BootProgress, BootSight, BootStage } from "../../../../shared/bmc/operations/boot.ts";
+import type { BootProgress, BootSight, BootStage } from "../../../../shared/bmc/operations/boot-port.ts";
 import { waitForBoot } from "../../../../shared/bmc/operations/boot-wait.ts";
 import { BmcError } from "../../../../shared/contract/bmc-error.ts";
 
@@ -126,6 +126,12 @@ describe("nothing can show a boot", () => {
       message: expect.stringContaining("keeps one-time boot overrides"),
     });
   });
+});
+
+it("a BMC that has reported progress may stop for a moment", async () => {
+  await expect(
+    wait(machine(on({ progress: MEMORY }), on(), on({ progress: STARTED }))),
+  ).resolves.toMatchObject({ shownBy: "progress" });
 });
 
 describe("a BMC that does not answer", () => {

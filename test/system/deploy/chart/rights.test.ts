@@ -1,3 +1,5 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import {
   type Choices,
@@ -167,6 +169,18 @@ describeWithHelm("a rule of the chart", () => {
     expect(granted(rendered.auto)).not.toContain("own: create secrets");
     expect(granted(rendered.on)).toContain("own: create secrets");
   });
+});
+
+it("only rbac.yaml gives rights", async () => {
+  const templates = join(import.meta.dirname, "../../../../deploy/chart/templates");
+  const files = (await readdir(templates)).filter((name) => name.endsWith(".yaml"));
+  const texts = await Promise.all(files.map(async (name) => readFile(join(templates, name), "utf8")));
+
+  const giving = files.filter((_, index) =>
+    /pbnj-worker\.grant|kind: (Cluster)?Role/.test(texts[index] ?? ""),
+  );
+
+  expect(giving).toEqual(["rbac.yaml"]);
 });
 
 describe("what the features need", () => {

@@ -1,7 +1,7 @@
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import type { BootMode } from "../../../../contract/vocabulary.ts";
 import { defined } from "../../../../defined.ts";
-import type { BootOverride, BootRequest } from "../../../operations/boot.ts";
+import type { BootOverride, BootRequest } from "../../../operations/boot-port.ts";
 import type { Behaviour } from "../service/behaviour-quirks.ts";
 import type { Boot } from "../service/schema.ts";
 import { deviceOf, targetFor } from "./boot-devices.ts";

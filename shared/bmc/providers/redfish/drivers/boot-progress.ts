@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { defined } from "../../../../defined.ts";
-import type { BootProgress, BootStage } from "../../../operations/boot.ts";
+import type { BootProgress, BootStage } from "../../../operations/boot-port.ts";
 import { lenient, type System } from "../service/schema.ts";
 
 /** The stage that a machine has passed in a state of `BootProgress.LastState` (DSP0268, ComputerSystem); the others are before any. */
@@ -41,7 +41,10 @@ export function bootProgress(system: System): BootProgress | undefined {
   }
   const { Hpe: hpe, Hp: hp } = z.safeParse(Oem, system.Oem).data ?? {};
   const post = (hpe ?? hp)?.PostState;
-  if (post === undefined || NO_POST_STATES.includes(post)) return undefined;
+  if (post === undefined || NO_POST_STATES.includes(post)) {
+    // A property that has no value now, such as on a machine that is off, is null (DSP0266, 9.5).
+    return standard && { state: "None" };
+  }
   return defined({ state: post.slice(0, MOST_CHARACTERS), stage: stageOf(POST_STATES, post) });
 }
 

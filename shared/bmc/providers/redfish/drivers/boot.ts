@@ -1,7 +1,7 @@
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
 import type { Logger } from "../../../../logger.ts";
-import type { BootDriver, BootOverride, BootRequest, BootSight } from "../../../operations/boot.ts";
+import type { BootDriver, BootOverride, BootRequest, BootSight } from "../../../operations/boot-port.ts";
 import type { ManagedSystem } from "../resources/system.ts";
 import { awaitTask } from "../resources/task.ts";
 import { FUTURE_STATE } from "../service/behaviour-quirks.ts";

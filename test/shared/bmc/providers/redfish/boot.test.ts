@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import type { BootRequest } from "../../../../../shared/bmc/operations/boot.ts";
+import type { BootRequest } from "../../../../../shared/bmc/operations/boot-port.ts";
 import type { BootDevice } from "../../../../../shared/contract/vocabulary.ts";
 import { SimulatedMachine, type SimulatedMachineOptions } from "../../../../../simulators/machine.ts";
 import { type RedfishBmc, startRedfishBmc } from "../../../../../simulators/redfish/bmc.ts";
