@@ -12,8 +12,10 @@ export const reference = actionReference("wait-for-boot", {
     after: state.describe("The state that ended the wait"),
     data: z.strictObject({
       shownBy: z
-        .enum(["progress", "override"])
-        .describe("What showed the stage: the reported state, or the one-time boot override, which was used"),
+        .enum(["progress", "post-code", "override"])
+        .describe(
+          "What showed it: the reported state, the POST code, or the one-time boot override, which was used",
+        ),
     }),
   },
   result: {

@@ -25,7 +25,7 @@ export type {
 } from "./operations/bios.ts";
 export type { BiosAttributes, BiosValue } from "./operations/bios-registry.ts";
 export type { BootReport } from "./operations/boot.ts";
-export type { BootOverride, BootRequest, BootStage } from "./operations/boot-port.ts";
+export type { BootOverride, BootRequest, BootStage, BootTarget } from "./operations/boot-port.ts";
 export type { BootWaitReport } from "./operations/boot-wait.ts";
 export type { BootOption, BootOrderReport } from "./operations/bootorder.ts";
 export type { CheckState, Finding } from "./operations/finding.ts";

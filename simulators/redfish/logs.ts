@@ -15,6 +15,8 @@ export interface SimulatedLogEntry {
 export class Logs implements ResourceService {
   readonly path: string;
   readonly entries: SimulatedLogEntry[] = [];
+  /** The firmware's codes of each boot, the latest first; undefined where the BMC has no log of them, as all but OpenBMC. */
+  boots: { readonly startedMs: number; readonly codes: readonly string[] }[] | undefined;
   /** What a clearing leaves behind; nothing when absent. */
   clearingMessage: string | undefined;
   readonly #profile: RedfishProfile;
@@ -59,6 +61,7 @@ export class Logs implements ResourceService {
       if (this.clearingMessage !== undefined) this.add("OK", this.clearingMessage);
       return noContent;
     }
+    if (path === `${this.path}/PostCodes/Entries` && this.boots) return ok(this.#postCodes(path));
     if (path === entries || path.startsWith(`${entries}/`)) return this.#entries(path, entries);
     return notFound(path);
   }
@@ -73,6 +76,23 @@ export class Logs implements ResourceService {
     }
     const entry = this.#entry(path);
     return entry ? ok(entry) : notFound(path);
+  }
+
+  #postCodes(path: string) {
+    const members = (this.boots ?? []).flatMap(({ startedMs, codes }, boot) =>
+      codes.map((code, index) => {
+        const id = `B${boot + 1}-${index + 1}`;
+        return resource(`${path}/${id}`, "LogEntry", {
+          Id: id,
+          Name: "POST Code Log Entry",
+          EntryType: "Event",
+          Created: new Date(startedMs + index).toISOString(),
+          Message: `Boot Count: ${boot + 1}; Time Stamp Offset: 0.0000 seconds; POST Code: ${code}`,
+          MessageArgs: [String(boot + 1), "0.0000", code],
+        });
+      }),
+    );
+    return { ...collection(path, "LogEntry", []), Members: members, "Members@odata.count": members.length };
   }
 
   #entry(path: string) {

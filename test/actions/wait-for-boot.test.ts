@@ -52,6 +52,36 @@ describe.concurrent("wait-for-boot", () => {
     });
   });
 
+  it("reads the POST codes of OpenBMC, the latest boot's, with two requests for each look", async () => {
+    await using there = await actionLab({ redfish: { profile: "openbmc" } });
+    const former = { startedMs: Date.parse("2026-05-01T10:00:00Z"), codes: ["0x19", "0xad"] };
+    there.redfish.sel.boots = [former];
+    const env = { ...there.env("redfish"), POST_CODE: "AD" };
+    const entries = () => there.redfish.log.filter((line) => line.endsWith("/PostCodes/Entries")).length;
+
+    const running = runAction("wait-for-boot", { env });
+    await expect.poll(entries, { interval: 20 }).toBe(1);
+    there.redfish.sel.boots = [
+      { startedMs: former.startedMs + 60_000, codes: ["0x19", "0x000000AD"] },
+      former,
+    ];
+    const result = resultOf(await running);
+
+    expect(result).toMatchObject({ ok: true, before: "POST code 0xad", data: { shownBy: "post-code" } });
+    expect([there.readings(), entries()]).toEqual([2, 2]);
+  });
+
+  it.each([
+    ["ipmi", "ipmi: POST codes cannot be read"],
+    ["redfish", "redfish: the BMC has no log of POST codes"],
+  ] as const)("is refused at once where no POST code can be read: %s", async (provider, message) => {
+    await using there = await actionLab();
+
+    const ended = await runAction("wait-for-boot", { env: { ...there.env(provider), POST_CODE: "AD" } });
+
+    expect(resultOf(ended)).toMatchObject({ class: "unsupported", message });
+  });
+
   it.each(["redfish", "ipmi"] as const)("sees that the override was used: %s", async (provider) => {
     await using there = await actionLab();
     await runAction("set-pxe-once", { env: { ...there.env(provider), MODE: "uefi" } });

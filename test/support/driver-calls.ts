@@ -33,7 +33,7 @@ const CALLS: { readonly [Name in DriverName]: Calls<Drivers[Name]> } = {
     read: (boot, signal) => boot.read(signal),
     plan: (boot, signal) => boot.plan(BOOT, signal),
     write: (boot, signal) => boot.write(BOOT, signal),
-    see: (boot, signal) => boot.see?.(signal),
+    see: (boot, signal) => boot.see?.(true, signal),
   },
   manager: {
     plan: (manager, signal) => manager.plan("cold", signal),

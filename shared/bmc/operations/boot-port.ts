@@ -25,12 +25,33 @@ export const BOOT_STAGES = ["hardware-ready", "boot-started", "os-running"] as c
 /** A stage of a boot: the firmware has initialized the hardware, has handed over to what it boots, or an operating system runs. */
 export type BootStage = (typeof BOOT_STAGES)[number];
 
+/** What to wait for. */
+export type BootTarget =
+  | {
+      /** This stage or a later one. */
+      readonly stage: BootStage;
+    }
+  | {
+      /** A code of the firmware, such as `0xad`; see `postCodeOf`. */
+      readonly postCode: string;
+    };
+
+/** One spelling of each POST code: `0xad` for `AD`, `0x000000AD`; undefined if the text is none. */
+export function postCodeOf(text: string): string | undefined {
+  const digits = /^(?:0x)?([0-9a-f]{1,32})$/i.exec(text.trim())?.[1]?.toLowerCase();
+  return digits && `0x${digits.replace(/^0+/, "").padStart(2, "0")}`;
+}
+
 /** The firmware's progress as the BMC reports it. */
 export interface BootProgress {
   /** In the BMC's words. */
   readonly state: string;
   /** The last stage that it has passed; absent before the first, and if the state names none. */
   readonly stage?: BootStage;
+  /** The POST codes of the latest boot, if they were asked for. */
+  readonly postCodes?: readonly string[];
+  /** Differs from boot to boot; absent if the BMC tells them apart by nothing. */
+  readonly boot?: string;
   /**
    * Whether the state is of a time after the machine's last reset, by the BMC's own clock; absent if the BMC does not give
    * both times.
@@ -56,8 +77,8 @@ export interface BootDriver {
   plan(request: BootRequest, signal: AbortSignal): Promise<string>;
   /** May send several forms of the request until the BMC takes one; reads nothing back. */
   write(request: BootRequest, signal: AbortSignal): Promise<void>;
-  /** Power, override and the firmware's progress at one time, where that is less than reading each. */
-  see?(signal: AbortSignal): Promise<BootSight>;
+  /** Power, override and the firmware's progress at one time, where that is less than reading each; POST codes only if asked for. */
+  see?(postCodes: boolean, signal: AbortSignal): Promise<BootSight>;
 }
 
 export function describeRequest({ device, persistent, mode }: BootRequest): string {

@@ -8,10 +8,10 @@ import {
   type BootOverride,
   type BootProgress,
   type BootSight,
-  type BootStage,
+  type BootTarget,
   describeOverride,
 } from "./boot-port.ts";
-import { readOrSilence } from "./read-back.ts";
+import { answerOrSilence } from "./read-back.ts";
 
 /** Result of waiting for a boot. */
 export interface BootWaitReport {
@@ -19,8 +19,8 @@ export interface BootWaitReport {
   readonly before?: string;
   /** The state that it reported at the end; absent if it reports none. */
   readonly after?: string;
-  /** What showed the stage: the reported progress, or the one-time boot override, which was used. */
-  readonly shownBy: "progress" | "override";
+  /** What showed it: the reported progress, the POST code, or the one-time boot override, which was used. */
+  readonly shownBy: "progress" | "post-code" | "override";
   /** How it went, in one line for people. */
   readonly summary: string;
 }
@@ -42,19 +42,20 @@ const POLL: Backoff = { firstMs: 1_000, maxMs: 5_000, factor: 1.5 };
  */
 const HELD_MS = 10_000;
 
-/** Waits until the machine's boot has reached the stage; sends nothing. */
+/** Waits until the machine's boot has reached the stage or POST code; sends nothing. */
 export async function waitForBoot(
   port: BootWaitPort,
-  target: BootStage,
+  target: BootTarget,
   timeoutMs: number,
 ): Promise<BootWaitReport> {
   const startedMs = port.clock.monotonicMs();
   const endMs = startedMs + timeoutMs;
   const keepsOverrides = await port.keepsOverrides();
   const watch = new BootWatch(target, keepsOverrides);
+  const { awaited } = watch;
   let told: string | undefined;
   for (let attempt = 1; ; attempt += 1) {
-    const sight = await readOrSilence(port.see);
+    const sight = await answerOrSilence(port.see);
     const nowMs = port.clock.monotonicMs();
     if (!(sight instanceof BmcError)) {
       const shownBy = watch.shownBy(sight, nowMs);
@@ -69,9 +70,9 @@ export async function waitForBoot(
     if (leftMs <= 0) {
       if (sight instanceof BmcError) throw sight;
       const waited = formatSeconds(timeoutMs);
-      throw new BmcError("timeout", `not ${target} after ${waited}: ${watch.last(sight)}`);
+      throw new BmcError("timeout", `not ${awaited} after ${waited}: ${watch.last(sight)}`);
     }
-    const text = `waiting for ${target}${watch.now}`;
+    const text = `waiting for ${awaited}${watch.now}`;
     if (text !== told) port.progress(text, leftMs);
     told = text;
     await port.sleep(Math.min(leftMs, backoffMs(POLL, attempt)));
@@ -82,7 +83,9 @@ export async function waitForBoot(
 class BootWatch {
   /** The state at the first look. */
   first: string | undefined;
-  readonly #target: BootStage;
+  /** The boot that was shown at the first look. */
+  #firstBoot: string | undefined;
+  readonly #target: BootTarget;
   readonly #keepsOverrides: boolean;
   #looks = 0;
   #reportsProgress = false;
@@ -93,9 +96,14 @@ class BootWatch {
   #override: BootOverride | undefined;
   #state: string | undefined;
 
-  constructor(target: BootStage, keepsOverrides: boolean) {
+  constructor(target: BootTarget, keepsOverrides: boolean) {
     this.#target = target;
     this.#keepsOverrides = keepsOverrides;
+  }
+
+  /** For people. */
+  get awaited(): string {
+    return "stage" in this.#target ? this.#target.stage : `POST code ${this.#target.postCode}`;
   }
 
   /** For progress, with its own comma. */
@@ -108,13 +116,17 @@ class BootWatch {
     this.#looks += 1;
     if (progress) this.#reportsProgress = true;
     if (this.#looks === 1) this.first = progress?.state;
+    this.#firstBoot ??= progress?.boot;
     this.#state = progress?.state;
-    const isReached = power === "on" && this.#isEnough(progress?.stage);
+    const isEnough = this.#isEnough(progress);
+    const isReached = power === "on" && isEnough;
+    if (progress && (!isEnough || progress.boot !== this.#firstBoot)) this.#wasBefore = true;
     this.#reachedMs = isReached ? (this.#reachedMs ?? nowMs) : undefined;
-    if (isReached && (this.#wasBefore || this.#hasHeld(progress, nowMs))) return "progress";
-    if (progress && !this.#isEnough(progress.stage)) this.#wasBefore = true;
+    if (isReached && (this.#wasBefore || this.#hasHeld(progress, nowMs))) {
+      return "stage" in this.#target ? "progress" : "post-code";
+    }
     const isUsed = power === "on" && override?.device === "none" && this.#override !== undefined;
-    if (isUsed && this.#target !== "os-running") return "override";
+    if (isUsed && "stage" in this.#target && this.#target.stage !== "os-running") return "override";
     if (isOneTime(override) && !this.#keepsOverrides) this.#override = override;
     return undefined;
   }
@@ -122,7 +134,7 @@ class BootWatch {
   /** Throws where nothing can ever show the stage. A BMC that has reported progress may stop for a moment. */
   check({ override }: BootSight): void {
     if (this.#reportsProgress) return;
-    if (this.#target === "os-running") {
+    if ("stage" in this.#target && this.#target.stage === "os-running") {
       throw new BmcError("unsupported", "the BMC reports no boot progress: it cannot show os-running");
     }
     if (this.#override) return;
@@ -136,7 +148,8 @@ class BootWatch {
   }
 
   describe(shownBy: BootWaitReport["shownBy"], { progress }: BootSight): string {
-    if (shownBy === "progress") return progress?.state ?? this.#target;
+    if (shownBy === "progress") return progress?.state ?? this.awaited;
+    if (shownBy === "post-code") return this.awaited;
     return `boot override ${describeOverride(this.#override ?? { device: "unknown" })} used`;
   }
 
@@ -152,8 +165,9 @@ class BootWatch {
     return parts.join(", ");
   }
 
-  #isEnough(stage: BootStage | undefined): boolean {
-    return stage !== undefined && BOOT_STAGES.indexOf(stage) >= BOOT_STAGES.indexOf(this.#target);
+  #isEnough({ stage, postCodes }: Partial<BootProgress> = {}): boolean {
+    if ("postCode" in this.#target) return postCodes?.includes(this.#target.postCode) ?? false;
+    return stage !== undefined && BOOT_STAGES.indexOf(stage) >= BOOT_STAGES.indexOf(this.#target.stage);
   }
 
   #hasHeld(progress: BootProgress | undefined, nowMs: number): boolean {

@@ -5,7 +5,7 @@ import {
   type BootOverride,
   type BootRequest,
   type BootSight,
-  type BootStage,
+  type BootTarget,
   describeOverride,
   describeRequest,
 } from "./boot-port.ts";
@@ -50,9 +50,14 @@ export const bootOperations = defineOperations({
         return { before, steps: [step] };
       }),
 
-    /** Waits until the machine's boot has reached a stage, as its progress or the use of a one-time override shows; sends nothing. */
-    waitForBoot: (target: BootStage, timeoutMs: number, signal: AbortSignal): Promise<BootWaitReport> =>
-      run(signal, (access) => waitForBoot({ ...access, ...sightOf(access, signal) }, target, timeoutMs)),
+    /**
+     * Waits until the machine's boot has reached a stage, as its progress or the use of a one-time override shows, or a POST code;
+     * sends nothing.
+     */
+    waitForBoot: (target: BootTarget, timeoutMs: number, signal: AbortSignal): Promise<BootWaitReport> =>
+      run(signal, (access) =>
+        waitForBoot({ ...access, ...sightOf(access, target, signal) }, target, timeoutMs),
+      ),
   }),
   check: async ({ read }, signal) => {
     if (await read(async ({ boot }) => boot.ignored)) return unsupported("there is nothing to set");
@@ -78,12 +83,14 @@ function portOf({ log, read, write, sleep }: Access<BootDrivers>, signal: AbortS
   };
 }
 
-function sightOf({ read }: Access<BootDrivers>, signal: AbortSignal) {
+function sightOf({ read }: Access<BootDrivers>, target: BootTarget, signal: AbortSignal) {
+  const postCodes = "postCode" in target;
   return {
     keepsOverrides: () => read(async ({ boot }) => boot.keepsOverrides ?? false),
     see: () =>
       read(async ({ boot, power }): Promise<BootSight> => {
-        if (boot.see) return boot.see(signal);
+        if (boot.see) return boot.see(postCodes, signal);
+        if (postCodes) throw new BmcError("unsupported", "POST codes cannot be read");
         const override = boot.ignored ? undefined : await boot.read(signal);
         return { power: await power.read(signal), ...(override && { override }) };
       }),

@@ -4,7 +4,7 @@ import type { PowerState } from "../../contract/vocabulary.ts";
 import { formatSeconds } from "../../duration.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ok, warning } from "./finding.ts";
-import { readOrSilence, sendOnce, uncertainty } from "./read-back.ts";
+import { answerOrSilence, sendOnce, uncertainty } from "./read-back.ts";
 
 /** One command to a BMC, with the provider's own best way to send it. */
 export type PowerCommand = "on" | "off" | "soft-off" | "cycle" | "reset";
@@ -462,7 +462,7 @@ async function watch(
   let last: PowerState | undefined;
   let waits = false;
   for (let attempt = 1; ; attempt += 1) {
-    const reading = await readOrSilence(port.read);
+    const reading = await answerOrSilence(port.read);
     if (typeof reading === "string") {
       if (done(reading)) return true;
       if (reading !== last) attempt = 1;

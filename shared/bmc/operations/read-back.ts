@@ -26,7 +26,7 @@ export async function awaitState<State>(
 }
 
 /** What was read, or the error of a BMC that does not answer: while something is awaited it may be restarting. */
-export async function readOrSilence<State>(read: () => Promise<State>): Promise<State | BmcError> {
+export async function answerOrSilence<State>(read: () => Promise<State>): Promise<State | BmcError> {
   try {
     return await read();
   } catch (thrown) {

@@ -103,7 +103,7 @@ async function open(
     const manager = new ManagedManager(system, members, hint?.manager);
     const reset = new SystemReset(system, writer);
     const resources = { system, manager, members, writer, log };
-    const boot = new RedfishBoot(system, log, hint?.settings);
+    const boot = new RedfishBoot(resources, hint?.settings);
     const media = new RedfishMedia(resources, hint?.media);
     const trial = new PasswordTrials({ http, clock, log }, authentication);
     const users = new RedfishUsers({ system, members, writer, trial }, hint?.accounts);

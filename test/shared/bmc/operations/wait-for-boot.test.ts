@@ -1,5 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { BootProgress, BootSight, BootStage } from "../../../../shared/bmc/operations/boot-port.ts";
+import {
+  type BootProgress,
+  type BootSight,
+  type BootStage,
+  postCodeOf,
+} from "../../../../shared/bmc/operations/boot-port.ts";
 import { waitForBoot } from "../../../../shared/bmc/operations/boot-wait.ts";
 import { BmcError } from "../../../../shared/contract/bmc-error.ts";
 
@@ -36,7 +41,7 @@ function machine(...sights: readonly (BootSight | BmcError)[]) {
 }
 
 const wait = (port: ReturnType<typeof machine>, stage: BootStage = "boot-started") =>
-  waitForBoot(port, stage, 60_000);
+  waitForBoot(port, { stage }, 60_000);
 
 describe("a boot is shown by the firmware's progress", () => {
   it("when the stage or a later one comes after an earlier one", async () => {
@@ -99,6 +104,44 @@ describe("a boot is shown by the one-time override", () => {
     await expect(wait(changed)).rejects.toMatchObject({
       message: expect.stringContaining("disk persistent is still set"),
     });
+  });
+});
+
+describe("a POST code", () => {
+  const codes = (boot: string, ...postCodes: readonly string[]) =>
+    on({ progress: { state: `POST code ${postCodes.at(-1)}`, postCodes, boot, isOfThisBoot: false } });
+  const waitForCode = (port: ReturnType<typeof machine>) => waitForBoot(port, { postCode: "0xad" }, 60_000);
+
+  it.each([
+    ["comes after others", [codes("1", "0x19"), codes("1", "0x19", "0xad", "0x00")]],
+    ["is of a boot that began after the first look", [codes("1", "0xad"), codes("2", "0x19", "0xad")]],
+  ])("is reached when it %s", async (_, sights) => {
+    await expect(waitForCode(machine(...sights))).resolves.toMatchObject({
+      shownBy: "post-code",
+      summary: "POST code 0xad after 1.0 s",
+    });
+  });
+
+  it("is not reached by that of a former boot, nor shown by the use of an override", async () => {
+    const former = machine(codes("1", "0xad"));
+    const used = machine(on({ override: ONCE, progress: MEMORY }), on({ override: NONE, progress: MEMORY }));
+
+    await expect(waitForCode(former)).rejects.toMatchObject({
+      class: "timeout",
+      message:
+        "not POST code 0xad after 1m 0s: the last stage was POST code 0xad, which may be of an earlier boot",
+    });
+    await expect(waitForCode(used)).rejects.toMatchObject({ class: "timeout" });
+  });
+
+  it.each([
+    ["AD", "0xad"],
+    ["0x000000AD", "0xad"],
+    ["0", "0x00"],
+    ["0x", undefined],
+    ["boot", undefined],
+  ])("%s is %s", (text, code) => {
+    expect(postCodeOf(text)).toBe(code);
   });
 });
 

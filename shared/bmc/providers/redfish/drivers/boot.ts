@@ -2,6 +2,8 @@ import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
 import type { Logger } from "../../../../logger.ts";
 import type { BootDriver, BootOverride, BootRequest, BootSight } from "../../../operations/boot-port.ts";
+import type { Members } from "../resources/members.ts";
+import type { Resources } from "../resources/resources.ts";
 import type { ManagedSystem } from "../resources/system.ts";
 import { awaitTask } from "../resources/task.ts";
 import { FUTURE_STATE } from "../service/behaviour-quirks.ts";
@@ -9,6 +11,7 @@ import { BootSettings } from "../service/schema.ts";
 import { type BootFields, bootFields, bootOverride, holds } from "./boot-fields.ts";
 import { type BootAttempt, BootLadder } from "./boot-ladder.ts";
 import { bootProgress } from "./boot-progress.ts";
+import { postCodeProgress } from "./post-codes.ts";
 import { powerState } from "./power.ts";
 
 /** The resource that takes the override, with the tag it was last seen with. */
@@ -25,12 +28,17 @@ export interface SettingsHint {
 
 export class RedfishBoot implements BootDriver {
   readonly #system: ManagedSystem;
+  readonly #members: Members;
   readonly #log: Logger;
   #looked: SettingsHint | undefined;
   #written = false;
 
-  constructor(system: ManagedSystem, log: Logger, settings: SettingsHint | undefined) {
+  constructor(
+    { system, members, log }: Pick<Resources, "system" | "members" | "log">,
+    settings: SettingsHint | undefined,
+  ) {
     this.#system = system;
+    this.#members = members;
     this.#log = log;
     this.#looked = settings;
   }
@@ -53,12 +61,13 @@ export class RedfishBoot implements BootDriver {
     return bootOverride(value.Boot ?? {});
   }
 
-  async see(signal: AbortSignal): Promise<BootSight> {
+  async see(postCodes: boolean, signal: AbortSignal): Promise<BootSight> {
     const { value } = await this.#system.read(signal);
-    return {
-      power: powerState(value.PowerState),
-      ...defined({ override: value.Boot && bootOverride(value.Boot), progress: bootProgress(value) }),
-    };
+    const progress = postCodes
+      ? await postCodeProgress(this.#system.service, this.#members, value, signal)
+      : bootProgress(value);
+    const override = value.Boot && bootOverride(value.Boot);
+    return { power: powerState(value.PowerState), ...defined({ override, progress }) };
   }
 
   async plan(request: BootRequest, signal: AbortSignal): Promise<string> {
