@@ -1,4 +1,5 @@
 import { defined } from "../../shared/defined.ts";
+import { logOutage } from "../../shared/log-outage.ts";
 import { type Redactor, redactor } from "../../shared/secret-forms.ts";
 import { textOf } from "../../shared/text-of.ts";
 import { fieldsOf, type LogFields, type Outcome } from "../action/action.ts";
@@ -42,8 +43,9 @@ const withheld: Redactor = Object.assign(() => WITHHELD, {
   lines: () => ({ take: () => WITHHELD, gap: () => undefined }),
 });
 
-/** After a failure the server serves the action again. */
 const RETRY_PAUSE_MS = 5_000;
+/** Until an action that cannot be adopted has certainly ended, beside its timeout. */
+const STOP_MS = 30_000;
 
 /** Continues with the actions of an earlier worker, from the step that the journal has. */
 export class Adopter {
@@ -61,14 +63,31 @@ export class Adopter {
     const adopting = { entry, recorder: new ActionRecorder(recording, entry), fields, damage };
     try {
       if (entry.phase === "ended") return await this.#report(adopting, statusOf(entry), signals);
-      const inTurn = () => this.#adopt(adopting, signals.cancel);
+      const inTurn = () => this.#adoptUntilOver(adopting, signals);
       return await this.#options.turns.take(entry, signals.stop, inTurn, { actionKey: entry.key });
     } catch (thrown) {
+      // The server serves the action again.
       observer.action({ kind: "returned", action: seenAction(entry.action), at: new Date(clock.now()) });
       if (signals.stop.aborted) return undefined;
       log.error({ ...fields, error: textOf(thrown) }, "action adoption failed, retrying when served");
       await clock.sleep(RETRY_PAUSE_MS, signals.stop).catch(() => undefined);
       return undefined;
+    }
+  }
+
+  /** Keeps the machine's turn while the action may still run. */
+  async #adoptUntilOver(adopting: Adopting, { stop, cancel }: StopSignals): Promise<Outcome | undefined> {
+    const { clock, log } = this.#options.recording;
+    const overMs = clock.monotonicMs() + adopting.entry.timeoutMs + STOP_MS;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#adopt(adopting, cancel);
+      } catch (thrown) {
+        if (stop.aborted || clock.monotonicMs() >= overMs) throw thrown;
+        const facts = { ...adopting.fields, error: textOf(thrown) };
+        logOutage(log, attempt === 1, facts, "action adoption failed, retrying");
+        await clock.sleep(RETRY_PAUSE_MS, stop);
+      }
     }
   }
 

@@ -11,6 +11,7 @@ import { Journal } from "../../../worker/journal/journal.ts";
 import { Worker } from "../../../worker/lanes/worker.ts";
 import { AuthGate } from "../../../worker/machines/auth-gate.ts";
 import { SecretCommands } from "../../../worker/machines/secret-commands.ts";
+import { failedAction } from "../../../worker/runtime/outcome.ts";
 import {
   type Adoption,
   type EndedAction,
@@ -30,25 +31,33 @@ import { testConnection } from "../runtime/launch-request.ts";
 /** What a crash takes with it: nothing but the worker, what it launched as well, or what was not synced, too. */
 export type Crash = "worker" | "actions" | PowerLoss;
 
-export interface CrashOptions {
+/** What happens to a step: the worker dies before it, or the other side fails (before it did anything, or with its answer). */
+export type Fault = "crash" | "error";
+
+export interface FaultOptions {
   readonly crash: Crash;
   /** The worker hands the connections over; otherwise an action can do something as soon as it is launched. */
   readonly connected: boolean;
-  readonly actions: readonly string[];
-  /** At which step the first worker dies, at which one the second, and so on. */
-  readonly diesAt: readonly number[];
+  /** The actions of each workflow. Each workflow has an agent ID of its own; the machine of all is the same BMC. */
+  readonly workflows: readonly (readonly string[])[];
+  /** The faults of the first worker by the number of the step, those of the second one, and so on. */
+  readonly lives: readonly ReadonlyMap<number, Fault>[];
 }
 
 /** What remains when the workflow has ended, and what happened until then. */
-export interface CrashEnd {
-  readonly workflow: Workflow;
-  /** The commands that machines carried out. */
+export interface FaultEnd {
+  readonly workflows: readonly Workflow[];
+  /** The keys of the actions whose commands the machine carried out. */
   readonly commands: readonly string[];
+  /** The actions that began while another one ran. */
+  readonly together: readonly string[];
   readonly reports: readonly ActionStatus[];
   /** What is left that should be gone. */
   readonly left: readonly string[];
   /** The names of the steps that each worker took. */
   readonly steps: readonly (readonly string[])[];
+  /** The names of those that failed. */
+  readonly failed: readonly string[];
 }
 
 interface Launched {
@@ -57,7 +66,6 @@ interface Launched {
   readonly ended: PromiseWithResolvers<void>;
 }
 
-const AGENT = "pbnj-node-01";
 /** Of virtual time, for one worker. */
 const LIFE_MS = 4 * 60 * 60_000;
 const ACTS_AFTER_MS = 1_000;
@@ -66,15 +74,17 @@ const ENDS_AFTER_MS = 2_000;
 /** What is not idempotent must not be sent twice, whatever happens. */
 export const isIdempotent = (name: string) => name !== "power-cycle";
 
-/** Runs one workflow to its end with workers of which each one dies at a step of its own, and the last one lives. */
-export async function runWithCrashes(options: CrashOptions): Promise<CrashEnd> {
+/** Runs the workflows to their ends with workers that have these faults, and a last one that has none. */
+export async function runWithFaults(options: FaultOptions): Promise<FaultEnd> {
   disk.format();
   const world = new World(options);
   const steps: (readonly string[])[] = [];
-  for (const diesAt of [...options.diesAt, Number.POSITIVE_INFINITY]) {
-    const life = new Life(world, diesAt);
+  const failed: string[] = [];
+  for (const faults of [...options.lives, new Map<number, Fault>()]) {
+    const life = new Life(world, faults);
     await life.run();
     steps.push(life.steps);
+    failed.push(...life.failed);
     if (life.isDead) world.lose(options.crash);
   }
   const journal = await Journal.open({ directory: "/journal", clock: world.clock, log: silentLogger });
@@ -84,34 +94,29 @@ export async function runWithCrashes(options: CrashOptions): Promise<CrashEnd> {
     ...[...world.launched.values()].map(({ action, state }) => `${action.name} ${state}`),
     ...[...disk.names.keys()].filter((name) => name.endsWith(".part")),
   ];
-  return { workflow: world.workflow, commands: world.commands, reports: world.reports, left, steps };
+  const { workflows, commands, together, reports } = world;
+  return { workflows, commands, together, reports, left, steps, failed };
 }
 
 /** All that outlives a worker: the server, the machine, and what runs. */
 class World {
-  readonly options: CrashOptions;
+  readonly options: FaultOptions;
   readonly clock = new VirtualClock();
   readonly board = new WorkflowBoard();
-  readonly workflow: Workflow;
+  readonly workflows: readonly Workflow[];
   readonly launched = new Map<string, Launched>();
   readonly commands: string[] = [];
+  readonly together: string[] = [];
   readonly reports: ActionStatus[] = [];
 
-  constructor(options: CrashOptions) {
+  constructor(options: FaultOptions) {
     this.options = options;
-    const actions = options.actions.map((name) => ({
-      name,
-      image: `registry.example/${name}:v1`,
-      timeout: 60,
-    }));
-    const tasks = [{ name: "bmc", worker: AGENT, actions }];
-    const parsed = parseTemplate(
-      JSON.stringify({ version: "0.1", name: "t", global_timeout: 600, tasks }),
-      {},
-    );
-    if (!parsed.ok) throw new Error("the template is not sound");
-    this.workflow = createWorkflow("default/workflow-1", parsed.template);
-    this.board.add(this.workflow);
+    this.workflows = options.workflows.map((names, index) => workflowOf(names, index + 1));
+    for (const workflow of this.workflows) this.board.add(workflow);
+  }
+
+  get agentIds(): readonly string[] {
+    return this.options.workflows.map((_, index) => agentOf(index + 1));
   }
 
   lose(crash: Crash): void {
@@ -123,11 +128,13 @@ class World {
   }
 
   start(key: string, launched: Launched): void {
+    const others = [...this.launched.values()].filter(({ state }) => state === "runs");
+    this.together.push(...others.map(({ action }) => `${launched.action.name} beside ${action.name}`));
     launched.state = "runs";
     const still = () => this.launched.get(key) === launched;
     void (async () => {
       await this.clock.sleep(ACTS_AFTER_MS);
-      if (still()) this.commands.push(launched.action.name);
+      if (still()) this.commands.push(key);
       await this.clock.sleep(ENDS_AFTER_MS - ACTS_AFTER_MS);
       if (still()) launched.state = "ended";
       launched.ended.resolve();
@@ -135,54 +142,87 @@ class World {
   }
 }
 
+const agentOf = (number: number) => `pbnj-node-0${number}`;
+
+/** With the same IDs in every run, because a schedule must be repeatable. */
+function workflowOf(names: readonly string[], number: number): Workflow {
+  const actions = names.map((name) => ({ name, image: `registry.example/${name}:v1`, timeout: 60 }));
+  const template = { version: "0.1", name: "t", global_timeout: 600 };
+  const parsed = parseTemplate(
+    JSON.stringify({ ...template, tasks: [{ name: "bmc", worker: agentOf(number), actions }] }),
+    {},
+  );
+  if (!parsed.ok) throw new Error("the template is not sound");
+  const workflow = createWorkflow(`default/workflow-${number}`, parsed.template);
+  const tasks = workflow.tasks.map((task) => ({
+    ...task,
+    id: `task-${number}`,
+    actions: task.actions.map((action, index) => ({ ...action, id: `action-${number}-${index + 1}` })),
+  }));
+  return { ...workflow, tasks };
+}
+
 const lives = new AsyncLocalStorage<Life>();
-disk.beforeStep = async (name) => lives.getStore()?.step(name);
+disk.beforeStep = async (name) => {
+  if (await lives.getStore()?.step(name)) throw Object.assign(new Error("ENOSPC"), { code: "ENOSPC" });
+};
 
 /** One worker from its start to its death. After that, nothing it does reaches the world, and nothing reaches it. */
 class Life {
   readonly steps: string[] = [];
+  readonly failed: string[] = [];
   isDead = false;
   readonly #world: World;
-  readonly #diesAt: number;
+  readonly #faults: ReadonlyMap<number, Fault>;
 
-  constructor(world: World, diesAt: number) {
+  constructor(world: World, faults: ReadonlyMap<number, Fault>) {
     this.#world = world;
-    this.#diesAt = diesAt;
+    this.#faults = faults;
   }
 
   /** Resolves when the worker is dead, or when nothing is left to do and it has stopped. */
   async run(): Promise<void> {
-    const { clock, launched, workflow } = this.#world;
+    const { clock, launched, workflows } = this.#world;
     let journal: Journal | undefined;
     let isStopped = false;
     let worker: Worker | undefined;
     lives.run(this, () => {
       void (async () => {
-        journal = await Journal.open({ directory: "/journal", clock: this.#clock, log: silentLogger });
+        try {
+          journal = await Journal.open({ directory: "/journal", clock: this.#clock, log: silentLogger });
+        } catch {
+          // A worker that cannot read its journal does not start.
+          this.isDead = true;
+          return;
+        }
         worker = this.#worker(journal);
         await worker.run();
         isStopped = true;
       })();
     });
-    const isDone = () => isOver(workflow) && journal?.unfinished().length === 0 && launched.size === 0;
+    const isDone = () => workflows.every(isOver) && journal?.unfinished().length === 0 && launched.size === 0;
     try {
       await clock.until(() => this.isDead || isDone(), LIFE_MS);
       worker?.stop();
       await clock.until(() => this.isDead || isStopped, LIFE_MS);
     } catch (cause) {
       const where = [...launched.values()].map(({ action, state }) => `${action.name} ${state}`);
-      throw new Error(`stuck: ${workflow.state} ${where} after ${this.steps.slice(0, 60).join(", ")}`, {
+      const states = workflows.map(({ state }) => state);
+      throw new Error(`stuck: ${states} ${where} after ${this.steps.slice(0, 60).join(", ")}`, {
         cause,
       });
     }
   }
 
-  /** Called before each step that changes something outside the worker: it dies before it, or continues. */
-  async step(name: string): Promise<void> {
+  /** Called before each step that changes something outside the worker. Resolves to true if the step is to fail. */
+  async step(name: string): Promise<boolean> {
     await this.#alive();
-    if (this.steps.length === this.#diesAt) this.isDead = true;
+    const fault = this.#faults.get(this.steps.length);
+    if (fault === "crash") this.isDead = true;
     this.steps.push(name);
     await this.#alive();
+    if (fault === "error") this.failed.push(name);
+    return fault === "error";
   }
 
   async #alive(): Promise<void> {
@@ -233,7 +273,7 @@ class Life {
     return new Worker({
       ...more,
       services: {
-        agentIds: () => [AGENT],
+        agentIds: () => this.#world.agentIds,
         sourceOf: () => transport,
         wakingOf: () => undefined,
         ready: async () => undefined,
@@ -246,7 +286,7 @@ class Life {
       executor,
       facts: {
         machines: () => ["node-01"],
-        agentIds: () => [AGENT],
+        agentIds: () => this.#world.agentIds,
         slots: () => ({ limit: 4, taken: 0 }),
         unfinished: () => journal.unfinished().length,
         connected: () => true,
@@ -262,7 +302,7 @@ class Life {
       servesSeveral: () => false,
       close: async () => undefined,
       next: async (agentId, signal): Promise<Poll> => {
-        await this.step("poll");
+        if (await this.step("poll")) return { kind: "failed", ...UNAVAILABLE };
         try {
           const { workflow, task, action } = board.assign(agentId);
           const { id, name, image, timeoutMs, command, volumes, environment } = action;
@@ -274,10 +314,11 @@ class Life {
         }
       },
       report: async (status) => {
-        await this.step(`report ${status.state} of ${status.action.name}`);
+        const what = `${status.state} of ${status.action.name}`;
+        if (await this.step(`report ${what}`)) return { kind: "retry", ...UNAVAILABLE };
         reports.push(status);
         board.report(reportOf(status));
-        await this.step(`answer to ${status.state} of ${status.action.name}`);
+        if (await this.step(`answer to ${what}`)) return { kind: "retry", ...UNAVAILABLE };
         return { kind: "acknowledged" };
       },
     };
@@ -306,15 +347,19 @@ class Life {
     const world = this.#world;
     const key = actionKey(action);
     const startedAt = new Date(world.clock.now());
-    await this.step(`create ${action.name}`);
+    if (await this.step(`create ${action.name}`)) {
+      return failedAction("internal", NO_IMAGE, startedAt, new Date(world.clock.now()));
+    }
     const launched: Launched = { action, state: "created", ended: Promise.withResolvers() };
     world.launched.set(key, launched);
     if (!connection) world.start(key, launched);
     try {
       await onLaunch?.({ id: key });
     } catch (thrown) {
-      if (thrown instanceof LaunchNotRecorded && connection) await this.#remove(key);
-      throw thrown;
+      if (!(thrown instanceof LaunchNotRecorded) || connection) {
+        await this.#remove(key);
+        throw thrown;
+      }
     }
     if (connection) {
       await this.step(`start ${action.name}`);
@@ -327,7 +372,7 @@ class Life {
 
   async #adopt({ action, connected, handle, damaged, startedAt }: ReturnedAction): Promise<Adoption> {
     const key = actionKey(action);
-    await this.step(`adopt ${action.name}`);
+    if (await this.step(`adopt ${action.name}`)) throw new Error("the runtime does not answer");
     if (connected && !handle && !damaged) {
       await this.#remove(key);
       return { kind: "not-launched" };
@@ -357,10 +402,14 @@ class Life {
   async #remove(key: string): Promise<void> {
     const launched = this.#world.launched.get(key);
     if (!launched) return;
-    await this.step(`remove ${launched.action.name}`);
+    if (await this.step(`remove ${launched.action.name}`)) throw new Error("the runtime does not answer");
     this.#world.launched.delete(key);
   }
 }
+
+const UNAVAILABLE = { code: "UNAVAILABLE", reason: "the server does not answer" } as const;
+/** Of an action that was never created. */
+export const NO_IMAGE = "the image is gone";
 
 /** What the action itself says. */
 export const resultOf = (name: Action["name"]) => `${name} done`;
