@@ -6,14 +6,14 @@ import { leanUndici } from "./lean-undici-plugin.ts";
 import { leaveOutUnreachable } from "./leave-out-plugin.ts";
 import { slimUndici } from "./slim-undici-plugin.ts";
 import { textFiles } from "./text-files-plugin.ts";
-import { thirdPartyLicenses } from "./third-party-licenses.ts";
+import { bundledPackages, namePackages, thirdPartyLicenses } from "./third-party.ts";
 
 export const projectRoot = join(import.meta.dirname, "../..");
 export const LICENSES_FILE = "THIRD-PARTY-LICENSES";
 /** The program in the folder of a bundled action. */
 export const ACTION_FILE = "action.mjs";
 export const PROGRAM_FILE = "pbnj-worker.mjs";
-/** The folder of a bundle's script, its cache and the licences of its packages, beside the programs or their folders. */
+/** The folder of a bundle's script, its cache, and the names and licences of its packages, beside the programs or their folders. */
 export const SCRIPT_FOLDER = "program";
 
 const COMMON = {
@@ -74,7 +74,7 @@ export async function bundleActions(
     ...fromText(entry),
     plugins: [slimUndici, leaveOutUnreachable],
   });
-  await writeLicenses(directory, [bundle]);
+  await writeThirdParty(directory, [bundle]);
   for (const name of names) {
     await writeLauncher(join(directory, name, ACTION_FILE), { main: bundle.script, leading: [name] });
   }
@@ -102,7 +102,7 @@ export async function bundleProgram(directory: string, target = "node24"): Promi
     target,
     plugins: [slimUndici],
   });
-  await writeLicenses(directory, [bundle, actions]);
+  await writeThirdParty(directory, [bundle, actions]);
   const scripts = { main: bundle.script, action: actions.script, leading: [] };
   await writeLauncher(join(directory, PROGRAM_FILE), scripts, "#!/usr/bin/env node");
   return { ...bundle, actions };
@@ -132,10 +132,14 @@ function asciiOnly(text: string): string {
   return text.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-async function writeLicenses(directory: string, bundles: readonly Bundle[]): Promise<void> {
+async function writeThirdParty(directory: string, bundles: readonly Bundle[]): Promise<void> {
   const folder = join(directory, SCRIPT_FOLDER);
-  const metafiles = bundles.map(({ metafile }) => metafile);
-  await writeFile(join(folder, LICENSES_FILE), await thirdPartyLicenses(metafiles, projectRoot));
+  const packages = await bundledPackages(
+    bundles.map(({ metafile }) => metafile),
+    projectRoot,
+  );
+  await writeFile(join(folder, LICENSES_FILE), await thirdPartyLicenses(packages, projectRoot));
+  await namePackages(packages, folder);
   await copyFile(join(projectRoot, "LICENSE"), join(folder, "LICENSE"));
 }
 

@@ -1,4 +1,12 @@
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { interpreterOf, neededLibraries, withoutSymbols } from "./elf.ts";
 
@@ -16,8 +24,16 @@ const FOLDERS = [
   ...["/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib"],
 ];
 
-/** The source of each file by its path in the image, from the system whose root folder is `root`. */
-export function baseFiles(root: string, node: string): ReadonlyMap<string, string> {
+/** The files of a base by their paths in the image. */
+export interface BaseFiles {
+  /** Their sources. */
+  readonly copied: ReadonlyMap<string, string>;
+  /** Their texts. */
+  readonly written: ReadonlyMap<string, string>;
+}
+
+/** From the system whose root folder is `root`. */
+export function baseFiles(root: string, node: string): BaseFiles {
   const program = readFileSync(node);
   const files = new Map([[NODE_PATH, node]]);
   const loader = interpreterOf(program);
@@ -35,12 +51,48 @@ export function baseFiles(root: string, node: string): ReadonlyMap<string, strin
   }
   const certificates = CERTIFICATES.find((path) => existsSync(join(root, path)));
   if (certificates !== undefined) files.set(CERTIFICATES[0] ?? "", join(root, certificates));
-  return files;
+  const written = packageEntries(root, [...files.keys()]);
+  // What the packages are of: a link to it would lead out of `root`.
+  const release = ["usr/lib/os-release", "etc/os-release"].find((path) => existsSync(join(root, path)));
+  if (release !== undefined) files.set("/etc/os-release", join(root, release));
+  return { copied: files, written };
+}
+
+/** Debian's description of each package that has one of the files, where scanners look for it in images without dpkg. */
+function packageEntries(root: string, paths: readonly string[]): ReadonlyMap<string, string> {
+  const dpkg = join(root, "var/lib/dpkg");
+  if (!existsSync(join(dpkg, "status"))) return new Map();
+  const wanted = new Set(paths.map(withoutUsr));
+  const owns = (list: string) =>
+    readFileSync(join(dpkg, "info", list), "utf8")
+      .split("\n")
+      .some((path) => wanted.has(withoutUsr(path)));
+  const owners = new Set(
+    readdirSync(join(dpkg, "info"))
+      .filter((name) => name.endsWith(".list") && owns(name))
+      .map((name) => name.replace(/(:\w+)?\.list$/, "")),
+  );
+  const entries = readFileSync(join(dpkg, "status"), "utf8").split(/\n\n+/);
+  const named = entries.map((entry) => [/^Package: (\S+)$/m.exec(entry)?.[1] ?? "", entry.trim()] as const);
+  return new Map(
+    named
+      .filter(([name]) => owners.has(name))
+      .map(([name, entry]) => [`/var/lib/dpkg/status.d/${name}`, `${entry}\n`]),
+  );
+}
+
+/** `/lib` is `/usr/lib`. */
+function withoutUsr(path: string): string {
+  return path.replace(/^\/usr\//, "/");
 }
 
 /** Writes them, Node without its symbols, and the few other files that programs expect, below `target`. */
-export function writeBase(files: ReadonlyMap<string, string>, target: string): void {
-  for (const [path, source] of files) {
+export function writeBase({ copied, written }: BaseFiles, target: string): void {
+  for (const [path, text] of written) {
+    mkdirSync(dirname(join(target, path)), { recursive: true });
+    writeFileSync(join(target, path), text);
+  }
+  for (const [path, source] of copied) {
     mkdirSync(dirname(join(target, path)), { recursive: true });
     if (path === NODE_PATH)
       writeFileSync(join(target, path), withoutSymbols(readFileSync(source)), { mode: 0o755 });

@@ -1,5 +1,6 @@
 import { execa } from "execa";
 import { textOf } from "../../shared/text-of.ts";
+import { projectRoot } from "./build-image.ts";
 
 /** A command-line client of a container engine: `docker` or `podman`. */
 export interface ContainerEngine {
@@ -18,6 +19,8 @@ export function containerEngine(program: string): ContainerEngine {
     async run(args) {
       const result = await execa(program, args, {
         timeout: BUILD_TIMEOUT_MS,
+        // buildx builds only what is below the folder that it runs in.
+        cwd: projectRoot,
         reject: false,
         stdin: "ignore",
         env: { DOCKER_CLI_HINTS: "false", ...(await legacyBuilder(program, args)) },

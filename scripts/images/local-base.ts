@@ -2,12 +2,12 @@ import { createHash } from "node:crypto";
 import { mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { baseFiles, writeBase } from "./base-files.ts";
+import { type BaseFiles, baseFiles, writeBase } from "./base-files.ts";
 import type { ContainerEngine } from "./container-engine.ts";
 
 const HASH_LABEL = "pbnj-worker.base-hash";
 /** Part of the contents' hash: increase it when `writeBase` changes the layout. */
-const LAYOUT_VERSION = "4";
+const LAYOUT_VERSION = "5";
 
 const DOCKERFILE = `FROM scratch
 COPY rootfs/ /
@@ -36,9 +36,10 @@ export async function buildLocalBase(engine: ContainerEngine, tag: string): Prom
   }
 }
 
-async function hashFiles(files: ReadonlyMap<string, string>): Promise<string> {
+async function hashFiles({ copied, written }: BaseFiles): Promise<string> {
   const hash = createHash("sha256").update(LAYOUT_VERSION).update(DOCKERFILE);
-  for (const [target, source] of [...files].sort()) hash.update(target).update(await readFile(source));
+  for (const [target, source] of [...copied].sort()) hash.update(target).update(await readFile(source));
+  for (const [target, text] of [...written].sort()) hash.update(target).update(text);
   return hash.digest("hex");
 }
 

@@ -115,7 +115,7 @@ describe("a bundled action", () => {
     expect(toTerminal.stderr).toMatch(/: on \(redfish, \S+ s\)$/);
   });
 
-  it("carries the licences of what is in it", async () => {
+  it("carries the licences of what is in it, and names it for scanners", async () => {
     const text = await readFile(join(directory, SCRIPT_FOLDER, LICENSES_FILE), "utf8");
 
     expect(text).toMatch(/^undici \d+\.\d+\.\d+ \(MIT\)$/m);
@@ -123,6 +123,8 @@ describe("a bundled action", () => {
     expect(text).toMatch(/^yaml \d+\.\d+\.\d+ \(ISC\)$/m);
     expect(text).toContain("Permission is hereby granted, free of charge");
     expect(text).not.toMatch(/^typescript /m);
+    const named = await readFile(join(directory, SCRIPT_FOLDER, "node_modules/zod/package.json"), "utf8");
+    expect(JSON.parse(named)).toEqual({ name: "zod", version: expect.any(String), license: "MIT" });
   });
 });
 

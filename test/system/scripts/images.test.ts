@@ -15,6 +15,12 @@ import { buildTestBase, describeWithDocker, dockerCli, testBaseImage } from "../
 
 const projectRoot = join(import.meta.dirname, "../../..");
 
+const isDebian = () =>
+  stat("/var/lib/dpkg/status").then(
+    () => true,
+    () => false,
+  );
+
 describe("building images", () => {
   it("passes what an image says of itself as build arguments, and leaves out what is not known", () => {
     const bases = { nodeImage: "node:24-slim", baseImage: "base:1" };
@@ -40,10 +46,15 @@ describe("building images", () => {
     writeBase(files, directory);
 
     const { stdout } = await execa(join(directory, "usr/local/bin/node"), ["-p", "1 + 1"]);
-    const libraries = [...files.keys()].map((path) => basename(path));
+    const libraries = [...files.copied.keys()].map((path) => basename(path));
     expect(stdout).toBe("2");
     expect((await stat(join(directory, "usr/local/bin/node"))).size).toBeLessThan((await stat(node)).size);
     expect(libraries).toEqual(expect.arrayContaining(["libc.so.6", expect.stringMatching(/^ld-linux/)]));
+    if (await isDebian()) {
+      const libc = await readFile(join(directory, "var/lib/dpkg/status.d/libc6"), "utf8");
+      expect(libc).toMatch(/^Package: libc6\n[^]*^Version: \S+$/m);
+      expect(await readFile(join(directory, "etc/os-release"), "utf8")).toMatch(/^ID=/m);
+    }
     await rm(directory, { recursive: true });
   });
 

@@ -40,7 +40,13 @@ describe("the bundled program", () => {
   it("is one file to run, and its script beside it", async () => {
     const beside = await readdir(join(directory, SCRIPT_FOLDER));
     const scripts = [/^actions-.*\.cjs$/, /^pbnj-worker-.*\.cjs$/].map((name) => expect.stringMatching(name));
-    expect(beside.sort()).toEqual(["LICENSE", LICENSES_FILE, ...scripts]);
+    expect(beside.sort()).toEqual([
+      "LICENSE",
+      LICENSES_FILE,
+      ...scripts.slice(0, 1),
+      "node_modules",
+      ...scripts.slice(1),
+    ]);
     for (const name of beside.filter((file) => file.endsWith(".cjs"))) {
       expect(await readFile(join(directory, SCRIPT_FOLDER, name), "utf8")).toMatch(/^[\0-\x7f]+$/);
     }

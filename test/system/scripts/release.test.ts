@@ -159,10 +159,12 @@ describe("a release with buildx (a fake one)", () => {
   const bakedTargets = async (): Promise<Readonly<Record<string, object>>> =>
     JSON.parse(await readFile(join(directory, "calls.bake.json"), "utf8")).target;
 
-  it("builds every image for both platforms and records their digests, and pushes nothing", async () => {
+  it("builds every image for both platforms and records their digests, and pushes nothing, from any folder", async () => {
     const head = await createRepository(join(directory, "project"));
 
-    const end = await run(await installFake());
+    const elsewhere = process.cwd();
+    process.chdir(directory);
+    const end = await run(await installFake()).finally(() => process.chdir(elsewhere));
 
     if (!end.ok) throw new Error(end.problems.join("\n"));
     const builds = (await calls()).filter(({ args }) => args[1] === "bake");
@@ -177,6 +179,7 @@ describe("a release with buildx (a fake one)", () => {
       expect(image.platforms).toEqual(["linux/amd64", "linux/arm64"]);
     }
     expect(builds).toHaveLength(1);
+    expect(await readFile(join(directory, "calls.folder"), "utf8")).toBe(`${projectRoot}\n`);
     const { worker } = (await bakedTargets()) as Record<string, { args: object; output: string[] }>;
     expect(worker?.args).toMatchObject({
       ...{ REVISION: head, SOURCE: "https://github.com/o/r", SOURCE_DATE_EPOCH: "1769853600" },
