@@ -8,6 +8,7 @@ const LOADERS = {
   "power-status": () => import("./power-status/action.ts"),
   "wait-for-power-state": () => import("./wait-for-power-state/action.ts"),
   "wait-for-boot": () => import("./wait-for-boot/action.ts"),
+  "watch-console": () => import("./watch-console/action.ts"),
   "set-boot-device": () => import("./set-boot-device/action.ts"),
   "get-boot-device": () => import("./get-boot-device/action.ts"),
   "set-pxe-once": () => import("./set-pxe-once/action.ts"),

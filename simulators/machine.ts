@@ -61,6 +61,18 @@ export const isLoopback = (address: string) => address.startsWith("127.");
 /** What goes wrong with a change: `kept` accepts it and keeps all as it is, `gone` also ends the BMC. */
 export type NetworkFault = "kept" | "gone";
 
+/** What the firmware and what it boots print to the serial port. */
+const BOOT_OUTPUT: Readonly<Partial<Record<BootDevice, string>>> = {
+  pxe: [
+    "Booting from PXE NIC 1...",
+    "iPXE initialising devices...ok",
+    "net0: 02:00:00:00:00:0c using simulated on 0000:00:03.0 (Ethernet) [open]",
+    "Configuring (net0 02:00:00:00:00:0c)...... ok",
+    "",
+  ].join("\r\n"),
+  disk: ["Booting from Hard Drive...", "GRUB loading.", "", "simulated login: "].join("\r\n"),
+};
+
 export interface BootRecord {
   readonly device: BootDevice;
   readonly mode: BootMode;
@@ -90,6 +102,7 @@ interface MachineEvents {
   command: [PowerAction];
   /** The new address of the BMC; undefined where it can no longer be reached. */
   network: [string | undefined];
+  output: [Buffer];
 }
 
 /**
@@ -190,6 +203,11 @@ export class SimulatedMachine extends EventEmitter<MachineEvents> {
     this.#becomeOn();
   }
 
+  /** Sends text to the serial port. */
+  print(text: string | Buffer): void {
+    this.emit("output", Buffer.from(text));
+  }
+
   /** How many times `action` was carried out. */
   count(action: PowerAction): number {
     return this.commands.filter((command) => command.action === action).length;
@@ -241,6 +259,7 @@ export class SimulatedMachine extends EventEmitter<MachineEvents> {
       bios.scheduled = false;
     }
     this.boots.push(record);
+    this.print(BOOT_OUTPUT[record.device] ?? "No bootable device.\r\n");
     this.emit("boot", record);
   }
 

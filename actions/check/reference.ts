@@ -72,6 +72,7 @@ const checks: readonly CheckRow[] = [
     roundTrips: 2,
   }),
   row("sol", unsupported("not part of the provider redfish")),
+  row("console", unsupported("not part of the provider redfish")),
   row("nmi", ok("offered"), { durationMs: 0, roundTrips: 0 }),
   row("screenshot", unsupported("the BMC offers no screenshot"), { durationMs: 0, roundTrips: 0 }),
   {

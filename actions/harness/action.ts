@@ -2,6 +2,7 @@ import type { BmcClient } from "../../shared/bmc/client.ts";
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import type { ProviderName } from "../../shared/contract/vocabulary.ts";
 import type { Logger } from "../../shared/logger.ts";
+import type { Redactor } from "../../shared/secret-forms.ts";
 import type { ActionDescription, InputFields, InputOf, NameInput } from "./input/input.ts";
 
 export interface ActionContext<Fields extends InputFields> {
@@ -20,6 +21,8 @@ export interface ActionContext<Fields extends InputFields> {
   readonly dryRun: boolean;
   readonly signal: AbortSignal;
   readonly log: Logger;
+  /** Takes the secrets of connection and input out of what a BMC said; log and message are redacted anyway. */
+  readonly redact: Redactor;
   /** Names an input, for errors. */
   readonly nameInput: NameInput;
   /** Records the progress, for the result of an action that is cancelled or times out. */

@@ -28,6 +28,7 @@ export type { BootReport } from "./operations/boot.ts";
 export type { BootOverride, BootRequest, BootStage, BootTarget } from "./operations/boot-port.ts";
 export type { BootWaitReport } from "./operations/boot-wait.ts";
 export type { BootOption, BootOrderReport } from "./operations/bootorder.ts";
+export type { ConsoleReport, ConsoleRequest, LinePattern } from "./operations/console.ts";
 export type { CheckState, Finding } from "./operations/finding.ts";
 export type {
   FirmwareApplyTime,

@@ -4,6 +4,7 @@ import { isLoopback, type SimulatedMachine } from "../machine.ts";
 import { BootOptions } from "./boot-options.ts";
 import type { Devices } from "./commands/handler.ts";
 import { findHandler } from "./commands.ts";
+import { type ConsoleOptions, SimulatedConsole } from "./console.ts";
 import { EventLog, type EventLogOptions } from "./event-log.ts";
 import { type SimulatedFru, writeFru } from "./fru.ts";
 import { Network, type NetworkOptions } from "./network.ts";
@@ -41,6 +42,8 @@ export interface IpmiBmcOptions {
   readonly fruPartBytes?: number;
   /** Instances of serial over LAN that were left open. */
   readonly sol?: readonly number[];
+  /** False for a BMC whose serial port is not redirected. */
+  readonly console?: false | Partial<ConsoleOptions>;
   /** Seconds since 1970 on the BMC's clock; the host's when absent. */
   readonly clockSeconds?: number;
   /** How long the BMC is silent after it was reset. */
@@ -78,8 +81,9 @@ export interface IpmiBmc extends AsyncDisposable {
   readonly users: UserTable;
   readonly events: EventLog;
   readonly sdr: SimulatedSdr;
-  /** Active instances of serial over LAN. */
+  /** Instances of serial over LAN that were left open. */
   readonly sol: ReadonlySet<number>;
+  readonly console: SimulatedConsole;
   /** Session slots in use, half-open ones included. */
   sessions(): number;
   /** Those with a completed login. */
@@ -89,6 +93,8 @@ export interface IpmiBmc extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+/** Payload type of serial over LAN. */
+const SOL = 1;
 const OPEN_SESSION = 0x10;
 const RAKP_1 = 0x12;
 const RAKP_3 = 0x14;
@@ -123,6 +129,8 @@ class UdpBmc implements IpmiBmc {
   readonly events: EventLog;
   readonly sdr: SimulatedSdr;
   readonly sol: Set<number>;
+  readonly console: SimulatedConsole;
+  readonly #peers = new Map<number, RemoteInfo>();
   #silentUntilMs = 0;
   readonly #answers = new Map<string, { readonly answer: Buffer; readonly atMs: number }>();
 
@@ -147,6 +155,18 @@ class UdpBmc implements IpmiBmc {
     });
     this.sdr = new SimulatedSdr(options.machine, { partBytes: 255, present: true, ...options.sdr });
     this.sol = new Set(options.sol);
+    const consoleOptions = {
+      retryMs: 100,
+      retries: 7,
+      packetBytes: 200,
+      growingCopies: false,
+      historyBytes: 4_096,
+    };
+    this.console = new SimulatedConsole(
+      { ...consoleOptions, ...(options.console || {}) },
+      (session, payload) => this.#sendSol(session, payload),
+    );
+    this.machine.on("output", (output) => this.console.print(output));
     this.#sessions = new Sessions({
       users: this.users,
       suites,
@@ -166,6 +186,8 @@ class UdpBmc implements IpmiBmc {
       log: this.events,
       sdr: this.sdr,
       sol: this.sol,
+      console: this.console,
+      hasConsole: options.console !== false,
       fru: writeFru({ ...FRU, ...options.fru }),
       fruPartBytes: options.fruPartBytes ?? 255,
       clock: () => options.clockSeconds ?? Math.floor(Date.now() / 1_000),
@@ -232,6 +254,7 @@ class UdpBmc implements IpmiBmc {
 
   restart(silentMs = 0): void {
     this.#sessions.forgetAll();
+    this.console.drop();
     this.#answers.clear();
     this.#silentUntilMs = Date.now() + silentMs;
   }
@@ -248,6 +271,7 @@ class UdpBmc implements IpmiBmc {
   async close(): Promise<void> {
     this.#network.close();
     this.#devices.boot.close();
+    this.console.drop();
     this.machine.close();
     await new Promise<void>((resolve) => this.#socket.close(() => resolve()));
   }
@@ -299,14 +323,19 @@ class UdpBmc implements IpmiBmc {
     const session = this.#sessions.find(datagram.session);
     if (session?.state !== "active") return;
     const message = wire.unwrap(datagram, session);
-    const request = message && wire.readRequest(message);
-    if (!request) return;
+    const request = datagram.type === SOL ? undefined : message && wire.readRequest(message);
+    if (!message || (datagram.type !== SOL && !request)) return;
     if (session.seen.has(datagram.sequence)) {
       this.repeatedSequences += 1;
       return;
     }
     session.seen.add(datagram.sequence);
     session.lastUsedMs = Date.now();
+    this.#peers.set(session.id, peer);
+    if (!request) {
+      if (!this.#ignores("SOL", message)) this.console.receive(session, message);
+      return;
+    }
     const name = this.#nameOf(request);
     if (this.#ignores(name, request.data)) return;
 
@@ -326,6 +355,17 @@ class UdpBmc implements IpmiBmc {
       return;
     }
     this.#send(name, seal(this.#answerOnce(request, session)), peer);
+  }
+
+  /** To where the session's last packet came from. */
+  #sendSol(session: SimulatedSession, payload: Buffer): void {
+    const peer = this.#peers.get(session.id);
+    if (!peer || this.#sessions.find(session.id) !== session) {
+      this.console.drop();
+      return;
+    }
+    session.outgoing += 1;
+    this.#send("SOL", wire.wrap(payload, session.consoleId, session.outgoing, session, SOL), peer);
   }
 
   /** A repeated request sequence number is a repeated request (IPMI 2.0 section 5.6). */

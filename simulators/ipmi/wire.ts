@@ -109,7 +109,7 @@ export function unwrap(
   datagram: Extract<Datagram, { kind: "v2" }>,
   { suite, k1, k2 }: SessionCrypto,
 ): Buffer | undefined {
-  if (!datagram.encrypted || !datagram.authenticated || datagram.type !== 0) return undefined;
+  if (!datagram.encrypted || !datagram.authenticated || datagram.type > 1) return undefined;
   const { raw, payload } = datagram;
   const checkAt = raw.length - suite.checkLength;
   if (checkAt < 18 + payload.length) return undefined;
@@ -129,7 +129,14 @@ export function unwrap(
   return filler.every((byte, index) => byte === index + 1) ? clear.subarray(0, length) : undefined;
 }
 
-export function wrap(message: Buffer, session: number, sequence: number, crypto: SessionCrypto): Buffer {
+/** `type`: 0 for an IPMI message, 1 for serial over LAN. */
+export function wrap(
+  message: Buffer,
+  session: number,
+  sequence: number,
+  crypto: SessionCrypto,
+  type: 0 | 1 = 0,
+): Buffer {
   const filler = (16 - ((message.length + 1) % 16)) % 16;
   const clear = Buffer.alloc(message.length + filler + 1);
   message.copy(clear);
@@ -141,6 +148,7 @@ export function wrap(message: Buffer, session: number, sequence: number, crypto:
   const payload = Buffer.concat([iv, aes.update(clear), aes.final()]);
 
   const header = Buffer.from("0600ff0706c000000000000000000000", "hex");
+  header[5] = 0xc0 | type;
   header.writeUInt32LE(session, 6);
   header.writeUInt32LE(sequence, 10);
   header.writeUInt16LE(payload.length, 14);

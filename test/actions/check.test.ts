@@ -46,6 +46,7 @@ describe.concurrent("a BMC that is well", () => {
     expect(statesOf(ended, "redfish")).toEqual({
       ...Object.fromEntries(names.map((name) => [name, "ok"])),
       sol: "unsupported",
+      console: "unsupported",
     });
     expect(statesOf(ended, "ipmi")).toEqual({
       ...Object.fromEntries(names.map((name) => [name, "ok"])),

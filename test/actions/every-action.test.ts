@@ -200,6 +200,7 @@ describe.concurrent("the example", () => {
       await using lab = await subjectLab(subject);
       const { reference } = subject;
       if (subject.name === "wait-for-boot") await bootsAtFirstLook(lab);
+      if (subject.name === "watch-console") lab.machine.print("iPXE initialising devices...\r\n");
 
       const ended = await lab.start([provider]).ended;
 

@@ -7,6 +7,7 @@ import { loadProvider, type ProviderLoader } from "../../shared/bmc/providers/lo
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { ProviderName } from "../../shared/contract/vocabulary.ts";
 import { silentLogger } from "../../shared/logger.ts";
+import { redactor } from "../../shared/secret-forms.ts";
 
 /** Has nothing, and notes what it was asked for. */
 class Nothing extends Set<Capability> {
@@ -39,7 +40,7 @@ export async function neededCapabilities(
   const running = action.run({
     ...{ bmc: client(), clientFor: client, providers: connection.providers, tlsFallback: false },
     ...{ input: own, dryRun: common.dryRun, signal, log: silentLogger },
-    ...{ nameInput: (variable) => variable, progress: () => undefined },
+    ...{ nameInput: (variable) => variable, redact: redactor({}), progress: () => undefined },
   });
   await running.catch(() => undefined);
   return [...capabilities.asked];

@@ -45,6 +45,13 @@ export const ipmiScenarios: Readonly<Record<string, Scenario>> = {
     expect(bmc.machine.override.enabled).toBe("disabled");
   }),
 
+  "examples/providers/ipmi/network-boot-proven.yaml": ipmi("ipmi", "old-1", {}, (bmc) => {
+    expect(bmc.machine.lastBoot).toMatchObject({ device: "pxe", mode: "uefi", overridden: true });
+    expect(bmc.log).toContain("Activate Payload");
+    expect(bmc.console.session).toBeUndefined();
+    expect(bmc.console.written).toHaveLength(0);
+  }),
+
   "examples/providers/ipmitool/template.yaml": ipmi(
     "ipmitool",
     "stubborn-1",

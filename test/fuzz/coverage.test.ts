@@ -15,6 +15,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   PowerReader: "reads the power of machines, not text",
   matchesAnyImage: "calls matchesImagePattern, which is a target",
   readAuthn: "reads the fields of a message that protobuf has decoded",
+  readActiveInstances: "sends a request, whose answer goes to parseActiveInstances",
   readBundle: "reads a file for the schema of connections",
   readCertificate: "opens a TLS connection, whose certificate Node parses",
   readCandidate: "reads a file of the worker's own user",

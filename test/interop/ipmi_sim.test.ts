@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
@@ -6,6 +8,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { Secret } from "../../shared/secret.ts";
 import { fullRecord } from "../../simulators/ipmi/sdr-record.ts";
 import { limit, openSession } from "../shared/bmc/providers/ipmi/bench.ts";
+import { scaledClock } from "../support/scaled-clock.ts";
 import { freeUdpPort, untilIpmiAnswers } from "./ipmi-peer.ts";
 import { describeWithProgram, findProgram } from "./programs.ts";
 
@@ -14,6 +17,8 @@ const AS_ADMINISTRATOR = { ...USER, ipmi: { ...USER.ipmi, privilege: "administra
 
 interface Sim {
   readonly port: number;
+  /** The emulated serial port, as a machine has it. */
+  readonly serial: Socket;
   /** What the chassis script was told, one line a call. */
   calls(): Promise<string>;
 }
@@ -23,7 +28,13 @@ async function startIpmiSim(): Promise<Sim> {
   const folder = await mkdtemp(join(tmpdir(), "pbnj-ipmi-sim-"));
   const port = await freeUdpPort();
   await mkdir(join(folder, "state"));
-  await writeFile(join(folder, "lan.conf"), lanConfiguration(port));
+  const serialPort = createServer().listen(0, "127.0.0.1");
+  await once(serialPort, "listening");
+  const connected = once(serialPort, "connection", { signal: AbortSignal.timeout(15_000) });
+  await writeFile(
+    join(folder, "lan.conf"),
+    lanConfiguration(port, (serialPort.address() as AddressInfo).port),
+  );
   await writeFile(join(folder, "sim.emu"), EMULATOR);
   await writeFile(join(folder, "chassis.sh"), CHASSIS);
   await chmod(join(folder, "chassis.sh"), 0o755);
@@ -38,10 +49,12 @@ async function startIpmiSim(): Promise<Sim> {
   onTestFinished(async () => {
     child.kill();
     await child;
+    serialPort.close();
     await rm(folder, { recursive: true });
   });
   await untilIpmiAnswers(port);
-  return { port, calls: () => readFile(join(folder, "calls"), "utf8") };
+  const [serial] = (await connected) as [Socket];
+  return { port, serial, calls: () => readFile(join(folder, "calls"), "utf8") };
 }
 
 describeWithProgram("ipmi_sim", "the ipmi provider talks to OpenIPMI's ipmi_sim", () => {
@@ -132,6 +145,56 @@ describeWithProgram("ipmi_sim", "the ipmi provider talks to OpenIPMI's ipmi_sim"
     await expect(openSession(sim, { overrides })).rejects.toMatchObject({ class: "auth" });
   });
 
+  it("reads what a machine writes to its serial port, and writes nothing", async () => {
+    const sim = await startIpmiSim();
+    let written = "";
+    sim.serial.on("data", (bytes) => {
+      written += bytes;
+    });
+    const text = Array.from({ length: 200 }, (_, line) => `line ${line} of the firmware\r\n`).join("");
+    await using session = await openSession(sim, { overrides: AS_ADMINISTRATOR });
+    const done = new AbortController();
+    let read = "";
+    const watching = session.console?.watch(
+      {
+        opened: () => sim.serial.write(text),
+        output: (bytes) => {
+          read += Buffer.from(bytes).toString();
+          if (read.length >= text.length) done.abort();
+        },
+        gap: () => undefined,
+      },
+      done.signal,
+      limit(),
+    );
+    await watching;
+
+    expect(read).toBe(text);
+    expect(written).toBe("");
+    // Released: the only instance can be activated again.
+    expect(await session.console?.holder(limit())).toBeUndefined();
+  });
+
+  it("leaves the console to the session that has it, and takes it over when told", async () => {
+    const sim = await startIpmiSim();
+    // It sends no notice: the session finds out when it keeps itself alive.
+    const overrides = { ...AS_ADMINISTRATOR, connectTimeoutMs: 120_000, requestTimeoutMs: 120_000 };
+    await using owner = await openSession(sim, { overrides, clock: scaledClock(20) });
+    await using other = await openSession(sim, { overrides: AS_ADMINISTRATOR });
+    const opened = Promise.withResolvers<void>();
+    const sink = { opened: () => opened.resolve(), output: () => undefined, gap: () => undefined };
+    const watching = owner.console?.watch(sink, limit(), limit());
+    watching?.catch(() => undefined);
+    await opened.promise;
+
+    // It does not say from where.
+    expect(await other.console?.holder(limit())).toBe("another session");
+    await expect(other.console?.watch(sink, limit(), limit())).rejects.toMatchObject({ class: "busy" });
+    await other.console?.takeOver(limit());
+    await expect(watching).rejects.toMatchObject({ class: "timeout" });
+    expect(await other.console?.holder(limit())).toBeUndefined();
+  });
+
   it("says that no controller answers behind it", async () => {
     const sim = await startIpmiSim();
     const ipmi = { ...USER.ipmi, bridge: { channel: 0, address: 0x72 } };
@@ -172,7 +235,7 @@ describeWithProgram("ipmi_sim", "the ipmi provider talks to OpenIPMI's ipmi_sim"
   });
 });
 
-function lanConfiguration(port: number): string {
+function lanConfiguration(port: number, serialPort: number): string {
   return `name "bmcsim"
 set_working_mc 0x20
   startlan 1
@@ -185,6 +248,7 @@ set_working_mc 0x20
     guid a123456789abcdefa123456789abcdef
   endlan
   chassis_control "./chassis.sh 0x20"
+  sol "tcp:127.0.0.1:${serialPort}" 115200
   user 1 true  ""      "test"     user  10 none md2 md5 straight
   user 2 true  "admin" "password" admin 10 none md2 md5 straight
 `;

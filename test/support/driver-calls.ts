@@ -22,6 +22,8 @@ const INTERFACE = { id: "1", mode: "static", address: "192.0.2.11", prefix: 24, 
 const NETWORK = { before: INTERFACE, target: { ...INTERFACE, address: "192.0.2.12", vlan: 42 } };
 const NTP = { enabled: true, servers: ["a"] };
 
+const SINK = { opened: () => undefined, output: () => undefined, gap: () => undefined };
+
 /** A call of every method of every driver. A missing one is a type error here. */
 const CALLS: { readonly [Name in DriverName]: Calls<Drivers[Name]> } = {
   power: {
@@ -128,6 +130,13 @@ const CALLS: { readonly [Name in DriverName]: Calls<Drivers[Name]> } = {
     offered: (sol, signal) => sol.offered(signal),
     active: (sol, signal) => sol.active(signal),
     deactivate: (sol, signal) => sol.deactivate(signal),
+  },
+  console: {
+    offered: (console, signal) => console.offered(signal),
+    holder: (console, signal) => console.holder(signal),
+    plan: (console) => console.plan(true),
+    takeOver: (console, signal) => console.takeOver(signal),
+    watch: (console, signal) => console.watch(SINK, AbortSignal.abort(), signal),
   },
   nmi: {
     offered: (nmi, signal) => nmi.offered(signal),

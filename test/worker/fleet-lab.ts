@@ -1,6 +1,7 @@
 import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type IpmiBmc, startIpmiBmc } from "../../simulators/ipmi/bmc.ts";
 import { SimulatedMachine, type SimulatedMachineOptions } from "../../simulators/machine.ts";
 import { startRedfishBmc } from "../../simulators/redfish/bmc.ts";
 import { startTinkServer } from "../../simulators/tink/server.ts";
@@ -38,6 +39,8 @@ export interface FleetOptions {
   readonly known?: readonly string[];
   readonly argv?: readonly string[];
   readonly policy?: string;
+  /** Whether the machines also have IPMI. */
+  readonly ipmi?: boolean;
 }
 
 /** A rack, and a worker inside this process that serves it. */
@@ -64,10 +67,15 @@ export async function openRack(options: FleetOptions) {
   await writeFile(passwordFile, PASSWORD);
   const machines = new Map<string, SimulatedMachine>();
   const ports = new Map<string, number>();
+  const ipmiBmcs = new Map<string, IpmiBmc>();
   const bmcs = await Promise.all(
     Object.entries(options.machines).map(async ([name, machineOptions]) => {
       const machine = new SimulatedMachine({ name, ...machineOptions });
       const bmc = await startRedfishBmc({ machines: [machine], tls: "http", password: PASSWORD });
+      if (options.ipmi) {
+        const users = [{ name: "admin", password: PASSWORD }];
+        ipmiBmcs.set(name, await startIpmiBmc({ machine, users }));
+      }
       machines.set(name, machine);
       ports.set(name, bmc.port);
       return bmc;
@@ -77,10 +85,14 @@ export async function openRack(options: FleetOptions) {
   const inventoryOf = (entries: readonly string[]) =>
     JSON.stringify(
       {
-        defaults: { credentials: { username: "admin", passwordFile }, providers: ["redfish"] },
+        defaults: {
+          credentials: { username: "admin", passwordFile },
+          providers: options.ipmi ? ["redfish", "ipmi"] : ["redfish"],
+        },
         machines: entries.map((entry) => {
           const [name = "", machine = name] = entry.split("=");
-          return { name, host: "127.0.0.1", redfish: { port: ports.get(machine), scheme: "http" } };
+          const ipmi = { port: ipmiBmcs.get(machine)?.port };
+          return { name, host: "127.0.0.1", redfish: { port: ports.get(machine), scheme: "http" }, ipmi };
         }),
       },
       undefined,
@@ -119,7 +131,7 @@ export async function openRack(options: FleetOptions) {
     writePolicy: (text: string) => replace(policyFile, text),
     async [Symbol.asyncDispose]() {
       await server.close();
-      for (const bmc of bmcs) await bmc.close();
+      for (const bmc of [...bmcs, ...ipmiBmcs.values()]) await bmc.close();
       await rm(folder, { recursive: true });
     },
   };

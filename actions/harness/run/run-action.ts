@@ -47,7 +47,7 @@ export async function runAction<Fields extends InputFields>(
       soFar = noted;
     };
     const ways = { providers, tlsFallback: tls.fallback, clientFor };
-    const context = { bmc, ...ways, input: own, dryRun: common.dryRun, log, nameInput, progress };
+    const context = { bmc, ...ways, input: own, dryRun: common.dryRun, log, redact, nameInput, progress };
     report = await withTimeout(common.timeout, signal, (bounded) =>
       action.run({ ...context, signal: bounded }),
     );

@@ -2,6 +2,7 @@ import type { Access, OperationSet, Run } from "./access.ts";
 import { biosOperations } from "./bios.ts";
 import { bootOperations } from "./boot.ts";
 import { bootOrderOperations } from "./bootorder.ts";
+import { consoleOperations } from "./console.ts";
 import type { Finding } from "./finding.ts";
 import { firmwareOperations } from "./firmware.ts";
 import { httpBootOperations } from "./httpboot.ts";
@@ -46,6 +47,7 @@ export const OPERATIONS = {
   sensors: sensorOperations,
   network: networkOperations,
   sol: solOperations,
+  console: consoleOperations,
   nmi: nmiOperations,
   screenshot: screenshotOperations,
 };

@@ -3,7 +3,11 @@ import { AES_CBC_128, SUITES } from "../wire.ts";
 import { type Commands, INVALID_FIELD, WRONG_LENGTH } from "./handler.ts";
 
 const SOL_PAYLOAD = 1;
+const ONLY_INSTANCE = 1;
 const LAN_CHANNEL = 1;
+const NOT_PRESENT = 0xcb;
+/** The session of who left an instance open. */
+const OTHER_SESSION = 0x0a0b0c0d;
 
 /** What the BMC says of itself, its channels and payloads (IPMI 2.0 sections 20, 22 and 24). */
 export const APP_COMMANDS: Commands = {
@@ -64,24 +68,67 @@ export const APP_COMMANDS: Commands = {
       return { data: Buffer.from([LAN_CHANNEL, 0x04, 0x01, 0x80, 0xf2, 0x1b, 0x00, 0, 0]) };
     },
   },
+  61: {
+    name: "Get Session Info",
+    level: LEVELS.user,
+    run: (data, { sol }) => {
+      if (data.length !== 5 || data[0] !== 0xff) return { code: WRONG_LENGTH };
+      if (data.readUInt32LE(1) !== OTHER_SESSION || sol.size === 0) return { code: NOT_PRESENT };
+      // Handle, slots, active sessions, user 3, operator on channel 1, 192.0.2.77 port 40000.
+      return { data: Buffer.from("070802030311c000024d020000000077409c", "hex") };
+    },
+  },
+  72: {
+    name: "Activate Payload",
+    level: LEVELS.user,
+    run: (data, { sol, console, hasConsole }, session) => {
+      if (data.length !== 6) return { code: WRONG_LENGTH };
+      if ((data.readUInt8(0) & 0x3f) !== SOL_PAYLOAD || data[1] !== ONLY_INSTANCE)
+        return { code: INVALID_FIELD };
+      if (!hasConsole) return { code: 0x81 };
+      if (sol.has(ONLY_INSTANCE) || console.session) return { code: 0x80 };
+      if ((data.readUInt8(2) & 0xc0) !== 0xc0) return { code: 0x84 };
+      if (session) console.activate(session);
+      return { data: Buffer.from("00000000e000e0006f02ffff", "hex") };
+    },
+  },
   73: {
     name: "Deactivate Payload",
     level: LEVELS.user,
-    run: (data, { sol }) => {
+    run: (data, { sol, console }, session) => {
       if (data.length !== 6) return { code: WRONG_LENGTH };
       if ((data.readUInt8(0) & 0x3f) !== SOL_PAYLOAD) return { code: INVALID_FIELD };
-      return sol.delete(data.readUInt8(1) & 0x0f) ? {} : { code: 0x80 };
+      const instance = data.readUInt8(1) & 0x0f;
+      if (instance === ONLY_INSTANCE && console.session) {
+        console.deactivate(session);
+        return {};
+      }
+      return sol.delete(instance) ? {} : { code: 0x80 };
     },
   },
   74: {
     name: "Get Payload Activation Status",
     level: LEVELS.user,
-    run: (data, { sol }) => {
+    run: (data, { sol, console }) => {
       if (data.length !== 1) return { code: WRONG_LENGTH };
       const active = Buffer.alloc(3);
       active[0] = 0x01;
-      for (const instance of sol) active.writeUInt16LE(active.readUInt16LE(1) | (1 << (instance - 1)), 1);
+      const instances = new Set([...sol, ...(console.session ? [ONLY_INSTANCE] : [])]);
+      for (const instance of instances)
+        active.writeUInt16LE(active.readUInt16LE(1) | (1 << (instance - 1)), 1);
       return { data: active };
+    },
+  },
+  75: {
+    name: "Get Payload Instance Info",
+    level: LEVELS.user,
+    run: (data, { sol, console }) => {
+      if (data.length !== 2) return { code: WRONG_LENGTH };
+      const instance = data.readUInt8(1);
+      const info = Buffer.alloc(12);
+      const own = instance === ONLY_INSTANCE ? console.session?.id : undefined;
+      info.writeUInt32LE(own ?? (sol.has(instance) ? OTHER_SESSION : 0));
+      return { data: info };
     },
   },
   84: {

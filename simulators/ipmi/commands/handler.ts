@@ -1,5 +1,6 @@
 import type { SimulatedMachine } from "../../machine.ts";
 import type { BootOptions } from "../boot-options.ts";
+import type { SimulatedConsole } from "../console.ts";
 import type { EventLog } from "../event-log.ts";
 import type { Reply } from "../reply.ts";
 import type { SimulatedSdr } from "../sdr-repository.ts";
@@ -16,8 +17,11 @@ export interface Devices {
   readonly sdr: SimulatedSdr;
   readonly fru: Buffer;
   readonly fruPartBytes: number;
-  /** Active instances of serial over LAN. */
+  /** Instances of serial over LAN that others have left open. */
   readonly sol: Set<number>;
+  readonly console: SimulatedConsole;
+  /** False where the serial port is not redirected. */
+  readonly hasConsole: boolean;
   readonly guid: Buffer;
   readonly suites: readonly (3 | 17)[];
   readonly hasKg: boolean;

@@ -20,8 +20,9 @@ export const SESSION_COMMANDS: Commands = {
   60: {
     name: "Close Session",
     level: LEVELS.user,
-    run: (data, { sessions }) => {
+    run: (data, { console, sessions }) => {
       if (data.length < 4) return { code: WRONG_LENGTH };
+      if (console.session?.id === data.readUInt32LE(0)) console.drop();
       return sessions.end(data.readUInt32LE(0)) ? {} : { code: NO_SUCH_SESSION };
     },
   },

@@ -1,9 +1,11 @@
+import { ConsoleLines } from "../../../shared/bmc/operations/console-lines.ts";
 import {
   decodeBootFlags,
   overrideOf,
   parseBootFlags,
 } from "../../../shared/bmc/providers/ipmi/boot-options.ts";
 import { GET_CHASSIS_STATUS, parseChassisStatus } from "../../../shared/bmc/providers/ipmi/chassis.ts";
+import { parseInstanceOwner, parseSessionPeer } from "../../../shared/bmc/providers/ipmi/console-driver.ts";
 import { parseKg } from "../../../shared/bmc/providers/ipmi/credentials.ts";
 import { describeRecord } from "../../../shared/bmc/providers/ipmi/describe-record.ts";
 import { describeSensor } from "../../../shared/bmc/providers/ipmi/describe-sensor.ts";
@@ -42,6 +44,7 @@ import {
 } from "../../../shared/bmc/providers/ipmi/sensor-commands.ts";
 import { parseSensorRecord } from "../../../shared/bmc/providers/ipmi/sensor-record.ts";
 import { parseActiveInstances } from "../../../shared/bmc/providers/ipmi/sol-driver.ts";
+import { parseSolPacket, SolReassembly } from "../../../shared/bmc/providers/ipmi/sol-packet.ts";
 import { parseUserAccess, parseUserName } from "../../../shared/bmc/providers/ipmi/users.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { fullRecord, redundancyRecord } from "../../../simulators/ipmi/sdr-record.ts";
@@ -79,6 +82,8 @@ const ANSWERS: readonly ((data: Buffer) => unknown)[] = [
   parseSelTime,
   (data) => describeRecord(parseSelRecord(data)),
   parseActiveInstances,
+  (data) => parseInstanceOwner({ command: GET_CHASSIS_STATUS, completionCode: 0, data }),
+  (data) => parseSessionPeer({ command: GET_CHASSIS_STATUS, completionCode: 0, data }),
   parseUserAccess,
   parseUserName,
   (data) =>
@@ -138,6 +143,25 @@ export const ipmiTargets: readonly Target[] = [
       ];
     },
     covers: ["parseHandshakeAnswer", "parseOpenSessionResponse", "parseRakp2"],
+  },
+  {
+    name: "ipmi-console",
+    seeds: [latin([1, 0, 0, 0, 0x41]), latin([2, 0, 0, 8, 27, 91, 49, 109, 0x41, 10]), latin([0, 1, 1, 16])],
+    tokens: [latin([27, 91]), latin([27, 93]), latin([27, 40]), "\r\n", "\b"],
+    longest: DATAGRAM,
+    call: (input) => {
+      const packet = parseSolPacket(bytesOf(input));
+      const lines: string[] = [];
+      const console = new ConsoleLines((line) => lines.push(line));
+      if (packet) console.push(new SolReassembly().take(packet, 1).data);
+      console.push(bytesOf(input));
+      console.finishLine();
+      return lines;
+    },
+    holds: (lines) => {
+      if (/\p{Cc}/u.test(String(lines))) throw new Error("a control character is left");
+    },
+    covers: ["parseSolPacket", "ConsoleLines"],
   },
   {
     name: "ipmi-message",

@@ -42,6 +42,11 @@ export class LastingSession implements CommandChannel {
     return this.#flightsBefore + this.#current.flights;
   }
 
+  /** The session in use; another one after the BMC has dropped it. */
+  get current(): IpmiSession {
+    return this.#current;
+  }
+
   run(commands: readonly Command[], signal: AbortSignal): Promise<readonly Answer[]> {
     const turn = this.#queue.then(() => this.#carryOut(commands, signal));
     this.#queue = turn.catch(() => undefined);

@@ -3,22 +3,26 @@ import { defined } from "../../../defined.ts";
 import { untraced } from "../../../tracing/tracer.ts";
 import { defineProvider, type ProviderContext, type SessionWith } from "../../operations/provider.ts";
 import { type CipherSuiteId, isDowngrade, suitePlan } from "./cipher-suite.ts";
+import { IpmiConsole } from "./console-driver.ts";
 import { readCredentials } from "./credentials.ts";
-import { IPMI_CAPABILITIES, type IpmiCapability, type IpmiHint, ipmiDrivers, parseHint } from "./drivers.ts";
+import { IPMI_CAPABILITIES, type IpmiHint, ipmiDrivers, parseHint } from "./drivers.ts";
 import { shakeHands } from "./handshake.ts";
 import { LastingSession } from "./lasting-session.ts";
 import { routeTo } from "./route.ts";
 import { IpmiSession } from "./session.ts";
 import { UdpTransport } from "./transport.ts";
 
+/** The console is a payload of the session, which a program in between does not hand on. */
+const CAPABILITIES = [...IPMI_CAPABILITIES, "console"] as const;
+
 /** IPMI 2.0 over LAN (RMCP+) with cipher suite 17 or 3, encrypted and authenticated, no program needed. */
-export const ipmi = defineProvider({ name: "ipmi", capabilities: IPMI_CAPABILITIES, open });
+export const ipmi = defineProvider({ name: "ipmi", capabilities: CAPABILITIES, open });
 
 async function open(
   connection: Connection,
   context: ProviderContext,
   signal: AbortSignal,
-): Promise<SessionWith<IpmiCapability>> {
+): Promise<SessionWith<(typeof CAPABILITIES)[number]>> {
   const { host, connectTimeoutMs, requestTimeoutMs, ipmi: options } = connection;
   const { clock, log, tracer = untraced } = context;
   const { privilege } = options;
@@ -44,16 +48,19 @@ async function open(
     const renew = async (limitMs: number, until: AbortSignal) =>
       (await establish(established.suite.id, limitMs, until)).session;
     const session = new LastingSession({ first, renew, requestTimeoutMs, clock, log });
+    const console = new IpmiConsole(session, { clock, log });
     const drivers = ipmiDrivers(session, { clock, hint, privilege, address: options.bridge?.address });
     return {
       provider: "ipmi",
       privilege,
       ...drivers,
+      console,
       roundTrips: () => session.flights,
       hint: (): IpmiHint => ({
         ...defined({ cipherSuite: established.preferredSuite, manufacturer: drivers.boot.manufacturer }),
       }),
       async close() {
+        await console.close();
         await session.close();
         await transport.close();
       },

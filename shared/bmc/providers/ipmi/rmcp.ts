@@ -9,6 +9,7 @@ const AUTHENTICATED = 0x40;
 /** Payload types of an RMCP+ packet (IPMI 2.0 section 13.27.3). */
 export const PayloadType = {
   ipmi: 0x00,
+  sol: 0x01,
   openSessionRequest: 0x10,
   openSessionResponse: 0x11,
   rakp1: 0x12,

@@ -15,10 +15,24 @@ export interface Seal {
   readonly sessionId: number;
 }
 
+/** What an established session carries. */
+export type SessionPayload = "ipmi" | "sol";
+
+const SESSION_PAYLOADS: Readonly<Record<number, SessionPayload>> = {
+  [PayloadType.ipmi]: "ipmi",
+  [PayloadType.sol]: "sol",
+};
+
 /** An encrypted and authenticated RMCP+ packet (IPMI 2.0 section 13.6). `iv`: 16 random bytes, never reused. */
-export function sealMessage(seal: Seal, sequence: number, message: Buffer, iv: Buffer): Buffer {
+export function sealMessage(
+  seal: Seal,
+  sequence: number,
+  message: Buffer,
+  iv: Buffer,
+  payload: SessionPayload = "ipmi",
+): Buffer {
   const packet = buildRmcp({
-    payloadType: PayloadType.ipmi,
+    payloadType: PayloadType[payload],
     encrypted: true,
     authenticated: true,
     sessionId: seal.sessionId,
@@ -33,6 +47,7 @@ export function sealMessage(seal: Seal, sequence: number, message: Buffer, iv: B
 }
 
 export interface OpenedMessage {
+  readonly payload: SessionPayload;
   readonly sequence: number;
   readonly message: Buffer;
 }
@@ -40,7 +55,8 @@ export interface OpenedMessage {
 /** Undefined unless the datagram is this session's, encrypted, and proven by its integrity check. */
 export function openMessage(seal: Seal, datagram: Buffer): OpenedMessage | undefined {
   const packet = parseRmcp(datagram);
-  if (packet?.payloadType !== PayloadType.ipmi || packet.sessionId !== seal.sessionId) return undefined;
+  const payload = packet && SESSION_PAYLOADS[packet.payloadType];
+  if (!payload || packet.sessionId !== seal.sessionId) return undefined;
   if (!packet.encrypted || !packet.authenticated) return undefined;
   const { checkBytes } = seal.suite;
   if (packet.trailer.length < checkBytes + 2) return undefined;
@@ -48,7 +64,7 @@ export function openMessage(seal: Seal, datagram: Buffer): OpenedMessage | undef
   const expected = hmac(seal.suite, seal.keys.integrity, covered).subarray(0, checkBytes);
   if (!sameBytes(expected, packet.trailer.subarray(-checkBytes))) return undefined;
   const message = decrypt(seal.keys.encryption, packet.payload);
-  return message && { sequence: packet.sequence, message };
+  return message && { payload, sequence: packet.sequence, message };
 }
 
 /** AES-CBC-128 payload (section 13.29): IV, then message, pad bytes 1, 2, 3..., pad length. */

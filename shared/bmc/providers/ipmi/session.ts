@@ -18,7 +18,7 @@ import { buildLanRequest, parseLanResponse } from "./message.ts";
 import type { Privilege } from "./open-session.ts";
 import { sendUntilAnswered } from "./retransmission.ts";
 import { DIRECT, type Route } from "./route.ts";
-import { openMessage, type Seal, sealMessage } from "./sealed-packet.ts";
+import { openMessage, type Seal, type SessionPayload, sealMessage } from "./sealed-packet.ts";
 import { SequenceWindow } from "./sequence-window.ts";
 import type { UdpTransport } from "./transport.ts";
 
@@ -47,6 +47,9 @@ interface Pending {
   failed(error: BmcError): void;
 }
 
+/** Takes the payload of each packet of serial over LAN, with the packet's session sequence number. */
+export type SolReceiver = (payload: Buffer, sequence: number) => void;
+
 interface FlightLimits {
   /** For one answer, however often the request is repeated. */
   readonly limitMs: number;
@@ -63,6 +66,7 @@ export class IpmiSession {
   #sessionSequence = 0;
   #requestSequence = 0;
   #raised = false;
+  #solReceiver: SolReceiver | undefined;
   #flights: number;
   #lastHeardMs: number;
   readonly #unsubscribe: () => void;
@@ -90,6 +94,21 @@ export class IpmiSession {
   /** When the BMC last sent anything within this session, by the clock's monotonic reading. */
   get lastHeardMs(): number {
     return this.#lastHeardMs;
+  }
+
+  /** As the BMC knows the session. */
+  get bmcId(): number {
+    return this.#outgoing.sessionId;
+  }
+
+  /** Where packets of serial over LAN go from now on; without a receiver they are dropped. */
+  set solReceiver(receiver: SolReceiver | undefined) {
+    this.#solReceiver = receiver;
+  }
+
+  /** Sends a packet of serial over LAN and does not wait. */
+  sendSol(payload: Buffer): void {
+    this.#sendPayload("sol", payload);
   }
 
   /** Sends a harmless request without waiting: a BMC that still knows the session answers. */
@@ -178,15 +197,22 @@ export class IpmiSession {
   }
 
   #send(command: Command, requestSequence: number): void {
-    const message = buildLanRequest({ ...command, sequence: requestSequence });
-    const packet = sealMessage(this.#outgoing, this.#nextSessionSequence(), message, randomBytes(16));
-    this.#options.transport.send(packet);
+    this.#sendPayload("ipmi", buildLanRequest({ ...command, sequence: requestSequence }));
+  }
+
+  #sendPayload(payload: SessionPayload, message: Buffer): void {
+    const sequence = this.#nextSessionSequence();
+    this.#options.transport.send(sealMessage(this.#outgoing, sequence, message, randomBytes(16), payload));
   }
 
   #receive(datagram: Buffer): void {
     const opened = openMessage(this.#incoming, datagram);
     if (!opened || !this.#window.accept(opened.sequence)) return;
     this.#lastHeardMs = this.#options.clock.monotonicMs();
+    if (opened.payload === "sol") {
+      this.#solReceiver?.(opened.message, opened.sequence);
+      return;
+    }
     const response = parseLanResponse(opened.message);
     if (!response) return;
     for (const { command, route, sequences, answered } of this.#pending) {

@@ -5,7 +5,7 @@ import { type Command, ipmiCommand, NetFn } from "./command.ts";
 import { COMPLETED, completionError } from "./completion-code.ts";
 
 /** Payload type of serial over LAN (IPMI 2.0 table 13-16). */
-const SOL = 0x01;
+export const SOL = 0x01;
 
 /** Completion code of Deactivate Payload for an instance that is not active. */
 const ALREADY_DEACTIVATED = 0x80;
@@ -25,7 +25,7 @@ export function parseActiveInstances(data: Buffer): number[] {
 }
 
 /** Deactivate Payload (section 24.2), for serial over LAN. `instance`: 1 to 16. */
-function deactivateSol(instance: number): Command {
+function deactivatePayload(instance: number): Command {
   return ipmiCommand("Deactivate Payload", NetFn.app, 0x49, {
     data: Uint8Array.of(SOL, instance, 0, 0, 0, 0),
     needs: "operator",
@@ -34,29 +34,44 @@ function deactivateSol(instance: number): Command {
   });
 }
 
-/** The instance that a BMC has which cannot say which ones are in use. */
-const ONLY_INSTANCE = 1;
+/** The first instance, and the only one of most BMCs. */
+export const INSTANCE = 1;
+
+/** A BMC may have the payload and not the command that asks for its state. */
+export async function solOffered(channel: CommandChannel, signal: AbortSignal): Promise<true | undefined> {
+  const { completionCode } = await exchange(channel, GET_SOL_STATUS, signal);
+  return completionCode === COMPLETED || undefined;
+}
+
+/** Undefined where the BMC cannot say. */
+export async function readActiveInstances(
+  channel: CommandChannel,
+  signal: AbortSignal,
+): Promise<readonly number[] | undefined> {
+  const { command, completionCode, data } = await exchange(channel, GET_SOL_STATUS, signal);
+  if (completionCode === COMPLETED) return parseActiveInstances(data);
+  const error = completionError(command, completionCode);
+  if (error.class === "busy") throw error;
+  return undefined;
+}
+
+/** That it is not in use is success. */
+export async function deactivateSol(
+  channel: CommandChannel,
+  instance: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const answer = await exchange(channel, deactivatePayload(instance), signal);
+  if (answer.completionCode !== ALREADY_DEACTIVATED) dataOf(answer);
+}
 
 /** Serial over LAN as a payload of RMCP+ (IPMI 2.0 section 24). */
 export const ipmiSol = (channel: CommandChannel): SolDriver => ({
-  /** A BMC may have the payload and not the command that asks for its state. */
-  async offered(signal) {
-    const { completionCode } = await exchange(channel, GET_SOL_STATUS, signal);
-    return completionCode === COMPLETED || undefined;
-  },
-
-  async active(signal) {
-    const { command, completionCode, data } = await exchange(channel, GET_SOL_STATUS, signal);
-    if (completionCode === COMPLETED) return parseActiveInstances(data);
-    const error = completionError(command, completionCode);
-    if (error.class === "busy") throw error;
-    return undefined;
-  },
+  offered: (signal) => solOffered(channel, signal),
+  active: (signal) => readActiveInstances(channel, signal),
 
   async deactivate(signal, instances) {
-    for (const instance of instances ?? (await this.active(signal)) ?? [ONLY_INSTANCE]) {
-      const answer = await exchange(channel, deactivateSol(instance), signal);
-      if (answer.completionCode !== ALREADY_DEACTIVATED) dataOf(answer);
-    }
+    for (const instance of instances ?? (await this.active(signal)) ?? [INSTANCE])
+      await deactivateSol(channel, instance, signal);
   },
 });

@@ -9,7 +9,7 @@ const anywhere = ["--http-address", "127.0.0.1:0"];
 
 const Status = z.object({
   machines: z.array(z.unknown()),
-  actions: z.array(z.looseObject({ key: z.string(), durationMs: z.number() })),
+  actions: z.array(z.looseObject({ key: z.string(), durationMs: z.optional(z.number()) })),
 });
 
 /** What a stream has said of a section, as one text. */
@@ -62,6 +62,29 @@ describe("the status page of a worker", () => {
     });
     expect(action?.durationMs).toBeGreaterThan(2_000);
     expect(page).toMatch(/<li data-row="0" class="\w+"><time>/);
+  });
+
+  test("shows a machine's console while an action watches it", { timeout: SLOW_TEST_MS }, async () => {
+    await using lab = await fleetLab({
+      machines: { "node-01": { power: "on" } },
+      argv: anywhere,
+      ipmi: true,
+    });
+    const { url, reader } = await follow(lab.worker, "/");
+    const environment = { UNTIL: "iPXE" };
+    const workflow = lab.submit("pbnj-node-01", { name: "watch-console", environment });
+    await reader.until(() => said(reader, "at-hand").includes("waiting for &quot;iPXE&quot; on the console"));
+    const [action] = Status.parse(await (await fetch(`${url}/status.json`)).json()).actions;
+    const { reader: details } = await follow(lab.worker, `/actions/${action?.key}`);
+
+    lab.machine("node-01").print("\u001b[1mMemory test\u001b[0m passed <calvin>\r\n");
+    await details.until(() =>
+      said(details, "log").includes("console: Memory test passed &lt;[redacted]&gt;"),
+    );
+    expect(workflow.state).toBe("RUNNING");
+
+    lab.machine("node-01").print("iPXE initialising devices...\r\n");
+    await lab.server.until(() => workflow.state === "SUCCESS");
   });
 
   test("says why an action failed, and which lanes get no answer", { timeout: SLOW_TEST_MS }, async () => {

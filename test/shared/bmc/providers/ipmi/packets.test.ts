@@ -157,7 +157,7 @@ describe("an encrypted payload", () => {
       const message = Buffer.alloc(length, length);
       const packet = sealMessage(seal, length, message, Buffer.alloc(16, 9));
 
-      expect(openMessage(seal, packet)).toEqual({ sequence: length, message });
+      expect(openMessage(seal, packet)).toEqual({ payload: "ipmi", sequence: length, message });
     }
   });
 

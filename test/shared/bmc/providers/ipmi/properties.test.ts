@@ -161,6 +161,7 @@ describe("a sealed message", () => {
     fc.assert(
       fc.property(bytes(255), iv, fc.integer({ min: 1, max: 0xffff_ffff }), (message, vector, sequence) => {
         expect(openMessage(SEAL, sealMessage(SEAL, sequence, message, vector))).toEqual({
+          payload: "ipmi",
           sequence,
           message,
         });

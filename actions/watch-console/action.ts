@@ -1,0 +1,65 @@
+import { type ActionReport, defineAction } from "../harness/action.ts";
+import { boolean, duration, text } from "../harness/input/input.ts";
+import { reportPlan } from "../harness/run/dry-run.ts";
+import { linePattern, patternProblem } from "./pattern.ts";
+
+const PATTERN = {
+  pattern: /^\P{Cc}{1,200}$/u,
+  expected: "must be a regular expression of at most 200 characters, on one line",
+};
+
+export default defineAction({
+  name: "watch-console",
+  summary: "Watch a machine's serial console until a line matches",
+  idempotent: true,
+  input: {
+    until: text({
+      env: "UNTIL",
+      description: "Regular expression (RE2) of the line to wait for, such as iPXE",
+      required: true,
+      ...PATTERN,
+    }),
+    failOn: text({
+      env: "FAIL_ON",
+      description: "Regular expression (RE2) of a line at which to fail at once, such as No bootable device",
+      ...PATTERN,
+    }),
+    untilTimeout: duration({
+      env: "UNTIL_TIMEOUT",
+      description: "How long to wait for the line; TIMEOUT also applies",
+      default: "10m",
+    }),
+    takeOver: boolean({
+      env: "TAKE_OVER",
+      description: "Whether to end a console session of somebody else instead of failing",
+      default: "false",
+    }),
+  },
+  check: ({ until, failOn }, nameInput) =>
+    Object.entries({ UNTIL: until, FAIL_ON: failOn }).flatMap(([name, source]) => {
+      const problem = source === undefined ? undefined : patternProblem(source);
+      return problem === undefined ? [] : [`${nameInput(name)} is not a regular expression: ${problem}`];
+    }),
+  run: async ({ bmc, dryRun, input, redact, signal }): Promise<ActionReport> => {
+    const { until, failOn, untilTimeout, takeOver } = input;
+    if (dryRun) {
+      const { before, steps } = await bmc.planConsole(takeOver, signal);
+      return reportPlan(
+        { before: undefined, steps },
+        before === undefined ? "" : `console in use by ${before}`,
+      );
+    }
+    const redacted = redact.lines();
+    const { pattern, line, lines, changed, summary } = await bmc.watchConsole(
+      {
+        until: linePattern(until),
+        failOn: failOn === undefined ? undefined : linePattern(failOn),
+        timeoutMs: untilTimeout,
+        takeOver,
+        redact: (text) => redacted.take(text),
+      },
+      signal,
+    );
+    return { changed, data: { pattern, line, lines }, summary };
+  },
+});

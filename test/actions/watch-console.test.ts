@@ -1,0 +1,113 @@
+import { describe, expect, it } from "vitest";
+import { ActionRun, resultOf, runAction } from "./action-run.ts";
+import { actionLab } from "./lab.ts";
+
+const UNTIL = { UNTIL: "iPXE", FAIL_ON: "No bootable device" };
+
+describe.concurrent("watch-console", () => {
+  it("ends with the line that matches, logs what comes, and releases the console", async () => {
+    await using there = await actionLab();
+    const running = runAction("watch-console", { env: { ...there.env("ipmi"), ...UNTIL } });
+    await expect.poll(() => there.ipmi.console.session, { interval: 20 }).toBeDefined();
+
+    there.machine.print("Memory test calvin\r\n\u001b[1miPXE\u001b[0m 1.21 calvin\r\n");
+
+    const ended = await running;
+    expect(resultOf(ended)).toMatchObject({
+      ok: true,
+      message: expect.stringMatching(
+        /^console matched "iPXE" after [\d.]+ s: iPXE 1\.21 \[redacted\] via ipmi$/,
+      ),
+      changed: false,
+      data: { pattern: "iPXE", line: "iPXE 1.21 [redacted]", lines: 2 },
+    });
+    expect(ended.stderr).toContain('"msg":"console: Memory test [redacted]"');
+    expect(ended.stderr + ended.stdout).not.toContain("calvin");
+    expect(there.ipmi.console.session).toBeUndefined();
+    expect(there.ipmi.console.written).toHaveLength(0);
+  });
+
+  it("shows a machine's boot from the network", async () => {
+    await using there = await actionLab({ machine: { power: "off" } });
+    await runAction("set-pxe-once", { env: there.env("ipmi") });
+    await runAction("power-on", { env: there.env("ipmi") });
+
+    const result = resultOf(await runAction("watch-console", { env: { ...there.env("ipmi"), ...UNTIL } }));
+
+    expect(result).toMatchObject({ ok: true, data: { line: "iPXE initialising devices...ok" } });
+  });
+
+  it("fails at once at a line of FAIL_ON", async () => {
+    await using there = await actionLab();
+    there.machine.print("No bootable device.\r\n");
+
+    const result = resultOf(await runAction("watch-console", { env: { ...there.env("ipmi"), ...UNTIL } }));
+
+    expect(result).toMatchObject({
+      class: "verify",
+      message: expect.stringMatching(
+        /^ipmi: the console matched "No bootable device" .* No bootable device\.$/,
+      ),
+    });
+  });
+
+  it("opens the console again after the BMC has dropped it", async () => {
+    await using there = await actionLab();
+    const running = runAction("watch-console", { env: { ...there.env("ipmi"), ...UNTIL } });
+    await expect.poll(() => there.ipmi.console.session, { interval: 20 }).toBeDefined();
+    there.ipmi.console.deactivate();
+    there.machine.print("iPXE\r\n");
+
+    expect(resultOf(await running)).toMatchObject({ ok: true });
+  });
+
+  it("leaves the console of somebody else alone, and takes it over if told", async () => {
+    await using there = await actionLab({ ipmi: { sol: [1] } });
+    const env = { ...there.env("ipmi"), ...UNTIL };
+
+    expect(resultOf(await runAction("watch-console", { env }))).toMatchObject({
+      class: "busy",
+      message: expect.stringContaining("in use by user 3 from 192.0.2.77"),
+    });
+    expect([...there.ipmi.sol]).toEqual([1]);
+
+    const dry = resultOf(
+      await runAction("watch-console", { env: { ...env, TAKE_OVER: "true", DRY_RUN: "true" } }),
+    );
+    expect(dry.message).toContain("console in use by user 3 from 192.0.2.77, would send SOL deactivation");
+    expect([...there.ipmi.sol]).toEqual([1]);
+
+    there.machine.print("iPXE\r\n");
+    expect(resultOf(await runAction("watch-console", { env: { ...env, TAKE_OVER: "true" } }))).toMatchObject({
+      ok: true,
+      changed: true,
+    });
+  });
+
+  it("releases the console when it is cancelled, and when TIMEOUT has passed", async () => {
+    await using there = await actionLab();
+    const cancelled = new ActionRun("watch-console", { env: { ...there.env("ipmi"), ...UNTIL } });
+    await expect.poll(() => there.ipmi.console.session, { interval: 20 }).toBeDefined();
+    cancelled.kill("SIGTERM");
+    expect((await cancelled.ended).code).toBe(143);
+    expect(there.ipmi.console.session).toBeUndefined();
+
+    const env = { ...there.env("ipmi"), ...UNTIL, TIMEOUT: "2s" };
+    expect(resultOf(await runAction("watch-console", { env }))).toMatchObject({ class: "timeout" });
+    expect(there.ipmi.console.session).toBeUndefined();
+    expect(there.ipmi.log).toContain("Deactivate Payload");
+  });
+
+  it("names all patterns that are none, before anything is sent", async () => {
+    await using there = await actionLab();
+    const env = { ...there.env("ipmi"), UNTIL: "(iPXE", FAIL_ON: "a(?=b)" };
+
+    const { code, result } = await runAction("watch-console", { env });
+
+    expect(code).toBe(2);
+    expect(result?.message).toMatch(
+      /UNTIL is not a regular expression: .*FAIL_ON is not a regular expression: /,
+    );
+    expect(there.ipmi.received).toBe(0);
+  });
+});
