@@ -201,6 +201,8 @@ export const ipmiTargets: readonly Target[] = [
       "parseSelTime",
       "parseSelRecord",
       "parseActiveInstances",
+      "parseInstanceOwner",
+      "parseSessionPeer",
       "parseUserAccess",
       "parseUserName",
       "parseLanParameters",
