@@ -15,7 +15,7 @@ async function waitedFor(there: Lab, provider: TestedProvider, then: () => unkno
   return resultOf(await running);
 }
 
-describe.concurrent("wait-for-boot", () => {
+describe("wait-for-boot", () => {
   it.each([
     ["BootProgress", "generic", "MemoryInitializationStarted", "OSBootStarted"],
     ["iLO's PostState", "hpe-ilo5", "InPost", "FinishedPost"],

@@ -4,7 +4,7 @@ import { actionLab } from "./lab.ts";
 
 const UNTIL = { UNTIL: "iPXE", FAIL_ON: "No bootable device" };
 
-describe.concurrent("watch-console", () => {
+describe("watch-console", () => {
   it("ends with the line that matches, logs what comes, and releases the console", async () => {
     await using there = await actionLab();
     const running = runAction("watch-console", { env: { ...there.env("ipmi"), ...UNTIL } });
