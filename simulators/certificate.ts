@@ -1,6 +1,7 @@
 import {
   createHash,
   createPrivateKey,
+  createPublicKey,
   generateKeyPairSync,
   randomBytes,
   sign,
@@ -25,6 +26,8 @@ export interface CertificateOptions {
   readonly issuer?: Certificate;
   /** Makes a certificate that may sign others. */
   readonly authority?: boolean;
+  /** The key of its owner, PEM; a new one is made without it. */
+  readonly key?: string;
   readonly notBefore?: Date;
   readonly notAfter?: Date;
 }
@@ -34,7 +37,8 @@ export interface CertificateOptions {
  * program but Node.
  */
 export function createCertificate(options: CertificateOptions): Certificate {
-  const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const privateKey = createPrivateKey(options.key ?? createKey());
+  const publicKey = createPublicKey(privateKey);
   const issuerKey = options.issuer ? createPrivateKey(options.issuer.key) : privateKey;
   const subject = name(options.commonName);
   const subjectKey = publicKey.export({ type: "spki", format: "der" });
@@ -57,6 +61,35 @@ export function createCertificate(options: CertificateOptions): Certificate {
     cert: pem("CERTIFICATE", certificate),
     key: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
   };
+}
+
+/** A new P-256 key, PEM. */
+export function createKey(): string {
+  const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  return privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+}
+
+export interface SigningRequestOptions {
+  /** Of whoever requests, PEM. */
+  readonly key: string;
+  readonly commonName: string;
+  readonly altNames?: readonly string[];
+}
+
+/** Makes a certificate signing request (RFC 2986), PEM. */
+export function createSigningRequest({ key, commonName, altNames = [] }: SigningRequestOptions): string {
+  const subjectKey = createPublicKey(key).export({ type: "spki", format: "der" });
+  const names = extension("2.5.29.17", false, der.sequence(...altNames.map(altName)));
+  const requested = der.sequence(der.objectIdentifier("1.2.840.113549.1.9.14"), der.set(der.sequence(names)));
+  const attributes = altNames.length > 0 ? requested : Buffer.alloc(0);
+  const body = der.sequence(
+    der.integer(Buffer.from([0])),
+    name(commonName),
+    subjectKey,
+    der.context(0, attributes),
+  );
+  const signature = sign("sha256", body, createPrivateKey(key));
+  return pem("CERTIFICATE REQUEST", der.sequence(body, ecdsaWithSha256, der.bitString(signature)));
 }
 
 /** SHA-256 of the certificate as lower-case hex without colons, as `tls.fingerprint` is kept. */

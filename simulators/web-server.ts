@@ -4,7 +4,7 @@ import {
   type Server,
   type ServerResponse,
 } from "node:http";
-import { createServer as createHttps } from "node:https";
+import { createServer as createHttps, Server as HttpsServer } from "node:https";
 import type { Socket } from "node:net";
 import { type Certificate, createCertificate, fingerprintOf } from "./certificate.ts";
 
@@ -15,8 +15,7 @@ const YEAR_MS = 365 * 86_400_000;
 
 /** An HTTP or HTTPS server on a real socket that can be stopped with all its connections and listen again. */
 export class WebServer {
-  /** Undefined for plain HTTP. */
-  readonly certificate: Certificate | undefined;
+  #certificate: Certificate | undefined;
   /** TCP connections accepted so far. */
   connections = 0;
   readonly #server: Server;
@@ -25,8 +24,8 @@ export class WebServer {
   #port = 0;
 
   constructor(tls: WebServerTls, handle: (request: IncomingMessage, response: ServerResponse) => void) {
-    this.certificate = certificateOf(tls);
-    this.#server = this.certificate ? createHttps(this.certificate, handle) : createHttp(handle);
+    this.#certificate = certificateOf(tls);
+    this.#server = this.#certificate ? createHttps(this.#certificate, handle) : createHttp(handle);
     this.#server.keepAliveTimeout = 60_000;
     this.#server.on("connection", (socket: Socket) => {
       this.connections++;
@@ -34,6 +33,18 @@ export class WebServer {
       socket.on("close", () => this.#sockets.delete(socket));
       socket.on("error", () => undefined);
     });
+  }
+
+  /** Undefined for plain HTTP. */
+  get certificate(): Certificate | undefined {
+    return this.#certificate;
+  }
+
+  /** Shows another certificate on new connections. */
+  useCertificate(certificate: Certificate): void {
+    if (!(this.#server instanceof HttpsServer)) throw new Error("plain HTTP has no certificate");
+    this.#server.setSecureContext(certificate);
+    this.#certificate = certificate;
   }
 
   get host(): string {

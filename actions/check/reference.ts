@@ -71,6 +71,7 @@ const checks: readonly CheckRow[] = [
     durationMs: 82,
     roundTrips: 2,
   }),
+  row("https", ok("offered"), { durationMs: 82, roundTrips: 2 }),
   row("sol", unsupported("not part of the provider redfish")),
   row("console", unsupported("not part of the provider redfish")),
   row("nmi", ok("offered"), { durationMs: 0, roundTrips: 0 }),
@@ -95,7 +96,7 @@ export const reference = actionReference("check", {
     }),
   },
   result: {
-    message: "all 4 required checks passed; redfish: 22 of 24, ipmi: not reachable",
+    message: "all 4 required checks passed; redfish: 23 of 26, ipmi: not reachable",
     changed: false,
     durationMs: 6_752,
     roundTrips: 40,

@@ -28,6 +28,7 @@ export type { BootReport } from "./operations/boot.ts";
 export type { BootOverride, BootRequest, BootStage, BootTarget } from "./operations/boot-port.ts";
 export type { BootWaitReport } from "./operations/boot-wait.ts";
 export type { BootOption, BootOrderReport } from "./operations/bootorder.ts";
+export type { CertificateSummary } from "./operations/certificate-chain.ts";
 export type { ConsoleReport, ConsoleRequest, LinePattern } from "./operations/console.ts";
 export type { CheckState, Finding } from "./operations/finding.ts";
 export type {
@@ -37,7 +38,9 @@ export type {
   FirmwareRequest,
 } from "./operations/firmware-driver.ts";
 export type { HttpBootReport } from "./operations/httpboot.ts";
+export type { CertificateRequest } from "./operations/https.ts";
 export type { IndicatorReport, IndicatorState } from "./operations/indicator.ts";
+export type { CertificateReport, CertificateStage } from "./operations/install-certificate.ts";
 export type { Hardware } from "./operations/inventory.ts";
 export type { BmcInfo, BmcResetKind, ManagerResetReport } from "./operations/manager.ts";
 export type { MediaReport, MediaState } from "./operations/media.ts";
@@ -64,6 +67,7 @@ export type {
   SensorState,
   SensorThresholds,
 } from "./operations/sensors.ts";
+export type { SigningRequestNames } from "./operations/signing-request.ts";
 export type { SolReport } from "./operations/sol.ts";
 export type { Capability, DriverName, OfferedCapability } from "./operations/table.ts";
 export type { FirmwareReport, UpdateLimits, UpdateStage } from "./operations/update-firmware.ts";

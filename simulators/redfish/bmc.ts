@@ -16,6 +16,7 @@ import { SimulatedBios } from "./bios.ts";
 import { SimulatedBiosRegistry } from "./bios-registry.ts";
 import { isBootOrderPatch, patchBootOrder, SimulatedBootOptions } from "./boot-options.ts";
 import { patchBoot } from "./boot-override.ts";
+import { SimulatedCertificates } from "./certificates.ts";
 import { CHASSIS, SimulatedChassis } from "./chassis.ts";
 import { sendCollection } from "./collections.ts";
 import { checkIfMatch, withTag } from "./etag.ts";
@@ -94,6 +95,7 @@ export class RedfishBmc extends WebServer {
   readonly accounts: Accounts;
   readonly manager: SimulatedManager;
   readonly update: SimulatedUpdateService;
+  readonly certificates: SimulatedCertificates;
   /** The drives and the log of the first system, or of the manager. */
   readonly media: VirtualDrives;
   readonly sel: Logs;
@@ -138,6 +140,10 @@ export class RedfishBmc extends WebServer {
     }
     this.update = new SimulatedUpdateService(managerPath, this.systemPaths[0] ?? SYSTEMS, this.profile);
     this.update.onRestart = (downMs) => void this.restart(downMs);
+    this.certificates = new SimulatedCertificates(managerPath, this.profile);
+    this.certificates.shown = () => this.certificate;
+    this.certificates.onShow = (certificate) => this.useCertificate(certificate);
+    this.certificates.onRestart = () => setTimeout(() => void this.restart(restartMs ?? 0), 50);
     this.accounts = new Accounts(this.username, this.password, managerPath, this.profile);
     this.media = new VirtualDrives(ownerOf(this.profile.media.below), this.profile);
     this.sel = new Logs(ownerOf(this.profile.sel.below), this.profile);
@@ -155,6 +161,7 @@ export class RedfishBmc extends WebServer {
       this.sel,
       this.accounts,
       this.update,
+      this.certificates,
       ...inventories,
       ...secureBoots,
       ...bioses,
@@ -205,6 +212,7 @@ export class RedfishBmc extends WebServer {
     this.sessions.expireAll();
     await this.stop();
     await new Promise((resolve) => setTimeout(resolve, downMs));
+    this.certificates.restarted();
     if (!this.#closed) await this.listen(this.port, this.host);
   }
 

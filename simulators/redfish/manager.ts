@@ -129,7 +129,7 @@ export class SimulatedManager implements ResourceService {
     const settings = { SettingsObject: { "@odata.id": `${this.path}/NetworkProtocol/Settings` } };
     const current = resource(path, "ManagerNetworkProtocol", {
       Name: "Manager Network Protocol",
-      HTTPS: { ProtocolEnabled: true, Port: 443 },
+      HTTPS: { ProtocolEnabled: true, Port: 443, ...this.#certificates() },
       // Padded, as makes with a fixed number of servers have it.
       ...(standard
         ? {
@@ -148,6 +148,12 @@ export class SimulatedManager implements ResourceService {
     this.ntp.enabled = parsed.data.NTP.ProtocolEnabled ?? this.ntp.enabled;
     this.ntp.servers = parsed.data.NTP.NTPServers ?? this.ntp.servers;
     return noContent;
+  }
+
+  #certificates(): Record<string, unknown> {
+    const { certificates } = this.#profile;
+    if (certificates === "hpe" || certificates === "none") return {};
+    return { Certificates: { "@odata.id": `${this.path}/NetworkProtocol/HTTPS/Certificates` } };
   }
 
   #dateTime(method: string, path: string, body: unknown): Answer {

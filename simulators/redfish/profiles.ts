@@ -101,6 +101,11 @@ export interface RedfishProfile {
   readonly sensors?: "sensors" | "thermal" | "both" | "subsystems" | "none";
   /** How the manager's interface takes an address; `old` has writable IPv4Addresses, `several` a second interface. */
   readonly network?: "old" | "several" | "settings" | "none";
+  /**
+   * How the web server's certificate is replaced; by ReplaceCertificate of the only one in the collection when absent, in which
+   * `several` has another, `pem-only` takes no PEMchain, `post` takes new members, and `hpe` has a resource of its own.
+   */
+  readonly certificates?: "several" | "pem-only" | "post" | "hpe" | "none";
   /** False: neither boot order nor URI of HTTP boot. */
   readonly bootOrder?: boolean;
   /** What of the BIOS attributes it lacks or does another way. */
@@ -220,6 +225,7 @@ const hpe = {
   oem: "Hpe",
   firmware: "iLO 5 v2.72",
   ntp: "hpe-date-time",
+  certificates: "hpe",
   progress: "post-state",
   accounts: { kind: "collection", below: "service", refusesEnabled: true },
   sel: { ...generic.sel, below: "system", name: "IML" },
@@ -412,6 +418,7 @@ export const redfishProfiles: Readonly<Record<string, RedfishProfile>> = Object.
           emptyBody: false,
         },
         sel: { ...generic.sel, below: "system", name: "EventLog" },
+        certificates: "pem-only",
       },
       {
         ...generic,

@@ -3,6 +3,7 @@ import { accountServicePath } from "./accounts.ts";
 import { REGISTRIES } from "./bios-registry.ts";
 import { showBootOrder } from "./boot-options.ts";
 import { showBoot } from "./boot-override.ts";
+import { CERTIFICATE_SERVICE } from "./certificates.ts";
 import { CHASSIS, CHASSIS_COLLECTION } from "./chassis.ts";
 import type { RedfishProfile } from "./profiles.ts";
 import { collection } from "./resource-service.ts";
@@ -42,6 +43,9 @@ export function staticResources(
         UpdateService: { "@odata.id": UPDATE_SERVICE },
         AccountService: { "@odata.id": accountServicePath(profile, manager) },
         ...(profile.bios?.registry === false ? {} : { Registries: { "@odata.id": REGISTRIES } }),
+        ...(profile.certificates === "hpe" || profile.certificates === "none"
+          ? {}
+          : { CertificateService: { "@odata.id": CERTIFICATE_SERVICE } }),
         SessionService: { "@odata.id": `${ROOT}/SessionService` },
         Links: { Sessions: { "@odata.id": SESSIONS } },
       },

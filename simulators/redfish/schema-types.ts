@@ -5,6 +5,8 @@ const VERSIONS = {
   AttributeRegistry: "v1_3_6",
   Bios: "v1_2_0",
   BootOption: "v1_0_4",
+  Certificate: "v1_5_0",
+  CertificateService: "v1_0_3",
   Chassis: "v1_21_0",
   Drive: "v1_12_0",
   EnvironmentMetrics: "v1_3_0",

@@ -59,6 +59,7 @@ describe.concurrent("a BMC that is well", () => {
       httpboot: "unsupported",
       bios: "unsupported",
       secureboot: "unsupported",
+      https: "unsupported",
       screenshot: "unsupported",
     });
     expect(ended).toMatchObject({ code: 0, stderr: "" });

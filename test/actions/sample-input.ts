@@ -5,6 +5,7 @@ import type { Action } from "../../actions/harness/action.ts";
 import type { InputField } from "../../actions/harness/input/input.ts";
 import type { ActionReference } from "../../actions/harness/input/reference.ts";
 import { loadReference } from "../../scripts/docs.ts";
+import { createCertificate } from "../../simulators/certificate.ts";
 
 /** What an action is given in its own example, for a run in a lab. */
 export interface Sample {
@@ -20,6 +21,8 @@ export interface Sample {
   readonly power: "on" | "off";
 }
 
+/** For a BMC of the lab. */
+export const CERTIFICATE = createCertificate({ commonName: "127.0.0.1", altNames: ["127.0.0.1"] });
 /** The longest that every BMC takes. */
 const NEW_PASSWORD = "new-canary-51c7";
 
@@ -37,7 +40,8 @@ export async function sampleInput(name: string, folder: string): Promise<Sample>
     if (field.secret) secrets.push(value);
     if (field.type !== "file") continue;
     env[field.env] = join(folder, basename(value));
-    if (field.fromFile === "text") throw new Error(`${name}: the content of ${field.env} is not known`);
+    if (field.env === "CERTIFICATE_FILE") await writeFile(join(folder, basename(value)), CERTIFICATE.cert);
+    else if (field.fromFile === "text") throw new Error(`${name}: the content of ${field.env} is not known`);
     if (field.fromFile === "secret") {
       await writeFile(join(folder, basename(value)), `${NEW_PASSWORD}\n`);
       secrets.push(NEW_PASSWORD);

@@ -2,7 +2,7 @@ import { redfishProfiles } from "../../simulators/redfish/profiles.ts";
 import { foundIn } from "../shared/bmc/canary/traces.ts";
 import { ActionRun } from "./action-run.ts";
 import { actionLab, type LabOptions, type TestedProvider } from "./lab.ts";
-import { sampleInput } from "./sample-input.ts";
+import { CERTIFICATE, sampleInput } from "./sample-input.ts";
 import type { Subject } from "./subject.ts";
 
 /** The BMC's password in every run, which must not be found anywhere; IPMI takes 20 bytes. */
@@ -24,6 +24,7 @@ export async function subjectLab({ name, power, needed, reference }: Subject, op
     redfish: {
       password: CANARY,
       ...(profile ? { profile } : {}),
+      ...(needed.includes("https") ? { tls: undefined } : {}),
       restartMs: AWAY_MS.redfish,
       ...options.redfish,
     },
@@ -33,13 +34,19 @@ export async function subjectLab({ name, power, needed, reference }: Subject, op
       ...options.ipmi,
     },
   });
-  const { accounts } = lab.redfish;
+  const { accounts, certificates, certificate } = lab.redfish;
+  certificates.key = CERTIFICATE.key;
   for (const { name: UserName, password: Password } of others) {
     const body = { UserName, Password, RoleId: "Operator" };
     accounts.answer({ method: "POST", path: accounts.path, body, ifMatch: undefined });
   }
   const { env: own, secrets, container } = await sampleInput(name, lab.folder);
-  const machine = { MACHINE: "node-01", IPMI_PRIVILEGE: "administrator", LOG_LEVEL: "debug" };
+  const machine = {
+    MACHINE: "node-01",
+    IPMI_PRIVILEGE: "administrator",
+    LOG_LEVEL: "debug",
+    ...(certificate ? { BMC_TLS_FINGERPRINT: lab.redfish.fingerprint } : {}),
+  };
   return Object.assign(lab, {
     /** Starts the action with its example, which these variables add to. */
     start: (providers: readonly TestedProvider[], env: Environment = {}, argv: readonly string[] = []) =>

@@ -18,6 +18,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   readActiveInstances: "sends a request, whose answer goes to parseActiveInstances",
   readBundle: "reads a file for the schema of connections",
   readCertificate: "opens a TLS connection, whose certificate Node parses",
+  readPeerCertificate: "the same, of a BMC",
   readCandidate: "reads a file of the worker's own user",
   describeReading: "words for a reading",
   getReadingFactors: "makes a request",

@@ -20,6 +20,13 @@ const PASSWORD = new Secret("canary-new");
 const FIRMWARE = { image: { uri: "http://192.0.2.1/x.bin" }, targets: ["BMC"] };
 const INTERFACE = { id: "1", mode: "static", address: "192.0.2.11", prefix: 24, vlan: "off" } as const;
 const NETWORK = { before: INTERFACE, target: { ...INTERFACE, address: "192.0.2.12", vlan: 42 } };
+const LEAF = {
+  fingerprint: "00",
+  subject: "CN=bmc-7",
+  issuer: "CN=CA",
+  notAfter: "2027-11-23T00:00:00.000Z",
+};
+const CHAIN = { leaf: LEAF, pem: "-----BEGIN CERTIFICATE-----", size: 1 };
 const NTP = { enabled: true, servers: ["a"] };
 
 const SINK = { opened: () => undefined, output: () => undefined, gap: () => undefined };
@@ -53,6 +60,14 @@ const CALLS: { readonly [Name in DriverName]: Calls<Drivers[Name]> } = {
     plan: (network, signal) => network.plan(NETWORK, signal),
     write: (network, signal) => network.write(NETWORK, signal),
     finish: (network, signal) => network.finish?.(signal),
+  },
+  https: {
+    offered: (https, signal) => https.offered(signal),
+    shown: (https, signal) => https.shown(signal),
+    planGenerate: (https, signal) => https.planGenerate({ commonName: "bmc-7" }, signal),
+    generate: (https, signal) => https.generate({ commonName: "bmc-7" }, signal),
+    plan: (https, signal) => https.plan(CHAIN, signal),
+    install: (https, signal) => https.install(CHAIN, signal),
   },
   media: {
     read: (media, signal) => media.read(signal),

@@ -1,10 +1,6 @@
 import { createHash } from "node:crypto";
-import type { Socket } from "node:net";
-import { TLSSocket } from "node:tls";
 import type { Endpoint } from "../../../shared/bmc/http/endpoint.ts";
-import { openSocket } from "../../../shared/bmc/http/tls.ts";
-import { BmcError } from "../../../shared/contract/bmc-error.ts";
-import { defined } from "../../../shared/defined.ts";
+import { readPeerCertificate } from "../../../shared/bmc/http/peer-certificate.ts";
 import { type CertificateFacts, certificateFacts } from "../../../worker/doctor/certificate-facts.ts";
 
 export interface SeenCertificate extends CertificateFacts {
@@ -14,35 +10,12 @@ export interface SeenCertificate extends CertificateFacts {
   readonly isTrusted: boolean;
 }
 
-/**
- * Reads the certificate that an endpoint presents. Ends the connection after the TLS handshake: sends no request and no
- * password. Rejects with a `BmcError` of class `unreachable` or `tls`, or with the signal's reason.
- */
+/** Reads the certificate that an endpoint presents, as `readPeerCertificate` does. */
 export async function readCertificate(endpoint: Endpoint, signal: AbortSignal): Promise<SeenCertificate> {
-  signal.throwIfAborted();
-  const { promise, resolve, reject } = Promise.withResolvers<SeenCertificate>();
-  // Any certificate is accepted here, because nothing is sent to its owner.
-  const tls = { verify: false, fallback: false, ...defined({ ca: endpoint.tls.ca }) };
-  const opening = openSocket({ ...endpoint, tls }, (error, socket, certificate) => {
-    if (error) return reject(error);
-    if (certificate) {
-      resolve({
-        ...certificateFacts(certificate.toLegacyObject(), Date.now()),
-        fingerprint: createHash("sha256").update(certificate.raw).digest("hex"),
-        isTrusted: isAuthorized(socket),
-      });
-    } else reject(new BmcError("tls", "the BMC presented no certificate"));
-    // What the peer still sends does not matter.
-    socket?.on("error", () => undefined).destroy();
-  });
-  const onAbort = () => {
-    reject(signal.reason);
-    opening.destroy();
+  const { certificate, isTrusted } = await readPeerCertificate(endpoint, signal);
+  return {
+    ...certificateFacts(certificate.toLegacyObject(), Date.now()),
+    fingerprint: createHash("sha256").update(certificate.raw).digest("hex"),
+    isTrusted,
   };
-  signal.addEventListener("abort", onAbort, { once: true });
-  return promise.finally(() => signal.removeEventListener("abort", onAbort));
-}
-
-function isAuthorized(socket: Socket | null): boolean {
-  return socket instanceof TLSSocket && socket.authorized;
 }

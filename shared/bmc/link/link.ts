@@ -40,6 +40,8 @@ export class BmcLink {
   #password: Secret | undefined;
   /** The same of its address. */
   #host: string | undefined;
+  /** The same of its certificate. */
+  #fingerprint: string | undefined;
   readonly #closed = new AbortController();
   readonly #sessions = new Map<SessionProvider, Session>();
   /** Openings and closings under way, which may be logging in or out. */
@@ -161,6 +163,11 @@ export class BmcLink {
         if (this.#provider) names = [this.#provider];
         await this.#dropAll();
       },
+      trustOnly: async (fingerprint) => {
+        this.#fingerprint = fingerprint;
+        if (this.#provider) names = [this.#provider];
+        await this.#dropAll();
+      },
     };
   }
 
@@ -274,7 +281,8 @@ export class BmcLink {
   }
 
   #credentialed(): Connection {
-    return { ...this.#connection, ...defined({ password: this.#password, host: this.#host }) };
+    const tls = { ...this.#connection.tls, ...defined({ fingerprint: this.#fingerprint }) };
+    return { ...this.#connection, tls, ...defined({ password: this.#password, host: this.#host }) };
   }
 
   /** The connection's providers that can do it, in order of preference. */

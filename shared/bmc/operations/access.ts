@@ -55,6 +55,11 @@ export interface Access<Drivers> {
    * Credentials and TLS options stay.
    */
   useHost(host: string | undefined): Promise<void>;
+  /**
+   * Closes all sessions; the next call accepts exactly the certificate with this SHA-256, or without one what the connection
+   * accepts, through the same provider.
+   */
+  trustOnly(fingerprint: string | undefined): Promise<void>;
 }
 
 /** Runs one operation with the first provider that offers it, after those before it in the queue. */

@@ -6,6 +6,7 @@ import { consoleOperations } from "./console.ts";
 import type { Finding } from "./finding.ts";
 import { firmwareOperations } from "./firmware.ts";
 import { httpBootOperations } from "./httpboot.ts";
+import { httpsOperations } from "./https.ts";
 import { indicatorOperations } from "./indicator.ts";
 import { inventoryOperations } from "./inventory.ts";
 import { managerOperations } from "./manager.ts";
@@ -46,6 +47,7 @@ export const OPERATIONS = {
   powerlimit: powerLimitOperations,
   sensors: sensorOperations,
   network: networkOperations,
+  https: httpsOperations,
   sol: solOperations,
   console: consoleOperations,
   nmi: nmiOperations,

@@ -1,6 +1,8 @@
 import { readBoolean, readInteger } from "../../../actions/harness/input/input.ts";
 import { parseRetryAfterMs } from "../../../shared/bmc/http/status-error.ts";
 import { readHint } from "../../../shared/bmc/link/hint.ts";
+import { readChain } from "../../../shared/bmc/operations/certificate-chain.ts";
+import { checkSigningRequest } from "../../../shared/bmc/operations/signing-request.ts";
 import { parseChallenge } from "../../../shared/bmc/providers/amt/digest.ts";
 import { faultError } from "../../../shared/bmc/providers/amt/fault.ts";
 import { parsePowerStatus } from "../../../shared/bmc/providers/amt/power-states.ts";
@@ -70,6 +72,27 @@ RAKP 2 HMAC is invalid
 Error in open session response message : no matching cipher suite
 > RAKP 2 message indicates an error : unauthorized name
 Unable to send RAW command (channel=0x0 netfn=0x0 lun=0x0 cmd=0x1 rsp=0xd5): Insufficient
+`;
+/** For 192.0.2.11, signed by itself. */
+const CERTIFICATE = `-----BEGIN CERTIFICATE-----
+MIIBbjCCARSgAwIBAgIQX9XHYcJ8dtz/mK8C4aznszAKBggqhkjOPQQDAjAQMQ4w
+DAYDVQQDDAVibWMtNzAeFw0yNjAxMDEwMDAwMDBaFw00NjAxMDEwMDAwMDBaMBAx
+DjAMBgNVBAMMBWJtYy03MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEVgwyhBxq
+gSbBI9g4gg+LNcrITkg2n7hwfqczk6kNX+qC+qdqAeK8Px74EUM7sXhJ5shuxxYq
+HtNRv6XTQ+i+OKNQME4wDAYDVR0TAQH/BAIwADAOBgNVHQ8BAf8EBAMCB4AwHQYD
+VR0lBBYwFAYIKwYBBQUHAwEGCCsGAQUFBwMCMA8GA1UdEQQIMAaHBMAAAgswCgYI
+KoZIzj0EAwIDSAAwRQIhAJtq5eta3oxIMZqddYA5Yp3ZnS/R/M1Y0edEm0UtmzFN
+AiBSLAhVTXVDCOYn2E7y4h5LFsoW7lUPdSgU1wkhy8wvHw==
+-----END CERTIFICATE-----
+`;
+const SIGNING_REQUEST = `-----BEGIN CERTIFICATE REQUEST-----
+MIH/MIGnAgEAMBAxDjAMBgNVBAMMBWJtYy03MFkwEwYHKoZIzj0CAQYIKoZIzj0D
+AQcDQgAEVgwyhBxqgSbBI9g4gg+LNcrITkg2n7hwfqczk6kNX+qC+qdqAeK8Px74
+EUM7sXhJ5shuxxYqHtNRv6XTQ+i+OKA1MDMGCSqGSIb3DQEJDjEmMCQwIgYDVR0R
+BBswGYIRYm1jLTcuZXhhbXBsZS5vcmeHBMAAAgswCgYIKoZIzj0EAwIDRwAwRAIg
+Jp5bEtW9YZlmvHZTTvmqjq3wy8PkPaSJhTMTUBkq2NUCIG1O4zwmrx+lvQWcH7OG
+bMcYyBBhs0+e+p0RT2I/gQCs
+-----END CERTIFICATE REQUEST-----
 `;
 const command = { name: "Get Chassis Status", effect: "read" } as const;
 /** Node refuses longer headers. */
@@ -213,6 +236,21 @@ export const bmcTargets: readonly Target[] = [
       clockMs({ DateTime: "2026-01-02T03:04:05", DateTimeLocalOffset: input } as never),
     ],
     covers: [],
+  },
+  {
+    name: "certificate",
+    seeds: [CERTIFICATE, CERTIFICATE + CERTIFICATE],
+    tokens: ["-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----", "PRIVATE KEY", "\n"],
+    call: (input) => readChain(input, { host: "192.0.2.11", nowMs: 1_800_000_000_000 }),
+    covers: ["readChain"],
+  },
+  {
+    name: "signing-request",
+    seeds: [SIGNING_REQUEST],
+    tokens: ["-----BEGIN ", "-----END ", "NEW ", "CERTIFICATE REQUEST-----", "\r\n"],
+    call: (input) => checkSigningRequest(input, { commonName: "bmc-7", alternativeNames: ["192.0.2.11"] }),
+    throws: isBmcError,
+    covers: ["checkSigningRequest"],
   },
   {
     name: "hint",

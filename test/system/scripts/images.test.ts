@@ -52,7 +52,7 @@ describe("building images", () => {
     expect(libraries).toEqual(expect.arrayContaining(["libc.so.6", expect.stringMatching(/^ld-linux/)]));
     if (await isDebian()) {
       const libc = await readFile(join(directory, "var/lib/dpkg/status.d/libc6"), "utf8");
-      expect(libc).toMatch(/^Package: libc6\n[^]*^Version: \S+$/m);
+      expect(libc).toMatch(/^Package: libc6\n[\s\S]*^Version: \S+$/m);
       expect(await readFile(join(directory, "etc/os-release"), "utf8")).toMatch(/^ID=/m);
     }
     await rm(directory, { recursive: true });

@@ -8,6 +8,7 @@ import { RedfishBoot } from "./drivers/boot.ts";
 import { redfishBootOrder } from "./drivers/bootorder.ts";
 import { redfishFirmware } from "./drivers/firmware.ts";
 import { redfishHttpBoot } from "./drivers/httpboot.ts";
+import { redfishHttps } from "./drivers/https.ts";
 import { redfishIndicator } from "./drivers/indicator.ts";
 import { RedfishInventory } from "./drivers/inventory.ts";
 import { redfishManager } from "./drivers/manager.ts";
@@ -45,6 +46,7 @@ const CAPABILITIES = [
   "manager",
   "ntp",
   "network",
+  "https",
   "sel",
   "nmi",
   "screenshot",
@@ -74,16 +76,20 @@ async function open(
   signal.throwIfAborted();
   const options = connection.redfish;
   const hint = parseHint(context.hint);
-  const http = new HttpClient({
+  const endpoint = {
     scheme: options.scheme,
     host: connection.host,
     port: options.port ?? DEFAULT_PORTS[options.scheme],
     tls: connection.tls,
     connectTimeoutMs: connection.connectTimeoutMs,
+    ...defined({ nameOption: context.nameOption }),
+  };
+  const http = new HttpClient({
+    ...endpoint,
     requestTimeoutMs: connection.requestTimeoutMs,
     identityEncoding: hint?.identityEncoding ?? true,
     keepAlive: hint?.keepAlive ?? true,
-    ...defined({ onReached: context.onReached, nameOption: context.nameOption, tracer: context.tracer }),
+    ...defined({ onReached: context.onReached, tracer: context.tracer }),
   });
   const release = releaseOnce(http);
   try {
@@ -117,6 +123,7 @@ async function open(
       manager: redfishManager(resources),
       ntp: redfishNtp(resources),
       network: redfishNetwork(resources),
+      https: redfishHttps(resources, endpoint),
       sel,
       nmi: redfishNmi(reset),
       screenshot: redfishScreenshot(resources),

@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
 import type { NtpDriver, NtpRequest, NtpSettings } from "../../../operations/ntp.ts";
+import { findNetworkProtocol } from "../resources/network-protocol.ts";
 import type { Resources } from "../resources/resources.ts";
 import { describeWrite, type WriteRequest } from "../resources/writer.ts";
 import { Link, lenient, Values } from "../service/schema.ts";
@@ -44,19 +45,12 @@ async function findStandardNtp(
   { system, manager }: Resources,
   signal: AbortSignal,
 ): Promise<NtpPlace | undefined> {
-  const { service } = system;
-  // Nearly every service names it so, which saves reading the manager.
-  const guess = manager.path === undefined ? undefined : `${manager.path}/NetworkProtocol`;
-  let found = guess === undefined ? undefined : await service.find(guess, NetworkProtocol, signal);
-  if (!found) {
-    const link = (await manager.seen(signal)).value.NetworkProtocol?.["@odata.id"];
-    const path = service.localPath(link);
-    found =
-      path === undefined || path === guess ? undefined : await service.find(path, NetworkProtocol, signal);
-  }
+  const found = await findNetworkProtocol({ system, manager }, NetworkProtocol, signal);
   const ntp = found?.value.NTP;
   if (!found || !ntp) return undefined;
-  const settingsPath = service.localPath(found.value["@Redfish.Settings"]?.SettingsObject["@odata.id"]);
+  const settingsPath = system.service.localPath(
+    found.value["@Redfish.Settings"]?.SettingsObject["@odata.id"],
+  );
   const { path, etag } = found;
   return {
     settings: {

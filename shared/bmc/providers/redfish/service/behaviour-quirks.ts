@@ -47,6 +47,8 @@ export interface Behaviour {
   readonly managerReset: "typed" | "empty";
   /** What applies pending BIOS attributes where no apply times are listed: the next boot, or a job of the manager. */
   readonly biosChanges: "boot" | "job";
+  /** The type of a certificate that comes with its issuers. */
+  readonly certificateChains: "PEMchain" | "PEM";
 }
 
 const STANDARD: Behaviour = {
@@ -64,6 +66,7 @@ const STANDARD: Behaviour = {
   accounts: "collection",
   managerReset: "typed",
   biosChanges: "boot",
+  certificateChains: "PEMchain",
 };
 
 /** A difference with its name, its reason and its effect. Without `match` it is learned from an answer. */
@@ -209,6 +212,14 @@ export const quirks: readonly Quirk[] = [
     source: "ansible/ansible issue 60031",
     match: { manufacturer: /^(huawei|xfusion)/i },
     effect: { ifMatch: "first" },
+  },
+  {
+    name: "openbmc-pem-only",
+    vendors: "OpenBMC",
+    reason: "takes a certificate with its issuers as PEM and refuses PEMchain",
+    source: "openbmc/bmcweb, redfish-core/lib/certificate_service.hpp",
+    match: { oem: /^openbmc$/i },
+    effect: { certificateChains: "PEM" },
   },
   {
     name: "sushy-keeps-overrides",

@@ -1,0 +1,193 @@
+import * as z from "zod/mini";
+import { BmcError } from "../../../../contract/bmc-error.ts";
+import { defined } from "../../../../defined.ts";
+import type { Endpoint } from "../../../http/endpoint.ts";
+import { readPeerCertificate } from "../../../http/peer-certificate.ts";
+import { type CertificateChain, summarize } from "../../../operations/certificate-chain.ts";
+import type { HttpsDriver } from "../../../operations/certificate-port.ts";
+import type { SigningRequestNames } from "../../../operations/signing-request.ts";
+import { findNetworkProtocol } from "../resources/network-protocol.ts";
+import type { Resources } from "../resources/resources.ts";
+import { describeWrite, type WriteRequest } from "../resources/writer.ts";
+import { Link, lenient } from "../service/schema.ts";
+
+const SERVICE = "/redfish/v1/CertificateService";
+/** One is usual; a second may be a factory certificate. */
+const MOST_CERTIFICATES = 8;
+const CSR_POLL_MS = 2_000;
+/** iLO needs minutes for a key. */
+const LONGEST_CSR_MS = 600_000;
+
+const Action = lenient(z.object({ target: lenient(z.string()) }));
+/** CertificateService (DSP0268). */
+const CertificateService = z.object({
+  Actions: lenient(
+    z.object({ "#CertificateService.GenerateCSR": Action, "#CertificateService.ReplaceCertificate": Action }),
+  ),
+});
+const NetworkProtocol = z.object({ HTTPS: lenient(z.object({ Certificates: lenient(Link) })) });
+const Certificate = z.object({ CertificateString: lenient(z.string()) });
+const Generated = z.object({ CSRString: z.string() });
+const HpeHttpsCert = z.object({
+  CertificateSigningRequest: lenient(z.string()),
+  Actions: z.object({ "#HpeHttpsCert.GenerateCSR": Action, "#HpeHttpsCert.ImportCertificate": Action }),
+});
+
+/** Where a BMC takes certificates. */
+interface CertificatePlace {
+  generate(names: SigningRequestNames): WriteRequest;
+  /** The CSR out of the answer, or read until it is there. */
+  generated(answer: unknown, signal: AbortSignal): Promise<string>;
+  install(chain: CertificateChain, signal: AbortSignal): Promise<WriteRequest>;
+}
+
+/** The certificate of the manager's web server, by CertificateService or where HPE has it. */
+export function redfishHttps(resources: Resources, endpoint: Endpoint): HttpsDriver {
+  const { writer } = resources;
+  const find = async (signal: AbortSignal): Promise<CertificatePlace> => {
+    const place = (await findStandard(resources, endpoint, signal)) ?? (await findHpe(resources, signal));
+    if (!place) throw new BmcError("unsupported", "the BMC takes no certificate for its web server");
+    return place;
+  };
+  return {
+    async offered(signal) {
+      await find(signal);
+      return true;
+    },
+    async shown(signal) {
+      if (endpoint.scheme !== "https") {
+        throw new BmcError("unsupported", "the connection has no TLS, so a certificate cannot be verified");
+      }
+      return summarize((await readPeerCertificate(endpoint, signal)).certificate);
+    },
+    planGenerate: async (names, signal) => describeWrite((await find(signal)).generate(names)),
+    async generate(names, signal) {
+      const place = await find(signal);
+      const { body } = await writer.write(place.generate(names), signal);
+      return place.generated(body, signal);
+    },
+    async plan(chain, signal) {
+      const { body, ...request } = await (await find(signal)).install(chain, signal);
+      return describeWrite({ ...request, body: shortened(body) });
+    },
+    async install(chain, signal) {
+      await writer.write(await (await find(signal)).install(chain, signal), signal);
+    },
+  };
+}
+
+/** Without the certificate itself, which is long. */
+function shortened(body: unknown): unknown {
+  const short = (key: string, value: unknown) =>
+    key === "CertificateString" || key === "Certificate" ? "PEM" : value;
+  return JSON.parse(JSON.stringify(body, short));
+}
+
+async function findStandard(
+  resources: Resources,
+  endpoint: Endpoint,
+  signal: AbortSignal,
+): Promise<CertificatePlace | undefined> {
+  const { service, behaviour } = resources.system;
+  const protocol = await findNetworkProtocol(resources, NetworkProtocol, signal);
+  const collection = service.localPath(protocol?.value.HTTPS?.Certificates?.["@odata.id"]);
+  if (collection === undefined) return undefined;
+  const actions = (await service.find(SERVICE, CertificateService, signal))?.value.Actions;
+  const generate = service.localPath(actions?.["#CertificateService.GenerateCSR"]?.target);
+  const replace = service.localPath(actions?.["#CertificateService.ReplaceCertificate"]?.target);
+  return {
+    generate(names) {
+      if (generate === undefined) throw new BmcError("unsupported", "the BMC makes no CSR");
+      const body = {
+        CertificateCollection: { "@odata.id": collection },
+        ...defined({
+          CommonName: names.commonName,
+          AlternativeNames: names.alternativeNames,
+          Organization: names.organization,
+          OrganizationalUnit: names.organizationalUnit,
+          City: names.city,
+          State: names.state,
+          Country: names.country,
+        }),
+      };
+      return { method: "POST", path: generate, body };
+    },
+    async generated(answer) {
+      const { data } = Generated.safeParse(answer);
+      if (!data) throw new BmcError("protocol", `POST ${generate} answered without a CSR`);
+      return data.CSRString;
+    },
+    async install({ pem, size }, installing) {
+      const isChain = size > 1 && behaviour.certificateChains === "PEMchain";
+      const body = { CertificateString: pem, CertificateType: isChain ? "PEMchain" : "PEM" };
+      const added = { method: "POST", path: collection, body } as const;
+      if (replace === undefined) return added;
+      const inUse = await findInUse(resources, { collection, endpoint }, installing);
+      if (inUse === undefined) return added;
+      return { method: "POST", path: replace, body: { ...body, CertificateUri: { "@odata.id": inUse } } };
+    },
+  };
+}
+
+/** The certificate in use: the only one, or that of several which the BMC shows. */
+async function findInUse(
+  { members }: Resources,
+  { collection, endpoint }: { readonly collection: string; readonly endpoint: Endpoint },
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const listed = (await members.list(collection, signal)) ?? [];
+  if (listed.length < 2 || endpoint.scheme !== "https") return listed[0]?.path;
+  const limits = { members: MOST_CERTIFICATES, requests: { left: MOST_CERTIFICATES + 2 } };
+  const found = (await members.read(collection, Certificate, signal, limits)) ?? [];
+  const { certificate } = await readPeerCertificate(endpoint, signal);
+  const base64 = certificate.raw.toString("base64");
+  const inUse = found.find(({ value }) => value.CertificateString?.replaceAll(/\s/g, "").includes(base64));
+  if (!inUse) throw new BmcError("protocol", `none of the certificates in ${collection} is the one in use`);
+  return inUse.path;
+}
+
+/** iLO 5 without CertificateService (HpeHttpsCert). iLO restarts once it has imported a certificate. */
+async function findHpe(
+  { system: { service, clock }, manager }: Resources,
+  signal: AbortSignal,
+): Promise<CertificatePlace | undefined> {
+  const path = `${(await manager.seen(signal)).path}/SecurityService/HttpsCert`;
+  const found = await service.find(path, HpeHttpsCert, signal);
+  if (!found) return undefined;
+  const { Actions: actions, CertificateSigningRequest: before } = found.value;
+  const generate = service.localPath(actions["#HpeHttpsCert.GenerateCSR"]?.target);
+  const imports = service.localPath(actions["#HpeHttpsCert.ImportCertificate"]?.target);
+  return {
+    generate({ alternativeNames, ...names }) {
+      if (generate === undefined) throw new BmcError("unsupported", "the BMC makes no CSR");
+      if (alternativeNames?.length) {
+        throw new BmcError("unsupported", "the BMC takes no alternative names for a CSR");
+      }
+      const body = defined({
+        CommonName: names.commonName,
+        OrgName: names.organization,
+        OrgUnit: names.organizationalUnit,
+        City: names.city,
+        State: names.state,
+        Country: names.country,
+      });
+      return { method: "POST", path: generate, body };
+    },
+    async generated(_, waiting) {
+      const endMs = clock.monotonicMs() + LONGEST_CSR_MS;
+      while (clock.monotonicMs() < endMs) {
+        const { value } = await service.get(path, HpeHttpsCert, waiting);
+        const text = value.CertificateSigningRequest ?? "";
+        if (text !== "" && text !== before) return text;
+        await clock.sleep(CSR_POLL_MS, waiting);
+      }
+      throw new BmcError("timeout", `the BMC made no CSR within ${LONGEST_CSR_MS / 1_000} s`, {
+        uncertain: true,
+      });
+    },
+    async install({ pem }) {
+      if (imports === undefined) throw new BmcError("unsupported", "the BMC imports no certificate");
+      return { method: "POST", path: imports, body: { Certificate: pem } };
+    },
+  };
+}
