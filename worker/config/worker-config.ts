@@ -136,6 +136,9 @@ export interface WorkerConfig extends ExecutionConfig {
   readonly server?: ServerConfig;
   /** Absent if PBnJ's API is not served. */
   readonly pbnj?: PbnjConfig;
+  /** Whether polls carry the hardware of the agent ID's machine. */
+  readonly agentAttributes: boolean;
+  readonly hardwareMaxAgeMs: number;
   readonly shutdownGraceMs: number;
   /** Absent if nothing is served. */
   readonly http?: HttpConfig;
@@ -184,6 +187,8 @@ export function composeConfig(parts: ConfigOptions): WorkerConfig {
     watched,
     reloadIntervalMs: settings.reloadInterval,
     ...defined({ server, pbnj: pbnjConfig(settings, files.pbnj) }),
+    agentAttributes: server !== undefined && settings.agentAttributes,
+    hardwareMaxAgeMs: settings.hardwareMaxAge,
     shutdownGraceMs: settings.shutdownGrace,
     ...httpConfig(settings, files.http),
     ...actionLogConfig(settings, stateDirectory),

@@ -126,7 +126,10 @@ export class KubernetesServices implements ClusterServices {
   }
 
   wakingOf(agentId: string): Waking | undefined {
-    return this.#rufioOf(agentId)?.waking ?? this.#wakeUp;
+    const rufio = this.#rufioOf(agentId);
+    if (rufio) return rufio.waking;
+    // Only a poll starts a workflow by a rule.
+    return this.#options.config.agentAttributes ? undefined : this.#wakeUp;
   }
 
   /** Rufio's sink decides about Rufio's actions itself. */
