@@ -4,6 +4,14 @@ import type { ActionResult } from "../../shared/contract/result.ts";
 import { defined } from "../../shared/defined.ts";
 import { printableLine, shortened } from "../../shared/printable.ts";
 
+/** What a machine is built of, as its BMC reported it. */
+export interface HardwareReading {
+  readonly hardware: Hardware;
+  /** That was asked, such as `redfish`. */
+  readonly provider?: string;
+  readonly readAt: Date;
+}
+
 /** As many parts of a kind are kept. */
 const MOST_PARTS = 128;
 const LONGEST_TEXT = 128;

@@ -5,6 +5,7 @@ import { reloadFiles, type WatchedFile } from "../config/reload.ts";
 import type { WorkerConfig } from "../config/worker-config.ts";
 import { readTextFile } from "../document/read-text-file.ts";
 import type { TraceEnvironment } from "../execution/launch.ts";
+import type { HardwareStore } from "../hardware/hardware-store.ts";
 import type { ActionJournal } from "../journal/journal.ts";
 import type { StateDirectory } from "../journal/state-directory.ts";
 import { type LaneControl, Worker } from "../lanes/worker.ts";
@@ -63,18 +64,21 @@ export function composeWorker(config: WorkerConfig, options: WorkerOptions): Wor
     library,
     authGate,
     secretCommands,
+    hardware: () => hardware,
     clock,
     log,
   };
+  let hardware: HardwareStore | undefined;
   const found = cluster ? cluster.services(serviceOptions) : withoutCluster(serviceOptions);
   const { inventory, locks } = found;
-  const hardware = config.agentAttributes
-    ? composeHardware({
-        ...{ inventory, locks, library, authGate, secretCommands, policy, clock, log },
-        ...{ maxAgeMs: config.hardwareMaxAgeMs, observer: options.observer },
-      })
-    : undefined;
-  hardwareSource = hardware && agentHardware(hardware, inventory, config.agentIdPattern);
+  if (config.agentAttributes || config.kubernetes?.rufio?.hardware) {
+    hardware = composeHardware({
+      ...{ inventory, locks, library, authGate, secretCommands, policy, clock, log },
+      ...{ maxAgeMs: config.hardwareMaxAgeMs, observer: options.observer },
+    });
+  }
+  if (hardware && config.agentAttributes)
+    hardwareSource = agentHardware(hardware, inventory, config.agentIdPattern);
   const pbnj =
     config.pbnj &&
     composePbnj(config.pbnj, {

@@ -343,6 +343,11 @@ const kubernetes = {
     type: "duration",
     chart: { value: "rufio.statusInterval" },
   }),
+  rufioHardware: setting(Toggle.prefault(true), {
+    description:
+      "Write each machine's hardware to the status of its Hardware object; without the rights, this part is skipped",
+    chart: { value: "rufio.hardware" },
+  }),
   rufioLeaseNamespace: setting(NamespaceName.optional(), {
     description: "Namespace of the Lease that a running Rufio holds",
     type: "namespace",
@@ -579,7 +584,8 @@ export const RULE_SETTINGS = [
 /** The settings of a worker that polls, which `pbnj-worker run` does not use. */
 const STANDING = [
   ...["stateDirectory", "reloadInterval", "agentId", "maxActions", "shutdownGrace", "wakeUp"],
-  ...["rufio", "rufioImage", "rufioStatusInterval", "rufioLeaseNamespace", "shareLanes", "shareGroup"],
+  ...["rufio", "rufioImage", "rufioStatusInterval", "rufioHardware", "rufioLeaseNamespace"],
+  ...["shareLanes", "shareGroup"],
 ] as const satisfies readonly SettingName[];
 
 /** The settings of `pbnj-worker run`. */

@@ -87,6 +87,8 @@ export interface RufioConfig {
   readonly image: string;
   /** 0 means only after actions. */
   readonly statusIntervalMs: number;
+  /** Whether the status of Hardware is written. */
+  readonly hardware: boolean;
   readonly leaseNamespace?: string;
 }
 
@@ -331,7 +333,12 @@ function podConfig(settings: Settings): PodConfig {
 
 function rufioConfig(settings: Settings): RufioConfig {
   const { rufioImage: image, rufioStatusInterval: statusIntervalMs, rufioLeaseNamespace } = settings;
-  return { image, statusIntervalMs, ...defined({ leaseNamespace: rufioLeaseNamespace }) };
+  return {
+    image,
+    statusIntervalMs,
+    hardware: settings.rufioHardware,
+    ...defined({ leaseNamespace: rufioLeaseNamespace }),
+  };
 }
 
 /** Waking lanes alone does not justify a connection to a cluster unless it was requested; nor do machines of another one. */

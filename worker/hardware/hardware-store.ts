@@ -1,5 +1,4 @@
 import { type Backoff, backoffMs } from "../../shared/backoff.ts";
-import type { Hardware } from "../../shared/bmc/operations/inventory.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import type { ErrorClass } from "../../shared/contract/error-class.ts";
@@ -7,18 +6,10 @@ import { defined } from "../../shared/defined.ts";
 import { logOutage } from "../../shared/log-outage.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { WorkQueue } from "../../shared/work-queue.ts";
-import { hardwareSeen } from "../action/hardware-seen.ts";
+import { type HardwareReading, hardwareSeen } from "../action/hardware-seen.ts";
 import type { Observer } from "../action/observer.ts";
 import type { Machine } from "../machines/inventory.ts";
 import type { MachineReader } from "./machine-reader.ts";
-
-/** What a machine is built of, as its BMC reported it. */
-export interface HardwareReading {
-  readonly hardware: Hardware;
-  /** That was asked, such as `redfish`. */
-  readonly provider?: string;
-  readonly readAt: Date;
-}
 
 export interface HardwareStoreOptions {
   readonly reader: Pick<MachineReader, "readHardware" | "close">;

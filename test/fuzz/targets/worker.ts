@@ -49,6 +49,7 @@ import { repairStatus } from "../../../worker/source/grpc/repair-status.ts";
 import { messageOf } from "../../../worker/source/grpc/unary-call.ts";
 import { machineStatus } from "../../../worker/source/rufio/machine-status.ts";
 import { jobOf, machineOf, taskOf } from "../../../worker/source/rufio/objects.ts";
+import { outOfBand } from "../../../worker/source/rufio/out-of-band.ts";
 import { readTask } from "../../../worker/source/rufio/task-action.ts";
 import { agentAttributes } from "../../../worker/source/tink/agent-attributes.ts";
 import { ActionResponseSchema, AgentAttributesSchema } from "../../../worker/source/tink/gen/workflow_pb.ts";
@@ -108,7 +109,7 @@ export const workerTargets: readonly Target[] = [
     around: [['{"system":{},"disks":[', "]}"]],
     call: (input) => {
       const seen = hardwareSeen({ action: "inventory", data: jsonOf(input) }, (text) => text);
-      return seen && [toBinary(AgentAttributesSchema, agentAttributes(seen)).length];
+      return seen && [toBinary(AgentAttributesSchema, agentAttributes(seen)).length, outOfBand(seen)];
     },
     holds: (result) => {
       const [bytes] = (result ?? [0]) as [number];

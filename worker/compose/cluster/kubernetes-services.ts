@@ -15,6 +15,7 @@ import { agentIdOf } from "../../machines/agent-id.ts";
 import { ClusterInventory, type MachineChanges } from "../../machines/cluster/cluster-inventory.ts";
 import { CombinedInventory } from "../../machines/combined-inventory.ts";
 import type { Inventory } from "../../machines/inventory.ts";
+import type { HardwareSource } from "../../source/rufio/hardware-writer.ts";
 import { openRufio, type Rufio } from "../../source/rufio/rufio.ts";
 import type { ActionSource, Poll, StatusSink } from "../../source/source.ts";
 import { type Locks, MachineLocks } from "../../turns/machine-locks.ts";
@@ -100,9 +101,22 @@ export class KubernetesServices implements ClusterServices {
         machineName,
         // The replica with a Machine's lane also does Rufio's work at it.
         owns: (key) => this.#owns(agentIdOf(config.agentIdPattern, machineName(machineOf(key)))),
+        ...(kubernetes.rufio.hardware && { hardware: this.#hardwareSource() }),
         readPower: (machine, signal) => reader.readPower(machine, signal),
       });
     }
+  }
+
+  #hardwareSource(): HardwareSource {
+    const { hardware } = this.#options;
+    return {
+      find: (name) => {
+        const machine = this.inventory.find(name);
+        return machine && hardware()?.find(machine);
+      },
+      refresh: (name) => hardware()?.refresh(name),
+      onRead: (listener) => hardware()?.onRead(listener),
+    };
   }
 
   get observer(): Partial<Observer> {
