@@ -5,6 +5,7 @@ import type { ErrorClass } from "../../shared/contract/error-class.ts";
 import { defined } from "../../shared/defined.ts";
 import { logOutage } from "../../shared/log-outage.ts";
 import type { Logger } from "../../shared/logger.ts";
+import { TimeoutReached, withTimeout } from "../../shared/timeout.ts";
 import { WorkQueue } from "../../shared/work-queue.ts";
 import { type HardwareReading, hardwareSeen } from "../action/hardware-seen.ts";
 import type { Observer } from "../action/observer.ts";
@@ -38,6 +39,8 @@ const MAX_READS = 4;
 const SPREAD_MS = 500;
 const JITTER = 0.1;
 const RETRY: Backoff = { firstMs: 60_000, maxMs: 3_600_000, jitter: 0.5 };
+/** Limits waiting for the machine's lock and reading, which has a shorter limit of its own. */
+const READ_WITHIN_MS = 7 * 60_000;
 /** Until a machine that an action uses is looked at again. */
 const BUSY_MS = 60_000;
 /** A machine that was not asked for in this time has no lane here any more. */
@@ -139,7 +142,10 @@ export class HardwareStore {
     const stop = new AbortController();
     this.#reading.set(machine, stop);
     try {
-      const { result, redact } = await reader.readHardware(machine, AbortSignal.any([signal, stop.signal]));
+      const either = AbortSignal.any([signal, stop.signal]);
+      const { result, redact } = await withTimeout(READ_WITHIN_MS, either, (bound) =>
+        reader.readHardware(machine, bound),
+      );
       const hardware = result && hardwareSeen(result, redact);
       if (!hardware) throw new BmcError("internal", "inventory returned no hardware");
       onRead(undefined);
@@ -147,7 +153,8 @@ export class HardwareStore {
       this.#learn(machine, { hardware, ...defined({ provider: result.provider }), readAt });
     } catch (thrown) {
       if (signal.aborted) return;
-      if (stop.signal.aborted) return this.#work.addAfter(machine, BUSY_MS);
+      const isBusy = stop.signal.aborted || thrown instanceof TimeoutReached;
+      if (isBusy) return this.#work.addAfter(machine, BUSY_MS);
       this.#failed(machine, BmcError.from(thrown));
     } finally {
       this.#reading.delete(machine);
