@@ -48,11 +48,17 @@ export function hardwareTables(hardware: Hardware): string {
   return tables.map(({ head, rows, numbers }) => formatTable(head, rows.map(texts), numbers)).join("\n\n");
 }
 
-function tablesOf({ system, processors, memory, disks, nics, firmware }: Hardware): readonly Table[] {
+function tablesOf(hardware: Hardware): readonly Table[] {
+  const { system, chassis, mainboard, bmc, processors, memory, disks, nics, firmware } = hardware;
+  const built = Object.entries({ chassis, mainboard, BMC: bmc });
   return [
     {
       head: ["system", "model", "serial", "UUID", "BIOS"],
       rows: [[system.vendor, system.model, system.serial, system.uuid, system.biosVersion]],
+    },
+    {
+      head: ["part", "vendor", "model", "serial"],
+      rows: built.flatMap(([name, part]) => (part ? [[name, part.vendor, part.model, part.serial]] : [])),
     },
     {
       head: ["processor", "cores", "threads", "model"],

@@ -4,6 +4,12 @@ import { actionReference } from "../harness/input/reference.ts";
 const name = z.string().describe("The BMC's name for it");
 const serial = z.string().optional();
 const model = z.string().optional();
+const vendor = z.string().optional().describe("The manufacturer");
+const nameplate = {
+  vendor,
+  model: model.describe("The model"),
+  serial: serial.describe("The serial number"),
+};
 const bytes = z.number().min(0).optional();
 
 export const reference = actionReference("inventory", {
@@ -14,18 +20,23 @@ export const reference = actionReference("inventory", {
       .strictObject({
         system: z
           .strictObject({
-            vendor: z.string().optional().describe("The manufacturer"),
-            model: model.describe("The model"),
-            serial: serial.describe("The serial number"),
+            ...nameplate,
             uuid: z.string().optional().describe("The SMBIOS UUID"),
             biosVersion: z.string().optional().describe("The BIOS or UEFI version"),
             memoryBytes: z.number().optional().describe("Installed memory as the BMC sums it up"),
           })
           .describe("The machine as a whole"),
+        chassis: z.strictObject(nameplate).optional().describe("The enclosure"),
+        mainboard: z.strictObject(nameplate).optional().describe("The mainboard"),
+        bmc: z
+          .strictObject({ ...nameplate, firmware: z.string().optional().describe("The version in use") })
+          .optional()
+          .describe("The BMC itself"),
         processors: z
           .array(
             z.strictObject({
               name,
+              vendor,
               model: model.describe("The model"),
               cores: z.number().min(0).optional().describe("Number of cores"),
               threads: z.number().min(0).optional().describe("Number of threads"),
@@ -38,6 +49,7 @@ export const reference = actionReference("inventory", {
               name,
               bytes: bytes.describe("Its capacity"),
               kind: z.string().optional().describe("Such as DDR4"),
+              vendor,
               serial: serial.describe("The serial number"),
             }),
           )
@@ -46,8 +58,7 @@ export const reference = actionReference("inventory", {
           .array(
             z.strictObject({
               name,
-              model: model.describe("The model"),
-              serial: serial.describe("The serial number"),
+              ...nameplate,
               bytes: bytes.describe("Its capacity"),
               kind: z.string().optional().describe("Protocol and medium, such as NVMe SSD"),
             }),
@@ -73,7 +84,7 @@ export const reference = actionReference("inventory", {
     message: "Contoso 3500 CZ00000001: 1 processor, 32 GiB memory, 1 disk, 1 NIC via redfish",
     changed: false,
     durationMs: 3104,
-    roundTrips: 14,
+    roundTrips: 17,
     data: {
       system: {
         vendor: "Contoso",
@@ -83,7 +94,12 @@ export const reference = actionReference("inventory", {
         biosVersion: "2.19.1",
         memoryBytes: 34_359_738_368,
       },
-      processors: [{ name: "CPU.Socket.1", model: "Contoso Fast 9000", cores: 16, threads: 32 }],
+      chassis: { vendor: "Contoso", model: "3500", serial: "CH00000001" },
+      mainboard: { vendor: "Contoso", model: "MB-7", serial: "MB00000001" },
+      bmc: { model: "BMC-2000", firmware: "1.45.455b66" },
+      processors: [
+        { name: "CPU.Socket.1", vendor: "Contoso", model: "Contoso Fast 9000", cores: 16, threads: 32 },
+      ],
       memory: [{ name: "A1", bytes: 34359738368, kind: "DDR4", serial: "MEM-A1" }],
       disks: [
         { name: "Disk 0", model: "Contoso Platter", serial: "DISK-0", bytes: 960197124096, kind: "SAS SSD" },

@@ -99,7 +99,13 @@ const OPEN_SESSION = 0x10;
 const RAKP_1 = 0x12;
 const RAKP_3 = 0x14;
 const GUID = Buffer.from("a123456789abcdefa123456789abcdef", "hex");
-const FRU: SimulatedFru = { vendor: "Example", model: "Server 1", serial: "SYS-1", boardSerial: "BRD-1" };
+const FRU: SimulatedFru = {
+  vendor: "Example",
+  model: "Server 1",
+  serial: "SYS-1",
+  boardSerial: "BRD-1",
+  chassisSerial: "CHS-1",
+};
 const CLOSE_SESSION = "Close Session";
 /** IPMI 2.0 table 4-1, sequence number expiration interval. */
 const REQUEST_MEMORY_MS = 5_000;

@@ -6,15 +6,20 @@ export interface SimulatedFru {
   readonly model: string;
   readonly serial: string;
   readonly boardSerial: string;
+  readonly chassisSerial: string;
 }
 
-/** FRU 0: common header, board area, product area (Platform Management FRU Information Storage 1.0). */
-export function writeFru({ vendor, model, serial, boardSerial }: SimulatedFru): Buffer {
+const RACK_MOUNT = 23;
+
+/** FRU 0: common header, chassis area, board area, product area (Platform Management FRU Information Storage 1.0). */
+export function writeFru({ vendor, model, serial, boardSerial, chassisSerial }: SimulatedFru): Buffer {
+  const chassis = area([1, 0, RACK_MOUNT], ["CHASSIS-1", chassisSerial]);
   const board = area([1, 0, 25, 0, 0, 0], [vendor, `${model} board`, boardSerial, "PART-1", ""]);
   const product = area([1, 0, 25], [vendor, model, "PART-2", "1.0", serial, "", ""]);
-  const header = Buffer.from([1, 0, 0, 1, 1 + board.length / 8, 0, 0, 0]);
+  const boardAt = 1 + chassis.length / 8;
+  const header = Buffer.from([1, 0, 1, boardAt, boardAt + board.length / 8, 0, 0, 0]);
   header[7] = zeroSum(header);
-  return Buffer.concat([header, board, product]);
+  return Buffer.concat([header, chassis, board, product]);
 }
 
 function area(start: readonly number[], texts: readonly string[]): Buffer {

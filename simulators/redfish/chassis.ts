@@ -9,6 +9,7 @@ import { isSettingsPatch, patchSettings, showLed } from "./system-settings.ts";
 
 export const CHASSIS_COLLECTION = "/redfish/v1/Chassis";
 export const CHASSIS = `${CHASSIS_COLLECTION}/1`;
+const ASSEMBLY = `${CHASSIS}/Assembly`;
 
 /** The chassis of the first system. */
 export class SimulatedChassis implements ResourceService {
@@ -31,6 +32,7 @@ export class SimulatedChassis implements ResourceService {
     if (path === CHASSIS_COLLECTION) {
       return method === "GET" ? ok(collection(path, "Chassis", [CHASSIS])) : methodNotAllowed(method);
     }
+    if (path === ASSEMBLY) return method === "GET" ? ok(this.#assembly()) : methodNotAllowed(method);
     if (path !== CHASSIS) return this.#sensors.answer(request) ?? this.#powerLimit.answer(request);
     const hasLed = this.#profile.indicator === "chassis";
     if (method === "GET") return ok(this.#resource(path, hasLed));
@@ -38,6 +40,20 @@ export class SimulatedChassis implements ResourceService {
     return hasLed && isSettingsPatch(body)
       ? patchSettings(body, this.#machine)
       : refusal(400, "Base.1.8.PropertyUnknown", "The property is not in the list of valid properties.");
+  }
+
+  #assembly() {
+    const Vendor = this.#profile.manufacturer;
+    const Assemblies = [
+      { MemberId: "0", Name: "Riser", PhysicalContext: "SystemBay", SerialNumber: "RI00000001" },
+      {
+        MemberId: "1",
+        Name: "Mainboard",
+        PhysicalContext: "SystemBoard",
+        ...{ Vendor, Model: "MB-7", SerialNumber: "MB00000001" },
+      },
+    ];
+    return resource(ASSEMBLY, "Assembly", { Name: "Assembly", Assemblies });
   }
 
   #resource(path: string, hasLed: boolean) {
@@ -48,6 +64,8 @@ export class SimulatedChassis implements ResourceService {
       ChassisType: "RackMount",
       Manufacturer: manufacturer,
       Model: model,
+      SerialNumber: "CH00000001",
+      Assembly: { "@odata.id": ASSEMBLY },
       ...(sel.below === "chassis" ? { LogServices: { "@odata.id": `${path}/LogServices` } } : {}),
       Links: {
         ComputerSystems: links(this.#systems),

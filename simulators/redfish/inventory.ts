@@ -50,6 +50,7 @@ const processors = [1, 2].map((n) => ({
   Name: `CPU ${n}`,
   Socket: `CPU.Socket.${n}`,
   ProcessorType: "CPU",
+  Manufacturer: "Contoso",
   Model: "Contoso Fast 9000",
   TotalCores: 16,
   TotalThreads: 32,
@@ -63,6 +64,7 @@ const memory = [
     DeviceLocator: slot,
     CapacityMiB: 32_768,
     MemoryDeviceType: "DDR4",
+    Manufacturer: "Contoso Memory",
     SerialNumber: `MEM-${slot}`,
     Status: enabled,
   })),
@@ -84,6 +86,7 @@ const nics = [
 const drive = (n: number) => ({
   Id: String(n),
   Name: `Disk ${n}`,
+  Manufacturer: "Contoso Disks",
   Model: "Contoso Platter",
   SerialNumber: `DISK-${n}`,
   CapacityBytes: 960_197_124_096,

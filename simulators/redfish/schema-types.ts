@@ -2,6 +2,7 @@
 const VERSIONS = {
   AccountService: "v1_10_0",
   ActionInfo: "v1_2_0",
+  Assembly: "v1_5_0",
   AttributeRegistry: "v1_3_6",
   Bios: "v1_2_0",
   BootOption: "v1_0_4",

@@ -7,6 +7,7 @@ import {
   type ActionResponse,
   ActionResponseSchema,
   type ActionStatusRequest,
+  type AgentAttributes,
   WorkflowService,
 } from "../../worker/source/tink/gen/workflow_pb.ts";
 import { parseTemplate } from "../../worker/template/parse-template.ts";
@@ -50,6 +51,8 @@ export interface TinkServer {
   readonly reports: readonly Report[];
   /** The agent ID of every `GetAction` call, in order. */
   readonly polls: readonly string[];
+  /** What the last poll of each agent ID reported of its machine. */
+  readonly attributes: ReadonlyMap<string, AgentAttributes | undefined>;
   readonly connections: { readonly accepted: number; readonly open: number };
   /** Throws when the template is not sound, with every problem in the message. */
   submit(submission: Submission): Workflow;
@@ -74,6 +77,7 @@ export async function startTinkServer(options: TinkServerOptions = {}): Promise<
   const faults = new Faults();
   const reports: Report[] = [];
   const polls: string[] = [];
+  const attributes = new Map<string, AgentAttributes | undefined>();
   const served = new Map<string, Assignment>();
   let stopping = new AbortController();
   const hold: Hold = {
@@ -85,8 +89,9 @@ export async function startTinkServer(options: TinkServerOptions = {}): Promise<
 
   const routes = (router: ConnectRouter) =>
     router.service(WorkflowService, {
-      async getAction({ agentId }, { signal }) {
+      async getAction({ agentId, agentAttributes }, { signal }) {
         polls.push(agentId);
+        attributes.set(agentId, agentAttributes);
         const askedMs = performance.now();
         await faults.apply("GetAction", "before", signal);
         const changed: Change = (until) => board.untilAgentConcerned(agentId, until);
@@ -119,6 +124,7 @@ export async function startTinkServer(options: TinkServerOptions = {}): Promise<
     faults,
     reports,
     polls,
+    attributes,
     get port() {
       return listener.port;
     },

@@ -13,6 +13,12 @@ system   model  serial      UUID                                  BIOS
 -------  -----  ----------  ------------------------------------  ------
 Contoso  3500   CZ00000001  4c4c4544-0000-1000-8000-b4c04f303032  2.19.1
 
+part       vendor   model  serial
+---------  -------  -----  ----------
+chassis    Contoso  3500   CH00000001
+mainboard  Contoso  MB-7   MB00000001
+BMC                 3500
+
 processor     cores  threads  model
 ------------  -----  -------  -----------------
 CPU.Socket.1     16       32  Contoso Fast 9000
@@ -43,6 +49,12 @@ const IPMI_TABLES = `\
 system   model     serial  UUID                                  BIOS
 -------  --------  ------  ------------------------------------  ----
 Example  Server 1  SYS-1   674523a1-ab89-efcd-a123-456789abcdef
+
+part       vendor   model           serial
+---------  -------  --------------  ------
+chassis             CHASSIS-1       CHS-1
+mainboard  Example  Server 1 board  BRD-1
+BMC        Intel
 
 firmware  version
 --------  -------

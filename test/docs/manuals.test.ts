@@ -112,6 +112,8 @@ describe("the running text", () => {
       "--backend-kube-qps",
       "--backend-kube-burst",
       "--enable-rufio-controller",
+      "--tink-server-auto-enrollment-enabled",
+      "--tink-server-auto-discovery-enabled",
     ];
     const pbnj = [
       ...["--port", "--metricsListenAddr", "--enableAuthz"],

@@ -12,7 +12,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   ReadingPace: "counts bytes",
   FirstReading: "keeps one value",
   SecretLineRedactor: "what redactor, which is a target, calls for each line",
-  PowerReader: "reads the power of machines, not text",
+  MachineReader: "reads machines, not text",
   matchesAnyImage: "calls matchesImagePattern, which is a target",
   readAuthn: "reads the fields of a message that protobuf has decoded",
   readActiveInstances: "sends a request, whose answer goes to parseActiveInstances",

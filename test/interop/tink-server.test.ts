@@ -21,6 +21,9 @@ const kubeconfig = process.env["KUBECONFIG"];
 const available = server !== undefined && kubeconfig !== undefined;
 if (!available) process.stderr.write("skipped: TINK_SERVER and KUBECONFIG name no real tink server\n");
 
+/** Whether that server runs with `--tink-server-auto-enrollment-enabled`. */
+const enrolls = process.env["TINK_AUTO_ENROLLMENT"] === "1";
+
 const UNTIL_MS = 60_000;
 const GROUP = "/apis/tinkerbell.org/v1alpha1/namespaces/default";
 
@@ -55,7 +58,11 @@ describe.skipIf(!available)("a real tink server", { timeout: 2 * UNTIL_MS }, () 
     await lab.close();
   });
 
-  async function create(kind: "Template" | "Workflow", name: string, spec: unknown): Promise<string> {
+  async function create(
+    kind: "Template" | "Workflow" | "WorkflowRuleSet",
+    name: string,
+    spec: unknown,
+  ): Promise<string> {
     const collection = `${GROUP}/${kind.toLowerCase()}s`;
     const metadata = { name, namespace: "default" };
     await api.create(collection, { apiVersion: "tinkerbell.org/v1alpha1", kind, metadata, spec });
@@ -66,7 +73,7 @@ describe.skipIf(!available)("a real tink server", { timeout: 2 * UNTIL_MS }, () 
   async function untilState(path: string, wanted: string): Promise<Workflow> {
     const giveUpAt = performance.now() + UNTIL_MS;
     for (;;) {
-      const workflow = Workflow.parse(await api.get(path));
+      const workflow = Workflow.parse((await api.get(path).catch(() => undefined)) ?? {});
       if (workflow.status?.state === wanted) return workflow;
       if (performance.now() > giveUpAt) throw new Error(`${path} is ${JSON.stringify(workflow.status)}`);
       await sleep(200);
@@ -114,6 +121,48 @@ describe.skipIf(!available)("a real tink server", { timeout: 2 * UNTIL_MS }, () 
       expect(machine.boots).toHaveLength(1);
     }
     for (const path of created.splice(1)) await api.delete(path);
+  });
+
+  test.skipIf(!enrolls)("starts a workflow for a machine that never booted, by its hardware", async () => {
+    const worker = `pbnj-${suffix}-never-{machine}`;
+    const image = "registry.example/pbnj-worker/power-on:v1";
+    const task = { name: "bmc", worker: "{{.agent}}", actions: [{ name: "on", image, timeout: 60 }] };
+    const template = { version: "0.1", name: `never-${suffix}`, global_timeout: 600, tasks: [task] };
+    await create("Template", `never-${suffix}`, { data: JSON.stringify(template) });
+    const ruleSet = (name: string, rule: object) =>
+      create("WorkflowRuleSet", `${name}-${suffix}`, {
+        rules: [JSON.stringify(rule)],
+        workflow: {
+          namespace: "default",
+          addAttributes: true,
+          template: { ref: `never-${suffix}`, agentValue: "agent", kvs: { from: name } },
+        },
+      });
+    await ruleSet("other", { chassis: { serial: ["another"] } });
+    await ruleSet("in-band", {
+      product: { vendor: ["Contoso"] },
+      memory: { usable: [{ exists: true }] },
+    });
+    await ruleSet("out-of-band", {
+      ...{ product: { vendor: ["Contoso"] }, chassis: { serial: ["CH00000001"] } },
+      ...{ networkInterfaces: { mac: ["52:54:00:aa:bb:01"] }, memory: { usable: [{ exists: false }] } },
+    });
+
+    await using _worker = new WorkerProgram([
+      ...["start", "--grpc-server", server ?? "", "--inventory", lab.inventoryFile],
+      ...["--agent-id-pattern", worker, "--agent-attributes"],
+    ]);
+
+    const path = `${GROUP}/workflows/enrollment-${worker.replace("{machine}", "node-01")}`;
+    created.push(path);
+    await untilState(path, "SUCCESS");
+    expect(lab.machines[0]?.machine.power).toBe("on");
+    expect(await api.get(path)).toMatchObject({
+      metadata: {
+        annotations: { "tinkerbell.org/agent-attributes": expect.stringContaining("CZ00000001") },
+      },
+      spec: { hardwareMap: { from: "out-of-band" } },
+    });
   });
 
   test("gets the reason of a failure", async () => {

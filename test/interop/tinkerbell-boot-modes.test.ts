@@ -1,5 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it, test, vi } from "vitest";
+import { z } from "zod";
+import { Cluster } from "../../worker/cluster/client/cluster.ts";
+import { KINDS as CLUSTER_KINDS } from "../../worker/cluster/client/kinds.ts";
 import { clusterLab } from "../system/worker/cluster-lab.ts";
 
 /**
@@ -44,6 +47,54 @@ const MODES: Readonly<Record<string, Mode>> = {
     boot: {},
   },
 };
+
+describe.runIf(available)("the inventory status of Hardware", () => {
+  test("is what the Machine's BMC reports, in place of what Rufio wrote", { timeout: 240_000 }, async () => {
+    const real = { kubeconfig: readFileSync(kubeconfig ?? "", "utf8"), hasJobController: false };
+    await using lab = await clusterLab({ real });
+    const { client, namespace } = lab;
+    const collection = `/apis/tinkerbell.org/v1alpha1/namespaces/${namespace}/hardware`;
+    const object = { apiVersion: "tinkerbell.org/v1alpha1", kind: "Hardware", metadata: { name: "hw-1" } };
+    const bmcRef = { apiGroup: "bmc.tinkerbell.org", kind: "Machine", name: "node-01" };
+    await client.create(collection, { ...object, spec: { bmcRef } });
+    const access = await Cluster.open({ kubeconfig: kubeconfig ?? "" });
+    const outOfBand = { collectionMethod: "gofish", psus: [{ vendor: "Rufio" }], chassis: { model: "old" } };
+    const name = { namespace, name: "hw-1" };
+    const body = { ...object, metadata: name, status: { attributes: { outOfBand } } };
+    const apply = { type: "apply", fieldManager: "machine-controller", subresource: "status" } as const;
+    await access.patch(
+      CLUSTER_KINDS.hardware,
+      name,
+      { ...apply, body },
+      z.unknown(),
+      AbortSignal.timeout(30_000),
+    );
+    await access.close();
+
+    const worker = lab.start([
+      ...["--grpc-server", server ?? "", "--agent-id-pattern", `${namespace}-{machine}`, "--rufio"],
+      ...["--rufio-image", "registry.example/pbnj-worker/{action}:{version}"],
+    ]);
+    await vi.waitFor(async () => {
+      const found = await client.get(`${collection}/hw-1`);
+      expect(found, worker.stderr.slice(-1_500)).toMatchObject({
+        status: {
+          attributes: {
+            outOfBand: {
+              collectionMethod: "redfish",
+              lastUpdated: expect.stringMatching(/^\d{4}-.*Z$/),
+              product: { vendor: "Contoso", serialNumber: "CZ00000001" },
+              chassis: { vendor: "Contoso", model: "3500", serialNumber: "CH00000001" },
+              memory: { modules: Array(3).fill(expect.objectContaining({ sizeBytes: 2 ** 35 })) },
+              blockDevices: Array(2).fill(expect.objectContaining({ driveType: "SSD" })),
+            },
+          },
+        },
+      });
+      expect(found).not.toHaveProperty("status.attributes.outOfBand.psus");
+    }, IN_TIME);
+  });
+});
 
 describe.runIf(available)("Tinkerbell's boot modes", () => {
   test.each(Object.entries(MODES))(

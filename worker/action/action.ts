@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import type { Hardware } from "../../shared/bmc/operations/inventory.ts";
 import type { ErrorClass } from "../../shared/contract/error-class.ts";
 import { type ActionResult, oneLine } from "../../shared/contract/result.ts";
 import { defined } from "../../shared/defined.ts";
@@ -92,6 +93,8 @@ export interface Outcome {
   readonly result?: ActionResult;
   /** What the result says of the machine, redacted. */
   readonly machineFacts?: MachineFacts;
+  /** If it is the result of `inventory`: what that read, redacted. */
+  readonly hardware?: Hardware;
 }
 
 /**

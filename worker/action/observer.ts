@@ -1,3 +1,4 @@
+import type { ErrorClass } from "../../shared/contract/error-class.ts";
 import type { Progress } from "../../shared/contract/progress.ts";
 import {
   type ActionId,
@@ -122,6 +123,12 @@ export interface ApiCallSeen {
   readonly code: string;
 }
 
+/** A read of a machine's hardware by the worker itself. */
+interface HardwareReadSeen {
+  /** Why it failed. */
+  readonly class?: ErrorClass;
+}
+
 /**
  * Gets the events of a worker in order: metrics, status page, action logs, traces. The worker never waits for it, so it does
  * slow work in the background.
@@ -138,6 +145,7 @@ export interface Observer {
   journal(step: JournalSeen): void;
   file(file: FileSeen): void;
   apiCall(call: ApiCallSeen): void;
+  hardwareRead(read: HardwareReadSeen): void;
 }
 
 export interface WorkerFacts {
@@ -148,6 +156,8 @@ export interface WorkerFacts {
   /** Absent if all machines are of the inventory file. */
   machineOrigin?(machine: string): MachineOrigin | undefined;
   agentIds(): readonly string[];
+  /** How many machines have known hardware. Absent if the worker does not read it. */
+  hardwareKnown?(): number;
   slots(): { readonly limit: number; readonly taken: number };
   /** How many actions have an outcome that the server may not know yet. */
   unfinished(): number;
@@ -213,5 +223,6 @@ export function observers(all: readonly Partial<Observer>[], onFailure: (thrown:
     journal: (step) => tellAll((one) => one.journal?.(step)),
     file: (file) => tellAll((one) => one.file?.(file)),
     apiCall: (call) => tellAll((one) => one.apiCall?.(call)),
+    hardwareRead: (read) => tellAll((one) => one.hardwareRead?.(read)),
   };
 }

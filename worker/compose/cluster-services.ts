@@ -3,6 +3,7 @@ import type { Logger } from "../../shared/logger.ts";
 import type { Action, ActionId } from "../action/action.ts";
 import type { ClusterFacts, Observer } from "../action/observer.ts";
 import type { ExecutionConfig, RuntimeConfig, WorkerConfig } from "../config/worker-config.ts";
+import type { HardwareStore } from "../hardware/hardware-store.ts";
 import type { StateDirectory } from "../journal/state-directory.ts";
 import type { LaneServices } from "../lanes/worker.ts";
 import { agentIdsOf } from "../machines/agent-id.ts";
@@ -48,6 +49,8 @@ export interface ServiceOptions {
   readonly library: ActionLibrary;
   readonly authGate: AuthGate;
   readonly secretCommands: SecretCommands;
+  /** From `run` on; undefined if the settings do not use it. */
+  readonly hardware: () => HardwareStore | undefined;
   readonly clock: Clock;
   readonly log: Logger;
 }

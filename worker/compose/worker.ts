@@ -5,6 +5,7 @@ import { reloadFiles, type WatchedFile } from "../config/reload.ts";
 import type { WorkerConfig } from "../config/worker-config.ts";
 import { readTextFile } from "../document/read-text-file.ts";
 import type { TraceEnvironment } from "../execution/launch.ts";
+import type { HardwareStore } from "../hardware/hardware-store.ts";
 import type { ActionJournal } from "../journal/journal.ts";
 import type { StateDirectory } from "../journal/state-directory.ts";
 import { type LaneControl, Worker } from "../lanes/worker.ts";
@@ -12,10 +13,12 @@ import { AuthGate } from "../machines/auth-gate.ts";
 import { SecretCommands } from "../machines/secret-commands.ts";
 import { connectServer } from "../source/server/connect-server.ts";
 import { noServer } from "../source/server/no-server.ts";
+import type { AgentHardware } from "../source/tink/tink-transport.ts";
 import { ActionSlots } from "../turns/action-slots.ts";
 import { laneFields } from "./change-fields.ts";
 import { type ServiceOptions, withoutCluster } from "./cluster-services.ts";
 import { composeExecutor } from "./execution.ts";
+import { agentHardware, composeHardware } from "./hardware.ts";
 import { logFailure } from "./observability.ts";
 import { composePbnj, withPbnj } from "./pbnj.ts";
 import { RuleFiles } from "./rule-files.ts";
@@ -38,7 +41,17 @@ export function composeWorker(config: WorkerConfig, options: WorkerOptions): Wor
   const maxBackoffMs = config.backoffMaxIntervalMs;
   const rules = new RuleFiles(config);
   const policy = () => rules.policy;
-  const server = config.server && connectServer({ ...config.server, clock, log, maxBackoffMs });
+  // The machines of a cluster are opened after the server.
+  let hardwareSource: AgentHardware | undefined;
+  const server =
+    config.server &&
+    connectServer({
+      ...{ ...config.server, clock, log, maxBackoffMs },
+      hardware: {
+        of: (agentId) => hardwareSource?.of(agentId),
+        awaited: (agentId) => hardwareSource?.awaited(agentId),
+      },
+    });
   const transport = server ?? noServer;
   const base = composeRuntime(config, { log, own, state, policy, cluster });
   const authGate = new AuthGate(clock);
@@ -51,11 +64,21 @@ export function composeWorker(config: WorkerConfig, options: WorkerOptions): Wor
     library,
     authGate,
     secretCommands,
+    hardware: () => hardware,
     clock,
     log,
   };
+  let hardware: HardwareStore | undefined;
   const found = cluster ? cluster.services(serviceOptions) : withoutCluster(serviceOptions);
   const { inventory, locks } = found;
+  if (config.agentAttributes || config.kubernetes?.rufio?.hardware) {
+    hardware = composeHardware({
+      ...{ inventory, locks, library, authGate, secretCommands, policy, clock, log },
+      ...{ maxAgeMs: config.hardwareMaxAgeMs, observer: options.observer },
+    });
+  }
+  if (hardware && config.agentAttributes)
+    hardwareSource = agentHardware(hardware, inventory, config.agentIdPattern);
   const pbnj =
     config.pbnj &&
     composePbnj(config.pbnj, {
@@ -64,7 +87,10 @@ export function composeWorker(config: WorkerConfig, options: WorkerOptions): Wor
     });
   const services = pbnj ? withPbnj(found, pbnj, log) : found;
   const runtime = cluster?.withHosts(base, { config, inventory, library, log, state }) ?? base;
-  const observer = observers([options.observer ?? noObserver, services.observer], logFailure(log));
+  const observer = observers(
+    [options.observer ?? noObserver, services.observer, hardware?.observer ?? {}],
+    logFailure(log),
+  );
   const slots = new ActionSlots(config.maxActions);
   const executor = composeExecutor(config, {
     catalogue: library,
@@ -84,7 +110,7 @@ export function composeWorker(config: WorkerConfig, options: WorkerOptions): Wor
     observer,
     ...defined({ traceEnvironment: options.traceEnvironment }),
   });
-  const reload = async (lanes: LaneControl, stop: AbortSignal) => {
+  const reloadRules = async (lanes: LaneControl, stop: AbortSignal) => {
     const { reloadIntervalMs: intervalMs } = config;
     if (intervalMs === 0) return;
     const ruleFiles = rules.watched({
@@ -99,6 +125,9 @@ export function composeWorker(config: WorkerConfig, options: WorkerOptions): Wor
     const files = [...ruleFiles, ...watchedFiles, ...(pbnj?.watchedFiles ?? [])];
     await reloadFiles({ files, intervalMs, readFile: readTextFile, clock, log, observer }, stop);
   };
+  const reload = async (lanes: LaneControl, stop: AbortSignal) => {
+    await Promise.all([reloadRules(lanes, stop), hardware?.run(stop)]);
+  };
   return new Worker({
     services,
     reload,
@@ -112,6 +141,7 @@ export function composeWorker(config: WorkerConfig, options: WorkerOptions): Wor
       machineOrigin: (name) => inventory.origin?.(name),
       agentIds: () => services.agentIds(),
       slots: () => slots,
+      ...(hardware && { hardwareKnown: () => hardware.size }),
       unfinished: () => journal.unfinished().length,
       checkRuntime: (signal) => runtime.check(signal),
       ...defined({ connected: server?.connected, cluster: found.facts?.bind(found) }),

@@ -103,6 +103,12 @@ const RULES: readonly CrossCheck[] = [
 
 const CONCERNS: readonly CrossCheck[] = [
   {
+    settings: ["agentAttributes", "grpcApi"],
+    not: ["run", "serve"],
+    broken: ({ agentAttributes, grpcApi }) => agentAttributes && grpcApi === "legacy",
+    message: "has no effect with {grpcApi} legacy: that API has no attributes",
+  },
+  {
     settings: ["metal3Managed", "kubernetesInventory", "kubernetesSources"],
     broken: ({ metal3Managed, kubernetesInventory, kubernetesSources }) =>
       metal3Managed !== "refuse" &&

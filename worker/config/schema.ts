@@ -161,6 +161,17 @@ const tinkServer = {
   }),
 };
 
+const hardware = {
+  agentAttributes: setting(Toggle.prefault(false), {
+    description:
+      "Read each machine's hardware from its BMC and send it with the polls of its agent ID, so that WorkflowRuleSets can match it",
+  }),
+  hardwareMaxAge: setting(Duration(MINUTE, 365 * 24 * HOUR).prefault("24h"), {
+    description: "Age at which the worker reads a machine's hardware again",
+    type: "duration",
+  }),
+};
+
 const actions = {
   maxActions: setting(Count(1, 100_000).optional(), {
     description: "Maximum number of actions that run at the same time, on all machines",
@@ -331,6 +342,11 @@ const kubernetes = {
       "How often the worker reads the power state of each Rufio Machine; 0 means only after actions",
     type: "duration",
     chart: { value: "rufio.statusInterval" },
+  }),
+  rufioHardware: setting(Toggle.prefault(true), {
+    description:
+      "Write each machine's hardware to the status of its Hardware object; without the rights, this part is skipped",
+    chart: { value: "rufio.hardware" },
   }),
   rufioLeaseNamespace: setting(NamespaceName.optional(), {
     description: "Namespace of the Lease that a running Rufio holds",
@@ -515,6 +531,7 @@ export const Settings = z.object({
   ...files,
   ...agentIds,
   ...tinkServer,
+  ...hardware,
   ...actions,
   ...processRuntime,
   ...dockerRuntime,
@@ -533,6 +550,7 @@ export const settings = settingsOf({
   Files: files,
   "Agent IDs": agentIds,
   "Tink server": tinkServer,
+  Hardware: hardware,
   Actions: actions,
   "Process runtime": processRuntime,
   "Docker runtime": dockerRuntime,
@@ -566,19 +584,26 @@ export const RULE_SETTINGS = [
 /** The settings of a worker that polls, which `pbnj-worker run` does not use. */
 const STANDING = [
   ...["stateDirectory", "reloadInterval", "agentId", "maxActions", "shutdownGrace", "wakeUp"],
-  ...["rufio", "rufioImage", "rufioStatusInterval", "rufioLeaseNamespace", "shareLanes", "shareGroup"],
+  ...["rufio", "rufioImage", "rufioStatusInterval", "rufioHardware", "rufioLeaseNamespace"],
+  ...["shareLanes", "shareGroup"],
 ] as const satisfies readonly SettingName[];
 
 /** The settings of `pbnj-worker run`. */
 export const RUN_SETTINGS = settings
   .filter(
     ({ group, name }) =>
-      !["Tink server", "PBnJ API", "Operating"].includes(group) &&
+      !["Tink server", "Hardware", "PBnJ API", "Operating"].includes(group) &&
       !STANDING.some((standing) => standing === name),
   )
   .map(({ name }) => name as SettingName);
 
+/** Settings of other groups that need a tink server. */
+const TINK_ONLY = ["wakeUp", "agentAttributes"] as const satisfies readonly SettingName[];
+
 /** The settings of `pbnj-worker serve`. */
 export const SERVE_SETTINGS = settings
-  .filter(({ group, name }) => !["Agent IDs", "Tink server"].includes(group) && name !== "wakeUp")
+  .filter(
+    ({ group, name }) =>
+      !["Agent IDs", "Tink server"].includes(group) && !TINK_ONLY.some((one) => one === name),
+  )
   .map(({ name }) => name as SettingName);

@@ -87,6 +87,8 @@ export interface RufioConfig {
   readonly image: string;
   /** 0 means only after actions. */
   readonly statusIntervalMs: number;
+  /** Whether the status of Hardware is written. */
+  readonly hardware: boolean;
   readonly leaseNamespace?: string;
 }
 
@@ -136,6 +138,9 @@ export interface WorkerConfig extends ExecutionConfig {
   readonly server?: ServerConfig;
   /** Absent if PBnJ's API is not served. */
   readonly pbnj?: PbnjConfig;
+  /** Whether polls carry the hardware of the agent ID's machine. */
+  readonly agentAttributes: boolean;
+  readonly hardwareMaxAgeMs: number;
   readonly shutdownGraceMs: number;
   /** Absent if nothing is served. */
   readonly http?: HttpConfig;
@@ -184,6 +189,8 @@ export function composeConfig(parts: ConfigOptions): WorkerConfig {
     watched,
     reloadIntervalMs: settings.reloadInterval,
     ...defined({ server, pbnj: pbnjConfig(settings, files.pbnj) }),
+    agentAttributes: server !== undefined && settings.agentAttributes,
+    hardwareMaxAgeMs: settings.hardwareMaxAge,
     shutdownGraceMs: settings.shutdownGrace,
     ...httpConfig(settings, files.http),
     ...actionLogConfig(settings, stateDirectory),
@@ -326,7 +333,12 @@ function podConfig(settings: Settings): PodConfig {
 
 function rufioConfig(settings: Settings): RufioConfig {
   const { rufioImage: image, rufioStatusInterval: statusIntervalMs, rufioLeaseNamespace } = settings;
-  return { image, statusIntervalMs, ...defined({ leaseNamespace: rufioLeaseNamespace }) };
+  return {
+    image,
+    statusIntervalMs,
+    hardware: settings.rufioHardware,
+    ...defined({ leaseNamespace: rufioLeaseNamespace }),
+  };
 }
 
 /** Waking lanes alone does not justify a connection to a cluster unless it was requested; nor do machines of another one. */

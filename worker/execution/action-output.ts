@@ -7,6 +7,7 @@ import { shortened } from "../../shared/printable.ts";
 import type { Redactor } from "../../shared/secret-forms.ts";
 import { isSpansLine } from "../../shared/tracing/variables.ts";
 import type { LogFields, LogLine, Outcome } from "../action/action.ts";
+import { hardwareSeen } from "../action/hardware-seen.ts";
 import { factsSeen } from "../action/machine-facts.ts";
 import type { Observer, SeenAction } from "../action/observer.ts";
 import { logActionLine, readLogLine } from "../runtime/log-line.ts";
@@ -54,7 +55,8 @@ export class ActionOutput {
     }
     const message = oneLine(redact(outcome.message));
     const machineFacts = outcome.result && factsSeen(outcome.result, redact);
-    return this.#tail.addTo({ ...outcome, message, ...defined({ machineFacts }) });
+    const hardware = outcome.result && hardwareSeen(outcome.result, redact);
+    return this.#tail.addTo({ ...outcome, message, ...defined({ machineFacts, hardware }) });
   }
 
   /** `line` is redacted already. */

@@ -21,6 +21,10 @@
 {{- if eq (toString (get .Values.config "unsafeAnyImage")) "true" }}true{{ end -}}
 {{- end }}
 
+{{- define "pbnj-worker.sendsAttributes" -}}
+{{- if and .Values.tink.address (eq (toString (get .Values.config "agentAttributes")) "true") }}true{{ end -}}
+{{- end }}
+
 {{/* Jobs need a policy that says which images receive BMC connections; without one, those beside the worker's own image do. */}}
 {{- define "pbnj-worker.hasDefaultPolicy" -}}
 {{- if and (include "pbnj-worker.runsJobs" .) (not (include "pbnj-worker.hasGivenPolicy" .)) (not (include "pbnj-worker.trustsEveryImage" .)) }}true{{ end -}}
@@ -85,9 +89,12 @@
 {{- if and (include "pbnj-worker.runsJobs" .) $wanted }}true{{ end -}}
 {{- end }}
 
-{{/* Jobs mount the Secrets of Machines beside them; the worker reads all others, and those of BareMetalHosts after their state. */}}
+{{/*
+Jobs mount the Secrets of Machines beside them; the worker reads all others, those of BareMetalHosts after their state, and all
+to read hardware itself.
+*/}}
 {{- define "pbnj-worker.readsSecrets" -}}
-{{- $itself := or (not (include "pbnj-worker.runsJobs" .)) .Values.rufio.enabled (include "pbnj-worker.usesHosts" .) (include "pbnj-worker.watchesElsewhere" .) -}}
+{{- $itself := or (not (include "pbnj-worker.runsJobs" .)) .Values.rufio.enabled (include "pbnj-worker.usesHosts" .) (include "pbnj-worker.watchesElsewhere" .) (include "pbnj-worker.sendsAttributes" .) -}}
 {{- if and (include "pbnj-worker.hasClusterInventory" .) $itself }}true{{ end -}}
 {{- end }}
 

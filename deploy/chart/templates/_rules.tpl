@@ -97,6 +97,15 @@
 - apiGroups: [bmc.tinkerbell.org]
   resources: [machines/status]
   verbs: [patch]
+{{- if .Values.rufio.hardware }}
+# rufio.hardware: which Hardware refers to a Machine, and its inventory status.
+- apiGroups: [tinkerbell.org]
+  resources: [hardware]
+  verbs: [list, watch]
+- apiGroups: [tinkerbell.org]
+  resources: [hardware/status]
+  verbs: [patch]
+{{- end }}
 # rufio: Jobs are carried out, and their end is written down.
 - apiGroups: [bmc.tinkerbell.org]
   resources: [jobs]

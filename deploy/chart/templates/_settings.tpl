@@ -67,6 +67,7 @@
 {{- $_ := set $settings "rufio" true -}}
 {{- $_ := set $settings "rufioImage" (include "pbnj-worker.rufioImage" .) -}}
 {{- $_ := set $settings "rufioStatusInterval" .Values.rufio.statusInterval -}}
+{{- $_ := set $settings "rufioHardware" .Values.rufio.hardware -}}
 {{- with .Values.rufio.leaseNamespace }}{{ $_ := set $settings "rufioLeaseNamespace" . }}{{ end -}}
 {{- end -}}
 {{- if include "pbnj-worker.shares" . -}}

@@ -20,10 +20,41 @@ export interface Hardware {
     /** Installed memory as the BMC sums it up, in bytes. */
     readonly memoryBytes?: number;
   };
+  /** Its enclosure. */
+  readonly chassis?: {
+    /** Vendor. */
+    readonly vendor?: string;
+    /** Model. */
+    readonly model?: string;
+    /** Serial number. */
+    readonly serial?: string;
+  };
+  /** Its mainboard. */
+  readonly mainboard?: {
+    /** Vendor. */
+    readonly vendor?: string;
+    /** Model. */
+    readonly model?: string;
+    /** Serial number. */
+    readonly serial?: string;
+  };
+  /** The BMC itself. */
+  readonly bmc?: {
+    /** Vendor. */
+    readonly vendor?: string;
+    /** Model. */
+    readonly model?: string;
+    /** Serial number. */
+    readonly serial?: string;
+    /** Firmware version. */
+    readonly firmware?: string;
+  };
   /** Its processors. */
   readonly processors: readonly {
     /** The BMC's name for it. */
     readonly name: string;
+    /** Vendor. */
+    readonly vendor?: string;
     /** Model. */
     readonly model?: string;
     /** Number of cores. */
@@ -39,6 +70,8 @@ export interface Hardware {
     readonly bytes?: number;
     /** Such as `DDR4`. */
     readonly kind?: string;
+    /** Vendor. */
+    readonly vendor?: string;
     /** Serial number. */
     readonly serial?: string;
   }[];
@@ -46,6 +79,8 @@ export interface Hardware {
   readonly disks: readonly {
     /** The BMC's name for it. */
     readonly name: string;
+    /** Vendor. */
+    readonly vendor?: string;
     /** Model. */
     readonly model?: string;
     /** Serial number. */

@@ -3,7 +3,7 @@ import { fieldProblems } from "../fields.ts";
 import { type DeleteOptions, isGone, markDeleted } from "./deletion.ts";
 import { alreadyExists, badRequest, conflict, forbidden, invalid, notFound } from "./failure.ts";
 import { isObject, isSameJson, type KubeObject, type ObjectMeta, randomSuffix, timestamp } from "./object.ts";
-import { applyPatch } from "./patch.ts";
+import { APPLY_PATCH, applyObject, applyPatch } from "./patch.ts";
 import { apiVersionOf, BUILT_IN_TYPES, type ResourceType } from "./resource-types.ts";
 import type { ObjectStore } from "./store.ts";
 
@@ -27,6 +27,8 @@ const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
 export class ObjectApi {
   readonly #store: ObjectStore;
   readonly #now: () => number;
+  /** The last object that each manager applied, by UID, subresource and name. */
+  readonly #applied = new Map<string, unknown>();
 
   constructor(store: ObjectStore, now: () => number) {
     this.#store = store;
@@ -60,9 +62,18 @@ export class ObjectApi {
     return this.#replace(target, this.get(target), checked(target.type, body), subresource);
   }
 
-  patch(target: Target, contentType: string, patch: unknown, subresource: Subresource = ""): KubeObject {
+  patch(
+    target: Target,
+    contentType: string,
+    patch: unknown,
+    subresource: Subresource = "",
+    fieldManager = "",
+  ): KubeObject {
     const existing = this.get(target);
-    const patched = applyPatch(contentType, existing, patch);
+    const patched =
+      contentType === APPLY_PATCH
+        ? this.#apply(existing, patch, `${subresource} ${fieldManager}`)
+        : applyPatch(contentType, existing, patch);
     const sent = checked(target.type, patched);
     // A PUT answers 409 for another UID, a PATCH 422: it would change an immutable field.
     const { uid = existing.metadata.uid } = sent.metadata;
@@ -71,6 +82,15 @@ export class ObjectApi {
       throw invalid(target.type, target.name, why);
     }
     return this.#replace(target, existing, sent, subresource);
+  }
+
+  /** As Kubernetes, it wants a manager's name, and JSON is YAML. */
+  #apply(existing: KubeObject, patch: unknown, manager: string): unknown {
+    if (manager.endsWith(" ")) throw badRequest("fieldManager is required for apply patch");
+    const key = `${existing.metadata.uid} ${manager}`;
+    const applied = this.#applied.get(key);
+    this.#applied.set(key, patch);
+    return applyObject(existing, patch, isObject(applied) ? { status: applied["status"] } : undefined);
   }
 
   /** Removes the object, or marks it as deleted while a finalizer or a grace period holds it. */

@@ -2,6 +2,7 @@ import { ApiFailure, badRequest } from "./failure.ts";
 import { isObject, isSameJson, type JsonObject } from "./object.ts";
 
 export const MERGE_PATCH = "application/merge-patch+json";
+export const APPLY_PATCH = "application/apply-patch+yaml";
 const JSON_PATCH = "application/json-patch+json";
 
 export function applyPatch(contentType: string, target: unknown, patch: unknown): unknown {
@@ -10,6 +11,26 @@ export function applyPatch(contentType: string, target: unknown, patch: unknown)
     return patch.reduce(applyOperation, structuredClone(target));
   if (contentType === JSON_PATCH) throw badRequest("error decoding patch: a JSON patch is a list");
   throw new ApiFailure(415, "UnsupportedMediaType", `the fake API server has no patches of ${contentType}`);
+}
+
+/**
+ * Server-side apply of a whole object by one manager, whose last one is `applied`: removes what that had and `patch` has not,
+ * then merges. Fields have no other managers here, so that every apply is forced. Lists are atomic.
+ */
+export function applyObject(target: unknown, patch: unknown, applied: unknown): unknown {
+  return mergePatch(withoutApplied(target, patch, applied), patch);
+}
+
+function withoutApplied(target: unknown, patch: unknown, applied: unknown): unknown {
+  if (!isObject(target) || !isObject(applied)) return target;
+  const fields = Object.entries(target).flatMap(([field, value]) => {
+    if (!(field in applied)) return [[field, value]];
+    const next = isObject(patch) ? patch[field] : undefined;
+    const left = withoutApplied(value, next, applied[field]);
+    const isGone = next === undefined && (!isObject(left) || Object.keys(left).length === 0);
+    return isGone ? [] : [[field, left]];
+  });
+  return Object.fromEntries(fields);
 }
 
 /** RFC 7386. */

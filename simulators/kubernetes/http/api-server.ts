@@ -140,7 +140,11 @@ export class ApiServer {
         sendJson(response, 200, api.update(target, parseBody(exchange), subresource));
         return;
       case "patch":
-        sendJson(response, 200, api.patch(target, contentType, parseBody(exchange), subresource));
+        sendJson(
+          response,
+          200,
+          api.patch(target, contentType, parseBody(exchange), subresource, query.get("fieldManager") ?? ""),
+        );
         return;
       case "delete":
         sendJson(response, 200, api.delete(target, parseBody(exchange) as DeleteOptions));

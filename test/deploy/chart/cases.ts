@@ -112,6 +112,7 @@ export const dimensions: Dimensions<Values> = {
         enabled: true,
         image: "registry.example/other/{action}:{version}",
         statusInterval: 0,
+        hardware: false,
         leaseNamespace: "rufio-system",
       },
     },

@@ -3,7 +3,7 @@ import { RIGHTS as SHARING_RIGHTS } from "../../../worker/cluster/sharing/rights
 import { RIGHTS as WAKE_UP_RIGHTS } from "../../../worker/cluster/wake-up/rights.ts";
 import { RIGHTS as INVENTORY_RIGHTS } from "../../../worker/machines/cluster/rights.ts";
 import { RIGHTS as RUNTIME_RIGHTS } from "../../../worker/runtime/kubernetes/rights.ts";
-import { RIGHTS as RUFIO_RIGHTS } from "../../../worker/source/rufio/rights.ts";
+import { HARDWARE_RIGHTS, RIGHTS as RUFIO_RIGHTS } from "../../../worker/source/rufio/rights.ts";
 
 /** The choices that decide which rights are needed. */
 export interface Choices {
@@ -17,6 +17,9 @@ export interface Choices {
   readonly secretNamespace: boolean;
   readonly wakeUp: boolean;
   readonly rufio: boolean;
+  /** Whether Rufio's work includes the status of Hardware. */
+  readonly hardwareStatus: boolean;
+  readonly agentAttributes: boolean;
   readonly shared: boolean;
 }
 
@@ -62,10 +65,14 @@ const FEATURES: readonly Feature[] = [
     isChosen: (choices) =>
       choices.hosts !== "" ||
       (usesMachines(choices) &&
-        (choices.runtime !== "kubernetes" || choices.rufio || choices.watched !== "")),
+        (choices.runtime !== "kubernetes" ||
+          choices.rufio ||
+          choices.agentAttributes ||
+          choices.watched !== "")),
   },
   { rights: WAKE_UP_RIGHTS, isChosen: (choices) => choices.wakeUp && usesCluster(choices) },
   { rights: RUFIO_RIGHTS, isChosen: ({ rufio }) => rufio },
+  { rights: HARDWARE_RIGHTS, isChosen: ({ rufio, hardwareStatus }) => rufio && hardwareStatus },
   { rights: SHARING_RIGHTS, isChosen: ({ shared }) => shared },
 ];
 
@@ -106,12 +113,18 @@ export function everyChoice(): readonly Choices[] {
     secretNamespace: either,
     wakeUp: either,
     rufio: either,
+    hardwareStatus: either,
+    agentAttributes: either,
     shared: either,
   }).filter(
     (choices) =>
       (!choices.secretNamespace || usesInventory(choices)) &&
       // What is granted for hosts does not depend on these.
       (choices.hosts === "" || !(choices.fileInventory || choices.secretNamespace || choices.shared)) &&
+      (!choices.hardwareStatus || choices.rufio) &&
+      // Neither has anything to do with these.
+      ((!choices.hardwareStatus && !choices.agentAttributes) ||
+        !(choices.wakeUp || choices.fileInventory || choices.shared || choices.hosts === "refuse")) &&
       (!choices.shared || choices.runtime === "kubernetes"),
   );
 }

@@ -13,6 +13,7 @@ import { parseDeviceId, parseGuid, parseManufacturer } from "../../../shared/bmc
 import { parseHint } from "../../../shared/bmc/providers/ipmi/drivers.ts";
 import {
   parseBoardArea,
+  parseChassisArea,
   parseFruAreaInfo,
   parseFruData,
   parseFruHeader,
@@ -259,9 +260,9 @@ export const ipmiTargets: readonly Target[] = [
     longest: DATAGRAM,
     call: (input) => {
       const area = bytesOf(input);
-      return [parseFruHeader(area), parseBoardArea(area), parseProductArea(area)];
+      return [parseFruHeader(area), parseChassisArea(area), parseBoardArea(area), parseProductArea(area)];
     },
-    covers: ["parseFruHeader", "parseBoardArea", "parseProductArea"],
+    covers: ["parseFruHeader", "parseChassisArea", "parseBoardArea", "parseProductArea"],
   },
   {
     name: "ipmi-settings",

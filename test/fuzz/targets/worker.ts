@@ -3,10 +3,12 @@ import { ConnectError } from "@connectrpc/connect";
 import type { z } from "zod";
 import { withoutServiceLinks } from "../../../actions/harness/input/environment.ts";
 import { parseFlags } from "../../../actions/harness/input/flags.ts";
+import { reference as inventory } from "../../../actions/inventory/reference.ts";
 import powerOff from "../../../actions/power-off/action.ts";
 import { readBashWords } from "../../../cli/completion/bash-words.ts";
 import { parseArguments } from "../../../shared/contract/given.ts";
 import { parseBootTime } from "../../../worker/action/boot-time.ts";
+import { hardwareSeen } from "../../../worker/action/hardware-seen.ts";
 import { errorOfAnswer, errorOfEvent } from "../../../worker/cluster/client/kubernetes-error.ts";
 import { HttpAddress, ServerAddress } from "../../../worker/config/addresses.ts";
 import { namesLoopback } from "../../../worker/config/loopback.ts";
@@ -47,8 +49,10 @@ import { repairStatus } from "../../../worker/source/grpc/repair-status.ts";
 import { messageOf } from "../../../worker/source/grpc/unary-call.ts";
 import { machineStatus } from "../../../worker/source/rufio/machine-status.ts";
 import { jobOf, machineOf, taskOf } from "../../../worker/source/rufio/objects.ts";
+import { outOfBand } from "../../../worker/source/rufio/out-of-band.ts";
 import { readTask } from "../../../worker/source/rufio/task-action.ts";
-import { ActionResponseSchema } from "../../../worker/source/tink/gen/workflow_pb.ts";
+import { agentAttributes } from "../../../worker/source/tink/agent-attributes.ts";
+import { ActionResponseSchema, AgentAttributesSchema } from "../../../worker/source/tink/gen/workflow_pb.ts";
 import { actionOf } from "../../../worker/source/tink/messages.ts";
 import { pollOfError } from "../../../worker/source/tink/poll-error.ts";
 import { entryOf } from "../../worker/journal/entries.ts";
@@ -98,6 +102,21 @@ const OBJECT_NAME = { namespace: "tink", name: "one" };
 
 /** What servers, the engine, the cluster, commands, clients and files give the worker. */
 export const workerTargets: readonly Target[] = [
+  {
+    name: "hardware",
+    seeds: [JSON.stringify(inventory.result.data)],
+    tokens: [...JSON_TOKENS, '"disks":[', '{"name":"Disk 0","serial":"1","bytes":1024},', '"bytes":1e308'],
+    around: [['{"system":{},"disks":[', "]}"]],
+    call: (input) => {
+      const seen = hardwareSeen({ action: "inventory", data: jsonOf(input) }, (text) => text);
+      return seen && [toBinary(AgentAttributesSchema, agentAttributes(seen)).length, outOfBand(seen)];
+    },
+    holds: (result) => {
+      const [bytes] = (result ?? [0]) as [number];
+      if (bytes > 64 * 1_024) throw new Error(`attributes of ${bytes} bytes`);
+    },
+    covers: [],
+  },
   {
     name: "grpc-message",
     seeds: [latin([0, 0, 0, 0, ACTION.length, ...ACTION])],

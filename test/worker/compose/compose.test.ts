@@ -2,7 +2,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
 import { SimulatedMachine, type SimulatedMachineOptions } from "../../../simulators/machine.ts";
 import { type RedfishBmcOptions, startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
 import { startTinkServer, type TinkServerOptions } from "../../../simulators/tink/server.ts";
@@ -319,4 +320,37 @@ describe("a stopping worker", () => {
 
     expect(await lab.worker.ended).toBe("drained");
   });
+});
+
+test("sends a machine's hardware with its polls, and reads it again only after an hour", async () => {
+  const attributes = ["--agent-attributes", "--hardware-max-age", "1h"];
+  await using lab = await standing({ argv: attributes, server: { holdMs: 50_000 } });
+
+  await lab.server.until(() => lab.server.attributes.get("pbnj-node-01") !== undefined);
+
+  expect(lab.server.attributes.get("pbnj-node-01")).toMatchObject({
+    cpu: { totalCores: 32, totalThreads: 64 },
+    memory: { total: "96GB" },
+    product: { vendor: "Contoso", serialNumber: "CZ00000001" },
+    chassis: { serial: "CH00000001" },
+  });
+  const polls = lab.server.polls.length;
+  const requests = lab.bmc.requests.length;
+  const steps = [{ name: "power-status" }, { name: "bmc-info" }];
+  const workflow = lab.server.submit({ template: template("pbnj-node-01", steps) });
+  await lab.server.until(() => workflow.state === "SUCCESS" && lab.server.polls.length > polls);
+  expect(lab.bmc.log.slice(requests).filter((line) => line.includes("/Memory"))).toEqual([]);
+});
+
+test("polls with attributes also while it watches Workflows, because a rule matches only polls", async () => {
+  const cluster = await FakeCluster.start();
+  onTestFinished(() => cluster.close());
+  const kubeconfig = join(folder, "kubeconfig");
+  await writeFile(kubeconfig, cluster.kubeconfig({ namespace: "tink-system" }));
+  const argv = ["--kubeconfig", kubeconfig, "--wake-up", "on", "--agent-attributes"];
+  await using lab = await standing({ argv, server: { holdMs: 10 } });
+
+  await lab.server.until(() => lab.server.polls.length >= 5);
+
+  expect(lab.server.attributes.get("pbnj-node-01")).toBeDefined();
 });

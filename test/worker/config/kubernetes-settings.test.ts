@@ -47,6 +47,7 @@ describe("a cluster is used", () => {
       PBNJ_RUFIO_IMAGE: "registry.example/pbnj/{action}:{version}",
       PBNJ_RUFIO_STATUS_INTERVAL: "10m",
       PBNJ_RUFIO_LEASE_NAMESPACE: "tink-system",
+      PBNJ_RUFIO_HARDWARE: "false",
       PBNJ_SHARE_LANES: "true",
       PBNJ_SHARE_GROUP: "rack-7",
     });
@@ -62,6 +63,7 @@ describe("a cluster is used", () => {
       rufio: {
         image: "registry.example/pbnj/{action}:{version}",
         statusIntervalMs: 600_000,
+        hardware: false,
         leaseNamespace: "tink-system",
       },
       sharing: { group: "rack-7" },

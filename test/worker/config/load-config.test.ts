@@ -56,6 +56,8 @@ describe("the defaults", () => {
       defaultActionTimeoutMs: 3_600_000,
       stopGraceMs: 10_000,
       shutdownGraceMs: 300_000,
+      agentAttributes: false,
+      hardwareMaxAgeMs: 86_400_000,
       runtime: { kind: "process" },
       log: { level: "info", format: "auto" },
     });
@@ -497,6 +499,16 @@ describe("warnings", () => {
       expect.stringMatching(/^--poll-timeout: is shorter than one minute/),
     ]);
     expect(warnings({ flags: { ...ENOUGH, pollTimeout: "61s" } })).toEqual([]);
+  });
+
+  it("tell of attributes for a server whose API has none", () => {
+    const flags = { ...ENOUGH, agentAttributes: true, hardwareMaxAge: "2h" };
+
+    expect(config({ flags })).toMatchObject({ agentAttributes: true, hardwareMaxAgeMs: 7_200_000 });
+    expect(warnings({ flags })).toEqual([]);
+    expect(warnings({ flags: { ...flags, grpcApi: "legacy" } })).toEqual([
+      "--agent-attributes: has no effect with --grpc-api legacy: that API has no attributes",
+    ]);
   });
 
   it("tell of variables that look like misspelt settings, and of no others", () => {

@@ -47,11 +47,14 @@ export interface WatchCallbacks {
   readonly onEvent: (event: WatchEvent) => void;
 }
 
-export interface PatchOptions {
-  readonly type: keyof typeof PATCH_TYPES;
+export type PatchOptions = {
   readonly body: unknown;
   readonly subresource?: "status";
-}
+} & (
+  | { readonly type: "merge" | "json"; readonly fieldManager?: never }
+  /** Server-side apply: takes over fields of other managers, and removes what this manager applied before and not now. */
+  | { readonly type: "apply"; readonly fieldManager: string }
+);
 
 export interface RemoveOptions {
   readonly propagation?: "Background" | "Foreground" | "Orphan";
@@ -91,7 +94,11 @@ interface Sending {
   readonly doing: string;
 }
 
-const PATCH_TYPES = { merge: "application/merge-patch+json", json: "application/json-patch+json" } as const;
+const PATCH_TYPES = {
+  merge: "application/merge-patch+json",
+  json: "application/json-patch+json",
+  apply: "application/apply-patch+yaml",
+} as const;
 const STRICT = { fieldValidation: "Strict" };
 
 /** The page size of client-go and kubectl, which bounds each response. */
@@ -242,11 +249,11 @@ export class Cluster {
     return this.#ask({ method: "PUT", path, query: STRICT, body, doing }, schema, signal);
   }
 
-  /** RFC 7386 or RFC 6902; `subresource` patches only the status. */
+  /** RFC 7386, RFC 6902 or server-side apply; `subresource` patches only the status. */
   async patch<T>(
     kind: Kind,
     { namespace, name }: ObjectName,
-    { type, body, subresource }: PatchOptions,
+    { type, body, subresource, fieldManager }: PatchOptions,
     schema: Schema<T>,
     signal: AbortSignal,
   ): Promise<T> {
@@ -254,7 +261,8 @@ export class Cluster {
     const doing = `patch ${what} ${namespace}/${name}`;
     const path = pathOf(kind, namespace, name, subresource);
     const contentType = PATCH_TYPES[type];
-    return this.#ask({ method: "PATCH", path, query: STRICT, body, contentType, doing }, schema, signal);
+    const query = { ...STRICT, fieldManager, force: type === "apply" };
+    return this.#ask({ method: "PATCH", path, query, body, contentType, doing }, schema, signal);
   }
 
   /** Resolves to whether the object existed. With Background and Foreground it may remain for a while. */

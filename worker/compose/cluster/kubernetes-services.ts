@@ -9,12 +9,13 @@ import { BmcLeases } from "../../cluster/sharing/bmc-leases.ts";
 import { LaneShares } from "../../cluster/sharing/lane-shares.ts";
 import { WakeUp } from "../../cluster/wake-up/wake-up.ts";
 import type { KubernetesConfig } from "../../config/worker-config.ts";
+import { MachineReader } from "../../hardware/machine-reader.ts";
 import type { LaneControl } from "../../lanes/worker.ts";
 import { agentIdOf } from "../../machines/agent-id.ts";
 import { ClusterInventory, type MachineChanges } from "../../machines/cluster/cluster-inventory.ts";
 import { CombinedInventory } from "../../machines/combined-inventory.ts";
 import type { Inventory } from "../../machines/inventory.ts";
-import { PowerReader } from "../../observe/status/power-reader.ts";
+import type { HardwareSource } from "../../source/rufio/hardware-writer.ts";
 import { openRufio, type Rufio } from "../../source/rufio/rufio.ts";
 import type { ActionSource, Poll, StatusSink } from "../../source/source.ts";
 import { type Locks, MachineLocks } from "../../turns/machine-locks.ts";
@@ -41,7 +42,7 @@ export class KubernetesServices implements ClusterServices {
   readonly #wakeUp: WakeUp | undefined;
   readonly #shares: LaneShares | undefined;
   readonly #leases: BmcLeases | undefined;
-  readonly #power: PowerReader | undefined;
+  readonly #reader: MachineReader | undefined;
   readonly #rufio: Rufio | undefined;
   /** From `run` on. */
   #lanes: LaneControl | undefined;
@@ -88,8 +89,8 @@ export class KubernetesServices implements ClusterServices {
 
     if (kubernetes.rufio) {
       const { inventory, locks } = this;
-      const power = new PowerReader({ inventory, actions: library, locks, authGate, secretCommands });
-      this.#power = power;
+      const reader = new MachineReader({ inventory, actions: library, locks, authGate, secretCommands });
+      this.#reader = reader;
       this.#rufio = openRufio({
         cluster,
         config: kubernetes.rufio,
@@ -100,9 +101,22 @@ export class KubernetesServices implements ClusterServices {
         machineName,
         // The replica with a Machine's lane also does Rufio's work at it.
         owns: (key) => this.#owns(agentIdOf(config.agentIdPattern, machineName(machineOf(key)))),
-        readPower: (machine, signal) => power.read(machine, signal),
+        ...(kubernetes.rufio.hardware && { hardware: this.#hardwareSource() }),
+        readPower: (machine, signal) => reader.readPower(machine, signal),
       });
     }
+  }
+
+  #hardwareSource(): HardwareSource {
+    const { hardware } = this.#options;
+    return {
+      find: (name) => {
+        const machine = this.inventory.find(name);
+        return machine && hardware()?.find(machine);
+      },
+      refresh: (name) => hardware()?.refresh(name),
+      onRead: (listener) => hardware()?.onRead(listener),
+    };
   }
 
   get observer(): Partial<Observer> {
@@ -126,7 +140,10 @@ export class KubernetesServices implements ClusterServices {
   }
 
   wakingOf(agentId: string): Waking | undefined {
-    return this.#rufioOf(agentId)?.waking ?? this.#wakeUp;
+    const rufio = this.#rufioOf(agentId);
+    if (rufio) return rufio.waking;
+    // Only a poll starts a workflow by a rule.
+    return this.#options.config.agentAttributes ? undefined : this.#wakeUp;
   }
 
   /** Rufio's sink decides about Rufio's actions itself. */
@@ -172,7 +189,7 @@ export class KubernetesServices implements ClusterServices {
   }
 
   async close(): Promise<void> {
-    await this.#power?.close();
+    await this.#reader?.close();
     await this.#machines?.close();
     await this.#leases?.close();
   }

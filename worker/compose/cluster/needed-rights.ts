@@ -1,10 +1,10 @@
 import type { NeededRight } from "../../cluster/client/needed-right.ts";
 import { RIGHTS as SHARING_RIGHTS } from "../../cluster/sharing/rights.ts";
 import { RIGHTS as WAKE_UP_RIGHTS } from "../../cluster/wake-up/rights.ts";
-import type { ExecutionConfig } from "../../config/worker-config.ts";
+import type { ExecutionConfig, WorkerConfig } from "../../config/worker-config.ts";
 import { identityRight, rightsFor } from "../../machines/cluster/rights.ts";
 import { RIGHTS as RUNTIME_RIGHTS } from "../../runtime/kubernetes/rights.ts";
-import { RIGHTS as RUFIO_RIGHTS } from "../../source/rufio/rights.ts";
+import { HARDWARE_RIGHTS, RIGHTS as RUFIO_RIGHTS } from "../../source/rufio/rights.ts";
 
 export interface ClusterFeature {
   readonly name: string;
@@ -12,14 +12,16 @@ export interface ClusterFeature {
 }
 
 /** The settings that decide about the needed rights. */
-export type ClusterUse = Pick<ExecutionConfig, "kubernetes" | "runtime" | "inventory">;
+export type ClusterUse = Pick<ExecutionConfig, "kubernetes" | "runtime" | "inventory"> &
+  Partial<Pick<WorkerConfig, "agentAttributes">>;
 
 export function clusterFeatures(config: ClusterUse): readonly ClusterFeature[] {
-  const { kubernetes, runtime } = config;
+  const { kubernetes, runtime, agentAttributes = false } = config;
   if (!kubernetes) return [];
   const { inventory, managedHosts, sources, wakeUp, rufio, sharing } = kubernetes;
+  const readsItself = rufio !== undefined || agentAttributes || inventory.includes("baremetalhosts");
   // A kubelet mounts the Secrets that are in the namespace of the pods.
-  const mounts = runtime.kind === "kubernetes" && !rufio && !inventory.includes("baremetalhosts");
+  const mounts = runtime.kind === "kubernetes" && !readsItself;
   const inventoryRights = rightsFor(inventory, managedHosts).filter(
     ({ resource }) => !mounts || resource !== "secrets",
   );
@@ -29,7 +31,9 @@ export function clusterFeatures(config: ClusterUse): readonly ClusterFeature[] {
     ...(inventory.length > 0 ? [{ name: "inventory", rights: inventoryRights }] : []),
     ...(identities.length > 0 ? [{ name: "machine sources", rights: identities.map(identityRight) }] : []),
     ...(wakeUp ? [{ name: "wake-up", rights: WAKE_UP_RIGHTS }] : []),
-    ...(rufio ? [{ name: "rufio", rights: RUFIO_RIGHTS }] : []),
+    ...(rufio
+      ? [{ name: "rufio", rights: [...RUFIO_RIGHTS, ...(rufio.hardware ? HARDWARE_RIGHTS : [])] }]
+      : []),
     ...(sharing ? [{ name: "sharing", rights: SHARING_RIGHTS }] : []),
   ];
 }

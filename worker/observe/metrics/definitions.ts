@@ -116,6 +116,15 @@ export const definitions = {
     "pbnj_actions_unreported",
     "Actions whose final report the server has not acknowledged yet",
   ),
+  hardwareReads: counter(
+    "pbnj_hardware_reads_total",
+    "Reads of a machine's hardware by the worker itself, by class; actions not included",
+    "class",
+  ),
+  hardwareKnown: gauge(
+    "pbnj_machines_hardware_known",
+    "Machines whose hardware is known; 0 if the worker does not read it",
+  ),
   apiCalls: counter("pbnj_api_calls_total", "Calls of PBnJ's API, by gRPC code", "code"),
   connected: gauge("pbnj_tink_server_connected", "Whether a connection to the tink server is open: 1 or 0"),
   lastAnswer: gauge(

@@ -61,6 +61,7 @@ export class Metrics {
     set.set("slotsTaken", {}, taken);
     set.set("machines", {}, facts.machines().length);
     set.set("unfinished", {}, facts.unfinished());
+    set.set("hardwareKnown", {}, facts.hardwareKnown?.() ?? 0);
     if (facts.connected) set.set("connected", {}, facts.connected() ? 1 : 0);
     const cluster = facts.cluster?.();
     if (cluster) set.set("unusable", {}, cluster.unusableMachines);

@@ -109,6 +109,9 @@ export function watchWorker(metrics: MetricSet, clock: Clock): WorkerWatch {
         metrics.add("journalSteps", { journal_step: step, made: ok ? "ok" : "failed" });
         metrics.observe("journalDuration", { journal_step: step }, durationMs / SECOND_MS);
       },
+      hardwareRead({ class: failure }) {
+        metrics.add("hardwareReads", { class: failure });
+      },
       apiCall({ code }) {
         metrics.add("apiCalls", { code });
       },

@@ -3,6 +3,7 @@ import { oneLine } from "../../../shared/contract/result.ts";
 import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
+import { WorkQueue } from "../../../shared/work-queue.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
 import { apiVersionOf, KINDS, keyOf, nameOfKey, type ObjectName } from "../../cluster/client/kinds.ts";
 import { isKubernetesError } from "../../cluster/client/kubernetes-error.ts";
@@ -23,7 +24,6 @@ import {
 import { patchStatus } from "./patch-status.ts";
 import { LeaseHeld, type RufioLease } from "./rufio-lease.ts";
 import { type RufioObjects, shareKey } from "./rufio-objects.ts";
-import { WorkQueue } from "./work-queue.ts";
 
 export interface JobControllerOptions {
   readonly cluster: Pick<Cluster, "get" | "find" | "create" | "patch" | "remove">;

@@ -6,6 +6,7 @@ import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
+import { WorkQueue } from "../../../shared/work-queue.ts";
 import type { Observer } from "../../action/observer.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
 import { KINDS, keyOf, nameOfKey, type ObjectName } from "../../cluster/client/kinds.ts";
@@ -16,7 +17,6 @@ import { MachineObject, type MachineStatus, type RufioMachine } from "./objects.
 import { patchStatus } from "./patch-status.ts";
 import { LeaseHeld, type RufioLease } from "./rufio-lease.ts";
 import { type RufioObjects, shareKey } from "./rufio-objects.ts";
-import { WorkQueue } from "./work-queue.ts";
 
 export interface MachinePollerOptions {
   readonly cluster: Pick<Cluster, "find" | "patch">;

@@ -7,6 +7,10 @@ import { Conditions, isFinished, isTrue, Progress, Time } from "./conditions.ts"
 /** On everything that this worker creates. */
 export const MANAGED_BY = { "app.kubernetes.io/managed-by": "pbnj-worker" } as const;
 
+/** Annotations by which users control Rufio's inventory: of a Machine, and of a Hardware. */
+const REFRESH = "tinkerbell.org/refresh-inventory";
+const DISABLE = "tinkerbell.org/disable-outofband-inventory";
+
 const Metadata = z.object({
   name: z.string(),
   namespace: z.string(),
@@ -14,6 +18,7 @@ const Metadata = z.object({
   resourceVersion: z.string(),
   deletionTimestamp: Time,
   labels: z.record(z.string(), z.string()).nullish(),
+  annotations: z.record(z.string(), z.string()).nullish(),
   ownerReferences: z
     .array(
       z.object({
@@ -50,6 +55,17 @@ export const MachineObject = z.object({
     }),
   }),
   status: z.object({ powerState: z.string().optional(), conditions: Conditions }).prefault({}),
+});
+
+/** Tinkerbell's Hardware, as far as its inventory status is concerned. */
+const HardwareObject = z.object({
+  metadata: Metadata,
+  spec: z.object({ bmcRef: z.object({ kind: z.string(), name: z.string().min(1) }) }),
+  status: z
+    .object({
+      attributes: z.object({ outOfBand: z.record(z.string(), z.unknown()).nullish() }).nullish(),
+    })
+    .nullish(),
 });
 export type MachineStatus = z.infer<typeof MachineObject>["status"];
 
@@ -113,12 +129,30 @@ export function machineOf(object: unknown) {
     resourceVersion: metadata.resourceVersion,
     deleted: metadata.deletionTimestamp !== undefined,
     paused: pausingAnnotation(object) !== undefined,
+    refresh: metadata.annotations?.[REFRESH] === "true",
     connection: connectionDigest(spec.connection),
     secret: name ? { namespace, name } : undefined,
     status,
   };
 }
 export type RufioMachine = NonNullable<ReturnType<typeof machineOf>>;
+
+/** Undefined for an object that refers to no Machine. */
+export function hardwareOf(object: unknown) {
+  const { success, data } = HardwareObject.safeParse(object);
+  if (!success || data.spec.bmcRef.kind !== KINDS.rufioMachine.kind) return undefined;
+  const { metadata, spec, status } = data;
+  const { lastUpdated: _, ...attributes } = status?.attributes?.outOfBand ?? {};
+  return {
+    uid: metadata.uid,
+    /** In the same namespace. */
+    machine: spec.bmcRef.name,
+    disabled: metadata.annotations?.[DISABLE] === "true",
+    /** `canonical`, without the time. */
+    attributes: canonical(attributes),
+  };
+}
+export type RufioHardware = NonNullable<ReturnType<typeof hardwareOf>>;
 
 export const ConnectionOf = z.object({ spec: z.object({ connection: z.record(z.string(), z.unknown()) }) });
 
@@ -134,7 +168,8 @@ function connectionDigest(connection: unknown): string {
   return createHash("sha256").update(canonical(connection)).digest("base64").slice(0, 22);
 }
 
-function canonical(value: unknown): string {
+/** JSON that is equal for equal values, whatever the order of their keys. */
+export function canonical(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) =>
     typeof part === "object" && part !== null && !Array.isArray(part)
       ? Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1)))

@@ -1,7 +1,7 @@
 import { KINDS } from "../../cluster/client/kinds.ts";
 import { type NeededRight, ruleOf } from "../../cluster/client/needed-right.ts";
 
-const { rufioJob, rufioTask, rufioMachine, lease, secret } = KINDS;
+const { rufioJob, rufioTask, rufioMachine, hardware, lease, secret } = KINDS;
 const READ = ["get", "list", "watch"];
 
 /** The Lease's rule is for the namespace of `rufioLeaseNamespace`. */
@@ -41,5 +41,21 @@ export const RIGHTS: readonly NeededRight[] = [
     ...ruleOf(secret, ["get"]),
     scope: "watched",
     why: "to log in at the BMC of a Machine for its power state, and to try a refused password again once its Secret has changed",
+  },
+];
+
+/** For `rufioHardware`. */
+export const HARDWARE_RIGHTS: readonly NeededRight[] = [
+  {
+    ...ruleOf(hardware, ["list", "watch"]),
+    scope: "watched",
+    why: "to know which Hardware refers to a Machine, and what its status says",
+    without: "the inventory status of Hardware is not written",
+  },
+  {
+    ...ruleOf(hardware, ["patch"], "status"),
+    scope: "watched",
+    why: "to write what the Machine's BMC reports of the hardware",
+    without: "the inventory status of Hardware is not written",
   },
 ];

@@ -10,6 +10,7 @@ import type { ObjectName } from "../../cluster/client/kinds.ts";
 import type { WatchState } from "../../cluster/client/watched-objects.ts";
 import type { RufioConfig } from "../../config/worker-config.ts";
 import type { ActionSource, StatusSink } from "../source.ts";
+import { type HardwareSource, HardwareWriter } from "./hardware-writer.ts";
 import { JobController } from "./job-controller.ts";
 import { MachinePoller } from "./machine-poller.ts";
 import { RufioLease } from "./rufio-lease.ts";
@@ -34,6 +35,8 @@ export interface RufioOptions {
    * (`AuthGate`). Rejects with a `BmcError`, or with the signal's reason if that aborts while waiting for the lock.
    */
   readonly readPower: (machineName: string, signal: AbortSignal) => Promise<PowerState>;
+  /** Absent if the status of Hardware is not written. */
+  readonly hardware?: HardwareSource | undefined;
   /** At a time. */
   readonly maxReads?: number;
   readonly random?: () => number;
@@ -85,6 +88,7 @@ export function openRufio(options: RufioOptions): Rufio {
       jobs.machineChanged(change);
       queue.machinesChanged();
       machines.machineChanged(change);
+      hardware?.machineChanged(change);
     },
   });
   function recheckAll(): void {
@@ -92,6 +96,7 @@ export function openRufio(options: RufioOptions): Rufio {
     jobs.recheckAll();
     queue.recheckAll();
     machines.recheckAll();
+    hardware?.recheckAll();
   }
   const lease = new RufioLease({
     cluster,
@@ -101,6 +106,8 @@ export function openRufio(options: RufioOptions): Rufio {
     onChange: recheckAll,
   });
   const common = { cluster, objects, lease, owns, clock, log };
+  const hardware =
+    options.hardware && new HardwareWriter({ ...common, namespace, machineName, source: options.hardware });
   const jobs = new JobController({ ...common, namespace });
   const queue = new TaskQueue({ ...common, machineName, image: config.image, version });
   const machines = new MachinePoller({
@@ -119,7 +126,7 @@ export function openRufio(options: RufioOptions): Rufio {
     observer: machines.observer,
     cancelOf: (action) => queue.cancelOf(action),
     async run(signal) {
-      const parts = [lease, objects, jobs, queue, machines].map((part) => part.run(signal));
+      const parts = [lease, objects, jobs, queue, machines, hardware].map((part) => part?.run(signal));
       await objects.synced();
       recheckAll();
       await Promise.all(parts);

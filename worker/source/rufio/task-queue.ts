@@ -4,6 +4,7 @@ import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { Notifier } from "../../../shared/notifier.ts";
 import { textOf } from "../../../shared/text-of.ts";
+import { WorkQueue } from "../../../shared/work-queue.ts";
 import type { Action, ActionId } from "../../action/action.ts";
 import { RUFIO_AGENT_ID } from "../../action/source-agent-ids.ts";
 import type { Wake, Waking } from "../../action/waking.ts";
@@ -17,7 +18,6 @@ import { patchStatus } from "./patch-status.ts";
 import { LeaseHeld, type RufioLease } from "./rufio-lease.ts";
 import { type RufioObjects, shareKey } from "./rufio-objects.ts";
 import { actionOf, readTask } from "./task-action.ts";
-import { WorkQueue } from "./work-queue.ts";
 
 export interface TaskQueueOptions {
   readonly cluster: Pick<Cluster, "find" | "patch">;

@@ -1,3 +1,4 @@
+import type { Hardware } from "../../../shared/bmc/operations/inventory.ts";
 import { withTimeout } from "../../../shared/timeout.ts";
 import { MalformedAction } from "../action-fields.ts";
 import { Channel, type ChannelOptions } from "../grpc/channel.ts";
@@ -5,6 +6,7 @@ import { createDialer } from "../grpc/dial.ts";
 import { acknowledgementOfError } from "../grpc/errors.ts";
 import { callUnary } from "../grpc/unary-call.ts";
 import type { Poll, Transport } from "../source.ts";
+import { agentAttributes } from "./agent-attributes.ts";
 import { type ActionResponse, WorkflowService } from "./gen/workflow_pb.ts";
 import { actionOf, statusRequestOf } from "./messages.ts";
 import { pollOfError } from "./poll-error.ts";
@@ -14,6 +16,15 @@ export interface TinkTransportOptions extends ChannelOptions {
   readonly pollTimeoutMs?: number;
   /** The server holds a report that it cannot write for a minute, too. */
   readonly reportTimeoutMs?: number;
+  /** What polls say of the machine of their agent ID. */
+  readonly hardware?: AgentHardware;
+}
+
+export interface AgentHardware {
+  /** Undefined while it is unknown. */
+  of(agentId: string): Hardware | undefined;
+  /** Aborts when it becomes known; undefined if that is not expected. */
+  awaited(agentId: string): AbortSignal | undefined;
 }
 
 const POLL_TIMEOUT_MS = 75_000;
@@ -33,7 +44,8 @@ export function currentApi(
   {
     pollTimeoutMs = POLL_TIMEOUT_MS,
     reportTimeoutMs = REPORT_TIMEOUT_MS,
-  }: Pick<TinkTransportOptions, "pollTimeoutMs" | "reportTimeoutMs"> = {},
+    hardware,
+  }: Pick<TinkTransportOptions, "pollTimeoutMs" | "reportTimeoutMs" | "hardware"> = {},
 ): Omit<Transport, "close"> {
   const { getAction, reportActionStatus } = WorkflowService.method;
   const options = (timeoutMs: number, signal: AbortSignal) => ({
@@ -45,13 +57,19 @@ export function currentApi(
   return {
     async next(agentId, signal) {
       signal.throwIfAborted();
+      const known = hardware?.of(agentId);
+      const request = { agentId, ...(known && { agentAttributes: agentAttributes(known) }) };
+      // The server matches a poll that it holds by what that poll says.
+      const outdated = known ? undefined : hardware?.awaited(agentId);
+      const either = outdated ? AbortSignal.any([signal, outdated]) : signal;
       try {
-        const response = await withTimeout(pollTimeoutMs, signal, (callSignal) =>
-          callUnary(channel, getAction, { agentId }, options(pollTimeoutMs, callSignal)),
+        const response = await withTimeout(pollTimeoutMs, either, (callSignal) =>
+          callUnary(channel, getAction, request, options(pollTimeoutMs, callSignal)),
         );
         return pollOf(response, agentId);
       } catch (thrown) {
         signal.throwIfAborted();
+        if (outdated?.aborted) return { kind: "idle", reason: "the hardware is known by now" };
         return pollOfError(thrown);
       }
     },

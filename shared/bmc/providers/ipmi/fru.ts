@@ -44,11 +44,13 @@ export function parseFruData(data: Buffer, unit: 1 | 2): Buffer {
 const OFFSET_BYTES = 8;
 export const FRU_HEADER_BYTES = 8;
 const FORMAT_VERSION = 1;
-const ENGLISH = new Set([0, 25]);
+const ENGLISH_CODE = 25;
+const ENGLISH = new Set([0, ENGLISH_CODE]);
 const END_OF_FIELDS = 0xc1;
 
 /** Where the areas with names begin, in bytes; absent where the FRU has none. */
 export interface FruHeader {
+  readonly chassis?: number;
   readonly board?: number;
   readonly product?: number;
 }
@@ -58,9 +60,14 @@ export function parseFruHeader(bytes: Buffer): FruHeader | undefined {
   const header = bytes.subarray(0, FRU_HEADER_BYTES);
   if (header.length < FRU_HEADER_BYTES || (header.readUInt8(0) & 0x0f) !== FORMAT_VERSION) return undefined;
   if (!sumsToZero(header)) return undefined;
+  const chassis = header.readUInt8(2) * OFFSET_BYTES;
   const board = header.readUInt8(3) * OFFSET_BYTES;
   const product = header.readUInt8(4) * OFFSET_BYTES;
-  return defined({ board: board || undefined, product: product || undefined });
+  return defined({
+    chassis: chassis || undefined,
+    board: board || undefined,
+    product: product || undefined,
+  });
 }
 
 /** How long an area is, in bytes, out of its second byte. */
@@ -73,6 +80,12 @@ export interface FruNames {
   readonly vendor?: string;
   readonly model?: string;
   readonly serial?: string;
+}
+
+/** Section 10: part number, serial number. The area has no language: its texts are English. */
+export function parseChassisArea(area: Buffer): FruNames | undefined {
+  const fields = readFields(area, 3, ENGLISH_CODE);
+  return fields && names(undefined, fields[0], fields[1]);
 }
 
 /** Section 11: manufacturer, product name, serial number, part number. */
@@ -94,11 +107,14 @@ function names(vendor?: string, model?: string, serial?: string): FruNames {
 }
 
 /** The fields from `offset` on; undefined when the area is cut short or its checksum fails. */
-function readFields(area: Buffer, offset: number): (string | undefined)[] | undefined {
+function readFields(
+  area: Buffer,
+  offset: number,
+  language = area[2] ?? ENGLISH_CODE,
+): (string | undefined)[] | undefined {
   const bytes = area.subarray(0, fruAreaBytes(area));
   if (bytes.length <= offset || bytes.length < fruAreaBytes(area)) return undefined;
   if ((bytes.readUInt8(0) & 0x0f) !== FORMAT_VERSION || !sumsToZero(bytes)) return undefined;
-  const language = bytes.readUInt8(2);
   const fields: (string | undefined)[] = [];
   // The last byte is the checksum.
   for (let at = offset; at < bytes.length - 1; ) {

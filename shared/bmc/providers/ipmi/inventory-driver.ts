@@ -9,7 +9,7 @@ import {
   REQUEST_TOO_LONG,
   WRONG_LENGTH,
 } from "./completion-code.ts";
-import { GET_DEVICE_ID, GET_SYSTEM_GUID, parseDeviceId, parseGuid } from "./device-id.ts";
+import { GET_DEVICE_ID, GET_SYSTEM_GUID, parseDeviceId, parseGuid, vendorOf } from "./device-id.ts";
 import {
   FRU_HEADER_BYTES,
   type FruAreaInfo,
@@ -17,6 +17,7 @@ import {
   fruAreaBytes,
   GET_FRU_AREA_INFO,
   parseBoardArea,
+  parseChassisArea,
   parseFruAreaInfo,
   parseFruData,
   parseFruHeader,
@@ -31,7 +32,8 @@ const TOO_MUCH = new Set([WRONG_LENGTH, REQUEST_TOO_LONG, OUT_OF_RANGE, CANNOT_R
 
 /**
  * What IPMI reports about the hardware: maker, model and serial number from FRU 0 (product area, then board
- * area), the system's UUID, the BMC's firmware. Processors, memory, disks and NICs are not in its reach.
+ * area), chassis, mainboard, the system's UUID, the BMC's maker and firmware. Processors, memory, disks and NICs are
+ * not in its reach.
  */
 export class IpmiInventory implements InventoryDriver {
   readonly #channel: CommandChannel;
@@ -42,30 +44,35 @@ export class IpmiInventory implements InventoryDriver {
 
   async read(signal: AbortSignal): Promise<Hardware> {
     const [device, guid] = await this.#channel.run([GET_DEVICE_ID, GET_SYSTEM_GUID], signal);
-    const firmware = device && parseDeviceId(dataOf(device)).firmware;
+    const id = device && parseDeviceId(dataOf(device));
     const uuid = guid?.completionCode === COMPLETED ? parseGuid(guid.data) : undefined;
-    const names = await this.#readNames(signal);
+    const { system, ...names } = await this.#readNames(signal);
     return {
-      system: { ...names, ...defined({ uuid }) },
+      system: { ...system, ...defined({ uuid }) },
+      ...names,
+      ...(id && { bmc: { vendor: vendorOf(id.manufacturer), firmware: id.firmware } }),
       processors: [],
       memory: [],
       disks: [],
       nics: [],
-      firmware: firmware === undefined ? [] : [{ name: "BMC", version: firmware }],
+      firmware: id ? [{ name: "BMC", version: id.firmware }] : [],
     };
   }
 
-  async #readNames(signal: AbortSignal): Promise<FruNames> {
+  async #readNames(signal: AbortSignal): Promise<Pick<Hardware, "system" | "chassis" | "mainboard">> {
     const info = parseFruAreaInfo(await request(this.#channel, GET_FRU_AREA_INFO, signal));
     const fru = new FruReader(this.#channel, info);
     const header = parseFruHeader(await fru.read(0, FRU_HEADER_BYTES, signal));
     // Not every machine's maker filled it.
-    if (!header) return {};
-    const board =
-      header.board === undefined ? undefined : parseBoardArea(await fru.readArea(header.board, signal));
-    const product =
-      header.product === undefined ? undefined : parseProductArea(await fru.readArea(header.product, signal));
-    return { ...board, ...product };
+    if (!header) return { system: {} };
+    const area = async (offset: number | undefined, parse: (area: Buffer) => FruNames | undefined) => {
+      const names = offset === undefined ? undefined : parse(await fru.readArea(offset, signal));
+      return names && Object.keys(names).length > 0 ? names : undefined;
+    };
+    const chassis = await area(header.chassis, parseChassisArea);
+    const mainboard = await area(header.board, parseBoardArea);
+    const product = await area(header.product, parseProductArea);
+    return { system: { ...mainboard, ...product }, ...defined({ chassis, mainboard }) };
   }
 }
 

@@ -24,6 +24,8 @@ function valuesOf(choices: Choices): Values {
     secretNamespace,
     wakeUp,
     rufio,
+    hardwareStatus,
+    agentAttributes,
     shared,
     watched,
   } = choices;
@@ -42,7 +44,8 @@ function valuesOf(choices: Choices): Values {
     metal3: { managed: hosts || "refuse" },
     watchNamespace: watched,
     wakeUp: wakeUp ? "auto" : "off",
-    rufio: { enabled: rufio },
+    rufio: { enabled: rufio, hardware: hardwareStatus },
+    config: agentAttributes ? { agentAttributes } : {},
     sharing: { enabled: shared ? "on" : "auto" },
   });
 }
@@ -100,7 +103,8 @@ describeWithHelm("the rights that the chart gives", () => {
       const secrets = granted(rendered[name] ?? []).filter((right) => right.endsWith(" secrets"));
 
       expect(secrets.filter((right) => /: (list|watch) /.test(right))).toEqual([]);
-      if (choice.runtime === "kubernetes" && choice.watched === "" && !choice.rufio && !choice.hosts) {
+      const readsItself = choice.rufio || choice.agentAttributes || choice.hosts !== "";
+      if (choice.runtime === "kubernetes" && choice.watched === "" && !readsItself) {
         expect(secrets).not.toContain("own: get secrets");
       }
     }

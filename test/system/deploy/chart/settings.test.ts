@@ -186,6 +186,7 @@ describeWithHelm("each value", () => {
         rufio: {
           image: "registry.example/other/{action}:{version}",
           statusIntervalMs: 0,
+          hardware: false,
           leaseNamespace: "rufio-system",
         },
         sharing: { group: "bmc-workers" },
@@ -224,7 +225,11 @@ describeWithHelm("each value", () => {
     });
     expect(configIn(rendered.many).kubernetes).toMatchObject({
       sharing: { group: `${RELEASE}-pbnj-worker` },
-      rufio: { image: "registry.example/pbnj-worker/{action}:v{version}", statusIntervalMs: 180_000 },
+      rufio: {
+        image: "registry.example/pbnj-worker/{action}:v{version}",
+        statusIntervalMs: 180_000,
+        hardware: true,
+      },
     });
   });
 });

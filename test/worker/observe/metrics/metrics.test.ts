@@ -196,6 +196,15 @@ describe("the rest of the worker", () => {
     expect(await lab.value("pbnj_api_calls_total", { code: "Unauthenticated" })).toBe(1);
   });
 
+  test("has the reads of hardware by class, and how many machines' hardware is known", async () => {
+    await using lab = await metricsLab({ hardwareKnown: () => 2 });
+    for (const read of [{}, { class: "unreachable" }, {}] as const) lab.observer.hardwareRead(read);
+
+    expect(await lab.value("pbnj_hardware_reads_total", { class: "none" })).toBe(2);
+    expect(await lab.value("pbnj_hardware_reads_total", { class: "unreachable" })).toBe(1);
+    expect(await lab.value("pbnj_machines_hardware_known")).toBe(2);
+  });
+
   test("has the worker's current state and the results of the checks", async () => {
     await using lab = await metricsLab({ checkRuntime: () => Promise.reject(new Error("no engine")) });
     lab.observer.lane("a", "polling");

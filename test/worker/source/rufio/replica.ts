@@ -17,6 +17,7 @@ import { SecretCommands } from "../../../../worker/machines/secret-commands.ts";
 import { InProcessRuntime } from "../../../../worker/runtime/in-process/in-process-runtime.ts";
 import { ownActions } from "../../../../worker/runtime/process/action-program.ts";
 import { ProcessRuntime } from "../../../../worker/runtime/process/process-runtime.ts";
+import type { HardwareSource } from "../../../../worker/source/rufio/hardware-writer.ts";
 import { openRufio } from "../../../../worker/source/rufio/rufio.ts";
 import { ActionSlots } from "../../../../worker/turns/action-slots.ts";
 import { MachineLocks } from "../../../../worker/turns/machine-locks.ts";
@@ -35,6 +36,7 @@ export interface ReplicaOptions {
   readonly maxReads?: number;
   readonly random?: () => number;
   readonly flags?: Readonly<Record<string, unknown>>;
+  readonly hardware?: HardwareSource;
 }
 
 export interface Logged extends LogFields {
@@ -86,6 +88,7 @@ export async function startReplica(options: ReplicaOptions, onLog: (line: Logged
         await client.close();
       }
     },
+    hardware: options.hardware,
     ...(options.random && { random: options.random }),
     ...(options.maxReads !== undefined && { maxReads: options.maxReads }),
   });

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { defined } from "../../../../defined.ts";
 import type { Hardware } from "../../../operations/inventory.ts";
-import { Links, lenient } from "../service/schema.ts";
+import { Link, Links, lenient } from "../service/schema.ts";
 
 type Processor = Hardware["processors"][number];
 type Dimm = Hardware["memory"][number];
@@ -20,6 +20,7 @@ export const ProcessorResource = z.object({
   ...named,
   ProcessorType: Text,
   Socket: Text,
+  Manufacturer: Text,
   Model: Text,
   TotalCores: Count,
   TotalThreads: Count,
@@ -31,6 +32,7 @@ export const MemoryResource = z.object({
   DeviceLocator: Text,
   CapacityMiB: Count,
   MemoryDeviceType: Text,
+  Manufacturer: Text,
   SerialNumber: Text,
 });
 
@@ -40,6 +42,7 @@ export const StorageResource = z.object({ ...named, Drives: Links });
 /** Drive (DSP0268). */
 export const DriveResource = z.object({
   ...named,
+  Manufacturer: Text,
   Model: Text,
   SerialNumber: Text,
   CapacityBytes: Count,
@@ -61,6 +64,30 @@ export const NicResource = z.object({
   LinkStatus: Text,
 });
 
+const nameplate = { Manufacturer: Text, Model: Text, SerialNumber: Text };
+
+/** Chassis (DSP0268). */
+export const ChassisResource = z.object({ ...nameplate, Assembly: lenient(Link) });
+
+/** Assembly (DSP0268): what a chassis is built of. Before version 1.1 the vendor is only the `Producer`. */
+export const AssemblyResource = z.object({
+  Assemblies: z.catch(
+    z.array(
+      z.catch(
+        z.object({
+          PhysicalContext: Text,
+          Vendor: Text,
+          Producer: Text,
+          Model: Text,
+          SerialNumber: Text,
+        }),
+        {},
+      ),
+    ),
+    [],
+  ),
+});
+
 /** SoftwareInventory (DSP0268). */
 export const FirmwareResource = z.object({
   ...named,
@@ -80,6 +107,7 @@ export function processor(path: string, value: z.infer<typeof ProcessorResource>
   return {
     name: text(value.Socket) ?? nameOf(path, value),
     ...defined({
+      vendor: text(value.Manufacturer),
       model: text(value.Model),
       cores: value.TotalCores,
       threads: value.TotalThreads,
@@ -97,6 +125,7 @@ export function dimm(path: string, value: z.infer<typeof MemoryResource>): Dimm 
     ...defined({
       bytes: value.CapacityMiB === undefined ? undefined : value.CapacityMiB * 1_048_576,
       kind: text(value.MemoryDeviceType),
+      vendor: text(value.Manufacturer),
       serial: text(value.SerialNumber),
     }),
   };
@@ -108,6 +137,7 @@ export function disk(path: string, value: z.infer<typeof DriveResource>): Disk |
   return {
     name: nameOf(path, value),
     ...defined({
+      vendor: text(value.Manufacturer),
       model: text(value.Model),
       serial: text(value.SerialNumber),
       bytes: value.CapacityBytes,
@@ -137,6 +167,29 @@ export function nic(path: string, value: z.infer<typeof NicResource>): Nic | und
       up: value.LinkStatus === undefined ? undefined : value.LinkStatus === "LinkUp",
     }),
   };
+}
+
+/** What is written on a chassis or a BMC; undefined if nothing is known. */
+export function nameplateOf(value: {
+  readonly Manufacturer?: string | undefined;
+  readonly Model?: string | undefined;
+  readonly SerialNumber?: string | undefined;
+}): NonNullable<Hardware["chassis"]> | undefined {
+  return orUndefined(
+    defined({ vendor: text(value.Manufacturer), model: text(value.Model), serial: text(value.SerialNumber) }),
+  );
+}
+
+/** The mainboard among the assemblies of a chassis. */
+export function mainboard({ Assemblies: all }: z.infer<typeof AssemblyResource>): Hardware["mainboard"] {
+  const board = all.find(({ PhysicalContext: context }) => context === "SystemBoard");
+  const vendor = text(board?.Vendor) ?? text(board?.Producer);
+  return board && nameplateOf({ ...board, Manufacturer: vendor });
+}
+
+/** Undefined for an object without fields. */
+export function orUndefined<T extends object>(fields: T): T | undefined {
+  return Object.keys(fields).length > 0 ? fields : undefined;
 }
 
 export function firmware(path: string, value: z.infer<typeof FirmwareResource>): Firmware | undefined {

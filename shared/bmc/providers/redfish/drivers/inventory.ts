@@ -2,18 +2,24 @@ import type * as z from "zod/mini";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
 import type { Hardware, InventoryDriver } from "../../../operations/inventory.ts";
+import { chassisOf } from "../resources/chassis.ts";
 import type { ReadLimits } from "../resources/members.ts";
 import type { Resources } from "../resources/resources.ts";
 import type { Link, System } from "../service/schema.ts";
 import {
+  AssemblyResource,
+  ChassisResource,
   DriveResource,
   dimm,
   disk,
   FirmwareResource,
   firmware,
   MemoryResource,
+  mainboard,
   NicResource,
+  nameplateOf,
   nic,
+  orUndefined,
   ProcessorResource,
   processor,
   SimpleStorageResource,
@@ -46,6 +52,8 @@ export class RedfishInventory implements InventoryDriver {
     ) => this.#collect(link?.["@odata.id"], { schema, part, limits }, signal);
     const hardware: Hardware = {
       system: systemOf(system),
+      ...(await this.#enclosure(limits, signal)),
+      ...defined({ bmc: await this.#bmc(limits, signal) }),
       processors: await collect(system.Processors, ProcessorResource, processor),
       memory: await collect(system.Memory, MemoryResource, dimm),
       disks: await this.#disks(system, limits, signal),
@@ -56,6 +64,33 @@ export class RedfishInventory implements InventoryDriver {
       this.#options.log.warn({ requests: MOST_REQUESTS }, "inventory truncated: too many resources");
     }
     return hardware;
+  }
+
+  /** The first chassis that the system is in, and its mainboard. */
+  async #enclosure(
+    { requests }: ReadLimits,
+    signal: AbortSignal,
+  ): Promise<Pick<Hardware, "chassis" | "mainboard">> {
+    const { system } = this.#options;
+    requests.left -= 2;
+    const found = await this.#tolerant("Chassis", async () => {
+      for await (const chassis of chassisOf(system, ChassisResource, signal)) return chassis.value;
+      return undefined;
+    });
+    const path = system.service.localPath(found?.Assembly?.["@odata.id"]);
+    const parts =
+      path === undefined
+        ? undefined
+        : await this.#tolerant(path, () => system.service.find(path, AssemblyResource, signal));
+    return defined({ chassis: found && nameplateOf(found), mainboard: parts && mainboard(parts.value) });
+  }
+
+  async #bmc({ requests }: ReadLimits, signal: AbortSignal): Promise<Hardware["bmc"]> {
+    requests.left -= 1;
+    const found = await this.#tolerant("Manager", () => this.#options.manager.seen(signal));
+    if (!found) return undefined;
+    const { value } = found;
+    return orUndefined({ ...nameplateOf(value), ...defined({ firmware: text(value.FirmwareVersion) }) });
   }
 
   async #disks(system: System, limits: ReadLimits, signal: AbortSignal): Promise<Hardware["disks"]> {

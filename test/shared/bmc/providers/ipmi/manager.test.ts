@@ -203,7 +203,13 @@ describe.concurrent("the diagnostic interrupt", () => {
 });
 
 describe.concurrent("the inventory", () => {
-  const fru = { vendor: "Example Corp", model: "R1", serial: "SYS-7", boardSerial: "BRD-7" };
+  const fru = {
+    vendor: "Example Corp",
+    model: "R1",
+    serial: "SYS-7",
+    boardSerial: "BRD-7",
+    chassisSerial: "CH-7",
+  };
 
   it.each([255, 32, 8])("comes from the FRU, %i bytes at a time", async (fruPartBytes) => {
     await using bmc = await startBmc({ fru, fruPartBytes });
@@ -216,6 +222,9 @@ describe.concurrent("the inventory", () => {
         serial: "SYS-7",
         uuid: "674523a1-ab89-efcd-a123-456789abcdef",
       },
+      chassis: { model: "CHASSIS-1", serial: "CH-7" },
+      mainboard: { vendor: "Example Corp", model: "R1 board", serial: "BRD-7" },
+      bmc: { vendor: "Intel", firmware: "3.45" },
       processors: [],
       memory: [],
       disks: [],

@@ -17,6 +17,7 @@ import {
 import { parseHint } from "../../../../../shared/bmc/providers/ipmi/drivers.ts";
 import {
   parseBoardArea,
+  parseChassisArea,
   parseFruAreaInfo,
   parseFruData,
   parseFruHeader,
@@ -91,6 +92,7 @@ const PARSERS: Readonly<Record<string, (bytes: Buffer) => unknown>> = {
   parseFruAreaInfo,
   parseFruData: (bytes) => [parseFruData(bytes, 1), parseFruData(bytes, 2)],
   parseFruHeader,
+  parseChassisArea,
   parseBoardArea,
   parseProductArea,
 };

@@ -34,13 +34,23 @@ describe.each(["generic", "dell-idrac9", "hpe-ilo5", "paging"])("on %s", (profil
       memoryBytes: 96 * 2 ** 30,
     });
     expect(hardware.processors).toEqual(
-      [1, 2].map((n) => ({ name: `CPU.Socket.${n}`, model: "Contoso Fast 9000", cores: 16, threads: 32 })),
+      [1, 2].map((n) => ({
+        ...{ name: `CPU.Socket.${n}`, vendor: "Contoso", model: "Contoso Fast 9000" },
+        ...{ cores: 16, threads: 32 },
+      })),
     );
+    expect(hardware).toMatchObject({
+      chassis: { vendor: bmc.profile.manufacturer, model: bmc.profile.model, serial: "CH00000001" },
+      mainboard: { vendor: bmc.profile.manufacturer, model: "MB-7", serial: "MB00000001" },
+      bmc: { model: bmc.profile.model, firmware: bmc.profile.firmware },
+    });
     expect(hardware.memory).toHaveLength(3);
-    expect(hardware.memory[0]).toEqual({ name: "A1", bytes: 2 ** 35, kind: "DDR4", serial: "MEM-A1" });
-    expect(hardware.disks.map(({ serial, kind }) => [serial, kind])).toEqual([
-      ["DISK-0", "SAS SSD"],
-      ["DISK-1", "SAS SSD"],
+    expect(hardware.memory[0]).toEqual({
+      ...{ name: "A1", bytes: 2 ** 35, kind: "DDR4", vendor: "Contoso Memory", serial: "MEM-A1" },
+    });
+    expect(hardware.disks.map(({ vendor, serial, kind }) => [vendor, serial, kind])).toEqual([
+      ["Contoso Disks", "DISK-0", "SAS SSD"],
+      ["Contoso Disks", "DISK-1", "SAS SSD"],
     ]);
     expect(hardware.nics).toEqual([
       { name: "NIC.1", mac: "52:54:00:aa:bb:01", speedMbps: 25_000, up: true },
@@ -65,9 +75,9 @@ test("collections are expanded where the BMC can, which a hint remembers", async
   await read(hint);
 
   expect(bmc.log.filter((line) => line.includes("?$expand=."))).toHaveLength(5);
-  // The system, five expanded collections, two drives.
-  expect(bmc.requests).toHaveLength(8);
-  expect(cold).toBeLessThan(20);
+  // The system, chassis, mainboard, BMC, five expanded collections, two drives.
+  expect(bmc.requests).toHaveLength(11);
+  expect(cold).toBeLessThan(23);
 });
 
 test("a BMC that expands unasked is not asked again", async () => {
@@ -86,11 +96,12 @@ test.each([
   ["is no JSON", { kind: "bad-json" }],
 ] as const)("a collection that %s leaves its part empty and the others whole", async (_, fault) => {
   await start();
-  bmc.fail({ ...fault, path: /\/Memory$/ });
+  for (const path of [/\/Memory$/, /Chassis\/1$/, /Managers/]) bmc.fail({ ...fault, path, times: 9 });
 
   const hardware = await read();
 
-  expect(hardware.memory).toEqual([]);
+  expect(hardware).toMatchObject({ memory: [] });
+  for (const part of ["chassis", "mainboard", "bmc"]) expect(hardware).not.toHaveProperty(part);
   expect(hardware.processors).toHaveLength(2);
   expect(hardware.firmware).toHaveLength(2);
 });

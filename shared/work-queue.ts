@@ -1,6 +1,6 @@
-import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
-import type { Clock } from "../../../shared/clock.ts";
-import { Notifier } from "../../../shared/notifier.ts";
+import { type Backoff, backoffMs } from "./backoff.ts";
+import type { Clock } from "./clock.ts";
+import { Notifier } from "./notifier.ts";
 
 interface Failure {
   readonly thrown: unknown;

@@ -2,23 +2,23 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { actionLibrary } from "../../../../cli/action-library.ts";
-import { startIpmiBmc } from "../../../../simulators/ipmi/bmc.ts";
-import { SimulatedMachine } from "../../../../simulators/machine.ts";
-import { type RedfishBmc, startRedfishBmc } from "../../../../simulators/redfish/bmc.ts";
-import { readTextFile } from "../../../../worker/document/read-text-file.ts";
-import { AuthGate } from "../../../../worker/machines/auth-gate.ts";
-import { parseInventory } from "../../../../worker/machines/parse-inventory.ts";
-import { SecretCommands } from "../../../../worker/machines/secret-commands.ts";
-import { PowerReader } from "../../../../worker/observe/status/power-reader.ts";
-import { MachineLocks } from "../../../../worker/turns/machine-locks.ts";
+import { actionLibrary } from "../../../cli/action-library.ts";
+import { startIpmiBmc } from "../../../simulators/ipmi/bmc.ts";
+import { SimulatedMachine } from "../../../simulators/machine.ts";
+import { type RedfishBmc, startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
+import { readTextFile } from "../../../worker/document/read-text-file.ts";
+import { MachineReader } from "../../../worker/hardware/machine-reader.ts";
+import { AuthGate } from "../../../worker/machines/auth-gate.ts";
+import { parseInventory } from "../../../worker/machines/parse-inventory.ts";
+import { SecretCommands } from "../../../worker/machines/secret-commands.ts";
+import { MachineLocks } from "../../../worker/turns/machine-locks.ts";
 
 const { signal } = new AbortController();
 
 let bmc: RedfishBmc;
 let folder: string;
 let locks: MachineLocks;
-let reader: PowerReader;
+let reader: MachineReader;
 beforeEach(async () => {
   bmc = await startRedfishBmc({ username: "admin", password: "calvin", tls: "http" });
   folder = await mkdtemp(join(tmpdir(), "pbnj-power-"));
@@ -42,7 +42,7 @@ function readerOf(options: Readonly<Record<string, unknown>>) {
   const text = JSON.stringify({ machines: [entry] });
   const parsed = parseInventory({ path: join(folder, "i.yaml"), text, env: {}, readFile: readTextFile });
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
-  const made = new PowerReader({
+  const made = new MachineReader({
     inventory: parsed.value,
     actions: actionLibrary,
     locks,
@@ -54,16 +54,16 @@ function readerOf(options: Readonly<Record<string, unknown>>) {
 
 describe("a machine's power as the worker reads it", () => {
   it("is the BMC's, with fewer requests once it is known how to ask it", async () => {
-    expect(await reader.read("node-1", signal)).toBe("on");
+    expect(await reader.readPower("node-1", signal)).toBe("on");
     const first = bmc.requests.length;
-    expect(await reader.read("node-1", signal)).toBe("on");
+    expect(await reader.readPower("node-1", signal)).toBe("on");
 
     expect(bmc.requests.length - first).toBeLessThan(first);
   });
 
   it("is read when the machine's turn has come", async () => {
     const release = await locks.acquire("machine node-1", signal);
-    const reading = reader.read("node-1", signal);
+    const reading = reader.readPower("node-1", signal);
     await new Promise((resolve) => setImmediate(resolve));
     expect(bmc.requests).toHaveLength(0);
 
@@ -75,17 +75,17 @@ describe("a machine's power as the worker reads it", () => {
 
   it("is not asked for again with a password that the BMC refused", async () => {
     await writeFile(join(folder, "password"), "wrong\n");
-    await expect(reader.read("node-1", signal)).rejects.toMatchObject({ class: "auth" });
+    await expect(reader.readPower("node-1", signal)).rejects.toMatchObject({ class: "auth" });
     const tried = bmc.requests.length;
 
-    await expect(reader.read("node-1", signal)).rejects.toMatchObject({
+    await expect(reader.readPower("node-1", signal)).rejects.toMatchObject({
       class: "auth",
       message: expect.stringContaining("not offered again"),
     });
     expect(bmc.requests).toHaveLength(tried);
 
     await writeFile(join(folder, "password"), "calvin\n");
-    expect(await reader.read("node-1", signal)).toBe("on");
+    expect(await reader.readPower("node-1", signal)).toBe("on");
   });
 
   it("is not read by IPMI where the certificate is another one than the pinned", async () => {
@@ -98,25 +98,25 @@ describe("a machine's power as the worker reads it", () => {
     const ways = { redfish: { port: secure.port }, ipmi: { port: ipmi.port } };
     await using untrusting = readerOf({ ...ways, tls: { fingerprint: "ab".repeat(32) } });
 
-    await expect(untrusting.reader.read("node-1", signal)).rejects.toMatchObject({ class: "tls" });
+    await expect(untrusting.reader.readPower("node-1", signal)).rejects.toMatchObject({ class: "tls" });
 
     expect(ipmi.log).not.toContain("Get Chassis Status");
   });
 
   it("fails for an unknown machine and for a BMC that does not answer", async () => {
-    await expect(reader.read("node-2", signal)).rejects.toMatchObject({ class: "usage" });
+    await expect(reader.readPower("node-2", signal)).rejects.toMatchObject({ class: "usage" });
     await bmc.stop();
-    await expect(reader.read("node-1", signal)).rejects.toMatchObject({ class: "unreachable" });
+    await expect(reader.readPower("node-1", signal)).rejects.toMatchObject({ class: "unreachable" });
   });
 
   it("is given up with the signal's reason while it waits for its turn", async () => {
     const release = await locks.acquire("machine node-1", signal);
     const stop = new AbortController();
-    const reading = reader.read("node-1", stop.signal);
+    const reading = reader.readPower("node-1", stop.signal);
     const reason = new Error("enough");
     stop.abort(reason);
     await expect(reading).rejects.toBe(reason);
     release();
-    expect(await reader.read("node-1", signal)).toBe("on");
+    expect(await reader.readPower("node-1", signal)).toBe("on");
   });
 });
