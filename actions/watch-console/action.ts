@@ -31,7 +31,7 @@ export default defineAction({
     }),
     takeOver: boolean({
       env: "TAKE_OVER",
-      description: "Whether to end a console session of somebody else instead of failing",
+      description: "Whether to end another session that has the console open, instead of failing",
       default: "false",
     }),
   },

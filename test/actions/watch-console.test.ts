@@ -61,7 +61,7 @@ describe("watch-console", () => {
     expect(resultOf(await running)).toMatchObject({ ok: true });
   });
 
-  it("leaves the console of somebody else alone, and takes it over if told", async () => {
+  it("leaves another session's console alone, and takes it over if told", async () => {
     await using there = await actionLab({ ipmi: { sol: [1] } });
     const env = { ...there.env("ipmi"), ...UNTIL };
 

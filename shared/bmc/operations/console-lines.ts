@@ -105,7 +105,7 @@ export class ConsoleLines {
     if (character >= " " && character <= "?") return "sequence";
     if (MOVES.has(character)) this.finishLine();
     else if (character === FORWARD) this.#append(" ");
-    // A control character in the middle does its work and the sequence goes on; here it ends a broken one.
+    // A control character in the middle does its work and the sequence continues; here it ends a broken one.
     else if (isControl(character)) this.#takeText(character);
     return "text";
   }

@@ -12,15 +12,15 @@ export interface ConsoleSink {
 
 /** The machine's serial console through one provider. */
 export interface ConsoleDriver extends OfferedDriver {
-  /** Who has the console open, for people; undefined if nobody has, and where the BMC cannot say. */
+  /** Who has the console open, for people; undefined if it is free, and where the BMC cannot say. */
   holder(signal: AbortSignal): Promise<string | undefined>;
   /** What `takeOver` and `watch` would send, in one line each for people. */
   plan(takesOver: boolean): readonly string[];
-  /** Ends the session of somebody else. */
+  /** Ends the session that has the console open. */
   takeOver(signal: AbortSignal): Promise<void>;
   /**
    * Opens the console, sends nothing to it, and resolves once `until` has aborted and the console is released. Rejects with
-   * `busy` if somebody else has it, and with `timeout` or `unreachable` once it is lost. Released on every way out.
+   * `busy` if another session has it, and with `timeout` or `unreachable` once it is lost. Released on every way out.
    */
   watch(sink: ConsoleSink, until: AbortSignal, signal: AbortSignal): Promise<void>;
 }

@@ -24,7 +24,7 @@ export interface ConsoleRequest {
   readonly failOn?: LinePattern | undefined;
   /** How long to wait. */
   readonly timeoutMs: number;
-  /** Whether to end the session of somebody else. */
+  /** Whether to end another session that has the console open. */
   readonly takeOver: boolean;
   /** Changes each line before it is compared, logged and kept, to redact it. */
   readonly redact?: (line: string) => string;
@@ -38,7 +38,7 @@ export interface ConsoleReport {
   readonly line: string;
   /** How many lines came until then. */
   readonly lines: number;
-  /** Whether a session of somebody else was ended. */
+  /** Whether another session was ended. */
   readonly changed: boolean;
   /** How it went, in one line for people. */
   readonly summary: string;
@@ -51,13 +51,13 @@ export const consoleOperations = defineOperations({
   methods: (run: Run<ConsoleDrivers>) => ({
     /**
      * Watches the serial console until a line matches, logs its lines as they come, and releases it. It writes nothing to the
-     * console. Throws `busy` if somebody else has it open, `verify` if a line matches `failOn`, and `timeout` if none
+     * console. Throws `busy` if another session has it open, `verify` if a line matches `failOn`, and `timeout` if none
      * matches in time, the latter two with the last lines.
      */
     watchConsole: (request: ConsoleRequest, signal: AbortSignal): Promise<ConsoleReport> =>
       run(signal, (access) => watchConsole(portOf(access, signal), request)),
 
-    /** What `watchConsole` would send; `before` is who has the console open, undefined if nobody has. */
+    /** What `watchConsole` would send; `before` is who has the console open, undefined if it is free. */
     planConsole: (takeOver: boolean, signal: AbortSignal): Promise<Plan<string | undefined>> =>
       run(signal, (access) => planConsole(portOf(access, signal), takeOver)),
   }),
@@ -128,12 +128,12 @@ export async function watchConsole(port: ConsolePort, request: ConsoleRequest): 
   return { pattern: pattern.source, line, lines: lines.count, changed, summary };
 }
 
-/** Throws `busy` if somebody else has the console and keeps it. True if a session was ended. */
+/** Throws `busy` if another session has the console and keeps it. True if a session was ended. */
 async function claim(port: ConsolePort, takeOver: boolean): Promise<boolean> {
   const holder = await port.holder();
   if (holder === undefined) return false;
   if (!takeOver) throw inUse(holder);
-  port.log.warn({ holder }, "ending the console session of somebody else");
+  port.log.warn({ holder }, "ending another console session");
   await port.takeOver();
   return true;
 }

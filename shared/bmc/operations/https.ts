@@ -21,8 +21,8 @@ export const httpsOperations = defineOperations({
   title: "HTTPS certificate",
   methods: (run: Run<HttpsDrivers>) => ({
     /**
-     * Lets the BMC make a new key and returns the certificate signing request for it, in PEM. The certificate in use stays; a request
-     * of before may become useless.
+     * Lets the BMC make a new key and returns the certificate signing request for it, in PEM. The certificate in use stays; an
+     * earlier request may become useless.
      */
     generateSigningRequest: (names: SigningRequestNames, signal: AbortSignal): Promise<string> =>
       run(signal, async ({ write }) => {

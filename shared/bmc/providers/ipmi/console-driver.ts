@@ -180,7 +180,7 @@ export class IpmiConsole implements ConsoleDriver {
     signal.throwIfAborted();
   }
 
-  /** After an activation whose answer is missing: the console may be this session's, or that of somebody else. */
+  /** After an activation whose answer is missing: the console may be this session's, or another's. */
   async #endOwn(session: IpmiSession, signal: AbortSignal): Promise<void> {
     if (await this.#isOwner(session, signal)) await deactivateSol(this.#channel, INSTANCE, signal);
   }

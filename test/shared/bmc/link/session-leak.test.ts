@@ -23,19 +23,21 @@ test.concurrent.each<[string, readonly Kind[]]>([
   async (_, providers) => {
     await using lab = await sessionLab();
     const roll = dice(20_261_121);
-    const outcomes = new Set<string>();
+    const outcomes: string[] = [];
     let started = 0;
     const worker = async () => {
       while (started < RUNS) {
         started += 1;
-        outcomes.add(await runOnce(lab.connection(providers), roll));
+        outcomes.push(await runOnce(lab.connection(providers), roll));
       }
     };
 
     await Promise.all(Array.from({ length: AT_ONCE }, worker));
 
-    // With more than a few leaked slots the BMC would be full, and answer busy.
-    expect([...outcomes].toSorted()).toEqual(["cancelled", "none"]);
+    // With leaked slots the BMC would be full, and answer busy from then on.
+    const others = outcomes.filter((outcome) => outcome !== "busy");
+    expect(outcomes.length - others.length).toBeLessThan(SLOTS);
+    expect([...new Set(others)].toSorted()).toEqual(["cancelled", "none"]);
     await eventually(() => lab.used.redfish() === 0 && lab.used.ipmi() <= LATE_ANSWERS);
   },
   TEST_MS,

@@ -178,7 +178,7 @@ describe("watching a console", () => {
     expect(there.done.filter((step) => step === "watched")).toHaveLength(1);
   });
 
-  it("gives up a console that somebody else has kept since", async () => {
+  it("gives up a console that another session has kept since", async () => {
     const there = bmc([losing(""), failing("busy")]);
 
     await expect(watchConsole(there.port, { ...REQUEST, timeoutMs: 600_000 })).rejects.toMatchObject({

@@ -270,7 +270,7 @@ describe.concurrent("the console of the ipmi provider", () => {
     expect(bmc.log).not.toContain("Deactivate Payload");
   });
 
-  it("is lost when somebody else takes it over without a notice", async () => {
+  it("is lost when another session takes it over without a notice", async () => {
     await using bmc = await startBmc();
     await using there = await watching(bmc, { clock: scaledClock(50), overrides: PATIENT });
     await eventually(() => bmc.log.includes("Get Payload Instance Info"));
