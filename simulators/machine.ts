@@ -142,6 +142,8 @@ export class SimulatedMachine extends EventEmitter<MachineEvents> {
   networkFault: NetworkFault | undefined;
   /** What the firmware has last told the BMC; times in milliseconds since the epoch. */
   bootProgress: { readonly state: string; readonly sinceMs?: number; readonly resetMs?: number } | undefined;
+  /** The serial console over SSH, as Redfish lists it. */
+  sshConsole: { readonly port: number; readonly entryCommand?: string | undefined } | undefined;
   readonly sensors: SimulatedSensor[] = defaultSensors();
   readonly secureBoot: SimulatedSecureBootState = { enabled: false, active: false, hasKeys: true };
 

@@ -73,7 +73,7 @@ const checks: readonly CheckRow[] = [
   }),
   row("https", ok("offered"), { durationMs: 82, roundTrips: 2 }),
   row("sol", unsupported("not part of the provider redfish")),
-  row("console", unsupported("not part of the provider redfish")),
+  row("console", unsupported("the BMC lists no serial console over SSH"), { durationMs: 0, roundTrips: 0 }),
   row("nmi", ok("offered"), { durationMs: 0, roundTrips: 0 }),
   row("screenshot", unsupported("the BMC offers no screenshot"), { durationMs: 0, roundTrips: 0 }),
   {

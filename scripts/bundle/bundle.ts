@@ -7,6 +7,7 @@ import { leaveOutUnreachable } from "./leave-out-plugin.ts";
 import { slimUndici } from "./slim-undici-plugin.ts";
 import { textFiles } from "./text-files-plugin.ts";
 import { bundledPackages, namePackages, thirdPartyLicenses } from "./third-party.ts";
+import { withoutNative } from "./without-native-plugin.ts";
 
 export const projectRoot = join(import.meta.dirname, "../..");
 export const LICENSES_FILE = "THIRD-PARTY-LICENSES";
@@ -72,7 +73,7 @@ export async function bundleActions(
   await removeScripts(directory);
   const bundle = await bundleScript(directory, "actions", {
     ...fromText(entry),
-    plugins: [slimUndici, leaveOutUnreachable],
+    plugins: [slimUndici, leaveOutUnreachable, withoutNative],
   });
   await writeThirdParty(directory, [bundle]);
   for (const name of names) {
@@ -95,12 +96,12 @@ export async function bundleProgram(directory: string, target = "node24"): Promi
   const bundle = await bundleScript(directory, "pbnj-worker", {
     target,
     entryPoints: ["cli/main.ts"],
-    plugins: [leanUndici, textFiles],
+    plugins: [leanUndici, textFiles, withoutNative],
   });
   const actions = await bundleScript(directory, "actions", {
     ...fromText(ANY_ACTION),
     target,
-    plugins: [slimUndici],
+    plugins: [slimUndici, withoutNative],
   });
   await writeThirdParty(directory, [bundle, actions]);
   const scripts = { main: bundle.script, action: actions.script, leading: [] };

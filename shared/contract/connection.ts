@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { isIpv6 } from "../is-ipv6.ts";
 import { revealJson, Secret } from "../secret.ts";
 import { IronicOptions, ironicCredentials } from "./ironic-options.ts";
-import { Fingerprint, HttpUrl, PlainUrl, reporting } from "./value-types.ts";
+import { Fingerprint, HttpUrl, PlainUrl, reporting, SshFingerprint } from "./value-types.ts";
 import { BootModeChoice, ProviderName } from "./vocabulary.ts";
 
 const unbracketed = (host: string) => {
@@ -96,6 +96,8 @@ const RedfishOptions = z.strictObject({
   system: z.optional(z.string().check(z.minLength(1))),
   /** `basic` costs one round trip fewer; `session` logs in and out; `auto` is basic for one-shot runs. */
   auth: z._default(z.enum(["auto", "basic", "session"]), "auto"),
+  /** SHA-256 fingerprint of the SSH host key of the serial console, which is used only with it. */
+  sshHostKey: z.optional(SshFingerprint),
 });
 
 const IpmiPrivilege = z.enum(["user", "operator", "administrator"]);

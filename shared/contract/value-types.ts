@@ -29,3 +29,13 @@ export const Fingerprint = z.pipe(
   z.string().check(z.regex(/^([0-9a-f]{2}:?){31}[0-9a-f]{2}$/i, { error: "is not a SHA-256 in hex" })),
   z.transform((text: string) => text.replaceAll(":", "").toLowerCase()),
 );
+
+/** SHA-256 of an SSH host key as OpenSSH shows it, such as `ssh-keygen -lf`: Base64 without padding. */
+export const SshFingerprint = z.pipe(
+  z
+    .string()
+    .check(
+      z.regex(/^(SHA256:)?[A-Za-z0-9+/]{43}=?$/, { error: "is not a fingerprint such as SHA256:8i5X..." }),
+    ),
+  z.transform((text: string) => `SHA256:${text.replace(/^SHA256:/, "").replace("=", "")}`),
+);

@@ -92,6 +92,7 @@ export function systemResource(
     BiosVersion: "2.19.1",
     ...showIndicator(machine, profile),
     ...showBootProgress(machine, profile),
+    ...showConsole(machine),
     ...(profile.restorePolicy === false
       ? {}
       : { PowerRestorePolicy: RESTORE_POLICIES[machine.restorePolicy] }),
@@ -119,6 +120,13 @@ export function systemResource(
     ...(profile.bootOwner === "settings" ? { "@Redfish.Settings": settings } : {}),
     Oem: { [profile.oem]: postState(machine, profile) },
   };
+}
+
+function showConsole({ sshConsole }: SimulatedMachine) {
+  if (!sshConsole) return {};
+  const { port: Port, entryCommand: ConsoleEntryCommand } = sshConsole;
+  const shared = ConsoleEntryCommand === undefined ? {} : { SharedWithManagerCLI: true, ConsoleEntryCommand };
+  return { SerialConsole: { MaxConcurrentSessions: 1, SSH: { ServiceEnabled: true, Port, ...shared } } };
 }
 
 function showBootProgress({ bootProgress }: SimulatedMachine, { progress }: RedfishProfile) {

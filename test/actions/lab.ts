@@ -9,6 +9,7 @@ import { type IpmiBmcOptions, startIpmiBmc } from "../../simulators/ipmi/bmc.ts"
 import { SimulatedMachine, type SimulatedMachineOptions } from "../../simulators/machine.ts";
 import { type RedfishBmcOptions, startRedfishBmc } from "../../simulators/redfish/bmc.ts";
 import { SESSIONS } from "../../simulators/redfish/sessions.ts";
+import { type SshConsoleOptions, startSshConsole } from "../../simulators/ssh-console.ts";
 
 export type TestedProvider = "redfish" | "ipmi";
 export const TESTED_PROVIDERS: readonly TestedProvider[] = ["redfish", "ipmi"];
@@ -17,6 +18,8 @@ export interface LabOptions {
   readonly machine?: SimulatedMachineOptions;
   readonly redfish?: RedfishBmcOptions;
   readonly ipmi?: Omit<IpmiBmcOptions, "machine">;
+  /** A serial console over SSH; none when absent. */
+  readonly ssh?: Omit<SshConsoleOptions, "machine">;
 }
 
 /** IPMI messages that read, or belong to a session. */
@@ -29,11 +32,13 @@ export async function actionLab(options: LabOptions = {}) {
   const machine = new SimulatedMachine({ ...quick, ...options.machine });
   const redfish = await startRedfishBmc({ machines: [machine], tls: "http", ...options.redfish });
   const ipmi = await startIpmiBmc({ ...options.ipmi, machine });
+  const ssh = options.ssh && (await startSshConsole({ machine, ...options.ssh }));
   const folder = await mkdtemp(join(tmpdir(), "pbnj-worker-actions-"));
   return {
     machine,
     redfish,
     ipmi,
+    ssh,
     folder,
     /** The variables of a connection through these providers. */
     env: (...providers: TestedProvider[]) => ({
@@ -44,6 +49,7 @@ export async function actionLab(options: LabOptions = {}) {
       REDFISH_SCHEME: redfish.certificate ? "https" : "http",
       REDFISH_PORT: String(redfish.port),
       IPMI_PORT: String(ipmi.port),
+      ...(ssh && { REDFISH_SSH_HOST_KEY: ssh.fingerprint }),
     }),
     /** The same connection as the JSON that a worker writes to stdin. */
     connection: (...providers: TestedProvider[]) => ({
@@ -72,6 +78,7 @@ export async function actionLab(options: LabOptions = {}) {
       redfish.refusedCredentials +
       ipmi.log.filter((name, index) => name === "RAKP1" && ipmi.log[index - 1] !== "RAKP1").length,
     async [Symbol.asyncDispose]() {
+      await ssh?.[Symbol.asyncDispose]();
       await Promise.all([redfish.close(), ipmi.close(), rm(folder, { recursive: true })]);
     },
   };

@@ -21,6 +21,7 @@ export async function subjectLab({ name, power, needed, reference }: Subject, op
   const others = exists ? [{ name: user, password: "another-4c81" }] : [];
   const lab = await actionLab({
     machine: { power },
+    ...(needed.includes("console") ? { ssh: { password: CANARY } } : {}),
     redfish: {
       password: CANARY,
       ...(profile ? { profile } : {}),

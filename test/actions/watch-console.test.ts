@@ -98,6 +98,27 @@ describe("watch-console", () => {
     expect(there.ipmi.log).toContain("Deactivate Payload");
   });
 
+  it("uses SSH where Redfish offers it and the host key is pinned, else serial over LAN", async () => {
+    await using there = await actionLab({ ssh: { password: "calvin" } });
+    there.machine.print("iPXE\r\n");
+    const env = { ...there.env("redfish", "ipmi"), ...UNTIL };
+
+    expect(resultOf(await runAction("watch-console", { env }))).toMatchObject({
+      ok: true,
+      provider: "redfish",
+    });
+    const { REDFISH_SSH_HOST_KEY: key, ...without } = env;
+    expect(resultOf(await runAction("watch-console", { env: without }))).toMatchObject({
+      ok: true,
+      provider: "ipmi",
+    });
+    const alone = { ...without, BMC_PROVIDERS: "redfish" };
+    expect(resultOf(await runAction("watch-console", { env: alone }))).toMatchObject({
+      class: "unsupported",
+      message: expect.stringContaining(`accept it with REDFISH_SSH_HOST_KEY=${key}`),
+    });
+  });
+
   it("names all patterns that are none, before anything is sent", async () => {
     await using there = await actionLab();
     const env = { ...there.env("ipmi"), UNTIL: "(iPXE", FAIL_ON: "a(?=b)" };

@@ -138,6 +138,12 @@ export const connectionFields: readonly FieldRow[] = [
     default: "auto",
     choices: ["auto", "basic", "session"],
   },
+  {
+    env: "REDFISH_SSH_HOST_KEY",
+    path: ["redfish", "sshHostKey"],
+    type: "text",
+    description: "SHA-256 fingerprint of the only SSH host key to trust for the serial console",
+  },
   { env: "IPMI_PORT", path: ["ipmi", "port"], type: "integer", description: "The IPMI port", default: "623" },
   {
     env: "IPMI_CIPHER_SUITE",

@@ -64,6 +64,8 @@ export const inventoryLine: NameOption = (option, value) => {
       return `tls: {fingerprint: "${value}"} in the inventory`;
     case "ironic.keystone.fingerprint":
       return `ironic: {keystone: {fingerprint: "${value}"}} in the inventory`;
+    case "redfish.sshHostKey":
+      return `redfish: {sshHostKey: "${value}"} in the inventory`;
     default:
       return option satisfies never;
   }

@@ -189,6 +189,8 @@ export const ipmiTargets: readonly Target[] = [
     longest: DATAGRAM,
     call: (input) => ANSWERS.map((parse) => orTypedError(() => parse(bytesOf(input)))),
     covers: [
+      "parseInstanceOwner",
+      "parseSessionPeer",
       "parseChassisStatus",
       "decodeBootFlags",
       "parseBootFlags",

@@ -6,6 +6,7 @@ import { defineProvider, type ProviderContext, type SessionWith } from "../../op
 import { redfishBios } from "./drivers/bios.ts";
 import { RedfishBoot } from "./drivers/boot.ts";
 import { redfishBootOrder } from "./drivers/bootorder.ts";
+import { RedfishConsole } from "./drivers/console.ts";
 import { redfishFirmware } from "./drivers/firmware.ts";
 import { redfishHttpBoot } from "./drivers/httpboot.ts";
 import { redfishHttps } from "./drivers/https.ts";
@@ -60,6 +61,7 @@ const CAPABILITIES = [
   "restore",
   "powerlimit",
   "sensors",
+  "console",
 ] as const;
 
 /**
@@ -114,6 +116,7 @@ async function open(
     const trial = new PasswordTrials({ http, clock, log }, authentication);
     const users = new RedfishUsers({ system, members, writer, trial }, hint?.accounts);
     const sel = new RedfishSel(resources, hint?.sel);
+    const console = new RedfishConsole(system, connection, context);
     return {
       provider: redfish.name,
       power: redfishPower(system, reset),
@@ -137,6 +140,7 @@ async function open(
       restore: redfishRestore(resources),
       powerlimit: redfishPowerLimit(resources),
       sensors: new RedfishSensors(resources),
+      console,
       certificateExpiresMs: () => http.certificateExpiresMs,
       roundTrips: () => http.roundTrips,
       hint: () => ({
@@ -154,7 +158,10 @@ async function open(
           accounts: users.collection,
         }),
       }),
-      close: release.run,
+      async close() {
+        await console.close();
+        await release.run();
+      },
     };
   } catch (error) {
     await release.run();

@@ -93,6 +93,14 @@ const BootProgress = z.object({
 });
 
 /** A ComputerSystem, as far as it is read. */
+/** Where the console is, and the command of the BMC's command line that leads to it, if it is shared. */
+const SshService = z.object({
+  ServiceEnabled: lenient(z.boolean()),
+  Port: lenient(z.int().check(z.minimum(1), z.maximum(65_535))),
+  SharedWithManagerCLI: lenient(z.boolean()),
+  ConsoleEntryCommand: lenient(z.string().check(z.regex(/^[\x20-\x7e]{1,100}$/))),
+});
+
 export const System = z.extend(Indicator, {
   "@odata.id": lenient(z.string()),
   "@odata.etag": lenient(z.string()),
@@ -107,6 +115,7 @@ export const System = z.extend(Indicator, {
   Boot: lenient(Boot),
   BootProgress: lenient(BootProgress),
   LastResetTime: lenient(z.string()),
+  SerialConsole: lenient(z.object({ SSH: lenient(SshService) })),
   Actions: lenient(z.object({ "#ComputerSystem.Reset": lenient(ResetAction) })),
   "@Redfish.Settings": lenient(z.object({ SettingsObject: Link })),
   Oem: lenient(z.record(z.string(), z.unknown())),

@@ -1,0 +1,95 @@
+import { BmcError } from "../../../../contract/bmc-error.ts";
+import type { Connection } from "../../../../contract/connection.ts";
+import type { ConsoleDriver, ConsoleSink } from "../../../operations/console-port.ts";
+import type { ProviderContext } from "../../../operations/provider.ts";
+import type { ManagedSystem } from "../resources/system.ts";
+
+const SSH_PORT = 22;
+
+/** Where the console is, and what the BMC's command line takes to lead there. */
+interface SshConsole {
+  readonly port: number;
+  readonly entryCommand?: string | undefined;
+}
+
+/** The serial console over SSH, as ComputerSystem 1.13 describes it (`SerialConsole`). */
+export class RedfishConsole implements ConsoleDriver {
+  readonly #system: ManagedSystem;
+  readonly #connection: Connection;
+  readonly #context: Pick<ProviderContext, "nameOption">;
+  readonly #closing = new AbortController();
+  #watching: Promise<unknown> = Promise.resolve();
+
+  constructor(system: ManagedSystem, connection: Connection, context: Pick<ProviderContext, "nameOption">) {
+    this.#system = system;
+    this.#connection = connection;
+    this.#context = context;
+  }
+
+  async offered(signal: AbortSignal): Promise<true> {
+    await this.#find(signal);
+    return true;
+  }
+
+  /** Redfish does not say. */
+  async holder(signal: AbortSignal): Promise<undefined> {
+    await this.#find(signal);
+    return undefined;
+  }
+
+  plan(): readonly string[] {
+    return ["SSH session to the serial console"];
+  }
+
+  async takeOver(): Promise<void> {
+    throw new BmcError("unsupported", "Redfish cannot end the console session of somebody else");
+  }
+
+  watch(sink: ConsoleSink, until: AbortSignal, signal: AbortSignal): Promise<void> {
+    const watching = this.#watch(sink, until, AbortSignal.any([signal, this.#closing.signal]));
+    this.#watching = watching.catch(() => undefined);
+    return watching;
+  }
+
+  /** Ends a watch. Never throws. */
+  async close(): Promise<void> {
+    this.#closing.abort(new BmcError("cancelled", "the session was closed"));
+    await this.#watching;
+  }
+
+  async #watch(sink: ConsoleSink, until: AbortSignal, signal: AbortSignal): Promise<void> {
+    const found = await this.#find(signal);
+    const { host, username, password, connectTimeoutMs, redfish } = this.#connection;
+    if (username === undefined || password === undefined) {
+      throw new BmcError("usage", "the serial console over SSH needs user and password");
+    }
+    // Loaded here: no other action needs it.
+    const { watchSsh } = await import("./ssh-console.ts");
+    await watchSsh(
+      {
+        ...{ host, username, password, connectTimeoutMs, ...found },
+        hostKey: redfish.sshHostKey,
+        nameOption: this.#context.nameOption,
+      },
+      sink,
+      until,
+      signal,
+    );
+  }
+
+  async #find(signal: AbortSignal): Promise<SshConsole> {
+    await this.#system.refresh(signal);
+    const ssh = this.#system.last.value.SerialConsole?.SSH;
+    if (!ssh) throw new BmcError("unsupported", "the BMC lists no serial console over SSH");
+    if (ssh.ServiceEnabled === false) {
+      throw new BmcError("unsupported", "the serial console over SSH is disabled on this BMC");
+    }
+    const { Port = SSH_PORT, SharedWithManagerCLI, ConsoleEntryCommand } = ssh;
+    if (!SharedWithManagerCLI) return { port: Port };
+    if (ConsoleEntryCommand === undefined) {
+      const reason = "the BMC does not say which command of its command line opens the serial console";
+      throw new BmcError("unsupported", reason);
+    }
+    return { port: Port, entryCommand: ConsoleEntryCommand };
+  }
+}
