@@ -42,7 +42,7 @@ export class RedfishConsole implements ConsoleDriver {
   }
 
   async takeOver(): Promise<void> {
-    throw new BmcError("unsupported", "Redfish cannot end the console session of somebody else");
+    throw new BmcError("unsupported", "Redfish cannot end another console session");
   }
 
   watch(sink: ConsoleSink, until: AbortSignal, signal: AbortSignal): Promise<void> {

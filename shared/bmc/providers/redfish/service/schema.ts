@@ -92,7 +92,6 @@ const BootProgress = z.object({
   OemLastState: lenient(z.string()),
 });
 
-/** A ComputerSystem, as far as it is read. */
 /** Where the console is, and the command of the BMC's command line that leads to it, if it is shared. */
 const SshService = z.object({
   ServiceEnabled: lenient(z.boolean()),
@@ -101,6 +100,7 @@ const SshService = z.object({
   ConsoleEntryCommand: lenient(z.string().check(z.regex(/^[\x20-\x7e]{1,100}$/))),
 });
 
+/** A ComputerSystem, as far as it is read. */
 export const System = z.extend(Indicator, {
   "@odata.id": lenient(z.string()),
   "@odata.etag": lenient(z.string()),
