@@ -11,7 +11,7 @@ const PackageFile = z.object({
 
 /** A package of which something is bundled. */
 interface BundledPackage extends z.infer<typeof PackageFile> {
-  /** Below the project's root, such as `node_modules/@scope/name`. */
+  /** From the project's root, such as `node_modules/@scope/name`; a link of `node_modules` is followed. */
   readonly folder: string;
   /** The folders of its bundled files: third-party parts of a package have licence files of their own. */
   readonly within: ReadonlySet<string>;
@@ -55,11 +55,10 @@ export async function thirdPartyLicenses(packages: readonly BundledPackage[], ro
 /** Names the packages below `directory` as npm does, so that scanners of an image find what is in its bundle. */
 export async function namePackages(packages: readonly BundledPackage[], directory: string): Promise<void> {
   for (const { folder, name, version, license } of packages) {
-    await mkdir(join(directory, folder), { recursive: true });
-    await writeFile(
-      join(directory, folder, "package.json"),
-      `${JSON.stringify({ name, version, license })}\n`,
-    );
+    // A linked node_modules is outside the root, and must not be written to.
+    const named = join(directory, folder.slice(folder.indexOf("node_modules/")));
+    await mkdir(named, { recursive: true });
+    await writeFile(join(named, "package.json"), `${JSON.stringify({ name, version, license })}\n`);
   }
 }
 

@@ -137,6 +137,7 @@ describe.concurrent("get-bmc-csr and set-bmc-certificate", () => {
     const said = resultOf(await there.install(leaf.cert));
 
     expect(said).toMatchObject({ ok: true, changed: true, after: { fingerprint: fingerprintOf(leaf) } });
+    expect(said.message).toContain("no login was tried");
     expect(redfish.log.at(-1)).toMatch(/^POST /);
   });
 

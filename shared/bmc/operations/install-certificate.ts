@@ -53,7 +53,8 @@ export async function installCertificate(
   try {
     if (resets && !lost) await resetUnlessShown(port, chain);
     const after = await awaitShown(port, installation, lost);
-    return { before, after, changed: true, summary: `shows ${summary}` };
+    const login = lost ? "; the answer was lost, so no login was tried" : "";
+    return { before, after, changed: true, summary: `shows ${summary}${login}` };
   } catch (thrown) {
     await port.trustOnly(undefined);
     const error = BmcError.from(thrown);
