@@ -22,6 +22,7 @@ export function yamlProblems(text: string, files: ReadonlyMap<string, string>): 
   const has = (...names: readonly string[]) => names.some((name) => name in content);
   if (has("tasks")) return templateProblems(has("version") ? text : `${ABOUT_TEMPLATE}${text}`);
   if (has("image") && has("tink")) return chartProblems(content);
+  if (has("kind")) return issuesOf(WorkflowRuleSet, content);
   if (has("scrape_configs")) return issuesOf(ScrapeConfigs, content);
   if (has("grpcServer")) return settingsProblems(text, files);
   if (has("machines")) return inventoryProblems(text);
@@ -29,6 +30,21 @@ export function yamlProblems(text: string, files: ReadonlyMap<string, string>): 
   if (has(...POLICY_KEYS)) return policyProblems(text);
   return [`of no known kind: ${Object.keys(content).join(", ")}`];
 }
+
+/** Of Tinkerbell, the fields that manuals use. */
+const WorkflowRuleSet = z.strictObject({
+  apiVersion: z.literal("tinkerbell.org/v1alpha1"),
+  kind: z.literal("WorkflowRuleSet"),
+  metadata: z.strictObject({ name: z.string(), namespace: z.string() }),
+  spec: z.strictObject({
+    rules: z.array(z.string().transform((rule): unknown => JSON.parse(rule))),
+    workflow: z.strictObject({
+      namespace: z.string(),
+      addAttributes: z.boolean(),
+      template: z.strictObject({ ref: z.string(), agentValue: z.string() }),
+    }),
+  }),
+});
 
 /** Of Prometheus, the fields that manuals use. */
 const ScrapeConfigs = z.strictObject({

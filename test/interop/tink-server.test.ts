@@ -145,7 +145,10 @@ describe.skipIf(!available)("a real tink server", { timeout: 2 * UNTIL_MS }, () 
     });
     await ruleSet("out-of-band", {
       ...{ product: { vendor: ["Contoso"] }, chassis: { serial: ["CH00000001"] } },
-      ...{ networkInterfaces: { mac: ["52:54:00:aa:bb:01"] }, memory: { usable: [{ exists: false }] } },
+      ...{
+        networkInterfaces: { mac: ["52:54:00:aa:bb:01"] },
+        memory: { total: ["96GB"], usable: [{ exists: false }] },
+      },
     });
 
     await using _worker = new WorkerProgram([

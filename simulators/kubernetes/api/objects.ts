@@ -72,7 +72,7 @@ export class ObjectApi {
     const existing = this.get(target);
     const patched =
       contentType === APPLY_PATCH
-        ? this.#apply(existing, patch, `${subresource} ${fieldManager}`)
+        ? this.#apply(target, existing, patch, `${subresource} ${fieldManager}`)
         : applyPatch(contentType, existing, patch);
     const sent = checked(target.type, patched);
     // A PUT answers 409 for another UID, a PATCH 422: it would change an immutable field.
@@ -85,8 +85,8 @@ export class ObjectApi {
   }
 
   /** As Kubernetes, it wants a manager's name, and JSON is YAML. */
-  #apply(existing: KubeObject, patch: unknown, manager: string): unknown {
-    if (manager.endsWith(" ")) throw badRequest("fieldManager is required for apply patch");
+  #apply({ type, name }: Target, existing: KubeObject, patch: unknown, manager: string): unknown {
+    if (manager.endsWith(" ")) throw invalid(type, name, "fieldManager: Required value");
     const key = `${existing.metadata.uid} ${manager}`;
     const applied = this.#applied.get(key);
     this.#applied.set(key, patch);

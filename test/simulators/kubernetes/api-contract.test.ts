@@ -121,6 +121,29 @@ describe.each(subjects())("%s", (_, start) => {
     await expect(refused).rejects.toMatchObject({ status: 422 });
   });
 
+  test("takes away what a manager applied before and does not apply now, and nothing else", async () => {
+    const hardware = `/apis/tinkerbell.org/v1alpha1/namespaces/${namespace}/hardware`;
+    const object = { apiVersion: "tinkerbell.org/v1alpha1", kind: "Hardware", metadata: { name, namespace } };
+    const { metadata } = await client.create(hardware, { ...object, spec: {} });
+    const apply = (outOfBand: object, { uid = metadata.uid, query = "?fieldManager=one&force=true" } = {}) =>
+      client.patch(
+        `${hardware}/${name}/status${query}`,
+        { ...object, metadata: { name, namespace, uid }, status: { attributes: { outOfBand } } },
+        "application/apply-patch+yaml",
+      );
+
+    await client.patch(`${hardware}/${name}/status`, { status: { state: "ready" } });
+    await apply({ chassis: { model: "a" }, bmc: { vendor: "b", model: "c" }, psus: [{ vendor: "d" }] });
+    const applied = await apply({ bmc: { model: "e" }, tpms: [{ vendor: "f" }] });
+
+    expect(applied.status).toEqual({
+      state: "ready",
+      attributes: { outOfBand: { bmc: { model: "e" }, tpms: [{ vendor: "f" }] } },
+    });
+    for (const wrong of [{ query: "" }, { uid: randomUUID() }])
+      await expect(apply({}, wrong)).rejects.toMatchObject({ status: 422, reason: "Invalid" });
+  });
+
   test("makes no version of a write that changes nothing", async () => {
     const { metadata } = await makeSecret({ labels: { a: "b" } });
     const again = await client.patch(`${secrets}/${name}`, { metadata: { labels: { a: "b" } } });
