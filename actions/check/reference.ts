@@ -72,6 +72,7 @@ const checks: readonly CheckRow[] = [
     roundTrips: 2,
   }),
   row("https", ok("offered"), { durationMs: 82, roundTrips: 2 }),
+  row("raid", ok("2 drives, 1 volume (os RAID1)"), { durationMs: 205, roundTrips: 5 }),
   row("sol", unsupported("not part of the provider redfish")),
   row("console", unsupported("the BMC lists no serial console over SSH"), { durationMs: 0, roundTrips: 0 }),
   row("nmi", ok("offered"), { durationMs: 0, roundTrips: 0 }),
@@ -96,7 +97,7 @@ export const reference = actionReference("check", {
     }),
   },
   result: {
-    message: "all 4 required checks passed; redfish: 23 of 26, ipmi: not reachable",
+    message: "all 4 required checks passed; redfish: 24 of 27, ipmi: not reachable",
     changed: false,
     durationMs: 6_752,
     roundTrips: 40,

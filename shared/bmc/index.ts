@@ -51,6 +51,14 @@ export type { NtpReport, NtpRequest, NtpSettings } from "./operations/ntp.ts";
 export type { OffMode, PowerReport, PowerRequest } from "./operations/power.ts";
 export type { PowerLimit, PowerLimitReport } from "./operations/powerlimit.ts";
 export type { SessionDescription } from "./operations/provider.ts";
+export type {
+  RaidApplyTime,
+  RaidClearRequest,
+  RaidLimits,
+  RaidReport,
+  RaidRequest,
+} from "./operations/raid.ts";
+export type { RaidLevel, RaidVolume, WantedVolume } from "./operations/raid-plan.ts";
 export type { RestorePolicy, RestoreReport } from "./operations/restore.ts";
 export type { Screenshot } from "./operations/screenshot.ts";
 export type {

@@ -41,6 +41,7 @@ import {
 } from "./resources.ts";
 import { SimulatedSecureBoot } from "./secure-boot.ts";
 import { SESSIONS, SessionSlots } from "./sessions.ts";
+import { SimulatedStorage } from "./storage.ts";
 import { isSettingsPatch, patchSettings } from "./system-settings.ts";
 import { TASK_MONITORS, type TaskOptions, Tasks } from "./tasks.ts";
 import { SimulatedUpdateService } from "./update-service.ts";
@@ -96,6 +97,8 @@ export class RedfishBmc extends WebServer {
   readonly manager: SimulatedManager;
   readonly update: SimulatedUpdateService;
   readonly certificates: SimulatedCertificates;
+  /** The storage of each system. */
+  readonly storages: readonly SimulatedStorage[];
   /** The drives and the log of the first system, or of the manager. */
   readonly media: VirtualDrives;
   readonly sel: Logs;
@@ -148,6 +151,8 @@ export class RedfishBmc extends WebServer {
     this.media = new VirtualDrives(ownerOf(this.profile.media.below), this.profile);
     this.sel = new Logs(ownerOf(this.profile.sel.below), this.profile);
     const inventories = this.systemPaths.map((path) => new SimulatedInventory(path));
+    this.storages = [...this.#systems].map(([path, machine]) => new SimulatedStorage(path, machine));
+    for (const storage of this.storages) storage.onRestart = (downMs) => void this.restart(downMs);
     const secureBoots = [...this.#systems].map(
       ([path, machine]) => new SimulatedSecureBoot(path, machine, this.profile),
     );
@@ -163,6 +168,7 @@ export class RedfishBmc extends WebServer {
       this.update,
       this.certificates,
       ...inventories,
+      ...this.storages,
       ...secureBoots,
       ...bioses,
       new SimulatedBiosRegistry(this.profile),
@@ -177,6 +183,13 @@ export class RedfishBmc extends WebServer {
   /** The only machine, or the first of several. */
   get machine(): SimulatedMachine {
     const [first] = this.machines;
+    if (!first) throw new Error("this BMC has no machine");
+    return first;
+  }
+
+  /** The storage of the only machine, or of the first of several. */
+  get storage(): SimulatedStorage {
+    const [first] = this.storages;
     if (!first) throw new Error("this BMC has no machine");
     return first;
   }
@@ -277,7 +290,8 @@ export class RedfishBmc extends WebServer {
       return method === "DELETE" ? this.sessions.close(id) : methodNotAllowed(method);
     }
     if (path.startsWith(`${TASK_MONITORS}/`)) {
-      return this.update.answer(asked) ?? this.#tasks?.monitor(path) ?? notFound(path);
+      const storage = this.storages[0]?.answer(asked);
+      return storage ?? this.update.answer(asked) ?? this.#tasks?.monitor(path) ?? notFound(path);
     }
     const fixed = this.#static.get(path);
     if (fixed !== undefined) return method === "GET" ? ok(fixed) : methodNotAllowed(method);

@@ -4,22 +4,16 @@ import { resource } from "./schema-types.ts";
 
 type Resource = Readonly<Record<string, unknown>>;
 type Part = { readonly Id: string; readonly Name: string } & Resource;
-type GroupType = "Processor" | "Memory" | "Storage" | "EthernetInterface";
+type GroupType = "Processor" | "Memory" | "EthernetInterface";
 
 /** What is built into one machine: collections below its system. */
 export class SimulatedInventory implements ResourceService {
   readonly #resources: ReadonlyMap<string, Resource>;
 
   constructor(system: string) {
-    const drives = [0, 1].map((n) => `${system}/Storage/RAID.1/Drives/${n}`);
     const groups: readonly (readonly [string, GroupType, readonly Part[]])[] = [
       [`${system}/Processors`, "Processor", processors],
       [`${system}/Memory`, "Memory", memory],
-      [
-        `${system}/Storage`,
-        "Storage",
-        [{ Id: "RAID.1", Name: "RAID", Drives: drives.map((path) => ({ "@odata.id": path })) }],
-      ],
       [`${system}/EthernetInterfaces`, "EthernetInterface", nics],
     ];
     this.#resources = new Map([
@@ -33,7 +27,6 @@ export class SimulatedInventory implements ResourceService {
           return [own, resource(own, type, member)] as const;
         }),
       ),
-      ...drives.map((path, n) => [path, resource(path, "Drive", drive(n))] as const),
     ]);
   }
 
@@ -82,15 +75,3 @@ const nics = [
   },
   { Id: "NIC.2", Name: "Ethernet Interface", MACAddress: "52:54:00:AA:BB:02", LinkStatus: "NoLink" },
 ];
-
-const drive = (n: number) => ({
-  Id: String(n),
-  Name: `Disk ${n}`,
-  Manufacturer: "Contoso Disks",
-  Model: "Contoso Platter",
-  SerialNumber: `DISK-${n}`,
-  CapacityBytes: 960_197_124_096,
-  MediaType: "SSD",
-  Protocol: "SAS",
-  Status: enabled,
-});

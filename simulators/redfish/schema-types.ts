@@ -30,9 +30,11 @@ const VERSIONS = {
   SessionService: "v1_1_0",
   SoftwareInventory: "v1_4_0",
   Storage: "v1_10_0",
+  Task: "v1_5_0",
   Thermal: "v1_7_1",
   ThermalSubsystem: "v1_3_0",
   UpdateService: "v1_9_0",
+  Volume: "v1_6_0",
 } as const;
 type SchemaType = keyof typeof VERSIONS;
 

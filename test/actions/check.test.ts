@@ -60,6 +60,7 @@ describe.concurrent("a BMC that is well", () => {
       bios: "unsupported",
       secureboot: "unsupported",
       https: "unsupported",
+      raid: "unsupported",
       screenshot: "unsupported",
     });
     expect(ended).toMatchObject({ code: 0, stderr: "" });

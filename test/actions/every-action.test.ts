@@ -201,6 +201,9 @@ describe.concurrent("the example", () => {
       const { reference } = subject;
       if (subject.name === "wait-for-boot") await bootsAtFirstLook(lab);
       if (subject.name === "watch-console") lab.machine.print("iPXE initialising devices...\r\n");
+      if (subject.name === "clear-raid") {
+        lab.redfish.storage.add({ name: "os", level: "RAID1", drives: ["0", "1"], bytes: 960e9 });
+      }
 
       const ended = await lab.start([provider]).ended;
 

@@ -44,7 +44,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   readSecretKeys: "reads a Secret for readSecretText",
   readText: "reads a file or stdin, bounded",
   readTextFile: "reads a file, bounded, for decodeText",
-  readUpdateTask: "sends a request, whose answer is parsed by schemas",
+  readTask: "sends a request, whose answer is parsed by schemas",
   readUserTable: "sends requests, whose answers go to parseUserAccess and parseUserName",
   readValue: "reads a variable or a file",
   readingOfError: "turns an error of the BMC client into a status",

@@ -6,6 +6,7 @@ import { documentTargets } from "./targets/documents.ts";
 import { inventoryImportTargets } from "./targets/inventory-imports.ts";
 import { ipmiTargets } from "./targets/ipmi.ts";
 import { outputTargets } from "./targets/output.ts";
+import { raidTargets } from "./targets/raid.ts";
 import { workerTargets } from "./targets/worker.ts";
 
 /** Every parser and decoder of what strangers write: one row each. */
@@ -16,6 +17,7 @@ export const targets: readonly Target[] = [
   ...biosTargets,
   ...ipmiTargets,
   ...outputTargets,
+  ...raidTargets,
   ...workerTargets,
   ...apiTargets,
 ];

@@ -27,6 +27,11 @@ const LEAF = {
   notAfter: "2027-11-23T00:00:00.000Z",
 };
 const CHAIN = { leaf: LEAF, pem: "-----BEGIN CERTIFICATE-----", size: 1 };
+const RAID = {
+  kind: "create",
+  controller: "RAID.1",
+  volume: { name: "os", level: "RAID1", drives: ["0", "1"] },
+} as const;
 const NTP = { enabled: true, servers: ["a"] };
 
 const SINK = { opened: () => undefined, output: () => undefined, gap: () => undefined };
@@ -68,6 +73,13 @@ const CALLS: { readonly [Name in DriverName]: Calls<Drivers[Name]> } = {
     generate: (https, signal) => https.generate({ commonName: "bmc-7" }, signal),
     plan: (https, signal) => https.plan(CHAIN, signal),
     install: (https, signal) => https.install(CHAIN, signal),
+  },
+  raid: {
+    read: (raid, signal) => raid.read(signal),
+    pending: (raid, signal) => raid.pending("RAID.1", signal),
+    plan: (raid, signal) => raid.plan(RAID, "on-reset", signal),
+    send: (raid, signal) => raid.send(RAID, undefined, signal),
+    task: (raid, signal) => raid.task("/redfish/v1/TaskService/TaskMonitors/1", signal),
   },
   media: {
     read: (media, signal) => media.read(signal),

@@ -101,3 +101,20 @@ export const biosState = z
       .describe("The BMC's name of the registry that describes them; absent if it names none"),
   })
   .describe("BIOS attributes as read, without passwords");
+
+export const raidVolumes = z
+  .array(
+    z.strictObject({
+      controller: z.string().describe("The ID of its controller"),
+      id: z.string().describe("Unique among the volumes of its controller"),
+      name: z.string().describe("Empty if the BMC reports none"),
+      level: z.string().optional().describe("As the BMC calls it; absent if it reports none"),
+      drives: z.array(z.string()).describe("IDs of its drives"),
+      bytes: z.number().min(0).optional().describe("Its size; absent if the BMC reports none"),
+    }),
+  )
+  .describe("The volumes of all controllers");
+
+export const raidData = z.strictObject({
+  pending: z.boolean().describe("Whether the BMC keeps a change for the next boot"),
+});

@@ -1,3 +1,5 @@
+import type { OperationTask } from "./follow-task.ts";
+
 /** One program in the firmware inventory. */
 export interface FirmwareItem {
   /** The BMC's name of it, as `targets` take it. */
@@ -45,14 +47,6 @@ export interface FirmwareRequest {
 /** What a driver sends. */
 export type FirmwareSend = Pick<FirmwareRequest, "image" | "targets" | "applyTime">;
 
-/** A BMC's task as it was read. `gone`: the BMC does not know it any more, as after a restart. */
-export interface FirmwareTask {
-  readonly state: "running" | "done" | "gone" | "staged" | "failed";
-  readonly percent?: number;
-  /** The BMC's last words. */
-  readonly message?: string;
-}
-
 export interface FirmwareDriver {
   list(signal: AbortSignal): Promise<readonly FirmwareItem[]>;
   /** What `send` would send, in one line for people. Throws `unsupported` where the BMC does not offer it. */
@@ -60,7 +54,7 @@ export interface FirmwareDriver {
   /** Sends the update for `timeoutMs` at most. Resolves to the task's path when the BMC accepted it; undefined without a task. */
   send(update: FirmwareSend, timeoutMs: number, signal: AbortSignal): Promise<string | undefined>;
   /** Reads the task once. */
-  task(path: string, signal: AbortSignal): Promise<FirmwareTask>;
+  task(path: string, signal: AbortSignal): Promise<OperationTask>;
 }
 
 export type FirmwareDrivers = { readonly firmware: FirmwareDriver };

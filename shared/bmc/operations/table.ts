@@ -16,6 +16,7 @@ import { nmiOperations } from "./nmi.ts";
 import { ntpOperations } from "./ntp.ts";
 import { powerOperations } from "./power.ts";
 import { powerLimitOperations } from "./powerlimit.ts";
+import { raidOperations } from "./raid.ts";
 import { restoreOperations } from "./restore.ts";
 import { screenshotOperations } from "./screenshot.ts";
 import { secureBootOperations } from "./secureboot.ts";
@@ -48,6 +49,7 @@ export const OPERATIONS = {
   sensors: sensorOperations,
   network: networkOperations,
   https: httpsOperations,
+  raid: raidOperations,
   sol: solOperations,
   console: consoleOperations,
   nmi: nmiOperations,

@@ -2,8 +2,9 @@ import { BmcError } from "../../contract/bmc-error.ts";
 import { formatSeconds } from "../../duration.ts";
 import { nearestName } from "../../nearest-name.ts";
 import type { Access, Plan } from "./access.ts";
-import type { FirmwareDrivers, FirmwareItem, FirmwareRequest, FirmwareTask } from "./firmware-driver.ts";
+import type { FirmwareDrivers, FirmwareItem, FirmwareRequest } from "./firmware-driver.ts";
 import { compareVersions } from "./firmware-version.ts";
+import { followTask, TASK_PAUSE_MS, whileRestarting } from "./follow-task.ts";
 import { uncertainty } from "./read-back.ts";
 
 /** How long an update may take. */
@@ -65,7 +66,7 @@ export async function updateFirmware(
       summary: `already ${describeFirmware(before)}`,
     };
   }
-  const { clock, write, progress } = access;
+  const { clock, read, write, progress } = access;
   const endsMs = clock.monotonicMs() + limits.updateMs;
   progress("sending the firmware update", limits.updateMs);
   let task: string | undefined;
@@ -75,7 +76,11 @@ export async function updateFirmware(
     }),
   );
   onStage("sent");
-  const end = task === undefined ? undefined : await followTask(access, { task, endsMs, limits }, signal);
+  const path = task;
+  const limit = { what: "update", signal, endsMs, limitMs: limits.updateMs };
+  const readTask = (sent: string) => read(({ firmware }) => firmware.task(sent, signal));
+  const end =
+    path === undefined ? undefined : await followTask({ ...access, readTask: () => readTask(path) }, limit);
   onStage("ended");
   if (end?.state === "failed") {
     throw new BmcError("bmc", `the update failed: ${end.message ?? "the BMC gives no reason"}`);
@@ -129,52 +134,6 @@ function checkUpdate(items: readonly FirmwareItem[], request: FirmwareRequest): 
   }
 }
 
-/** A flashing BMC is slow. */
-const PAUSE_MS = 1_000;
-
-/** Failures that waiting does not fix. A refused password is not sent again, because accounts lock. */
-const FINAL = ["cancelled", "auth", "tls", "usage", "unsupported", "internal"];
-
-/** A read of a BMC that may be restarting; its error while it does not answer. */
-async function whileRestarting<T>(call: () => Promise<T>, signal: AbortSignal): Promise<T | BmcError> {
-  try {
-    return await call();
-  } catch (thrown) {
-    signal.throwIfAborted();
-    const error = BmcError.from(thrown);
-    if (!FINAL.includes(error.class)) return error;
-    throw new BmcError(error.class, `after the update was sent: ${error.message}`, { cause: error });
-  }
-}
-
-/** Follows the task to its end. */
-async function followTask(
-  { clock, read, sleep, progress }: FirmwareAccess,
-  { task, endsMs, limits }: { readonly task: string; readonly endsMs: number; readonly limits: UpdateLimits },
-  signal: AbortSignal,
-): Promise<FirmwareTask> {
-  let said = "";
-  let last = "the task has just begun";
-  for (;;) {
-    const now = await whileRestarting(() => read(({ firmware }) => firmware.task(task, signal)), signal);
-    const leftMs = endsMs - clock.monotonicMs();
-    if (now instanceof BmcError) last = now.message;
-    else {
-      const { state, percent, message } = now;
-      if (state !== "running") return now;
-      last = [percent === undefined ? "running" : `${percent} %`, message].filter(Boolean).join(", ");
-    }
-    const text = now instanceof BmcError ? "BMC silent, waiting until it answers again" : `update: ${last}`;
-    if (text !== said) progress(text, Math.max(0, leftMs));
-    said = text;
-    if (leftMs <= 0) {
-      const message = `the update did not end within ${formatSeconds(limits.updateMs)}: ${last}; the BMC may continue it`;
-      throw new BmcError("timeout", message, { uncertain: true });
-    }
-    await sleep(Math.min(PAUSE_MS, leftMs));
-  }
-}
-
 interface Goal {
   readonly before: readonly FirmwareItem[];
   readonly request: FirmwareRequest;
@@ -195,7 +154,9 @@ async function verifyUpdate(
   let after = before;
   let silence: BmcError | undefined;
   for (;;) {
-    const items = await whileRestarting(() => read(({ firmware }) => firmware.list(signal)), signal);
+    const items = await whileRestarting({ what: "update", signal }, () =>
+      read(({ firmware }) => firmware.list(signal)),
+    );
     silence = items instanceof BmcError ? items : undefined;
     if (!(items instanceof BmcError)) {
       after = before.map(({ id, ...rest }) => items.find((item) => item.id === id) ?? { id, ...rest });
@@ -210,7 +171,7 @@ async function verifyUpdate(
     }
     const leftMs = endsMs - clock.monotonicMs();
     if (leftMs <= 0) throw unverified({ before, request, staged, lost }, after, { verifyMs, silence });
-    await sleep(Math.min(PAUSE_MS, leftMs));
+    await sleep(Math.min(TASK_PAUSE_MS, leftMs));
   }
 }
 

@@ -18,6 +18,7 @@ import { redfishNetwork } from "./drivers/network.ts";
 import { redfishNtp } from "./drivers/ntp.ts";
 import { redfishNmi, redfishPower } from "./drivers/power.ts";
 import { redfishPowerLimit } from "./drivers/powerlimit.ts";
+import { redfishRaid } from "./drivers/raid.ts";
 import { redfishRestore } from "./drivers/restore.ts";
 import { redfishScreenshot } from "./drivers/screenshot.ts";
 import { redfishSecureBoot } from "./drivers/secureboot.ts";
@@ -62,6 +63,7 @@ const CAPABILITIES = [
   "powerlimit",
   "sensors",
   "console",
+  "raid",
 ] as const;
 
 /**
@@ -141,6 +143,7 @@ async function open(
       powerlimit: redfishPowerLimit(resources),
       sensors: new RedfishSensors(resources),
       console,
+      raid: redfishRaid(resources),
       certificateExpiresMs: () => http.certificateExpiresMs,
       roundTrips: () => http.roundTrips,
       hint: () => ({

@@ -8,10 +8,9 @@ import type {
   FirmwareSend,
 } from "../../../operations/firmware-driver.ts";
 import type { Resources } from "../resources/resources.ts";
-import type { HttpAnswer } from "../service/http-client.ts";
 import { Link, lenient, Values } from "../service/schema.ts";
-import { readUpdateTask } from "./firmware-task.ts";
 import { FirmwareResource, isInstalled, nameOf, text } from "./inventory-parts.ts";
+import { readTask, taskLink } from "./operation-task.ts";
 
 const UPDATE_SERVICE = "/redfish/v1/UpdateService";
 const MOST_ITEMS = 256;
@@ -132,7 +131,7 @@ export function redfishFirmware({ system, members }: Resources): FirmwareDriver 
       if (answer.status >= 300) throw service.refusal(answer, { method: "POST", path: request.path });
       return service.localPath(answer.headers["location"] ?? taskLink(answer));
     },
-    task: (path, signal) => readUpdateTask(service, path, signal),
+    task: (path, signal) => readTask(service, path, signal),
   };
 }
 
@@ -205,11 +204,4 @@ function multipart(parameters: Start["parameters"], name: string, content: Blob)
     "content-length": String(head.length + content.size + tail.length),
   };
   return { headers, bytes: bytes() };
-}
-
-const Linked = z.object({ "@odata.id": z.string(), TaskState: z.string() });
-
-function taskLink(answer: HttpAnswer): string | undefined {
-  const parsed = Linked.safeParse(answer.body);
-  return parsed.success ? parsed.data["@odata.id"] : undefined;
 }

@@ -1,0 +1,291 @@
+import * as z from "zod/mini";
+import { BmcError } from "../../../../contract/bmc-error.ts";
+import { defined } from "../../../../defined.ts";
+import type { RaidApplyTime, RaidChange, RaidDriver } from "../../../operations/raid.ts";
+import {
+  isSameVolume,
+  type NewVolume,
+  type RaidDrive,
+  type RaidVolume,
+} from "../../../operations/raid-plan.ts";
+import type { Resources } from "../resources/resources.ts";
+import { describeWrite, type WriteRequest } from "../resources/writer.ts";
+import { Link, Links, lenient, Values } from "../service/schema.ts";
+import type { Resource } from "../service/service.ts";
+import { text } from "./inventory-parts.ts";
+import { readTask, taskLink } from "./operation-task.ts";
+
+const Text = lenient(z.string());
+const Count = lenient(z.number().check(z.nonnegative()));
+const ApplyTimes = lenient(z.object({ SupportedValues: lenient(Values) }));
+
+const ControllerPart = z.object({ SupportedRAIDTypes: lenient(Values) });
+
+/** Storage (DSP0268), as far as it is read. `StorageControllers` is the older form of `Controllers`. */
+const Storage = z.object({
+  Id: Text,
+  Drives: Links,
+  Volumes: lenient(Link),
+  Controllers: lenient(Link),
+  StorageControllers: z.catch(z.array(z.catch(ControllerPart, {})), []),
+});
+
+const VolumeCollection = z.object({ "@Redfish.OperationApplyTimeSupport": ApplyTimes });
+
+/** Volume (DSP0268). */
+const Volume = z.object({
+  Id: Text,
+  Name: Text,
+  RAIDType: Text,
+  VolumeType: Text,
+  CapacityBytes: Count,
+  Links: lenient(z.object({ Drives: Links })),
+  "@Redfish.OperationApplyTimeSupport": ApplyTimes,
+});
+
+/** Drive (DSP0268). */
+const Drive = z.object({
+  Id: Text,
+  CapacityBytes: Count,
+  MediaType: Text,
+  HotspareType: Text,
+  Status: lenient(z.object({ State: Text, Health: Text })),
+  Links: lenient(z.object({ Volumes: Links })),
+  Oem: lenient(
+    z.object({ Dell: lenient(z.object({ DellPhysicalDisk: lenient(z.object({ RaidStatus: Text })) })) }),
+  ),
+});
+
+/** Task (DSP0268): what started it, and whether it has ended. */
+const StartedTask = z.object({
+  TaskState: Text,
+  Payload: lenient(z.object({ TargetUri: Text })),
+});
+const ENDED = ["Completed", "Killed", "Exception", "Cancelled", "Interrupted"];
+
+/** Levels of services that know no RAIDType (Volume before v1.3, DSP0268): RAID6 has no such name. */
+const VOLUME_TYPES: Readonly<Record<string, string>> = {
+  NonRedundant: "RAID0",
+  Mirrored: "RAID1",
+  StripedWithParity: "RAID5",
+  SpannedMirrors: "RAID10",
+};
+
+const APPLY_TIMES: Readonly<Record<RaidApplyTime, string>> = {
+  "on-reset": "OnReset",
+  immediate: "Immediate",
+};
+
+const MOST_CONTROLLERS = 32;
+const MOST_MEMBERS = 512;
+const MOST_REQUESTS = 1_200;
+const MOST_TASK_REQUESTS = 200;
+const TASKS = "/redfish/v1/TaskService/Tasks";
+
+/** Volumes of the system's storage subsystems. */
+export function redfishRaid({ system, members, writer }: Resources): RaidDriver {
+  const { service } = system;
+
+  const readController = async (
+    storage: Resource<z.infer<typeof Storage>>,
+    volumesPath: string,
+    requests: { left: number },
+    signal: AbortSignal,
+  ) => {
+    const limits = { members: MOST_MEMBERS, requests };
+    const id = text(storage.value.Id) ?? nameIn(storage.path);
+    // No limits: a volume that is left out would look as if its drives were free.
+    const found = await members.read(volumesPath, Volume, signal);
+    const drivePaths = storage.value.Drives.flatMap((link) => service.localPath(link["@odata.id"]) ?? []);
+    const drives: { readonly path: string; readonly drive: RaidDrive }[] = [];
+    const used = new Set(
+      found?.flatMap(({ value }) => (value.Links?.Drives ?? []).map((link) => link["@odata.id"])),
+    );
+    const volumePaths = new Set([...used].flatMap((link) => service.localPath(link) ?? []));
+    for (const path of new Set(drivePaths)) {
+      if (drives.length >= MOST_MEMBERS || requests.left-- <= 0) {
+        throw new BmcError("unsupported", `controller ${id} has too many drives`);
+      }
+      // A drive that was pulled a moment ago.
+      const resource = await service.find(path, Drive, signal);
+      if (resource) drives.push({ path, drive: driveOf(path, resource.value, volumePaths.has(path)) });
+    }
+    const idOf = (link: string) => {
+      const path = service.localPath(link);
+      return drives.find((drive) => drive.path === path)?.drive.id ?? nameIn(link);
+    };
+    const volumes = (found ?? []).map((resource) => ({
+      ...resource,
+      volume: volumeOf(id, resource, idOf),
+    }));
+    const parts = storage.value.StorageControllers;
+    const link = service.localPath(storage.value.Controllers?.["@odata.id"]);
+    const listed =
+      link === undefined || parts.length > 0 ? [] : await members.read(link, ControllerPart, signal, limits);
+    const reported = [...parts, ...(listed ?? []).map(({ value }) => value)].flatMap(
+      ({ SupportedRAIDTypes }) => (SupportedRAIDTypes ? [SupportedRAIDTypes] : []),
+    );
+    const levels = reported.length === 0 ? undefined : [...new Set(reported.flat())];
+    return { id, volumesPath, drives, volumes, levels };
+  };
+
+  const readAll = async (signal: AbortSignal) => {
+    await system.refresh(signal);
+    const path = service.localPath(system.last.value.Storage?.["@odata.id"]);
+    const requests = { left: MOST_REQUESTS };
+    const limits = { members: MOST_CONTROLLERS, requests };
+    const storages = path === undefined ? undefined : await members.read(path, Storage, signal, limits);
+    const found = [];
+    for (const storage of storages ?? []) {
+      const volumesPath = service.localPath(storage.value.Volumes?.["@odata.id"]);
+      if (volumesPath !== undefined) {
+        found.push(await readController(storage, volumesPath, requests, signal));
+      }
+    }
+    if (found.length === 0) throw new BmcError("unsupported", "the BMC reports no RAID controller");
+    return found;
+  };
+
+  const creation = async (
+    id: string,
+    { name, level, drives, bytes }: NewVolume,
+    time: RaidApplyTime | undefined,
+    signal: AbortSignal,
+  ): Promise<WriteRequest> => {
+    const controller = (await readAll(signal)).find((each) => each.id === id);
+    if (!controller) throw new BmcError("state", `the BMC no longer lists controller ${id}`);
+    const { volumesPath, levels, volumes } = controller;
+    const links = drives.map((asked) => {
+      const found = controller.drives.find(({ drive }) => drive.id === asked);
+      if (!found) throw new BmcError("state", `the BMC no longer lists drive ${asked}`);
+      const { obstacle } = found.drive;
+      if (obstacle !== undefined) throw new BmcError("state", `drive ${asked} ${obstacle}`);
+      return { "@odata.id": found.path };
+    });
+    const isOld = !levels && !volumes.some(({ value }) => value.RAIDType !== undefined) && volumes.length > 0;
+    const type = isOld ? volumeType(level) : { RAIDType: level };
+    const { value } = await service.get(volumesPath, VolumeCollection, signal);
+    const apply = applyTime(time, value["@Redfish.OperationApplyTimeSupport"]?.SupportedValues);
+    const body = {
+      Name: name,
+      ...type,
+      ...defined({ CapacityBytes: bytes }),
+      Links: { Drives: links },
+      ...apply,
+    };
+    return { method: "POST", path: volumesPath, body, untilBoot: true };
+  };
+
+  const deletion = async (
+    volume: RaidVolume,
+    time: RaidApplyTime | undefined,
+    signal: AbortSignal,
+  ): Promise<WriteRequest> => {
+    const all = (await readAll(signal)).flatMap(({ volumes }) => volumes);
+    const found = all.find((each) => isSameVolume(each.volume, volume));
+    if (!found)
+      throw new BmcError("state", `volume ${volume.name || volume.id} has changed since it was read`);
+    const { path, etag, value } = found;
+    const apply = applyTime(time, value["@Redfish.OperationApplyTimeSupport"]?.SupportedValues);
+    const body = Object.keys(apply).length === 0 ? undefined : apply;
+    return { method: "DELETE", path, etag, untilBoot: true, ...defined({ body }) };
+  };
+
+  const requestOf = (change: RaidChange, time: RaidApplyTime | undefined, signal: AbortSignal) =>
+    change.kind === "create"
+      ? creation(change.controller, change.volume, time, signal)
+      : deletion(change.volume, time, signal);
+
+  return {
+    async read(signal) {
+      return (await readAll(signal)).map(({ id, levels, drives, volumes }) => ({
+        id,
+        ...defined({ levels }),
+        drives: drives.map(({ drive }) => drive),
+        volumes: volumes.map(({ volume }) => volume),
+      }));
+    },
+    async pending(controller, signal) {
+      const { volumesPath } = (await readAll(signal)).find(({ id }) => id === controller) ?? {};
+      if (volumesPath === undefined) return undefined;
+      const limits = { members: MOST_MEMBERS, requests: { left: MOST_TASK_REQUESTS } };
+      const tasks = (await members.read(TASKS, StartedTask, signal, limits)) ?? [];
+      const found = tasks.find(({ value: { TaskState: state, Payload: payload } }) => {
+        const target = service.localPath(payload?.TargetUri);
+        const isHere = target === volumesPath || target?.startsWith(`${volumesPath}/`) === true;
+        return isHere && state !== undefined && !ENDED.includes(state);
+      });
+      return found?.path;
+    },
+    plan: async (change, time, signal) => {
+      const request = await requestOf(change, time, signal);
+      return request.body === undefined ? `${request.method} ${request.path}` : describeWrite(request);
+    },
+    async send(change, time, signal) {
+      const answer = await writer.write(await requestOf(change, time, signal), signal);
+      if (answer.status !== 202) return undefined;
+      return service.localPath(answer.headers["location"] ?? taskLink(answer));
+    },
+    task: (path, signal) => readTask(service, path, signal),
+  };
+}
+
+const nameIn = (path: string) => path.split("/").at(-1) ?? path;
+
+function volumeOf(
+  controller: string,
+  { path, value }: Resource<z.infer<typeof Volume>>,
+  idOf: (link: string) => string,
+): RaidVolume {
+  const { RAIDType, VolumeType = "", CapacityBytes } = value;
+  return {
+    controller,
+    id: text(value.Id) ?? nameIn(path),
+    name: text(value.Name) ?? "",
+    drives: (value.Links?.Drives ?? []).map((link) => idOf(link["@odata.id"])),
+    ...defined({ level: text(RAIDType) ?? VOLUME_TYPES[VolumeType], bytes: CapacityBytes }),
+  };
+}
+
+function driveOf(path: string, value: z.infer<typeof Drive>, isUsed: boolean): RaidDrive {
+  return {
+    id: text(value.Id) ?? nameIn(path),
+    ...defined({
+      bytes: value.CapacityBytes,
+      media: text(value.MediaType),
+      obstacle: obstacleOf(value, isUsed),
+    }),
+  };
+}
+
+/** Only a drive that is known to be free is used: one with foreign or unknown state may hold data. */
+function obstacleOf(
+  { Status, HotspareType, Links: links, Oem }: z.infer<typeof Drive>,
+  isUsed: boolean,
+): string | undefined {
+  if (isUsed || (links?.Volumes.length ?? 0) > 0) return "is in use by a volume";
+  if (HotspareType !== undefined && HotspareType !== "None") return "is a hot spare";
+  // Dell's state of a drive in its controller; only "Ready" is unconfigured.
+  const raidStatus = Oem?.Dell?.DellPhysicalDisk?.RaidStatus;
+  if (raidStatus !== undefined && raidStatus !== "Ready") return `has the state ${raidStatus}`;
+  if (Status?.State !== "Enabled") return `has the state ${Status?.State ?? "unknown"}`;
+  if (Status.Health !== undefined && Status.Health !== "OK") return `has the health ${Status.Health}`;
+  return undefined;
+}
+
+function volumeType(level: string): { readonly VolumeType: string } {
+  const found = Object.entries(VOLUME_TYPES).find(([, name]) => name === level);
+  if (!found) throw new BmcError("unsupported", `the BMC does not support ${level}`);
+  return { VolumeType: found[0] };
+}
+
+function applyTime(time: RaidApplyTime | undefined, offered: readonly string[] | undefined) {
+  const asked = time && APPLY_TIMES[time];
+  if (asked !== undefined && offered && !offered.includes(asked)) {
+    throw new BmcError(
+      "unsupported",
+      `the BMC does not offer apply time ${asked}, only ${offered.join(", ")}`,
+    );
+  }
+  return defined({ "@Redfish.OperationApplyTime": asked });
+}
