@@ -146,7 +146,7 @@ const TEXT = Array.from({ length: 60 }, (_, line) => `line ${line} of the consol
 
 describe.concurrent("the console of the ipmi provider", () => {
   it("hands on what the machine sends, writes nothing, and is released at the end", async () => {
-    await using bmc = await startBmc();
+    await using bmc = await startBmc({ console: { retryMs: 60_000 } });
     await using there = await watching(bmc);
 
     bmc.machine.print(TEXT);
