@@ -26,6 +26,12 @@ export function programCommands(own: SelfProgram): readonly ProgramCommand[] {
       define: async (command) => (await import("./inventory/inventory-command.ts")).defineInventory(command),
     },
     {
+      name: "discover",
+      usage: "[options] [address...]",
+      summary: "look for BMCs on the network, and write an inventory",
+      define: async (command) => (await import("./discover/define-discover.ts")).defineDiscover(command),
+    },
+    {
       name: "lab",
       usage: "[options]",
       summary: "start simulated machines and a tink server to try everything with",

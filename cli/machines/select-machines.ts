@@ -83,12 +83,12 @@ function readInventory(path: string, problems: string[]): Inventory | undefined 
   return undefined;
 }
 
-/** The text of the file that `--inventory` names; undefined, with a problem, if it cannot be read. */
-export function inventoryText(path: string, problems: string[]): string | undefined {
+/** The text of the file that a flag names; undefined, with a problem, if it cannot be read. */
+export function inventoryText(path: string, problems: string[], flag = "--inventory"): string | undefined {
   try {
     return readTextFile(path);
   } catch (thrown) {
-    problems.push(path === "" ? "--inventory needs a file" : `--inventory: ${path} ${fileProblemOf(thrown)}`);
+    problems.push(path === "" ? `${flag} needs a file` : `${flag}: ${path} ${fileProblemOf(thrown)}`);
     return undefined;
   }
 }

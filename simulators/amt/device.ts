@@ -118,7 +118,9 @@ export class AmtDevice {
   #answer({ method, path, headers, body }: SeenRequest): Reply {
     if (path !== "/wsman") return { status: 404 };
     const challenge = this.guard.check(headers.authorization, method, path);
-    if (challenge !== undefined) return { status: 401, headers: { "WWW-Authenticate": challenge } };
+    // Intel AMT names itself in every answer.
+    const named = { Server: "Intel(R) Active Management Technology 16.1.25" };
+    if (challenge !== undefined) return { status: 401, headers: { ...named, "WWW-Authenticate": challenge } };
     const asked = readRequest(body);
     const action = asked.action.replace(/^.*\//, "");
     const operation = STANDARD.includes(asked.action) ? `${action} ${asked.resource}` : action;

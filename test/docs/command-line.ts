@@ -91,7 +91,8 @@ async function actionProblems([name = "", ...flags]: readonly string[]): Promise
 function argumentProblems(command: Command, words: readonly string[]): readonly string[] {
   command.exitOverride();
   const { operands, unknown } = command.parseOptions([...words]);
-  const expected = command.registeredArguments.length;
+  const isVariadic = command.registeredArguments.at(-1)?.variadic;
+  const expected = isVariadic ? operands.length : command.registeredArguments.length;
   const known = command.options.flatMap(({ long }) => long ?? []);
   const needed = command.registeredArguments.filter(({ required }) => required).length;
   const few = operands.length < needed ? [`${command.name()} lacks an argument`] : [];

@@ -7,6 +7,7 @@ import { catalogue, loadAction } from "../../actions/catalogue.ts";
 import { fieldGroups } from "../../actions/harness/input/flags.ts";
 import { flagOf } from "../../actions/harness/input/input.ts";
 import { actionLibrary } from "../../cli/action-library.ts";
+import { defineDiscover } from "../../cli/discover/define-discover.ts";
 import { definePolicy } from "../../worker/commands/define-commands.ts";
 import { addConfigOptions } from "../../worker/config/options.ts";
 import { settings } from "../../worker/config/schema.ts";
@@ -102,7 +103,9 @@ describe("the running text", () => {
     const { defineDoctor } = await import("../../worker/commands/define-commands.ts");
     const doctor = new Command();
     defineDoctor(doctor, own);
-    const commands = [start, doctor, ...policy.commands];
+    const discover = new Command();
+    defineDiscover(discover);
+    const commands = [start, doctor, discover, ...policy.commands];
     const actions = await Promise.all(catalogue.map(loadAction));
     const fields = actions.flatMap((action) =>
       action ? fieldGroups(action).flatMap(([, members]) => members) : [],

@@ -26,6 +26,10 @@ export function yamlProblems(text: string, files: ReadonlyMap<string, string>): 
   if (has("scrape_configs")) return issuesOf(ScrapeConfigs, content);
   if (has("grpcServer")) return settingsProblems(text, files);
   if (has("machines")) return inventoryProblems(text);
+  if ("credentials" in content && Array.isArray(content.credentials)) {
+    // Of `pbnj-worker discover`.
+    return content.credentials.flatMap((credentials) => inventoryProblems(asMachine({ credentials })));
+  }
   if (has("credentials", "rpc")) return inventoryProblems(asMachine(content));
   if (has(...POLICY_KEYS)) return policyProblems(text);
   return [`of no known kind: ${Object.keys(content).join(", ")}`];

@@ -19,6 +19,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   readBundle: "reads a file for the schema of connections",
   readCertificate: "opens a TLS connection, whose certificate Node parses",
   readPeerCertificate: "the same, of a BMC",
+  readCandidates: "reads a file for schemas of the inventory, which are targets",
   readCandidate: "reads a file of the worker's own user",
   describeReading: "words for a reading",
   getReadingFactors: "makes a request",

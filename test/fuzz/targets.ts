@@ -2,6 +2,7 @@ import type { Target } from "./target.ts";
 import { apiTargets } from "./targets/api.ts";
 import { biosTargets } from "./targets/bios.ts";
 import { bmcTargets } from "./targets/bmc.ts";
+import { discoverTargets } from "./targets/discover.ts";
 import { documentTargets } from "./targets/documents.ts";
 import { inventoryImportTargets } from "./targets/inventory-imports.ts";
 import { ipmiTargets } from "./targets/ipmi.ts";
@@ -13,6 +14,7 @@ import { workerTargets } from "./targets/worker.ts";
 export const targets: readonly Target[] = [
   ...documentTargets,
   ...inventoryImportTargets,
+  ...discoverTargets,
   ...bmcTargets,
   ...biosTargets,
   ...ipmiTargets,

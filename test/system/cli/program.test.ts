@@ -16,6 +16,7 @@ describe("the command line", () => {
       "action",
       "actions",
       "inventory",
+      "discover",
       "lab",
       "completion",
       "help",
@@ -107,6 +108,7 @@ describe("a typo", () => {
     [["action", "--bmc-password", "canary-77"]],
     [["actions", "--bmc-password", "canary-77"]],
     [["inventory", "--bmc-password", "canary-77"]],
+    [["discover", "--bmc-password", "canary-77"]],
     [["inventory", "pin", "--bmc-password", "canary-77"]],
     [["inventory", "import", "--bmc-password=canary-77", "m.csv"]],
   ])("%j does not repeat what may be a secret", async (argv) => {

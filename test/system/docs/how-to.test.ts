@@ -39,6 +39,17 @@ const startTink = (host: AsyncDisposableStack) =>
 
 /** What a page needs beside its commands, or what its commands must have done. Commands that are left run afterwards. */
 const STORIES: Readonly<Record<string, (host: ManualHost, open: AsyncDisposableStack) => Promise<void>>> = {
+  async "discover-bmcs.md"(host, open) {
+    const bmc = await startRedfishBmc({ host: `${NETWORK}33` });
+    open.defer(() => bmc.close());
+    host.replace("pbnj-worker discover", `pbnj-worker discover --redfish-port ${bmc.port}`);
+
+    expect(await host.run()).toContain(bmc.fingerprint);
+    expect(await host.run()).toContain("wrote 1 machine to discovered.yaml");
+
+    expect(await host.read("discovered.yaml")).toMatch(/passwordFile: \S+\/secrets\/rack-password\n/);
+  },
+
   async "install-with-compose.md"(host) {
     await host.run();
 

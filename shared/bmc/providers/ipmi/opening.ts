@@ -19,7 +19,7 @@ import {
   parseOpenSessionResponse,
 } from "./open-session.ts";
 import { PayloadType } from "./rmcp.ts";
-import { deniesVersion2, VERSION_QUESTION } from "./version-question.ts";
+import { answeredVersion, VERSION_QUESTION } from "./version-question.ts";
 
 /** How long an aborted Open Session waits for the answer that is under way. */
 const LINGER_MS = 250;
@@ -139,7 +139,8 @@ export class Opening {
     const link = this.#link;
     const sent: Asked[] = [];
     const match = (datagram: Buffer) => findAnswer(datagram, sent);
-    const matchOrDenial = (datagram: Buffer) => match(datagram) ?? (deniesVersion2(datagram) || undefined);
+    const matchOrDenial = (datagram: Buffer) =>
+      match(datagram) ?? (answeredVersion(datagram) === "1.5" || undefined);
     const send = () => {
       const suite = this.#suites[sent.length % this.#suites.length];
       if (!suite) throw new BmcError("internal", "no cipher suite to try");

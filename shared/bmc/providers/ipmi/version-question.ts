@@ -9,11 +9,11 @@ const MESSAGE_OFFSET = 14;
 const APP_RESPONSE = 0x07;
 const COMMAND = 0x38;
 
-/** Whether a datagram is an answer to the question from a BMC without IPMI 2.0: bit 1 of the extended capabilities. */
-export function deniesVersion2(datagram: Buffer): boolean {
+/** The newest IPMI version that an answer to the question offers: bit 1 of the extended capabilities. Undefined for anything else. */
+export function answeredVersion(datagram: Buffer): "1.5" | "2.0" | undefined {
   const message = datagram.subarray(MESSAGE_OFFSET);
-  if (datagram[4] !== 0 || message.length < 11) return false;
+  if (datagram[4] !== 0 || message.length < 11) return undefined;
   const [, netFn = 0, , , , command, code, , authTypes = 0, , extended = 0] = message;
-  if (netFn >> 2 !== APP_RESPONSE || command !== COMMAND || code !== 0) return false;
-  return (authTypes & 0x80) === 0 || (extended & 0x02) === 0;
+  if (netFn >> 2 !== APP_RESPONSE || command !== COMMAND || code !== 0) return undefined;
+  return (authTypes & 0x80) === 0 || (extended & 0x02) === 0 ? "1.5" : "2.0";
 }

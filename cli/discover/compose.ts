@@ -1,0 +1,198 @@
+import { stringify } from "yaml";
+import { AMT_PORTS } from "../../shared/contract/connection.ts";
+import { defined } from "../../shared/defined.ts";
+import { printableLine } from "../../shared/printable.ts";
+import { apiVersionOf, KINDS } from "../../worker/cluster/client/kinds.ts";
+import { FINGERPRINT_ANNOTATION } from "../../worker/machines/cluster/connection-problems.ts";
+import { MachineName } from "../../worker/machines/schema.ts";
+import type { FoundCertificate } from "./bmc.ts";
+import type { Discovered } from "./result.ts";
+
+export const FORMATS = ["inventory", "objects"] as const;
+export type Format = (typeof FORMATS)[number];
+
+const HEADER = "# Written by pbnj-worker discover. Review it before use.\n";
+const LONGEST_SERIAL = 40;
+const YAML_FORMAT = { lineWidth: 0, aliasDuplicateObjects: false };
+const DEFAULT_PORTS = { redfish: 443, ipmi: 623 };
+
+type Provider = "redfish" | "ipmi" | "amt";
+
+interface Named {
+  readonly name: string;
+  readonly bmc: Discovered;
+  readonly providers: readonly Provider[];
+}
+
+export interface Composed {
+  readonly text: string;
+  readonly machines: number;
+}
+
+export interface ComposeOptions {
+  readonly format: Format;
+  /** Of objects. */
+  readonly namespace: string;
+  /** Whether fingerprints that no authority verifies are written. */
+  readonly trustOnFirstUse: boolean;
+}
+
+/**
+ * The text of an inventory, or of Machine and Hardware objects. BMCs that no provider can use are left out, and from objects
+ * those without accepted credentials, because a Machine needs a Secret.
+ */
+export function compose(found: readonly Discovered[], options: ComposeOptions): Composed {
+  const isObjects = options.format === "objects";
+  const machines = named(found).filter(
+    ({ bmc, providers }) => providers.length > 0 && (!isObjects || bmc.login?.state === "accepted"),
+  );
+  const text = isObjects
+    ? machines.map((machine) => objectsOf(machine, options)).join("")
+    : `machines:${machines.length === 0 ? " []" : ""}\n${machines.map((machine) => entryOf(machine, options)).join("")}`;
+  return { text: `${HEADER}${text}`, machines: machines.length };
+}
+
+function named(found: readonly Discovered[]): readonly Named[] {
+  const isOther = ({ login }: Discovered) => !(login?.state === "skipped" && login.sameAs !== undefined);
+  const bmcs = found.filter(isOther);
+  const wanted = bmcs.map(serialName);
+  const taken = new Set<string>();
+  return bmcs.map((bmc, index) => {
+    const bySerial = wanted[index];
+    const isUnique = bySerial !== undefined && wanted.indexOf(bySerial) === wanted.lastIndexOf(bySerial);
+    const base = isUnique ? bySerial : hostName(bmc.host);
+    let name = base;
+    for (let number = 2; taken.has(name); number += 1) name = `${base}-${number}`;
+    taken.add(name);
+    return { name, bmc, providers: providersOf(bmc) };
+  });
+}
+
+/** A serial number is the BMC's text: only letters and digits of it become a name. */
+function serialName({ login }: Discovered): string | undefined {
+  const serial = login?.state === "accepted" ? login.machine?.serial : undefined;
+  const safe = (serial ?? "")
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-+|-+$/g, "");
+  return /[1-9a-z]/.test(safe) && safe.length <= LONGEST_SERIAL ? `node-${safe}` : undefined;
+}
+
+function hostName(host: string): string {
+  const isAddress = /^[\d.]+$|:/.test(host);
+  const name = MachineName.safeParse(isAddress ? "" : host.toLowerCase());
+  if (name.success && name.data.length <= 63) return name.data;
+  return `bmc-${host
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .slice(0, 59)
+    .replace(/^-+|-+$/g, "")}`;
+}
+
+function providersOf({ redfish, ipmi, amt }: Discovered): readonly Provider[] {
+  const hasIpmi = ipmi && ipmi.version !== "rmcp" && ipmi.version !== "1.5";
+  return [redfish && "redfish", hasIpmi && "ipmi", amt && "amt"].filter(
+    (name): name is Provider => typeof name === "string",
+  );
+}
+
+/** An entry has one fingerprint for all of its providers. */
+function fingerprintOf({ bmc }: Named, { trustOnFirstUse }: ComposeOptions): string | undefined {
+  const certificates: readonly (FoundCertificate | undefined)[] = [
+    bmc.redfish?.certificate,
+    bmc.amt?.certificate,
+  ];
+  const [certificate] = certificates.filter((one) => one !== undefined);
+  return trustOnFirstUse && certificate && !certificate.isTrusted ? certificate.fingerprint : undefined;
+}
+
+function entryOf(machine: Named, options: ComposeOptions): string {
+  const { name, bmc, providers } = machine;
+  const { redfish, ipmi, amt, login } = bmc;
+  const fingerprint = fingerprintOf(machine, options);
+  const ports = {
+    redfish: redfish && redfish.port !== DEFAULT_PORTS.redfish ? { port: redfish.port } : undefined,
+    ipmi: providers.includes("ipmi") && ipmi?.port !== DEFAULT_PORTS.ipmi ? { port: ipmi?.port } : undefined,
+    amt: amt && {
+      scheme: amt.scheme,
+      ...(amt.port === AMT_PORTS[amt.scheme] ? {} : { port: amt.port }),
+    },
+  };
+  const entry = {
+    name,
+    host: bmc.host,
+    providers,
+    ...defined({
+      tls: fingerprint === undefined ? undefined : { fingerprint },
+      ...ports,
+      credentials: login?.state === "accepted" ? defined(login.candidate.source) : undefined,
+    }),
+  };
+  const text = stringify([entry], YAML_FORMAT);
+  return indented(`${comment(bmc)}${text}`);
+}
+
+function objectsOf(machine: Named, options: ComposeOptions): string {
+  const { name, bmc, providers } = machine;
+  const { redfish, ipmi, amt, login } = bmc;
+  const { namespace } = options;
+  const fingerprint = fingerprintOf(machine, options);
+  const candidate = login?.state === "accepted" ? login.candidate.number : 0;
+  const rufioNames = { redfish: "gofish", ipmi: "ipmitool", amt: "IntelAMT" };
+  const connection = {
+    host: bmc.host,
+    port: ipmi?.port ?? DEFAULT_PORTS.ipmi,
+    authSecretRef: { name: `bmc-credentials-${candidate}`, namespace },
+    insecureTLS: false,
+    providerOptions: {
+      preferredOrder: providers.map((provider) => rufioNames[provider]),
+      ...defined({
+        redfish: redfish && redfish.port !== DEFAULT_PORTS.redfish ? { port: redfish.port } : undefined,
+        intelAMT: amt && { port: amt.port, hostScheme: amt.scheme },
+      }),
+    },
+  };
+  const annotations =
+    fingerprint === undefined ? {} : { annotations: { [FINGERPRINT_ANNOTATION]: fingerprint } };
+  const objects: object[] = [
+    {
+      apiVersion: apiVersionOf(KINDS.rufioMachine),
+      kind: KINDS.rufioMachine.kind,
+      metadata: { name, namespace, ...annotations },
+      spec: { connection },
+    },
+  ];
+  const macs = login?.state === "accepted" ? (login.machine?.macs ?? []) : [];
+  if (macs.length > 0) {
+    objects.push({
+      apiVersion: apiVersionOf(KINDS.hardware),
+      kind: KINDS.hardware.kind,
+      metadata: { name, namespace },
+      spec: {
+        bmcRef: { apiGroup: KINDS.rufioMachine.group, kind: KINDS.rufioMachine.kind, name },
+        // Nothing boots from the network before a person has chosen its interface.
+        interfaces: macs.map((mac) => ({
+          dhcp: { mac },
+          netboot: { allowPXE: false, allowWorkflow: false },
+        })),
+      },
+    });
+  }
+  return objects.map((object) => `---\n${comment(bmc)}${stringify(object, YAML_FORMAT)}`).join("");
+}
+
+/** What a person compares with the label of the machine. */
+function comment({ login, redfish }: Discovered): string {
+  const machine = login?.state === "accepted" ? login.machine : undefined;
+  const { vendor, model } = machine ?? { vendor: redfish?.vendor, model: redfish?.product };
+  const parts = [
+    [vendor, model].filter(Boolean).join(" "),
+    machine?.serial && `serial number ${machine.serial}`,
+    machine && machine.macs.length > 0 && `MAC addresses ${machine.macs.join(" ")}`,
+  ].filter(Boolean);
+  return parts.length === 0 ? "" : `# ${printableLine(parts.join(", "))}\n`;
+}
+
+function indented(text: string): string {
+  return text.replace(/^(?=.)/gm, "  ");
+}

@@ -1,0 +1,186 @@
+import type { Session } from "../../shared/bmc/operations/provider.ts";
+import { loadProvider } from "../../shared/bmc/providers/load.ts";
+import type { Clock } from "../../shared/clock.ts";
+import { BmcError } from "../../shared/contract/bmc-error.ts";
+import { Connection } from "../../shared/contract/connection.ts";
+import { defined } from "../../shared/defined.ts";
+import { silentLogger } from "../../shared/logger.ts";
+import { withTimeout } from "../../shared/timeout.ts";
+import { mapLimited } from "../../worker/doctor/map-limited.ts";
+import type { FoundBmc } from "./bmc.ts";
+import type { Candidate } from "./candidates.ts";
+import { brief } from "./probes.ts";
+
+type LoginProvider = "redfish" | "ipmi" | "amt";
+
+/** What the BMC reports of its machine, shortened and checked. */
+export interface FoundMachine {
+  readonly vendor?: string;
+  readonly model?: string;
+  readonly serial?: string;
+  readonly macs: readonly string[];
+}
+
+export type Login =
+  /** `problem`: the credentials work, but the machine could not be read. */
+  | {
+      readonly state: "accepted";
+      readonly provider: LoginProvider;
+      readonly candidate: Candidate;
+      readonly machine?: FoundMachine;
+      readonly problem?: string;
+    }
+  | { readonly state: "refused"; readonly provider: LoginProvider; readonly attempts: number }
+  | { readonly state: "failed"; readonly provider: LoginProvider; readonly problem: string }
+  /** Nothing was sent. `sameAs` is another address of this BMC. */
+  | { readonly state: "skipped"; readonly problem: string; readonly sameAs?: string };
+
+export interface LoginOptions {
+  /** Credentials to try per BMC. */
+  readonly attempts: number;
+  /** Whether a certificate that no authority verifies, or none, may receive credentials. */
+  readonly trustOnFirstUse: boolean;
+  readonly concurrency: number;
+  /** For one connection. */
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+}
+
+const REQUEST_TIMEOUT_MS = 30_000;
+/** For one login and the reads that follow. */
+const LOGIN_TIMEOUT_MS = 180_000;
+const MOST_MACS = 64;
+const MAC = /^([0-9a-f]{2}:){5}[0-9a-f]{2}$/;
+
+/**
+ * Tries the candidates at each BMC, one after the other, until one is accepted. Uses one provider per BMC, because the same
+ * account may be behind all of them, and one attempt per candidate: accounts lock. Anything but a refused login ends the
+ * attempts. Rejects only when the signal aborts.
+ */
+export function tryLogins(
+  bmcs: readonly FoundBmc[],
+  candidates: readonly Candidate[],
+  options: LoginOptions,
+  signal: AbortSignal,
+): Promise<readonly Login[]> {
+  const first = firstAddresses(bmcs);
+  return mapLimited(
+    bmcs,
+    options.concurrency,
+    async (bmc): Promise<Login> => {
+      const same = first.get(identityOf(bmc) ?? bmc.host) ?? bmc.host;
+      if (same !== bmc.host) return { state: "skipped", problem: `is the BMC of ${same}`, sameAs: same };
+      return tryLogin(bmc, candidates, options, signal);
+    },
+    signal,
+  );
+}
+
+/** A BMC with several addresses: its UUID and certificate. Either alone may be a vendor's default. */
+function identityOf({ redfish }: FoundBmc): string | undefined {
+  return redfish?.uuid && `${redfish.uuid} ${redfish.certificate.fingerprint}`;
+}
+
+function firstAddresses(bmcs: readonly FoundBmc[]): ReadonlyMap<string, string> {
+  return new Map(bmcs.toReversed().map((bmc) => [identityOf(bmc) ?? bmc.host, bmc.host]));
+}
+
+async function tryLogin(
+  bmc: FoundBmc,
+  candidates: readonly Candidate[],
+  options: LoginOptions,
+  signal: AbortSignal,
+): Promise<Login> {
+  const provider = providerFor(bmc, options.trustOnFirstUse);
+  if (!provider) return { state: "skipped", problem: skipReason(bmc) };
+  const tried = candidates.slice(0, options.attempts);
+  for (const candidate of tried) {
+    try {
+      return await withTimeout(LOGIN_TIMEOUT_MS, signal, (until) =>
+        loginOnce(bmc, provider, candidate, options, until),
+      );
+    } catch (thrown) {
+      signal.throwIfAborted();
+      const error = BmcError.from(thrown);
+      if (error.class !== "auth") return { state: "failed", provider, problem: error.message };
+      if (error.refused === "right") {
+        return { state: "accepted", provider, candidate, problem: error.message };
+      }
+    }
+  }
+  return { state: "refused", provider, attempts: tried.length };
+}
+
+/** IPMI needs no certificate: a BMC proves that it knows the password before it receives anything made of it (RAKP 2). */
+function providerFor({ redfish, ipmi, amt }: FoundBmc, trusts: boolean): LoginProvider | undefined {
+  if (redfish && (trusts || redfish.certificate.isTrusted)) return "redfish";
+  if (ipmi && ipmi.version !== "rmcp" && ipmi.version !== "1.5") return "ipmi";
+  return amt && (trusts || amt.certificate?.isTrusted) ? "amt" : undefined;
+}
+
+function skipReason({ redfish, amt }: FoundBmc): string {
+  if (redfish ?? amt?.certificate) return "its certificate is not verified";
+  return amt ? "it has no certificate" : "it answers in no way that can log in";
+}
+
+async function loginOnce(
+  bmc: FoundBmc,
+  provider: LoginProvider,
+  candidate: Candidate,
+  { timeoutMs, clock }: LoginOptions,
+  signal: AbortSignal,
+): Promise<Login> {
+  const { open } = await loadProvider(provider);
+  // The client would repeat what a busy or silent BMC did not answer; a provider makes one attempt.
+  const session = await open(
+    connectionTo(bmc, provider, candidate, timeoutMs),
+    { clock, log: silentLogger },
+    signal,
+  );
+  const accepted = { state: "accepted", provider, candidate } as const;
+  try {
+    return { ...accepted, ...defined({ machine: await readMachine(session, signal) }) };
+  } catch (thrown) {
+    return { ...accepted, problem: BmcError.from(thrown).message };
+  } finally {
+    await session.close();
+  }
+}
+
+function connectionTo(
+  { host, redfish, amt, ipmi }: FoundBmc,
+  provider: LoginProvider,
+  { username, password }: Candidate,
+  connectTimeoutMs: number,
+): Connection {
+  const certificate = provider === "redfish" ? redfish?.certificate : amt?.certificate;
+  return Connection.parse({
+    host,
+    username,
+    password: password.reveal(),
+    providers: [provider],
+    connectTimeoutMs,
+    requestTimeoutMs: REQUEST_TIMEOUT_MS,
+    // The certificate that was shown, and no other.
+    tls: certificate && { fingerprint: certificate.fingerprint },
+    // A login is one request; with basic authentication every request is one.
+    redfish: { port: redfish?.port, auth: "session" },
+    ipmi: { port: ipmi?.port },
+    amt: amt && { port: amt.port, scheme: amt.scheme },
+  });
+}
+
+/** Undefined if the provider cannot read it. */
+async function readMachine(session: Session, signal: AbortSignal): Promise<FoundMachine | undefined> {
+  if (!session.inventory) return undefined;
+  const { system, nics } = await session.inventory.read(signal);
+  const macs = nics.flatMap(({ mac }) => mac?.toLowerCase().replaceAll("-", ":") ?? []).filter(isMac);
+  const { vendor, model, serial } = system;
+  const texts = defined({ vendor: brief(vendor), model: brief(model), serial: brief(serial) });
+  return { ...texts, macs: [...new Set(macs)].slice(0, MOST_MACS) };
+}
+
+/** Of one interface: neither zero nor a group's (IEEE 802, bit 0 of the first byte). */
+function isMac(text: string): boolean {
+  return MAC.test(text) && text !== "00:00:00:00:00:00" && (Number.parseInt(text.slice(0, 2), 16) & 1) === 0;
+}

@@ -1,0 +1,71 @@
+import { detectPresence } from "../../shared/bmc/providers/ipmi/presence.ts";
+import type { Clock } from "../../shared/clock.ts";
+import { defined } from "../../shared/defined.ts";
+import { mapLimited } from "../../worker/doctor/map-limited.ts";
+import type { FoundBmc, Ports, Target } from "./bmc.ts";
+import { Pacer } from "./pacer.ts";
+import { probeAmt, probeRedfish } from "./probes.ts";
+
+export interface ScanOptions {
+  readonly ports: Ports;
+  /** Connections and packets per second. */
+  readonly rate: number;
+  /** Hosts at a time. */
+  readonly concurrency: number;
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+  /** Called after each host. */
+  readonly onProgress?: (probed: number, found: number) => void;
+}
+
+/** Looks for BMCs without a login. The hosts that answer, in the order of the targets. Rejects only when the signal aborts. */
+export async function scan(
+  targets: readonly Target[],
+  options: ScanOptions,
+  signal: AbortSignal,
+): Promise<readonly FoundBmc[]> {
+  const pacer = new Pacer(options.rate, options.clock);
+  let [probed, found] = [0, 0];
+  const results = await mapLimited(
+    targets,
+    options.concurrency,
+    async (target) => {
+      const result = await probeHost(target, options, pacer, signal);
+      probed += 1;
+      if (result) found += 1;
+      options.onProgress?.(probed, found);
+      return result;
+    },
+    signal,
+  );
+  return results.filter((result) => result !== undefined);
+}
+
+async function probeHost(
+  { host, redfishPort }: Target,
+  { ports, timeoutMs }: ScanOptions,
+  pacer: Pacer,
+  signal: AbortSignal,
+): Promise<FoundBmc | undefined> {
+  const turn = (until: AbortSignal) => pacer.turn(until);
+  const probing = { timeoutMs, turn };
+  const [redfish, plainAmt, tlsAmt, version] = await Promise.all([
+    orAbsent(probeRedfish(host, redfishPort ?? ports.redfish, probing, signal), signal),
+    orAbsent(probeAmt(host, { scheme: "http", port: ports.amt }, probing, signal), signal),
+    orAbsent(probeAmt(host, { scheme: "https", port: ports.amtTls }, probing, signal), signal),
+    detectPresence({ host, port: ports.ipmi, timeoutMs, turn }, signal),
+  ]);
+  const amt = tlsAmt ?? plainAmt;
+  const ipmi = version && { port: ports.ipmi, version };
+  return redfish || amt || ipmi ? { host, ...defined({ redfish, amt, ipmi }) } : undefined;
+}
+
+/** Whatever else answers, or fails, is not a BMC of this kind. */
+async function orAbsent<T>(probe: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  try {
+    return await probe;
+  } catch {
+    signal.throwIfAborted();
+    return undefined;
+  }
+}
