@@ -167,7 +167,8 @@ describe.concurrent("set-raid", () => {
 
   it("fails if a drive vanishes during the task, or the volume has another level", async () => {
     await using lab = await actionLab();
-    lab.redfish.storage.taskMs = 200;
+    // Long enough to pull the drive also on a busy machine.
+    lab.redfish.storage.taskMs = 3_000;
     const running = setRaid(lab, "os RAID1 drives=2", { VERIFY_TIMEOUT: "1s" });
     await expect.poll(() => sent(lab).length, { timeout: 20_000 }).toBe(1);
     lab.redfish.storage.drives.delete("1");
@@ -181,14 +182,18 @@ describe.concurrent("set-raid", () => {
     expect(resultOf(other).message).toContain("the BMC has 1 volume (os RAID0)");
   });
 
-  it("takes as many round trips as the examples show", async () => {
+  it("takes as many round trips as documented, beside the polls of the task", async () => {
     await using lab = await actionLab();
+    const costOf = async (running: ReturnType<typeof setRaid>) => {
+      const { roundTrips = 0 } = resultOf(await running);
+      const polls = lab.redfish.log.filter((line) => line.includes("TaskMonitors")).length;
+      lab.redfish.forget();
+      return roundTrips - polls;
+    };
 
-    const first = await setRaid(lab, "os RAID1 drives=2");
-    const again = await setRaid(lab, "os RAID1 drives=2");
-    const cleared = await clearRaid(lab, "os");
-
-    expect([first, again, cleared].map((ended) => resultOf(ended).roundTrips)).toEqual([27, 8, 30]);
+    expect(await costOf(setRaid(lab, "os RAID1 drives=2"))).toBe(26);
+    expect(await costOf(setRaid(lab, "os RAID1 drives=2"))).toBe(8);
+    expect(await costOf(clearRaid(lab, "os"))).toBe(28);
   });
 
   it("tells what it would send", async () => {
