@@ -2,6 +2,9 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { WorkerProgram } from "../support/worker-program.ts";
 
+/** Emulation is slow on a busy machine. */
+export const SLOW_TEST_MS = 300_000;
+
 interface Step {
   readonly action: string;
   readonly inputs?: Readonly<Record<string, string>>;

@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { startIpmiSim } from "./ipmi-sim.ts";
 import { describeWithProgram } from "./programs.ts";
 import { INSTALLED, INSTALLER, listenOnLoopback, QemuMachine, startBootSources } from "./qemu-machine.ts";
-import { runTemplate } from "./qemu-template.ts";
+import { runTemplate, SLOW_TEST_MS } from "./qemu-template.ts";
 
 /** A chassis script of ipmi_sim for the machine; the machine uses a boot device once. */
 async function startChassis(machine: QemuMachine): Promise<string> {
@@ -35,7 +35,9 @@ cat <&3
 
 describeWithProgram("ipmi_sim", "the ipmi provider and a machine of QEMU behind ipmi_sim", () => {
   describeWithProgram("qemu-system-x86_64", "a machine of QEMU", () => {
-    it("boots an installer from the network, once, and shows it on its serial console", async () => {
+    it("boots an installer from the network, once, and shows it on its serial console", {
+      timeout: SLOW_TEST_MS,
+    }, async () => {
       const sources = await startBootSources();
       const machine = new QemuMachine(sources);
       machine.powerOn("disk");
