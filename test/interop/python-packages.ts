@@ -15,11 +15,13 @@ export interface PythonPackages {
 
 /**
  * Installs packages (`name==version`) into a virtual environment in the user's cache, once: later runs find them
- * there. Rejects where there is no Python, no `venv` module or no package index.
+ * there. Rejects where there is no Python, no `venv` module or no package index. `withSystem`: the packages of Debian's Python
+ * are there, too.
  */
 export async function installPythonPackages(
   name: string,
   packages: readonly string[],
+  { withSystem = false } = {},
 ): Promise<PythonPackages> {
   const cache = process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache");
   const label = packages.map((spec) => spec.replace("==", "-")).join("_");
@@ -31,7 +33,8 @@ export async function installPythonPackages(
     await rm(folder, { recursive: true, force: true });
     await mkdir(folder, { recursive: true });
     const options = { timeout: INSTALL_MS, stdin: "ignore" } as const;
-    await execa("python3", ["-m", "venv", folder], options);
+    const [python, ...more] = withSystem ? ["/usr/bin/python3", "--system-site-packages"] : ["python3"];
+    await execa(python ?? "python3", ["-m", "venv", ...more, folder], options);
     await execa(program("pip"), ["install", "--quiet", ...packages], options);
     await writeFile(complete, "");
   }
@@ -54,7 +57,8 @@ export async function describeWithPython(
     if (process.env["REQUIRE_INTEROP"] === "1") {
       throw new Error(`REQUIRE_INTEROP=1, but the Python packages for "${title}" cannot be had`, { cause });
     }
-    process.stderr.write(`skipped, its Python packages cannot be had: ${title}\n`);
+    const [reason] = String(cause).split("\n");
+    process.stderr.write(`skipped, its Python packages cannot be had: ${title}: ${reason}\n`);
     describe.skip(title, () => undefined);
     return;
   }

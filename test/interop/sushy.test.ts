@@ -1,7 +1,6 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { execa } from "execa";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { BmcClient } from "../../shared/bmc/client.ts";
@@ -9,6 +8,7 @@ import { Connection } from "../../shared/contract/connection.ts";
 import { SimulatedMachine } from "../../simulators/machine.ts";
 import { type RedfishBmcOptions, startRedfishBmc } from "../../simulators/redfish/bmc.ts";
 import { describeWithPython, installPythonPackages, type PythonPackages } from "./python-packages.ts";
+import { configureEmulator, emulatorPort } from "./sushy-emulator.ts";
 
 const sushy = () => installPythonPackages("sushy", ["sushy==5.14.0", "sushy-tools==2.2.0"]);
 /** The emulator's machines take up to 11 s to change their power. */
@@ -16,24 +16,11 @@ const SLOW_TEST_MS = 120_000;
 const SYSTEM = "27946b59-9e44-4fa7-8e91-f3527a1ef094";
 
 /** sushy-tools' emulator with its fake driver, one machine that is off, and a password. */
-async function startEmulator({ python, program }: PythonPackages): Promise<{ port: number }> {
+async function startEmulator(packages: PythonPackages): Promise<{ port: number }> {
   const folder = await mkdtemp(join(tmpdir(), "pbnj-sushy-"));
   onTestFinished(() => rm(folder, { recursive: true }));
-  const { stdout: hash } = await execa(python, [
-    "-c",
-    "import bcrypt; print(bcrypt.hashpw(b'calvin', bcrypt.gensalt(4)).decode())",
-  ]);
-  await writeFile(join(folder, "htpasswd"), `admin:${hash}\n`);
-  const settings = {
-    SUSHY_EMULATOR_LISTEN_IP: JSON.stringify("127.0.0.1"),
-    SUSHY_EMULATOR_LISTEN_PORT: "0",
-    SUSHY_EMULATOR_STATE_DIR: JSON.stringify(folder),
-    SUSHY_EMULATOR_AUTH_FILE: JSON.stringify(join(folder, "htpasswd")),
-  };
-  const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}\n`);
-  await writeFile(join(folder, "emulator.conf"), lines.join(""));
-  const argv = ["--config", join(folder, "emulator.conf"), "--fake"];
-  const child = execa(program("sushy-emulator"), argv, {
+  const argv = ["--config", await configureEmulator(packages, folder), "--fake"];
+  const child = execa(packages.program("sushy-emulator"), argv, {
     stdin: "ignore",
     reject: false,
     forceKillAfterDelay: 1_000,
@@ -42,14 +29,7 @@ async function startEmulator({ python, program }: PythonPackages): Promise<{ por
     child.kill();
     await child;
   });
-  for await (const line of createInterface({ input: child.stderr })) {
-    const port = /Running on http:\/\/127\.0\.0\.1:(\d+)/.exec(line)?.[1];
-    if (port === undefined) continue;
-    // Nothing else reads it; a full pipe would stop the emulator.
-    child.stderr.resume();
-    return { port: Number(port) };
-  }
-  throw new Error(`the emulator did not start: ${(await child).stderr}`);
+  return { port: await emulatorPort(child.stderr) };
 }
 
 function clientOf(port: number, more: Readonly<Record<string, unknown>> = {}): BmcClient {

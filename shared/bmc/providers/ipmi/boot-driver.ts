@@ -14,7 +14,7 @@ import {
 } from "./boot-options.ts";
 import { request as ask, type CommandChannel, dataOf, exchange } from "./channel.ts";
 import { GET_DEVICE_ID, parseManufacturer } from "./device-id.ts";
-import { bootsUefiDiskAsRemoteMedia } from "./quirks.ts";
+import { bootsUefiDiskAsRemoteMedia, reportsNoBootFlags } from "./quirks.ts";
 
 /** As the specification has flags that nothing has set: all bits are zero. */
 const UNSET = { efi: false };
@@ -39,6 +39,8 @@ export class IpmiBoot implements BootDriver {
   async read(signal: AbortSignal): Promise<BootOverride | undefined> {
     const flags = await this.#readFlags(signal);
     if (!flags) return undefined;
+    const isBare = !flags.valid && !flags.persistent && !flags.efi && flags.selector !== 0;
+    if (isBare && reportsNoBootFlags(await this.#askManufacturer(signal))) return undefined;
     const isUefiDisk =
       flags.valid &&
       flags.efi &&

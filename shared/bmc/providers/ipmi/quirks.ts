@@ -30,3 +30,11 @@ const SUPERMICRO = new Set([10_876, 47_488]);
 export function bootsUefiDiskAsRemoteMedia(manufacturer: number | undefined): boolean {
   return manufacturer !== undefined && SUPERMICRO.has(manufacturer);
 }
+
+/** IANA enterprise number of MontaVista, in the configurations that come with OpenIPMI's `ipmi_sim`. */
+const MONTAVISTA = 4_753;
+
+/** `ipmi_sim` uses the boot device but reports it with all flags zero, the valid bit included (OpenIPMI 2.0.33). */
+export function reportsNoBootFlags(manufacturer: number | undefined): boolean {
+  return manufacturer === MONTAVISTA;
+}
