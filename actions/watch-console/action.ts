@@ -15,7 +15,7 @@ export default defineAction({
   input: {
     until: text({
       env: "UNTIL",
-      description: "Regular expression (RE2) of the line to wait for, such as iPXE",
+      description: "Regular expression (RE2) of the line to wait for, such as iPXE initialising",
       required: true,
       ...PATTERN,
     }),

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { actionReference } from "../harness/input/reference.ts";
 
 export const reference = actionReference("watch-console", {
-  environment: { UNTIL: "iPXE", FAIL_ON: "No bootable device", UNTIL_TIMEOUT: "4m" },
+  environment: { UNTIL: "iPXE initialising", FAIL_ON: "No bootable device", UNTIL_TIMEOUT: "4m" },
   keywords: ["sol", "serial", "console", "boot", "wait"],
   output: {
     data: z.strictObject({
@@ -14,11 +14,11 @@ export const reference = actionReference("watch-console", {
     }),
   },
   result: {
-    message: 'console matched "iPXE" after 41.7 s: iPXE initialising devices... via ipmi',
+    message: 'console matched "iPXE initialising" after 41.7 s: iPXE initialising devices... via ipmi',
     provider: "ipmi",
     changed: false,
     durationMs: 41_980,
     roundTrips: 10,
-    data: { pattern: "iPXE", line: "iPXE initialising devices...", lines: 57 },
+    data: { pattern: "iPXE initialising", line: "iPXE initialising devices...", lines: 57 },
   },
 });

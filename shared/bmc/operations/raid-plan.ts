@@ -79,7 +79,7 @@ interface LevelRule {
   readonly usable: (count: number) => number;
 }
 
-/** SNIA Common RAID Disk Data Format, section 4.2. RAID1 mirrors two drives: more copies are vendors' extensions. */
+/** SNIA Common RAID Disk Data Format. RAID1 mirrors two drives: more copies are vendors' extensions. */
 const RULES: Readonly<Record<RaidLevel, LevelRule>> = {
   RAID0: { fewest: 1, most: 128, step: 1, usable: (count) => count },
   RAID1: { fewest: 2, most: 2, step: 1, usable: () => 1 },

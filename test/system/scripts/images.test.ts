@@ -173,16 +173,19 @@ describeWithDocker("the image of an action", () => {
     expect(released).toEqual({ platform: platform.trim() });
   }, 280_000);
 
-  it("carries its licences, and what V8 compiled of the actions", async () => {
-    const [script] = (await dockerFiles(image)).filter((path) => path.endsWith(".cjs"));
+  it("carries its licences, the names of its packages, and what V8 compiled of the actions", async () => {
+    const files = await dockerFiles(image);
+    const isName = (path: string) => /^program\/node_modules\/.*package\.json$/.test(path);
+    const [script] = files.filter((path) => path.endsWith(".cjs"));
 
-    expect(await dockerFiles(image)).toEqual([
+    expect(files.filter((path) => !isName(path))).toEqual([
       "action/action.mjs",
       "program/LICENSE",
       "program/THIRD-PARTY-LICENSES",
       script,
       `${script}.cache`,
     ]);
+    expect(files).toContain("program/node_modules/zod/package.json");
   });
 
   it("says what failed when a build fails", async () => {
