@@ -53,7 +53,11 @@ function requestFor(
   const { machine = "m1", password = CANARY, redfish = {}, timeoutMs = 60_000, action = {} } = options;
   const made = scriptedRequest([], { timeoutMs, action: { image: `localhost/${image}:v1`, ...action } });
   const connection = Connection.parse(
-    redfishConnection(port, { machine, password, redfish: { port, scheme: "http", ...redfish } }),
+    redfishConnection(port, {
+      ...{ machine, password, redfish: { port, scheme: "http", ...redfish } },
+      // A hundred actions and their BMCs share one thread.
+      ...{ connectTimeoutMs: 30_000, requestTimeoutMs: 30_000 },
+    }),
   );
   return { lines: made.lines, request: { ...made.request, connection } };
 }
