@@ -55,4 +55,5 @@ export default defineAction({
     const csr = await bmc.generateSigningRequest(names, signal);
     return { summary: `CSR for ${names.commonName}, with a new key`, changed: true, data: { csr } };
   },
+  table: (data) => ("csr" in data ? data.csr.trim() : data.wouldSend.join("\n")),
 });

@@ -231,6 +231,14 @@ describe.concurrent("get-bmc-csr and set-bmc-certificate", () => {
     expect(said.message).toContain("CertificateService.ReplaceCertificate");
     expect(there.writes()).toEqual([]);
   });
+
+  it("show the CSR on a terminal, because the next run makes another key", async () => {
+    await using there = await lab();
+
+    const { stdout } = await there.getCsr({ COMMON_NAME: "bmc-7", OUTPUT: "table" });
+
+    expect(stdout).toMatch(/^-----BEGIN CERTIFICATE REQUEST-----/);
+  });
 });
 
 function openBmc(certificates: string): Partial<RedfishProfile> {
