@@ -1,3 +1,4 @@
+import { BmcError } from "../../contract/bmc-error.ts";
 import type { OfferedDriver } from "./finding.ts";
 
 /** What a console gives while it is watched. */
@@ -23,4 +24,22 @@ export interface ConsoleDriver extends OfferedDriver {
    * `busy` if another session has it, and with `timeout` or `unreachable` once it is lost. Released on every way out.
    */
   watch(sink: ConsoleSink, until: AbortSignal, signal: AbortSignal): Promise<void>;
+}
+
+/** The watch of a session, which ends with it. */
+export class SessionWatch {
+  readonly #closing = new AbortController();
+  #watching: Promise<unknown> = Promise.resolve();
+
+  run(watch: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
+    const watching = watch(AbortSignal.any([signal, this.#closing.signal]));
+    this.#watching = watching.catch(() => undefined);
+    return watching;
+  }
+
+  /** Ends a watch and resolves once its console is released. Never throws. */
+  async close(): Promise<void> {
+    this.#closing.abort(new BmcError("cancelled", "the session was closed"));
+    await this.#watching;
+  }
 }

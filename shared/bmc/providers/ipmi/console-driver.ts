@@ -1,7 +1,7 @@
 import type { Clock } from "../../../clock.ts";
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Logger } from "../../../logger.ts";
-import type { ConsoleDriver, ConsoleSink } from "../../operations/console-port.ts";
+import { type ConsoleDriver, type ConsoleSink, SessionWatch } from "../../operations/console-port.ts";
 import { type Answer, type CommandChannel, exchange } from "./channel.ts";
 import { type Command, ipmiCommand, NetFn } from "./command.ts";
 import { COMPLETED, completionError } from "./completion-code.ts";
@@ -72,8 +72,7 @@ export interface IpmiConsoleOptions {
 export class IpmiConsole implements ConsoleDriver {
   readonly #channel: SessionChannel;
   readonly #options: IpmiConsoleOptions;
-  readonly #closing = new AbortController();
-  #watching: Promise<unknown> = Promise.resolve();
+  readonly #watch = new SessionWatch();
 
   constructor(channel: SessionChannel, options: IpmiConsoleOptions) {
     this.#channel = channel;
@@ -107,18 +106,15 @@ export class IpmiConsole implements ConsoleDriver {
   }
 
   watch(sink: ConsoleSink, until: AbortSignal, signal: AbortSignal): Promise<void> {
-    const watching = this.#watch(sink, until, AbortSignal.any([signal, this.#closing.signal]));
-    this.#watching = watching.catch(() => undefined);
-    return watching;
+    return this.#watch.run((bound) => this.#follow(sink, until, bound), signal);
   }
 
-  /** Ends a watch and releases the console. Never throws. */
-  async close(): Promise<void> {
-    this.#closing.abort(new BmcError("cancelled", "the session was closed"));
-    await this.#watching;
+  /** Ends a watch. Never throws. */
+  close(): Promise<void> {
+    return this.#watch.close();
   }
 
-  async #watch(sink: ConsoleSink, until: AbortSignal, signal: AbortSignal): Promise<void> {
+  async #follow(sink: ConsoleSink, until: AbortSignal, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const session = this.#channel.current;
     const ended = Promise.withResolvers<never>();

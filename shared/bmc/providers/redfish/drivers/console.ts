@@ -1,6 +1,6 @@
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import type { Connection } from "../../../../contract/connection.ts";
-import type { ConsoleDriver, ConsoleSink } from "../../../operations/console-port.ts";
+import { type ConsoleDriver, type ConsoleSink, SessionWatch } from "../../../operations/console-port.ts";
 import type { ProviderContext } from "../../../operations/provider.ts";
 import type { ManagedSystem } from "../resources/system.ts";
 
@@ -17,8 +17,7 @@ export class RedfishConsole implements ConsoleDriver {
   readonly #system: ManagedSystem;
   readonly #connection: Connection;
   readonly #context: Pick<ProviderContext, "nameOption">;
-  readonly #closing = new AbortController();
-  #watching: Promise<unknown> = Promise.resolve();
+  readonly #watch = new SessionWatch();
 
   constructor(system: ManagedSystem, connection: Connection, context: Pick<ProviderContext, "nameOption">) {
     this.#system = system;
@@ -46,18 +45,15 @@ export class RedfishConsole implements ConsoleDriver {
   }
 
   watch(sink: ConsoleSink, until: AbortSignal, signal: AbortSignal): Promise<void> {
-    const watching = this.#watch(sink, until, AbortSignal.any([signal, this.#closing.signal]));
-    this.#watching = watching.catch(() => undefined);
-    return watching;
+    return this.#watch.run((bound) => this.#follow(sink, until, bound), signal);
   }
 
   /** Ends a watch. Never throws. */
-  async close(): Promise<void> {
-    this.#closing.abort(new BmcError("cancelled", "the session was closed"));
-    await this.#watching;
+  close(): Promise<void> {
+    return this.#watch.close();
   }
 
-  async #watch(sink: ConsoleSink, until: AbortSignal, signal: AbortSignal): Promise<void> {
+  async #follow(sink: ConsoleSink, until: AbortSignal, signal: AbortSignal): Promise<void> {
     const found = await this.#find(signal);
     const { host, username, password, connectTimeoutMs, redfish } = this.#connection;
     if (username === undefined || password === undefined) {
