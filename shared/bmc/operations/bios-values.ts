@@ -1,3 +1,4 @@
+import { isBiosPassword } from "../../contract/bios-attributes.ts";
 import { BmcError } from "../../contract/bmc-error.ts";
 import { suggestion } from "../../nearest-name.ts";
 import {
@@ -29,9 +30,6 @@ export function unknownBiosAttribute(
 
 /** What is known of an attribute without a registry. */
 const UNDESCRIBED = { values: [], properties: {} } as const;
-
-/** A secret: never sent, never shown. Some BMCs number their attributes: `AdministratorPassword_00F2`. */
-export const isBiosPassword = (name: string): boolean => /pass(word|phrase)(_[0-9a-f]{1,8})?$/i.test(name);
 
 /**
  * The asked values as the BMC's BIOS has them: names in the BIOS's case, values by name or display name, text as a number where
