@@ -63,7 +63,7 @@ export function checkBiosValues(
 }
 
 /** The name itself, or the only one that differs in case alone. */
-function nameIn(names: readonly string[], given: string): string | undefined {
+export function nameIn(names: readonly string[], given: string): string | undefined {
   if (names.includes(given)) return given;
   const similar = names.filter((name) => name.toLowerCase() === given.toLowerCase());
   return similar.length === 1 ? similar[0] : undefined;
