@@ -32,6 +32,12 @@ export function programCommands(own: SelfProgram): readonly ProgramCommand[] {
       define: async (command) => (await import("./discover/define-discover.ts")).defineDiscover(command),
     },
     {
+      name: "drift",
+      usage: "[options]",
+      summary: "compare machines with the desired state in the inventory, and correct them",
+      define: async (command) => (await import("./drift/define-drift.ts")).defineDrift(command),
+    },
+    {
       name: "lab",
       usage: "[options]",
       summary: "start simulated machines and a tink server to try everything with",

@@ -1,17 +1,5 @@
-import * as z from "zod/mini";
 import type { BiosAttributes } from "../../shared/bmc/operations/bios-registry.ts";
-
-const MOST_ATTRIBUTES = 500;
-const LONGEST_NAME = 200;
-const LONGEST_VALUE = 4_096;
-
-const Name = z.string().check(z.regex(/^[^\p{Cc}\p{Cf}]+$/u), z.maxLength(LONGEST_NAME));
-const Value = z.union([
-  z.string().check(z.regex(/^[^\p{Cc}]*$/u), z.maxLength(LONGEST_VALUE)),
-  z.number(),
-  z.boolean(),
-]);
-const Attributes = z.record(Name, Value);
+import { BiosAttributeValues } from "../../shared/contract/bios-attributes.ts";
 
 /**
  * `Name=Value` with commas between, or one on each line if there are several lines; for names and values with commas or `=`, a
@@ -20,8 +8,8 @@ const Attributes = z.record(Name, Value);
 export function parseBiosAttributes(text: string): BiosAttributes | undefined {
   const given = text.trim();
   const entries = given.startsWith("{") ? jsonEntries(given) : textEntries(given);
-  if (!entries || entries.length === 0 || entries.length > MOST_ATTRIBUTES) return undefined;
-  const parsed = Attributes.safeParse(Object.fromEntries(entries));
+  if (!entries || entries.length === 0) return undefined;
+  const parsed = BiosAttributeValues.safeParse(Object.fromEntries(entries));
   if (!parsed.success || Object.keys(parsed.data).length < entries.length) return undefined;
   return parsed.data;
 }

@@ -1,4 +1,5 @@
 import { describeNtp } from "../../shared/bmc/operations/ntp.ts";
+import { NTP_SERVER } from "../../shared/contract/desired-state.ts";
 import { defineAction } from "../harness/action.ts";
 import { boolean, list } from "../harness/input/input.ts";
 import { reportPlan } from "../harness/run/dry-run.ts";
@@ -11,7 +12,7 @@ export default defineAction({
     servers: list({
       env: "NTP_SERVERS",
       description: "Host names or addresses, separated by commas; if not set, the BMC keeps its servers",
-      pattern: /^[0-9A-Za-z:][0-9A-Za-z.:_-]{0,252}$/,
+      pattern: NTP_SERVER,
       expected: "must hold only names and addresses of time servers",
     }),
     enabled: boolean({

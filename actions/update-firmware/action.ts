@@ -1,5 +1,6 @@
 import { describeFirmware, type UpdateStage } from "../../shared/bmc/operations/update-firmware.ts";
 import { BmcError } from "../../shared/contract/bmc-error.ts";
+import { FIRMWARE_VERSION } from "../../shared/contract/desired-state.ts";
 import { defined } from "../../shared/defined.ts";
 import { type ActionReport, defineAction } from "../harness/action.ts";
 import { boolean, choice, duration, inputFile, list, text } from "../harness/input/input.ts";
@@ -37,7 +38,7 @@ export default defineAction({
     version: text({
       env: "FIRMWARE_VERSION",
       description: "Version that all targets have afterwards; with this version already, nothing is sent",
-      pattern: /^(?=.*\d)[^\p{Cc}\p{Cf}]{1,100}$/u,
+      pattern: FIRMWARE_VERSION,
       expected: "is not a version",
     }),
     allowDowngrade: boolean({

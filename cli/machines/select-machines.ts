@@ -35,7 +35,12 @@ export function selectionIn(argv: readonly string[]): Selection {
 }
 
 /** The machines that are meant, and what is wrong with the selection. */
-export function chooseMachines({ all, concurrency, inventory: path, machines: patterns }: Selection): {
+export function chooseMachines({
+  all,
+  concurrency,
+  inventory: path,
+  machines: patterns,
+}: Omit<Selection, "rest">): {
   readonly inventory: Inventory | undefined;
   readonly machines: readonly Machine[];
   readonly problems: string[];

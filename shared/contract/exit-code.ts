@@ -2,6 +2,9 @@ import type { ErrorClass } from "./error-class.ts";
 
 export const EXIT_OK = 0;
 
+/** A machine is not as the inventory says, and nothing else failed. */
+export const EXIT_DRIFT = 3;
+
 const EXIT_CODES: Readonly<Record<Exclude<ErrorClass, "cancelled">, number>> = {
   usage: 2,
   auth: 10,

@@ -8,6 +8,7 @@ import { fieldGroups } from "../../actions/harness/input/flags.ts";
 import { flagOf } from "../../actions/harness/input/input.ts";
 import { actionLibrary } from "../../cli/action-library.ts";
 import { defineDiscover } from "../../cli/discover/define-discover.ts";
+import { defineDrift } from "../../cli/drift/define-drift.ts";
 import { definePolicy } from "../../worker/commands/define-commands.ts";
 import { addConfigOptions } from "../../worker/config/options.ts";
 import { settings } from "../../worker/config/schema.ts";
@@ -105,7 +106,9 @@ describe("the running text", () => {
     defineDoctor(doctor, own);
     const discover = new Command();
     defineDiscover(discover);
-    const commands = [start, doctor, discover, ...policy.commands];
+    const drift = new Command();
+    defineDrift(drift);
+    const commands = [start, doctor, discover, drift, ...policy.commands];
     const actions = await Promise.all(catalogue.map(loadAction));
     const fields = actions.flatMap((action) =>
       action ? fieldGroups(action).flatMap(([, members]) => members) : [],

@@ -30,7 +30,7 @@ export function yamlProblems(text: string, files: ReadonlyMap<string, string>): 
     // Of `pbnj-worker discover`.
     return content.credentials.flatMap((credentials) => inventoryProblems(asMachine({ credentials })));
   }
-  if (has("credentials", "rpc")) return inventoryProblems(asMachine(content));
+  if (has("credentials", "rpc", "desired")) return inventoryProblems(asMachine(content));
   if (has(...POLICY_KEYS)) return policyProblems(text);
   return [`of no known kind: ${Object.keys(content).join(", ")}`];
 }

@@ -13,7 +13,16 @@ export async function connectEntry(
   given: EntryCredentials,
   reading: SecretReading,
 ): Promise<Connection> {
-  const { name, credentials: _places, connectTimeout, requestTimeout, headStart, tls, ...others } = entry;
+  const {
+    name,
+    credentials: _places,
+    connectTimeout,
+    requestTimeout,
+    headStart,
+    tls,
+    desired: _desired,
+    ...others
+  } = entry;
   const { ipmi, ipmitool, rpc, homeassistant, ...same } = others;
   const { caFile, ...tlsOptions } = tls;
   const { kgFile: _ipmiKgFile, kgEnv: _ipmiKgEnv, ...ipmiOptions } = ipmi;

@@ -1,5 +1,6 @@
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { type Connection, providersOf } from "../../shared/contract/connection.ts";
+import type { DesiredState } from "../../shared/contract/desired-state.ts";
 import type { BmcAddress } from "../action/machine-facts.ts";
 import { bmcAddress } from "./bmc-address.ts";
 import { connectEntry, entryLockKey } from "./connect-entry.ts";
@@ -36,6 +37,10 @@ export class FileInventory implements Inventory {
   bmcAddress(name: string): BmcAddress | undefined {
     const entry = this.#entries.get(name);
     return entry && bmcAddress(entry, providersOf(entry));
+  }
+
+  desiredState(name: string): DesiredState | undefined {
+    return this.#entries.get(name)?.desired;
   }
 
   directMachine(host: string): DirectMachine {

@@ -1,4 +1,5 @@
 import type { Connection } from "../../shared/contract/connection.ts";
+import type { DesiredState } from "../../shared/contract/desired-state.ts";
 import type { DirectAccess } from "../action/action.ts";
 import type { BmcAddress, MachineOrigin } from "../action/machine-facts.ts";
 import type { SecretCommands } from "./secret-commands.ts";
@@ -35,6 +36,8 @@ export interface Inventory {
   hosts?(): readonly HostAccess[] | undefined;
   /** For people; `name` is as in `machines`. */
   bmcAddress?(name: string): BmcAddress | undefined;
+  /** What the inventory says that the machine is to be like. */
+  desiredState?(name: string): DesiredState | undefined;
   /** The same; absent counts as an inventory file. */
   origin?(name: string): MachineOrigin | undefined;
 }

@@ -11,6 +11,7 @@ import {
   TlsOptions,
   withHost,
 } from "../../shared/contract/connection.ts";
+import { DesiredState } from "../../shared/contract/desired-state.ts";
 import { Duration } from "../document/value-types.ts";
 
 /** DNS labels in lower case (RFC 1123 section 2.1): the name becomes part of agent IDs and file names. */
@@ -192,6 +193,7 @@ const entryFields = {
   rpc: Rpc.optional(),
   homeassistant: HomeAssistant.optional(),
   credentials: Credentials.prefault({}),
+  desired: z.optional(DesiredState),
 };
 
 /** A machine, merged with the defaults. */

@@ -99,6 +99,10 @@ export const biosState = z
       .string()
       .optional()
       .describe("The BMC's name of the registry that describes them; absent if it names none"),
+    scheduled: z
+      .literal(false)
+      .optional()
+      .describe("False if no job is there that applies `pending` at the next boot; otherwise absent"),
   })
   .describe("BIOS attributes as read, without passwords");
 

@@ -1,3 +1,4 @@
+import { isBiosPassword } from "../../contract/bios-attributes.ts";
 import { BmcError } from "../../contract/bmc-error.ts";
 import { suggestion } from "../../nearest-name.ts";
 import {
@@ -29,9 +30,6 @@ export function unknownBiosAttribute(
 
 /** What is known of an attribute without a registry. */
 const UNDESCRIBED = { values: [], properties: {} } as const;
-
-/** A secret: never sent, never shown. Some BMCs number their attributes: `AdministratorPassword_00F2`. */
-export const isBiosPassword = (name: string): boolean => /pass(word|phrase)(_[0-9a-f]{1,8})?$/i.test(name);
 
 /**
  * The asked values as the BMC's BIOS has them: names in the BIOS's case, values by name or display name, text as a number where
@@ -65,7 +63,7 @@ export function checkBiosValues(
 }
 
 /** The name itself, or the only one that differs in case alone. */
-function nameIn(names: readonly string[], given: string): string | undefined {
+export function nameIn(names: readonly string[], given: string): string | undefined {
   if (names.includes(given)) return given;
   const similar = names.filter((name) => name.toLowerCase() === given.toLowerCase());
   return similar.length === 1 ? similar[0] : undefined;

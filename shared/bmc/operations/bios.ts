@@ -1,9 +1,10 @@
+import { isBiosPassword } from "../../contract/bios-attributes.ts";
 import { BmcError } from "../../contract/bmc-error.ts";
 import { count } from "../../count.ts";
 import { formatSeconds } from "../../duration.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { attributeValue, type BiosAttributes, type BiosRegistry } from "./bios-registry.ts";
-import { checkBiosValues, isBiosPassword } from "./bios-values.ts";
+import { checkBiosValues } from "./bios-values.ts";
 import { ok } from "./finding.ts";
 import { awaitState, sendOnce, uncertainty } from "./read-back.ts";
 
@@ -15,16 +16,18 @@ export interface BiosState {
   readonly pending: BiosAttributes;
   /** The BMC's name of the registry that describes them; absent if it names none. */
   readonly registry?: string;
+  /** False if no job is there that applies `pending` at the next boot; otherwise absent. */
+  readonly scheduled?: false;
 }
 
 /** When changes take effect: at the next boot, or at once where the BMC offers it. */
 export type BiosApplyTime = "on-reset" | "immediate";
 
 /** The state as a driver reads it. */
-interface BiosReading extends BiosState {
+type BiosReading = Omit<BiosState, "scheduled"> & {
   /** False if the next boot leaves `pending` alone because no job is there to apply it. */
   readonly scheduled?: boolean;
-}
+};
 
 export interface BiosDriver {
   read(signal: AbortSignal): Promise<BiosReading>;
@@ -176,7 +179,7 @@ function notKept(state: BiosReading, values: BiosAttributes, { applyTime }: Bios
 }
 
 /** What the BIOS has from the next boot. */
-function nextOf({ attributes, pending }: BiosState): BiosAttributes {
+function nextOf({ attributes, pending }: BiosReading): BiosAttributes {
   return { ...attributes, ...pending };
 }
 
@@ -210,7 +213,10 @@ async function resetBios(port: BiosPort): Promise<BiosResetReport> {
 }
 
 /** Without passwords; only the attributes in `values` where given. */
-function shown({ attributes, pending, registry }: BiosReading, values?: BiosAttributes): BiosState {
+function shown(
+  { attributes, pending, registry, scheduled }: BiosReading,
+  values?: BiosAttributes,
+): BiosState {
   const pick = (from: BiosAttributes) =>
     Object.fromEntries(
       Object.entries(from).filter(
@@ -221,6 +227,7 @@ function shown({ attributes, pending, registry }: BiosReading, values?: BiosAttr
     attributes: pick(attributes),
     pending: pick(pending),
     ...(registry === undefined ? {} : { registry }),
+    ...(scheduled === false ? { scheduled } : {}),
   };
 }
 
@@ -235,7 +242,7 @@ function describeKept(attributes: BiosAttributes, names: readonly string[]): str
 }
 
 /** For people: `312 BIOS attributes, 2 pending`. */
-export function describeBios({ attributes, pending }: BiosState): string {
+export function describeBios({ attributes, pending }: Omit<BiosState, "scheduled">): string {
   const waiting = Object.keys(pending).length;
   return `${count(Object.keys(attributes).length, "BIOS attribute", "BIOS attributes")}${waiting === 0 ? "" : `, ${waiting} pending`}`;
 }

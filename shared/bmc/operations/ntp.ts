@@ -82,7 +82,8 @@ export async function setNtp(port: NtpPort, request: NtpRequest): Promise<NtpRep
   const before = await port.read();
   const asked = settingsFor(request, before);
   const summary = describeNtp(asked);
-  if (same(before, asked)) return { before, after: before, changed: false, summary: `already ${summary}` };
+  if (hasNtp(before, request))
+    return { before, after: before, changed: false, summary: `already ${summary}` };
   await port.write(withoutRepeats(request));
   const after = await awaitState(READ_BACK_DELAYS_MS, port, port.read, (settings) => same(settings, asked));
   if (same(after, asked)) return { before, after, changed: true, summary };
@@ -91,7 +92,7 @@ export async function setNtp(port: NtpPort, request: NtpRequest): Promise<NtpRep
 
 export async function planNtp(port: NtpPort, request: NtpRequest): Promise<Plan<NtpSettings>> {
   const before = await port.read();
-  if (same(before, settingsFor(request, before))) return { before, steps: [] };
+  if (hasNtp(before, request)) return { before, steps: [] };
   return { before, steps: [await port.plan(withoutRepeats(request))] };
 }
 
@@ -99,6 +100,11 @@ export async function planNtp(port: NtpPort, request: NtpRequest): Promise<Plan<
 export function describeNtp({ enabled, servers }: NtpSettings): string {
   const named = servers.length > 0 ? ` (${servers.join(", ")})` : "";
   return `NTP ${enabled ? "on" : "off"}${named}`;
+}
+
+/** Whether `setNtp` would send nothing. */
+export function hasNtp(settings: NtpSettings, request: NtpRequest): boolean {
+  return same(settings, settingsFor(request, settings));
 }
 
 function settingsFor(request: NtpRequest, before: NtpSettings): NtpSettings {

@@ -17,6 +17,7 @@ describe("the command line", () => {
       "actions",
       "inventory",
       "discover",
+      "drift",
       "lab",
       "completion",
       "help",
@@ -109,6 +110,7 @@ describe("a typo", () => {
     [["actions", "--bmc-password", "canary-77"]],
     [["inventory", "--bmc-password", "canary-77"]],
     [["discover", "--bmc-password", "canary-77"]],
+    [["drift", "--bmc-password", "canary-77"]],
     [["inventory", "pin", "--bmc-password", "canary-77"]],
     [["inventory", "import", "--bmc-password=canary-77", "m.csv"]],
   ])("%j does not repeat what may be a secret", async (argv) => {

@@ -50,6 +50,23 @@ const STORIES: Readonly<Record<string, (host: ManualHost, open: AsyncDisposableS
     expect(await host.read("discovered.yaml")).toMatch(/passwordFile: \S+\/secrets\/rack-password\n/);
   },
 
+  async "correct-drift.md"(host, open) {
+    const machine = new SimulatedMachine({ power: "off" });
+    const bmc = await startRedfishBmc({ machines: [machine], host: `${NETWORK}33`, tls: "http" });
+    open.defer(() => bmc.close());
+    const page = await host.read("inventory.yaml");
+    const redfish = `redfish: {port: ${bmc.port}, scheme: http}`;
+    await host.write("inventory.yaml", page.replace("providers:", `${redfish}\n    providers:`));
+    await host.write("secrets/bmc-password", "calvin\n");
+
+    await expect(host.run()).rejects.toThrow(/ended with 3:\n.*"field":"ntp"/);
+    expect(machine.commands).toEqual([]);
+    expect(await host.run()).toContain('"state":"corrected"');
+
+    expect(machine.power).toBe("on");
+    expect(machine.bios.attributes).toMatchObject({ NumCores: 8 });
+  },
+
   async "install-with-compose.md"(host) {
     await host.run();
 

@@ -297,6 +297,54 @@ machines:
   });
 });
 
+describe("the desired state", () => {
+  it("is the entry's own over the defaults', and no part of the connection", async () => {
+    const parsed = inventory(`
+defaults: {desired: {bootDevice: disk, ntp: [a.example], bios: {Turbo: true, Cores: 4}}}
+machines:
+  - {name: a, host: h, desired: {power: "off", ntp: [b.example, "2001:db8::1"], bios: {Cores: 8}, firmware: {BIOS: "2.10"}}}
+`);
+
+    expect(parsed.desiredState?.("a")).toEqual({
+      power: "off",
+      bootDevice: "disk",
+      ntp: ["b.example", "2001:db8::1"],
+      bios: { Turbo: true, Cores: 8 },
+      firmware: { BIOS: "2.10" },
+    });
+    expect(parsed.machines()).toEqual([{ name: "a", lockKey: "h" }]);
+    expect(await connect(parsed, "a")).toEqual(Connection.parse({ machine: "a", host: "h" }));
+    expect(inventory("machines: [{name: a, host: h}]").desiredState?.("a")).toBeUndefined();
+  });
+
+  it("is strict and bounded, and holds no passwords", () => {
+    const many = (most: number) =>
+      Array.from({ length: most + 1 }, (_, index) => `A${index}: "1"`).join(", ");
+    const found = problems(`machines:
+  - {name: a, host: h, desired: {power: cycle, bootDevice: dsk, bootdevice: pxe}}
+  - {name: b, host: i, desired: {ntp: [], bios: {A: [1]}, firmware: {BIOS: 2.10}}}
+  - {name: c, host: j, desired: {ntp: ["a b"], bios: {SetupPassword: hunter2}, firmware: {"": "1"}}}
+  - {name: d, host: k, desired: {ntp: [${"a, ".repeat(17)}], bios: {${many(500)}}, firmware: {${many(200)}}}}
+`);
+
+    expect(found.map((line) => line.replace(/^inventory.yaml:\d: machine ./, ""))).toEqual([
+      ": desired.power must be one of on, off",
+      expect.stringMatching(/^: desired.bootDevice .*disk/),
+      expect.stringMatching(/^: desired.bootdevice is not known, did you mean bootDevice/),
+      ": desired.ntp is empty",
+      expect.stringMatching(/^: desired.bios.A must be one line of text/),
+      ": desired.firmware.BIOS must be text: put it in quotes",
+      ": desired.ntp.0 must be the name or address of a time server",
+      expect.stringMatching(/^: desired.bios has a password/),
+      ": desired.firmware must have names of 1 to 200 printable characters",
+      ": desired.ntp must have at most 16 servers",
+      ": desired.bios must have at most 500 names",
+      ": desired.firmware must have at most 200 names",
+    ]);
+    expect(found.join()).not.toContain("hunter2");
+  });
+});
+
 describe("problems of an inventory", () => {
   it("are all found at once, with the machine and the line", () => {
     const text = `machines:

@@ -1,0 +1,104 @@
+import { BmcClient } from "../../shared/bmc/client.ts";
+import { type Clock, systemClock } from "../../shared/clock.ts";
+import type { BmcError } from "../../shared/contract/bmc-error.ts";
+import type { Connection } from "../../shared/contract/connection.ts";
+import type { DesiredState } from "../../shared/contract/desired-state.ts";
+import type { ErrorClass } from "../../shared/contract/error-class.ts";
+import { EXIT_DRIFT, EXIT_OK, exitCodeOf, type StopSignal } from "../../shared/contract/exit-code.ts";
+import type { SessionProvider } from "../../shared/contract/vocabulary.ts";
+import { defined } from "../../shared/defined.ts";
+import { redactor } from "../../shared/secret-forms.ts";
+import { compare, type Difference } from "./compare.ts";
+import { type Correction, correct } from "./correct.ts";
+import { readMachine } from "./read-machine.ts";
+
+/** As the timeout of an action. */
+const MACHINE_TIMEOUT_MS = 600_000;
+
+/** A machine beside its desired state. */
+export interface MachineDrift {
+  readonly machine: string;
+  readonly provider?: SessionProvider;
+  /** Not those that were not read because of the error. */
+  readonly differences: readonly (Difference & { readonly correction?: Correction })[];
+  /** What ended the reading. */
+  readonly error?: { readonly class: ErrorClass; readonly message: string };
+}
+
+export interface CheckOptions {
+  readonly enforce: boolean;
+  readonly clock?: Clock;
+}
+
+/** Reads and compares one machine; with `enforce`, also corrects it. Rejects for no BMC's sake. */
+export async function checkMachine(
+  machine: string,
+  connection: Connection,
+  desired: DesiredState,
+  { enforce, clock = systemClock }: CheckOptions,
+  stop: AbortSignal,
+): Promise<MachineDrift> {
+  const signal = AbortSignal.any([stop, AbortSignal.timeout(MACHINE_TIMEOUT_MS)]);
+  // BMCs quote what they refuse.
+  const redact = redactor({ username: connection.username, connection });
+  const bmc = new BmcClient(connection, { clock });
+  try {
+    const { observed, error } = await readMachine(bmc, desired, signal);
+    const differences = compare(desired, observed, connection.bootMode);
+    const corrections =
+      enforce && !error ? await correct(bmc, desired, differences, signal) : new Map<never, Correction>();
+    return {
+      machine,
+      ...defined({ provider: bmc.provider, error: error && failureOf(error, redact) }),
+      differences: differences.map((one) => {
+        const correction = one.state === "different" ? corrections.get(one.setting) : undefined;
+        return redacted({ ...one, ...defined({ correction }) }, redact);
+      }),
+    };
+  } finally {
+    await bmc.close();
+  }
+}
+
+/** A machine that could not be asked. */
+export function failedMachine(machine: string, error: BmcError): MachineDrift {
+  return { machine, differences: [], error: failureOf(error, (text) => text) };
+}
+
+function failureOf(error: BmcError, redact: (text: string) => string) {
+  return { class: error.class, message: redact(error.message) };
+}
+
+function redacted(one: MachineDrift["differences"][number], redact: (text: string) => string) {
+  const { actual, correction, reason } = one;
+  const shown = Array.isArray(actual)
+    ? actual.map(redact)
+    : typeof actual === "string"
+      ? redact(actual)
+      : actual;
+  return {
+    ...one,
+    ...defined({
+      actual: shown,
+      reason: reason === undefined ? undefined : redact(reason),
+      correction: correction && { ...correction, message: redact(correction.message) },
+    }),
+  };
+}
+
+/** Errors are worse than drift, whatever their number. `by` is the signal that cancelled the command. */
+export function exitCodeFor(results: readonly MachineDrift[], by: StopSignal): number {
+  const classes = results.flatMap(({ differences, error }) => [
+    ...(error ? [error.class] : []),
+    ...differences.flatMap(({ correction }) => correction?.class ?? []),
+  ]);
+  if (classes.length > 0) return Math.max(...classes.map((one) => exitCodeOf(one, by)));
+  return results.some(hasDrift) ? EXIT_DRIFT : EXIT_OK;
+}
+
+/** Whether something differs that was not corrected. */
+export function hasDrift({ differences }: MachineDrift): boolean {
+  return differences.some(
+    ({ state, correction }) => state === "different" && correction?.state !== "corrected",
+  );
+}

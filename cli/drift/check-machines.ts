@@ -1,0 +1,47 @@
+import { BmcError } from "../../shared/contract/bmc-error.ts";
+import type { Inventory, Machine } from "../../worker/machines/inventory.ts";
+import { SecretCommands } from "../../worker/machines/secret-commands.ts";
+import { ActionSlots } from "../../worker/turns/action-slots.ts";
+import { MachineLocks } from "../../worker/turns/machine-locks.ts";
+import { type CheckOptions, checkMachine, failedMachine, type MachineDrift } from "./check-machine.ts";
+
+export interface CheckMachinesOptions extends CheckOptions {
+  readonly concurrency: number;
+  /** Called for each machine as it answers. */
+  readonly onResult: (result: MachineDrift) => Promise<void>;
+}
+
+/** Compares machines with their desired states, many at a time and one at a time per BMC. */
+export function checkMachines(
+  machines: readonly Machine[],
+  inventory: Inventory,
+  { concurrency, onResult, ...options }: CheckMachinesOptions,
+  signal: AbortSignal,
+): Promise<readonly MachineDrift[]> {
+  const slots = new ActionSlots(concurrency);
+  const locks = new MachineLocks();
+  const commands = new SecretCommands();
+  const check = async (machine: Machine): Promise<MachineDrift> => {
+    const held: (() => void)[] = [];
+    try {
+      // Two entries may be the same BMC.
+      held.push(await locks.acquire(machine.lockKey, signal));
+      held.push(await slots.acquire(signal));
+      const connection = await inventory.resolveConnection(machine, { commands, signal });
+      const desired = inventory.desiredState?.(machine.name) ?? {};
+      return await checkMachine(machine.name, connection, desired, options, signal);
+    } catch (thrown) {
+      const error = signal.aborted ? BmcError.ofAbort(signal) : BmcError.from(thrown);
+      return failedMachine(machine.name, error);
+    } finally {
+      for (const release of held) release();
+    }
+  };
+  return Promise.all(
+    machines.map(async (machine) => {
+      const result = await check(machine);
+      await onResult(result);
+      return result;
+    }),
+  );
+}

@@ -1,0 +1,28 @@
+import type { Command } from "commander";
+import { unknownArgumentProblems } from "../../shared/unknown-arguments.ts";
+import type { DriftFlags } from "./drift-command.ts";
+
+/** `pbnj-worker drift`. */
+export function defineDrift(command: Command): void {
+  command
+    .description(
+      "Compare machines with the desired state in their inventory entries. Changes nothing without --enforce.",
+    )
+    .option("--inventory <file>", "the inventory with the machines")
+    .option("--machine <name,...>", "these machines, with * for anything; repeat for several", collect)
+    .option("--all", "all machines of the inventory")
+    .option("--enforce", "correct each difference once; firmware is only reported")
+    .option("--concurrency <number>", "machines at a time", "50")
+    .option("--output <auto|table|json>", "output format; auto is a table on a terminal, else JSON", "auto")
+    .allowUnknownOption()
+    .allowExcessArguments()
+    .action(async (flags: DriftFlags) => {
+      const { drift } = await import("./drift-command.ts");
+      const known = command.options.flatMap(({ long }) => long ?? []);
+      process.exit(await drift(flags, unknownArgumentProblems(command.args, known)));
+    });
+}
+
+function collect(value: string, earlier: readonly string[] = []): readonly string[] {
+  return [...earlier, ...value.split(",")];
+}

@@ -1,0 +1,49 @@
+import { writeText } from "../../actions/harness/result/write-text.ts";
+import { suggestion } from "../../shared/nearest-name.ts";
+import { chooseMachines } from "../machines/select-machines.ts";
+import { listenForStop } from "../stop-signal.ts";
+import { endWithUsage } from "../usage-problem.ts";
+import { exitCodeFor, type MachineDrift } from "./check-machine.ts";
+import { checkMachines } from "./check-machines.ts";
+import { driftLine, driftRows, driftSummary } from "./show-drift.ts";
+
+const COMMAND = "pbnj-worker drift";
+const OUTPUTS = ["auto", "table", "json"];
+
+export interface DriftFlags {
+  readonly inventory?: string;
+  readonly machine?: readonly string[];
+  readonly all?: true;
+  readonly enforce?: true;
+  readonly concurrency: string;
+  readonly output: string;
+}
+
+/** Compares machines with their desired states. Resolves to the exit code; ends the process for a wrong command line. */
+export async function drift(flags: DriftFlags, unknown: readonly string[]): Promise<number> {
+  const { inventory: path = "", machine = [], all = false, enforce = false, concurrency, output } = flags;
+  const chosen = chooseMachines({ inventory: path, machines: machine, all, concurrency });
+  const { inventory } = chosen;
+  const problems = [...unknown, ...chosen.problems];
+  if (!OUTPUTS.includes(output)) {
+    problems.push(`--output is not one of ${OUTPUTS.join(", ")}${suggestion(output, OUTPUTS)}`);
+  }
+  const machines = chosen.machines.filter(({ name }) => inventory?.desiredState?.(name));
+  if (chosen.machines.length > 0 && machines.length === 0) {
+    problems.push(`${path} has no desired state for any of these machines: add desired to their entries`);
+  }
+  if (!inventory || problems.length > 0) endWithUsage(COMMAND, problems);
+
+  const stop = listenForStop();
+  const isTable = output === "table" || (output === "auto" && process.stdout.isTTY);
+  const { head, row } = driftRows(machines.map(({ name }) => name));
+  if (isTable) await writeText(process.stdout, head);
+  const onResult = (result: MachineDrift) =>
+    writeText(process.stdout, isTable ? row(result) : driftLine(result));
+  const options = { concurrency: Number(concurrency), enforce, onResult };
+  const results = await checkMachines(machines, inventory, options, stop.signal);
+  const left = chosen.machines.length - machines.length;
+  const skipped = left > 0 ? `, ${left} without a desired state skipped` : "";
+  process.stderr.write(`${COMMAND}: ${driftSummary(results)}${skipped}\n`);
+  return exitCodeFor(results, stop.by());
+}

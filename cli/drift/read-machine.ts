@@ -1,0 +1,37 @@
+import type { BmcClient } from "../../shared/bmc/client.ts";
+import { BmcError } from "../../shared/contract/bmc-error.ts";
+import type { DesiredState } from "../../shared/contract/desired-state.ts";
+import { defined } from "../../shared/defined.ts";
+import type { Observed, Reading, Setting } from "./compare.ts";
+
+/** What the desired state names, read one after the other; and the error that ended it. */
+export async function readMachine(
+  bmc: BmcClient,
+  desired: DesiredState,
+  signal: AbortSignal,
+): Promise<{ readonly observed: Observed; readonly error?: BmcError }> {
+  let error: BmcError | undefined;
+  const read = async <Value>(
+    setting: Setting,
+    from: (signal: AbortSignal) => Promise<Value>,
+  ): Promise<Reading<Value> | undefined> => {
+    // A refused password is not offered again: BMCs lock accounts.
+    if (desired[setting] === undefined || error) return undefined;
+    try {
+      return { value: await from(signal) };
+    } catch (thrown) {
+      const failure = BmcError.from(thrown);
+      if (failure.class === "unsupported") return { unknown: failure.message };
+      error = failure;
+      return undefined;
+    }
+  };
+  const observed = defined({
+    power: await read("power", (until) => bmc.readPower(until)),
+    bootDevice: await read("bootDevice", (until) => bmc.readBoot(until)),
+    ntp: await read("ntp", (until) => bmc.readNtp(until)),
+    bios: await read("bios", (until) => bmc.readBios(until)),
+    firmware: await read("firmware", (until) => bmc.listFirmware(until)),
+  });
+  return { observed, ...defined({ error }) };
+}

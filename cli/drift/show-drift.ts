@@ -1,0 +1,70 @@
+import { count } from "../../shared/count.ts";
+import { printable, printableLine } from "../../shared/printable.ts";
+import { hasDrift, type MachineDrift } from "./check-machine.ts";
+import type { Difference } from "./compare.ts";
+
+/** The longest state is `unsupported`. */
+const STATE_WIDTH = 11;
+
+/** Rows of a table whose machines are known before they answer. */
+export function driftRows(machines: readonly string[]) {
+  const width = machines.reduce((most, { length }) => Math.max(most, length), "machine".length);
+  const row = (machine: string, state: string, text: string) =>
+    `${machine.padEnd(width)}  ${state.padEnd(STATE_WIDTH)}  ${printableLine(text)}`.trimEnd().concat("\n");
+  return {
+    head: row("machine", "state", "differences"),
+    row: (result: MachineDrift) => row(result.machine, stateOf(result), differencesText(result)),
+  };
+}
+
+/** One line of JSON. */
+export function driftLine(result: MachineDrift): string {
+  const { machine, provider, differences, error } = result;
+  const shown = differences.map(({ setting: _, ...one }) => one);
+  return `${printable(JSON.stringify({ machine, state: stateOf(result), provider, differences: shown, error }))}\n`;
+}
+
+/** `3 machines: 1 same, 1 drift, 1 auth`. */
+export function driftSummary(results: readonly MachineDrift[]): string {
+  const byState = Map.groupBy(results, stateOf);
+  const parts = [...byState].map(([state, { length }]) => `${length} ${state}`).toSorted();
+  return `${count(results.length, "machine")}: ${parts.join(", ")}`;
+}
+
+/** An error's class, or the worst state of the differences. */
+function stateOf(result: MachineDrift): string {
+  const { differences, error } = result;
+  const failure = error?.class ?? differences.find(({ correction }) => correction?.class)?.correction?.class;
+  if (failure) return failure;
+  if (hasDrift(result)) return "drift";
+  if (differences.some(({ correction }) => correction)) return "corrected";
+  return (
+    (["unknown", "pending"] as const).find((asked) => differences.some(({ state }) => state === asked)) ??
+    "same"
+  );
+}
+
+function differencesText({ differences, error }: MachineDrift): string {
+  const texts = differences.flatMap((one) => {
+    const { correction, field, reason, state, wanted, actual } = one;
+    switch (state) {
+      case "same":
+        return [];
+      case "unknown":
+        return [`${field}: unknown, wanted ${textOf(wanted)}: ${reason}`];
+      case "pending":
+        return [`${field}: ${textOf(actual)}, waits for the next boot: ${textOf(wanted)}`];
+      case "different": {
+        const text = `${field}: ${textOf(actual)}, wanted ${textOf(wanted)}`;
+        return [correction ? `${text}: ${correction.state}: ${correction.message}` : text];
+      }
+      default:
+        return state satisfies never;
+    }
+  });
+  return [...texts, ...(error ? [error.message] : [])].join("; ");
+}
+
+function textOf(value: Difference["wanted"] | undefined): string {
+  return Array.isArray(value) ? value.join(", ") || "none" : String(value ?? "nothing");
+}

@@ -1,0 +1,46 @@
+import * as z from "zod/mini";
+import { BiosAttributeValues, isBiosPassword, namesProblem } from "./bios-attributes.ts";
+import { reporting } from "./value-types.ts";
+import { BootDevice } from "./vocabulary.ts";
+
+const MOST_SERVERS = 16;
+const MOST_COMPONENTS = 200;
+
+/** A name or an address of a time server. */
+export const NTP_SERVER = /^[0-9A-Za-z:][0-9A-Za-z.:_-]{0,252}$/;
+/** A version of firmware. */
+export const FIRMWARE_VERSION = /^(?=.*\d)[^\p{Cc}\p{Cf}]{1,100}$/u;
+
+const NO_PASSWORDS =
+  "has a password, which the inventory must not hold: set it in the BIOS or with the vendor's tool";
+
+/** What a machine is to be like. What is not named may be anything. */
+export const DesiredState = z.strictObject({
+  power: z.optional(z.enum(["on", "off"])),
+  /** The boot override for every boot; `none` is no override. */
+  bootDevice: z.optional(BootDevice),
+  /** The time servers, in order of preference. */
+  ntp: z.optional(
+    z
+      .array(z.string().check(z.regex(NTP_SERVER, { error: "must be the name or address of a time server" })))
+      .check(
+        z.minLength(1),
+        reporting((servers) =>
+          servers.length > MOST_SERVERS ? `must have at most ${MOST_SERVERS} servers` : undefined,
+        ),
+      ),
+  ),
+  /** Values of BIOS attributes, by name. */
+  bios: z.optional(
+    BiosAttributeValues.check(
+      reporting((values) => (Object.keys(values).some(isBiosPassword) ? NO_PASSWORDS : undefined)),
+    ),
+  ),
+  /** Versions, by the component's name or ID. */
+  firmware: z.optional(
+    z
+      .record(z.string(), z.string().check(z.regex(FIRMWARE_VERSION, { error: "must be a version" })))
+      .check(reporting((versions) => namesProblem(Object.keys(versions), MOST_COMPONENTS))),
+  ),
+});
+export type DesiredState = z.infer<typeof DesiredState>;

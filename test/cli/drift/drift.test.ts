@@ -1,0 +1,252 @@
+import { describe, expect, it } from "vitest";
+import { exitCodeFor, type MachineDrift } from "../../../cli/drift/check-machine.ts";
+import { checkMachines } from "../../../cli/drift/check-machines.ts";
+import { driftLine, driftRows, driftSummary } from "../../../cli/drift/show-drift.ts";
+import { BmcError } from "../../../shared/contract/bmc-error.ts";
+import { formatProblem } from "../../../shared/document/problem.ts";
+import { startIpmiBmc } from "../../../simulators/ipmi/bmc.ts";
+import { SimulatedMachine, type SimulatedMachineOptions } from "../../../simulators/machine.ts";
+import { type RedfishBmcOptions, startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
+import { redfishProfiles } from "../../../simulators/redfish/profiles.ts";
+import { readTextFile } from "../../../worker/document/read-text-file.ts";
+import { parseInventory } from "../../../worker/machines/parse-inventory.ts";
+import { scaledClock } from "../../support/scaled-clock.ts";
+
+type Entry = Readonly<Record<string, unknown>>;
+const credentials = { username: "admin", passwordEnv: "PASS" };
+
+/** Simulated machines with their entries, the first one `node-1`. */
+async function startRack() {
+  const rack = new AsyncDisposableStack();
+  const entries: Entry[] = [];
+  const add = (entry: Entry) => {
+    entries.push({ name: `node-${entries.length + 1}`, host: "127.0.0.1", credentials, ...entry });
+  };
+  return {
+    add,
+    async redfish(desired: Entry, options: RedfishBmcOptions = {}, machine: SimulatedMachineOptions = {}) {
+      const simulated = new SimulatedMachine(machine);
+      const bmc = await startRedfishBmc({ machines: [simulated], tls: "http", ...options });
+      rack.defer(() => bmc.close());
+      add({ providers: ["redfish"], redfish: { port: bmc.port, scheme: "http" }, desired });
+      return { bmc, machine: simulated };
+    },
+    async ipmi(desired: Entry, machine: SimulatedMachineOptions = {}) {
+      const simulated = new SimulatedMachine(machine);
+      const bmc = await startIpmiBmc({ machine: simulated });
+      rack.defer(() => bmc.close());
+      add({ providers: ["ipmi"], ipmi: { port: bmc.port }, desired });
+      return { bmc, machine: simulated };
+    },
+    async check(enforce = false, signal = AbortSignal.timeout(120_000)) {
+      const text = JSON.stringify({ machines: entries });
+      const parsed = parseInventory({
+        path: "i.yaml",
+        text,
+        env: { PASS: "calvin" },
+        readFile: readTextFile,
+      });
+      if (!parsed.ok) throw new Error(parsed.problems.map(formatProblem).join("\n"));
+      const shown: string[] = [];
+      const onResult = async ({ machine }: MachineDrift) => void shown.push(machine);
+      const options = { concurrency: 5, enforce, clock: scaledClock(50), onResult };
+      const results = await checkMachines(parsed.value.machines(), parsed.value, options, signal);
+      expect(shown.toSorted()).toEqual(results.map(({ machine }) => machine).toSorted());
+      return { results, exitCode: exitCodeFor(results, "SIGTERM") };
+    },
+    [Symbol.asyncDispose]: () => rack.disposeAsync(),
+  };
+}
+
+const statesOf = (result?: MachineDrift) =>
+  Object.fromEntries(result?.differences.map(({ field, state }) => [field, state]) ?? []);
+const changesOf = (log: readonly string[]) =>
+  log.filter((line) => !line.startsWith("GET ") && !line.includes("/Sessions"));
+
+describe("drift", () => {
+  it("is nothing for machines that are as desired, and changes nothing", async () => {
+    await using rack = await startRack();
+    const desired = { power: "on", bootDevice: "none", bios: { NumCores: 16 } };
+    const { bmc } = await rack.redfish(desired);
+    const ipmi = await rack.ipmi({ power: "off" }, { power: "off" });
+
+    const { results, exitCode } = await rack.check();
+
+    expect(results.map((result) => statesOf(result))).toEqual([
+      { power: "same", bootDevice: "same", "bios.NumCores": "same" },
+      { power: "same" },
+    ]);
+    expect(exitCode).toBe(0);
+    expect(changesOf(bmc.log)).toEqual([]);
+    expect(ipmi.machine.commands).toEqual([]);
+  });
+
+  it("shows each difference with an exit code of its own, and changes nothing", async () => {
+    await using rack = await startRack();
+    const desired = { power: "off", bootDevice: "disk", ntp: ["time.example"], bios: { NumCores: 8 } };
+    const { bmc } = await rack.redfish({ ...desired, firmware: { BIOS: "99.0" } });
+    await rack.ipmi({ power: "off", bootDevice: "pxe" });
+
+    const { results, exitCode } = await rack.check();
+
+    expect(statesOf(results[0])).toMatchObject({
+      power: "different",
+      bootDevice: "different",
+      ntp: "different",
+      "bios.NumCores": "different",
+      "firmware.BIOS": "different",
+    });
+    expect(statesOf(results[1])).toEqual({ power: "different", bootDevice: "different" });
+    expect(exitCode).toBe(3);
+    expect(changesOf(bmc.log)).toEqual([]);
+    const { row } = driftRows(["node-1", "node-2"]);
+    expect(results.slice(1).map(row)).toEqual([
+      "node-2   drift        power: on, wanted off; bootDevice: none, wanted pxe\n",
+    ]);
+    expect(driftSummary(results)).toBe("2 machines: 2 drift");
+  });
+
+  it("is not what a BMC cannot show", async () => {
+    await using rack = await startRack();
+    await rack.ipmi({ power: "on", ntp: ["time.example"], bios: { NumCores: 8 }, firmware: { BIOS: "1" } });
+
+    const { results, exitCode } = await rack.check(true);
+
+    expect(statesOf(results[0])).toEqual({
+      power: "same",
+      ntp: "unknown",
+      "bios.NumCores": "unknown",
+      "firmware.BIOS": "unknown",
+    });
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(driftLine(results[0] ?? { machine: "", differences: [] }))).toMatchObject({
+      machine: "node-1",
+      state: "unknown",
+      provider: "ipmi",
+    });
+  });
+
+  it("does not hide a machine that cannot be asked: its error decides the exit code", async () => {
+    await using rack = await startRack();
+    await rack.redfish({ power: "off" });
+    rack.add({ providers: ["redfish"], redfish: { port: 1, scheme: "http" }, desired: { power: "on" } });
+    const refused = await rack.redfish({ power: "off", bootDevice: "disk" }, { password: "other" });
+
+    const { results, exitCode } = await rack.check(true);
+
+    expect(results.map(({ error }) => error?.class)).toEqual([undefined, "unreachable", "auth"]);
+    expect(exitCode).toBe(11);
+    expect(refused.bmc.refusedCredentials).toBe(1);
+    expect(JSON.stringify(results)).not.toContain("calvin");
+  });
+
+  it("is corrected once: settings first, power last, each verified", async () => {
+    await using rack = await startRack();
+    const desired = { power: "on", bootDevice: "disk", ntp: ["time.example"], bios: { NumCores: 8 } };
+    const { bmc, machine } = await rack.redfish(desired, {}, { power: "off" });
+    const ipmi = await rack.ipmi({ power: "off", bootDevice: "pxe" });
+
+    const { results, exitCode } = await rack.check(true);
+
+    expect(
+      results.map(({ differences }) =>
+        differences.map(({ field, correction }) => [field, correction?.state]),
+      ),
+    ).toEqual([
+      [
+        ["power", "corrected"],
+        ["bootDevice", "corrected"],
+        ["ntp", "corrected"],
+        ["bios.NumCores", "corrected"],
+      ],
+      [
+        ["power", "corrected"],
+        ["bootDevice", "corrected"],
+      ],
+    ]);
+    expect(exitCode).toBe(0);
+    expect(changesOf(bmc.log).at(-1)).toContain("Reset");
+    expect(changesOf(bmc.log)).toHaveLength(4);
+    expect(machine.commands.map(({ action }) => action)).toEqual(["on"]);
+    expect(machine.boots).toMatchObject([{ device: "disk", overridden: true }]);
+    expect(machine.bios.attributes).toMatchObject({ NumCores: 8 });
+    expect(ipmi.machine.override).toMatchObject({ device: "pxe", enabled: "continuous" });
+    expect(ipmi.machine.power).toBe("off");
+
+    const again = await rack.check(true);
+
+    expect(again.exitCode).toBe(0);
+    expect(changesOf(bmc.log)).toHaveLength(4);
+    expect(again.results.flatMap(({ differences }) => differences.map(({ state }) => state))).toEqual(
+      Array.from({ length: 6 }, () => "same"),
+    );
+  });
+
+  it("waits for the next boot where BIOS attributes are set and the machine stays on", async () => {
+    await using rack = await startRack();
+    await rack.redfish({ bios: { NumCores: 8 } });
+
+    await rack.check(true);
+    const { results, exitCode } = await rack.check();
+
+    expect(statesOf(results[0])).toEqual({ "bios.NumCores": "pending" });
+    expect(exitCode).toBe(0);
+  });
+
+  it("is a BIOS attribute that is pending without a job, and --enforce makes the job", async () => {
+    await using rack = await startRack();
+    const profile = redfishProfiles["dell-13g"];
+    const { machine } = await rack.redfish({ bios: { NumCores: 8 } }, profile ? { profile } : {});
+    machine.bios.pending = { NumCores: 8 };
+
+    const found = await rack.check();
+    await rack.check(true);
+
+    expect(statesOf(found.results[0])).toEqual({ "bios.NumCores": "different" });
+    expect(machine.bios.scheduled).toBe(true);
+    expect(statesOf((await rack.check()).results[0])).toEqual({ "bios.NumCores": "pending" });
+  });
+
+  it("leaves firmware to update-firmware, and stays", async () => {
+    await using rack = await startRack();
+    const { bmc } = await rack.redfish({ firmware: { BIOS: "99.0" } });
+
+    const { results, exitCode } = await rack.check(true);
+
+    expect(results[0]?.differences[0]?.correction).toEqual({
+      state: "skipped",
+      message: "needs an image: use update-firmware",
+    });
+    expect(exitCode).toBe(3);
+    expect(changesOf(bmc.log)).toEqual([]);
+  });
+
+  it("leaves the power alone if a setting cannot be corrected, but corrects the other settings", async () => {
+    await using rack = await startRack();
+    const desired = { power: "on", ntp: ["time.example"], bios: { NumCores: "many" } };
+    const { machine } = await rack.redfish(desired, {}, { power: "off" });
+
+    const { results, exitCode } = await rack.check(true);
+
+    expect(results[0]?.differences.map(({ field, correction }) => [field, correction])).toEqual([
+      ["power", { state: "skipped", message: "nothing was sent, because bios failed" }],
+      ["ntp", { state: "corrected", message: expect.stringContaining("time.example") }],
+      ["bios.NumCores", { state: "failed", class: "usage", message: expect.stringContaining("NumCores") }],
+    ]);
+    expect(exitCode).toBe(2);
+    expect(machine.commands).toEqual([]);
+  });
+
+  it("ends with the signal that stops it", async () => {
+    await using rack = await startRack();
+    await rack.redfish({ power: "off" });
+
+    const { results, exitCode } = await rack.check(
+      true,
+      AbortSignal.abort(new BmcError("cancelled", "cancelled by SIGTERM")),
+    );
+
+    expect(results).toMatchObject([{ error: { class: "cancelled", message: "cancelled by SIGTERM" } }]);
+    expect(exitCode).toBe(143);
+  });
+});
