@@ -1,3 +1,5 @@
+import { changedLogger } from "../../actions/harness/result/changed-logger.ts";
+import { createLineLogger } from "../../actions/harness/result/logger.ts";
 import { BmcClient } from "../../shared/bmc/client.ts";
 import { type Clock, systemClock } from "../../shared/clock.ts";
 import type { BmcError } from "../../shared/contract/bmc-error.ts";
@@ -19,29 +21,32 @@ const MACHINE_TIMEOUT_MS = 600_000;
 export interface MachineDrift {
   readonly machine: string;
   readonly provider?: SessionProvider;
-  /** Not those that were not read because of the error. */
+  /** Without the settings that could not be read because of an error. */
   readonly differences: readonly (Difference & { readonly correction?: Correction })[];
-  /** What ended the reading. */
+  /** The first error. */
   readonly error?: { readonly class: ErrorClass; readonly message: string };
 }
 
 export interface CheckOptions {
   readonly enforce: boolean;
   readonly clock?: Clock;
+  /** Takes warnings, as lines of JSON. */
+  readonly onLog: (line: string) => void;
 }
 
-/** Reads and compares one machine; with `enforce`, also corrects it. Rejects for no BMC's sake. */
+/** Reads and compares one machine; with `enforce`, also corrects it. A machine that cannot be read is a result, too. */
 export async function checkMachine(
   machine: string,
   connection: Connection,
   desired: DesiredState,
-  { enforce, clock = systemClock }: CheckOptions,
+  { enforce, clock = systemClock, onLog }: CheckOptions,
   stop: AbortSignal,
 ): Promise<MachineDrift> {
   const signal = AbortSignal.any([stop, AbortSignal.timeout(MACHINE_TIMEOUT_MS)]);
   // BMCs quote what they refuse.
   const redact = redactor({ username: connection.username, connection });
-  const bmc = new BmcClient(connection, { clock });
+  const log = changedLogger(createLineLogger("warn", { machine }, onLog), redact);
+  const bmc = new BmcClient(connection, { clock, log });
   try {
     const { observed, error } = await readMachine(bmc, desired, signal);
     const differences = compare(desired, observed, connection.bootMode);

@@ -40,7 +40,8 @@ export async function drift(flags: DriftFlags, unknown: readonly string[]): Prom
   if (isTable) await writeText(process.stdout, head);
   const onResult = (result: MachineDrift) =>
     writeText(process.stdout, isTable ? row(result) : driftLine(result));
-  const options = { concurrency: Number(concurrency), enforce, onResult };
+  const onLog = (line: string) => void process.stderr.write(`${line}\n`);
+  const options = { concurrency: Number(concurrency), enforce, onResult, onLog };
   const results = await checkMachines(machines, inventory, options, stop.signal);
   const left = chosen.machines.length - machines.length;
   const skipped = left > 0 ? `, ${left} without a desired state skipped` : "";

@@ -4,25 +4,26 @@ import type { DesiredState } from "../../shared/contract/desired-state.ts";
 import { defined } from "../../shared/defined.ts";
 import type { Observed, Reading, Setting } from "./compare.ts";
 
-/** What the desired state names, read one after the other; and the error that ended it. */
+/** What the desired state names, read one after the other; and the first error. */
 export async function readMachine(
   bmc: BmcClient,
   desired: DesiredState,
   signal: AbortSignal,
 ): Promise<{ readonly observed: Observed; readonly error?: BmcError }> {
   let error: BmcError | undefined;
+  let isOver = false;
   const read = async <Value>(
     setting: Setting,
     from: (signal: AbortSignal) => Promise<Value>,
   ): Promise<Reading<Value> | undefined> => {
-    // A refused password is not offered again: BMCs lock accounts.
-    if (desired[setting] === undefined || error) return undefined;
+    if (desired[setting] === undefined || isOver) return undefined;
     try {
       return { value: await from(signal) };
     } catch (thrown) {
       const failure = BmcError.from(thrown);
       if (failure.class === "unsupported") return { unknown: failure.message };
-      error = failure;
+      error ??= new BmcError(failure.class, `${setting}: ${failure.message}`, { cause: failure });
+      isOver = !isOfOneSetting(failure);
       return undefined;
     }
   };
@@ -34,4 +35,9 @@ export async function readMachine(
     firmware: await read("firmware", (until) => bmc.listFirmware(until)),
   });
   return { observed, ...defined({ error }) };
+}
+
+/** Whether the other settings may be read. A refused password is not offered again, because BMCs lock accounts. */
+function isOfOneSetting({ class: errorClass, refused }: BmcError): boolean {
+  return ["state", "protocol", "bmc"].includes(errorClass) || refused === "right";
 }

@@ -13,6 +13,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   FirstReading: "keeps one value",
   SecretLineRedactor: "what redactor, which is a target, calls for each line",
   MachineReader: "reads machines, not text",
+  readMachine: "calls the BMC client",
   matchesAnyImage: "calls matchesImagePattern, which is a target",
   readAuthn: "reads the fields of a message that protobuf has decoded",
   readActiveInstances: "sends a request, whose answer goes to parseActiveInstances",

@@ -49,7 +49,7 @@ async function startRack() {
       if (!parsed.ok) throw new Error(parsed.problems.map(formatProblem).join("\n"));
       const shown: string[] = [];
       const onResult = async ({ machine }: MachineDrift) => void shown.push(machine);
-      const options = { concurrency: 5, enforce, clock: scaledClock(50), onResult };
+      const options = { concurrency: 5, enforce, clock: scaledClock(50), onResult, onLog: () => undefined };
       const results = await checkMachines(parsed.value.machines(), parsed.value, options, signal);
       expect(shown.toSorted()).toEqual(results.map(({ machine }) => machine).toSorted());
       return { results, exitCode: exitCodeFor(results, "SIGTERM") };
@@ -235,6 +235,34 @@ describe("drift", () => {
     ]);
     expect(exitCode).toBe(2);
     expect(machine.commands).toEqual([]);
+  });
+
+  it("is found in the other settings if one cannot be read, and then not corrected", async () => {
+    await using rack = await startRack();
+    const { bmc } = await rack.redfish({ power: "off", bios: { NumCores: 8 }, firmware: { BIOS: "99.0" } });
+    const message = "not calvin";
+    bmc.fail({ kind: "refuse", path: /\/Bios$/, status: 403, message, times: 9 });
+
+    const { results, exitCode } = await rack.check(true);
+
+    expect(results).toMatchObject([
+      { error: { class: "auth", message: expect.stringMatching(/^bios: redfish: .*\[redacted\]/) } },
+    ]);
+    expect(statesOf(results[0])).toEqual({ power: "different", "firmware.BIOS": "different" });
+    expect(exitCode).toBe(10);
+    expect(changesOf(bmc.log)).toEqual([]);
+  });
+
+  it("is not corrected by a change that the BMC accepts and forgets, which is not sent again", async () => {
+    await using rack = await startRack();
+    const { bmc } = await rack.redfish({ bios: { NumCores: 8 } });
+    bmc.fail({ kind: "forget", method: "PATCH" });
+
+    const { results, exitCode } = await rack.check(true);
+
+    expect(results[0]?.differences[0]?.correction).toMatchObject({ state: "failed", class: "verify" });
+    expect(exitCode).toBe(15);
+    expect(changesOf(bmc.log)).toHaveLength(1);
   });
 
   it("ends with the signal that stops it", async () => {
