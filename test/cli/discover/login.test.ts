@@ -69,7 +69,9 @@ describe("a login", () => {
       ["redfish", "ipmi", "amt"].map((provider) => ({ state: "refused", provider, attempts })),
     );
     expect(redfish.refusedCredentials).toBe(attempts);
-    expect(ipmi.log.filter((name) => name === "RAKP1")).toHaveLength(attempts);
+    // A message that was sent again is the same attempt.
+    const handshakes = ipmi.log.filter((name, index) => name === "RAKP1" && ipmi.log[index - 1] !== name);
+    expect(handshakes).toHaveLength(attempts);
     expect(amt.guard.refused).toBe(attempts);
   });
 
