@@ -22,8 +22,10 @@ export async function readMachine(
     } catch (thrown) {
       const failure = BmcError.from(thrown);
       if (failure.class === "unsupported") return { unknown: failure.message };
-      error ??= new BmcError(failure.class, `${setting}: ${failure.message}`, { cause: failure });
       isOver = !isOfOneSetting(failure);
+      error ??= isOver
+        ? failure
+        : new BmcError(failure.class, `${setting}: ${failure.message}`, { cause: failure });
       return undefined;
     }
   };
