@@ -159,9 +159,9 @@ describe.concurrent("SIGTERM while the BMC is silent", () => {
     expect(ended).toMatchObject({ code: 143 });
     expect(open).toBe(1);
     await eventually(() => redfish.sessions.count + ipmi.sessions() === 0);
-    expect([...redfish.log, ...ipmi.log].filter((line) => /^DELETE|^Close Session/.test(line))).toHaveLength(
-      1,
-    );
+    // A packet that was sent again is the same logout.
+    const asked = [...redfish.log, ...ipmi.log].filter((line, index, all) => line !== all[index - 1]);
+    expect(asked.filter((line) => /^DELETE|^Close Session/.test(line))).toHaveLength(1);
     expect(lab.done()).toEqual([]);
     expect(lab.leaks(ended)).toEqual([]);
   });
