@@ -61,7 +61,7 @@ describe.concurrent.each(TESTED_PROVIDERS)("via %s", (provider) => {
     expect(resultOf(ended)).toMatchObject({
       ok: false,
       class: "timeout",
-      message: "not finished within 4.0 s (TIMEOUT)",
+      message: "not finished within 4 s (TIMEOUT)",
       provider,
     });
     expect(ended.code).toBe(16);
