@@ -26,6 +26,7 @@ export async function completionHome() {
       NODE_COMPILE_CACHE: compileCache,
       LC_ALL: "C.UTF-8",
     },
-    [Symbol.asyncDispose]: () => rm(home, { recursive: true, force: true }),
+    // A shell that was just ended may still write its history.
+    [Symbol.asyncDispose]: () => rm(home, { recursive: true, force: true, maxRetries: 10 }),
   };
 }
