@@ -70,7 +70,7 @@ export function createKey(): string {
 }
 
 export interface SigningRequestOptions {
-  /** Of whoever requests, PEM. */
+  /** Of the requester, PEM. */
   readonly key: string;
   readonly commonName: string;
   readonly altNames?: readonly string[];
