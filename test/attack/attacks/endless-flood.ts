@@ -5,18 +5,18 @@ const TIMEOUT_S = 4;
 /** Beside the two seconds: a container's start and removal on a busy host. */
 const SLACK_MS = 4_000;
 const MOST_LOG_BYTES = 20_000_000;
-const HEALTHY_MS = 50;
+/** What a probe of Kubernetes waits by default. */
+const PROBE_MS = 1_000;
 
 export const attack: Attack = {
   tries:
     "an action prints on both streams without end, lines or a single line, and ignores SIGTERM, beside another machine's action",
-  holds: `it ends within 2 s of its timeout, the other action is not delayed, the worker's log stays below ${MOST_LOG_BYTES / 1e6} MB, /healthz is fast`,
+  holds: `it ends within 2 s of its timeout, the other action is not delayed, the worker's log stays below ${MOST_LOG_BYTES / 1e6} MB, no probe of /healthz would fail`,
   alone: true,
   async run(setting) {
     // As by default: a flood gets less.
     const argv = ["--http-address", "127.0.0.1:0", "--stop-grace", "10s"];
     await using lab = await openLab({ setting, hostile: true, machines: ["node-1", "node-2"], argv });
-    const quiet = percentile(await lab.latencies(new Promise((resolve) => setTimeout(resolve, 1_000))), 0.99);
     const alone = await lab.run("node-2", { name: "hostile", command: ["sleep:10"] });
     const flooding = lab.run("node-1", { name: "hostile", command: ["flood"], timeout: TIMEOUT_S }, 45_000);
     const beside = new Promise((resolve) => setTimeout(resolve, 1_500)).then(() =>
@@ -46,8 +46,8 @@ export const attack: Attack = {
       ),
       ...unless(loggedBytes <= MOST_LOG_BYTES, `${(loggedBytes / 1e6).toFixed(0)} MB in the worker's log`),
       ...unless(
-        latency <= Math.max(HEALTHY_MS, 3 * quiet),
-        `/healthz p99 ${latency.toFixed(0)} ms, before ${quiet.toFixed(0)} ms`,
+        latency <= PROBE_MS,
+        `/healthz took ${latency.toFixed(0)} ms at 99 %, a probe waits ${PROBE_MS} ms`,
       ),
     ];
   },
