@@ -10,9 +10,9 @@ import { EXIT_DRIFT, EXIT_OK, exitCodeOf, type StopSignal } from "../../shared/c
 import type { SessionProvider } from "../../shared/contract/vocabulary.ts";
 import { defined } from "../../shared/defined.ts";
 import { redactor } from "../../shared/secret-forms.ts";
-import { compare, type Difference } from "./compare.ts";
+import { compare, type Difference } from "../../worker/drift/compare.ts";
+import { readMachine } from "../../worker/drift/read-machine.ts";
 import { type Correction, correct } from "./correct.ts";
-import { readMachine } from "./read-machine.ts";
 
 /** As the timeout of an action. */
 const MACHINE_TIMEOUT_MS = 600_000;
