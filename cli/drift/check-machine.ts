@@ -10,9 +10,10 @@ import { EXIT_DRIFT, EXIT_OK, exitCodeOf, type StopSignal } from "../../shared/c
 import type { SessionProvider } from "../../shared/contract/vocabulary.ts";
 import { defined } from "../../shared/defined.ts";
 import { redactor } from "../../shared/secret-forms.ts";
-import { compare, type Difference } from "./compare.ts";
+import type { Difference } from "../../worker/action/drift-seen.ts";
+import { compare, withoutSecrets } from "../../worker/drift/compare.ts";
+import { readMachine } from "../../worker/drift/read-machine.ts";
 import { type Correction, correct } from "./correct.ts";
-import { readMachine } from "./read-machine.ts";
 
 /** As the timeout of an action. */
 const MACHINE_TIMEOUT_MS = 600_000;
@@ -75,19 +76,10 @@ function failureOf(error: BmcError, redact: (text: string) => string) {
 }
 
 function redacted(one: MachineDrift["differences"][number], redact: (text: string) => string) {
-  const { actual, correction, reason } = one;
-  const shown = Array.isArray(actual)
-    ? actual.map(redact)
-    : typeof actual === "string"
-      ? redact(actual)
-      : actual;
+  const { correction } = one;
   return {
-    ...one,
-    ...defined({
-      actual: shown,
-      reason: reason === undefined ? undefined : redact(reason),
-      correction: correction && { ...correction, message: redact(correction.message) },
-    }),
+    ...withoutSecrets(one, redact),
+    ...defined({ correction: correction && { ...correction, message: redact(correction.message) } }),
   };
 }
 

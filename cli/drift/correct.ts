@@ -2,7 +2,7 @@ import type { BmcClient } from "../../shared/bmc/client.ts";
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import type { DesiredState } from "../../shared/contract/desired-state.ts";
 import type { ErrorClass } from "../../shared/contract/error-class.ts";
-import type { Difference, Setting } from "./compare.ts";
+import type { Difference, Setting } from "../../worker/action/drift-seen.ts";
 
 /** What became of a difference. */
 export interface Correction {

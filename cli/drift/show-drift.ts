@@ -1,7 +1,7 @@
 import { count } from "../../shared/count.ts";
 import { printable, printableLine } from "../../shared/printable.ts";
+import type { Difference } from "../../worker/action/drift-seen.ts";
 import { hasDrift, type MachineDrift } from "./check-machine.ts";
-import type { Difference } from "./compare.ts";
 
 /** The longest state is `unsupported`. */
 const STATE_WIDTH = 11;

@@ -9,6 +9,7 @@ import {
   type LogLine,
   type Outcome,
 } from "./action.ts";
+import type { DriftSeen } from "./drift-seen.ts";
 import type { BmcAddress, MachineOrigin } from "./machine-facts.ts";
 
 /**
@@ -156,6 +157,8 @@ export interface WorkerFacts {
   /** Absent if all machines are of the inventory file. */
   machineOrigin?(machine: string): MachineOrigin | undefined;
   agentIds(): readonly string[];
+  /** A machine's last comparison with its desired state. Absent if the worker does not compare. */
+  machineDrift?(machine: string): DriftSeen | undefined;
   /** How many machines have known hardware. Absent if the worker does not read it. */
   hardwareKnown?(): number;
   slots(): { readonly limit: number; readonly taken: number };

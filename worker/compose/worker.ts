@@ -9,6 +9,7 @@ import type { HardwareStore } from "../hardware/hardware-store.ts";
 import type { ActionJournal } from "../journal/journal.ts";
 import type { StateDirectory } from "../journal/state-directory.ts";
 import { type LaneControl, Worker } from "../lanes/worker.ts";
+import { agentIdOf } from "../machines/agent-id.ts";
 import { AuthGate } from "../machines/auth-gate.ts";
 import { SecretCommands } from "../machines/secret-commands.ts";
 import { connectServer } from "../source/server/connect-server.ts";
@@ -17,6 +18,7 @@ import type { AgentHardware } from "../source/tink/tink-transport.ts";
 import { ActionSlots } from "../turns/action-slots.ts";
 import { laneFields } from "./change-fields.ts";
 import { type ServiceOptions, withoutCluster } from "./cluster-services.ts";
+import { composeDrift } from "./drift.ts";
 import { composeExecutor } from "./execution.ts";
 import { agentHardware, composeHardware } from "./hardware.ts";
 import { logFailure } from "./observability.ts";
@@ -86,9 +88,17 @@ export function composeWorker(config: WorkerConfig, options: WorkerOptions): Wor
       ...defined({ observer: options.observer }),
     });
   const services = pbnj ? withPbnj(found, pbnj, log) : found;
+  const drift =
+    config.driftIntervalMs === undefined
+      ? undefined
+      : composeDrift({
+          ...{ inventory, locks, library, authGate, secretCommands, clock, log },
+          isOurs: (machine) => services.isOurs({ agentId: agentIdOf(config.agentIdPattern, machine) }),
+          intervalMs: config.driftIntervalMs,
+        });
   const runtime = cluster?.withHosts(base, { config, inventory, library, log, state }) ?? base;
   const observer = observers(
-    [options.observer ?? noObserver, services.observer, hardware?.observer ?? {}],
+    [options.observer ?? noObserver, services.observer, hardware?.observer ?? {}, drift?.observer ?? {}],
     logFailure(log),
   );
   const slots = new ActionSlots(config.maxActions);
@@ -126,7 +136,7 @@ export function composeWorker(config: WorkerConfig, options: WorkerOptions): Wor
     await reloadFiles({ files, intervalMs, readFile: readTextFile, clock, log, observer }, stop);
   };
   const reload = async (lanes: LaneControl, stop: AbortSignal) => {
-    await Promise.all([reloadRules(lanes, stop), hardware?.run(stop)]);
+    await Promise.all([reloadRules(lanes, stop), hardware?.run(stop), drift?.run(stop)]);
   };
   return new Worker({
     services,
@@ -141,6 +151,7 @@ export function composeWorker(config: WorkerConfig, options: WorkerOptions): Wor
       machineOrigin: (name) => inventory.origin?.(name),
       agentIds: () => services.agentIds(),
       slots: () => slots,
+      ...(drift && { machineDrift: (name: string) => drift.find(name) }),
       ...(hardware && { hardwareKnown: () => hardware.size }),
       unfinished: () => journal.unfinished().length,
       checkRuntime: (signal) => runtime.check(signal),

@@ -170,6 +170,11 @@ const hardware = {
     description: "Age at which the worker reads a machine's hardware again",
     type: "duration",
   }),
+  driftInterval: setting(Duration(MINUTE, 365 * 24 * HOUR).optional(), {
+    description:
+      "How often the worker compares each machine with the desired state in its inventory entry; without it, never",
+    type: "duration",
+  }),
 };
 
 const actions = {

@@ -141,6 +141,8 @@ export interface WorkerConfig extends ExecutionConfig {
   /** Whether polls carry the hardware of the agent ID's machine. */
   readonly agentAttributes: boolean;
   readonly hardwareMaxAgeMs: number;
+  /** Absent if machines are not compared with their desired states. */
+  readonly driftIntervalMs?: number;
   readonly shutdownGraceMs: number;
   /** Absent if nothing is served. */
   readonly http?: HttpConfig;
@@ -191,6 +193,7 @@ export function composeConfig(parts: ConfigOptions): WorkerConfig {
     ...defined({ server, pbnj: pbnjConfig(settings, files.pbnj) }),
     agentAttributes: server !== undefined && settings.agentAttributes,
     hardwareMaxAgeMs: settings.hardwareMaxAge,
+    ...defined({ driftIntervalMs: settings.driftInterval }),
     shutdownGraceMs: settings.shutdownGrace,
     ...httpConfig(settings, files.http),
     ...actionLogConfig(settings, stateDirectory),

@@ -7,6 +7,7 @@ import { logOutage } from "../../shared/log-outage.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { TimeoutReached, withTimeout } from "../../shared/timeout.ts";
 import { WorkQueue } from "../../shared/work-queue.ts";
+import { BusyMachines } from "../action/busy-machines.ts";
 import { type HardwareReading, hardwareSeen } from "../action/hardware-seen.ts";
 import type { Observer } from "../action/observer.ts";
 import type { Machine } from "../machines/inventory.ts";
@@ -58,8 +59,7 @@ export class HardwareStore {
   readonly #work: WorkQueue;
   /** Least recently asked first. */
   readonly #known = new Map<string, Known>();
-  /** Keys of actions in flight, by machine. */
-  readonly #busy = new Map<string, Set<string>>();
+  readonly #busy = new BusyMachines();
   readonly #reading = new Map<string, AbortController>();
   /** What waits for the first reading of a machine. */
   readonly #awaited = new Map<string, AbortController>();
@@ -78,16 +78,12 @@ export class HardwareStore {
 
   readonly observer: Partial<Observer> = {
     action: (event) => {
-      const { key, image } = event.action;
-      if (event.kind === "taken" || event.kind === "started") {
-        if (event.machine !== undefined) this.#actionStarted(event.machine, key);
-        return;
-      }
-      if (event.kind !== "ended" && event.kind !== "returned") return;
-      const machine = this.#actionEnded(key) ?? (event.kind === "ended" ? event.machine : undefined);
-      if (event.kind === "returned" || machine === undefined) return;
+      const machine = this.#busy.see(event);
+      if (machine === undefined) return;
+      if (this.#busy.has(machine)) this.#reading.get(machine)?.abort(YIELDED);
+      if (event.kind !== "ended") return;
       const { hardware, result, stoppedAt } = event.outcome;
-      if (hardware && this.#options.isTrusted(image)) {
+      if (hardware && this.#options.isTrusted(event.action.image)) {
         this.#learn(machine, { hardware, ...defined({ provider: result?.provider }), readAt: stoppedAt });
       }
     },
@@ -184,21 +180,6 @@ export class HardwareStore {
     this.#awaited.get(machine)?.abort(KNOWN);
     this.#awaited.delete(machine);
     for (const listener of this.#listeners) listener(machine);
-  }
-
-  #actionStarted(machine: string, key: string): void {
-    this.#busy.set(machine, (this.#busy.get(machine) ?? new Set()).add(key));
-    this.#reading.get(machine)?.abort(YIELDED);
-  }
-
-  /** Returns the machine of the action. */
-  #actionEnded(key: string): string | undefined {
-    for (const [machine, keys] of this.#busy) {
-      if (!keys.delete(key)) continue;
-      if (keys.size === 0) this.#busy.delete(machine);
-      return machine;
-    }
-    return undefined;
   }
 
   #keep(machine: string, known: Known): void {

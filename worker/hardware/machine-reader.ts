@@ -1,9 +1,13 @@
+import { BmcClient } from "../../shared/bmc/client.ts";
 import { BmcError } from "../../shared/contract/bmc-error.ts";
+import type { Connection } from "../../shared/contract/connection.ts";
+import { EXIT_OK, exitCodeOf } from "../../shared/contract/exit-code.ts";
 import type { ActionResult } from "../../shared/contract/result.ts";
 import { PowerState } from "../../shared/contract/vocabulary.ts";
+import { defined } from "../../shared/defined.ts";
 import { silentLogger } from "../../shared/logger.ts";
 import type { Redactor } from "../../shared/secret-forms.ts";
-import type { Action } from "../action/action.ts";
+import type { Action, Outcome } from "../action/action.ts";
 import { LearnedHints } from "../execution/learned-hints.ts";
 import type { AuthGate, LoginAttempt } from "../machines/auth-gate.ts";
 import { connectionRedactor } from "../machines/connection-redactor.ts";
@@ -61,21 +65,37 @@ export class MachineReader {
    * before, and with the signal's reason.
    */
   async readPower(name: string, signal: AbortSignal): Promise<PowerState> {
-    const { result } = await this.#inTurn(name, POWER, signal);
+    const { result } = await this.#inTurn(
+      name,
+      (lockKey) => this.#read(name, lockKey, POWER, signal),
+      signal,
+    );
     const state = PowerState.safeParse(result?.after);
     return state.success ? state.data : "unknown";
   }
 
   /** The result of `inventory`, and what redacts the machine's secrets. As `readPower`. */
   readHardware(name: string, signal: AbortSignal): Promise<ReadEnd> {
-    return this.#inTurn(name, HARDWARE, signal);
+    return this.#inTurn(name, (lockKey) => this.#read(name, lockKey, HARDWARE, signal), signal);
+  }
+
+  /**
+   * Gives `use` a client of the machine's BMC, and what redacts the machine's secrets. What `use` returns as an error counts for the
+   * credentials, too. Otherwise as `readPower`.
+   */
+  useBmc<T extends { readonly error?: BmcError }>(
+    name: string,
+    use: (bmc: BmcClient, connection: Connection, redact: Redactor) => Promise<T>,
+    signal: AbortSignal,
+  ): Promise<T> {
+    return this.#inTurn(name, (lockKey) => this.#use(name, lockKey, use, signal), signal);
   }
 
   async close(): Promise<void> {
     await this.#runtime.close();
   }
 
-  async #inTurn(name: string, read: Read, signal: AbortSignal): Promise<ReadEnd> {
+  async #inTurn<T>(name: string, work: (lockKey: string) => Promise<T>, signal: AbortSignal): Promise<T> {
     const { inventory, locks } = this.#options;
     const machine = inventory.find(name);
     if (!machine) throw new BmcError("usage", `the inventory does not have ${name}`);
@@ -84,36 +104,83 @@ export class MachineReader {
       for (const key of keysOf({ machine: name, lockKey: machine.lockKey })) {
         held.push(await locks.acquire(key, signal));
       }
-      return await this.#read(name, machine.lockKey, read, signal);
+      return await work(machine.lockKey);
     } finally {
       for (const release of held.toReversed()) release();
     }
   }
 
   async #read(name: string, lockKey: string, read: Read, signal: AbortSignal): Promise<ReadEnd> {
-    const { inventory, authGate, secretCommands } = this.#options;
-    const machine = inventory.find(name);
-    if (machine?.lockKey !== lockKey) throw new BmcError("usage", `${name} was given another BMC meanwhile`);
-    const connection = await inventory.resolveConnection(machine, { commands: secretCommands, signal });
-    const offer: LoginAttempt = { machine: name, lockKey, connection };
-    const refusal = authGate.refusal(offer);
-    if (refusal !== undefined) throw new BmcError("auth", refusal);
-    const hint = this.#hints.find(name, connection);
+    const { connection, hinted, attempt } = await this.#connect(name, lockKey, signal);
     const { outcome } = await this.#runtime.run(
       {
         action: readAction(name, read),
-        connection: hint === undefined ? connection : { ...connection, hint },
+        connection: hinted,
         timeoutMs: read.timeoutMs,
         onLog: () => undefined,
       },
       signal,
     );
     signal.throwIfAborted();
-    authGate.learn(offer, outcome);
+    this.#options.authGate.learn(attempt, outcome);
     if (!outcome.ok) throw new BmcError(outcome.class ?? "internal", outcome.message);
     this.#hints.learn(name, outcome.result?.hint);
     return { result: outcome.result, redact: connectionRedactor(connection) };
   }
+
+  async #use<T extends { readonly error?: BmcError }>(
+    name: string,
+    lockKey: string,
+    use: (bmc: BmcClient, connection: Connection, redact: Redactor) => Promise<T>,
+    signal: AbortSignal,
+  ): Promise<T> {
+    const { hinted, connection, attempt } = await this.#connect(name, lockKey, signal);
+    const bmc = new BmcClient(hinted);
+    const startedAt = new Date();
+    let error: BmcError | undefined;
+    try {
+      const used = await use(bmc, connection, connectionRedactor(connection));
+      error = used.error;
+      return used;
+    } catch (thrown) {
+      error = BmcError.from(thrown);
+      throw error;
+    } finally {
+      await bmc.close();
+      if (!signal.aborted) this.#options.authGate.learn(attempt, outcomeOf(bmc, error, startedAt));
+      this.#hints.learn(name, bmc.hint);
+    }
+  }
+
+  async #connect(name: string, lockKey: string, signal: AbortSignal) {
+    const { inventory, authGate, secretCommands } = this.#options;
+    const machine = inventory.find(name);
+    if (machine?.lockKey !== lockKey) throw new BmcError("usage", `${name} was given another BMC meanwhile`);
+    const connection = await inventory.resolveConnection(machine, { commands: secretCommands, signal });
+    const attempt: LoginAttempt = { machine: name, lockKey, connection };
+    const refusal = authGate.refusal(attempt);
+    if (refusal !== undefined) throw new BmcError("auth", refusal);
+    const hint = this.#hints.find(name, connection);
+    return { connection, attempt, hinted: hint === undefined ? connection : { ...connection, hint } };
+  }
+}
+
+/** As an action would have reported it. */
+function outcomeOf(bmc: BmcClient, error: BmcError | undefined, startedAt: Date): Outcome {
+  const { roundTrips, provider } = bmc;
+  const end = { ok: error === undefined, message: "", ...defined({ class: error?.class }) };
+  return {
+    ...end,
+    exitCode: error ? exitCodeOf(error.class) : EXIT_OK,
+    startedAt,
+    stoppedAt: new Date(),
+    timedOut: false,
+    killed: false,
+    result: {
+      ...{ ...end, action: "drift", changed: false, durationMs: 0, roundTrips },
+      ...defined({ provider, refused: error?.refused }),
+    },
+  };
 }
 
 function readAction(machine: string, { name, timeoutMs }: Read): Action {

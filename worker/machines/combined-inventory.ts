@@ -1,4 +1,5 @@
 import type { Connection } from "../../shared/contract/connection.ts";
+import type { DesiredState } from "../../shared/contract/desired-state.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { BmcAddress, MachineOrigin } from "../action/machine-facts.ts";
 import { directMachine } from "./direct-machine.ts";
@@ -53,6 +54,11 @@ export class CombinedInventory implements Inventory {
   bmcAddress(name: string): BmcAddress | undefined {
     const { file, cluster } = this.#options;
     return (file.find(name) ? file : cluster).bmcAddress?.(name);
+  }
+
+  desiredState(name: string): DesiredState | undefined {
+    const { file, cluster } = this.#options;
+    return (file.find(name) ? file : cluster).desiredState?.(name);
   }
 
   origin(name: string): MachineOrigin | undefined {

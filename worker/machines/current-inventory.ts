@@ -1,5 +1,6 @@
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import type { Connection } from "../../shared/contract/connection.ts";
+import type { DesiredState } from "../../shared/contract/desired-state.ts";
 import type { BmcAddress } from "../action/machine-facts.ts";
 import { directMachine } from "./direct-machine.ts";
 import type { ConnectionReading, DirectMachine, Inventory, Machine, MountedConnection } from "./inventory.ts";
@@ -30,6 +31,10 @@ export class CurrentInventory implements Inventory {
 
   bmcAddress(name: string): BmcAddress | undefined {
     return this.#inventory.bmcAddress?.(name);
+  }
+
+  desiredState(name: string): DesiredState | undefined {
+    return this.#inventory.desiredState?.(name);
   }
 
   /** Also undefined for a machine whose BMC changed: `resolveConnection` says so. */

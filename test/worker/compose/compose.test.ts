@@ -3,10 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import type { Clock } from "../../../shared/clock.ts";
+import type { DesiredState } from "../../../shared/contract/desired-state.ts";
 import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
 import { SimulatedMachine, type SimulatedMachineOptions } from "../../../simulators/machine.ts";
 import { type RedfishBmcOptions, startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
 import { startTinkServer, type TinkServerOptions } from "../../../simulators/tink/server.ts";
+import { scaledClock } from "../../support/scaled-clock.ts";
 import { standingWorker } from "../../support/standing-worker.ts";
 import { type Step, template } from "../fleet-lab.ts";
 
@@ -24,6 +27,8 @@ async function standing(options: {
   readonly bmc?: RedfishBmcOptions;
   readonly server?: TinkServerOptions;
   readonly argv?: readonly string[];
+  readonly desired?: DesiredState;
+  readonly clock?: Clock;
 }) {
   const server = await startTinkServer({ holdMs: 2_000, ...options.server });
   const directory = await mkdtemp(join(folder, "lab-"));
@@ -48,14 +53,18 @@ async function standing(options: {
       name,
       host: "127.0.0.1",
       redfish: { port: bmc.port, scheme: "http" },
+      ...(options.desired && { desired: options.desired }),
     })),
   };
   const inventoryFile = join(directory, "inventory.yaml");
   await writeFile(inventoryFile, JSON.stringify(inventory));
-  const worker = await standingWorker([
-    ...["--grpc-server", server.address, "--inventory", inventoryFile, "--backoff-max-interval", "300ms"],
-    ...["--stop-grace", "2s", ...(options.argv ?? [])],
-  ]);
+  const worker = await standingWorker(
+    [
+      ...["--grpc-server", server.address, "--inventory", inventoryFile, "--backoff-max-interval", "300ms"],
+      ...["--stop-grace", "2s", ...(options.argv ?? [])],
+    ],
+    options,
+  );
   const first = labs[0];
   if (!first) throw new Error("a lab has at least one machine");
   return {
@@ -340,6 +349,19 @@ test("sends a machine's hardware with its polls, and reads it again only after a
   const workflow = lab.server.submit({ template: template("pbnj-node-01", steps) });
   await lab.server.until(() => workflow.state === "SUCCESS" && lab.server.polls.length > polls);
   expect(lab.bmc.log.slice(requests).filter((line) => line.includes("/Memory"))).toEqual([]);
+});
+
+test("compares machines with their desired state, and changes nothing", async () => {
+  const desired: DesiredState = { power: "on", ntp: ["ntp1.example.org"] };
+  const argv = ["--drift-interval", "1m"];
+  await using lab = await standing({ argv, desired, clock: scaledClock(60) });
+
+  const drifted = await lab.worker.untilLogged("machine drifted");
+  expect(drifted).toMatchObject({ machine: "node-01", fields: ["ntp"], count: 1 });
+  lab.machine.do("off");
+
+  await lab.worker.untilLogged("machine drifted", { count: 2 });
+  expect(lab.machine.commands.map(({ action }) => action)).toEqual(["off"]);
 });
 
 test("polls with attributes also while it watches Workflows, because a rule matches only polls", async () => {

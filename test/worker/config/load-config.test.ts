@@ -493,6 +493,14 @@ describe("problems", () => {
   });
 });
 
+it("compares machines with their desired state only if asked to, and at most once per minute", () => {
+  expect(config({ flags: ENOUGH })).not.toHaveProperty("driftIntervalMs");
+  expect(config({ flags: { ...ENOUGH, driftInterval: "1m" } })).toMatchObject({ driftIntervalMs: 60_000 });
+  expect(problems({ flags: { ...ENOUGH, driftInterval: "59s" } })).toEqual([
+    expect.stringMatching(/^--drift-interval: /),
+  ]);
+});
+
 describe("warnings", () => {
   it("tell of a poll that ends before the server answers", () => {
     expect(warnings({ flags: { ...ENOUGH, pollTimeout: "60s" } })).toEqual([

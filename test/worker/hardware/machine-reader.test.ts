@@ -3,10 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { actionLibrary } from "../../../cli/action-library.ts";
+import type { DesiredState } from "../../../shared/contract/desired-state.ts";
 import { startIpmiBmc } from "../../../simulators/ipmi/bmc.ts";
 import { SimulatedMachine } from "../../../simulators/machine.ts";
 import { type RedfishBmc, startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
 import { readTextFile } from "../../../worker/document/read-text-file.ts";
+import { compareMachine } from "../../../worker/drift/compare-machine.ts";
 import { MachineReader } from "../../../worker/hardware/machine-reader.ts";
 import { AuthGate } from "../../../worker/machines/auth-gate.ts";
 import { parseInventory } from "../../../worker/machines/parse-inventory.ts";
@@ -51,6 +53,46 @@ function readerOf(options: Readonly<Record<string, unknown>>) {
   });
   return { reader: made, [Symbol.asyncDispose]: () => made.close() };
 }
+
+describe("a client of a machine's BMC", () => {
+  const compare = (desired: DesiredState, by = reader) =>
+    by.useBmc(
+      "node-1",
+      (client, connection, redact) => compareMachine(client, connection, desired, redact, signal),
+      signal,
+    );
+
+  it("compares the machine with one login, and logs out", async () => {
+    const options = { username: "admin", password: "calvin", tls: "http", basic: false } as const;
+    const other = await startRedfishBmc(options);
+    onTestFinished(() => other.close());
+    await using its = readerOf({ providers: ["redfish"], redfish: { port: other.port, scheme: "http" } });
+
+    const desired: DesiredState = { power: "off", ntp: ["ntp1.example.org"], bootDevice: "none" };
+    const { differences, error } = await compare(desired, its.reader);
+
+    expect(error).toBeUndefined();
+    expect(differences.map(({ field, state }) => `${field} ${state}`)).toEqual([
+      "power different",
+      "bootDevice same",
+      "ntp different",
+    ]);
+    const sessions = other.log.filter((line) => /^(POST|DELETE) .*\/Sessions/.test(line));
+    expect(sessions.map((line) => line.split(" ")[0])).toEqual(["POST", "DELETE"]);
+  });
+
+  it("does not offer a refused password again", async () => {
+    await writeFile(join(folder, "password"), "wrong\n");
+    expect((await compare({ power: "on" })).error).toMatchObject({ class: "auth" });
+    const tried = bmc.requests.length;
+
+    await expect(compare({ power: "on" })).rejects.toMatchObject({
+      class: "auth",
+      message: expect.stringContaining("not offered again"),
+    });
+    expect(bmc.requests).toHaveLength(tried);
+  });
+});
 
 describe("a machine's power as the worker reads it", () => {
   it("is the BMC's, with fewer requests once it is known how to ask it", async () => {

@@ -125,6 +125,17 @@ export const definitions = {
     "pbnj_machines_hardware_known",
     "Machines whose hardware is known; 0 if the worker does not read it",
   ),
+  drift: fromStart(
+    gauge("pbnj_worker_drift", "Machines that differ from their desired state, by setting", "setting"),
+  ),
+  driftCompared: gauge(
+    "pbnj_worker_drift_compared",
+    "Machines that were compared with their desired state; 0 if the worker does not compare",
+  ),
+  driftFailing: gauge(
+    "pbnj_worker_drift_failing",
+    "Machines whose last comparison with their desired state failed, at least in part",
+  ),
   apiCalls: counter("pbnj_api_calls_total", "Calls of PBnJ's API, by gRPC code", "code"),
   connected: gauge("pbnj_tink_server_connected", "Whether a connection to the tink server is open: 1 or 0"),
   lastAnswer: gauge(

@@ -1,4 +1,5 @@
 import { Code } from "@connectrpc/connect";
+import { DesiredState } from "../../../shared/contract/desired-state.ts";
 import { ErrorClass } from "../../../shared/contract/error-class.ts";
 import { SessionProvider } from "../../../shared/contract/vocabulary.ts";
 import { watchedFileNames } from "../../action/observer.ts";
@@ -66,6 +67,7 @@ export const labels = {
     help: "`refused` keeps the last valid one",
     values: ["taken", "refused"],
   },
+  setting: { help: "of the desired state", values: Object.keys(DesiredState.shape) },
   source: { help: "the name of a cluster that machines are read from" },
   check: { help: "as the bodies of /healthz and /readyz name them", values: healthCheckNames },
   version: { help: "of this project" },

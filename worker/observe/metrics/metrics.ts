@@ -1,9 +1,11 @@
 import type { Clock } from "../../../shared/clock.ts";
 import { version } from "../../../shared/version.ts";
+import { settingsThatDiffer } from "../../action/drift-seen.ts";
 import type { Observer, WorkerFacts } from "../../action/observer.ts";
 import type { Health } from "../health/health.ts";
 import type { Route } from "../http/route.ts";
 import { CONTENT_TYPES, openMetricsText, preferredFormat } from "./exposition.ts";
+import { labelValues } from "./labels.ts";
 import { MetricSet } from "./metric-set.ts";
 import { type ProcessWatch, watchProcess } from "./watch-process.ts";
 import { type WorkerWatch, watchWorker } from "./watch-worker.ts";
@@ -62,6 +64,7 @@ export class Metrics {
     set.set("machines", {}, facts.machines().length);
     set.set("unfinished", {}, facts.unfinished());
     set.set("hardwareKnown", {}, facts.hardwareKnown?.() ?? 0);
+    setDrift(set, facts);
     if (facts.connected) set.set("connected", {}, facts.connected() ? 1 : 0);
     const cluster = facts.cluster?.();
     if (cluster) set.set("unusable", {}, cluster.unusableMachines);
@@ -77,4 +80,14 @@ export class Metrics {
     for (const { name, ok } of findings) set.set("checks", { check: name }, ok ? 1 : 0);
     return set.text();
   }
+}
+
+function setDrift(set: MetricSet, { machines, machineDrift }: WorkerFacts): void {
+  const seen = machines().flatMap((name) => machineDrift?.(name) ?? []);
+  const differing = seen.flatMap(settingsThatDiffer);
+  for (const setting of labelValues("setting") ?? []) {
+    set.set("drift", { setting }, differing.filter((one) => one === setting).length);
+  }
+  set.set("driftCompared", {}, seen.filter(({ comparedAt }) => comparedAt).length);
+  set.set("driftFailing", {}, seen.filter(({ error }) => error).length);
 }

@@ -21,7 +21,12 @@ export function statusJson({ board, facts, clock, begunMs, begunAt }: PageOption
     })),
     machines: facts.machines().map((name) => {
       const inventory = { bmc: facts.bmcAddress?.(name), origin: facts.machineOrigin?.(name) };
-      return { name, ...inventory, ...machineJson(board.machine(name), nowMs) };
+      return {
+        name,
+        ...inventory,
+        drift: facts.machineDrift?.(name),
+        ...machineJson(board.machine(name), nowMs),
+      };
     }),
     machineSources: facts.cluster?.().sources,
     lastHour: columns(board.activity()),

@@ -19,7 +19,9 @@ const ENV = { FILE_PASSWORD: "of the file" };
 function file(...names: readonly string[]): FileInventory {
   const credentials = { username: "file", passwordEnv: "FILE_PASSWORD" };
   return new FileInventory(
-    names.map((name) => MachineEntry.parse({ name, host: `${name}.file.example`, credentials })),
+    names.map((name) =>
+      MachineEntry.parse({ name, host: `${name}.file.example`, credentials, desired: { power: "on" } }),
+    ),
     ENV,
   );
 }
@@ -54,6 +56,8 @@ describe("a file's machines and a cluster's together", () => {
     });
     expect(await Promise.all(usernames)).toEqual(["file", "file", "cluster"]);
     expect(inventory.find("cluster-1", "default")).toBeUndefined();
+    expect(inventory.desiredState("both")).toEqual({ power: "on" });
+    expect(inventory.desiredState("cluster-1")).toBeUndefined();
     expect(said).toEqual([
       {
         level: "warn",

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { catalogue } from "../../../../actions/catalogue.ts";
 import { ErrorClass } from "../../../../shared/contract/error-class.ts";
 import { ProviderName } from "../../../../shared/contract/vocabulary.ts";
+import type { DriftSeen } from "../../../../worker/action/drift-seen.ts";
 import type { ActionEvent, LaneState } from "../../../../worker/action/observer.ts";
 import { definitions, type MetricDefinition } from "../../../../worker/observe/metrics/definitions.ts";
 import { labels, labelValues } from "../../../../worker/observe/metrics/labels.ts";
@@ -203,6 +204,24 @@ describe("the rest of the worker", () => {
     expect(await lab.value("pbnj_hardware_reads_total", { class: "none" })).toBe(2);
     expect(await lab.value("pbnj_hardware_reads_total", { class: "unreachable" })).toBe(1);
     expect(await lab.value("pbnj_machines_hardware_known")).toBe(2);
+  });
+
+  test("has how many machines differ from their desired state, by setting", async () => {
+    const differs = (field: string) =>
+      ({ setting: "bios", field, wanted: 1, actual: 2, state: "different" }) as const;
+    const seen: Readonly<Record<string, DriftSeen>> = {
+      a: { comparedAt: new Date(), differences: [differs("bios.A"), differs("bios.B")] },
+      b: { differences: [], error: { class: "unreachable", message: "no route" } },
+    };
+    await using lab = await metricsLab({
+      machines: () => ["a", "b", "c"],
+      machineDrift: (name) => seen[name],
+    });
+
+    expect(await lab.value("pbnj_worker_drift", { setting: "bios" })).toBe(1);
+    expect(await lab.value("pbnj_worker_drift", { setting: "power" })).toBe(0);
+    expect(await lab.value("pbnj_worker_drift_compared")).toBe(1);
+    expect(await lab.value("pbnj_worker_drift_failing")).toBe(1);
   });
 
   test("has the worker's current state and the results of the checks", async () => {

@@ -318,6 +318,39 @@ describe("a machine's page", () => {
     expect(rowsOf(page, "ended")).toEqual([tell.action("a").key]);
   });
 
+  test("has what differs from its desired state, and why it could not be compared", async () => {
+    const comparedAt = new Date("2026-11-21T03:00:00Z");
+    const failed = { class: "unreachable" as const, message: "connect <ECONNREFUSED>" };
+    await using lab = await statusLab({
+      machineDrift: (name) =>
+        name === "node-02"
+          ? { differences: [], error: failed }
+          : {
+              comparedAt,
+              differences: [
+                { setting: "power", field: "power", wanted: "on", actual: "off", state: "different" },
+                { setting: "bios", field: "bios.A", wanted: 1, actual: "<b>\u202e", state: "pending" },
+                { setting: "ntp", field: "ntp", wanted: ["a", "b"], state: "unknown", reason: "no <NTP>" },
+              ],
+            },
+    });
+
+    const page = await lab.text("/machines/node-01");
+
+    expect(rowsOf(page, "drift")).toEqual(["power", "bios.A", "ntp"]);
+    expect(shown(page)).toContain("Desired state, last compared 1 value differs at 2026-11-21 03:00:00 UTC");
+    expect(shown(page)).toContain(
+      "power different on off bios.A pending 1 &lt;b&gt;\\u202e ntp unknown a, b no &lt;NTP&gt;",
+    );
+    expect(shown(await lab.text("/machines/node-02"))).toContain(
+      "Comparison failed unreachable: connect &lt;ECONNREFUSED&gt;",
+    );
+    expect(shown(await lab.text("/"))).toContain("1 differ from the desired state");
+    expect(JSON.parse(await lab.text("/status.json"))).toMatchObject({
+      machines: [{ drift: { comparedAt: "2026-11-21T03:00:00.000Z" } }, { drift: { error: failed } }],
+    });
+  });
+
   test("has its source, and why what is known of it may be outdated", async () => {
     const problem = "machines.bmc.tinkerbell.org: edge.example does not answer";
     await using lab = await statusLab({

@@ -3,6 +3,7 @@ import { vi } from "vitest";
 import type { Clock } from "../../../../shared/clock.ts";
 import { silentLogger } from "../../../../shared/logger.ts";
 import { type ActionStatus, actionKey, type Outcome } from "../../../../worker/action/action.ts";
+import type { DriftSeen } from "../../../../worker/action/drift-seen.ts";
 import type { BmcAddress, MachineOrigin } from "../../../../worker/action/machine-facts.ts";
 import type { ClusterFacts, Observer, SeenAction } from "../../../../worker/action/observer.ts";
 import type { Access } from "../../../../worker/observe/http/access.ts";
@@ -150,13 +151,14 @@ export async function statusLab(
     readonly machines?: readonly string[];
     readonly bmcAddress?: (machine: string) => BmcAddress | undefined;
     readonly machineOrigin?: (machine: string) => MachineOrigin | undefined;
+    readonly machineDrift?: (machine: string) => DriftSeen | undefined;
     readonly cluster?: () => ClusterFacts;
     readonly clock?: Clock;
     readonly access?: Access;
   } = {},
 ) {
   const { machines = ["node-01", "node-02"], clock = new HandClock(), access, ...others } = options;
-  const { bmcAddress, machineOrigin, cluster, ...rest } = others;
+  const { bmcAddress, machineOrigin, machineDrift, cluster, ...rest } = others;
   let known = machines;
   const page = openStatusPage({ clock, ...rest });
   const responses: ServerResponse[] = [];
@@ -164,6 +166,7 @@ export async function statusLab(
     machines: () => known,
     ...(bmcAddress && { bmcAddress }),
     ...(machineOrigin && { machineOrigin }),
+    ...(machineDrift && { machineDrift }),
     ...(cluster && { cluster }),
     slots: () => ({ limit: 200, taken: 0 }),
     unfinished: () => 0,

@@ -6,7 +6,7 @@ export interface PageOptions {
   readonly board: Board;
   readonly facts: Pick<
     WorkerFacts,
-    "machines" | "bmcAddress" | "machineOrigin" | "slots" | "unfinished" | "cluster"
+    "machines" | "bmcAddress" | "machineOrigin" | "machineDrift" | "slots" | "unfinished" | "cluster"
   >;
   readonly clock: Clock;
   /** Start of the worker, on the monotonic clock. */

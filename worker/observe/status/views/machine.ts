@@ -1,3 +1,4 @@
+import type { Difference, DriftSeen } from "../../../action/drift-seen.ts";
 import type { BmcAddress, MachineFacts, MachineOrigin } from "../../../action/machine-facts.ts";
 import type { ActionRecord } from "../board/action-record.ts";
 import type { MachineFailure, MachineRecord, PowerReading } from "../board/machine-record.ts";
@@ -8,7 +9,7 @@ import { html } from "./html.ts";
 import { renderTable, sectionsOf, tablePart } from "./parts.ts";
 import { ACTION_COLUMNS, actionRow, badge, NOTHING, powerText } from "./rows.ts";
 import { moment, tickingTime } from "./times.ts";
-import { type Row, textRow, type View } from "./view.ts";
+import { type Row, rowId, textRow, type View } from "./view.ts";
 
 /** One machine: what is known of it, its actions, failures and power. Undefined for an unknown machine. */
 export function machineView(name: string, { board, facts, clock }: PageOptions): View | undefined {
@@ -18,11 +19,14 @@ export function machineView(name: string, { board, facts, clock }: PageOptions):
   const nowMs = clock.monotonicMs();
   const inFlight = (machine?.inFlight ?? []).flatMap((key) => board.find(key) ?? []);
   const ended = board.ended().filter((record) => record.machine === name);
-  const about = [
+  const about: Fact[] = [
     ...originFacts(facts.machineOrigin?.(name)),
     ...addressFacts(facts.bmcAddress?.(name), machine),
     ...(machine?.known ? learnedFacts(machine.known.facts) : []),
   ];
+  const drift = facts.machineDrift?.(name);
+  const differences = drift?.differences ?? [];
+  if (drift) about.push(...driftFacts(drift));
   const version = JSON.stringify([machine?.revision, isListed, about.map(([, value]) => value)]);
   const details = factSection("machine", version, () => [
     !isListed && ["Inventory", "no longer has this machine"],
@@ -39,6 +43,10 @@ export function machineView(name: string, { board, facts, clock }: PageOptions):
     });
   const { failures = [], powerChanges = [] } = machine ?? {};
   const parts = [
+    tablePart({
+      ...{ id: "drift", heading: "Desired state", columns: DRIFT_COLUMNS, count: differences.length },
+      rows: differences.map(driftRow),
+    }),
     actions("at-hand", "Running and waiting", inFlight),
     tablePart({
       ...{ id: "failures", heading: "Recent failures", columns: FAILURE_COLUMNS, count: failures.length },
@@ -99,6 +107,36 @@ function learnedFacts(known: MachineFacts): readonly Fact[] {
     const value = known[key as keyof MachineFacts];
     return value === undefined ? [] : [[label, value] as const];
   });
+}
+
+function driftFacts({ comparedAt, error, differences }: DriftSeen): readonly Fact[] {
+  const count = differences.filter(({ state }) => state === "different").length;
+  const text =
+    count === 0 ? "nothing differs" : `${count} ${count === 1 ? "value differs" : "values differ"}`;
+  const facts: readonly (Fact | undefined)[] = [
+    comparedAt && ["Desired state, last compared", html`${text} at ${moment(comparedAt)}`],
+    error && ["Comparison failed", html`${error.class}: ${folded(error.message)}`],
+  ];
+  return facts.flatMap((fact) => (fact ? [fact] : []));
+}
+
+const DRIFT_COLUMNS = ["Setting", "State", "Wanted", "Actual"] as const;
+
+function driftRow({ field, state, wanted, actual, reason }: Difference): Row {
+  const id = rowId(field);
+  return textRow(
+    id,
+    html`<tr data-row="${id}">
+<th scope="row" data-label="Setting">${field}</th>
+<td data-label="State">${state}</td>
+<td data-label="Wanted">${valueText(wanted)}</td>
+<td data-label="Actual" class="reason">${actual === undefined ? (reason ?? NOTHING) : valueText(actual)}</td>
+</tr>`,
+  );
+}
+
+function valueText(value: Difference["wanted"]): string {
+  return Array.isArray(value) ? value.join(", ") || "none" : String(value);
 }
 
 const FAILURE_COLUMNS = ["Action", "When", "Class", "Reason"] as const;

@@ -1,3 +1,4 @@
+import { settingsThatDiffer } from "../../../action/drift-seen.ts";
 import type { MachineSourceFacts } from "../../../action/observer.ts";
 import type { ActionRecord } from "../board/action-record.ts";
 import type { LaneRecord } from "../board/lane-records.ts";
@@ -125,9 +126,16 @@ function countTiles({ board, facts }: PageOptions) {
   const power = (state: string) => number(machines, (machine) => isIn(machine, state));
   const failed = board.failures().length;
   const failing = number(lanes, ({ state }) => state === "failing");
+  const drifted = number(machines, ({ name }) => {
+    const seen = facts.machineDrift?.(name);
+    return seen !== undefined && settingsThatDiffer(seen).length > 0;
+  });
   return [
     tile("failed", "failed", failed, "#failures", failed > 0),
     tile("failing", "lanes without an answer", failing, "#lanes-failing", failing > 0),
+    ...(facts.machineDrift
+      ? [tile("drifted", "differ from the desired state", drifted, "/machines", drifted > 0)]
+      : []),
     tile("running", `running, of ${facts.slots().limit}`, active.length - waiting, "/actions?state=running"),
     tile("waiting", "waiting", waiting, "/actions?state=waiting"),
     tile("lanes", "lanes", lanes.length, "/lanes"),

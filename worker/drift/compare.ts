@@ -12,8 +12,8 @@ import { compareVersions } from "../../shared/bmc/operations/firmware-version.ts
 import { hasNtp, type NtpSettings } from "../../shared/bmc/operations/ntp.ts";
 import type { DesiredState } from "../../shared/contract/desired-state.ts";
 import type { BootModeChoice, PowerState } from "../../shared/contract/vocabulary.ts";
-
-export type Setting = keyof DesiredState;
+import { defined } from "../../shared/defined.ts";
+import type { Difference, Setting } from "../action/drift-seen.ts";
 
 /** What was read, or why the BMC cannot show it. */
 export type Reading<Value> = { readonly value: Value } | { readonly unknown: string };
@@ -25,21 +25,6 @@ export interface Observed {
   readonly ntp?: Reading<NtpSettings>;
   readonly bios?: Reading<BiosState>;
   readonly firmware?: Reading<readonly FirmwareItem[]>;
-}
-
-/** `pending` waits for the machine's next boot; `unknown` is what the BMC does not show. */
-type DriftState = "same" | "different" | "pending" | "unknown";
-
-/** One thing that the inventory asks for, beside what the machine has. */
-export interface Difference {
-  readonly setting: Setting;
-  /** The setting, and with a dot the BIOS attribute or the firmware's component: `bios.NumCores`. */
-  readonly field: string;
-  readonly wanted: BiosValue | readonly string[];
-  readonly actual?: BiosValue | readonly string[];
-  readonly state: DriftState;
-  /** Why it is unknown. */
-  readonly reason?: string;
 }
 
 type Verdict = Pick<Difference, "actual" | "state" | "reason">;
@@ -77,6 +62,17 @@ export function compare(
     add("firmware", observed.firmware, wanted, (items) => firmwareVerdict(name, wanted, items), name);
   }
   return all;
+}
+
+/** Applies `redact` to what the BMC wrote. */
+export function withoutSecrets<Of extends Difference>(one: Of, redact: (text: string) => string): Of {
+  const { actual, reason } = one;
+  const shown = Array.isArray(actual)
+    ? actual.map(redact)
+    : typeof actual === "string"
+      ? redact(actual)
+      : actual;
+  return { ...one, ...defined({ actual: shown, reason: reason === undefined ? undefined : redact(reason) }) };
 }
 
 function unknown(reason: string): Verdict {

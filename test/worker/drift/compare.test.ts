@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { compare, type Observed } from "../../../cli/drift/compare.ts";
 import type { DesiredState } from "../../../shared/contract/desired-state.ts";
+import { compare, type Observed } from "../../../worker/drift/compare.ts";
 
 const states = (desired: DesiredState, observed: Observed) =>
   Object.fromEntries(compare(desired, observed, "keep").map(({ field, state }) => [field, state]));

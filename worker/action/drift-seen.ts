@@ -1,0 +1,35 @@
+import type { BiosValue } from "../../shared/bmc/operations/bios-registry.ts";
+import type { DesiredState } from "../../shared/contract/desired-state.ts";
+import type { ErrorClass } from "../../shared/contract/error-class.ts";
+
+export type Setting = keyof DesiredState;
+
+/** `pending` waits for the machine's next boot; `unknown` is what the BMC does not show. */
+type DriftState = "same" | "different" | "pending" | "unknown";
+
+/** One thing that the inventory asks for, beside what the machine has. */
+export interface Difference {
+  readonly setting: Setting;
+  /** The setting, and with a dot the BIOS attribute or the firmware's component: `bios.NumCores`. */
+  readonly field: string;
+  readonly wanted: BiosValue | readonly string[];
+  readonly actual?: BiosValue | readonly string[];
+  readonly state: DriftState;
+  /** Why it is unknown. */
+  readonly reason?: string;
+}
+
+/** A machine beside its desired state, as the worker compared it last. Texts are redacted and short. */
+export interface DriftSeen {
+  /** Without what is the same. */
+  readonly differences: readonly Difference[];
+  /** Absent if no comparison succeeded yet. */
+  readonly comparedAt?: Date;
+  /** Why the last comparison failed, at least in part. */
+  readonly error?: { readonly class: ErrorClass; readonly message: string };
+}
+
+/** Each setting of which something differs. */
+export function settingsThatDiffer({ differences }: Pick<DriftSeen, "differences">): readonly Setting[] {
+  return [...new Set(differences.flatMap(({ setting, state }) => (state === "different" ? [setting] : [])))];
+}
