@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 
 const mocked = "test/worker/execution/crash-points.test.ts";
@@ -32,7 +33,15 @@ export default defineConfig({
       // Real processes, containers, Chromium, Helm.
       {
         extends: true,
-        test: { name: "system", include: ["test/system/**/*.test.ts"], sequence: { groupOrder: 1 } },
+        test: {
+          name: "system",
+          include: ["test/system/**/*.test.ts"],
+          sequence: { groupOrder: 1 },
+          // Child processes that run the sources strip the types of each file only once.
+          env: {
+            NODE_COMPILE_CACHE: join(import.meta.dirname, "node_modules/.cache/pbnj-worker-test/sources"),
+          },
+        },
       },
       // Programs of others, from the package registries.
       {

@@ -28,6 +28,9 @@ import type { SelfProgram } from "../runtime/self-program.ts";
 import { createLogger, type LogLevel, type WorkerLog } from "./logger.ts";
 import { EXIT_TEMPORARY_FAILURE, isTemporary } from "./temporary-failure.ts";
 
+/** V8's default of `--semi-space-growth-factor`. */
+const DEFAULT_GROWTH_FACTOR = 2;
+
 /**
  * `pbnj-worker start`, or `serve`, which has no tink server. Resolves to the exit code: 0 when it stopped after all actions had ended, 128 plus the signal when actions
  * were cancelled, 2 for an invalid configuration, and 75 when it may start later with the same settings, such as when the disk is
@@ -174,6 +177,10 @@ function stopOnSignals(worker: Pick<Worker, "stop" | "cancel">): () => StopSigna
  */
 function keepHeapSmall(): void {
   setFlagsFromString("--semi-space-growth-factor=1");
+  // On exit the launcher writes V8's code cache, which V8 rejects if it was written with other flags than at the next start.
+  process.prependOnceListener("exit", () =>
+    setFlagsFromString(`--semi-space-growth-factor=${DEFAULT_GROWTH_FACTOR}`),
+  );
 }
 
 /** SIGUSR2 toggles between the debug level and the configured one. Windows has no such signal. */

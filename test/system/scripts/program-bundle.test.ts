@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { isBuiltin } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,6 +11,7 @@ import { bundleProgram, LICENSES_FILE, PROGRAM_FILE, SCRIPT_FOLDER } from "../..
 import { writeCodeCache } from "../../../scripts/bundle/code-cache.ts";
 import { parseResultLine } from "../../../shared/contract/result.ts";
 import { actionLab } from "../../actions/lab.ts";
+import { WorkerProgram } from "../../support/worker-program.ts";
 import { importedBy, loadedAtStart } from "./loaded-at-start.ts";
 
 let directory = "";
@@ -102,6 +103,25 @@ describe("the bundled program", () => {
 
     expect([exitCode, stderr]).toEqual([0, ""]);
     expect((await readFile(cache)).length).toBeGreaterThan(length / 2);
+  });
+
+  it("starts a worker from what V8 compiled for the worker before it", async () => {
+    const folder = join(directory, "compiled");
+    const startAndStop = async () => {
+      await using worker = new WorkerProgram(["start", "--grpc-server", "127.0.0.1:1", "--agent-id", "a"], {
+        NODE_COMPILE_CACHE: folder,
+      });
+      await worker.untilLogged("tink server unavailable, retrying");
+      worker.kill("SIGTERM");
+      expect(await worker.ended).toMatchObject({ code: 0 });
+      const [name = ""] = (await readdir(folder)).filter((each) => each.endsWith("-start"));
+      const { ino, mtimeMs } = await stat(join(folder, name));
+      return { name, ino, mtimeMs };
+    };
+
+    const written = await startAndStop();
+
+    expect(await startAndStop()).toEqual(written);
   });
 
   it("reads the power with a cache that is shipped beside it", async () => {
