@@ -18,7 +18,7 @@ it("runs from the command line, prints every change and exits 0 when all succeed
   const template = join(folder, "template.yaml");
   await writeFile(template, exampleTemplate([{ worker: "{{ .agent }}", actions: ["power-off"] }]));
   const args = ["tink-legacy", "--port", "0", "--template", template, "--map", "agent=pbnj", "--until-done"];
-  const child = execa("node", [program, ...args], { preferLocal: true, reject: false, timeout: 25_000 });
+  const child = execa("node", [program, ...args], { preferLocal: true, reject: false, timeout: 110_000 });
   const lines: { readonly address?: string; readonly state?: string }[] = [];
   const output = createInterface({ input: child.stdout });
   output.on("line", (line) => lines.push(JSON.parse(line)));

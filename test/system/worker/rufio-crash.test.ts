@@ -7,7 +7,7 @@ import { eventually, isTrue, type RufioLab, rufioLab } from "../../worker/source
 
 const PROGRAM = join(import.meta.dirname, "rufio-replica-program.ts");
 const KILLER = join(import.meta.dirname, "../../support/kill-at-step.ts");
-const RUN_MS = 120_000;
+const RUN_MS = 240_000;
 /** A process that loads a worker from its sources, beside others. */
 const START_MS = 60_000;
 
