@@ -20,6 +20,8 @@ export interface Choices {
   /** Whether Rufio's work includes the status of Hardware. */
   readonly hardwareStatus: boolean;
   readonly agentAttributes: boolean;
+  /** Whether machines are compared with their desired states. */
+  readonly compares: boolean;
   readonly shared: boolean;
 }
 
@@ -68,6 +70,7 @@ const FEATURES: readonly Feature[] = [
         (choices.runtime !== "kubernetes" ||
           choices.rufio ||
           choices.agentAttributes ||
+          choices.compares ||
           choices.watched !== "")),
   },
   { rights: WAKE_UP_RIGHTS, isChosen: (choices) => choices.wakeUp && usesCluster(choices) },
@@ -115,6 +118,7 @@ export function everyChoice(): readonly Choices[] {
     rufio: either,
     hardwareStatus: either,
     agentAttributes: either,
+    compares: either,
     shared: either,
   }).filter(
     (choices) =>
@@ -123,7 +127,7 @@ export function everyChoice(): readonly Choices[] {
       (choices.hosts === "" || !(choices.fileInventory || choices.secretNamespace || choices.shared)) &&
       (!choices.hardwareStatus || choices.rufio) &&
       // Neither has anything to do with these.
-      ((!choices.hardwareStatus && !choices.agentAttributes) ||
+      ((!choices.hardwareStatus && !choices.agentAttributes && !choices.compares) ||
         !(choices.wakeUp || choices.fileInventory || choices.shared || choices.hosts === "refuse")) &&
       (!choices.shared || choices.runtime === "kubernetes"),
   );

@@ -13,13 +13,15 @@ export interface ClusterFeature {
 
 /** The settings that decide about the needed rights. */
 export type ClusterUse = Pick<ExecutionConfig, "kubernetes" | "runtime" | "inventory"> &
-  Partial<Pick<WorkerConfig, "agentAttributes">>;
+  Partial<Pick<WorkerConfig, "agentAttributes" | "driftIntervalMs">>;
 
 export function clusterFeatures(config: ClusterUse): readonly ClusterFeature[] {
-  const { kubernetes, runtime, agentAttributes = false } = config;
+  const { kubernetes, runtime, agentAttributes = false, driftIntervalMs } = config;
   if (!kubernetes) return [];
   const { inventory, managedHosts, sources, wakeUp, rufio, sharing } = kubernetes;
-  const readsItself = rufio !== undefined || agentAttributes || inventory.includes("baremetalhosts");
+  const compares = driftIntervalMs !== undefined;
+  const readsItself =
+    rufio !== undefined || agentAttributes || compares || inventory.includes("baremetalhosts");
   // A kubelet mounts the Secrets that are in the namespace of the pods.
   const mounts = runtime.kind === "kubernetes" && !readsItself;
   const inventoryRights = rightsFor(inventory, managedHosts).filter(

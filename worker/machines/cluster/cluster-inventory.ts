@@ -1,6 +1,7 @@
 import type { Clock } from "../../../shared/clock.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { Connection } from "../../../shared/contract/connection.ts";
+import type { DesiredState } from "../../../shared/contract/desired-state.ts";
 import { defined } from "../../../shared/defined.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { BmcAddress, MachineOrigin } from "../../action/machine-facts.ts";
@@ -178,8 +179,14 @@ export class ClusterInventory implements Inventory {
     if (!found) return undefined;
     const { object, at, source, content } = found;
     const [outage] = this.#sources.find((one) => one.name === source)?.problems() ?? [];
-    const problem = content.kind === "unusable" ? content.problems.join("; ") : outage;
+    const problems = content.kind === "unusable" ? content.problems : [content.desiredProblem, outage];
+    const problem = problems.filter((one) => one !== undefined).join("; ") || undefined;
     return { source, object: `${object} ${keyOf(at)}`, ...defined({ problem }) };
+  }
+
+  desiredState(name: string): DesiredState | undefined {
+    const content = this.#current().byName.get(name)?.content;
+    return content?.kind === "usable" ? content.desired : undefined;
   }
 
   /** Also undefined for an invalid machine, of which `resolveConnection` says why, and for one of another cluster. */

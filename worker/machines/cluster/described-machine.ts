@@ -6,10 +6,11 @@ import type { ObjectName } from "../../cluster/client/kinds.ts";
 import { connectionLockKey } from "../lock-key.ts";
 import { type ConnectionSource, connectionDocument } from "./connection-document.ts";
 import { checkConnection, FINGERPRINT_ANNOTATION } from "./connection-problems.ts";
+import { type AnnotatedState, annotatedState } from "./desired-annotation.ts";
 import { providerOf } from "./provider-order.ts";
 import { HardwareConnection, MachineConnection, type RufioConnection } from "./rufio-connection.ts";
 
-interface Usable {
+interface Usable extends AnnotatedState {
   readonly kind: "usable";
   readonly source: ConnectionSource;
   readonly lockKey: string;
@@ -68,7 +69,7 @@ export const describeMachine: Describe<BmcTarget> = (object, name) => {
   const read = readKnown(MachineConnection, spec.connection, where);
   if (read.problems) return unusable(name, read.problems);
   const source = { connection: read.value, ...defined({ fingerprint: fingerprintOf(metadata.annotations) }) };
-  return describe(name, source, read.unknown, { where, login: "authSecretRef" });
+  return describe(name, source, read.unknown, { where, login: "authSecretRef", metadata });
 };
 
 /** A Hardware, `tinkerbell.org/v1alpha2`. */
@@ -86,7 +87,7 @@ export const describeHardware: Describe<BmcTarget> = (object, name) => {
     connection: { ...connection, ...defined({ authSecretRef: credentialsRef }) },
     ...defined({ bootMode, fingerprint: fingerprintOf(metadata.annotations) }),
   };
-  return describe(name, source, read.unknown, { where, login: "credentialsRef" });
+  return describe(name, source, read.unknown, { where, login: "credentialsRef", metadata });
 };
 
 /** A Hardware, `tinkerbell.org/v1alpha1`. Tinkerbell itself uses only the Machine's name (`BMCRef.Name`). */
@@ -113,7 +114,7 @@ function describe(
   name: ObjectName,
   source: ConnectionSource,
   unknown: readonly string[],
-  fields: { readonly where: string; readonly login: string },
+  fields: { readonly where: string; readonly login: string; readonly metadata: z.infer<typeof Metadata> },
 ): Described<BmcTarget> {
   const { problems, connection } = checkConnection(source.connection, connectionDocument(source), fields);
   if (!connection || problems.length > 0) return unusable(name, problems);
@@ -125,6 +126,7 @@ function describe(
       source,
       lockKey: connectionLockKey(connection, connection.providers),
       ...defined({ unknown: ignored.length > 0 ? ignored : undefined }),
+      ...annotatedState(fields.metadata.annotations),
     },
   };
 }
