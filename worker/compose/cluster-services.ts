@@ -1,6 +1,7 @@
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Action, ActionId } from "../action/action.ts";
+import type { MachineNotice } from "../action/machine-notice.ts";
 import type { ClusterFacts, Observer } from "../action/observer.ts";
 import type { ExecutionConfig, RuntimeConfig, WorkerConfig } from "../config/worker-config.ts";
 import type { HardwareStore } from "../hardware/hardware-store.ts";
@@ -66,6 +67,8 @@ export interface ClusterServices extends LaneServices {
   /** As `ExecutorOptions.cancelOf`. */
   cancelOf(action: ActionId): AbortSignal | undefined;
   facts?(): ClusterFacts;
+  /** Writes an event on the machine's object, if it has one. */
+  notify?(notice: MachineNotice): void;
   /** The inventory file was reloaded. */
   machinesChanged(): void;
 }

@@ -1,5 +1,6 @@
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
+import type { MachineNotice } from "../action/machine-notice.ts";
 import { compareMachine } from "../drift/compare-machine.ts";
 import { DriftWatch } from "../drift/drift-watch.ts";
 import { MachineReader, type MachineReaderOptions } from "../hardware/machine-reader.ts";
@@ -8,6 +9,7 @@ export interface DriftOptions extends Omit<MachineReaderOptions, "actions"> {
   readonly library: MachineReaderOptions["actions"];
   readonly isOurs: (machine: string) => boolean;
   readonly intervalMs: number;
+  readonly notify: (notice: MachineNotice) => void;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -17,6 +19,7 @@ export function composeDrift({
   library: actions,
   isOurs,
   intervalMs,
+  notify,
   clock,
   log,
   ...machines
@@ -30,6 +33,6 @@ export function composeDrift({
         signal,
       ),
     inventory: machines.inventory,
-    ...{ isOurs, intervalMs, clock, log },
+    ...{ isOurs, intervalMs, notify, clock, log },
   });
 }

@@ -95,6 +95,7 @@ export function composeWorker(config: WorkerConfig, options: WorkerOptions): Wor
           ...{ inventory, locks, library, authGate, secretCommands, clock, log },
           isOurs: (machine) => services.isOurs({ agentId: agentIdOf(config.agentIdPattern, machine) }),
           intervalMs: config.driftIntervalMs,
+          notify: (notice) => found.notify?.(notice),
         });
   const runtime = cluster?.withHosts(base, { config, inventory, library, log, state }) ?? base;
   const observer = observers(

@@ -8,6 +8,7 @@ import { TimeoutReached, withTimeout } from "../../shared/timeout.ts";
 import { WorkQueue } from "../../shared/work-queue.ts";
 import { BusyMachines } from "../action/busy-machines.ts";
 import type { DriftSeen } from "../action/drift-seen.ts";
+import type { MachineNotice } from "../action/machine-notice.ts";
 import type { Observer } from "../action/observer.ts";
 import type { Inventory } from "../machines/inventory.ts";
 import type { Comparison } from "./compare-machine.ts";
@@ -19,6 +20,8 @@ export interface DriftWatchOptions {
   /** Whether this replica compares the machine. */
   readonly isOurs: (machine: string) => boolean;
   readonly intervalMs: number;
+  /** Takes what changed. Must not throw. */
+  readonly notify: (notice: MachineNotice) => void;
   readonly clock: Clock;
   readonly log: Logger;
   readonly random?: () => number;
@@ -151,7 +154,7 @@ export class DriftWatch {
   }
 
   #compared(machine: string, { version }: Watched, { differences, error }: Comparison): void {
-    const { clock, log } = this.#options;
+    const { clock, log, notify } = this.#options;
     const watched = this.#watched.get(machine);
     // The entry may have changed meanwhile.
     if (watched?.version !== version || (error && differences.length === 0)) return;
@@ -165,8 +168,16 @@ export class DriftWatch {
     const fields = fieldsThatDiffer(seen);
     if (fields.join() === before.join()) return;
     const count = fields.length;
-    if (count === 0) log.info({ machine }, "machine drift ended");
-    else log.warn({ machine, fields: fields.slice(0, MOST_FIELDS), count }, "machine drifted");
+    if (count === 0) {
+      log.info({ machine }, "machine drift ended");
+      notify({ machine, type: "Normal", reason: "DriftEnded", message: "is as desired again" });
+    } else {
+      const shown = fields.slice(0, MOST_FIELDS);
+      log.warn({ machine, fields: shown, count }, "machine drifted");
+      const others = count > shown.length ? ` and ${count - shown.length} more` : "";
+      const message = `differs from the desired state: ${shown.join(", ")}${others}`;
+      notify({ machine, type: "Warning", reason: "Drifted", message });
+    }
   }
 
   #failed(machine: string, { version }: Watched, { class: errorClass, message }: BmcError): void {

@@ -1,4 +1,5 @@
 import type { NeededRight } from "../../../worker/cluster/client/needed-right.ts";
+import { RIGHTS as EVENT_RIGHTS } from "../../../worker/cluster/events/rights.ts";
 import { RIGHTS as SHARING_RIGHTS } from "../../../worker/cluster/sharing/rights.ts";
 import { RIGHTS as WAKE_UP_RIGHTS } from "../../../worker/cluster/wake-up/rights.ts";
 import { RIGHTS as INVENTORY_RIGHTS } from "../../../worker/machines/cluster/rights.ts";
@@ -73,6 +74,7 @@ const FEATURES: readonly Feature[] = [
           choices.compares ||
           choices.watched !== "")),
   },
+  { rights: EVENT_RIGHTS, isChosen: (choices) => choices.compares && usesMachines(choices) },
   { rights: WAKE_UP_RIGHTS, isChosen: (choices) => choices.wakeUp && usesCluster(choices) },
   { rights: RUFIO_RIGHTS, isChosen: ({ rufio }) => rufio },
   { rights: HARDWARE_RIGHTS, isChosen: ({ rufio, hardwareStatus }) => rufio && hardwareStatus },

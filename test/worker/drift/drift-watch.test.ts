@@ -32,6 +32,7 @@ function lab({ machines = ["node-1"], answer, random = () => 0 }: LabOptions = {
   const stop = new AbortController();
   const comparisons: { machine: string; atMs: number }[] = [];
   const lines: string[] = [];
+  const notices: string[] = [];
   const desired = new Map<string, DesiredState>(machines.map((name) => [name, { power: "on" }]));
   const ours = new Set(machines);
   let open = 0;
@@ -56,6 +57,9 @@ function lab({ machines = ["node-1"], answer, random = () => 0 }: LabOptions = {
     },
     isOurs: (machine) => ours.has(machine),
     intervalMs: HOUR,
+    notify: ({ machine, type, reason, message }) => {
+      notices.push(`${machine} ${type} ${reason}: ${message}`);
+    },
     clock,
     log: { info: take, warn: take, error: take, debug: () => undefined },
     random,
@@ -70,7 +74,7 @@ function lab({ machines = ["node-1"], answer, random = () => 0 }: LabOptions = {
     void clock.sleep(ms);
     await clock.until(() => clock.monotonicMs() >= endMs, ms);
   };
-  return { watch, clock, comparisons, lines, desired, ours, pass, most: () => most };
+  return { watch, clock, comparisons, lines, notices, desired, ours, pass, most: () => most };
 }
 
 const action = seenAction({
@@ -111,7 +115,7 @@ describe("machines with a desired state", () => {
     expect(most()).toBe(4);
   });
 
-  test("are logged when other values differ than before, and when none does", async () => {
+  test("are logged and announced when other values differ than before, and when none does", async () => {
     const rounds: Comparison[] = [
       { differences: [power("on")] },
       { differences: [power("off")] },
@@ -119,7 +123,7 @@ describe("machines with a desired state", () => {
       { differences: [power("off"), ntp] },
       { differences: [power("on")] },
     ];
-    const { watch, clock, comparisons, lines, pass } = lab({
+    const { watch, clock, comparisons, lines, notices, pass } = lab({
       answer: (count) => rounds[count - 1] ?? { differences: [power("on")] },
     });
 
@@ -132,6 +136,11 @@ describe("machines with a desired state", () => {
       "node-1 machine drifted: power",
       "node-1 machine drifted: ntp,power",
       "node-1 machine drift ended",
+    ]);
+    expect(notices).toEqual([
+      "node-1 Warning Drifted: differs from the desired state: power",
+      "node-1 Warning Drifted: differs from the desired state: ntp, power",
+      "node-1 Normal DriftEnded: is as desired again",
     ]);
     expect(watch.find("node-1")?.differences).toEqual([]);
   });

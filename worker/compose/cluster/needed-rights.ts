@@ -1,4 +1,5 @@
 import type { NeededRight } from "../../cluster/client/needed-right.ts";
+import { RIGHTS as EVENT_RIGHTS } from "../../cluster/events/rights.ts";
 import { RIGHTS as SHARING_RIGHTS } from "../../cluster/sharing/rights.ts";
 import { RIGHTS as WAKE_UP_RIGHTS } from "../../cluster/wake-up/rights.ts";
 import type { ExecutionConfig, WorkerConfig } from "../../config/worker-config.ts";
@@ -35,6 +36,9 @@ export function clusterFeatures(config: ClusterUse): readonly ClusterFeature[] {
     ...(wakeUp ? [{ name: "wake-up", rights: WAKE_UP_RIGHTS }] : []),
     ...(rufio
       ? [{ name: "rufio", rights: [...RUFIO_RIGHTS, ...(rufio.hardware ? HARDWARE_RIGHTS : [])] }]
+      : []),
+    ...(compares && inventory.some((kind) => kind !== "baremetalhosts")
+      ? [{ name: "events", rights: EVENT_RIGHTS }]
       : []),
     ...(sharing ? [{ name: "sharing", rights: SHARING_RIGHTS }] : []),
   ];

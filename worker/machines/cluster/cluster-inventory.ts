@@ -6,6 +6,7 @@ import { defined } from "../../../shared/defined.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { BmcAddress, MachineOrigin } from "../../action/machine-facts.ts";
 import { keyOf } from "../../cluster/client/kinds.ts";
+import type { ObjectReference } from "../../cluster/events/object-events.ts";
 import { bmcAddress } from "../bmc-address.ts";
 import type { ConnectionReading, HostAccess, Inventory, Machine, MountedConnection } from "../inventory.ts";
 import { ChangeBursts } from "./change-bursts.ts";
@@ -182,6 +183,13 @@ export class ClusterInventory implements Inventory {
     const problems = content.kind === "unusable" ? content.problems : [content.desiredProblem, outage];
     const problem = problems.filter((one) => one !== undefined).join("; ") || undefined;
     return { source, object: `${object} ${keyOf(at)}`, ...defined({ problem }) };
+  }
+
+  /** The object of a machine, if it is in the worker's own cluster. */
+  objectOf(name: string): ObjectReference | undefined {
+    const found = this.#current().byName.get(name);
+    const isOwn = this.#sources.some((source) => source.isOwn && source.name === found?.source);
+    return isOwn && found?.content.kind === "usable" ? found.content.object : undefined;
   }
 
   desiredState(name: string): DesiredState | undefined {
