@@ -63,7 +63,7 @@ export interface ClusterServices extends LaneServices {
   readonly observer: Partial<Observer>;
   sinkOf(action: Pick<ActionId, "agentId">): StatusSink;
   /** As `ExecutorOptions.isOurs`. */
-  isOurs(action: Pick<Action, "agentId">): boolean;
+  isOurs(action: Pick<Action, "agentId" | "environment">): boolean;
   /** As `ExecutorOptions.cancelOf`. */
   cancelOf(action: ActionId): AbortSignal | undefined;
   facts?(): ClusterFacts;

@@ -93,7 +93,8 @@ export function composeWorker(config: WorkerConfig, options: WorkerOptions): Wor
       ? undefined
       : composeDrift({
           ...{ inventory, locks, library, authGate, secretCommands, clock, log },
-          isOurs: (machine) => services.isOurs({ agentId: agentIdOf(config.agentIdPattern, machine) }),
+          isOurs: (machine) =>
+            found.isOurs({ agentId: agentIdOf(config.agentIdPattern, machine), environment: {} }),
           intervalMs: config.driftIntervalMs,
           notify: (notice) => found.notify?.(notice),
         });
