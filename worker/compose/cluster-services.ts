@@ -67,6 +67,10 @@ export interface ClusterServices extends LaneServices {
   /** As `ExecutorOptions.cancelOf`. */
   cancelOf(action: ActionId): AbortSignal | undefined;
   facts?(): ClusterFacts;
+  /** Whether a workflow that names the agent ID has not ended, as far as it is known. */
+  hasWorkflow?(agentId: string): boolean;
+  /** Of the machine's object, if the worker's own cluster has one. */
+  machineNamespace?(machine: string): string | undefined;
   /** Writes an event on the machine's object, if it has one. */
   notify?(notice: MachineNotice): void;
   /** The inventory file was reloaded. */

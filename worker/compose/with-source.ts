@@ -36,6 +36,9 @@ export function withSource(services: ClusterServices, own: OwnSource, log: Logge
     isOurs: (action) => (action.agentId === ownId ? own.isOurs(action) : services.isOurs(action)),
     cancelOf: (action) => (action.agentId === ownId ? own.cancelOf(action) : services.cancelOf(action)),
     machinesChanged: () => services.machinesChanged(),
+    hasWorkflow: (agentId) => services.hasWorkflow?.(agentId) ?? false,
+    machineNamespace: (machine) => services.machineNamespace?.(machine),
+    notify: (notice) => services.notify?.(notice),
     ready: (stop) => services.ready(stop),
     async open() {
       await services.open?.();

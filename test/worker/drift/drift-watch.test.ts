@@ -4,9 +4,11 @@ import type { DesiredState } from "../../../shared/contract/desired-state.ts";
 import type { LogFields } from "../../../shared/logger.ts";
 import { raceAbort } from "../../../shared/race-abort.ts";
 import type { Difference } from "../../../worker/action/drift-seen.ts";
+import type { MachineNotice } from "../../../worker/action/machine-notice.ts";
 import { type ActionEvent, seenAction } from "../../../worker/action/observer.ts";
 import type { Comparison } from "../../../worker/drift/compare-machine.ts";
 import { DriftWatch } from "../../../worker/drift/drift-watch.ts";
+import { Enforcer } from "../../../worker/drift/enforcer.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
 const MINUTE = 60_000;
@@ -40,6 +42,15 @@ function lab({ machines = ["node-1"], answer, random = () => 0 }: LabOptions = {
   const take = (fields: LogFields, message: string) => {
     lines.push(`${fields["machine"]} ${message}${fields["fields"] ? `: ${fields["fields"]}` : ""}`);
   };
+  const notify = ({ machine, type, reason, message }: MachineNotice) => {
+    notices.push(`${machine} ${type} ${reason}: ${message}`);
+  };
+  const log = { info: take, warn: take, error: take, debug: () => undefined };
+  const enforcer = new Enforcer({
+    ...{ image: "{action}", version: "1", quietMs: HOUR, clock, log, notify },
+    hasWorkflow: () => false,
+    namespaceOf: () => undefined,
+  });
   const watch = new DriftWatch({
     async compare(machine, _, signal) {
       comparisons.push({ machine, atMs: clock.monotonicMs() });
@@ -57,11 +68,8 @@ function lab({ machines = ["node-1"], answer, random = () => 0 }: LabOptions = {
     },
     isOurs: (machine) => ours.has(machine),
     intervalMs: HOUR,
-    notify: ({ machine, type, reason, message }) => {
-      notices.push(`${machine} ${type} ${reason}: ${message}`);
-    },
-    clock,
-    log: { info: take, warn: take, error: take, debug: () => undefined },
+    onCompared: () => undefined,
+    ...{ notify, enforcer, clock, log },
     random,
   });
   const running = watch.run(stop.signal);

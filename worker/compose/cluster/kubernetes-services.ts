@@ -6,7 +6,7 @@ import type { ClusterFacts, Observer } from "../../action/observer.ts";
 import type { Waking } from "../../action/waking.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
 import type { ObjectName } from "../../cluster/client/kinds.ts";
-import { ObjectEvents } from "../../cluster/events/object-events.ts";
+import { ObjectEvents, type ObjectReference } from "../../cluster/events/object-events.ts";
 import { BmcLeases } from "../../cluster/sharing/bmc-leases.ts";
 import { LaneShares } from "../../cluster/sharing/lane-shares.ts";
 import { WakeUp } from "../../cluster/wake-up/wake-up.ts";
@@ -70,7 +70,7 @@ export class KubernetesServices implements ClusterServices {
     }
     this.inventory = this.#machines ? new CombinedInventory({ file, cluster: this.#machines, log }) : file;
 
-    if (this.#machines && config.driftIntervalMs !== undefined) {
+    if (this.#machines && config.drift) {
       this.#events = new ObjectEvents({ cluster, clock, log });
     }
 
@@ -181,11 +181,22 @@ export class KubernetesServices implements ClusterServices {
     };
   }
 
-  /** A machine of the inventory file has no object, even if the cluster has one of its name. */
+  hasWorkflow(agentId: string): boolean {
+    return this.#wakeUp?.hasOpen(agentId) ?? false;
+  }
+
+  machineNamespace(machine: string): string | undefined {
+    return this.#objectOf(machine)?.namespace;
+  }
+
   notify({ machine, ...about }: MachineNotice): void {
-    const { file } = this.#options;
-    const object = file.find(machine) ? undefined : this.#machines?.objectOf(machine);
+    const object = this.#objectOf(machine);
     if (object) this.#events?.add({ object, ...about });
+  }
+
+  /** A machine of the inventory file has no object, even if the cluster has one of its name. */
+  #objectOf(machine: string): ObjectReference | undefined {
+    return this.#options.file.find(machine) ? undefined : this.#machines?.objectOf(machine);
   }
 
   machinesChanged(): void {

@@ -14,13 +14,13 @@ export interface ClusterFeature {
 
 /** The settings that decide about the needed rights. */
 export type ClusterUse = Pick<ExecutionConfig, "kubernetes" | "runtime" | "inventory"> &
-  Partial<Pick<WorkerConfig, "agentAttributes" | "driftIntervalMs">>;
+  Partial<Pick<WorkerConfig, "agentAttributes" | "drift">>;
 
 export function clusterFeatures(config: ClusterUse): readonly ClusterFeature[] {
-  const { kubernetes, runtime, agentAttributes = false, driftIntervalMs } = config;
+  const { kubernetes, runtime, agentAttributes = false, drift } = config;
   if (!kubernetes) return [];
   const { inventory, managedHosts, sources, wakeUp, rufio, sharing } = kubernetes;
-  const compares = driftIntervalMs !== undefined;
+  const compares = drift !== undefined;
   const readsItself =
     rufio !== undefined || agentAttributes || compares || inventory.includes("baremetalhosts");
   // A kubelet mounts the Secrets that are in the namespace of the pods.

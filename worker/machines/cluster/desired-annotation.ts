@@ -3,7 +3,7 @@ import { valueProblems } from "../../../shared/document/issue-problems.ts";
 import { parseYaml } from "../../../shared/document/yaml-document.ts";
 import { printableLine, shortened } from "../../../shared/printable.ts";
 
-export const DESIRED_ANNOTATION = "pbnj-worker/desired";
+const DESIRED_ANNOTATION = "pbnj-worker/desired";
 
 /** What an annotation says that the machine is to be like, or why it cannot be used. */
 export interface AnnotatedState {
