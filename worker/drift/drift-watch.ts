@@ -168,8 +168,8 @@ export class DriftWatch {
       this.#compared(machine, watched, found);
       if (found.error) return this.#failed(machine, watched, found.error);
       this.#compareIn(machine, nextMs);
-      // The entry may have changed meanwhile, or an action may have begun.
-      if (this.#watched.get(machine)?.version !== watched.version || stop.signal.aborted) return;
+      // The entry may have changed meanwhile.
+      if (this.#watched.get(machine)?.version !== watched.version) return;
       const againMs = enforcer.consider({ machine, desired, differences: found.differences });
       if (againMs !== undefined) this.#compareBy(machine, againMs);
     } catch (thrown) {

@@ -35,6 +35,7 @@
 {{- $images := list -}}
 {{- if .Values.rufio.enabled }}{{ $images = append $images (include "pbnj-worker.rufioImage" .) }}{{ end -}}
 {{- if .Values.pbnj.enabled }}{{ $images = append $images (include "pbnj-worker.pbnjImage" .) }}{{ end -}}
+{{- if include "pbnj-worker.compares" . }}{{ $images = append $images (include "pbnj-worker.driftImage" .) }}{{ end -}}
 {{- range $images }}{{ $patterns = append $patterns (regexReplaceAll ":[^/]*$" (replace "{action}" "*" .) "") }}{{ end -}}
 {{- toYaml (dict "trustedImages" (uniq $patterns)) -}}
 {{- end }}
