@@ -412,7 +412,7 @@ describe("a worker that enforces desired states", () => {
     expect(lab.machine.commands).toEqual([]);
   });
 
-  test("takes a Machine's annotation for it, in the Machine's namespace, and writes events on the Machine", async () => {
+  test("takes a Machine's annotation for it, waits for the Machine's Workflow, and writes events on the Machine", async () => {
     const cluster = await FakeCluster.start();
     onTestFinished(() => cluster.close());
     const machine = new SimulatedMachine({ name: "node-9", power: "off", powerOnMs: 0 });
@@ -434,13 +434,23 @@ describe("a worker that enforces desired states", () => {
         },
       },
     });
+    const workflow = (state: string) => ({ state, agentID: "os", tasks: [{ worker: "pbnj-node-9" }] });
+    const WORKFLOW = ["tinkerbell.org/v1alpha1", "Workflow"] as const;
+    cluster.create(...WORKFLOW, { metadata: { name: "install", namespace }, spec: { templateRef: "t" } });
+    cluster.patchStatus(...WORKFLOW, "install", workflow("RUNNING"), namespace);
     const kubeconfig = join(folder, "kubeconfig-9");
     await writeFile(kubeconfig, cluster.kubeconfig({ namespace }));
     const argv = [...ENFORCING, "--kubeconfig", kubeconfig, "--kubernetes-inventory", "machines"];
-    await using lab = await standing({ argv, clock: scaledClock(60) });
+    const clock = scaledClock(60);
+    await using lab = await standing({ argv, clock });
 
     const events = () =>
       cluster.list("v1", "Event", namespace).map(({ involvedObject, reason }) => [reason, involvedObject]);
+    // Longer than the quiet time.
+    await expect.poll(() => events().length, { timeout: 60_000 }).toBe(1);
+    await clock.sleep(3 * 60_000);
+    expect(machine.commands).toEqual([]);
+    cluster.patchStatus(...WORKFLOW, "install", workflow("SUCCESS"), namespace);
     await expect.poll(() => events().length, { timeout: 60_000 }).toBe(3);
 
     const object = expect.objectContaining({ kind: "Machine", ...named });
