@@ -3,6 +3,7 @@ import { BmcError } from "../../shared/contract/bmc-error.ts";
 import type { DesiredState } from "../../shared/contract/desired-state.ts";
 import type { ErrorClass } from "../../shared/contract/error-class.ts";
 import type { Difference, Setting } from "../../worker/action/drift-seen.ts";
+import { biosValuesOf, CORRECTION_ORDER } from "../../worker/drift/next-correction.ts";
 
 /** What became of a difference. */
 export interface Correction {
@@ -13,8 +14,6 @@ export interface Correction {
   readonly class?: ErrorClass;
 }
 
-/** Power is last, so that a machine that is powered on boots with its settings. */
-const ORDER: readonly Setting[] = ["bootDevice", "ntp", "bios", "firmware", "power"];
 /** Failures that say nothing about the next setting. */
 const OF_ONE_SETTING: readonly ErrorClass[] = ["usage", "unsupported", "verify", "state", "bmc"];
 /** As the power actions have them. */
@@ -31,7 +30,7 @@ export async function correct(
   const corrections = new Map<Setting, Correction>();
   let failed: Setting | undefined;
   let isOver = false;
-  for (const setting of ORDER) {
+  for (const setting of CORRECTION_ORDER) {
     const different = differences.filter((one) => one.setting === setting && one.state === "different");
     if (different.length === 0) continue;
     if (setting === "firmware") {
@@ -74,12 +73,7 @@ async function send(
   }
   if (setting === "ntp" && ntp) return bmc.setNtp({ enabled: true, servers: ntp }, signal);
   if (setting === "bios") {
-    const values = Object.fromEntries(
-      different.flatMap(({ field, wanted }) =>
-        typeof wanted === "object" ? [] : [[field.slice("bios.".length), wanted]],
-      ),
-    );
-    return bmc.setBios({ values, applyTime: "on-reset" }, signal);
+    return bmc.setBios({ values: biosValuesOf(different), applyTime: "on-reset" }, signal);
   }
   if (power === "on") return bmc.setPower({ verb: "on", timeoutMs }, signal);
   const off = { verb: "off", mode: "soft-then-hard", softTimeoutMs: SOFT_TIMEOUT_MS, timeoutMs } as const;

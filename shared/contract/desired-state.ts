@@ -16,6 +16,8 @@ const NO_PASSWORDS =
 
 /** What a machine is to be like. What is not named may be anything. */
 export const DesiredState = z.strictObject({
+  /** Whether the worker corrects differences. */
+  enforce: z.optional(z.boolean()),
   power: z.optional(z.enum(["on", "off"])),
   /** The boot override for every boot; `none` is no override. */
   bootDevice: z.optional(BootDevice),

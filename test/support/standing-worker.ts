@@ -7,6 +7,7 @@ import { catalogue } from "../../actions/catalogue.ts";
 import { actionLibrary } from "../../cli/action-library.ts";
 import { type Clock, systemClock } from "../../shared/clock.ts";
 import type { LogFields, Logger } from "../../shared/logger.ts";
+import { openCluster } from "../../worker/compose/cluster/open-cluster.ts";
 import { composeObservability } from "../../worker/compose/observability.ts";
 import { composeWorker } from "../../worker/compose/worker.ts";
 import { loadConfig } from "../../worker/config/load-config.ts";
@@ -59,7 +60,11 @@ export async function standingWorker(
   const state = await openStateDirectory(config.stateDirectory);
   const journal = await Journal.open({ directory: state.journal, clock, log, observer });
   const own = { file: PROGRAM, actions: catalogue, library: actionLibrary };
+  const opening = await openCluster(config);
+  if (!opening.ok) throw new Error(opening.reason);
+  const { cluster } = opening;
   const worker: Worker = composeWorker(config, {
+    cluster,
     log,
     own,
     state,
@@ -103,6 +108,7 @@ export async function standingWorker(
       await ended;
       await state.close();
       await observability.close();
+      await cluster?.close();
       await rm(stateHome, { recursive: true, force: true });
     },
   };

@@ -2,9 +2,9 @@ import type { BiosValue } from "../../shared/bmc/operations/bios-registry.ts";
 import type { DesiredState } from "../../shared/contract/desired-state.ts";
 import type { ErrorClass } from "../../shared/contract/error-class.ts";
 
-export type Setting = keyof DesiredState;
+export type Setting = Exclude<keyof DesiredState, "enforce">;
 
-/** `pending` waits for the machine's next boot; `unknown` is what the BMC does not show. */
+/** `pending` waits for the machine's next boot, or lasts until then; `unknown` is what the BMC does not show. */
 type DriftState = "same" | "different" | "pending" | "unknown";
 
 /** One thing that the inventory asks for, beside what the machine has. */
@@ -19,6 +19,14 @@ export interface Difference {
   readonly reason?: string;
 }
 
+/** What the worker does about differences that it may correct. */
+export interface Enforcement {
+  /** `stopped` after several failures. */
+  readonly state: "correcting" | "waiting" | "stopped";
+  /** What it corrects, why or until when it waits, or the last failure. One line. */
+  readonly reason: string;
+}
+
 /** A machine beside its desired state, as the worker compared it last. Texts are redacted and short. */
 export interface DriftSeen {
   /** Without what is the same. */
@@ -27,6 +35,8 @@ export interface DriftSeen {
   readonly comparedAt?: Date;
   /** Why the last comparison failed, at least in part. */
   readonly error?: { readonly class: ErrorClass; readonly message: string };
+  /** Absent if nothing is to be corrected. */
+  readonly enforcement?: Enforcement;
 }
 
 /** Each setting of which something differs. */

@@ -147,6 +147,8 @@ export interface Observer {
   file(file: FileSeen): void;
   apiCall(call: ApiCallSeen): void;
   hardwareRead(read: HardwareReadSeen): void;
+  /** A machine was compared with its desired state, or is corrected, or not any more: see `WorkerFacts.machineDrift`. */
+  compared(machine: string): void;
 }
 
 export interface WorkerFacts {
@@ -227,5 +229,6 @@ export function observers(all: readonly Partial<Observer>[], onFailure: (thrown:
     file: (file) => tellAll((one) => one.file?.(file)),
     apiCall: (call) => tellAll((one) => one.apiCall?.(call)),
     hardwareRead: (read) => tellAll((one) => one.hardwareRead?.(read)),
+    compared: (machine) => tellAll((one) => one.compared?.(machine)),
   };
 }

@@ -1,3 +1,7 @@
 /** The agent IDs of actions that no tink server serves, for policies and logs. */
 export const RUFIO_AGENT_ID = "rufio";
 export const PBNJ_AGENT_ID = "pbnj";
+export const DRIFT_AGENT_ID = "drift";
+
+/** Of sources inside the worker: that they answer says nothing about a server. */
+export const INSIDE_AGENT_IDS: ReadonlySet<string> = new Set([PBNJ_AGENT_ID, DRIFT_AGENT_ID]);

@@ -1,6 +1,7 @@
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Action, ActionId } from "../action/action.ts";
+import type { MachineNotice } from "../action/machine-notice.ts";
 import type { ClusterFacts, Observer } from "../action/observer.ts";
 import type { ExecutionConfig, RuntimeConfig, WorkerConfig } from "../config/worker-config.ts";
 import type { HardwareStore } from "../hardware/hardware-store.ts";
@@ -62,10 +63,16 @@ export interface ClusterServices extends LaneServices {
   readonly observer: Partial<Observer>;
   sinkOf(action: Pick<ActionId, "agentId">): StatusSink;
   /** As `ExecutorOptions.isOurs`. */
-  isOurs(action: Pick<Action, "agentId">): boolean;
+  isOurs(action: Pick<Action, "agentId" | "environment">): boolean;
   /** As `ExecutorOptions.cancelOf`. */
   cancelOf(action: ActionId): AbortSignal | undefined;
   facts?(): ClusterFacts;
+  /** Whether a workflow that names the agent ID has not ended, as far as it is known. */
+  hasWorkflow?(agentId: string): boolean;
+  /** Of the machine's object, if the worker's own cluster has one. */
+  machineNamespace?(machine: string): string | undefined;
+  /** Writes an event on the machine's object, if it has one. */
+  notify?(notice: MachineNotice): void;
   /** The inventory file was reloaded. */
   machinesChanged(): void;
 }

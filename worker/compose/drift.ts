@@ -1,35 +1,62 @@
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
+import { version } from "../../shared/version.ts";
+import type { MachineNotice } from "../action/machine-notice.ts";
+import { DRIFT_AGENT_ID } from "../action/source-agent-ids.ts";
+import type { WorkerConfig } from "../config/worker-config.ts";
 import { compareMachine } from "../drift/compare-machine.ts";
 import { DriftWatch } from "../drift/drift-watch.ts";
+import { Enforcer } from "../drift/enforcer.ts";
 import { MachineReader, type MachineReaderOptions } from "../hardware/machine-reader.ts";
+import { agentIdOf } from "../machines/agent-id.ts";
+import type { ClusterServices } from "./cluster-services.ts";
+import { withSource } from "./with-source.ts";
 
-export interface DriftOptions extends Omit<MachineReaderOptions, "actions"> {
+export interface DriftOptions extends Omit<MachineReaderOptions, "actions" | "inventory" | "locks"> {
   readonly library: MachineReaderOptions["actions"];
-  readonly isOurs: (machine: string) => boolean;
-  readonly intervalMs: number;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Takes each machine that was compared, or whose corrections changed. Must not throw. */
+  readonly onCompared: (machine: string) => void;
 }
 
-/** Compares the inventory's machines with their desired states. Reads nothing yet. */
-export function composeDrift({
-  library: actions,
-  isOurs,
-  intervalMs,
-  clock,
-  log,
-  ...machines
-}: DriftOptions): DriftWatch {
-  const reader = new MachineReader({ ...machines, actions });
-  return new DriftWatch({
+/**
+ * Compares the inventory's machines with their desired states, and corrects those whose entry says so: the corrections are another
+ * source of actions. Undefined if the settings do not ask for it.
+ */
+export function composeDrift(
+  { drift: settings, agentIdPattern }: Pick<WorkerConfig, "agentIdPattern" | "drift">,
+  services: ClusterServices,
+  { library: actions, clock, log, onCompared, ...reading }: DriftOptions,
+) {
+  if (!settings) return undefined;
+  const { inventory, locks } = services;
+  const reader = new MachineReader({ ...reading, inventory, locks, actions });
+  const agentId = (machine: string) => agentIdOf(agentIdPattern, machine);
+  const isOurs = (machine: string) => services.isOurs({ agentId: agentId(machine), environment: {} });
+  const notify = (notice: MachineNotice) => services.notify?.(notice);
+  const enforcer = new Enforcer({
+    ...{ image: settings.image, version, quietMs: settings.quietTimeMs, clock, log, notify },
+    hasWorkflow: (machine) => services.hasWorkflow?.(agentId(machine)) ?? false,
+    namespaceOf: (machine) => services.machineNamespace?.(machine),
+  });
+  const watch = new DriftWatch({
     compare: (machine, desired, signal) =>
       reader.useBmc(
         machine,
         (bmc, connection, redact) => compareMachine(bmc, connection, desired, redact, signal),
         signal,
       ),
-    inventory: machines.inventory,
-    ...{ isOurs, intervalMs, clock, log },
+    ...{ inventory, isOurs, intervalMs: settings.intervalMs, notify, enforcer, onCompared, clock, log },
   });
+  const { queue } = enforcer;
+  const source = {
+    ...{ agentId: DRIFT_AGENT_ID, source: queue, sink: queue, observer: watch.observer },
+    isOurs: ({ environment }: { readonly environment: Readonly<Record<string, string>> }) =>
+      isOurs(environment["MACHINE"] ?? ""),
+    cancelOf: queue.cancelOf.bind(queue),
+    run: (stop: AbortSignal) => watch.run(stop),
+    close: () => reader.close(),
+  };
+  return { watch, services: withSource(services, source, log) };
 }

@@ -4,12 +4,11 @@ import { defined } from "../../shared/defined.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { version } from "../../shared/version.ts";
 import { type Action, type ActionId, actionKey } from "../action/action.ts";
-import { type Observer, observers } from "../action/observer.ts";
+import type { Observer } from "../action/observer.ts";
 import { PBNJ_AGENT_ID } from "../action/source-agent-ids.ts";
 import type { PbnjConfig, WorkerConfig } from "../config/worker-config.ts";
 import type { ActionJournal } from "../journal/journal.ts";
 import type { StateDirectory } from "../journal/state-directory.ts";
-import type { LaneControl } from "../lanes/worker.ts";
 import type { Inventory } from "../machines/inventory.ts";
 import { resolveMachine } from "../machines/resolve-machine.ts";
 import type { Catalogue } from "../policy/catalogue.ts";
@@ -22,7 +21,7 @@ import { pbnjRoutes, SERVICES } from "../source/pbnj/service/routes.ts";
 import { TaskStore } from "../source/pbnj/service/task-store.ts";
 import { Tasks } from "../source/pbnj/service/tasks.ts";
 import type { ClusterServices } from "./cluster-services.ts";
-import { logFailure } from "./observability.ts";
+import { withSource } from "./with-source.ts";
 
 export interface PbnjOptions {
   readonly config: Pick<WorkerConfig, "agentIdPattern" | "runtime">;
@@ -89,35 +88,18 @@ export function composePbnj(served: PbnjConfig, options: PbnjOptions) {
 /** The services of a worker with PBnJ's API as another source of actions. */
 export function withPbnj(services: ClusterServices, pbnj: Pbnj, log: Logger): ClusterServices {
   const { tasks } = pbnj;
-  const isPbnj = (agentId: string) => agentId === PBNJ_AGENT_ID;
-  return {
-    inventory: services.inventory,
-    locks: services.locks,
-    observer: observers([services.observer, tasks.observer], logFailure(log)),
-    agentIds: () => [...services.agentIds(), PBNJ_AGENT_ID],
-    sourceOf: (agentId) => (isPbnj(agentId) ? tasks.queue : services.sourceOf(agentId)),
-    sinkOf: (action) => (isPbnj(action.agentId) ? tasks : services.sinkOf(action)),
-    wakingOf: (agentId) => (isPbnj(agentId) ? tasks.queue : services.wakingOf(agentId)),
-    isOurs: (action) => isPbnj(action.agentId) || services.isOurs(action),
-    cancelOf: (action) => (isPbnj(action.agentId) ? tasks.cancelOf(action) : services.cancelOf(action)),
-    machinesChanged: () => services.machinesChanged(),
-    ready: (stop) => services.ready(stop),
-    async open() {
-      await pbnj.open();
+  return withSource(
+    services,
+    {
+      ...{ agentId: PBNJ_AGENT_ID, source: tasks.queue, sink: tasks, observer: tasks.observer },
+      isOurs: () => true,
+      cancelOf: (action) => tasks.cancelOf(action),
+      open: () => pbnj.open(),
+      run: (stop) => pbnj.run(stop),
+      close: () => pbnj.close(),
     },
-    async run(lanes, stop) {
-      // The services know only their own agent IDs.
-      const others: LaneControl = {
-        setAgentIds: (agentIds) => lanes.setAgentIds([...agentIds, PBNJ_AGENT_ID]),
-        removedPollsEnded: () => lanes.removedPollsEnded(),
-      };
-      await Promise.all([services.run(others, stop), pbnj.run(stop)]);
-    },
-    async close() {
-      await pbnj.close();
-      await services.close();
-    },
-  };
+    log,
+  );
 }
 
 /** Before a task is accepted; the executor decides again when the action is to start. */

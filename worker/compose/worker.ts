@@ -9,7 +9,6 @@ import type { HardwareStore } from "../hardware/hardware-store.ts";
 import type { ActionJournal } from "../journal/journal.ts";
 import type { StateDirectory } from "../journal/state-directory.ts";
 import { type LaneControl, Worker } from "../lanes/worker.ts";
-import { agentIdOf } from "../machines/agent-id.ts";
 import { AuthGate } from "../machines/auth-gate.ts";
 import { SecretCommands } from "../machines/secret-commands.ts";
 import { connectServer } from "../source/server/connect-server.ts";
@@ -87,18 +86,15 @@ export function composeWorker(config: WorkerConfig, options: WorkerOptions): Wor
       ...{ config, state, journal, library, policy, inventory, clock, log },
       ...defined({ observer: options.observer }),
     });
-  const services = pbnj ? withPbnj(found, pbnj, log) : found;
-  const drift =
-    config.driftIntervalMs === undefined
-      ? undefined
-      : composeDrift({
-          ...{ inventory, locks, library, authGate, secretCommands, clock, log },
-          isOurs: (machine) => services.isOurs({ agentId: agentIdOf(config.agentIdPattern, machine) }),
-          intervalMs: config.driftIntervalMs,
-        });
+  const withRequests = pbnj ? withPbnj(found, pbnj, log) : found;
+  const drift = composeDrift(config, withRequests, {
+    ...{ library, authGate, secretCommands, clock, log },
+    onCompared: (machine) => options.observer?.compared(machine),
+  });
+  const services = drift?.services ?? withRequests;
   const runtime = cluster?.withHosts(base, { config, inventory, library, log, state }) ?? base;
   const observer = observers(
-    [options.observer ?? noObserver, services.observer, hardware?.observer ?? {}, drift?.observer ?? {}],
+    [options.observer ?? noObserver, services.observer, hardware?.observer ?? {}],
     logFailure(log),
   );
   const slots = new ActionSlots(config.maxActions);
@@ -136,7 +132,7 @@ export function composeWorker(config: WorkerConfig, options: WorkerOptions): Wor
     await reloadFiles({ files, intervalMs, readFile: readTextFile, clock, log, observer }, stop);
   };
   const reload = async (lanes: LaneControl, stop: AbortSignal) => {
-    await Promise.all([reloadRules(lanes, stop), hardware?.run(stop), drift?.run(stop)]);
+    await Promise.all([reloadRules(lanes, stop), hardware?.run(stop)]);
   };
   return new Worker({
     services,
@@ -151,7 +147,7 @@ export function composeWorker(config: WorkerConfig, options: WorkerOptions): Wor
       machineOrigin: (name) => inventory.origin?.(name),
       agentIds: () => services.agentIds(),
       slots: () => slots,
-      ...(drift && { machineDrift: (name: string) => drift.find(name) }),
+      ...(drift && { machineDrift: (name: string) => drift.watch.find(name) }),
       ...(hardware && { hardwareKnown: () => hardware.size }),
       unfinished: () => journal.unfinished().length,
       checkRuntime: (signal) => runtime.check(signal),

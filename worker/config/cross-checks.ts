@@ -1,5 +1,5 @@
 import type { Problem } from "../../shared/document/problem.ts";
-import { PBNJ_AGENT_ID, RUFIO_AGENT_ID } from "../action/source-agent-ids.ts";
+import { DRIFT_AGENT_ID, PBNJ_AGENT_ID, RUFIO_AGENT_ID } from "../action/source-agent-ids.ts";
 import { type ConfigCommand, type CrossCheck, needs } from "./cross-check.ts";
 import { type GivenSetting, nameOf, settingProblem } from "./given-values.ts";
 import { isOwnSource } from "./machine-sources.ts";
@@ -57,6 +57,12 @@ const RULES: readonly CrossCheck[] = [
     not: ["run"],
     broken: ({ agentId, pbnjAddress }) => pbnjAddress !== undefined && agentId.includes(PBNJ_AGENT_ID),
     message: `holds ${PBNJ_AGENT_ID}, which is reserved for PBnJ's API: choose another one`,
+  },
+  {
+    settings: ["agentId", "driftInterval"],
+    not: ["run", "serve"],
+    broken: ({ agentId, driftInterval }) => driftInterval !== undefined && agentId.includes(DRIFT_AGENT_ID),
+    message: `holds ${DRIFT_AGENT_ID}, which is reserved for corrections: choose another one`,
   },
   {
     settings: ["agentId", "rufio"],

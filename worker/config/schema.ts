@@ -175,6 +175,15 @@ const hardware = {
       "How often the worker compares each machine with the desired state in its inventory entry; without it, never",
     type: "duration",
   }),
+  driftQuietTime: setting(Duration(MINUTE, 365 * 24 * HOUR).prefault("1h"), {
+    description:
+      "How long no other action must have used a machine before the worker corrects it, with `enforce` in its desired state",
+    type: "duration",
+  }),
+  driftImage: setting(ActionImage.prefault("pbnj-worker/{action}:v{version}"), {
+    description: "Image of the action that corrects a machine; must contain {action}",
+    type: "image",
+  }),
 };
 
 const actions = {

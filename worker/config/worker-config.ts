@@ -142,12 +142,21 @@ export interface WorkerConfig extends ExecutionConfig {
   readonly agentAttributes: boolean;
   readonly hardwareMaxAgeMs: number;
   /** Absent if machines are not compared with their desired states. */
-  readonly driftIntervalMs?: number;
+  readonly drift?: DriftConfig;
   readonly shutdownGraceMs: number;
   /** Absent if nothing is served. */
   readonly http?: HttpConfig;
   /** Absent if no logs are kept. */
   readonly actionLog?: ActionLogConfig;
+}
+
+interface DriftConfig {
+  /** Between two comparisons of a machine. */
+  readonly intervalMs: number;
+  /** How long no other action must have used a machine before it is corrected. */
+  readonly quietTimeMs: number;
+  /** Of a correction's action, with `{action}` and optionally `{version}`. */
+  readonly image: string;
 }
 
 export interface HttpConfig extends ListenAddress {
@@ -190,10 +199,9 @@ export function composeConfig(parts: ConfigOptions): WorkerConfig {
     stateDirectory,
     watched,
     reloadIntervalMs: settings.reloadInterval,
-    ...defined({ server, pbnj: pbnjConfig(settings, files.pbnj) }),
+    ...defined({ server, pbnj: pbnjConfig(settings, files.pbnj), drift: driftConfig(settings) }),
     agentAttributes: server !== undefined && settings.agentAttributes,
     hardwareMaxAgeMs: settings.hardwareMaxAge,
-    ...defined({ driftIntervalMs: settings.driftInterval }),
     shutdownGraceMs: settings.shutdownGrace,
     ...httpConfig(settings, files.http),
     ...actionLogConfig(settings, stateDirectory),
@@ -223,6 +231,11 @@ function pbnjConfig(settings: Settings, files: ApiFiles): PbnjConfig | undefined
     ...{ address, image, files, allowUnauthenticated },
     ...defined({ issuer: pbnjJwtIssuer, audience: pbnjJwtAudience }),
   };
+}
+
+function driftConfig(settings: Settings): DriftConfig | undefined {
+  const { driftInterval: intervalMs, driftQuietTime: quietTimeMs, driftImage: image } = settings;
+  return intervalMs === undefined ? undefined : { intervalMs, quietTimeMs, image };
 }
 
 const DAY_MS = 24 * 3_600_000;

@@ -91,6 +91,9 @@ function powerVerdict(wanted: "on" | "off", state: PowerState): Verdict {
 
 function bootVerdict(request: Parameters<typeof matches>[0], override: BootOverride): Verdict {
   if (override.device === "unknown") return unknown("the BMC reports no device that is known");
+  // A workflow may have set it for its next boot, after which it is gone.
+  const isOnce = override.persistent === false && override.device !== "none";
+  if (isOnce) return { state: "pending", actual: describeOverride(override) };
   return verdictOf(matches(request, override), describeOverride(override));
 }
 

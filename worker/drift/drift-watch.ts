@@ -2,15 +2,18 @@ import { type Backoff, backoffMs } from "../../shared/backoff.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import type { DesiredState } from "../../shared/contract/desired-state.ts";
+import { defined } from "../../shared/defined.ts";
 import { logOutage } from "../../shared/log-outage.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { TimeoutReached, withTimeout } from "../../shared/timeout.ts";
 import { WorkQueue } from "../../shared/work-queue.ts";
 import { BusyMachines } from "../action/busy-machines.ts";
 import type { DriftSeen } from "../action/drift-seen.ts";
+import type { MachineNotice } from "../action/machine-notice.ts";
 import type { Observer } from "../action/observer.ts";
 import type { Inventory } from "../machines/inventory.ts";
 import type { Comparison } from "./compare-machine.ts";
+import type { Enforcer } from "./enforcer.ts";
 
 export interface DriftWatchOptions {
   /** Waits for the machine's turn. Rejects with a `BmcError`, and with the signal's reason. */
@@ -19,6 +22,12 @@ export interface DriftWatchOptions {
   /** Whether this replica compares the machine. */
   readonly isOurs: (machine: string) => boolean;
   readonly intervalMs: number;
+  /** Takes what changed. Must not throw. */
+  readonly notify: (notice: MachineNotice) => void;
+  /** Takes each machine of which `find` may have changed. Must not throw. */
+  readonly onCompared: (machine: string) => void;
+  /** Corrects what may be corrected. */
+  readonly enforcer: Enforcer;
   readonly clock: Clock;
   readonly log: Logger;
   readonly random?: () => number;
@@ -47,7 +56,7 @@ const MOST_FIELDS = 20;
 const YIELDED = new Error("an action needs the machine");
 
 /**
- * Compares the machines with their desired states, each once per interval. Comparisons only read, never run beside an action on
+ * Compares the machines with their desired states, each once per interval and after corrections. Comparisons only read, never run beside an action on
  * the machine and never delay one.
  */
 export class DriftWatch {
@@ -57,6 +66,8 @@ export class DriftWatch {
   readonly #watched = new Map<string, Watched>();
   readonly #busy = new BusyMachines();
   readonly #comparing = new Map<string, AbortController>();
+  /** When each machine is compared next. */
+  readonly #dueMs = new Map<string, number>();
 
   constructor(options: DriftWatchOptions) {
     this.#options = { random: Math.random, ...options };
@@ -73,13 +84,18 @@ export class DriftWatch {
     action: (event) => {
       const machine = this.#busy.see(event);
       if (machine !== undefined && this.#busy.has(machine)) this.#comparing.get(machine)?.abort(YIELDED);
+      const again = this.#options.enforcer.see(event);
+      if (!again) return;
+      this.#compareBy(again.machine, again.ms);
+      this.#options.onCompared(again.machine);
     },
   };
 
   /** The last comparison of a machine; undefined if there was none. */
   find(machine: string): DriftSeen | undefined {
     const seen = this.#watched.get(machine)?.seen;
-    return seen?.comparedAt || seen?.error ? seen : undefined;
+    if (!seen?.comparedAt && !seen?.error) return undefined;
+    return { ...seen, ...defined({ enforcement: this.#options.enforcer.find(machine) }) };
   }
 
   /** Runs until the signal aborts and no comparison is in flight. Never rejects. */
@@ -95,34 +111,50 @@ export class DriftWatch {
   }
 
   #refresh(): void {
-    const { inventory, intervalMs, random } = this.#options;
+    const { enforcer, inventory, intervalMs, isOurs, random } = this.#options;
     const gone = new Set(this.#watched.keys());
     for (const { name, lockKey } of inventory.machines()) {
       const desired = inventory.desiredState?.(name);
       if (!desired) continue;
       gone.delete(name);
+      enforcer.owned(name, isOurs(name));
       const version = JSON.stringify([lockKey, desired]);
       if (this.#watched.get(name)?.version === version) continue;
       this.#watched.set(name, { version, failures: 0, seen: { differences: [] } });
-      this.#work.addAfter(name, random() * intervalMs);
+      enforcer.reset(name);
+      this.#compareIn(name, random() * intervalMs);
     }
     for (const name of gone) {
       this.#watched.delete(name);
+      this.#dueMs.delete(name);
+      enforcer.forget(name);
       this.#work.cancel(name);
     }
+    enforcer.prune();
+  }
+
+  #compareIn(machine: string, ms: number): void {
+    this.#dueMs.set(machine, this.#options.clock.monotonicMs() + ms);
+    this.#work.addAfter(machine, ms);
+  }
+
+  /** Unless it is compared earlier. */
+  #compareBy(machine: string, ms: number): void {
+    const dueMs = this.#dueMs.get(machine);
+    if (dueMs !== undefined && this.#options.clock.monotonicMs() + ms < dueMs) this.#compareIn(machine, ms);
   }
 
   async #compare(machine: string, signal: AbortSignal): Promise<void> {
-    const { clock, compare, inventory, intervalMs, isOurs, random } = this.#options;
+    const { clock, compare, enforcer, inventory, intervalMs, isOurs, random } = this.#options;
     const desired = inventory.desiredState?.(machine);
     const watched = this.#watched.get(machine);
     if (!desired || !watched) return;
     const nextMs = intervalMs * (1 - JITTER * random());
     if (!isOurs(machine)) {
       this.#watched.set(machine, { ...watched, failures: 0, seen: { differences: [] } });
-      return this.#work.addAfter(machine, nextMs);
+      return this.#compareIn(machine, nextMs);
     }
-    if (this.#busy.has(machine)) return this.#work.addAfter(machine, BUSY_MS);
+    if (this.#busy.has(machine)) return this.#compareIn(machine, BUSY_MS);
     const stop = new AbortController();
     this.#comparing.set(machine, stop);
     try {
@@ -134,11 +166,15 @@ export class DriftWatch {
         clock,
       );
       this.#compared(machine, watched, found);
-      if (found.error) this.#failed(machine, watched, found.error);
-      else this.#work.addAfter(machine, nextMs);
+      if (found.error) return this.#failed(machine, watched, found.error);
+      this.#compareIn(machine, nextMs);
+      // The entry may have changed meanwhile.
+      if (this.#watched.get(machine)?.version !== watched.version) return;
+      const againMs = enforcer.consider({ machine, desired, differences: found.differences });
+      if (againMs !== undefined) this.#compareBy(machine, againMs);
     } catch (thrown) {
       if (signal.aborted) return;
-      if (stop.signal.aborted) return this.#work.addAfter(machine, BUSY_MS);
+      if (stop.signal.aborted) return this.#compareIn(machine, BUSY_MS);
       const isTimeout = thrown instanceof TimeoutReached;
       this.#failed(
         machine,
@@ -147,11 +183,12 @@ export class DriftWatch {
       );
     } finally {
       this.#comparing.delete(machine);
+      this.#options.onCompared(machine);
     }
   }
 
   #compared(machine: string, { version }: Watched, { differences, error }: Comparison): void {
-    const { clock, log } = this.#options;
+    const { clock, log, notify } = this.#options;
     const watched = this.#watched.get(machine);
     // The entry may have changed meanwhile.
     if (watched?.version !== version || (error && differences.length === 0)) return;
@@ -165,8 +202,16 @@ export class DriftWatch {
     const fields = fieldsThatDiffer(seen);
     if (fields.join() === before.join()) return;
     const count = fields.length;
-    if (count === 0) log.info({ machine }, "machine drift ended");
-    else log.warn({ machine, fields: fields.slice(0, MOST_FIELDS), count }, "machine drifted");
+    if (count === 0) {
+      log.info({ machine }, "machine drift ended");
+      notify({ machine, type: "Normal", reason: "DriftEnded", message: "is as desired again" });
+    } else {
+      const shown = fields.slice(0, MOST_FIELDS);
+      log.warn({ machine, fields: shown, count }, "machine drifted");
+      const others = count > shown.length ? ` and ${count - shown.length} more` : "";
+      const message = `differs from the desired state: ${shown.join(", ")}${others}`;
+      notify({ machine, type: "Warning", reason: "Drifted", message });
+    }
   }
 
   #failed(machine: string, { version }: Watched, { class: errorClass, message }: BmcError): void {
@@ -179,7 +224,7 @@ export class DriftWatch {
     const waitMs = Math.min(backoffMs(RETRY, failures, random), Math.max(intervalMs, RETRY.firstMs));
     const fields = { machine, class: errorClass, error: message, waitMs };
     logOutage(log, failures === 1, fields, "comparing machine failed, retrying");
-    this.#work.addAfter(machine, waitMs);
+    this.#compareIn(machine, waitMs);
   }
 }
 

@@ -4,7 +4,7 @@ import { connectionGiven, givenValue, valueSources } from "../../shared/contract
 import { defined } from "../../shared/defined.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { type Action, type DirectAccess, namespaceOf } from "../action/action.ts";
-import { PBNJ_AGENT_ID } from "../action/source-agent-ids.ts";
+import { INSIDE_AGENT_IDS } from "../action/source-agent-ids.ts";
 import { machineNameOf } from "./agent-id.ts";
 import { directMachine } from "./direct-machine.ts";
 import type { ConnectionReading, HostAccess, Inventory, Machine, MountedConnection } from "./inventory.ts";
@@ -56,8 +56,8 @@ export function resolveMachine(
   }
   const { bmc } = action.secrets ?? {};
   if (bmc) return fromRequest(bmc, inventory);
-  // A request names a machine of any namespace, in full.
-  const namespace = action.agentId === PBNJ_AGENT_ID ? undefined : namespaceOf(action);
+  // A request, or the inventory's desired state, names a machine of any namespace, in full.
+  const namespace = INSIDE_AGENT_IDS.has(action.agentId) ? undefined : namespaceOf(action);
   const find = (name: string | undefined) =>
     name === undefined ? undefined : inventory.find(name, namespace);
   const asked = given(action, "MACHINE");

@@ -35,6 +35,7 @@
 {{- $images := list -}}
 {{- if .Values.rufio.enabled }}{{ $images = append $images (include "pbnj-worker.rufioImage" .) }}{{ end -}}
 {{- if .Values.pbnj.enabled }}{{ $images = append $images (include "pbnj-worker.pbnjImage" .) }}{{ end -}}
+{{- if include "pbnj-worker.compares" . }}{{ $images = append $images (include "pbnj-worker.driftImage" .) }}{{ end -}}
 {{- range $images }}{{ $patterns = append $patterns (regexReplaceAll ":[^/]*$" (replace "{action}" "*" .) "") }}{{ end -}}
 {{- toYaml (dict "trustedImages" (uniq $patterns)) -}}
 {{- end }}
@@ -89,12 +90,17 @@
 {{- if and (include "pbnj-worker.runsJobs" .) $wanted }}true{{ end -}}
 {{- end }}
 
+{{/* The worker compares machines with their desired state. */}}
+{{- define "pbnj-worker.compares" -}}
+{{- if get .Values.config "driftInterval" }}true{{ end -}}
+{{- end }}
+
 {{/*
 Jobs mount the Secrets of Machines beside them; the worker reads all others, those of BareMetalHosts after their state, and all
-to read hardware itself.
+to read machines itself.
 */}}
 {{- define "pbnj-worker.readsSecrets" -}}
-{{- $itself := or (not (include "pbnj-worker.runsJobs" .)) .Values.rufio.enabled (include "pbnj-worker.usesHosts" .) (include "pbnj-worker.watchesElsewhere" .) (include "pbnj-worker.sendsAttributes" .) -}}
+{{- $itself := or (not (include "pbnj-worker.runsJobs" .)) .Values.rufio.enabled (include "pbnj-worker.usesHosts" .) (include "pbnj-worker.watchesElsewhere" .) (include "pbnj-worker.sendsAttributes" .) (include "pbnj-worker.compares" .) -}}
 {{- if and (include "pbnj-worker.hasClusterInventory" .) $itself }}true{{ end -}}
 {{- end }}
 

@@ -78,6 +78,10 @@ app.kubernetes.io/component: bmc-action
 {{- .Values.pbnj.image | default (include "pbnj-worker.actionImage" .) -}}
 {{- end }}
 
+{{- define "pbnj-worker.driftImage" -}}
+{{- get .Values.config "driftImage" | default (include "pbnj-worker.actionImage" .) -}}
+{{- end }}
+
 {{/* A release publishes the images of worker and actions in the same place. */}}
 {{- define "pbnj-worker.actionImage" -}}
 {{- printf "%s{action}:v{version}" (regexReplaceAll "[^/]*$" .Values.image.repository "") -}}

@@ -82,6 +82,12 @@
   resources: [secrets]
   verbs: [get]
 {{- end }}
+{{- if and (include "pbnj-worker.usesMachines" .) (include "pbnj-worker.compares" .) }}
+# config.driftInterval: events on Machines and Hardware that differ from their desired state.
+- apiGroups: [""]
+  resources: [events]
+  verbs: [create, patch]
+{{- end }}
 {{- if include "pbnj-worker.wakesUp" . }}
 # wakeUp: which agent IDs have something to do.
 - apiGroups: [tinkerbell.org]

@@ -74,6 +74,7 @@
 {{- $_ := set $settings "shareLanes" true -}}
 {{- $_ := set $settings "shareGroup" (.Values.sharing.group | default (include "pbnj-worker.fullname" .)) -}}
 {{- end -}}
+{{- if include "pbnj-worker.compares" . }}{{ $_ := set $settings "driftImage" (include "pbnj-worker.driftImage" .) }}{{ end -}}
 {{- toYaml (merge $settings .Values.config) -}}
 {{- end }}
 

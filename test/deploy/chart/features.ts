@@ -1,4 +1,5 @@
 import type { NeededRight } from "../../../worker/cluster/client/needed-right.ts";
+import { RIGHTS as EVENT_RIGHTS } from "../../../worker/cluster/events/rights.ts";
 import { RIGHTS as SHARING_RIGHTS } from "../../../worker/cluster/sharing/rights.ts";
 import { RIGHTS as WAKE_UP_RIGHTS } from "../../../worker/cluster/wake-up/rights.ts";
 import { RIGHTS as INVENTORY_RIGHTS } from "../../../worker/machines/cluster/rights.ts";
@@ -20,6 +21,8 @@ export interface Choices {
   /** Whether Rufio's work includes the status of Hardware. */
   readonly hardwareStatus: boolean;
   readonly agentAttributes: boolean;
+  /** Whether machines are compared with their desired states. */
+  readonly compares: boolean;
   readonly shared: boolean;
 }
 
@@ -68,8 +71,10 @@ const FEATURES: readonly Feature[] = [
         (choices.runtime !== "kubernetes" ||
           choices.rufio ||
           choices.agentAttributes ||
+          choices.compares ||
           choices.watched !== "")),
   },
+  { rights: EVENT_RIGHTS, isChosen: (choices) => choices.compares && usesMachines(choices) },
   { rights: WAKE_UP_RIGHTS, isChosen: (choices) => choices.wakeUp && usesCluster(choices) },
   { rights: RUFIO_RIGHTS, isChosen: ({ rufio }) => rufio },
   { rights: HARDWARE_RIGHTS, isChosen: ({ rufio, hardwareStatus }) => rufio && hardwareStatus },
@@ -115,6 +120,7 @@ export function everyChoice(): readonly Choices[] {
     rufio: either,
     hardwareStatus: either,
     agentAttributes: either,
+    compares: either,
     shared: either,
   }).filter(
     (choices) =>
@@ -123,7 +129,7 @@ export function everyChoice(): readonly Choices[] {
       (choices.hosts === "" || !(choices.fileInventory || choices.secretNamespace || choices.shared)) &&
       (!choices.hardwareStatus || choices.rufio) &&
       // Neither has anything to do with these.
-      ((!choices.hardwareStatus && !choices.agentAttributes) ||
+      ((!choices.hardwareStatus && !choices.agentAttributes && !choices.compares) ||
         !(choices.wakeUp || choices.fileInventory || choices.shared || choices.hosts === "refuse")) &&
       (!choices.shared || choices.runtime === "kubernetes"),
   );

@@ -364,6 +364,109 @@ test("compares machines with their desired state, and changes nothing", async ()
   expect(lab.machine.commands.map(({ action }) => action)).toEqual(["off"]);
 });
 
+describe("a worker that enforces desired states", () => {
+  const ENFORCING = ["--drift-interval", "1m", "--drift-quiet-time", "1m"];
+  const desired: DesiredState = { power: "on", bootDevice: "none", ntp: ["ntp1.example.org"], enforce: true };
+
+  test("corrects one setting after the other with ordinary actions, and after a workflow again", async () => {
+    const machines = { "node-01": { power: "off" } } as const;
+    await using lab = await standing({ argv: ENFORCING, machines, desired, clock: scaledClock(60) });
+
+    await lab.worker.untilLogged("machine drift ended");
+    const started = () =>
+      lab.worker.log.filter(({ msg, agentId }) => msg === "action started" && agentId === "drift");
+    expect(started().map(({ action, machine }) => [action, machine])).toEqual([
+      ["set-ntp", "node-01"],
+      ["power-on", "node-01"],
+    ]);
+    expect(started()[0]).toMatchObject({ workflow: "drift/node-01", task: "ntp" });
+
+    const steps: readonly Step[] = [
+      { name: "set-pxe-once" },
+      { name: "power-off", environment: { MODE: "hard" } },
+    ];
+    const workflow = lab.server.submit({ template: template("pbnj-node-01", steps) });
+    await lab.server.until(() => workflow.state === "SUCCESS");
+    await expect.poll(() => lab.machine.commands.at(-1)?.action, { timeout: 60_000 }).toBe("on");
+
+    // The override of the workflow was left for the boot.
+    expect(lab.machine.lastBoot).toMatchObject({ device: "pxe", overridden: true });
+    expect(started()).toHaveLength(3);
+  });
+
+  test("does only what the policy allows", async () => {
+    const policy = join(folder, "no-corrections.yaml");
+    await writeFile(policy, 'agents: [{agentIds: ["pbnj-*"], machines: ["*"]}]\n');
+    const argv = [...ENFORCING, "--policy", policy];
+    const machines = { "node-01": { power: "off" } } as const;
+    await using lab = await standing({
+      argv,
+      machines,
+      desired: { power: "on", enforce: true },
+      clock: scaledClock(60),
+    });
+
+    const refused = await lab.worker.untilLogged("action refused");
+
+    expect(refused["reason"]).toBe("policy agents: agent ID drift may not act on machine node-01");
+    expect(lab.machine.commands).toEqual([]);
+  });
+
+  test("takes a Machine's annotation for it, waits for the Machine's Workflow, and writes events on the Machine", async () => {
+    const cluster = await FakeCluster.start();
+    onTestFinished(() => cluster.close());
+    const machine = new SimulatedMachine({ name: "node-9", power: "off", powerOnMs: 0 });
+    const bmc = await startRedfishBmc({ machines: [machine], password: CANARY });
+    onTestFinished(() => bmc.close());
+    const namespace = "tink-system";
+    const named = { name: "node-9", namespace };
+    const text = (value: string) => Buffer.from(value).toString("base64");
+    cluster.create("v1", "Secret", {
+      metadata: named,
+      data: { username: text("admin"), password: text(CANARY) },
+    });
+    cluster.create("bmc.tinkerbell.org/v1alpha1", "Machine", {
+      metadata: { ...named, annotations: { "pbnj-worker/desired": "power: on\nenforce: true" } },
+      spec: {
+        connection: {
+          ...{ host: "127.0.0.1", insecureTLS: true, authSecretRef: named },
+          providerOptions: { preferredOrder: ["gofish"], redfish: { port: bmc.port } },
+        },
+      },
+    });
+    const workflow = (state: string) => ({ state, agentID: "os", tasks: [{ worker: "pbnj-node-9" }] });
+    const WORKFLOW = ["tinkerbell.org/v1alpha1", "Workflow"] as const;
+    cluster.create(...WORKFLOW, { metadata: { name: "install", namespace }, spec: { templateRef: "t" } });
+    cluster.patchStatus(...WORKFLOW, "install", workflow("RUNNING"), namespace);
+    const kubeconfig = join(folder, "kubeconfig-9");
+    await writeFile(kubeconfig, cluster.kubeconfig({ namespace }));
+    const argv = [...ENFORCING, "--kubeconfig", kubeconfig, "--kubernetes-inventory", "machines"];
+    const clock = scaledClock(60);
+    await using lab = await standing({ argv, clock });
+
+    const events = () =>
+      cluster.list("v1", "Event", namespace).map(({ involvedObject, reason }) => [reason, involvedObject]);
+    // Longer than the quiet time.
+    await expect.poll(() => events().length, { timeout: 60_000 }).toBe(1);
+    await clock.sleep(3 * 60_000);
+    expect(machine.commands).toEqual([]);
+    cluster.patchStatus(...WORKFLOW, "install", workflow("SUCCESS"), namespace);
+    await expect.poll(() => events().length, { timeout: 60_000 }).toBe(3);
+
+    const object = expect.objectContaining({ kind: "Machine", ...named });
+    expect(events().toSorted()).toEqual([
+      ["Correcting", object],
+      ["DriftEnded", object],
+      ["Drifted", object],
+    ]);
+    expect(machine.commands.map(({ action }) => action)).toEqual(["on"]);
+    await lab.worker.untilLogged("action started", {
+      agentId: "drift",
+      workflow: "tink-system/drift-node-9",
+    });
+  });
+});
+
 test("polls with attributes also while it watches Workflows, because a rule matches only polls", async () => {
   const cluster = await FakeCluster.start();
   onTestFinished(() => cluster.close());

@@ -494,8 +494,17 @@ describe("problems", () => {
 });
 
 it("compares machines with their desired state only if asked to, and at most once per minute", () => {
-  expect(config({ flags: ENOUGH })).not.toHaveProperty("driftIntervalMs");
-  expect(config({ flags: { ...ENOUGH, driftInterval: "1m" } })).toMatchObject({ driftIntervalMs: 60_000 });
+  expect(config({ flags: ENOUGH })).not.toHaveProperty("drift");
+  expect(config({ flags: { ...ENOUGH, driftInterval: "1m" } })).toMatchObject({
+    drift: { intervalMs: 60_000, quietTimeMs: 3_600_000, image: "pbnj-worker/{action}:v{version}" },
+  });
+  const further = { driftInterval: "1h", driftQuietTime: "5m", driftImage: "registry.example/{action}" };
+  expect(config({ flags: { ...ENOUGH, ...further } })).toMatchObject({
+    drift: { quietTimeMs: 300_000, image: "registry.example/{action}" },
+  });
+  expect(problems({ flags: { ...ENOUGH, driftInterval: "1h", agentId: ["drift"] } })).toEqual([
+    "--agent-id: holds drift, which is reserved for corrections: choose another one",
+  ]);
   expect(problems({ flags: { ...ENOUGH, driftInterval: "59s" } })).toEqual([
     expect.stringMatching(/^--drift-interval: /),
   ]);

@@ -9,13 +9,19 @@ describe("comparing a machine with its desired state", () => {
   it("names what is wanted and what there is", () => {
     const observed: Observed = {
       power: { value: "off" },
-      bootDevice: { value: { device: "pxe", persistent: false } },
+      bootDevice: { value: { device: "pxe", persistent: true } },
       ntp: { value: { enabled: true, servers: ["b.example"] } },
     };
 
     expect(compare({ power: "on", bootDevice: "disk", ntp: ["a.example"] }, observed, "keep")).toEqual([
       { setting: "power", field: "power", wanted: "on", actual: "off", state: "different" },
-      { setting: "bootDevice", field: "bootDevice", wanted: "disk", actual: "pxe once", state: "different" },
+      {
+        setting: "bootDevice",
+        field: "bootDevice",
+        wanted: "disk",
+        actual: "pxe persistent",
+        state: "different",
+      },
       { setting: "ntp", field: "ntp", wanted: ["a.example"], actual: ["b.example"], state: "different" },
     ]);
   });
@@ -52,7 +58,9 @@ describe("comparing a machine with its desired state", () => {
     });
 
     expect(states({ bootDevice: "disk" }, observed(true))).toEqual({ bootDevice: "same" });
-    expect(states({ bootDevice: "disk" }, observed(false))).toEqual({ bootDevice: "different" });
+    // It ends with the next boot, and a workflow may need it until then.
+    expect(states({ bootDevice: "disk" }, observed(false))).toEqual({ bootDevice: "pending" });
+    expect(states({ bootDevice: "none" }, observed(false))).toEqual({ bootDevice: "pending" });
     expect(states({ bootDevice: "none" }, { bootDevice: { value: { device: "none" } } })).toEqual({
       bootDevice: "same",
     });

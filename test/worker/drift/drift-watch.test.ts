@@ -4,9 +4,11 @@ import type { DesiredState } from "../../../shared/contract/desired-state.ts";
 import type { LogFields } from "../../../shared/logger.ts";
 import { raceAbort } from "../../../shared/race-abort.ts";
 import type { Difference } from "../../../worker/action/drift-seen.ts";
+import type { MachineNotice } from "../../../worker/action/machine-notice.ts";
 import { type ActionEvent, seenAction } from "../../../worker/action/observer.ts";
 import type { Comparison } from "../../../worker/drift/compare-machine.ts";
 import { DriftWatch } from "../../../worker/drift/drift-watch.ts";
+import { Enforcer } from "../../../worker/drift/enforcer.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
 const MINUTE = 60_000;
@@ -32,6 +34,7 @@ function lab({ machines = ["node-1"], answer, random = () => 0 }: LabOptions = {
   const stop = new AbortController();
   const comparisons: { machine: string; atMs: number }[] = [];
   const lines: string[] = [];
+  const notices: string[] = [];
   const desired = new Map<string, DesiredState>(machines.map((name) => [name, { power: "on" }]));
   const ours = new Set(machines);
   let open = 0;
@@ -39,6 +42,15 @@ function lab({ machines = ["node-1"], answer, random = () => 0 }: LabOptions = {
   const take = (fields: LogFields, message: string) => {
     lines.push(`${fields["machine"]} ${message}${fields["fields"] ? `: ${fields["fields"]}` : ""}`);
   };
+  const notify = ({ machine, type, reason, message }: MachineNotice) => {
+    notices.push(`${machine} ${type} ${reason}: ${message}`);
+  };
+  const log = { info: take, warn: take, error: take, debug: () => undefined };
+  const enforcer = new Enforcer({
+    ...{ image: "{action}", version: "1", quietMs: HOUR, clock, log, notify },
+    hasWorkflow: () => false,
+    namespaceOf: () => undefined,
+  });
   const watch = new DriftWatch({
     async compare(machine, _, signal) {
       comparisons.push({ machine, atMs: clock.monotonicMs() });
@@ -56,8 +68,8 @@ function lab({ machines = ["node-1"], answer, random = () => 0 }: LabOptions = {
     },
     isOurs: (machine) => ours.has(machine),
     intervalMs: HOUR,
-    clock,
-    log: { info: take, warn: take, error: take, debug: () => undefined },
+    onCompared: () => undefined,
+    ...{ notify, enforcer, clock, log },
     random,
   });
   const running = watch.run(stop.signal);
@@ -70,7 +82,7 @@ function lab({ machines = ["node-1"], answer, random = () => 0 }: LabOptions = {
     void clock.sleep(ms);
     await clock.until(() => clock.monotonicMs() >= endMs, ms);
   };
-  return { watch, clock, comparisons, lines, desired, ours, pass, most: () => most };
+  return { watch, clock, comparisons, lines, notices, desired, ours, pass, most: () => most };
 }
 
 const action = seenAction({
@@ -111,7 +123,7 @@ describe("machines with a desired state", () => {
     expect(most()).toBe(4);
   });
 
-  test("are logged when other values differ than before, and when none does", async () => {
+  test("are logged and announced when other values differ than before, and when none does", async () => {
     const rounds: Comparison[] = [
       { differences: [power("on")] },
       { differences: [power("off")] },
@@ -119,7 +131,7 @@ describe("machines with a desired state", () => {
       { differences: [power("off"), ntp] },
       { differences: [power("on")] },
     ];
-    const { watch, clock, comparisons, lines, pass } = lab({
+    const { watch, clock, comparisons, lines, notices, pass } = lab({
       answer: (count) => rounds[count - 1] ?? { differences: [power("on")] },
     });
 
@@ -132,6 +144,11 @@ describe("machines with a desired state", () => {
       "node-1 machine drifted: power",
       "node-1 machine drifted: ntp,power",
       "node-1 machine drift ended",
+    ]);
+    expect(notices).toEqual([
+      "node-1 Warning Drifted: differs from the desired state: power",
+      "node-1 Warning Drifted: differs from the desired state: ntp, power",
+      "node-1 Normal DriftEnded: is as desired again",
     ]);
     expect(watch.find("node-1")?.differences).toEqual([]);
   });

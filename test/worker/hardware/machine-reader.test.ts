@@ -81,6 +81,30 @@ describe("a client of a machine's BMC", () => {
     expect(sessions.map((line) => line.split(" ")[0])).toEqual(["POST", "DELETE"]);
   });
 
+  it("redacts and shortens what a hostile BMC says", async () => {
+    const hostile = `calvin\u001b[31m\u202e\n${"x".repeat(5_000)}`;
+    const machine = new SimulatedMachine();
+    machine.bios.attributes = { ...machine.bios.attributes, BootMode: hostile };
+    const other = await startRedfishBmc({ machines: [machine], tls: "http" });
+    onTestFinished(() => other.close());
+    other.manager.ntp.servers.push(hostile, `another ${hostile}`);
+    await using its = readerOf({ providers: ["redfish"], redfish: { port: other.port, scheme: "http" } });
+    const compared = () => compare({ ntp: ["a.example"], bios: { BootMode: "Uefi" } }, its.reader);
+    other.manager.ntp.enabled = true;
+
+    const { differences } = await compared();
+    other.fail({ kind: "refuse", method: "GET", path: /Bios/, status: 400, message: hostile, times: 9 });
+    const { error } = await compared();
+
+    const texts = differences.flatMap(({ actual }) => actual ?? []).map(String);
+    expect(texts).toHaveLength(3);
+    for (const text of [...texts, error?.message ?? ""]) {
+      expect(text).not.toMatch(/calvin|\p{Cc}|\p{Cf}/u);
+      expect(text).toMatch(/x{20}/);
+      expect(text.length).toBeLessThanOrEqual(200);
+    }
+  });
+
   it("does not offer a refused password again", async () => {
     await writeFile(join(folder, "password"), "wrong\n");
     expect((await compare({ power: "on" })).error).toMatchObject({ class: "auth" });

@@ -32,6 +32,8 @@ export class WakeUp implements Waking {
   readonly #workflows: WatchedObjects<WatchedWorkflow>;
   readonly #deletions = new Deletions();
   readonly #addressed = new Map<string, number>();
+  /** By agent ID: Workflows that have not ended. */
+  readonly #open = new Map<string, number>();
   /** By agent ID: finished Workflows that the server may pick instead. */
   readonly #blocking = new Map<string, number>();
   #stop: AbortSignal | undefined;
@@ -77,6 +79,11 @@ export class WakeUp implements Waking {
   now(agentId: string): Wake | undefined {
     if (!this.isWatching) return "unknown";
     return this.#addressed.has(agentId) ? "addressed" : undefined;
+  }
+
+  /** Whether a Workflow with a task for the agent ID has not ended, whichever of its tasks is next. */
+  hasOpen(agentId: string): boolean {
+    return this.#open.has(agentId);
   }
 
   blocking(agentId: string): number {
@@ -157,7 +164,8 @@ export class WakeUp implements Waking {
 
   #countAll(workflow: WatchedWorkflow | undefined, by: 1 | -1): void {
     if (!workflow) return;
-    const { agents, blocked } = workflow;
+    const { agents, blocked, workers } = workflow;
+    for (const agentId of workers) add(this.#open, agentId, by);
     if (blocked !== undefined) add(this.#blocking, blocked, by);
     for (const agentId of agents) {
       add(this.#addressed, agentId, by);

@@ -1,10 +1,12 @@
 import { hostname } from "node:os";
 import { version } from "../../../shared/version.ts";
 import type { ActionId } from "../../action/action.ts";
+import type { MachineNotice } from "../../action/machine-notice.ts";
 import type { ClusterFacts, Observer } from "../../action/observer.ts";
 import type { Waking } from "../../action/waking.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
 import type { ObjectName } from "../../cluster/client/kinds.ts";
+import { ObjectEvents, type ObjectReference } from "../../cluster/events/object-events.ts";
 import { BmcLeases } from "../../cluster/sharing/bmc-leases.ts";
 import { LaneShares } from "../../cluster/sharing/lane-shares.ts";
 import { WakeUp } from "../../cluster/wake-up/wake-up.ts";
@@ -44,6 +46,7 @@ export class KubernetesServices implements ClusterServices {
   readonly #leases: BmcLeases | undefined;
   readonly #reader: MachineReader | undefined;
   readonly #rufio: Rufio | undefined;
+  readonly #events: ObjectEvents | undefined;
   /** From `run` on. */
   #lanes: LaneControl | undefined;
 
@@ -66,6 +69,10 @@ export class KubernetesServices implements ClusterServices {
       });
     }
     this.inventory = this.#machines ? new CombinedInventory({ file, cluster: this.#machines, log }) : file;
+
+    if (this.#machines && config.drift) {
+      this.#events = new ObjectEvents({ cluster, clock, log });
+    }
 
     if (kubernetes.wakeUp && config.server) {
       const namespace = allNamespaces ? undefined : watchNamespace;
@@ -174,13 +181,31 @@ export class KubernetesServices implements ClusterServices {
     };
   }
 
+  hasWorkflow(agentId: string): boolean {
+    return this.#wakeUp?.hasOpen(agentId) ?? false;
+  }
+
+  machineNamespace(machine: string): string | undefined {
+    return this.#objectOf(machine)?.namespace;
+  }
+
+  notify({ machine, ...about }: MachineNotice): void {
+    const object = this.#objectOf(machine);
+    if (object) this.#events?.add({ object, ...about });
+  }
+
+  /** A machine of the inventory file has no object, even if the cluster has one of its name. */
+  #objectOf(machine: string): ObjectReference | undefined {
+    return this.#options.file.find(machine) ? undefined : this.#machines?.objectOf(machine);
+  }
+
   machinesChanged(): void {
     this.#shares?.agentIdsChanged();
   }
 
   async run(lanes: LaneControl, stop: AbortSignal): Promise<void> {
     this.#lanes = lanes;
-    const parts = [this.#machines, this.#wakeUp, this.#rufio, this.#shares, this.#leases];
+    const parts = [this.#machines, this.#wakeUp, this.#rufio, this.#shares, this.#leases, this.#events];
     await Promise.all(parts.map((part) => part?.run(stop)));
   }
 

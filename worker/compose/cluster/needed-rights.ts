@@ -1,4 +1,5 @@
 import type { NeededRight } from "../../cluster/client/needed-right.ts";
+import { RIGHTS as EVENT_RIGHTS } from "../../cluster/events/rights.ts";
 import { RIGHTS as SHARING_RIGHTS } from "../../cluster/sharing/rights.ts";
 import { RIGHTS as WAKE_UP_RIGHTS } from "../../cluster/wake-up/rights.ts";
 import type { ExecutionConfig, WorkerConfig } from "../../config/worker-config.ts";
@@ -13,13 +14,15 @@ export interface ClusterFeature {
 
 /** The settings that decide about the needed rights. */
 export type ClusterUse = Pick<ExecutionConfig, "kubernetes" | "runtime" | "inventory"> &
-  Partial<Pick<WorkerConfig, "agentAttributes">>;
+  Partial<Pick<WorkerConfig, "agentAttributes" | "drift">>;
 
 export function clusterFeatures(config: ClusterUse): readonly ClusterFeature[] {
-  const { kubernetes, runtime, agentAttributes = false } = config;
+  const { kubernetes, runtime, agentAttributes = false, drift } = config;
   if (!kubernetes) return [];
   const { inventory, managedHosts, sources, wakeUp, rufio, sharing } = kubernetes;
-  const readsItself = rufio !== undefined || agentAttributes || inventory.includes("baremetalhosts");
+  const compares = drift !== undefined;
+  const readsItself =
+    rufio !== undefined || agentAttributes || compares || inventory.includes("baremetalhosts");
   // A kubelet mounts the Secrets that are in the namespace of the pods.
   const mounts = runtime.kind === "kubernetes" && !readsItself;
   const inventoryRights = rightsFor(inventory, managedHosts).filter(
@@ -33,6 +36,9 @@ export function clusterFeatures(config: ClusterUse): readonly ClusterFeature[] {
     ...(wakeUp ? [{ name: "wake-up", rights: WAKE_UP_RIGHTS }] : []),
     ...(rufio
       ? [{ name: "rufio", rights: [...RUFIO_RIGHTS, ...(rufio.hardware ? HARDWARE_RIGHTS : [])] }]
+      : []),
+    ...(compares && inventory.some((kind) => kind !== "baremetalhosts")
+      ? [{ name: "events", rights: EVENT_RIGHTS }]
       : []),
     ...(sharing ? [{ name: "sharing", rights: SHARING_RIGHTS }] : []),
   ];

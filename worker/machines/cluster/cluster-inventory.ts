@@ -1,10 +1,12 @@
 import type { Clock } from "../../../shared/clock.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { Connection } from "../../../shared/contract/connection.ts";
+import type { DesiredState } from "../../../shared/contract/desired-state.ts";
 import { defined } from "../../../shared/defined.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { BmcAddress, MachineOrigin } from "../../action/machine-facts.ts";
 import { keyOf } from "../../cluster/client/kinds.ts";
+import type { ObjectReference } from "../../cluster/events/object-events.ts";
 import { bmcAddress } from "../bmc-address.ts";
 import type { ConnectionReading, HostAccess, Inventory, Machine, MountedConnection } from "../inventory.ts";
 import { ChangeBursts } from "./change-bursts.ts";
@@ -178,8 +180,21 @@ export class ClusterInventory implements Inventory {
     if (!found) return undefined;
     const { object, at, source, content } = found;
     const [outage] = this.#sources.find((one) => one.name === source)?.problems() ?? [];
-    const problem = content.kind === "unusable" ? content.problems.join("; ") : outage;
+    const problems = content.kind === "unusable" ? content.problems : [content.desiredProblem, outage];
+    const problem = problems.filter((one) => one !== undefined).join("; ") || undefined;
     return { source, object: `${object} ${keyOf(at)}`, ...defined({ problem }) };
+  }
+
+  /** The object of a machine, if it is in the worker's own cluster. */
+  objectOf(name: string): ObjectReference | undefined {
+    const found = this.#current().byName.get(name);
+    const isOwn = this.#sources.some((source) => source.isOwn && source.name === found?.source);
+    return isOwn && found?.content.kind === "usable" ? found.content.object : undefined;
+  }
+
+  desiredState(name: string): DesiredState | undefined {
+    const content = this.#current().byName.get(name)?.content;
+    return content?.kind === "usable" ? content.desired : undefined;
   }
 
   /** Also undefined for an invalid machine, of which `resolveConnection` says why, and for one of another cluster. */

@@ -2,17 +2,21 @@ import * as z from "zod/mini";
 import type { BootMode } from "../../../shared/contract/vocabulary.ts";
 import { defined } from "../../../shared/defined.ts";
 import { valueProblems } from "../../../shared/document/issue-problems.ts";
-import type { ObjectName } from "../../cluster/client/kinds.ts";
+import { apiVersionOf, KINDS, type Kind, type ObjectName } from "../../cluster/client/kinds.ts";
+import type { ObjectReference } from "../../cluster/events/object-events.ts";
 import { connectionLockKey } from "../lock-key.ts";
 import { type ConnectionSource, connectionDocument } from "./connection-document.ts";
 import { checkConnection, FINGERPRINT_ANNOTATION } from "./connection-problems.ts";
+import { type AnnotatedState, annotatedState } from "./desired-annotation.ts";
 import { providerOf } from "./provider-order.ts";
 import { HardwareConnection, MachineConnection, type RufioConnection } from "./rufio-connection.ts";
 
-interface Usable {
+interface Usable extends AnnotatedState {
   readonly kind: "usable";
   readonly source: ConnectionSource;
   readonly lockKey: string;
+  /** The object that this was read from. */
+  readonly object?: ObjectReference;
   /** Unknown fields, which are ignored. */
   readonly unknown?: readonly string[];
   /** The actions that go through the BareMetalHost in place of its BMC: all, or those that read or change the power. */
@@ -40,7 +44,8 @@ export interface Described<Content> {
 export type Describe<Content> = (object: unknown, name: ObjectName) => Described<Content> | undefined;
 
 const Annotations = z.optional(z.record(z.string(), z.string()));
-const Metadata = z.object({ annotations: Annotations });
+const Metadata = z.object({ annotations: Annotations, uid: z.optional(z.string()) });
+type Metadata = z.infer<typeof Metadata>;
 
 const MachineObject = z.object({ metadata: Metadata, spec: z.object({ connection: z.unknown() }) });
 
@@ -68,7 +73,14 @@ export const describeMachine: Describe<BmcTarget> = (object, name) => {
   const read = readKnown(MachineConnection, spec.connection, where);
   if (read.problems) return unusable(name, read.problems);
   const source = { connection: read.value, ...defined({ fingerprint: fingerprintOf(metadata.annotations) }) };
-  return describe(name, source, read.unknown, { where, login: "authSecretRef" });
+  return describe(
+    name,
+    source,
+    read.unknown,
+    { where, login: "authSecretRef" },
+    metadata,
+    KINDS.rufioMachine,
+  );
 };
 
 /** A Hardware, `tinkerbell.org/v1alpha2`. */
@@ -86,7 +98,14 @@ export const describeHardware: Describe<BmcTarget> = (object, name) => {
     connection: { ...connection, ...defined({ authSecretRef: credentialsRef }) },
     ...defined({ bootMode, fingerprint: fingerprintOf(metadata.annotations) }),
   };
-  return describe(name, source, read.unknown, { where, login: "credentialsRef" });
+  return describe(
+    name,
+    source,
+    read.unknown,
+    { where, login: "credentialsRef" },
+    metadata,
+    KINDS.hardwareV1Alpha2,
+  );
 };
 
 /** A Hardware, `tinkerbell.org/v1alpha1`. Tinkerbell itself uses only the Machine's name (`BMCRef.Name`). */
@@ -114,6 +133,8 @@ function describe(
   source: ConnectionSource,
   unknown: readonly string[],
   fields: { readonly where: string; readonly login: string },
+  { annotations, uid }: Metadata,
+  kind: Kind,
 ): Described<BmcTarget> {
   const { problems, connection } = checkConnection(source.connection, connectionDocument(source), fields);
   if (!connection || problems.length > 0) return unusable(name, problems);
@@ -125,6 +146,11 @@ function describe(
       source,
       lockKey: connectionLockKey(connection, connection.providers),
       ...defined({ unknown: ignored.length > 0 ? ignored : undefined }),
+      ...annotatedState(annotations),
+      ...defined({
+        object:
+          uid === undefined ? undefined : { apiVersion: apiVersionOf(kind), kind: kind.kind, ...name, uid },
+      }),
     },
   };
 }

@@ -72,7 +72,7 @@ export const RIGHTS: readonly InventoryRight[] = [
     resource: "secrets",
     verbs: ["get"],
     scope: "watched",
-    when: "a machine is a BareMetalHost, or an action does not run as a pod beside the Secrets of its machine, where a kubelet mounts them",
+    when: "a machine is a BareMetalHost, the worker compares machines with their desired states, or an action does not run as a pod beside the Secrets of its machine, where a kubelet mounts them",
     why: "user names, passwords and a webhook's secrets are read when an action is launched",
   },
 ];

@@ -6,7 +6,7 @@ import type { ClusterMachine, MachineIndex } from "./machine-index.ts";
 /** A problem that the cluster's owners should fix. */
 export type MachineWarning =
   | {
-      readonly kind: "unusable" | "paused" | "refused-host";
+      readonly kind: "unusable" | "paused" | "refused-host" | "desired-state";
       readonly machine: string;
       readonly reason: string;
     }
@@ -54,6 +54,9 @@ export class WarningLog {
       case "refused-host":
         this.#log.warn(fields, "BareMetalHost refused");
         break;
+      case "desired-state":
+        this.#log.warn(fields, "invalid desired state ignored");
+        break;
       case "unknown-options":
         this.#log.warn(fields, "unknown machine options ignored");
         break;
@@ -94,8 +97,13 @@ function warningsOn(found: ClusterMachine): readonly MachineWarning[] {
     const kind = content.isPaused ? "paused" : invalid;
     return [{ kind, machine: machine.name, reason: reasonOf(found, content.problems) }];
   }
-  const { unknown: options } = content;
-  return options
-    ? [{ kind: "unknown-options", machine: machine.name, object: `${object} ${keyOf(at)}`, options }]
-    : [];
+  const { unknown: options, desiredProblem } = content;
+  const about = { machine: machine.name };
+  const warnings: MachineWarning[] = [];
+  if (options)
+    warnings.push({ kind: "unknown-options", ...about, object: `${object} ${keyOf(at)}`, options });
+  if (desiredProblem !== undefined) {
+    warnings.push({ kind: "desired-state", ...about, reason: reasonOf(found, [desiredProblem]) });
+  }
+  return warnings;
 }

@@ -1,7 +1,7 @@
 import type { Clock } from "../../../shared/clock.ts";
 import { formatSeconds } from "../../../shared/duration.ts";
 import type { LaneState, Observer } from "../../action/observer.ts";
-import { PBNJ_AGENT_ID } from "../../action/source-agent-ids.ts";
+import { INSIDE_AGENT_IDS } from "../../action/source-agent-ids.ts";
 import type { HealthFinding } from "./check.ts";
 
 export interface LaneWatchOptions {
@@ -53,7 +53,7 @@ export class LaneWatch {
       const lane = this.#lanes.get(agentId);
       if (lane) this.#lanes.set(agentId, { ...lane, asking: false, steppedMs: nowMs });
       // That lane does not poll the tink server.
-      if (agentId === PBNJ_AGENT_ID) return;
+      if (INSIDE_AGENT_IDS.has(agentId)) return;
       if (kind === "failed") this.#failing = { sinceMs: this.#failing?.sinceMs ?? nowMs, code };
       else {
         this.#failing = undefined;

@@ -134,7 +134,7 @@ export const definitions = {
   ),
   driftFailing: gauge(
     "pbnj_worker_drift_failing",
-    "Machines whose last comparison with their desired state failed, at least in part",
+    "Machines whose last comparison with their desired state failed, at least in part, or whose corrections stopped",
   ),
   apiCalls: counter("pbnj_api_calls_total", "Calls of PBnJ's API, by gRPC code", "code"),
   connected: gauge("pbnj_tink_server_connected", "Whether a connection to the tink server is open: 1 or 0"),

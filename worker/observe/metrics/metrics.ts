@@ -89,5 +89,9 @@ function setDrift(set: MetricSet, { machines, machineDrift }: WorkerFacts): void
     set.set("drift", { setting }, differing.filter((one) => one === setting).length);
   }
   set.set("driftCompared", {}, seen.filter(({ comparedAt }) => comparedAt).length);
-  set.set("driftFailing", {}, seen.filter(({ error }) => error).length);
+  set.set(
+    "driftFailing",
+    {},
+    seen.filter(({ error, enforcement }) => error || enforcement?.state === "stopped").length,
+  );
 }

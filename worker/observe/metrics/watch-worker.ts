@@ -1,7 +1,7 @@
 import type { Clock } from "../../../shared/clock.ts";
 import { parseImageReference } from "../../action/image-reference.ts";
 import type { ActionEvent, LaneState, Observer } from "../../action/observer.ts";
-import { PBNJ_AGENT_ID } from "../../action/source-agent-ids.ts";
+import { INSIDE_AGENT_IDS } from "../../action/source-agent-ids.ts";
 import { NONE } from "./labels.ts";
 import type { MetricSet } from "./metric-set.ts";
 
@@ -98,7 +98,7 @@ export function watchWorker(metrics: MetricSet, clock: Clock): WorkerWatch {
       poll({ agentId, code, kind, durationMs }) {
         metrics.add("polls", { code });
         metrics.observe("pollDuration", { poll_result: kind }, durationMs / SECOND_MS);
-        if (kind !== "failed" && agentId !== PBNJ_AGENT_ID) lastAnswer = clock.now() / SECOND_MS;
+        if (kind !== "failed" && !INSIDE_AGENT_IDS.has(agentId)) lastAnswer = clock.now() / SECOND_MS;
       },
       action: onAction,
       report({ state, code, durationMs }) {

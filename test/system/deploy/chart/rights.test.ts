@@ -26,6 +26,7 @@ function valuesOf(choices: Choices): Values {
     rufio,
     hardwareStatus,
     agentAttributes,
+    compares,
     shared,
     watched,
   } = choices;
@@ -45,7 +46,7 @@ function valuesOf(choices: Choices): Values {
     watchNamespace: watched,
     wakeUp: wakeUp ? "auto" : "off",
     rufio: { enabled: rufio, hardware: hardwareStatus },
-    config: agentAttributes ? { agentAttributes } : {},
+    config: { ...(agentAttributes && { agentAttributes }), ...(compares && { driftInterval: "1h" }) },
     sharing: { enabled: shared ? "on" : "auto" },
   });
 }
@@ -103,7 +104,7 @@ describeWithHelm("the rights that the chart gives", () => {
       const secrets = granted(rendered[name] ?? []).filter((right) => right.endsWith(" secrets"));
 
       expect(secrets.filter((right) => /: (list|watch) /.test(right))).toEqual([]);
-      const readsItself = choice.rufio || choice.agentAttributes || choice.hosts !== "";
+      const readsItself = choice.rufio || choice.agentAttributes || choice.compares || choice.hosts !== "";
       if (choice.runtime === "kubernetes" && choice.watched === "" && !readsItself) {
         expect(secrets).not.toContain("own: get secrets");
       }

@@ -247,6 +247,24 @@ describeWithHelm("without a policy", () => {
     ]);
   });
 
+  it("trusts what corrects machines as well, beside the worker's image or wherever that is", async () => {
+    const driftImage = "registry.example:5000/drift/{action}:{version}";
+    const rendered = await renderAll({
+      beside: mergeValues(machines, { config: { driftInterval: "1h" } }),
+      other: mergeValues(machines, { config: { driftInterval: "1h", driftImage } }),
+    });
+
+    const trusted = ["registry.example/pbnj-worker/*"];
+    expect(configIn(rendered.beside)).toMatchObject({
+      drift: { intervalMs: 3_600_000, image: "registry.example/pbnj-worker/{action}:v{version}" },
+      policy: { trustedImages: trusted },
+    });
+    expect(configIn(rendered.other)).toMatchObject({
+      drift: { image: driftImage },
+      policy: { trustedImages: [...trusted, "registry.example:5000/drift/*"] },
+    });
+  });
+
   it("trusts every image only where the values say so, with a warning", async () => {
     const { all } = await renderAll({ all: mergeValues(machines, { config: { unsafeAnyImage: true } }) });
     const loaded = loadIn(all);

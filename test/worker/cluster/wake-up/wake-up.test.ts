@@ -92,6 +92,21 @@ describe("waking up", () => {
     await vi.waitFor(() => expect(waking.blocking("a")).toBe(1), WITHIN);
   });
 
+  it("knows for which agent IDs a workflow has not ended, whichever task is next", async () => {
+    const tasks = [{ worker: "bmc" }, { agentID: "os" }];
+    const waking = await watching();
+    const open = () => ["bmc", "os", "other"].filter((agentId) => waking.hasOpen(agentId));
+    expect(open()).toEqual([]);
+
+    for (const state of ["PREPARING", "RUNNING", "POST"]) {
+      workflow("w", { state, agentID: "os", tasks });
+      await vi.waitFor(() => expect(open()).toEqual(["bmc", "os"]), WITHIN);
+    }
+    workflow("w", { state: "TIMEOUT", agentID: "os", tasks });
+
+    await vi.waitFor(() => expect(open()).toEqual([]), WITHIN);
+  });
+
   it("happens at once for the agent that a workflow is addressed to, and for no other", async () => {
     const waking = await watching();
     const woken: string[] = [];

@@ -68,6 +68,32 @@ describe("machines of a namespace", () => {
     await expect.poll(() => lab.changes.flatMap(({ removed }) => removed), SOON).toEqual(["node-1"]);
   });
 
+  it("may state their desired state, and with a broken one still serve actions", async () => {
+    await using lab = await InventoryLab.start({
+      before: (fake) => {
+        fake.create(MACHINES, "Machine", machine("node-1"));
+        fake.create("v1", "Secret", secret("node-1", { username: "root", password: "first" }));
+      },
+    });
+    await lab.synced();
+    const annotate = (value: string) => {
+      const metadata = { annotations: { "pbnj-worker/desired": value } };
+      lab.fake.patch(MACHINES, "Machine", "node-1", { metadata }, NAMESPACE);
+    };
+
+    annotate("power: on");
+    await expect.poll(() => lab.inventory.desiredState("node-1"), SOON).toEqual({ power: "on" });
+    annotate("power: up");
+    await expect.poll(() => lab.inventory.desiredState("node-1"), SOON).toBeUndefined();
+
+    const problem = "metadata.annotations.pbnj-worker/desired: power must be one of on, off";
+    expect(lab.inventory.origin("node-1")?.problem).toBe(problem);
+    expect(await lab.connect("node-1")).toMatchObject({ username: "root" });
+    await expect
+      .poll(() => lab.warnings().map(({ message, fields }) => [message, fields["reason"]]), SOON)
+      .toEqual([["invalid desired state ignored", `Machine tink-system/node-1: ${problem}`]]);
+  });
+
   it("are reported together when they are created together", async () => {
     const names = Array.from({ length: 1_200 }, (_, index) => `node-${index}`);
     await using lab = await InventoryLab.start({

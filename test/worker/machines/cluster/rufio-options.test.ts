@@ -196,6 +196,64 @@ describe("Rufio's options", () => {
   });
 });
 
+describe("the annotation with the desired state", () => {
+  const annotated = (value: string) => {
+    const object = machine("node-1");
+    const metadata = { ...object.metadata, annotations: { "pbnj-worker/desired": value } };
+    return usable(describeMachine({ ...object, metadata }, AT)?.content);
+  };
+
+  it("is YAML or JSON, and an empty one is none", () => {
+    const desired = { power: "on", ntp: ["a", "b"], bios: { NumCores: 8 } };
+
+    expect(annotated("power: on\nntp: [a, b]\nbios: {NumCores: 8}\n")).toMatchObject({ desired });
+    expect(annotated(JSON.stringify(desired))).toMatchObject({ desired });
+    expect(annotated(" \n")).not.toHaveProperty("desired");
+    expect(annotated(" \n")).not.toHaveProperty("desiredProblem");
+  });
+
+  it.each<[string, string, string]>([
+    [
+      "has all its problems in one line",
+      "power: up\nntp: []\nsize: 3",
+      "power must be one of on, off; ntp is empty; size is not known",
+    ],
+    ["is not YAML", "power: [", "line 1: flow sequence in block collection must be sufficiently indented"],
+    ["is not a map", "- power", " must be a map of keys, not a list"],
+    ["is too large", `# ${"x".repeat(16 * 1_024)}`, "has more than 16384 bytes"],
+    [
+      "holds a password",
+      "bios: {AdminPassword: geheim}",
+      "bios has a password, which the inventory must not hold",
+    ],
+    ["has names with escape sequences", '{"\\u001b[31mred": 1}', "red is not known"],
+  ])("that %s leaves the machine usable", (_, value, problem) => {
+    const { kind, desired, desiredProblem = "" } = annotated(value);
+
+    expect([kind, desired]).toEqual(["usable", undefined]);
+    expect(desiredProblem).toContain("metadata.annotations.pbnj-worker/desired: ");
+    expect(desiredProblem).toContain(problem);
+    expect(desiredProblem).not.toMatch(/geheim|\p{Cc}/u);
+    expect(desiredProblem.length).toBeLessThan(500);
+  });
+
+  it("with a thousand problems names twenty", () => {
+    const text = JSON.stringify(Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`key${n}`, 1])));
+
+    const { desiredProblem = "" } = annotated(text);
+
+    expect(desiredProblem).toMatch(/key19 is not known.*; and 980 more$/);
+    expect(desiredProblem).not.toContain("key20 ");
+  });
+
+  it("is read from Hardware, too", () => {
+    const object = newHardware("node-1");
+    const metadata = { ...object.metadata, annotations: { "pbnj-worker/desired": "power: off" } };
+
+    expect(usable(describeHardware({ ...object, metadata }, AT)?.content).desired).toEqual({ power: "off" });
+  });
+});
+
 describe("a problem of an object names the field that has it", () => {
   it.each<[string, Fields, string]>([
     ["host", { host: "a b" }, "spec.connection.host must be only a name or address"],

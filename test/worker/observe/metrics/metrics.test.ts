@@ -212,16 +212,20 @@ describe("the rest of the worker", () => {
     const seen: Readonly<Record<string, DriftSeen>> = {
       a: { comparedAt: new Date(), differences: [differs("bios.A"), differs("bios.B")] },
       b: { differences: [], error: { class: "unreachable", message: "no route" } },
+      c: {
+        ...{ comparedAt: new Date(), differences: [differs("bios.A")] },
+        enforcement: { state: "stopped", reason: "3 corrections failed in a row" },
+      },
     };
     await using lab = await metricsLab({
-      machines: () => ["a", "b", "c"],
+      machines: () => ["a", "b", "c", "d"],
       machineDrift: (name) => seen[name],
     });
 
-    expect(await lab.value("pbnj_worker_drift", { setting: "bios" })).toBe(1);
+    expect(await lab.value("pbnj_worker_drift", { setting: "bios" })).toBe(2);
     expect(await lab.value("pbnj_worker_drift", { setting: "power" })).toBe(0);
-    expect(await lab.value("pbnj_worker_drift_compared")).toBe(1);
-    expect(await lab.value("pbnj_worker_drift_failing")).toBe(1);
+    expect(await lab.value("pbnj_worker_drift_compared")).toBe(2);
+    expect(await lab.value("pbnj_worker_drift_failing")).toBe(2);
   });
 
   test("has the worker's current state and the results of the checks", async () => {

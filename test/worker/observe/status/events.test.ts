@@ -1,6 +1,7 @@
 import { connect } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import type { DriftSeen } from "../../../../worker/action/drift-seen.ts";
 import { HandClock, readPower, StreamReader, statusLab } from "./status-lab.ts";
 
 const names = Array.from({ length: 1_000 }, (_, index) => `node-${String(index).padStart(4, "0")}`);
@@ -39,6 +40,31 @@ describe("a stream", () => {
     expect(update["at-hand"]?.rows?.[action.key]).toContain('data-elapsed="50"');
     expect(Object.keys(update["counts"]?.rows ?? {})).toEqual(["running", "waiting"]);
     expect(update["machines"]).toEqual({ rows: { "node-01": expect.stringContaining("running") } });
+  });
+
+  test("sends a comparison alone, also to a page that was opened before it and to one that was away", async () => {
+    const clock = new HandClock();
+    const seen: { now: DriftSeen | undefined } = { now: undefined };
+    await using lab = await statusLab({ clock, machineDrift: () => seen.now });
+    const compared = (actual: string) => {
+      const state = "different" as const;
+      const differences = [{ setting: "power", field: "power", wanted: "on", actual, state } as const];
+      seen.now = { differences, comparedAt: new Date(clock.now()) };
+      lab.page.observer.compared?.("node-01");
+    };
+    const page = await lab.text("/machines/node-01");
+    compared("off");
+    const reader = new StreamReader(`${lab.url}${streamOf(page)}&seen=${seenBy(page)}`);
+    onTestFinished(() => reader[Symbol.asyncDispose]());
+    await reader.opened;
+    await reader.until(() => reader.updates.length === 1);
+    expect(reader.updates[0]?.["drift"]?.rows?.["power"]).toContain("off");
+
+    compared("unplugged");
+    clock.pass(PAUSE_MS);
+    await reader.until(() => reader.updates.length === 2);
+
+    expect(reader.updates[1]?.["drift"]?.rows?.["power"]).toContain("unplugged");
   });
 
   test("of a page of one machine says nothing of the others", async () => {

@@ -327,6 +327,7 @@ describe("a machine's page", () => {
           ? { differences: [], error: failed }
           : {
               comparedAt,
+              enforcement: { state: "waiting", reason: "until <noon>" },
               differences: [
                 { setting: "power", field: "power", wanted: "on", actual: "off", state: "different" },
                 { setting: "bios", field: "bios.A", wanted: 1, actual: "<b>\u202e", state: "pending" },
@@ -342,6 +343,7 @@ describe("a machine's page", () => {
     expect(shown(page)).toContain(
       "power different on off bios.A pending 1 &lt;b&gt;\\u202e ntp unknown a, b no &lt;NTP&gt;",
     );
+    expect(shown(page)).toContain("Corrections waiting: until &lt;noon&gt;");
     expect(shown(await lab.text("/machines/node-02"))).toContain(
       "Comparison failed unreachable: connect &lt;ECONNREFUSED&gt;",
     );

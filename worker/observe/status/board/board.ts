@@ -66,12 +66,14 @@ export class Board {
     return this.#logs.characters;
   }
 
-  readonly observer: Pick<Observer, "lane" | "poll" | "action" | "file"> = {
+  readonly observer: Pick<Observer, "lane" | "poll" | "action" | "file" | "compared"> = {
     lane: (agentId, state) =>
       this.#lanes.see(agentId, state, this.#clock.monotonicMs(), () => this.#changed()),
     poll: (poll) => this.#lanes.poll(poll),
     action: (event) => this.#onAction(event),
     file: (file) => this.#onFile(file),
+    // Pages ask the worker's facts themselves.
+    compared: () => void this.#changed(),
   };
 
   /** Sets the source of machine names. Other machines are removed when the inventory changes. */

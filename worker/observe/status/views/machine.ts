@@ -109,13 +109,14 @@ function learnedFacts(known: MachineFacts): readonly Fact[] {
   });
 }
 
-function driftFacts({ comparedAt, error, differences }: DriftSeen): readonly Fact[] {
+function driftFacts({ comparedAt, error, differences, enforcement }: DriftSeen): readonly Fact[] {
   const count = differences.filter(({ state }) => state === "different").length;
   const text =
     count === 0 ? "nothing differs" : `${count} ${count === 1 ? "value differs" : "values differ"}`;
   const facts: readonly (Fact | undefined)[] = [
     comparedAt && ["Desired state, last compared", html`${text} at ${moment(comparedAt)}`],
     error && ["Comparison failed", html`${error.class}: ${folded(error.message)}`],
+    enforcement && ["Corrections", html`${enforcement.state}: ${folded(enforcement.reason)}`],
   ];
   return facts.flatMap((fact) => (fact ? [fact] : []));
 }

@@ -1,0 +1,167 @@
+import { randomUUID } from "node:crypto";
+import type { Clock } from "../../shared/clock.ts";
+import { Notifier } from "../../shared/notifier.ts";
+import type { Action, ActionId, ActionStatus } from "../action/action.ts";
+import { DRIFT_AGENT_ID } from "../action/source-agent-ids.ts";
+import type { Wake, Waking } from "../action/waking.ts";
+import type { Acknowledgement, ActionSource, Poll, StatusSink, WorkflowSet } from "../source/source.ts";
+import type { CorrectionPlan } from "./next-correction.ts";
+
+export interface CorrectionQueueOptions {
+  /** With `{action}` and optionally `{version}`. */
+  readonly image: string;
+  readonly version: string;
+  /** Of the machine's object in the worker's cluster, whose tenants the policy knows. */
+  readonly namespaceOf: (machine: string) => string | undefined;
+  /** Why a correction must not start now. */
+  readonly refusalOf: (machine: string) => string | undefined;
+  readonly clock: Clock;
+}
+
+interface Offer {
+  readonly action: Action;
+  readonly offeredMs: number;
+  readonly cancel: AbortController;
+  readonly state: "ready" | "served" | "running";
+}
+
+/** How long a poll is held: less than what health accepts for a lane. */
+const HOLD_MS = 20_000;
+const RECHECK_MS = 250;
+const TIMEOUT_MS = 600_000;
+/** The action must end before that, so that it can report what it waited for. */
+const MARGIN_MS = 30_000;
+/** What was compared longer ago is compared again first. */
+const FRESH_MS = 5 * 60_000;
+
+const WITHDRAWN = new Error("the correction is withdrawn");
+
+/** Corrections as a source of actions, at most one per machine. */
+export class CorrectionQueue implements ActionSource, StatusSink, Waking {
+  readonly #options: CorrectionQueueOptions;
+  /** By machine. */
+  readonly #offers = new Map<string, Offer>();
+  readonly #notifier = new Notifier();
+
+  constructor(options: CorrectionQueueOptions) {
+    this.#options = options;
+  }
+
+  /** How many other machines have a correction that has not started. */
+  waitingBeside(machine: string): number {
+    return [...this.#offers].filter(([other, { state }]) => other !== machine && state !== "running").length;
+  }
+
+  isRunning(machine: string): boolean {
+    return this.#offers.get(machine)?.state === "running";
+  }
+
+  /** Replaces an earlier offer that has not started. */
+  offer(machine: string, { setting, action: name, environment }: CorrectionPlan): void {
+    if (this.isRunning(machine)) return;
+    this.withdraw(machine);
+    const { clock, image, namespaceOf, version } = this.#options;
+    const namespace = namespaceOf(machine);
+    const action: Action = {
+      workflowId: namespace === undefined ? `drift/${machine}` : `${namespace}/drift-${machine}`,
+      taskId: setting,
+      agentId: DRIFT_AGENT_ID,
+      actionId: randomUUID(),
+      name,
+      image: image.replaceAll("{action}", name).replaceAll("{version}", version),
+      timeoutMs: TIMEOUT_MS,
+      command: [],
+      volumes: [],
+      environment: { MACHINE: machine, ...environment, TIMEOUT: `${(TIMEOUT_MS - MARGIN_MS) / 1_000}s` },
+    };
+    const cancel = new AbortController();
+    this.#offers.set(machine, { action, offeredMs: clock.monotonicMs(), cancel, state: "ready" });
+    this.#notifier.notify();
+  }
+
+  /** Has no effect on a correction that has started. */
+  withdraw(machine: string): void {
+    const offer = this.#offers.get(machine);
+    if (!offer || offer.state === "running") return;
+    this.#offers.delete(machine);
+    offer.cancel.abort(WITHDRAWN);
+  }
+
+  /** Forgets an action that has ended or was not run. Returns its machine; undefined if it is not known. */
+  remove({ actionId }: Pick<ActionId, "actionId">): string | undefined {
+    const [machine] = this.#find(actionId) ?? [];
+    if (machine !== undefined) this.#offers.delete(machine);
+    return machine;
+  }
+
+  /** Aborts when the correction is withdrawn before it starts. */
+  cancelOf({ actionId }: ActionId): AbortSignal | undefined {
+    return this.#find(actionId)?.[1].cancel.signal;
+  }
+
+  servesSeveral(): boolean {
+    return true;
+  }
+
+  async next(_agentId: string, signal: AbortSignal, inFlight: WorkflowSet = new Set()): Promise<Poll> {
+    const { clock } = this.#options;
+    const endMs = clock.monotonicMs() + HOLD_MS;
+    for (;;) {
+      signal.throwIfAborted();
+      const action = this.#take(inFlight);
+      if (action) return { kind: "action", action };
+      const remainingMs = endMs - clock.monotonicMs();
+      if (remainingMs <= 0) return { kind: "idle", reason: "nothing is to correct" };
+      const waitMs = this.#hasReady() ? Math.min(remainingMs, RECHECK_MS) : remainingMs;
+      await this.#notifier.wait(waitMs, clock, signal);
+    }
+  }
+
+  now(): Wake | undefined {
+    return this.#hasReady() ? "addressed" : undefined;
+  }
+
+  served(): void {}
+
+  async wait(_agentId: string, signal: AbortSignal): Promise<Wake> {
+    while (!signal.aborted && !this.#hasReady()) {
+      await this.#notifier.wait(Number.POSITIVE_INFINITY, this.#options.clock, signal);
+    }
+    return "addressed";
+  }
+
+  /** The start is decided here, when the correction has its turn at the machine: anything may have happened while it waited. */
+  async report({ action, state }: ActionStatus, signal: AbortSignal): Promise<Acknowledgement> {
+    signal.throwIfAborted();
+    if (state !== "running") return { kind: "acknowledged" };
+    const [machine, offer] = this.#find(action.actionId) ?? [];
+    const reason =
+      machine === undefined || !offer ? "the correction is withdrawn" : this.#refusalOf(machine, offer);
+    if (reason !== undefined) return { kind: "rejected", code: "FailedPrecondition", reason };
+    if (machine !== undefined && offer) this.#offers.set(machine, { ...offer, state: "running" });
+    return { kind: "acknowledged" };
+  }
+
+  #refusalOf(machine: string, { offeredMs }: Offer): string | undefined {
+    const { clock, refusalOf } = this.#options;
+    if (clock.monotonicMs() - offeredMs > FRESH_MS) return "the machine was compared too long ago";
+    return refusalOf(machine);
+  }
+
+  #hasReady(): boolean {
+    return [...this.#offers.values()].some(({ state }) => state === "ready");
+  }
+
+  #take(inFlight: WorkflowSet): Action | undefined {
+    for (const [machine, offer] of this.#offers) {
+      if (offer.state !== "ready" || inFlight.has(offer.action.workflowId)) continue;
+      this.#offers.set(machine, { ...offer, state: "served" });
+      return offer.action;
+    }
+    return undefined;
+  }
+
+  #find(actionId: string): readonly [machine: string, offer: Offer] | undefined {
+    return [...this.#offers].find(([, { action }]) => action.actionId === actionId);
+  }
+}

@@ -1,0 +1,42 @@
+import { DesiredState } from "../../../shared/contract/desired-state.ts";
+import { valueProblems } from "../../../shared/document/issue-problems.ts";
+import { parseYaml } from "../../../shared/document/yaml-document.ts";
+import { printableLine, shortened } from "../../../shared/printable.ts";
+
+const DESIRED_ANNOTATION = "pbnj-worker/desired";
+
+/** What an annotation says that the machine is to be like, or why it cannot be used. */
+export interface AnnotatedState {
+  readonly desired?: DesiredState;
+  /** One line with all problems. */
+  readonly desiredProblem?: string;
+}
+
+const LARGEST_BYTES = 16 * 1024;
+const MOST_PROBLEMS = 20;
+const LONGEST_PROBLEM = 300;
+
+/** Reads the annotation, which is YAML or JSON. Never throws, because a broken one must not stop the machine's actions. */
+export function annotatedState(annotations: Readonly<Record<string, string>> | undefined): AnnotatedState {
+  const text = annotations?.[DESIRED_ANNOTATION] ?? "";
+  if (text.trim() === "") return {};
+  if (Buffer.byteLength(text) > LARGEST_BYTES) return broken([`has more than ${LARGEST_BYTES} bytes`]);
+  const yaml = parseYaml("line", text);
+  if (!yaml.ok) {
+    return broken(yaml.problems.map(({ source, message }) => `${source.replace(":", " ")}: ${message}`));
+  }
+  const { value } = yaml.value;
+  const parsed = DesiredState.safeParse(value);
+  if (parsed.success) return { desired: parsed.data };
+  const problems = valueProblems(DesiredState, value, parsed.error.issues);
+  return broken(problems.map(({ path, message }) => `${path.map(String).join(".")} ${message}`));
+}
+
+function broken(problems: readonly string[]): AnnotatedState {
+  const shown = problems
+    .slice(0, MOST_PROBLEMS)
+    .map((problem) => shortened(printableLine(problem).trim(), LONGEST_PROBLEM));
+  const others = problems.length - shown.length;
+  const all = [...shown, ...(others > 0 ? [`and ${others} more`] : [])];
+  return { desiredProblem: `metadata.annotations.${DESIRED_ANNOTATION}: ${all.join("; ")}` };
+}
