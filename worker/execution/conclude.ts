@@ -34,6 +34,8 @@ export interface ConclusionOptions {
   readonly reports: FinalReports;
   readonly recording: Pick<RecorderOptions, "clock" | "log" | "runtime">;
   readonly observer: Pick<Observer, "action">;
+  /** Called when an action could not be removed, which is then an orphan. */
+  readonly onLeft: () => void;
 }
 
 const REMOVE_TIMEOUT_MS = 30_000;
@@ -97,7 +99,9 @@ export class Conclusion {
     try {
       await ended.remove(AbortSignal.timeout(REMOVE_TIMEOUT_MS));
     } catch (thrown) {
-      this.#options.recording.log.error({ ...fields, error: textOf(thrown) }, "cleanup failed");
+      const { onLeft, recording } = this.#options;
+      recording.log.warn({ ...fields, error: textOf(thrown) }, "cleanup failed, retrying");
+      onLeft();
     }
   }
 

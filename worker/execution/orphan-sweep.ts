@@ -13,6 +13,8 @@ export interface OrphanSweepOptions {
   readonly log: Logger;
 }
 
+/** After a removal that failed. */
+const SOON_MS = 10_000;
 const SWEEP_INTERVAL_MS = 60 * 60_000;
 const SWEEP_BACKOFF: Backoff = { firstMs: 1_000, maxMs: 60_000 };
 
@@ -20,6 +22,7 @@ const SWEEP_BACKOFF: Backoff = { firstMs: 1_000, maxMs: 60_000 };
 export class OrphanSweep {
   readonly #options: OrphanSweepOptions;
   readonly #first = Promise.withResolvers<void>();
+  #waiting = new AbortController();
 
   constructor(options: OrphanSweepOptions) {
     this.#options = options;
@@ -30,6 +33,11 @@ export class OrphanSweep {
     return this.#first.promise;
   }
 
+  /** Something could not be removed: the next sweep is due in some seconds. */
+  soon(): void {
+    this.#waiting.abort();
+  }
+
   /** Retries with backoff until a sweep succeeds, which a starting engine may delay; then sweeps rarely. Never rejects. */
   async run(stop: AbortSignal): Promise<void> {
     const { clock } = this.#options;
@@ -37,7 +45,12 @@ export class OrphanSweep {
       failures = (await this.#sweep(stop, failures === 0)) ? 0 : failures + 1;
       if (failures === 0) this.#first.resolve();
       const pauseMs = failures === 0 ? SWEEP_INTERVAL_MS : backoffMs(SWEEP_BACKOFF, failures);
-      await clock.sleep(pauseMs, stop).catch(() => undefined);
+      const waiting = AbortSignal.any([stop, this.#waiting.signal]);
+      await clock
+        .sleep(pauseMs, waiting)
+        .catch(() => clock.sleep(SOON_MS, stop))
+        .catch(() => undefined);
+      this.#waiting = new AbortController();
     }
     this.#first.resolve();
   }
@@ -46,7 +59,7 @@ export class OrphanSweep {
     const { log, runtime, isNeeded } = this.#options;
     try {
       const removed = await runtime.sweep(isNeeded, stop);
-      if (removed > 0) log.info({ removed }, "orphans of earlier workers removed");
+      if (removed > 0) log.info({ removed }, "orphans removed");
       return true;
     } catch (thrown) {
       if (isFirst && !stop.aborted) log.warn({ error: textOf(thrown) }, "orphan sweep failed, retrying");

@@ -170,3 +170,15 @@ test("so it is with several workflows for one machine, where steps fail and work
     { numRuns: SCHEDULES, examples: [...FOUND] },
   );
 });
+
+test("what the runtime could not remove is removed within seconds", async () => {
+  const given = { ...ONE, crash: "worker" } as const;
+  const usual = await runWithFaults({ ...given, lives: [new Map()] });
+  const removal = usual.steps[0]?.indexOf("remove power-cycle") ?? -1;
+
+  const { failed, left, tookMs } = await runWithFaults({ ...given, lives: [new Map([[removal, "error"]])] });
+
+  expect(failed).toEqual(["remove power-cycle"]);
+  expect(left).toEqual([]);
+  expect(tookMs - usual.tookMs).toBeLessThan(30_000);
+});

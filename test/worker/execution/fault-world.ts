@@ -58,6 +58,8 @@ export interface FaultEnd {
   readonly steps: readonly (readonly string[])[];
   /** The names of those that failed. */
   readonly failed: readonly string[];
+  /** In virtual time. */
+  readonly tookMs: number;
 }
 
 interface Launched {
@@ -95,7 +97,8 @@ export async function runWithFaults(options: FaultOptions): Promise<FaultEnd> {
     ...[...disk.names.keys()].filter((name) => name.endsWith(".part")),
   ];
   const { workflows, commands, together, reports } = world;
-  return { workflows, commands, together, reports, left, steps, failed };
+  const tookMs = world.clock.monotonicMs();
+  return { workflows, commands, together, reports, left, steps, failed, tookMs };
 }
 
 /** All that outlives a worker: the server, the machine, and what runs. */
