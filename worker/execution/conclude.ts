@@ -34,8 +34,8 @@ export interface ConclusionOptions {
   readonly reports: FinalReports;
   readonly recording: Pick<RecorderOptions, "clock" | "log" | "runtime">;
   readonly observer: Pick<Observer, "action">;
-  /** Called when an action could not be removed, which is then an orphan. */
-  readonly onLeft: () => void;
+  /** Takes what could not be removed. */
+  readonly onLeft: (ended: Pick<EndedAction, "remove">) => void;
 }
 
 const REMOVE_TIMEOUT_MS = 30_000;
@@ -101,7 +101,7 @@ export class Conclusion {
     } catch (thrown) {
       const { onLeft, recording } = this.#options;
       recording.log.warn({ ...fields, error: textOf(thrown) }, "cleanup failed, retrying");
-      onLeft();
+      onLeft(ended);
     }
   }
 

@@ -51,8 +51,10 @@ export class Executor {
     this.#turns = new Turns(options.locks, options.slots);
     this.#reports = new FinalReports(options);
     this.#sweep = new OrphanSweep({ runtime, isNeeded: (key) => this.#isNeeded(key), clock, log });
-    const onLeft = () => this.#sweep.soon();
-    const conclusion = new Conclusion({ reports: this.#reports, recording, observer, onLeft });
+    const conclusion = new Conclusion({
+      ...{ reports: this.#reports, recording, observer },
+      onLeft: (ended) => this.#sweep.add(ended),
+    });
     this.#admission = new Admission({ ...options, recording, reports: this.#reports, conclusion });
     this.#launcher = new Launcher({ ...options, recording, conclusion, hints });
     const [turns, sweep] = [this.#turns, this.#sweep];

@@ -3,7 +3,7 @@ import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { textOf } from "../../shared/text-of.ts";
 import type { Need } from "../runtime/orphan.ts";
-import type { Runtime } from "../runtime/runtime.ts";
+import type { EndedAction, Runtime } from "../runtime/runtime.ts";
 
 export interface OrphanSweepOptions {
   readonly runtime: Runtime;
@@ -15,13 +15,15 @@ export interface OrphanSweepOptions {
 
 /** After a removal that failed. */
 const SOON_MS = 10_000;
+const REMOVE_TIMEOUT_MS = 30_000;
 const SWEEP_INTERVAL_MS = 60 * 60_000;
 const SWEEP_BACKOFF: Backoff = { firstMs: 1_000, maxMs: 60_000 };
 
-/** Removes orphans: what no worker will adopt. */
+/** Removes orphans: what no worker will adopt, and what could not be removed when its action had ended. */
 export class OrphanSweep {
   readonly #options: OrphanSweepOptions;
   readonly #first = Promise.withResolvers<void>();
+  readonly #left = new Set<Pick<EndedAction, "remove">>();
   #waiting = new AbortController();
 
   constructor(options: OrphanSweepOptions) {
@@ -33,8 +35,9 @@ export class OrphanSweep {
     return this.#first.promise;
   }
 
-  /** Something could not be removed: the next sweep is due in some seconds. */
-  soon(): void {
+  /** It could not be removed: that is tried again in some seconds. */
+  add(ended: Pick<EndedAction, "remove">): void {
+    this.#left.add(ended);
     this.#waiting.abort();
   }
 
@@ -59,7 +62,11 @@ export class OrphanSweep {
     const { log, runtime, isNeeded } = this.#options;
     try {
       const removed = await runtime.sweep(isNeeded, stop);
-      if (removed > 0) log.info({ removed }, "orphans removed");
+      if (removed > 0) log.info({ removed }, "orphans of earlier workers removed");
+      for (const ended of this.#left) {
+        await ended.remove(AbortSignal.any([stop, AbortSignal.timeout(REMOVE_TIMEOUT_MS)]));
+        this.#left.delete(ended);
+      }
       return true;
     } catch (thrown) {
       if (isFirst && !stop.aborted) log.warn({ error: textOf(thrown) }, "orphan sweep failed, retrying");

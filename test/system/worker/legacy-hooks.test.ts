@@ -25,7 +25,7 @@ test("a worker that is killed in a hook reports the failure, and neither repeats
 
   await using second = new WorkerProgram(lab.argv);
   await lab.server.until(() => workflow.state === "FAILED");
-  await second.untilLogged("orphans removed");
+  await second.untilLogged("orphans of earlier workers removed");
 
   expect(workflow.tasks[0]?.actions[0]?.message).toMatch(
     /^wait-for-power-state .*failed \(timeout, exit 16\)/,

@@ -113,7 +113,7 @@ describe("a run that is killed", () => {
 
     await expect.poll(() => lab.machine.power, { timeout: 10_000 }).toBe("off");
     expect(lab.machine.commands.map(({ action }) => action)).toEqual(["off"]);
-    expect(worker.stderr).not.toContain("orphans removed");
+    expect(worker.stderr).not.toContain("orphans of earlier workers removed");
   });
 });
 

@@ -66,6 +66,8 @@ interface Launched {
   readonly action: LaunchRequest["action"];
   state: "created" | "runs" | "ended";
   readonly ended: PromiseWithResolvers<void>;
+  /** Only a later worker takes it for an orphan. */
+  readonly by: Life;
 }
 
 /** Of virtual time, for one worker. */
@@ -334,8 +336,8 @@ class Life {
       adopt: (left) => this.#adopt(left),
       sweep: async (keep) => {
         let removed = 0;
-        for (const key of this.#world.launched.keys()) {
-          if (keep(key) !== false) continue;
+        for (const [key, { by }] of this.#world.launched) {
+          if (by === this || keep(key) !== false) continue;
           await this.#remove(key);
           removed += 1;
         }
@@ -353,7 +355,7 @@ class Life {
     if (await this.step(`create ${action.name}`)) {
       return failedAction("internal", NO_IMAGE, startedAt, new Date(world.clock.now()));
     }
-    const launched: Launched = { action, state: "created", ended: Promise.withResolvers() };
+    const launched: Launched = { action, state: "created", ended: Promise.withResolvers(), by: this };
     world.launched.set(key, launched);
     if (!connection) world.start(key, launched);
     try {
