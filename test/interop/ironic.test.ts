@@ -8,7 +8,7 @@ import { type RedfishBmc, startRedfishBmc } from "../../simulators/redfish/bmc.t
 import { redfishProfiles } from "../../simulators/redfish/profiles.ts";
 import { errorOf } from "../shared/bmc/service-lab.ts";
 import { type Ironic, LOGIN, startIronic } from "./ironic-server.ts";
-import { describeWithPython, installPythonPackages } from "./python-packages.ts";
+import { describeWithPython, installPythonPackages, type PythonPackages } from "./python-packages.ts";
 
 const packages = () => installPythonPackages("ironic", ["ironic==39.0.0"]);
 const timeoutMs = 60_000;
@@ -16,7 +16,9 @@ const limit = () => AbortSignal.timeout(100_000);
 const off = { verb: "off", mode: "hard", softTimeoutMs: 10_000, timeoutMs } as const;
 const pxeOnce = { device: "pxe", persistent: false, mode: "keep" } as const;
 
-await describeWithPython(packages, "the ironic provider talks to Ironic", (installed) => {
+await describeWithPython(packages, "the ironic provider talks to Ironic", tests, { Ironic: "ironic" });
+
+function tests(installed: PythonPackages): void {
   let server: Ironic;
   beforeAll(async () => {
     server = await startIronic(installed);
@@ -128,4 +130,4 @@ await describeWithPython(packages, "the ironic provider talks to Ironic", (insta
     expect(secure.after.enabled).toBe(true);
     expect(hardware.nics.length).toBeGreaterThan(0);
   });
-});
+}

@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { fromPython, provenWith } from "./compatibility/peer.ts";
 import { freeUdpPort, untilIpmiAnswers } from "./ipmi-peer.ts";
 import { checkNamespace, DOMAIN, DOMAIN_ID, libvirtUri, startLibvirtHost } from "./libvirt-host.ts";
 import { describeWithProgram } from "./programs.ts";
@@ -51,6 +52,7 @@ await describeWithPython(requirements, "a machine of QEMU and libvirt", (install
   describeWithProgram("libvirtd", "a machine of libvirt", () => {
     it("boots an installer from the network behind sushy-tools, which keeps the override", {
       timeout: SLOW_TEST_MS,
+      ...provenWith(fromPython("sushy-tools (libvirt)", installed.python, "sushy-tools")),
     }, async () => {
       const sources = await startBootSources();
       const settings = { SUSHY_EMULATOR_LIBVIRT_URI: libvirtUri(sources) };
@@ -66,6 +68,7 @@ await describeWithPython(requirements, "a machine of QEMU and libvirt", (install
 
     it("boots an installer from the network behind virtualbmc, which keeps the override and calls it one-time", {
       timeout: SLOW_TEST_MS,
+      ...provenWith(fromPython("virtualbmc", installed.python, "virtualbmc")),
     }, async () => {
       const sources = await startBootSources();
       const port = await freeUdpPort();
