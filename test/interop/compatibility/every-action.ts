@@ -19,6 +19,8 @@ export interface Server {
   readonly env: Environment;
   /** Input of some actions in place of that of their examples. */
   readonly inputs?: Readonly<Record<string, Environment>>;
+  /** Whether it ignores the boot device of a machine that is on. */
+  readonly bootDeviceOnlyOff?: boolean;
   /** Limits of the server that look like a defect: the class that the action reports, and the reason for readers. */
   readonly limits?: Readonly<Record<string, readonly [ActionResult["class"], string]>>;
 }
@@ -27,8 +29,9 @@ export interface Server {
 export const EVERY_ACTION_MS = 400_000;
 /** The server does not offer it, refuses it, or does something else. */
 const LIMITS = ["unsupported", "bmc", "verify"];
-/** Others take the machine as it is: some servers need seconds to change its power. */
+/** As their examples say. Others take the machine as it is: some servers need seconds to change its power. */
 const NEEDS_POWER = /^(power-|wait-for-power|run-tasks|send-nmi|watch-console)/;
+const BOOT_DEVICE = /^(set-boot-device|set-pxe|set-disk|clear-boot)/;
 /** A server that is reset may be away, or end. */
 const LAST = "bmc-reset";
 
@@ -50,6 +53,7 @@ export async function tryEveryAction(server: Server): Promise<Record<string, str
     const own = Object.fromEntries(Object.entries(input).filter(([variable]) => accepts(action, variable)));
     const needed = await neededCapabilities(action, { ...ANY_BMC, ...own });
     if (!(await capable(server.provider, needed))) continue;
+    if (server.bootDeviceOnlyOff && BOOT_DEVICE.test(name)) await bringTo("off", server);
     if (NEEDS_POWER.test(name)) await bringTo(power, server);
     const said = resultOf(await runAction(name, { env: { ...server.env, ...own } }));
     const [known, reason = ""] = server.limits?.[name] ?? [];
@@ -85,8 +89,12 @@ async function bringTo(power: "on" | "off", { env }: Server): Promise<void> {
   });
 }
 
-/** Without the provider's name, and without ports and durations, which differ from run to run. */
+/** Without the provider's name, and what differs from run to run: ports, folders, durations after a semicolon. */
 function limitOf({ message = "" }: ActionResult): string {
   const [first = ""] = message.replace(/^\w+: /, "").split("; ");
-  return first.replaceAll(/127\.0\.0\.1:\d+/g, "127.0.0.1");
+  return first
+    .replaceAll(/127\.0\.0\.1:\d+/g, "127.0.0.1")
+    .replaceAll(/[\da-f]{8}-[\da-f-]{27}/g, "ID")
+    .replaceAll(/"\S*\/pbnj-\S*"/g, "a file")
+    .replace(/ \(Base\S*$/, "");
 }
