@@ -15,6 +15,8 @@ const PEERS: Readonly<Record<string, (path: string) => Peer>> = {
   ipmipower: (path) => ({ name: "freeipmi", version: [path, "--version"] }),
   ipmitool: (path) => ({ name: "ipmitool", version: [path, "-V"] }),
   libvirtd: (path) => ({ name: "libvirt", version: [path, "--version"] }),
+  kubeconform: (path) => fromGo("kubeconform", path, "yannh/kubeconform"),
+  promtool: (path) => ({ name: "promtool", version: [path, "--version"] }),
   "qemu-system-x86_64": (path) => ({ name: "QEMU", version: [path, "--version"] }),
   zsh: (path) => ({ name: "zsh", version: [path, "--version"] }),
 };
