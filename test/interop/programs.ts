@@ -8,6 +8,7 @@ const PEERS: Readonly<Record<string, (path: string) => Peer>> = {
   chromium: (path) => ({ name: "Chromium", version: [path, "--version"] }),
   fakebmc: () => fromPython("pyghmi fakebmc", "/usr/bin/python3", "pyghmi"),
   fish: (path) => ({ name: "fish", version: [path, "--version"] }),
+  goipmi: (path) => fromGo("go-ipmi", path, "bougou/go-ipmi"),
   grpcurl: (path) => fromGo("grpcurl", path, "fullstorydev/grpcurl"),
   "ipmi-chassis": (path) => ({ name: "freeipmi", version: [path, "--version"] }),
   // It says so before it looks for its configuration.

@@ -17,11 +17,13 @@ export interface Server {
   readonly provider: ProviderName;
   /** The variables of the connection. */
   readonly env: Environment;
-  /** Input of some actions in place of that of their examples. */
+  /** Input of some actions in place of that of their examples; of all under `*`. */
   readonly inputs?: Readonly<Record<string, Environment>>;
+  /** Whether the power of its machine never changes. */
+  readonly fixedPower?: boolean;
   /** Whether it ignores the boot device of a machine that is on. */
   readonly bootDeviceOnlyOff?: boolean;
-  /** Limits of the server that look like a defect: the class that the action reports, and the reason for readers. */
+  /** Limits of the server that look like a defect: the class that the action reports, and the reason; of all under `*`. */
   readonly limits?: Readonly<Record<string, readonly [ActionResult["class"], string]>>;
 }
 
@@ -49,14 +51,19 @@ export async function tryEveryAction(server: Server): Promise<Record<string, str
   const failures: unknown[] = [];
   for (const name of [...catalogue.filter((other) => other !== LAST), LAST]) {
     const { action, env, power } = await sampleInput(name, folder);
-    const input = { ...env, ...brief(`${files.url}/image`), ...server.inputs?.[name] };
+    const input = {
+      ...env,
+      ...brief(`${files.url}/image`),
+      ...server.inputs?.["*"],
+      ...server.inputs?.[name],
+    };
     const own = Object.fromEntries(Object.entries(input).filter(([variable]) => accepts(action, variable)));
     const needed = await neededCapabilities(action, { ...ANY_BMC, ...own });
     if (!(await capable(server.provider, needed))) continue;
     if (server.bootDeviceOnlyOff && BOOT_DEVICE.test(name)) await bringTo("off", server);
-    if (NEEDS_POWER.test(name)) await bringTo(power, server);
+    if (!server.fixedPower && NEEDS_POWER.test(name)) await bringTo(power, server);
     const said = resultOf(await runAction(name, { env: { ...server.env, ...own } }));
-    const [known, reason = ""] = server.limits?.[name] ?? [];
+    const [known, reason = ""] = server.limits?.[name] ?? server.limits?.["*"] ?? [];
     if (said.ok) outcomes[name] = WORKS;
     else if (said.class === known) outcomes[name] = reason;
     else if (said.class && LIMITS.includes(said.class)) outcomes[name] = limitOf(said);
@@ -73,6 +80,8 @@ const brief = (url: string): Environment => ({
   MEDIA_URL: `${url}.iso`,
   FIRMWARE_URI: `${url}.bin`,
   HTTP_BOOT_URI: `${url}.efi`,
+  ADDRESS: "127.0.0.2/8",
+  GATEWAY: "127.0.0.1",
   UNTIL_TIMEOUT: "30s",
   STAGE_TIMEOUT: "30s",
   SOFT_TIMEOUT: "3s",

@@ -11,6 +11,7 @@ export const PEERS = {
   libvirt: "machine behind sushy-tools and virtualbmc",
   sushy: "client of the Redfish simulator",
   bmclib: "client of the Redfish, IPMI and AMT simulators",
+  "go-ipmi": "client of the IPMI simulator",
   ipmitool: "client of the IPMI simulator",
   freeipmi: "client of the IPMI simulator",
   grpcurl: "client of PBnJ's API",
