@@ -15,7 +15,7 @@ export async function refreshCompatibilityPage(current: string): Promise<string>
   const programs = peers.map(({ name, what, version = "not tried", tests = [], actions }) => [
     name,
     what,
-    version,
+    version || "unknown",
     [...tests, ...(actions ? ["[every action](#actions-and-servers)"] : [])].join("; "),
   ]);
   const servers = peers.flatMap(({ name, actions }) => (actions ? [{ name, actions }] : []));

@@ -20,6 +20,7 @@ export const PEERS = {
   Helm: "renders the chart",
   kubeconform: "validates the chart's objects",
   promtool: "checks alerts, dashboard and metrics",
+  "Artifact Hub's linter": "checks the chart and the packages of the actions",
   zsh: "shell with the completion script",
   fish: "shell with the completion script",
   Chromium: "browser of the status page",
