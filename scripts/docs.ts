@@ -7,6 +7,7 @@ import { textOf } from "../shared/text-of.ts";
 import { refreshInputPage, refreshResultPage } from "./action-readme/action-pages.ts";
 import { refreshActionReadme } from "./action-readme/action-readme.ts";
 import { chartFiles } from "./chart/chart-files.ts";
+import { refreshCompatibilityPage } from "./compatibility-page.ts";
 import { renderConfigurationPage } from "./configuration-page.ts";
 import { refreshAlerts } from "./deploy-files.ts";
 import { refreshDoctorPage } from "./doctor-page.ts";
@@ -26,6 +27,7 @@ export const pages: Readonly<Record<string, Render>> = {
   "actions/input-names.json": renderInputNames,
   "docs/reference/bmc-api.md": renderLibraryApi,
   "docs/reference/bmc-library.md": refreshLibraryPage,
+  "docs/reference/compatibility.md": refreshCompatibilityPage,
   "docs/reference/configuration.md": renderConfigurationPage,
   "docs/reference/doctor.md": refreshDoctorPage,
   "docs/reference/metrics.md": renderMetricsPage,

@@ -5,6 +5,7 @@ import type { IpmiBmc } from "../../simulators/ipmi/bmc.ts";
 import { SimulatedMachine } from "../../simulators/machine.ts";
 import { startRedfishBmc } from "../../simulators/redfish/bmc.ts";
 import { eventually, startBmc } from "../shared/bmc/providers/ipmi/bench.ts";
+import { fromGo, provenWith } from "./compatibility/peer.ts";
 
 const TITLE = "bmclib drives the simulators";
 const program = process.env["BMCLIB_CLIENT"];
@@ -28,7 +29,9 @@ async function bmclib(provider: string, bmc: Bmc, operation: string): Promise<un
 const quick = (power: "on" | "off") =>
   new SimulatedMachine({ power, powerOnMs: 0, powerOffMs: 0, softOffMs: 0, cycleOffMs: 0 });
 
-describe.skipIf(!program)(TITLE, () => {
+const bmclibPeer = fromGo("bmclib", program ?? "", "bmc-toolbox/bmclib/v2");
+
+describe.skipIf(!program)(TITLE, provenWith(bmclibPeer), () => {
   it("powers an Intel AMT device on, off and through a cycle, and boots it from the network once", async () => {
     const machine = quick("off");
     const device = await startAmtDevice({ machine, tls: "http" });

@@ -167,7 +167,7 @@ describeWithProgram("fish", "completion in fish", () => {
     ["pbnj-worker start --actions-directory files/", ["files/my folder/\tDirectory"]],
     ["pbnj-worker nonsense ", []],
     ["pbnj-worker action power-off --bmc-host ", []],
-  ])("offers for %j: %j", async (line, expected) => {
+  ])("completes `%s`", async (line, expected) => {
     await using home = await completionHome();
 
     expect(await complete(home, line)).toEqual(expected);

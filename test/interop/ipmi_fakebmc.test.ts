@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { expect, it, onTestFinished } from "vitest";
 import { eventually, limit, openSession } from "../shared/bmc/providers/ipmi/bench.ts";
+import { EVERY_ACTION_MS, tryEveryAction } from "./compatibility/every-action.ts";
 import { freeUdpPort, untilIpmiAnswers } from "./ipmi-peer.ts";
 import { describeWithProgram, findProgram } from "./programs.ts";
 
@@ -113,5 +114,24 @@ describeWithProgram("fakebmc", "the ipmi provider talks to pyghmi's fake BMC", (
     await expect(session.manager?.reset("cold", limit())).rejects.toMatchObject({ uncertain: true });
 
     await eventually(() => bmc.hasEnded());
+  });
+
+  it("carries out each action, or it says why not", { timeout: EVERY_ACTION_MS }, async ({ task }) => {
+    const { port } = await startFakeBmc();
+    const { username: BMC_USERNAME, password: BMC_PASSWORD } = USER;
+    const outcomes = await tryEveryAction({
+      provider: "ipmi",
+      env: {
+        ...{ BMC_HOST: "127.0.0.1", BMC_USERNAME, BMC_PASSWORD, BMC_PROVIDERS: "ipmi" },
+        ...{ IPMI_PORT: String(port), IPMI_CIPHER_SUITE: "3", IPMI_PRIVILEGE: "administrator" },
+      },
+      inputs: { "watch-console": { UNTIL_TIMEOUT: "3s" }, "bmc-reset": { ANSWER_TIMEOUT: "3s" } },
+      limits: {
+        "watch-console": ["timeout", "its console is silent"],
+        "bmc-reset": ["timeout", "it ends when it is reset"],
+      },
+    });
+
+    task.meta.actions = { server: "pyghmi fakebmc", outcomes };
   });
 });

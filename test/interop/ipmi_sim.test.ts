@@ -1,7 +1,8 @@
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { Secret } from "../../shared/secret.ts";
 import { limit, openSession } from "../shared/bmc/providers/ipmi/bench.ts";
 import { scaledClock } from "../support/scaled-clock.ts";
+import { EVERY_ACTION_MS, tryEveryAction } from "./compatibility/every-action.ts";
 import { startIpmiSim } from "./ipmi-sim.ts";
 import { describeWithProgram } from "./programs.ts";
 
@@ -170,6 +171,23 @@ describeWithProgram("ipmi_sim", "the ipmi provider talks to OpenIPMI's ipmi_sim"
     await expect(openSession(sim, { overrides: { ...USER, username: "stranger" } })).rejects.toMatchObject({
       class: "auth",
     });
+  });
+
+  it("carries out each action, or it says why not", { timeout: EVERY_ACTION_MS }, async ({ task }) => {
+    const { port, serial } = await startIpmiSim();
+    const printing = setInterval(() => serial.write("iPXE initialising devices\r\n"), 500);
+    onTestFinished(() => clearInterval(printing));
+    const { username: BMC_USERNAME, password: BMC_PASSWORD } = USER;
+    const outcomes = await tryEveryAction({
+      provider: "ipmi",
+      env: {
+        ...{ BMC_HOST: "127.0.0.1", BMC_USERNAME, BMC_PASSWORD, BMC_PROVIDERS: "ipmi" },
+        ...{ IPMI_PORT: String(port), IPMI_CIPHER_SUITE: "3", IPMI_PRIVILEGE: "administrator" },
+      },
+      limits: { "set-power-limit": ["auth", "it does not know DCMI, and calls that a lack of privilege"] },
+    });
+
+    task.meta.actions = { server: "ipmi_sim", outcomes };
   });
 
   it("uses up no session slots over thirty runs, failed ones included", async () => {

@@ -7,8 +7,9 @@ import { SimulatedMachine } from "../../simulators/machine.ts";
 import { type RedfishBmc, startRedfishBmc } from "../../simulators/redfish/bmc.ts";
 import { redfishProfiles } from "../../simulators/redfish/profiles.ts";
 import { errorOf } from "../shared/bmc/service-lab.ts";
+import { EVERY_ACTION_MS, tryEveryAction } from "./compatibility/every-action.ts";
 import { type Ironic, LOGIN, startIronic } from "./ironic-server.ts";
-import { describeWithPython, installPythonPackages } from "./python-packages.ts";
+import { describeWithPython, installPythonPackages, type PythonPackages } from "./python-packages.ts";
 
 const packages = () => installPythonPackages("ironic", ["ironic==39.0.0"]);
 const timeoutMs = 60_000;
@@ -16,7 +17,9 @@ const limit = () => AbortSignal.timeout(100_000);
 const off = { verb: "off", mode: "hard", softTimeoutMs: 10_000, timeoutMs } as const;
 const pxeOnce = { device: "pxe", persistent: false, mode: "keep" } as const;
 
-await describeWithPython(packages, "the ironic provider talks to Ironic", (installed) => {
+await describeWithPython(packages, "the ironic provider talks to Ironic", tests, { Ironic: "ironic" });
+
+function tests(installed: PythonPackages): void {
   let server: Ironic;
   beforeAll(async () => {
     server = await startIronic(installed);
@@ -80,8 +83,8 @@ await describeWithPython(packages, "the ironic provider talks to Ironic", (insta
     expect(machines.map(({ name }) => name)).toEqual(expect.arrayContaining(["fake-1", "fake-2"]));
   });
 
-  it("drives a Redfish machine through Ironic", async () => {
-    const machine = new SimulatedMachine({ softOffMs: "never", mode: "legacy" });
+  /** A node of Ironic's driver `redfish`, in front of a simulated BMC. */
+  async function manageRedfish(name: string, machine: SimulatedMachine): Promise<void> {
     const generic = redfishProfiles["generic"];
     if (!generic) throw new Error("no generic profile");
     const bmc: RedfishBmc = await startRedfishBmc({
@@ -91,13 +94,8 @@ await describeWithPython(packages, "the ironic provider talks to Ironic", (insta
       profile: { ...generic, indicator: "led" },
     });
     onTestFinished(() => bmc.close());
-    // Ironic serves it itself.
-    const images = new HttpListener({ tls: "http" }, () => ({ status: 200, body: "an image" }));
-    await images.listen();
-    onTestFinished(() => images.close());
-    const image = `${images.url}/rescue.iso`;
     await server.manage({
-      name: "metal-1",
+      name,
       driver: "redfish",
       driver_info: {
         redfish_address: bmc.url,
@@ -106,7 +104,32 @@ await describeWithPython(packages, "the ironic provider talks to Ironic", (insta
         redfish_password: "calvin",
       },
     });
-    await server.provision("metal-1", "inspect", "manageable");
+    await server.provision(name, "inspect", "manageable");
+  }
+
+  it("carries out each action with its Redfish driver, or it says why not", {
+    timeout: EVERY_ACTION_MS,
+  }, async ({ task }) => {
+    await manageRedfish("metal-2", new SimulatedMachine({ powerOnMs: 0, powerOffMs: 0, softOffMs: 0 }));
+    const outcomes = await tryEveryAction({
+      provider: "ironic",
+      env: {
+        ...{ IRONIC_URL: server.url, IRONIC_NODE: "metal-2", IRONIC_AUTH: "basic" },
+        ...{ BMC_USERNAME: LOGIN.username, BMC_PASSWORD: LOGIN.password },
+      },
+    });
+
+    task.meta.actions = { server: "Ironic", outcomes };
+  });
+
+  it("drives a Redfish machine through Ironic", async () => {
+    const machine = new SimulatedMachine({ softOffMs: "never", mode: "legacy" });
+    // Ironic serves it itself.
+    const images = new HttpListener({ tls: "http" }, () => ({ status: 200, body: "an image" }));
+    await images.listen();
+    onTestFinished(() => images.close());
+    const image = `${images.url}/rescue.iso`;
+    await manageRedfish("metal-1", machine);
     const client = clientOf("metal-1");
 
     const forced = await client.setPower({ ...off, mode: "soft-then-hard", softTimeoutMs: 3_000 }, limit());
@@ -128,4 +151,4 @@ await describeWithPython(packages, "the ironic provider talks to Ironic", (insta
     expect(secure.after.enabled).toBe(true);
     expect(hardware.nics.length).toBeGreaterThan(0);
   });
-});
+}

@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import type { DescService, JsonObject } from "@bufbuild/protobuf";
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { fromGo, provenWith } from "./compatibility/peer.ts";
 import { type CallPbnj, callToEnd, clientCaller, grpcurlCaller, PBNJ_SERVICES } from "./pbnj-caller.ts";
 import { PBNJ_CALLS } from "./pbnj-calls.ts";
 import { comparedRequests, endOf } from "./pbnj-differences.ts";
@@ -75,7 +76,10 @@ describe.concurrent("PBnJ's API, used with a generated client", { timeout: SLOW_
   });
 });
 
-describe.skipIf(!pbnjServer)("PBnJ's server", { timeout: SLOW_TEST_MS }, () => {
+const withServer = provenWith(fromGo("PBnJ's server", pbnjServer ?? "", "tinkerbell/pbnj"));
+const withClient = provenWith(fromGo("PBnJ's client", pbnjClient ?? "", "tinkerbell/pbnj"));
+
+describe.skipIf(!pbnjServer)("PBnJ's server", { timeout: SLOW_TEST_MS, ...withServer }, () => {
   it("answers as docs/how-to/from-pbnj.md says, and so does the worker", async () => {
     await using lab = await startPbnjLab({ bmcHost: "127.61.0.1" });
     await using pbnj = await startPbnjServer(pbnjServer ?? "");
@@ -93,7 +97,7 @@ describe.skipIf(!pbnjServer)("PBnJ's server", { timeout: SLOW_TEST_MS }, () => {
   });
 });
 
-describe.skipIf(!pbnjClient)("PBnJ's client", { timeout: SLOW_TEST_MS }, () => {
+describe.skipIf(!pbnjClient)("PBnJ's client", { timeout: SLOW_TEST_MS, ...withClient }, () => {
   it("gets what it asks for", async () => {
     const password = "ADMIN";
     await using lab = await startPbnjLab({ apiPort: 50_051, username: "ADMIN", password });

@@ -4,6 +4,8 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
 import { describe } from "vitest";
+import { fromPython, provenWith } from "./compatibility/peer.ts";
+import type { PeerName } from "./compatibility/peers.ts";
 
 const INSTALL_MS = 300_000;
 
@@ -49,6 +51,8 @@ export async function describeWithPython(
   packages: () => Promise<PythonPackages>,
   title: string,
   tests: (installed: PythonPackages) => void,
+  /** What of the packages the tests prove, with the package that has it. */
+  proven: Readonly<Partial<Record<PeerName, string>>> = {},
 ): Promise<void> {
   let installed: PythonPackages;
   try {
@@ -62,5 +66,8 @@ export async function describeWithPython(
     describe.skip(title, () => undefined);
     return;
   }
-  describe(title, () => tests(installed));
+  const peers = Object.entries(proven).map(([name, distribution]) =>
+    fromPython(name as PeerName, installed.python, distribution),
+  );
+  describe(title, provenWith(...peers), () => tests(installed));
 }

@@ -1,22 +1,14 @@
-import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { expect, it } from "vitest";
-import { freeUdpPort, untilIpmiAnswers } from "./ipmi-peer.ts";
-import { checkNamespace, DOMAIN, DOMAIN_ID, libvirtUri, startLibvirtHost } from "./libvirt-host.ts";
+import { fromPython, provenWith } from "./compatibility/peer.ts";
+import { requirements, startSushyTools, startVirtualBmc } from "./libvirt-bmc.ts";
+import { DOMAIN_ID } from "./libvirt-host.ts";
 import { describeWithProgram } from "./programs.ts";
-import { describeWithPython, installPythonPackages } from "./python-packages.ts";
+import { describeWithPython } from "./python-packages.ts";
 import { type BootSources, INSTALLED, INSTALLER, startBootSources } from "./qemu-machine.ts";
 import { runTemplate, SLOW_TEST_MS } from "./qemu-template.ts";
-import { configureEmulator, emulatorPort } from "./sushy-emulator.ts";
 
-const PASSWORD = "password";
 const BOOT_MS = 90_000;
 const POWER_OFF = { action: "power-off", inputs: { MODE: "hard" } };
-
-async function requirements() {
-  await checkNamespace();
-  return installPythonPackages("libvirt", ["sushy-tools==2.2.0", "virtualbmc==3.3.0"], { withSystem: true });
-}
 
 /** Boots the network, again, and the disk. Resolves to what the first template printed. */
 async function bootBoth(
@@ -48,46 +40,32 @@ async function bootBoth(
 }
 
 await describeWithPython(requirements, "a machine of QEMU and libvirt", (installed) => {
-  describeWithProgram("libvirtd", "a machine of libvirt", () => {
-    it("boots an installer from the network behind sushy-tools, which keeps the override", {
+  describeWithProgram("libvirtd", "a machine of libvirt behind sushy-tools", () => {
+    const proven = provenWith(fromPython("sushy-tools (libvirt)", installed.python, "sushy-tools"));
+
+    it("boots an installer from the network, although the override stays", {
       timeout: SLOW_TEST_MS,
+      ...proven,
     }, async () => {
       const sources = await startBootSources();
-      const settings = { SUSHY_EMULATOR_LIBVIRT_URI: libvirtUri(sources) };
-      const config = await configureEmulator(installed, sources.folder, settings, PASSWORD);
-      const emulator = [installed.program("sushy-emulator"), "--config", config];
-      const { consoles, stderr } = await startLibvirtHost(sources, installed, emulator);
-      const redfish = { port: await emulatorPort(stderr), scheme: "http", system: DOMAIN_ID };
+      const { consoles, port } = await startSushyTools(installed, sources);
+      const redfish = { port, scheme: "http", system: DOMAIN_ID };
 
       const stdout = await bootBoth(sources, consoles, { providers: ["redfish"], redfish });
 
       expect(stdout).toContain("boot pxe persistent: the BMC keeps one-time overrides");
     });
+  });
 
-    it("boots an installer from the network behind virtualbmc, which keeps the override and calls it one-time", {
+  describeWithProgram("libvirtd", "a machine of libvirt behind virtualbmc", () => {
+    const proven = provenWith(fromPython("virtualbmc", installed.python, "virtualbmc"));
+
+    it("boots an installer from the network, although the override stays and looks one-time", {
       timeout: SLOW_TEST_MS,
+      ...proven,
     }, async () => {
       const sources = await startBootSources();
-      const port = await freeUdpPort();
-      const [main, bmc] = [join(sources.folder, ".vbmc"), join(sources.folder, ".vbmc", DOMAIN)];
-      await mkdir(bmc, { recursive: true });
-      await writeFile(join(main, "virtualbmc.conf"), `[default]\nserver_port = ${await freeUdpPort()}\n`);
-      await writeFile(
-        join(bmc, "config"),
-        `[VirtualBMC]
-domain_name = ${DOMAIN}
-libvirt_uri = ${libvirtUri(sources)}
-address = 127.0.0.1
-port = ${port}
-username = admin
-password = ${PASSWORD}
-active = true
-`,
-      );
-      const vbmcd = [installed.program("vbmcd"), "--foreground"];
-      const { consoles, stderr } = await startLibvirtHost(sources, installed, vbmcd);
-      stderr.resume();
-      await untilIpmiAnswers(port);
+      const { consoles, port } = await startVirtualBmc(installed, sources);
       const ipmi = { port, allowSuite3: true };
 
       const stdout = await bootBoth(sources, consoles, { providers: ["ipmi"], ipmi });
