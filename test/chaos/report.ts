@@ -1,17 +1,17 @@
 import { formatTable } from "../../shared/table.ts";
-import type { SoakOptions } from "./options.ts";
+import type { ChaosOptions } from "./options.ts";
 import type { ActionRecord } from "./records.ts";
-import type { SoakResult } from "./run-soak.ts";
+import type { ChaosResult } from "./run-chaos.ts";
 
-/** How a soak went, as a table of figures and what is wrong. */
-export function soakReport(options: SoakOptions, result: SoakResult): string {
+/** how a run went, as a table of figures and what is wrong. */
+export function chaosReport(options: ChaosOptions, result: ChaosResult): string {
   const rows = [...figures(options, result)];
-  const table = formatTable(["soak", "figure", ""], rows, [1]);
+  const table = formatTable(["chaos", "figure", ""], rows, [1]);
   const wrong = result.findings.map(({ rule, text }) => `WRONG ${rule}: ${text}`);
   return [table, "", ...(wrong.length === 0 ? ["nothing is wrong"] : wrong)].join("\n");
 }
 
-function* figures(options: SoakOptions, result: SoakResult): Generator<readonly string[]> {
+function* figures(options: ChaosOptions, result: ChaosResult): Generator<readonly string[]> {
   const { records, log } = result;
   const { workflows, actions } = records;
   const minutes = (options.durationMs / 60_000).toFixed(1);
@@ -49,7 +49,7 @@ function* recovery({
   log,
   longestRecoveryMs,
   sessionsLost,
-}: SoakResult): Generator<readonly string[]> {
+}: ChaosResult): Generator<readonly string[]> {
   for (const [worker, all] of exits) {
     const unasked = all.filter(({ asked }) => !asked).length;
     yield [`ends of ${worker}`, String(all.length), unasked === 0 ? "" : `${unasked} by itself`];

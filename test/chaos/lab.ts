@@ -7,9 +7,9 @@ import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { BmcFacts, type BmcOrder, type BmcSetup } from "./bmc-host.ts";
 import { Host } from "./host.ts";
-import { InventoryFile, type SoakMachine } from "./inventory-file.ts";
+import { type ChaosMachine, InventoryFile } from "./inventory-file.ts";
 import { containersOf, processesMarked, removeContainers } from "./leftovers.ts";
-import type { SoakOptions, SoakRuntime } from "./options.ts";
+import type { ChaosOptions, ChaosRuntime } from "./options.ts";
 import { ActionRecord, MachineRecord, WorkflowRecord } from "./records.ts";
 import { StateDisk } from "./state-disk.ts";
 import { TinkFacts, type TinkOrder } from "./tink-host.ts";
@@ -26,7 +26,7 @@ const RESTART_PAUSE_MS = 500;
 /** A worker with all that is its own. */
 export interface LabWorker {
   readonly name: string;
-  readonly runtime: SoakRuntime;
+  readonly runtime: ChaosRuntime;
   /** Whether it is killed and stopped; the other one lives on, so that what it gathers shows. */
   readonly mortal: boolean;
   readonly process: WorkerProcess;
@@ -36,7 +36,7 @@ export interface LabWorker {
   readonly stateDirectory: string;
   readonly logFile: string;
   readonly sharedAgentId: string;
-  readonly machines: readonly SoakMachine[];
+  readonly machines: readonly ChaosMachine[];
 }
 
 interface Counts {
@@ -73,12 +73,12 @@ export interface Lab extends AsyncDisposable {
   running(): Promise<readonly string[]>;
 }
 
-export async function startLab(options: SoakOptions): Promise<Lab> {
+export async function startLab(options: ChaosOptions): Promise<Lab> {
   await using stack = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(tmpdir(), "pbnj-worker-soak-"));
+  const folder = await mkdtemp(join(tmpdir(), "pbnj-worker-chaos-"));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   // IPMI takes 20 bytes at most.
-  const password = `soak-${randomBytes(7).toString("hex")}`;
+  const password = `chaos-${randomBytes(7).toString("hex")}`;
   const passwordFile = join(folder, "password");
   await writeFile(passwordFile, `${password}\n`, { mode: 0o600 });
   const names = Array.from(
@@ -99,7 +99,7 @@ export async function startLab(options: SoakOptions): Promise<Lab> {
   );
   stack.use(tink);
   const hosts = new Map<string, Host>();
-  const machines: SoakMachine[] = [];
+  const machines: ChaosMachine[] = [];
   for (const protocol of ["redfish", "ipmi"] as const) {
     const mine = names.filter((_, index) => (index % 2 === 0) === (protocol === "redfish"));
     const setup: BmcSetup = { protocol, machines: mine, password, ...TRANSITIONS };
@@ -127,7 +127,7 @@ export async function startLab(options: SoakOptions): Promise<Lab> {
     const disk = await StateDisk.mount(state);
     if (typeof disk === "string") noDisk = disk;
     else stack.use(disk);
-    const sharedAgentId = `soak-${name}`;
+    const sharedAgentId = `chaos-${name}`;
     const logFile = join(own, "worker.log");
     const process = new WorkerProcess({
       name,

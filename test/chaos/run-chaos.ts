@@ -11,14 +11,14 @@ import { judgeActions } from "./judge-actions.ts";
 import { type Growth, growthOf, judgeGrowth, type Reading } from "./judge-growth.ts";
 import { type Lab, type LabWorker, type Records, startLab } from "./lab.ts";
 import { descriptorsOf, filesLeft } from "./leftovers.ts";
-import type { SoakOptions } from "./options.ts";
+import type { ChaosOptions } from "./options.ts";
 import type { Finding } from "./records.ts";
 import { readWorkerLogs, type WorkerLog } from "./worker-log.ts";
 import type { WorkerExit } from "./worker-process.ts";
 import { planWorkflow } from "./workload.ts";
 
-/** The result of a soak. */
-export interface SoakResult {
+/** The result of a run. */
+export interface ChaosResult {
   readonly findings: readonly Finding[];
   readonly records: Records;
   readonly faults: ReadonlyMap<string, number>;
@@ -51,11 +51,11 @@ const WORK_SEED = 0x5eed;
  * Runs workers, a tink server and BMCs, lets things go wrong in rounds, and judges the result. Rejects when
  * `signal` aborts; whatever happens, nothing is left running.
  */
-export async function runSoak(
-  options: SoakOptions,
+export async function runChaos(
+  options: ChaosOptions,
   say: (line: string) => void,
   signal: AbortSignal,
-): Promise<SoakResult> {
+): Promise<ChaosResult> {
   const startedMs = performance.now();
   if (options.build && options.runtimes.includes("docker")) {
     say("building the images of the actions");
@@ -63,21 +63,21 @@ export async function runSoak(
   }
   await using lab = await startLab(options);
   if (lab.noDisk !== undefined) say(`full disks are left out: ${lab.noDisk}`);
-  const soak = new Soak(options, lab, say, signal);
-  await soak.work(Math.min(WARM_UP_MOST_MS, options.durationMs * WARM_UP_SHARE));
-  await soak.settle();
-  await soak.expectSuccess();
-  await soak.read();
+  const run = new ChaosRun(options, lab, say, signal);
+  await run.work(Math.min(WARM_UP_MOST_MS, options.durationMs * WARM_UP_SHARE));
+  await run.settle();
+  await run.expectSuccess();
+  await run.read();
   const plan = planFaults(dice(options.seed), options.durationMs, targetsOf(lab));
-  for (let fromMs = 0; fromMs < options.durationMs && soak.isWhole; fromMs += ROUND_MS) {
+  for (let fromMs = 0; fromMs < options.durationMs && run.isWhole; fromMs += ROUND_MS) {
     const lengthMs = Math.min(ROUND_MS, options.durationMs - fromMs);
     const faults = plan.filter(({ atMs }) => fromMs <= atMs && atMs < fromMs + lengthMs);
-    await soak.work(lengthMs, faults, fromMs);
-    await soak.faults.calm();
-    await soak.settle();
-    await soak.read();
+    await run.work(lengthMs, faults, fromMs);
+    await run.faults.calm();
+    await run.settle();
+    await run.read();
   }
-  const result = await soak.conclude();
+  const result = await run.conclude();
   return { ...result, tookMs: performance.now() - startedMs };
 }
 
@@ -90,9 +90,9 @@ function targetsOf({ workers }: Lab): FaultTargets {
   };
 }
 
-class Soak {
+class ChaosRun {
   readonly faults: FaultRunner;
-  readonly #options: SoakOptions;
+  readonly #options: ChaosOptions;
   readonly #lab: Lab;
   readonly #say: (line: string) => void;
   readonly #signal: AbortSignal;
@@ -103,7 +103,7 @@ class Soak {
   #submitted = 0;
   #saidMs = performance.now();
 
-  constructor(options: SoakOptions, lab: Lab, say: (line: string) => void, signal: AbortSignal) {
+  constructor(options: ChaosOptions, lab: Lab, say: (line: string) => void, signal: AbortSignal) {
     this.#options = options;
     this.#lab = lab;
     this.#say = say;
@@ -190,7 +190,7 @@ class Soak {
   }
 
   /** Judges everything, and stops the workers in between as an operator does. */
-  async conclude(): Promise<Omit<SoakResult, "tookMs">> {
+  async conclude(): Promise<Omit<ChaosResult, "tookMs">> {
     const { workers } = this.#lab;
     const findings = [...this.#findings, ...(await this.#untilClean())];
     this.#lab.leaveDown();

@@ -1,4 +1,4 @@
-/** What the soak tells a worker's probe. */
+/** What a run tells a worker's probe. */
 export type ProbeOrder =
   | { readonly probe: "clock"; readonly offsetMs: number }
   | { readonly probe: "memory" };

@@ -38,8 +38,8 @@ export class FaultRunner {
     this.#note(JSON.stringify({ time: new Date().toISOString(), ...fault }));
     const carriedOut = this.#carryOut(fault)
       .catch((thrown: unknown) => {
-        // The soak could not do what it wanted to do: its figures mean nothing then.
-        this.findings.push({ rule: "the soak itself", text: `${kind}: ${String(thrown)}` });
+        //the run could not do what it wanted to do: its figures mean nothing then.
+        this.findings.push({ rule: "the run itself", text: `${kind}: ${String(thrown)}` });
       })
       .finally(() => this.#running.delete(carriedOut));
     this.#running.add(carriedOut);

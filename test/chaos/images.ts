@@ -2,8 +2,8 @@ import { fileURLToPath } from "node:url";
 import { execa } from "execa";
 
 /** What the images of the actions are called here; only containers need them to be there. */
-export const REGISTRY = "localhost/pbnj-worker-soak";
-export const TAG = "soak";
+export const REGISTRY = "localhost/pbnj-worker-chaos";
+export const TAG = "chaos";
 
 const SCRIPT = fileURLToPath(new URL("../../scripts/images.ts", import.meta.url));
 const ACTIONS = ["power-on", "power-off", "power-cycle", "set-pxe-once"];

@@ -4,15 +4,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { processesMarked } from "../../soak/leftovers.ts";
+import { processesMarked } from "../../chaos/leftovers.ts";
 
-const program = join(import.meta.dirname, "../../soak/main.ts");
+const program = join(import.meta.dirname, "../../chaos/main.ts");
 
-describe("npm run soak", () => {
+describe("npm run chaos", () => {
   let folder: string;
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), "pbnj-soak-test-"));
+    folder = await mkdtemp(join(tmpdir(), "pbnj-chaos-test-"));
   });
 
   afterAll(() => rm(folder, { recursive: true }));
@@ -49,17 +49,17 @@ describe("npm run soak", () => {
   });
 
   test("ends and cleans up when it is stopped, and says so", { timeout: 120_000 }, async () => {
-    const soak = start("--minutes", "5", "--machines", "4", "--seed", "1");
-    await once(soak.stderr, "data");
+    const chaos = start("--minutes", "5", "--machines", "4", "--seed", "1");
+    await once(chaos.stderr, "data");
     await expect
       .poll(() => readdir(folder), { timeout: 60_000 })
       .toContainEqual(expect.stringMatching(/^pbnj-/));
 
-    soak.kill("SIGTERM");
-    const { exitCode, stderr } = await soak;
+    chaos.kill("SIGTERM");
+    const { exitCode, stderr } = await chaos;
 
     expect(exitCode).toBe(1);
-    expect(stderr).toContain("WRONG the soak itself: the soak was stopped");
+    expect(stderr).toContain("WRONG the run itself:the run was stopped");
     expect((await readdir(folder)).filter((name) => name.startsWith("pbnj-"))).toEqual([]);
     expect(await processesMarked(folder, new Set())).toEqual([]);
   });
@@ -69,6 +69,6 @@ describe("npm run soak", () => {
 
     expect(exitCode).toBe(2);
     expect(stderr).toContain("--minutes is not a number");
-    expect(stderr).toContain("npm run soak");
+    expect(stderr).toContain("npm run chaos");
   });
 });

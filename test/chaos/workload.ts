@@ -36,7 +36,7 @@ export function planWorkflow(roll: () => number, index: number, targets: Workloa
     timeout: ACTION_TIMEOUT_SECONDS,
     environment: { ...environment, MACHINE: machine },
   }));
-  const name = `soak-${index}`;
+  const name = `chaos-${index}`;
   // JSON is YAML as well.
   const template = JSON.stringify({
     version: "0.1",

@@ -1,7 +1,7 @@
 import { rename, writeFile } from "node:fs/promises";
 
 /** What an inventory says of one machine here. */
-export interface SoakMachine {
+export interface ChaosMachine {
   readonly name: string;
   readonly protocol: "redfish" | "ipmi";
   readonly port: number;
@@ -13,13 +13,13 @@ export interface SoakMachine {
 export class InventoryFile {
   readonly path: string;
   readonly #passwordFile: string;
-  readonly #machines: readonly SoakMachine[];
+  readonly #machines: readonly ChaosMachine[];
   readonly #out = new Map<string, number>();
   readonly #changes = new Map<string, number>();
   #broken = 0;
   #writing: Promise<void> = Promise.resolve();
 
-  constructor(path: string, passwordFile: string, machines: readonly SoakMachine[]) {
+  constructor(path: string, passwordFile: string, machines: readonly ChaosMachine[]) {
     this.path = path;
     this.#passwordFile = passwordFile;
     this.#machines = machines;
@@ -78,7 +78,7 @@ export class InventoryFile {
     await rename(part, this.path);
   }
 
-  #entryOf({ name, protocol, port, auth }: SoakMachine) {
+  #entryOf({ name, protocol, port, auth }: ChaosMachine) {
     const seconds = 4 + ((this.#changes.get(name) ?? 0) % 2);
     const common = { name, host: "127.0.0.1", providers: [protocol], requestTimeout: `${seconds}s` };
     return protocol === "redfish"
