@@ -8,6 +8,8 @@ export const STOP_PATIENCE_MS = 35_000;
 /** Far beyond the hour after which a worker takes what is beyond its time for abandoned: that hour is no wall clock's. */
 const MOST_OFFSET_MS = 12 * 60 * 60_000;
 
+const READ_ONLY_TRIES = 10;
+
 /** A time in which a worker that starts may refuse to, because what it needs is broken. */
 interface Trouble {
   readonly worker: string;
@@ -19,6 +21,8 @@ interface Trouble {
 export class FaultRunner {
   readonly findings: Finding[] = [];
   readonly troubles: Trouble[] = [];
+  /** Workers of which actions were ended by force: those have not logged out. */
+  readonly actionsKilled = new Set<string>();
   readonly counts = new Map<string, number>();
   readonly #lab: Lab;
   readonly #note: (line: string) => void;
@@ -77,6 +81,12 @@ export class FaultRunner {
         await lab.tink({ kind: "stop", how: fault.how });
         await sleep(fault.forMs);
         return lab.tink({ kind: "start" });
+      case "server restored":
+        await lab.tink({ kind: "back-up" });
+        await sleep(fault.ageMs);
+        await lab.tink({ kind: "stop", how: "cut" });
+        await lab.tink({ kind: "restore", database: fault.database });
+        return lab.tink({ kind: "start" });
       case "connections cut":
         return lab.tink({ kind: "drop", how: fault.how });
       case "calls held":
@@ -94,6 +104,49 @@ export class FaultRunner {
           () => disk.fill(),
           () => disk.free(),
         );
+      }
+      case "disk read-only": {
+        const { disk, process } = this.#worker(fault.worker);
+        if (!disk) return;
+        await process.kill();
+        return this.#inTrouble(
+          fault.worker,
+          fault.forMs,
+          async () => {
+            // Actions that are left may still write.
+            for (let tries = 0; tries < READ_ONLY_TRIES && !(await disk.setReadOnly(true)); tries += 1)
+              await sleep(200);
+            process.start();
+          },
+          async () => void (await disk.setReadOnly(false)),
+        );
+      }
+      case "names unresolved": {
+        const { names } = this.#worker(fault.worker);
+        if (!names) return;
+        await names.lose();
+        await sleep(fault.forMs);
+        return names.find();
+      }
+      case "certificate changed": {
+        const fingerprint = await lab.changeCertificate(fault.machine);
+        await sleep(fault.forMs);
+        return this.#workerOf(fault.machine).inventory.pin(fault.machine, fingerprint);
+      }
+      case "action killed": {
+        const worker = this.#worker(fault.worker);
+        return this.#inTrouble(worker.name, 0, async () => {
+          if (await lab.killAction(worker)) this.actionsKilled.add(worker.name);
+        });
+      }
+      case "second worker": {
+        const { name, process } = this.#worker(fault.worker);
+        if (!process.running) return;
+        return this.#inTrouble(name, 0, async () => {
+          if (await process.startSecond(STOP_PATIENCE_MS)) return;
+          const text = `a second ${name} did not refuse to run within ${STOP_PATIENCE_MS / 1_000} s`;
+          this.findings.push({ rule: "one worker a directory", text });
+        });
       }
       case "clock jumps": {
         // The workers share a machine, and so a clock.
@@ -124,11 +177,16 @@ export class FaultRunner {
     }
   }
 
-  async #inTrouble(worker: string, forMs: number, begin: () => Promise<void>, end: () => Promise<void>) {
+  async #inTrouble(
+    worker: string,
+    forMs: number,
+    begin: () => Promise<void>,
+    end = async () => undefined as undefined,
+  ) {
     const trouble: Trouble = { worker, fromMs: Date.now(), toMs: Number.POSITIVE_INFINITY };
     this.troubles.push(trouble);
-    await begin();
     try {
+      await begin();
       await sleep(forMs);
     } finally {
       await end();

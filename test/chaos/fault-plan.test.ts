@@ -6,8 +6,11 @@ const MINUTES = 60_000;
 const targets = {
   mortal: ["a"],
   workers: ["a", "b"],
-  withDisk: ["b"],
+  withDisk: ["a", "b"],
+  withNames: ["b"],
+  withProcesses: ["b"],
   machines: ["node-1", "node-2"],
+  withCertificate: ["node-2"],
 };
 
 test("the same seed makes the same plan, another one another", () => {
@@ -23,15 +26,21 @@ test("a long plan has faults of every kind, all of which begin in its time", () 
   expect([...new Set(plan.map(({ kind }) => kind))].toSorted()).toEqual([
     "BMC fault",
     "acknowledgements lost",
+    "action killed",
     "calls held",
     "calls refused",
+    "certificate changed",
     "clock jumps",
     "connections cut",
     "disk full",
+    "disk read-only",
     "inventory broken",
     "machine changed",
     "machine taken out",
+    "names unresolved",
+    "second worker",
     "server down",
+    "server restored",
     "worker frozen",
     "worker killed",
     "worker stopped",
@@ -40,22 +49,36 @@ test("a long plan has faults of every kind, all of which begin in its time", () 
   expect(plan.length).toBeGreaterThan(60 * 30);
 });
 
-test("kills only workers that may be, and fills only disks that are there", () => {
-  const plan = planFaults(dice(4), 30 * MINUTES, targets);
-  const killed = plan.flatMap((fault) =>
-    fault.kind === "worker killed" || fault.kind === "worker stopped" ? fault.worker : [],
-  );
-  const filled = plan.flatMap((fault) => (fault.kind === "disk full" ? fault.worker : []));
+test("each fault hits only what it can hit", () => {
+  const plan = planFaults(dice(4), 60 * MINUTES, targets);
+  const hit = (kind: string) => [
+    ...new Set(plan.flatMap((fault) => (fault.kind === kind && "worker" in fault ? fault.worker : []))),
+  ];
 
-  expect([...new Set(killed)]).toEqual(["a"]);
-  expect([...new Set(filled)]).toEqual(["b"]);
+  expect(["worker killed", "worker stopped", "disk read-only"].flatMap(hit)).toEqual(["a", "a", "a"]);
+  expect(["names unresolved", "action killed"].flatMap(hit)).toEqual(["b", "b"]);
+  expect(hit("disk full").toSorted()).toEqual(["a", "b"]);
 });
 
 test("plans nothing for targets that are not there", () => {
-  const plan = planFaults(dice(5), 30 * MINUTES, { ...targets, mortal: [], withDisk: [] });
+  const none = {
+    mortal: [],
+    workers: [],
+    withDisk: [],
+    withNames: [],
+    withProcesses: [],
+    machines: [],
+    withCertificate: [],
+  };
+  const plan = planFaults(dice(5), 60 * MINUTES, none);
 
-  expect(plan.filter(({ kind }) => ["worker killed", "worker stopped", "disk full"].includes(kind))).toEqual(
-    [],
-  );
-  expect(plan.length).toBeGreaterThan(0);
+  expect([...new Set(plan.map(({ kind }) => kind))].toSorted()).toEqual([
+    "acknowledgements lost",
+    "calls held",
+    "calls refused",
+    "clock jumps",
+    "connections cut",
+    "server down",
+    "server restored",
+  ]);
 });

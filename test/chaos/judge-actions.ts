@@ -10,6 +10,8 @@ export interface Evidence {
 
 /** What an action had sent before it failed, or before a process that was told to stop had ended. */
 const LATE_MS = 3_000;
+/** An action whose workflow the server forgot may still run so long. */
+const FORGOTTEN_MS = 60_000;
 /** The records are of different processes on one clock. */
 const TOLERANCE_MS = 50;
 
@@ -50,7 +52,7 @@ function notEnded({ name, state }: WorkflowRecord): Finding {
 
 function startedAfterEnd(action: ActionRecord): readonly Finding[] {
   const end = action.ends[0];
-  if (!end || !action.startedAt.some((at) => at > end.at)) return [];
+  if (!end || action.undone || !action.startedAt.some((at) => at > end.at)) return [];
   return [
     { rule: "an action that ended is not run again", text: `${labelOf(action)} was started after its end` },
   ];
@@ -72,7 +74,8 @@ function staysAt({ name }: MachineRecord, actions: readonly ActionRecord[]): rea
     .filter(({ machine, startedAt }) => machine === name && startedAt.length > 0)
     .filter((action) => !neverLaunched(action))
     .map((action) => {
-      const toMs = action.ends[0]?.at ?? Number.POSITIVE_INFINITY;
+      const unknownMs = action.forgottenAt ? action.forgottenAt + FORGOTTEN_MS : Number.POSITIVE_INFINITY;
+      const toMs = action.ends[0]?.at ?? unknownMs;
       const starts = action.startedAt.filter((at) => at <= toMs);
       return {
         action,
@@ -187,12 +190,16 @@ function together(stays: readonly Stay[], interruptions: readonly number[]): rea
   return stays.flatMap((stay, place) =>
     stays.slice(place + 1).flatMap((other) => {
       const [first, second] = stay.lastStartMs <= other.lastStartMs ? [stay, other] : [other, stay];
-      if (second.lastStartMs >= first.toMs) return [];
+      if (second.lastStartMs >= first.toMs || endIsUnknown(first)) return [];
       if (interruptions.some((at) => first.fromMs - TOLERANCE_MS <= at && at <= second.toMs)) return [];
       const text = `${labelOf(second.action)} began while ${labelOf(first.action)} was at ${first.action.machine}`;
       return [{ rule: "one action a machine at a time", text }];
     }),
   );
+}
+
+function endIsUnknown({ action }: Stay): boolean {
+  return action.forgottenAt !== undefined && action.ends.length === 0;
 }
 
 function lastBefore<T extends { readonly at: number }>(history: readonly T[], at: number): T | undefined {

@@ -8,7 +8,8 @@ import { z } from "zod";
 import { BmcFacts, type BmcOrder, type BmcSetup } from "./bmc-host.ts";
 import { Host } from "./host.ts";
 import { type ChaosMachine, InventoryFile } from "./inventory-file.ts";
-import { containersOf, processesMarked, removeContainers } from "./leftovers.ts";
+import { containersOf, killContainer, processesMarked, removeContainers } from "./leftovers.ts";
+import { hostNameOf, NamesFile } from "./names-file.ts";
 import type { ChaosOptions, ChaosRuntime } from "./options.ts";
 import { ActionRecord, MachineRecord, WorkflowRecord } from "./records.ts";
 import { StateDisk } from "./state-disk.ts";
@@ -32,6 +33,8 @@ export interface LabWorker {
   readonly process: WorkerProcess;
   readonly inventory: InventoryFile;
   readonly disk?: StateDisk;
+  /** Which names it resolves; absent if it finds its BMCs by address. */
+  readonly names?: NamesFile;
   /** The state directory, as this process sees it. */
   readonly stateDirectory: string;
   readonly logFile: string;
@@ -59,6 +62,10 @@ export interface Lab extends AsyncDisposable {
   readonly password: string;
   tink(order: TinkOrder): Promise<void>;
   count(): Promise<Counts>;
+  /** Ends an action of that worker by force; false if it has none that is a process or a container. */
+  killAction(worker: LabWorker): Promise<boolean>;
+  /** Shows another certificate, and returns its fingerprint. */
+  changeCertificate(machine: string): Promise<string>;
   /** To the host of that machine's BMC. */
   hurtBmc(order: Extract<BmcOrder, { kind: "hurt" }>): Promise<void>;
   healBmcs(): Promise<void>;
@@ -109,7 +116,14 @@ export async function startLab(options: ChaosOptions): Promise<Lab> {
       hosts.set(name, started.host);
       // Not in step with the way that machines are dealt out to workers.
       const auth = Math.floor(index / roles.length) % 2 === 0 ? "session" : "basic";
-      machines.push({ name, protocol, port: started.facts.ports[index] ?? 0, auth });
+      const { ports, fingerprints } = started.facts;
+      machines.push({
+        name,
+        protocol,
+        port: ports[index] ?? 0,
+        auth,
+        fingerprint: fingerprints[index] ?? undefined,
+      });
     }
   }
 
@@ -122,11 +136,20 @@ export async function startLab(options: ChaosOptions): Promise<Lab> {
     const state = join(own, "state");
     await mkdir(state, { recursive: true });
     const mine = machines.filter((_, place) => place % roles.length === index);
-    const inventory = new InventoryFile(join(own, "inventory.yaml"), passwordFile, mine);
-    await inventory.write();
-    const disk = await StateDisk.mount(state);
+    const names = new NamesFile(
+      join(own, "hosts"),
+      mine.map(({ name }) => hostNameOf(name)),
+    );
+    await names.write();
+    const disk = await StateDisk.mount(state, names.path);
     if (typeof disk === "string") noDisk = disk;
     else stack.use(disk);
+    // Containers do not see this namespace.
+    const usesNames = typeof disk !== "string" && runtime !== "docker";
+    const inventory = new InventoryFile(join(own, "inventory.yaml"), passwordFile, mine, (name) =>
+      usesNames ? hostNameOf(name) : "127.0.0.1",
+    );
+    await inventory.write();
     const sharedAgentId = `chaos-${name}`;
     const logFile = join(own, "worker.log");
     const process = new WorkerProcess({
@@ -157,6 +180,7 @@ export async function startLab(options: ChaosOptions): Promise<Lab> {
       process,
       inventory,
       ...(typeof disk === "string" ? {} : { disk }),
+      ...(usesNames && { names }),
       stateDirectory: typeof disk === "string" ? state : disk.pathFromOutside,
       logFile,
       sharedAgentId,
@@ -220,6 +244,19 @@ export async function startLab(options: ChaosOptions): Promise<Lab> {
     recordsFile,
     tink: (order) => tink.tell(order),
     count: () => tink.ask({ kind: "count" }, z.object({ submitted: z.int(), over: z.int() })),
+    async killAction(worker) {
+      const { processes, containers } = await leftOf(worker);
+      const [pid] = processes;
+      const [container] = containers;
+      if (pid !== undefined) kill(pid);
+      if (container !== undefined) await killContainer(container);
+      return pid !== undefined || container !== undefined;
+    },
+    async changeCertificate(machine) {
+      const changed = await hosts.get(machine)?.ask({ kind: "certificate", machine }, z.string());
+      if (changed === undefined) throw new Error(`no machine ${machine}`);
+      return changed;
+    },
     async hurtBmc(order) {
       await hosts.get(order.machine)?.tell(order);
     },

@@ -22,6 +22,13 @@ export async function containersOf(stateId: string): Promise<readonly string[]> 
   return (await containerEngine("docker").run(list)).split("\n").filter((id) => id !== "");
 }
 
+/** One that has ended meanwhile stays as it is. */
+export async function killContainer(id: string): Promise<void> {
+  await containerEngine("docker")
+    .run(["kill", id])
+    .catch(() => undefined);
+}
+
 export async function removeContainers(ids: readonly string[]): Promise<void> {
   if (ids.length > 0) await containerEngine("docker").run(["rm", "--force", "--volumes", ...ids]);
 }

@@ -4,4 +4,4 @@ export type ProbeOrder =
   | { readonly probe: "memory" };
 
 /** Where the clock stands when the worker starts, in milliseconds beside the true time. */
-export const CLOCK_OFFSET_VARIABLE = "SOAK_CLOCK_OFFSET_MS";
+export const CLOCK_OFFSET_VARIABLE = "CHAOS_CLOCK_OFFSET_MS";

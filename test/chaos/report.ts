@@ -67,8 +67,7 @@ function* recovery({
     `${(longestRecoveryMs / 1_000).toFixed(1)} s`,
     "from a worker's end to its action's end",
   ];
-  if (sessionsLost > 0)
-    yield ["sessions lost", String(sessionsLost), "with workers that ran actions inside themselves"];
+  if (sessionsLost > 0) yield ["sessions lost", String(sessionsLost), "by actions that were killed"];
 }
 
 /** As the worker writes it: `power-off node-1 failed (timeout, exit 16): not off after 25 s`. */

@@ -3,6 +3,7 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { figuresOf } from "../../bench/fleet/process-figures.ts";
+import { EXIT_TEMPORARY_FAILURE } from "../../worker/commands/temporary-failure.ts";
 import { dice } from "../support/dice.ts";
 import { FaultRunner, STOP_PATIENCE_MS } from "./apply-fault.ts";
 import { type FaultTargets, type PlannedFault, planFaults } from "./fault-plan.ts";
@@ -27,7 +28,7 @@ export interface ChaosResult {
   readonly growth: readonly Growth[];
   /** From the end of a worker to the end of what it had begun. */
   readonly longestRecoveryMs: number;
-  /** Sessions that actions left open which died with the worker that ran them inside itself. */
+  /** Sessions that actions left open which were ended by force, or with the worker that ran them inside itself. */
   readonly sessionsLost: number;
   readonly noDisk: string | undefined;
   readonly tookMs: number;
@@ -85,6 +86,11 @@ function targetsOf({ workers }: Lab): FaultTargets {
   return {
     mortal: workers.filter(({ mortal }) => mortal).map(({ name }) => name),
     workers: workers.map(({ name }) => name),
+    withNames: workers.filter(({ names }) => names !== undefined).map(({ name }) => name),
+    withProcesses: workers.filter(({ runtime }) => runtime !== "in-process").map(({ name }) => name),
+    withCertificate: workers.flatMap(({ machines }) =>
+      machines.filter(({ fingerprint }) => fingerprint !== undefined).map(({ name }) => name),
+    ),
     withDisk: workers.filter(({ disk }) => disk !== undefined).map(({ name }) => name),
     machines: workers.flatMap(({ machines }) => machines.map(({ name }) => name)),
   };
@@ -262,8 +268,9 @@ class ChaosRun {
     for (const { name, sessions } of machines) {
       if (sessions === 0) continue;
       const worker = this.#lab.workers.find(({ inventory }) => inventory.has(name));
-      // What dies with its worker logs out nowhere; the BMC ends such a session by itself after a time.
-      if (worker?.mortal && worker.runtime === "in-process") lost += sessions;
+      // What dies by force logs out nowhere; the BMC ends such a session by itself after a time.
+      const diedWithWorker = worker?.mortal && worker.runtime === "in-process";
+      if (diedWithWorker || this.faults.actionsKilled.has(worker?.name ?? "")) lost += sessions;
       else findings.push({ rule: SESSIONS_RULE, text: `${sessions} of ${name} (${worker?.name})` });
     }
     return { findings, lost };
@@ -275,7 +282,7 @@ class ChaosRun {
       .filter(({ asked }) => !asked)
       .filter(
         ({ at, code }) =>
-          code !== 2 ||
+          !(code === 2 || code === EXIT_TEMPORARY_FAILURE) ||
           !this.faults.troubles.some(
             ({ worker, fromMs, toMs }) => worker === name && fromMs <= at && at <= toMs + 1_000,
           ),
