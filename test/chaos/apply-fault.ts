@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { PlannedFault } from "./fault-plan.ts";
 import type { Lab, LabWorker } from "./lab.ts";
 import type { Finding } from "./records.ts";
+import { planFlood } from "./workload.ts";
 
 /** Longer than a worker's grace for what it runs, and what cancelling that takes. */
 export const STOP_PATIENCE_MS = 35_000;
@@ -28,6 +29,8 @@ export class FaultRunner {
   readonly #note: (line: string) => void;
   readonly #running = new Set<Promise<void>>();
   #clockOffsetMs = 0;
+  #engine: Promise<void> = Promise.resolve();
+  #floods = 0;
 
   /** `note` is given a line for each fault as it begins. */
   constructor(lab: Lab, note: (line: string) => void) {
@@ -133,6 +136,22 @@ export class FaultRunner {
         await sleep(fault.forMs);
         return this.#workerOf(fault.machine).inventory.pin(fault.machine, fingerprint);
       }
+      case "engine restarted": {
+        const { engine, workers } = lab;
+        if (!engine) return;
+        const names = workers.filter(({ runtime }) => runtime === "docker").map(({ name }) => name);
+        // One restart after the other.
+        const restarted = this.#engine.then(() => engine.restart(fault.how, fault.downMs));
+        this.#engine = restarted.catch(() => undefined);
+        await Promise.all(names.map((name) => this.#inTrouble(name, 0, () => restarted)));
+        return;
+      }
+      case "output flood": {
+        const { name, machines, sharedAgentId } = this.#worker(fault.worker);
+        this.#floods += 1;
+        const flood = planFlood(`flood-${name}-${this.#floods}`, sharedAgentId, machines[0]?.name ?? "");
+        return lab.tink({ kind: "submit", ...flood });
+      }
       case "action killed": {
         const worker = this.#worker(fault.worker);
         return this.#inTrouble(worker.name, 0, async () => {
@@ -181,7 +200,7 @@ export class FaultRunner {
     worker: string,
     forMs: number,
     begin: () => Promise<void>,
-    end = async () => undefined as undefined,
+    end: () => Promise<void> = async () => undefined,
   ) {
     const trouble: Trouble = { worker, fromMs: Date.now(), toMs: Number.POSITIVE_INFINITY };
     this.troubles.push(trouble);

@@ -16,6 +16,9 @@ export type PlannedFault = { readonly atMs: number } & (
   | { readonly kind: "disk full"; readonly worker: string; readonly forMs: number }
   | { readonly kind: "disk read-only"; readonly worker: string; readonly forMs: number }
   | { readonly kind: "names unresolved"; readonly worker: string; readonly forMs: number }
+  | { readonly kind: "engine restarted"; readonly how: "SIGTERM" | "SIGKILL"; readonly downMs: number }
+  /** An action that prints without end. */
+  | { readonly kind: "output flood"; readonly worker: string }
   /** As the kernel does at a memory limit. */
   | { readonly kind: "action killed"; readonly worker: string }
   /** Another worker on the same directory. */
@@ -35,6 +38,10 @@ export interface FaultTargets {
   readonly withDisk: readonly string[];
   /** Workers that find their BMCs by names. */
   readonly withNames: readonly string[];
+  /** Workers whose actions are containers. */
+  readonly inContainers: readonly string[];
+  /** Whether the containers have an engine that may be restarted. */
+  readonly hasEngine: boolean;
   /** Workers whose actions are processes or containers. */
   readonly withProcesses: readonly string[];
   readonly machines: readonly string[];
@@ -49,6 +56,8 @@ const WEIGHTS: Readonly<Record<FaultKind, number>> = {
   "worker frozen": 3,
   "second worker": 2,
   "action killed": 4,
+  "engine restarted": 3,
+  "output flood": 2,
   "server down": 5,
   "server restored": 3,
   "connections cut": 6,
@@ -95,6 +104,7 @@ function plannedFault(roll: () => number, atMs: number, targets: FaultTargets): 
   const disk = oneOf(targets.withDisk);
   const named = oneOf(targets.withNames);
   const withProcesses = oneOf(targets.withProcesses);
+  const container = oneOf(targets.inContainers);
   const certified = oneOf(targets.withCertificate);
   switch (kind) {
     case "worker killed": {
@@ -147,6 +157,12 @@ function plannedFault(roll: () => number, atMs: number, targets: FaultTargets): 
       return certified === undefined ? [] : [{ kind, atMs, machine: certified, forMs: between(300, 6_000) }];
     case "action killed":
       return withProcesses === undefined ? [] : [{ kind, atMs, worker: withProcesses }];
+    case "engine restarted": {
+      const how = roll() < 0.5 ? "SIGTERM" : "SIGKILL";
+      return targets.hasEngine ? [{ kind, atMs, how, downMs: between(0, 3_000) }] : [];
+    }
+    case "output flood":
+      return container === undefined ? [] : [{ kind, atMs, worker: container }];
     case "second worker":
       return worker === undefined ? [] : [{ kind, atMs, worker }];
     case "clock jumps": {

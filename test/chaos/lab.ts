@@ -5,12 +5,15 @@ import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
+import { containerEngine } from "../../scripts/images/container-engine.ts";
+import { textOf } from "../../shared/text-of.ts";
 import { BmcFacts, type BmcOrder, type BmcSetup } from "./bmc-host.ts";
 import { Host } from "./host.ts";
 import { type ChaosMachine, InventoryFile } from "./inventory-file.ts";
 import { containersOf, killContainer, processesMarked, removeContainers } from "./leftovers.ts";
 import { hostNameOf, NamesFile } from "./names-file.ts";
 import type { ChaosOptions, ChaosRuntime } from "./options.ts";
+import { PrivateEngine } from "./private-engine.ts";
 import { ActionRecord, MachineRecord, WorkflowRecord } from "./records.ts";
 import { StateDisk } from "./state-disk.ts";
 import { TinkFacts, type TinkOrder } from "./tink-host.ts";
@@ -57,8 +60,10 @@ export interface Records {
 /** Everything that runs, and the ways to reach it. Disposing of it ends and removes all of it. */
 export interface Lab extends AsyncDisposable {
   readonly workers: readonly LabWorker[];
-  /** Why state directories cannot be made full; undefined when they can. */
-  readonly noDisk: string | undefined;
+  /** Faults that cannot be made here, and why. */
+  readonly leftOut: ReadonlyMap<string, string>;
+  /** The container engine of this lab alone; absent if another one is used, or none. */
+  readonly engine?: PrivateEngine;
   readonly password: string;
   tink(order: TinkOrder): Promise<void>;
   count(): Promise<Counts>;
@@ -80,7 +85,8 @@ export interface Lab extends AsyncDisposable {
   running(): Promise<readonly string[]>;
 }
 
-export async function startLab(options: ChaosOptions): Promise<Lab> {
+/** `images` are those that containers need; with one or more, the lab has a container engine. */
+export async function startLab(options: ChaosOptions, images: readonly string[]): Promise<Lab> {
   await using stack = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "pbnj-worker-chaos-"));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
@@ -127,7 +133,16 @@ export async function startLab(options: ChaosOptions): Promise<Lab> {
     }
   }
 
-  let noDisk: string | undefined;
+  const leftOut = new Map<string, string>();
+  let engine: PrivateEngine | undefined;
+  if (images.length > 0) {
+    try {
+      engine = stack.use(await PrivateEngine.start(join(folder, "engine"), images));
+    } catch (thrown) {
+      leftOut.set("engine restarted", textOf(thrown));
+    }
+  }
+  const engineClient = engine ?? containerEngine("docker");
   let closing = false;
   const workers: LabWorker[] = [];
   for (const [index, { runtime, mortal }] of roles.entries()) {
@@ -142,7 +157,7 @@ export async function startLab(options: ChaosOptions): Promise<Lab> {
     );
     await names.write();
     const disk = await StateDisk.mount(state, names.path);
-    if (typeof disk === "string") noDisk = disk;
+    if (typeof disk === "string") leftOut.set("disk full", disk);
     else stack.use(disk);
     // Containers do not see this namespace.
     const usesNames = typeof disk !== "string" && runtime !== "docker";
@@ -168,7 +183,14 @@ export async function startLab(options: ChaosOptions): Promise<Lab> {
         ...["--agent-id", sharedAgentId, "--reload-interval", "300ms", "--backoff-max-interval", "2s"],
         ...["--stop-grace", "3s", "--shutdown-grace", "20s", "--runtime", runtime, "--log-format", "json"],
         ...(runtime === "docker"
-          ? ["--pull-policy", "never", "--docker-network", "host", "--unsafe-any-image"]
+          ? [
+              ...(engine ? ["--docker-socket", engine.socket] : []),
+              "--pull-policy",
+              "never",
+              "--docker-network",
+              "host",
+              "--unsafe-any-image",
+            ]
           : []),
       ],
       ...(typeof disk === "string" ? {} : { prefix: disk.prefix }),
@@ -201,7 +223,10 @@ export async function startLab(options: ChaosOptions): Promise<Lab> {
     if (mark === undefined) return { processes: [], containers: [] };
     const known = new Set([globalThis.process.pid, ...workers.flatMap(({ process }) => process.pid ?? [])]);
     const processes = worker.runtime === "docker" ? [] : await processesMarked(mark, known);
-    return { processes, containers: worker.runtime === "docker" ? await containersOf(mark) : [] };
+    return {
+      processes,
+      containers: worker.runtime === "docker" ? await containersOf(engineClient, mark) : [],
+    };
   };
 
   const logs = options.logs;
@@ -221,7 +246,7 @@ export async function startLab(options: ChaosOptions): Promise<Lab> {
       await worker.process.kill();
       const { processes, containers } = await leftOf(worker);
       for (const pid of processes) kill(pid);
-      await removeContainers(containers);
+      await removeContainers(engineClient, containers);
     }
   });
   const supervise = async ({ process }: LabWorker) => {
@@ -238,7 +263,8 @@ export async function startLab(options: ChaosOptions): Promise<Lab> {
   const owned = stack.move();
   return {
     workers,
-    noDisk,
+    leftOut,
+    ...(engine && { engine }),
     password,
     faultLog,
     recordsFile,
@@ -249,7 +275,7 @@ export async function startLab(options: ChaosOptions): Promise<Lab> {
       const [pid] = processes;
       const [container] = containers;
       if (pid !== undefined) kill(pid);
-      if (container !== undefined) await killContainer(container);
+      if (container !== undefined) await killContainer(engineClient, container);
       return pid !== undefined || container !== undefined;
     },
     async changeCertificate(machine) {

@@ -13,14 +13,12 @@ export interface ChaosOptions {
   readonly runtimes: readonly ChaosRuntime[];
   /** Workflows that are under way at a time, for each worker. */
   readonly load: number;
-  /** Whether images are built for containers; otherwise earlier ones are used. */
-  readonly build: boolean;
   /** Where the workers' logs stay; they go with everything else when absent. */
   readonly logs?: string;
 }
 
 export const USAGE = `npm run chaos -- [--minutes 5] [--machines 40] [--seed N] [--runtime process,in-process,docker]
-                    [--load 4] [--no-build] [--logs FOLDER]`;
+                    [--load 4] [--logs FOLDER]`;
 
 const positive = (name: string) =>
   z.coerce.number({ error: `${name} is not a number` }).positive(`${name} must be above 0`);
@@ -43,7 +41,6 @@ export function readOptions(argv: readonly string[], anySeed: () => number): Cha
       seed: { type: "string" },
       runtime: { type: "string", default: "process" },
       load: { type: "string", default: "4" },
-      "no-build": { type: "boolean", default: false },
       logs: { type: "string" },
     },
   });
@@ -63,7 +60,6 @@ export function readOptions(argv: readonly string[], anySeed: () => number): Cha
     seed,
     runtimes,
     load,
-    build: !values["no-build"],
     ...(logs === undefined ? {} : { logs }),
   };
 }

@@ -32,7 +32,7 @@ function* figures(options: ChaosOptions, result: ChaosResult): Generator<readonl
   for (const [kind, count] of [...result.faults].toSorted((a, b) => b[1] - a[1])) {
     yield [`fault: ${kind}`, String(count), ""];
   }
-  if (result.noDisk !== undefined) yield ["fault: disk full", "0", `left out: ${result.noDisk}`];
+  for (const [fault, reason] of result.leftOut) yield [`fault: ${fault}`, "0", `left out: ${reason}`];
   yield* recovery(result);
   for (const { worker, ...growth } of result.growth) {
     const megabytes = (bytes: number) => `${(bytes / 1_048_576).toFixed(1)} MiB`;

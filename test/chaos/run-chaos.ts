@@ -30,7 +30,8 @@ export interface ChaosResult {
   readonly longestRecoveryMs: number;
   /** Sessions that actions left open which were ended by force, or with the worker that ran them inside itself. */
   readonly sessionsLost: number;
-  readonly noDisk: string | undefined;
+  /** Faults that cannot be made here, and why. */
+  readonly leftOut: ReadonlyMap<string, string>;
   readonly tookMs: number;
 }
 
@@ -58,12 +59,10 @@ export async function runChaos(
   signal: AbortSignal,
 ): Promise<ChaosResult> {
   const startedMs = performance.now();
-  if (options.build && options.runtimes.includes("docker")) {
-    say("building the images of the actions");
-    await buildImages(signal);
-  }
-  await using lab = await startLab(options);
-  if (lab.noDisk !== undefined) say(`full disks are left out: ${lab.noDisk}`);
+  const images = options.runtimes.includes("docker") ? await buildImages() : [];
+  signal.throwIfAborted();
+  await using lab = await startLab(options, images);
+  for (const [fault, reason] of lab.leftOut) say(`left out: ${fault}: ${reason}`);
   const run = new ChaosRun(options, lab, say, signal);
   await run.work(Math.min(WARM_UP_MOST_MS, options.durationMs * WARM_UP_SHARE));
   await run.settle();
@@ -82,10 +81,12 @@ export async function runChaos(
   return { ...result, tookMs: performance.now() - startedMs };
 }
 
-function targetsOf({ workers }: Lab): FaultTargets {
+function targetsOf({ workers, engine }: Lab): FaultTargets {
   return {
     mortal: workers.filter(({ mortal }) => mortal).map(({ name }) => name),
     workers: workers.map(({ name }) => name),
+    inContainers: workers.filter(({ runtime }) => runtime === "docker").map(({ name }) => name),
+    hasEngine: engine !== undefined,
     withNames: workers.filter(({ names }) => names !== undefined).map(({ name }) => name),
     withProcesses: workers.filter(({ runtime }) => runtime !== "in-process").map(({ name }) => name),
     withCertificate: workers.flatMap(({ machines }) =>
@@ -232,7 +233,7 @@ class ChaosRun {
       growth: workers.flatMap((worker) => growthOf(worker.name, this.#readings.get(worker) ?? []) ?? []),
       longestRecoveryMs: longestRecovery(records, interruptions),
       sessionsLost: sessions.lost,
-      noDisk: this.#lab.noDisk,
+      leftOut: this.#lab.leftOut,
     };
   }
 
