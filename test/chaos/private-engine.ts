@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { execa } from "execa";
 
 const PATIENCE_MS = 60_000;
-const LOOK_MS = 100;
+const LOOK_MS = 200;
 
 /** A Docker daemon of its own, which can be restarted without disturbing other containers. Needs root. */
 export class PrivateEngine implements AsyncDisposable {
@@ -61,31 +61,30 @@ export class PrivateEngine implements AsyncDisposable {
     if (mine.length > 0) await execa("umount", ["--lazy", ...mine], { reject: false });
   }
 
+  /** A daemon whose containerd is slow to start ends, and is started again, as by a supervisor. */
   async #start(): Promise<void> {
-    const log = openSync(join(this.#folder, "dockerd.log"), "a");
-    const paths = ["--data-root", "data", "--exec-root", "run", "--pidfile", "pid"].map((each, index) =>
-      index % 2 === 0 ? each : join(this.#folder, each),
-    );
-    const argv = [
-      ...paths,
-      "--host",
-      `unix://${this.socket}`,
-      "--bridge",
-      "none",
-      "--iptables=false",
-      "--ip6tables=false",
-    ];
-    const daemon = spawn("dockerd", argv, { stdio: ["ignore", log, log] });
-    closeSync(log);
-    daemon.on("error", () => undefined);
-    this.#daemon = daemon;
     const giveUpMs = performance.now() + PATIENCE_MS;
+    this.#spawn();
     while (!(await this.#answers())) {
-      if (hasEnded(daemon) || performance.now() > giveUpMs) {
+      if (performance.now() > giveUpMs) {
         throw new Error(`a private container engine did not start:\n${await this.#lastLines()}`);
       }
+      if (this.#daemon === undefined || hasEnded(this.#daemon)) this.#spawn();
       await sleep(LOOK_MS);
     }
+  }
+
+  #spawn(): void {
+    const log = openSync(join(this.#folder, "dockerd.log"), "a");
+    const argv = [
+      ...["--data-root", join(this.#folder, "data"), "--exec-root", join(this.#folder, "run")],
+      ...["--pidfile", join(this.#folder, "pid"), "--host", `unix://${this.socket}`],
+      ...["--bridge", "none", "--iptables=false", "--ip6tables=false"],
+    ];
+    this.#daemon = spawn("dockerd", argv, { stdio: ["ignore", log, log] });
+    // One that is not installed ends at once.
+    this.#daemon.on("error", () => undefined);
+    closeSync(log);
   }
 
   async #answers(): Promise<boolean> {
