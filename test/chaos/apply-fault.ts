@@ -9,6 +9,8 @@ export const STOP_PATIENCE_MS = 35_000;
 /** Far beyond the hour after which a worker takes what is beyond its time for abandoned: that hour is no wall clock's. */
 const MOST_OFFSET_MS = 12 * 60 * 60_000;
 
+/** How long a journal remembers what was acknowledged. */
+const REMEMBERED_MS = 5 * 60_000;
 const READ_ONLY_TRIES = 10;
 
 /** A time in which a worker that starts may refuse to, because what it needs is broken. */
@@ -24,6 +26,8 @@ export class FaultRunner {
   readonly troubles: Trouble[] = [];
   /** Workers of which actions were ended by force: those have not logged out. */
   readonly actionsKilled = new Set<string>();
+  /** When the clock jumped further than workers remember what they acknowledged. */
+  readonly longJumps: number[] = [];
   readonly counts = new Map<string, number>();
   readonly #lab: Lab;
   readonly #note: (line: string) => void;
@@ -171,6 +175,7 @@ export class FaultRunner {
         // The workers share a machine, and so a clock.
         const offsetMs = this.#clockOffsetMs + fault.byMs;
         this.#clockOffsetMs = Math.max(-MOST_OFFSET_MS, Math.min(offsetMs, MOST_OFFSET_MS));
+        if (Math.abs(fault.byMs) > REMEMBERED_MS) this.longJumps.push(Date.now());
         for (const { process } of lab.workers) process.setClock(this.#clockOffsetMs);
         return;
       }

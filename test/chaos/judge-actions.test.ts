@@ -38,7 +38,7 @@ function machine(
 
 function judge(actions: readonly ActionRecord[], at: MachineRecord, more: Partial<Evidence> = {}) {
   const workflows = [{ name: "chaos-1", state: "SUCCESS" }];
-  const evidence = { workflows, actions, machines: [at], interruptions: new Map(), ...more };
+  const evidence = { workflows, actions, machines: [at], interruptions: new Map(), longJumps: [], ...more };
   return judgeActions(evidence).map(({ rule, text }) => `${rule}: ${text}`);
 }
 
@@ -215,6 +215,25 @@ test("finds an action that was started after its end, and one with two ends", ()
     "an action that ended is not run again: chaos-1/1-power-on (node-1) was started after its end",
     "one end an action: chaos-1/1-power-on (node-1) ended as SUCCESS: already on and as FAILED: lost",
   ]);
+});
+
+test("an action whose end the server and the worker forgot may run again", () => {
+  const again = {
+    startedAt: [10, 40].map((at) => at * SECOND),
+    ends: [20, 50].map((at) => ({ at: at * SECOND, state: "SUCCESS", message: `done at ${at}` })),
+    undone: true,
+  };
+  const at = machine(
+    [
+      [12, "cycle"],
+      [42, "cycle"],
+    ],
+    [[0, "on"]],
+  );
+  const actions = [action("power-cycle", 10, 20, again)];
+
+  expect(judge(actions, at, { longJumps: [30 * SECOND] })).toEqual([]);
+  expect(judge(actions, at)).toHaveLength(2);
 });
 
 test("takes one end that was told twice", () => {

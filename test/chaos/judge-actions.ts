@@ -6,6 +6,8 @@ export interface Evidence {
   readonly machines: readonly MachineRecord[];
   /** By machine: when its worker's process ended, whatever ended it. */
   readonly interruptions: ReadonlyMap<string, readonly number[]>;
+  /** When the clock jumped so far that a worker which starts then has forgotten what it had acknowledged. */
+  readonly longJumps: readonly number[];
 }
 
 /** What an action had sent before it failed, or before a process that was told to stop had ended. */
@@ -27,17 +29,18 @@ interface Stay {
 
 /** Whether what the server was told and what was done at the machines agree: each thing once, and nothing claimed. */
 export function judgeActions(evidence: Evidence): readonly Finding[] {
+  const known = evidence.actions.filter((action) => !isForgotten(action, evidence.longJumps));
   const findings: Finding[] = [
     ...evidence.workflows
       .filter(({ state }) => !["SUCCESS", "FAILED", "TIMEOUT"].includes(state))
       .map(notEnded),
-    ...evidence.actions.flatMap((action) => [...startedAfterEnd(action), ...endsDiffer(action)]),
+    ...known.flatMap((action) => [...startedAfterEnd(action), ...endsDiffer(action)]),
   ];
   for (const machine of evidence.machines) {
     const stays = staysAt(machine, evidence.actions);
     findings.push(
       ...attribute(machine, stays),
-      ...stays.flatMap((stay) => tooOften(stay)),
+      ...stays.filter(({ action }) => known.includes(action)).flatMap((stay) => tooOften(stay)),
       ...stays.flatMap((stay) => notHappened(stay, machine, stays)),
       ...together(stays, evidence.interruptions.get(machine.name) ?? []),
       ...bootsMissing(machine, stays),
@@ -62,6 +65,12 @@ function endsDiffer(action: ActionRecord): readonly Finding[] {
   const told = [...new Set(action.ends.map(({ state, message }) => `${state}: ${message}`))];
   if (told.length < 2) return [];
   return [{ rule: "one end an action", text: `${labelOf(action)} ended as ${told.join(" and as ")}` }];
+}
+
+/** Both the server and the worker forgot its end: the worker had to run it again. */
+function isForgotten({ undone, startedAt, ends }: ActionRecord, longJumps: readonly number[]): boolean {
+  const [fromMs, toMs] = [Math.min(...startedAt), Math.max(...ends.map(({ at }) => at), ...startedAt)];
+  return undone === true && longJumps.some((at) => fromMs <= at && at <= toMs);
 }
 
 /** Refused, by the inventory say: its start was told because the server expects one, and nothing was launched. */

@@ -20,6 +20,9 @@ function* figures(options: ChaosOptions, result: ChaosResult): Generator<readonl
   for (const [state, of] of byCount(workflows, ({ state }) => state)) {
     yield [`workflows ${state}`, String(of.length), ""];
   }
+  const forgotten = new Set(actions.filter(({ forgottenAt }) => forgottenAt).map(({ workflow }) => workflow));
+  if (forgotten.size > 0)
+    yield ["workflows forgotten", String(forgotten.size), "by a server with another database"];
   const ended = actions.flatMap((action) => action.ends[0] ?? []);
   yield [
     "actions",

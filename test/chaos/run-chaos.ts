@@ -216,7 +216,7 @@ class ChaosRun {
     const sessions = this.#sessions(records);
     const read = readWorkerLogs(logs);
     findings.push(
-      ...judgeActions({ ...records, interruptions }),
+      ...judgeActions({ ...records, interruptions, longJumps: this.faults.longJumps }),
       ...sessions.findings,
       ...this.#lostWithoutReason(records, read),
       ...workers.flatMap((worker, index) => this.#endedByThemselves(worker, logs[index] ?? "")),
