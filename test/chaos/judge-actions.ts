@@ -37,12 +37,13 @@ export function judgeActions(evidence: Evidence): readonly Finding[] {
     ...known.flatMap((action) => [...startedAfterEnd(action), ...endsDiffer(action)]),
   ];
   for (const machine of evidence.machines) {
-    const stays = staysAt(machine, evidence.actions);
+    const stays = staysAt(machine, evidence);
+    const sure = stays.filter(({ action }) => known.includes(action));
     findings.push(
       ...attribute(machine, stays),
-      ...stays.filter(({ action }) => known.includes(action)).flatMap((stay) => tooOften(stay)),
-      ...stays.flatMap((stay) => notHappened(stay, machine, stays)),
-      ...together(stays, evidence.interruptions.get(machine.name) ?? []),
+      ...sure.flatMap((stay) => tooOften(stay)),
+      ...sure.flatMap((stay) => notHappened(stay, machine, stays)),
+      ...together(sure, evidence.interruptions.get(machine.name) ?? []),
       ...bootsMissing(machine, stays),
     );
   }
@@ -78,13 +79,14 @@ function neverLaunched({ name, ends }: ActionRecord): boolean {
   return ends[0]?.state === "FAILED" && ends[0].message.startsWith(`${name} failed (usage): `);
 }
 
-function staysAt({ name }: MachineRecord, actions: readonly ActionRecord[]): readonly Stay[] {
+function staysAt({ name }: MachineRecord, { actions, longJumps }: Evidence): readonly Stay[] {
   return actions
     .filter(({ machine, startedAt }) => machine === name && startedAt.length > 0)
     .filter((action) => !neverLaunched(action))
     .map((action) => {
       const unknownMs = action.forgottenAt ? action.forgottenAt + FORGOTTEN_MS : Number.POSITIVE_INFINITY;
-      const toMs = action.ends[0]?.at ?? unknownMs;
+      const end = isForgotten(action, longJumps) ? action.ends.at(-1) : action.ends[0];
+      const toMs = end?.at ?? unknownMs;
       const starts = action.startedAt.filter((at) => at <= toMs);
       return {
         action,
