@@ -77,6 +77,18 @@ export class WorkflowBoard extends EventEmitter<BoardEvents> {
     this.#changed({ workflow });
   }
 
+  /** Keeps everything as it is now; the function that it returns brings that back, and forgets what came later. */
+  snapshot(): () => void {
+    const kept = this.all().map((workflow) => structuredClone(workflow));
+    return () => {
+      for (const workflow of this.all()) this.delete(workflow);
+      for (const workflow of structuredClone(kept)) {
+        this.add(workflow);
+        this.#reconcile(workflow);
+      }
+    };
+  }
+
   /** Resolves when what `agentId` would be answered may have changed, or when the signal aborts. */
   untilAgentConcerned(agentId: string, signal: AbortSignal): Promise<void> {
     return this.#waiting.agents.wait(agentId, signal);

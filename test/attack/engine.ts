@@ -20,15 +20,17 @@ export async function engineAnswers(): Promise<boolean> {
 /** The catalogue's images, and the hostile one under a trusted name and under another. */
 export async function buildImages(): Promise<void> {
   await buildActionImages(TRUSTED, ACTIONS);
+  await buildHostileImage([TRUSTED, UNTRUSTED].map((registry) => `${registry}/hostile:test`));
+}
+
+export async function buildHostileImage(names: readonly string[]): Promise<void> {
   const context = await mkdtemp(join(tmpdir(), "pbnj-attack-image-"));
   try {
     await copyFile(HOSTILE, join(context, "action.mts"));
     const dockerfile = `FROM ${testBaseImage}\nCOPY action.mts /\nENTRYPOINT ["node", "/action.mts"]\n`;
     await writeFile(join(context, "Dockerfile"), dockerfile);
-    for (const registry of [TRUSTED, UNTRUSTED]) {
-      const argv = ["build", "--tag", `${registry}/hostile:test`, context];
-      await execa("docker", argv, { timeout: BUILD_TIMEOUT_MS });
-    }
+    const tags = names.flatMap((name) => ["--tag", name]);
+    await execa("docker", ["build", ...tags, context], { timeout: BUILD_TIMEOUT_MS });
   } finally {
     await rm(context, { recursive: true, force: true });
   }

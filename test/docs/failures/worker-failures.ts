@@ -3,7 +3,7 @@ import { cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { catalogue } from "../../../actions/catalogue.ts";
-import { StateDisk } from "../../soak/state-disk.ts";
+import { StateDisk } from "../../chaos/state-disk.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
 import type { Failure } from "./failure.ts";
 import { REFUSING, SERVED_BY_REDFISH } from "./machines.ts";

@@ -1,11 +1,11 @@
 import { spawnSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
+import { StateDisk } from "../../chaos/state-disk.ts";
 import type { Need } from "../../docs/failures/failure.ts";
 import { failures, provoked } from "../../docs/failures/failures.ts";
 import { renderSeen, shownOutputs, TROUBLESHOOTING_PAGE } from "../../docs/failures/manual-page.ts";
 import { Stage } from "../../docs/failures/stage.ts";
-import { StateDisk } from "../../soak/state-disk.ts";
 import { dockerCli } from "../../support/docker.ts";
 
 const TIMEOUT_MS = 120_000;

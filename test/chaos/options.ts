@@ -1,26 +1,24 @@
 import { parseArgs } from "node:util";
 import { z } from "zod";
 
-export const SoakRuntime = z.enum(["process", "in-process", "docker"]);
-export type SoakRuntime = z.infer<typeof SoakRuntime>;
+export const ChaosRuntime = z.enum(["process", "in-process", "docker"]);
+export type ChaosRuntime = z.infer<typeof ChaosRuntime>;
 
-export interface SoakOptions {
+export interface ChaosOptions {
   /** How long things go wrong, all rounds together. */
   readonly durationMs: number;
   readonly machines: number;
   readonly seed: number;
   /** Each has two workers: one that is killed again and again, and one that is left alive. */
-  readonly runtimes: readonly SoakRuntime[];
+  readonly runtimes: readonly ChaosRuntime[];
   /** Workflows that are under way at a time, for each worker. */
   readonly load: number;
-  /** Whether images are built for containers; otherwise earlier ones are used. */
-  readonly build: boolean;
   /** Where the workers' logs stay; they go with everything else when absent. */
   readonly logs?: string;
 }
 
-export const USAGE = `npm run soak -- [--minutes 5] [--machines 40] [--seed N] [--runtime process,in-process,docker]
-                    [--load 4] [--no-build] [--logs FOLDER]`;
+export const USAGE = `npm run chaos -- [--minutes 5] [--machines 40] [--seed N] [--runtime process,in-process,docker]
+                    [--load 4] [--logs FOLDER]`;
 
 const positive = (name: string) =>
   z.coerce.number({ error: `${name} is not a number` }).positive(`${name} must be above 0`);
@@ -28,13 +26,13 @@ const Flags = z.object({
   minutes: positive("--minutes").max(24 * 60, "--minutes is more than a day"),
   machines: positive("--machines").int("--machines is not a whole number"),
   seed: z.coerce.number({ error: "--seed is not a number" }).int("--seed is not a whole number").optional(),
-  runtime: z.array(SoakRuntime, { error: "--runtime is missing" }).min(1),
+  runtime: z.array(ChaosRuntime, { error: "--runtime is missing" }).min(1),
   load: positive("--load").int("--load is not a whole number"),
   logs: z.string().min(1).optional(),
 });
 
 /** Throws an error of one line for what it does not understand. `anySeed` serves where none is given. */
-export function readOptions(argv: readonly string[], anySeed: () => number): SoakOptions {
+export function readOptions(argv: readonly string[], anySeed: () => number): ChaosOptions {
   const { values } = parseArgs({
     args: [...argv],
     options: {
@@ -43,7 +41,6 @@ export function readOptions(argv: readonly string[], anySeed: () => number): Soa
       seed: { type: "string" },
       runtime: { type: "string", default: "process" },
       load: { type: "string", default: "4" },
-      "no-build": { type: "boolean", default: false },
       logs: { type: "string" },
     },
   });
@@ -63,7 +60,6 @@ export function readOptions(argv: readonly string[], anySeed: () => number): Soa
     seed,
     runtimes,
     load,
-    build: !values["no-build"],
     ...(logs === undefined ? {} : { logs }),
   };
 }

@@ -2,11 +2,16 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { PlannedFault } from "./fault-plan.ts";
 import type { Lab, LabWorker } from "./lab.ts";
 import type { Finding } from "./records.ts";
+import { planFlood } from "./workload.ts";
 
 /** Longer than a worker's grace for what it runs, and what cancelling that takes. */
 export const STOP_PATIENCE_MS = 35_000;
 /** Far beyond the hour after which a worker takes what is beyond its time for abandoned: that hour is no wall clock's. */
 const MOST_OFFSET_MS = 12 * 60 * 60_000;
+
+/** How long a journal remembers what was acknowledged. */
+const REMEMBERED_MS = 5 * 60_000;
+const READ_ONLY_TRIES = 10;
 
 /** A time in which a worker that starts may refuse to, because what it needs is broken. */
 interface Trouble {
@@ -19,11 +24,17 @@ interface Trouble {
 export class FaultRunner {
   readonly findings: Finding[] = [];
   readonly troubles: Trouble[] = [];
+  /** Workers of which actions were ended by force: those have not logged out. */
+  readonly actionsKilled = new Set<string>();
+  /** When the clock jumped further than workers remember what they acknowledged. */
+  readonly longJumps: number[] = [];
   readonly counts = new Map<string, number>();
   readonly #lab: Lab;
   readonly #note: (line: string) => void;
   readonly #running = new Set<Promise<void>>();
   #clockOffsetMs = 0;
+  #engine: Promise<void> = Promise.resolve();
+  #floods = 0;
 
   /** `note` is given a line for each fault as it begins. */
   constructor(lab: Lab, note: (line: string) => void) {
@@ -38,8 +49,8 @@ export class FaultRunner {
     this.#note(JSON.stringify({ time: new Date().toISOString(), ...fault }));
     const carriedOut = this.#carryOut(fault)
       .catch((thrown: unknown) => {
-        // The soak could not do what it wanted to do: its figures mean nothing then.
-        this.findings.push({ rule: "the soak itself", text: `${kind}: ${String(thrown)}` });
+        //the run could not do what it wanted to do: its figures mean nothing then.
+        this.findings.push({ rule: "the run itself", text: `${kind}: ${String(thrown)}` });
       })
       .finally(() => this.#running.delete(carriedOut));
     this.#running.add(carriedOut);
@@ -77,6 +88,12 @@ export class FaultRunner {
         await lab.tink({ kind: "stop", how: fault.how });
         await sleep(fault.forMs);
         return lab.tink({ kind: "start" });
+      case "server restored":
+        await lab.tink({ kind: "back-up" });
+        await sleep(fault.ageMs);
+        await lab.tink({ kind: "stop", how: "cut" });
+        await lab.tink({ kind: "restore", database: fault.database });
+        return lab.tink({ kind: "start" });
       case "connections cut":
         return lab.tink({ kind: "drop", how: fault.how });
       case "calls held":
@@ -95,10 +112,70 @@ export class FaultRunner {
           () => disk.free(),
         );
       }
+      case "disk read-only": {
+        const { disk, process } = this.#worker(fault.worker);
+        if (!disk) return;
+        await process.kill();
+        return this.#inTrouble(
+          fault.worker,
+          fault.forMs,
+          async () => {
+            // Actions that are left may still write.
+            for (let tries = 0; tries < READ_ONLY_TRIES && !(await disk.setReadOnly(true)); tries += 1)
+              await sleep(200);
+            process.start();
+          },
+          async () => void (await disk.setReadOnly(false)),
+        );
+      }
+      case "names unresolved": {
+        const { names } = this.#worker(fault.worker);
+        if (!names) return;
+        await names.lose();
+        await sleep(fault.forMs);
+        return names.find();
+      }
+      case "certificate changed": {
+        const fingerprint = await lab.changeCertificate(fault.machine);
+        await sleep(fault.forMs);
+        return this.#workerOf(fault.machine).inventory.pin(fault.machine, fingerprint);
+      }
+      case "engine restarted": {
+        const { engine, workers } = lab;
+        if (!engine) return;
+        const names = workers.filter(({ runtime }) => runtime === "docker").map(({ name }) => name);
+        // One restart after the other.
+        const restarted = this.#engine.then(() => engine.restart(fault.how, fault.downMs));
+        this.#engine = restarted.catch(() => undefined);
+        await Promise.all(names.map((name) => this.#inTrouble(name, 0, () => restarted)));
+        return;
+      }
+      case "output flood": {
+        const { name, machines, sharedAgentId } = this.#worker(fault.worker);
+        this.#floods += 1;
+        const flood = planFlood(`flood-${name}-${this.#floods}`, sharedAgentId, machines[0]?.name ?? "");
+        return lab.tink({ kind: "submit", ...flood });
+      }
+      case "action killed": {
+        const worker = this.#worker(fault.worker);
+        return this.#inTrouble(worker.name, 0, async () => {
+          if (await lab.killAction(worker)) this.actionsKilled.add(worker.name);
+        });
+      }
+      case "second worker": {
+        const { name, process } = this.#worker(fault.worker);
+        if (!process.running) return;
+        return this.#inTrouble(name, 0, async () => {
+          if (await process.startSecond(STOP_PATIENCE_MS)) return;
+          const text = `a second ${name} did not refuse to run within ${STOP_PATIENCE_MS / 1_000} s`;
+          this.findings.push({ rule: "one worker a directory", text });
+        });
+      }
       case "clock jumps": {
         // The workers share a machine, and so a clock.
         const offsetMs = this.#clockOffsetMs + fault.byMs;
         this.#clockOffsetMs = Math.max(-MOST_OFFSET_MS, Math.min(offsetMs, MOST_OFFSET_MS));
+        if (Math.abs(fault.byMs) > REMEMBERED_MS) this.longJumps.push(Date.now());
         for (const { process } of lab.workers) process.setClock(this.#clockOffsetMs);
         return;
       }
@@ -124,11 +201,16 @@ export class FaultRunner {
     }
   }
 
-  async #inTrouble(worker: string, forMs: number, begin: () => Promise<void>, end: () => Promise<void>) {
+  async #inTrouble(
+    worker: string,
+    forMs: number,
+    begin: () => Promise<void>,
+    end: () => Promise<void> = async () => undefined,
+  ) {
     const trouble: Trouble = { worker, fromMs: Date.now(), toMs: Number.POSITIVE_INFINITY };
     this.troubles.push(trouble);
-    await begin();
     try {
+      await begin();
       await sleep(forMs);
     } finally {
       await end();

@@ -1,28 +1,38 @@
 import { rename, writeFile } from "node:fs/promises";
 
 /** What an inventory says of one machine here. */
-export interface SoakMachine {
+export interface ChaosMachine {
   readonly name: string;
   readonly protocol: "redfish" | "ipmi";
   readonly port: number;
   /** How it logs in to a Redfish BMC. */
   readonly auth: "basic" | "session";
+  /** Of its certificate; absent without TLS. */
+  readonly fingerprint?: string | undefined;
 }
 
 /** One worker's inventory, which changes while it runs. */
 export class InventoryFile {
   readonly path: string;
   readonly #passwordFile: string;
-  readonly #machines: readonly SoakMachine[];
+  readonly #machines: readonly ChaosMachine[];
+  readonly #hostOf: (machine: string) => string;
+  readonly #fingerprints = new Map<string, string>();
   readonly #out = new Map<string, number>();
   readonly #changes = new Map<string, number>();
   #broken = 0;
   #writing: Promise<void> = Promise.resolve();
 
-  constructor(path: string, passwordFile: string, machines: readonly SoakMachine[]) {
+  constructor(
+    path: string,
+    passwordFile: string,
+    machines: readonly ChaosMachine[],
+    hostOf: (machine: string) => string,
+  ) {
     this.path = path;
     this.#passwordFile = passwordFile;
     this.#machines = machines;
+    this.#hostOf = hostOf;
   }
 
   has(machine: string): boolean {
@@ -37,6 +47,12 @@ export class InventoryFile {
 
   async putBack(machine: string): Promise<void> {
     this.#out.set(machine, (this.#out.get(machine) ?? 1) - 1);
+    await this.write();
+  }
+
+  /** Pins another certificate. */
+  async pin(machine: string, fingerprint: string): Promise<void> {
+    this.#fingerprints.set(machine, fingerprint);
     await this.write();
   }
 
@@ -78,11 +94,16 @@ export class InventoryFile {
     await rename(part, this.path);
   }
 
-  #entryOf({ name, protocol, port, auth }: SoakMachine) {
+  #entryOf({ name, protocol, port, auth, fingerprint: pinned }: ChaosMachine) {
+    const fingerprint = this.#fingerprints.get(name) ?? pinned;
     const seconds = 4 + ((this.#changes.get(name) ?? 0) % 2);
-    const common = { name, host: "127.0.0.1", providers: [protocol], requestTimeout: `${seconds}s` };
+    const common = { name, host: this.#hostOf(name), providers: [protocol], requestTimeout: `${seconds}s` };
     return protocol === "redfish"
-      ? { ...common, redfish: { port, scheme: "http", auth } }
+      ? {
+          ...common,
+          redfish: { port, scheme: fingerprint === undefined ? "http" : "https", auth },
+          ...(fingerprint !== undefined && { tls: { fingerprint } }),
+        }
       : { ...common, ipmi: { port } };
   }
 }

@@ -10,13 +10,11 @@ test("has defaults for everything, and any seed", () => {
     seed: 42,
     runtimes: ["process"],
     load: 4,
-    build: true,
   });
 });
 
 test("takes what it is given", () => {
-  const argv =
-    "--minutes 0.5 --machines 6 --seed 7 --runtime process,docker,process --load 2 --no-build --logs /tmp/x";
+  const argv = "--minutes 0.5 --machines 6 --seed 7 --runtime process,docker,process --load 2 --logs /tmp/x";
 
   expect(readOptions(argv.split(" "), anySeed)).toEqual({
     durationMs: 30_000,
@@ -24,7 +22,6 @@ test("takes what it is given", () => {
     seed: 7,
     runtimes: ["process", "docker"],
     load: 2,
-    build: false,
     logs: "/tmp/x",
   });
 });

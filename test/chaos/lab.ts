@@ -5,11 +5,15 @@ import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
+import { containerEngine } from "../../scripts/images/container-engine.ts";
+import { textOf } from "../../shared/text-of.ts";
 import { BmcFacts, type BmcOrder, type BmcSetup } from "./bmc-host.ts";
 import { Host } from "./host.ts";
-import { InventoryFile, type SoakMachine } from "./inventory-file.ts";
-import { containersOf, processesMarked, removeContainers } from "./leftovers.ts";
-import type { SoakOptions, SoakRuntime } from "./options.ts";
+import { type ChaosMachine, InventoryFile } from "./inventory-file.ts";
+import { containersOf, killContainer, processesMarked, removeContainers } from "./leftovers.ts";
+import { hostNameOf, NamesFile } from "./names-file.ts";
+import type { ChaosOptions, ChaosRuntime } from "./options.ts";
+import { PrivateEngine } from "./private-engine.ts";
 import { ActionRecord, MachineRecord, WorkflowRecord } from "./records.ts";
 import { StateDisk } from "./state-disk.ts";
 import { TinkFacts, type TinkOrder } from "./tink-host.ts";
@@ -26,17 +30,19 @@ const RESTART_PAUSE_MS = 500;
 /** A worker with all that is its own. */
 export interface LabWorker {
   readonly name: string;
-  readonly runtime: SoakRuntime;
+  readonly runtime: ChaosRuntime;
   /** Whether it is killed and stopped; the other one lives on, so that what it gathers shows. */
   readonly mortal: boolean;
   readonly process: WorkerProcess;
   readonly inventory: InventoryFile;
   readonly disk?: StateDisk;
+  /** Which names it resolves; absent if it finds its BMCs by address. */
+  readonly names?: NamesFile;
   /** The state directory, as this process sees it. */
   readonly stateDirectory: string;
   readonly logFile: string;
   readonly sharedAgentId: string;
-  readonly machines: readonly SoakMachine[];
+  readonly machines: readonly ChaosMachine[];
 }
 
 interface Counts {
@@ -54,11 +60,17 @@ export interface Records {
 /** Everything that runs, and the ways to reach it. Disposing of it ends and removes all of it. */
 export interface Lab extends AsyncDisposable {
   readonly workers: readonly LabWorker[];
-  /** Why state directories cannot be made full; undefined when they can. */
-  readonly noDisk: string | undefined;
+  /** Faults that cannot be made here, and why. */
+  readonly leftOut: ReadonlyMap<string, string>;
+  /** The container engine of this lab alone; absent if another one is used, or none. */
+  readonly engine?: PrivateEngine;
   readonly password: string;
   tink(order: TinkOrder): Promise<void>;
   count(): Promise<Counts>;
+  /** Ends an action of that worker by force; false if it has none that is a process or a container. */
+  killAction(worker: LabWorker): Promise<boolean>;
+  /** Shows another certificate, and returns its fingerprint. */
+  changeCertificate(machine: string): Promise<string>;
   /** To the host of that machine's BMC. */
   hurtBmc(order: Extract<BmcOrder, { kind: "hurt" }>): Promise<void>;
   healBmcs(): Promise<void>;
@@ -73,12 +85,13 @@ export interface Lab extends AsyncDisposable {
   running(): Promise<readonly string[]>;
 }
 
-export async function startLab(options: SoakOptions): Promise<Lab> {
+/** `images` are those that containers need; with one or more, the lab has a container engine. */
+export async function startLab(options: ChaosOptions, images: readonly string[]): Promise<Lab> {
   await using stack = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(tmpdir(), "pbnj-worker-soak-"));
+  const folder = await mkdtemp(join(tmpdir(), "pbnj-worker-chaos-"));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   // IPMI takes 20 bytes at most.
-  const password = `soak-${randomBytes(7).toString("hex")}`;
+  const password = `chaos-${randomBytes(7).toString("hex")}`;
   const passwordFile = join(folder, "password");
   await writeFile(passwordFile, `${password}\n`, { mode: 0o600 });
   const names = Array.from(
@@ -99,7 +112,7 @@ export async function startLab(options: SoakOptions): Promise<Lab> {
   );
   stack.use(tink);
   const hosts = new Map<string, Host>();
-  const machines: SoakMachine[] = [];
+  const machines: ChaosMachine[] = [];
   for (const protocol of ["redfish", "ipmi"] as const) {
     const mine = names.filter((_, index) => (index % 2 === 0) === (protocol === "redfish"));
     const setup: BmcSetup = { protocol, machines: mine, password, ...TRANSITIONS };
@@ -109,11 +122,27 @@ export async function startLab(options: SoakOptions): Promise<Lab> {
       hosts.set(name, started.host);
       // Not in step with the way that machines are dealt out to workers.
       const auth = Math.floor(index / roles.length) % 2 === 0 ? "session" : "basic";
-      machines.push({ name, protocol, port: started.facts.ports[index] ?? 0, auth });
+      const { ports, fingerprints } = started.facts;
+      machines.push({
+        name,
+        protocol,
+        port: ports[index] ?? 0,
+        auth,
+        fingerprint: fingerprints[index] ?? undefined,
+      });
     }
   }
 
-  let noDisk: string | undefined;
+  const leftOut = new Map<string, string>();
+  let engine: PrivateEngine | undefined;
+  if (images.length > 0) {
+    try {
+      engine = stack.use(await PrivateEngine.start(join(folder, "engine"), images));
+    } catch (thrown) {
+      leftOut.set("engine restarted", textOf(thrown));
+    }
+  }
+  const engineClient = engine ?? containerEngine("docker");
   let closing = false;
   const workers: LabWorker[] = [];
   for (const [index, { runtime, mortal }] of roles.entries()) {
@@ -122,12 +151,21 @@ export async function startLab(options: SoakOptions): Promise<Lab> {
     const state = join(own, "state");
     await mkdir(state, { recursive: true });
     const mine = machines.filter((_, place) => place % roles.length === index);
-    const inventory = new InventoryFile(join(own, "inventory.yaml"), passwordFile, mine);
-    await inventory.write();
-    const disk = await StateDisk.mount(state);
-    if (typeof disk === "string") noDisk = disk;
+    const names = new NamesFile(
+      join(own, "hosts"),
+      mine.map(({ name }) => hostNameOf(name)),
+    );
+    await names.write();
+    const disk = await StateDisk.mount(state, names.path);
+    if (typeof disk === "string") leftOut.set("disk full", disk);
     else stack.use(disk);
-    const sharedAgentId = `soak-${name}`;
+    // Containers do not see this namespace.
+    const usesNames = typeof disk !== "string" && runtime !== "docker";
+    const inventory = new InventoryFile(join(own, "inventory.yaml"), passwordFile, mine, (name) =>
+      usesNames ? hostNameOf(name) : "127.0.0.1",
+    );
+    await inventory.write();
+    const sharedAgentId = `chaos-${name}`;
     const logFile = join(own, "worker.log");
     const process = new WorkerProcess({
       name,
@@ -145,7 +183,14 @@ export async function startLab(options: SoakOptions): Promise<Lab> {
         ...["--agent-id", sharedAgentId, "--reload-interval", "300ms", "--backoff-max-interval", "2s"],
         ...["--stop-grace", "3s", "--shutdown-grace", "20s", "--runtime", runtime, "--log-format", "json"],
         ...(runtime === "docker"
-          ? ["--pull-policy", "never", "--docker-network", "host", "--unsafe-any-image"]
+          ? [
+              ...(engine ? ["--docker-socket", engine.socket] : []),
+              "--pull-policy",
+              "never",
+              "--docker-network",
+              "host",
+              "--unsafe-any-image",
+            ]
           : []),
       ],
       ...(typeof disk === "string" ? {} : { prefix: disk.prefix }),
@@ -157,6 +202,7 @@ export async function startLab(options: SoakOptions): Promise<Lab> {
       process,
       inventory,
       ...(typeof disk === "string" ? {} : { disk }),
+      ...(usesNames && { names }),
       stateDirectory: typeof disk === "string" ? state : disk.pathFromOutside,
       logFile,
       sharedAgentId,
@@ -177,7 +223,10 @@ export async function startLab(options: SoakOptions): Promise<Lab> {
     if (mark === undefined) return { processes: [], containers: [] };
     const known = new Set([globalThis.process.pid, ...workers.flatMap(({ process }) => process.pid ?? [])]);
     const processes = worker.runtime === "docker" ? [] : await processesMarked(mark, known);
-    return { processes, containers: worker.runtime === "docker" ? await containersOf(mark) : [] };
+    return {
+      processes,
+      containers: worker.runtime === "docker" ? await containersOf(engineClient, mark) : [],
+    };
   };
 
   const logs = options.logs;
@@ -197,7 +246,7 @@ export async function startLab(options: SoakOptions): Promise<Lab> {
       await worker.process.kill();
       const { processes, containers } = await leftOf(worker);
       for (const pid of processes) kill(pid);
-      await removeContainers(containers);
+      await removeContainers(engineClient, containers);
     }
   });
   const supervise = async ({ process }: LabWorker) => {
@@ -214,12 +263,26 @@ export async function startLab(options: SoakOptions): Promise<Lab> {
   const owned = stack.move();
   return {
     workers,
-    noDisk,
+    leftOut,
+    ...(engine && { engine }),
     password,
     faultLog,
     recordsFile,
     tink: (order) => tink.tell(order),
     count: () => tink.ask({ kind: "count" }, z.object({ submitted: z.int(), over: z.int() })),
+    async killAction(worker) {
+      const { processes, containers } = await leftOf(worker);
+      const [pid] = processes;
+      const [container] = containers;
+      if (pid !== undefined) kill(pid);
+      if (container !== undefined) await killContainer(engineClient, container);
+      return pid !== undefined || container !== undefined;
+    },
+    async changeCertificate(machine) {
+      const changed = await hosts.get(machine)?.ask({ kind: "certificate", machine }, z.string());
+      if (changed === undefined) throw new Error(`no machine ${machine}`);
+      return changed;
+    },
     async hurtBmc(order) {
       await hosts.get(order.machine)?.tell(order);
     },

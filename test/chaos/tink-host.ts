@@ -19,6 +19,10 @@ export const TinkOrder = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("records") }),
   z.object({ kind: z.literal("stop"), how: z.enum(["cut", "orderly"]) }),
   z.object({ kind: z.literal("start") }),
+  /** Keeps the database as it is; the next restore may bring it back. */
+  z.object({ kind: z.literal("back-up") }),
+  /** Replaces the database by the backup, or by an empty one. */
+  z.object({ kind: z.literal("restore"), database: z.enum(["older", "empty"]) }),
   z.object({ kind: z.literal("drop"), how: z.enum(["goaway", "destroy"]) }),
   z.object({ kind: z.literal("delay"), method: Method, delayMs: z.number(), times: z.int() }),
   z.object({
@@ -44,6 +48,25 @@ if (import.meta.main) {
     if (action.state === "RUNNING") record.startedAt.push(at);
     else record.ends.push({ at, state: action.state, message: action.message });
   });
+
+  const restoreEmpty = server.board.snapshot();
+  let restoreOlder = restoreEmpty;
+  const restore = (database: "older" | "empty") => {
+    if (database === "older") restoreOlder();
+    else restoreEmpty();
+    const at = Date.now();
+    const known = new Map(
+      server
+        .workflows()
+        .flatMap(({ tasks }) => tasks.flatMap(({ actions }) => actions.map((each) => [each.id, each]))),
+    );
+    for (const [id, record] of records) {
+      const action = known.get(id);
+      if (!action) record.forgottenAt ??= at;
+      else if (record.ends.length > 0 && (action.state === "PENDING" || action.state === "RUNNING"))
+        record.undone = true;
+    }
+  };
 
   const submit = (name: string, template: string) => {
     const workflow = server.submit({ name, template });
@@ -81,12 +104,17 @@ if (import.meta.main) {
         return server.stop(order.how);
       case "start":
         return server.start();
+      case "back-up":
+        restoreOlder = server.board.snapshot();
+        return;
+      case "restore":
+        return restore(order.database);
       case "drop":
         return server.dropConnections(order.how);
       case "delay":
         return server.faults.delay(order.method, order.delayMs, order.times);
       case "refuse": {
-        const error = new ConnectError("the soak refuses this call", Code[order.code]);
+        const error = new ConnectError("the run refuses this call", Code[order.code]);
         return server.faults.fail(order.method, error, order.times);
       }
       case "lose-acknowledgements":

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
+import { execa } from "execa";
 import { textOf } from "../../shared/text-of.ts";
 
 /** Enough for the journal of many actions. */
@@ -12,7 +13,8 @@ const READY_TIMEOUT_MS = 10_000;
 
 /**
  * A small file system of its own for a state directory, so that it can be full while no other is. It is mounted
- * in a mount namespace that a process holds; with that process and the workers in it, it is gone.
+ * in a mount namespace that a process holds; with that process and the workers in it, it is gone. The namespace also has its
+ * own `/etc/hosts`, and no name server.
  */
 export class StateDisk implements AsyncDisposable {
   /** The folder, as processes within the namespace see it. */
@@ -24,12 +26,24 @@ export class StateDisk implements AsyncDisposable {
     this.#holder = holder;
   }
 
-  /** Mounts it at an empty folder. Resolves to why that is not possible here, where it is not. */
-  static async mount(path: string): Promise<StateDisk | string> {
+  /** Mounts it at an empty folder, and the file `hosts` at `/etc/hosts`. Resolves to why that is not possible here, where it is not. */
+  static async mount(path: string, hosts = "/etc/hosts"): Promise<StateDisk | string> {
     if (process.platform !== "linux") return "only Linux has mount namespaces";
     // The shell becomes cat, which waits for the end of its input: that of the process that started it.
-    const script = 'mount -t tmpfs -o "size=$2,mode=700" tmpfs "$1" && echo mounted && exec cat';
-    const argv = ["--mount", "--propagation", "private", "sh", "-c", script, "sh", path, String(SIZE_BYTES)];
+    const script = `mount -t tmpfs -o "size=$2,mode=700" tmpfs "$1" && mount --bind "$3" /etc/hosts &&
+      mount --bind /dev/null /etc/resolv.conf && echo mounted && exec cat`;
+    const argv = [
+      "--mount",
+      "--propagation",
+      "private",
+      "sh",
+      "-c",
+      script,
+      "sh",
+      path,
+      String(SIZE_BYTES),
+      hosts,
+    ];
     const holder = spawn("unshare", argv, { stdio: ["pipe", "pipe", "pipe"] });
     const said: string[] = [];
     holder.stderr.setEncoding("utf8").on("data", (text: string) => said.push(text));
@@ -74,6 +88,14 @@ export class StateDisk implements AsyncDisposable {
         return;
       }
     }
+  }
+
+  /** False if it stays as it is, because a file is open for writing. */
+  async setReadOnly(isReadOnly: boolean): Promise<boolean> {
+    const [program = "", ...prefix] = this.prefix;
+    const mount = ["mount", "-o", `remount,${isReadOnly ? "ro" : "rw"}`, this.path];
+    const { exitCode } = await execa(program, [...prefix, ...mount], { reject: false, stdin: "ignore" });
+    return exitCode === 0;
   }
 
   async free(): Promise<void> {

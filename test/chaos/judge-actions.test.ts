@@ -7,7 +7,7 @@ const SECOND = 1_000;
 /** An action that was started at `from` and succeeded at `to`, in seconds. */
 function action(name: string, from: number, to: number, more: Partial<ActionRecord> = {}): ActionRecord {
   return {
-    workflow: "soak-1",
+    workflow: "chaos-1",
     index: 0,
     agentId: "pbnj-node-1",
     machine: "node-1",
@@ -37,8 +37,8 @@ function machine(
 }
 
 function judge(actions: readonly ActionRecord[], at: MachineRecord, more: Partial<Evidence> = {}) {
-  const workflows = [{ name: "soak-1", state: "SUCCESS" }];
-  const evidence = { workflows, actions, machines: [at], interruptions: new Map(), ...more };
+  const workflows = [{ name: "chaos-1", state: "SUCCESS" }];
+  const evidence = { workflows, actions, machines: [at], interruptions: new Map(), longJumps: [], ...more };
   return judgeActions(evidence).map(({ rule, text }) => `${rule}: ${text}`);
 }
 
@@ -51,7 +51,7 @@ test("finds nothing where each command belongs to an action and each success has
     action("power-off", 10, 12),
     action("set-pxe-once", 12, 13, { index: 1 }),
     action("power-on", 13, 15, { index: 2 }),
-    action("power-cycle", 20, 25, { workflow: "soak-2" }),
+    action("power-cycle", 20, 25, { workflow: "chaos-2" }),
   ];
   const at = machine(
     [
@@ -86,7 +86,7 @@ test("finds a cycle that was done twice in one action", () => {
   );
 
   expect(judge([action("power-cycle", 10, 20, { startedAt: [10_000, 13_000], ...failed(20) })], at)).toEqual([
-    "no command more often than its action: soak-1/1-power-cycle (node-1) had node-1 do cycle, cycle, started 2 times",
+    "no command more often than its action: chaos-1/1-power-cycle (node-1) had node-1 do cycle, cycle, started 2 times",
   ]);
 });
 
@@ -143,7 +143,7 @@ test("gives a command to the action that was begun last before it", () => {
   // The first was cut off before it was launched, and went on after the second.
   const actions = [
     action("power-off", 10, 40, { startedAt: [10_000, 30_000] }),
-    action("power-cycle", 15, 25, { workflow: "soak-2", environment: { OFF_DURATION: "1s" } }),
+    action("power-cycle", 15, 25, { workflow: "chaos-2", environment: { OFF_DURATION: "1s" } }),
   ];
   const power = [
     [0, "on"],
@@ -167,7 +167,7 @@ test.each([
   ["set-pxe-once", "succeeded, but the boot override was none disabled"],
 ])("finds a success of %s that has not happened", (name, text) => {
   expect(judge([action(name, 10, 20)], machine([], [[0, "on"]]))).toEqual([
-    `success means that it happened: soak-1/1-${name} (node-1) ${text}`,
+    `success means that it happened: chaos-1/1-${name} (node-1) ${text}`,
   ]);
 });
 
@@ -198,7 +198,7 @@ test("finds a whole workflow after which the machine did not boot from the netwo
   );
 
   expect(judge(actions, at)).toEqual([
-    "success means that it happened: soak-1 succeeded, but node-1 booted disk",
+    "success means that it happened: chaos-1 succeeded, but node-1 booted disk",
   ]);
 });
 
@@ -212,9 +212,28 @@ test("finds an action that was started after its end, and one with two ends", ()
   });
 
   expect(judge([twice], machine([], [[0, "on"]]))).toEqual([
-    "an action that ended is not run again: soak-1/1-power-on (node-1) was started after its end",
-    "one end an action: soak-1/1-power-on (node-1) ended as SUCCESS: already on and as FAILED: lost",
+    "an action that ended is not run again: chaos-1/1-power-on (node-1) was started after its end",
+    "one end an action: chaos-1/1-power-on (node-1) ended as SUCCESS: already on and as FAILED: lost",
   ]);
+});
+
+test("an action whose end the server and the worker forgot may run again", () => {
+  const again = {
+    startedAt: [10, 40].map((at) => at * SECOND),
+    ends: [20, 50].map((at) => ({ at: at * SECOND, state: "SUCCESS", message: `done at ${at}` })),
+    undone: true,
+  };
+  const at = machine(
+    [
+      [12, "cycle"],
+      [42, "cycle"],
+    ],
+    [[0, "on"]],
+  );
+  const actions = [action("power-cycle", 10, 20, again)];
+
+  expect(judge(actions, at, { longJumps: [30 * SECOND] })).toEqual([]);
+  expect(judge(actions, at)).toHaveLength(2);
 });
 
 test("takes one end that was told twice", () => {
@@ -230,11 +249,11 @@ test("takes one end that was told twice", () => {
 });
 
 test("finds two actions at one machine at a time, unless a worker ended and left one behind", () => {
-  const actions = [action("power-on", 10, 30), action("power-on", 20, 25, { workflow: "soak-2" })];
+  const actions = [action("power-on", 10, 30), action("power-on", 20, 25, { workflow: "chaos-2" })];
   const at = machine([], [[0, "on"]]);
 
   expect(judge(actions, at)).toEqual([
-    "one action a machine at a time: soak-2/1-power-on (node-1) began while soak-1/1-power-on (node-1) was at node-1",
+    "one action a machine at a time: chaos-2/1-power-on (node-1) began while chaos-1/1-power-on (node-1) was at node-1",
   ]);
   expect(judge(actions, at, { interruptions: new Map([["node-1", [15_000]]]) })).toEqual([]);
 });
@@ -246,7 +265,7 @@ test("lets an action be refused at any time, as long as nothing is done by it", 
   );
   const actions = [
     action("power-on", 10, 30),
-    action("power-off", 20, 21, { workflow: "soak-2", ...refused }),
+    action("power-off", 20, 21, { workflow: "chaos-2", ...refused }),
   ];
 
   expect(
@@ -279,9 +298,9 @@ test("lets an action be refused at any time, as long as nothing is done by it", 
 });
 
 test("finds a workflow that does not end", () => {
-  const workflows = [{ name: "soak-9", state: "RUNNING" }];
+  const workflows = [{ name: "chaos-9", state: "RUNNING" }];
 
   expect(judge([], machine([], [[0, "on"]]), { workflows })).toEqual([
-    "every workflow ends: soak-9 is RUNNING",
+    "every workflow ends: chaos-9 is RUNNING",
   ]);
 });

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { startIpmiBmc } from "../../simulators/ipmi/bmc.ts";
 import type { SimulatedMachine } from "../../simulators/machine.ts";
-import type { BmcFault, FaultyBmc } from "./bmc-host.ts";
+import type { FaultyBmc, SimpleFault } from "./bmc-host.ts";
 
 /** No faults in logins and logouts: a lost one leaves a session open, and open sessions are leaks. */
 const SESSION_MESSAGES = new Set(["Open Session", "RAKP1", "RAKP3", "Close Session"]);
@@ -38,7 +38,7 @@ export async function startFaultyIpmi(machine: SimulatedMachine, password: strin
   return {
     port: bmc.port,
     sessions: () => bmc.activeSessions(),
-    hurt(fault: BmcFault) {
+    hurt(fault: SimpleFault) {
       switch (fault.kind) {
         case "slow":
           deafUntil = Date.now() + fault.forMs;

@@ -3,6 +3,7 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { figuresOf } from "../../bench/fleet/process-figures.ts";
+import { EXIT_TEMPORARY_FAILURE } from "../../worker/commands/temporary-failure.ts";
 import { dice } from "../support/dice.ts";
 import { FaultRunner, STOP_PATIENCE_MS } from "./apply-fault.ts";
 import { type FaultTargets, type PlannedFault, planFaults } from "./fault-plan.ts";
@@ -11,14 +12,14 @@ import { judgeActions } from "./judge-actions.ts";
 import { type Growth, growthOf, judgeGrowth, type Reading } from "./judge-growth.ts";
 import { type Lab, type LabWorker, type Records, startLab } from "./lab.ts";
 import { descriptorsOf, filesLeft } from "./leftovers.ts";
-import type { SoakOptions } from "./options.ts";
+import type { ChaosOptions } from "./options.ts";
 import type { Finding } from "./records.ts";
 import { readWorkerLogs, type WorkerLog } from "./worker-log.ts";
 import type { WorkerExit } from "./worker-process.ts";
 import { planWorkflow } from "./workload.ts";
 
-/** The result of a soak. */
-export interface SoakResult {
+/** The result of a run. */
+export interface ChaosResult {
   readonly findings: readonly Finding[];
   readonly records: Records;
   readonly faults: ReadonlyMap<string, number>;
@@ -27,9 +28,10 @@ export interface SoakResult {
   readonly growth: readonly Growth[];
   /** From the end of a worker to the end of what it had begun. */
   readonly longestRecoveryMs: number;
-  /** Sessions that actions left open which died with the worker that ran them inside itself. */
+  /** Sessions that actions left open which were ended by force, or with the worker that ran them inside itself. */
   readonly sessionsLost: number;
-  readonly noDisk: string | undefined;
+  /** Faults that cannot be made here, and why. */
+  readonly leftOut: ReadonlyMap<string, string>;
   readonly tookMs: number;
 }
 
@@ -51,48 +53,53 @@ const WORK_SEED = 0x5eed;
  * Runs workers, a tink server and BMCs, lets things go wrong in rounds, and judges the result. Rejects when
  * `signal` aborts; whatever happens, nothing is left running.
  */
-export async function runSoak(
-  options: SoakOptions,
+export async function runChaos(
+  options: ChaosOptions,
   say: (line: string) => void,
   signal: AbortSignal,
-): Promise<SoakResult> {
+): Promise<ChaosResult> {
   const startedMs = performance.now();
-  if (options.build && options.runtimes.includes("docker")) {
-    say("building the images of the actions");
-    await buildImages(signal);
-  }
-  await using lab = await startLab(options);
-  if (lab.noDisk !== undefined) say(`full disks are left out: ${lab.noDisk}`);
-  const soak = new Soak(options, lab, say, signal);
-  await soak.work(Math.min(WARM_UP_MOST_MS, options.durationMs * WARM_UP_SHARE));
-  await soak.settle();
-  await soak.expectSuccess();
-  await soak.read();
+  const images = options.runtimes.includes("docker") ? await buildImages() : [];
+  signal.throwIfAborted();
+  await using lab = await startLab(options, images);
+  for (const [fault, reason] of lab.leftOut) say(`left out: ${fault}: ${reason}`);
+  const run = new ChaosRun(options, lab, say, signal);
+  await run.work(Math.min(WARM_UP_MOST_MS, options.durationMs * WARM_UP_SHARE));
+  await run.settle();
+  await run.expectSuccess();
+  await run.read();
   const plan = planFaults(dice(options.seed), options.durationMs, targetsOf(lab));
-  for (let fromMs = 0; fromMs < options.durationMs && soak.isWhole; fromMs += ROUND_MS) {
+  for (let fromMs = 0; fromMs < options.durationMs && run.isWhole; fromMs += ROUND_MS) {
     const lengthMs = Math.min(ROUND_MS, options.durationMs - fromMs);
     const faults = plan.filter(({ atMs }) => fromMs <= atMs && atMs < fromMs + lengthMs);
-    await soak.work(lengthMs, faults, fromMs);
-    await soak.faults.calm();
-    await soak.settle();
-    await soak.read();
+    await run.work(lengthMs, faults, fromMs);
+    await run.faults.calm();
+    await run.settle();
+    await run.read();
   }
-  const result = await soak.conclude();
+  const result = await run.conclude();
   return { ...result, tookMs: performance.now() - startedMs };
 }
 
-function targetsOf({ workers }: Lab): FaultTargets {
+function targetsOf({ workers, engine }: Lab): FaultTargets {
   return {
     mortal: workers.filter(({ mortal }) => mortal).map(({ name }) => name),
     workers: workers.map(({ name }) => name),
+    inContainers: workers.filter(({ runtime }) => runtime === "docker").map(({ name }) => name),
+    hasEngine: engine !== undefined,
+    withNames: workers.filter(({ names }) => names !== undefined).map(({ name }) => name),
+    withProcesses: workers.filter(({ runtime }) => runtime !== "in-process").map(({ name }) => name),
+    withCertificate: workers.flatMap(({ machines }) =>
+      machines.filter(({ fingerprint }) => fingerprint !== undefined).map(({ name }) => name),
+    ),
     withDisk: workers.filter(({ disk }) => disk !== undefined).map(({ name }) => name),
     machines: workers.flatMap(({ machines }) => machines.map(({ name }) => name)),
   };
 }
 
-class Soak {
+class ChaosRun {
   readonly faults: FaultRunner;
-  readonly #options: SoakOptions;
+  readonly #options: ChaosOptions;
   readonly #lab: Lab;
   readonly #say: (line: string) => void;
   readonly #signal: AbortSignal;
@@ -103,7 +110,7 @@ class Soak {
   #submitted = 0;
   #saidMs = performance.now();
 
-  constructor(options: SoakOptions, lab: Lab, say: (line: string) => void, signal: AbortSignal) {
+  constructor(options: ChaosOptions, lab: Lab, say: (line: string) => void, signal: AbortSignal) {
     this.#options = options;
     this.#lab = lab;
     this.#say = say;
@@ -190,7 +197,7 @@ class Soak {
   }
 
   /** Judges everything, and stops the workers in between as an operator does. */
-  async conclude(): Promise<Omit<SoakResult, "tookMs">> {
+  async conclude(): Promise<Omit<ChaosResult, "tookMs">> {
     const { workers } = this.#lab;
     const findings = [...this.#findings, ...(await this.#untilClean())];
     this.#lab.leaveDown();
@@ -209,7 +216,7 @@ class Soak {
     const sessions = this.#sessions(records);
     const read = readWorkerLogs(logs);
     findings.push(
-      ...judgeActions({ ...records, interruptions }),
+      ...judgeActions({ ...records, interruptions, longJumps: this.faults.longJumps }),
       ...sessions.findings,
       ...this.#lostWithoutReason(records, read),
       ...workers.flatMap((worker, index) => this.#endedByThemselves(worker, logs[index] ?? "")),
@@ -226,7 +233,7 @@ class Soak {
       growth: workers.flatMap((worker) => growthOf(worker.name, this.#readings.get(worker) ?? []) ?? []),
       longestRecoveryMs: longestRecovery(records, interruptions),
       sessionsLost: sessions.lost,
-      noDisk: this.#lab.noDisk,
+      leftOut: this.#lab.leftOut,
     };
   }
 
@@ -262,8 +269,9 @@ class Soak {
     for (const { name, sessions } of machines) {
       if (sessions === 0) continue;
       const worker = this.#lab.workers.find(({ inventory }) => inventory.has(name));
-      // What dies with its worker logs out nowhere; the BMC ends such a session by itself after a time.
-      if (worker?.mortal && worker.runtime === "in-process") lost += sessions;
+      // What dies by force logs out nowhere; the BMC ends such a session by itself after a time.
+      const diedWithWorker = worker?.mortal && worker.runtime === "in-process";
+      if (diedWithWorker || this.faults.actionsKilled.has(worker?.name ?? "")) lost += sessions;
       else findings.push({ rule: SESSIONS_RULE, text: `${sessions} of ${name} (${worker?.name})` });
     }
     return { findings, lost };
@@ -275,7 +283,7 @@ class Soak {
       .filter(({ asked }) => !asked)
       .filter(
         ({ at, code }) =>
-          code !== 2 ||
+          !(code === 2 || code === EXIT_TEMPORARY_FAILURE) ||
           !this.faults.troubles.some(
             ({ worker, fromMs, toMs }) => worker === name && fromMs <= at && at <= toMs + 1_000,
           ),

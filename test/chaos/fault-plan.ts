@@ -7,10 +7,22 @@ export type PlannedFault = { readonly atMs: number } & (
   | { readonly kind: "worker stopped"; readonly worker: string; readonly downMs: number }
   | { readonly kind: "worker frozen"; readonly worker: string; readonly forMs: number }
   | { readonly kind: "server down"; readonly how: "cut" | "orderly"; readonly forMs: number }
+  /** Restarted with what its database was `ageMs` before, or with none. */
+  | { readonly kind: "server restored"; readonly database: "older" | "empty"; readonly ageMs: number }
   | { readonly kind: "connections cut"; readonly how: "goaway" | "destroy" }
   | { readonly kind: "calls held" | "calls refused" | "acknowledgements lost"; readonly order: TinkOrder }
   | { readonly kind: "BMC fault"; readonly machine: string; readonly fault: BmcFault }
+  | { readonly kind: "certificate changed"; readonly machine: string; readonly forMs: number }
   | { readonly kind: "disk full"; readonly worker: string; readonly forMs: number }
+  | { readonly kind: "disk read-only"; readonly worker: string; readonly forMs: number }
+  | { readonly kind: "names unresolved"; readonly worker: string; readonly forMs: number }
+  | { readonly kind: "engine restarted"; readonly how: "SIGTERM" | "SIGKILL"; readonly downMs: number }
+  /** An action that prints without end. */
+  | { readonly kind: "output flood"; readonly worker: string }
+  /** As the kernel does at a memory limit. */
+  | { readonly kind: "action killed"; readonly worker: string }
+  /** Another worker on the same directory. */
+  | { readonly kind: "second worker"; readonly worker: string }
   | { readonly kind: "clock jumps"; readonly byMs: number }
   | { readonly kind: "machine taken out"; readonly machine: string; readonly forMs: number }
   | { readonly kind: "machine changed"; readonly machine: string }
@@ -22,23 +34,41 @@ export interface FaultTargets {
   /** Workers that may be killed and stopped. */
   readonly mortal: readonly string[];
   readonly workers: readonly string[];
-  /** Workers whose state directory may be filled. */
+  /** Workers whose state directory is a disk of its own. */
   readonly withDisk: readonly string[];
+  /** Workers that find their BMCs by names. */
+  readonly withNames: readonly string[];
+  /** Workers whose actions are containers. */
+  readonly inContainers: readonly string[];
+  /** Whether the containers have an engine that may be restarted. */
+  readonly hasEngine: boolean;
+  /** Workers whose actions are processes or containers. */
+  readonly withProcesses: readonly string[];
   readonly machines: readonly string[];
+  /** Machines whose BMC has a certificate. */
+  readonly withCertificate: readonly string[];
 }
 
-/** How often of 100; a kind whose target is missing gives its place to the others. */
+/** How often, in proportion to each other; a kind whose target is missing gives its place to the others. */
 const WEIGHTS: Readonly<Record<FaultKind, number>> = {
   "worker killed": 14,
   "worker stopped": 4,
   "worker frozen": 3,
+  "second worker": 2,
+  "action killed": 4,
+  "engine restarted": 3,
+  "output flood": 2,
   "server down": 5,
+  "server restored": 3,
   "connections cut": 6,
   "calls held": 6,
   "calls refused": 6,
   "acknowledgements lost": 8,
   "BMC fault": 32,
-  "disk full": 5,
+  "certificate changed": 3,
+  "names unresolved": 3,
+  "disk full": 4,
+  "disk read-only": 3,
   "clock jumps": 4,
   "machine taken out": 3,
   "machine changed": 2,
@@ -72,6 +102,10 @@ function plannedFault(roll: () => number, atMs: number, targets: FaultTargets): 
   const worker = oneOf(targets.workers);
   const machine = oneOf(targets.machines);
   const disk = oneOf(targets.withDisk);
+  const named = oneOf(targets.withNames);
+  const withProcesses = oneOf(targets.withProcesses);
+  const container = oneOf(targets.inContainers);
+  const certified = oneOf(targets.withCertificate);
   switch (kind) {
     case "worker killed": {
       if (mortal === undefined) return [];
@@ -87,6 +121,10 @@ function plannedFault(roll: () => number, atMs: number, targets: FaultTargets): 
       return worker === undefined ? [] : [{ kind, atMs, worker, forMs: between(500, 6_000) }];
     case "server down":
       return [{ kind, atMs, how: roll() < 0.5 ? "cut" : "orderly", forMs: between(200, 6_000) }];
+    case "server restored": {
+      const database = roll() < 0.7 ? "older" : "empty";
+      return [{ kind, atMs, database, ageMs: between(300, 6_000) }];
+    }
     case "connections cut":
       return [{ kind, atMs, how: roll() < 0.5 ? "goaway" : "destroy" }];
     case "calls held": {
@@ -108,6 +146,25 @@ function plannedFault(roll: () => number, atMs: number, targets: FaultTargets): 
       return machine === undefined ? [] : [{ kind, atMs, machine, fault: bmcFault(roll, between) }];
     case "disk full":
       return disk === undefined ? [] : [{ kind, atMs, worker: disk, forMs: between(300, 6_000) }];
+    case "disk read-only": {
+      const both = targets.mortal.filter((name) => targets.withDisk.includes(name));
+      const frozen = oneOf(both);
+      return frozen === undefined ? [] : [{ kind, atMs, worker: frozen, forMs: between(1_000, 6_000) }];
+    }
+    case "names unresolved":
+      return named === undefined ? [] : [{ kind, atMs, worker: named, forMs: between(300, 6_000) }];
+    case "certificate changed":
+      return certified === undefined ? [] : [{ kind, atMs, machine: certified, forMs: between(300, 6_000) }];
+    case "action killed":
+      return withProcesses === undefined ? [] : [{ kind, atMs, worker: withProcesses }];
+    case "engine restarted": {
+      const how = roll() < 0.5 ? "SIGTERM" : "SIGKILL";
+      return targets.hasEngine ? [{ kind, atMs, how, downMs: between(0, 3_000) }] : [];
+    }
+    case "output flood":
+      return container === undefined ? [] : [{ kind, atMs, worker: container }];
+    case "second worker":
+      return worker === undefined ? [] : [{ kind, atMs, worker }];
     case "clock jumps": {
       const reach = oneOf(JUMPS_MS) ?? 0;
       return [{ kind, atMs, byMs: between(-reach, reach) }];
@@ -124,10 +181,19 @@ function plannedFault(roll: () => number, atMs: number, targets: FaultTargets): 
 }
 
 function bmcFault(roll: () => number, between: (from: number, to: number) => number): BmcFault {
-  const kinds = ["slow", "busy", "mute", "deaf", "garbled", "forgetful", "restart"] as const;
+  const kinds = [
+    "slow",
+    "busy",
+    "mute",
+    "deaf",
+    "garbled",
+    "forgetful",
+    "restart",
+    "restart-on-command",
+  ] as const;
   const kind = kinds[Math.floor(roll() * kinds.length)] ?? "busy";
   if (kind === "slow") return { kind, latencyMs: between(100, 1_200), forMs: between(500, 5_000) };
-  if (kind === "restart") return { kind, downMs: between(500, 5_000) };
+  if (kind === "restart" || kind === "restart-on-command") return { kind, downMs: between(500, 5_000) };
   return { kind, times: kind === "forgetful" ? 1 : between(1, 4) };
 }
 

@@ -1,6 +1,7 @@
+import { createCertificate } from "../../simulators/certificate.ts";
 import type { SimulatedMachine } from "../../simulators/machine.ts";
 import { startRedfishBmc } from "../../simulators/redfish/bmc.ts";
-import type { BmcFault, FaultyBmc } from "./bmc-host.ts";
+import type { FaultyBmc, SimpleFault } from "./bmc-host.ts";
 
 /** No faults in logins and logouts: a lost one leaves a session open, and open sessions are leaks. */
 const OUTSIDE_SESSIONS = /^(?!.*\/SessionService\/Sessions)/;
@@ -9,10 +10,17 @@ const SESSION_LIMIT = 100_000;
 /** How long after a restart a login from before it may still be carried out. */
 const LATE_LOGIN_MS = 1_500;
 
-export async function startFaultyRedfish(machine: SimulatedMachine, password: string): Promise<FaultyBmc> {
+const NAMES = { commonName: "bmc" };
+
+export async function startFaultyRedfish(
+  machine: SimulatedMachine,
+  password: string,
+  scheme: "http" | "https",
+): Promise<FaultyBmc> {
+  const certificate = scheme === "https" ? createCertificate(NAMES) : "http";
   const bmc = await startRedfishBmc({
     machines: [machine],
-    tls: "http",
+    tls: certificate,
     password,
     sessionLimit: SESSION_LIMIT,
   });
@@ -28,7 +36,14 @@ export async function startFaultyRedfish(machine: SimulatedMachine, password: st
   return {
     port: bmc.port,
     sessions: () => bmc.sessions.count,
-    hurt(fault: BmcFault) {
+    ...(scheme === "https" && {
+      fingerprint: bmc.fingerprint,
+      changeCertificate() {
+        bmc.useCertificate(createCertificate(NAMES));
+        return bmc.fingerprint;
+      },
+    }),
+    hurt(fault: SimpleFault) {
       switch (fault.kind) {
         case "slow":
           bmc.latencyMs = fault.latencyMs;

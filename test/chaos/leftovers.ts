@@ -1,8 +1,10 @@
 import { readdir, readFile, readlink } from "node:fs/promises";
 import { join } from "node:path";
-import { containerEngine } from "../../scripts/images/container-engine.ts";
+import type { ContainerEngine } from "../../scripts/images/container-engine.ts";
 import { LABEL } from "../../worker/runtime/docker/spec.ts";
 import type { Finding } from "./records.ts";
+
+type EngineClient = Pick<ContainerEngine, "run">;
 
 /** Processes other than `known` that bear a text in their environment, such as the ID of a state directory. */
 export async function processesMarked(mark: string, known: ReadonlySet<number>): Promise<readonly number[]> {
@@ -17,13 +19,18 @@ export async function processesMarked(mark: string, known: ReadonlySet<number>):
 }
 
 /** Every container that the workers of a state directory launched, whatever state it is in. */
-export async function containersOf(stateId: string): Promise<readonly string[]> {
+export async function containersOf(engine: EngineClient, stateId: string): Promise<readonly string[]> {
   const list = ["ps", "--all", "--quiet", "--filter", `label=${LABEL.state}=${stateId}`];
-  return (await containerEngine("docker").run(list)).split("\n").filter((id) => id !== "");
+  return (await engine.run(list)).split("\n").filter((id) => id !== "");
 }
 
-export async function removeContainers(ids: readonly string[]): Promise<void> {
-  if (ids.length > 0) await containerEngine("docker").run(["rm", "--force", "--volumes", ...ids]);
+/** One that has ended meanwhile stays as it is. */
+export async function killContainer(engine: EngineClient, id: string): Promise<void> {
+  await engine.run(["kill", id]).catch(() => undefined);
+}
+
+export async function removeContainers(engine: EngineClient, ids: readonly string[]): Promise<void> {
+  if (ids.length > 0) await engine.run(["rm", "--force", "--volumes", ...ids]);
 }
 
 /** What remains in a state directory although every action has ended. */

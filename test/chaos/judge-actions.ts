@@ -6,10 +6,14 @@ export interface Evidence {
   readonly machines: readonly MachineRecord[];
   /** By machine: when its worker's process ended, whatever ended it. */
   readonly interruptions: ReadonlyMap<string, readonly number[]>;
+  /** When the clock jumped so far that a worker which starts then has forgotten what it had acknowledged. */
+  readonly longJumps: readonly number[];
 }
 
 /** What an action had sent before it failed, or before a process that was told to stop had ended. */
 const LATE_MS = 3_000;
+/** An action whose workflow the server forgot may still run so long. */
+const FORGOTTEN_MS = 60_000;
 /** The records are of different processes on one clock. */
 const TOLERANCE_MS = 50;
 
@@ -25,19 +29,21 @@ interface Stay {
 
 /** Whether what the server was told and what was done at the machines agree: each thing once, and nothing claimed. */
 export function judgeActions(evidence: Evidence): readonly Finding[] {
+  const known = evidence.actions.filter((action) => !isForgotten(action, evidence.longJumps));
   const findings: Finding[] = [
     ...evidence.workflows
       .filter(({ state }) => !["SUCCESS", "FAILED", "TIMEOUT"].includes(state))
       .map(notEnded),
-    ...evidence.actions.flatMap((action) => [...startedAfterEnd(action), ...endsDiffer(action)]),
+    ...known.flatMap((action) => [...startedAfterEnd(action), ...endsDiffer(action)]),
   ];
   for (const machine of evidence.machines) {
-    const stays = staysAt(machine, evidence.actions);
+    const stays = staysAt(machine, evidence);
+    const sure = stays.filter(({ action }) => known.includes(action));
     findings.push(
       ...attribute(machine, stays),
-      ...stays.flatMap((stay) => tooOften(stay)),
-      ...stays.flatMap((stay) => notHappened(stay, machine, stays)),
-      ...together(stays, evidence.interruptions.get(machine.name) ?? []),
+      ...sure.flatMap((stay) => tooOften(stay)),
+      ...sure.flatMap((stay) => notHappened(stay, machine, stays)),
+      ...together(sure, evidence.interruptions.get(machine.name) ?? []),
       ...bootsMissing(machine, stays),
     );
   }
@@ -50,7 +56,7 @@ function notEnded({ name, state }: WorkflowRecord): Finding {
 
 function startedAfterEnd(action: ActionRecord): readonly Finding[] {
   const end = action.ends[0];
-  if (!end || !action.startedAt.some((at) => at > end.at)) return [];
+  if (!end || action.undone || !action.startedAt.some((at) => at > end.at)) return [];
   return [
     { rule: "an action that ended is not run again", text: `${labelOf(action)} was started after its end` },
   ];
@@ -62,17 +68,25 @@ function endsDiffer(action: ActionRecord): readonly Finding[] {
   return [{ rule: "one end an action", text: `${labelOf(action)} ended as ${told.join(" and as ")}` }];
 }
 
+/** Both the server and the worker forgot its end: the worker had to run it again. */
+function isForgotten({ undone, startedAt, ends }: ActionRecord, longJumps: readonly number[]): boolean {
+  const [fromMs, toMs] = [Math.min(...startedAt), Math.max(...ends.map(({ at }) => at), ...startedAt)];
+  return undone === true && longJumps.some((at) => fromMs <= at && at <= toMs);
+}
+
 /** Refused, by the inventory say: its start was told because the server expects one, and nothing was launched. */
 function neverLaunched({ name, ends }: ActionRecord): boolean {
   return ends[0]?.state === "FAILED" && ends[0].message.startsWith(`${name} failed (usage): `);
 }
 
-function staysAt({ name }: MachineRecord, actions: readonly ActionRecord[]): readonly Stay[] {
+function staysAt({ name }: MachineRecord, { actions, longJumps }: Evidence): readonly Stay[] {
   return actions
     .filter(({ machine, startedAt }) => machine === name && startedAt.length > 0)
     .filter((action) => !neverLaunched(action))
     .map((action) => {
-      const toMs = action.ends[0]?.at ?? Number.POSITIVE_INFINITY;
+      const unknownMs = action.forgottenAt ? action.forgottenAt + FORGOTTEN_MS : Number.POSITIVE_INFINITY;
+      const end = isForgotten(action, longJumps) ? action.ends.at(-1) : action.ends[0];
+      const toMs = end?.at ?? unknownMs;
       const starts = action.startedAt.filter((at) => at <= toMs);
       return {
         action,
@@ -187,12 +201,16 @@ function together(stays: readonly Stay[], interruptions: readonly number[]): rea
   return stays.flatMap((stay, place) =>
     stays.slice(place + 1).flatMap((other) => {
       const [first, second] = stay.lastStartMs <= other.lastStartMs ? [stay, other] : [other, stay];
-      if (second.lastStartMs >= first.toMs) return [];
+      if (second.lastStartMs >= first.toMs || endIsUnknown(first)) return [];
       if (interruptions.some((at) => first.fromMs - TOLERANCE_MS <= at && at <= second.toMs)) return [];
       const text = `${labelOf(second.action)} began while ${labelOf(first.action)} was at ${first.action.machine}`;
       return [{ rule: "one action a machine at a time", text }];
     }),
   );
+}
+
+function endIsUnknown({ action }: Stay): boolean {
+  return action.forgottenAt !== undefined && action.ends.length === 0;
 }
 
 function lastBefore<T extends { readonly at: number }>(history: readonly T[], at: number): T | undefined {

@@ -1,17 +1,17 @@
 import { formatTable } from "../../shared/table.ts";
-import type { SoakOptions } from "./options.ts";
+import type { ChaosOptions } from "./options.ts";
 import type { ActionRecord } from "./records.ts";
-import type { SoakResult } from "./run-soak.ts";
+import type { ChaosResult } from "./run-chaos.ts";
 
-/** How a soak went, as a table of figures and what is wrong. */
-export function soakReport(options: SoakOptions, result: SoakResult): string {
+/** how a run went, as a table of figures and what is wrong. */
+export function chaosReport(options: ChaosOptions, result: ChaosResult): string {
   const rows = [...figures(options, result)];
-  const table = formatTable(["soak", "figure", ""], rows, [1]);
+  const table = formatTable(["chaos", "figure", ""], rows, [1]);
   const wrong = result.findings.map(({ rule, text }) => `WRONG ${rule}: ${text}`);
   return [table, "", ...(wrong.length === 0 ? ["nothing is wrong"] : wrong)].join("\n");
 }
 
-function* figures(options: SoakOptions, result: SoakResult): Generator<readonly string[]> {
+function* figures(options: ChaosOptions, result: ChaosResult): Generator<readonly string[]> {
   const { records, log } = result;
   const { workflows, actions } = records;
   const minutes = (options.durationMs / 60_000).toFixed(1);
@@ -20,6 +20,9 @@ function* figures(options: SoakOptions, result: SoakResult): Generator<readonly 
   for (const [state, of] of byCount(workflows, ({ state }) => state)) {
     yield [`workflows ${state}`, String(of.length), ""];
   }
+  const forgotten = new Set(actions.filter(({ forgottenAt }) => forgottenAt).map(({ workflow }) => workflow));
+  if (forgotten.size > 0)
+    yield ["workflows forgotten", String(forgotten.size), "by a server with another database"];
   const ended = actions.flatMap((action) => action.ends[0] ?? []);
   yield [
     "actions",
@@ -32,7 +35,7 @@ function* figures(options: SoakOptions, result: SoakResult): Generator<readonly 
   for (const [kind, count] of [...result.faults].toSorted((a, b) => b[1] - a[1])) {
     yield [`fault: ${kind}`, String(count), ""];
   }
-  if (result.noDisk !== undefined) yield ["fault: disk full", "0", `left out: ${result.noDisk}`];
+  for (const [fault, reason] of result.leftOut) yield [`fault: ${fault}`, "0", `left out: ${reason}`];
   yield* recovery(result);
   for (const { worker, ...growth } of result.growth) {
     const megabytes = (bytes: number) => `${(bytes / 1_048_576).toFixed(1)} MiB`;
@@ -49,7 +52,7 @@ function* recovery({
   log,
   longestRecoveryMs,
   sessionsLost,
-}: SoakResult): Generator<readonly string[]> {
+}: ChaosResult): Generator<readonly string[]> {
   for (const [worker, all] of exits) {
     const unasked = all.filter(({ asked }) => !asked).length;
     yield [`ends of ${worker}`, String(all.length), unasked === 0 ? "" : `${unasked} by itself`];
@@ -67,8 +70,7 @@ function* recovery({
     `${(longestRecoveryMs / 1_000).toFixed(1)} s`,
     "from a worker's end to its action's end",
   ];
-  if (sessionsLost > 0)
-    yield ["sessions lost", String(sessionsLost), "with workers that ran actions inside themselves"];
+  if (sessionsLost > 0) yield ["sessions lost", String(sessionsLost), "by actions that were killed"];
 }
 
 /** As the worker writes it: `power-off node-1 failed (timeout, exit 16): not off after 25 s`. */

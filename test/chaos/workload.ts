@@ -1,3 +1,5 @@
+import { FLOOD } from "./images.ts";
+
 /** One workflow to submit. */
 export interface PlannedWorkflow {
   readonly name: string;
@@ -18,6 +20,7 @@ interface Step {
 }
 
 const ACTION_TIMEOUT_SECONDS = 60;
+const FLOOD_SECONDS = 3;
 /** Longer than any run: a workflow that the server ends is none that the worker has ended. */
 const GLOBAL_TIMEOUT_SECONDS = 24 * 60 * 60;
 /** A machine's own agent ID runs one action at a time by itself; only others put the machine's lock to the test. */
@@ -36,15 +39,23 @@ export function planWorkflow(roll: () => number, index: number, targets: Workloa
     timeout: ACTION_TIMEOUT_SECONDS,
     environment: { ...environment, MACHINE: machine },
   }));
-  const name = `soak-${index}`;
+  return workflowOf(`chaos-${index}`, worker, actions);
+}
+
+/** An action that prints on both streams until its timeout. */
+export function planFlood(name: string, worker: string, machine: string): PlannedWorkflow {
+  return workflowOf(name, worker, [
+    { ...FLOOD, name: "1-hostile", timeout: FLOOD_SECONDS, environment: { MACHINE: machine } },
+  ]);
+}
+
+function workflowOf(name: string, worker: string, actions: readonly object[]): PlannedWorkflow {
+  const tasks = [{ name: "power", worker, actions }];
   // JSON is YAML as well.
-  const template = JSON.stringify({
-    version: "0.1",
+  return {
     name,
-    global_timeout: GLOBAL_TIMEOUT_SECONDS,
-    tasks: [{ name: "power", worker, actions }],
-  });
-  return { name, template };
+    template: JSON.stringify({ version: "0.1", name, global_timeout: GLOBAL_TIMEOUT_SECONDS, tasks }),
+  };
 }
 
 function steps(roll: () => number): readonly Step[] {

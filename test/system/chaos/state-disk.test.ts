@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
 import { expect, test } from "vitest";
-import { StateDisk } from "../../soak/state-disk.ts";
+import { StateDisk } from "../../chaos/state-disk.ts";
 
 test("a state disk is seen by its own programs alone, and can be full and free again", async (context) => {
   const folder = await mkdtemp(join(tmpdir(), "pbnj-disk-"));

@@ -87,6 +87,24 @@ export class WorkerProcess implements AsyncDisposable {
     await this.#end(this.#child, this.#exited);
   }
 
+  /**
+   * Starts another one on the same directory, which has to end by itself while the first one lives; false if it does not within
+   * that time.
+   */
+  async startSecond(patienceMs: number): Promise<boolean> {
+    const first = this.#child;
+    await using second = new WorkerProcess({ ...this.#options, logFile: `${this.#options.logFile}.second` });
+    second.start();
+    const limit = new AbortController();
+    const late = sleep(patienceMs, "late", { signal: limit.signal }).catch(() => undefined);
+    const firstEnds = this.#exited.then(() => "alone");
+    const ended = await Promise.race([late, firstEnds, second.#exited.then(() => "ended")]);
+    limit.abort();
+    const [exit] = second.exits;
+    const refused = exit !== undefined && exit.code !== 0 && exit.signal === null;
+    return ended === "alone" || !first || !isRunning(first) || (ended === "ended" && refused);
+  }
+
   /** Asks it to end, and kills it when it has not after `patienceMs`; false then. */
   async stop(patienceMs: number): Promise<boolean> {
     // By the time that is over, another one may have been started.

@@ -15,7 +15,7 @@ export const BmcSetup = z.object({
 export type BmcSetup = z.infer<typeof BmcSetup>;
 
 /** In the order of the machines. */
-export const BmcFacts = z.object({ ports: z.array(z.int()) });
+export const BmcFacts = z.object({ ports: z.array(z.int()), fingerprints: z.array(z.string().nullable()) });
 
 /** What goes wrong at one BMC. `times` counts requests, or messages where the protocol has no requests. */
 export const BmcFault = z.discriminatedUnion("kind", [
@@ -32,11 +32,16 @@ export const BmcFault = z.discriminatedUnion("kind", [
   /** Takes a write, says so, and does nothing. */
   z.object({ kind: z.literal("forgetful"), times: z.int() }),
   z.object({ kind: z.literal("restart"), downMs: z.number() }),
+  /** Restarts once the machine's power begins to change. */
+  z.object({ kind: z.literal("restart-on-command"), downMs: z.number() }),
 ]);
 export type BmcFault = z.infer<typeof BmcFault>;
+export type SimpleFault = Exclude<BmcFault, { kind: "restart-on-command" }>;
 
 export const BmcOrder = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("hurt"), machine: z.string(), fault: BmcFault }),
+  /** Shows another certificate; the answer is its fingerprint. */
+  z.object({ kind: z.literal("certificate"), machine: z.string() }),
   z.object({ kind: z.literal("heal") }),
   z.object({ kind: z.literal("records") }),
 ]);
@@ -45,7 +50,11 @@ export type BmcOrder = z.infer<typeof BmcOrder>;
 /** A BMC on a socket, whose faults come and go. */
 export interface FaultyBmc {
   readonly port: number;
-  hurt(fault: BmcFault): void;
+  /** Absent without TLS. */
+  readonly fingerprint?: string;
+  /** Shows a new certificate on new connections; returns its fingerprint. */
+  changeCertificate?(): string;
+  hurt(fault: SimpleFault): void;
   /** Resolves when it answers again and nothing goes wrong any more. */
   heal(): Promise<void>;
   sessions(): number;
@@ -81,9 +90,8 @@ function recordOf(machine: SimulatedMachine): Omit<MachineRecord, "sessions"> {
 /** The program: so many BMCs of one protocol, and a record of what was done to their machines. */
 if (import.meta.main) {
   const { protocol, machines: names, password, powerOnMs, powerOffMs } = setupOf(BmcSetup);
-  const start = protocol === "redfish" ? startFaultyRedfish : startFaultyIpmi;
   const all = await Promise.all(
-    names.map(async (name) => {
+    names.map(async (name, index) => {
       const machine = new SimulatedMachine({
         name,
         powerOnMs,
@@ -92,17 +100,33 @@ if (import.meta.main) {
         cycleOffMs: powerOffMs,
       });
       const record = recordOf(machine);
-      return { name, record, bmc: await start(machine, password) };
+      const bmc = await (protocol === "ipmi"
+        ? startFaultyIpmi(machine, password)
+        : startFaultyRedfish(machine, password, index % 2 === 0 ? "https" : "http"));
+      return { name, machine, record, bmc };
     }),
   );
+  const find = (machine: string) => {
+    const found = all.find(({ name }) => name === machine);
+    if (!found) throw new Error(`no machine ${machine} here`);
+    return found;
+  };
+  const planned: (() => void)[] = [];
   const carryOut = async (order: BmcOrder): Promise<unknown> => {
     switch (order.kind) {
       case "hurt": {
-        const found = all.find(({ name }) => name === order.machine);
-        if (!found) throw new Error(`no machine ${order.machine} here`);
-        return found.bmc.hurt(order.fault);
+        const { bmc, machine } = find(order.machine);
+        const { fault } = order;
+        if (fault.kind !== "restart-on-command") return bmc.hurt(fault);
+        const restart = () => bmc.hurt({ kind: "restart", downMs: fault.downMs });
+        machine.once("power", restart);
+        planned.push(() => machine.off("power", restart));
+        return;
       }
+      case "certificate":
+        return find(order.machine).bmc.changeCertificate?.();
       case "heal":
+        for (const cancel of planned.splice(0)) cancel();
         return Promise.all(all.map(({ bmc }) => bmc.heal()));
       case "records":
         return all.map(({ record, bmc }) => ({ ...record, sessions: bmc.sessions() }));
@@ -110,5 +134,9 @@ if (import.meta.main) {
         return order satisfies never;
     }
   };
-  serveOrders({ ports: all.map(({ bmc }) => bmc.port) }, BmcOrder, carryOut);
+  const facts = {
+    ports: all.map(({ bmc }) => bmc.port),
+    fingerprints: all.map(({ bmc }) => bmc.fingerprint ?? null),
+  };
+  serveOrders(facts, BmcOrder, carryOut);
 }

@@ -20,6 +20,10 @@ export const ActionRecord = z.object({
   startedAt: z.array(At),
   /** Every report of its end that was taken. */
   ends: z.array(ReportedEnd),
+  /** When the server lost the workflow with its database. */
+  forgottenAt: At.optional(),
+  /** Whether the server's database forgot the end, so that it served the action again. */
+  undone: z.boolean().optional(),
 });
 export type ActionRecord = z.infer<typeof ActionRecord>;
 

@@ -3,7 +3,7 @@ import { readWorkerLogs } from "./worker-log.ts";
 
 const line = (msg: string, more: Readonly<Record<string, unknown>> = {}, level = 30) =>
   JSON.stringify({ level, time: "2026-01-01T00:00:00.000Z", ...more, msg });
-const cut = { workflow: "default/soak-1", action: "1-power-cycle" };
+const cut = { workflow: "default/chaos-1", action: "1-power-cycle" };
 
 test("counts what workers found after a restart, and what became of it", () => {
   const first = [line("worker started", { unfinished: 0 }), line("action started", cut)];
@@ -13,16 +13,16 @@ test("counts what workers found after a restart, and what became of it", () => {
     line("action started", cut),
     line("non-idempotent action of an earlier run lost: not run again", {
       ...cut,
-      workflow: "default/soak-2",
+      workflow: "default/chaos-2",
     }),
-    line("report of an earlier run pending", { ...cut, workflow: "default/soak-3" }),
+    line("report of an earlier run pending", { ...cut, workflow: "default/chaos-3" }),
   ];
 
   expect(readWorkerLogs([first.join("\n"), second.join("\n")])).toMatchObject({
     unfinished: 3,
     notLaunched: 1,
     lostAndRunAgain: [],
-    lostAndFailed: ["soak-2/1-power-cycle"],
+    lostAndFailed: ["chaos-2/1-power-cycle"],
     reported: 1,
     launches: 2,
     launched: 1,

@@ -2,9 +2,9 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { CLOCK_OFFSET_VARIABLE } from "../../soak/probe-order.ts";
+import { CLOCK_OFFSET_VARIABLE } from "../../chaos/probe-order.ts";
 
-const PROBE = new URL("../../soak/worker-probe.ts", import.meta.url).href;
+const PROBE = new URL("../../chaos/worker-probe.ts", import.meta.url).href;
 const HOUR_MS = 60 * 60_000;
 
 /** Tells what clocks say whenever it is asked, as a worker would read them. */
@@ -68,7 +68,7 @@ test("a worker says how much it holds", async () => {
   expect(await ask(child, { probe: "memory" })).toEqual({ probe: "memory", heldBytes: expect.any(Number) });
 });
 
-test("a worker is told to end when the soak is gone", async () => {
+test("a worker is told to end whenthe run is gone", async () => {
   await using child = probed(0);
   const exited = once(child, "exit");
   await ask(child, "clocks");
