@@ -13,6 +13,8 @@ const LOOK_MS = 200;
 export class PrivateEngine implements AsyncDisposable {
   readonly socket: string;
   readonly #folder: string;
+  /** Its containers use the host's network. Without a bridge, a daemon removes `docker0`, which is somebody else's. */
+  readonly #bridge = `pbnj${process.pid}`;
   #daemon: ChildProcess | undefined;
 
   private constructor(folder: string) {
@@ -25,6 +27,7 @@ export class PrivateEngine implements AsyncDisposable {
     await mkdir(folder);
     const engine = new PrivateEngine(folder);
     try {
+      await execa("ip", ["link", "add", engine.#bridge, "type", "bridge"]);
       await engine.#start();
       const archive = join(folder, "images.tar");
       await execa("docker", ["save", "--output", archive, ...images]);
@@ -53,6 +56,7 @@ export class PrivateEngine implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#end("SIGTERM");
+    await execa("ip", ["link", "delete", this.#bridge], { reject: false });
     // A daemon leaves mounts behind, the more so if it was killed.
     const mounts = (await readFile("/proc/self/mounts", "utf8"))
       .split("\n")
@@ -79,7 +83,7 @@ export class PrivateEngine implements AsyncDisposable {
     const argv = [
       ...["--data-root", join(this.#folder, "data"), "--exec-root", join(this.#folder, "run")],
       ...["--pidfile", join(this.#folder, "pid"), "--host", `unix://${this.socket}`],
-      ...["--bridge", "none", "--iptables=false", "--ip6tables=false"],
+      ...["--bridge", this.#bridge, "--iptables=false", "--ip6tables=false", "--ip-forward=false"],
     ];
     this.#daemon = spawn("dockerd", argv, { stdio: ["ignore", log, log] });
     // One that is not installed ends at once.

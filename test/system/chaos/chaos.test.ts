@@ -34,7 +34,7 @@ describe("npm run chaos", () => {
     const { exitCode, stderr } = await chaos;
 
     expect(exitCode).toBe(1);
-    expect(stderr).toContain("WRONG the run itself:the run was stopped");
+    expect(stderr).toContain("WRONG the run itself: the run was stopped");
     expect((await readdir(folder)).filter((name) => name.startsWith("pbnj-"))).toEqual([]);
     expect(await processesMarked(folder, new Set())).toEqual([]);
   });
