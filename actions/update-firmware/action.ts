@@ -1,6 +1,6 @@
 import { describeFirmware, type UpdateStage } from "../../shared/bmc/operations/update-firmware.ts";
 import { BmcError } from "../../shared/contract/bmc-error.ts";
-import { FIRMWARE_VERSION } from "../../shared/contract/desired-state.ts";
+import { FIRMWARE_URI, FIRMWARE_VERSION } from "../../shared/contract/desired-state.ts";
 import { defined } from "../../shared/defined.ts";
 import { type ActionReport, defineAction } from "../harness/action.ts";
 import { boolean, choice, duration, inputFile, list, text } from "../harness/input/input.ts";
@@ -19,7 +19,7 @@ export default defineAction({
     uri: text({
       env: URI,
       description: "URI of the image, which the BMC fetches",
-      pattern: /^(https?|ftp|sftp|tftp|scp|nfs|cifs):\/\/[^\s/@?#]+\/[^\s@]*$/i,
+      pattern: FIRMWARE_URI,
       expected: "is not the URL of an image, without credentials",
     }),
     file: inputFile({ env: FILE, description: "File of the image, which is uploaded; at most 4 GiB" }),

@@ -12,6 +12,7 @@ import { defined } from "../../shared/defined.ts";
 import { redactor } from "../../shared/secret-forms.ts";
 import type { Difference } from "../../worker/action/drift-seen.ts";
 import { compare, withoutSecrets } from "../../worker/drift/compare.ts";
+import { UPDATE_TIMEOUT_MS } from "../../worker/drift/next-correction.ts";
 import { readMachine } from "../../worker/drift/read-machine.ts";
 import { type Correction, correct } from "./correct.ts";
 
@@ -43,7 +44,9 @@ export async function checkMachine(
   { enforce, clock = systemClock, onLog }: CheckOptions,
   stop: AbortSignal,
 ): Promise<MachineDrift> {
-  const signal = AbortSignal.any([stop, AbortSignal.timeout(MACHINE_TIMEOUT_MS)]);
+  const updates = Object.values(desired.firmware ?? {}).filter((wanted) => typeof wanted === "object");
+  const limitMs = MACHINE_TIMEOUT_MS + (enforce ? updates.length * UPDATE_TIMEOUT_MS : 0);
+  const signal = AbortSignal.any([stop, AbortSignal.timeout(limitMs)]);
   // BMCs quote what they refuse.
   const redact = redactor({ username: connection.username, connection });
   const log = changedLogger(createLineLogger("warn", { machine }, onLog), redact);
@@ -52,12 +55,12 @@ export async function checkMachine(
     const { observed, error } = await readMachine(bmc, desired, signal);
     const differences = compare(desired, observed, connection.bootMode);
     const corrections =
-      enforce && !error ? await correct(bmc, desired, differences, signal) : new Map<never, Correction>();
+      enforce && !error ? await correct(bmc, desired, differences, signal) : new Map<string, Correction>();
     return {
       machine,
       ...defined({ provider: bmc.provider, error: error && failureOf(error, redact) }),
       differences: differences.map((one) => {
-        const correction = one.state === "different" ? corrections.get(one.setting) : undefined;
+        const correction = one.state === "different" ? corrections.get(one.field) : undefined;
         return redacted({ ...one, ...defined({ correction }) }, redact);
       }),
     };

@@ -3,7 +3,7 @@ import { BmcError } from "../../shared/contract/bmc-error.ts";
 import type { DesiredState } from "../../shared/contract/desired-state.ts";
 import type { ErrorClass } from "../../shared/contract/error-class.ts";
 import type { Difference, Setting } from "../../worker/action/drift-seen.ts";
-import { biosValuesOf, CORRECTION_ORDER } from "../../worker/drift/next-correction.ts";
+import { biosValuesOf, CORRECTION_ORDER, updateOf } from "../../worker/drift/next-correction.ts";
 
 /** What became of a difference. */
 export interface Correction {
@@ -19,33 +19,50 @@ const OF_ONE_SETTING: readonly ErrorClass[] = ["usage", "unsupported", "verify",
 /** As the power actions have them. */
 const STATE_TIMEOUT_MS = 120_000;
 const SOFT_TIMEOUT_MS = 60_000;
+/** As `update-firmware` has them. */
+const UPDATE_LIMITS = { updateMs: 60 * 60_000, verifyMs: 10 * 60_000 };
+const NO_UPDATE = "needs an image, and a version that is older than the desired one: use update-firmware";
 
-/** Corrects each setting that differs once; the operations verify what they did. Never rejects. */
+/**
+ * Corrects each setting that differs once; the operations verify what they did. Resolves to what became of each difference, by
+ * field. Never rejects.
+ */
 export async function correct(
   bmc: BmcClient,
   desired: DesiredState,
   differences: readonly Difference[],
   signal: AbortSignal,
-): Promise<ReadonlyMap<Setting, Correction>> {
-  const corrections = new Map<Setting, Correction>();
+): Promise<ReadonlyMap<string, Correction>> {
+  const corrections = new Map<string, Correction>();
   let failed: Setting | undefined;
   let isOver = false;
-  for (const setting of CORRECTION_ORDER) {
-    const different = differences.filter((one) => one.setting === setting && one.state === "different");
-    if (different.length === 0) continue;
-    if (setting === "firmware") {
-      corrections.set(setting, skipped("needs an image: use update-firmware"));
-    } else if (isOver || (failed && setting === "power")) {
-      corrections.set(setting, skipped(`nothing was sent, because ${failed} failed`));
-    } else {
-      const correction = await correctOne(() => send(bmc, desired, { setting, different }, signal));
-      corrections.set(setting, correction);
-      if (correction.class === undefined) continue;
-      failed = setting;
-      isOver = signal.aborted || !OF_ONE_SETTING.includes(correction.class);
-    }
+  for (const { setting, different } of stepsOf(differences)) {
+    const correction = await (async () => {
+      if (setting === "firmware" && !updatesOf(desired, different)) return skipped(NO_UPDATE);
+      if (isOver || (failed && setting === "power")) {
+        return skipped(`nothing was sent, because ${failed} failed`);
+      }
+      return correctOne(() => send(bmc, desired, { setting, different }, signal));
+    })();
+    for (const { field } of different) corrections.set(field, correction);
+    if (correction.class === undefined) continue;
+    failed = setting;
+    isOver = signal.aborted || !OF_ONE_SETTING.includes(correction.class);
   }
   return corrections;
+}
+
+/** What is corrected at once: all of a setting, but one component of the firmware. */
+function stepsOf(differences: readonly Difference[]) {
+  return CORRECTION_ORDER.flatMap((setting) => {
+    const different = differences.filter((one) => one.setting === setting && one.state === "different");
+    const parts = setting === "firmware" ? different.map((one) => [one]) : [different];
+    return parts.filter(({ length }) => length > 0).map((each) => ({ setting, different: each }));
+  });
+}
+
+function updatesOf(desired: DesiredState, [first]: readonly Difference[]) {
+  return first && updateOf(desired, first);
 }
 
 function skipped(message: string): Correction {
@@ -63,10 +80,11 @@ async function correctOne(operation: () => Promise<{ readonly summary: string }>
 
 async function send(
   bmc: BmcClient,
-  { bootDevice, ntp, power }: DesiredState,
+  desired: DesiredState,
   { setting, different }: { readonly setting: Setting; readonly different: readonly Difference[] },
   signal: AbortSignal,
 ): Promise<{ readonly summary: string }> {
+  const { bootDevice, ntp, power } = desired;
   const timeoutMs = STATE_TIMEOUT_MS;
   if (setting === "bootDevice" && bootDevice) {
     return bmc.setBoot({ device: bootDevice, persistent: true, mode: "keep" }, signal);
@@ -74,6 +92,12 @@ async function send(
   if (setting === "ntp" && ntp) return bmc.setNtp({ enabled: true, servers: ntp }, signal);
   if (setting === "bios") {
     return bmc.setBios({ values: biosValuesOf(different), applyTime: "on-reset" }, signal);
+  }
+  const update = setting === "firmware" && updatesOf(desired, different);
+  if (update) {
+    const { targets, uri, version } = update;
+    const request = { image: { uri }, targets, version, allowDowngrade: false };
+    return bmc.updateFirmware(request, UPDATE_LIMITS, signal, () => undefined);
   }
   if (power === "on") return bmc.setPower({ verb: "on", timeoutMs }, signal);
   const off = { verb: "off", mode: "soft-then-hard", softTimeoutMs: SOFT_TIMEOUT_MS, timeoutMs } as const;

@@ -20,7 +20,7 @@ export function driftRows(machines: readonly string[]) {
 /** One line of JSON. */
 export function driftLine(result: MachineDrift): string {
   const { machine, provider, differences, error } = result;
-  const shown = differences.map(({ setting: _, ...one }) => one);
+  const shown = differences.map(({ setting: _, ids: __, ...one }) => one);
   return `${printable(JSON.stringify({ machine, state: stateOf(result), provider, differences: shown, error }))}\n`;
 }
 

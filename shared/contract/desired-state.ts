@@ -11,6 +11,22 @@ export const NTP_SERVER = /^[0-9A-Za-z:][0-9A-Za-z.:_-]{0,252}$/;
 /** A version of firmware. */
 export const FIRMWARE_VERSION = /^(?=.*\d)[^\p{Cc}\p{Cf}]{1,100}$/u;
 
+/** The URI of a firmware image that a BMC fetches, without credentials. */
+export const FIRMWARE_URI = /^(https?|ftp|sftp|tftp|scp|nfs|cifs):\/\/[^\s/@?#]+\/[^\s@]*$/i;
+const LONGEST_URI = 2_000;
+
+const Version = z.string().check(z.regex(FIRMWARE_VERSION));
+const Firmware = z.union(
+  [
+    Version,
+    z.strictObject({
+      version: Version,
+      image: z.string().check(z.regex(FIRMWARE_URI), z.maxLength(LONGEST_URI)),
+    }),
+  ],
+  { error: "must be a version, or {version, image} with the URI of an image, without credentials" },
+);
+
 const NO_PASSWORDS =
   "has a password, which the inventory must not hold: set it in the BIOS or with the vendor's tool";
 
@@ -38,10 +54,10 @@ export const DesiredState = z.strictObject({
       reporting((values) => (Object.keys(values).some(isBiosPassword) ? NO_PASSWORDS : undefined)),
     ),
   ),
-  /** Versions, by the component's name or ID. */
+  /** Versions, by the component's name or ID; with an image, the worker installs it. */
   firmware: z.optional(
     z
-      .record(z.string(), z.string().check(z.regex(FIRMWARE_VERSION, { error: "must be a version" })))
+      .record(z.string(), Firmware)
       .check(reporting((versions) => namesProblem(Object.keys(versions), MOST_COMPONENTS))),
   ),
 });

@@ -27,7 +27,7 @@ export interface Observed {
   readonly firmware?: Reading<readonly FirmwareItem[]>;
 }
 
-type Verdict = Pick<Difference, "actual" | "state" | "reason">;
+type Verdict = Pick<Difference, "actual" | "state" | "reason" | "ids">;
 
 /** Compares every desired setting that was read. `mode` is the boot mode that boot devices are set with. */
 export function compare(
@@ -58,7 +58,8 @@ export function compare(
   for (const [name, wanted] of Object.entries(bios)) {
     add("bios", observed.bios, wanted, (state) => biosVerdict(name, wanted, state), name);
   }
-  for (const [name, wanted] of Object.entries(firmware)) {
+  for (const [name, given] of Object.entries(firmware)) {
+    const wanted = typeof given === "string" ? given : given.version;
     add("firmware", observed.firmware, wanted, (items) => firmwareVerdict(name, wanted, items), name);
   }
   return all;
@@ -136,5 +137,6 @@ function firmwareVerdict(given: string, wanted: string, items: readonly Firmware
   if (found.length === 0) return unknown("the BMC lists no such firmware");
   if (version === undefined) return unknown("the BMC does not report its version");
   if (versions.length > 1) return unknown("several components have this name: use the ID of one");
-  return verdictOf(compareVersions(version, wanted) === 0 || version === wanted, version);
+  const ids = found.map(({ id }) => id);
+  return { ...verdictOf(compareVersions(version, wanted) === 0 || version === wanted, version), ids };
 }

@@ -28,7 +28,6 @@ interface Offer {
 /** How long a poll is held: less than what health accepts for a lane. */
 const HOLD_MS = 20_000;
 const RECHECK_MS = 250;
-const TIMEOUT_MS = 600_000;
 /** The action must end before that, so that it can report what it waited for. */
 const MARGIN_MS = 30_000;
 /** What was compared longer ago is compared again first. */
@@ -57,7 +56,7 @@ export class CorrectionQueue implements ActionSource, StatusSink, Waking {
   }
 
   /** Replaces an earlier offer that has not started. */
-  offer(machine: string, { setting, action: name, environment }: CorrectionPlan): void {
+  offer(machine: string, { setting, action: name, environment, timeoutMs }: CorrectionPlan): void {
     if (this.isRunning(machine)) return;
     this.withdraw(machine);
     const { clock, image, namespaceOf, version } = this.#options;
@@ -69,10 +68,10 @@ export class CorrectionQueue implements ActionSource, StatusSink, Waking {
       actionId: randomUUID(),
       name,
       image: image.replaceAll("{action}", name).replaceAll("{version}", version),
-      timeoutMs: TIMEOUT_MS,
+      timeoutMs,
       command: [],
       volumes: [],
-      environment: { MACHINE: machine, ...environment, TIMEOUT: `${(TIMEOUT_MS - MARGIN_MS) / 1_000}s` },
+      environment: { MACHINE: machine, ...environment, TIMEOUT: `${(timeoutMs - MARGIN_MS) / 1_000}s` },
     };
     const cancel = new AbortController();
     this.#offers.set(machine, { action, offeredMs: clock.monotonicMs(), cancel, state: "ready" });

@@ -30,6 +30,8 @@ interface Corrections {
   readonly error: string;
   /** When corrections started, in the last hour. */
   readonly startsMs: readonly number[];
+  /** Fields of firmware whose update waits for the machine's next boot. */
+  readonly staged: readonly string[];
 }
 
 /** A comparison of a machine that may be corrected. */
@@ -52,7 +54,7 @@ const AFTER_MS = 10_000;
 const AGAIN_MS = 5 * 60_000;
 const LONGEST_ERROR = 200;
 
-const NONE: Corrections = { failures: 0, retryMs: 0, error: "", startsMs: [] };
+const NONE: Corrections = { failures: 0, retryMs: 0, error: "", startsMs: [], staged: [] };
 
 /**
  * Corrects machines whose entry says so, with one action per comparison: what is corrected next is decided from what is read
@@ -63,6 +65,8 @@ export class Enforcer {
   readonly #options: EnforcerOptions;
   readonly #corrections = new Map<string, Corrections>();
   readonly #shown = new Map<string, Enforcement>();
+  /** What was offered last, by machine. */
+  readonly #fields = new Map<string, string>();
   /** Machines of this replica, and since when. */
   readonly #owned = new Map<string, number>();
   readonly #busy = new BusyMachines();
@@ -89,6 +93,7 @@ export class Enforcer {
   /** The machine has no desired state any more, or another replica has it. */
   forget(machine: string): void {
     this.#owned.delete(machine);
+    this.#fields.delete(machine);
     this.reset(machine);
   }
 
@@ -104,7 +109,14 @@ export class Enforcer {
 
   /** Offers a correction if one may start. Returns when to compare the machine again; undefined if that can wait. */
   consider({ machine, desired, differences }: Compared): number | undefined {
-    const plan = desired.enforce ? nextCorrection(desired, differences) : undefined;
+    const staged = this.#stillStaged(machine, differences);
+    const open = differences.filter(({ field }) => !staged.includes(field));
+    const plan = desired.enforce ? nextCorrection(desired, open) : undefined;
+    if (!plan && desired.enforce && staged.length > 0) {
+      this.queue.withdraw(machine);
+      this.#show(machine, "waiting", `for the next boot, which installs ${staged.join(", ")}`);
+      return undefined;
+    }
     if (!plan) {
       this.reset(machine);
       return undefined;
@@ -123,6 +135,7 @@ export class Enforcer {
     }
     this.#show(machine, "correcting", `${plan.setting}, with ${plan.action}`);
     this.queue.offer(machine, plan);
+    this.#fields.set(machine, plan.field);
     return AGAIN_MS;
   }
 
@@ -161,13 +174,25 @@ export class Enforcer {
     return { machine, ms: AFTER_MS };
   }
 
-  #ended(machine: string, { ok, class: errorClass, message }: Outcome): void {
+  /** A BMC does not list updates that wait: until the version is another one, the update is not sent again. */
+  #stillStaged(machine: string, differences: readonly Difference[]): readonly string[] {
+    const known = this.#of(machine);
+    const staged = known.staged.filter((name) =>
+      differences.some(({ field, state }) => field === name && state === "different"),
+    );
+    if (staged.length < known.staged.length) this.#corrections.set(machine, { ...known, staged });
+    return staged;
+  }
+
+  #ended(machine: string, { ok, class: errorClass, message, result }: Outcome): void {
     const { log, notify } = this.#options;
     const known = this.#of(machine);
     // The worker stops.
     if (!ok && errorClass === "cancelled") return;
     if (ok) {
-      this.#corrections.set(machine, { ...known, failures: 0, error: "" });
+      const field = this.#fields.get(machine);
+      const staged = field !== undefined && isPending(result?.data) ? [...known.staged, field] : known.staged;
+      this.#corrections.set(machine, { ...known, failures: 0, error: "", staged });
       return;
     }
     const failures = known.failures + 1;
@@ -230,6 +255,11 @@ export class Enforcer {
   #nowMs(): number {
     return this.#options.clock.monotonicMs();
   }
+}
+
+/** As `update-firmware` reports it. */
+function isPending(data: unknown): boolean {
+  return typeof data === "object" && data !== null && "pending" in data && data.pending === true;
 }
 
 function lastHour(timesMs: readonly number[], nowMs: number): readonly number[] {

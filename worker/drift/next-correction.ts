@@ -1,4 +1,5 @@
 import type { BiosValue } from "../../shared/bmc/operations/bios-registry.ts";
+import { compareVersions } from "../../shared/bmc/operations/firmware-version.ts";
 import type { DesiredState } from "../../shared/contract/desired-state.ts";
 import type { Difference, Setting } from "../action/drift-seen.ts";
 
@@ -12,9 +13,25 @@ export interface CorrectionPlan {
   readonly action: string;
   /** Besides the machine and the timeout. */
   readonly environment: Readonly<Record<string, string>>;
+  /** What it corrects; with several differences of the setting, the first. */
+  readonly field: string;
+  readonly timeoutMs: number;
 }
 
-/** What to correct first; undefined if nothing can be corrected. Firmware cannot, because an update needs an image. */
+/** A firmware image to install. */
+interface Update {
+  readonly field: string;
+  readonly uri: string;
+  /** IDs as the BMC lists them. */
+  readonly targets: readonly string[];
+  readonly version: string;
+}
+
+const TIMEOUT_MS = 600_000;
+/** Upload, update and the BMC's restart, as `update-firmware` limits them, and some minutes. */
+export const UPDATE_TIMEOUT_MS = 75 * 60_000;
+
+/** What to correct first; undefined if nothing can be corrected. */
 export function nextCorrection(
   desired: DesiredState,
   differences: readonly Difference[],
@@ -22,9 +39,21 @@ export function nextCorrection(
   for (const setting of CORRECTION_ORDER) {
     const different = differences.filter((one) => one.setting === setting && one.state === "different");
     const plan = different.length > 0 && planOf(setting, desired, different);
-    if (plan) return { setting, ...plan };
+    if (plan) return { setting, field: different[0]?.field ?? setting, timeoutMs: TIMEOUT_MS, ...plan };
   }
   return undefined;
+}
+
+/** The update that corrects firmware; undefined without an image, and for versions that are not older than the wanted one. */
+export function updateOf(
+  { firmware }: Pick<DesiredState, "firmware">,
+  { field, actual, ids }: Difference,
+): Update | undefined {
+  const wanted = firmware?.[field.slice("firmware.".length)];
+  if (typeof wanted !== "object" || typeof actual !== "string" || !ids?.length) return undefined;
+  const { image: uri, version } = wanted;
+  const isOlder = (compareVersions(actual, version) ?? 0) < 0;
+  return isOlder ? { field, uri, targets: ids, version } : undefined;
 }
 
 /** The wanted values of the BIOS attributes that differ. */
@@ -37,9 +66,10 @@ export function biosValuesOf(different: readonly Difference[]): Readonly<Record<
 
 function planOf(
   setting: Setting,
-  { bootDevice, ntp, power }: DesiredState,
+  desired: DesiredState,
   different: readonly Difference[],
-): Omit<CorrectionPlan, "setting"> | undefined {
+): (Pick<CorrectionPlan, "action" | "environment"> & Partial<CorrectionPlan>) | undefined {
+  const { bootDevice, ntp, power } = desired;
   switch (setting) {
     case "bootDevice":
       return (
@@ -52,8 +82,13 @@ function planOf(
         action: "set-bios",
         environment: { BIOS_ATTRIBUTES: JSON.stringify(biosValuesOf(different)) },
       };
-    case "firmware":
-      return undefined;
+    case "firmware": {
+      const update = different.flatMap((one) => updateOf(desired, one) ?? [])[0];
+      if (!update) return undefined;
+      const { field, targets, uri, version } = update;
+      const environment = { FIRMWARE_URI: uri, TARGETS: targets.join(","), FIRMWARE_VERSION: version };
+      return { action: "update-firmware", environment, field, timeoutMs: UPDATE_TIMEOUT_MS };
+    }
     case "power":
       return power && { action: power === "on" ? "power-on" : "power-off", environment: {} };
     default:

@@ -40,6 +40,7 @@ function lab({
   const busy = new Set<string>();
   const off = new Set(machines);
   const started: { machine: string; name: string; atMs: number }[] = [];
+  const environments: Readonly<Record<string, string>>[] = [];
   const rejected: string[] = [];
   const notices: string[] = [];
   const logged: string[] = [];
@@ -60,10 +61,15 @@ function lab({
     hasWorkflow: (machine) => busy.has(machine),
     namespaceOf: () => undefined,
   });
+  const firmware = { actual: "1.9", ids: ["BIOS.Setup.1", "BIOS.Setup.2"] };
   const differences = (machine: string): readonly Difference[] => [
     {
       ...{ setting: "power", field: "power", wanted: "on", actual: off.has(machine) ? "off" : "on" },
       state: off.has(machine) ? "different" : "same",
+    },
+    {
+      ...{ setting: "firmware", field: "firmware.BIOS", wanted: "2.0", ...firmware },
+      state: firmware.actual === "2.0" || !entries.get(machine)?.firmware ? "same" : "different",
     },
   ];
   const watch = new DriftWatch({
@@ -94,12 +100,17 @@ function lab({
     if (answer?.kind === "rejected") rejected.push(answer.reason);
     if (answer?.kind !== "acknowledged") return void see({ kind: "returned", action: seen, at });
     started.push({ machine, name: action.name, atMs: clock.monotonicMs() });
+    environments.push(action.environment);
     const about = { runtime: "test", machine, startedAt: at, timeoutMs: 0, adopted: false };
     see({ kind: "started", action: seen, ...about });
     await clock.sleep(1_000);
     const ended = outcome(action);
     if (ended === true && stays) off.delete(machine);
-    see({ kind: "ended", action: seen, machine, runtime: "test", outcome: outcomeOf(ended) });
+    const facts = { action: action.name, ok: true, message: "on", durationMs: 1, roundTrips: 1 };
+    const result = { ...facts, data: { pending: true } };
+    const isStaged = ended === true && action.name === "update-firmware";
+    const concluded = { ...outcomeOf(ended), ...(isStaged && { result }) };
+    see({ kind: "ended", action: seen, machine, runtime: "test", outcome: concluded });
   }
   async function lane(): Promise<void> {
     const inFlight = new Set<string>();
@@ -140,6 +151,8 @@ function lab({
     busy,
     off,
     started,
+    environments,
+    firmware,
     rejected,
     notices,
     logged,
@@ -184,6 +197,42 @@ describe("a machine whose desired state is enforced", () => {
   test("is left alone without enforce, and with what needs an image", async () => {
     const { entries, pass, started } = lab({ machines: ["node-1", "node-2"], desired: { power: "on" } });
     entries.set("node-2", { firmware: { BIOS: "2" }, enforce: true });
+
+    await pass(5 * HOUR);
+
+    expect(started).toEqual([]);
+  });
+
+  test("gets its firmware once, while the update waits for the next boot", async () => {
+    const image = "https://192.0.2.9/bios-2.0.bin";
+    const desired = { firmware: { BIOS: { version: "2.0", image } }, enforce: true };
+    const { environments, firmware, pass, started, watch } = lab({ desired });
+
+    await pass(5 * HOUR);
+
+    expect(started.map(({ name }) => name)).toEqual(["update-firmware"]);
+    expect(environments).toMatchObject([
+      {
+        FIRMWARE_URI: image,
+        TARGETS: "BIOS.Setup.1,BIOS.Setup.2",
+        FIRMWARE_VERSION: "2.0",
+        TIMEOUT: "4470s",
+      },
+    ]);
+    expect(watch.find("node-1")?.enforcement).toEqual({
+      state: "waiting",
+      reason: "for the next boot, which installs firmware.BIOS",
+    });
+    firmware.actual = "2.0";
+    await pass(2 * HOUR);
+    firmware.actual = "1.0";
+    await pass(2 * HOUR);
+    expect(started).toHaveLength(2);
+  });
+
+  test("keeps firmware that is newer than desired", async () => {
+    const desired = { firmware: { BIOS: { version: "1.0", image: "https://192.0.2.9/b" } }, enforce: true };
+    const { pass, started } = lab({ desired });
 
     await pass(5 * HOUR);
 
