@@ -24,7 +24,12 @@ const Firmware = z.union(
       image: z.string().check(z.regex(FIRMWARE_URI), z.maxLength(LONGEST_URI)),
     }),
   ],
-  { error: "must be a version, or {version, image} with the URI of an image, without credentials" },
+  {
+    error: ({ input }) =>
+      typeof input === "number"
+        ? "must be text: put it in quotes"
+        : "must be a version, or {version, image} with the URI of an image, without credentials",
+  },
 );
 
 const NO_PASSWORDS =

@@ -13,7 +13,7 @@ const LOOK_MS = 200;
 export class PrivateEngine implements AsyncDisposable {
   readonly socket: string;
   readonly #folder: string;
-  /** Its containers use the host's network. Without a bridge, a daemon removes `docker0`, which is somebody else's. */
+  /** With `--bridge none`, a daemon removes `docker0`, which belongs to the host's daemon. */
   readonly #bridge = `pbnj${process.pid}`;
   #daemon: ChildProcess | undefined;
 

@@ -322,7 +322,7 @@ machines:
       Array.from({ length: most + 1 }, (_, index) => `A${index}: "1"`).join(", ");
     const found = problems(`machines:
   - {name: a, host: h, desired: {power: cycle, bootDevice: dsk, bootdevice: pxe}}
-  - {name: b, host: i, desired: {ntp: [], bios: {A: [1]}, firmware: {BIOS: 2.10}}}
+  - {name: b, host: i, desired: {ntp: [], bios: {A: [1]}, firmware: {BIOS: 2.10, NIC: {version: "1", image: "https://me:hunter2@h/x"}}}}
   - {name: c, host: j, desired: {ntp: ["a b"], bios: {SetupPassword: hunter2}, firmware: {"": "1"}}}
   - {name: d, host: k, desired: {ntp: [${"a, ".repeat(17)}], bios: {${many(500)}}, firmware: {${many(200)}}}}
 `);
@@ -334,6 +334,7 @@ machines:
       ": desired.ntp is empty",
       expect.stringMatching(/^: desired.bios.A must be one line of text/),
       ": desired.firmware.BIOS must be text: put it in quotes",
+      expect.stringMatching(/^: desired.firmware.NIC must be .* without credentials$/),
       ": desired.ntp.0 must be the name or address of a time server",
       expect.stringMatching(/^: desired.bios has a password/),
       ": desired.firmware must have names of 1 to 200 printable characters",
