@@ -15,13 +15,18 @@ export const FIRMWARE_VERSION = /^(?=.*\d)[^\p{Cc}\p{Cf}]{1,100}$/u;
 export const FIRMWARE_URI = /^(https?|ftp|sftp|tftp|scp|nfs|cifs):\/\/[^\s/@?#]+\/[^\s@]*$/i;
 const LONGEST_URI = 2_000;
 
-const Version = z.string().check(z.regex(FIRMWARE_VERSION));
+const Version = z.string().check(z.regex(FIRMWARE_VERSION, { error: "must be a version" }));
 const Firmware = z.union(
   [
     Version,
     z.strictObject({
       version: Version,
-      image: z.string().check(z.regex(FIRMWARE_URI), z.maxLength(LONGEST_URI)),
+      image: z
+        .string()
+        .check(
+          z.regex(FIRMWARE_URI, { error: "must be the URI of an image, without credentials" }),
+          z.maxLength(LONGEST_URI),
+        ),
     }),
   ],
   {

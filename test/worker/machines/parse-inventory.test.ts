@@ -334,7 +334,7 @@ machines:
       ": desired.ntp is empty",
       expect.stringMatching(/^: desired.bios.A must be one line of text/),
       ": desired.firmware.BIOS must be text: put it in quotes",
-      expect.stringMatching(/^: desired.firmware.NIC must be .* without credentials$/),
+      ": desired.firmware.NIC.image must be the URI of an image, without credentials",
       ": desired.ntp.0 must be the name or address of a time server",
       expect.stringMatching(/^: desired.bios has a password/),
       ": desired.firmware must have names of 1 to 200 printable characters",
