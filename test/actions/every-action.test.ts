@@ -3,6 +3,7 @@ import { catalogue } from "../../actions/catalogue.ts";
 import { type RedfishProfile, redfishProfiles } from "../../simulators/redfish/profiles.ts";
 import { resultOf, runAction } from "./action-run.ts";
 import { type actionLab, eventually, type LabOptions, REFUSING_PORT, TESTED_PROVIDERS } from "./lab.ts";
+import { POLLS, ROUND_TRIPS } from "./round-trips.ts";
 import { documentedResult, findSubjects } from "./subject.ts";
 import { CANARY, subjectLab } from "./subject-lab.ts";
 
@@ -195,7 +196,7 @@ describe.concurrent("bad input", () => {
 
 describe.concurrent("the example", () => {
   it.each(runs)(
-    "of $name runs via $provider and says what is documented",
+    "of $name runs via $provider within its budget of round trips and says what is documented",
     async ({ provider, ...subject }) => {
       await using lab = await subjectLab(subject);
       const { reference } = subject;
@@ -211,6 +212,9 @@ describe.concurrent("the example", () => {
       const raw: unknown = JSON.parse(ended.stdout.trimEnd().split("\n").at(-1) ?? "");
       expect(said).toMatchObject({ action: subject.name, machine: "node-01", ok: true, provider });
       expect(ended.code).toBe(0);
+      const budget = ROUND_TRIPS[subject.name]?.[provider];
+      expect(budget, "round-trips.ts has no budget").toBeDefined();
+      expect(said.roundTrips).toBeLessThanOrEqual((budget ?? 0) * (POLLS.has(subject.name) ? 2 : 1));
       // What a lenient schema would drop is undocumented, too.
       expect(documentedResult(reference).parse(raw)).toEqual(raw);
       if (provider === reference.result.provider) {
