@@ -11,7 +11,7 @@ export function defineDrift(command: Command): void {
     .option("--inventory <file>", "the inventory with the machines")
     .option("--machine <name,...>", "these machines, with * for anything; repeat for several", collect)
     .option("--all", "all machines of the inventory")
-    .option("--enforce", "correct each difference once; firmware with an image")
+    .option("--enforce", "correct each difference once; firmware only if its image is named")
     .option("--concurrency <number>", "machines at a time", "50")
     .option("--output <auto|table|json>", "output format; auto is a table on a terminal, else JSON", "auto")
     .allowUnknownOption()
