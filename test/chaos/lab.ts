@@ -10,7 +10,7 @@ import { textOf } from "../../shared/text-of.ts";
 import { BmcFacts, type BmcOrder, type BmcSetup } from "./bmc-host.ts";
 import { Host } from "./host.ts";
 import { type ChaosMachine, InventoryFile } from "./inventory-file.ts";
-import { containersOf, killContainer, processesMarked, removeContainers } from "./leftovers.ts";
+import { containersOf, endByForce, killContainer, processesMarked, removeContainers } from "./leftovers.ts";
 import { hostNameOf, NamesFile } from "./names-file.ts";
 import type { ChaosOptions, ChaosRuntime } from "./options.ts";
 import { PrivateEngine } from "./private-engine.ts";
@@ -245,7 +245,7 @@ export async function startLab(options: ChaosOptions, images: readonly string[])
     for (const worker of workers) {
       await worker.process.kill();
       const { processes, containers } = await leftOf(worker);
-      for (const pid of processes) kill(pid);
+      for (const pid of processes) endByForce(pid);
       await removeContainers(engineClient, containers);
     }
   });
@@ -274,7 +274,7 @@ export async function startLab(options: ChaosOptions, images: readonly string[])
       const { processes, containers } = await leftOf(worker);
       const [pid] = processes;
       const [container] = containers;
-      if (pid !== undefined) kill(pid);
+      if (pid !== undefined) endByForce(pid);
       if (container !== undefined) await killContainer(engineClient, container);
       return pid !== undefined || container !== undefined;
     },
@@ -309,12 +309,4 @@ export async function startLab(options: ChaosOptions, images: readonly string[])
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
-}
-
-function kill(pid: number): void {
-  try {
-    process.kill(pid, "SIGKILL");
-  } catch {
-    // It has ended meanwhile.
-  }
 }

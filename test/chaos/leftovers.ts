@@ -8,14 +8,31 @@ type EngineClient = Pick<ContainerEngine, "run">;
 
 /** Processes other than `known` that bear a text in their environment, such as the ID of a state directory. */
 export async function processesMarked(mark: string, known: ReadonlySet<number>): Promise<readonly number[]> {
+  return (await processesWith("environ", mark)).filter((pid) => !known.has(pid));
+}
+
+/** Processes that have a text in their command line. */
+export async function processesNaming(text: string): Promise<readonly number[]> {
+  return (await processesWith("cmdline", text)).filter((pid) => pid !== process.pid);
+}
+
+async function processesWith(file: "environ" | "cmdline", text: string): Promise<readonly number[]> {
   const found: number[] = [];
   for (const name of await readdir("/proc").catch(() => [])) {
     const pid = Number(name);
-    if (!Number.isInteger(pid) || known.has(pid)) continue;
-    const environment = await readFile(`/proc/${pid}/environ`, "utf8").catch(() => "");
-    if (environment.includes(mark)) found.push(pid);
+    if (!Number.isInteger(pid)) continue;
+    const content = await readFile(`/proc/${pid}/${file}`, "utf8").catch(() => "");
+    if (content.includes(text)) found.push(pid);
   }
   return found;
+}
+
+export function endByForce(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It has ended meanwhile.
+  }
 }
 
 /** Every container that the workers of a state directory launched, whatever state it is in. */

@@ -5,6 +5,7 @@ import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { execa } from "execa";
+import { endByForce, processesNaming } from "./leftovers.ts";
 
 const PATIENCE_MS = 60_000;
 const LOOK_MS = 200;
@@ -56,6 +57,8 @@ export class PrivateEngine implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#end("SIGTERM");
+    // One that was killed leaves the shims of its containers.
+    for (const pid of await processesNaming(`${this.#folder}/`)) endByForce(pid);
     await execa("ip", ["link", "delete", this.#bridge], { reject: false });
     // A daemon leaves mounts behind, the more so if it was killed.
     const mounts = (await readFile("/proc/self/mounts", "utf8"))
