@@ -21,7 +21,7 @@ const STATE_TIMEOUT_MS = 120_000;
 const SOFT_TIMEOUT_MS = 60_000;
 /** As `update-firmware` has them. */
 const UPDATE_LIMITS = { updateMs: 60 * 60_000, verifyMs: 10 * 60_000 };
-const NO_UPDATE = "needs an image, and a version that is older than the desired one: use update-firmware";
+const NO_IMAGE = "needs an image: name one, or use update-firmware";
 
 /**
  * Corrects each setting that differs once; the operations verify what they did. Resolves to what became of each difference, by
@@ -38,7 +38,8 @@ export async function correct(
   let isOver = false;
   for (const { setting, different } of stepsOf(differences)) {
     const correction = await (async () => {
-      if (setting === "firmware" && !updatesOf(desired, different)) return skipped(NO_UPDATE);
+      if (setting === "firmware" && !updatesOf(desired, different))
+        return skipped(different[0]?.reason ?? NO_IMAGE);
       if (isOver || (failed && setting === "power")) {
         return skipped(`nothing was sent, because ${failed} failed`);
       }

@@ -56,7 +56,8 @@ function differencesText({ differences, error }: MachineDrift): string {
         return [`${field}: ${textOf(actual)}, waits for the next boot: ${textOf(wanted)}`];
       case "different": {
         const text = `${field}: ${textOf(actual)}, wanted ${textOf(wanted)}`;
-        return [correction ? `${text}: ${correction.state}: ${correction.message}` : text];
+        if (correction) return [`${text}: ${correction.state}: ${correction.message}`];
+        return [reason === undefined ? text : `${text}: ${reason}`];
       }
       default:
         return state satisfies never;

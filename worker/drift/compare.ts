@@ -14,6 +14,7 @@ import type { DesiredState } from "../../shared/contract/desired-state.ts";
 import type { BootModeChoice, PowerState } from "../../shared/contract/vocabulary.ts";
 import { defined } from "../../shared/defined.ts";
 import type { Difference, Setting } from "../action/drift-seen.ts";
+import { downgradeOf } from "./next-correction.ts";
 
 /** What was read, or why the BMC cannot show it. */
 export type Reading<Value> = { readonly value: Value } | { readonly unknown: string };
@@ -26,6 +27,9 @@ export interface Observed {
   readonly bios?: Reading<BiosState>;
   readonly firmware?: Reading<readonly FirmwareItem[]>;
 }
+
+/** Of one name: an update has all of them as targets. */
+const MOST_COMPONENTS = 16;
 
 type Verdict = Pick<Difference, "actual" | "state" | "reason" | "ids">;
 
@@ -60,20 +64,26 @@ export function compare(
   }
   for (const [name, given] of Object.entries(firmware)) {
     const wanted = typeof given === "string" ? given : given.version;
-    add("firmware", observed.firmware, wanted, (items) => firmwareVerdict(name, wanted, items), name);
+    const verdict = (items: readonly FirmwareItem[]) => {
+      const found = firmwareVerdict(name, wanted, items);
+      const isKept = typeof given === "object" && found.state === "different";
+      return isKept ? { ...found, ...defined({ reason: downgradeOf(String(found.actual), wanted) }) } : found;
+    };
+    add("firmware", observed.firmware, wanted, verdict, name);
   }
   return all;
 }
 
 /** Applies `redact` to what the BMC wrote. */
 export function withoutSecrets<Of extends Difference>(one: Of, redact: (text: string) => string): Of {
-  const { actual, reason } = one;
+  const { actual, ids, reason } = one;
   const shown = Array.isArray(actual)
     ? actual.map(redact)
     : typeof actual === "string"
       ? redact(actual)
       : actual;
-  return { ...one, ...defined({ actual: shown, reason: reason === undefined ? undefined : redact(reason) }) };
+  const texts = { ids: ids?.map(redact), reason: reason === undefined ? undefined : redact(reason) };
+  return { ...one, ...defined({ actual: shown, ...texts }) };
 }
 
 function unknown(reason: string): Verdict {
@@ -137,6 +147,7 @@ function firmwareVerdict(given: string, wanted: string, items: readonly Firmware
   if (found.length === 0) return unknown("the BMC lists no such firmware");
   if (version === undefined) return unknown("the BMC does not report its version");
   if (versions.length > 1) return unknown("several components have this name: use the ID of one");
+  if (found.length > MOST_COMPONENTS) return unknown("too many components have this name: use the ID of one");
   const ids = found.map(({ id }) => id);
   return { ...verdictOf(compareVersions(version, wanted) === 0 || version === wanted, version), ids };
 }

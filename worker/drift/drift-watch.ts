@@ -165,12 +165,13 @@ export class DriftWatch {
         (bound) => compare(machine, desired, bound),
         clock,
       );
-      this.#compared(machine, watched, found);
+      const differences = enforcer.withPending({ machine, desired, differences: found.differences });
+      this.#compared(machine, watched, { ...found, differences });
       if (found.error) return this.#failed(machine, watched, found.error);
       this.#compareIn(machine, nextMs);
       // The entry may have changed meanwhile.
       if (this.#watched.get(machine)?.version !== watched.version) return;
-      const againMs = enforcer.consider({ machine, desired, differences: found.differences });
+      const againMs = enforcer.consider({ machine, desired, differences });
       if (againMs !== undefined) this.#compareBy(machine, againMs);
     } catch (thrown) {
       if (signal.aborted) return;

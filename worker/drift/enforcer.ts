@@ -1,4 +1,6 @@
+import * as z from "zod/mini";
 import type { DesiredState } from "../../shared/contract/desired-state.ts";
+import { defined } from "../../shared/defined.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { printableLine, shortened } from "../../shared/printable.ts";
 import type { Outcome } from "../action/action.ts";
@@ -8,7 +10,7 @@ import type { MachineNotice } from "../action/machine-notice.ts";
 import type { ActionEvent } from "../action/observer.ts";
 import { DRIFT_AGENT_ID } from "../action/source-agent-ids.ts";
 import { CorrectionQueue, type CorrectionQueueOptions } from "./correction-queue.ts";
-import { nextCorrection } from "./next-correction.ts";
+import { nextCorrection, wantedFirmware } from "./next-correction.ts";
 
 export interface EnforcerOptions extends Omit<CorrectionQueueOptions, "refusalOf"> {
   /** How long a machine must not have been used by any other action. */
@@ -30,8 +32,14 @@ interface Corrections {
   readonly error: string;
   /** When corrections started, in the last hour. */
   readonly startsMs: readonly number[];
-  /** Fields of firmware whose update waits for the machine's next boot. */
-  readonly staged: readonly string[];
+}
+
+/** An update of firmware that waits for the machine's next boot. */
+interface Staged {
+  /** Of the components. */
+  readonly ids: readonly string[];
+  /** As `updateKey` has it; of an earlier worker's update, that of the first comparison after it. */
+  readonly key?: string;
 }
 
 /** A comparison of a machine that may be corrected. */
@@ -53,8 +61,12 @@ const AFTER_MS = 10_000;
 /** The same after one that was not started, or while a workflow has not ended. */
 const AGAIN_MS = 5 * 60_000;
 const LONGEST_ERROR = 200;
+/** As many components as a desired state may have. */
+const MOST_STAGED = 200;
 
-const NONE: Corrections = { failures: 0, retryMs: 0, error: "", startsMs: [], staged: [] };
+const Targets = z.array(z.object({ id: z.string() }));
+
+const NONE: Corrections = { failures: 0, retryMs: 0, error: "", startsMs: [] };
 
 /**
  * Corrects machines whose entry says so, with one action per comparison: what is corrected next is decided from what is read
@@ -65,8 +77,10 @@ export class Enforcer {
   readonly #options: EnforcerOptions;
   readonly #corrections = new Map<string, Corrections>();
   readonly #shown = new Map<string, Enforcement>();
-  /** What was offered last, by machine. */
-  readonly #fields = new Map<string, string>();
+  /** The `updateKey` of what was offered last, by machine. */
+  readonly #offered = new Map<string, string>();
+  /** By machine. */
+  readonly #staged = new Map<string, readonly Staged[]>();
   /** Machines of this replica, and since when. */
   readonly #owned = new Map<string, number>();
   readonly #busy = new BusyMachines();
@@ -93,7 +107,8 @@ export class Enforcer {
   /** The machine has no desired state any more, or another replica has it. */
   forget(machine: string): void {
     this.#owned.delete(machine);
-    this.#fields.delete(machine);
+    this.#offered.delete(machine);
+    this.#staged.delete(machine);
     this.reset(machine);
   }
 
@@ -107,16 +122,29 @@ export class Enforcer {
     else this.#corrections.delete(machine);
   }
 
+  /**
+   * The differences, with firmware as `pending` whose update waits for the next boot, until its version or what is wanted of it
+   * changes. BMCs do not list such updates.
+   */
+  withPending({ machine, desired, differences }: Compared): readonly Difference[] {
+    const staged = (this.#staged.get(machine) ?? []).flatMap((update) => {
+      const one = differences.find(({ ids = [] }) => ids.some((id) => update.ids.includes(id)));
+      // It could not be read.
+      if (!one) return [update];
+      const key = updateKey(desired, one);
+      return one.state === "different" && (update.key ?? key) === key ? [{ ...update, key }] : [];
+    });
+    if (staged.length > 0) this.#staged.set(machine, staged);
+    else this.#staged.delete(machine);
+    return differences.map((one) => {
+      const waits = staged.some(({ key }) => key === updateKey(desired, one));
+      return waits && one.state === "different" ? { ...one, state: "pending" } : one;
+    });
+  }
+
   /** Offers a correction if one may start. Returns when to compare the machine again; undefined if that can wait. */
   consider({ machine, desired, differences }: Compared): number | undefined {
-    const staged = this.#stillStaged(machine, differences);
-    const open = differences.filter(({ field }) => !staged.includes(field));
-    const plan = desired.enforce ? nextCorrection(desired, open) : undefined;
-    if (!plan && desired.enforce && staged.length > 0) {
-      this.queue.withdraw(machine);
-      this.#show(machine, "waiting", `for the next boot, which installs ${staged.join(", ")}`);
-      return undefined;
-    }
+    const plan = desired.enforce ? nextCorrection(desired, differences) : undefined;
     if (!plan) {
       this.reset(machine);
       return undefined;
@@ -135,7 +163,8 @@ export class Enforcer {
     }
     this.#show(machine, "correcting", `${plan.setting}, with ${plan.action}`);
     this.queue.offer(machine, plan);
-    this.#fields.set(machine, plan.field);
+    const corrected = differences.find(({ field }) => field === plan.field);
+    if (corrected) this.#offered.set(machine, updateKey(desired, corrected));
     return AGAIN_MS;
   }
 
@@ -168,31 +197,29 @@ export class Enforcer {
     }
     if (event.kind !== "ended") return undefined;
     // Of an earlier worker's correction, only the event has the machine.
-    const machine = this.queue.remove(event.action) ?? event.machine;
+    const known = this.queue.remove(event.action);
+    const machine = known ?? event.machine;
     if (machine === undefined) return undefined;
+    const { data, before } = event.outcome.result ?? {};
+    if (event.outcome.ok && event.action.name === "update-firmware" && isPending(data)) {
+      const key = known === undefined ? undefined : this.#offered.get(known);
+      const update = { ids: idsOf(before), ...defined({ key }) };
+      const others = (this.#staged.get(machine) ?? []).filter(
+        ({ ids }) => !update.ids.some((id) => ids.includes(id)),
+      );
+      this.#staged.set(machine, [...others, update].slice(-MOST_STAGED));
+    }
     this.#ended(machine, event.outcome);
     return { machine, ms: AFTER_MS };
   }
 
-  /** A BMC does not list updates that wait: until the version is another one, the update is not sent again. */
-  #stillStaged(machine: string, differences: readonly Difference[]): readonly string[] {
-    const known = this.#of(machine);
-    const staged = known.staged.filter((name) =>
-      differences.some(({ field, state }) => field === name && state === "different"),
-    );
-    if (staged.length < known.staged.length) this.#corrections.set(machine, { ...known, staged });
-    return staged;
-  }
-
-  #ended(machine: string, { ok, class: errorClass, message, result }: Outcome): void {
+  #ended(machine: string, { ok, class: errorClass, message }: Outcome): void {
     const { log, notify } = this.#options;
     const known = this.#of(machine);
     // The worker stops.
     if (!ok && errorClass === "cancelled") return;
     if (ok) {
-      const field = this.#fields.get(machine);
-      const staged = field !== undefined && isPending(result?.data) ? [...known.staged, field] : known.staged;
-      this.#corrections.set(machine, { ...known, failures: 0, error: "", staged });
+      this.#corrections.set(machine, { ...known, failures: 0, error: "" });
       return;
     }
     const failures = known.failures + 1;
@@ -255,6 +282,17 @@ export class Enforcer {
   #nowMs(): number {
     return this.#options.clock.monotonicMs();
   }
+}
+
+/** What an update of a difference depends on. */
+function updateKey(desired: DesiredState, one: Difference): string {
+  return JSON.stringify([one.field, wantedFirmware(desired, one), one.actual]);
+}
+
+/** As `update-firmware` reports its targets. */
+function idsOf(before: unknown): readonly string[] {
+  const parsed = Targets.safeParse(before);
+  return parsed.success ? parsed.data.map(({ id }) => id) : [];
 }
 
 /** As `update-firmware` reports it. */

@@ -46,14 +46,30 @@ export function nextCorrection(
 
 /** The update that corrects firmware; undefined without an image, and for versions that are not older than the wanted one. */
 export function updateOf(
-  { firmware }: Pick<DesiredState, "firmware">,
-  { field, actual, ids }: Difference,
+  desired: Pick<DesiredState, "firmware">,
+  difference: Difference,
 ): Update | undefined {
-  const wanted = firmware?.[field.slice("firmware.".length)];
+  const { field, actual, ids } = difference;
+  const wanted = wantedFirmware(desired, difference);
   if (typeof wanted !== "object" || typeof actual !== "string" || !ids?.length) return undefined;
   const { image: uri, version } = wanted;
-  const isOlder = (compareVersions(actual, version) ?? 0) < 0;
-  return isOlder ? { field, uri, targets: ids, version } : undefined;
+  if (downgradeOf(actual, version) !== undefined) return undefined;
+  return { field, uri, targets: ids, version };
+}
+
+export function wantedFirmware(
+  { firmware }: Pick<DesiredState, "firmware">,
+  { field }: Pick<Difference, "field">,
+) {
+  return firmware?.[field.slice("firmware.".length)];
+}
+
+/** Why a version is not replaced by the wanted one; undefined if it is older. */
+export function downgradeOf(actual: string, wanted: string): string | undefined {
+  const order = compareVersions(actual, wanted);
+  if (order !== undefined && order < 0) return undefined;
+  const why = order === undefined ? `cannot be compared with ${wanted}` : "is newer";
+  return `${actual} ${why}: only update-firmware with ALLOW_DOWNGRADE replaces it`;
 }
 
 /** The wanted values of the BIOS attributes that differ. */

@@ -220,6 +220,7 @@ describe("drift", () => {
       ["firmware.BMC firmware", "corrected"],
       ["firmware.BIOS", "skipped"],
     ]);
+    expect(results[0]?.differences[1]?.correction?.message).toMatch(/^2\.19\.1 is newer/);
     expect(changesOf(bmc.log)).toEqual([expect.stringContaining("SimpleUpdate")]);
   });
 

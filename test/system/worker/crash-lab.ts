@@ -2,6 +2,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, vi } from "vitest";
+import type { DesiredState } from "../../../shared/contract/desired-state.ts";
+import { defined } from "../../../shared/defined.ts";
 import { SimulatedMachine, type SimulatedMachineOptions } from "../../../simulators/machine.ts";
 import { startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
 import { startTinkServer } from "../../../simulators/tink/server.ts";
@@ -35,6 +37,7 @@ export async function crashLab(
     readonly machine?: SimulatedMachineOptions;
     readonly argv?: readonly string[];
     readonly registry?: string;
+    readonly desired?: DesiredState;
   } = {},
 ) {
   const server = await startTinkServer({ holdMs: 1_000 });
@@ -46,12 +49,14 @@ export async function crashLab(
   const state = join(folder, "state");
   const inventoryFile = join(folder, "inventory.yaml");
   await writeFile(join(folder, "password"), "calvin\n");
+  const redfish = { port: bmc.port, scheme: "http" };
+  const { desired } = options;
   const inventory = {
     defaults: {
       credentials: { username: "admin", passwordFile: join(folder, "password") },
       providers: ["redfish"],
     },
-    machines: [{ name: "node-01", host: "127.0.0.1", redfish: { port: bmc.port, scheme: "http" } }],
+    machines: [{ name: "node-01", host: "127.0.0.1", redfish, ...defined({ desired }) }],
   };
   await writeFile(inventoryFile, JSON.stringify(inventory));
   const workers: WorkerProgram[] = [];

@@ -91,6 +91,55 @@ describe.concurrent("a worker that is killed", () => {
     await lab.expectNothingLeft(second);
   });
 
+  test.each([
+    {
+      what: "adopts a correction",
+      isKilled: false,
+      ending: /^firmware updated: BMC \S+ to 9\.9\.0 via redfish$/,
+    },
+    {
+      what: "does not repeat a correction that was killed, too,",
+      isKilled: true,
+      ending: /so it is not run again$/,
+    },
+  ])(
+    "in the middle of one $what and tells the machine once",
+    { timeout: 3 * RUN_MS },
+    async ({ isKilled, ending }) => {
+      const image = "http://192.0.2.9/bmc-9.9.0.bin";
+      await using lab = await crashLab({
+        desired: { enforce: true, firmware: { BMC: { version: "9.9.0", image } } },
+        // The shortest there are: the correction starts after a minute.
+        argv: ["--drift-interval", "1m", "--drift-quiet-time", "1m"],
+      });
+      const { update } = lab.bmc;
+      update.taskMs = 5_000;
+      const first = lab.start();
+      await vi.waitFor(() => expect(update.accepted, first.stderr).toBe(1), {
+        timeout: 2 * RUN_MS,
+        interval: 50,
+      });
+      first.kill("SIGKILL");
+      await first.ended;
+      if (isKilled) await killProcesses(lab);
+
+      const second = lab.start();
+
+      await vi.waitFor(
+        async () => {
+          const end = { state: isKilled ? "failed" : "success", message: expect.stringMatching(ending) };
+          const action = expect.objectContaining({ name: "update-firmware", agentId: "drift" });
+          expect(await lab.journal()).toEqual([
+            expect.objectContaining({ action, phase: "acknowledged", end: expect.objectContaining(end) }),
+          ]);
+        },
+        { timeout: RUN_MS, interval: 100 },
+      );
+      await lab.expectNothingLeft(second);
+      expect(update.accepted).toBe(1);
+    },
+  );
+
   test("starts again after the action's timeout and stops what still runs", {
     timeout: RUN_MS,
   }, async () => {
@@ -121,6 +170,10 @@ async function killAtCommand(lab: CrashLab, worker: ReturnType<CrashLab["start"]
   await new Promise<void>((resolve) => lab.machine.once("command", () => resolve()));
   worker.kill("SIGKILL");
   await worker.ended;
+  await killProcesses(lab);
+}
+
+async function killProcesses(lab: CrashLab): Promise<void> {
   for (const pid of await lab.processes()) process.kill(-pid, "SIGKILL");
   await eventuallyEmpty(lab.processes);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { DesiredState } from "../../../shared/contract/desired-state.ts";
-import { compare, type Observed } from "../../../worker/drift/compare.ts";
+import { compare, type Observed, withoutSecrets } from "../../../worker/drift/compare.ts";
 
 const states = (desired: DesiredState, observed: Observed) =>
   Object.fromEntries(compare(desired, observed, "keep").map(({ field, state }) => [field, state]));
@@ -109,5 +109,40 @@ describe("comparing a machine with its desired state", () => {
       "firmware.BIOS": "same",
       "firmware.slot 1": "different",
     });
+  });
+
+  it("redacts the IDs of components, and takes no name that too many have", () => {
+    const items = (length: number) =>
+      Array.from({ length }, (_, index) => ({
+        id: `hunter2-${index}`,
+        name: "NIC",
+        version: "1",
+        related: [],
+      }));
+    const compared = (length: number) =>
+      compare({ firmware: { NIC: "2" } }, { firmware: { value: items(length) } }, "keep").map((one) =>
+        withoutSecrets(one, (text) => text.replaceAll("hunter2", "[redacted]")),
+      );
+
+    expect(compared(2)).toMatchObject([{ ids: ["[redacted]-0", "[redacted]-1"] }]);
+    expect(compared(17)).toMatchObject([{ state: "unknown" }]);
+  });
+
+  it("says why firmware with an image is not updated", () => {
+    const item = (id: string, version: string) => ({ id, name: id, version, related: [] });
+    const value = [item("old", "1.0"), item("new", "v3.0"), item("other", "iLO 5 v2.72")];
+    const wanted = { version: "2.0", image: "https://192.0.2.9/i" };
+
+    const found = compare(
+      { firmware: { old: wanted, new: wanted, other: wanted } },
+      { firmware: { value } },
+      "keep",
+    );
+
+    expect(found.map(({ reason }) => reason)).toEqual([
+      undefined,
+      "v3.0 is newer: only update-firmware with ALLOW_DOWNGRADE replaces it",
+      "iLO 5 v2.72 cannot be compared with 2.0: only update-firmware with ALLOW_DOWNGRADE replaces it",
+    ]);
   });
 });

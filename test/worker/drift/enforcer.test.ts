@@ -107,7 +107,8 @@ function lab({
     const ended = outcome(action);
     if (ended === true && stays) off.delete(machine);
     const facts = { action: action.name, ok: true, message: "on", durationMs: 1, roundTrips: 1 };
-    const result = { ...facts, data: { pending: true } };
+    const before = firmware.ids.map((id) => ({ id }));
+    const result = { ...facts, before, data: { pending: true } };
     const isStaged = ended === true && action.name === "update-firmware";
     const concluded = { ...outcomeOf(ended), ...(isStaged && { result }) };
     see({ kind: "ended", action: seen, machine, runtime: "test", outcome: concluded });
@@ -206,7 +207,7 @@ describe("a machine whose desired state is enforced", () => {
   test("gets its firmware once, while the update waits for the next boot", async () => {
     const image = "https://192.0.2.9/bios-2.0.bin";
     const desired = { firmware: { BIOS: { version: "2.0", image } }, enforce: true };
-    const { environments, firmware, pass, started, watch } = lab({ desired });
+    const { entries, environments, fail, firmware, pass, started, watch } = lab({ desired });
 
     await pass(5 * HOUR);
 
@@ -219,15 +220,56 @@ describe("a machine whose desired state is enforced", () => {
         TIMEOUT: "4470s",
       },
     ]);
-    expect(watch.find("node-1")?.enforcement).toEqual({
-      state: "waiting",
-      reason: "for the next boot, which installs firmware.BIOS",
+    expect(watch.find("node-1")).toMatchObject({
+      differences: [{ field: "firmware.BIOS", state: "pending" }],
     });
+    expect(watch.find("node-1")).not.toHaveProperty("enforcement");
+    // Another setting of the entry changes, and a comparison fails.
+    entries.set("node-1", { ...desired, bootDevice: "none" });
+    fail(new BmcError("bmc", "ntp: error 500"));
+    await pass(2 * HOUR);
+    fail(undefined);
+    await pass(5 * HOUR);
+    expect(started).toHaveLength(1);
     firmware.actual = "2.0";
     await pass(2 * HOUR);
     firmware.actual = "1.0";
     await pass(2 * HOUR);
     expect(started).toHaveLength(2);
+  });
+
+  test("gets another image that its entry names while an update waits for the next boot", async () => {
+    const desired = (image: string): DesiredState => ({
+      firmware: { BIOS: { version: "2.0", image } },
+      enforce: true,
+    });
+    const { entries, environments, pass } = lab({ desired: desired("https://192.0.2.9/a") });
+    await pass(2 * HOUR);
+
+    entries.set("node-1", desired("https://192.0.2.9/b"));
+    await pass(5 * HOUR);
+
+    expect(environments.map(({ FIRMWARE_URI }) => FIRMWARE_URI)).toEqual([
+      "https://192.0.2.9/a",
+      "https://192.0.2.9/b",
+    ]);
+  });
+
+  test("is not sent the update again that an earlier worker's correction left for the next boot", async () => {
+    const desired = { firmware: { BIOS: { version: "2.0", image: "https://192.0.2.9/b" } }, enforce: true };
+    const { pass, started, watch } = lab({ desired });
+    const action = { ...OTHER, agentId: "drift", name: "update-firmware", key: "k" };
+    const facts = { action: "update-firmware", ok: true, message: "staged", durationMs: 1, roundTrips: 1 };
+    const result = { ...facts, before: [{ id: "BIOS.Setup.1" }], data: { pending: true } };
+    const outcome = { ...outcomeOf(true), result };
+    await pass(MINUTE);
+
+    watch.observer.action?.({ kind: "ended", action, machine: "node-1", runtime: "test", outcome });
+    await pass(5 * HOUR);
+
+    expect(started).toEqual([]);
+    const found = watch.find("node-1")?.differences.find(({ setting }) => setting === "firmware");
+    expect(found?.state).toBe("pending");
   });
 
   test("keeps firmware that is newer than desired", async () => {

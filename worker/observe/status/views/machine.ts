@@ -131,7 +131,7 @@ function driftRow({ field, state, wanted, actual, reason }: Difference): Row {
 <th scope="row" data-label="Setting">${field}</th>
 <td data-label="State">${state}</td>
 <td data-label="Wanted">${valueText(wanted)}</td>
-<td data-label="Actual" class="reason">${actual === undefined ? (reason ?? NOTHING) : valueText(actual)}</td>
+<td data-label="Actual" class="reason">${reason ?? (actual === undefined ? NOTHING : valueText(actual))}</td>
 </tr>`,
   );
 }
