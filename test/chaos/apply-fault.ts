@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { REMEMBER_MS } from "../../worker/journal/journal.ts";
 import type { PlannedFault } from "./fault-plan.ts";
 import type { Lab, LabWorker } from "./lab.ts";
 import type { Finding } from "./records.ts";
@@ -9,8 +10,6 @@ export const STOP_PATIENCE_MS = 35_000;
 /** Far beyond the hour after which a worker takes what is beyond its time for abandoned: that hour is no wall clock's. */
 const MOST_OFFSET_MS = 12 * 60 * 60_000;
 
-/** How long a journal remembers what was acknowledged. */
-const REMEMBERED_MS = 5 * 60_000;
 const READ_ONLY_TRIES = 10;
 
 /** A time in which a worker that starts may refuse to, because what it needs is broken. */
@@ -24,8 +23,8 @@ interface Trouble {
 export class FaultRunner {
   readonly findings: Finding[] = [];
   readonly troubles: Trouble[] = [];
-  /** Workers of which actions were ended by force: those have not logged out. */
-  readonly actionsKilled = new Set<string>();
+  /** By worker, how many actions were ended by force: those have not logged out. */
+  readonly actionsKilled = new Map<string, number>();
   /** When the clock jumped further than workers remember what they acknowledged. */
   readonly longJumps: number[] = [];
   readonly counts = new Map<string, number>();
@@ -49,7 +48,7 @@ export class FaultRunner {
     this.#note(JSON.stringify({ time: new Date().toISOString(), ...fault }));
     const carriedOut = this.#carryOut(fault)
       .catch((thrown: unknown) => {
-        //the run could not do what it wanted to do: its figures mean nothing then.
+        // The run could not do what it planned: its figures mean nothing then.
         this.findings.push({ rule: "the run itself", text: `${kind}: ${String(thrown)}` });
       })
       .finally(() => this.#running.delete(carriedOut));
@@ -143,11 +142,14 @@ export class FaultRunner {
       case "engine restarted": {
         const { engine, workers } = lab;
         if (!engine) return;
-        const names = workers.filter(({ runtime }) => runtime === "docker").map(({ name }) => name);
+        const inContainers = workers.filter(({ runtime }) => runtime === "docker");
         // One restart after the other.
-        const restarted = this.#engine.then(() => engine.restart(fault.how, fault.downMs));
+        const restarted = this.#engine.then(async () => {
+          for (const worker of inContainers) this.#killed(worker.name, await lab.actionsOf(worker));
+          await engine.restart(fault.how, fault.downMs);
+        });
         this.#engine = restarted.catch(() => undefined);
-        await Promise.all(names.map((name) => this.#inTrouble(name, 0, () => restarted)));
+        await Promise.all(inContainers.map(({ name }) => this.#inTrouble(name, 0, () => restarted)));
         return;
       }
       case "output flood": {
@@ -159,7 +161,7 @@ export class FaultRunner {
       case "action killed": {
         const worker = this.#worker(fault.worker);
         return this.#inTrouble(worker.name, 0, async () => {
-          if (await lab.killAction(worker)) this.actionsKilled.add(worker.name);
+          if (await lab.killAction(worker)) this.#killed(worker.name, 1);
         });
       }
       case "second worker": {
@@ -175,7 +177,7 @@ export class FaultRunner {
         // The workers share a machine, and so a clock.
         const offsetMs = this.#clockOffsetMs + fault.byMs;
         this.#clockOffsetMs = Math.max(-MOST_OFFSET_MS, Math.min(offsetMs, MOST_OFFSET_MS));
-        if (Math.abs(fault.byMs) > REMEMBERED_MS) this.longJumps.push(Date.now());
+        if (Math.abs(fault.byMs) > REMEMBER_MS) this.longJumps.push(Date.now());
         for (const { process } of lab.workers) process.setClock(this.#clockOffsetMs);
         return;
       }
@@ -216,6 +218,10 @@ export class FaultRunner {
       await end();
       trouble.toMs = Date.now();
     }
+  }
+
+  #killed(worker: string, actions: number): void {
+    this.actionsKilled.set(worker, (this.actionsKilled.get(worker) ?? 0) + actions);
   }
 
   #worker(name: string): LabWorker {

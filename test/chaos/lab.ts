@@ -67,6 +67,8 @@ export interface Lab extends AsyncDisposable {
   readonly password: string;
   tink(order: TinkOrder): Promise<void>;
   count(): Promise<Counts>;
+  /** How many processes or containers of its actions there are. */
+  actionsOf(worker: LabWorker): Promise<number>;
   /** Ends an action of that worker by force; false if it has none that is a process or a container. */
   killAction(worker: LabWorker): Promise<boolean>;
   /** Shows another certificate, and returns its fingerprint. */
@@ -270,6 +272,10 @@ export async function startLab(options: ChaosOptions, images: readonly string[])
     recordsFile,
     tink: (order) => tink.tell(order),
     count: () => tink.ask({ kind: "count" }, z.object({ submitted: z.int(), over: z.int() })),
+    async actionsOf(worker) {
+      const { processes, containers } = await leftOf(worker);
+      return processes.length + containers.length;
+    },
     async killAction(worker) {
       const { processes, containers } = await leftOf(worker);
       const [pid] = processes;

@@ -263,16 +263,19 @@ class ChaosRun {
     return counts;
   }
 
+  /** What dies by force logs out nowhere; the BMC ends such a session by itself after a time. */
   #sessions({ machines }: Records): { readonly findings: readonly Finding[]; readonly lost: number } {
     const findings: Finding[] = [];
     let lost = 0;
-    for (const { name, sessions } of machines) {
-      if (sessions === 0) continue;
-      const worker = this.#lab.workers.find(({ inventory }) => inventory.has(name));
-      // What dies by force logs out nowhere; the BMC ends such a session by itself after a time.
-      const diedWithWorker = worker?.mortal && worker.runtime === "in-process";
-      if (diedWithWorker || this.faults.actionsKilled.has(worker?.name ?? "")) lost += sessions;
-      else findings.push({ rule: SESSIONS_RULE, text: `${sessions} of ${name} (${worker?.name})` });
+    for (const { name, runtime, mortal, inventory } of this.#lab.workers) {
+      const left = machines.filter((machine) => machine.sessions > 0 && inventory.has(machine.name));
+      const count = left.reduce((sum, { sessions }) => sum + sessions, 0);
+      const diedWithWorker = mortal && runtime === "in-process";
+      if (diedWithWorker || count <= (this.faults.actionsKilled.get(name) ?? 0)) lost += count;
+      else {
+        const text = `${name}: ${left.map((machine) => `${machine.sessions} of ${machine.name}`).join(", ")}`;
+        findings.push({ rule: SESSIONS_RULE, text });
+      }
     }
     return { findings, lost };
   }

@@ -114,7 +114,7 @@ if (import.meta.main) {
       case "delay":
         return server.faults.delay(order.method, order.delayMs, order.times);
       case "refuse": {
-        const error = new ConnectError("the run refuses this call", Code[order.code]);
+        const error = new ConnectError("refused by chaos", Code[order.code]);
         return server.faults.fail(order.method, error, order.times);
       }
       case "lose-acknowledgements":

@@ -2,7 +2,7 @@ import { CLOCK_OFFSET_VARIABLE, type ProbeOrder } from "./probe-order.ts";
 
 /**
  * Loaded into a worker before its own code (`node --import`): lets its wall clock jump, tells what it holds in memory,
- * and stops the worker whenthe run is gone. The worker knows nothing of it.
+ * and stops the worker when the run is gone. The worker knows nothing of it.
  */
 
 const realNow = Date.now.bind(Date);

@@ -3,13 +3,13 @@ import { dirname, join } from "node:path";
 import { execa } from "execa";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { EVERY_ACTION_MS, tryEveryAction } from "./compatibility/every-action.ts";
-import { type Peer, provenWith } from "./compatibility/peer.ts";
-import { describeWithPython, installPythonPackages, type PythonPackages } from "./python-packages.ts";
+import { installPythonPackages, type PythonPackages } from "./python-packages.ts";
 import { listenOnLoopback } from "./qemu-machine.ts";
 
 const TITLE = "the redfish provider talks to DMTF's mockup server";
 const server = process.env["REDFISH_MOCKUP_SERVER"];
-const packages = () => installPythonPackages("mockup-server", ["requests==2.34.2", "grequests==0.7.0"]);
+const SERVER = "DMTF mockup server";
+const PACKAGES = ["requests==2.34.2", "grequests==0.7.0"];
 
 async function freePort(): Promise<number> {
   const taken = createServer();
@@ -42,49 +42,36 @@ async function startServer({ python }: PythonPackages, path: string): Promise<nu
   return port;
 }
 
-function tests(path: string) {
-  return (installed: PythonPackages) => {
-    const peer: Peer = { name: "DMTF mockup server", version: [installed.python, path, "--help"] };
+if (!server) process.stderr.write(`skipped, REDFISH_MOCKUP_SERVER is not set: ${TITLE}\n`);
 
-    it("carries out each action, or it says why not", {
-      timeout: EVERY_ACTION_MS,
-      ...provenWith(peer),
-    }, async ({ task }) => {
-      const port = await startServer(installed, path);
-      const outcomes = await tryEveryAction({
-        provider: "redfish",
-        env: {
-          ...{
-            BMC_HOST: "127.0.0.1",
-            BMC_USERNAME: "admin",
-            BMC_PASSWORD: "calvin",
-            BMC_PROVIDERS: "redfish",
-          },
-          ...{ REDFISH_PORT: String(port), REDFISH_SCHEME: "http" },
-        },
-        fixedPower: true,
-        inputs: {
-          "*": { STATE_TIMEOUT: "3s", STAGE_TIMEOUT: "3s", VERIFY_TIMEOUT: "3s", UPDATE_TIMEOUT: "3s" },
-          "update-firmware": { ALLOW_DOWNGRADE: "true" },
-          "set-bmc-network": { INTERFACE: "eth0" },
-          "get-bios": { ATTRIBUTES: "BootMode" },
-          "set-bios": { BIOS_ATTRIBUTES: "ProcTurboMode=Disabled" },
-          "bmc-reset": { ANSWER_TIMEOUT: "3s" },
-        },
-        limits: {
-          "*": ["timeout", "a recorded tree: what takes time never happens"],
-          check: ["verify", "the clock is that of the recording"],
-          "get-bmc-csr": ["protocol", "it answers without a CSR"],
-        },
-      });
-
-      task.meta.actions = { server: "DMTF mockup server", outcomes };
+describe.skipIf(!server)(TITLE, () => {
+  it("carries out each action, or it says why not", { timeout: EVERY_ACTION_MS }, async ({ task }) => {
+    const installed = await installPythonPackages("mockup-server", PACKAGES);
+    const port = await startServer(installed, server ?? "");
+    const env = {
+      ...{ BMC_HOST: "127.0.0.1", BMC_USERNAME: "admin", BMC_PASSWORD: "calvin" },
+      ...{ BMC_PROVIDERS: "redfish", REDFISH_PORT: String(port), REDFISH_SCHEME: "http" },
+    };
+    const outcomes = await tryEveryAction({
+      provider: "redfish",
+      env,
+      fixedPower: true,
+      inputs: {
+        "*": { STATE_TIMEOUT: "3s", STAGE_TIMEOUT: "3s", VERIFY_TIMEOUT: "3s", UPDATE_TIMEOUT: "3s" },
+        "update-firmware": { ALLOW_DOWNGRADE: "true" },
+        "set-bmc-network": { INTERFACE: "eth0" },
+        "get-bios": { ATTRIBUTES: "BootMode" },
+        "set-bios": { BIOS_ATTRIBUTES: "ProcTurboMode=Disabled" },
+        "bmc-reset": { ANSWER_TIMEOUT: "3s" },
+      },
+      limits: {
+        "*": ["timeout", "a recorded tree: what takes time never happens"],
+        check: ["verify", "the clock is that of the recording"],
+        "get-bmc-csr": ["protocol", "it answers without a CSR"],
+      },
     });
-  };
-}
 
-if (server) await describeWithPython(packages, TITLE, tests(server));
-else {
-  process.stderr.write(`skipped, REDFISH_MOCKUP_SERVER is not set: ${TITLE}\n`);
-  describe.skip(TITLE);
-}
+    task.meta.peers = [{ name: SERVER, version: [installed.python, server ?? "", "--help"] }];
+    task.meta.actions = { server: SERVER, outcomes };
+  });
+});

@@ -171,8 +171,7 @@ const hardware = {
     type: "duration",
   }),
   driftInterval: setting(Duration(MINUTE, 365 * 24 * HOUR).optional(), {
-    description:
-      "How often the worker compares each machine with the desired state in its inventory entry; without it, never",
+    description: "How often the worker compares each machine with its desired state; without it, never",
     type: "duration",
   }),
   driftQuietTime: setting(Duration(MINUTE, 365 * 24 * HOUR).prefault("1h"), {

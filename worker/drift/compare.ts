@@ -66,8 +66,8 @@ export function compare(
     const wanted = typeof given === "string" ? given : given.version;
     const verdict = (items: readonly FirmwareItem[]) => {
       const found = firmwareVerdict(name, wanted, items);
-      const isKept = typeof given === "object" && found.state === "different";
-      return isKept ? { ...found, ...defined({ reason: downgradeOf(String(found.actual), wanted) }) } : found;
+      if (typeof given === "string" || found.state !== "different") return found;
+      return { ...found, ...defined({ reason: downgradeOf(String(found.actual), wanted) }) };
     };
     add("firmware", observed.firmware, wanted, verdict, name);
   }

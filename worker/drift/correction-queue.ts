@@ -4,6 +4,7 @@ import { Notifier } from "../../shared/notifier.ts";
 import type { Action, ActionId, ActionStatus } from "../action/action.ts";
 import { DRIFT_AGENT_ID } from "../action/source-agent-ids.ts";
 import type { Wake, Waking } from "../action/waking.ts";
+import { heldPoll, untilReady } from "../source/held-poll.ts";
 import type { Acknowledgement, ActionSource, Poll, StatusSink, WorkflowSet } from "../source/source.ts";
 import type { CorrectionPlan } from "./next-correction.ts";
 
@@ -25,9 +26,6 @@ interface Offer {
   readonly state: "ready" | "served" | "running";
 }
 
-/** How long a poll is held: less than what health accepts for a lane. */
-const HOLD_MS = 20_000;
-const RECHECK_MS = 250;
 /** The action must end before that, so that it can report what it waited for. */
 const MARGIN_MS = 30_000;
 /** What was compared longer ago is compared again first. */
@@ -102,18 +100,10 @@ export class CorrectionQueue implements ActionSource, StatusSink, Waking {
     return true;
   }
 
-  async next(_agentId: string, signal: AbortSignal, inFlight: WorkflowSet = new Set()): Promise<Poll> {
-    const { clock } = this.#options;
-    const endMs = clock.monotonicMs() + HOLD_MS;
-    for (;;) {
-      signal.throwIfAborted();
-      const action = this.#take(inFlight);
-      if (action) return { kind: "action", action };
-      const remainingMs = endMs - clock.monotonicMs();
-      if (remainingMs <= 0) return { kind: "idle", reason: "nothing is to correct" };
-      const waitMs = this.#hasReady() ? Math.min(remainingMs, RECHECK_MS) : remainingMs;
-      await this.#notifier.wait(waitMs, clock, signal);
-    }
+  next(_agentId: string, signal: AbortSignal, inFlight: WorkflowSet = new Set()): Promise<Poll> {
+    const take = () => this.#take(inFlight);
+    const mayComeBack = () => this.#hasReady();
+    return heldPoll({ take, mayComeBack, idle: "nothing is to correct", ...this.#waiting }, signal);
   }
 
   now(): Wake | undefined {
@@ -122,11 +112,8 @@ export class CorrectionQueue implements ActionSource, StatusSink, Waking {
 
   served(): void {}
 
-  async wait(_agentId: string, signal: AbortSignal): Promise<Wake> {
-    while (!signal.aborted && !this.#hasReady()) {
-      await this.#notifier.wait(Number.POSITIVE_INFINITY, this.#options.clock, signal);
-    }
-    return "addressed";
+  wait(_agentId: string, signal: AbortSignal): Promise<Wake> {
+    return untilReady(() => this.#hasReady(), this.#waiting, signal);
   }
 
   /** The start is decided here, when the correction has its turn at the machine: anything may have happened while it waited. */
@@ -139,6 +126,10 @@ export class CorrectionQueue implements ActionSource, StatusSink, Waking {
     if (reason !== undefined) return { kind: "rejected", code: "FailedPrecondition", reason };
     if (machine !== undefined && offer) this.#offers.set(machine, { ...offer, state: "running" });
     return { kind: "acknowledged" };
+  }
+
+  get #waiting() {
+    return { notifier: this.#notifier, clock: this.#options.clock };
   }
 
   #refusalOf(machine: string, { offeredMs }: Offer): string | undefined {

@@ -165,7 +165,7 @@ export class DriftWatch {
         (bound) => compare(machine, desired, bound),
         clock,
       );
-      const differences = enforcer.withPending({ machine, desired, differences: found.differences });
+      const differences = enforcer.staged.withPending({ machine, desired, differences: found.differences });
       this.#compared(machine, watched, { ...found, differences });
       if (found.error) return this.#failed(machine, watched, found.error);
       this.#compareIn(machine, nextMs);

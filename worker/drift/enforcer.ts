@@ -1,16 +1,14 @@
-import * as z from "zod/mini";
-import type { DesiredState } from "../../shared/contract/desired-state.ts";
-import { defined } from "../../shared/defined.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { printableLine, shortened } from "../../shared/printable.ts";
 import type { Outcome } from "../action/action.ts";
 import { BusyMachines } from "../action/busy-machines.ts";
-import type { Difference, Enforcement } from "../action/drift-seen.ts";
+import type { Enforcement } from "../action/drift-seen.ts";
 import type { MachineNotice } from "../action/machine-notice.ts";
 import type { ActionEvent } from "../action/observer.ts";
 import { DRIFT_AGENT_ID } from "../action/source-agent-ids.ts";
 import { CorrectionQueue, type CorrectionQueueOptions } from "./correction-queue.ts";
-import { nextCorrection, wantedFirmware } from "./next-correction.ts";
+import { nextCorrection } from "./next-correction.ts";
+import { type Compared, StagedUpdates } from "./staged-updates.ts";
 
 export interface EnforcerOptions extends Omit<CorrectionQueueOptions, "refusalOf"> {
   /** How long a machine must not have been used by any other action. */
@@ -34,21 +32,6 @@ interface Corrections {
   readonly startsMs: readonly number[];
 }
 
-/** An update of firmware that waits for the machine's next boot. */
-interface Staged {
-  /** Of the components. */
-  readonly ids: readonly string[];
-  /** As `updateKey` has it; of an earlier worker's update, that of the first comparison after it. */
-  readonly key?: string;
-}
-
-/** A comparison of a machine that may be corrected. */
-interface Compared {
-  readonly machine: string;
-  readonly desired: DesiredState;
-  readonly differences: readonly Difference[];
-}
-
 const HOUR_MS = 60 * 60_000;
 /** Starts per hour: each setting once, and one more. */
 const MOST_PER_MACHINE = 6;
@@ -61,11 +44,6 @@ const AFTER_MS = 10_000;
 /** The same after one that was not started, or while a workflow has not ended. */
 const AGAIN_MS = 5 * 60_000;
 const LONGEST_ERROR = 200;
-/** As many components as a desired state may have. */
-const MOST_STAGED = 200;
-
-const Targets = z.array(z.object({ id: z.string() }));
-
 const NONE: Corrections = { failures: 0, retryMs: 0, error: "", startsMs: [] };
 
 /**
@@ -74,13 +52,10 @@ const NONE: Corrections = { failures: 0, retryMs: 0, error: "", startsMs: [] };
  */
 export class Enforcer {
   readonly queue: CorrectionQueue;
+  readonly staged = new StagedUpdates();
   readonly #options: EnforcerOptions;
   readonly #corrections = new Map<string, Corrections>();
   readonly #shown = new Map<string, Enforcement>();
-  /** The `updateKey` of what was offered last, by machine. */
-  readonly #offered = new Map<string, string>();
-  /** By machine. */
-  readonly #staged = new Map<string, readonly Staged[]>();
   /** Machines of this replica, and since when. */
   readonly #owned = new Map<string, number>();
   readonly #busy = new BusyMachines();
@@ -107,8 +82,7 @@ export class Enforcer {
   /** The machine has no desired state any more, or another replica has it. */
   forget(machine: string): void {
     this.#owned.delete(machine);
-    this.#offered.delete(machine);
-    this.#staged.delete(machine);
+    this.staged.forget(machine);
     this.reset(machine);
   }
 
@@ -122,28 +96,9 @@ export class Enforcer {
     else this.#corrections.delete(machine);
   }
 
-  /**
-   * The differences, with firmware as `pending` whose update waits for the next boot, until its version or what is wanted of it
-   * changes. BMCs do not list such updates.
-   */
-  withPending({ machine, desired, differences }: Compared): readonly Difference[] {
-    const staged = (this.#staged.get(machine) ?? []).flatMap((update) => {
-      const one = differences.find(({ ids = [] }) => ids.some((id) => update.ids.includes(id)));
-      // It could not be read.
-      if (!one) return [update];
-      const key = updateKey(desired, one);
-      return one.state === "different" && (update.key ?? key) === key ? [{ ...update, key }] : [];
-    });
-    if (staged.length > 0) this.#staged.set(machine, staged);
-    else this.#staged.delete(machine);
-    return differences.map((one) => {
-      const waits = staged.some(({ key }) => key === updateKey(desired, one));
-      return waits && one.state === "different" ? { ...one, state: "pending" } : one;
-    });
-  }
-
   /** Offers a correction if one may start. Returns when to compare the machine again; undefined if that can wait. */
-  consider({ machine, desired, differences }: Compared): number | undefined {
+  consider(compared: Compared): number | undefined {
+    const { machine, desired, differences } = compared;
     const plan = desired.enforce ? nextCorrection(desired, differences) : undefined;
     if (!plan) {
       this.reset(machine);
@@ -164,7 +119,7 @@ export class Enforcer {
     this.#show(machine, "correcting", `${plan.setting}, with ${plan.action}`);
     this.queue.offer(machine, plan);
     const corrected = differences.find(({ field }) => field === plan.field);
-    if (corrected) this.#offered.set(machine, updateKey(desired, corrected));
+    if (corrected) this.staged.offered(compared, corrected);
     return AGAIN_MS;
   }
 
@@ -200,15 +155,7 @@ export class Enforcer {
     const known = this.queue.remove(event.action);
     const machine = known ?? event.machine;
     if (machine === undefined) return undefined;
-    const { data, before } = event.outcome.result ?? {};
-    if (event.outcome.ok && event.action.name === "update-firmware" && isPending(data)) {
-      const key = known === undefined ? undefined : this.#offered.get(known);
-      const update = { ids: idsOf(before), ...defined({ key }) };
-      const others = (this.#staged.get(machine) ?? []).filter(
-        ({ ids }) => !update.ids.some((id) => ids.includes(id)),
-      );
-      this.#staged.set(machine, [...others, update].slice(-MOST_STAGED));
-    }
+    this.staged.ended(machine, event.outcome, known !== undefined);
     this.#ended(machine, event.outcome);
     return { machine, ms: AFTER_MS };
   }
@@ -282,22 +229,6 @@ export class Enforcer {
   #nowMs(): number {
     return this.#options.clock.monotonicMs();
   }
-}
-
-/** What an update of a difference depends on. */
-function updateKey(desired: DesiredState, one: Difference): string {
-  return JSON.stringify([one.field, wantedFirmware(desired, one), one.actual]);
-}
-
-/** As `update-firmware` reports its targets. */
-function idsOf(before: unknown): readonly string[] {
-  const parsed = Targets.safeParse(before);
-  return parsed.success ? parsed.data.map(({ id }) => id) : [];
-}
-
-/** As `update-firmware` reports it. */
-function isPending(data: unknown): boolean {
-  return typeof data === "object" && data !== null && "pending" in data && data.pending === true;
 }
 
 function lastHour(timesMs: readonly number[], nowMs: number): readonly number[] {

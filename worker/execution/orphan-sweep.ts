@@ -16,6 +16,8 @@ export interface OrphanSweepOptions {
 /** After a removal that failed. */
 const SOON_MS = 10_000;
 const REMOVE_TIMEOUT_MS = 30_000;
+/** A runtime may never remove anything, for want of a right for example. */
+const MOST_LEFT = 1_000;
 const SWEEP_INTERVAL_MS = 60 * 60_000;
 const SWEEP_BACKOFF: Backoff = { firstMs: 1_000, maxMs: 60_000 };
 
@@ -38,6 +40,8 @@ export class OrphanSweep {
   /** It could not be removed: that is tried again in some seconds. */
   add(ended: Pick<EndedAction, "remove">): void {
     this.#left.add(ended);
+    const [oldest] = this.#left;
+    if (this.#left.size > MOST_LEFT && oldest) this.#left.delete(oldest);
     this.#waiting.abort();
   }
 
@@ -63,14 +67,25 @@ export class OrphanSweep {
     try {
       const removed = await runtime.sweep(isNeeded, stop);
       if (removed > 0) log.info({ removed }, "orphans of earlier workers removed");
-      for (const ended of this.#left) {
-        await ended.remove(AbortSignal.any([stop, AbortSignal.timeout(REMOVE_TIMEOUT_MS)]));
-        this.#left.delete(ended);
-      }
+      await this.#removeLeft(stop);
       return true;
     } catch (thrown) {
       if (isFirst && !stop.aborted) log.warn({ error: textOf(thrown) }, "orphan sweep failed, retrying");
       return false;
     }
+  }
+
+  /** Rejects with the first failure, once everything was tried. */
+  async #removeLeft(stop: AbortSignal): Promise<void> {
+    const failures: unknown[] = [];
+    for (const ended of this.#left) {
+      try {
+        await ended.remove(AbortSignal.any([stop, AbortSignal.timeout(REMOVE_TIMEOUT_MS)]));
+        this.#left.delete(ended);
+      } catch (thrown) {
+        failures.push(thrown);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
   }
 }

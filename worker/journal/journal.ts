@@ -39,7 +39,7 @@ export interface JournalOptions {
 }
 
 /** A server's cache is seconds behind; an action that it serves again later is another run. */
-const REMEMBER_MS = 5 * 60_000;
+export const REMEMBER_MS = 5 * 60_000;
 /** Acknowledged entries; the number of the others is limited by the actions that run. */
 const MOST_REMEMBERED = 5_000;
 const MOST_SET_ASIDE = 100;

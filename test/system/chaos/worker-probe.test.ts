@@ -68,7 +68,7 @@ test("a worker says how much it holds", async () => {
   expect(await ask(child, { probe: "memory" })).toEqual({ probe: "memory", heldBytes: expect.any(Number) });
 });
 
-test("a worker is told to end whenthe run is gone", async () => {
+test("a worker is told to end when the run is gone", async () => {
   await using child = probed(0);
   const exited = once(child, "exit");
   await ask(child, "clocks");

@@ -11,6 +11,7 @@ import type { Wake, Waking } from "../../action/waking.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
 import { KINDS, keyOf, nameOfKey, type ObjectName } from "../../cluster/client/kinds.ts";
 import type { Change } from "../../cluster/client/watched-objects.ts";
+import { heldPoll, RECHECK_MS, untilReady } from "../held-poll.ts";
 import type { ActionSource, Poll, WorkflowSet } from "../source.ts";
 import { failedStatus, type Progress } from "./conditions.ts";
 import { type OpenTask, type RufioJob, type RufioTask, TaskObject } from "./objects.ts";
@@ -40,10 +41,6 @@ type Decision =
   | { readonly kind: "fail"; readonly reason: string };
 
 const MAX_CONCURRENT = 16;
-/** How long a poll is held: less than what health accepts for a lane. */
-const HOLD_MS = 20_000;
-/** How often to check for Tasks whose actions were served but did not run. */
-const RECHECK_MS = 250;
 /** How long a Task without a Job waits for its Machine. */
 const MACHINE_WITHIN_MS = 30_000;
 
@@ -86,21 +83,13 @@ export class TaskQueue implements ActionSource, Waking {
     return true;
   }
 
-  async next(_agentId: string, signal: AbortSignal, inFlight: WorkflowSet = new Set()): Promise<Poll> {
-    const { clock } = this.#options;
-    const endMs = clock.monotonicMs() + HOLD_MS;
-    for (;;) {
-      signal.throwIfAborted();
+  next(_agentId: string, signal: AbortSignal, inFlight: WorkflowSet = new Set()): Promise<Poll> {
+    const take = () => {
       this.#takeBack(inFlight);
-      const action = this.#take(inFlight);
-      if (action) return { kind: "action", action };
-      const remainingMs = endMs - clock.monotonicMs();
-      if (remainingMs <= 0) return { kind: "idle", reason: "no Rufio Task is pending" };
-      // The lane drops actions without saying so.
-      const mayComeBack = this.#served.size > 0 || this.#ready.size > 0;
-      const waitMs = mayComeBack ? Math.min(remainingMs, RECHECK_MS) : remainingMs;
-      await this.#notifier.wait(waitMs, clock, signal);
-    }
+      return this.#take(inFlight);
+    };
+    const mayComeBack = () => this.#served.size > 0 || this.#ready.size > 0;
+    return heldPoll({ take, mayComeBack, idle: "no Rufio Task is pending", ...this.#waiting }, signal);
   }
 
   now(agentId: string): Wake | undefined {
@@ -110,11 +99,12 @@ export class TaskQueue implements ActionSource, Waking {
   /** The watch shows every Task. */
   served(): void {}
 
-  async wait(agentId: string, signal: AbortSignal): Promise<Wake> {
-    while (!signal.aborted && this.now(agentId) === undefined) {
-      await this.#notifier.wait(Number.POSITIVE_INFINITY, this.#options.clock, signal);
-    }
-    return "addressed";
+  wait(agentId: string, signal: AbortSignal): Promise<Wake> {
+    return untilReady(() => this.now(agentId) !== undefined, this.#waiting, signal);
+  }
+
+  get #waiting() {
+    return { notifier: this.#notifier, clock: this.#options.clock };
   }
 
   /** Aborts when the action's Task or its Job is deleted; undefined for actions that are not from Rufio. */

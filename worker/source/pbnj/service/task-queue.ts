@@ -3,6 +3,7 @@ import { Notifier } from "../../../../shared/notifier.ts";
 import type { Action } from "../../../action/action.ts";
 import { PBNJ_AGENT_ID } from "../../../action/source-agent-ids.ts";
 import type { Wake, Waking } from "../../../action/waking.ts";
+import { heldPoll, RECHECK_MS, untilReady } from "../../held-poll.ts";
 import type { ActionSource, Poll, WorkflowSet } from "../../source.ts";
 import { workflowOf } from "./task-action.ts";
 
@@ -11,10 +12,6 @@ export interface TaskQueueOptions {
   /** Undefined for a task that has ended. */
   readonly actionOf: (id: string) => Action | undefined;
 }
-
-/** How long a poll is held: less than what health accepts for a lane. */
-const HOLD_MS = 20_000;
-const RECHECK_MS = 250;
 
 /** The tasks that have not ended, by ID, as a source of actions. */
 export class TaskQueue implements ActionSource, Waking {
@@ -48,20 +45,13 @@ export class TaskQueue implements ActionSource, Waking {
     return true;
   }
 
-  async next(_agentId: string, signal: AbortSignal, inFlight: WorkflowSet = new Set()): Promise<Poll> {
-    const { clock } = this.#options;
-    const endMs = clock.monotonicMs() + HOLD_MS;
-    for (;;) {
-      signal.throwIfAborted();
+  next(_agentId: string, signal: AbortSignal, inFlight: WorkflowSet = new Set()): Promise<Poll> {
+    const take = () => {
       this.#takeBack(inFlight);
-      const action = this.#take(inFlight);
-      if (action) return { kind: "action", action };
-      const remainingMs = endMs - clock.monotonicMs();
-      if (remainingMs <= 0) return { kind: "idle", reason: "no task is pending" };
-      // The lane drops actions without saying so.
-      const mayComeBack = this.#served.size > 0 || this.#ready.size > 0;
-      await this.#notifier.wait(mayComeBack ? Math.min(remainingMs, RECHECK_MS) : remainingMs, clock, signal);
-    }
+      return this.#take(inFlight);
+    };
+    const mayComeBack = () => this.#served.size > 0 || this.#ready.size > 0;
+    return heldPoll({ take, mayComeBack, idle: "no task is pending", ...this.#waiting }, signal);
   }
 
   now(agentId: string): Wake | undefined {
@@ -70,11 +60,12 @@ export class TaskQueue implements ActionSource, Waking {
 
   served(): void {}
 
-  async wait(agentId: string, signal: AbortSignal): Promise<Wake> {
-    while (!signal.aborted && this.now(agentId) === undefined) {
-      await this.#notifier.wait(Number.POSITIVE_INFINITY, this.#options.clock, signal);
-    }
-    return "addressed";
+  wait(agentId: string, signal: AbortSignal): Promise<Wake> {
+    return untilReady(() => this.now(agentId) !== undefined, this.#waiting, signal);
+  }
+
+  get #waiting() {
+    return { notifier: this.#notifier, clock: this.#options.clock };
   }
 
   #take(inFlight: WorkflowSet): Action | undefined {
