@@ -27,9 +27,18 @@ export function annotatedState(annotations: Readonly<Record<string, string>> | u
   }
   const { value } = yaml.value;
   const parsed = DesiredState.safeParse(value);
-  if (parsed.success) return { desired: parsed.data };
+  if (parsed.success) {
+    const images = componentsWithImage(parsed.data);
+    if (images.length === 0) return { desired: parsed.data };
+    return broken(images.map((name) => `firmware.${name}.image is taken only from an inventory file`));
+  }
   const problems = valueProblems(DesiredState, value, parsed.error.issues);
   return broken(problems.map(({ path, message }) => `${path.map(String).join(".")} ${message}`));
+}
+
+/** Many may edit an object; what a BMC installs is for the operator to say. */
+function componentsWithImage({ firmware = {} }: DesiredState): readonly string[] {
+  return Object.entries(firmware).flatMap(([name, wanted]) => (typeof wanted === "object" ? name : []));
 }
 
 function broken(problems: readonly string[]): AnnotatedState {

@@ -222,6 +222,11 @@ describe("the annotation with the desired state", () => {
     ["is not a map", "- power", " must be a map of keys, not a list"],
     ["is too large", `# ${"x".repeat(16 * 1_024)}`, "has more than 16384 bytes"],
     [
+      "names a firmware image",
+      'firmware: {BIOS: {version: "2", image: "https://192.0.2.9/b"}}',
+      "firmware.BIOS.image is taken only from an inventory file",
+    ],
+    [
       "holds a password",
       "bios: {AdminPassword: geheim}",
       "bios has a password, which the inventory must not hold",
