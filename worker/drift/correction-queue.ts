@@ -4,7 +4,7 @@ import { Notifier } from "../../shared/notifier.ts";
 import type { Action, ActionId, ActionStatus } from "../action/action.ts";
 import { DRIFT_AGENT_ID } from "../action/source-agent-ids.ts";
 import type { Wake, Waking } from "../action/waking.ts";
-import { heldPoll, untilReady } from "../source/held-poll.ts";
+import { heldPoll, waitForAction } from "../source/held-poll.ts";
 import type { Acknowledgement, ActionSource, Poll, StatusSink, WorkflowSet } from "../source/source.ts";
 import type { CorrectionPlan } from "./next-correction.ts";
 
@@ -113,7 +113,7 @@ export class CorrectionQueue implements ActionSource, StatusSink, Waking {
   served(): void {}
 
   wait(_agentId: string, signal: AbortSignal): Promise<Wake> {
-    return untilReady(() => this.#hasReady(), this.#waiting, signal);
+    return waitForAction(() => this.#hasReady(), this.#waiting, signal);
   }
 
   /** The start is decided here, when the correction has its turn at the machine: anything may have happened while it waited. */

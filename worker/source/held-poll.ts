@@ -36,7 +36,7 @@ export async function heldPoll(actions: HeldActions, signal: AbortSignal): Promi
 }
 
 /** Resolves when an action may be ready, or the signal aborts. */
-export async function untilReady(
+export async function waitForAction(
   isReady: () => boolean,
   { notifier, clock }: Pick<HeldActions, "notifier" | "clock">,
   signal: AbortSignal,

@@ -11,7 +11,7 @@ import type { Wake, Waking } from "../../action/waking.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
 import { KINDS, keyOf, nameOfKey, type ObjectName } from "../../cluster/client/kinds.ts";
 import type { Change } from "../../cluster/client/watched-objects.ts";
-import { heldPoll, RECHECK_MS, untilReady } from "../held-poll.ts";
+import { heldPoll, RECHECK_MS, waitForAction } from "../held-poll.ts";
 import type { ActionSource, Poll, WorkflowSet } from "../source.ts";
 import { failedStatus, type Progress } from "./conditions.ts";
 import { type OpenTask, type RufioJob, type RufioTask, TaskObject } from "./objects.ts";
@@ -100,7 +100,7 @@ export class TaskQueue implements ActionSource, Waking {
   served(): void {}
 
   wait(agentId: string, signal: AbortSignal): Promise<Wake> {
-    return untilReady(() => this.now(agentId) !== undefined, this.#waiting, signal);
+    return waitForAction(() => this.now(agentId) !== undefined, this.#waiting, signal);
   }
 
   get #waiting() {

@@ -3,7 +3,7 @@ import { Notifier } from "../../../../shared/notifier.ts";
 import type { Action } from "../../../action/action.ts";
 import { PBNJ_AGENT_ID } from "../../../action/source-agent-ids.ts";
 import type { Wake, Waking } from "../../../action/waking.ts";
-import { heldPoll, RECHECK_MS, untilReady } from "../../held-poll.ts";
+import { heldPoll, RECHECK_MS, waitForAction } from "../../held-poll.ts";
 import type { ActionSource, Poll, WorkflowSet } from "../../source.ts";
 import { workflowOf } from "./task-action.ts";
 
@@ -61,7 +61,7 @@ export class TaskQueue implements ActionSource, Waking {
   served(): void {}
 
   wait(agentId: string, signal: AbortSignal): Promise<Wake> {
-    return untilReady(() => this.now(agentId) !== undefined, this.#waiting, signal);
+    return waitForAction(() => this.now(agentId) !== undefined, this.#waiting, signal);
   }
 
   get #waiting() {
