@@ -240,9 +240,15 @@ export class Journal implements ActionJournal {
   }
 
   async #prune(): Promise<void> {
-    const remembered = [...this.#entries.values()].filter(({ entry }) => entry.phase === "acknowledged");
-    const surplus = Math.max(0, remembered.length - MOST_REMEMBERED);
-    const forgotten = remembered.filter((kept, index) => index < surplus || this.#isStale(kept));
+    const forgotten: Kept[] = [];
+    const mayBeTooMany = this.#entries.size > MOST_REMEMBERED;
+    const surplus = mayBeTooMany ? this.#entries.size - this.unfinished().length - MOST_REMEMBERED : 0;
+    // The oldest come first: after one that stays, all stay.
+    for (const kept of this.#entries.values()) {
+      if (kept.entry.phase !== "acknowledged") continue;
+      if (forgotten.length >= surplus && !this.#isStale(kept)) break;
+      forgotten.push(kept);
+    }
     for (const kept of forgotten) {
       const { key } = kept.entry;
       // The entry may have been written again meanwhile.

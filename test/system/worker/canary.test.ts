@@ -1,4 +1,5 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { readdirSync, readFileSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -99,33 +100,33 @@ class Observer {
     this.#over = true;
     await this.#work;
     await this.#engine.close();
-    await this.#lookAtFiles(this.#stateDirectory);
+    this.#lookAtFiles(this.#stateDirectory);
     return [...this.seen].join("\n");
   }
 
-  async #untilOver(look: () => Promise<void>): Promise<void> {
+  async #untilOver(look: () => void | Promise<void>): Promise<void> {
     while (!this.#over) {
       await look();
       await sleep(20);
     }
   }
 
-  async #lookAtProcesses(): Promise<void> {
-    const parents = await parentsOfProcesses();
+  #lookAtProcesses(): void {
+    const parents = parentsOfProcesses();
     const found = new Set([this.#worker, ...this.#contained]);
     for (const pid of found) for (const [child, parent] of parents) if (parent === pid) found.add(child);
-    const own = await this.#read(`/proc/${this.#worker}/cmdline`);
+    const own = this.#read(`/proc/${this.#worker}/cmdline`);
     for (const pid of found) {
       // What the operator put into the worker's own environment is there, also in its copy that is about to become
       // another program; it must not get any further.
-      const program = await this.#read(`/proc/${pid}/cmdline`);
-      if (program !== own) await this.#read(`/proc/${pid}/environ`);
+      const program = this.#read(`/proc/${pid}/cmdline`);
+      if (program !== own) this.#read(`/proc/${pid}/environ`);
     }
   }
 
-  async #lookAtFiles(directory: string): Promise<void> {
-    const entries = await readdir(directory, { recursive: true, withFileTypes: true }).catch(() => []);
-    for (const entry of entries) if (entry.isFile()) await this.#read(join(entry.parentPath, entry.name));
+  #lookAtFiles(directory: string): void {
+    const entries = ifThere(() => readdirSync(directory, { recursive: true, withFileTypes: true })) ?? [];
+    for (const entry of entries) if (entry.isFile()) this.#read(join(entry.parentPath, entry.name));
   }
 
   async #lookAtPages(): Promise<void> {
@@ -171,25 +172,37 @@ class Observer {
     return text;
   }
 
-  async #read(path: string): Promise<string> {
-    const text = await readFile(path, "utf8").catch(() => "");
+  #read(path: string): string {
+    const text = textIn(path);
     if (text !== "") this.seen.add(text.replaceAll("\0", "\n"));
     return text;
   }
 }
 
 /** By process ID (proc_pid_stat(5), fields 1 and 4). */
-async function parentsOfProcesses(): Promise<ReadonlyMap<number, number>> {
-  const names = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
-  const stats = await Promise.all(
-    names.map((name) => readFile(`/proc/${name}/stat`, "utf8").catch(() => "")),
-  );
+function parentsOfProcesses(): ReadonlyMap<number, number> {
+  const names = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
   return new Map(
-    stats.map((text) => {
+    names.map((name) => {
+      const text = textIn(`/proc/${name}/stat`);
       const [, parent] = text.slice(text.lastIndexOf(")") + 2).split(" ");
-      return [Number.parseInt(text, 10), Number(parent)];
+      return [Number(name), Number(parent)];
     }),
   );
+}
+
+/** Empty when there is none. One look reads hundreds of files, fifty times a second: as promises they would take most of the test's time. */
+function textIn(path: string): string {
+  return ifThere(() => readFileSync(path, "utf8")) ?? "";
+}
+
+/** Undefined for what ended or was removed meanwhile. */
+function ifThere<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
 }
 
 /** A BMC that refuses everything with all that it was sent, as it came and decoded. */
