@@ -2,6 +2,8 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { engine } from "./peers/engine.ts";
+import { fallbacks } from "./peers/fallbacks.ts";
 import { oneLine } from "./peers/figures.ts";
 import { operations } from "./peers/operations.ts";
 import type { Peer } from "./peers/peer.ts";
@@ -15,19 +17,22 @@ import {
   type ReportSection,
   svgReport,
 } from "./peers/report.ts";
+import { rufio } from "./peers/rufio.ts";
 import type { InstalledPeer, Section } from "./peers/section.ts";
+import { start } from "./peers/start.ts";
 
 /**
  * `npm run bench:peers`: the same work done by this project and by others, in paired runs that take turns. bench/peers/README.md
  * has the convention for `--peer`. Writes Markdown, JSON and a picture to bench/results. Figures are for comparing, not for passing.
  */
-const SECTIONS: readonly Section[] = [operations];
+const SECTIONS: readonly Section[] = [operations, fallbacks, start, engine, rufio];
 
 const { values } = parseArgs({
   options: {
     section: { type: "string", multiple: true, default: SECTIONS.map(({ name }) => name) },
     peer: { type: "string", multiple: true, default: [] },
     quick: { type: "boolean", default: false },
+    workflows: { type: "string", default: "200" },
     minutes: { type: "string", default: "90" },
     output: { type: "string", default: join(import.meta.dirname, "results") },
   },
@@ -40,11 +45,10 @@ const deadline = AbortSignal.timeout(Number(values.minutes) * 60_000);
 const folder = await mkdtemp(join(tmpdir(), "pbnj-worker-bench-"));
 try {
   const installed = await Promise.all(table.map((peer) => install(peer)));
-  const results: ReportSection[] = [];
   for (const section of SECTIONS.filter(({ name }) => values.section.includes(name))) {
-    results.push(await runSection(section, installed));
+    await runSection(section, installed);
   }
-  await write(results);
+  process.stdout.write("written: peers.md, peers.json and peers.svg\n");
 } finally {
   await rm(folder, { recursive: true, force: true });
 }
@@ -59,39 +63,38 @@ async function install(peer: Peer): Promise<InstalledPeer> {
   }
 }
 
-async function runSection(section: Section, installed: readonly InstalledPeer[]): Promise<ReportSection> {
+async function runSection(section: Section, installed: readonly InstalledPeer[]): Promise<void> {
   const { name, title, charted } = section;
-  const scenarios: ReportSection["scenarios"] = [];
+  const versions = installed.map((peer) => [peer.name, peer.installed?.version ?? "missing"] as const);
+  const result: ReportSection = {
+    ...{ name, title, scenarios: [], date: new Date().toISOString(), machine: describeMachine() },
+    versions: Object.fromEntries(versions),
+  };
   process.stdout.write(`${title}\n`);
   await section.run({
-    ...{ peers: installed, quick: values.quick, deadline, folder },
-    add(scenario, rows) {
-      scenarios.push({
+    ...{ peers: installed, quick: values.quick, deadline, folder, workflows: Number(values.workflows) },
+    async add(scenario, rows) {
+      result.scenarios.push({
         title: scenario,
         charted: charted.test(scenario),
         rows: rows.map((row) => ({ ...row })),
       });
+      await write(result);
       process.stdout.write(`  ${scenario}\n`);
       for (const { subject, figures, note = "" } of rows) {
         process.stdout.write(`    ${subject}: ${cell("wallMs", figures.wallMs)} ${note}\n`);
       }
     },
   });
-  const versions = installed.map((peer) => [peer.name, peer.installed?.version ?? "missing"] as const);
-  return {
-    ...{ name, title, scenarios, date: new Date().toISOString(), machine: describeMachine() },
-    versions: Object.fromEntries(versions),
-  };
 }
 
-/** Sections that were not asked for stay as an earlier run left them. */
-async function write(sections: readonly ReportSection[]): Promise<void> {
+/** What was measured so far. Sections that were not asked for stay as an earlier run left them. */
+async function write(section: ReportSection): Promise<void> {
   await mkdir(values.output, { recursive: true });
   const file = (extension: string) => join(values.output, `peers.${extension}`);
   const text = await readFile(file("json"), "utf8").catch(() => '{"sections":[]}');
-  const report = merged(Report.parse(JSON.parse(text)), sections);
+  const report = merged(Report.parse(JSON.parse(text)), section);
   await writeFile(file("json"), `${JSON.stringify(report, undefined, 1)}\n`);
   await writeFile(file("md"), markdownReport(report));
   await writeFile(file("svg"), svgReport(report));
-  process.stdout.write(`written: peers.md, peers.json and peers.svg\n`);
 }

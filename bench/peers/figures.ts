@@ -13,7 +13,7 @@ export const METRICS = {
   connections: { title: "connections", unit: "" },
   packets: { title: "packets", unit: "" },
   bytes: { title: "bytes", unit: "" },
-  perActionMs: { title: "overhead per action", unit: "ms" },
+  perActionMs: { title: "per action", unit: "ms" },
   apiRequests: { title: "API requests", unit: "" },
 } as const;
 export type Metric = keyof typeof METRICS;
@@ -91,7 +91,7 @@ export async function alternate(subjects: readonly Subject[], options: Rounds): 
 }
 
 /** Of each metric that a sample has. */
-function spreads(samples: readonly Sample[]): Row["figures"] {
+export function spreads(samples: readonly Sample[]): Row["figures"] {
   const metrics = Object.keys(METRICS) as Metric[];
   return Object.fromEntries(
     metrics.flatMap((metric) => {

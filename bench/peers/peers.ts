@@ -15,6 +15,8 @@ import { environmentOf, type Installed, type Order, type Peer } from "./peer.ts"
 
 const PROGRAMS = join(import.meta.dirname, "programs");
 const NOT_IN_IPMI = "IPMI has no virtual media";
+/** Nothing is written into the sources. */
+const PYTHON = { PYTHONDONTWRITEBYTECODE: "1" };
 const GO_BUILD_MS = 300_000;
 const ELSEWHERE = "in no package registry: pass";
 
@@ -41,13 +43,14 @@ export const peers: readonly Peer[] = [
     name: "pbnj-worker",
     source: "this repository: the installed command line, one process per operation",
     protocols: ["redfish", "ipmi"],
-    lacks: {},
+    fallsBack: true,
     repeats: false,
     async install(folder) {
       const bundle = await bundleProgram(folder);
       await writeCodeCache(bundle.actions);
       return {
         version: await ourVersion(),
+        argv: [process.execPath, join(folder, PROGRAM_FILE)],
         command: (order) => actionCommand(folder, order),
         read: readAction,
       };
@@ -57,6 +60,7 @@ export const peers: readonly Peer[] = [
     name: "@pbnj-worker/bmc",
     source: "this repository: a program of ours with the library",
     protocols: ["redfish", "ipmi"],
+    fallsBack: true,
     repeats: true,
     async install(folder) {
       const program = join(folder, "bmc-library.mjs");
@@ -86,7 +90,11 @@ export const peers: readonly Peer[] = [
     repeats: true,
     install: async () => {
       const { python } = await installPythonPackages("sushy", ["sushy==5.14.0", "sushy-tools==2.2.0"]);
-      return byConvention(await pythonVersion(python, "sushy"), [python, join(PROGRAMS, "sushy_peer.py")]);
+      return byConvention(
+        await pythonVersion(python, "sushy"),
+        [python, join(PROGRAMS, "sushy_peer.py")],
+        PYTHON,
+      );
     },
   },
   {
@@ -119,7 +127,11 @@ export const peers: readonly Peer[] = [
     repeats: true,
     install: async () => {
       const { python } = await installPythonPackages("pyghmi", ["pyghmi==1.6.19"]);
-      return byConvention(await pythonVersion(python, "pyghmi"), [python, join(PROGRAMS, "pyghmi_peer.py")]);
+      return byConvention(
+        await pythonVersion(python, "pyghmi"),
+        [python, join(PROGRAMS, "pyghmi_peer.py")],
+        PYTHON,
+      );
     },
   },
   {
@@ -145,6 +157,9 @@ export const peers: readonly Peer[] = [
     },
   },
   absent("bmclib", ["redfish", "ipmi"]),
+  absent("tink-agent", []),
+  absent("tink-worker", []),
+  absent("rufio", []),
 ];
 
 /** The peers, those of `given` (`name=command`) in place of the ones that no registry has, or beside the others. */
@@ -189,12 +204,12 @@ function byConvention(
   argv: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Installed {
-  return { version, command: (order) => ({ argv, env: { ...env, ...environmentOf(order) } }) };
+  return { version, argv, command: (order) => ({ argv, env: { ...env, ...environmentOf(order) } }) };
 }
 
 function absent(name: string, protocols: Peer["protocols"]): Peer {
   return {
-    ...{ name, source: "--peer", protocols, repeats: true },
+    ...{ name, source: "--peer", protocols, fallsBack: true, repeats: true },
     install: async () => Promise.reject(new Error(`${ELSEWHERE} --peer ${name}=COMMAND`)),
   };
 }
@@ -207,14 +222,19 @@ function actionCommand(folder: string, order: Order) {
       BMC_HOST: "127.0.0.1",
       BMC_USERNAME: order.username,
       BMC_PASSWORD_FILE: order.passwordFile,
-      BMC_PROVIDERS: order.protocol,
-      ...(order.protocol === "redfish"
-        ? { REDFISH_PORT: String(order.port), REDFISH_SCHEME: "http" }
-        : { IPMI_PORT: String(order.port), IPMI_ALLOW_SUITE_3: String(order.cipherSuite === 3) }),
+      BMC_PROVIDERS: [order, ...(order.fallback ? [order.fallback] : [])].map((to) => to.protocol).join(),
+      REDFISH_SCHEME: order.scheme ?? "http",
+      IPMI_ALLOW_SUITE_3: String(order.cipherSuite === 3),
+      ...portOf(order),
+      ...(order.fallback && portOf(order.fallback)),
       NODE_COMPILE_CACHE: join(folder, "compiled"),
       ...more,
     },
   };
+}
+
+function portOf({ protocol, port }: Pick<Order, "protocol" | "port">): Readonly<Record<string, string>> {
+  return { [`${protocol.toUpperCase()}_PORT`]: String(port) };
 }
 
 function readAction(line: string, { operation }: Order): string {
@@ -245,7 +265,7 @@ function programOf(name: string): string {
 }
 
 /** Go from the path, or the one that `.ci/run` installs from PyPI. */
-function goProgram(): string {
+export function goProgram(): string {
   const cache = process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache");
   const own = join(cache, "pbnj-worker/go-1.27.3/bin/go");
   return existsSync(own) ? own : programOf("go");

@@ -43,12 +43,10 @@ export function describeMachine(): string {
   return `${model}, ${cpus().length} cores, ${gibibytes} GiB, ${process.platform}, Node ${process.version}`;
 }
 
-/** The sections of this run in place of those of an earlier one. */
-export function merged(earlier: Report, sections: readonly ReportSection[]): Report {
-  const kept = earlier.sections.filter(({ name }) => !sections.some((section) => section.name === name));
-  return {
-    sections: [...kept, ...sections].toSorted((a, b) => ORDER.indexOf(a.name) - ORDER.indexOf(b.name)),
-  };
+/** The section of this run in place of the one of an earlier run. */
+export function merged(earlier: Report, section: ReportSection): Report {
+  const kept = earlier.sections.filter(({ name }) => name !== section.name);
+  return { sections: [...kept, section].toSorted((a, b) => ORDER.indexOf(a.name) - ORDER.indexOf(b.name)) };
 }
 
 const ORDER = ["operations", "fallbacks", "start", "engine", "rufio"];

@@ -35,6 +35,9 @@ export interface ChildRun {
   /** When the process started, by `performance.now()`. */
   readonly startedMs: number;
   readonly lines: readonly ChildLine[];
+  readonly exitCode: number;
+  /** The end of what it wrote there. */
+  readonly stderr: string;
 }
 
 export interface ChildLine {
@@ -47,8 +50,8 @@ export interface ChildLine {
 
 /**
  * Runs a command until it ends. `onLine` is called after each line on stdout; when it resolves to true, the command is asked for one
- * more line by a newline on stdin, otherwise stdin ends. Rejects when the exit code is not 0, or after `timeoutMs`, when its
- * whole process group is killed.
+ * more line by a newline on stdin, otherwise stdin ends. Rejects after `timeoutMs`, when its
+ * whole process group is killed. Whether the command succeeded is the caller's to decide.
  */
 export async function runChild(
   command: Command,
@@ -102,9 +105,8 @@ export async function runChild(
     const { value } = await reports.next();
     await closed;
     if (isLate) throw new Error(`no end within ${timeoutMs / 1_000} s ${stderr}`.trim());
-    const { endNs, exitCode, ...used } = Ended.parse(JSON.parse(value ?? "{}"));
-    if (exitCode !== 0) throw new Error(`exit code ${exitCode}: ${stderr.trim()}`);
-    return { wallMs: (endNs - started.startNs) / 1e6, startedMs, lines, ...used };
+    const { endNs, ...used } = Ended.parse(JSON.parse(value ?? "{}"));
+    return { wallMs: (endNs - started.startNs) / 1e6, startedMs, lines, stderr: stderr.trim(), ...used };
   } catch (thrown) {
     if (isLate) throw new Error(`no end within ${timeoutMs / 1_000} s`, { cause: thrown });
     throw thrown;

@@ -13,11 +13,13 @@ export interface SectionContext {
   readonly peers: readonly InstalledPeer[];
   /** One round, and fewer networks. */
   readonly quick: boolean;
+  /** Of the section engine. */
+  readonly workflows: number;
   /** For files of this run, removed at its end. */
   readonly folder: string;
   /** Nothing new begins after it. */
   readonly deadline: AbortSignal;
-  add(scenario: string, rows: readonly Row[]): void;
+  add(scenario: string, rows: readonly Row[]): Promise<void>;
 }
 
 /** A part of `npm run bench:peers`. */

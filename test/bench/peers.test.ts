@@ -131,7 +131,7 @@ test("a report keeps the sections of earlier runs, and shows medians with their 
   });
   const earlier = Report.parse({ sections: [section("start", 11), section("operations", 12)] });
 
-  const report = merged(earlier, [section("start", 22)]);
+  const report = merged(earlier, section("start", 22));
 
   expect(report.sections.map(({ name }) => name)).toEqual(["operations", "start"]);
   const markdown = markdownReport(report);

@@ -7,16 +7,20 @@ import { BmcClient, Connection } from "../../../shared/bmc/index.ts";
 const LONGEST_MS = 60_000;
 const given = (name: string) => process.env[`PEER_${name}`] ?? "";
 const protocol = given("PROTOCOL");
-const port = Number(given("PORT"));
+const fallback = given("FALLBACK_PROTOCOL");
+/** Undefined for a protocol that is not tried. */
+const portOf = (name: string) => {
+  if (name === protocol) return Number(given("PORT"));
+  return name === fallback ? Number(given("FALLBACK_PORT")) : undefined;
+};
 const client = new BmcClient(
   Connection.parse({
     host: given("HOST"),
     username: given("USERNAME"),
     password: readFileSync(given("PASSWORD_FILE"), "utf8").trim(),
-    providers: [protocol],
-    ...(protocol === "redfish"
-      ? { redfish: { port, scheme: "http" } }
-      : { ipmi: { port, allowSuite3: given("CIPHER_SUITE") === "3" } }),
+    providers: [protocol, ...(fallback === "" ? [] : [fallback])],
+    redfish: { port: portOf("redfish"), scheme: given("SCHEME") },
+    ipmi: { port: portOf("ipmi"), allowSuite3: given("CIPHER_SUITE") === "3" },
   }),
 );
 const lines = createInterface({ input: process.stdin });

@@ -11,7 +11,7 @@ run() {
 }
 
 case $PEER_OPERATION in
-  state) run ipmipower --stat | sed 's/.*: //' ;;
+  state) run ipmipower --stat | sed -n 's/.*: //p' | grep -x 'on\|off' ;;
   on | off)
     run ipmipower "--$PEER_OPERATION" "--wait-until-$PEER_OPERATION" | grep -q ': ok'
     echo "$PEER_OPERATION"

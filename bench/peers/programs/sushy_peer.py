@@ -11,7 +11,7 @@ scheme = os.environ.get("PEER_SCHEME", "http")
 url = f"{scheme}://{os.environ['PEER_HOST']}:{os.environ['PEER_PORT']}"
 credentials = auth.BasicAuth(os.environ["PEER_USERNAME"], password())
 # Ten retries of what the server does not implement would be all that is measured.
-root = sushy.Sushy(url, auth=credentials, verify=False, server_side_retries=0)
+root = sushy.Sushy(url, auth=credentials, verify=True, server_side_retries=0)
 systems = root.get_system_collection()
 machine = systems.get_members()[0]
 
