@@ -5,6 +5,7 @@ import { parseArgs } from "node:util";
 import { engine } from "./peers/engine.ts";
 import { fallbacks } from "./peers/fallbacks.ts";
 import { oneLine } from "./peers/figures.ts";
+import { ironic } from "./peers/ironic.ts";
 import { operations } from "./peers/operations.ts";
 import type { Peer } from "./peers/peer.ts";
 import { parsePeers, peers, withGiven } from "./peers/peers.ts";
@@ -25,7 +26,7 @@ import { start } from "./peers/start.ts";
  * `npm run bench:peers`: the same work done by this project and by others, in paired runs that take turns. bench/peers/README.md
  * has the convention for `--peer`. Writes Markdown, JSON and a picture to bench/results. Figures are for comparing, not for passing.
  */
-const SECTIONS: readonly Section[] = [operations, fallbacks, start, engine, rufio];
+const SECTIONS: readonly Section[] = [operations, fallbacks, start, ironic, engine, rufio];
 
 const { values } = parseArgs({
   options: {

@@ -125,7 +125,13 @@ function reasonAgainst(peer: InstalledPeer, { operation, repeat }: Order): strin
   return peer.missing === undefined ? undefined : `missing: ${peer.missing}`;
 }
 
-async function measureOnce(place: Place, peer: InstalledPeer, order: Order, round: number): Promise<Sample> {
+/** One run of a peer, on its way through a recorder; with `repeat` above 1, the mean of what comes after the first time. */
+export async function measureOnce(
+  place: Pick<Place, "server" | "network">,
+  peer: InstalledPeer,
+  order: Order,
+  round: number,
+): Promise<Sample> {
   const { server, network } = place;
   const { operation, repeat } = order;
   const { installed } = peer;

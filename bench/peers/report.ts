@@ -49,7 +49,7 @@ export function merged(earlier: Report, section: ReportSection): Report {
   return { sections: [...kept, section].toSorted((a, b) => ORDER.indexOf(a.name) - ORDER.indexOf(b.name)) };
 }
 
-const ORDER = ["operations", "fallbacks", "start", "engine", "rufio"];
+const ORDER = ["operations", "fallbacks", "start", "ironic", "engine", "rufio"];
 
 export function markdownReport({ sections }: Report): string {
   const parts = sections.map((section) => {
