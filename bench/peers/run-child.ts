@@ -92,10 +92,9 @@ export async function runChild(
       const wallMs = performance.now() - askedMs;
       const before = cpuMs;
       cpuMs = await cpuMsOf(started.pid);
-      const line = {
-        ...{ text, wallMs },
-        cpuMs: before === undefined || cpuMs === undefined ? undefined : cpuMs - before,
-      };
+      const usedMs = before === undefined || cpuMs === undefined ? -1 : cpuMs - before;
+      // Less than before: a thread has ended.
+      const line = { text, wallMs, cpuMs: usedMs < 0 ? undefined : usedMs };
       lines.push(line);
       if (await onLine(line, lines.length - 1)) {
         askedMs = performance.now();
