@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { alternate, oneLine, type Row, type Sample, type Subject } from "./figures.ts";
 import { OPERATIONS, operationNames } from "./operations-list.ts";
 import type { Order } from "./peer.ts";
@@ -160,6 +161,8 @@ export async function measureOnce(
     if (repeat === 1) return { wallMs: run.wallMs, cpuMs: run.cpuMs, ...memory, ...recorder.counts };
     return { ...meanOf(repeatedSamples), ...memory };
   } finally {
+    // A logout that is still on its way must arrive: the BMC would keep the session, and run out of them.
+    await sleep(2 * network.roundTripMs);
     await recorder.close();
   }
 }

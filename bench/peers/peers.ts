@@ -33,7 +33,14 @@ const ACTIONS: Readonly<Record<Operation, (order: Order) => readonly [string, Re
 const ActionResult = z.object({
   message: z.string(),
   after: z
-    .union([z.string(), z.object({ device: z.string().optional(), inserted: z.boolean().optional() })])
+    .union([
+      z.string(),
+      z.object({
+        device: z.string().optional(),
+        persistent: z.boolean().optional(),
+        inserted: z.boolean().optional(),
+      }),
+    ])
     .optional(),
 });
 
@@ -240,6 +247,8 @@ function portOf({ protocol, port }: Pick<Order, "protocol" | "port">): Readonly<
 function readAction(line: string, { operation }: Order): string {
   const { message, after } = ActionResult.parse(JSON.parse(line));
   if (operation === "inventory") return message;
+  // As strict as the programs of the peers: a BMC that makes it permanent has not done what was asked.
+  if (typeof after === "object" && after.persistent) return `${after.device}, persistent`;
   if (typeof after === "object") return after.device ?? (after.inserted ? "inserted" : "empty");
   return after ?? "";
 }

@@ -65,7 +65,7 @@ async function simulated(protocol: Protocol): Promise<BmcServer> {
   const bmc =
     protocol === "redfish"
       ? await startRedfishBmc({ machines: [machine], tls: "http", password: "calvin" })
-      : await startIpmiBmc({ machine, users: [{ name: USERNAME, password: "calvin" }] });
+      : await startIpmiBmc({ machine, users: [{ name: USERNAME, password: "calvin" }], sessionSlots: 32 });
   const { title } = SERVERS[protocol];
   const server = { title, protocol, port: bmc.port, password: "calvin", cipherSuite: 17 } as const;
   return controlled(server, () => bmc.close(), machine);

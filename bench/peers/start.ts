@@ -9,7 +9,7 @@ import { type Command, runChild } from "./run-child.ts";
 import type { Section } from "./section.ts";
 import { type BmcServer, SERVERS, USERNAME } from "./servers.ts";
 
-const ROUNDS = 10;
+const ROUNDS = 5;
 const LONGEST_MS = 60_000;
 const NETWORK = { title: "0 ms", roundTripMs: 0, loss: 0 };
 const DOCKER = "pbnj-worker, docker run";

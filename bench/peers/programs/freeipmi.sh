@@ -11,7 +11,16 @@ run() {
 }
 
 case $PEER_OPERATION in
-  state) run ipmipower --stat | sed -n 's/.*: //p' | grep -x 'on\|off' ;;
+  state)
+    answer=$(run ipmipower --stat)
+    case ${answer##*: } in
+      on | off) echo "${answer##*: }" ;;
+      *)
+        echo "$answer" >&2
+        exit 1
+        ;;
+    esac
+    ;;
   on | off)
     run ipmipower "--$PEER_OPERATION" "--wait-until-$PEER_OPERATION" | grep -q ': ok'
     echo "$PEER_OPERATION"

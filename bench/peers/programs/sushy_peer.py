@@ -35,7 +35,7 @@ def pxe_once():
     machine.refresh(force=True)
     boot = machine.boot
     if (boot.target, boot.enabled) != (sushy.BOOT_SOURCE_TARGET_PXE, sushy.BOOT_SOURCE_ENABLED_ONCE):
-        raise SystemExit(f"the boot device is {boot}")
+        raise SystemExit(f"the boot device is {boot.target.value}, {boot.enabled.value}")
     return "pxe"
 
 
