@@ -12,6 +12,7 @@ import { parsePeers, peers, withGiven } from "./peers/peers.ts";
 import {
   cell,
   describeMachine,
+  jsonReport,
   markdownReport,
   merged,
   Report,
@@ -95,7 +96,7 @@ async function write(section: ReportSection): Promise<void> {
   const file = (extension: string) => join(values.output, `peers.${extension}`);
   const text = await readFile(file("json"), "utf8").catch(() => '{"sections":[]}');
   const report = merged(Report.parse(JSON.parse(text)), section);
-  await writeFile(file("json"), `${JSON.stringify(report, undefined, 1)}\n`);
+  await writeFile(file("json"), jsonReport(report));
   await writeFile(file("md"), markdownReport(report));
   await writeFile(file("svg"), svgReport(report));
 }

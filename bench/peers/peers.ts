@@ -169,13 +169,16 @@ export const peers: readonly Peer[] = [
   absent("rufio", []),
 ];
 
-/** The peers, those of `given` (`name=command`) in place of the ones that no registry has, or beside the others. */
-export function withGiven(
-  table: readonly Peer[],
-  given: ReadonlyMap<string, readonly string[]>,
-): readonly Peer[] {
+/** A peer that the user has built. */
+interface GivenPeer {
+  readonly version: string;
+  readonly argv: readonly string[];
+}
+
+/** The peers, those of `given` in place of the ones that no registry has, or beside the others. */
+export function withGiven(table: readonly Peer[], given: ReadonlyMap<string, GivenPeer>): readonly Peer[] {
   const others = table.filter(({ name }) => !given.has(name));
-  const own = [...given].map(([name, argv]): Peer => {
+  const own = [...given].map(([name, { version, argv }]): Peer => {
     const known = table.find((peer) => peer.name === name);
     return {
       ...{
@@ -183,24 +186,26 @@ export function withGiven(
         source: `--peer ${name}`,
         protocols: known?.protocols ?? ["redfish", "ipmi"],
         repeats: true,
+        fallsBack: known?.fallsBack ?? false,
       },
       ...(known?.lacks && { lacks: known.lacks }),
-      install: async () => byConvention("given", argv),
+      install: async () => byConvention(version, argv),
     };
   });
   return [...others, ...own];
 }
 
-/** `--peer name=command with arguments`. Throws with what is wrong. */
-export function parsePeers(values: readonly string[]): ReadonlyMap<string, readonly string[]> {
+/** `--peer name@version=command with arguments`. Throws with what is wrong. */
+export function parsePeers(values: readonly string[]): ReadonlyMap<string, GivenPeer> {
   const wrong: string[] = [];
-  const given = new Map<string, readonly string[]>();
+  const given = new Map<string, GivenPeer>();
   for (const value of values) {
-    const [, name = "", command = ""] = /^([^=]+)=(.*)$/s.exec(value) ?? [];
+    const [, name = "", version = "unknown", command = ""] =
+      /^([^=@\s]+)(?:@([^=\s]+))?=(.*)$/s.exec(value) ?? [];
     const argv = command.split(/\s+/).filter(Boolean);
-    if (name.trim() === "" || argv.length === 0) wrong.push(`--peer ${value}: expected name=command`);
-    else if (given.has(name.trim())) wrong.push(`--peer ${value}: ${name.trim()} is given twice`);
-    else given.set(name.trim(), argv);
+    if (argv.length === 0) wrong.push(`--peer ${value}: expected name@version=command`);
+    else if (given.has(name)) wrong.push(`--peer ${value}: ${name} is given twice`);
+    else given.set(name, { version, argv });
   }
   if (wrong.length > 0) throw new Error(wrong.join("; "));
   return given;

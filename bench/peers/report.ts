@@ -51,6 +51,17 @@ export function merged(earlier: Report, section: ReportSection): Report {
 
 const ORDER = ["operations", "fallbacks", "start", "ironic", "engine", "rufio"];
 
+/** One line per scenario, so that two runs can be compared; figures have four digits. */
+export function jsonReport({ sections }: Report): string {
+  const rounded = (_: string, value: unknown) =>
+    typeof value === "number" && !Number.isInteger(value) ? Number(value.toPrecision(4)) : value;
+  const text = sections.map(({ scenarios, ...section }) => {
+    const head = JSON.stringify(section).slice(0, -1);
+    return `${head},"scenarios":[\n${scenarios.map((each) => JSON.stringify(each, rounded)).join(",\n")}\n]}`;
+  });
+  return `{"sections":[\n${text.join(",\n")}\n]}\n`;
+}
+
 export function markdownReport({ sections }: Report): string {
   const parts = sections.map((section) => {
     const versions = Object.entries(section.versions).map(([name, version]) => `${name} ${version}`);
@@ -85,13 +96,20 @@ function scenarioTable({ rows }: Scenario): string {
 
 /** A figure with its unit, and the spread where there is one. */
 export function cell(metric: Metric, spread: Spread | undefined): string {
-  if (!spread) return "–";
-  const { unit } = METRICS[metric];
-  const of = (value: number) => digits(unit === "MiB" ? value / 2 ** 20 : value);
-  const middle = `${of(spread.median)}${unit === "" ? "" : ` ${unit}`}`;
-  const [least, most] = [of(spread.least), of(spread.most)];
+  if (!spread) return NO_FIGURE;
+  const [least, most] = [inUnit(metric, spread.least), inUnit(metric, spread.most)];
+  const middle = medianCell(metric, spread);
   return least === most ? middle : `${middle} (${least}–${most})`;
 }
+
+/** A figure with its unit. */
+export function medianCell(metric: Metric, spread: Spread | undefined): string {
+  return spread ? `${inUnit(metric, spread.median)} ${METRICS[metric].unit}`.trim() : NO_FIGURE;
+}
+
+const NO_FIGURE = "–";
+const inUnit = (metric: Metric, value: number) =>
+  digits(METRICS[metric].unit === "MiB" ? value / 2 ** 20 : value);
 
 function digits(value: number): string {
   return Number.isInteger(value) || Math.abs(value) >= 100 ? value.toFixed(0) : value.toPrecision(2);

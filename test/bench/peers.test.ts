@@ -64,7 +64,7 @@ test("the median of an even number of values is between the two in the middle", 
 });
 
 test("--peer takes the place of a missing peer, or adds one; all mistakes are in one message", async () => {
-  const table = withGiven(peers, parsePeers(["bmclib=/opt/bmclib --fast", "mine=/opt/mine"]));
+  const table = withGiven(peers, parsePeers(["bmclib@2.3.5=/opt/bmclib --fast", "mine=/opt/mine"]));
   const bmclib = table.find(({ name }) => name === "bmclib");
   const order = {
     ...({ protocol: "ipmi", port: 623, username: "admin", passwordFile: "p", cipherSuite: 17 } as const),
@@ -72,12 +72,14 @@ test("--peer takes the place of a missing peer, or adds one; all mistakes are in
   };
 
   expect(table.map(({ name }) => name)).toEqual(expect.arrayContaining(["pbnj-worker", "bmclib", "mine"]));
-  expect((await bmclib?.install(""))?.command(order)).toMatchObject({
+  const installed = await bmclib?.install("");
+  expect(installed?.version).toBe("2.3.5");
+  expect(installed?.command(order)).toMatchObject({
     argv: ["/opt/bmclib", "--fast"],
     env: { PEER_PORT: "623", PEER_OPERATION: "state", PEER_PASSWORD_FILE: "p" },
   });
   expect(() => parsePeers(["a=/x", "a=/y", "b", "=c"])).toThrow(
-    "--peer a=/y: a is given twice; --peer b: expected name=command; --peer =c: expected name=command",
+    "--peer a=/y: a is given twice; --peer b: expected name@version=command; --peer =c: expected name@version=command",
   );
 });
 
