@@ -86,8 +86,9 @@ function scenariosOf({ sections }: Report, name: string): readonly Scenario[] {
 
 function measuredWhere({ sections }: Report): string {
   const [first] = sections;
-  const versions = Object.entries(first?.versions ?? {}).map(([name, version]) => `${name} ${version}`);
-  return `${first?.date.slice(0, 10)}; ${first?.machine}; ${versions.join(", ")}.`;
+  const found = sections.flatMap(({ versions }) => Object.entries(versions));
+  const versions = new Map(found.filter(([, version]) => version !== "missing"));
+  return `${first?.date.slice(0, 10)}; ${first?.machine}; ${[...versions].map((each) => each.join(" ")).join(", ")}.`;
 }
 
 /** One row per scenario, one column per program that has a figure in one of them. */

@@ -112,7 +112,7 @@ const inUnit = (metric: Metric, value: number) =>
   digits(METRICS[metric].unit === "MiB" ? value / 2 ** 20 : value);
 
 function digits(value: number): string {
-  return Number.isInteger(value) || Math.abs(value) >= 100 ? value.toFixed(0) : value.toPrecision(2);
+  return Number.isInteger(value) || Math.abs(value) >= 99.5 ? value.toFixed(0) : value.toPrecision(2);
 }
 
 const BAR = { height: 16, gap: 4, left: 190, width: 420, right: 90 };
