@@ -110,7 +110,7 @@ async function timeContainer(engine: ContainerEngine, kind: TimedContainer): Pro
 }
 
 /** The action's image as `npm run images` builds it, and what it stands on. */
-async function buildSubjects(
+export async function buildSubjects(
   engine: ContainerEngine,
 ): Promise<{ readonly base: string; readonly image: string }> {
   const wanted = { nodeImage: process.env["NODE_IMAGE"], baseImage: process.env["BASE_IMAGE"] };

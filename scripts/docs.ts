@@ -15,13 +15,15 @@ import { renderLibraryApi } from "./library-api/api-page.ts";
 import { refreshLibraryPage } from "./library-page.ts";
 import { refreshBetweenMarks } from "./marked-part.ts";
 import { renderMetricsPage } from "./metrics-page.ts";
+import { refreshPerformancePage, refreshReadmeFigures } from "./performance-page.ts";
 import { refreshProviderPage, refreshProviderTable } from "./provider-pages.ts";
 
 type Render = (current: string) => string | Promise<string>;
 
 /** Generated files, and files with a generated part, by path from the project's root; from their current text. */
 export const pages: Readonly<Record<string, Render>> = {
-  "README.md": refreshActionList,
+  "README.md": async (current) => refreshReadmeFigures(await refreshActionList(current)),
+  "docs/explanation/performance.md": refreshPerformancePage,
   "docs/reference/action-input.md": refreshInputPage,
   "docs/reference/action-results.md": (current) => refreshResultPage(current, loadReference),
   "actions/input-names.json": renderInputNames,

@@ -19,6 +19,13 @@ interface Sim {
 
 /** OpenIPMI's simulator with one chassis, whose script keeps its state in files unless another is given. */
 export async function startIpmiSim(chassis = CHASSIS): Promise<Sim> {
+  const sim = await runIpmiSim(chassis);
+  onTestFinished(sim.close);
+  return sim;
+}
+
+/** The same outside of tests: the caller closes it. */
+export async function runIpmiSim(chassis = CHASSIS): Promise<Sim & { readonly close: () => Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), "pbnj-ipmi-sim-"));
   const port = await freeUdpPort();
   await mkdir(join(folder, "state"));
@@ -40,15 +47,22 @@ export async function startIpmiSim(chassis = CHASSIS): Promise<Sim> {
     reject: false,
     forceKillAfterDelay: 1_000,
   });
-  onTestFinished(async () => {
+  let serial: Socket | undefined;
+  const close = async () => {
     child.kill();
     await child;
+    serial?.destroy();
     serialPort.close();
     await rm(folder, { recursive: true });
-  });
-  await untilIpmiAnswers(port);
-  const [serial] = (await connected) as [Socket];
-  return { port, serial, calls: () => readFile(join(folder, "calls"), "utf8") };
+  };
+  try {
+    await untilIpmiAnswers(port);
+    [serial] = (await connected) as [Socket];
+  } catch (thrown) {
+    await close();
+    throw thrown;
+  }
+  return { port, serial, calls: () => readFile(join(folder, "calls"), "utf8"), close };
 }
 
 function lanConfiguration(port: number, serialPort: number): string {

@@ -1,9 +1,18 @@
-import { writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { execa } from "execa";
 import type { PythonPackages } from "./python-packages.ts";
+
+/** Its machines would take 1 to 11 s to change their power, by chance: they always take the shortest time. */
+const EMULATOR_PROGRAM = `
+import random, sys
+random.randint = lambda shortest, longest: shortest
+from sushy_tools.emulator.main import main
+sys.exit(main())
+`;
 
 /** Writes a configuration of sushy-tools' emulator with user `admin` and this password. Resolves to its path. */
 export async function configureEmulator(
@@ -40,4 +49,28 @@ export async function emulatorPort(stderr: Readable): Promise<number> {
     return Number(port);
   }
   throw new Error(`the emulator did not start: ${lines.join("\n")}`);
+}
+
+/** The emulator with its fake driver, one machine that is off, and a password. The caller closes it. */
+export async function runFakeEmulator(
+  packages: PythonPackages,
+): Promise<{ readonly port: number; readonly close: () => Promise<void> }> {
+  const folder = await mkdtemp(join(tmpdir(), "pbnj-sushy-"));
+  const argv = ["-c", EMULATOR_PROGRAM, "--config", await configureEmulator(packages, folder), "--fake"];
+  const child = execa(packages.python, argv, {
+    stdin: "ignore",
+    reject: false,
+    forceKillAfterDelay: 1_000,
+  });
+  const close = async () => {
+    child.kill();
+    await child;
+    await rm(folder, { recursive: true });
+  };
+  try {
+    return { port: await emulatorPort(child.stderr), close };
+  } catch (thrown) {
+    await close();
+    throw thrown;
+  }
 }

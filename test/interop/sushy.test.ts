@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -9,34 +7,16 @@ import { SimulatedMachine } from "../../simulators/machine.ts";
 import { type RedfishBmcOptions, startRedfishBmc } from "../../simulators/redfish/bmc.ts";
 import { EVERY_ACTION_MS, tryEveryAction } from "./compatibility/every-action.ts";
 import { describeWithPython, installPythonPackages, type PythonPackages } from "./python-packages.ts";
-import { configureEmulator, emulatorPort } from "./sushy-emulator.ts";
+import { runFakeEmulator } from "./sushy-emulator.ts";
 
 const sushy = () => installPythonPackages("sushy", ["sushy==5.14.0", "sushy-tools==2.2.0"]);
-/** Its machines would take 1 to 11 s to change their power, by chance: they always take the shortest time. */
-const EMULATOR_PROGRAM = `
-import random, sys
-random.randint = lambda shortest, longest: shortest
-from sushy_tools.emulator.main import main
-sys.exit(main())
-`;
 const SLOW_TEST_MS = 120_000;
 const SYSTEM = "27946b59-9e44-4fa7-8e91-f3527a1ef094";
 
-/** sushy-tools' emulator with its fake driver, one machine that is off, and a password. */
 async function startEmulator(packages: PythonPackages): Promise<{ port: number }> {
-  const folder = await mkdtemp(join(tmpdir(), "pbnj-sushy-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  const argv = ["-c", EMULATOR_PROGRAM, "--config", await configureEmulator(packages, folder), "--fake"];
-  const child = execa(packages.python, argv, {
-    stdin: "ignore",
-    reject: false,
-    forceKillAfterDelay: 1_000,
-  });
-  onTestFinished(async () => {
-    child.kill();
-    await child;
-  });
-  return { port: await emulatorPort(child.stderr) };
+  const emulator = await runFakeEmulator(packages);
+  onTestFinished(emulator.close);
+  return emulator;
 }
 
 function clientOf(port: number, more: Readonly<Record<string, unknown>> = {}): BmcClient {

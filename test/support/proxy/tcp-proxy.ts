@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
+import type { Direction } from "./direction.ts";
 import type { PassedRequest } from "./request-reader.ts";
 import { type TcpFault, TcpFaults } from "./tcp-fault.ts";
 import { Wire } from "./wire.ts";
@@ -11,6 +12,10 @@ export interface TcpProxyOptions {
   readonly latencyMs?: number;
   /** Called before a request is passed on, which is when a third party may act. */
   readonly onRequest?: (request: PassedRequest) => void;
+  /** Called for each part of a stream that comes in, also if requests are hidden by TLS. */
+  readonly onPassed?: (direction: Direction, bytes: number) => void;
+  /** How much longer each part takes; none when absent. */
+  readonly heldUpMs?: () => number;
 }
 
 /** Starts a proxy in front of a TCP port; it listens when the promise resolves. */
@@ -98,14 +103,21 @@ export class TcpProxy {
       client.on("error", () => undefined).resetAndDestroy();
       return;
     }
-    const wire = new Wire(client, connect(this.#target, "127.0.0.1"), this.#options.latencyMs ?? 0, {
-      arrived: (request) => {
-        this.requests.push(request);
-        this.#options.onRequest?.(request);
-        return this.#faults.take(request);
+    const { latencyMs = 0, heldUpMs = () => 0, onPassed } = this.#options;
+    const wire = new Wire(
+      client,
+      connect(this.#target, "127.0.0.1"),
+      { latencyMs, heldUpMs },
+      {
+        passed: onPassed,
+        arrived: (request) => {
+          this.requests.push(request);
+          this.#options.onRequest?.(request);
+          return this.#faults.take(request);
+        },
+        gone: () => this.#wires.delete(wire),
       },
-      gone: () => this.#wires.delete(wire),
-    });
+    );
     this.#wires.add(wire);
   }
 }

@@ -1,8 +1,7 @@
 import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
+import type { Direction } from "./direction.ts";
 import { LossyLine, type LossyLineOptions } from "./lossy-line.ts";
-
-export type Direction = "up" | "down";
 
 export interface UdpProxyOptions {
   /** Where it leads, on loopback. */
@@ -11,6 +10,8 @@ export interface UdpProxyOptions {
   readonly network?: Partial<LossyLineOptions>;
   /** What is put on the wire in place of a datagram; nothing drops it. */
   readonly rewrite?: (datagram: Buffer, direction: Direction) => readonly Buffer[];
+  /** Called for each datagram that comes in. */
+  readonly onPassed?: (direction: Direction, bytes: number) => void;
 }
 
 /** Starts a relay in front of a UDP port; it is bound when the promise resolves. */
@@ -89,12 +90,14 @@ export class UdpProxy {
 
   #fromClient(datagram: Buffer, client: number): void {
     this.packets.up += 1;
+    this.#options.onPassed?.("up", datagram.length);
     this.#waiting = true;
     this.#carry("up", datagram, (part) => this.#upstreamOf(client).send(part, this.#target, "127.0.0.1"));
   }
 
   #fromServer(datagram: Buffer, client: number): void {
     this.packets.down += 1;
+    this.#options.onPassed?.("down", datagram.length);
     if (this.#waiting) this.roundTrips += 1;
     this.#waiting = false;
     this.#carry("down", datagram, (part) => this.#socket.send(part, client, "127.0.0.1"));

@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import { DelayLine } from "./delay-line.ts";
+import type { Direction } from "./direction.ts";
 import { type PassedRequest, RequestReader } from "./request-reader.ts";
 import type { TcpFault } from "./tcp-fault.ts";
 
@@ -7,6 +8,15 @@ export interface WireEvents {
   /** Returns what is to go wrong with the request. */
   readonly arrived: (request: PassedRequest) => TcpFault | undefined;
   readonly gone: () => void;
+  /** A part of the stream came in at the proxy. */
+  readonly passed?: ((direction: Direction, bytes: number) => void) | undefined;
+}
+
+export interface WireDelays {
+  /** Each way. */
+  readonly latencyMs: number;
+  /** How much longer a part of the stream takes, and what follows it, because it was lost and sent again. */
+  readonly heldUpMs: () => number;
 }
 
 /** TLS record type 22 (RFC 8446 section 5.1): a ClientHello follows, and then nothing that could be read here. */
@@ -22,23 +32,28 @@ export class Wire {
   readonly #reader = new RequestReader();
   /** Loopback connects at once; over a real wire the first byte waits for a round trip. */
   readonly #connectedMs: number;
+  readonly #heldUpMs: () => number;
   #opaque: boolean | undefined;
   #fault: TcpFault | undefined;
   /** Bytes of the answer to the request that met `#fault`. */
   #answered = 0;
   #drip: NodeJS.Timeout | undefined;
 
-  constructor(client: Socket, server: Socket, latencyMs: number, events: WireEvents) {
+  constructor(client: Socket, server: Socket, { latencyMs, heldUpMs }: WireDelays, events: WireEvents) {
     this.#client = client;
     this.#server = server;
     this.#up = new DelayLine(latencyMs);
     this.#down = new DelayLine(latencyMs);
     this.#connectedMs = performance.now() + 2 * latencyMs;
+    this.#heldUpMs = heldUpMs;
     this.#events = events;
     for (const socket of [client, server]) socket.setNoDelay(true).on("error", () => undefined);
     client.on("data", (chunk) => this.#fromClient(chunk));
     client.on("close", () => this.#release());
-    server.on("data", (chunk) => this.#down.carry(() => this.#toClient(chunk)));
+    server.on("data", (chunk) => {
+      events.passed?.("down", chunk.length);
+      this.#down.carry(() => this.#toClient(chunk), this.#heldUpMs());
+    });
     // What the server sent before it closed is still on its way.
     server.on("close", () => this.#down.carry(() => this.#client.end()));
   }
@@ -50,6 +65,7 @@ export class Wire {
   }
 
   #fromClient(chunk: Buffer): void {
+    this.#events.passed?.("up", chunk.length);
     this.#opaque ??= chunk[0] === TLS_HANDSHAKE;
     if (this.#opaque) this.#toServer(chunk);
     else for (const request of this.#reader.read(chunk)) this.#pass(request);
@@ -64,7 +80,7 @@ export class Wire {
 
   #toServer(bytes: Buffer): void {
     const connectingMs = Math.max(0, this.#connectedMs - performance.now());
-    this.#up.carry(() => this.#server.write(bytes), connectingMs);
+    this.#up.carry(() => this.#server.write(bytes), connectingMs + this.#heldUpMs());
   }
 
   #toClient(chunk: Buffer): void {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Direction } from "../../../support/proxy/udp-proxy.ts";
+import type { Direction } from "../../../support/proxy/direction.ts";
 import { attempt, CYCLE, eventually, fail, OFF, ON, PXE_ONCE, RESET, succeed } from "./attempt.ts";
 import { ipmiFaultLab } from "./ipmi-lab.ts";
 

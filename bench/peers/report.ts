@@ -1,0 +1,158 @@
+import { cpus, totalmem } from "node:os";
+import { z } from "zod";
+import { markdownTable } from "../../scripts/markdown-table.ts";
+import { METRICS, type Metric, type Spread } from "./figures.ts";
+
+const SpreadSchema = z.object({ median: z.number(), least: z.number(), most: z.number() });
+const metricNames = Object.keys(METRICS) as [Metric, ...Metric[]];
+
+/** What `bench/results/peers.json` holds. */
+export const Report = z.object({
+  sections: z.array(
+    z.object({
+      name: z.string(),
+      title: z.string(),
+      date: z.string(),
+      machine: z.string(),
+      versions: z.record(z.string(), z.string()),
+      scenarios: z.array(
+        z.object({
+          title: z.string(),
+          charted: z.boolean(),
+          rows: z.array(
+            z.object({
+              subject: z.string(),
+              runs: z.int(),
+              figures: z.partialRecord(z.enum(metricNames), SpreadSchema),
+              note: z.string().optional(),
+            }),
+          ),
+        }),
+      ),
+    }),
+  ),
+});
+export type Report = z.infer<typeof Report>;
+export type ReportSection = Report["sections"][number];
+type Scenario = ReportSection["scenarios"][number];
+
+/** What the figures depend on; no name of this machine. */
+export function describeMachine(): string {
+  const model = cpus()[0]?.model.trim() || "unknown processor";
+  const gibibytes = Math.round(totalmem() / 2 ** 30);
+  return `${model}, ${cpus().length} cores, ${gibibytes} GiB, ${process.platform}, Node ${process.version}`;
+}
+
+/** The section of this run in place of the one of an earlier run. */
+export function merged(earlier: Report, section: ReportSection): Report {
+  const kept = earlier.sections.filter(({ name }) => name !== section.name);
+  return { sections: [...kept, section].toSorted((a, b) => ORDER.indexOf(a.name) - ORDER.indexOf(b.name)) };
+}
+
+const ORDER = ["operations", "fallbacks", "start", "ironic", "engine", "rufio"];
+
+/** One line per scenario, so that two runs can be compared; figures have four digits. */
+export function jsonReport({ sections }: Report): string {
+  const rounded = (_: string, value: unknown) =>
+    typeof value === "number" && !Number.isInteger(value) ? Number(value.toPrecision(4)) : value;
+  const text = sections.map(({ scenarios, ...section }) => {
+    const head = JSON.stringify(section).slice(0, -1);
+    return `${head},"scenarios":[\n${scenarios.map((each) => JSON.stringify(each, rounded)).join(",\n")}\n]}`;
+  });
+  return `{"sections":[\n${text.join(",\n")}\n]}\n`;
+}
+
+export function markdownReport({ sections }: Report): string {
+  const parts = sections.map((section) => {
+    const versions = Object.entries(section.versions).map(([name, version]) => `${name} ${version}`);
+    return [
+      `## ${section.title}`,
+      `${section.date.slice(0, 10)}; ${section.machine}; ${versions.join(", ")}.`,
+      ...section.scenarios.flatMap((scenario) => [`### ${scenario.title}`, scenarioTable(scenario)]),
+    ].join("\n\n");
+  });
+  return `# Side by side
+
+Written by \`npm run bench:peers\`; [the method](../../docs/explanation/performance.md). Each figure is the median of the runs, with the least
+and the most in brackets. "Times ours" is the wall time divided by that of the first line in the same round.
+
+${parts.join("\n\n")}
+`;
+}
+
+function scenarioTable({ rows }: Scenario): string {
+  const metrics = metricNames.filter((metric) => rows.some(({ figures }) => figures[metric] !== undefined));
+  const head = ["", "runs", ...metrics.map((metric) => METRICS[metric].title), ""];
+  return markdownTable(
+    head,
+    rows.map(({ subject, runs, figures, note }) => [
+      subject,
+      runs === 0 ? "" : String(runs),
+      ...metrics.map((metric) => cell(metric, figures[metric])),
+      note ?? "",
+    ]),
+  );
+}
+
+/** A figure with its unit, and the spread where there is one. */
+export function cell(metric: Metric, spread: Spread | undefined): string {
+  if (!spread) return NO_FIGURE;
+  const [least, most] = [inUnit(metric, spread.least), inUnit(metric, spread.most)];
+  const middle = medianCell(metric, spread);
+  return least === most ? middle : `${middle} (${least}–${most})`;
+}
+
+/** A figure with its unit. */
+export function medianCell(metric: Metric, spread: Spread | undefined): string {
+  return spread ? `${inUnit(metric, spread.median)} ${METRICS[metric].unit}`.trim() : NO_FIGURE;
+}
+
+const NO_FIGURE = "–";
+const inUnit = (metric: Metric, value: number) =>
+  digits(METRICS[metric].unit === "MiB" ? value / 2 ** 20 : value);
+
+function digits(value: number): string {
+  return Number.isInteger(value) || Math.abs(value) >= 99.5 ? value.toFixed(0) : value.toPrecision(2);
+}
+
+const BAR = { height: 16, gap: 4, left: 190, width: 420, right: 90 };
+const OURS = /pbnj-worker/;
+
+/** Wall times as bars; each scenario has its own scale. */
+export function svgReport({ sections }: Report): string {
+  const parts: string[] = [];
+  let y = 8;
+  const text = (x: number, content: string, more = "") =>
+    `<text x="${x}" y="${y + 12}"${more}>${escapeXml(content)}</text>`;
+  for (const { title, rows, charted } of sections.flatMap(({ scenarios }) => scenarios)) {
+    const bars = rows.flatMap(({ subject, figures }) =>
+      figures.wallMs ? [{ subject, of: figures.wallMs }] : [],
+    );
+    if (bars.length === 0 || !charted) continue;
+    parts.push(text(8, title, ' font-weight="bold"'));
+    y += BAR.height + BAR.gap;
+    const longest = Math.max(...bars.map(({ of }) => of.median));
+    for (const { subject, of } of bars) {
+      const width = Math.max(1, (BAR.width * of.median) / longest);
+      const fill = OURS.test(subject) ? "#2f6fde" : "#9aa5b1";
+      parts.push(
+        text(BAR.left - 8, subject, ' text-anchor="end"'),
+        `<rect x="${BAR.left}" y="${y}" width="${width.toFixed(1)}" height="${BAR.height}" fill="${fill}"/>`,
+        text(BAR.left + width + 6, `${digits(of.median)} ms`),
+      );
+      y += BAR.height + BAR.gap;
+    }
+    y += BAR.height;
+  }
+  const width = BAR.left + BAR.width + BAR.right;
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${y}" font-family="sans-serif" font-size="12">
+<title>Wall time, medians</title>
+<rect width="${width}" height="${y}" fill="#fff"/>
+${parts.join("\n")}
+</svg>
+`;
+}
+
+function escapeXml(text: string): string {
+  return text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
+}

@@ -1,0 +1,123 @@
+import { readFile } from "node:fs/promises";
+import type { Metric } from "../bench/peers/figures.ts";
+import { OPERATIONS, type Operation, operationNames } from "../bench/peers/operations-list.ts";
+import { medianCell, Report } from "../bench/peers/report.ts";
+import { markdownTable } from "./markdown-table.ts";
+import { refreshBetweenMarks } from "./marked-part.ts";
+
+const RESULTS = new URL("../bench/results/peers.json", import.meta.url);
+const START = "<!-- generated from bench/results/peers.json: npm run docs -->";
+/** Of a BMC in another building. */
+const NETWORK = "20 ms";
+
+type Scenario = Report["sections"][number]["scenarios"][number];
+type Row = Scenario["rows"][number];
+
+/** The page with the figures of the last `npm run bench:peers`. */
+export async function refreshPerformancePage(current: string): Promise<string> {
+  const report = await readResults();
+  const operations = (["first", "repeated"] as const).flatMap((when) =>
+    ["Redfish simulator", "IPMI simulator"].map((server) => {
+      const titles = operationNames.map((name) => titleOf(name, when, server));
+      const scenarios = scenariosOf(report, "operations").filter(({ title }) => titles.includes(title));
+      return table(`${when}, ${server}`, scenarios, ["wallMs", "requests"], (title) =>
+        title.slice(0, title.indexOf(`, ${when}`)),
+      );
+    }),
+  );
+  const section = (name: string, head: string, metrics: readonly Metric[]) =>
+    table(head, scenariosOf(report, name), metrics);
+  const part = [
+    measuredWhere(report),
+    `### Operations at a round trip of ${NETWORK}`,
+    "Wall time, then HTTP requests, or round trips for IPMI.",
+    ...operations,
+    "### The preferred protocol does not work",
+    section("fallbacks", "time to the result, or until the program gives up", ["wallMs"]),
+    "### Start",
+    section("start", "to the first packet, and to the end", ["firstPacketMs", "wallMs"]),
+    "### Ironic",
+    section("ironic", "wall time", ["wallMs"]),
+    "### Engine",
+    section("engine", "per action: wall time; of all: CPU, peak memory", [
+      "perActionMs",
+      "cpuMs",
+      "peakBytes",
+    ]),
+    "### Rufio Jobs",
+    section("rufio", "wall time, API requests, BMC requests", ["wallMs", "apiRequests", "requests"]),
+  ];
+  return refreshBetweenMarks(current, START, part.join("\n\n"));
+}
+
+/** The README with a few of the figures. */
+export async function refreshReadmeFigures(current: string): Promise<string> {
+  const report = await readResults();
+  const columns = [
+    ...["pbnj-worker", "sushy", "bmclib"].map((subject) => ["Redfish", subject] as const),
+    ...["pbnj-worker", "ipmitool", "go-ipmi", "bmclib"].map((subject) => ["IPMI", subject] as const),
+  ];
+  const rows = (["state", "pxe-once", "off", "inventory"] as const).map((name) => [
+    OPERATIONS[name].title,
+    ...columns.map(([protocol, subject]) => {
+      const title = titleOf(name, "first", `${protocol} simulator`);
+      const scenario = scenariosOf(report, "operations").find((each) => each.title === title);
+      return cellOf(
+        scenario?.rows.find((row) => row.subject === subject),
+        ["wallMs"],
+      );
+    }),
+  ]);
+  const head = columns.map(([protocol, subject]) => `${protocol}: ${subject}`);
+  return refreshBetweenMarks(current, START, markdownTable(["", ...head], rows));
+}
+
+async function readResults(): Promise<Report> {
+  return Report.parse(JSON.parse(await readFile(RESULTS, "utf8")));
+}
+
+function titleOf(name: Operation, when: "first" | "repeated", server: string): string {
+  return `${OPERATIONS[name].title}, ${when}: ${server}, ${NETWORK}`;
+}
+
+function scenariosOf({ sections }: Report, name: string): readonly Scenario[] {
+  return sections.find((section) => section.name === name)?.scenarios ?? [];
+}
+
+function measuredWhere({ sections }: Report): string {
+  const [first] = sections;
+  const found = sections.flatMap(({ versions }) => Object.entries(versions));
+  const versions = new Map(found.filter(([, version]) => version !== "missing"));
+  return `${first?.date.slice(0, 10)}; ${first?.machine}; ${[...versions].map((each) => each.join(" ")).join(", ")}.`;
+}
+
+/** One row per scenario, one column per program that has a figure in one of them. */
+function table(
+  head: string,
+  scenarios: readonly Scenario[],
+  metrics: readonly Metric[],
+  labelOf = (title: string) => title,
+): string {
+  const measured = scenarios.flatMap(({ rows }) => rows.filter((row) => hasFigure(row, metrics)));
+  const subjects = [...new Set(measured.map(({ subject }) => subject))];
+  const rows = scenarios.map(({ title, rows }) => [
+    labelOf(title),
+    ...subjects.map((name) =>
+      cellOf(
+        rows.find(({ subject }) => subject === name),
+        metrics,
+      ),
+    ),
+  ]);
+  return markdownTable([head, ...subjects], rows);
+}
+
+function cellOf(row: Row | undefined, metrics: readonly Metric[]): string {
+  if (row?.note?.startsWith("failed")) return "failed";
+  if (!row || !hasFigure(row, metrics)) return "–";
+  const cells = metrics.map((metric) => medianCell(metric, row.figures[metric]));
+  return cells.join(", ");
+}
+
+const hasFigure = ({ figures }: Row, metrics: readonly Metric[]) =>
+  metrics.some((metric) => figures[metric] !== undefined);
