@@ -13,7 +13,10 @@ import { buildTestBase, dockerCli, testBaseImage } from "./docker.ts";
 const REGISTRY = "localhost/pbnj-worker-test/actions";
 const VERSION = "0.0.0";
 /** Whatever ends up in an image, and what makes it. */
-const SOURCES = ["actions", "shared", "scripts/bundle", "scripts/images", "package-lock.json", "LICENSE"];
+const SOURCES = [
+  ...["actions", "shared", "scripts/bundle", "scripts/images"],
+  ...["package.json", "package-lock.json", "LICENSE"],
+];
 /** Images of other sources that no test has wanted for so long are removed. */
 const KEPT_HOURS = 24;
 
