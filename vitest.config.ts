@@ -12,7 +12,7 @@ export default defineConfig({
     expect: { poll: { timeout: 30_000 } },
     // Most tests wait for sockets, processes and timers: more of them run than there are processors.
     maxWorkers: 8,
-    // Short lives of many objects: V8's small young generation (16 MiB) costs a tenth of the processor time.
+    // Tests make many objects that live briefly: with V8's young generation of 16 MiB they take a tenth more processor time.
     execArgv: ["--max-semi-space-size=64"],
     // Loading every file's modules anew takes as long as the tests do.
     isolate: false,

@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { openSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -176,9 +176,7 @@ function startWorker(
   });
 }
 
-type WorkerChild = ReturnType<typeof startWorker>;
-
-async function stopWorker(worker: WorkerChild): Promise<void> {
+export async function stopWorker(worker: ChildProcess): Promise<void> {
   if (worker.exitCode !== null || worker.signalCode !== null) return;
   const ended = once(worker, "exit");
   const kill = setTimeout(() => worker.kill("SIGKILL"), STOP_TIMEOUT_MS);

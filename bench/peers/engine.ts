@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { execa } from "execa";
 import { type ContainerEngine, findContainerEngine } from "../../scripts/images/container-engine.ts";
 import { ChildProgram } from "../fleet/child-program.ts";
+import { stopWorker } from "../fleet/lab.ts";
 import { figuresOf } from "../fleet/process-figures.ts";
 import { BatchOver, HostReady } from "../fleet/tink-host.ts";
 import { oneLine, type Row, type Sample, spreads } from "./figures.ts";
@@ -17,7 +18,6 @@ const IMAGE = "localhost/pbnj-worker-bench/nothing:local";
 const QUICK_WORKFLOWS = 5;
 const ACTIONS = ["first", "second", "third"];
 const WITHIN_MS = 1_800_000;
-const STOP_MS = 15_000;
 const BY_HAND_RUNS = 20;
 /** Lanes of a peer are processes; so many at once are enough to fill this machine. */
 const PARALLEL = 20;
@@ -91,7 +91,7 @@ async function measurePeer(
       const sample = await runBatch(host, workers, agentIds, load.count);
       return { subject: name, runs: 1, figures: spreads([sample]) };
     } finally {
-      await Promise.all(workers.map(stop));
+      await Promise.all(workers.map(stopWorker));
     }
   } catch (thrown) {
     return { subject: name, runs: 0, figures: {}, note: `failed: ${oneLine(thrown)}` };
@@ -185,15 +185,6 @@ function startWorker(
     },
     stdio: ["ignore", "ignore", "inherit"],
   });
-}
-
-async function stop(worker: ChildProcess): Promise<void> {
-  if (worker.exitCode !== null || worker.signalCode !== null) return;
-  const ended = once(worker, "exit");
-  const kill = setTimeout(() => worker.kill("SIGKILL"), STOP_MS);
-  worker.kill("SIGTERM");
-  await ended;
-  clearTimeout(kill);
 }
 
 /** An image of one static program, which ends at once. */

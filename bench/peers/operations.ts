@@ -142,7 +142,6 @@ export async function measureOnce(
   const repeatedSamples: Sample[] = [];
   try {
     const command = installed.command({ ...order, port: recorder.port });
-    let peakBytes = 0;
     const run = await runChild(command, LONGEST_MS, async ({ text, wallMs, cpuMs }, index) => {
       const found = installed.read?.(text, order) ?? text;
       if (!OPERATIONS[operation].result.test(found)) throw new Error(`answered ${found}`);
@@ -156,8 +155,7 @@ export async function measureOnce(
     if (run.exitCode !== 0) throw new Error(`exit code ${run.exitCode}: ${run.stderr}`);
     if (run.lines.length < repeat) throw new Error(`${run.lines.length} of ${repeat} results`);
     // Below it a peak is that of the program which measures.
-    if (run.peakBytes > run.leastBytes) peakBytes = run.peakBytes;
-    const memory = peakBytes > 0 ? { peakBytes } : {};
+    const memory = run.peakBytes > run.leastBytes ? { peakBytes: run.peakBytes } : {};
     if (repeat === 1) return { wallMs: run.wallMs, cpuMs: run.cpuMs, ...memory, ...recorder.counts };
     return { ...meanOf(repeatedSamples), ...memory };
   } finally {

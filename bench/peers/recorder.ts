@@ -1,6 +1,7 @@
 import { dice } from "../../test/support/dice.ts";
-import { startTcpProxy } from "../../test/support/proxy/tcp-proxy.ts";
-import { startUdpProxy } from "../../test/support/proxy/udp-proxy.ts";
+import type { Direction } from "../../test/support/proxy/direction.ts";
+import { startTcpProxy, type TcpProxy } from "../../test/support/proxy/tcp-proxy.ts";
+import { startUdpProxy, UdpProxy } from "../../test/support/proxy/udp-proxy.ts";
 
 export type Protocol = "redfish" | "ipmi";
 
@@ -43,7 +44,6 @@ export async function startRecorder(
   { roundTripMs, loss }: Network,
   seed: number,
 ): Promise<Recorder> {
-  const latencyMs = roundTripMs / 2;
   const seen: { packets: number; bytes: number; firstMs: number | undefined } = {
     ...{ packets: 0, bytes: 0, firstMs: undefined },
   };
@@ -52,40 +52,35 @@ export async function startRecorder(
     seen.bytes += bytes;
     seen.firstMs ??= performance.now();
   };
-  const forgetSeen = () => Object.assign(seen, { packets: 0, bytes: 0, firstMs: undefined });
-  if (protocol === "ipmi") {
-    const proxy = await startUdpProxy({ port, network: { latencyMs, loss, seed }, onPassed });
-    return {
-      port: proxy.port,
-      get counts() {
-        return { requests: proxy.roundTrips, connections: 0, packets: seen.packets, bytes: seen.bytes };
-      },
-      get firstMs() {
-        return seen.firstMs;
-      },
-      forget() {
-        proxy.forget();
-        forgetSeen();
-      },
-      close: () => proxy.close(),
-    };
-  }
-  const roll = dice(seed);
-  const heldUpMs = () => (loss > 0 && roll() < loss ? SENT_AGAIN_MS + roundTripMs : 0);
-  const proxy = await startTcpProxy({ port, latencyMs, onPassed, heldUpMs });
+  const proxy = await startProxy(protocol, port, { roundTripMs, loss }, seed, onPassed);
   return {
     port: proxy.port,
     get counts() {
-      const { requests, connections } = proxy;
-      return { requests: requests.length, connections, packets: seen.packets, bytes: seen.bytes };
+      const { packets, bytes } = seen;
+      if (proxy instanceof UdpProxy) return { requests: proxy.roundTrips, connections: 0, packets, bytes };
+      return { requests: proxy.requests.length, connections: proxy.connections, packets, bytes };
     },
     get firstMs() {
       return seen.firstMs;
     },
     forget() {
       proxy.forget();
-      forgetSeen();
+      Object.assign(seen, { packets: 0, bytes: 0, firstMs: undefined });
     },
     close: () => proxy.close(),
   };
+}
+
+async function startProxy(
+  protocol: Protocol,
+  port: number,
+  { roundTripMs, loss }: Omit<Network, "title">,
+  seed: number,
+  onPassed: (direction: Direction, bytes: number) => void,
+): Promise<TcpProxy | UdpProxy> {
+  const latencyMs = roundTripMs / 2;
+  if (protocol === "ipmi") return startUdpProxy({ port, network: { latencyMs, loss, seed }, onPassed });
+  const roll = dice(seed);
+  const heldUpMs = () => (loss > 0 && roll() < loss ? SENT_AGAIN_MS + roundTripMs : 0);
+  return startTcpProxy({ port, latencyMs, onPassed, heldUpMs });
 }

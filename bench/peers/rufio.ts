@@ -4,6 +4,7 @@ import { mkdtemp, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
+import { startIpmiBmc } from "../../simulators/ipmi/bmc.ts";
 import { FakeCluster } from "../../simulators/kubernetes/cluster.ts";
 import { SimulatedMachine } from "../../simulators/machine.ts";
 import { type RedfishBmc, startRedfishBmc } from "../../simulators/redfish/bmc.ts";
@@ -14,7 +15,7 @@ import { USERNAME } from "./servers.ts";
 const API = "bmc.tinkerbell.org/v1alpha1";
 const PASSWORD = "calvin";
 const NAME = "node-01";
-const ROUNDS = 7;
+const ROUNDS = 3;
 const LOOK_EVERY_MS = 5;
 const LONGEST_MS = 120_000;
 /** As Tinkerbell makes it to boot a machine from the network. */
@@ -47,12 +48,8 @@ export const rufio: Section = {
       }
       const own = name === "pbnj-worker" ? [...argv, ...ARGV] : argv;
       try {
-        const samples = await measure(
-          own,
-          await mkdtemp(join(context.folder, "rufio-")),
-          rounds,
-          context.deadline,
-        );
+        const folder = await mkdtemp(join(context.folder, "rufio-"));
+        const samples = await measure(own, folder, rounds, context.deadline);
         rows.push({ subject: name, runs: samples.length, figures: spreads(samples) });
       } catch (thrown) {
         rows.push({ subject: name, runs: 0, figures: {}, note: `failed: ${oneLine(thrown)}` });
@@ -76,10 +73,11 @@ async function measure(
 ): Promise<readonly Sample[]> {
   const machine = new SimulatedMachine({ power: "on", powerOnMs: 0, powerOffMs: 0, softOffMs: 0 });
   const bmc = await startRedfishBmc({ machines: [machine], password: PASSWORD });
+  const ipmi = await startIpmiBmc({ machine, users: [{ name: USERNAME, password: PASSWORD }] });
   const cluster = await FakeCluster.start();
   const kubeconfig = join(folder, "kubeconfig");
   await writeFile(kubeconfig, cluster.kubeconfig({ namespace: "default" }));
-  addMachine(cluster, bmc);
+  addMachine(cluster, bmc.port, ipmi.port);
   const [program = "", ...rest] = argv;
   const worker = spawn(program, rest, {
     env: {
@@ -100,7 +98,7 @@ async function measure(
   } finally {
     worker.kill("SIGKILL");
     await ended;
-    await Promise.all([cluster.close(), bmc.close()]);
+    await Promise.all([cluster.close(), bmc.close(), ipmi.close()]);
     machine.close();
   }
 }
@@ -126,15 +124,15 @@ async function runJob(cluster: FakeCluster, bmc: RedfishBmc, name: string): Prom
   return { wallMs, apiRequests: cluster.requests.length, requests: bmc.requests.length };
 }
 
-function addMachine(cluster: FakeCluster, { port }: RedfishBmc): void {
+function addMachine(cluster: FakeCluster, redfishPort: number, ipmiPort: number): void {
   cluster.create("v1", "Secret", {
     metadata: { name: `${NAME}-bmc`, namespace: "default" },
     stringData: { username: USERNAME, password: PASSWORD },
   });
   const connection = {
-    ...{ host: "127.0.0.1", port: 623, insecureTLS: true },
+    ...{ host: "127.0.0.1", port: ipmiPort, insecureTLS: true },
     authSecretRef: { name: `${NAME}-bmc`, namespace: "default" },
-    providerOptions: { preferredOrder: ["gofish"], redfish: { port, useBasicAuth: true } },
+    providerOptions: { preferredOrder: ["gofish"], redfish: { port: redfishPort, useBasicAuth: true } },
   };
   cluster.create(API, "Machine", { metadata: { name: NAME, namespace: "default" }, spec: { connection } });
 }

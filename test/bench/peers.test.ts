@@ -83,13 +83,19 @@ test("--peer takes the place of a missing peer, or adds one; all mistakes are in
   );
 });
 
-test("the recorder counts requests, connections, packets and bytes, takes its time, and forgets", async () => {
+/** A recorder in front of a server that answers "hello". */
+async function recordHello(network: { readonly roundTripMs: number; readonly loss: number }) {
   const server = createServer((_, response) => response.end("hello"));
   await once(server.listen(0, "127.0.0.1"), "listening");
   onTestFinished(() => void server.close());
   const { port } = server.address() as AddressInfo;
-  const recorder = await startRecorder("redfish", port, { title: "", roundTripMs: 40, loss: 0 }, 1);
+  const recorder = await startRecorder("redfish", port, { title: "", ...network }, 1);
   onTestFinished(() => recorder.close());
+  return recorder;
+}
+
+test("the recorder counts requests, connections, packets and bytes, takes its time, and forgets", async () => {
+  const recorder = await recordHello({ roundTripMs: 40, loss: 0 });
   const startedMs = performance.now();
 
   await (await fetch(`http://127.0.0.1:${recorder.port}/redfish/v1`)).text();
@@ -104,12 +110,7 @@ test("the recorder counts requests, connections, packets and bytes, takes its ti
 });
 
 test("a lost part of a TCP stream arrives when it would have been sent again", async () => {
-  const server = createServer((_, response) => response.end("hello"));
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  onTestFinished(() => void server.close());
-  const { port } = server.address() as AddressInfo;
-  const recorder = await startRecorder("redfish", port, { title: "", roundTripMs: 0, loss: 1 }, 1);
-  onTestFinished(() => recorder.close());
+  const recorder = await recordHello({ roundTripMs: 0, loss: 1 });
   const startedMs = performance.now();
 
   expect(await (await fetch(`http://127.0.0.1:${recorder.port}/`)).text()).toBe("hello");

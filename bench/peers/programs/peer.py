@@ -18,7 +18,15 @@ def until(read, wanted):
     return wanted
 
 
-def repeat(operations):
+def repeat(state, change, pxe_once, inventory, insert_media=None):
+    operations = {
+        "state": state,
+        "on": lambda: change("on"),
+        "off": lambda: change("off"),
+        "pxe-once": pxe_once,
+        "inventory": inventory,
+        "insert-media": insert_media,
+    }
     operate = operations[os.environ["PEER_OPERATION"]]
     for done in range(int(os.environ["PEER_REPEAT"])):
         if done and not sys.stdin.readline():

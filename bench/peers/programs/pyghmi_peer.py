@@ -36,13 +36,5 @@ def inventory():
     return f"{system['Serial Number']}, {system.get('Model')}"
 
 
-repeat(
-    {
-        "state": state,
-        "on": lambda: change("on"),
-        "off": lambda: change("off"),
-        "pxe-once": pxe_once,
-        "inventory": inventory,
-    }
-)
+repeat(state, change, pxe_once, inventory)
 bmc.ipmi_session.logout()

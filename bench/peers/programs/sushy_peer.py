@@ -72,13 +72,4 @@ def insert_media():
     raise SystemExit("there is no CD drive")
 
 
-repeat(
-    {
-        "state": state,
-        "on": lambda: change("on"),
-        "off": lambda: change("off"),
-        "pxe-once": pxe_once,
-        "inventory": inventory,
-        "insert-media": insert_media,
-    }
-)
+repeat(state, change, pxe_once, inventory, insert_media)

@@ -14,6 +14,7 @@ import type { ObjectApi, Target } from "../api/objects.ts";
 import { denialOf, isAllowed, type User, type Users } from "../api/rbac.ts";
 import { BUILT_IN_TYPES, type ResourceType } from "../api/resource-types.ts";
 import type { ObjectStore } from "../api/store.ts";
+import { discoveryAt } from "./discovery.ts";
 import type { Faults } from "./faults.ts";
 import { listObjects } from "./list.ts";
 import { forwardLog } from "./pod-log.ts";
@@ -81,8 +82,11 @@ export class ApiServer {
     if (url.pathname === "/version")
       sendJson(response, 200, { major: "1", minor: "36", gitVersion: "v1.36.3" });
     else if (!user) throw unauthorized();
-    else if (!resource) sendNotFound(response);
-    else {
+    else if (!resource) {
+      const discovery = discoveryAt(url.pathname, this.#options.types());
+      if (discovery) sendJson(response, 200, discovery);
+      else sendNotFound(response);
+    } else {
       const contentType = request.headers["content-type"] ?? "";
       await this.#serve({ request: resource, user, query: url.searchParams, contentType, body, response });
     }
@@ -155,6 +159,9 @@ export class ApiServer {
   }
 
   #watch({ query, response, user: { controlPlane } }: Exchange, { type, namespace }: Target): void {
+    // As a server without WatchList, whose clients list before they watch.
+    if (query.has("sendInitialEvents"))
+      throw new ApiFailure(422, "Invalid", "sendInitialEvents: Forbidden: the WatchList feature gate is off");
     const { store, watches } = this.#options;
     const stream = new WatchStream(store, response, { type, namespace, query, controlPlane });
     if (!stream.open(query)) return;

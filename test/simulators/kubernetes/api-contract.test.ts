@@ -42,6 +42,20 @@ describe.each(subjects())("%s", (_, start) => {
       status: { powerState: "on" },
     });
 
+  test("tells of its groups, versions and kinds", async () => {
+    const found = async (path: string) => JSON.stringify(await client.get(path));
+
+    expect(await found("/api")).toContain('"versions":["v1"]');
+    expect(await found("/apis")).toContain('"groupVersion":"bmc.tinkerbell.org/v1alpha1"');
+    const kinds = await client.get("/apis/bmc.tinkerbell.org/v1alpha1");
+    expect(kinds["resources"]).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ name: "machines", kind: "Machine", namespaced: true }),
+        expect.objectContaining({ name: "machines/status", kind: "Machine" }),
+      ]),
+    );
+  });
+
   test("gives an object a uid and a version, and the data of a Secret's stringData", async () => {
     const secret = await client.create(secrets, { metadata: { name }, stringData: { password: "hunter2" } });
 
