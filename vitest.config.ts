@@ -3,6 +3,9 @@ import { defineConfig } from "vitest/config";
 
 const mocked = "test/worker/execution/crash-points.test.ts";
 
+// Node strips the types of each file only once, here and in child processes that run the sources.
+process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "node_modules/.cache/pbnj-worker-test/sources");
+
 export default defineConfig({
   test: {
     // Real servers and child processes: slow machines need room, a hang must still end.
@@ -16,6 +19,8 @@ export default defineConfig({
     execArgv: ["--max-semi-space-size=64"],
     // Loading every file's modules anew takes as long as the tests do.
     isolate: false,
+    // TypeScript runs as it is, without Vite's transformation.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
     projects: [
       // No child processes; real sockets and files.
       {
@@ -30,7 +35,13 @@ export default defineConfig({
       // Replaces a module of Node, which the tests of the same process must not see.
       {
         extends: true,
-        test: { name: "unit-mocked", include: [mocked], isolate: true, sequence: { groupOrder: 0 } },
+        test: {
+          name: "unit-mocked",
+          include: [mocked],
+          isolate: true,
+          experimental: { viteModuleRunner: true },
+          sequence: { groupOrder: 0 },
+        },
       },
       // Real processes, containers, Chromium, Helm.
       {
@@ -39,10 +50,6 @@ export default defineConfig({
           name: "system",
           include: ["test/system/**/*.test.ts"],
           sequence: { groupOrder: 1 },
-          // Child processes that run the sources strip the types of each file only once.
-          env: {
-            NODE_COMPILE_CACHE: join(import.meta.dirname, "node_modules/.cache/pbnj-worker-test/sources"),
-          },
         },
       },
       // Programs of others, from the package registries.
