@@ -4,7 +4,7 @@ import { defineConfig } from "vitest/config";
 const mocked = "test/worker/execution/crash-points.test.ts";
 
 // Node strips the types of each file only once, here and in child processes that run the sources.
-process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "node_modules/.cache/pbnj-worker-test/sources");
+process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "node_modules/.cache/pbnj-worker-test/sources");
 
 export default defineConfig({
   test: {
@@ -29,7 +29,6 @@ export default defineConfig({
           name: "unit",
           include: ["test/**/*.test.ts"],
           exclude: ["test/system/**", "test/interop/**", mocked],
-          sequence: { groupOrder: 0 },
         },
       },
       // Replaces a module of Node, which the tests of the same process must not see.
@@ -40,23 +39,12 @@ export default defineConfig({
           include: [mocked],
           isolate: true,
           experimental: { viteModuleRunner: true },
-          sequence: { groupOrder: 0 },
         },
       },
       // Real processes, containers, Chromium, Helm.
-      {
-        extends: true,
-        test: {
-          name: "system",
-          include: ["test/system/**/*.test.ts"],
-          sequence: { groupOrder: 1 },
-        },
-      },
+      { extends: true, test: { name: "system", include: ["test/system/**/*.test.ts"] } },
       // Programs of others, from the package registries.
-      {
-        extends: true,
-        test: { name: "interop", include: ["test/interop/**/*.test.ts"], sequence: { groupOrder: 2 } },
-      },
+      { extends: true, test: { name: "interop", include: ["test/interop/**/*.test.ts"] } },
     ],
   },
 });

@@ -1,15 +1,14 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { parseResultLine } from "../../../shared/contract/result.ts";
 import type { EndedAction } from "../../actions/action-run.ts";
+import { bundledProgram } from "../../support/bundled-program.ts";
 
-export const PROGRAM = join(import.meta.dirname, "../../../actions/main.ts");
-/** Stripping types and compiling is most of a child's start, and the same for all of them. */
-const COMPILE_CACHE = join(tmpdir(), "pbnj-worker-test-compile-cache");
+const { file, compileCache } = await bundledProgram();
+/** Before the name of an action. */
+export const PROGRAM = [file, "action"] as const;
 /** An action that hangs is ended, so that its test fails instead of the whole run. */
 const LONGEST_MS = 25_000;
 
@@ -30,8 +29,8 @@ export class ActionProcess {
   readonly ended: Promise<EndedActionProcess>;
 
   constructor(name: string, { env = {}, argv = [], stdin = "" }: ActionProcessOptions = {}) {
-    this.child = spawn(process.execPath, [PROGRAM, name, ...argv], {
-      env: { PATH: process.env["PATH"] ?? "", NODE_COMPILE_CACHE: COMPILE_CACHE, ...env },
+    this.child = spawn(process.execPath, [...PROGRAM, name, ...argv], {
+      env: { PATH: process.env["PATH"] ?? "", NODE_COMPILE_CACHE: compileCache, ...env },
       stdio: ["pipe", "pipe", "pipe"],
     });
     const deadline = setTimeout(() => this.child.kill("SIGKILL"), LONGEST_MS);

@@ -120,11 +120,11 @@ it.concurrent("far more text than a pipe holds arrives whole, however late it is
 it.concurrent("a password from a shell's process substitution is read", async () => {
   await using lab = await actionLab();
   const { BMC_PASSWORD, ...env } = lab.env("redfish");
-  const script = `"$1" "$2" power-status --bmc-password-file <(sleep 0.2; echo "$3")`;
+  const script = `"$1" "$2" "$3" power-status --bmc-password-file <(sleep 0.2; echo "$4")`;
 
   const { stdout } = await promisify(execFile)(
     "bash",
-    ["-c", script, "bash", process.execPath, PROGRAM, BMC_PASSWORD],
+    ["-c", script, "bash", process.execPath, ...PROGRAM, BMC_PASSWORD],
     { env: { PATH: process.env["PATH"] ?? "", ...env } },
   );
 
@@ -157,12 +157,12 @@ it.concurrent("neither the command line nor the environment has a secret of a co
 it.concurrent("on a terminal the result is a table and a sentence", async () => {
   await using lab = await actionLab();
   lab.redfish.sel.add("Critical", "Fan 1 failed", "2026-01-15T18:53:41Z");
-  const env = { PATH: process.env["PATH"] ?? "", NODE: process.execPath, PROGRAM };
+  const env = { PATH: process.env["PATH"] ?? "", NODE: process.execPath, FILE: PROGRAM[0] };
 
   // `script` of util-linux runs a command on a terminal.
   const { stdout } = await promisify(execFile)(
     "script",
-    ["-qec", `"$NODE" "$PROGRAM" list-sel`, "/dev/null"],
+    ["-qec", `"$NODE" "$FILE" action list-sel`, "/dev/null"],
     { env: { ...env, ...lab.env("redfish") } },
   );
 

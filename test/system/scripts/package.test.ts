@@ -1,7 +1,6 @@
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
 import { execa } from "execa";
 import { publint } from "publint";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
@@ -14,6 +13,10 @@ import { actionLab } from "../../actions/lab.ts";
 import { codeBlocks } from "../../docs/markdown.ts";
 
 const MODULES = join(projectRoot, "node_modules");
+// By its file: the condition "development", which Vitest sets, would choose its sources.
+const { checkPackage, createPackageFromTarballData }: typeof import("@arethetypeswrong/core") = await import(
+  join(MODULES, "@arethetypeswrong/core/dist/index.js")
+);
 const MEGABYTE = 1_048_576;
 /** By their folders. */
 const PACKAGES = { "pbnj-worker": "pbnj-worker", bmc: "@pbnj-worker/bmc" };

@@ -197,10 +197,10 @@ describe("the doctor at BMCs", () => {
     expect(found[0]?.detail).toMatch(/^clock: 3h 0m behind this host's/);
   });
 
-  it("looks at two hundred machines, some fifty at a time", async () => {
-    const bmcs = await Promise.all(Array.from({ length: 200 }, () => redfish()));
+  it("looks at many machines, some fifty at a time", async () => {
+    const bmcs = await Promise.all(Array.from({ length: 60 }, () => redfish()));
     const machines = bmcs.map(({ port }, index) =>
-      behind(`node-${index}`, port, index === 150 ? refused : {}),
+      behind(`node-${index}`, port, index === 55 ? refused : {}),
     );
     let most = 0;
     const looking = setInterval(() => {
@@ -210,12 +210,12 @@ describe("the doctor at BMCs", () => {
 
     const found = await check(machines, { timeoutMs: 60_000 }).finally(() => clearInterval(looking));
 
-    expect(found).toHaveLength(200);
-    expect(found[0]).toMatchObject({ subject: "node-150", cause: "bmc-auth" });
+    expect(found).toHaveLength(60);
+    expect(found[0]).toMatchObject({ subject: "node-55", cause: "bmc-auth" });
     expect(found.slice(1).every(({ state }) => state === "ok")).toBe(true);
     expect(most).toBeGreaterThan(1);
     expect(most).toBeLessThanOrEqual(50);
-  }, 120_000);
+  });
 
   it("ends at once when it is stopped, and logs out", async () => {
     const bmc = await redfish({ latencyMs: 300 });
