@@ -1,12 +1,33 @@
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 const mocked = "test/worker/execution/crash-points.test.ts";
+const system = "test/system/**";
+const interop = "test/interop/**/*.test.ts";
 
 // Node strips the types of each file only once, here and in child processes that run the sources.
-process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "node_modules/.cache/pbnj-worker-test/sources");
+process.env["NODE_COMPILE_CACHE"] ??= join(
+  import.meta.dirname,
+  "node_modules/.cache/pbnj-worker-test/sources",
+);
 
-export default defineConfig({
+/** Unit tests wait, system tests compute: spread among them, they leave no processor idle. The last ones are short. */
+class Mixed extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isSystem = ({ moduleId }: TestSpecification) => moduleId.includes("/test/system/");
+    const system = sorted.filter(isSystem);
+    const others = sorted.filter((file) => !isSystem(file));
+    const places = new Map([
+      ...system.map((file, index) => [file, (0.6 * index) / system.length] as const),
+      ...others.map((file, index) => [file, index / others.length] as const),
+    ]);
+    return sorted.toSorted((a, b) => (places.get(a) ?? 0) - (places.get(b) ?? 0));
+  }
+}
+
+export default defineConfig(({ mode }) => ({
   test: {
     // Real servers and child processes: slow machines need room, a hang must still end.
     testTimeout: 120_000,
@@ -14,37 +35,30 @@ export default defineConfig({
     setupFiles: ["test/support/property-seed.ts"],
     expect: { poll: { timeout: 30_000 } },
     // Most tests wait for sockets, processes and timers: more of them run than there are processors.
-    maxWorkers: 8,
+    maxWorkers: 6,
     // Tests make many objects that live briefly: with V8's young generation of 16 MiB they take a tenth more processor time.
     execArgv: ["--max-semi-space-size=64"],
     // Loading every file's modules anew takes as long as the tests do.
     isolate: false,
     // TypeScript runs as it is, without Vite's transformation.
     experimental: { viteModuleRunner: false, nodeLoader: false },
+    sequence: { sequencer: Mixed },
     projects: [
-      // No child processes; real sockets and files.
       {
         extends: true,
         test: {
-          name: "unit",
+          name: "tests",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/system/**", "test/interop/**", mocked],
+          exclude: [interop, mocked, ...(mode === "unit" ? [system] : [])],
         },
       },
       // Replaces a module of Node, which the tests of the same process must not see.
       {
         extends: true,
-        test: {
-          name: "unit-mocked",
-          include: [mocked],
-          isolate: true,
-          experimental: { viteModuleRunner: true },
-        },
+        test: { name: "mocked", include: [mocked], isolate: true, experimental: { viteModuleRunner: true } },
       },
-      // Real processes, containers, Chromium, Helm.
-      { extends: true, test: { name: "system", include: ["test/system/**/*.test.ts"] } },
       // Programs of others, from the package registries.
-      { extends: true, test: { name: "interop", include: ["test/interop/**/*.test.ts"] } },
+      { extends: true, test: { name: "interop", include: [interop] } },
     ],
   },
-});
+}));
