@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
-import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 const mocked = "test/worker/execution/crash-points.test.ts";
 const system = "test/system/**";
@@ -11,21 +10,6 @@ process.env["NODE_COMPILE_CACHE"] ??= join(
   import.meta.dirname,
   "node_modules/.cache/pbnj-worker-test/sources",
 );
-
-/** Unit tests wait, system tests compute: spread among them, they leave no processor idle. The last ones are short. */
-class Mixed extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted = await super.sort(files);
-    const isSystem = ({ moduleId }: TestSpecification) => moduleId.includes("/test/system/");
-    const system = sorted.filter(isSystem);
-    const others = sorted.filter((file) => !isSystem(file));
-    const places = new Map([
-      ...system.map((file, index) => [file, (0.6 * index) / system.length] as const),
-      ...others.map((file, index) => [file, index / others.length] as const),
-    ]);
-    return sorted.toSorted((a, b) => (places.get(a) ?? 0) - (places.get(b) ?? 0));
-  }
-}
 
 export default defineConfig(({ mode }) => ({
   test: {
@@ -42,7 +26,6 @@ export default defineConfig(({ mode }) => ({
     isolate: false,
     // TypeScript runs as it is, without Vite's transformation.
     experimental: { viteModuleRunner: false, nodeLoader: false },
-    sequence: { sequencer: Mixed },
     projects: [
       {
         extends: true,

@@ -21,8 +21,9 @@ const shares = new LaneShares({
   timings: QUICK,
 });
 const tell = () => {
+  const atMs = Date.now();
   const owned = agentIds.filter((agentId) => shares.owns(agentId));
-  process.stdout.write(`${JSON.stringify({ atMs: Date.now(), owned })}\n`);
+  process.stdout.write(`${JSON.stringify({ atMs, owned })}\n`);
 };
 const telling = setInterval(tell, 20);
 await shares.run(stop.signal);
