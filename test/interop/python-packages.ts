@@ -4,6 +4,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
 import { describe } from "vitest";
+import { exclusively } from "../support/built-once.ts";
 import { fromPython, provenWith } from "./compatibility/peer.ts";
 import type { PeerName } from "./compatibility/peers.ts";
 
@@ -31,6 +32,8 @@ export async function installPythonPackages(
   const program = (file: string) => join(folder, "bin", file);
   // Written last: what was interrupted is made again.
   const complete = join(folder, "complete");
+  // Several test files want the same ones, each in a process of its own.
+  using _lock = await exclusively(`python-${name}`);
   if (!existsSync(complete)) {
     await rm(folder, { recursive: true, force: true });
     await mkdir(folder, { recursive: true });
