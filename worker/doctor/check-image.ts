@@ -191,7 +191,8 @@ function helpAction(image: string): Action {
 
 function runCause(outcome: Outcome, bound: AbortSignal): CauseName {
   if (outcome.timedOut || bound.aborted) return "image-timeout";
-  if (/^killed, out of memory/.test(outcome.message)) return "container-out-of-memory";
+  if (/^(exited 137 \()?killed, (perhaps )?out of memory/.test(outcome.message))
+    return "container-out-of-memory";
   if (outcome.exitCode !== undefined || outcome.killed) return "container-failed";
   return outcome.class === "usage" && /has no action for/.test(outcome.message)
     ? "image-name-wrong"

@@ -95,6 +95,12 @@ function messageOf(ending: Ending): string {
   if (stopReason === "cancelled") return `cancelled by the worker${because}`;
   if (outOfMemory) return `killed, out of memory${because}`;
   if (result?.ok === false) return result.message;
-  const end = ending.signal ? `killed by ${ending.signal}` : `exited ${ending.exitCode ?? "without a code"}`;
+  const end = ending.signal ? `killed by ${ending.signal}` : exitOf(ending);
   return result ? `${end} although it said${because}` : `${end}${because}`;
+}
+
+/** Engines learn that memory ran out beside the exit, at times after it: then 128 + SIGKILL is all they say (containerd#12372). */
+function exitOf({ exitCode }: Ending): string {
+  if (exitCode === 137) return "exited 137 (killed, perhaps out of memory)";
+  return `exited ${exitCode ?? "without a code"}`;
 }

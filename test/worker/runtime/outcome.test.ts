@@ -49,6 +49,11 @@ describe("concluding an outcome", () => {
       { ok: false, message: "killed by SIGKILL although it said: off" },
     ],
     [
+      "a kill whose reason the engine does not know",
+      { exitCode: 137, lastLines: ["a"] },
+      { ok: false, killed: true, message: "exited 137 (killed, perhaps out of memory): a" },
+    ],
+    [
       "memory that ran out",
       { exitCode: 137, outOfMemory: true },
       { ok: false, class: "internal", killed: true, message: "killed, out of memory" },
