@@ -27,6 +27,7 @@ export default defineConfig(({ mode }) => ({
     // TypeScript runs as it is, without Vite's transformation.
     experimental: { viteModuleRunner: false, nodeLoader: false },
     projects: [
+      // Unit and system tests share processes; `--mode unit` leaves the system tests out.
       {
         extends: true,
         test: {

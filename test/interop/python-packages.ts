@@ -32,7 +32,7 @@ export async function installPythonPackages(
   const program = (file: string) => join(folder, "bin", file);
   // Written last: what was interrupted is made again.
   const complete = join(folder, "complete");
-  // Several test files want the same ones, each in a process of its own.
+  // Several test files install the same packages at the same time.
   using _lock = await exclusively(`python-${name}`);
   if (!existsSync(complete)) {
     await rm(folder, { recursive: true, force: true });

@@ -191,8 +191,10 @@ function helpAction(image: string): Action {
 
 function runCause(outcome: Outcome, bound: AbortSignal): CauseName {
   if (outcome.timedOut || bound.aborted) return "image-timeout";
-  if (/^(exited 137 \()?killed, (perhaps )?out of memory/.test(outcome.message))
+  // 137 is a SIGKILL, and the worker sent none.
+  if (outcome.exitCode === 137 || /^killed, out of memory/.test(outcome.message)) {
     return "container-out-of-memory";
+  }
   if (outcome.exitCode !== undefined || outcome.killed) return "container-failed";
   return outcome.class === "usage" && /has no action for/.test(outcome.message)
     ? "image-name-wrong"

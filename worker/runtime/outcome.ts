@@ -99,7 +99,7 @@ function messageOf(ending: Ending): string {
   return result ? `${end} although it said${because}` : `${end}${because}`;
 }
 
-/** Engines learn that memory ran out beside the exit, at times after it: then 128 + SIGKILL is all they say (containerd#12372). */
+/** An engine may learn only after the exit that memory ran out; then it reports 128 + SIGKILL alone (containerd#12372). */
 function exitOf({ exitCode }: Ending): string {
   if (exitCode === 137) return "exited 137 (killed, perhaps out of memory)";
   return `exited ${exitCode ?? "without a code"}`;

@@ -289,7 +289,7 @@ describeWithDocker("the docker runtime", () => {
     await runtime.close();
 
     expect(ended.outcome).toMatchObject({ ok: false, class: "internal", killed: true, exitCode: 137 });
-    expect(ended.outcome.message).toMatch(/out of memory/);
+    expect(ended.outcome.message).toMatch(/^(killed, |exited 137 \(killed, perhaps )out of memory/);
   });
 
   it("fails with the reason when an image is not there and cannot be pulled", async () => {
