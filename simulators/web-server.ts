@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import {
   createServer as createHttp,
   type IncomingMessage,
@@ -7,6 +8,7 @@ import {
 import { createServer as createHttps, Server as HttpsServer } from "node:https";
 import type { Socket } from "node:net";
 import { type Certificate, createCertificate, fingerprintOf } from "./certificate.ts";
+import { listenOn } from "./free-port.ts";
 
 /** `http`, or a certificate; a self-signed one is made when absent. */
 export type WebServerTls = Certificate | "http" | undefined;
@@ -69,14 +71,9 @@ export class WebServer {
   /** Port 0 takes any free one. Rejects when the address cannot be had. */
   async listen(port: number, host: string): Promise<void> {
     this.#host = host;
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once("error", reject);
-      this.#server.listen(port, host, () => {
-        this.#server.off("error", reject);
-        const address = this.#server.address();
-        if (address !== null && typeof address === "object") this.#port = address.port;
-        resolve();
-      });
+    await listenOn(port, async (free) => {
+      await once(this.#server.listen(free, host), "listening");
+      this.#port = free;
     });
   }
 

@@ -1,5 +1,6 @@
 import { createSocket, type RemoteInfo, type Socket } from "node:dgram";
 import { once } from "node:events";
+import { listenOn } from "../free-port.ts";
 import { isLoopback, type SimulatedMachine } from "../machine.ts";
 import { BootOptions } from "./boot-options.ts";
 import type { Devices } from "./commands/handler.ts";
@@ -266,8 +267,10 @@ class UdpBmc implements IpmiBmc {
   }
 
   async listen(host: string, port: number): Promise<void> {
-    this.#socket.bind(port, host);
-    await once(this.#socket, "listening");
+    await listenOn(port, async (free) => {
+      this.#socket.bind(free, host);
+      await once(this.#socket, "listening");
+    });
   }
 
   [Symbol.asyncDispose](): Promise<void> {

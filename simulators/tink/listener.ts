@@ -6,8 +6,9 @@ import {
   type Http2Server,
   type ServerHttp2Session,
 } from "node:http2";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import type { connectNodeAdapter } from "@connectrpc/connect-node";
+import { listenOn } from "../free-port.ts";
 
 export interface ServerTls {
   readonly cert: string;
@@ -76,9 +77,10 @@ export class Listener {
       // A client that vanishes is everyday life.
       session.on("error", () => undefined);
     });
-    server.listen(this.#port, this.#options.host);
-    await once(server, "listening");
-    this.#port = (server.address() as AddressInfo).port;
+    await listenOn(this.#port, async (port) => {
+      await once(server.listen(port, this.#options.host), "listening");
+      this.#port = port;
+    });
   }
 
   /** Says goodbye on every connection (open calls may end on it), or cuts it. */

@@ -1,4 +1,7 @@
 import fc from "fast-check";
+import { usePortShare } from "../../simulators/free-port.ts";
 
 // Property tests are repeatable; another seed explores further.
 fc.configureGlobal({ seed: Number(process.env["PBNJ_TEST_SEED"] ?? 1) });
+
+usePortShare(Number(process.env["VITEST_POOL_ID"]), 16);
