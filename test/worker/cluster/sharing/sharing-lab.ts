@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
 import { expect, vi } from "vitest";
-import { systemClock } from "../../../../shared/clock.ts";
 import type { Logger } from "../../../../shared/logger.ts";
 import { FakeCluster, type RbacRule } from "../../../../simulators/kubernetes/cluster.ts";
 import { Cluster } from "../../../../worker/cluster/client/cluster.ts";
 import { BmcLeases } from "../../../../worker/cluster/sharing/bmc-leases.ts";
 import { LaneShares } from "../../../../worker/cluster/sharing/lane-shares.ts";
+import { scaledClock } from "../../../support/scaled-clock.ts";
 import { GROUP, QUICK } from "./replica-settings.ts";
 
 export const LEASE_API = "coordination.k8s.io/v1";
@@ -60,6 +60,8 @@ export async function startLab({ agentIds: given = agentIdsTo(40) }: LabOptions 
       error: say("error"),
     };
     const stop = new AbortController();
+    // While other programs keep the processor, no lease expires.
+    const clock = scaledClock(1);
     const shares = new LaneShares({
       cluster: client,
       group: GROUP,
@@ -69,11 +71,11 @@ export async function startLab({ agentIds: given = agentIdsTo(40) }: LabOptions 
         polls.clear();
         for (const agentId of agentIds) if (owns(agentId)) polls.add(agentId);
       },
-      clock: systemClock,
+      clock,
       log,
       timings: QUICK,
     });
-    const leases = new BmcLeases({ cluster: client, shares, clock: systemClock, log, timings: QUICK });
+    const leases = new BmcLeases({ cluster: client, shares, clock, log, timings: QUICK });
     const running = [shares.run(stop.signal), leases.run(stop.signal)];
     const replica: Replica = {
       ...{ name, shares, leases, polls, logged },
