@@ -40,7 +40,7 @@ export default defineAction({
       const problem = source === undefined ? undefined : patternProblem(source);
       return problem === undefined ? [] : [`${nameInput(name)} is not a regular expression: ${problem}`];
     }),
-  run: async ({ bmc, dryRun, input, redact, signal }): Promise<ActionReport> => {
+  run: async ({ bmc, dryRun, input, redact, progress, signal }): Promise<ActionReport> => {
     const { until, failOn, untilTimeout, takeOver } = input;
     if (dryRun) {
       const { before, steps } = await bmc.planConsole(takeOver, signal);
@@ -57,6 +57,7 @@ export default defineAction({
         timeoutMs: untilTimeout,
         takeOver,
         redact: (text) => redacted.take(text),
+        onProgress: (summary, changed) => progress({ summary, changed }),
       },
       signal,
     );

@@ -93,7 +93,13 @@ describe("watch-console", () => {
     expect(there.ipmi.console.session).toBeUndefined();
 
     const env = { ...there.env("ipmi"), ...UNTIL, TIMEOUT: "2s" };
-    expect(resultOf(await runAction("watch-console", { env }))).toMatchObject({ class: "timeout" });
+    there.machine.print("Loading kernel\r\n");
+    const late = await runAction("watch-console", { env });
+    expect(resultOf(late)).toMatchObject({
+      class: "timeout",
+      message: "not finished within 2 s (TIMEOUT): its last lines were Loading kernel",
+    });
+    expect(late.stderr).not.toContain("console lost");
     expect(there.ipmi.console.session).toBeUndefined();
     expect(there.ipmi.log).toContain("Deactivate Payload");
   });

@@ -96,5 +96,6 @@ function describeFailure(
 }
 
 function cutShort(failure: BmcError, { summary }: ActionReport): BmcError {
+  if (failure.message.includes(summary)) return failure;
   return new BmcError(failure.class, `${failure.message}: ${summary}`, { cause: failure });
 }

@@ -28,6 +28,8 @@ export interface ConsoleRequest {
   readonly takeOver: boolean;
   /** Changes each line before it is compared, logged and kept, to redact it. */
   readonly redact?: (line: string) => string;
+  /** Called with the last lines as they come, and whether another session was ended: the report if the watch is cut short. */
+  readonly onProgress?: (last: string, changed: boolean) => void;
 }
 
 /** Result of watching a console. */
@@ -67,6 +69,8 @@ export const consoleOperations = defineOperations({
 export interface ConsolePort {
   readonly clock: Clock;
   readonly log: Pick<Logger, "info" | "warn">;
+  /** Whether the caller has cancelled, or its time is up. */
+  isStopped(): boolean;
   holder(): Promise<string | undefined>;
   plan(takesOver: boolean): Promise<readonly string[]>;
   takeOver(): Promise<void>;
@@ -82,6 +86,7 @@ function portOf(
   return {
     clock,
     log,
+    isStopped: () => signal.aborted,
     holder: () => read((session) => session.console.holder(signal)),
     plan: (takesOver) => read(async (session) => session.console.plan(takesOver)),
     takeOver: () => write((session) => session.console.takeOver(signal)),
@@ -103,7 +108,7 @@ export async function watchConsole(port: ConsolePort, request: ConsoleRequest): 
   port.progress(`waiting for ${quoted(request.until)} on the console`, request.timeoutMs);
   const done = new AbortController();
   const over = new AbortController();
-  const lines = new WatchedLines(request, port, done);
+  const lines = new WatchedLines(request, port, done, (last) => request.onProgress?.(last, changed));
   port.clock.sleep(request.timeoutMs, over.signal).then(
     () => done.abort(),
     () => undefined,
@@ -166,7 +171,7 @@ async function watchUntil(port: ConsolePort, lines: WatchedLines, done: AbortSig
       const nowMs = port.clock.monotonicMs();
       if (lines.isOpen) lostMs = nowMs;
       if (done.aborted && lostMs !== undefined) return;
-      if (lostMs === undefined || !mayReturn(error, nowMs - lostMs)) throw error;
+      if (port.isStopped() || lostMs === undefined || !mayReturn(error, nowMs - lostMs)) throw error;
       port.log.warn({ reason: error.message }, "console lost, reconnecting");
       lines.gap("the console was lost");
       await port.sleep(RECONNECT_MS);
@@ -194,6 +199,7 @@ class WatchedLines implements ConsoleSink {
   readonly #request: ConsoleRequest;
   readonly #port: Pick<ConsolePort, "clock" | "log">;
   readonly #done: AbortController;
+  readonly #onLast: (last: string) => void;
   readonly #lines = new ConsoleLines((line) => this.#take(line));
   readonly #last: string[] = [];
   readonly #ended = new AbortController();
@@ -202,10 +208,16 @@ class WatchedLines implements ConsoleSink {
   #logged = 0;
   #unlogged = 0;
 
-  constructor(request: ConsoleRequest, port: Pick<ConsolePort, "clock" | "log">, done: AbortController) {
+  constructor(
+    request: ConsoleRequest,
+    port: Pick<ConsolePort, "clock" | "log">,
+    done: AbortController,
+    onLast: (last: string) => void,
+  ) {
     this.#request = request;
     this.#port = port;
     this.#done = done;
+    this.#onLast = onLast;
   }
 
   /** For a message of a failure. */
@@ -216,6 +228,7 @@ class WatchedLines implements ConsoleSink {
 
   opened(): void {
     this.isOpen = true;
+    this.#onLast(this.last);
   }
 
   output(bytes: Uint8Array): void {
@@ -252,6 +265,7 @@ class WatchedLines implements ConsoleSink {
     this.count += 1;
     this.#last.push(shortened(line, SHOWN_CHARACTERS));
     if (this.#last.length > LAST_LINES) this.#last.shift();
+    this.#onLast(this.last);
     this.#log(line);
     const pattern = this.#matching(line);
     if (!pattern) return;

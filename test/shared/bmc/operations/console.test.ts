@@ -102,6 +102,7 @@ function bmc(watches: readonly Watch[], holder?: string) {
         }),
     },
     log,
+    isStopped: () => false,
     holder: async () => holder,
     plan: async (takesOver) => [`plan ${takesOver}`],
     takeOver: async () => void done.push("taken over"),
