@@ -2,7 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import type { StopSignal } from "../../shared/contract/exit-code.ts";
 
 /** A stream, or a terminal. */
-export interface OutputStream extends NodeJS.WritableStream {
+interface OutputStream extends NodeJS.WritableStream {
   readonly isTTY?: boolean;
   readonly columns?: number;
 }
