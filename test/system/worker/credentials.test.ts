@@ -8,7 +8,7 @@ import { type RedfishBmc, startRedfishBmc } from "../../../simulators/redfish/bm
 import { startTinkServer } from "../../../simulators/tink/server.ts";
 import { isOver, type Workflow } from "../../../simulators/tink/workflow.ts";
 import { eventually } from "../../actions/lab.ts";
-import { WorkerProgram } from "../../support/worker-program.ts";
+import { CommandInProcess } from "../../support/command-in-process.ts";
 
 const RIGHT = "the-right-one";
 const WRONG = "a-wrong-one";
@@ -63,12 +63,12 @@ async function standing(options: {
   const policyFile = join(directory, "policy.yaml");
   await writeFile(policyFile, JSON.stringify(options.policy?.(directory) ?? {}));
   const start = () =>
-    new WorkerProgram([
+    new CommandInProcess([
       ...["start", "--grpc-server", server.address, "--inventory", inventoryFile, "--policy", policyFile],
       ...["--agent-id", "one,two,three,four,five", "--backoff-max-interval", "300ms", "--stop-grace", "2s"],
       ...["--log-level", "debug", "--reload-interval", "50ms", ...(options.argv ?? [])],
     ]);
-  let program: WorkerProgram | undefined;
+  let program: CommandInProcess | undefined;
   return {
     server,
     bmc,
