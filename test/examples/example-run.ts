@@ -28,6 +28,8 @@ export async function runExample(
   const { template, values, inventory, policy, others } = commandOf(file);
   const edited = (value: string) => value.replace(STATE_FOLDER, folder);
   const argv = ["run", template, ...others, "--log-level", "warn"];
+  // A provider's secrets and a policy's files are what an action gets differently as a process.
+  if (!policy && !template.includes("/providers/")) argv.push("--runtime", "in-process");
   for (const [key, value] of Object.entries(values)) argv.push("--map", `${key}=${edited(value)}`);
   argv.push("--inventory", await rewrite(inventory, folder, (document) => editMachines(document, machines)));
   if (policy)
