@@ -1,4 +1,3 @@
-import type { WriteStream } from "node:tty";
 import { type Progress, progressOf, progressText } from "./contract/progress.ts";
 import type { LogFields, Logger } from "./logger.ts";
 import { printable } from "./printable.ts";
@@ -6,12 +5,17 @@ import { printable } from "./printable.ts";
 const EVERY_MS = 1_000;
 const ERASE_LINE = "\r\u001b[K";
 
+interface Terminal {
+  readonly columns?: number;
+  write(text: string): unknown;
+}
+
 /** The last line of a terminal, which shows what runs now. `clear` it before anything else is written. */
 export class LiveLine {
-  readonly #terminal: WriteStream;
+  readonly #terminal: Terminal;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(terminal: WriteStream) {
+  constructor(terminal: Terminal) {
     this.#terminal = terminal;
     process.once("exit", () => this.clear());
   }

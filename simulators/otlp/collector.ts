@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
+import { until } from "../until.ts";
 import { type CollectedSpan, spansOfJson } from "./read-json.ts";
 import { spansOfProtobuf } from "./read-protobuf.ts";
 
@@ -57,14 +57,10 @@ export class Collector {
   }
 
   async until(condition: () => boolean, why: () => string = () => ""): Promise<void> {
-    const giveUpAt = performance.now() + WAIT_MS;
-    while (!condition()) {
-      if (performance.now() > giveUpAt) {
-        const names = this.spans.map(({ name }) => name).join(", ");
-        throw new Error(`it never came true; the collector has ${names || "nothing"}\n${why()}`);
-      }
-      await sleep(10);
-    }
+    await until(condition, WAIT_MS, () => {
+      const names = this.spans.map(({ name }) => name).join(", ");
+      return `it never came true; the collector has ${names || "nothing"}\n${why()}`;
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ConnectRouter } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
@@ -14,6 +13,7 @@ import { Listener } from "../tink/listener.ts";
 import type { Submission } from "../tink/server.ts";
 import { unimplemented } from "../tink/unimplemented.ts";
 import { type ActionState, createWorkflow, type Workflow } from "../tink/workflow.ts";
+import { untilWorkflows } from "../until.ts";
 import { type Context, LegacyBoard, type LegacyReport } from "./legacy-board.ts";
 
 export interface LegacyTinkServerOptions {
@@ -118,16 +118,7 @@ export async function startLegacyTinkServer(
       return workflow;
     },
     workflows: () => board.all(),
-    async until(condition, timeoutMs = UNTIL_TIMEOUT_MS) {
-      const giveUpAt = performance.now() + timeoutMs;
-      while (!condition()) {
-        if (performance.now() > giveUpAt) {
-          const states = board.all().map(({ id, state }) => `${id} ${state}`);
-          throw new Error(`not within ${timeoutMs} ms; the workflows are: ${states.join(", ") || "none"}`);
-        }
-        await sleep(10);
-      }
-    },
+    until: (condition, timeoutMs = UNTIL_TIMEOUT_MS) => untilWorkflows(board, condition, timeoutMs),
     dropConnections: (how = "destroy") => listener.dropConnections(how),
     stop: (how = "cut") => listener.stop(how),
     start: () => listener.start(),

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type ConnectRouter } from "@connectrpc/connect";
@@ -11,6 +10,7 @@ import {
   WorkflowService,
 } from "../../worker/source/tink/gen/workflow_pb.ts";
 import { parseTemplate } from "../../worker/template/parse-template.ts";
+import { untilWorkflows } from "../until.ts";
 import { Faults } from "./faults.ts";
 import { Listener, type ServerTls } from "./listener.ts";
 import { unimplemented } from "./unimplemented.ts";
@@ -146,7 +146,7 @@ export async function startTinkServer(options: TinkServerOptions = {}): Promise<
     },
     workflows: () => board.all(),
     workflow: (id) => board.get(id),
-    until: (condition, timeoutMs = UNTIL_TIMEOUT_MS) => until(board, condition, timeoutMs),
+    until: (condition, timeoutMs = UNTIL_TIMEOUT_MS) => untilWorkflows(board, condition, timeoutMs),
     dropConnections: (how = "destroy") => listener.dropConnections(how),
     async stop(how = "cut") {
       stopping.abort();
@@ -182,17 +182,6 @@ async function held<T>(hold: Hold, signal: AbortSignal, changed: Change, work: (
       await changed(over);
       if (over.aborted && !hold.stopping.aborted) throw refusal;
     }
-  }
-}
-
-async function until(board: WorkflowBoard, condition: () => boolean, timeoutMs: number): Promise<void> {
-  const giveUpAt = performance.now() + timeoutMs;
-  while (!condition()) {
-    if (performance.now() > giveUpAt) {
-      const states = board.all().map(({ id, state }) => `${id} ${state}`);
-      throw new Error(`not within ${timeoutMs} ms; the workflows are: ${states.join(", ") || "none"}`);
-    }
-    await sleep(10);
   }
 }
 

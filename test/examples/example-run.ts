@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Document, isMap, isSeq, parseDocument } from "yaml";
-import { WorkerProgram } from "../support/worker-program.ts";
+import { CommandInProcess } from "../support/command-in-process.ts";
 import { commandOf, type ExampleFile } from "./example-files.ts";
 
 /** Where the examples keep what actions write; a test has a folder of its own in its place. */
@@ -28,11 +28,13 @@ export async function runExample(
   const { template, values, inventory, policy, others } = commandOf(file);
   const edited = (value: string) => value.replace(STATE_FOLDER, folder);
   const argv = ["run", template, ...others, "--log-level", "warn"];
+  // A provider's secrets and a policy's files are what an action gets differently as a process.
+  if (!policy && !template.includes("/providers/")) argv.push("--runtime", "in-process");
   for (const [key, value] of Object.entries(values)) argv.push("--map", `${key}=${edited(value)}`);
   argv.push("--inventory", await rewrite(inventory, folder, (document) => editMachines(document, machines)));
   if (policy)
     argv.push("--policy", await rewrite(policy, folder, (document) => moveVolumes(document, edited)));
-  await using program = new WorkerProgram(argv);
+  await using program = new CommandInProcess(argv);
   const { code } = await program.ended;
   return { code, stdout: program.stdout, stderr: program.stderr };
 }

@@ -39,7 +39,7 @@ export async function standingWorker(
   command.parse(["--runtime", "in-process", ...argv.filter((word) => word !== "start" && word !== "serve")], {
     from: "user",
   });
-  const env = { XDG_STATE_HOME: stateHome, PBNJ_HTTP_ADDRESS: "off" };
+  const env = { PATH: process.env["PATH"], XDG_STATE_HOME: stateHome, PBNJ_HTTP_ADDRESS: "off" };
   const loaded = loadConfig({ flags: command.opts(), env }, argv.includes("serve") ? "serve" : "start");
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));
   const { config } = loaded;
@@ -55,7 +55,7 @@ export async function standingWorker(
     warn: keeper(LEVELS.warn),
     error: keeper(LEVELS.error),
   };
-  const observability = composeObservability(config, { log, clock, actionNames: catalogue });
+  const observability = composeObservability(config, { log, clock, env, actionNames: catalogue });
   const { observer, traceEnvironment, watchedFiles } = observability;
   const state = await openStateDirectory(config.stateDirectory);
   const journal = await Journal.open({ directory: state.journal, clock, log, observer });
@@ -71,6 +71,7 @@ export async function standingWorker(
     journal,
     clock,
     observer,
+    env,
     traceEnvironment,
     watchedFiles,
   });

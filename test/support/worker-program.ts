@@ -2,26 +2,23 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { bundledProgram } from "./bundled-program.ts";
+import { type LogRecord, ProgramLog, type StartedProgram } from "./program-log.ts";
 
 const worker = await bundledProgram();
 const CLOCK_SCALER = join(import.meta.dirname, "scale-process-clock.ts");
-const WAIT_MS = 60_000;
 
 /** The environment of a worker whose time passes so many times as fast. */
 export function timesAsFast(factor: number): Readonly<Record<string, string>> {
   return { NODE_OPTIONS: `--import=${CLOCK_SCALER}`, CLOCK_SCALE: String(factor) };
 }
 
-type LogRecord = Readonly<Record<string, unknown>>;
-
 /** A real `pbnj-worker` process; killed when disposed. */
-export class WorkerProgram {
+export class WorkerProgram implements StartedProgram {
   readonly child: ChildProcess;
-  readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
+  readonly ended: StartedProgram["ended"];
   stdout = "";
-  stderr = "";
+  readonly #log = new ProgramLog();
   /** Of this program alone, unless it was given one. */
   readonly #stateHome = mkdtempSync(join(tmpdir(), "pbnj-state-"));
 
@@ -46,9 +43,7 @@ export class WorkerProgram {
     this.child.stdout?.setEncoding("utf8").on("data", (text: string) => {
       this.stdout += text;
     });
-    this.child.stderr?.setEncoding("utf8").on("data", (text: string) => {
-      this.stderr += text;
-    });
+    this.child.stderr?.setEncoding("utf8").on("data", (text: string) => this.#log.add(text));
     // A test that ran out of time disposes of nothing.
     const kill = () => this.child.kill("SIGKILL");
     process.once("exit", kill);
@@ -60,24 +55,16 @@ export class WorkerProgram {
     });
   }
 
-  /** The JSON lines of its log so far. */
-  get log(): readonly LogRecord[] {
-    return this.stderr
-      .split("\n")
-      .filter((line) => line.startsWith("{") && line.endsWith("}"))
-      .map((line): LogRecord => JSON.parse(line));
+  get stderr(): string {
+    return this.#log.text;
   }
 
-  async untilLogged(message: string, fields: LogRecord = {}): Promise<LogRecord> {
-    const fits = (record: LogRecord) =>
-      record["msg"] === message && Object.entries(fields).every(([name, value]) => record[name] === value);
-    const giveUpAt = performance.now() + WAIT_MS;
-    for (;;) {
-      const found = this.log.find(fits);
-      if (found) return found;
-      if (performance.now() > giveUpAt) throw new Error(`never logged ${message}:\n${this.stderr}`);
-      await sleep(10);
-    }
+  get log(): readonly LogRecord[] {
+    return this.#log.records;
+  }
+
+  untilLogged(message: string, fields?: LogRecord): Promise<LogRecord> {
+    return this.#log.untilLogged(message, fields);
   }
 
   kill(signal: NodeJS.Signals): void {

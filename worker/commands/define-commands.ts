@@ -8,29 +8,31 @@ import { RULE_SETTINGS, RUN_SETTINGS, SERVE_SETTINGS, type SettingName } from ".
 import { DEFAULT_TIMEOUT } from "../doctor/doctor-options.ts";
 import { problemReport } from "../document/problem-report.ts";
 import type { SelfProgram } from "../runtime/self-program.ts";
+import { type CommandProcess, ownProcess } from "./command-process.ts";
 
 /** `pbnj-worker start`. */
-export function defineStart(command: Command, own: SelfProgram): void {
+export function defineStart(command: Command, own: SelfProgram, host: CommandProcess = ownProcess): void {
   addSettings(command).action(async (flags: Record<string, unknown>) => {
     const { start } = await import("./start.ts");
-    process.exit(await start(flags, unknownArguments(command, command.args), own));
+    host.exit(await start(flags, unknownArguments(command, command.args), own, host));
   });
 }
 
 /** `pbnj-worker serve`. */
-export function defineServe(command: Command, own: SelfProgram): void {
+export function defineServe(command: Command, own: SelfProgram, host: CommandProcess = ownProcess): void {
   addSettings(command, SERVE_SETTINGS).action(async (flags: Record<string, unknown>) => {
     const { start } = await import("./start.ts");
-    process.exit(await start(flags, unknownArguments(command, command.args), own, "serve"));
+    host.exit(await start(flags, unknownArguments(command, command.args), own, host, "serve"));
   });
 }
 
 /** `pbnj-worker run`. */
-export function defineRun(command: Command, own: SelfProgram): void {
+export function defineRun(command: Command, own: SelfProgram, host: CommandProcess = ownProcess): void {
   addTemplateArgument(command).option("--task <name>", "run only this task");
   addSettings(command, RUN_SETTINGS).action(async (template: string, flags: Record<string, unknown>) => {
     const { runTemplate } = await import("./run-template.ts");
-    process.exit(await runTemplate(template, flags, unknownArguments(command, command.args.slice(1)), own));
+    const unknown = unknownArguments(command, command.args.slice(1));
+    host.exit(await runTemplate(template, flags, unknown, own, host));
   });
 }
 

@@ -2,6 +2,7 @@ import { styleText } from "node:util";
 import { type Logger as Pino, pino } from "pino";
 import type { LogFields, Logger } from "../../shared/logger.ts";
 import { printable } from "../../shared/printable.ts";
+import type { CommandProcess } from "./command-process.ts";
 import { type LinePart, type Paint, prettyLine } from "./pretty-line.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error";
@@ -12,18 +13,24 @@ export interface LogOptions {
   readonly format: "auto" | "json" | "pretty";
 }
 
+/** The stream is used only where its descriptor is not enough, because opening it makes a pipe non-blocking. */
+type LogProcess = Pick<CommandProcess, "stderr" | "stderrFd">;
+
 /** A log whose level can change. */
 export interface WorkerLog extends Logger {
   setLevel(level: LogLevel): void;
 }
 
 /** The worker's log, on stderr: stdout is for the output of commands. */
-export function createLogger({ level, format }: LogOptions): WorkerLog {
-  const stderr = pino.destination({ fd: 2, sync: true });
-  const readable = format === "pretty" || (format === "auto" && process.stderr.isTTY);
+export function createLogger({ level, format }: LogOptions, host: LogProcess): WorkerLog {
+  const { stderrFd: fd } = host;
+  const destination = fd === undefined ? host.stderr : pino.destination({ fd, sync: true });
+  const readable = format === "pretty" || (format === "auto" && host.stderr.isTTY);
+  // In colour if the terminal supports it and `NO_COLOR` is not set.
+  const paint: Paint = (part, text) => styleText(STYLES[part], text, { stream: host.stderr });
   const stream = readable
-    ? { write: (json: string) => void stderr.write(`${prettyLine(JSON.parse(json), paint)}\n`) }
-    : { write: (json: string) => void stderr.write(`${printable(json.trimEnd())}\n`) };
+    ? { write: (json: string) => void destination.write(`${prettyLine(JSON.parse(json), paint)}\n`) }
+    : { write: (json: string) => void destination.write(`${printable(json.trimEnd())}\n`) };
   const logger: Pino = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, stream);
   return {
     debug: (fields, message) => logger.debug(fields, message),
@@ -45,9 +52,6 @@ const STYLES: Readonly<Record<LinePart, Parameters<typeof styleText>[0]>> = {
   subject: "cyan",
   facts: "gray",
 };
-
-/** In colour if the terminal supports it and `NO_COLOR` is not set. */
-const paint: Paint = (part, text) => styleText(STYLES[part], text, { stream: process.stderr });
 
 /** The log without these messages. */
 export function withoutMessages(log: Logger, messages: readonly string[]): Logger {

@@ -18,6 +18,7 @@ import type { Acknowledgement, StatusSink } from "../source/source.ts";
 import { actionsOfTask } from "../template/actions.ts";
 import { loadTemplate } from "../template/load-template.ts";
 import type { Template, TemplateTask } from "../template/template.ts";
+import type { CommandProcess } from "./command-process.ts";
 import { createLogger, withoutMessages } from "./logger.ts";
 
 const COMMAND = "pbnj-worker run";
@@ -31,38 +32,39 @@ export async function runTemplate(
   flags: Readonly<Record<string, unknown>>,
   unknown: readonly Problem[],
   own: SelfProgram,
+  host: CommandProcess,
 ): Promise<number> {
+  const { env, stderr } = host;
   const { map: _map, task: _task, ...settingFlags } = flags;
-  const loaded = loadExecutionConfig({ flags: settingFlags, env: process.env });
+  const loaded = loadExecutionConfig({ flags: settingFlags, env });
   const template = await loadTemplate(path, flags["map"]);
   const chosen = template.ok ? chooseTasks(template.value, flags["task"]) : template;
   const problems = [loaded, chosen].flatMap((part) => (part.ok ? [] : part.problems));
   if (!loaded.ok || !chosen.ok || unknown.length > 0) {
-    process.stderr.write(problemReport(COMMAND, [...unknown, ...problems]));
+    stderr.write(problemReport(COMMAND, [...unknown, ...problems]));
     return exitCodeOf("usage");
   }
   const { config } = loaded;
-  const live =
-    process.stderr.isTTY && config.log.format !== "json" ? new LiveLine(process.stderr) : undefined;
-  const wholeLog = withoutMessages(createLogger(config.log), REPORTED);
+  const live = stderr.isTTY && config.log.format !== "json" ? new LiveLine(stderr) : undefined;
+  const wholeLog = withoutMessages(createLogger(config.log, host), REPORTED);
   const log = live?.inPlaceOf(wholeLog, ({ machine, action }) => machine ?? action) ?? wholeLog;
   for (const { source, message } of loaded.warnings) log.warn({ source }, message);
   const opening = await openCluster(config);
   if (!opening.ok) {
-    process.stderr.write(`${printableLine(`${COMMAND}: ${opening.reason}`)}\n`);
+    stderr.write(`${printableLine(`${COMMAND}: ${opening.reason}`)}\n`);
     return exitCodeOf("usage");
   }
   const { cluster } = opening;
-  const stop = stopSignal();
+  const stop = stopSignal(host);
   const inventory = cluster ? await cluster.inventory(config, log, stop.signal) : config.inventory;
   const policy = () => config.policy;
-  const base = composeRuntime(config, { log, own, policy, cluster });
+  const base = composeRuntime(config, { log, own, env, policy, cluster });
   const runtime = cluster?.withHosts(base, { config, inventory, library: own.library, log }) ?? base;
   const executor = composeExecutor(config, {
     catalogue: own.library,
     inventory,
     policy,
-    sink: terminalSink(process.stdout, live),
+    sink: terminalSink(host.stdout, live),
     runtime,
     journal: new MemoryJournal(),
     log,
@@ -129,14 +131,14 @@ function failed(outcome: Outcome | undefined, by: StopSignal): number {
 }
 
 /** Any signal cancels: no later worker would adopt the action. */
-function stopSignal(): { readonly signal: AbortSignal; by(): StopSignal } {
+function stopSignal(host: CommandProcess): { readonly signal: AbortSignal; by(): StopSignal } {
   const controller = new AbortController();
   let received: StopSignal = "SIGTERM";
   const onSignal = (signal: StopSignal) => {
     received = signal;
     controller.abort(new Error(`cancelled by ${signal}`));
   };
-  process.on("SIGTERM", () => onSignal("SIGTERM"));
-  process.on("SIGINT", () => onSignal("SIGINT"));
+  host.on("SIGTERM", () => onSignal("SIGTERM"));
+  host.on("SIGINT", () => onSignal("SIGINT"));
   return { signal: controller.signal, by: () => received };
 }

@@ -1,4 +1,3 @@
-import { setFlagsFromString } from "node:v8";
 import { systemClock } from "../../shared/clock.ts";
 import type { StopSignal } from "../../shared/contract/exit-code.ts";
 import { EXIT_OK, exitCodeOf } from "../../shared/contract/exit-code.ts";
@@ -25,11 +24,9 @@ import {
 } from "../journal/state-directory.ts";
 import type { Worker } from "../lanes/worker.ts";
 import type { SelfProgram } from "../runtime/self-program.ts";
+import type { CommandProcess } from "./command-process.ts";
 import { createLogger, type LogLevel, type WorkerLog } from "./logger.ts";
 import { EXIT_TEMPORARY_FAILURE, isTemporary } from "./temporary-failure.ts";
-
-/** V8's default of `--semi-space-growth-factor`. */
-const DEFAULT_GROWTH_FACTOR = 2;
 
 /**
  * `pbnj-worker start`, or `serve`, which has no tink server. Resolves to the exit code: 0 when it stopped after all actions had ended, 128 plus the signal when actions
@@ -40,10 +37,12 @@ export async function start(
   flags: Readonly<Record<string, unknown>>,
   unknown: readonly Problem[],
   own: SelfProgram,
+  host: CommandProcess,
   command: "start" | "serve" = "start",
 ): Promise<number> {
   const program = `pbnj-worker ${command}`;
-  keepHeapSmall();
+  const { env } = host;
+  host.keepHeapSmall();
   let unreadable: unknown;
   const readFile: ReadTextFile = (path) => {
     try {
@@ -53,25 +52,30 @@ export async function start(
       throw thrown;
     }
   };
-  const loaded = loadConfig({ flags, env: process.env, readFile }, command);
+  const loaded = loadConfig({ flags, env, readFile }, command);
   if (!loaded.ok || unknown.length > 0) {
-    process.stderr.write(problemReport(program, [...unknown, ...(loaded.ok ? [] : loaded.problems)]));
+    host.stderr.write(problemReport(program, [...unknown, ...(loaded.ok ? [] : loaded.problems)]));
     return failedStart(unreadable);
   }
   const { config, warnings } = loaded;
-  const log = createLogger(config.log);
-  switchLevelOnSignal(log, config.log.level);
+  const log = createLogger(config.log, host);
+  switchLevelOnSignal(host, log, config.log.level);
   for (const { source, message } of warnings) log.warn({ source }, message);
   for (const file of await filesOpenToAll(secretFiles(config))) {
     log.warn({ file }, "secret file is readable by every user of this host");
   }
   const opening = await openCluster(config);
   if (!opening.ok) {
-    process.stderr.write(`${printableLine(`${program}: ${opening.reason}`)}\n`);
+    host.stderr.write(`${printableLine(`${program}: ${opening.reason}`)}\n`);
     return exitCodeOf("usage");
   }
   const { cluster } = opening;
-  const observability = composeObservability(config, { log, clock: systemClock, actionNames: own.actions });
+  const observability = composeObservability(config, {
+    log,
+    clock: systemClock,
+    env,
+    actionNames: own.actions,
+  });
   let state: StateDirectory;
   let journal: Journal;
   try {
@@ -79,7 +83,7 @@ export async function start(
     journal = await openJournal(state, log, observability.observer);
   } catch (thrown) {
     if (!(thrown instanceof StateDirectoryProblem)) throw thrown;
-    process.stderr.write(`${printableLine(`${program}: ${thrown.message}`)}\n`);
+    host.stderr.write(`${printableLine(`${program}: ${thrown.message}`)}\n`);
     await observability.close();
     return failedStart(thrown);
   }
@@ -87,6 +91,7 @@ export async function start(
   const worker = composeWorker(config, {
     log,
     own,
+    env,
     state,
     journal,
     observer,
@@ -98,12 +103,12 @@ export async function start(
     await worker.open();
     await observability.serve(worker.facts, state.path);
   } catch (thrown) {
-    process.stderr.write(`${printableLine(`${program}: ${textOf(thrown)}`)}\n`);
+    host.stderr.write(`${printableLine(`${program}: ${textOf(thrown)}`)}\n`);
     await observability.close();
     await state.close();
     return failedStart(thrown);
   }
-  const received = stopOnSignals(worker);
+  const received = stopOnSignals(host, worker);
   log.info(
     {
       version,
@@ -159,34 +164,22 @@ async function openJournal(state: StateDirectory, log: Logger, observer: Observe
 }
 
 /** The first SIGTERM or SIGINT lets running actions end, the second cancels them. The result returns the last one. */
-function stopOnSignals(worker: Pick<Worker, "stop" | "cancel">): () => StopSignal {
+function stopOnSignals(host: CommandProcess, worker: Pick<Worker, "stop" | "cancel">): () => StopSignal {
   let received: StopSignal | undefined;
   const onSignal = (signal: StopSignal) => {
     if (received) worker.cancel();
     else worker.stop();
     received = signal;
   };
-  process.on("SIGTERM", () => onSignal("SIGTERM"));
-  process.on("SIGINT", () => onSignal("SIGINT"));
+  host.on("SIGTERM", () => onSignal("SIGTERM"));
+  host.on("SIGINT", () => onSignal("SIGINT"));
   return () => received ?? "SIGTERM";
 }
 
-/**
- * Keeps a mostly idle process small. V8 grows the space for new objects to tens of megabytes in the first burst, such as a
- * thousand polls at once, and does not shrink it while the process idles. A small space is collected more often under load.
- */
-function keepHeapSmall(): void {
-  setFlagsFromString("--semi-space-growth-factor=1");
-  // On exit the launcher writes V8's code cache, which V8 rejects if it was written with other flags than at the next start.
-  process.prependOnceListener("exit", () =>
-    setFlagsFromString(`--semi-space-growth-factor=${DEFAULT_GROWTH_FACTOR}`),
-  );
-}
-
 /** SIGUSR2 toggles between the debug level and the configured one. Windows has no such signal. */
-function switchLevelOnSignal(log: WorkerLog, configured: LogLevel): void {
+function switchLevelOnSignal(host: CommandProcess, log: WorkerLog, configured: LogLevel): void {
   let level = configured;
-  process.on("SIGUSR2", () => {
+  host.on("SIGUSR2", () => {
     level = level === "debug" ? configured : "debug";
     // Logged at the lower level: a log of errors alone would not have it.
     if (level === "debug") log.setLevel(level);

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { textOf } from "../../shared/text-of.ts";
+import type { Environment } from "../../shared/tracing/variables.ts";
 import { observers, type SeenAction, type WorkerFacts } from "../action/observer.ts";
 import type { WorkerConfig } from "../config/worker-config.ts";
 import { ActionLogs } from "../observe/action-log/action-logs.ts";
@@ -18,19 +19,21 @@ import { openTracing } from "../observe/tracing/tracing.ts";
 export interface ObservabilityOptions {
   readonly log: Logger;
   readonly clock: Clock;
+  /** Decides about traces, in OpenTelemetry's variables. */
+  readonly env: Environment;
   readonly actionNames: readonly string[];
 }
 
 /** Status page, metrics, health, action logs and traces. Opens nothing that can fail: `serve` does. */
 export function composeObservability(
   config: Pick<WorkerConfig, "http" | "actionLog" | "server" | "backoffMaxIntervalMs">,
-  { log, clock, actionNames }: ObservabilityOptions,
+  { log, clock, env, actionNames }: ObservabilityOptions,
 ) {
   const actionLogs = config.actionLog && new ActionLogs({ ...config.actionLog, clock, log });
   const statusPage = config.http && openStatusPage({ clock });
   const metrics = config.http && new Metrics({ clock, actionNames });
   const health = config.http && new Health({ clock, longestWaitMs: longestWaitMs(config) });
-  const tracing = openTracing(process.env, { log, clock });
+  const tracing = openTracing(env, { log, clock });
   const access = config.http && new Access(config.http.files);
   let listener: HttpListener | undefined;
   let history: HistoryFile | undefined;

@@ -1,5 +1,6 @@
 import type { Checked } from "../../shared/document/problem.ts";
 import type { LogFields } from "../../shared/logger.ts";
+import type { Environment } from "../../shared/tracing/variables.ts";
 import type { WatchedFile } from "../config/reload.ts";
 import type { WorkerConfig } from "../config/worker-config.ts";
 import { readTextFile } from "../document/read-text-file.ts";
@@ -20,10 +21,12 @@ export interface RuleFileEvents {
 export class RuleFiles {
   readonly inventory: CurrentInventory;
   readonly #config: WorkerConfig;
+  readonly #env: Environment;
   #policy: Policy;
 
-  constructor(config: WorkerConfig) {
+  constructor(config: WorkerConfig, env: Environment = process.env) {
     this.#config = config;
+    this.#env = env;
     this.inventory = new CurrentInventory(config.inventory);
     this.#policy = config.policy;
   }
@@ -46,7 +49,7 @@ export class RuleFiles {
   }
 
   #takeInventory(path: string, text: string, { machinesChanged }: RuleFileEvents): Checked<LogFields> {
-    const parsed = parseInventory({ path, text, env: process.env, readFile: readTextFile });
+    const parsed = parseInventory({ path, text, env: this.#env, readFile: readTextFile });
     if (!parsed.ok) return parsed;
     this.inventory.replace(parsed.value);
     return { ...parsed, value: { machines: parsed.value.machines().length, ...machinesChanged() } };

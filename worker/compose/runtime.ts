@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { defined } from "../../shared/defined.ts";
 import type { Logger } from "../../shared/logger.ts";
+import type { Environment } from "../../shared/tracing/variables.ts";
 import type { ExecutionConfig } from "../config/worker-config.ts";
 import type { StateDirectory } from "../journal/state-directory.ts";
 import { decideFile } from "../policy/decide.ts";
@@ -19,6 +20,8 @@ import type { OpenedCluster } from "./cluster-services.ts";
 export interface RuntimeOptions {
   readonly log: Logger;
   readonly own: SelfProgram;
+  /** The worker's. Default: that of this process. */
+  readonly env?: Environment;
   /** Absent for `pbnj-worker run`, which keeps no state. */
   readonly state?: StateDirectory;
   readonly policy: () => Policy;
@@ -28,7 +31,7 @@ export interface RuntimeOptions {
 
 export function composeRuntime(config: ExecutionConfig, options: RuntimeOptions): Runtime {
   const { runtime, stopGraceMs } = config;
-  const { log, own, state, policy, cluster } = options;
+  const { log, own, env, state, policy, cluster } = options;
   const { file, library, compileCacheDirectory } = own;
   for (const { source, message } of unenforced(policy(), runtime.kind)) log.warn({ source }, message);
   const permitFile: FilePermit = (name, action) => decideFile(policy(), action, name);
@@ -41,7 +44,7 @@ export function composeRuntime(config: ExecutionConfig, options: RuntimeOptions)
             : actionFolder(runtime.actionsDirectory),
         permitFile,
         stopGraceMs,
-        ...defined({ state, compileCacheDirectory }),
+        ...defined({ environment: env, state, compileCacheDirectory }),
       });
     case "in-process":
       return new InProcessRuntime({

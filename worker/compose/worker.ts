@@ -25,7 +25,7 @@ import { composePbnj, withPbnj } from "./pbnj.ts";
 import { RuleFiles } from "./rule-files.ts";
 import { composeRuntime, type RuntimeOptions } from "./runtime.ts";
 
-export interface WorkerOptions extends Pick<RuntimeOptions, "log" | "own" | "cluster"> {
+export interface WorkerOptions extends Pick<RuntimeOptions, "log" | "own" | "env" | "cluster"> {
   readonly state: StateDirectory;
   readonly journal: ActionJournal;
   readonly clock?: Clock;
@@ -37,10 +37,10 @@ export interface WorkerOptions extends Pick<RuntimeOptions, "log" | "own" | "clu
 
 /** Builds the worker of `pbnj-worker start` and `serve`. Opens nothing yet. */
 export function composeWorker(config: WorkerConfig, options: WorkerOptions): Worker {
-  const { log, own, state, journal, clock = systemClock, cluster, watchedFiles = [] } = options;
+  const { log, own, env, state, journal, clock = systemClock, cluster, watchedFiles = [] } = options;
   const { library } = own;
   const maxBackoffMs = config.backoffMaxIntervalMs;
-  const rules = new RuleFiles(config);
+  const rules = new RuleFiles(config, env);
   const policy = () => rules.policy;
   // The machines of a cluster are opened after the server.
   let hardwareSource: AgentHardware | undefined;
@@ -54,7 +54,7 @@ export function composeWorker(config: WorkerConfig, options: WorkerOptions): Wor
       },
     });
   const transport = server ?? noServer;
-  const base = composeRuntime(config, { log, own, state, policy, cluster });
+  const base = composeRuntime(config, { log, own, state, policy, cluster, ...defined({ env }) });
   const authGate = new AuthGate(clock);
   const secretCommands = new SecretCommands();
   const serviceOptions: ServiceOptions = {

@@ -20,7 +20,9 @@ async function containerFailure(
   const inventory = await stage.inventory(REFUSING);
   const policy = await stage.file("policy.yaml", 'trustedImages: ["**"]\n');
   const files = ["--inventory", inventory, "--policy", policy];
-  stage.start(["--grpc-server", server.address, ...files, "--runtime", "docker", ...argv], {}, by);
+  const settings = ["--grpc-server", server.address, ...files, "--runtime", "docker", ...argv];
+  if (by.length > 0) stage.startProcess(settings, {}, by);
+  else stage.start(settings);
   return stage.statusOf(await stage.ending(server, { name: "power-on", image }));
 }
 

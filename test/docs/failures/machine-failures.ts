@@ -5,8 +5,13 @@ import type { Failure, Seen } from "./failure.ts";
 import { REFUSING, SERVED_BY_HTTPS, SERVED_BY_IPMI, SERVED_BY_REDFISH } from "./machines.ts";
 import type { Stage, Step } from "./stage.ts";
 
-/** One action at a machine, with what the workflow says of it in the end. */
-async function actionFailure(
+/** One action at a machine, with what the workflow says of it in the end. It runs inside the worker, with all its texts. */
+function actionFailure(stage: Stage, machine: object, step: Step, ...argv: readonly string[]): Promise<Seen> {
+  return processFailure(stage, machine, step, "--runtime", "in-process", ...argv);
+}
+
+/** The same with an action that is a process. */
+async function processFailure(
   stage: Stage,
   machine: object,
   step: Step,
@@ -48,7 +53,7 @@ export const machineFailures: readonly Failure[] = [
     name: "machine-not-named",
     provoke: (stage) => {
       const step = { name: "power-on", agentId: "pbnj" };
-      return actionFailure(stage, REFUSING, step, "--agent-id", "pbnj");
+      return processFailure(stage, REFUSING, step, "--agent-id", "pbnj");
     },
   },
   {
@@ -61,7 +66,7 @@ export const machineFailures: readonly Failure[] = [
   {
     name: "bad-input",
     provoke: (stage) =>
-      actionFailure(stage, REFUSING, { name: "power-off", environment: { MODE: "gently" } }),
+      processFailure(stage, REFUSING, { name: "power-off", environment: { MODE: "gently" } }),
   },
   {
     name: "bmc-unreachable",
@@ -121,7 +126,7 @@ export const machineFailures: readonly Failure[] = [
     name: "password-refused",
     provoke: async (stage) => {
       const bmc = await stage.redfish({ password: "another" });
-      return actionFailure(stage, SERVED_BY_REDFISH(bmc), STATUS);
+      return processFailure(stage, SERVED_BY_REDFISH(bmc), STATUS);
     },
   },
   {
@@ -231,7 +236,7 @@ export const machineFailures: readonly Failure[] = [
     provoke: async (stage) => {
       const bmc = await stage.redfish({}, { power: "on", softOffMs: "never" });
       const step = { name: "power-off", environment: { MODE: "soft" }, timeout: 2 };
-      return actionFailure(stage, SERVED_BY_REDFISH(bmc), step);
+      return processFailure(stage, SERVED_BY_REDFISH(bmc), step);
     },
   },
 ];

@@ -7,6 +7,8 @@ import { SimulatedMachine, type SimulatedMachineOptions } from "../../../simulat
 import { type RedfishBmc, type RedfishBmcOptions, startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
 import { startTinkServer, type TinkServer, type TinkServerOptions } from "../../../simulators/tink/server.ts";
 import { isOver, type Workflow } from "../../../simulators/tink/workflow.ts";
+import { CommandInProcess } from "../../support/command-in-process.ts";
+import type { StartedProgram } from "../../support/program-log.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
 import type { LogRecord, Seen } from "./failure.ts";
 
@@ -37,7 +39,7 @@ export class Stage implements AsyncDisposable {
   /** Of the workers on this stage. */
   readonly state: string;
   readonly #hidden: [string, string][] = [];
-  readonly #workers: WorkerProgram[] = [];
+  readonly #workers: StartedProgram[] = [];
   readonly #open = new AsyncDisposableStack();
 
   private constructor(folder: string) {
@@ -111,22 +113,43 @@ export class Stage implements AsyncDisposable {
     return this.file(name, { machines: [{ ...about, ...machine }] });
   }
 
-  /** A worker; `by` is the program that starts it. */
-  start(
-    argv: readonly string[],
-    env: Readonly<Record<string, string>> = {},
-    by: readonly string[] = [],
-  ): WorkerProgram {
-    const own = ["--state-directory", this.state, "--stop-grace", "2s", "--backoff-max-interval", "300ms"];
-    const address = ["--http-address", "off"];
-    const worker = this.use(new WorkerProgram(["start", ...own, ...address, ...argv], env, by));
+  /** A worker, inside this process. */
+  start(argv: readonly string[]): CommandInProcess {
+    const worker = this.use(new CommandInProcess(["start", ...this.#settings, ...argv]));
     this.#workers.push(worker);
     return worker;
   }
 
-  /** A program that ends by itself, such as a worker that refuses to start. */
-  async terminal(argv: readonly string[], shown: string): Promise<Seen> {
-    const program = this.use(new WorkerProgram(argv));
+  /** A worker that is a process; `by` is the program that starts it. */
+  startProcess(
+    argv: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+    by: readonly string[] = [],
+  ): WorkerProgram {
+    const worker = this.use(new WorkerProgram(["start", ...this.#settings, ...argv], env, by));
+    this.#workers.push(worker);
+    return worker;
+  }
+
+  get #settings(): readonly string[] {
+    return [
+      ...["--state-directory", this.state, "--http-address", "off"],
+      ...["--stop-grace", "2s", "--backoff-max-interval", "300ms"],
+    ];
+  }
+
+  /** A worker that refuses to start. */
+  refused(argv: readonly string[], shown: string): Promise<Seen> {
+    return this.#terminal(new CommandInProcess(["start", ...argv]), shown);
+  }
+
+  /** A program that ends by itself. */
+  terminal(argv: readonly string[], shown: string): Promise<Seen> {
+    return this.#terminal(new WorkerProgram(argv), shown);
+  }
+
+  async #terminal(program: StartedProgram, shown: string): Promise<Seen> {
+    this.use(program);
     const { code } = await program.ended;
     const text = this.normal(`${program.stdout}${program.stderr}`).trimEnd();
     return { terminal: { command: shown, text, exitCode: code } };
@@ -168,7 +191,7 @@ export class Stage implements AsyncDisposable {
 
   /** The first line with each of these messages; waits for it. */
   async logged(
-    worker: WorkerProgram,
+    worker: StartedProgram,
     ...messages: readonly string[]
   ): Promise<{ readonly log: LogRecord[] }> {
     const log: LogRecord[] = [];

@@ -21,7 +21,7 @@ async function killedIn(stage: Stage, name: string, point: string, ...second: re
   const argv = ["--grpc-server", server.address, "--inventory", inventory];
   const marks = stage.folder;
   const env = { NODE_OPTIONS: `--import=${KILLER}`, KILL_AT: point, KILL_MARKS: marks };
-  const first = stage.start(argv, env);
+  const first = stage.startProcess(argv, env);
   const workflow = stage.submit(server, { name });
   await first.ended;
   return { server, workflow, start: () => stage.start([...argv, ...second]) };
@@ -50,8 +50,8 @@ export const workerFailures: readonly Failure[] = [
     name: "trust-missing",
     provoke: async (stage) => {
       const inventory = await stage.file("inventory.yaml", "machines: [{name: node-01, host: 192.0.2.11}]\n");
-      const argv = ["start", ...TINK, "--inventory", inventory, "--runtime", "docker"];
-      return stage.terminal(argv, `${START} --runtime docker`);
+      const argv = [...TINK, "--inventory", inventory, "--runtime", "docker"];
+      return stage.refused(argv, `${START} --runtime docker`);
     },
   },
   {
@@ -67,7 +67,7 @@ export const workerFailures: readonly Failure[] = [
         "      password: secret",
       ].join("\n");
       const inventory = await stage.file("inventory.yaml", `${text}\n`);
-      return stage.terminal(["start", ...TINK, "--inventory", inventory], START);
+      return stage.refused([...TINK, "--inventory", inventory], START);
     },
   },
   {
@@ -141,10 +141,7 @@ export const workerFailures: readonly Failure[] = [
       await stage
         .start(["--grpc-server", server.address, "--inventory", inventory])
         .untilLogged("worker started");
-      return stage.terminal(
-        ["start", ...TINK, "--inventory", inventory, "--state-directory", stage.state],
-        START,
-      );
+      return stage.refused([...TINK, "--inventory", inventory, "--state-directory", stage.state], START);
     },
   },
   {
@@ -152,10 +149,7 @@ export const workerFailures: readonly Failure[] = [
     provoke: async (stage) => {
       const inventory = await stage.inventory(REFUSING);
       const argv = ["--http-address", "0.0.0.0:42180"];
-      return stage.terminal(
-        ["start", ...TINK, "--inventory", inventory, ...argv],
-        `${START} ${argv.join(" ")}`,
-      );
+      return stage.refused([...TINK, "--inventory", inventory, ...argv], `${START} ${argv.join(" ")}`);
     },
   },
   {
@@ -172,8 +166,8 @@ export const workerFailures: readonly Failure[] = [
       stage.hide(taken, "127.0.0.1:42180");
       const inventory = await stage.inventory(REFUSING);
       const argv = ["--http-address", taken, "--state-directory", stage.state, "--log-level", "error"];
-      return stage.terminal(
-        ["start", ...TINK, "--inventory", inventory, ...argv],
+      return stage.refused(
+        [...TINK, "--inventory", inventory, ...argv],
         `${START} --http-address 127.0.0.1:42180`,
       );
     },
@@ -183,7 +177,7 @@ export const workerFailures: readonly Failure[] = [
     provoke: async (stage) => {
       const inventory = await stage.inventory(REFUSING);
       const file = await stage.file("state", "");
-      return stage.terminal(["start", ...TINK, "--inventory", inventory, "--state-directory", file], START);
+      return stage.refused([...TINK, "--inventory", inventory, "--state-directory", file], START);
     },
   },
   {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { PROGRAM, runProgram } from "../../cli/program.ts";
-import { WorkerProgram } from "../../support/worker-program.ts";
+import { CommandInProcess } from "../../support/command-in-process.ts";
 
 let directory = "";
 
@@ -22,7 +22,7 @@ describe("pbnj-worker lab", () => {
     const server = /A tink server on (\S+),/.exec(lab.said())?.[1] ?? "";
 
     const inventory = join(files, "inventory.yaml");
-    await using worker = new WorkerProgram(["start", "--grpc-server", server, "--inventory", inventory]);
+    await using worker = new CommandInProcess(["start", "--grpc-server", server, "--inventory", inventory]);
     // The one that ignores the shutdown needs a minute, and the slow one half of it.
     await vi.waitFor(
       () => {

@@ -165,7 +165,7 @@ describe("the unit", () => {
       const inventory = await stage.inventory(machine);
       const argv = ["--grpc-server", server.address, "--inventory", inventory];
       const by = ["strace", "-f", "-qq", "-o", trace];
-      const worker = stage.start(argv, {}, by);
+      const worker = stage.startProcess(argv, {}, by);
       const workflow = await stage.ending(server, { name: "power-off" }, { name: "check" });
       // A signal to strace would not be the worker's.
       const [, pid] = /^(\d+) /.exec(await readFile(trace, "utf8")) ?? [];

@@ -112,9 +112,8 @@ class Observer {
   }
 
   #lookAtProcesses(): void {
-    const parents = parentsOfProcesses();
     const found = new Set([this.#worker, ...this.#contained]);
-    for (const pid of found) for (const [child, parent] of parents) if (parent === pid) found.add(child);
+    for (const pid of found) for (const child of childrenOf(pid)) found.add(child);
     const own = this.#read(`/proc/${this.#worker}/cmdline`);
     for (const pid of found) {
       // What the operator put into the worker's own environment is there, also in its copy that is about to become
@@ -179,19 +178,12 @@ class Observer {
   }
 }
 
-/** By process ID (proc_pid_stat(5), fields 1 and 4). */
-function parentsOfProcesses(): ReadonlyMap<number, number> {
-  const names = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
-  return new Map(
-    names.map((name) => {
-      const text = textIn(`/proc/${name}/stat`);
-      const [, parent] = text.slice(text.lastIndexOf(")") + 2).split(" ");
-      return [Number(name), Number(parent)];
-    }),
-  );
+/** Of the main thread, which starts all others (proc_pid_task(5)). */
+function childrenOf(pid: number): readonly number[] {
+  return textIn(`/proc/${pid}/task/${pid}/children`).trim().split(" ").filter(Boolean).map(Number);
 }
 
-/** Empty when there is none. One look reads hundreds of files, fifty times a second: as promises they would take most of the test's time. */
+/** Empty when there is none. A look reads many files, fifty times a second: as promises they would take most of the test's time. */
 function textIn(path: string): string {
   return ifThere(() => readFileSync(path, "utf8")) ?? "";
 }

@@ -12,6 +12,8 @@ import { type RedfishBmc, startRedfishBmc } from "../../../simulators/redfish/bm
 import { startTinkServer } from "../../../simulators/tink/server.ts";
 import type { Workflow } from "../../../simulators/tink/workflow.ts";
 import { bundledProgram } from "../../support/bundled-program.ts";
+import { CommandInProcess } from "../../support/command-in-process.ts";
+import type { StartedProgram } from "../../support/program-log.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
 
 const program = await bundledProgram();
@@ -98,7 +100,11 @@ export async function clusterLab({
       },
     });
   }
-  const workers: WorkerProgram[] = [];
+  const workers: StartedProgram[] = [];
+  const started = <T extends StartedProgram>(worker: T) => {
+    workers.push(worker);
+    return worker;
+  };
   let states = 0;
 
   const lab = {
@@ -109,18 +115,19 @@ export async function clusterLab({
       return required(fake);
     },
 
-    /** A worker with a state directory of its own, as a pod has it, unless it is given one. */
-    start(argv: readonly string[] = [], state = join(folder, `state-${states++}`)): WorkerProgram {
-      const worker = new WorkerProgram([
-        ...["start", "--grpc-server", server.address, "--kubeconfig", kubeconfig],
-        ...["--kubernetes-namespace", namespace],
-        ...["--runtime", "kubernetes", "--kubernetes-inventory", "machines", "--state-directory", state],
-        ...["--policy", policy],
-        ...["--backoff-max-interval", "300ms", "--log-level", "debug", "--shutdown-grace", "1s", ...argv],
-      ]);
-      workers.push(worker);
-      return worker;
-    },
+    /** A worker inside this process. */
+    start: (argv: readonly string[] = []) => started(new CommandInProcess(lab.argv(argv))),
+
+    /** A worker that can be killed. */
+    startProcess: (argv: readonly string[] = []) => started(new WorkerProgram(lab.argv(argv))),
+
+    /** The arguments of a worker with a state directory of its own, as a pod has it. */
+    argv: (more: readonly string[]): readonly string[] => [
+      ...["start", "--grpc-server", server.address, "--kubeconfig", kubeconfig],
+      ...["--kubernetes-namespace", namespace, "--runtime", "kubernetes", "--policy", policy],
+      ...["--kubernetes-inventory", "machines", "--state-directory", join(folder, `state-${states++}`)],
+      ...["--backoff-max-interval", "300ms", "--log-level", "debug", "--shutdown-grace", "1s", ...more],
+    ],
 
     /** At the tink server and, as its controller does, in the cluster. */
     submit(machine: string, steps: readonly Step[]): Workflow {

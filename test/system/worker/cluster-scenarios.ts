@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { isOver } from "../../../simulators/tink/workflow.ts";
-import { WorkerProgram } from "../../support/worker-program.ts";
+import { CommandInProcess } from "../../support/command-in-process.ts";
 import type { ClusterLabOptions, clusterLab } from "./cluster-lab.ts";
 
 type Lab = Awaited<ReturnType<typeof clusterLab>>;
@@ -19,7 +19,7 @@ const ONCE = ["soft-off", "on"];
 export function itWorksInACluster(open: (options: ClusterLabOptions) => Promise<Lab>): void {
   test("runs a workflow as Jobs", TEST, async () => {
     await using lab = await open({});
-    const worker = lab.start();
+    const worker = lab.startProcess();
 
     const workflow = lab.submit("node-01", REBOOT);
     await lab.server.until(() => isOver(workflow), WITHIN_MS);
@@ -42,7 +42,7 @@ export function itWorksInACluster(open: (options: ClusterLabOptions) => Promise<
     TEST,
     async () => {
       await using lab = await open({ softOffMs: 2_500 });
-      const first = lab.start();
+      const first = lab.startProcess();
       const workflow = lab.submit("node-01", REBOOT);
       await vi.waitFor(() => expect(lab.machines[0]?.commands).toHaveLength(1), IN_TIME);
 
@@ -83,7 +83,7 @@ export function itWorksInACluster(open: (options: ClusterLabOptions) => Promise<
 
   test("shares the lanes with a replica, which continues its action after it dies", TEST, async () => {
     await using lab = await open({ machines: 4, softOffMs: 3_000 });
-    const replicas = [lab.start(["--share-lanes"]), lab.start(["--share-lanes"])];
+    const replicas = [lab.startProcess(["--share-lanes"]), lab.start(["--share-lanes"])];
     const workflows = lab.machines.map(({ name }) =>
       lab.submit(name, [{ name: "power-off" }, { name: "power-on" }]),
     );
@@ -121,7 +121,7 @@ export function itWorksInACluster(open: (options: ClusterLabOptions) => Promise<
     const image = "registry.example/pbnj-worker/power-off:test";
     const tasks = [{ name: "bmc", worker: "pbnj-node-01", actions: [{ name: "off", image, timeout: 60 }] }];
     await writeFile(path, JSON.stringify({ version: "0.1", name: "t", global_timeout: 600, tasks }));
-    await using program = new WorkerProgram([
+    await using program = new CommandInProcess([
       ...["run", path, "--runtime", "kubernetes", "--kubernetes-inventory", "machines"],
       ...["--kubeconfig", lab.kubeconfig, "--kubernetes-namespace", lab.namespace, "--policy", lab.policy],
     ]);

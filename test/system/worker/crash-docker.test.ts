@@ -69,7 +69,7 @@ describeWithDocker("a worker with the docker runtime that is killed", () => {
     const workflow = lab.submit(steps);
 
     const last = await lab.keepRunning(workflow, calls.length, () => {
-      const worker = lab.start();
+      const worker = lab.startProcess();
       const [call] = left.splice(0, 1);
       if (call) void gate.stopNext(...call).then(() => worker.kill("SIGKILL"));
       return worker;
@@ -84,12 +84,12 @@ describeWithDocker("a worker with the docker runtime that is killed", () => {
   }, async () => {
     await using docker = await dockerLab({ machine: { powerOffMs: 1_500 } });
     const { lab } = docker;
-    let worker = lab.start();
+    let worker = lab.startProcess();
     lab.machine.on("command", () => worker.kill("SIGKILL"));
     const workflow = lab.submit([{ name: "power-off", environment: { MODE: "hard" } }]);
 
     const last = await lab.keepRunning(workflow, 1, () => {
-      worker = worker.child.signalCode === null ? worker : lab.start();
+      worker = worker.child.signalCode === null ? worker : lab.startProcess();
       return worker;
     });
 
@@ -109,7 +109,7 @@ describeWithDocker("a worker with the docker runtime that is killed", () => {
     async (name, state, command) => {
       await using docker = await dockerLab({ machine: { powerOffMs: 300 } });
       const { lab } = docker;
-      const first = lab.start();
+      const first = lab.startProcess();
       const commanded = new Promise<void>((resolve) => lab.machine.once("command", () => resolve()));
       const environment = name === "power-off" ? { MODE: "hard" } : {};
       const workflow = lab.submit([{ name, environment }]);
@@ -118,7 +118,7 @@ describeWithDocker("a worker with the docker runtime that is killed", () => {
       await first.ended;
       await removeContainers(...(await containers(lab)));
 
-      const second = lab.start();
+      const second = lab.startProcess();
       await lab.server.until(() => isOver(workflow));
 
       const { message } = workflow.tasks[0]?.actions[0] ?? {};

@@ -12,6 +12,8 @@ import type { JournalEntry } from "../../../worker/journal/entry.ts";
 import { decodeEntry } from "../../../worker/journal/entry-text.ts";
 import { processesWith } from "../../../worker/runtime/process/process-table.ts";
 import { LABEL_VARIABLE } from "../../../worker/runtime/process/spec.ts";
+import { CommandInProcess } from "../../support/command-in-process.ts";
+import type { StartedProgram } from "../../support/program-log.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
 
 const KILLER = join(import.meta.dirname, "../../support/kill-at-step.ts");
@@ -59,7 +61,7 @@ export async function crashLab(
     machines: [{ name: "node-01", host: "127.0.0.1", redfish, ...defined({ desired }) }],
   };
   await writeFile(inventoryFile, JSON.stringify(inventory));
-  const workers: WorkerProgram[] = [];
+  const workers: StartedProgram[] = [];
 
   const lab = {
     server,
@@ -81,9 +83,16 @@ export async function crashLab(
       return server.submit({ ...(name === undefined ? {} : { name }), template: JSON.stringify(template) });
     },
 
-    /** Starts a worker on the state directory, by itself or `by` another program. */
-    start(env: Readonly<Record<string, string>> = {}, by: readonly string[] = []): WorkerProgram {
+    /** Starts a worker that can be killed on the state directory, by itself or `by` another program. */
+    startProcess(env: Readonly<Record<string, string>> = {}, by: readonly string[] = []): WorkerProgram {
       const worker = new WorkerProgram(lab.argv(), env, by);
+      workers.push(worker);
+      return worker;
+    },
+
+    /** Starts a worker inside this process. */
+    start(env: Readonly<Record<string, string>> = {}): CommandInProcess {
+      const worker = new CommandInProcess(lab.argv(), env);
       workers.push(worker);
       return worker;
     },
@@ -97,7 +106,11 @@ export async function crashLab(
 
     /** One that kills itself at these points of the journal, once each: see support/kill-at-step.ts. */
     startToDie(...points: readonly string[]): WorkerProgram {
-      return lab.start({ NODE_OPTIONS: `--import=${KILLER}`, KILL_AT: points.join(","), KILL_MARKS: marks });
+      return lab.startProcess({
+        NODE_OPTIONS: `--import=${KILLER}`,
+        KILL_AT: points.join(","),
+        KILL_MARKS: marks,
+      });
     },
 
     /**
@@ -156,7 +169,7 @@ export async function crashLab(
     },
 
     /** Asserts that nothing is left but what is remembered, and that the worker stops as it should. */
-    async expectNothingLeft(worker: WorkerProgram): Promise<void> {
+    async expectNothingLeft(worker: StartedProgram): Promise<void> {
       await worker.untilLogged("worker started");
       await eventuallyEmpty(lab.results);
       await eventuallyEmpty(lab.processes);

@@ -27,12 +27,12 @@ describe.concurrent("a worker that is killed", () => {
 
   test("while the machine obeys adopts the process and reports its result", { timeout: RUN_MS }, async () => {
     await using lab = await crashLab({ machine: { powerOffMs: 1_500 } });
-    let worker = lab.start();
+    let worker = lab.startProcess();
     lab.machine.on("command", () => worker.kill("SIGKILL"));
     const workflow = lab.submit([hardOff]);
 
     const last = await lab.keepRunning(workflow, 1, () => {
-      worker = worker.child.signalCode === null ? worker : lab.start();
+      worker = worker.child.signalCode === null ? worker : lab.startProcess();
       return worker;
     });
 
@@ -55,7 +55,7 @@ describe.concurrent("a worker that is killed", () => {
         machine: { powerOnMs: 3_000, powerOffMs: 3_000 },
         argv: ["--runtime", runtime],
       });
-      const first = lab.start();
+      const first = lab.startProcess();
       const killed = killAtCommand(lab, first);
       const workflow = lab.submit([{ name: "power-cycle" }]);
       await killed;
@@ -76,7 +76,7 @@ describe.concurrent("a worker that is killed", () => {
   test("together with the action that it runs repeats what is idempotent", { timeout: RUN_MS }, async () => {
     // The action must not end before it is killed.
     await using lab = await crashLab({ machine: { powerOffMs: 3_000 } });
-    const first = lab.start();
+    const first = lab.startProcess();
     const killed = killAtCommand(lab, first);
     const workflow = lab.submit([hardOff]);
     await killed;
@@ -114,7 +114,7 @@ describe.concurrent("a worker that is killed", () => {
       });
       const { update } = lab.bmc;
       update.taskMs = 5_000;
-      const first = lab.start();
+      const first = lab.startProcess();
       await vi.waitFor(() => expect(update.accepted, first.stderr).toBe(1), {
         timeout: 2 * RUN_MS,
         interval: 50,
@@ -144,7 +144,7 @@ describe.concurrent("a worker that is killed", () => {
     timeout: RUN_MS,
   }, async () => {
     await using lab = await crashLab({ machine: { softOffMs: "never" } });
-    const first = lab.start();
+    const first = lab.startProcess();
     const commanded = new Promise<void>((resolve) => lab.machine.once("command", () => resolve()));
     const workflow = lab.submit([{ name: "power-off", environment: { MODE: "soft" }, timeout: 2 }]);
     await commanded;
@@ -166,7 +166,7 @@ describe.concurrent("a worker that is killed", () => {
 });
 
 /** Resolves when the worker and all that it launched are dead, killed at the machine's first command. */
-async function killAtCommand(lab: CrashLab, worker: ReturnType<CrashLab["start"]>): Promise<void> {
+async function killAtCommand(lab: CrashLab, worker: ReturnType<CrashLab["startProcess"]>): Promise<void> {
   await new Promise<void>((resolve) => lab.machine.once("command", () => resolve()));
   worker.kill("SIGKILL");
   await worker.ended;

@@ -8,7 +8,7 @@ import { type RedfishBmc, startRedfishBmc } from "../../../simulators/redfish/bm
 import { startTinkServer } from "../../../simulators/tink/server.ts";
 import { isOver, type Workflow } from "../../../simulators/tink/workflow.ts";
 import { eventually } from "../../actions/lab.ts";
-import { WorkerProgram } from "../../support/worker-program.ts";
+import { CommandInProcess } from "../../support/command-in-process.ts";
 
 const RIGHT = "the-right-one";
 const WRONG = "a-wrong-one";
@@ -39,7 +39,10 @@ function template(worker: string, machine: string, steps: readonly Step[]): stri
   return JSON.stringify({ version: "0.1", name: "t", global_timeout: 600, tasks: [task] });
 }
 
-/** A tink server, one BMC behind Redfish, and a worker that has more agent IDs than machines. */
+/**
+ * A tink server, one BMC behind Redfish, and a worker that has more agent IDs than machines. Its actions run inside it, unless
+ * the arguments choose another runtime.
+ */
 async function standing(options: {
   readonly credentials: (directory: string) => Entry;
   readonly machines?: readonly (Entry & { readonly name: string })[];
@@ -63,12 +66,18 @@ async function standing(options: {
   const policyFile = join(directory, "policy.yaml");
   await writeFile(policyFile, JSON.stringify(options.policy?.(directory) ?? {}));
   const start = () =>
-    new WorkerProgram([
+    new CommandInProcess([
       ...["start", "--grpc-server", server.address, "--inventory", inventoryFile, "--policy", policyFile],
       ...["--agent-id", "one,two,three,four,five", "--backoff-max-interval", "300ms", "--stop-grace", "2s"],
-      ...["--log-level", "debug", "--reload-interval", "50ms", ...(options.argv ?? [])],
+      ...[
+        "--log-level",
+        "debug",
+        "--reload-interval",
+        "50ms",
+        ...(options.argv ?? ["--runtime", "in-process"]),
+      ],
     ]);
-  let program: WorkerProgram | undefined;
+  let program: CommandInProcess | undefined;
   return {
     server,
     bmc,
@@ -149,7 +158,7 @@ describe.each(["process", "in-process"])("a refused password with the %s runtime
 });
 
 test("a refused password is offered once more when the inventory file is touched", async () => {
-  await using lab = await standing({ credentials: inFile, argv: ["--runtime", "in-process"] });
+  await using lab = await standing({ credentials: inFile });
   await writeFile(join(lab.directory, "password"), WRONG);
   lab.start();
   await lab.untilOver(lab.submit(["one", "two"]));
@@ -271,6 +280,8 @@ describe("the gate of a real worker", () => {
   test("allows an action that changes its own user's password, and the next one with it", async () => {
     await using lab = await standing({
       credentials: inFile,
+      // The action writes the file.
+      argv: ["--runtime", "process"],
       policy: (directory) => ({ volumes: [{ path: directory, access: "rw" }] }),
     });
     await writeFile(join(lab.directory, "password"), `${RIGHT}\n`);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { isTemporary } from "../../../worker/commands/temporary-failure.ts";
+import { CommandInProcess } from "../../support/command-in-process.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
 
 /** Whether this user may make namespaces and mount in them, as root outside a container may. */
@@ -18,17 +19,14 @@ if (!mayMount)
 /** How a worker ends that cannot start. */
 async function startOf(
   more: (folder: string) => readonly string[],
-  by: (folder: string) => readonly string[] = () => [],
+  by?: (folder: string) => readonly string[],
 ) {
   const folder = await mkdtemp(join(tmpdir(), "pbnj-failed-start-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   await mkdir(join(folder, "state"));
   await writeFile(join(folder, "file"), "");
-  await using program = new WorkerProgram(
-    ["start", "--grpc-server", "127.0.0.1:1", "--agent-id", "a", ...more(folder)],
-    {},
-    by(folder),
-  );
+  const argv = ["start", "--grpc-server", "127.0.0.1:1", "--agent-id", "a", ...more(folder)];
+  await using program = by ? new WorkerProgram(argv, {}, by(folder)) : new CommandInProcess(argv);
   const { code } = await program.ended;
   return { code, said: program.stderr, folder };
 }

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { CommandInProcess } from "../../support/command-in-process.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
 import { CANARY, type LegacyLab, legacyLab, templateOf } from "../../worker/legacy-lab.ts";
 
@@ -18,11 +19,11 @@ function provision(machine: string): string {
   ]);
 }
 
-/** The other worker: a program of its own on the same server, with a state directory of its own. */
-function installer({ argv, folder }: LegacyLab): WorkerProgram {
+/** The other worker, on the same server, with a state directory of its own. */
+function installer({ argv, folder }: LegacyLab): CommandInProcess {
   const own = ["--agent-id", "installer", "--agent-id-pattern", "installer-{machine}"];
   const rest = argv.filter((word, index) => word !== "--agent-id" && argv[index - 1] !== "--agent-id");
-  return new WorkerProgram([...rest, ...own, "--state-directory", join(folder, "installer")]);
+  return new CommandInProcess([...rest, ...own, "--state-directory", join(folder, "installer")]);
 }
 
 test("tasks of two workers complete on three machines, and kills repeat nothing", {
@@ -49,7 +50,7 @@ test("tasks of two workers complete on three machines, and kills repeat nothing"
   await killAt("off");
   await killAt("on");
   await killAt("reset");
-  await using worker = new WorkerProgram([...lab.argv, "--log-level", "debug"]);
+  await using worker = new CommandInProcess([...lab.argv, "--log-level", "debug"]);
   await server.until(() => workflows.every(({ state }) => state === "SUCCESS"), 60_000);
   worker.kill("SIGTERM");
   const { code } = await worker.ended;

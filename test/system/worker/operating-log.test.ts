@@ -51,7 +51,7 @@ describe("the logs of actions", () => {
 
   test("of an action that outlives its worker continue in the same file", { timeout: RUN_MS }, async () => {
     await using lab = await crashLab({ machine: { powerOffMs: 1_500 } });
-    const first = lab.start();
+    const first = lab.startProcess();
     const commanded = new Promise<void>((resolve) => lab.machine.once("command", () => resolve()));
     const workflow = lab.submit([{ name: "power-off", environment: { MODE: "hard" } }]);
     await commanded;
@@ -137,7 +137,7 @@ describe("a signal", () => {
     timeout: RUN_MS,
   }, async () => {
     await using lab = await crashLab({ argv: ["--log-level", "warn"] });
-    const worker = lab.start();
+    const worker = lab.startProcess();
     await lab.server.until(() => lab.server.polls.length > 0);
     const quiet = worker.log.length;
 
@@ -164,7 +164,7 @@ describe("a signal", () => {
     timeout: RUN_MS,
   }, async () => {
     await using lab = await crashLab({ machine: { powerOffMs: 2_000 } });
-    const worker = lab.start();
+    const worker = lab.startProcess();
     const commanded = new Promise<void>((resolve) => lab.machine.once("command", () => resolve()));
     const workflow = lab.submit([{ name: "power-off", environment: { MODE: "hard" } }]);
     await commanded;

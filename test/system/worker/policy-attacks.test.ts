@@ -5,13 +5,13 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { SimulatedMachine } from "../../../simulators/machine.ts";
 import { startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
 import { startTinkServer, type TinkServer } from "../../../simulators/tink/server.ts";
+import { CommandInProcess } from "../../support/command-in-process.ts";
 import {
   buildScriptedImage,
   describeWithDocker,
   dockerSocketPath,
   scriptedImage,
 } from "../../support/docker.ts";
-import { WorkerProgram } from "../../support/worker-program.ts";
 
 /** Templates of adversaries, against a running worker. */
 
@@ -55,7 +55,7 @@ test("variables and flags that are not inputs reach neither action nor BMC", asy
   const machines = [{ name: "node-1", host: bmc.host, providers: ["redfish"], redfish, credentials }];
   await writeFile(join(folder, "inventory.yaml"), JSON.stringify({ machines }));
   await writeFile(join(folder, "policy.yaml"), JSON.stringify({ ownConnections: "deny" }));
-  await using worker = new WorkerProgram([
+  await using worker = new CommandInProcess([
     ...["start", "--grpc-server", server.value.address, "--inventory", join(folder, "inventory.yaml")],
     ...["--policy", join(folder, "policy.yaml"), "--log-level", "debug"],
   ]);
@@ -111,7 +111,7 @@ describeWithDocker("an image that is not trusted", () => {
     const asked = async () => (await readdir(place)).filter((name) => name.startsWith("asked-")).length;
     const images = ["localhost/pbnj-worker/*"];
     await setPolicy({ images, trustedImages: [`${OWN}/*`] });
-    await using worker = new WorkerProgram([
+    await using worker = new CommandInProcess([
       ...["start", "--grpc-server", server.address, "--inventory", path("inventory.yaml")],
       ...["--policy", path("policy.yaml"), "--reload-interval", "50ms", "--runtime", "docker"],
       ...["--docker-socket", dockerSocketPath, "--pull-policy", "never", "--docker-network", "none"],

@@ -34,18 +34,19 @@ test("a second worker on one state directory exits with 75 while the first conti
   timeout: RUN_MS,
 }, async () => {
   await using lab = await crashLab();
-  const first = lab.start();
+  const first = lab.startProcess();
   await first.untilLogged("worker started");
 
-  const others = [lab.start()];
+  const others = [lab.startProcess()];
   // From other namespaces of the same machine, too.
-  if (mayMount) others.push(lab.start({}, ["unshare", "--mount", "--pid", "--ipc", "--uts", "--fork"]));
+  if (mayMount)
+    others.push(lab.startProcess({}, ["unshare", "--mount", "--pid", "--ipc", "--uts", "--fork"]));
   const refused = await Promise.all(others.map(({ ended }) => ended));
   const workflow = lab.submit([{ name: "power-status" }]);
   await lab.server.until(() => isOver(workflow));
   first.kill("SIGKILL");
   await first.ended;
-  await lab.start().untilLogged("worker started");
+  await lab.startProcess().untilLogged("worker started");
 
   expect(refused.map(({ code }) => code)).toEqual(others.map(() => 75));
   expect(others.map(({ stderr }) => stderr)).toEqual(others.map(() => refusal(lab.state)));
@@ -59,7 +60,7 @@ describeWithDocker("a second worker on one state directory", () => {
     timeout: RUN_MS,
   }, async () => {
     await using lab = await crashLab();
-    const first = lab.start();
+    const first = lab.startProcess();
     await first.untilLogged("worker started");
     const modules = await realpath(join(projectRoot, "node_modules"));
     const container = (...how: readonly string[]) =>
@@ -83,7 +84,7 @@ describeWithDocker("a second worker on one state directory", () => {
         timeout: 30_000,
       },
     );
-    const third = lab.start();
+    const third = lab.startProcess();
     const { code } = await third.ended;
     await removeContainers(id);
 
@@ -121,7 +122,7 @@ test("an action whose journal entry is damaged, and that left no result, fails a
   timeout: RUN_MS,
 }, async () => {
   await using lab = await crashLab();
-  const first = lab.start();
+  const first = lab.startProcess();
   const obeyed = commanded(lab);
   const workflow = lab.submit([{ name: "power-reset" }]);
   await obeyed;
@@ -149,7 +150,7 @@ test("an action whose journal entry is damaged, and that left no result, fails a
 describe("a worker that lost its state directory to another", () => {
   test("exits at once, and what it launched continues", { timeout: RUN_MS }, async () => {
     await using lab = await crashLab({ machine: { softOffMs: "never" } });
-    const worker = lab.start();
+    const worker = lab.startProcess();
     const obeyed = commanded(lab);
     lab.submit([{ name: "power-off", environment: { MODE: "soft" } }]);
     await obeyed;
@@ -177,7 +178,7 @@ describe("a state directory", () => {
       await using lab = await crashLab({ machine: { powerOffMs: 1_000 } });
       await mkdir(lab.state);
       const mount = 'mount -t tmpfs -o size=512k tmpfs "$0" && exec "$@"';
-      const worker = lab.start(timesAsFast(10), ["unshare", "--mount", "sh", "-c", mount, lab.state]);
+      const worker = lab.startProcess(timesAsFast(10), ["unshare", "--mount", "sh", "-c", mount, lab.state]);
       await worker.untilLogged("worker started");
       // No other process sees its file system.
       const seen = `/proc/${worker.child.pid}/root${lab.state}`;
@@ -210,7 +211,7 @@ test("a worker that is killed while the server is gone reports the end when both
   timeout: RUN_MS,
 }, async () => {
   await using lab = await crashLab({ machine: { powerOffMs: 500 } });
-  const first = lab.start();
+  const first = lab.startProcess();
   const obeyed = commanded(lab);
   const workflow = lab.submit([hardOff]);
   await obeyed;

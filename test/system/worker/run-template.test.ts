@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Lab, startLab } from "../../../cli/lab/lab.ts";
+import { CommandInProcess } from "../../support/command-in-process.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
 
 const QUICK = { powerOnMs: 40, powerOffMs: 40, softOffMs: 40 };
@@ -46,7 +47,7 @@ test.each(["node-01", "node-02", "node-03"])(
   "the example template runs through on %s and exits 0",
   async (name) => {
     const lab = await startLab({ times: QUICK });
-    await using program = new WorkerProgram([
+    await using program = new CommandInProcess([
       ...["run", NETWORK_BOOT, "--map", `machine=${name}`, "--inventory", lab.inventoryFile],
     ]);
 
@@ -75,7 +76,7 @@ test("the first failure ends it with the exit code of that action", async () => 
   const lab = await startLab({ times: QUICK });
   const machine = machineOf(lab, "node-01");
   machine.do("off");
-  await using program = new WorkerProgram([
+  await using program = new CommandInProcess([
     ...["run", await template(TWO_TASKS), "--map", "machine=node-01", "--inventory", lab.inventoryFile],
   ]);
 
@@ -92,7 +93,7 @@ test("the first failure ends it with the exit code of that action", async () => 
 
 test("--task runs one task only", async () => {
   const lab = await startLab({ times: QUICK });
-  await using program = new WorkerProgram([
+  await using program = new CommandInProcess([
     ...[
       "run",
       await template(TWO_TASKS),
@@ -125,7 +126,7 @@ tasks:
       - {name: a, image: "NOT AN IMAGE", timeout: 1}
       - {name: a, image: b, timeout: 1, environment: {X: "{{ index .list 0 }}"}}
 `);
-  await using program = new WorkerProgram([
+  await using program = new CommandInProcess([
     "run",
     path,
     "--map",
@@ -155,7 +156,7 @@ tasks:
 test("a policy that denies the image fails the action with the name of the rule", async () => {
   const lab = await startLab({ times: QUICK });
   const policy = await template("images: [registry.example/other/*]");
-  await using program = new WorkerProgram([
+  await using program = new CommandInProcess([
     ...[
       "run",
       NETWORK_BOOT,
@@ -181,7 +182,7 @@ test("a variable that is not an input fails the action with a suggestion, and no
   const misspelt = await template(
     TWO_TASKS.replace("timeout: 30}", "timeout: 30, environment: {TIMEOTU: 5s}}"),
   );
-  await using program = new WorkerProgram([
+  await using program = new CommandInProcess([
     ...["run", misspelt, "--map", "machine=node-01", "--inventory", lab.inventoryFile],
   ]);
 
@@ -223,8 +224,15 @@ tasks:
     actions:
       - {name: "st\\x9b31mop\\u200b", image: registry.example/unknown:v1, timeout: 30}
 `);
-  await using program = new WorkerProgram(["run", path, "--runtime", "process", "--log-format", "json"]);
-  await using wrong = new WorkerProgram(["run", path, "--runtime", "process", "--task", "no\u202e\u009bne"]);
+  await using program = new CommandInProcess(["run", path, "--runtime", "process", "--log-format", "json"]);
+  await using wrong = new CommandInProcess([
+    "run",
+    path,
+    "--runtime",
+    "process",
+    "--task",
+    "no\u202e\u009bne",
+  ]);
 
   const { code } = await program.ended;
   await wrong.ended;
@@ -237,8 +245,8 @@ tasks:
 });
 
 test("a value that the template does not use is refused, as is one that is missing", async () => {
-  await using program = new WorkerProgram(["run", NETWORK_BOOT, "--map", "machin=node-01"]);
-  await using other = new WorkerProgram([
+  await using program = new CommandInProcess(["run", NETWORK_BOOT, "--map", "machin=node-01"]);
+  await using other = new CommandInProcess([
     "run",
     await template(TWO_TASKS),
     "--map",

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
 import { PowerAction } from "../../../worker/source/pbnj/api/gen/machine_pb.ts";
+import { CommandInProcess } from "../../support/command-in-process.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
 import { clientsOf, direct, EXTERNAL, pbnjLab } from "../../worker/source/pbnj/service/pbnj-lab.ts";
 
@@ -22,10 +23,10 @@ test("pbnj-worker serve adopts a task's action after a crash, and no file has th
   const asked = { authn: direct(PASSWORD), powerAction: PowerAction.ON };
   const { taskId } = await clientsOf(String(url)).machine.power(asked);
   await begun;
-  first.child.kill("SIGKILL");
+  first.kill("SIGKILL");
   await first.ended;
 
-  await using second = new WorkerProgram(lab.argv);
+  await using second = new CommandInProcess(lab.argv);
   const pbnj = clientsOf(String((await second.untilLogged("serving PBnJ's API"))["url"]));
 
   expect(await pbnj.task.status({ taskId })).toMatchObject({ state: "running" });
@@ -35,7 +36,7 @@ test("pbnj-worker serve adopts a task's action after a crash, and no file has th
   expect(ended).toMatchObject({ result: "power POWER_ACTION_ON complete" });
   expect(lab.done()).toEqual(["on"]);
   expect(await lab.filesWith(PASSWORD)).toEqual([]);
-  second.child.kill("SIGTERM");
+  second.kill("SIGTERM");
   expect(await second.ended).toEqual({ code: 0, signal: null });
   expect(first.stderr + second.stderr).not.toContain(PASSWORD);
 });
@@ -47,7 +48,7 @@ test("pbnj-worker serve keeps serving tasks when the machines of a cluster chang
   const cluster = await FakeCluster.start();
   const kubeconfig = join(lab.folder, "kubeconfig");
   await writeFile(kubeconfig, cluster.kubeconfig());
-  await using worker = new WorkerProgram([
+  await using worker = new CommandInProcess([
     ...lab.argv,
     ...["--kubeconfig", kubeconfig, "--kubernetes-inventory", "machines"],
   ]);
@@ -62,7 +63,7 @@ test("pbnj-worker serve keeps serving tasks when the machines of a cluster chang
   const asked = pbnj.machine.power({ authn: EXTERNAL, powerAction: PowerAction.STATUS });
 
   expect(await pbnj.ended(asked)).toMatchObject({ result: "on" });
-  worker.child.kill("SIGTERM");
+  worker.kill("SIGTERM");
   await worker.ended;
   await cluster.close();
 });

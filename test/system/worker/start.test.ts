@@ -8,7 +8,7 @@ const softOff: Step = { name: "power-off", environment: { MODE: "soft" } };
 describe.concurrent("pbnj-worker start", () => {
   test("runs a workflow, and writes the password to no log and no report, in success and in failure", async () => {
     await using lab = await crashLab();
-    const worker = lab.start();
+    const worker = lab.startProcess();
     const good = lab.submit(steps);
     await lab.server.until(() => good.state === "SUCCESS");
     lab.bmc.fail({ kind: "refuse", status: 500, times: 50 });
@@ -27,7 +27,7 @@ describe.concurrent("pbnj-worker start", () => {
 
   test("cancels the running action at the second signal, reports that and exits with its code", async () => {
     await using lab = await crashLab({ machine: { softOffMs: "never" } });
-    const worker = lab.start();
+    const worker = lab.startProcess();
     const workflow = lab.submit([softOff]);
     await worker.untilLogged("action started");
 
@@ -47,7 +47,7 @@ describe.concurrent("pbnj-worker start", () => {
       machine: { softOffMs: "never" },
       argv: ["--shutdown-grace", "500ms"],
     });
-    const worker = lab.start();
+    const worker = lab.startProcess();
     const workflow = lab.submit([softOff]);
     await worker.untilLogged("action started");
 

@@ -6,7 +6,7 @@ import { SimulatedMachine, type SimulatedMachineOptions } from "../../../simulat
 import { startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
 import { startTinkServer } from "../../../simulators/tink/server.ts";
 import type { Workflow } from "../../../simulators/tink/workflow.ts";
-import { WorkerProgram } from "../../support/worker-program.ts";
+import { CommandInProcess } from "../../support/command-in-process.ts";
 
 const CANARY = "canary-7c2d1";
 const IMAGES = "registry.example/pbnj-worker";
@@ -51,7 +51,7 @@ async function rack(machines: SimulatedMachineOptions = { power: "off" }) {
     await rename(path("new.yaml"), path("policy.yaml"));
   };
   await setTenants(TENANTS);
-  const program = new WorkerProgram([
+  const program = new CommandInProcess([
     ...["start", "--grpc-server", server.address, "--agent-id", "any", "--reload-interval", "50ms"],
     ...["--inventory", path("inventory.yaml"), "--policy", path("policy.yaml")],
   ]);

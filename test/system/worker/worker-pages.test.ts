@@ -6,6 +6,8 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { createCertificate } from "../../../simulators/certificate.ts";
 import { definitions } from "../../../worker/observe/metrics/definitions.ts";
+import { CommandInProcess } from "../../support/command-in-process.ts";
+import type { StartedProgram } from "../../support/program-log.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
 import { type FleetOptions, openRack } from "../../worker/fleet-lab.ts";
 import { RawClient } from "../../worker/observe/http/raw-client.ts";
@@ -16,7 +18,7 @@ import { crashLab } from "./crash-lab.ts";
 const SERVING = "serving the status page, metrics and health";
 const ANY_PORT = ["--http-address", "127.0.0.1:0"];
 
-async function pagesOf(program: WorkerProgram) {
+async function pagesOf(program: StartedProgram) {
   const url = z.string().parse((await program.untilLogged(SERVING))["address"]);
   const status = async (path: string) => (await fetch(`${url}${path}`)).status;
   return {
@@ -37,15 +39,13 @@ async function pagesOf(program: WorkerProgram) {
   };
 }
 
-/** A rack, and a program that serves it. */
-async function rackLab(options: FleetOptions) {
+/** A rack, and a worker that serves it, inside this process or as a process of its own. */
+async function rackLab(
+  options: FleetOptions,
+  Worker: new (argv: string[]) => StartedProgram = CommandInProcess,
+) {
   const rack = await openRack(options);
-  const program = new WorkerProgram([
-    ...rack.argv.slice(0, 1),
-    "--runtime",
-    "in-process",
-    ...rack.argv.slice(1),
-  ]);
+  const program = new Worker([...rack.argv.slice(0, 1), "--runtime", "in-process", ...rack.argv.slice(1)]);
   return {
     ...rack,
     program,
@@ -164,7 +164,8 @@ describe("a running worker", () => {
   });
 
   test("continues its work, and answers probes, under a flood of hostile clients", async () => {
-    await using lab = await rackLab({ machines: { one: {} }, argv: ANY_PORT });
+    // It has descriptors of its own to count.
+    await using lab = await rackLab({ machines: { one: {} }, argv: ANY_PORT }, WorkerProgram);
     const pages = await pagesOf(lab.program);
     const { hostname: host, port } = new URL(pages.url);
     const flood = (text: string) => async () => {
@@ -207,7 +208,7 @@ describe("a worker whose address is in use", () => {
     await using first = await rackLab({ machines: { one: {} }, argv: ANY_PORT });
     const { host } = new URL((await pagesOf(first.program)).url);
 
-    await using second = new WorkerProgram([
+    await using second = new CommandInProcess([
       ...["start", "--grpc-server", "127.0.0.1:1", "--agent-id", "a", "--http-address", host],
     ]);
 
@@ -220,7 +221,7 @@ describe("a worker whose address is in use", () => {
 
 describe("a worker on an address that others can reach", () => {
   test("does not start without authentication, and says how to add it", async () => {
-    await using worker = new WorkerProgram([
+    await using worker = new CommandInProcess([
       ...["start", "--grpc-server", "127.0.0.1:1", "--agent-id", "a", "--http-address", "0.0.0.0:0"],
     ]);
 
@@ -285,7 +286,7 @@ test("the status page has an action that an earlier worker started, with the tim
   timeout: 60_000,
 }, async () => {
   await using lab = await crashLab({ machine: { softOffMs: "never" }, argv: ANY_PORT });
-  const first = lab.start();
+  const first = lab.startProcess();
   const commanded = new Promise<void>((resolve) => lab.machine.once("command", () => resolve()));
   lab.submit([{ name: "power-off", environment: { MODE: "soft" } }]);
   await commanded;

@@ -1,10 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { REFUSING_PORT } from "../../../actions/lab.ts";
-import { tracingLab } from "./tracing-lab.ts";
+import { type TracingLabOptions, tracingLab } from "./tracing-lab.ts";
 
 const TIMEOUT = 90_000;
 const NOT_TAKEN = "trace export failed";
 const TAKEN_AGAIN = "trace export recovered";
+
+/** Its actions run inside the worker: who exports their spans is the same. */
+const insideLab = (options: TracingLabOptions = {}) =>
+  tracingLab({ ...options, argv: ["--runtime", "in-process"] });
 
 const logged = (worker: { readonly log: readonly Readonly<Record<string, unknown>>[] }, message: string) =>
   worker.log.filter(({ msg }) => msg === message);
@@ -12,7 +16,7 @@ const logged = (worker: { readonly log: readonly Readonly<Record<string, unknown
 describe("a collector", () => {
   test("that is missing causes one warning, and fails no action", { timeout: TIMEOUT }, async () => {
     const env = { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${REFUSING_PORT}` };
-    await using lab = await tracingLab({ env: { ...env, OTEL_EXPORTER_OTLP_TIMEOUT: "100" } });
+    await using lab = await insideLab({ env: { ...env, OTEL_EXPORTER_OTLP_TIMEOUT: "100" } });
     const worker = lab.start();
 
     const workflow = lab.submit([{ name: "power-status" }, { name: "power-on" }]);
@@ -31,7 +35,7 @@ describe("a collector", () => {
   test("that never answers delays neither work nor stop", {
     timeout: TIMEOUT,
   }, async () => {
-    await using lab = await tracingLab();
+    await using lab = await insideLab();
     lab.collector.mood = "hang";
     const worker = lab.start();
 
@@ -48,7 +52,7 @@ describe("a collector", () => {
   test("that rejects spans is logged once, and again only after it accepted some", {
     timeout: TIMEOUT,
   }, async () => {
-    await using lab = await tracingLab({ env: { OTEL_EXPORTER_OTLP_TIMEOUT: "500" } });
+    await using lab = await insideLab({ env: { OTEL_EXPORTER_OTLP_TIMEOUT: "500" } });
     const worker = lab.start();
     const traced = () => lab.untilOver(lab.submit([{ name: "power-status" }]));
 
@@ -70,7 +74,7 @@ describe("a collector", () => {
   });
 
   test("gets the remaining spans when the worker stops", { timeout: TIMEOUT }, async () => {
-    await using lab = await tracingLab({ env: { OTEL_BSP_SCHEDULE_DELAY: "600000" } });
+    await using lab = await insideLab({ env: { OTEL_BSP_SCHEDULE_DELAY: "600000" } });
     const worker = lab.start();
 
     await lab.untilOver(lab.submit([{ name: "power-status" }]));
@@ -93,7 +97,7 @@ describe("variables with unsupported values", () => {
       /OTEL_EXPORTER_OTLP_ENDPOINT is not an http or https URL/,
     ],
   ])("get one line, and the worker works: %j", { timeout: TIMEOUT }, async (env, said) => {
-    await using lab = await tracingLab({ env });
+    await using lab = await insideLab({ env });
     const worker = lab.start();
 
     const workflow = lab.submit([{ name: "power-status" }]);
@@ -108,7 +112,7 @@ describe("variables with unsupported values", () => {
     "or for nothing, get nothing: %j",
     { timeout: TIMEOUT },
     async (env) => {
-      await using lab = await tracingLab({ env });
+      await using lab = await insideLab({ env });
       const worker = lab.start();
 
       await lab.untilOver(lab.submit([{ name: "power-status" }]));

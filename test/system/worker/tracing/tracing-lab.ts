@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { vi } from "vitest";
 import { startIpmiBmc } from "../../../../simulators/ipmi/bmc.ts";
 import { SimulatedMachine } from "../../../../simulators/machine.ts";
 import { startCollector } from "../../../../simulators/otlp/collector.ts";
@@ -8,6 +9,8 @@ import type { CollectedSpan } from "../../../../simulators/otlp/read-json.ts";
 import { startRedfishBmc } from "../../../../simulators/redfish/bmc.ts";
 import { startTinkServer } from "../../../../simulators/tink/server.ts";
 import { isOver, type Workflow } from "../../../../simulators/tink/workflow.ts";
+import { CommandInProcess } from "../../../support/command-in-process.ts";
+import type { StartedProgram } from "../../../support/program-log.ts";
 import { WorkerProgram } from "../../../support/worker-program.ts";
 
 export interface Step {
@@ -59,7 +62,11 @@ export async function tracingLab(options: TracingLabOptions = {}) {
     ],
   };
   await writeFile(inventoryFile, JSON.stringify(inventory));
-  const workers: WorkerProgram[] = [];
+  const workers: StartedProgram[] = [];
+  const started = <T extends StartedProgram>(worker: T) => {
+    workers.push(worker);
+    return worker;
+  };
   const lab = {
     server,
     collector,
@@ -74,18 +81,22 @@ export async function tracingLab(options: TracingLabOptions = {}) {
       ...options.env,
     }),
 
-    start(env: Readonly<Record<string, string>> = lab.variables()): WorkerProgram {
-      const worker = new WorkerProgram(
-        [
-          ...["start", "--grpc-server", server.address, "--inventory", inventoryFile],
-          ...["--agent-id", "pbnj,other", "--state-directory", join(folder, "state"), "--stop-grace", "2s"],
-          ...["--backoff-max-interval", "300ms", "--log-level", "debug", ...(options.argv ?? [])],
-        ],
-        env,
-      );
-      workers.push(worker);
-      return worker;
+    argv: (): readonly string[] => [
+      ...["start", "--grpc-server", server.address, "--inventory", inventoryFile],
+      ...["--agent-id", "pbnj,other", "--state-directory", join(folder, "state"), "--stop-grace", "2s"],
+      ...["--backoff-max-interval", "300ms", "--log-level", "debug", ...(options.argv ?? [])],
+    ],
+
+    /** A worker inside this process. */
+    start() {
+      const variables = lab.variables();
+      // OpenTelemetry's SDK reads those of the process by itself.
+      for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
+      return started(new CommandInProcess(lab.argv(), variables));
     },
+
+    /** A worker that can be killed. */
+    startProcess: () => started(new WorkerProgram(lab.argv(), lab.variables())),
 
     submit(steps: readonly Step[], worker = "pbnj"): Workflow {
       const registry = options.registry ?? "registry.example/pbnj-worker";
@@ -120,6 +131,7 @@ export async function tracingLab(options: TracingLabOptions = {}) {
 
     async [Symbol.asyncDispose]() {
       for (const worker of workers) await worker[Symbol.asyncDispose]();
+      vi.unstubAllEnvs();
       await Promise.all([server.close(), redfish.close(), ipmi.close()]);
       await collector[Symbol.asyncDispose]();
       await rm(folder, { recursive: true, force: true });

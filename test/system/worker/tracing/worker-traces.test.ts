@@ -115,7 +115,7 @@ describeWithDocker("each action is one trace with containers, too", () => {
       registry: REGISTRY,
       env: { OTEL_EXPORTER_OTLP_HEADERS: TOKEN },
     });
-    const killed = lab.start();
+    const killed = lab.startProcess();
     const workflow = lab.submit([WAITS_FOR_OFF]);
     await killed.untilLogged("action started");
     await lab.collector.until(() => lab.redfish.requests.length > 2, lab.said);
@@ -245,7 +245,7 @@ describe("a trace", () => {
 
   test("continues under a worker that adopts the actions of a killed one", { timeout: TIMEOUT }, async () => {
     await using lab = await tracingLab();
-    const killed = lab.start();
+    const killed = lab.startProcess();
     const workflow = lab.submit([WAITS_FOR_OFF]);
     await killed.untilLogged("action started");
     await lab.collector.until(() => lab.redfish.requests.length > 2, lab.said);

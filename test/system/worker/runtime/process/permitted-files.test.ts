@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { SimulatedMachine } from "../../../../../simulators/machine.ts";
 import { type RedfishBmc, startRedfishBmc } from "../../../../../simulators/redfish/bmc.ts";
-import { WorkerProgram } from "../../../../support/worker-program.ts";
+import { CommandInProcess } from "../../../../support/command-in-process.ts";
 
 let folder = "";
 let bmc: RedfishBmc;
@@ -38,7 +38,7 @@ async function run(image: string, asked: Readonly<Record<string, unknown>>) {
   const action = { name: "only", image: `registry.example/${image}:v1`, timeout: 60, ...asked };
   const task = { name: "task", worker: "pbnj-m1", actions: [action] };
   const template = { version: "0.1", name: "files", global_timeout: 60, tasks: [task] };
-  await using program = new WorkerProgram([
+  await using program = new CommandInProcess([
     ...["run", await writeYaml("template.yaml", template), "--log-level", "warn"],
     ...["--inventory", join(folder, "inventory.yaml"), "--policy", join(folder, "policy.yaml")],
   ]);

@@ -1,0 +1,28 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+const SHORTEST_MS = 10;
+const LONGEST_MS = 50;
+/** Looks are this part of the time waited apart. */
+const SHARE = 1 / 50;
+
+/** Resolves when the condition holds, and looks less often the longer that takes. Rejects with `why` after `timeoutMs`. */
+export async function until(condition: () => boolean, timeoutMs: number, why: () => string): Promise<void> {
+  const startMs = performance.now();
+  while (!condition()) {
+    const waitedMs = performance.now() - startMs;
+    if (waitedMs > timeoutMs) throw new Error(why());
+    await sleep(Math.min(LONGEST_MS, Math.max(SHORTEST_MS, waitedMs * SHARE)));
+  }
+}
+
+interface Board {
+  all(): readonly { readonly id: string; readonly state: string }[];
+}
+
+/** `until`, which says in the end how the workflows of a server are. */
+export function untilWorkflows(board: Board, condition: () => boolean, timeoutMs: number): Promise<void> {
+  return until(condition, timeoutMs, () => {
+    const states = board.all().map(({ id, state }) => `${id} ${state}`);
+    return `not within ${timeoutMs} ms; the workflows are: ${states.join(", ") || "none"}`;
+  });
+}

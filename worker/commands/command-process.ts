@@ -1,0 +1,48 @@
+import { setFlagsFromString } from "node:v8";
+import type { StopSignal } from "../../shared/contract/exit-code.ts";
+
+/** A stream, or a terminal. */
+interface OutputStream extends NodeJS.WritableStream {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+}
+
+/** What a command uses of the process that it runs in. */
+export interface CommandProcess {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+  /** The descriptor of `stderr`, if it has one. The log is written to it directly, before the call returns. */
+  readonly stderrFd?: number;
+  on(signal: StopSignal | "SIGUSR2", listener: () => void): unknown;
+  exit(code: number): void;
+  /**
+   * Keeps a mostly idle process small. V8 grows the space for new objects to tens of megabytes in the first burst, such as a
+   * thousand polls at once, and does not shrink it while the process idles. A small space is collected more often under load.
+   */
+  keepHeapSmall(): void;
+}
+
+/** V8's default of `--semi-space-growth-factor`. */
+const DEFAULT_GROWTH_FACTOR = 2;
+
+/** The process of `pbnj-worker`, which belongs to its command. */
+export const ownProcess: CommandProcess = {
+  env: process.env,
+  get stdout() {
+    return process.stdout;
+  },
+  get stderr() {
+    return process.stderr;
+  },
+  stderrFd: 2,
+  on: (signal, listener) => process.on(signal, listener),
+  exit: (code) => process.exit(code),
+  keepHeapSmall() {
+    setFlagsFromString("--semi-space-growth-factor=1");
+    // On exit the launcher writes V8's code cache, which V8 rejects if it was written with other flags than at the next start.
+    process.prependOnceListener("exit", () =>
+      setFlagsFromString(`--semi-space-growth-factor=${DEFAULT_GROWTH_FACTOR}`),
+    );
+  },
+};
