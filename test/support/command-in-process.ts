@@ -7,7 +7,7 @@ import { Command } from "commander";
 import { catalogue } from "../../actions/catalogue.ts";
 import { actionLibrary } from "../../cli/action-library.ts";
 import type { CommandProcess } from "../../worker/commands/command-process.ts";
-import { defineRun, defineServe, defineStart } from "../../worker/commands/define-commands.ts";
+import { definePolicy, defineRun, defineServe, defineStart } from "../../worker/commands/define-commands.ts";
 import { bundledProgram } from "./bundled-program.ts";
 import { type LogRecord, ProgramLog, type StartedProgram } from "./program-log.ts";
 
@@ -17,6 +17,7 @@ const COMMANDS = new Map([
   ["start", defineStart],
   ["serve", defineServe],
   ["run", defineRun],
+  ["policy", definePolicy],
 ]);
 
 /**

@@ -59,15 +59,15 @@ export function defineDoctor(command: Command, own: SelfProgram): void {
 const TEST = "test";
 
 /** `pbnj-worker policy`, with one subcommand, `test`. */
-export function definePolicy(command: Command, own: SelfProgram): void {
+export function definePolicy(command: Command, own: SelfProgram, host: CommandProcess = ownProcess): void {
   command
     .usage("test [options] <template>")
     .helpCommand(false)
     .allowUnknownOption()
     .allowExcessArguments()
     .action(() => {
-      process.stderr.write(problemReport("pbnj-worker policy", problemsWith(command)));
-      process.exit(exitCodeOf("usage"));
+      host.stderr.write(problemReport("pbnj-worker policy", problemsWith(command)));
+      host.exit(exitCodeOf("usage"));
     });
   const summary = "explain what a worker with these settings allows a template to do; runs nothing";
   const test = command.command(TEST).summary(summary).description(summary);
@@ -76,7 +76,7 @@ export function definePolicy(command: Command, own: SelfProgram): void {
     .option("--output <table|json>", "output format: one line per rule, or JSON", "table");
   addSettings(test, RULE_SETTINGS).action(async (template: string, flags: Record<string, unknown>) => {
     const { testPolicy } = await import("./test-policy.ts");
-    process.exit(await testPolicy(template, flags, unknownArguments(test, test.args.slice(1)), own));
+    host.exit(await testPolicy(template, flags, unknownArguments(test, test.args.slice(1)), own, host));
   });
 }
 

@@ -13,6 +13,7 @@ import type { SelfProgram } from "../runtime/self-program.ts";
 import { actionsOfTask } from "../template/actions.ts";
 import { loadTemplate } from "../template/load-template.ts";
 import type { Template } from "../template/template.ts";
+import type { CommandProcess } from "./command-process.ts";
 
 const OUTPUTS = ["table", "json"];
 const EXIT_REFUSED = 1;
@@ -28,22 +29,23 @@ export async function testPolicy(
   flags: Readonly<Record<string, unknown>>,
   unknown: readonly Problem[],
   own: SelfProgram,
+  host: CommandProcess,
 ): Promise<number> {
   const { map, namespace: inNamespace, output: asked, ...settingFlags } = flags;
   const [namespace, output] = [String(inNamespace), String(asked)];
-  const loaded = loadRules({ flags: settingFlags, env: process.env });
+  const loaded = loadRules({ flags: settingFlags, env: host.env });
   const template = await loadTemplate(path, map);
   const problems = [loaded, template].flatMap((part) => (part.ok ? [] : part.problems));
   const wrong = [...unknown, ...flagProblems(namespace, output), ...problems];
   if (!loaded.ok || !template.ok || wrong.length > 0) {
-    process.stderr.write(problemReport("pbnj-worker policy test", wrong));
+    host.stderr.write(problemReport("pbnj-worker policy test", wrong));
     return exitCodeOf("usage");
   }
   const { config: rules } = loaded;
   const explained = await explainTemplate(template.value, namespace, explainOptions(rules, own));
   const warnings = [...loaded.warnings, ...unenforced(rules.policy, rules.settings.runtime)];
   for (const warning of warnings)
-    process.stderr.write(`${printableLine(`warning: ${formatProblem(warning)}`)}\n`);
+    host.stderr.write(`${printableLine(`warning: ${formatProblem(warning)}`)}\n`);
   const allowed = explained.every((action) => action.allowed);
   const { policy, inventory, runtime } = rules.settings;
   const about = { allowed, namespace, runtime, policy: policy ?? null, inventory: inventory ?? null };
@@ -51,7 +53,7 @@ export async function testPolicy(
     output === "json"
       ? JSON.stringify({ ...about, actions: explained.map(asJson) }, undefined, 2)
       : `${explanationTable(explained)}\n\n${summary(explained, namespace, rules)}`;
-  await new Promise((resolve) => process.stdout.write(`${printableLines(text)}\n`, resolve));
+  await new Promise<void>((resolve) => host.stdout.write(`${printableLines(text)}\n`, () => resolve()));
   return allowed ? EXIT_OK : EXIT_REFUSED;
 }
 

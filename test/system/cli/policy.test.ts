@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { runProgram } from "../../cli/program.ts";
+import { CommandInProcess } from "../../support/command-in-process.ts";
 
 const IMAGES = "registry.example/acme";
 const DIGEST = `sha256:${"a".repeat(64)}`;
@@ -67,11 +68,27 @@ function write(name: string, content: object): Promise<void> {
   return writeFile(join(folder, name), JSON.stringify(content, undefined, 1));
 }
 
-function testPolicy(argv: readonly string[], env: Readonly<Record<string, string>> = {}) {
+interface Ended {
+  readonly exitCode?: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Inside this process. */
+async function run(argv: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
+  await using command = new CommandInProcess(argv, env);
+  const { code } = await command.ended;
+  return { exitCode: code, stdout: command.stdout.trimEnd(), stderr: command.stderr.trimEnd() };
+}
+
+/** As a process if it is run with `runProgram`. */
+async function testPolicy(
+  argv: readonly string[],
+  runs: (...given: Parameters<typeof run>) => PromiseLike<Ended> = run,
+): Promise<Ended> {
   const template = join(folder, "template.yaml");
-  return runProgram(["policy", "test", template, "--map", "machine=node-1", ...argv], {
+  return runs(["policy", "test", template, "--map", "machine=node-1", ...argv], {
     PBNJ_CONFIG: join(folder, "worker.yaml"),
-    ...env,
   });
 }
 
@@ -111,7 +128,7 @@ const Answer = z.strictObject({
 
 describe("pbnj-worker policy test", () => {
   it("exits 0 when all is allowed, says by which rules, and reads none of the files that hold secrets", async () => {
-    const { exitCode, stdout, stderr } = await testPolicy([]);
+    const { exitCode, stdout, stderr } = await testPolicy([], runProgram);
     const trusted = (name: string) =>
       `${IMAGES}/power-* fits ${IMAGES}/${name}: it receives its machine's BMC connection`;
 
@@ -241,7 +258,7 @@ describe("pbnj-worker policy test", () => {
       ],
     });
     const ask = (runtime: string) =>
-      runProgram([
+      run([
         ...["policy", "test", join(folder, "files.yaml"), "--policy", join(folder, "strict.yaml")],
         ...["--runtime", runtime],
       ]);
@@ -289,9 +306,9 @@ describe("pbnj-worker policy test", () => {
     const docker = [...argv, "--runtime", "docker"];
 
     const [without, lacking, unsafe] = await Promise.all([
-      runProgram(docker),
-      runProgram([...docker, "--policy", join(folder, "untrusting.yaml")]),
-      runProgram([...argv, "--runtime", "kubernetes", "--unsafe-any-image"]),
+      run(docker),
+      run([...docker, "--policy", join(folder, "untrusting.yaml")]),
+      run([...argv, "--runtime", "kubernetes", "--unsafe-any-image"]),
     ]);
 
     expect(without.stderr).toContain("--policy: trustedImages is missing: the docker runtime needs");
@@ -345,7 +362,7 @@ describe("pbnj-worker policy test", () => {
   });
 
   it("does not repeat what may be a secret", async () => {
-    const { exitCode, stdout, stderr } = await runProgram(["policy", "--bmc-password=canary-77"]);
+    const { exitCode, stdout, stderr } = await run(["policy", "--bmc-password=canary-77"]);
 
     expect(stdout + stderr).not.toContain("canary-77");
     expect(exitCode).toBe(2);

@@ -113,7 +113,8 @@ describe.concurrent("a worker that is killed", () => {
         argv: ["--drift-interval", "1m", "--drift-quiet-time", "1m"],
       });
       const { update } = lab.bmc;
-      update.taskMs = 5_000;
+      // One that is killed must not end before.
+      update.taskMs = isKilled ? 60_000 : 5_000;
       const first = lab.startProcess();
       await vi.waitFor(() => expect(update.accepted, first.stderr).toBe(1), {
         timeout: 2 * RUN_MS,
