@@ -147,13 +147,14 @@ const schedule: fc.Arbitrary<Schedule> = fc.record({
 });
 
 /**
- * A server with an older state serves again what has ended. A worker that lost its records with its clock or its power cannot
- * know.
+ * A server with an older state, or with a report that arrives late, serves again what has ended. A worker that lost its records
+ * with its clock or its power cannot know.
  */
 function canRemember({ crash, lives }: Schedule): boolean {
   const kinds = new Set(lives.flatMap((faults) => [...faults.values()]));
-  const forgets = kinds.has("forward") || kinds.has("back") || crash === "synced" || crash === "names";
-  return !forgets || !kinds.has("restore");
+  const has = (...some: readonly Fault[]) => some.some((kind) => kinds.has(kind));
+  const forgets = has("forward", "back") || crash === "synced" || crash === "names";
+  return !forgets || !(has("restore") || (has("crash") && has("delay", "late", "twice")));
 }
 
 /** Schedules that broke a promise once. */
