@@ -16,6 +16,7 @@ export class Host {
   #state: HostState = "running";
   #suspendedMs = 0;
   #sinceMs = 0;
+  #setMs = 0;
   readonly clock: Clock;
   readonly certainTime: ElapsedTime;
 
@@ -24,7 +25,7 @@ export class Host {
     this.#rate = rate;
     const upMs = () => time.nowMs * rate;
     this.clock = {
-      now: () => EPOCH_MS + upMs(),
+      now: () => EPOCH_MS + upMs() + this.#setMs,
       monotonicMs: () => upMs() - this.#stoodStillMs() * rate,
       sleep: (ms, signal) => this.#sleep(ms, signal),
     };
@@ -58,6 +59,11 @@ export class Host {
       if (this.#backlog.length > 0) this.#time.after(0, next);
     };
     next();
+  }
+
+  /** Sets its wall clock forward; back with a negative number. */
+  setClock(ms: number): void {
+    this.#setMs += ms;
   }
 
   die(): void {

@@ -11,12 +11,12 @@ interface LeaseObject {
     readonly labels?: Readonly<Record<string, string>>;
   };
   readonly spec?: unknown;
+  readonly status?: unknown;
 }
 
-interface Sent {
+type Sent = Partial<Omit<LeaseObject, "metadata">> & {
   readonly metadata?: Readonly<Record<string, unknown>>;
-  readonly spec?: unknown;
-}
+};
 
 interface Happening {
   readonly version: number;
@@ -115,10 +115,10 @@ export class LeaseApi {
     this.#oldest = this.#version;
   }
 
-  #set(name: string, uid: string, { metadata, spec }: Sent): LeaseObject {
+  #set(name: string, uid: string, { metadata, ...rest }: Sent): LeaseObject {
     this.#version += 1;
     const resourceVersion = String(this.#version);
-    const object = { metadata: { ...metadata, name, uid, resourceVersion }, spec } as LeaseObject;
+    const object = { ...rest, metadata: { ...metadata, name, uid, resourceVersion } } as LeaseObject;
     this.#leases.set(name, object);
     this.#tell({ type: "set", object, resourceVersion });
     return object;
@@ -143,13 +143,19 @@ export class LeaseApi {
   }
 }
 
-/** `a=b` and `a in (b,c)`, joined by commas, and `metadata.name=a` of fields. */
+/** `a`, `a=b` and `a in (b,c)`, joined by commas, and `metadata.name=a` of fields. */
 function matcherOf({ labelSelector = "", fieldSelector }: Selection): (lease: LeaseObject) => boolean {
-  const wanted = [...labelSelector.matchAll(/([^,=\s]+)(?:=([^,]*)| in \(([^)]*)\))/g)].map(
-    ([, key = "", one, several]) => ({ key, values: new Set(several?.split(",") ?? [one ?? ""]) }),
+  const wanted = [...labelSelector.matchAll(/([^,=\s]+)(?:=([^,]*)| in \(([^)]*)\))?(?:,|$)/g)].map(
+    ([, key = "", one, several]) => {
+      const values = several?.split(",") ?? (one === undefined ? undefined : [one]);
+      return { key, values: values && new Set(values) };
+    },
   );
   const name = fieldSelector?.replace("metadata.name=", "");
   return ({ metadata }) =>
     (name === undefined || metadata.name === name) &&
-    wanted.every(({ key, values }) => values.has(metadata.labels?.[key] ?? "\0"));
+    wanted.every(({ key, values }) => {
+      const value = metadata.labels?.[key];
+      return value !== undefined && (values?.has(value) ?? true);
+    });
 }

@@ -30,6 +30,22 @@ export class VirtualTime {
   async run(ms: number, look?: () => void): Promise<void> {
     const endMs = this.#nowMs + ms;
     await turn();
+    while (await this.#next(endMs, look));
+    this.#nowMs = endMs;
+  }
+
+  /** Lets time pass until the condition holds. Rejects when nothing more would happen, or after `limitMs`. */
+  async until(condition: () => boolean, limitMs: number, look?: () => void): Promise<void> {
+    const endMs = this.#nowMs + limitMs;
+    await turn();
+    while (!condition()) {
+      if (!(await this.#next(endMs, look)))
+        throw new Error(`the condition does not hold within ${limitMs} ms`);
+    }
+  }
+
+  /** Lets the next thing happen. Resolves to false if nothing is due until then. */
+  async #next(endMs: number, look: (() => void) | undefined): Promise<boolean> {
     for (let next = this.#heap[0]; next && next.atMs <= endMs; next = this.#heap[0]) {
       this.#pop();
       if (!next.run) continue;
@@ -38,8 +54,9 @@ export class VirtualTime {
       // What the promises of the code under test have to do is done when the next turn of the event loop comes.
       await turn();
       look?.();
+      return true;
     }
-    this.#nowMs = endMs;
+    return false;
   }
 
   #push(due: Due): void {

@@ -64,6 +64,8 @@ export interface ClusterServices extends LaneServices {
   sinkOf(action: Pick<ActionId, "agentId">): StatusSink;
   /** As `ExecutorOptions.isOurs`. */
   isOurs(action: Pick<Action, "agentId" | "environment">): boolean;
+  /** As `ExecutorOptions.staleAfterMs`. */
+  readonly staleAfterMs?: number | undefined;
   /** As `ExecutorOptions.cancelOf`. */
   cancelOf(action: ActionId): AbortSignal | undefined;
   facts?(): ClusterFacts;

@@ -23,7 +23,7 @@ import { MachineLocks } from "../turns/machine-locks.ts";
 export interface ExecutionOptions
   extends Pick<ExecutorOptions, "runtime" | "journal" | "log" | "clock">,
     Partial<Pick<ExecutorOptions, "locks" | "slots" | "authGate" | "secretCommands">>,
-    Partial<Pick<ExecutorOptions, "isOurs" | "cancelOf" | "traceEnvironment">> {
+    Partial<Pick<ExecutorOptions, "isOurs" | "cancelOf" | "staleAfterMs" | "traceEnvironment">> {
   readonly catalogue: Catalogue;
   readonly inventory: Inventory;
   readonly policy: () => Policy;

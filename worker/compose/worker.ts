@@ -110,6 +110,7 @@ export function composeWorker(config: WorkerConfig, options: WorkerOptions): Wor
     secretCommands,
     isOurs: (action) => services.isOurs(action),
     cancelOf: (action) => services.cancelOf(action),
+    staleAfterMs: found.staleAfterMs,
     journal,
     log,
     clock,

@@ -67,10 +67,13 @@ export class ActionRecorder {
    * process may be removed, because the next worker would count the action as lost.
    */
   async acknowledged(): Promise<boolean> {
-    if (this.#entry.phase !== "ended") return this.#entry.phase === "acknowledged";
+    const ended = this.#entry;
+    if (ended.phase !== "ended") return ended.phase === "acknowledged";
     const acknowledgedAt = new Date(this.#options.clock.now()).toISOString();
-    this.#entry = { ...this.#entry, phase: "acknowledged", acknowledgedAt };
-    return this.#try(this.#options.journal.write(this.#entry));
+    this.#entry = { ...ended, phase: "acknowledged", acknowledgedAt };
+    const isRecorded = await this.#try(this.#options.journal.write(this.#entry));
+    if (!isRecorded) this.#entry = ended;
+    return isRecorded;
   }
 
   /** The action did nothing, and the server serves it again. */

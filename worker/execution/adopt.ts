@@ -28,12 +28,17 @@ export interface AdopterOptions {
   readonly observer: Pick<Observer, "action" | "spans">;
 }
 
-interface Adopting {
+interface AdoptionTerms {
+  /** The problem of the journal entry, if it is damaged: the entry was made from what the server says. */
+  readonly damage?: string;
+  /** The server has not served the action to this worker, and another replica may have reported its end. */
+  readonly isShared?: boolean;
+}
+
+interface Adopting extends AdoptionTerms {
   readonly entry: JournalEntry;
   readonly recorder: ActionRecorder;
   readonly fields: LogFields;
-  /** The problem of the journal entry, if it is damaged. */
-  readonly damage: string | undefined;
 }
 
 const READ_SECRETS_MS = 15_000;
@@ -55,19 +60,30 @@ export class Adopter {
     this.#options = options;
   }
 
-  /** Never rejects. With `damage`, the entry was made from what the server says. */
-  async adopt(entry: JournalEntry, signals: StopSignals, damage?: string): Promise<Outcome | undefined> {
-    const { observer, recording } = this.#options;
+  /** Never rejects. */
+  async adopt(
+    entry: JournalEntry,
+    signals: StopSignals,
+    terms: AdoptionTerms = {},
+  ): Promise<Outcome | undefined> {
+    const { recording } = this.#options;
     const { clock, log } = recording;
     const fields = fieldsOf(entry.action, entry.machine);
-    const adopting = { entry, recorder: new ActionRecorder(recording, entry), fields, damage };
+    const adopting = { entry, recorder: new ActionRecorder(recording, entry), fields, ...terms };
+    let hadTurn = false;
     try {
       if (entry.phase === "ended") return await this.#report(adopting, statusOf(entry), signals);
-      const inTurn = () => this.#adoptUntilOver(adopting, signals);
-      return await this.#options.turns.take(entry, signals.stop, inTurn, { actionKey: entry.key });
+      const inTurn = () => {
+        hadTurn = true;
+        return this.#adoptUntilOver(adopting, signals);
+      };
+      const outcome = await this.#options.turns.take(entry, signals.stop, inTurn, { actionKey: entry.key });
+      // Another replica adopted it: it reports the end, or the server serves the action again.
+      if (!hadTurn && !signals.stop.aborted) await this.#return(adopting);
+      return outcome;
     } catch (thrown) {
       // The server serves the action again.
-      observer.action({ kind: "returned", action: seenAction(entry.action), at: new Date(clock.now()) });
+      this.#returned(entry);
       if (signals.stop.aborted) return undefined;
       log.error({ ...fields, error: textOf(thrown) }, "action adoption failed, retrying when served");
       await clock.sleep(RETRY_PAUSE_MS, signals.stop).catch(() => undefined);
@@ -108,7 +124,7 @@ export class Adopter {
   async #adopt(adopting: Adopting, cancel: AbortSignal): Promise<Outcome | undefined> {
     const { conclusion, hints, recording, runtime } = this.#options;
     const { clock, log } = recording;
-    const { entry, recorder, fields, damage } = adopting;
+    const { entry, recorder, fields, damage, isShared } = adopting;
     const startedAt = new Date(entry.startedAt);
     const about = { startedAt, recorder, fields, ...defined({ machine: entry.machine }) };
     const adoption = await this.#adoption(adopting, cancel);
@@ -131,6 +147,11 @@ export class Adopter {
         log.warn(facts, "non-idempotent action of an earlier run lost: not run again");
         const reason = `${facts.reason}; it may have been carried out and is not idempotent, so it is not run again`;
         const lost = failedAction("internal", reason, startedAt, new Date(clock.now()));
+        if (isShared) {
+          await conclusion.withhold(entry.action, lost, about);
+          this.#returned(entry);
+          return undefined;
+        }
         return conclusion.conclude(entry.action, lost, about, cancel);
       }
       default:
@@ -139,8 +160,12 @@ export class Adopter {
   }
 
   async #return({ entry, recorder }: Adopting): Promise<void> {
-    const { observer, recording } = this.#options;
     await recorder.forget();
+    this.#returned(entry);
+  }
+
+  #returned(entry: JournalEntry): void {
+    const { observer, recording } = this.#options;
     const at = new Date(recording.clock.now());
     observer.action({ kind: "returned", action: seenAction(entry.action), at });
   }

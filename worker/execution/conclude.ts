@@ -67,6 +67,16 @@ export class Conclusion {
     return outcome;
   }
 
+  /** Records an end without reporting it: it is reported if the server serves the action again. */
+  async withhold(
+    action: EndedId,
+    { outcome }: EndedAction,
+    { startedAt, recorder, machine }: Pick<Concluding, "startedAt" | "recorder" | "machine">,
+  ): Promise<void> {
+    await recorder.ended(endStatus(action, outcome, startedAt, machine));
+    await recorder.acknowledged();
+  }
+
   /** The end of an action that was not run. */
   async refused(action: EndedId, outcome: Outcome, startedAt: Date, cancel: AbortSignal): Promise<void> {
     this.#observeEnd(action, outcome);
@@ -91,6 +101,7 @@ export class Conclusion {
       // Without an acknowledgement it is kept, so that the next worker finds it instead of running it again.
       if (delivery === "unanswered") return;
       if (await recorder.acknowledged()) await this.remove(ended, fields);
+      else this.#options.onLeft({ remove: (signal) => removeOnceRecorded(recorder, ended, signal) });
     };
     await this.#options.reports.deliver({ status, cancel, finish });
   }
@@ -128,4 +139,14 @@ export class Conclusion {
     if (outcome.ok) log.info(facts, "action succeeded");
     else log.warn(facts, "action failed");
   }
+}
+
+/** Rejects until the acknowledgement is on record. */
+async function removeOnceRecorded(
+  recorder: ActionRecorder,
+  ended: Pick<EndedAction, "remove">,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!(await recorder.acknowledged())) throw new Error("the end of its action is not recorded");
+  await ended.remove(signal);
 }

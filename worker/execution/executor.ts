@@ -1,3 +1,4 @@
+import { defined } from "../../shared/defined.ts";
 import { type Action, type ActionId, actionKey, type Outcome } from "../action/action.ts";
 import { type SeenAction, seenAction } from "../action/observer.ts";
 import type { Need } from "../runtime/orphan.ts";
@@ -22,6 +23,8 @@ export interface ExecutorOptions
     Omit<RecorderOptions, "runtime"> {
   readonly locks: Locks;
   readonly slots: ActionSlots;
+  /** After that time in the queue, an action is left to the server: another replica may have ended it. */
+  readonly staleAfterMs?: number | undefined;
   /** A signal that aborts when the source no longer wants the action. */
   readonly cancelOf?: (action: ActionId) => AbortSignal | undefined;
 }
@@ -76,7 +79,8 @@ export class Executor {
     const adopted = this.#options.journal.unfinished().map((entry) => {
       const { key, phase, action } = entry;
       if (phase === "ended") this.#endedBefore.add(key);
-      const work = this.#adopter.adopt(entry, this.#signalsOf(action, signals));
+      const isShared = !this.#options.isOurs({ ...action, environment: {} });
+      const work = this.#adopter.adopt(entry, this.#signalsOf(action, signals), { isShared });
       return this.#track(
         key,
         work.finally(() => this.#endedBefore.delete(key)),
@@ -108,7 +112,7 @@ export class Executor {
       case "skip":
         return undefined;
       case "adopt":
-        return this.#adopter.adopt(admitted.entry, signals, admitted.damage);
+        return this.#adopter.adopt(admitted.entry, signals, defined({ damage: admitted.damage }));
       case "new":
         return this.#observed(seenAction(action), () => this.#run(action, signals));
       default:
@@ -120,8 +124,10 @@ export class Executor {
     const target = this.#admission.targetOf(action);
     if (!target.ok) return this.#admission.refuse(action, target.reason, signals);
     this.#admission.accepted(action, target);
+    const { clock, staleAfterMs = Number.POSITIVE_INFINITY } = this.#options;
+    const staleMs = clock.monotonicMs() + staleAfterMs;
     const inTurn = async () => {
-      if (!this.#options.isOurs(action)) return undefined;
+      if (!this.#options.isOurs(action) || clock.monotonicMs() > staleMs) return undefined;
       // Policy and inventory may have changed while the action waited.
       const now = this.#admission.targetOf(action);
       if (!now.ok) return this.#admission.refuse(action, now.reason, signals);

@@ -30,7 +30,7 @@ export interface LauncherOptions extends CredentialsOptions {
   readonly conclusion: Conclusion;
   readonly recording: RecorderOptions;
   /** Whether this worker still owns an action when its turn has come, which may take hours. */
-  readonly isOurs: (action: Action) => boolean;
+  readonly isOurs: (action: Pick<Action, "agentId" | "environment">) => boolean;
   readonly traceEnvironment: TraceEnvironment;
   readonly observer: Pick<Observer, "action" | "spans">;
 }

@@ -46,7 +46,7 @@ export interface LaneChanges {
 }
 
 export interface LaneControl {
-  /** From now on polls for these agent IDs. A removed lane ends after its action. */
+  /** From now on polls for these agent IDs. A removed lane ends after the actions that run. */
   setAgentIds(agentIds: readonly string[]): LaneChanges;
   /** Resolves when no poll is open for an agent ID that was removed; its action may still run. */
   removedPollsEnded(): Promise<void>;
@@ -171,7 +171,7 @@ export class Worker implements LaneControl {
       {
         agentId,
         source: this.#tracked(services.sourceOf(agentId)),
-        execute: (action) => this.#execute(action),
+        execute: (action) => this.#execute(action, stop.signal),
         clock,
         log,
         maxBackoffMs,
@@ -208,11 +208,15 @@ export class Worker implements LaneControl {
     };
   }
 
-  /** Resolves to false if it was not run. */
-  async #execute(action: Action): Promise<boolean> {
+  /**
+   * Resolves to false if it was not run. An action that still waits when its lane is removed is returned: another replica may run
+   * it before this one has the lane again.
+   */
+  async #execute(action: Action, stop: AbortSignal): Promise<boolean> {
     this.#running += 1;
     try {
-      return (await this.#options.executor.execute(action, this.#signals)) !== undefined;
+      const signals = { stop, cancel: this.#cancel.signal };
+      return (await this.#options.executor.execute(action, signals)) !== undefined;
     } finally {
       this.#running -= 1;
     }

@@ -87,7 +87,7 @@ export class BmcLeases implements Locks {
   async run(signal: AbortSignal): Promise<void> {
     this.#stop = signal;
     const { leaseDurationMs, renewIntervalMs } = this.#timings;
-    // By then an earlier process with this name has been evicted.
+    // By then an earlier process with this name has usually been evicted.
     try {
       do {
         await this.#options.clock.sleep(leaseDurationMs + renewIntervalMs, signal);
@@ -246,7 +246,14 @@ export class BmcLeases implements Locks {
     }
   }
 
-  /** Removes Leases of dead replicas whose actions have ended, because their BMCs may never be used again. False if it failed. */
+  /** Its member Lease may still have to expire. */
+  #isOfEarlierProcess(lease: ShareLease): boolean {
+    const { identity } = this.#options.shares;
+    const holder = holderOf(lease) ?? "";
+    return holder !== identity && memberOf(holder) === memberOf(identity);
+  }
+
+  /** Removes Leases of dead replicas whose actions have ended, because their BMCs may never be used again. False if it must be repeated. */
   async #sweep(signal: AbortSignal): Promise<boolean> {
     const { cluster, shares, log } = this.#options;
     const leases = this.#leases;
@@ -258,7 +265,8 @@ export class BmcLeases implements Locks {
       if (items.length === 0) return true;
       const members = new Set((await list("member")).items.map(holderOf));
       const left = items.filter((lease) => !members.has(holderOf(lease)));
-      if (left.length === 0) return true;
+      const isOver = !items.some((lease) => members.has(holderOf(lease)) && this.#isOfEarlierProcess(lease));
+      if (left.length === 0) return isOver;
       const active = await leases.bounded(signal, (bound) => activeActionKeys(cluster, bound));
       let swept = 0;
       for (const lease of left) {
@@ -266,7 +274,7 @@ export class BmcLeases implements Locks {
         if (await leases.remove(versionOf(lease), signal)) swept += 1;
       }
       if (swept > 0) log.info({ leases: swept }, "expired BMC leases removed");
-      return true;
+      return isOver;
     } catch (thrown) {
       const error = textOf(thrown);
       if (!signal.aborted) log.debug({ error }, "expired BMC lease removal failed");

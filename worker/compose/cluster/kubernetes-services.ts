@@ -19,11 +19,12 @@ import { CombinedInventory } from "../../machines/combined-inventory.ts";
 import type { Inventory } from "../../machines/inventory.ts";
 import type { HardwareSource } from "../../source/rufio/hardware-writer.ts";
 import { openRufio, type Rufio } from "../../source/rufio/rufio.ts";
-import type { ActionSource, Poll, StatusSink } from "../../source/source.ts";
+import type { ActionSource, StatusSink } from "../../source/source.ts";
 import { type Locks, MachineLocks } from "../../turns/machine-locks.ts";
 import { laneFields, machineFields } from "../change-fields.ts";
 import { allAgentIds, type ClusterServices, type ServiceOptions } from "../cluster-services.ts";
 import { machineSources } from "./machine-sources.ts";
+import { ownedSource, STALE_MS } from "./owned-source.ts";
 
 export interface KubernetesServicesOptions extends ServiceOptions {
   readonly cluster: Cluster;
@@ -139,7 +140,7 @@ export class KubernetesServices implements ClusterServices {
     const rufio = this.#rufioOf(agentId);
     if (rufio) return rufio.source;
     const { transport } = this.#options;
-    return this.#shares ? this.#guarded(transport) : transport;
+    return this.#shares ? ownedSource(transport, (id) => this.#owns(id)) : transport;
   }
 
   sinkOf({ agentId }: Pick<ActionId, "agentId">): StatusSink {
@@ -160,6 +161,10 @@ export class KubernetesServices implements ClusterServices {
 
   cancelOf(action: ActionId): AbortSignal | undefined {
     return this.#rufio?.cancelOf(action) ?? this.#wakeUp?.cancelOf(action);
+  }
+
+  get staleAfterMs(): number | undefined {
+    return this.#shares && STALE_MS;
   }
 
   facts(): ClusterFacts {
@@ -240,18 +245,6 @@ export class KubernetesServices implements ClusterServices {
     return this.#rufio?.agentIds.includes(agentId) ? this.#rufio : undefined;
   }
 
-  /** Drops what another replica may own by now: this process may have been suspended for a while. */
-  #guarded(source: ActionSource): ActionSource {
-    return {
-      servesSeveral: () => source.servesSeveral(),
-      next: async (agentId, signal, inFlight) => {
-        if (!this.#owns(agentId)) return NOT_OURS;
-        const poll = await source.next(agentId, signal, inFlight);
-        return poll.kind === "action" && !this.#owns(agentId) ? NOT_OURS : poll;
-      },
-    };
-  }
-
   async #inventoryReady(stop: AbortSignal): Promise<void> {
     const bound = AbortSignal.any([stop, AbortSignal.timeout(READY_MS)]);
     const synced = await this.#machines?.synced(bound);
@@ -268,8 +261,6 @@ export class KubernetesServices implements ClusterServices {
     }
   }
 }
-
-const NOT_OURS: Poll = { kind: "idle", reason: "another replica has the agent ID" };
 
 /** The Machine of a key `rufio/<namespace>/<name>`. */
 function machineOf(key: string): ObjectName {

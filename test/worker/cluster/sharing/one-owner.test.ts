@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Weather } from "../../../../bench/scaling/connection.ts";
+import { ChangingWeather } from "../../../../bench/scaling/changing-weather.ts";
 import { type SimulatedReplica, Simulation } from "../../../../bench/scaling/simulation.ts";
 import { KubernetesError } from "../../../../worker/cluster/client/kubernetes-error.ts";
 
@@ -29,29 +29,6 @@ const Trouble = fc.record({
   forMs: fc.integer({ min: 100, max: 40_000 }),
 });
 type Trouble = typeof Trouble extends fc.Arbitrary<infer T> ? T : never;
-
-/** Slow answers, lost requests and lost answers, while a storm lasts. */
-class ChangingWeather implements Weather {
-  readonly #random: () => number;
-  storms = 0;
-
-  constructor(random: () => number) {
-    this.#random = random;
-  }
-
-  latencyMs(): number {
-    const slow = this.storms > 0 && this.#random() < 0.2 ? 8_000 * this.#random() ** 2 : 0;
-    return 1 + 20 * this.#random() ** 3 + slow;
-  }
-
-  losesRequest(): boolean {
-    return this.storms > 0 && this.#random() < 0.1;
-  }
-
-  losesAnswer(): boolean {
-    return this.storms > 0 && this.#random() < 0.2;
-  }
-}
 
 class Chaos {
   readonly simulation: Simulation;

@@ -1,0 +1,223 @@
+import type { LeaseApi } from "../../../bench/scaling/lease-api.ts";
+import { type ActionId, actionKey, type Outcome } from "../../../worker/action/action.ts";
+import { LABEL } from "../../../worker/runtime/kubernetes/labels.ts";
+import { ACKNOWLEDGED_TTL_SECONDS } from "../../../worker/runtime/kubernetes/orphans.ts";
+import { failedAction } from "../../../worker/runtime/outcome.ts";
+import {
+  type Adoption,
+  Detached,
+  type EndedAction,
+  LaunchNotRecorded,
+  type LaunchRequest,
+  type ReturnedAction,
+  type Runtime,
+} from "../../../worker/runtime/runtime.ts";
+import type { Life } from "./fault-life.ts";
+import type { Crash, World } from "./fault-world.ts";
+
+interface Launched {
+  readonly action: ActionId;
+  state: "created" | "runs" | "ended";
+  readonly ended: PromiseWithResolvers<void>;
+  /** Only a later worker takes it for an orphan. */
+  readonly by: Life;
+  /** What the cluster's API says of it, if replicas share it. */
+  job: ReturnType<LeaseApi["create"]> | undefined;
+}
+
+/** Of an action that was never created. */
+export const NO_IMAGE = "the image is gone";
+
+/** What the action itself says. */
+export const resultOf = (name: string) => `${name} done`;
+
+/** What is not idempotent must not be sent twice, whatever happens. */
+export const isIdempotent = (name: string) => name !== "power-cycle";
+
+/** What was launched, and what it did to the machines. */
+export class Launches {
+  readonly #world: World;
+  readonly #takesMs: number;
+  readonly #launched = new Map<string, Launched>();
+  /** The keys of the actions whose commands a machine carried out. */
+  readonly commands: string[] = [];
+
+  constructor(world: World, takesMs: number) {
+    this.#world = world;
+    this.#takesMs = takesMs;
+  }
+
+  /** What a worker has to come back for. A Job that has ended is deleted by the cluster, at the latest after a day. */
+  get left(): readonly string[] {
+    const left = [...this.#launched.values()].filter(({ job, state }) => !job || state !== "ended");
+    return left.map(({ action, state }) => `${action.name} ${state}`);
+  }
+
+  find(key: string): Launched | undefined {
+    return this.#launched.get(key);
+  }
+
+  keysNotBy(life: Life): readonly string[] {
+    return [...this.#launched].filter(([, { by }]) => by !== life).map(([key]) => key);
+  }
+
+  create(action: ActionId, by: Life): Launched {
+    const key = actionKey(action);
+    const ended = Promise.withResolvers<void>();
+    const metadata = { name: `act-${key}`, labels: { [LABEL.key]: key } };
+    const job = by.shares && this.#world.api.create({ metadata });
+    const launched: Launched = { action, state: "created", ended, by, job };
+    this.#launched.set(key, launched);
+    return launched;
+  }
+
+  /** False if it is gone. Nothing changes if it runs already. */
+  start(launched: Launched): boolean {
+    const key = actionKey(launched.action);
+    const isThere = () => this.#launched.get(key) === launched;
+    if (!isThere() || launched.state !== "created") return isThere();
+    const { name, agentId } = launched.action;
+    const world = this.#world;
+    const machine = world.lockKeyOf(agentId);
+    for (const { action, state } of this.#launched.values()) {
+      if (state === "runs" && world.lockKeyOf(action.agentId) === machine)
+        world.break(`${name} began beside ${action.name}`);
+    }
+    launched.state = "runs";
+    world.time.after(this.#takesMs / 2, () => {
+      if (!isThere()) return;
+      if (!isIdempotent(name) && this.commands.includes(key)) world.break(`${name} was carried out twice`);
+      this.commands.push(key);
+    });
+    world.time.after(this.#takesMs, () => {
+      if (!isThere()) return;
+      launched.state = "ended";
+      const conditions = [{ type: "Complete", status: "True" }];
+      const { job } = launched;
+      if (job) launched.job = world.api.replace(job.metadata.name, { ...job, status: { conditions } });
+      launched.ended.resolve();
+    });
+    return true;
+  }
+
+  remove({ action, job }: Launched): void {
+    this.#launched.delete(actionKey(action));
+    if (job) this.#world.api.remove(job.metadata.name, {});
+  }
+
+  /** Replicas keep it for a while, because the server may serve its action to another one. */
+  acknowledge(launched: Launched): void {
+    if (launched.job) this.#world.time.after(ACKNOWLEDGED_TTL_SECONDS * 1_000, () => this.remove(launched));
+    else this.remove(launched);
+  }
+
+  lose(crash: Crash): void {
+    for (const [key, { state }] of this.#launched) {
+      const survives = crash === "worker" || (crash === "actions" && state === "ended");
+      if (!survives) this.#launched.delete(key);
+    }
+  }
+}
+
+/** How one worker runs actions: as containers of its own or, among replicas, as Jobs that any of them can adopt. */
+export class FaultRuntime implements Runtime {
+  readonly name = "virtual";
+  readonly #life: Life;
+  readonly #launches: Launches;
+  readonly #detached = Promise.withResolvers<never>();
+  /** Only what outlives the worker can be left to another one. */
+  readonly detach?: () => void;
+
+  constructor(life: Life, launches: Launches) {
+    this.#life = life;
+    this.#launches = launches;
+    this.#detached.promise.catch(() => undefined);
+    if (life.shares) this.detach = () => this.#detached.reject(new Detached());
+  }
+
+  async run(request: LaunchRequest): Promise<EndedAction> {
+    const { action, connection, onLaunch } = request;
+    const { clock } = this.#life;
+    const startedAt = new Date(clock.now());
+    if (await this.#life.fails(`create ${action.name}`)) {
+      return failedAction("internal", NO_IMAGE, startedAt, new Date(clock.now()));
+    }
+    const found = this.#launches.find(actionKey(action));
+    const launched = found ?? this.#launches.create(action, this.#life);
+    if (found && found.state !== "created") {
+      await onLaunch?.({ id: actionKey(action) }).catch(() => undefined);
+      return this.#ended(launched, startedAt);
+    }
+    if (!connection) this.#launches.start(launched);
+    try {
+      await onLaunch?.({ id: actionKey(action) });
+    } catch (thrown) {
+      if (!(thrown instanceof LaunchNotRecorded) || connection) {
+        if (launched.state === "created" || !launched.job) await this.#remove(launched);
+        throw thrown;
+      }
+    }
+    if (connection) {
+      await this.#life.fails(`start ${action.name}`);
+      // Another replica removed it meanwhile.
+      if (!this.#launches.start(launched)) return this.run(request);
+    }
+    await this.#life.fails(`wait for ${action.name}`);
+    return this.#ended(launched, startedAt);
+  }
+
+  async adopt({ action, connected, handle, damaged, startedAt }: ReturnedAction): Promise<Adoption> {
+    if (await this.#life.fails(`adopt ${action.name}`)) throw new Error("the runtime does not answer");
+    const launched = this.#launches.find(actionKey(action));
+    const neverStarted = connected && !handle && !damaged;
+    if (!launched) {
+      if (neverStarted) return { kind: "not-launched" };
+      return { kind: "lost", reason: "it is gone", idempotent: isIdempotent(action.name) };
+    }
+    // The worker died before it handed the connection over.
+    if (launched.state === "created") {
+      await this.#remove(launched);
+      return { kind: "not-launched" };
+    }
+    return { kind: "ended", ended: await this.#ended(launched, startedAt) };
+  }
+
+  async sweep(keep: Parameters<Runtime["sweep"]>[0]): Promise<number> {
+    // Jobs of the group may be another replica's.
+    if (this.#life.shares) return 0;
+    let removed = 0;
+    for (const key of this.#launches.keysNotBy(this.#life)) {
+      const launched = this.#launches.find(key);
+      if (!launched || keep(key) !== false) continue;
+      await this.#remove(launched);
+      removed += 1;
+    }
+    return removed;
+  }
+
+  check = async () => "it is there";
+
+  async close(): Promise<void> {
+    this.detach?.();
+  }
+
+  async #ended(launched: Launched, startedAt: Date): Promise<EndedAction> {
+    await this.#life.wait(Promise.race([launched.ended.promise, this.#detached.promise]));
+    const outcome: Outcome = {
+      ok: true,
+      message: resultOf(launched.action.name),
+      exitCode: 0,
+      ...{ startedAt, stoppedAt: new Date(this.#life.clock.now()), timedOut: false, killed: false },
+    };
+    return { outcome, remove: () => this.#remove(launched, true) };
+  }
+
+  async #remove(launched: Launched, isReported = false): Promise<void> {
+    if (this.#launches.find(actionKey(launched.action)) !== launched) return;
+    if (await this.#life.fails(`remove ${launched.action.name}`))
+      throw new Error("the runtime does not answer");
+    if (isReported) this.#launches.acknowledge(launched);
+    // Another replica may have started it.
+    else if (launched.state === "created" || !launched.job) this.#launches.remove(launched);
+  }
+}
