@@ -3,7 +3,7 @@ import { Host } from "../../../bench/scaling/host.ts";
 import { LeaseApi } from "../../../bench/scaling/lease-api.ts";
 import { VirtualTime } from "../../../bench/scaling/virtual-time.ts";
 import { silentLogger } from "../../../shared/logger.ts";
-import { isOver, type Workflow } from "../../../simulators/tink/workflow.ts";
+import type { Workflow } from "../../../simulators/tink/workflow.ts";
 import { type ActionStatus, actionKey } from "../../../worker/action/action.ts";
 import { STALE_MS } from "../../../worker/compose/cluster/owned-source.ts";
 import { Journal } from "../../../worker/journal/journal.ts";
@@ -11,7 +11,7 @@ import { dice } from "../../support/dice.ts";
 import { disk, type PowerLoss } from "../../support/virtual-disk.ts";
 import { type Fault, Life } from "./fault-life.ts";
 import { Launches, resultOf } from "./fault-runtime.ts";
-import { agentOf, FaultServer } from "./fault-server.ts";
+import { agentOf, FaultServer, hasEnded } from "./fault-server.ts";
 
 export type { Fault } from "./fault-life.ts";
 
@@ -161,8 +161,7 @@ export class World {
   get isDone(): boolean {
     const { launches, server, weather } = this;
     const isQuiet = server.isQuiet && weather.storms === 0 && launches.left.length === 0;
-    // `POST` becomes `SUCCESS` in the next turn of the event loop.
-    return isQuiet && server.workflows.every((workflow) => isOver(workflow) || workflow.state === "POST");
+    return isQuiet && server.workflows.every(hasEnded);
   }
 
   lockKeyOf(agentId: string): string {
