@@ -262,6 +262,24 @@ const FOUND_OF_REPLICAS: readonly [ReplicaOptions][] = [
       replicas: [[new Map([[15, "suspend"]])], [diesAt(22)]],
     },
   ],
+  [
+    {
+      // A replica that woke up reported the start again, after another one had ended the action.
+      connected: false,
+      workflows: [["power-off"]],
+      ...{ machines: 1, takesMs: 2_000, seed: 0 },
+      replicas: [
+        [
+          new Map<number, Fault>([
+            [1, "cut"],
+            [6, "pause"],
+          ]),
+        ],
+        [],
+        [],
+      ],
+    },
+  ],
 ];
 
 test("so it is with replicas that share the agent IDs, when processes, leases and networks fail", async () => {

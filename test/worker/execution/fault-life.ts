@@ -9,7 +9,7 @@ import type { ActionStatus } from "../../../worker/action/action.ts";
 import { noObserver } from "../../../worker/action/observer.ts";
 import { BmcLeases } from "../../../worker/cluster/sharing/bmc-leases.ts";
 import { LaneShares } from "../../../worker/cluster/sharing/lane-shares.ts";
-import { ownedSource, STALE_MS } from "../../../worker/compose/cluster/owned-source.ts";
+import { ownedSink, ownedSource, STALE_MS } from "../../../worker/compose/cluster/owned-source.ts";
 import { Executor } from "../../../worker/execution/executor.ts";
 import { Reporter } from "../../../worker/execution/report.ts";
 import { Journal } from "../../../worker/journal/journal.ts";
@@ -279,7 +279,7 @@ export class Life {
         return { ok: true, machine: `node of ${lockKey}`, lockKey, ...connect };
       },
       runtime,
-      reporter: new Reporter({ ...more, sink: transport }),
+      reporter: new Reporter({ ...more, sink: this.shares ? ownedSink(transport, owns) : transport }),
       locks: this.#leases ?? new MachineLocks(),
       slots: new ActionSlots(4),
       authGate: new AuthGate(),

@@ -24,7 +24,7 @@ import { type Locks, MachineLocks } from "../../turns/machine-locks.ts";
 import { laneFields, machineFields } from "../change-fields.ts";
 import { allAgentIds, type ClusterServices, type ServiceOptions } from "../cluster-services.ts";
 import { machineSources } from "./machine-sources.ts";
-import { ownedSource, STALE_MS } from "./owned-source.ts";
+import { ownedSink, ownedSource, STALE_MS } from "./owned-source.ts";
 
 export interface KubernetesServicesOptions extends ServiceOptions {
   readonly cluster: Cluster;
@@ -144,7 +144,10 @@ export class KubernetesServices implements ClusterServices {
   }
 
   sinkOf({ agentId }: Pick<ActionId, "agentId">): StatusSink {
-    return this.#rufioOf(agentId)?.sink ?? this.#options.transport;
+    const rufio = this.#rufioOf(agentId);
+    if (rufio) return rufio.sink;
+    const { transport } = this.#options;
+    return this.#shares ? ownedSink(transport, (id) => this.#owns(id)) : transport;
   }
 
   wakingOf(agentId: string): Waking | undefined {

@@ -1,4 +1,4 @@
-import type { ActionSource, Poll } from "../../source/source.ts";
+import type { ActionSource, Poll, StatusSink } from "../../source/source.ts";
 
 /**
  * An action that waited longer for its turn is served again before it starts: another replica may have ended it meanwhile. A Job is
@@ -18,4 +18,14 @@ export function ownedSource(source: ActionSource, owns: (agentId: string) => boo
   };
 }
 
-const NOT_OURS: Poll = { kind: "idle", reason: "another replica has the agent ID" };
+/** Reports no start that another replica may have reported, with its end: the server takes the last report for the state. */
+export function ownedSink(sink: StatusSink, owns: (agentId: string) => boolean): StatusSink {
+  return {
+    report: async (status, signal) =>
+      status.state === "running" && !owns(status.action.agentId)
+        ? { kind: "rejected", code: "not-owned", reason: NOT_OURS.reason }
+        : sink.report(status, signal),
+  };
+}
+
+const NOT_OURS = { kind: "idle", reason: "another replica has the agent ID" } satisfies Poll;
