@@ -25,7 +25,7 @@ import {
   type Runtime,
 } from "../../worker/runtime/runtime.ts";
 import { ActionSlots } from "../../worker/turns/action-slots.ts";
-import { MachineLocks } from "../../worker/turns/machine-locks.ts";
+import { type LockPurpose, MachineLocks } from "../../worker/turns/machine-locks.ts";
 import { scaledClock } from "../support/scaled-clock.ts";
 import { entryOf } from "./journal/entries.ts";
 import { journalLab } from "./journal/journal-lab.ts";
@@ -37,7 +37,7 @@ const NOW_ENDED = { startedAt: new Date(), stoppedAt: new Date() };
 const WITHHELD = "[withheld: the machine's credentials cannot be read, so they cannot be redacted]";
 
 /** A runtime whose actions end at once, unless they run until they are cancelled. */
-function briefRuntime({ untilCancelled = false } = {}): Runtime {
+function briefRuntime({ untilCancelled = false, remove = async () => undefined } = {}): Runtime {
   return {
     name: "process",
     async run({ onLaunch, onLog }, signal) {
@@ -49,7 +49,7 @@ function briefRuntime({ untilCancelled = false } = {}): Runtime {
       const outcome: Outcome = untilCancelled
         ? { ok: false, class: "cancelled", message: "cancelled", killed: true, ...times }
         : { ok: true, message: "done", killed: false, ...times };
-      return { outcome, remove: async () => undefined };
+      return { outcome, remove };
     },
     adopt: () => Promise.reject(new Error("nothing is adopted")),
     sweep: async () => 0,
@@ -160,8 +160,13 @@ describe("an action whose step cannot be recorded", () => {
     expect(journal.find(actionKey(action))).toMatchObject({ phase: "acknowledged" });
   });
 
-  it.each(["ended", "acknowledged"] as const)("%s is reported all the same", async (phase) => {
-    const runtime = briefRuntime();
+  // Without an acknowledgement on record, the next worker needs the container to know how the action ended.
+  it.each([
+    ["ended", 1],
+    ["acknowledged", 0],
+  ] as const)("%s is reported all the same, and removed %i times", async (phase, removals) => {
+    const remove = vi.fn(async () => undefined);
+    const runtime = briefRuntime({ remove });
     const journal = new FullJournal(phase);
     const { executor, reports, signals } = lab(runtime, journal);
 
@@ -171,7 +176,36 @@ describe("an action whose step cannot be recorded", () => {
     expect(outcome).toMatchObject({ ok: true });
     expect(reports.map(({ state }) => state)).toEqual(["running", "success"]);
     expect(journal.written).not.toContain(phase);
+    expect(remove).toHaveBeenCalledTimes(removals);
   });
+});
+
+it.each([
+  ["gets a connection cannot act before", { connect: async () => testConnection() }, true],
+  ["gets none may act as soon as it exists", {}, false],
+])("an action that %s, and its entry says so before the launch", async (_, connect, connected) => {
+  const entries: JournalEntry[] = [];
+  class RecordingJournal extends MemoryJournal {
+    override async write(entry: JournalEntry): Promise<void> {
+      entries.push(entry);
+      await super.write(entry);
+    }
+  }
+  const { executor, signals } = lab(briefRuntime(), new RecordingJournal(), noObserver, {
+    locate: () => ({ ok: true, machine: "m1", lockKey: "bmc.example", ...connect }),
+  });
+  const { action } = scriptedRequest(["host"]).request;
+
+  await executor.execute({ ...action, timeoutMs: 0, idMayReturn: true }, signals);
+  await executor.execute({ ...action, actionId: "another", timeoutMs: 7_000 }, signals);
+
+  const boot = bootTimeIn(0);
+  expect(entries[0]).toMatchObject({
+    ...{ phase: "launching", connected, machine: "m1", lockKey: "bmc.example", timeoutMs: 60_000 },
+    action: { idMayReturn: true },
+    ...(boot && { startedBootTime: expect.any(String) }),
+  });
+  expect(entries.find(({ action }) => action.actionId === "another")).toMatchObject({ timeoutMs: 7_000 });
 });
 
 test("an action whose workflow is deleted is stopped, and its end is not reported", async () => {
@@ -551,4 +585,90 @@ it("a new run with the ID of an ended one is needed while its hook runs", async 
 
   expect(during).toBe(false);
   expect(needed).toEqual([true]);
+});
+
+/** What the server serves of the action of an entry. */
+function servedAgain({ action: { idMayReturn: _, ...identity } }: JournalEntry): Action {
+  return { ...identity, timeoutMs: 60_000, command: [], volumes: [], environment: {} };
+}
+
+it("an action that an earlier worker launched is adopted when the server serves it, and not run", async () => {
+  const entry = { ...entryOf("a1", "launched"), runtime: "docker" };
+  const journal = new MemoryJournal();
+  await journal.write(entry);
+  const outcome = { ok: true, message: "cycled", ...NOW_ENDED, timedOut: false, killed: false };
+  const runtime: Runtime = {
+    ...briefRuntime(),
+    name: "docker",
+    run: () => Promise.reject(new Error("it was launched")),
+    adopt: async () => ({ kind: "ended", ended: { outcome, remove: async () => undefined } }),
+  };
+  const { executor, reports, signals } = lab(runtime, journal);
+
+  expect(await executor.execute(servedAgain(entry), signals)).toEqual(outcome);
+  expect(reports.map(({ state, message }) => [state, message])).toEqual([["success", "cycled"]]);
+});
+
+it("every lock is acquired for its action, so that replicas know which one they wait for", async () => {
+  const acquired: string[] = [];
+  const locks = {
+    acquire: async (key: string, _signal: AbortSignal, purpose?: LockPurpose) => {
+      acquired.push(`${key} for ${purpose?.actionKey}`);
+      return () => undefined;
+    },
+  };
+  const [launched, ended] = [entryOf("a1", "launched"), entryOf("a2", "ended")];
+  const adopting: Runtime = { ...briefRuntime(), adopt: async () => ({ kind: "not-launched" }) };
+  const { executor, stop, signals } = lab(adopting, new LeftJournal([launched, ended]), noObserver, {
+    locks,
+  });
+  const { action } = scriptedRequest(["host"]).request;
+
+  const recovered = executor.recover(signals);
+  await executor.execute(action, signals);
+  stop.abort();
+  await recovered;
+
+  const expected = [launched, ended].flatMap(({ key }) => [
+    `machine node-01 for ${key}`,
+    `bmc 192.0.2.1 for ${key}`,
+  ]);
+  expected.push(`machine m1 for ${actionKey(action)}`, `bmc bmc.example for ${actionKey(action)}`);
+  expect(acquired.toSorted()).toEqual(expected.toSorted());
+});
+
+it("an end that the server does not take is kept while others are served, and its action is not run again", async () => {
+  const journal = new MemoryJournal();
+  let takes = false;
+  const taken: string[] = [];
+  const sink = {
+    async report({ action, state }: ActionStatus) {
+      if (action.actionId === "second" && state !== "running" && !takes) {
+        return { kind: "retry", code: "INTERNAL", reason: "conflict" } as const;
+      }
+      taken.push(`${action.actionId} ${state}`);
+      return { kind: "acknowledged" } as const;
+    },
+  };
+  const run = vi.fn(briefRuntime().run);
+  const reporter = new Reporter({
+    ...{ sink, clock: scaledClock(50), log: silentLogger },
+    ...{ maxBackoffMs: 1_000, observer: noObserver },
+  });
+  const { executor, signals } = lab({ ...briefRuntime(), run }, journal, noObserver, { reporter });
+  const first = { ...scriptedRequest(["host"]).request.action, actionId: "first" };
+  const second = { ...first, actionId: "second" };
+
+  await executor.execute(first, signals);
+  await executor.execute(second, signals);
+  const again = [await executor.execute(first, signals), await executor.execute(second, signals)];
+  const phase = journal.find(actionKey(second))?.phase;
+  takes = true;
+  await executor.reported();
+
+  expect(again).toEqual([undefined, undefined]);
+  expect(run).toHaveBeenCalledTimes(2);
+  expect(phase).toBe("ended");
+  expect(taken.filter((each) => each.startsWith("second"))).toEqual(["second running", "second success"]);
+  expect(journal.find(actionKey(second))?.phase).toBe("acknowledged");
 });

@@ -149,7 +149,7 @@ const COMPOSED_OFF_MS = 5_000;
 const NOTHING_TO_RESET = "the machine is off: there is nothing to reset";
 
 /** Sets power as the request says, verified. Nothing is sent if it is already so. */
-async function setPower(port: PowerPort, request: PowerRequest): Promise<PowerReport> {
+export async function setPower(port: PowerPort, request: PowerRequest): Promise<PowerReport> {
   const startedMs = port.clock.monotonicMs();
   const took = () => formatSeconds(port.clock.monotonicMs() - startedMs);
   const before = await settle(port, request.timeoutMs);

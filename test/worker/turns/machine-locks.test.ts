@@ -3,6 +3,7 @@ import { systemClock } from "../../../shared/clock.ts";
 import { MachineLocks } from "../../../worker/turns/machine-locks.ts";
 
 const never = new AbortController().signal;
+const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 test("a lock is held by one at a time, first in, first out", async () => {
   const locks = new MachineLocks();
@@ -47,4 +48,32 @@ test("one that stops waiting leaves the queue, and the next still waits for the 
   releaseFirst();
 
   expect(await third).toBeTypeOf("function");
+});
+
+test("one that comes when the first has released waits for the second, who now holds the lock", async () => {
+  const locks = new MachineLocks();
+  const releaseFirst = await locks.acquire("10.0.0.1", never);
+  const second = locks.acquire("10.0.0.1", never);
+  releaseFirst();
+  const releaseSecond = await second;
+  await settled();
+  let thirdIn = false;
+  const third = locks.acquire("10.0.0.1", never).then(() => {
+    thirdIn = true;
+  });
+
+  await settled();
+  expect(thirdIn).toBe(false);
+  releaseSecond();
+  await third;
+
+  expect(thirdIn).toBe(true);
+});
+
+test("an aborted signal gets no lock, even if it is free", async () => {
+  const locks = new MachineLocks();
+  const stopped = AbortSignal.abort(new Error("stopping"));
+
+  await expect(locks.acquire("10.0.0.1", stopped)).rejects.toThrow("stopping");
+  await expect(locks.acquire("10.0.0.1", never)).resolves.toBeTypeOf("function");
 });

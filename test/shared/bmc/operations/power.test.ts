@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { PowerRequest } from "../../../../shared/bmc/operations/power.ts";
+import { type PowerCommand, type PowerRequest, setPower } from "../../../../shared/bmc/operations/power.ts";
+import { BmcError } from "../../../../shared/contract/bmc-error.ts";
+import type { PowerState } from "../../../../shared/contract/vocabulary.ts";
 import { redfishLab } from "../../../support/bmc-lab.ts";
 
 const signal = new AbortController().signal;
@@ -10,6 +12,256 @@ const softThenHard: PowerRequest = { ...softOff, mode: "soft-then-hard" };
 const cycle: PowerRequest = { verb: "cycle", offDurationMs: 0, timeoutMs: 100_000 };
 const reset: PowerRequest = { verb: "reset", onIfOff: false, timeoutMs: 100_000 };
 const RESET = /\.Reset$/;
+
+const lost = new BmcError("timeout", "no answer", { uncertain: true });
+const refusal = new BmcError("bmc", "no");
+
+/** A machine whose readings are these in turn, the last of them for ever; its clock stands but for the waits. */
+function machineThatReads(
+  readings: readonly (PowerState | BmcError)[],
+  answers: Partial<Record<PowerCommand, readonly (BmcError | undefined)[]>> = {},
+  plans: Partial<Record<PowerCommand, BmcError>> = {},
+) {
+  const left = [...readings];
+  const sent: PowerCommand[] = [];
+  let nowMs = 1_000;
+  const sleep = async (ms: number) => {
+    nowMs += ms;
+  };
+  return {
+    clock: { now: () => nowMs, monotonicMs: () => nowMs, sleep },
+    sleep,
+    progress: () => undefined,
+    sent,
+    left,
+    /** So long after the beginning. */
+    tookMs: () => nowMs - 1_000,
+    async read(): Promise<PowerState> {
+      const reading = (left.length > 1 ? left.shift() : left[0]) ?? "unknown";
+      if (typeof reading !== "string") throw reading;
+      return reading;
+    },
+    async plan(name: PowerCommand): Promise<string> {
+      const error = plans[name];
+      if (error) throw error;
+      return name;
+    },
+    async send(name: PowerCommand): Promise<void> {
+      const error = answers[name]?.[sent.filter((each) => each === name).length];
+      sent.push(name);
+      if (error) throw error;
+    },
+  };
+}
+
+describe("the readings decide what is sent, and whether it has succeeded", () => {
+  test.each([
+    ["off once and then on", ["off", "on", "off"]],
+    ["on and then off", ["on", "off"]],
+  ] as const)("a machine that reads %s is not off already", async (_, readings) => {
+    const machine = machineThatReads(readings);
+
+    const report = await setPower(machine, hardOff);
+
+    expect(report).toMatchObject({ before: readings[0], after: "off", changed: true });
+    expect(machine.sent).toEqual(["off"]);
+  });
+
+  test("an intermediate state is waited for before anything is sent", async () => {
+    const machine = machineThatReads(["unknown", "unknown", "on"]);
+
+    expect(await setPower(machine, on)).toMatchObject({ before: "on", changed: false });
+    expect(machine.sent).toEqual([]);
+  });
+
+  test("a state that stays unknown for 30 s is no obstacle", async () => {
+    const machine = machineThatReads(["unknown"]);
+
+    await expect(setPower(machine, { ...on, timeoutMs: 40_000 })).rejects.toMatchObject({ class: "timeout" });
+
+    expect(machine.sent).toEqual(["on"]);
+    expect(machine.tookMs()).toBe(70_000);
+  });
+
+  test("a lost command is repeated once, when nothing has moved for 10 s", async () => {
+    const machine = machineThatReads(["off"], { on: [lost, lost] });
+
+    await expect(setPower(machine, on)).rejects.toMatchObject({
+      class: "timeout",
+      message: 'not on after 1m 40s, although no answer to "on" arrived',
+    });
+
+    expect(machine.sent).toEqual(["on", "on"]);
+    expect(machine.tookMs()).toBe(110_000);
+  });
+
+  test("a lost command is not waited for longer than asked before it is repeated", async () => {
+    const machine = machineThatReads(["off"], { on: [lost] });
+
+    await expect(setPower(machine, { ...on, timeoutMs: 2_000 })).rejects.toMatchObject({
+      message: 'not on after 2.0 s, although the BMC accepted "on"',
+    });
+
+    expect(machine.sent).toEqual(["on", "on"]);
+    expect(machine.tookMs()).toBe(4_000);
+  });
+
+  test("a lost command whose state comes within 10 s is not repeated", async () => {
+    const machine = machineThatReads(["off", "off", "unknown", "on"], { on: [lost] });
+
+    expect(await setPower(machine, on)).toMatchObject({ after: "on", changed: true });
+    expect(machine.sent).toEqual(["on"]);
+  });
+
+  test.each([
+    ["comes on within 3 s", ["off", "off", "on"], { after: "on", changed: true }],
+    ["stays off", ["off"], refusal],
+  ] as const)(
+    "a refusal by a BMC whose machine %s is decided by the state",
+    async (_, readings, expected) => {
+      const machine = machineThatReads(readings, { on: [refusal] });
+
+      const result = await setPower(machine, on).catch((thrown: unknown) => thrown);
+
+      if (expected === refusal) expect(result).toBe(refusal);
+      else expect(result).toMatchObject(expected);
+      expect(machine.sent).toEqual(["on"]);
+      expect(machine.tookMs()).toBeLessThanOrEqual(3_000);
+    },
+  );
+
+  test.each(["auth", "cancelled", "tls", "usage", "unsupported"] as const)(
+    "an error of class %s is final, whatever the state becomes",
+    async (errorClass) => {
+      const error = new BmcError(errorClass, "no");
+      const machine = machineThatReads(["off", "on"], { on: [error] });
+
+      await expect(setPower(machine, on)).rejects.toBe(error);
+      expect(machine.left).toEqual(["on"]);
+    },
+  );
+
+  test.each([
+    ["on", true],
+    ["off", false],
+  ] as const)(
+    "off that is read first when the time is over, and then %s, is a failure: %s",
+    async (next, fails) => {
+      // Reads at 0 ms, 500 ms and at the end.
+      const machine = machineThatReads(["on", "on", "on", "off", next]);
+
+      const result = await setPower(machine, { ...hardOff, timeoutMs: 1_000 }).catch(BmcError.from);
+
+      expect(result instanceof BmcError).toBe(fails);
+      expect(machine.sent).toEqual(["off"]);
+    },
+  );
+
+  test("a graceful shutdown whose answer was lost is waited for, and not sent again", async () => {
+    const machine = machineThatReads(["on", "on", "off"], { "soft-off": [lost] });
+
+    expect((await setPower(machine, softThenHard)).summary).toMatch(/\(graceful\)$/);
+    expect(machine.sent).toEqual(["soft-off"]);
+  });
+
+  test.each(["unsupported", "bmc", "state", "busy"] as const)(
+    "a graceful shutdown refused with %s is forced, unless the machine is off or only soft is allowed",
+    async (errorClass) => {
+      const error = new BmcError(errorClass, "not now");
+      const answers = { "soft-off": [error] };
+      const [staysOn, wentOff, softOnly] = [
+        machineThatReads(["on", "on", "off"], answers),
+        machineThatReads(["on", "off"], answers),
+        machineThatReads(["on"], answers),
+      ];
+
+      expect((await setPower(staysOn, softThenHard)).summary).toMatch(
+        /forced, graceful .* possible: not now/,
+      );
+      expect((await setPower(wentOff, softThenHard)).summary).toMatch(/graceful/);
+      await expect(setPower(softOnly, softOff)).rejects.toBe(error);
+
+      expect(staysOn.sent).toEqual(["soft-off", "off"]);
+      expect([wentOff.sent, softOnly.sent]).toEqual([["soft-off"], ["soft-off"]]);
+    },
+  );
+
+  test("a graceful shutdown that fails otherwise forces nothing", async () => {
+    const error = new BmcError("auth", "no");
+    const machine = machineThatReads(["on"], { "soft-off": [error] });
+
+    await expect(setPower(machine, softThenHard)).rejects.toBe(error);
+    expect(machine.sent).toEqual(["soft-off"]);
+  });
+
+  test("a cycle that the BMC accepted is sent once, even if its off phase is too short to be seen", async () => {
+    const machine = machineThatReads(["on"]);
+
+    const report = await setPower(machine, cycle);
+
+    expect(report).toMatchObject({ before: "on", after: "on", changed: true });
+    expect(report.summary).toBe("cycled in 10.0 s (confirmed by the BMC, too fast to observe off)");
+    expect(machine.sent).toEqual(["cycle"]);
+  });
+
+  test("a cycle whose answer was lost is not sent again, and fails if the machine was not seen off", async () => {
+    const seen = machineThatReads(["on", "on", "off", "on"], { cycle: [lost] });
+    const unseen = machineThatReads(["on"], { cycle: [lost] });
+
+    expect((await setPower(seen, cycle)).summary).toMatch(/\(off, then on\)$/);
+    await expect(setPower(unseen, cycle)).rejects.toMatchObject({
+      class: "timeout",
+      message: /not sent again/,
+    });
+
+    expect([seen.sent, unseen.sent]).toEqual([["cycle"], ["cycle"]]);
+  });
+
+  test("a cycle that the BMC does not have after all is off, a wait, and on", async () => {
+    const refused = { cycle: [new BmcError("unsupported", "no cycle")] };
+    const machine = machineThatReads(["on", "off", "off", "on"], refused);
+
+    const report = await setPower(machine, cycle);
+
+    expect(report).toMatchObject({ after: "on", changed: true });
+    expect(report.summary).toMatch(/\(off for 5.0 s, then on\)$/);
+    expect(machine.sent).toEqual(["cycle", "off", "on"]);
+  });
+
+  test("a machine that cannot be powered on again is not powered off, and another refusal ends a cycle", async () => {
+    const noOn = new BmcError("unsupported", "no on");
+    const stuck = machineThatReads(["on", "off"], {}, { on: noOn });
+    const refusing = machineThatReads(["on"], { cycle: [refusal] });
+    const failing = machineThatReads(["on"], {}, { cycle: refusal });
+
+    await expect(setPower(stuck, { ...cycle, offDurationMs: 1_000 })).rejects.toBe(noOn);
+    await expect(setPower(refusing, cycle)).rejects.toBe(refusal);
+    await expect(setPower(failing, cycle)).rejects.toBe(refusal);
+
+    expect([stuck.sent, refusing.sent, failing.sent]).toEqual([[], ["cycle"], []]);
+  });
+
+  test("a machine that was off has been changed by a cycle, and by a reset that may power it on", async () => {
+    const machines = [machineThatReads(["off", "on"]), machineThatReads(["off", "on"])] as const;
+
+    const reports = [
+      await setPower(machines[0], cycle),
+      await setPower(machines[1], { ...reset, onIfOff: true }),
+    ];
+
+    for (const report of reports) expect(report).toMatchObject({ before: "off", after: "on", changed: true });
+  });
+
+  test("a reset that leaves the machine off is a timeout, and is not sent again", async () => {
+    const machine = machineThatReads(["on", "off"]);
+
+    await expect(setPower(machine, reset)).rejects.toMatchObject({
+      class: "timeout",
+      message: "not on after 1m 40s, although the reset was accepted",
+    });
+    expect(machine.sent).toEqual(["reset"]);
+  });
+});
 
 describe("on", () => {
   test("a machine that is off is powered on, and the state has been read as on", async () => {

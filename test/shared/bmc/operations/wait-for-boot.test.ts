@@ -18,10 +18,12 @@ const RUNNING: BootProgress = { state: "OSRunning", stage: "os-running" };
 const on = (more: Partial<BootSight> = {}): BootSight => ({ power: "on", ...more });
 const off = (more: Partial<BootSight> = {}): BootSight => ({ power: "off", ...more });
 
+const STARTED_MS = 1_000_000;
+
 /** A machine that looks like these in turn, and like the last of them for ever; its clock stands but for the waits. */
 function machine(...sights: readonly (BootSight | BmcError)[]) {
   const left = [...sights];
-  let nowMs = 0;
+  let nowMs = STARTED_MS;
   const sleep = async (ms: number) => {
     nowMs += ms;
   };
@@ -64,7 +66,7 @@ describe("a boot is shown by the firmware's progress", () => {
     const report = await wait(port);
 
     expect(report).toMatchObject({ after: "OSRunning", shownBy: "progress" });
-    expect(port.clock.now()).toBeGreaterThanOrEqual(10_000);
+    expect(port.clock.now() - STARTED_MS).toBeGreaterThanOrEqual(10_000);
   });
 
   it.each([
@@ -73,6 +75,13 @@ describe("a boot is shown by the firmware's progress", () => {
     ["of a machine that is off", off({ progress: { ...RUNNING, isOfThisBoot: true } })],
   ])("but not by what was there all along %s", async (_, sight) => {
     await expect(wait(machine(sight))).rejects.toMatchObject({ class: "timeout" });
+  });
+
+  it("but not by an earlier stage", async () => {
+    await expect(wait(machine(on({ progress: MEMORY }), on({ progress: SETUP })))).rejects.toMatchObject({
+      class: "timeout",
+      message: "not boot-started after 1m 0s: the last stage was SetupEntered",
+    });
   });
 
   it("and not by a former boot that a BMC shows for a moment", async () => {
@@ -94,6 +103,18 @@ describe("a boot is shown by the one-time override", () => {
       shownBy: "override",
       summary: expect.stringMatching(/^boot override pxe once used after 2\.5 s$/),
     });
+  });
+
+  it("but not as a running operating system", async () => {
+    const port = machine(on({ override: ONCE, progress: MEMORY }), on({ override: NONE, progress: MEMORY }));
+
+    await expect(wait(port, "os-running")).rejects.toMatchObject({ class: "timeout" });
+  });
+
+  it("but not by one that was never set", async () => {
+    const never = { device: "none", persistent: false } as const;
+
+    await expect(wait(machine(on({ override: never })))).rejects.toMatchObject({ class: "unsupported" });
   });
 
   it("but not when it goes while the machine is off, or is another one", async () => {
@@ -132,6 +153,12 @@ describe("a POST code", () => {
         "not POST code 0xad after 1m 0s: the last stage was POST code 0xad, which may be of an earlier boot",
     });
     await expect(waitForCode(used)).rejects.toMatchObject({ class: "timeout" });
+  });
+
+  it("is not reached by progress without codes", async () => {
+    const port = machine(codes("1", "0x19"), on({ progress: MEMORY }));
+
+    await expect(waitForCode(port)).rejects.toMatchObject({ class: "timeout" });
   });
 
   it.each([
@@ -180,10 +207,11 @@ it("a BMC that has reported progress may stop for a moment", async () => {
 describe("a BMC that does not answer", () => {
   const silence = new BmcError("unreachable", "connection refused");
 
-  it("is waited for", async () => {
-    const port = machine(on({ progress: MEMORY }), silence, silence, on({ progress: STARTED }));
-
-    await expect(wait(port)).resolves.toMatchObject({ after: "OSBootStarted" });
+  it.each([
+    ["at first", [silence, on({ progress: MEMORY }), on({ progress: STARTED })]],
+    ["on the way", [on({ progress: MEMORY }), silence, silence, on({ progress: STARTED })]],
+  ])("is waited for %s", async (_, sights) => {
+    await expect(wait(machine(...sights))).resolves.toMatchObject({ after: "OSBootStarted" });
   });
 
   it("fails at the end if it lasts", async () => {

@@ -1,5 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { type CipherSuite, suitePlan } from "../../../../../shared/bmc/providers/ipmi/cipher-suite.ts";
+import {
+  type CipherSuite,
+  hmac,
+  isDowngrade,
+  suitePlan,
+} from "../../../../../shared/bmc/providers/ipmi/cipher-suite.ts";
 import { padKey } from "../../../../../shared/bmc/providers/ipmi/credentials.ts";
 import { buildLanRequest, parseLanResponse } from "../../../../../shared/bmc/providers/ipmi/message.ts";
 import {
@@ -69,6 +74,18 @@ describe.each(captures)("a session that ipmitool held with $bmc, cipher suite $s
     expect(response?.bmcId).toBe(capture.bmcId);
     expect(response && keepsSuite(response, suite)).toBe(true);
     expect(response && keepsSuite(response, suiteOf(capture.suiteId === 3 ? 17 : 3))).toBe(false);
+    for (const weaker of [{ authentication: 0 }, { integrity: 0 }, { confidentiality: 0 }]) {
+      expect(response && keepsSuite({ ...response, ...weaker }, suite), JSON.stringify(weaker)).toBe(false);
+    }
+  });
+
+  it("has an Open Session Response that is malformed if it is shorter, or names no session", () => {
+    const payload = payloadOf(capture.openSessionResponse, PayloadType.openSessionResponse);
+    const noSession = Buffer.from(payload);
+    noSession.writeUInt32LE(0, 8);
+
+    expect(parseOpenSessionResponse(payload.subarray(0, 35))).toBeUndefined();
+    expect(parseOpenSessionResponse(noSession)).toBeUndefined();
   });
 
   it("has the RAKP1 that this client builds", () => {
@@ -84,6 +101,13 @@ describe.each(captures)("a session that ipmitool held with $bmc, cipher suite $s
     expect(provesPassword(suite, kuid, exchange, rakp2.authCode)).toBe(true);
     expect(provesPassword(suite, wrong, exchange, rakp2.authCode)).toBe(false);
     expect(provesPassword(suite, kuid, { ...exchange, role: 0x03 }, rakp2.authCode)).toBe(false);
+  });
+
+  it("has a RAKP2 that is malformed if it is a byte shorter", () => {
+    const whole = payloadOf(capture.rakp2, PayloadType.rakp2).subarray(0, 40 + suite.hmacBytes);
+
+    expect(parseRakp2(whole, suite)).toEqual(rakp2);
+    expect(parseRakp2(whole.subarray(0, -1), suite)).toBeUndefined();
   });
 
   it("has the RAKP3 that this client builds", () => {
@@ -161,6 +185,24 @@ describe("an encrypted payload", () => {
     }
   });
 
+  it.each([
+    ["not encrypted", 0x80, false],
+    ["not authenticated", 0x40, false],
+    ["both", 0x00, true],
+  ])(
+    "with a header that says it is %s (%i cleared) and a valid integrity check is taken: %s",
+    (_, cleared, taken) => {
+      const packet = sealMessage(seal, 1, Buffer.of(1, 2, 3), Buffer.alloc(16, 9));
+      packet.writeUInt8(packet.readUInt8(5) & ~cleared, 5);
+      const covered = packet.subarray(4, -suite.checkBytes);
+      const check = hmac(suite, keys.integrity, covered).subarray(0, suite.checkBytes);
+
+      const opened = openMessage(seal, Buffer.concat([packet.subarray(0, -suite.checkBytes), check]));
+
+      expect(opened !== undefined).toBe(taken);
+    },
+  );
+
   it("is not taken from another session", () => {
     const packet = sealMessage({ ...seal, sessionId: 5 }, 1, Buffer.of(1), Buffer.alloc(16));
 
@@ -183,4 +225,10 @@ describe("a LAN response", () => {
     expect(parseLanResponse(Buffer.from("2018c881043b033d", "hex"))).toBeUndefined();
     expect(parseLanResponse(response.subarray(0, 7))).toBeUndefined();
   });
+});
+
+it("suite 3 is a downgrade unless the entry asks for it", () => {
+  expect(isDowngrade({ allowSuite3: true }, 3)).toBe(true);
+  expect(isDowngrade({ allowSuite3: true }, 17)).toBe(false);
+  expect(isDowngrade({ allowSuite3: true, cipherSuite: 3 }, 3)).toBe(false);
 });

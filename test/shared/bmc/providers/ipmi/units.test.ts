@@ -28,6 +28,14 @@ describe("the window of sequence numbers", () => {
     ]);
   });
 
+  it("knows nothing of the numbers that a jump of its width leaves out", () => {
+    const window = new SequenceWindow();
+
+    expect([1, 2, 34, 33, 33, 3].map((number) => window.accept(number))).toEqual([
+      ...[true, true, true, true, false, true],
+    ]);
+  });
+
   it("never takes 0, and jumps far", () => {
     const window = new SequenceWindow();
 

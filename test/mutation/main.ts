@@ -1,0 +1,87 @@
+import { join } from "node:path";
+import { Stryker } from "@stryker-mutator/core";
+
+/**
+ * `npm run mutation -- <part>`: changes the code in one place at a time where a wrong line acts twice, and prints the changes
+ * that no test notices.
+ */
+
+interface Part {
+  readonly mutate: readonly string[];
+  /** The lowest tests that should notice each change. */
+  readonly testFiles: readonly string[];
+}
+
+const PARTS: Readonly<Record<string, Part>> = {
+  execution: {
+    mutate: [
+      "worker/execution/{action-recorder,admit,adopt,conclude,credentials,executor,launch,orphan-sweep}.ts",
+    ],
+    testFiles: [
+      "test/worker/executor-journal.test.ts",
+      "test/worker/execution/{crash-points,final-reports}.test.ts",
+      "test/worker/legacy-{again,hooks}.test.ts",
+    ],
+  },
+  reports: {
+    mutate: ["worker/execution/{final-reports,report}.ts"],
+    testFiles: ["test/worker/execution/{crash-points,final-reports,outages}.test.ts"],
+  },
+  journal: {
+    mutate: ["worker/journal/*.ts"],
+    testFiles: ["test/worker/journal/*.test.ts", "test/system/worker/state-lock.test.ts"],
+  },
+  turns: { mutate: ["worker/turns/*.ts"], testFiles: ["test/worker/turns/*.test.ts"] },
+  power: {
+    mutate: ["shared/bmc/operations/power*.ts"],
+    testFiles: [
+      "test/shared/bmc/operations/{power,wait-for-power,assumed-plan}.test.ts",
+      "test/actions/power-settings.test.ts",
+    ],
+  },
+  boot: {
+    mutate: ["shared/bmc/operations/boot*.ts"],
+    testFiles: [
+      "test/shared/bmc/operations/{boot,wait-for-boot,assumed-plan}.test.ts",
+      "test/actions/boot-order.test.ts",
+    ],
+  },
+  rakp: {
+    mutate: [
+      "shared/bmc/providers/ipmi/{cipher-suite,credentials,handshake*,open-session,opening,rakp}.ts",
+      "shared/bmc/providers/ipmi/{sealed-packet,sequence-window}.ts",
+    ],
+    testFiles: ["test/shared/bmc/providers/ipmi/{handshake,packets,properties,session,units}.test.ts"],
+  },
+};
+
+const [name = "", ...mutate] = process.argv.slice(2);
+const part = PARTS[name];
+if (!part) {
+  process.stderr.write(`usage: npm run mutation -- ${Object.keys(PARTS).join("|")} [file[:lines]...]\n`);
+  process.exit(2);
+}
+
+// Enough for a change; the tests of every commit search longer.
+process.env["PBNJ_SCHEDULES"] ??= "20";
+
+await new Stryker({
+  mutate: mutate.length > 0 ? mutate : [...part.mutate],
+  testFiles: [...part.testFiles],
+  testRunner: "vitest",
+  // TypeScript 7 cannot rewrite it for the copy, which needs no change.
+  tsconfigFile: "",
+  plugins: ["@stryker-mutator/vitest-runner", join(import.meta.dirname, "ignore-logs.ts")],
+  ignorers: ["logs"],
+  vitest: { related: false, pool: "forks" },
+  // Most texts are for people; a wrong name of a state does not compile.
+  mutator: { excludedMutations: ["StringLiteral"] },
+  concurrency: 1,
+  timeoutMS: 10_000,
+  incremental: true,
+  incrementalFile: `node_modules/.cache/pbnj-worker-mutation/${name}.json`,
+  tempDirName: "dist/mutation",
+  reporters: ["clear-text", "progress-append-only"],
+  clearTextReporter: { logTests: false, reportTests: false, allowColor: false },
+  allowConsoleColors: false,
+}).runMutationTest();
