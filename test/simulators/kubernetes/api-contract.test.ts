@@ -139,10 +139,10 @@ describe.each(subjects())("%s", (_, start) => {
     const hardware = `/apis/tinkerbell.org/v1alpha1/namespaces/${namespace}/hardware`;
     const object = { apiVersion: "tinkerbell.org/v1alpha1", kind: "Hardware", metadata: { name, namespace } };
     const { metadata } = await client.create(hardware, { ...object, spec: {} });
-    const apply = (outOfBand: object, { uid = metadata.uid, query = "?fieldManager=one&force=true" } = {}) =>
+    const apply = (outOfBand: object, more: object = {}, query = "?fieldManager=one&force=true") =>
       client.patch(
         `${hardware}/${name}/status${query}`,
-        { ...object, metadata: { name, namespace, uid }, status: { attributes: { outOfBand } } },
+        { ...object, metadata: { name, namespace, ...more }, status: { attributes: { outOfBand } } },
         "application/apply-patch+yaml",
       );
 
@@ -154,8 +154,11 @@ describe.each(subjects())("%s", (_, start) => {
       state: "ready",
       attributes: { outOfBand: { bmc: { model: "e" }, tpms: [{ vendor: "f" }] } },
     });
-    for (const wrong of [{ query: "" }, { uid: randomUUID() }])
-      await expect(apply({}, wrong)).rejects.toMatchObject({ status: 422, reason: "Invalid" });
+    await expect(apply({}, {}, "")).rejects.toMatchObject({ status: 422, reason: "Invalid" });
+    const { resourceVersion } = metadata;
+    await expect(apply({}, { resourceVersion })).rejects.toMatchObject({ status: 409, reason: "Conflict" });
+    // The UID is not checked in the status of a custom resource.
+    expect((await apply({}, { uid: randomUUID() })).metadata.uid).toBe(metadata.uid);
   });
 
   test("makes no version of a write that changes nothing", async () => {

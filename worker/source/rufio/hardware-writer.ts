@@ -155,7 +155,7 @@ export class HardwareWriter {
 
   async #write(
     name: ObjectName,
-    { uid, attributes }: RufioHardware,
+    { resourceVersion, attributes }: RufioHardware,
     { hardware, provider, readAt }: HardwareReading,
     signal: AbortSignal,
   ): Promise<void> {
@@ -168,7 +168,8 @@ export class HardwareWriter {
     const body = {
       apiVersion: apiVersionOf(KINDS.hardware),
       kind: KINDS.hardware.kind,
-      metadata: { ...name, uid },
+      // In the status of a custom resource, an API server does not check the UID.
+      metadata: { ...name, resourceVersion },
       status: { attributes: { outOfBand: { ...found, lastUpdated: timeText(readAt.getTime()) } } },
     };
     const options = { type: "apply", body, subresource: "status", fieldManager: FIELD_MANAGER } as const;
@@ -180,7 +181,7 @@ export class HardwareWriter {
 
   /** It is tried again at the next check. */
   #failed(name: ObjectName, thrown: unknown): void {
-    // Deleted or replaced meanwhile, or Rufio is back.
+    // Changed, replaced or deleted meanwhile, which the watch shows, or Rufio is back.
     if (isKubernetesError(thrown, "not-found") || isKubernetesError(thrown, "conflict")) return;
     if (thrown instanceof LeaseHeld) return;
     const fields = { hardware: keyOf(name), error: textOf(thrown), waitMs: CHECK_MS };
