@@ -4,6 +4,12 @@ import { defineConfig } from "vitest/config";
 const mocked = "test/worker/execution/crash-points.test.ts";
 const system = "test/system/**";
 const interop = "test/interop/**/*.test.ts";
+const kubernetes = "test/interop/kubernetes/**/*.test.ts";
+/** What the fake API server does, and a real one as well. */
+const kubernetesContract = [
+  "test/simulators/kubernetes/api-contract.test.ts",
+  "test/simulators/kubernetes/node/kubelet.test.ts",
+];
 
 // Node strips the types of each file only once, here and in child processes that run the sources.
 process.env["NODE_COMPILE_CACHE"] ??= join(
@@ -42,7 +48,15 @@ export default defineConfig(({ mode }) => ({
         test: { name: "mocked", include: [mocked], isolate: true, experimental: { viteModuleRunner: true } },
       },
       // Programs of others, from the package registries.
-      { extends: true, test: { name: "interop", include: [interop] } },
+      { extends: true, test: { name: "interop", include: [interop], exclude: [kubernetes] } },
+      {
+        extends: true,
+        test: {
+          name: "kubernetes",
+          include: [kubernetes, ...kubernetesContract],
+          globalSetup: "test/interop/kubernetes/global-setup.ts",
+        },
+      },
     ],
   },
 }));

@@ -26,7 +26,7 @@ export async function refreshCompatibilityPage(current: string): Promise<string>
   const limits = servers.flatMap(({ name, actions }) => limitsOf(name, actions));
   const part = [
     "## Programs of others",
-    "Each test talks to the program itself, in the version named. Tinkerbell and a Kubernetes API server are [tried by hand](../../test/interop/README.md#against-a-real-api-server).",
+    "Each test talks to the program itself, in the version named. Tinkerbell is [tried by hand](../../test/interop/README.md#against-tinkerbell).",
     markdownTable(["program", "what it is", "version", "tests"], programs),
     "## Actions and servers",
     "Empty: not tried, because the provider does not have what the action needs.",

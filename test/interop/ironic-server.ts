@@ -1,9 +1,8 @@
-import { once } from "node:events";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
+import { freePort } from "./free-port.ts";
 import type { PythonPackages } from "./python-packages.ts";
 
 export const LOGIN = { username: "admin", password: "ironic-calvin" };
@@ -105,16 +104,6 @@ export async function startIronic({ python, program }: PythonPackages): Promise<
 }
 
 const pause = () => new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (typeof address !== "object" || address === null) throw new Error("no port");
-  return address.port;
-}
 
 function configuration(folder: string, port: number): string {
   return `[DEFAULT]

@@ -1,22 +1,14 @@
-import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { execa } from "execa";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { EVERY_ACTION_MS, tryEveryAction } from "./compatibility/every-action.ts";
+import { freePort } from "./free-port.ts";
 import { installPythonPackages, type PythonPackages } from "./python-packages.ts";
-import { listenOnLoopback } from "./qemu-machine.ts";
 
 const TITLE = "the redfish provider talks to DMTF's mockup server";
 const server = process.env["REDFISH_MOCKUP_SERVER"];
 const SERVER = "DMTF mockup server";
 const PACKAGES = ["requests==2.34.2", "grequests==0.7.0"];
-
-async function freePort(): Promise<number> {
-  const taken = createServer();
-  const port = await listenOnLoopback(taken);
-  await new Promise((closed) => taken.close(closed));
-  return port;
-}
 
 /** With the tree that comes with the server, which keeps changes in memory. */
 async function startServer({ python }: PythonPackages, path: string): Promise<number> {

@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createGrpcTransport } from "@connectrpc/connect-node";
+import { freePort } from "./free-port.ts";
 import { clientCaller } from "./pbnj-caller.ts";
 
 /** PBnJ's server, whose address cannot be chosen: it listens on every one. */
@@ -24,13 +24,4 @@ export async function startPbnjServer(program: string) {
       await closed;
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  return typeof address === "object" && address ? address.port : 0;
 }

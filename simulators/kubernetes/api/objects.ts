@@ -70,26 +70,30 @@ export class ObjectApi {
     fieldManager = "",
   ): KubeObject {
     const existing = this.get(target);
-    const patched =
-      contentType === APPLY_PATCH
-        ? this.#apply(target, existing, patch, `${subresource} ${fieldManager}`)
-        : applyPatch(contentType, existing, patch);
+    const isApplied = contentType === APPLY_PATCH;
+    // As Kubernetes, it wants a manager's name, and JSON is YAML.
+    if (isApplied && fieldManager === "")
+      throw invalid(target.type, target.name, "fieldManager: Required value");
+    const key = `${existing.metadata.uid} ${subresource} ${fieldManager}`;
+    const patched = isApplied
+      ? this.#applyAs(key, existing, patch)
+      : applyPatch(contentType, existing, patch);
     const sent = checked(target.type, patched);
+    // All metadata but the version is ignored there.
+    if (target.type.custom && subresource === "status") sent.metadata.uid = existing.metadata.uid ?? "";
     // A PUT answers 409 for another UID, a PATCH 422: it would change an immutable field.
     const { uid = existing.metadata.uid } = sent.metadata;
     if (uid !== existing.metadata.uid) {
       const why = `metadata.uid: Invalid value: ${JSON.stringify(uid)}: field is immutable`;
       throw invalid(target.type, target.name, why);
     }
-    return this.#replace(target, existing, sent, subresource);
+    const replaced = this.#replace(target, existing, sent, subresource);
+    if (isApplied) this.#applied.set(key, patch);
+    return replaced;
   }
 
-  /** As Kubernetes, it wants a manager's name, and JSON is YAML. */
-  #apply({ type, name }: Target, existing: KubeObject, patch: unknown, manager: string): unknown {
-    if (manager.endsWith(" ")) throw invalid(type, name, "fieldManager: Required value");
-    const key = `${existing.metadata.uid} ${manager}`;
+  #applyAs(key: string, existing: KubeObject, patch: unknown): unknown {
     const applied = this.#applied.get(key);
-    this.#applied.set(key, patch);
     return applyObject(existing, patch, isObject(applied) ? { status: applied["status"] } : undefined);
   }
 

@@ -10,11 +10,14 @@ import type { ClusterAccess } from "./cluster-access.ts";
 import { ClusterError } from "./cluster-client.ts";
 import { Kubelet, type KubeletOptions } from "./kubelet.ts";
 import { MountError, mountedFiles } from "./mounted-files.ts";
+import { corePath } from "./paths.ts";
 import { podSpecOf, podStatusOf } from "./pod-status.ts";
 
 export interface RunningKubeletOptions extends KubeletOptions {
   /** The program and its arguments that run in place of a container of the image. */
   readonly commandOf: (image: string, args: readonly string[]) => readonly string[];
+  /** Whose pods it takes; those of all namespaces when absent. */
+  readonly namespace?: string;
 }
 
 interface RunningContainer {
@@ -28,7 +31,6 @@ interface Launch {
   readonly env: Readonly<Record<string, string>>;
 }
 
-const PODS = "/api/v1/pods";
 const RETRY_DELAY_MS = 100;
 /** For FallbackToLogsOnError. */
 const FALLBACK_BYTES = 2_048;
@@ -39,6 +41,7 @@ const FALLBACK_BYTES = 2_048;
  */
 export class RunningKubelet extends Kubelet {
   readonly #commandOf: RunningKubeletOptions["commandOf"];
+  readonly #pods: string;
   readonly #running = new Map<string, RunningContainer>();
   readonly #seen = new Set<string>();
   readonly #tasks = new Set<Promise<void>>();
@@ -48,6 +51,7 @@ export class RunningKubelet extends Kubelet {
   constructor(access: ClusterAccess, options: RunningKubeletOptions) {
     super(access, options);
     this.#commandOf = options.commandOf;
+    this.#pods = options.namespace === undefined ? "/api/v1/pods" : corePath(options.namespace, "pods");
   }
 
   static async run(access: ClusterAccess, options: RunningKubeletOptions): Promise<RunningKubelet> {
@@ -70,7 +74,7 @@ export class RunningKubelet extends Kubelet {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       try {
-        for await (const { type, object } of this.client.watch(PODS, "", signal))
+        for await (const { type, object } of this.client.watch(this.#pods, "", signal))
           if (type === "ADDED" || type === "MODIFIED") this.#onPod(object);
       } catch {
         // The server is away.

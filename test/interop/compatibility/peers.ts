@@ -17,6 +17,7 @@ export const PEERS = {
   grpcurl: "client of PBnJ's API",
   "PBnJ's client": "client of PBnJ's API",
   "PBnJ's server": "answers compared with the worker's",
+  Kubernetes: "control plane of the cluster, with nodes that the tests play",
   Helm: "renders the chart",
   kubeconform: "validates the chart's objects",
   promtool: "checks alerts, dashboard and metrics",

@@ -2,12 +2,12 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type { KubeObject } from "../../../simulators/kubernetes/api/object.ts";
 import { ClusterClient } from "../../../simulators/kubernetes/node/cluster-client.ts";
-import { type Subject, subjects } from "../../../simulators/kubernetes/subjects.ts";
+import { type Subject, startSubject } from "./subject.ts";
 
 const SOON = { timeout: 15_000, interval: 10 };
 const JSON_PATCH = "application/json-patch+json";
 
-describe.each(subjects())("%s", (_, start) => {
+describe("the API server", () => {
   const namespace = `contract-${randomUUID().slice(0, 8)}`;
   const secrets = `/api/v1/namespaces/${namespace}/secrets`;
   const pods = `/api/v1/namespaces/${namespace}/pods`;
@@ -19,7 +19,7 @@ describe.each(subjects())("%s", (_, start) => {
   let name = "";
 
   beforeAll(async () => {
-    subject = await start({});
+    subject = await startSubject();
     client = new ClusterClient(subject.controlPlane);
     await client.create("/api/v1/namespaces", { metadata: { name: namespace } });
   });
@@ -139,10 +139,10 @@ describe.each(subjects())("%s", (_, start) => {
     const hardware = `/apis/tinkerbell.org/v1alpha1/namespaces/${namespace}/hardware`;
     const object = { apiVersion: "tinkerbell.org/v1alpha1", kind: "Hardware", metadata: { name, namespace } };
     const { metadata } = await client.create(hardware, { ...object, spec: {} });
-    const apply = (outOfBand: object, { uid = metadata.uid, query = "?fieldManager=one&force=true" } = {}) =>
+    const apply = (outOfBand: object, more: object = {}, query = "?fieldManager=one&force=true") =>
       client.patch(
         `${hardware}/${name}/status${query}`,
-        { ...object, metadata: { name, namespace, uid }, status: { attributes: { outOfBand } } },
+        { ...object, metadata: { name, namespace, ...more }, status: { attributes: { outOfBand } } },
         "application/apply-patch+yaml",
       );
 
@@ -154,8 +154,11 @@ describe.each(subjects())("%s", (_, start) => {
       state: "ready",
       attributes: { outOfBand: { bmc: { model: "e" }, tpms: [{ vendor: "f" }] } },
     });
-    for (const wrong of [{ query: "" }, { uid: randomUUID() }])
-      await expect(apply({}, wrong)).rejects.toMatchObject({ status: 422, reason: "Invalid" });
+    await expect(apply({}, {}, "")).rejects.toMatchObject({ status: 422, reason: "Invalid" });
+    const { resourceVersion } = metadata;
+    await expect(apply({}, { resourceVersion })).rejects.toMatchObject({ status: 409, reason: "Conflict" });
+    // The UID is not checked in the status of a custom resource.
+    expect((await apply({}, { uid: randomUUID() })).metadata.uid).toBe(metadata.uid);
   });
 
   test("makes no version of a write that changes nothing", async () => {
@@ -206,12 +209,9 @@ describe.each(subjects())("%s", (_, start) => {
       containers: [{ name: "c", image: "x:1" }],
       terminationGracePeriodSeconds: 7,
     };
-    const automountServiceAccountToken = false;
-    if (!(await client.find(`/api/v1/namespaces/${namespace}/serviceaccounts/default`)))
-      await client.create(`/api/v1/namespaces/${namespace}/serviceaccounts`, {
-        metadata: { name: "default" },
-      });
-    await client.create(pods, { metadata: { name }, spec: { ...spec, automountServiceAccountToken } });
+    const account = { serviceAccountName: name, automountServiceAccountToken: false };
+    await client.create(`/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name } });
+    await client.create(pods, { metadata: { name }, spec: { ...spec, ...account } });
 
     await client.delete(`${pods}/${name}`);
     const held = await client.get(`${pods}/${name}`);
@@ -223,12 +223,17 @@ describe.each(subjects())("%s", (_, start) => {
 
   test("keeps the Pods of a Job that is deleted without a propagation policy", async () => {
     const spec = { restartPolicy: "Never", containers: [{ name: "c", image: "x:1" }] };
-    await client.create(jobs, { metadata: { name }, spec: { suspend: true, template: { spec } } });
+    const job = { metadata: { name }, spec: { suspend: true, template: { spec } } };
+    const { metadata } = await client.create(jobs, job);
 
     await client.delete(`${jobs}/${name}`);
 
-    expect((await client.get(`${jobs}/${name}`)).metadata.finalizers).toEqual(["orphan"]);
-    await client.patch(`${jobs}/${name}`, { metadata: { finalizers: null } });
+    const more = { timeoutSeconds: "1", fieldSelector: `metadata.name=${name}` };
+    const signal = AbortSignal.timeout(SOON.timeout);
+    const seen: unknown[] = [];
+    for await (const { object } of client.watch(jobs, metadata.resourceVersion ?? "", signal, more))
+      seen.push(object.metadata.finalizers);
+    expect(seen).toContainEqual(["orphan"]);
   });
 
   test.each([

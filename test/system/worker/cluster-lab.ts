@@ -13,6 +13,7 @@ import { startTinkServer } from "../../../simulators/tink/server.ts";
 import type { Workflow } from "../../../simulators/tink/workflow.ts";
 import { bundledProgram } from "../../support/bundled-program.ts";
 import { CommandInProcess } from "../../support/command-in-process.ts";
+import { kubeconfigOf } from "../../support/kubeconfig.ts";
 import type { StartedProgram } from "../../support/program-log.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
 
@@ -25,7 +26,7 @@ export const PASSWORD = "canary-5b2e9f";
 export interface ClusterLabOptions {
   readonly machines?: number;
   readonly softOffMs?: number;
-  /** What the workers' account may do in a fake cluster; everything without them. */
+  /** What the workers' account may do; everything without them. A real cluster grants them in the lab's namespace alone. */
   readonly rules?: readonly RbacRule[];
   /** A real API server in the fake's place. */
   readonly real?: RealCluster;
@@ -61,14 +62,20 @@ export async function clusterLab({
   await client.create("/api/v1/namespaces", { metadata: { name: namespace, labels } });
   const controller = real && !real.hasJobController ? JobController.start(access, { namespace }) : undefined;
   const node = await RunningKubelet.run(access, {
+    node: `node-of-${namespace}`,
+    namespace,
     commandOf: (image, args) => {
       const name = image.slice(image.lastIndexOf("/") + 1).replace(/:.*$/, "");
       return [process.execPath, program.file, "action", name, ...args];
     },
   });
   const kubeconfig = join(folder, "kubeconfig");
-  const token = rules && fake?.addUser(`system:serviceaccount:${namespace}:pbnj-worker`, rules);
-  await writeFile(kubeconfig, real?.kubeconfig ?? required(fake).kubeconfig(token ? { token } : {}));
+  const account = `system:serviceaccount:${namespace}:pbnj-worker`;
+  const token =
+    rules && (fake ? fake.addUser(account, rules) : await createAccount(client, namespace, rules));
+  const { url, ca = "" } = access;
+  const realAccess = token === undefined ? access : { url, ca, token };
+  await writeFile(kubeconfig, kubeconfigOf(fake?.access(token) ?? realAccess));
   const policy = join(folder, "policy.yaml");
   await writeFile(policy, `trustedImages:\n  - ${REGISTRY}/*\n`);
   const times = { powerOnMs: 200, powerOffMs: 50, softOffMs };
@@ -173,6 +180,26 @@ export async function clusterLab({
     [Symbol.asyncDispose]: () => lab.close(),
   };
   return lab;
+}
+
+/** Resolves to the token of a new ServiceAccount with these rights. */
+async function createAccount(
+  client: ClusterClient,
+  namespace: string,
+  rules: readonly RbacRule[],
+): Promise<string> {
+  const name = "pbnj-worker";
+  const accounts = `/api/v1/namespaces/${namespace}/serviceaccounts`;
+  const rights = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`;
+  await client.create(accounts, { metadata: { name } });
+  await client.create(`${rights}/roles`, { metadata: { name }, rules });
+  await client.create(`${rights}/rolebindings`, {
+    metadata: { name },
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name },
+    subjects: [{ kind: "ServiceAccount", name, namespace }],
+  });
+  const { status } = await client.create(`${accounts}/${name}/token`, { spec: {} });
+  return String(status?.["token"]);
 }
 
 function required<T>(value: T | undefined): T {

@@ -1,5 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { execa } from "execa";
 import { beforeAll, expect, test } from "vitest";
 import { startLab } from "../../../cli/lab/lab.ts";
 import { versionTag } from "../../../scripts/images/image-name.ts";
@@ -37,20 +38,21 @@ describeWithDocker("the demonstration's workflow with the docker runtime", () =>
       ...["--docker-network", "host"],
     ]);
     const inspected: string[] = [];
-    server.board.on("change", ({ action }) => {
-      if (action?.state !== "RUNNING") return;
-      void dockerCli("ps", "--quiet", "--filter", `label=${LABEL.action}`)
-        .then((ids) => (ids === "" ? "" : dockerCli("inspect", ...ids.split("\n"))))
-        .then(
-          (text) => inspected.push(text),
-          () => undefined,
-        );
-    });
+    const events = execa(
+      "docker",
+      ["events", "--filter", "event=create", "--filter", `label=${LABEL.action}`, "--format", "{{.ID}}"],
+      { reject: false, buffer: false },
+    );
+    const inspecting = (async () => {
+      for await (const id of events) inspected.push(await dockerCli("inspect", id).catch(() => ""));
+    })();
 
     const workflows = lab.machines.map(({ machine }) =>
       server.submit({ name: machine.name, template, values: { machine: machine.name } }),
     );
     await server.until(() => workflows.every(isOver), 90_000);
+    events.kill();
+    await inspecting;
     worker.kill("SIGTERM");
     const end = await worker.ended;
     const left = await Promise.all(

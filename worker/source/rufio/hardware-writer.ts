@@ -41,6 +41,8 @@ const FIELD_MANAGER = "machine-controller";
 const CHECK_MS = 5 * 60_000;
 const MAX_WRITES = 4;
 
+const Versioned = z.object({ metadata: z.object({ resourceVersion: z.string() }) });
+
 /** Writes `status.attributes.outOfBand` of the Hardware that refers to a Machine, as Rufio does. */
 export class HardwareWriter {
   readonly #options: HardwareWriterOptions;
@@ -53,7 +55,7 @@ export class HardwareWriter {
   /** Machines with several Hardware objects, which were logged. */
   readonly #ambiguous = new Set<string>();
   /** What was written to a Hardware, until the watch shows a change. */
-  readonly #written = new Map<string, string>();
+  readonly #written = new Map<string, { readonly text: string; readonly resourceVersion: string }>();
   #isFailing = false;
 
   constructor(options: HardwareWriterOptions) {
@@ -155,7 +157,7 @@ export class HardwareWriter {
 
   async #write(
     name: ObjectName,
-    { uid, attributes }: RufioHardware,
+    { resourceVersion, attributes }: RufioHardware,
     { hardware, provider, readAt }: HardwareReading,
     signal: AbortSignal,
   ): Promise<void> {
@@ -163,24 +165,26 @@ export class HardwareWriter {
     const found = { ...outOfBand(hardware), ...(provider && { collectionMethod: provider }) };
     // A new time alone is not worth a write.
     const text = canonical(found);
-    if (attributes === text || this.#written.get(keyOf(name)) === text) return;
+    const written = this.#written.get(keyOf(name));
+    if (attributes === text || written?.text === text) return;
     await lease.confirmFree(signal);
     const body = {
       apiVersion: apiVersionOf(KINDS.hardware),
       kind: KINDS.hardware.kind,
-      metadata: { ...name, uid },
+      // In the status of a custom resource, an API server does not check the UID.
+      metadata: { ...name, resourceVersion: written?.resourceVersion ?? resourceVersion },
       status: { attributes: { outOfBand: { ...found, lastUpdated: timeText(readAt.getTime()) } } },
     };
     const options = { type: "apply", body, subresource: "status", fieldManager: FIELD_MANAGER } as const;
-    await cluster.patch(KINDS.hardware, name, options, z.unknown(), signal);
-    this.#written.set(keyOf(name), text);
+    const { metadata } = await cluster.patch(KINDS.hardware, name, options, Versioned, signal);
+    this.#written.set(keyOf(name), { text, ...metadata });
     this.#isFailing = false;
     log.debug({ hardware: keyOf(name) }, "Hardware status updated");
   }
 
   /** It is tried again at the next check. */
   #failed(name: ObjectName, thrown: unknown): void {
-    // Deleted or replaced meanwhile, or Rufio is back.
+    // Changed, replaced or deleted meanwhile, which the watch shows, or Rufio is back.
     if (isKubernetesError(thrown, "not-found") || isKubernetesError(thrown, "conflict")) return;
     if (thrown instanceof LeaseHeld) return;
     const fields = { hardware: keyOf(name), error: textOf(thrown), waitMs: CHECK_MS };

@@ -144,7 +144,7 @@ export function hardwareOf(object: unknown) {
   const { metadata, spec, status } = data;
   const { lastUpdated: _, ...attributes } = status?.attributes?.outOfBand ?? {};
   return {
-    uid: metadata.uid,
+    resourceVersion: metadata.resourceVersion,
     /** In the same namespace. */
     machine: spec.bmcRef.name,
     disabled: metadata.annotations?.[DISABLE] === "true",

@@ -3,11 +3,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vit
 import type { KubeObject } from "../../../../simulators/kubernetes/api/object.ts";
 import { ClusterClient } from "../../../../simulators/kubernetes/node/cluster-client.ts";
 import { Kubelet } from "../../../../simulators/kubernetes/node/kubelet.ts";
-import { type Subject, subjects } from "../../../../simulators/kubernetes/subjects.ts";
+import { type Subject, startSubject } from "../subject.ts";
 
-const SOON = { timeout: 15_000, interval: 20 };
+const SOON = { timeout: 60_000, interval: 20 };
 
-describe.each(subjects())("at %s", (_, start) => {
+describe("a node", () => {
   const namespace = `kubelet-${randomUUID().slice(0, 8)}`;
   const core = `/api/v1/namespaces/${namespace}`;
   const jobs = `/apis/batch/v1/namespaces/${namespace}/jobs`;
@@ -18,7 +18,7 @@ describe.each(subjects())("at %s", (_, start) => {
   let name = "";
 
   beforeAll(async () => {
-    subject = await start({ jobNamespace: namespace });
+    subject = await startSubject();
     client = new ClusterClient(subject.controlPlane);
     await client.create("/api/v1/namespaces", { metadata: { name: namespace } });
     kubelet = await Kubelet.start(subject.controlPlane, { node: namespace });

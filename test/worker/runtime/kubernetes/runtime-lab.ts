@@ -3,7 +3,6 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { vi } from "vitest";
-import { stringify } from "yaml";
 import type { LogFields, Logger } from "../../../../shared/logger.ts";
 import type { KubeObject } from "../../../../simulators/kubernetes/cluster.ts";
 import type { ClusterAccess } from "../../../../simulators/kubernetes/node/cluster-access.ts";
@@ -17,6 +16,7 @@ import {
 import type { PodConfig } from "../../../../worker/runtime/kubernetes/spec.ts";
 import { launchName } from "../../../../worker/runtime/launch-name.ts";
 import type { EndedAction, LaunchRequest } from "../../../../worker/runtime/runtime.ts";
+import { kubeconfigOf } from "../../../support/kubeconfig.ts";
 
 export const never = new AbortController().signal;
 const WAIT = { timeout: 60_000, interval: 20 };
@@ -205,27 +205,4 @@ export function begin(runtime: KubernetesRuntime, request: LaunchRequest): Under
   const ended = runtime.run(request, cancel.signal);
   ended.catch(() => undefined);
   return { request, ended, cancel };
-}
-
-function kubeconfigOf({ url, ca, token, cert, key }: ClusterAccess): string {
-  const base64 = (text: string) => Buffer.from(text).toString("base64");
-  return stringify({
-    apiVersion: "v1",
-    kind: "Config",
-    clusters: [
-      { name: "c", cluster: { server: url, ...(ca && { "certificate-authority-data": base64(ca) }) } },
-    ],
-    users: [
-      {
-        name: "u",
-        user: {
-          ...(token && { token }),
-          ...(cert && { "client-certificate-data": base64(cert) }),
-          ...(key && { "client-key-data": base64(key) }),
-        },
-      },
-    ],
-    contexts: [{ name: "x", context: { cluster: "c", user: "u" } }],
-    "current-context": "x",
-  });
 }

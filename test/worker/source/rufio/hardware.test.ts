@@ -120,6 +120,26 @@ describe("the status of Hardware", () => {
     expect(lab.patches()[0]).toMatchObject({ subresource: "status", name: "hw-1" });
   });
 
+  test("is not written to an object that has replaced the known one", async () => {
+    await using lab = await hardwareLab();
+    const { cluster } = lab.lab;
+    lab.lab.addMachine();
+    lab.addHardware("hw-1");
+    await eventually(() => {
+      expect(lab.asked).toContain("node-01");
+      expect(cluster.openWatches("hardware")).toHaveLength(1);
+    });
+    await cluster.watchGap("Hardware", () => {
+      cluster.remove(API, "Hardware", "hw-1");
+      lab.addHardware("hw-1", "node-02");
+    });
+
+    lab.reads(reading(known));
+    await eventually(() => expect(lab.patches()).toHaveLength(1));
+
+    expect(lab.written("hw-1")).toBeUndefined();
+  });
+
   test("is left alone where its user or its Machine says so, and where two refer to one Machine", async () => {
     await using lab = await hardwareLab({
       machines: { "node-01": {}, "node-02": {}, "node-03": {} },
