@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { type PowerCommand, type PowerRequest, setPower } from "../../../../shared/bmc/operations/power.ts";
+import { type PowerRequest, setPower } from "../../../../shared/bmc/operations/power.ts";
 import { BmcError } from "../../../../shared/contract/bmc-error.ts";
-import type { PowerState } from "../../../../shared/contract/vocabulary.ts";
 import { redfishLab } from "../../../support/bmc-lab.ts";
+import { machineThatReads } from "./machine-that-reads.ts";
 
 const signal = new AbortController().signal;
 const on: PowerRequest = { verb: "on", timeoutMs: 100_000 };
@@ -15,44 +15,6 @@ const RESET = /\.Reset$/;
 
 const lost = new BmcError("timeout", "no answer", { uncertain: true });
 const refusal = new BmcError("bmc", "no");
-
-/** A machine whose readings are these in turn, the last of them for ever; its clock stands but for the waits. */
-function machineThatReads(
-  readings: readonly (PowerState | BmcError)[],
-  answers: Partial<Record<PowerCommand, readonly (BmcError | undefined)[]>> = {},
-  plans: Partial<Record<PowerCommand, BmcError>> = {},
-) {
-  const left = [...readings];
-  const sent: PowerCommand[] = [];
-  let nowMs = 1_000;
-  const sleep = async (ms: number) => {
-    nowMs += ms;
-  };
-  return {
-    clock: { now: () => nowMs, monotonicMs: () => nowMs, sleep },
-    sleep,
-    progress: () => undefined,
-    sent,
-    left,
-    /** So long after the beginning. */
-    tookMs: () => nowMs - 1_000,
-    async read(): Promise<PowerState> {
-      const reading = (left.length > 1 ? left.shift() : left[0]) ?? "unknown";
-      if (typeof reading !== "string") throw reading;
-      return reading;
-    },
-    async plan(name: PowerCommand): Promise<string> {
-      const error = plans[name];
-      if (error) throw error;
-      return name;
-    },
-    async send(name: PowerCommand): Promise<void> {
-      const error = answers[name]?.[sent.filter((each) => each === name).length];
-      sent.push(name);
-      if (error) throw error;
-    },
-  };
-}
 
 describe("the readings decide what is sent, and whether it has succeeded", () => {
   test.each([

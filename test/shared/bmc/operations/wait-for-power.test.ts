@@ -1,34 +1,12 @@
 import { expect, test } from "vitest";
 import { waitForPower } from "../../../../shared/bmc/operations/power.ts";
 import { BmcError } from "../../../../shared/contract/bmc-error.ts";
-import type { PowerState } from "../../../../shared/contract/vocabulary.ts";
 import { redfishLab } from "../../../support/bmc-lab.ts";
+import { machineThatReads } from "./machine-that-reads.ts";
 
 const signal = new AbortController().signal;
 const silence = new BmcError("unreachable", "connection refused");
 const refusal = new BmcError("auth", "the BMC refuses the password");
-
-/** A machine whose readings are these in turn, the last of them for ever; its clock stands but for the waits. */
-function machineThatReads(...readings: readonly [PowerState | BmcError, ...(PowerState | BmcError)[]]) {
-  const left = [...readings];
-  let nowMs = 0;
-  let reads = 0;
-  const sleep = async (ms: number) => {
-    nowMs += ms;
-  };
-  return {
-    clock: { now: () => nowMs, monotonicMs: () => nowMs, sleep },
-    sleep,
-    progress: () => undefined,
-    async read(): Promise<PowerState> {
-      reads += 1;
-      const reading = (left.length > 1 ? left.shift() : left[0]) ?? "unknown";
-      if (typeof reading !== "string") throw reading;
-      return reading;
-    },
-    reads: () => reads,
-  };
-}
 
 test("a machine that shuts down by itself is seen off, and nothing is sent", async () => {
   await using lab = await redfishLab({ power: "on" });
@@ -54,8 +32,8 @@ test("a BMC that restarts meanwhile is waited for", async () => {
 });
 
 test("off counts when it is read twice in a row, on when it is read once", async () => {
-  const runningDown = machineThatReads("on", "off", "on", "off", "unknown", "off", "off");
-  const comingUp = machineThatReads("off", "unknown", "on");
+  const runningDown = machineThatReads(["on", "off", "on", "off", "unknown", "off", "off"]);
+  const comingUp = machineThatReads(["off", "unknown", "on"]);
 
   const off = await waitForPower(runningDown, "off", 600_000);
   const on = await waitForPower(comingUp, "on", 600_000);
@@ -65,20 +43,20 @@ test("off counts when it is read twice in a row, on when it is read once", async
 });
 
 test.each(["on", "off"] as const)("a machine that is %s all along is there already", async (state) => {
-  const report = await waitForPower(machineThatReads(state), state, 60_000);
+  const report = await waitForPower(machineThatReads([state]), state, 60_000);
 
   expect(report).toEqual({ before: state, after: state, changed: false, summary: `already ${state}` });
 });
 
 test("a machine that left the state and returned is not reported as already there", async () => {
-  const report = await waitForPower(machineThatReads("off", "on", "off", "off"), "off", 60_000);
+  const report = await waitForPower(machineThatReads(["off", "on", "off", "off"]), "off", 60_000);
 
   expect(report).toMatchObject({ before: "off", after: "off" });
   expect(report.summary).toMatch(/^off after \d/);
 });
 
 test("silence on the way is not the end", async () => {
-  const machine = machineThatReads("on", silence, silence, silence, "off", "off");
+  const machine = machineThatReads(["on", silence, silence, silence, "off", "off"]);
 
   const report = await waitForPower(machine, "off", 60_000);
 
@@ -86,20 +64,20 @@ test("silence on the way is not the end", async () => {
 });
 
 test("silence to the end is reported as what it is", async () => {
-  const waiting = waitForPower(machineThatReads("on", silence), "off", 60_000);
+  const waiting = waitForPower(machineThatReads(["on", silence]), "off", 60_000);
 
   await expect(waiting).rejects.toBe(silence);
 });
 
 test("a refused password ends the wait at once", async () => {
-  const machine = machineThatReads("on", refusal, "off", "off");
+  const machine = machineThatReads(["on", refusal, "off", "off"]);
 
   await expect(waitForPower(machine, "off", 60_000)).rejects.toBe(refusal);
   expect(machine.reads()).toBe(2);
 });
 
 test("a machine that is not there in time is a timeout that says what it was at first", async () => {
-  const waiting = waitForPower(machineThatReads("on", "unknown"), "off", 60_000);
+  const waiting = waitForPower(machineThatReads(["on", "unknown"]), "off", 60_000);
 
   await expect(waiting).rejects.toMatchObject({
     class: "timeout",

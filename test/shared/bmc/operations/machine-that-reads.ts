@@ -1,0 +1,45 @@
+import type { PowerCommand } from "../../../../shared/bmc/operations/power.ts";
+import type { BmcError } from "../../../../shared/contract/bmc-error.ts";
+import type { PowerState } from "../../../../shared/contract/vocabulary.ts";
+
+/** A machine whose readings are these in turn, the last of them for ever; its clock stands but for the waits. */
+export function machineThatReads(
+  readings: readonly (PowerState | BmcError)[],
+  answers: Partial<Record<PowerCommand, readonly (BmcError | undefined)[]>> = {},
+  plans: Partial<Record<PowerCommand, BmcError>> = {},
+) {
+  const left = [...readings];
+  const sent: PowerCommand[] = [];
+  let nowMs = 1_000;
+  let reads = 0;
+  const sleep = async (ms: number) => {
+    nowMs += ms;
+  };
+  return {
+    clock: { now: () => nowMs, monotonicMs: () => nowMs, sleep },
+    sleep,
+    progress: () => undefined,
+    sent,
+    left,
+    /** So long after the beginning. */
+    tookMs: () => nowMs - 1_000,
+    /** How often it was read. */
+    reads: () => reads,
+    async read(): Promise<PowerState> {
+      reads += 1;
+      const reading = (left.length > 1 ? left.shift() : left[0]) ?? "unknown";
+      if (typeof reading !== "string") throw reading;
+      return reading;
+    },
+    async plan(name: PowerCommand): Promise<string> {
+      const error = plans[name];
+      if (error) throw error;
+      return name;
+    },
+    async send(name: PowerCommand): Promise<void> {
+      const error = answers[name]?.[sent.filter((each) => each === name).length];
+      sent.push(name);
+      if (error) throw error;
+    },
+  };
+}
