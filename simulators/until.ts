@@ -2,10 +2,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 const SHORTEST_MS = 10;
 const LONGEST_MS = 50;
-/** Looks are this part of the time waited apart. */
+/** The pause between two checks, as a part of the time waited so far. */
 const SHARE = 1 / 50;
 
-/** Resolves when the condition holds, and looks less often the longer that takes. Rejects with `why` after `timeoutMs`. */
+/** Resolves when the condition holds; the longer that takes, the less often it checks. Rejects with `why` after `timeoutMs`. */
 export async function until(condition: () => boolean, timeoutMs: number, why: () => string): Promise<void> {
   const startMs = performance.now();
   while (!condition()) {

@@ -9,7 +9,7 @@ import type { ActionStatus } from "../../../worker/action/action.ts";
 import { noObserver } from "../../../worker/action/observer.ts";
 import { BmcLeases } from "../../../worker/cluster/sharing/bmc-leases.ts";
 import { LaneShares } from "../../../worker/cluster/sharing/lane-shares.ts";
-import { ownedSink, ownedSource, STALE_MS } from "../../../worker/compose/cluster/owned-source.ts";
+import { ownedSink, ownedSource, STALE_MS } from "../../../worker/compose/cluster/owned-transport.ts";
 import { Executor } from "../../../worker/execution/executor.ts";
 import { Reporter } from "../../../worker/execution/report.ts";
 import { Journal } from "../../../worker/journal/journal.ts";

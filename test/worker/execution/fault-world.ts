@@ -5,7 +5,7 @@ import { VirtualTime } from "../../../bench/scaling/virtual-time.ts";
 import { silentLogger } from "../../../shared/logger.ts";
 import type { Workflow } from "../../../simulators/tink/workflow.ts";
 import { type ActionStatus, actionKey } from "../../../worker/action/action.ts";
-import { STALE_MS } from "../../../worker/compose/cluster/owned-source.ts";
+import { STALE_MS } from "../../../worker/compose/cluster/owned-transport.ts";
 import { Journal } from "../../../worker/journal/journal.ts";
 import { dice } from "../../support/dice.ts";
 import { disk, type PowerLoss } from "../../support/virtual-disk.ts";

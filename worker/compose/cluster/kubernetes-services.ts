@@ -24,7 +24,7 @@ import { type Locks, MachineLocks } from "../../turns/machine-locks.ts";
 import { laneFields, machineFields } from "../change-fields.ts";
 import { allAgentIds, type ClusterServices, type ServiceOptions } from "../cluster-services.ts";
 import { machineSources } from "./machine-sources.ts";
-import { ownedSink, ownedSource, STALE_MS } from "./owned-source.ts";
+import { ownedSink, ownedSource, STALE_MS } from "./owned-transport.ts";
 
 export interface KubernetesServicesOptions extends ServiceOptions {
   readonly cluster: Cluster;

@@ -18,7 +18,7 @@ export function ownedSource(source: ActionSource, owns: (agentId: string) => boo
   };
 }
 
-/** Reports no start that another replica may have reported, with its end: the server takes the last report for the state. */
+/** Rejects the start of an action that another replica may have ended by now: the server keeps the last report as the state. */
 export function ownedSink(sink: StatusSink, owns: (agentId: string) => boolean): StatusSink {
   return {
     report: async (status, signal) =>
