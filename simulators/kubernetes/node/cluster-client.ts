@@ -42,7 +42,7 @@ export class ClusterClient {
   constructor(access: ClusterAccess) {
     this.#access = access;
     const { ca, cert, key } = access;
-    this.#agent = new Agent({ connect: defined({ ca, cert, key }) });
+    this.#agent = new Agent({ allowH2: false, connect: defined({ ca, cert, key }) });
   }
 
   get(path: string): Promise<KubeObject> {

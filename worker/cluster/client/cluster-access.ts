@@ -147,10 +147,12 @@ export class ClusterAccess {
     if (this.#dispatcher) this.#retired.push(this.#dispatcher.dispatcher);
     const connect = { timeout: CONNECT_TIMEOUT_MS, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS };
     const given = Object.fromEntries(Object.entries(tls).filter(([, value]) => value !== undefined));
+    // Destroying undici's HTTP/2 connections can raise an exception that nobody can catch (nodejs/undici#5586).
+    const options = { allowH2: false, bodyTimeout: 0 };
     const dispatcher =
       this.#proxy === undefined
-        ? new Agent({ connect: { ...connect, ...given }, bodyTimeout: 0 })
-        : new ProxyAgent({ uri: this.#proxy, requestTls: given, connect, bodyTimeout: 0 });
+        ? new Agent({ ...options, connect: { ...connect, ...given } })
+        : new ProxyAgent({ ...options, uri: this.#proxy, requestTls: given, connect });
     this.#dispatcher = { key: digest, dispatcher };
     return dispatcher;
   }

@@ -1,8 +1,13 @@
+import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createSecureServer } from "node:http2";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import * as z from "zod/mini";
+import { createCertificate } from "../../../../simulators/certificate.ts";
+import { listenOn } from "../../../../simulators/free-port.ts";
 import { FakeCluster } from "../../../../simulators/kubernetes/cluster.ts";
 import { Cluster } from "../../../../worker/cluster/client/cluster.ts";
 import { KINDS } from "../../../../worker/cluster/client/kinds.ts";
@@ -205,6 +210,30 @@ describe("connections", () => {
     expect(await failureOf(other.version(signal))).toBe("unreachable");
     await other.close();
     await stranger.close();
+  });
+
+  it("use HTTP/1.1, also with a server that prefers HTTP/2", async () => {
+    const certificate = createCertificate({ commonName: "api", altNames: ["127.0.0.1"] });
+    const versions: string[] = [];
+    const server = createSecureServer({ ...certificate, allowHTTP1: true }, (request, response) => {
+      versions.push(request.httpVersion);
+      response.end('{"gitVersion":"v1.37.0"}');
+    });
+    await listenOn(0, async (port) => {
+      await once(server.listen(port, "127.0.0.1"), "listening");
+    });
+    const { port } = server.address() as AddressInfo;
+    const base64 = (text: string) => Buffer.from(text).toString("base64");
+    const other = await open(
+      fake
+        .kubeconfig()
+        .replace(fake.url, `https://127.0.0.1:${port}`)
+        .replace(base64(fake.ca), base64(certificate.cert)),
+    );
+    await other.version(signal);
+    expect(versions).toEqual(["1.1"]);
+    await other.close();
+    server.close();
   });
 });
 
