@@ -84,6 +84,7 @@ export function itWorksInACluster(open: (options: ClusterLabOptions) => Promise<
   test("shares the lanes with a replica, which continues its action after it dies", TEST, async () => {
     await using lab = await open({ machines: 4, softOffMs: 3_000 });
     const replicas = [lab.startProcess(["--share-lanes"]), lab.start(["--share-lanes"])];
+    await Promise.all(replicas.map((replica) => replica.untilLogged("lanes distributed", { members: 2 })));
     const workflows = lab.machines.map(({ name }) =>
       lab.submit(name, [{ name: "power-off" }, { name: "power-on" }]),
     );

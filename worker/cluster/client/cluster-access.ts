@@ -147,7 +147,7 @@ export class ClusterAccess {
     if (this.#dispatcher) this.#retired.push(this.#dispatcher.dispatcher);
     const connect = { timeout: CONNECT_TIMEOUT_MS, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS };
     const given = Object.fromEntries(Object.entries(tls).filter(([, value]) => value !== undefined));
-    // Destroying undici's HTTP/2 connections can raise an exception that nobody can catch (nodejs/undici#5586).
+    // When undici destroys an HTTP/2 connection, an exception can end the process (nodejs/undici#5586).
     const options = { allowH2: false, bodyTimeout: 0 };
     const dispatcher =
       this.#proxy === undefined
