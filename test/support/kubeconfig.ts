@@ -2,7 +2,7 @@ import { stringify } from "yaml";
 import type { ClusterAccess } from "../../simulators/kubernetes/node/cluster-access.ts";
 
 /** The text of a kubeconfig that needs no other file. */
-export function kubeconfigOf({ url, ca, token, cert, key }: ClusterAccess): string {
+export function kubeconfigOf({ url, ca, token, cert, key }: ClusterAccess, namespace?: string): string {
   const base64 = (text: string) => Buffer.from(text).toString("base64");
   return stringify({
     apiVersion: "v1",
@@ -20,7 +20,7 @@ export function kubeconfigOf({ url, ca, token, cert, key }: ClusterAccess): stri
         },
       },
     ],
-    contexts: [{ name: "x", context: { cluster: "c", user: "u" } }],
+    contexts: [{ name: "x", context: { cluster: "c", user: "u", ...(namespace && { namespace }) } }],
     "current-context": "x",
   });
 }
