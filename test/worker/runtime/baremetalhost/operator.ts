@@ -1,14 +1,26 @@
 import type { FakeCluster, KubeObject } from "../../../../simulators/kubernetes/cluster.ts";
 import { METAL3 } from "../../machines/cluster/host-lab.ts";
 
-interface Host extends KubeObject {
+/** A BareMetalHost, as far as its power goes. */
+export interface Host extends KubeObject {
   readonly spec: { readonly online: boolean };
   readonly status: { readonly poweredOn: boolean; readonly provisioning: { readonly state: string } };
 }
 
 const TICK_MS = 15;
 
-/** Does with the power of hosts what Metal3's operator does (`manageHostPower`), with one step of a host per tick. */
+/** What Metal3's operator does to the host's power now (`manageHostPower`). */
+export function nextPower({ metadata, spec, status }: Host) {
+  const isProvisioned = ["provisioned", "externally provisioned"].includes(status.provisioning.state);
+  const reboots = Object.entries(metadata.annotations ?? {}).filter(([name]) =>
+    name.startsWith("reboot.metal3.io"),
+  );
+  const desired = isProvisioned && reboots.length > 0 ? false : spec.online;
+  if (status.poweredOn === desired) return undefined;
+  return { poweredOn: desired, forced: reboots.some(([, value]) => value.includes('"mode":"hard"')) };
+}
+
+/** Metal3's operator, with one step of a host per tick. */
 export class Operator {
   /** What it did to the power of all hosts. */
   readonly changes: ("on" | "off")[] = [];
@@ -31,22 +43,13 @@ export class Operator {
   #reconcile(): void {
     if (this.isAway) return;
     for (const object of this.#fake.list(METAL3, "BareMetalHost")) {
-      const { metadata, spec, status } = object as Host;
-      const isProvisioned = ["provisioned", "externally provisioned"].includes(status.provisioning.state);
-      const reboots = Object.entries(metadata.annotations ?? {}).filter(([name]) =>
-        name.startsWith("reboot.metal3.io"),
-      );
-      const desired = isProvisioned && reboots.length > 0 ? false : spec.online;
-      if (status.poweredOn === desired) continue;
-      if (!desired) this.forced = reboots.some(([, value]) => value.includes('"mode":"hard"'));
-      this.changes.push(desired ? "on" : "off");
-      this.#fake.patchStatus(
-        METAL3,
-        "BareMetalHost",
-        metadata.name ?? "",
-        { poweredOn: desired },
-        metadata.namespace,
-      );
+      const next = nextPower(object as Host);
+      if (!next) continue;
+      const { poweredOn, forced } = next;
+      if (!poweredOn) this.forced = forced;
+      this.changes.push(poweredOn ? "on" : "off");
+      const { name = "", namespace } = object.metadata;
+      this.#fake.patchStatus(METAL3, "BareMetalHost", name, { poweredOn }, namespace);
     }
   }
 }
