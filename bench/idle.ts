@@ -27,7 +27,10 @@ const actionCount = Math.min(Number(values.actions), lanes);
 const APART_MS = 150;
 /** What starting up costs is not what idling costs. */
 const SETTLE_MS = 5_000;
-const TARGET = { residentMb: 150, corePercent: 2, pickUpMs: values["wake-up"] ? 300 : 1_500 };
+const TARGET = {
+  ...(lanes > 1_000 ? { residentMb: 400, corePercent: 1 } : { residentMb: 150, corePercent: 2 }),
+  pickUpMs: values["wake-up"] ? 300 : 1_500,
+};
 
 const template = JSON.stringify({
   version: "0.1",

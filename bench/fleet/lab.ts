@@ -59,7 +59,7 @@ const STOP_TIMEOUT_MS = 15_000;
 /** Characters of the worker's log that tell why it ended. */
 const LOG_TAIL = 2_000;
 
-/** Resolves when every lane polls. */
+/** Resolves when every lane has polled, or rests. */
 export async function startLab(options: LabOptions): Promise<Lab> {
   const { machines, latencyMs, transitionMs } = options;
   await using stack = new AsyncDisposableStack();
@@ -90,7 +90,9 @@ export async function startLab(options: LabOptions): Promise<Lab> {
     throw new Error(`the worker ended with ${code}: ${log.slice(-LOG_TAIL)}`);
   });
   workerGone.catch(() => undefined);
-  await Promise.race([untilPolled(host, machines), workerGone]);
+  // Lanes that rest poll only if fewer than a hundred others do.
+  const polled = options.wakesUp ? Math.min(machines, 100) : machines;
+  await Promise.race([untilPolled(host, polled), workerGone]);
   const owned = stack.move();
   disposeOnSignals(owned);
   return {

@@ -61,10 +61,16 @@ export class PollPacing {
 
   /** Rejects only when `stop` aborts. */
   async poll(why: Wake, inFlight: WorkflowSet, stop: AbortSignal): Promise<PollEnd> {
+    this.#isDue = false;
+    const send = () => this.#send(why, inFlight, stop);
+    const sent = why === "rarely" ? await this.#serverPace.makeSure(send) : await send();
+    return sent ?? { kind: "taken-back" };
+  }
+
+  async #send(why: Wake, inFlight: WorkflowSet, stop: AbortSignal): Promise<PollEnd> {
     const { agentId, clock, observer, source } = this.#options;
     const sentMs = clock.monotonicMs();
     observer.polling(agentId);
-    this.#isDue = false;
     const poll = await this.#pollWithin(this.#holdOf(why, sentMs), inFlight, stop);
     const durationMs = clock.monotonicMs() - sentMs;
     this.#takenBack = poll.kind === "taken-back" ? this.#takenBack + 1 : 0;

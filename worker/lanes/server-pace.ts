@@ -10,6 +10,8 @@ const SLOWER = 4;
 const LAST_ANSWERS = 8;
 /** Older answers say nothing about the server's load. */
 const RECENT_MS = 5_000;
+/** Beyond as many at a time, polls that only make sure are left out: thousands of lanes may start at once. */
+const MOST_SURE_POLLS = 100;
 
 /**
  * How fast a server answers the polls of all lanes. Distinguishes a poll that the server holds, because it has nothing for it,
@@ -23,6 +25,7 @@ export class ServerPace {
   /** The durations of the last answers. */
   #tookMs: readonly number[] = [];
   #waiting = 0;
+  #surePolls = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -33,6 +36,17 @@ export class ServerPace {
     this.#answeredMs = this.#clock.monotonicMs();
     this.#frontMs = Math.max(this.#frontMs, sentMs);
     this.#tookMs = [...this.#tookMs.slice(1 - LAST_ANSWERS), this.#answeredMs - sentMs];
+  }
+
+  /** Sends a poll that only makes sure. Resolves to undefined, and sends nothing, if there are too many of them. */
+  async makeSure<T>(poll: () => Promise<T>): Promise<T | undefined> {
+    if (this.#surePolls >= MOST_SURE_POLLS) return undefined;
+    this.#surePolls += 1;
+    try {
+      return await poll();
+    } finally {
+      this.#surePolls -= 1;
+    }
   }
 
   /**

@@ -6,6 +6,7 @@ import { noObserver } from "../../../worker/action/observer.ts";
 import { alwaysAwake, type Wake, type Waking } from "../../../worker/action/waking.ts";
 import { runLane } from "../../../worker/lanes/lane.ts";
 import type { LaneOptions } from "../../../worker/lanes/lane-options.ts";
+import { ServerPace } from "../../../worker/lanes/server-pace.ts";
 import type { ActionSource, Poll, WorkflowSet } from "../../../worker/source/source.ts";
 import { scaledClock } from "../../support/scaled-clock.ts";
 
@@ -85,7 +86,7 @@ function run(
     clock = scaledClock(100),
     log = silentLogger,
     ...others
-  }: { clock?: Clock; log?: Logger } & Partial<Pick<LaneOptions, "waking" | "observer">> = {},
+  }: { clock?: Clock; log?: Logger } & Partial<Pick<LaneOptions, "waking" | "observer" | "serverPace">> = {},
 ): Running {
   const stop = new AbortController();
   const ended = runLane(
@@ -437,6 +438,22 @@ describe("a lane with wake-ups", () => {
 
     expect(source.asked).toBe(1);
     expect(states).toEqual(["polling", "waiting", undefined]);
+  });
+
+  it("does not poll at its start beside a hundred others that do", async () => {
+    const serverPace = new ServerPace(stoppedClock);
+    const source = new Holding(() => undefined);
+    const bells = Array.from({ length: 150 }, () => new Bell());
+    const lanes = bells.map((waking) =>
+      run(source, async () => true, { clock: stoppedClock, waking, serverPace }),
+    );
+
+    await Promise.all(bells.slice(100).map(({ rested }) => rested.promise));
+    expect(source).toMatchObject({ asked: 100, held: 100 });
+
+    for (const { stop } of lanes) stop.abort();
+    await Promise.all(lanes.map(({ ended }) => ended));
+    expect(await serverPace.makeSure(async () => "sent")).toBe("sent");
   });
 
   it("polls at once when it is woken, and runs what it gets", async () => {
