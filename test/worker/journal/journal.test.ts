@@ -192,6 +192,27 @@ describe("the journal", () => {
     expect(journal.find(entryOf("a3").key)).toMatchObject({ phase: "acknowledged" });
   });
 
+  it.each([
+    ["launching", "rejected", true],
+    ["launched", "rejected", true],
+    ["ended", "rejected", true],
+    ["acknowledged", "fulfilled", false],
+  ] as const)(
+    "that can remove and not write: a write in the phase %s is %s",
+    async (phase, status, stays) => {
+      const { directory, files, open } = await lab();
+      const journal = await open();
+      const before = entryOf("a1", "launching");
+      await journal.write(before);
+      await mkdir(join(directory, `${before.key}.json.part`));
+
+      const [settled] = await Promise.allSettled([journal.write(entryOf("a1", phase))]);
+
+      expect(settled.status).toBe(status);
+      expect((await files()).includes(`${before.key}.json`)).toBe(stays);
+    },
+  );
+
   it("rejects an entry that is too large to be read", async () => {
     const { open, files } = await lab();
     const journal = await open();
