@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { bundleProgram } from "../../scripts/bundle/bundle.ts";
+import { MOST_SURE_POLLS } from "../../worker/lanes/server-pace.ts";
 import { type FarmCount, FarmCount as FarmCountSchema, type FarmOrder, FarmReady } from "./bmc-farm.ts";
 import { ChildProgram } from "./child-program.ts";
 import { BatchOver, HostReady, Polled, WITH_CLUSTER } from "./tink-host.ts";
@@ -90,9 +91,8 @@ export async function startLab(options: LabOptions): Promise<Lab> {
     throw new Error(`the worker ended with ${code}: ${log.slice(-LOG_TAIL)}`);
   });
   workerGone.catch(() => undefined);
-  // Lanes that rest poll only if fewer than a hundred others do.
-  const polled = options.wakesUp ? Math.min(machines, 100) : machines;
-  await Promise.race([untilPolled(host, polled), workerGone]);
+  const polling = options.wakesUp ? Math.min(machines, MOST_SURE_POLLS) : machines;
+  await Promise.race([untilPolled(host, polling), workerGone]);
   const owned = stack.move();
   disposeOnSignals(owned);
   return {

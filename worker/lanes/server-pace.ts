@@ -11,7 +11,7 @@ const LAST_ANSWERS = 8;
 /** Older answers say nothing about the server's load. */
 const RECENT_MS = 5_000;
 /** Beyond as many at a time, polls that only make sure are left out: thousands of lanes may start at once. */
-const MOST_SURE_POLLS = 100;
+export const MOST_SURE_POLLS = 100;
 
 /**
  * How fast a server answers the polls of all lanes. Distinguishes a poll that the server holds, because it has nothing for it,
