@@ -54,7 +54,7 @@ export class Conclusion {
     { startedAt, recorder, fields, machine, after }: Concluding,
     cancel: AbortSignal,
   ): Promise<Outcome> {
-    const { outcome } = ended;
+    const outcome = onThisClock(ended.outcome, startedAt, this.#options.recording.clock.now());
     this.#logEnd(outcome, startedAt, fields);
     this.#observeEnd(action, outcome, machine);
     let status = endStatus(action, outcome, startedAt, machine);
@@ -139,6 +139,14 @@ export class Conclusion {
     if (outcome.ok) log.info(facts, "action succeeded");
     else log.warn(facts, "action failed");
   }
+}
+
+/** A pod's node has a clock of its own, and clocks are set: no end is before its start or in the future. */
+function onThisClock(outcome: Outcome, startedAt: Date, nowMs: number): Outcome {
+  const stoppedMs = outcome.stoppedAt.getTime();
+  const tookMs = Math.max(0, stoppedMs - outcome.startedAt.getTime());
+  const endMs = Math.max(startedAt.getTime() + tookMs, Math.min(stoppedMs, nowMs));
+  return { ...outcome, startedAt: new Date(endMs - tookMs), stoppedAt: new Date(endMs) };
 }
 
 /** Rejects until the acknowledgement is on record. */
