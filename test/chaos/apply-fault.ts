@@ -14,7 +14,7 @@ const READ_ONLY_TRIES = 10;
 
 /** A time in which a worker that starts may refuse to, because what it needs is broken. */
 interface Trouble {
-  readonly worker: string;
+  readonly workers: readonly string[];
   readonly fromMs: number;
   toMs: number;
 }
@@ -32,7 +32,7 @@ export class FaultRunner {
   readonly #note: (line: string) => void;
   readonly #running = new Set<Promise<void>>();
   #clockOffsetMs = 0;
-  #engine: Promise<void> = Promise.resolve();
+  readonly #turns = new Map<string, Promise<void>>();
   #floods = 0;
 
   /** `note` is given a line for each fault as it begins. */
@@ -60,6 +60,7 @@ export class FaultRunner {
     while (this.#running.size > 0) await Promise.all(this.#running);
     await this.#lab.tink({ kind: "heal" });
     await this.#lab.healBmcs();
+    await this.#lab.cluster?.({ kind: "heal" });
     for (const { process } of this.#lab.workers) process.start();
   }
 
@@ -104,28 +105,29 @@ export class FaultRunner {
       case "disk full": {
         const { disk } = this.#worker(fault.worker);
         if (!disk) return;
-        return this.#inTrouble(
-          fault.worker,
-          fault.forMs,
-          () => disk.fill(),
-          () => disk.free(),
+        return this.#inTurn(disk.path, () =>
+          this.#inTrouble(
+            [fault.worker],
+            fault.forMs,
+            () => disk.fill(),
+            () => disk.free(),
+          ),
         );
       }
       case "disk read-only": {
         const { disk, process } = this.#worker(fault.worker);
         if (!disk) return;
-        await process.kill();
-        return this.#inTrouble(
-          fault.worker,
-          fault.forMs,
-          async () => {
-            // Actions that are left may still write.
-            for (let tries = 0; tries < READ_ONLY_TRIES && !(await disk.setReadOnly(true)); tries += 1)
-              await sleep(200);
-            process.start();
-          },
-          async () => void (await disk.setReadOnly(false)),
-        );
+        const begin = async () => {
+          // Actions that are left may still write.
+          for (let tries = 0; tries < READ_ONLY_TRIES && !(await disk.setReadOnly(true)); tries += 1)
+            await sleep(200);
+          process.start();
+        };
+        return this.#inTurn(disk.path, async () => {
+          await process.kill();
+          const end = async () => void (await disk.setReadOnly(false));
+          return this.#inTrouble([fault.worker], fault.forMs, begin, end);
+        });
       }
       case "names unresolved": {
         const { names } = this.#worker(fault.worker);
@@ -143,15 +145,28 @@ export class FaultRunner {
         const { engine, workers } = lab;
         if (!engine) return;
         const inContainers = workers.filter(({ runtime }) => runtime === "docker");
-        // One restart after the other.
-        const restarted = this.#engine.then(async () => {
+        const restarted = this.#inTurn("engine", async () => {
           for (const worker of inContainers) this.#killed(worker.name, await lab.actionsOf(worker));
           await engine.restart(fault.how, fault.downMs);
         });
-        this.#engine = restarted.catch(() => undefined);
-        await Promise.all(inContainers.map(({ name }) => this.#inTrouble(name, 0, () => restarted)));
-        return;
+        const names = inContainers.map(({ name }) => name);
+        return this.#inTrouble(names, 0, () => restarted);
       }
+      case "API server unreachable": {
+        const { workers: replicas, forMs } = fault;
+        return this.#inTrouble(
+          replicas,
+          forMs,
+          async () => lab.cluster?.({ kind: "cut-off", replicas }),
+          async () => lab.cluster?.({ kind: "connect", replicas }),
+        );
+      }
+      case "API calls refused":
+        return lab.cluster?.({ kind: "refuse", status: fault.status, times: fault.times });
+      case "API answers lost":
+        return lab.cluster?.({ kind: "lose-answers", times: fault.times });
+      case "watches broken":
+        return lab.cluster?.({ kind: "break-watches", silently: fault.silently });
       case "output flood": {
         const { name, machines, sharedAgentId } = this.#worker(fault.worker);
         this.#floods += 1;
@@ -160,14 +175,14 @@ export class FaultRunner {
       }
       case "action killed": {
         const worker = this.#worker(fault.worker);
-        return this.#inTrouble(worker.name, 0, async () => {
+        return this.#inTrouble(worker.replicas, 0, async () => {
           if (await lab.killAction(worker)) this.#killed(worker.name, 1);
         });
       }
       case "second worker": {
         const { name, process } = this.#worker(fault.worker);
         if (!process.running) return;
-        return this.#inTrouble(name, 0, async () => {
+        return this.#inTrouble([name], 0, async () => {
           if (await process.startSecond(STOP_PATIENCE_MS)) return;
           const text = `a second ${name} did not refuse to run within ${STOP_PATIENCE_MS / 1_000} s`;
           this.findings.push({ rule: "one worker a directory", text });
@@ -190,9 +205,9 @@ export class FaultRunner {
       case "machine changed":
         return this.#workerOf(fault.machine).inventory.change(fault.machine);
       case "inventory broken": {
-        const { inventory } = this.#worker(fault.worker);
+        const { inventory, replicas } = this.#worker(fault.worker);
         return this.#inTrouble(
-          fault.worker,
+          replicas,
           fault.forMs,
           () => inventory.breakOff(),
           () => inventory.repair(),
@@ -203,13 +218,23 @@ export class FaultRunner {
     }
   }
 
+  /** What cannot be broken twice at a time is broken once after the other. */
+  #inTurn(what: string, work: () => Promise<void>): Promise<void> {
+    const done = (this.#turns.get(what) ?? Promise.resolve()).then(work);
+    this.#turns.set(
+      what,
+      done.catch(() => undefined),
+    );
+    return done;
+  }
+
   async #inTrouble(
-    worker: string,
+    workers: readonly string[],
     forMs: number,
     begin: () => Promise<void>,
     end: () => Promise<void> = async () => undefined,
   ) {
-    const trouble: Trouble = { worker, fromMs: Date.now(), toMs: Number.POSITIVE_INFINITY };
+    const trouble: Trouble = { workers, fromMs: Date.now(), toMs: Number.POSITIVE_INFINITY };
     this.troubles.push(trouble);
     try {
       await begin();

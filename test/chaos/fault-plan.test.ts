@@ -10,6 +10,7 @@ const targets = {
   withNames: ["b"],
   inContainers: ["b"],
   hasEngine: true,
+  replicas: ["c", "d"],
   withProcesses: ["b"],
   machines: ["node-1", "node-2"],
   withCertificate: ["node-2"],
@@ -26,6 +27,9 @@ test("a long plan has faults of every kind, all of which begin in its time", () 
   const plan = planFaults(dice(3), 60 * MINUTES, targets);
 
   expect([...new Set(plan.map(({ kind }) => kind))].toSorted()).toEqual([
+    "API answers lost",
+    "API calls refused",
+    "API server unreachable",
     "BMC fault",
     "acknowledgements lost",
     "action killed",
@@ -45,6 +49,7 @@ test("a long plan has faults of every kind, all of which begin in its time", () 
     "second worker",
     "server down",
     "server restored",
+    "watches broken",
     "worker frozen",
     "worker killed",
     "worker stopped",
@@ -72,6 +77,7 @@ test("plans nothing for targets that are not there", () => {
     withNames: [],
     inContainers: [],
     hasEngine: false,
+    replicas: [],
     withProcesses: [],
     machines: [],
     withCertificate: [],

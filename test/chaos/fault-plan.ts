@@ -17,6 +17,11 @@ export type PlannedFault = { readonly atMs: number } & (
   | { readonly kind: "disk read-only"; readonly worker: string; readonly forMs: number }
   | { readonly kind: "names unresolved"; readonly worker: string; readonly forMs: number }
   | { readonly kind: "engine restarted"; readonly how: "SIGTERM" | "SIGKILL"; readonly downMs: number }
+  /** One replica, or all of them. */
+  | { readonly kind: "API server unreachable"; readonly workers: readonly string[]; readonly forMs: number }
+  | { readonly kind: "API calls refused"; readonly status: 429 | 500 | 503; readonly times: number }
+  | { readonly kind: "API answers lost"; readonly times: number }
+  | { readonly kind: "watches broken"; readonly silently: boolean }
   /** An action that prints without end. */
   | { readonly kind: "output flood"; readonly worker: string }
   /** As the kernel does at a memory limit. */
@@ -42,6 +47,8 @@ export interface FaultTargets {
   readonly inContainers: readonly string[];
   /** Whether the containers have an engine that may be restarted. */
   readonly hasEngine: boolean;
+  /** Workers that share the agent IDs of a Kubernetes cluster. */
+  readonly replicas: readonly string[];
   /** Workers whose actions are processes or containers. */
   readonly withProcesses: readonly string[];
   readonly machines: readonly string[];
@@ -57,6 +64,10 @@ const WEIGHTS: Readonly<Record<FaultKind, number>> = {
   "second worker": 2,
   "action killed": 4,
   "engine restarted": 3,
+  "API server unreachable": 6,
+  "API calls refused": 5,
+  "API answers lost": 6,
+  "watches broken": 4,
   "output flood": 2,
   "server down": 5,
   "server restored": 3,
@@ -75,12 +86,35 @@ const WEIGHTS: Readonly<Record<FaultKind, number>> = {
   "inventory broken": 2,
 };
 
+/** The targets without which a kind cannot be. */
+const NEEDS: Readonly<Partial<Record<FaultKind, keyof FaultTargets>>> = {
+  "worker killed": "mortal",
+  "worker stopped": "mortal",
+  "worker frozen": "workers",
+  "second worker": "workers",
+  "action killed": "withProcesses",
+  "engine restarted": "hasEngine",
+  "API server unreachable": "replicas",
+  "API calls refused": "replicas",
+  "API answers lost": "replicas",
+  "watches broken": "replicas",
+  "output flood": "inContainers",
+  "BMC fault": "machines",
+  "certificate changed": "withCertificate",
+  "names unresolved": "withNames",
+  "disk full": "withDisk",
+  "disk read-only": "withDisk",
+  "machine taken out": "machines",
+  "machine changed": "machines",
+  "inventory broken": "workers",
+};
+
 /** Between two faults, on the average. */
 const APART_MS = 900;
 /** Of the clock, in one go; a worker's journal remembers what ended for a shorter time. */
 const JUMPS_MS = [2_000, 60_000, 30 * 60_000, 5 * 60 * 60_000];
 
-/** The same faults for the same dice: all begin within `durationMs`, and none lasts longer than ten seconds. */
+/** The same faults for the same dice: all begin within `durationMs`, and none lasts longer than twenty seconds. */
 export function planFaults(
   roll: () => number,
   durationMs: number,
@@ -97,7 +131,7 @@ function plannedFault(roll: () => number, atMs: number, targets: FaultTargets): 
   const between = (from: number, to: number) => Math.round(from + roll() * (to - from));
   const oneOf = <T>(items: readonly T[]): T | undefined => items[Math.floor(roll() * items.length)];
   const method = () => (roll() < 0.3 ? "GetAction" : "ReportActionStatus");
-  const kind = weighted(roll);
+  const kind = weighted(roll, targets);
   const mortal = oneOf(targets.mortal);
   const worker = oneOf(targets.workers);
   const machine = oneOf(targets.machines);
@@ -106,6 +140,7 @@ function plannedFault(roll: () => number, atMs: number, targets: FaultTargets): 
   const withProcesses = oneOf(targets.withProcesses);
   const container = oneOf(targets.inContainers);
   const certified = oneOf(targets.withCertificate);
+  const replica = oneOf(targets.replicas);
   switch (kind) {
     case "worker killed": {
       if (mortal === undefined) return [];
@@ -161,6 +196,20 @@ function plannedFault(roll: () => number, atMs: number, targets: FaultTargets): 
       const how = roll() < 0.5 ? "SIGTERM" : "SIGKILL";
       return targets.hasEngine ? [{ kind, atMs, how, downMs: between(0, 3_000) }] : [];
     }
+    case "API server unreachable": {
+      if (replica === undefined) return [];
+      const workers = roll() < 0.5 ? targets.replicas : [replica];
+      // Long enough to be taken for dead, sometimes.
+      return [{ kind, atMs, workers, forMs: between(500, roll() < 0.3 ? 20_000 : 6_000) }];
+    }
+    case "API calls refused": {
+      const status = oneOf([429, 500, 503] as const) ?? 503;
+      return replica === undefined ? [] : [{ kind, atMs, status, times: between(1, 5) }];
+    }
+    case "API answers lost":
+      return replica === undefined ? [] : [{ kind, atMs, times: between(1, 4) }];
+    case "watches broken":
+      return replica === undefined ? [] : [{ kind, atMs, silently: roll() < 0.3 }];
     case "output flood":
       return container === undefined ? [] : [{ kind, atMs, worker: container }];
     case "second worker":
@@ -197,12 +246,15 @@ function bmcFault(roll: () => number, between: (from: number, to: number) => num
   return { kind, times: kind === "forgetful" ? 1 : between(1, 4) };
 }
 
-function weighted(roll: () => number): FaultKind {
-  const all = Object.entries(WEIGHTS) as [FaultKind, number][];
-  let left = roll() * all.reduce((sum, [, weight]) => sum + weight, 0);
-  for (const [kind, weight] of all) {
+function weighted(roll: () => number, targets: FaultTargets): FaultKind {
+  const possible = (Object.entries(WEIGHTS) as [FaultKind, number][]).filter(([kind]) => {
+    const needed = NEEDS[kind] && targets[NEEDS[kind]];
+    return typeof needed === "object" ? needed.length > 0 : needed !== false;
+  });
+  let left = roll() * possible.reduce((sum, [, weight]) => sum + weight, 0);
+  for (const [kind, weight] of possible) {
     left -= weight;
     if (left < 0) return kind;
   }
-  return "BMC fault";
+  return "calls held";
 }

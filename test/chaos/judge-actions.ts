@@ -6,6 +6,8 @@ export interface Evidence {
   readonly machines: readonly MachineRecord[];
   /** By machine: when its worker's process ended, whatever ended it. */
   readonly interruptions: ReadonlyMap<string, readonly number[]>;
+  /** Those that replicas share: one may not know yet what another one has ended. */
+  readonly sharedMachines: ReadonlySet<string>;
   /** When the clock jumped so far that a worker which starts then has forgotten what it had acknowledged. */
   readonly longJumps: readonly number[];
 }
@@ -14,6 +16,8 @@ export interface Evidence {
 const LATE_MS = 3_000;
 /** An action whose workflow the server forgot may still run so long. */
 const FORGOTTEN_MS = 60_000;
+/** So long a replica that was just served an action may start it again; it adopts the Job that has ended. */
+const UNAWARE_MS = 10_000;
 /** The records are of different processes on one clock. */
 const TOLERANCE_MS = 50;
 
@@ -34,7 +38,10 @@ export function judgeActions(evidence: Evidence): readonly Finding[] {
     ...evidence.workflows
       .filter(({ state }) => !["SUCCESS", "FAILED", "TIMEOUT"].includes(state))
       .map(notEnded),
-    ...known.flatMap((action) => [...startedAfterEnd(action), ...endsDiffer(action)]),
+    ...known.flatMap((action) => [
+      ...startedAfterEnd(action, evidence.sharedMachines.has(action.machine) ? UNAWARE_MS : 0),
+      ...endsDiffer(action),
+    ]),
   ];
   for (const machine of evidence.machines) {
     const stays = staysAt(machine, evidence);
@@ -54,9 +61,9 @@ function notEnded({ name, state }: WorkflowRecord): Finding {
   return { rule: "every workflow ends", text: `${name} is ${state}` };
 }
 
-function startedAfterEnd(action: ActionRecord): readonly Finding[] {
+function startedAfterEnd(action: ActionRecord, unawareMs: number): readonly Finding[] {
   const end = action.ends[0];
-  if (!end || action.undone || !action.startedAt.some((at) => at > end.at)) return [];
+  if (!end || action.undone || !action.startedAt.some((at) => at > end.at + unawareMs)) return [];
   return [
     { rule: "an action that ended is not run again", text: `${labelOf(action)} was started after its end` },
   ];

@@ -28,8 +28,8 @@ const ONCE_BYTES = 6 * 1_024 * 1_024;
 const REMEMBERED_BYTES = 4 * 1_024;
 /** Node gives memory back to the system when it likes, so what it has is a weak sign. */
 const RESIDENT_ONCE_BYTES = 96 * 1_024 * 1_024;
-/** A connection that is closing beside the one that replaces it. */
-const DESCRIPTORS_ONCE = 3;
+/** Connections of a pool that were not needed before, or that are closing beside those that replace them. */
+const DESCRIPTORS_ONCE = 8;
 
 /** From the first reading after the warm-up to the last, where both are of one process; undefined where there are none. */
 export function growthOf(worker: string, readings: readonly Reading[]): Growth | undefined {

@@ -8,6 +8,7 @@ import { z } from "zod";
 import { containerEngine } from "../../scripts/images/container-engine.ts";
 import { textOf } from "../../shared/text-of.ts";
 import { BmcFacts, type BmcOrder, type BmcSetup } from "./bmc-host.ts";
+import { ClusterFacts, type ClusterOrder, type ClusterSetup, NAMESPACE } from "./cluster-host.ts";
 import { Host } from "./host.ts";
 import { type ChaosMachine, InventoryFile } from "./inventory-file.ts";
 import { containersOf, endByForce, killContainer, processesMarked, removeContainers } from "./leftovers.ts";
@@ -19,6 +20,8 @@ import { StateDisk } from "./state-disk.ts";
 import { TinkFacts, type TinkOrder } from "./tink-host.ts";
 import { WorkerProcess } from "./worker-process.ts";
 
+const CLI = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
+const CLUSTER_HOST = fileURLToPath(new URL("cluster-host.ts", import.meta.url));
 const TINK_HOST = fileURLToPath(new URL("tink-host.ts", import.meta.url));
 const BMC_HOST = fileURLToPath(new URL("bmc-host.ts", import.meta.url));
 /** The server holds a poll this long: some end by themselves, most while something happens. */
@@ -33,6 +36,8 @@ export interface LabWorker {
   readonly runtime: ChaosRuntime;
   /** Whether it is killed and stopped; the other one lives on, so that what it gathers shows. */
   readonly mortal: boolean;
+  /** The names of the workers that share its machines and agent IDs, its own included. */
+  readonly replicas: readonly string[];
   readonly process: WorkerProcess;
   readonly inventory: InventoryFile;
   readonly disk?: StateDisk;
@@ -66,8 +71,10 @@ export interface Lab extends AsyncDisposable {
   readonly engine?: PrivateEngine;
   readonly password: string;
   tink(order: TinkOrder): Promise<void>;
+  /** Absent without replicas. */
+  readonly cluster?: (order: ClusterOrder) => Promise<void>;
   count(): Promise<Counts>;
-  /** How many processes or containers of its actions there are. */
+  /** How many processes or containers of its actions there are; none for those that a cluster runs. */
   actionsOf(worker: LabWorker): Promise<number>;
   /** Ends an action of that worker by force; false if it has none that is a process or a container. */
   killAction(worker: LabWorker): Promise<boolean>;
@@ -83,7 +90,7 @@ export interface Lab extends AsyncDisposable {
   readonly faultLog: string;
   /** Another one, for what the simulators know. */
   readonly recordsFile: string;
-  /** Actions that run, as processes or containers. */
+  /** Actions that run, as processes, containers or Jobs, and what was made for them. */
   running(): Promise<readonly string[]>;
 }
 
@@ -101,10 +108,16 @@ export async function startLab(options: ChaosOptions, images: readonly string[])
     (_, index) => `node-${String(index + 1).padStart(3, "0")}`,
   );
 
-  const roles = options.runtimes.flatMap((runtime) => [
-    { runtime, mortal: true },
-    { runtime, mortal: false },
-  ]);
+  const roles = options.runtimes.flatMap((runtime) => {
+    const names = { mortal: `${runtime}-mortal`, lasting: `${runtime}-lasting` };
+    const both = Object.values(names);
+    const replicasOf = (name: string) => (runtime === "kubernetes" ? both : [name]);
+    return both.map((name) => {
+      return { name, runtime, mortal: name === names.mortal, replicas: replicasOf(name) };
+    });
+  });
+  /** Each with machines of its own. */
+  const groups = [...new Set(roles.map(({ replicas }) => replicas.join()))];
 
   const { host: tink, facts } = await Host.start(
     "the tink server",
@@ -123,7 +136,7 @@ export async function startLab(options: ChaosOptions, images: readonly string[])
     for (const [index, name] of mine.entries()) {
       hosts.set(name, started.host);
       // Not in step with the way that machines are dealt out to workers.
-      const auth = Math.floor(index / roles.length) % 2 === 0 ? "session" : "basic";
+      const auth = Math.floor(index / groups.length) % 2 === 0 ? "session" : "basic";
       const { ports, fingerprints } = started.facts;
       machines.push({
         name,
@@ -145,14 +158,24 @@ export async function startLab(options: ChaosOptions, images: readonly string[])
     }
   }
   const engineClient = engine ?? containerEngine("docker");
+  const shared = roles.filter(({ runtime }) => runtime === "kubernetes").map(({ name }) => name);
+  const setup: ClusterSetup = { replicas: shared, program: [CLI, "action"] };
+  const cluster =
+    shared.length === 0 ? undefined : await Host.start("the cluster", CLUSTER_HOST, setup, ClusterFacts);
+  // It ends its pods itself.
+  if (cluster) {
+    stack.use(cluster.host);
+    stack.defer(() => cluster.host.tell({ kind: "end" }).catch(() => undefined));
+  }
+  const inventories = new Map<string, InventoryFile>();
   let closing = false;
   const workers: LabWorker[] = [];
-  for (const [index, { runtime, mortal }] of roles.entries()) {
-    const name = `${runtime}-${mortal ? "mortal" : "lasting"}`;
+  for (const { name, runtime, mortal, replicas } of roles) {
     const own = join(folder, name);
     const state = join(own, "state");
     await mkdir(state, { recursive: true });
-    const mine = machines.filter((_, place) => place % roles.length === index);
+    const group = replicas.join();
+    const mine = machines.filter((_, place) => groups[place % groups.length] === group);
     const names = new NamesFile(
       join(own, "hosts"),
       mine.map(({ name }) => hostNameOf(name)),
@@ -162,12 +185,18 @@ export async function startLab(options: ChaosOptions, images: readonly string[])
     if (typeof disk === "string") leftOut.set("disk full", disk);
     else stack.use(disk);
     // Containers do not see this namespace.
-    const usesNames = typeof disk !== "string" && runtime !== "docker";
-    const inventory = new InventoryFile(join(own, "inventory.yaml"), passwordFile, mine, (name) =>
-      usesNames ? hostNameOf(name) : "127.0.0.1",
-    );
+    const usesNames = typeof disk !== "string" && (runtime === "process" || runtime === "in-process");
+    const inventory =
+      inventories.get(group) ??
+      new InventoryFile(join(own, "inventory.yaml"), passwordFile, mine, (name) =>
+        usesNames ? hostNameOf(name) : "127.0.0.1",
+      );
+    inventories.set(group, inventory);
     await inventory.write();
-    const sharedAgentId = `chaos-${name}`;
+    const sharedAgentId = `chaos-${replicas[0]}`;
+    const kubeconfig = join(own, "kubeconfig");
+    const access = cluster?.facts.kubeconfigs[name];
+    if (access !== undefined) await writeFile(kubeconfig, access, { mode: 0o600 });
     const logFile = join(own, "worker.log");
     const process = new WorkerProcess({
       name,
@@ -194,6 +223,12 @@ export async function startLab(options: ChaosOptions, images: readonly string[])
               "--unsafe-any-image",
             ]
           : []),
+        ...(runtime === "kubernetes"
+          ? [
+              ...["--kubeconfig", kubeconfig, "--kubernetes-namespace", NAMESPACE, "--unsafe-any-image"],
+              ...["--share-lanes", "true", "--share-group", "chaos"],
+            ]
+          : []),
       ],
       ...(typeof disk === "string" ? {} : { prefix: disk.prefix }),
     });
@@ -201,6 +236,7 @@ export async function startLab(options: ChaosOptions, images: readonly string[])
       name,
       runtime,
       mortal,
+      replicas,
       process,
       inventory,
       ...(typeof disk === "string" ? {} : { disk }),
@@ -222,7 +258,7 @@ export async function startLab(options: ChaosOptions, images: readonly string[])
   };
   const leftOf = async (worker: LabWorker) => {
     const mark = await markOf(worker);
-    if (mark === undefined) return { processes: [], containers: [] };
+    if (mark === undefined || worker.runtime === "kubernetes") return { processes: [], containers: [] };
     const known = new Set([globalThis.process.pid, ...workers.flatMap(({ process }) => process.pid ?? [])]);
     const processes = worker.runtime === "docker" ? [] : await processesMarked(mark, known);
     return {
@@ -271,12 +307,15 @@ export async function startLab(options: ChaosOptions, images: readonly string[])
     faultLog,
     recordsFile,
     tink: (order) => tink.tell(order),
+    ...(cluster && { cluster: (order: ClusterOrder) => cluster.host.tell(order) }),
     count: () => tink.ask({ kind: "count" }, z.object({ submitted: z.int(), over: z.int() })),
     async actionsOf(worker) {
       const { processes, containers } = await leftOf(worker);
       return processes.length + containers.length;
     },
     async killAction(worker) {
+      if (worker.runtime === "kubernetes")
+        return (await cluster?.host.ask({ kind: "kill" }, z.boolean())) ?? false;
       const { processes, containers } = await leftOf(worker);
       const [pid] = processes;
       const [container] = containers;
@@ -308,10 +347,14 @@ export async function startLab(options: ChaosOptions, images: readonly string[])
     },
     async running() {
       const left = await Promise.all(workers.map(async (worker) => ({ worker, ...(await leftOf(worker)) })));
-      return left.flatMap(({ worker, processes, containers }) => [
-        ...processes.map((pid) => `${worker.name}: process ${pid}`),
-        ...containers.map((id) => `${worker.name}: container ${id}`),
-      ]);
+      const inCluster = await cluster?.host.ask({ kind: "left" }, z.array(z.string()));
+      return [
+        ...left.flatMap(({ worker, processes, containers }) => [
+          ...processes.map((pid) => `${worker.name}: process ${pid}`),
+          ...containers.map((id) => `${worker.name}: container ${id}`),
+        ]),
+        ...(inCluster ?? []).map((text) => `the cluster: ${text}`),
+      ];
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { z } from "zod";
 
-export const ChaosRuntime = z.enum(["process", "in-process", "docker"]);
+export const ChaosRuntime = z.enum(["process", "in-process", "docker", "kubernetes"]);
 export type ChaosRuntime = z.infer<typeof ChaosRuntime>;
 
 export interface ChaosOptions {
@@ -17,7 +17,7 @@ export interface ChaosOptions {
   readonly logs?: string;
 }
 
-export const USAGE = `npm run chaos -- [--minutes 5] [--machines 40] [--seed N] [--runtime process,in-process,docker]
+export const USAGE = `npm run chaos -- [--minutes 5] [--machines 40] [--seed N] [--runtime process,in-process,docker,kubernetes]
                     [--load 4] [--logs FOLDER]`;
 
 const positive = (name: string) =>

@@ -87,6 +87,7 @@ function targetsOf({ workers, engine }: Lab): FaultTargets {
     workers: workers.map(({ name }) => name),
     inContainers: workers.filter(({ runtime }) => runtime === "docker").map(({ name }) => name),
     hasEngine: engine !== undefined,
+    replicas: workers.filter(({ runtime }) => runtime === "kubernetes").map(({ name }) => name),
     withNames: workers.filter(({ names }) => names !== undefined).map(({ name }) => name),
     withProcesses: workers.filter(({ runtime }) => runtime !== "in-process").map(({ name }) => name),
     withCertificate: workers.flatMap(({ machines }) =>
@@ -208,15 +209,19 @@ class ChaosRun {
     await writeFile(this.#lab.recordsFile, JSON.stringify(records));
     const exits = new Map(workers.map(({ name, process }) => [name, process.exits]));
     const interruptions = new Map(
-      workers.flatMap(({ machines, process }) =>
-        machines.map(({ name }) => [name, process.exits.map(({ at }) => at)] as const),
-      ),
+      workers.flatMap(({ machines, inventory }) => {
+        const owners = workers.filter((worker) => worker.inventory === inventory);
+        const ends = owners.flatMap(({ process }) => process.exits.map(({ at }) => at));
+        return machines.map(({ name }) => [name, ends] as const);
+      }),
     );
+    const sharing = workers.filter(({ replicas }) => replicas.length > 1);
+    const sharedMachines = new Set(sharing.flatMap(({ machines }) => machines.map(({ name }) => name)));
     const logs = await Promise.all(workers.map(({ logFile }) => readFile(logFile, "utf8")));
     const sessions = this.#sessions(records);
     const read = readWorkerLogs(logs);
     findings.push(
-      ...judgeActions({ ...records, interruptions, longJumps: this.faults.longJumps }),
+      ...judgeActions({ ...records, interruptions, sharedMachines, longJumps: this.faults.longJumps }),
       ...sessions.findings,
       ...this.#lostWithoutReason(records, read),
       ...workers.flatMap((worker, index) => this.#endedByThemselves(worker, logs[index] ?? "")),
@@ -267,11 +272,13 @@ class ChaosRun {
   #sessions({ machines }: Records): { readonly findings: readonly Finding[]; readonly lost: number } {
     const findings: Finding[] = [];
     let lost = 0;
-    for (const { name, runtime, mortal, inventory } of this.#lab.workers) {
+    for (const { name, runtime, mortal, inventory, replicas } of this.#lab.workers) {
+      if (name !== replicas[0]) continue;
       const left = machines.filter((machine) => machine.sessions > 0 && inventory.has(machine.name));
       const count = left.reduce((sum, { sessions }) => sum + sessions, 0);
+      const killed = replicas.reduce((sum, each) => sum + (this.faults.actionsKilled.get(each) ?? 0), 0);
       const diedWithWorker = mortal && runtime === "in-process";
-      if (diedWithWorker || count <= (this.faults.actionsKilled.get(name) ?? 0)) lost += count;
+      if (diedWithWorker || count <= killed) lost += count;
       else {
         const text = `${name}: ${left.map((machine) => `${machine.sessions} of ${machine.name}`).join(", ")}`;
         findings.push({ rule: SESSIONS_RULE, text });
@@ -288,7 +295,7 @@ class ChaosRun {
         ({ at, code }) =>
           !(code === 2 || code === EXIT_TEMPORARY_FAILURE) ||
           !this.faults.troubles.some(
-            ({ worker, fromMs, toMs }) => worker === name && fromMs <= at && at <= toMs + 1_000,
+            ({ workers, fromMs, toMs }) => workers.includes(name) && fromMs <= at && at <= toMs + 1_000,
           ),
       )
       .map(({ code, signal, at }) => {
@@ -311,7 +318,8 @@ class ChaosRun {
         const excused =
           worker?.runtime === "in-process" ||
           this.faults.troubles.some(
-            (trouble) => trouble.worker === worker?.name && trouble.fromMs <= to && from <= trouble.toMs,
+            ({ workers, fromMs, toMs }) =>
+              workers.some((name) => worker?.replicas.includes(name)) && fromMs <= to && from <= toMs,
           );
         const text = `${workflow}/${index + 1}-${name} (${machine}) was lost with ${worker?.name}`;
         return excused ? [] : [{ rule: "an action outlives its worker", text }];

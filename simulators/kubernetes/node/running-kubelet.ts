@@ -70,6 +70,17 @@ export class RunningKubelet extends Kubelet {
     await super.close();
   }
 
+  /** Of its containers' processes. */
+  get pids(): readonly number[] {
+    return [...this.#running.values()].flatMap(({ child }) => child.pid ?? []);
+  }
+
+  /** Ends a container by force, as the kernel does at a memory limit; false if none runs. */
+  killOne(): boolean {
+    const [running] = this.#running.values();
+    return running?.child.kill("SIGKILL") ?? false;
+  }
+
   async #follow(): Promise<void> {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
