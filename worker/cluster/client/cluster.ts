@@ -1,4 +1,4 @@
-import { type Dispatcher, request as undiciRequest } from "undici";
+import { type Dispatcher, errors, request as undiciRequest } from "undici";
 import * as z from "zod/mini";
 import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
 import { type Clock, systemClock } from "../../../shared/clock.ts";
@@ -23,6 +23,8 @@ export interface ClusterOptions {
   readonly clock?: Clock;
   /** For one response; watches and logs have their own limits. */
   readonly requestTimeoutMs?: number;
+  /** After so long without an event or a bookmark, which API servers send every minute, a watch is over. */
+  readonly watchSilenceMs?: number;
 }
 
 export interface Selection {
@@ -90,6 +92,8 @@ interface Sending {
   readonly query?: object;
   readonly body?: unknown;
   readonly contentType?: string;
+  /** Milliseconds between two parts of the response; any when absent. */
+  readonly bodyTimeout?: number;
   /** For messages, such as `create jobs.batch in tink-system`. */
   readonly doing: string;
 }
@@ -103,10 +107,8 @@ const STRICT = { fieldValidation: "Strict" };
 
 /** The page size of client-go and kubectl, which bounds each response. */
 const PAGE = 500;
-/** API servers end watches after 30 to 60 minutes; a shorter watch detects a dead connection sooner. */
+/** API servers end watches after 30 to 60 minutes, and some proxies after five. */
 const WATCH_SECONDS = 290;
-/** A watch that lasts longer than it should by this much is dead. */
-const WATCH_SLACK_MS = 15_000;
 const LONGEST_EVENT = 8 * 1024 * 1024;
 /** Far more than a page needs: the server may be one that a Secret names. */
 const LONGEST_ANSWER = 128 * 1024 * 1024;
@@ -139,16 +141,23 @@ export class Cluster {
   readonly #access: ClusterAccess;
   readonly #clock: Clock;
   readonly #requestTimeoutMs: number;
+  readonly #watchSilenceMs: number;
 
   constructor(
     access: ClusterAccess,
-    { namespace, clock = systemClock, requestTimeoutMs = 30_000 }: ClusterOptions = {},
+    {
+      namespace,
+      clock = systemClock,
+      requestTimeoutMs = 30_000,
+      watchSilenceMs = 150_000,
+    }: ClusterOptions = {},
   ) {
     this.#access = access;
     this.server = access.server;
     this.namespace = namespace ?? access.namespace ?? "default";
     this.#clock = clock;
     this.#requestTimeoutMs = requestTimeoutMs;
+    this.#watchSilenceMs = watchSilenceMs;
   }
 
   /** Reads the connection settings. Sends no request. */
@@ -293,8 +302,8 @@ export class Cluster {
 
   /**
    * Calls `onEvent` for each change after `resourceVersion`. Resolves when the API ends the watch, as it does every
-   * few minutes: continue from the last version. Rejects as `expired` if the version is too old, and as `timeout` if
-   * the connection is dead.
+   * few minutes, or when it is silent for too long, as on a dead connection: continue from the last version. Rejects as
+   * `expired` if the version is too old.
    */
   async watch(
     kind: Kind,
@@ -312,8 +321,9 @@ export class Cluster {
       timeoutSeconds: WATCH_SECONDS,
     };
     const query = { ...selectors, ...options };
-    await this.#bounded(doing, WATCH_SECONDS * 1_000 + WATCH_SLACK_MS, signal, async (bound) => {
-      const { body } = await this.#open({ method: "GET", path, query, doing }, bound);
+    try {
+      const bodyTimeout = this.#watchSilenceMs;
+      const { body } = await this.#open({ method: "GET", path, query, doing, bodyTimeout }, signal);
       onOpen?.();
       let wrong: unknown;
       const lines = new LineSplitter(LONGEST_EVENT, (line) => {
@@ -328,7 +338,9 @@ export class Cluster {
         lines.push(chunk);
         if (wrong !== undefined) throw wrong;
       }
-    });
+    } catch (thrown) {
+      if (!(thrown instanceof errors.BodyTimeoutError)) throw this.#translate(thrown, doing, signal);
+    }
   }
 
   /** Reads a container's log, as fast as `onChunk` resolves. */
@@ -409,7 +421,7 @@ export class Cluster {
   }
 
   async #send(
-    { method, path, query = {}, body, contentType }: Sending,
+    { method, path, query = {}, body, contentType, bodyTimeout = 0 }: Sending,
     signal: AbortSignal,
   ): Promise<Dispatcher.ResponseData> {
     const { headers, dispatcher } = await this.#access.credentials();
@@ -423,7 +435,7 @@ export class Cluster {
       dispatcher,
       signal,
       headersTimeout: this.#requestTimeoutMs,
-      bodyTimeout: 0,
+      bodyTimeout,
       headers: {
         ...headers,
         accept: "application/json",

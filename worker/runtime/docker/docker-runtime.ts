@@ -90,9 +90,13 @@ export class DockerRuntime implements Runtime {
       return await this.#adopt(claim.details, request, signal);
     } catch (thrown) {
       if (thrown instanceof LaunchNotRecorded) throw thrown;
-      const outcome = failedLaunch(...failureOf(thrown, signal), askedAt);
-      if (id === undefined || this.#closing.signal.aborted) return nothingToRemove(outcome);
-      return this.#ended(id, outcome);
+      const failure = thrown instanceof CreateUnanswered ? thrown.cause : thrown;
+      const outcome = failedLaunch(...failureOf(failure, signal), askedAt);
+      if (this.#closing.signal.aborted) return nothingToRemove(outcome);
+      if (thrown instanceof CreateUnanswered) {
+        return { outcome, remove: (bound) => this.#removeCreated(request.action, thrown.spec, bound) };
+      }
+      return id === undefined ? nothingToRemove(outcome) : this.#ended(id, outcome);
     }
   }
 
@@ -163,7 +167,7 @@ export class DockerRuntime implements Runtime {
   async #claim(action: Action, spec: ContainerSpec, signal: AbortSignal): Promise<Claim> {
     const name = launchName(action);
     for (let attempt = 0; attempt < CREATE_ATTEMPTS; attempt++) {
-      const id = await this.#create(action, name, spec, signal);
+      const id = await this.#create(name, spec, signal);
       if (id !== undefined) return { id };
       const details = await this.#engine.inspectContainer(name, signal);
       if (!details) continue;
@@ -182,25 +186,21 @@ export class DockerRuntime implements Runtime {
     throw new EngineError("state", `the container name ${name} is still in use`);
   }
 
-  /** A create whose response was lost may have created the container, which is then removed. */
-  async #create(
-    action: Action,
-    name: string,
-    spec: ContainerSpec,
-    signal: AbortSignal,
-  ): Promise<string | undefined> {
+  async #create(name: string, spec: ContainerSpec, signal: AbortSignal): Promise<string | undefined> {
     try {
       return await this.#engine.createContainer(name, spec, signal);
     } catch (thrown) {
       if (thrown instanceof EngineError && thrown.status !== undefined) throw thrown;
-      const cleanUp = AbortSignal.timeout(CLEAN_UP_MS);
-      const details = await this.#engine.inspectContainer(name, cleanUp).catch(() => undefined);
-      const labels = details?.Config.Labels ?? {};
-      if (details?.State.Status === "created" && isContainerOf(action, labels)) {
-        await this.#discard(details.Id, action);
-      }
-      throw thrown;
+      throw new CreateUnanswered(thrown, spec);
     }
+  }
+
+  /** Removes what a create without a response may have created: a container of this deadline that never started. */
+  async #removeCreated(action: Action, spec: ContainerSpec, signal: AbortSignal): Promise<void> {
+    const details = await this.#engine.inspectContainer(launchName(action), signal);
+    const labels = details?.Config.Labels ?? {};
+    const isOurs = isContainerOf(action, labels) && labels[LABEL.deadline] === spec.Labels[LABEL.deadline];
+    if (details?.State.Status === "created" && isOurs) await this.#engine.removeContainer(details.Id, signal);
   }
 
   async #launch(id: string, request: LaunchRequest, signal: AbortSignal): Promise<EndedAction> {
@@ -284,6 +284,16 @@ export class DockerRuntime implements Runtime {
       const about = action ? fieldsOf(action) : {};
       this.#log.warn({ ...about, container: id.slice(0, 12), error }, "container removal failed");
     }
+  }
+}
+
+/** The engine may or may not have created the container. */
+class CreateUnanswered extends Error {
+  readonly spec: ContainerSpec;
+
+  constructor(cause: unknown, spec: ContainerSpec) {
+    super("the engine did not answer", { cause });
+    this.spec = spec;
   }
 }
 

@@ -125,6 +125,20 @@ describe("a watch resumes", () => {
     expect(fake.countBy("list", "configmaps")).toBe(1);
   });
 
+  it("from its last version after a silence, as on a dead connection", async () => {
+    await cluster.close();
+    cluster = await Cluster.open({ kubeconfig: join(folder, "kubeconfig"), watchSilenceMs: 300 });
+    const { objects, changes } = watch();
+    await objects.synced;
+    await vi.waitFor(() => expect(objects.state.kind).toBe("watching"), WITHIN);
+
+    fake.dropWatches({ silently: true });
+    put("a", "1");
+
+    await vi.waitFor(() => expect(changes).toEqual(["set a"]), WITHIN);
+    expect(said).toEqual([]);
+  });
+
   it("with a list after 410, and reports the difference", async () => {
     put("a", "1");
     put("b", "1");

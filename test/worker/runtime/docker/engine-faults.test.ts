@@ -8,7 +8,7 @@ import {
   DockerRuntime,
   type DockerRuntimeOptions,
 } from "../../../../worker/runtime/docker/docker-runtime.ts";
-import { actionLabels } from "../../../../worker/runtime/docker/spec.ts";
+import { actionLabels, LABEL } from "../../../../worker/runtime/docker/spec.ts";
 import { canary, resultStep, scriptedRequest } from "../launch-request.ts";
 import {
   empty,
@@ -167,17 +167,37 @@ describe("the docker runtime, with an engine that fails", () => {
     expect(engine.requests.at(-1)).toBe(`DELETE /containers/${ID}?force=1&v=1`);
   });
 
-  it("removes the container of a create whose response was lost", async () => {
+  describe("a create whose response was lost", () => {
     const { request } = scriptedRequest([]);
-    const { engine, runtime } = await start({
-      "POST /containers/create": hangUp,
-      "GET /containers/*/json": details({ Status: "created" }, labelsOf(request.action)),
+
+    /** What is there afterwards, from this create or from a later one. */
+    async function lost(whose: "its own" | "a later one") {
+      let labels: Readonly<Record<string, string>> = {};
+      const { engine, runtime } = await start({
+        "POST /containers/create": (response, _, body) => {
+          labels = JSON.parse(body).Labels;
+          if (whose === "a later one") labels = { ...labels, [LABEL.deadline]: "2030-01-01T00:00:00.000Z" };
+          response.destroy();
+        },
+        "GET /containers/*/json": (...asked) => details({ Status: "created" }, labels)(...asked),
+      });
+      const ended = await runtime.run(request, never);
+      await ended.remove(never);
+      return { engine, outcome: ended.outcome };
+    }
+
+    it("has its container removed, also when the engine was away for long", async () => {
+      const { engine, outcome } = await lost("its own");
+
+      expect(outcome).toMatchObject({ ok: false, class: "unreachable" });
+      expect(engine.requests.at(-1)).toBe(`DELETE /containers/${ID}?force=1&v=1`);
     });
 
-    const { outcome } = await runtime.run(request, never);
+    it("leaves the container of a later one alone", async () => {
+      const { engine } = await lost("a later one");
 
-    expect(outcome).toMatchObject({ ok: false, class: "unreachable" });
-    expect(engine.requests.at(-1)).toBe(`DELETE /containers/${ID}?force=1&v=1`);
+      expect(engine.requests.filter((each) => each.startsWith("DELETE"))).toEqual([]);
+    });
   });
 
   it("times out if the engine accepts a request and never answers", async () => {
