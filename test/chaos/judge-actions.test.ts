@@ -38,7 +38,8 @@ function machine(
 
 function judge(actions: readonly ActionRecord[], at: MachineRecord, more: Partial<Evidence> = {}) {
   const workflows = [{ name: "chaos-1", state: "SUCCESS" }];
-  const nothing = { interruptions: new Map(), sharedMachines: new Set<string>(), longJumps: [] };
+  const none = new Set<string>();
+  const nothing = { interruptions: new Map(), sharedMachines: none, pendingReports: none, longJumps: [] };
   const evidence = { workflows, actions, machines: [at], ...nothing, ...more };
   return judgeActions(evidence).map(({ rule, text }) => `${rule}: ${text}`);
 }
@@ -124,6 +125,27 @@ test("takes a machine that is asked twice to shut down, and not one that is forc
   ).toHaveLength(1);
 });
 
+test("takes a machine that an action, run again, forces off again, if another one powered it on in between", () => {
+  const off = action("power-off", 10, 32, { startedAt: [10_000, 30_000] });
+  const on = action("power-on", 20, 22, { workflow: "chaos-2" });
+  const done = [
+    [11, "off"],
+    [21, "on"],
+    [31, "off"],
+  ] as const;
+  const power = [
+    [0, "on"],
+    [21, "on"],
+    [31, "off"],
+  ] as const;
+
+  const interruptions = new Map([["node-1", [15_000]]]);
+  expect(judge([off, on], machine(done, power), { interruptions })).toEqual([]);
+  expect(judge([off], machine([done[0], done[2]], power), { interruptions })).toEqual([
+    "no command more often than its action: chaos-1/1-power-off (node-1) had node-1 do off, off, started 2 times",
+  ]);
+});
+
 test("finds a command that no action was there for", () => {
   const at = machine([[30, "off"]], [[0, "on"]]);
 
@@ -201,6 +223,8 @@ test("finds a whole workflow after which the machine did not boot from the netwo
   expect(judge(actions, at)).toEqual([
     "success means that it happened: chaos-1 succeeded, but node-1 booted disk",
   ]);
+  const between = action("power-cycle", 9, 13, { workflow: "chaos-2", ends: [] });
+  expect(judge([...actions, between], at).join()).not.toContain("booted disk");
 });
 
 test("finds an action that was started after its end, and one with two ends", () => {
@@ -266,6 +290,7 @@ test("finds two actions at one machine at a time, unless a worker ended and left
     "one action a machine at a time: chaos-2/1-power-on (node-1) began while chaos-1/1-power-on (node-1) was at node-1",
   ]);
   expect(judge(actions, at, { interruptions: new Map([["node-1", [15_000]]]) })).toEqual([]);
+  expect(judge(actions, at, { pendingReports: new Set(["chaos-1/1-power-on"]) })).toEqual([]);
 });
 
 test("lets an action be refused at any time, as long as nothing is done by it", () => {

@@ -8,6 +8,8 @@ export interface Evidence {
   readonly interruptions: ReadonlyMap<string, readonly number[]>;
   /** Those that replicas share: one may not know yet what another one has ended. */
   readonly sharedMachines: ReadonlySet<string>;
+  /** Actions, as `workflow/1-name`, that ended long before the server took it: other ones began meanwhile. */
+  readonly pendingReports: ReadonlySet<string>;
   /** When the clock jumped so far that a worker which starts then has forgotten what it had acknowledged. */
   readonly longJumps: readonly number[];
 }
@@ -48,9 +50,12 @@ export function judgeActions(evidence: Evidence): readonly Finding[] {
     const sure = stays.filter(({ action }) => known.includes(action));
     findings.push(
       ...attribute(machine, stays),
-      ...sure.flatMap((stay) => tooOften(stay)),
+      ...sure.flatMap((stay) => tooOften(stay, stays)),
       ...sure.flatMap((stay) => notHappened(stay, machine, stays)),
-      ...together(sure, evidence.interruptions.get(machine.name) ?? []),
+      ...together(
+        sure.filter(({ action }) => !evidence.pendingReports.has(keyOf(action))),
+        evidence.interruptions.get(machine.name) ?? [],
+      ),
       ...bootsMissing(machine, stays),
     );
   }
@@ -126,12 +131,25 @@ function attribute({ name, commands }: MachineRecord, stays: readonly Stay[]): r
   return findings;
 }
 
-function tooOften(stay: Stay): readonly Finding[] {
-  if (allows(stay, stay.commands)) return [];
+function tooOften(stay: Stay, stays: readonly Stay[]): readonly Finding[] {
+  if (allows(stay, stay.commands) || isRightAgain(stay, stays)) return [];
   const text = `${labelOf(stay.action)} had ${stay.action.machine} do ${stay.commands.join(", ")}, started ${
     stay.action.startedAt.length
   } times`;
   return [{ rule: "no command more often than its action", text }];
+}
+
+/** An idempotent action that was lost with its worker runs again, and has to act again if another one came in between. */
+function isRightAgain(stay: Stay, stays: readonly Stay[]): boolean {
+  const { name, startedAt } = stay.action;
+  const came = (other: Stay) => other.fromMs < stay.lastStartMs && other.toMs > stay.fromMs;
+  const wanted = name === "power-on" ? "on" : "off";
+  return (
+    (name === "power-on" || name === "power-off") &&
+    stays.some((other) => other !== stay && came(other)) &&
+    stay.commands.length <= startedAt.length &&
+    stay.commands.every((command) => command === wanted)
+  );
 }
 
 /** What an action may do to its machine in all its runs; asking an operating system to shut down does no harm twice. */
@@ -194,8 +212,11 @@ function bootsMissing(machine: MachineRecord, stays: readonly Stay[]): readonly 
     const [before, on] = [stays[place - 1], stays[place + 1]];
     const whole = [before, stay, on].every((each) => each?.action.workflow === stay.action.workflow);
     const names = [before, stay, on].map((each) => each?.action.name).join();
-    if (!whole || !on || names !== "power-off,set-pxe-once,power-on") return [];
-    if ([before, stay, on].some((each) => each?.action.ends[0]?.state !== "SUCCESS")) return [];
+    if (!whole || !before || !on || names !== "power-off,set-pxe-once,power-on") return [];
+    const own = [before, stay, on];
+    if (stays.some((other) => !own.includes(other) && other.fromMs < on.toMs && other.toMs > before.fromMs))
+      return [];
+    if (own.some(({ action }) => action.ends[0]?.state !== "SUCCESS")) return [];
     const boot = machine.boots.find(({ at }) => at >= stay.fromMs && at <= on.toMs + TOLERANCE_MS);
     if (boot?.device === "pxe" && boot.overridden) return [];
     const text = `${stay.action.workflow} succeeded, but ${machine.name} booted ${boot?.device ?? "nothing"}`;
@@ -224,8 +245,12 @@ function lastBefore<T extends { readonly at: number }>(history: readonly T[], at
   return history.findLast((entry) => entry.at <= at);
 }
 
-function labelOf({ workflow, index, name, machine }: ActionRecord): string {
-  return `${workflow}/${index + 1}-${name} (${machine})`;
+function keyOf({ workflow, index, name }: ActionRecord): string {
+  return `${workflow}/${index + 1}-${name}`;
+}
+
+function labelOf(action: ActionRecord): string {
+  return `${keyOf(action)} (${action.machine})`;
 }
 
 function timeOf(at: number): string {

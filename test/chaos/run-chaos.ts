@@ -221,7 +221,13 @@ class ChaosRun {
     const sessions = this.#sessions(records);
     const read = readWorkerLogs(logs);
     findings.push(
-      ...judgeActions({ ...records, interruptions, sharedMachines, longJumps: this.faults.longJumps }),
+      ...judgeActions({
+        ...records,
+        interruptions,
+        sharedMachines,
+        pendingReports: new Set(read.pendingReports),
+        longJumps: this.faults.longJumps,
+      }),
       ...sessions.findings,
       ...this.#lostWithoutReason(records, read),
       ...workers.flatMap((worker, index) => this.#endedByThemselves(worker, logs[index] ?? "")),

@@ -12,6 +12,8 @@ export interface WorkerLog {
   readonly lostAndRunAgain: readonly string[];
   /** Of these, lost and failed. */
   readonly lostAndFailed: readonly string[];
+  /** Actions that had ended when the server could not be told, as `workflow/action`. */
+  readonly pendingReports: readonly string[];
   /** Of these, ended already and reported. */
   readonly reported: number;
   /** Launches, and how many actions they were of. */
@@ -33,6 +35,7 @@ export function readWorkerLogs(texts: readonly string[]): WorkerLog {
   const foreign: string[] = [];
   const lostAndRunAgain: string[] = [];
   const lostAndFailed: string[] = [];
+  const pendingReports: string[] = [];
   for (const text of texts) {
     for (const line of text.split("\n").filter((each) => each !== "")) {
       const parsed = Line.safeParse(jsonOf(line));
@@ -46,6 +49,7 @@ export function readWorkerLogs(texts: readonly string[]): WorkerLog {
       if (msg === "worker started") unfinished += Number(parsed.data["unfinished"] ?? 0);
       const action = `${parsed.data["workflow"]}/${parsed.data["action"]}`.replace(/^default\//, "");
       if (msg === "action started") launched.add(action);
+      if (msg === "report pending, lane continues") pendingReports.push(action);
       if (msg.startsWith("idempotent action of an earlier run lost")) lostAndRunAgain.push(action);
       if (msg.startsWith("non-idempotent action of an earlier run lost")) lostAndFailed.push(action);
     }
@@ -57,6 +61,7 @@ export function readWorkerLogs(texts: readonly string[]): WorkerLog {
     notLaunched: count("action of an earlier run not launched"),
     lostAndRunAgain,
     lostAndFailed,
+    pendingReports,
     reported: count("report of an earlier run pending"),
     launches: count("action started"),
     launched: launched.size,
