@@ -1,20 +1,19 @@
 import { open, rename, rm } from "node:fs/promises";
-import { dirname } from "node:path";
 
 /** The suffix of unfinished files, which may be removed. */
 export const PART = ".part";
 
 /**
- * Replaces a file atomically: it has the old or the new text whenever this process dies and, if `durable`, when the host loses
- * power. Rejects with a system error; the old file then remains.
+ * Replaces a file atomically: it has the old or the new text whenever this process dies and, with its `folder`, when the host
+ * loses power. Rejects with a system error; the old file then remains.
  */
-export async function replaceTextFile(path: string, text: string, durable: boolean): Promise<void> {
+export async function replaceTextFile(path: string, text: string, folder?: SyncedFolder): Promise<void> {
   const part = `${path}${PART}`;
   try {
     const file = await open(part, "w", 0o600);
     try {
       await file.writeFile(text);
-      if (durable) await file.sync();
+      if (folder) await file.sync();
     } finally {
       await file.close();
     }
@@ -23,10 +22,33 @@ export async function replaceTextFile(path: string, text: string, durable: boole
     await rm(part, { force: true }).catch(() => undefined);
     throw thrown;
   }
-  if (durable) await syncFolder(dirname(path));
+  await folder?.sync();
 }
 
-/** Makes a rename durable, as POSIX requires. */
+/** A folder whose renames are made durable, as POSIX requires. */
+export class SyncedFolder {
+  readonly #path: string;
+  #running: Promise<void> | undefined;
+  #next: Promise<void> | undefined;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** Those that ask while a sync runs share the next one. */
+  sync(): Promise<void> {
+    this.#next ??= this.#afterRunning();
+    return this.#next;
+  }
+
+  async #afterRunning(): Promise<void> {
+    await this.#running?.catch(() => undefined);
+    this.#next = undefined;
+    this.#running = syncFolder(this.#path);
+    await this.#running;
+  }
+}
+
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, "r");
   try {

@@ -4,7 +4,7 @@ import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { textOf } from "../../shared/text-of.ts";
 import type { JournalSeen, Observer } from "../action/observer.ts";
-import { PART, replaceTextFile } from "./durable-file.ts";
+import { PART, replaceTextFile, SyncedFolder } from "./durable-file.ts";
 import { type JournalEntry, mustLast } from "./entry.ts";
 import { encodeEntry } from "./entry-text.ts";
 import { ENTRY_ENDING, keyOfName, LARGEST_ENTRY_BYTES, readEntry } from "./read-entry.ts";
@@ -59,6 +59,7 @@ interface Kept {
  */
 export class Journal implements ActionJournal {
   readonly #options: JournalOptions;
+  readonly #folder: SyncedFolder;
   /** In the order of writing. */
   readonly #entries = new Map<string, Kept>();
   /** By key, the problems of damaged entries. */
@@ -68,6 +69,7 @@ export class Journal implements ActionJournal {
 
   private constructor(options: JournalOptions) {
     this.#options = options;
+    this.#folder = new SyncedFolder(options.directory);
   }
 
   /**
@@ -143,7 +145,7 @@ export class Journal implements ActionJournal {
     }
     try {
       await this.#keepDamaged(entry.key);
-      await replaceTextFile(this.#path(entry.key), text, mustLast(entry));
+      await replaceTextFile(this.#path(entry.key), text, mustLast(entry) ? this.#folder : undefined);
       this.#damaged.delete(entry.key);
     } catch (thrown) {
       if (entry.phase !== "acknowledged") throw thrown;

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { access, constants, mkdir, readFile, realpath } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { z } from "zod";
 import { type Clock, systemClock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { textOf } from "../../shared/text-of.ts";
-import { replaceTextFile } from "./durable-file.ts";
+import { replaceTextFile, SyncedFolder } from "./durable-file.ts";
 import { jsonObjectOf } from "./entry-text.ts";
 import { CHECK_INTERVAL_MS, LockTaken, StateLock } from "./state-lock.ts";
 
@@ -113,7 +113,8 @@ async function identity(file: string): Promise<string> {
   if (known !== undefined) return known;
   const id = randomUUID();
   try {
-    await replaceTextFile(file, `${JSON.stringify({ version: STATE_VERSION, id })}\n`, true);
+    const text = `${JSON.stringify({ version: STATE_VERSION, id })}\n`;
+    await replaceTextFile(file, text, new SyncedFolder(dirname(file)));
   } catch (thrown) {
     throw problemOf(`${file} cannot be written`, thrown);
   }

@@ -64,7 +64,7 @@ export class HistoryFile {
     if (revision === this.#savedRevision) return;
     try {
       // Losing the last seconds of it in a power failure does no harm.
-      await replaceTextFile(path, JSON.stringify(board.kept()), false);
+      await replaceTextFile(path, JSON.stringify(board.kept()));
       this.#savedRevision = revision;
       this.#failing = false;
     } catch (thrown) {

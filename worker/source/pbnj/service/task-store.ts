@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Clock } from "../../../../shared/clock.ts";
 import type { Logger } from "../../../../shared/logger.ts";
 import { textOf } from "../../../../shared/text-of.ts";
-import { PART, replaceTextFile } from "../../../journal/durable-file.ts";
+import { PART, replaceTextFile, SyncedFolder } from "../../../journal/durable-file.ts";
 import { TaskRecord } from "./task-record.ts";
 
 export interface TaskStoreOptions {
@@ -23,6 +23,7 @@ const PRUNE_EVERY_MS = 60_000;
 /** The tasks, in memory and one file each. */
 export class TaskStore {
   readonly #options: TaskStoreOptions;
+  readonly #folder: SyncedFolder;
   /** In the order of acceptance. */
   readonly #records = new Map<string, TaskRecord>();
   readonly #byRequest = new Map<string, string>();
@@ -31,6 +32,7 @@ export class TaskStore {
 
   constructor(options: TaskStoreOptions) {
     this.#options = options;
+    this.#folder = new SyncedFolder(options.directory);
   }
 
   /** Reads the tasks of an earlier worker. Rejects with a system error when the directory cannot be read. */
@@ -113,7 +115,7 @@ export class TaskStore {
 
   async #write(id: string): Promise<void> {
     const record = this.#records.get(id);
-    if (record) await replaceTextFile(this.#path(id), `${JSON.stringify(record)}\n`, true);
+    if (record) await replaceTextFile(this.#path(id), `${JSON.stringify(record)}\n`, this.#folder);
   }
 
   async #read(path: string): Promise<readonly TaskRecord[]> {
