@@ -1,7 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { z } from "zod";
 import { startTinkServer } from "../../simulators/tink/server.ts";
-import { isOver } from "../../simulators/tink/workflow.ts";
+import { isOver, type Workflow } from "../../simulators/tink/workflow.ts";
 import { parseImageReference } from "../../worker/action/image-reference.ts";
 import { serveOrders, setupOf } from "./host.ts";
 import type { ActionRecord } from "./records.ts";
@@ -35,6 +35,16 @@ export const TinkOrder = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("heal") }),
 ]);
 export type TinkOrder = z.infer<typeof TinkOrder>;
+
+/**
+ * How it ended. A start that arrives late flips an ended workflow to RUNNING, and the server serves it no more: that is
+ * the server's limit with replicas, of which one was served what another one ended.
+ */
+function stateOf(workflow: Workflow): string | undefined {
+  if (isOver(workflow)) return workflow.state;
+  const actions = workflow.tasks.flatMap((task) => task.actions);
+  return actions.every(({ state }) => state === "SUCCESS") ? "SUCCESS" : undefined;
+}
 
 /** The program: a tink server with its controller, and a record of what it was told. */
 if (import.meta.main) {
@@ -92,12 +102,12 @@ if (import.meta.main) {
         return submit(order.name, order.template);
       case "count": {
         const all = server.workflows();
-        return { submitted: all.length, over: all.filter(isOver).length };
+        return { submitted: all.length, over: all.filter((each) => stateOf(each) !== undefined).length };
       }
       case "records": {
         const workflows = server
           .workflows()
-          .map(({ id, state }) => ({ name: id.replace(/^.*\//, ""), state }));
+          .map((each) => ({ name: each.id.replace(/^.*\//, ""), state: stateOf(each) ?? each.state }));
         return { workflows, actions: [...records.values()] };
       }
       case "stop":

@@ -73,7 +73,8 @@ export class Conclusion {
     { outcome }: EndedAction,
     { startedAt, recorder, machine }: Pick<Concluding, "startedAt" | "recorder" | "machine">,
   ): Promise<void> {
-    await recorder.ended(endStatus(action, outcome, startedAt, machine));
+    const here = onThisClock(outcome, startedAt, this.#options.recording.clock.now());
+    await recorder.ended(endStatus(action, here, startedAt, machine));
     await recorder.acknowledged();
   }
 

@@ -37,9 +37,12 @@ const CONTROLLERS = [
 
 /**
  * Starts etcd, kube-apiserver and kube-controller-manager on loopback, and defines Tinkerbell's and Metal3's kinds. There is
- * no node and no scheduler.
+ * no node and no scheduler. `more` are further arguments.
  */
-export async function startControlPlane(programs: ControlPlanePrograms): Promise<ControlPlane> {
+export async function startControlPlane(
+  programs: ControlPlanePrograms,
+  more: { readonly apiServer?: readonly string[]; readonly controllerManager?: readonly string[] } = {},
+): Promise<ControlPlane> {
   await using parts = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "pbnj-control-plane-"));
   parts.defer(() => rm(folder, { recursive: true }));
@@ -79,6 +82,7 @@ export async function startControlPlane(programs: ControlPlanePrograms): Promise
     ...["--service-account-issuer", "https://kubernetes.default.svc"],
     ...["--service-account-signing-key-file", keyFile],
     ...["--service-account-key-file", await file("server.pub", publicKey)],
+    ...(more.apiServer ?? []),
   ]);
   const access = { url: `https://127.0.0.1:${port}`, ca: cert, token };
   const client = new ClusterClient(access);
@@ -94,6 +98,7 @@ export async function startControlPlane(programs: ControlPlanePrograms): Promise
   start("controllerManager", [
     ...["--kubeconfig", await file("kubeconfig", kubeconfigOf(access))],
     ...["--controllers", CONTROLLERS.join(","), "--leader-elect=false", "--secure-port", "0"],
+    ...(more.controllerManager ?? []),
   ]);
   await until(() => client.get("/api/v1/namespaces/default/serviceaccounts/default"));
 

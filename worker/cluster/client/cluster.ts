@@ -23,7 +23,7 @@ export interface ClusterOptions {
   readonly clock?: Clock;
   /** For one response; watches and logs have their own limits. */
   readonly requestTimeoutMs?: number;
-  /** After so long without an event or a bookmark, which API servers send every minute, a watch is over. */
+  /** After so long without an event or a bookmark a watch is over; API servers send bookmarks every minute or two. */
   readonly watchSilenceMs?: number;
 }
 
