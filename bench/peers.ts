@@ -6,7 +6,7 @@ import { engine } from "./peers/engine.ts";
 import { fallbacks } from "./peers/fallbacks.ts";
 import { oneLine } from "./peers/figures.ts";
 import { ironic } from "./peers/ironic.ts";
-import { operations } from "./peers/operations.ts";
+import { far, lossy, operations } from "./peers/operations.ts";
 import type { Peer } from "./peers/peer.ts";
 import { parsePeers, peers, withGiven } from "./peers/peers.ts";
 import {
@@ -27,11 +27,11 @@ import { start } from "./peers/start.ts";
  * `npm run bench:peers`: the same work done by this project and by others, in paired runs that take turns. bench/peers/README.md
  * has the convention for `--peer`. Writes Markdown, JSON and a picture to bench/results. Figures are for comparing, not for passing.
  */
-const SECTIONS: readonly Section[] = [operations, fallbacks, start, ironic, engine, rufio];
+const SECTIONS: readonly Section[] = [operations, lossy, far, fallbacks, start, ironic, engine, rufio];
 
 const { values } = parseArgs({
   options: {
-    section: { type: "string", multiple: true, default: SECTIONS.map(({ name }) => name) },
+    section: { type: "string", multiple: true },
     peer: { type: "string", multiple: true, default: [] },
     quick: { type: "boolean", default: false },
     workflows: { type: "string", default: "200" },
@@ -39,7 +39,9 @@ const { values } = parseArgs({
     output: { type: "string", default: join(import.meta.dirname, "results") },
   },
 });
-const unknown = values.section.filter((name) => !SECTIONS.some((section) => section.name === name));
+const all = SECTIONS.map(({ name }) => name);
+const wanted = values.section ?? all.filter((name) => !values.quick || (name !== "loss" && name !== "far"));
+const unknown = wanted.filter((name) => !all.includes(name));
 if (unknown.length > 0) throw new Error(`unknown sections: ${unknown.join(", ")}`);
 const table = withGiven(peers, parsePeers(values.peer));
 const deadline = AbortSignal.timeout(Number(values.minutes) * 60_000);
@@ -47,7 +49,7 @@ const deadline = AbortSignal.timeout(Number(values.minutes) * 60_000);
 const folder = await mkdtemp(join(tmpdir(), "pbnj-worker-bench-"));
 try {
   const installed = await Promise.all(table.map((peer) => install(peer)));
-  for (const section of SECTIONS.filter(({ name }) => values.section.includes(name))) {
+  for (const section of SECTIONS.filter(({ name }) => wanted.includes(name))) {
     await runSection(section, installed);
   }
   process.stdout.write("written: peers.md, peers.json and peers.svg\n");

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { median } from "../figures.ts";
+import { startKwokCluster } from "./kwok-cluster.ts";
 import { type Lab, startLab } from "./lab.ts";
 import { percentile } from "./percentile.ts";
 import { childrenBytes, figuresOf } from "./process-figures.ts";
@@ -30,6 +31,8 @@ export interface FleetFigures {
   readonly memory: { readonly workerBytes: number; readonly childrenBytes: number };
   /** Of the worker and, of that, of the processes it started. */
   readonly cpuMs: { readonly worker: number; readonly children: number };
+  /** To the API server an action, the most frequent ones first; with the Kubernetes runtime. */
+  readonly apiRequests?: readonly (readonly [string, number])[];
   /** Of the tink server and the BMCs, which share the machine with it. */
   readonly othersCpuMs: number;
 }
@@ -72,11 +75,16 @@ const template = JSON.stringify({
  */
 export async function measureFleet(options: FleetOptions): Promise<FleetFigures> {
   const { machines, runtime, maxActions, latencyMs, transitionMs, nodeArgv } = options;
+  await using cluster =
+    runtime === "kubernetes" ? await startKwokCluster(latencyMs + transitionMs) : undefined;
   await using lab = await startLab({
     machines: machines + SOLO_RUNS,
     latencyMs,
     transitionMs,
-    workerArgv: ["--runtime", runtime, "--max-actions", String(maxActions), "--log-level", "info"],
+    workerArgv: [
+      ...["--runtime", runtime, "--max-actions", String(maxActions), "--log-level", "info"],
+      ...(cluster?.workerArgv ?? []),
+    ],
     nodeArgv,
   });
   const ownMs = await ownTimes(lab, latencyMs, transitionMs);
@@ -84,6 +92,7 @@ export async function measureFleet(options: FleetOptions): Promise<FleetFigures>
   const ideal = idealMs(machines, steps, maxActions);
 
   const pids = [lab.hostPid, ...lab.farmPids];
+  const requestsBefore = await cluster?.requests();
   const before = await figuresOf(lab.workerPid);
   const othersBefore = await cpuOf(pids);
   const sampling = new AbortController();
@@ -97,7 +106,12 @@ export async function measureFleet(options: FleetOptions): Promise<FleetFigures>
   const after = await figuresOf(lab.workerPid);
   sampling.abort();
   const counts = await lab.counts();
+  const apiRequests = [...((await cluster?.requests()) ?? [])]
+    .map(([name, count]) => [name, (count - (requestsBefore?.get(name) ?? 0)) / actions.length] as const)
+    .filter(([, count]) => count >= 0.01)
+    .toSorted((a, b) => b[1] - a[1]);
   return {
+    ...(cluster && { apiRequests }),
     actions: actions.length,
     failed: actions
       .filter(({ state }) => state !== "SUCCESS")

@@ -15,52 +15,58 @@ const REPEATED = 2;
 const LONGEST_MS = 60_000;
 
 const LAN: Network = { title: "0 ms", roundTripMs: 0, loss: 0 };
-const NETWORKS: readonly (Network & { readonly rounds: number })[] = [
-  { ...LAN, rounds: 3 },
-  { title: "20 ms", roundTripMs: 20, loss: 0, rounds: 3 },
-  { title: "200 ms", roundTripMs: 200, loss: 0, rounds: 2 },
-  { title: "20 ms, 1 % loss", roundTripMs: 20, loss: 0.01, rounds: 4 },
-];
+type MeasuredNetwork = Network & { readonly rounds: number };
 
 /** Every operation of every peer, first and repeated, against every server. */
-export const operations: Section = {
-  name: "operations",
-  title: "BMC operations",
-  charted: /first: .* simulator, 20 ms$/,
-  async run(context) {
-    const folder = await mkdtemp(join(tmpdir(), "pbnj-worker-bench-"));
-    const media = await startMediaServer();
-    try {
-      // Servers of others only without delay: what a delay adds does not depend on them.
-      for (const network of NETWORKS.slice(0, context.quick ? 2 : NETWORKS.length)) {
-        for (const [name, kind] of Object.entries(SERVERS)) {
-          if (name !== kind.protocol && network.roundTripMs > 0) continue;
-          let server: BmcServer;
-          try {
-            server = await kind.start();
-          } catch (thrown) {
-            const note = `missing: ${oneLine(thrown)}`;
-            await context.add(kind.title, [{ subject: kind.title, runs: 0, figures: {}, note }]);
-            continue;
-          }
-          try {
-            await measureServer({ context, server, network, folder, mediaUrl: media.url });
-          } finally {
-            await server.close();
-          }
+export const operations = operationsOver("operations", "BMC operations", [
+  { ...LAN, rounds: 3 },
+  { title: "20 ms", roundTripMs: 20, loss: 0, rounds: 3 },
+]);
+export const lossy = operationsOver("loss", "BMC operations with 1 % loss", [
+  { title: "20 ms, 1 % loss", roundTripMs: 20, loss: 0.01, rounds: 4 },
+]);
+export const far = operationsOver("far", "BMC operations at a round trip of 200 ms", [
+  { title: "200 ms", roundTripMs: 200, loss: 0, rounds: 2 },
+]);
+
+function operationsOver(name: string, title: string, networks: readonly MeasuredNetwork[]): Section {
+  const charted = /first: .* simulator, 20 ms$/;
+  return { name, title, charted, run: (context) => measureNetworks(context, networks) };
+}
+
+async function measureNetworks(context: SectionContext, networks: readonly MeasuredNetwork[]): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "pbnj-worker-bench-"));
+  const media = await startMediaServer();
+  try {
+    // Servers of others only without delay: what a delay adds does not depend on them.
+    for (const network of networks) {
+      for (const [name, kind] of Object.entries(SERVERS)) {
+        if (name !== kind.protocol && network.roundTripMs > 0) continue;
+        let server: BmcServer;
+        try {
+          server = await kind.start();
+        } catch (thrown) {
+          const note = `missing: ${oneLine(thrown)}`;
+          await context.add(kind.title, [{ subject: kind.title, runs: 0, figures: {}, note }]);
+          continue;
+        }
+        try {
+          await measureServer({ context, server, network, folder, mediaUrl: media.url });
+        } finally {
+          await server.close();
         }
       }
-    } finally {
-      media.close();
-      await rm(folder, { recursive: true, force: true });
     }
-  },
-};
+  } finally {
+    media.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
 
 interface Place {
   readonly context: SectionContext;
   readonly server: BmcServer;
-  readonly network: Network & { readonly rounds: number };
+  readonly network: MeasuredNetwork;
   readonly folder: string;
   readonly mediaUrl: string;
 }

@@ -49,7 +49,7 @@ export function merged(earlier: Report, section: ReportSection): Report {
   return { sections: [...kept, section].toSorted((a, b) => ORDER.indexOf(a.name) - ORDER.indexOf(b.name)) };
 }
 
-const ORDER = ["operations", "fallbacks", "start", "ironic", "engine", "rufio"];
+const ORDER = ["operations", "loss", "far", "fallbacks", "start", "ironic", "engine", "rufio"];
 
 /** One line per scenario, so that two runs can be compared; figures have four digits. */
 export function jsonReport({ sections }: Report): string {
