@@ -94,6 +94,7 @@ export class WorkerProcess implements AsyncDisposable {
   async startSecond(patienceMs: number): Promise<boolean> {
     const first = this.#child;
     await using second = new WorkerProcess({ ...this.#options, logFile: `${this.#options.logFile}.second` });
+    second.setClock(this.#clockOffsetMs);
     second.start();
     const limit = new AbortController();
     const late = sleep(patienceMs, "late", { signal: limit.signal }).catch(() => undefined);

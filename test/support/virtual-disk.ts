@@ -69,11 +69,14 @@ export async function open(path: string, flags: string | number) {
   const inode = find(path);
   return {
     close,
-    stat: async () => ({ isFile: () => true, size: inode.text.length }),
+    stat: async () => ({ isFile: () => true, size: inode.text.length, blocks: inode.text === "" ? 0 : 8 }),
     readFile: async () => inode.text,
     async writeFile(text: string) {
       await disk.beforeStep(`write ${nameOf(text)}`);
       inode.text = text;
+    },
+    truncate: async (length: number) => {
+      inode.text = inode.text.slice(0, length);
     },
     async sync() {
       await disk.beforeStep(`sync ${nameOf(inode.text)}`);

@@ -2,6 +2,8 @@ import { open, rename, rm } from "node:fs/promises";
 
 /** The suffix of unfinished files, which may be removed. */
 export const PART = ".part";
+/** The unit of `Stats.blocks` (stat(2)). */
+const BLOCK_BYTES = 512;
 
 /**
  * Replaces a file atomically: it has the old or the new text whenever this process dies and, with its `folder`, when the host
@@ -23,6 +25,23 @@ export async function replaceTextFile(path: string, text: string, folder?: Synce
     throw thrown;
   }
   await folder?.sync();
+}
+
+/**
+ * Writes over a file within the blocks that it has, so that a full disk takes it. Not atomic: if this process dies meanwhile,
+ * the file may be damaged. Rejects, and changes nothing, when the text needs more room.
+ */
+export async function overwriteTextFile(path: string, text: string): Promise<void> {
+  const file = await open(path, "r+");
+  try {
+    const bytes = Buffer.byteLength(text);
+    if (bytes > (await file.stat()).blocks * BLOCK_BYTES) throw new Error(`${path} has no room for it`);
+    await file.writeFile(text);
+    await file.truncate(bytes);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
 }
 
 /** A folder whose renames are made durable, as POSIX requires. */

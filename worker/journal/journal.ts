@@ -4,7 +4,7 @@ import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { textOf } from "../../shared/text-of.ts";
 import type { JournalSeen, Observer } from "../action/observer.ts";
-import { PART, replaceTextFile, SyncedFolder } from "./durable-file.ts";
+import { overwriteTextFile, PART, replaceTextFile, SyncedFolder } from "./durable-file.ts";
 import { type JournalEntry, mustLast } from "./entry.ts";
 import { encodeEntry } from "./entry-text.ts";
 import { ENTRY_ENDING, keyOfName, LARGEST_ENTRY_BYTES, readEntry } from "./read-entry.ts";
@@ -138,18 +138,25 @@ export class Journal implements ActionJournal {
 
   async #write(entry: JournalEntry): Promise<void> {
     if (entry.phase === "launching") await this.#options.verify?.();
-    if (entry.phase === "ended" || entry.phase === "acknowledged") this.#keep(entry);
+    if (hasEnded(entry)) this.#keep(entry);
     const text = encodeEntry(entry);
     if (Buffer.byteLength(text) > LARGEST_ENTRY_BYTES) {
       throw new Error(`the journal entry of ${entry.key} would be larger than ${LARGEST_ENTRY_BYTES} bytes`);
     }
     try {
       await this.#keepDamaged(entry.key);
-      await replaceTextFile(this.#path(entry.key), text, mustLast(entry) ? this.#folder : undefined);
+      const path = this.#path(entry.key);
+      await replaceTextFile(path, text, mustLast(entry) ? this.#folder : undefined).catch(
+        (thrown: unknown) => {
+          if (!hasEnded(entry) || this.#damaged.has(entry.key)) throw thrown;
+          // Forgotten, it could run again: a full disk takes it over the entry before it.
+          return overwriteTextFile(path, text).catch(() => Promise.reject(thrown));
+        },
+      );
       this.#damaged.delete(entry.key);
     } catch (thrown) {
       if (entry.phase !== "acknowledged") throw thrown;
-      // A full disk allows removing the file; the entry is in memory.
+      // A disk that does not even take that allows removing the file; the entry is in memory.
       await this.#removeFile(entry.key);
     }
     this.#keep(entry);
@@ -268,6 +275,10 @@ export class Journal implements ActionJournal {
   #path(key: string): string {
     return join(this.#options.directory, `${key}${ENTRY_ENDING}`);
   }
+}
+
+function hasEnded({ phase }: JournalEntry): boolean {
+  return phase === "ended" || phase === "acknowledged";
 }
 
 async function thinOut(folder: string): Promise<void> {

@@ -2,7 +2,7 @@ import { mkdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { mustLast } from "../../../worker/journal/entry.ts";
+import { type JournalPhase, mustLast } from "../../../worker/journal/entry.ts";
 import { decodeEntry } from "../../../worker/journal/entry-text.ts";
 import { entryOf } from "./entries.ts";
 import { journalLab as lab, NOW } from "./journal-lab.ts";
@@ -192,26 +192,45 @@ describe("the journal", () => {
     expect(journal.find(entryOf("a3").key)).toMatchObject({ phase: "acknowledged" });
   });
 
-  it.each([
-    ["launching", "rejected", true],
-    ["launched", "rejected", true],
-    ["ended", "rejected", true],
-    ["acknowledged", "fulfilled", false],
-  ] as const)(
-    "that can remove and not write: a write in the phase %s is %s",
-    async (phase, status, stays) => {
-      const { directory, files, open } = await lab();
+  describe("that takes no new file", () => {
+    /** What the next worker finds after a write in that phase, whose end has a message of that length. */
+    async function written(phase: JournalPhase, length: number) {
+      const { directory, open } = await lab();
       const journal = await open();
       const before = entryOf("a1", "launching");
       await journal.write(before);
       await mkdir(join(directory, `${before.key}.json.part`));
+      const entry = entryOf("a1", phase);
+      if ("end" in entry) Object.assign(entry, { end: { ...entry.end, message: "x".repeat(length) } });
 
-      const [settled] = await Promise.allSettled([journal.write(entryOf("a1", phase))]);
+      const [settled] = await Promise.allSettled([journal.write(entry)]);
 
-      expect(settled.status).toBe(status);
-      expect((await files()).includes(`${before.key}.json`)).toBe(stays);
-    },
-  );
+      return { status: settled.status, found: (await open()).find(before.key)?.phase };
+    }
+
+    it.each([
+      ["launching", "rejected", "launching"],
+      ["launched", "rejected", "launching"],
+      ["ended", "fulfilled", "ended"],
+      ["acknowledged", "fulfilled", "acknowledged"],
+    ] as const)(
+      "a write in the phase %s is %s, and an end is over the entry before it",
+      async (phase, ...expected) => {
+        const { status, found } = await written(phase, 10);
+
+        expect([status, found]).toEqual(expected);
+      },
+    );
+
+    it.each([
+      ["ended", "rejected", "launching"],
+      ["acknowledged", "fulfilled", undefined],
+    ] as const)("a longer one in the phase %s is %s, and damages nothing", async (phase, ...expected) => {
+      const { status, found } = await written(phase, 10_000);
+
+      expect([status, found]).toEqual(expected);
+    });
+  });
 
   it("rejects an entry that is too large to be read", async () => {
     const { open, files } = await lab();

@@ -242,7 +242,8 @@ export class DockerRuntime implements Runtime {
       const ranMs = startedAt && finishedAt ? finishedAt.getTime() - startedAt.getTime() : 0;
       return this.#follow({ id, timeoutMs, overdue: ranMs >= timeoutMs }, request, signal);
     }
-    const spentMs = startedAt ? Date.now() - clockSetMs - startedAt.getTime() : 0;
+    // The engine's clock may be ahead.
+    const spentMs = startedAt ? Math.max(0, Date.now() - clockSetMs - startedAt.getTime()) : 0;
     return this.#follow({ id, timeoutMs: timeoutMs - spentMs }, request, signal);
   }
 

@@ -347,6 +347,33 @@ describe("the docker runtime, with an engine that fails", () => {
     expect(engine.requests.some((line) => line.endsWith("/start"))).toBe(false);
   });
 
+  it("stops an adopted action at its timeout, also if the engine's clock is ahead", async () => {
+    const { request } = scriptedRequest([], { timeoutMs: 200 });
+    const inAnHour = new Date(Date.now() + 3_600_000).toISOString();
+    const notYet = "0001-01-01T00:00:00Z";
+    const ended = Promise.withResolvers<void>();
+    let running = true;
+    const { runtime } = await start({
+      "POST /containers/create": json(409, { message: "Conflict" }),
+      "GET /containers/*/json": (...asked) => {
+        const state = { Status: "running", StartedAt: inAnHour, FinishedAt: notYet };
+        details(running ? state : { ExitCode: 143 }, labelsOf(request.action))(...asked);
+      },
+      "GET /containers/*/logs": (response) => response.end(frame("stderr", "waiting\n")),
+      "POST /containers/*/stop": (...asked) => {
+        running = false;
+        ended.resolve();
+        empty(204)(...asked);
+      },
+      "POST /containers/*/wait": (...asked) =>
+        void ended.promise.then(() => json(200, { StatusCode: 143 })(...asked)),
+    });
+
+    const { outcome } = await runtime.run(request, never);
+
+    expect(outcome).toMatchObject({ ok: false, class: "timeout", timedOut: true });
+  });
+
   it("retries the create when the container that had the name disappears", async () => {
     const { runtime } = await start({
       "POST /containers/create": inTurn(json(409, { message: "Conflict" }), created),
