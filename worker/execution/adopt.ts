@@ -7,7 +7,7 @@ import { bootTime, msBetween, parseBootTime } from "../action/boot-time.ts";
 import { type Observer, seenAction } from "../action/observer.ts";
 import { type JournalEntry, statusOf } from "../journal/entry.ts";
 import { failedAction } from "../runtime/outcome.ts";
-import type { Adoption, EndedAction, Runtime } from "../runtime/runtime.ts";
+import type { Adoption, Runtime } from "../runtime/runtime.ts";
 import type { Turns } from "../turns/turns.ts";
 import { ActionOutput } from "./action-output.ts";
 import { ActionRecorder, type RecorderOptions } from "./action-recorder.ts";
@@ -116,7 +116,8 @@ export class Adopter {
     recording.log.info({ ...fields, state: status.state }, "report of an earlier run pending");
     // Its hook may still run: the machine is free only after the orphan sweep.
     const free = turns.take(entry, stop, () => sweep.done, { actionKey: entry.key });
-    await conclusion.reportEnd(entry.action, status, sweptAway, { recorder, fields }, cancel);
+    const remove = async (signal: AbortSignal) => this.#options.runtime.release?.(entry.action, signal);
+    await conclusion.reportEnd(entry.action, status, { remove }, { recorder, fields }, cancel);
     await free;
     return undefined;
   }
@@ -228,6 +229,3 @@ function clockSetSince({ startedAt, startedBootTime }: JournalEntry, nowMs: numb
   const tookMs = msBetween(parseBootTime(startedBootTime), bootTime());
   return tookMs === undefined ? 0 : nowMs - Date.parse(startedAt) - tookMs;
 }
-
-/** The orphan sweep removes what an earlier worker's ended action left. */
-const sweptAway: Pick<EndedAction, "remove"> = { remove: async () => undefined };

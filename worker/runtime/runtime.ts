@@ -144,6 +144,11 @@ export interface Runtime {
    * rejects if it cannot list them.
    */
   sweep(keep: (key: string) => Need, signal: AbortSignal): Promise<number>;
+  /**
+   * For a runtime whose `sweep` leaves alone what other workers may know: an earlier worker recorded the end of this action,
+   * and now it is reported.
+   */
+  release?(action: ActionId, signal: AbortSignal): Promise<void>;
   /** Checks that actions can be launched. Resolves to a short description; rejects with one line. */
   check(signal: AbortSignal): Promise<string>;
   /**

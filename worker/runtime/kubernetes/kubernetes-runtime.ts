@@ -172,6 +172,14 @@ export class KubernetesRuntime implements Runtime {
     return orphans.length;
   }
 
+  /** The sweep of a replica leaves Jobs of its group alone. One that still runs may be another launch. */
+  async release(action: ActionId, signal: AbortSignal): Promise<void> {
+    const job = await this.#client.find(launchName(action), signal);
+    if (!job?.end || !isJobOf(action, job.labels)) return;
+    await this.#client.acknowledge(job, { exitCode: undefined, end: false }, signal);
+    await this.#client.removeSecret(job, signal);
+  }
+
   async check(signal: AbortSignal): Promise<string> {
     const { cluster } = this.#options;
     const version = requireVersion(await cluster.version(signal));

@@ -246,6 +246,22 @@ describe("the sweep of the kubernetes runtime", () => {
     expect(await second.sweep(() => false, never)).toBe(1);
   });
 
+  it("keeps the Job, and no Secret, of an action whose end an earlier replica recorded and another one reported", async () => {
+    const first = await lab.runtime({ owner: "fleet", shared: true });
+    const { request } = scriptedRequest([], { connected: true });
+    const { ended } = begin(first, request);
+    await finishWell(request);
+    await ended;
+    await first.close();
+    const second = await lab.runtime({ owner: "fleet", shared: true });
+
+    await second.release(request.action, never);
+
+    expect((await lab.job(request)).metadata.annotations).toHaveProperty("pbnj-worker/acknowledged");
+    const secrets = (await lab.secrets()).map(({ metadata }) => metadata.name ?? "");
+    expect(secrets.filter((name) => name.startsWith(launchName(request.action)))).toEqual([]);
+  });
+
   it("removes what was acknowledged long ago and no controller removed", async () => {
     const runtime = await lab.runtime({ owner: "acknowledger" });
     const { request } = scriptedRequest([]);
