@@ -175,9 +175,11 @@ export class FaultRunner {
       }
       case "action killed": {
         const worker = this.#worker(fault.worker);
-        return this.#inTrouble(worker.replicas, 0, async () => {
+        const kill = async () => {
           if (await lab.killAction(worker)) this.#killed(worker.name, 1);
-        });
+        };
+        // An engine that is away kills nothing.
+        return this.#inTurn("engine", () => this.#inTrouble(worker.replicas, 0, kill));
       }
       case "second worker": {
         const { name, process } = this.#worker(fault.worker);
