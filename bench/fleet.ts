@@ -18,7 +18,7 @@ const { values } = parseArgs({
     "node-option": { type: "string", multiple: true, default: [] },
   },
 });
-/** The worker's own defaults. */
+/** Without `--max-actions`; the worker allows more where actions are no processes of this machine. */
 const MAX_ACTIONS: Readonly<Record<string, number>> = { "in-process": 128, process: 16, kubernetes: 64 };
 const TARGET_RATIO = 1.3;
 
@@ -75,7 +75,7 @@ for (const [runtime, , { ownMs, failed, apiRequests }] of measured) {
   if (apiRequests) {
     const all = apiRequests.reduce((sum, [, count]) => sum + count, 0);
     const each = apiRequests.map(([name, count]) => `${name} ${count.toFixed(2)}`).join(", ");
-    process.stdout.write(`${runtime}: requests to the API server an action: ${all.toFixed(1)}: ${each}\n`);
+    process.stdout.write(`${runtime}: requests to the API server per action: ${all.toFixed(1)}: ${each}\n`);
   }
   if (failed[0] !== undefined) process.stdout.write(`${runtime}: failed, such as: ${failed[0]}\n`);
 }

@@ -31,7 +31,7 @@ export interface FleetFigures {
   readonly memory: { readonly workerBytes: number; readonly childrenBytes: number };
   /** Of the worker and, of that, of the processes it started. */
   readonly cpuMs: { readonly worker: number; readonly children: number };
-  /** To the API server an action, the most frequent ones first; with the Kubernetes runtime. */
+  /** To the API server per action, the most frequent ones first; with the Kubernetes runtime. */
   readonly apiRequests?: readonly (readonly [string, number])[];
   /** Of the tink server and the BMCs, which share the machine with it. */
   readonly othersCpuMs: number;

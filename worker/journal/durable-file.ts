@@ -29,9 +29,9 @@ export async function replaceTextFile(path: string, text: string, folder?: Synce
 
 /**
  * Writes over a file within the blocks that it has, so that a full disk takes it. Not atomic: if this process dies meanwhile,
- * the file may be damaged. Rejects, and changes nothing, when the text needs more room.
+ * the file may be damaged. Rejects, and changes nothing, when the text needs more room. `folder` as for `replaceTextFile`.
  */
-export async function overwriteTextFile(path: string, text: string): Promise<void> {
+export async function overwriteTextFile(path: string, text: string, folder?: SyncedFolder): Promise<void> {
   const file = await open(path, "r+");
   try {
     const bytes = Buffer.byteLength(text);
@@ -42,6 +42,8 @@ export async function overwriteTextFile(path: string, text: string): Promise<voi
   } finally {
     await file.close();
   }
+  // What failed before may have been the sync of a rename.
+  await folder?.sync();
 }
 
 /** A folder whose renames are made durable, as POSIX requires. */

@@ -146,13 +146,12 @@ export class Journal implements ActionJournal {
     try {
       await this.#keepDamaged(entry.key);
       const path = this.#path(entry.key);
-      await replaceTextFile(path, text, mustLast(entry) ? this.#folder : undefined).catch(
-        (thrown: unknown) => {
-          if (!hasEnded(entry) || this.#damaged.has(entry.key)) throw thrown;
-          // Forgotten, it could run again: a full disk takes it over the entry before it.
-          return overwriteTextFile(path, text).catch(() => Promise.reject(thrown));
-        },
-      );
+      const folder = mustLast(entry) ? this.#folder : undefined;
+      await replaceTextFile(path, text, folder).catch((thrown: unknown) => {
+        if (!hasEnded(entry) || this.#damaged.has(entry.key)) throw thrown;
+        // Forgotten, it could run again: a full disk takes it over the entry before it.
+        return overwriteTextFile(path, text, folder).catch(() => Promise.reject(thrown));
+      });
       this.#damaged.delete(entry.key);
     } catch (thrown) {
       if (entry.phase !== "acknowledged") throw thrown;

@@ -145,8 +145,8 @@ export interface Runtime {
    */
   sweep(keep: (key: string) => Need, signal: AbortSignal): Promise<number>;
   /**
-   * For a runtime whose `sweep` leaves alone what other workers may know: an earlier worker recorded the end of this action,
-   * and now it is reported.
+   * Cleans up after an action whose end an earlier worker recorded and this one reported; for a runtime whose `sweep` may leave
+   * that to other workers.
    */
   release?(action: ActionId, signal: AbortSignal): Promise<void>;
   /** Checks that actions can be launched. Resolves to a short description; rejects with one line. */
