@@ -31,7 +31,7 @@ export interface ReloadOptions {
 const RETRY_MS = 30_000;
 
 /**
- * Polls the files until the signal aborts; never rejects. A changed file is applied as a whole once two reads have
+ * Polls the files, at once and then at the interval, until the signal aborts; never rejects. A changed file is applied as a whole once two reads have
  * returned the same text, because not every program writes a file atomically. An invalid file is logged once, and the
  * last valid one stays in effect. Polling works on every file system and through the links of a Kubernetes ConfigMap,
  * where notifications do not.
@@ -41,12 +41,8 @@ export async function reloadFiles(options: ReloadOptions, signal: AbortSignal): 
   if (files.length === 0) return;
   const watches = files.map((file) => new FileWatch(file, options));
   while (!signal.aborted) {
-    try {
-      await clock.sleep(intervalMs, signal);
-    } catch {
-      return;
-    }
     for (const watch of watches) await watch.look();
+    await clock.sleep(intervalMs, signal).catch(() => undefined);
   }
 }
 

@@ -21,7 +21,7 @@ export interface AdopterOptions {
   readonly turns: Turns;
   readonly conclusion: Conclusion;
   readonly recording: RecorderOptions;
-  readonly sweep: Pick<OrphanSweep, "done">;
+  readonly sweep: Pick<OrphanSweep, "again" | "done">;
   readonly hints: LearnedHints;
   /** Redacts a machine's secrets. Rejects when they cannot be read, and with the signal's reason. */
   readonly redactorOf: (machine: string, signal: AbortSignal) => Promise<Redactor>;
@@ -116,7 +116,8 @@ export class Adopter {
     recording.log.info({ ...fields, state: status.state }, "report of an earlier run pending");
     // Its hook may still run: the machine is free only after the orphan sweep.
     const free = turns.take(entry, stop, () => sweep.done, { actionKey: entry.key });
-    const remove = async (signal: AbortSignal) => this.#options.runtime.release?.(entry.action, signal);
+    // Its container is no longer needed, but replicas share its Job and mark it.
+    const remove = async () => sweep.again();
     await conclusion.reportEnd(entry.action, status, { remove }, { recorder, fields }, cancel);
     await free;
     return undefined;

@@ -157,7 +157,7 @@ export class Executor {
     const { journal } = this.#options;
     const phase = journal.find(key)?.phase;
     if (phase === "launching" || phase === "launched") return true;
-    if (phase === "acknowledged") return false;
+    if (phase === "acknowledged") return phase;
     const isInFlight = this.#inFlight.has(key) || this.#reports.has(key);
     if (isInFlight && !this.#endedBefore.has(key)) return true;
     // The server may still serve the action of a damaged entry.

@@ -42,6 +42,11 @@ export class OrphanSweep {
     this.#left.add(ended);
     const [oldest] = this.#left;
     if (this.#left.size > MOST_LEFT && oldest) this.#left.delete(oldest);
+    this.again();
+  }
+
+  /** Sweeps again in some seconds. */
+  again(): void {
     this.#waiting.abort();
   }
 

@@ -35,10 +35,14 @@ export function ownerLabels(
 }
 
 /**
- * Whether what was launched for an action is needed. `until-overdue`: unknown, so that it is removed long after its
- * deadline.
+ * Whether what was launched for an action is needed. `acknowledged`: no longer by this worker, because its end was
+ * reported. `until-overdue`: unknown, so that it is removed long after its deadline.
  */
-export type Need = boolean | "until-overdue";
+export type Need = boolean | "acknowledged" | "until-overdue";
+
+export function isUnneeded(need: Need): boolean {
+  return need === false || need === "acknowledged";
+}
 
 export interface SweepOptions {
   /** Absent for a worker without state, which owns nothing from earlier runs. */
@@ -65,7 +69,7 @@ export function isOrphan(
   if (key === undefined || Number.isNaN(deadlineMs)) return false;
   const isOwn = state !== undefined && state === options.state;
   const need = isOwn ? options.keep(key) : "until-overdue";
-  if (need !== "until-overdue") return !need;
+  if (need !== "until-overdue") return isUnneeded(need);
   const overMs = msBetween(parseBootTime(deadlineBootTime), options.bootTime);
   return (overMs ?? options.nowMs - deadlineMs) > ABANDONED_AFTER_MS;
 }

@@ -144,11 +144,6 @@ export interface Runtime {
    * rejects if it cannot list them.
    */
   sweep(keep: (key: string) => Need, signal: AbortSignal): Promise<number>;
-  /**
-   * Cleans up after an action whose end an earlier worker recorded and this one reported; for a runtime whose `sweep` may leave
-   * that to other workers.
-   */
-  release?(action: ActionId, signal: AbortSignal): Promise<void>;
   /** Checks that actions can be launched. Resolves to a short description; rejects with one line. */
   check(signal: AbortSignal): Promise<string>;
   /**

@@ -12,7 +12,7 @@ describe("a replica that is lost", () => {
     const dying = await lab.startProcess("a");
     await vi.waitFor(() => expect(dying.owned()).toHaveLength(40), WAIT);
     const heir = await lab.start("b");
-    await vi.waitFor(() => expect(heir.shares.state().ownedAgentIds).toBeGreaterThan(10), WAIT);
+    await lab.takesPart(heir);
 
     dying.kill("SIGKILL");
     await dying.ended;
@@ -26,7 +26,7 @@ describe("a replica that is lost", () => {
     const sleeper = await lab.startProcess("a");
     await vi.waitFor(() => expect(sleeper.owned()).toHaveLength(40), WAIT);
     const heir = await lab.start("b");
-    await vi.waitFor(() => expect(heir.shares.state().ownedAgentIds).toBeGreaterThan(10), WAIT);
+    await lab.takesPart(heir);
     await vi.waitFor(() => expect(sleeper.owned().length).toBeLessThan(40), WAIT);
 
     sleeper.kill("SIGSTOP");

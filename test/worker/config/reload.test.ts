@@ -42,19 +42,26 @@ class SteppedClock implements Clock {
     });
   }
 
+  get waiting(): Promise<void> {
+    return this.#waiting.promise;
+  }
+
   /** Lets the wait pass, and `moreMs` with it, and resolves at the next one. */
   async pass(moreMs = 0): Promise<void> {
-    await this.#waiting.promise;
+    await this.waiting;
     this.#waiting = Promise.withResolvers();
     this.#nowMs += moreMs;
     this.#wake?.();
-    await this.#waiting.promise;
+    await this.waiting;
   }
 }
 
-/** The file watched from `GOOD` on, what was taken over of it and what was logged. */
-async function watching(take: (text: string) => Checked<LogFields> = takeInventory) {
-  await writeFile(path, GOOD);
+/** The file, loaded as `GOOD` and looked at once, what was taken over of it and what was logged. */
+async function watching(
+  take: (text: string) => Checked<LogFields> = takeInventory,
+  { sinceLoaded = GOOD }: { readonly sinceLoaded?: string } = {},
+) {
+  await writeFile(path, sinceLoaded);
   const taken: string[] = [];
   const logged: string[] = [];
   const seen: boolean[] = [];
@@ -84,6 +91,7 @@ async function watching(take: (text: string) => Checked<LogFields> = takeInvento
     },
     stop.signal,
   );
+  await clock.waiting;
   return {
     taken,
     /** Whether it was applied, per event. */
@@ -107,9 +115,8 @@ function takeInventory(text: string): Checked<LogFields> {
 
 test("a file that stays as it is, or is only touched, is taken over never again", async () => {
   await using watch = await watching();
-
-  await watch.look();
   expect(watch.touches()).toBe(0);
+
   await utimes(path, new Date(), new Date(0));
   await watch.look();
   await watch.look();
@@ -133,10 +140,8 @@ test("a change is taken over when two looks have found the same", async () => {
 });
 
 test("a change from before the first look is found", async () => {
-  await using watch = await watching();
-  await writeFile(path, OTHER);
+  await using watch = await watching(takeInventory, { sinceLoaded: OTHER });
 
-  await watch.look();
   await watch.look();
 
   expect(watch.taken).toEqual([OTHER]);

@@ -2,6 +2,7 @@ import type { LeaseApi } from "../../../bench/scaling/lease-api.ts";
 import { type ActionId, actionKey, type Outcome } from "../../../worker/action/action.ts";
 import { LABEL } from "../../../worker/runtime/kubernetes/labels.ts";
 import { ACKNOWLEDGED_TTL_SECONDS } from "../../../worker/runtime/kubernetes/orphans.ts";
+import { isUnneeded } from "../../../worker/runtime/orphan.ts";
 import { failedAction } from "../../../worker/runtime/outcome.ts";
 import {
   type Adoption,
@@ -188,7 +189,7 @@ export class FaultRuntime implements Runtime {
     let removed = 0;
     for (const key of this.#launches.keysNotBy(this.#life)) {
       const launched = this.#launches.find(key);
-      if (!launched || keep(key) !== false) continue;
+      if (!launched || !isUnneeded(keep(key))) continue;
       await this.#remove(launched);
       removed += 1;
     }

@@ -5,7 +5,7 @@ import { defined } from "../../../shared/defined.ts";
 import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
-import { type ActionId, fieldsOf, type Outcome } from "../../action/action.ts";
+import { type ActionId, fieldsOf } from "../../action/action.ts";
 import { bootTime } from "../../action/boot-time.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
 import { isKubernetesError, KubernetesError } from "../../cluster/client/kubernetes-error.ts";
@@ -30,7 +30,7 @@ import { type FollowOptions, JobFollower } from "./follow.ts";
 import { JobClient } from "./job-client.ts";
 import { ANNOTATION, isJobOf, type JobMetadata, jobMetadata, LABEL } from "./labels.ts";
 import type { ObservedJob, ObservedPod } from "./objects.ts";
-import { isOrphanJob } from "./orphans.ts";
+import { isOrphanJob, isUnacknowledged } from "./orphans.ts";
 import { refusal } from "./refusal.ts";
 import { RIGHTS } from "./rights.ts";
 import { requireVersion } from "./server-version.ts";
@@ -152,7 +152,7 @@ export class KubernetesRuntime implements Runtime {
   /** Secrets are deleted with their Jobs: finding others would need the right to read all Secrets. */
   async sweep(keep: (key: string) => Need, signal: AbortSignal): Promise<number> {
     const { owner, shared } = this.#options;
-    const jobs = await this.#client.list(signal);
+    const jobs = (await this.#client.list(signal)).filter(({ isBeingDeleted }) => !isBeingDeleted);
     const options = {
       owner,
       instance: this.#instance,
@@ -162,22 +162,18 @@ export class KubernetesRuntime implements Runtime {
       // The actions of other workers in the group are unknown here.
       state: shared ? undefined : owner,
     };
-    const orphans = jobs.filter((job) => !job.isBeingDeleted && isOrphanJob(job, options));
+    const orphans = jobs.filter((job) => isOrphanJob(job, options));
     for (const job of orphans) {
       await this.#discard(job, async () => {
         await this.#client.remove(job, cleanUpSignal());
         await this.#client.removeSecret(job, cleanUpSignal());
       });
     }
+    // Another replica may still be served their actions.
+    for (const job of shared ? jobs.filter((job) => isUnacknowledged(job, options)) : []) {
+      await this.#discard(job, () => this.#acknowledge(job, undefined, undefined, cleanUpSignal()));
+    }
     return orphans.length;
-  }
-
-  /** The sweep of a replica leaves Jobs of its group alone. One that still runs may be another launch. */
-  async release(action: ActionId, signal: AbortSignal): Promise<void> {
-    const job = await this.#client.find(launchName(action), signal);
-    if (!job?.end || !isJobOf(action, job.labels)) return;
-    await this.#client.acknowledge(job, { exitCode: undefined, end: false }, signal);
-    await this.#client.removeSecret(job, signal);
   }
 
   async check(signal: AbortSignal): Promise<string> {
@@ -373,7 +369,7 @@ export class KubernetesRuntime implements Runtime {
     };
     try {
       const { outcome, livePod } = await new JobFollower(options).follow(signal);
-      return { outcome, remove: (bound) => this.#acknowledge(job, outcome, livePod, bound) };
+      return { outcome, remove: (bound) => this.#acknowledge(job, outcome.exitCode, livePod, bound) };
     } finally {
       observation.release();
     }
@@ -385,7 +381,7 @@ export class KubernetesRuntime implements Runtime {
    */
   async #acknowledge(
     job: ObservedJob,
-    { exitCode }: Outcome,
+    exitCode: number | undefined,
     livePod: ObservedPod | undefined,
     signal: AbortSignal,
   ): Promise<void> {
@@ -410,7 +406,7 @@ export class KubernetesRuntime implements Runtime {
     } catch (thrown) {
       const error = textOf(thrown);
       const about = action ? fieldsOf(action) : {};
-      this.#options.log.warn({ ...about, job: job.name, error }, "Job deletion failed");
+      this.#options.log.warn({ ...about, job: job.name, error }, "Job cleanup failed");
       return undefined;
     }
   }

@@ -7,6 +7,18 @@ export const ACKNOWLEDGED_TTL_SECONDS = 600;
 /** A controller that deletes such Jobs does so within this time. */
 const CONTROLLER_SLACK_MS = 60_000;
 
+/**
+ * Whether the report of a Job's action was acknowledged to this replica, which then died before it marked the Job. A Job
+ * that still runs may be another launch.
+ */
+export function isUnacknowledged(
+  { labels, end }: Pick<ObservedJob, "labels" | "end">,
+  { owner, keep }: Pick<SweepOptions, "keep"> & { readonly owner: string },
+): boolean {
+  if (!end || labels[LABEL.owner] !== owner || labels[ANNOTATION.acknowledged] !== undefined) return false;
+  return keep(labels[LABEL.key] ?? "") === "acknowledged";
+}
+
 /** Whether no worker will adopt a Job that `SELECTOR` found. */
 export function isOrphanJob(
   { labels }: Pick<ObservedJob, "labels">,

@@ -5,7 +5,7 @@ import { type Clock, systemClock } from "../../../shared/clock.ts";
 import { type ActionResult, parseResultLine } from "../../../shared/contract/result.ts";
 import { readOwnFile } from "../../document/read-text-file.ts";
 import { LONGEST_RESULT } from "../log-stream.ts";
-import { isOrphan, ownerLabels, type SweepOptions } from "../orphan.ts";
+import { isOrphan, isUnneeded, ownerLabels, type SweepOptions } from "../orphan.ts";
 import type { LaunchHandle } from "../runtime.ts";
 import { isRunning, type MarkedProcess, processesWith, processHandle } from "./process-table.ts";
 import { LABEL_VARIABLE } from "./spec.ts";
@@ -62,7 +62,7 @@ export async function sweepProcesses(sweep: ProcessSweep): Promise<number> {
     for (const name of await readdir(sweep.results)) {
       // Also matches results that are being written.
       const key = name.split(".", 1)[0] ?? "";
-      if (!sweep.keep(key)) await rm(join(sweep.results, name), { recursive: true, force: true });
+      if (isUnneeded(sweep.keep(key))) await rm(join(sweep.results, name), { recursive: true, force: true });
     }
   }
   return ended;

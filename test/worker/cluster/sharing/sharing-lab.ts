@@ -131,6 +131,12 @@ export async function startLab({ agentIds: given = agentIdsTo(40) }: LabOptions 
         NAMESPACE,
         role === undefined ? "" : `pbnj-worker/share-group=${GROUP},pbnj-worker/share=${role}`,
       ),
+    /** Until a replica owns a part of the 40 agent IDs. */
+    takesPart: ({ shares, logged }: Replica) =>
+      vi.waitFor(() => {
+        const state = shares.state();
+        expect(state.ownedAgentIds, JSON.stringify({ state, logged })).toBeGreaterThan(10);
+      }, WAIT),
     /** Until each agent ID has one owner among these, and counts of shards differ by one at most. */
     shared: (...among: readonly Replica[]) =>
       vi.waitFor(() => {

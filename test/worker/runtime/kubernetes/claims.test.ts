@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { FakeCluster } from "../../../../simulators/kubernetes/cluster.ts";
+import { actionKey } from "../../../../worker/action/action.ts";
 import { LABEL } from "../../../../worker/runtime/kubernetes/labels.ts";
 import { launchName } from "../../../../worker/runtime/launch-name.ts";
 import { LaunchNotRecorded, NotLaunched } from "../../../../worker/runtime/runtime.ts";
@@ -246,7 +247,7 @@ describe("the sweep of the kubernetes runtime", () => {
     expect(await second.sweep(() => false, never)).toBe(1);
   });
 
-  it("keeps the Job, and no Secret, of an action whose end an earlier replica recorded and another one reported", async () => {
+  it("keeps the Job, and no Secret, of an action that an earlier life of this replica reported", async () => {
     const first = await lab.runtime({ owner: "fleet", shared: true });
     const { request } = scriptedRequest([], { connected: true });
     const { ended } = begin(first, request);
@@ -254,11 +255,14 @@ describe("the sweep of the kubernetes runtime", () => {
     await ended;
     await first.close();
     const second = await lab.runtime({ owner: "fleet", shared: true });
+    const reported = actionKey(request.action);
 
-    await second.release(request.action, never);
+    expect(await second.sweep((key) => (key === reported ? "acknowledged" : false), never)).toBe(0);
 
-    expect((await lab.job(request)).metadata.annotations).toHaveProperty("pbnj-worker/acknowledged");
-    const secrets = (await lab.secrets()).map(({ metadata }) => metadata.name ?? "");
+    const { metadata } = await lab.job(request);
+    expect(metadata.annotations).toHaveProperty("pbnj-worker/acknowledged");
+    expect(metadata.deletionTimestamp).toBeUndefined();
+    const secrets = (await lab.secrets()).map(({ metadata: { name = "" } }) => name);
     expect(secrets.filter((name) => name.startsWith(launchName(request.action)))).toEqual([]);
   });
 
