@@ -116,12 +116,10 @@ describe("the certificates of BMCs", () => {
     await gone.close();
     await using silent = await startSilentPort();
 
-    const results = await survey(
-      [plain.port, gone.port, silent.port].map((port) => ({ redfish: { port } })),
-      { timeoutMs: 200 },
-    );
+    const answered = await survey([plain.port, gone.port].map((port) => ({ redfish: { port } })));
+    const unanswered = await survey([{ redfish: { port: silent.port } }], { timeoutMs: 200 });
 
-    expect(results.map(brief)).toEqual([
+    expect([...answered, ...unanswered].map(brief)).toEqual([
       ["tls", expect.stringContaining("the peer does not speak TLS on this port")],
       ["unreachable", expect.stringContaining("connection refused")],
       ["unreachable", expect.stringContaining("within 200 ms")],
