@@ -101,19 +101,20 @@ describe("machines of several clusters", () => {
   });
 
   it("do not delay the start for long if their cluster does not answer", async () => {
-    const begunMs = performance.now();
+    const clock = scaledClock(10);
+    const begunMs = clock.monotonicMs();
     await using lab = await SourcesLab.start(
       [{ name: "edge" }],
       (home, edge) => {
         Node.create(home, "home-1", "p");
         edge.hang({ verb: "list", resource: "machines" }, 100);
       },
-      scaledClock(10),
+      clock,
     );
     await lab.synced();
 
     expect(lab.names()).toEqual(["home-1"]);
-    expect(performance.now() - begunMs).toBeLessThan(10_000);
+    expect(clock.monotonicMs() - begunMs).toBeLessThan(100_000);
   });
 
   it("that are paused are left alone", async () => {

@@ -11,14 +11,15 @@ const brisk = () => scaledClock(2);
 describe.concurrent("a session that the BMC has forgotten", () => {
   it("is replaced long before the request's time expires, and the read answered", async () => {
     await using bmc = await startBmc();
-    await using session = await openSession(bmc, { clock: brisk(), overrides: PATIENT });
+    const clock = brisk();
+    await using session = await openSession(bmc, { clock, overrides: PATIENT });
     await session.power.read(limit());
-    const startedMs = Date.now();
+    const startedMs = clock.monotonicMs();
     bmc.restart();
 
     expect(await session.power.read(limit())).toBe("off");
 
-    expect(Date.now() - startedMs).toBeLessThan(12_000);
+    expect(clock.monotonicMs() - startedMs).toBeLessThan(24_000);
     expect(bmc.sessions()).toBe(1);
   });
 
@@ -40,10 +41,11 @@ describe.concurrent("a session that the BMC has forgotten", () => {
 
   it("is a time-out at once for what must not be repeated, and the next call works", async () => {
     await using bmc = await startBmc({ machine: { power: "on" } });
-    await using session = await openSession(bmc, { clock: brisk(), overrides: PATIENT });
+    const clock = brisk();
+    await using session = await openSession(bmc, { clock, overrides: PATIENT });
     await session.power.read(limit());
     bmc.restart();
-    const startedMs = Date.now();
+    const startedMs = clock.monotonicMs();
 
     await expect(session.power.send("cycle", limit())).rejects.toMatchObject({
       class: "timeout",
@@ -51,7 +53,7 @@ describe.concurrent("a session that the BMC has forgotten", () => {
       message: expect.stringContaining("dropped the session"),
     });
 
-    expect(Date.now() - startedMs).toBeLessThan(12_000);
+    expect(clock.monotonicMs() - startedMs).toBeLessThan(24_000);
     expect(bmc.machine.commands).toEqual([]);
     expect(await session.power.read(limit())).toBe("on");
   });
