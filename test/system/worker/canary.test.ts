@@ -134,8 +134,8 @@ class Observer {
     const status = await this.#get(`${pages}/status.json`);
     for (const [, key] of status.matchAll(/"key":"([0-9a-f]{32})"/g))
       await this.#get(`${pages}/actions/${key}`);
-    // They are long, and differ every time.
-    await sleep(100);
+    // They are long, differ every time, and show what has ended, too.
+    await sleep(500);
   }
 
   async #get(url: string): Promise<string> {

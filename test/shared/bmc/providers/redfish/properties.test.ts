@@ -17,7 +17,7 @@ import { Secret } from "../../../../../shared/secret.ts";
 import { driverCalls } from "../../../../support/driver-calls.ts";
 
 /** Failing cases print their seed; the deadline is generous, what it guards against is an endless loop. */
-const runs = { numRuns: 25, interruptAfterTimeLimit: 60_000 } as const;
+const runs = { numRuns: 12, interruptAfterTimeLimit: 60_000 } as const;
 const OVERALL_MS = 120_000;
 
 /** Waits cost nothing here and count in full. */
