@@ -88,7 +88,8 @@ export interface SimulatedMachineOptions {
   readonly power?: "on" | "off";
   /** `held` stays between the states until `finishPowerOn`. */
   readonly powerOnMs?: number | "held";
-  readonly powerOffMs?: number;
+  /** `held` stays between the states until `finishPowerOff`. */
+  readonly powerOffMs?: number | "held";
   /** How long the operating system takes to shut down; `never` ignores the request, as without an agent. */
   readonly softOffMs?: number | "never";
   /** How long a BMC-driven cycle stays off. */
@@ -150,11 +151,12 @@ export class SimulatedMachine extends EventEmitter<MachineEvents> {
   readonly bios: SimulatedBiosState = { attributes: BIOS_DEFAULTS, pending: {}, scheduled: false };
 
   readonly #powerOnMs: number | "held";
-  readonly #powerOffMs: number;
+  readonly #powerOffMs: number | "held";
   readonly #softOffMs: number | "never";
   readonly #cycleOffMs: number;
   readonly #timers = new Set<NodeJS.Timeout>();
   #power: SimulatedPower;
+  #heldOff: (() => void) | undefined;
 
   constructor(options: SimulatedMachineOptions = {}) {
     super();
@@ -205,6 +207,12 @@ export class SimulatedMachine extends EventEmitter<MachineEvents> {
     this.#becomeOn();
   }
 
+  /** Ends a power-off that is held. */
+  finishPowerOff(): void {
+    if (this.#power !== "powering-off") throw new Error(`${this.name} is ${this.#power}, not powering off`);
+    this.#heldOff?.();
+  }
+
   /** Sends text to the serial port. */
   print(text: string | Buffer): void {
     this.emit("output", Buffer.from(text));
@@ -240,10 +248,12 @@ export class SimulatedMachine extends EventEmitter<MachineEvents> {
   #powerOff(then?: () => void): void {
     this.#cancelTransition();
     this.#become("powering-off");
-    this.#after(this.#powerOffMs, () => {
+    const becomeOff = () => {
       this.#become("off");
       then?.();
-    });
+    };
+    if (this.#powerOffMs === "held") this.#heldOff = becomeOff;
+    else this.#after(this.#powerOffMs, becomeOff);
   }
 
   #boot(): void {

@@ -52,7 +52,7 @@ describe.concurrent("a worker that is killed", () => {
     { timeout: RUN_MS },
     async ({ runtime, reason }) => {
       await using lab = await crashLab({
-        machine: { powerOnMs: 3_000, powerOffMs: 3_000 },
+        machine: { powerOffMs: "held" },
         argv: ["--runtime", runtime],
       });
       const first = lab.startProcess();
@@ -75,12 +75,12 @@ describe.concurrent("a worker that is killed", () => {
 
   test("together with the action that it runs repeats what is idempotent", { timeout: RUN_MS }, async () => {
     // The action must not end before it is killed.
-    await using lab = await crashLab({ machine: { powerOffMs: 3_000 } });
+    await using lab = await crashLab({ machine: { powerOffMs: "held" } });
     const first = lab.startProcess();
     const killed = killAtCommand(lab, first);
     const workflow = lab.submit([hardOff]);
     await killed;
-    await vi.waitFor(() => expect(lab.machine.power).toBe("off"), { timeout: 10_000 });
+    lab.machine.finishPowerOff();
 
     const second = lab.start();
     await lab.server.until(() => isOver(workflow));
