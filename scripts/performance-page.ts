@@ -8,7 +8,10 @@ import { refreshBetweenMarks } from "./marked-part.ts";
 const RESULTS = new URL("../bench/results/peers.json", import.meta.url);
 const START = "<!-- generated from bench/results/peers.json: npm run docs -->";
 /** Of a BMC in another building. */
-const NETWORK = "20 ms";
+const NEAR = "20 ms";
+const LOSSY = "20 ms, 1 % loss";
+/** Of a BMC on another continent. */
+const FAR = "200 ms";
 
 type Scenario = Report["sections"][number]["scenarios"][number];
 type Row = Scenario["rows"][number];
@@ -16,22 +19,26 @@ type Row = Scenario["rows"][number];
 /** The page with the figures of the last `npm run bench:peers`. */
 export async function refreshPerformancePage(current: string): Promise<string> {
   const report = await readResults();
-  const operations = (["first", "repeated"] as const).flatMap((when) =>
+  const operations = (section: string, network: string, when: "first" | "repeated") =>
     ["Redfish simulator", "IPMI simulator"].map((server) => {
-      const titles = operationNames.map((name) => titleOf(name, when, server));
-      const scenarios = scenariosOf(report, "operations").filter(({ title }) => titles.includes(title));
+      const titles = operationNames.map((name) => titleOf(name, when, server, network));
+      const scenarios = scenariosOf(report, section).filter(({ title }) => titles.includes(title));
       return table(`${when}, ${server}`, scenarios, ["wallMs", "requests"], (title) =>
         title.slice(0, title.indexOf(`, ${when}`)),
       );
-    }),
-  );
+    });
   const section = (name: string, head: string, metrics: readonly Metric[]) =>
     table(head, scenariosOf(report, name), metrics);
   const part = [
     measuredWhere(report),
-    `### Operations at a round trip of ${NETWORK}`,
+    `### Operations at a round trip of ${NEAR}`,
     "Wall time, then HTTP requests, or round trips for IPMI.",
-    ...operations,
+    ...operations("operations", NEAR, "first"),
+    ...operations("operations", NEAR, "repeated"),
+    `### Operations at a round trip of ${FAR}`,
+    ...operations("far", FAR, "first"),
+    `### Operations at ${LOSSY}`,
+    ...operations("loss", LOSSY, "first"),
     "### The preferred protocol does not work",
     section("fallbacks", "time to the result, or until the program gives up", ["wallMs"]),
     "### Start",
@@ -60,7 +67,7 @@ export async function refreshReadmeFigures(current: string): Promise<string> {
   const rows = (["state", "pxe-once", "off", "inventory"] as const).map((name) => [
     OPERATIONS[name].title,
     ...columns.map(([protocol, subject]) => {
-      const title = titleOf(name, "first", `${protocol} simulator`);
+      const title = titleOf(name, "first", `${protocol} simulator`, NEAR);
       const scenario = scenariosOf(report, "operations").find((each) => each.title === title);
       return cellOf(
         scenario?.rows.find((row) => row.subject === subject),
@@ -76,8 +83,8 @@ async function readResults(): Promise<Report> {
   return Report.parse(JSON.parse(await readFile(RESULTS, "utf8")));
 }
 
-function titleOf(name: Operation, when: "first" | "repeated", server: string): string {
-  return `${OPERATIONS[name].title}, ${when}: ${server}, ${NETWORK}`;
+function titleOf(name: Operation, when: "first" | "repeated", server: string, network: string): string {
+  return `${OPERATIONS[name].title}, ${when}: ${server}, ${network}`;
 }
 
 function scenariosOf({ sections }: Report, name: string): readonly Scenario[] {
@@ -85,10 +92,15 @@ function scenariosOf({ sections }: Report, name: string): readonly Scenario[] {
 }
 
 function measuredWhere({ sections }: Report): string {
-  const [first] = sections;
+  const all = (texts: readonly string[]) => [...new Set(texts)].toSorted();
+  const days = all(sections.map(({ date }) => date.slice(0, 10))).join(" and ");
+  const machines = all(sections.map(({ machine }) => machine)).join(" and ");
   const found = sections.flatMap(({ versions }) => Object.entries(versions));
-  const versions = new Map(found.filter(([, version]) => version !== "missing"));
-  return `${first?.date.slice(0, 10)}; ${first?.machine}; ${[...versions].map((each) => each.join(" ")).join(", ")}.`;
+  const versions = new Map<string, string[]>();
+  for (const [name, version] of found)
+    if (version !== "missing") versions.set(name, [...(versions.get(name) ?? []), version]);
+  const named = [...versions].map(([name, each]) => `${name} ${all(each).join(" and ")}`);
+  return `${days}; ${machines}; ${named.join(", ")}.`;
 }
 
 /** One row per scenario, one column per program that has a figure in one of them. */
