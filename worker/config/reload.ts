@@ -31,10 +31,10 @@ export interface ReloadOptions {
 const RETRY_MS = 30_000;
 
 /**
- * Polls the files, at once and then at the interval, until the signal aborts; never rejects. A changed file is applied as a whole once two reads have
- * returned the same text, because not every program writes a file atomically. An invalid file is logged once, and the
- * last valid one stays in effect. Polling works on every file system and through the links of a Kubernetes ConfigMap,
- * where notifications do not.
+ * Polls the files, at once and then at the interval, until the signal aborts; never rejects. A changed file is applied as
+ * a whole once two reads have returned the same text, because not every program writes a file atomically. An invalid file
+ * is logged once, and the last valid one stays in effect. Polling works on every file system and through the links of a
+ * Kubernetes ConfigMap, where notifications do not.
  */
 export async function reloadFiles(options: ReloadOptions, signal: AbortSignal): Promise<void> {
   const { files, intervalMs, clock } = options;

@@ -140,8 +140,8 @@ export interface Runtime {
   adopt(left: ReturnedAction, signal: AbortSignal): Promise<Adoption>;
   /**
    * Removes orphans: what this worker's state directory launched, except running actions and those that `keep` needs
-   * (by `actionKey`), and what other workers launched, long after its deadline. Resolves to the number removed;
-   * rejects if it cannot list them.
+   * (by `actionKey`), and what other workers launched, long after its deadline. Replicas keep an acknowledged action's
+   * Job for a while, but not its Secret. Resolves to the number removed; rejects if it cannot list them.
    */
   sweep(keep: (key: string) => Need, signal: AbortSignal): Promise<number>;
   /** Checks that actions can be launched. Resolves to a short description; rejects with one line. */
