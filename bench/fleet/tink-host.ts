@@ -1,7 +1,14 @@
+import type { EventEmitter } from "node:events";
 import { z } from "zod";
 import { FakeCluster } from "../../simulators/kubernetes/cluster.ts";
-import { startTinkServer } from "../../simulators/tink/server.ts";
-import { createWorkflow, isOver, type Workflow } from "../../simulators/tink/workflow.ts";
+import { startTinkServer, type TinkServerOptions } from "../../simulators/tink/server.ts";
+import {
+  createWorkflow,
+  isOver,
+  type Workflow,
+  type WorkflowAction,
+} from "../../simulators/tink/workflow.ts";
+import { startLegacyTinkServer } from "../../simulators/tink-legacy/server.ts";
 import { parseTemplate } from "../../worker/template/parse-template.ts";
 
 export const HostReady = z.object({
@@ -13,6 +20,8 @@ export const HostReady = z.object({
 
 /** What makes the program have a cluster as well. */
 export const WITH_CLUSTER = "with-cluster";
+/** What makes the program serve the legacy API. */
+export const LEGACY_API = "legacy-api";
 
 /** Asks how many polls have come so far, and with how many agent IDs. */
 export const AskPolled = z.object({ kind: z.literal("ask-polled") });
@@ -63,18 +72,28 @@ export type BatchOver = z.infer<typeof BatchOver>;
 /** What is recorded of one action while it runs. */
 type Noted = { -readonly [Key in keyof ActionTimes]: ActionTimes[Key] };
 
+/** What the program needs of the server of either API. */
+interface TinkServer {
+  readonly address: string;
+  readonly board: EventEmitter<{
+    change: [{ readonly workflow: Workflow; readonly action?: WorkflowAction }];
+  }> & { add(workflow: Workflow): void; delete(workflow: Workflow): void };
+  /** The agent ID of each poll. */
+  polls(): readonly string[];
+}
+
 /** The program: a tink server that holds its polls, as the real one does. It ends with the process that started it. */
 if (import.meta.main) {
   const noted = new Map<string, Noted>();
   let startMs = performance.now();
-  const server = await startTinkServer({
-    onServed({ action }, askedMs) {
-      const times = noted.get(action.id);
-      if (!times) return;
-      times.askedMs ??= askedMs - startMs;
-      times.servedMs ??= performance.now() - startMs;
-    },
-  });
+  const server = process.argv.includes(LEGACY_API)
+    ? await legacyServer()
+    : await currentServer(({ action }, askedMs) => {
+        const times = noted.get(action.id);
+        if (!times) return;
+        times.askedMs ??= askedMs - startMs;
+        times.servedMs ??= performance.now() - startMs;
+      });
   const cluster = process.argv.includes(WITH_CLUSTER) ? await FakeCluster.start() : undefined;
 
   server.board.on("change", ({ workflow, action }) => {
@@ -142,8 +161,8 @@ if (import.meta.main) {
     const submit = Submit.safeParse(message);
     if (submit.success) void run(submit.data);
     else if (AskPolled.safeParse(message).success) {
-      const agentIds = new Set(server.polls).size;
-      process.send?.({ kind: "polled", agentIds, polls: server.polls.length });
+      const polls = server.polls();
+      process.send?.({ kind: "polled", agentIds: new Set(polls).size, polls: polls.length });
     }
   });
   process.on("disconnect", () => process.exit());
@@ -152,6 +171,17 @@ if (import.meta.main) {
     address: server.address,
     ...(cluster && { kubeconfig: cluster.kubeconfig() }),
   });
+}
+
+async function currentServer(onServed: NonNullable<TinkServerOptions["onServed"]>): Promise<TinkServer> {
+  const { address, board, polls } = await startTinkServer({ onServed });
+  return { address, board, polls: () => polls };
+}
+
+async function legacyServer(): Promise<TinkServer> {
+  const { address, board, calls } = await startLegacyTinkServer();
+  const polls = () => calls.filter(({ method }) => method === "GetWorkflowContexts");
+  return { address, board, polls: () => polls().map(({ about }) => about) };
 }
 
 /** As Tinkerbell's controller does it. */

@@ -8,10 +8,10 @@ import { type ContainerEngine, findContainerEngine } from "../../scripts/images/
 import { ChildProgram } from "../fleet/child-program.ts";
 import { stopWorker } from "../fleet/lab.ts";
 import { figuresOf } from "../fleet/process-figures.ts";
-import { BatchOver, HostReady } from "../fleet/tink-host.ts";
+import { BatchOver, HostReady, LEGACY_API } from "../fleet/tink-host.ts";
 import { oneLine, type Row, type Sample, spreads } from "./figures.ts";
 import { goProgram } from "./peers.ts";
-import type { InstalledPeer, Section, SectionContext } from "./section.ts";
+import type { Section, SectionContext } from "./section.ts";
 
 const HOST = fileURLToPath(new URL("../fleet/tink-host.ts", import.meta.url));
 const IMAGE = "localhost/pbnj-worker-bench/nothing:local";
@@ -22,12 +22,27 @@ const BY_HAND_RUNS = 20;
 /** Lanes of a peer are processes; so many at once are enough to fill this machine. */
 const PARALLEL = 20;
 
+/** A worker and the API it speaks. The first is what the others are compared with. */
+interface Contender {
+  readonly subject: string;
+  readonly peer: string;
+  readonly api: "current" | "legacy";
+}
+
+const CONTENDERS: readonly Contender[] = [
+  { subject: "pbnj-worker", peer: "pbnj-worker", api: "current" },
+  { subject: "tink-agent", peer: "tink-agent", api: "current" },
+  { subject: "pbnj-worker, legacy API", peer: "pbnj-worker", api: "legacy" },
+  { subject: "tink-worker", peer: "tink-worker", api: "legacy" },
+];
+
 const template = JSON.stringify({
   ...{ version: "0.1", name: "nothing", global_timeout: 3_600 },
   tasks: [
     {
       ...{ name: "nothing", worker: "{{ .agent }}" },
-      actions: ACTIONS.map((name) => ({ name, image: IMAGE, timeout: 300 })),
+      // tink-worker names its containers after their actions.
+      actions: ACTIONS.map((name) => ({ name: `${name}-{{ .agent }}`, image: IMAGE, timeout: 300 })),
     },
   ],
 });
@@ -54,9 +69,8 @@ export const engine: Section = {
     await context.add("docker run, by hand", [await byHand(docker)]);
     for (const [index, title] of titles.entries()) {
       const rows: Row[] = [];
-      for (const name of ["pbnj-worker", "tink-agent", "tink-worker"]) {
-        const peer = context.peers.find((each) => each.name === name);
-        rows.push(await measurePeer(name, peer, context, { count, lanes: index === 0 ? 1 : PARALLEL }));
+      for (const contender of CONTENDERS) {
+        rows.push(await measure(contender, context, { count, lanes: index === 0 ? 1 : PARALLEL }));
       }
       await context.add(title, rows);
     }
@@ -68,33 +82,33 @@ interface Load {
   readonly lanes: number;
 }
 
-async function measurePeer(
-  name: string,
-  peer: InstalledPeer | undefined,
-  { folder, deadline }: SectionContext,
+async function measure(
+  { subject, peer: name, api }: Contender,
+  { folder, deadline, peers }: SectionContext,
   load: Load,
 ): Promise<Row> {
+  const peer = peers.find((each) => each.name === name);
   const argv = peer?.installed?.argv;
-  if (!argv) return missing(name, peer?.missing ?? "it is no worker");
-  if (deadline.aborted) return { subject: name, runs: 0, figures: {}, note: "not measured: time is up" };
+  if (!argv) return missing(subject, peer?.missing ?? "it is no worker");
+  if (deadline.aborted) return { subject, runs: 0, figures: {}, note: "not measured: time is up" };
   const own = await mkdtemp(join(folder, "engine-"));
   try {
     const agentIds = Array.from({ length: load.lanes }, (_, index) => `bench-${index}`);
-    await using host = new ChildProgram("the tink server", HOST);
+    await using host = new ChildProgram("the tink server", HOST, api === "legacy" ? [LEGACY_API] : []);
     const { address } = await host.hear(HostReady);
     const commands =
       name === "pbnj-worker"
-        ? [await ourCommand(argv, own, address, agentIds)]
+        ? [[...(await ourCommand(argv, own, address, agentIds)), "--grpc-api", api]]
         : agentIds.map((id) => [...argv, id]);
     const workers = commands.map((command) => startWorker(command, own, address));
     try {
       const sample = await runBatch(host, workers, agentIds, load.count);
-      return { subject: name, runs: 1, figures: spreads([sample]) };
+      return { subject, runs: 1, figures: spreads([sample]) };
     } finally {
       await Promise.all(workers.map(stopWorker));
     }
   } catch (thrown) {
-    return { subject: name, runs: 0, figures: {}, note: `failed: ${oneLine(thrown)}` };
+    return { subject, runs: 0, figures: {}, note: `failed: ${oneLine(thrown)}` };
   }
 }
 
