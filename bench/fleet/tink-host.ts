@@ -82,7 +82,7 @@ interface TinkServer {
   polls(): readonly string[];
 }
 
-/** The program: a tink server that holds its polls, as the real one does. It ends with the process that started it. */
+/** The program: a tink server that answers polls as the real one does. It ends with the process that started it. */
 if (import.meta.main) {
   const noted = new Map<string, Noted>();
   let startMs = performance.now();
@@ -180,8 +180,8 @@ async function currentServer(onServed: NonNullable<TinkServerOptions["onServed"]
 
 async function legacyServer(): Promise<TinkServer> {
   const { address, board, calls } = await startLegacyTinkServer();
-  const polls = () => calls.filter(({ method }) => method === "GetWorkflowContexts");
-  return { address, board, polls: () => polls().map(({ about }) => about) };
+  const polls = () => calls.flatMap(({ method, about }) => (method === "GetWorkflowContexts" ? [about] : []));
+  return { address, board, polls };
 }
 
 /** As Tinkerbell's controller does it. */

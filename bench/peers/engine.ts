@@ -22,7 +22,7 @@ const BY_HAND_RUNS = 20;
 /** Lanes of a peer are processes; so many at once are enough to fill this machine. */
 const PARALLEL = 20;
 
-/** A worker and the API it speaks. The first is what the others are compared with. */
+/** A worker and the API that it speaks. */
 interface Contender {
   readonly subject: string;
   readonly peer: string;
