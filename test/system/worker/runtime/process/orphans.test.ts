@@ -187,10 +187,10 @@ describe("adopting processes", () => {
       ${JSON.stringify(`${result}\n`)}), 300);`;
     const child = await left({ state: mine.id, key, deadline: new Date(Date.now() + HALF_HOUR_MS) }, program);
 
+    const handle = await processHandle(child.pid);
     const adoption = await newRuntime(mine).adopt(leftAction(request), never);
 
-    // Node may see its end later than the runtime does.
-    await expect.poll(() => ended(child)).toBe(true);
+    expect(await isRunning(handle)).toBe(false);
     expect(adoption).toMatchObject({
       kind: "ended",
       ended: { outcome: { ok: true, message: "off after 6.2 s" } },
@@ -211,10 +211,10 @@ describe("adopting processes", () => {
       );
       const damaged = { ...leftAction(request, undefined, connected), damaged: true } as const;
 
+      const handle = await processHandle(child.pid);
       const adoption = await newRuntime(mine).adopt(damaged, never);
 
-      // Node may see its end later than the runtime does.
-      await expect.poll(() => ended(child)).toBe(true);
+      expect(await isRunning(handle)).toBe(false);
       expect(adoption).toMatchObject({
         kind: "ended",
         ended: { outcome: { ok: true, message: "off after 6.2 s" } },
