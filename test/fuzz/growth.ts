@@ -112,11 +112,14 @@ export interface Growth {
   readonly tooFast: boolean;
 }
 
-const LENGTHS = [2, 8, 32, 128].map((kib) => kib * 1_024);
+/** Each a quarter of the next one: in smaller steps, noise looks like growth. */
+const PARTS = [64, 16, 4, 1];
+const SHORTEST = 1_024;
+const LONGEST = 128 * 1_024;
 /** Less is lost in the noise of a busy machine, and does no harm. */
 const MATERIAL_MS = 50;
 const LONG_MS = 400;
-/** n log n comes to 1.1 for these lengths; twice the length in four times the time is 2. */
+/** n log n comes to 1.1 for these lengths; four times the length in sixteen times the time is 2. */
 const MOST_EXPONENT = 1.5;
 const CONFIRMATIONS = 4;
 
@@ -145,7 +148,8 @@ export function growthOf(shape: Shape, longest: number, call: (input: string) =>
 }
 
 function lengthsUpTo(longest: number): readonly number[] {
-  return [...LENGTHS.filter((length) => length < longest), Math.min(longest, LENGTHS.at(-1) ?? longest)];
+  const last = Math.min(longest, LONGEST);
+  return PARTS.map((part) => Math.ceil(last / part)).filter((length) => length >= Math.min(SHORTEST, last));
 }
 
 /** Without the time it takes to put its pieces together. */
