@@ -70,17 +70,20 @@ export class BmcLeases implements Locks {
     if (!SHARED_KEY.test(key)) return release;
     try {
       const lease = await this.#acquireLease(key, signal, purpose);
-      return () => {
-        const given = this.#release(lease).finally(() => {
-          this.#releases.delete(given);
-          release();
-        });
-        this.#releases.add(given);
-      };
+      return () => this.#inBackground(this.#release(lease), release);
     } catch (thrown) {
-      release();
+      this.#inBackground(this.#releaseUnanswered(bmcLeaseName(this.#options.shares.group, key)), release);
       throw thrown;
     }
+  }
+
+  /** The next action of this replica gets the BMC when the Lease is released. `work` must not reject. */
+  #inBackground(work: Promise<void>, release: () => void): void {
+    const given = work.finally(() => {
+      this.#releases.delete(given);
+      release();
+    });
+    this.#releases.add(given);
   }
 
   /** Removes Leases of dead replicas once; retries until it succeeds. The signal aborts when the worker stops. Never rejects. */
@@ -224,22 +227,44 @@ export class BmcLeases implements Locks {
     }
   }
 
-  /** Releases a Lease, retrying until `close`. A Lease that another replica took over is left to it. Never rejects. */
-  async #release(lease: ShareLease): Promise<void> {
+  /** Releases a Lease. A Lease that another replica took over is left to it. Never rejects. */
+  #release(lease: ShareLease): Promise<void> {
+    const actionKey = actionOf(lease);
+    return this.#retried(lease.metadata.name, async (signal) => {
+      // Detached actions keep their Lease for the replica that adopts them.
+      const isStopping = this.#isClosed || this.#stop?.aborted;
+      if (isStopping && actionKey !== undefined && (await this.#isActive(actionKey, signal))) return;
+      await this.#leases.remove(versionOf(lease), signal);
+    });
+  }
+
+  /**
+   * Releases the Lease that an aborted acquisition may have written, as soon as no request of it can be in flight. This replica
+   * would hold it as long as it lives. If it is stopping, its Leases end with it. Never rejects.
+   */
+  async #releaseUnanswered(name: string): Promise<void> {
+    const { clock, shares } = this.#options;
+    const stop = this.#stop ?? this.#end.signal;
+    await clock.sleep(this.#timings.requestTimeoutMs, stop).catch(() => undefined);
+    if (stop.aborted) return;
+    await this.#retried(name, async (signal) => {
+      const lease = await this.#leases.find(name, signal);
+      if (lease && holderOf(lease) === shares.identity) await this.#leases.remove(versionOf(lease), signal);
+    });
+  }
+
+  /** Repeats a release until it succeeds, another replica has the Lease, or `close`. Never rejects. */
+  async #retried(name: string, release: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const { clock, log } = this.#options;
     const { signal } = this.#end;
-    const actionKey = actionOf(lease);
     for (let failures = 0; !signal.aborted; ) {
       try {
-        // Detached actions keep their Lease for the replica that adopts them.
-        const isStopping = this.#isClosed || this.#stop?.aborted;
-        if (isStopping && actionKey !== undefined && (await this.#isActive(actionKey, signal))) return;
-        await this.#leases.remove(versionOf(lease), signal);
+        await release(signal);
         return;
       } catch (thrown) {
         if (signal.aborted || isKubernetesError(thrown, "conflict")) return;
         failures += 1;
-        const facts = { lease: lease.metadata.name, error: textOf(thrown) };
+        const facts = { lease: name, error: textOf(thrown) };
         logOutage(log, failures === 1, facts, "BMC lease release failed, retrying");
         await clock.sleep(this.#retryMs(failures), signal).catch(() => undefined);
       }

@@ -23,6 +23,9 @@ afterEach(() => lab.close());
 const turns = () => lab.leases("bmc");
 const released = () => vi.waitFor(() => expect(turns()).toEqual([]), WAIT);
 
+const bmcs = (verb: string) => (request: { verb: string; name?: string; body: string }) =>
+  request.verb === verb && `${request.name} ${request.body}`.includes("-bmc-");
+
 /** A turn that a replica holds which is not there any more. */
 function leaveTurn(actionKey: string): void {
   const [one] = turns();
@@ -152,9 +155,21 @@ describe("a BMC lease", () => {
     await released();
   });
 
+  test("that an aborted acquisition created is released", async () => {
+    lab.cluster.loseAnswer(bmcs("create"), 1);
+    const impatient = new AbortController();
+    const aborted = first.leases.acquire(BMC, impatient.signal, { actionKey: "one" });
+    aborted.catch(() => undefined);
+    await vi.waitFor(() => expect(turns()).toHaveLength(1), WAIT);
+
+    impatient.abort(new Error("no more"));
+
+    await expect(aborted).rejects.toThrow("no more");
+    (await second.leases.acquire(BMC, never, { actionKey: "two" }))();
+    await released();
+  });
+
   test("is acquired and released although responses are lost", async () => {
-    const bmcs = (verb: string) => (request: { verb: string; name?: string; body: string }) =>
-      request.verb === verb && `${request.name} ${request.body}`.includes("-bmc-");
     lab.cluster.loseAnswer(bmcs("create"), 1);
     lab.cluster.fail(bmcs("delete"), { status: 503, times: 2 });
     lab.cluster.loseAnswer(bmcs("delete"), 1);
