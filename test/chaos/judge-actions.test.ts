@@ -282,6 +282,61 @@ test("takes one end that was told twice", () => {
   expect(judge([told], machine([], [[0, "on"]]))).toEqual([]);
 });
 
+test("takes the same end told without its text, by a replica that cannot read the credentials", () => {
+  const ends = (state: string) => ({
+    ends: [
+      { at: 12_000, state: "SUCCESS", message: "already on" },
+      { at: 13_000, state, message: "[withheld: the machine's credentials cannot be read]" },
+    ],
+  });
+  const at = machine([], [[0, "on"]]);
+
+  expect(judge([action("power-on", 10, 12, ends("SUCCESS"))], at)).toEqual([]);
+  expect(judge([action("power-on", 10, 12, ends("FAILED"))], at)).toHaveLength(1);
+});
+
+test("lets an action run whose refusal the server forgot", () => {
+  const more = {
+    startedAt: [10_000, 20_000],
+    ends: [
+      {
+        at: 10_000,
+        state: "FAILED",
+        message: "power-on failed (usage): MACHINE is node-1, which is not there",
+      },
+      { at: 22_000, state: "SUCCESS", message: "on" },
+    ],
+  };
+  const at = machine(
+    [[21, "on"]],
+    [
+      [0, "off"],
+      [21, "on"],
+    ],
+  );
+
+  expect(judge([action("power-on", 10, 22, { ...more, undone: true })], at)).toEqual([]);
+  expect(judge([action("power-on", 10, 22, more)], at)).toHaveLength(3);
+});
+
+test("lets another action change the machine before a replica tells a start and an end again", () => {
+  const again = { startedAt: [10_000, 30_000] };
+  const actions = [action("power-off", 10, 31, again), action("power-on", 20, 25, { workflow: "chaos-2" })];
+  const at = machine(
+    [
+      [11, "off"],
+      [21, "on"],
+    ],
+    [
+      [0, "on"],
+      [11, "off"],
+      [21, "on"],
+    ],
+  );
+
+  expect(judge(actions, at, { pendingReports: new Set(["chaos-1/1-power-off"]) })).toEqual([]);
+});
+
 test("finds two actions at one machine at a time, unless a worker ended and left one behind", () => {
   const actions = [action("power-on", 10, 30), action("power-on", 20, 25, { workflow: "chaos-2" })];
   const at = machine([], [[0, "on"]]);
