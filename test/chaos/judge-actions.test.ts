@@ -302,7 +302,7 @@ test("lets an action run whose refusal the server forgot", () => {
       {
         at: 10_000,
         state: "FAILED",
-        message: "power-on failed (usage): MACHINE is node-1, which is not there",
+        message: "1-power-on failed (usage): MACHINE is node-1, which is not there",
       },
       { at: 22_000, state: "SUCCESS", message: "on" },
     ],
@@ -351,7 +351,7 @@ test("finds two actions at one machine at a time, unless a worker ended and left
 test("lets an action be refused at any time, as long as nothing is done by it", () => {
   const refused = failed(
     21,
-    "power-off failed (usage): MACHINE is node-1, which the inventory does not have",
+    "1-power-off failed (usage): MACHINE is node-1, which the inventory does not have",
   );
   const actions = [
     action("power-on", 10, 30),

@@ -102,8 +102,8 @@ function withoutForgottenRefusals(action: ActionRecord): ActionRecord {
 }
 
 /** By the inventory, say: its start was told because the server expects one, and nothing was launched. */
-function isRefusal({ name }: ActionRecord, { state, message }: ActionRecord["ends"][number]): boolean {
-  return state === "FAILED" && message.startsWith(`${name} failed (usage): `);
+function isRefusal({ index, name }: ActionRecord, { state, message }: ActionRecord["ends"][number]): boolean {
+  return state === "FAILED" && message.startsWith(`${index + 1}-${name} failed (usage): `);
 }
 
 function staysAt({ name }: MachineRecord, { actions, longJumps }: Evidence): readonly Stay[] {
