@@ -52,7 +52,7 @@ export interface FaultyBmc {
   readonly port: number;
   /** Absent without TLS. */
   readonly fingerprint?: string;
-  /** Shows a new certificate on new connections; returns its fingerprint. */
+  /** Restarts with a new certificate; returns its fingerprint. */
   changeCertificate?(): string;
   hurt(fault: SimpleFault): void;
   /** Resolves when it answers again and nothing goes wrong any more. */
