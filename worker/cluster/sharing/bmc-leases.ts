@@ -72,7 +72,10 @@ export class BmcLeases implements Locks {
       const lease = await this.#acquireLease(key, signal, purpose);
       return () => this.#inBackground(this.#release(lease), release);
     } catch (thrown) {
-      this.#inBackground(this.#releaseUnanswered(bmcLeaseName(this.#options.shares.group, key)), release);
+      // Then the Lease was seen, and is the other replica's.
+      if (thrown instanceof ActedElsewhere) release();
+      else
+        this.#inBackground(this.#releaseUnanswered(bmcLeaseName(this.#options.shares.group, key)), release);
       throw thrown;
     }
   }
@@ -240,7 +243,8 @@ export class BmcLeases implements Locks {
 
   /**
    * Releases the Lease that an aborted acquisition may have written, as soon as no request of it can be in flight. This replica
-   * would hold it as long as it lives. If it is stopping, its Leases end with it. Never rejects.
+   * would hold it as long as it lives. While the action's Job runs, the Lease stays without a holder, for the replica that adopts
+   * the action. If this replica is stopping, its Leases end with it. Never rejects.
    */
   async #releaseUnanswered(name: string): Promise<void> {
     const { clock, shares } = this.#options;
@@ -249,7 +253,12 @@ export class BmcLeases implements Locks {
     if (stop.aborted) return;
     await this.#retried(name, async (signal) => {
       const lease = await this.#leases.find(name, signal);
-      if (lease && holderOf(lease) === shares.identity) await this.#leases.remove(versionOf(lease), signal);
+      if (!lease || holderOf(lease) !== shares.identity) return;
+      const actionKey = actionOf(lease);
+      if (actionKey !== undefined && (await this.#isActive(actionKey, signal))) {
+        const text = { group: shares.group, role: "bmc", name, nowMs: clock.now(), actionKey } as const;
+        await this.#leases.write({ ...text, holder: undefined, before: lease }, signal);
+      } else await this.#leases.remove(versionOf(lease), signal);
     });
   }
 

@@ -200,6 +200,26 @@ describe("a BMC lease of a dead replica", () => {
     await released();
   });
 
+  test("loses its holder if the one that took it over gave up, and still protects its Job", async () => {
+    createJob("one");
+    lab.cluster.loseAnswer(bmcs("update"), 1);
+    const impatient = new AbortController();
+    const aborted = second.leases.acquire(BMC, impatient.signal, { actionKey: "one" });
+    aborted.catch(() => undefined);
+    const holder = () => turns()[0]?.spec?.["holderIdentity"];
+    await vi.waitFor(() => expect(holder()).toBe(second.shares.identity), WAIT);
+    impatient.abort(new Error("no more"));
+    await expect(aborted).rejects.toThrow("no more");
+    await vi.waitFor(() => expect(holder()).toBeUndefined(), WAIT);
+    const other = second.leases.acquire(BMC, never, { actionKey: "two" });
+    expect(await isWaiting(other)).toBe(true);
+
+    endJob("one");
+
+    (await other)();
+    await released();
+  });
+
   test("is free for another action without a Job", async () => {
     (await second.leases.acquire(BMC, never, { actionKey: "two" }))();
     await released();
