@@ -40,7 +40,7 @@ export async function startFaultyRedfish(
       fingerprint: bmc.fingerprint,
       changeCertificate() {
         bmc.useCertificate(createCertificate(NAMES));
-        // As a BMC does. Otherwise a session stays open whose client must not trust the certificate, and so cannot log out.
+        // As BMCs do. Otherwise a client that must not trust the new certificate cannot log out.
         restarting = restarting.then(() => restart(0));
         return bmc.fingerprint;
       },

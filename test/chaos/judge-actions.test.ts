@@ -282,7 +282,7 @@ test("takes one end that was told twice", () => {
   expect(judge([told], machine([], [[0, "on"]]))).toEqual([]);
 });
 
-test("takes the same end told without its text, by a replica that cannot read the credentials", () => {
+test("accepts an end that a replica without the credentials reports again, with its text withheld", () => {
   const ends = (state: string) => ({
     ends: [
       { at: 12_000, state: "SUCCESS", message: "already on" },
@@ -295,7 +295,7 @@ test("takes the same end told without its text, by a replica that cannot read th
   expect(judge([action("power-on", 10, 12, ends("FAILED"))], at)).toHaveLength(1);
 });
 
-test("lets an action run whose refusal the server forgot", () => {
+test("accepts an action that runs after the server forgot its refusal", () => {
   const more = {
     startedAt: [10_000, 20_000],
     ends: [
@@ -319,7 +319,7 @@ test("lets an action run whose refusal the server forgot", () => {
   expect(judge([action("power-on", 10, 22, more)], at)).toHaveLength(3);
 });
 
-test("lets another action change the machine before a replica tells a start and an end again", () => {
+test("accepts another action's change before a replica reports a start and an end again", () => {
   const again = { startedAt: [10_000, 30_000] };
   const actions = [action("power-off", 10, 31, again), action("power-on", 20, 25, { workflow: "chaos-2" })];
   const at = machine(

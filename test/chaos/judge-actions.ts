@@ -34,11 +34,8 @@ interface Stay {
 }
 
 /** Whether what the server was told and what was done at the machines agree: each thing once, and nothing claimed. */
-export function judgeActions(evidence: Evidence): readonly Finding[] {
-  return judge({ ...evidence, actions: evidence.actions.map(withoutForgottenRefusals) });
-}
-
-function judge(evidence: Evidence): readonly Finding[] {
+export function judgeActions(given: Evidence): readonly Finding[] {
+  const evidence = { ...given, actions: given.actions.map(withoutForgottenRefusals) };
   const known = evidence.actions.filter((action) => !isForgotten(action, evidence.longJumps));
   const findings: Finding[] = [
     ...evidence.workflows
@@ -95,21 +92,21 @@ function isForgotten({ undone, startedAt, ends }: ActionRecord, longJumps: reado
   return undone === true && longJumps.some((at) => fromMs <= at && at <= toMs);
 }
 
-/** Nothing was done by a refused action, so that it may run when the server has forgotten the refusal. */
+/** A refused action did nothing: it may run when the server has forgotten the refusal. */
 function withoutForgottenRefusals(action: ActionRecord): ActionRecord {
   const ends = action.ends.filter((end) => !isRefusal(action, end));
   return action.undone && ends.length > 0 ? { ...action, ends } : action;
 }
 
-/** By the inventory, say: its start was told because the server expects one, and nothing was launched. */
-function isRefusal({ index, name }: ActionRecord, { state, message }: ActionRecord["ends"][number]): boolean {
-  return state === "FAILED" && message.startsWith(`${index + 1}-${name} failed (usage): `);
+/** By the inventory, for example. The worker reports its start because the server expects one, and launches nothing. */
+function isRefusal({ index, name }: ActionRecord, end: ActionRecord["ends"][number] | undefined): boolean {
+  return end?.state === "FAILED" && end.message.startsWith(`${index + 1}-${name} failed (usage): `);
 }
 
 function staysAt({ name }: MachineRecord, { actions, longJumps }: Evidence): readonly Stay[] {
   return actions
     .filter(({ machine, startedAt }) => machine === name && startedAt.length > 0)
-    .filter((action) => !action.ends.slice(0, 1).some((end) => isRefusal(action, end)))
+    .filter((action) => !isRefusal(action, action.ends[0]))
     .map((action) => {
       const unknownMs = action.forgottenAt ? action.forgottenAt + FORGOTTEN_MS : Number.POSITIVE_INFINITY;
       const end = isForgotten(action, longJumps) ? action.ends.at(-1) : action.ends[0];
@@ -208,7 +205,7 @@ function notHappened(stay: Stay, machine: MachineRecord, stays: readonly Stay[])
   if (action.name === "power-cycle" && !done && !believed) {
     return claim(`${machine.name} did ${stay.commands.join(", ") || "nothing"}`);
   }
-  // Another action may have come between what it did and the start or the end that was told again.
+  // Another action may have changed the machine before this one's start or end was reported again.
   if (stays.some((other) => other !== stay && other.fromMs <= toMs && other.toMs >= stay.fromMs)) return [];
   if (action.name === "set-pxe-once") {
     const override = lastBefore(machine.overrides, toMs);

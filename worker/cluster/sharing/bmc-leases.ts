@@ -72,7 +72,7 @@ export class BmcLeases implements Locks {
       const lease = await this.#acquireLease(key, signal, purpose);
       return () => this.#inBackground(this.#release(lease), release);
     } catch (thrown) {
-      // Then the Lease was seen, and is the other replica's.
+      // The other replica held the Lease: no request of ours created it.
       if (thrown instanceof ActedElsewhere) release();
       else
         this.#inBackground(this.#releaseUnanswered(bmcLeaseName(this.#options.shares.group, key)), release);

@@ -155,7 +155,7 @@ describe("a BMC lease", () => {
     await released();
   });
 
-  test("that an aborted acquisition created is released", async () => {
+  test("is released if an aborted acquisition created it", async () => {
     lab.cluster.loseAnswer(bmcs("create"), 1);
     const impatient = new AbortController();
     const aborted = first.leases.acquire(BMC, impatient.signal, { actionKey: "one" });
@@ -200,7 +200,7 @@ describe("a BMC lease of a dead replica", () => {
     await released();
   });
 
-  test("loses its holder if the one that took it over gave up, and still protects its Job", async () => {
+  test("has no holder after an aborted acquisition, and still protects its Job", async () => {
     createJob("one");
     lab.cluster.loseAnswer(bmcs("update"), 1);
     const impatient = new AbortController();
