@@ -44,9 +44,9 @@ import {
 import { terminationResult } from "../../../worker/runtime/kubernetes/pod-outcome.ts";
 import { launchName } from "../../../worker/runtime/launch-name.ts";
 import { MalformedAction } from "../../../worker/source/action-fields.ts";
+import { messagesOf } from "../../../worker/source/grpc/call.ts";
 import { createDialer } from "../../../worker/source/grpc/dial.ts";
 import { repairStatus } from "../../../worker/source/grpc/repair-status.ts";
-import { messageOf } from "../../../worker/source/grpc/unary-call.ts";
 import { machineStatus } from "../../../worker/source/rufio/machine-status.ts";
 import { jobOf, machineOf, taskOf } from "../../../worker/source/rufio/objects.ts";
 import { outOfBand } from "../../../worker/source/rufio/out-of-band.ts";
@@ -123,8 +123,8 @@ export const workerTargets: readonly Target[] = [
     tokens: [latin([0, 0, 0, 0, 0]), latin(ACTION), latin([0x0a, 1, 0x61])],
     around: [[latin([0, 0, 0, 0, 5]), ""]],
     call: (input) => {
-      const header = { "content-type": "application/grpc+proto" };
-      return messageOf({ status: 200, header, trailer: { "grpc-status": "0" }, body: bytesOf(input) });
+      const answer = { headers: new Headers(), trailer: { "grpc-status": "0" }, body: bytesOf(input) };
+      return [...messagesOf(answer, ActionResponseSchema)];
     },
     throws: (thrown) => thrown instanceof ConnectError,
     covers: [],
@@ -158,9 +158,9 @@ export const workerTargets: readonly Target[] = [
         "grpc-status-details-bin": input.replace(/[^\x20-\x7e]/g, ""),
       };
       repairStatus(fields);
-      const header = { "content-type": "application/grpc+proto" };
+      const answer = { headers: new Headers(), trailer: fields, body: Buffer.alloc(0) };
       try {
-        return messageOf({ status: 200, header, trailer: fields, body: Buffer.alloc(0) });
+        return [...messagesOf(answer, ActionResponseSchema)];
       } catch (thrown) {
         return pollOfError(thrown);
       }

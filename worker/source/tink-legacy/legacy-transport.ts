@@ -1,8 +1,8 @@
-import { Code, ConnectError, createClient } from "@connectrpc/connect";
-import { createGrpcTransport } from "@connectrpc/connect-node";
+import { Code, ConnectError } from "@connectrpc/connect";
 import { withTimeout } from "../../../shared/timeout.ts";
 import type { ActionId } from "../../action/action.ts";
 import { MalformedAction } from "../action-fields.ts";
+import { callStreaming, callUnary } from "../grpc/call.ts";
 import type { Channel } from "../grpc/channel.ts";
 import { acknowledgementOfError, codeName, failedPollOfError } from "../grpc/errors.ts";
 import type { Acknowledgement, Poll, Transport, WorkflowSet } from "../source.ts";
@@ -10,12 +10,14 @@ import { currentActionOf, currentIndexOf } from "./current-action.ts";
 import { State, type WorkflowContext, WorkflowService } from "./gen/workflow_pb.ts";
 import { actionOf, statusOf } from "./messages.ts";
 
+const { getWorkflowContexts, getWorkflowActions, reportActionStatus } = WorkflowService.method;
+
 /** This server never holds a call: one that takes longer is lost. */
 const CALL_TIMEOUT_MS = 30_000;
 /** The deprecated server answers at once; a proxy without a server behind it may never answer. */
 const QUESTION_TIMEOUT_MS = 15_000;
-/** gRPC's usual limit. */
-const LARGEST_MESSAGE_BYTES = 4 * 1_024 * 1_024;
+/** Four times gRPC's usual limit, for some 100,000 workflows: the server with a database also lists those that are done. */
+const LARGEST_ANSWER_BYTES = 16 * 1_024 * 1_024;
 
 /** Its cache may be stale; if the answer is the same after a few retries, the workflow was recreated. */
 const NOT_BEGUN: Acknowledgement = {
@@ -36,7 +38,6 @@ type Failed = Poll & { readonly kind: "failed" };
  * run concurrently, and it never holds a call. The caller closes the channel.
  */
 export function legacyApi(channel: Channel): Omit<Transport, "close"> {
-  const client = clientOf(channel);
   /** The workflow that each agent ID was served last: the one behind it comes first, so that none starves. */
   const lastServed = new Map<string, string>();
 
@@ -48,7 +49,7 @@ export function legacyApi(channel: Channel): Omit<Transport, "close"> {
   ): Promise<Poll | undefined> {
     const { workflowId } = context;
     try {
-      const { actionList } = await client.getWorkflowActions({ workflowId }, { signal });
+      const { actionList } = await callUnary(channel, getWorkflowActions, { workflowId }, options(signal));
       const current = currentActionOf(context, actionList, agentId);
       if (current === undefined) return undefined;
       const begun = context.currentAction !== "" && context.currentActionState === State.RUNNING;
@@ -62,10 +63,10 @@ export function legacyApi(channel: Channel): Omit<Transport, "close"> {
   }
 
   async function ask(agentId: string, signal: AbortSignal, inFlight: WorkflowSet): Promise<Poll> {
-    const waiting: WorkflowContext[] = [];
-    for await (const context of client.getWorkflowContexts({ workerId: agentId }, { signal })) {
-      if (!inFlight.has(context.workflowId) && currentIndexOf(context) !== undefined) waiting.push(context);
-    }
+    const contexts = await contextsOf(channel, agentId, signal);
+    const waiting = contexts.filter(
+      (context) => !inFlight.has(context.workflowId) && currentIndexOf(context) !== undefined,
+    );
     let failed: Failed | undefined;
     for (const context of roundRobin(waiting, lastServed.get(agentId))) {
       const poll = await askFor(context, agentId, signal);
@@ -86,12 +87,14 @@ export function legacyApi(channel: Channel): Omit<Transport, "close"> {
     { workflowId, agentId, taskId, name }: ActionId,
     signal: AbortSignal,
   ): Promise<boolean> {
-    for await (const context of client.getWorkflowContexts({ workerId: agentId }, { signal })) {
-      if (context.workflowId !== workflowId) continue;
-      const { currentTask, currentAction, currentActionState } = context;
-      return currentTask === taskId && currentAction === name && currentActionState === State.PENDING;
-    }
-    return false;
+    const contexts = await contextsOf(channel, agentId, signal);
+    return contexts.some(
+      (context) =>
+        context.workflowId === workflowId &&
+        context.currentTask === taskId &&
+        context.currentAction === name &&
+        context.currentActionState === State.PENDING,
+    );
   }
 
   return {
@@ -112,7 +115,7 @@ export function legacyApi(channel: Channel): Omit<Transport, "close"> {
       try {
         return await withTimeout(CALL_TIMEOUT_MS, signal, async (bound) => {
           if (status.state !== "running" && (await isToBegin(status.action, bound))) return NOT_BEGUN;
-          await client.reportActionStatus(statusOf(status), { signal: bound });
+          await callUnary(channel, reportActionStatus, statusOf(status), options(bound));
           return { kind: "acknowledged" };
         });
       } catch (thrown) {
@@ -157,11 +160,10 @@ function legacyAcknowledgementOf(thrown: unknown): Exclude<Acknowledgement, { ki
  * Rejects without an answer to that: the server cannot be reached, or something else answers in its place.
  */
 export async function speaksLegacy(channel: Channel, agentId: string): Promise<boolean> {
-  const client = clientOf(channel);
   const never = new AbortController().signal;
   return withTimeout(QUESTION_TIMEOUT_MS, never, async (signal) => {
     try {
-      for await (const _ of client.getWorkflowContexts({ workerId: agentId }, { signal })) break;
+      await contextsOf(channel, agentId, signal);
       return true;
     } catch (thrown) {
       const error = ConnectError.from(thrown);
@@ -172,8 +174,15 @@ export async function speaksLegacy(channel: Channel, agentId: string): Promise<b
   });
 }
 
-function clientOf(channel: Channel) {
-  const { authority: baseUrl } = channel;
-  const options = { baseUrl, sessionManager: channel, readMaxBytes: LARGEST_MESSAGE_BYTES };
-  return createClient(WorkflowService, createGrpcTransport(options));
+/** The workflows of an agent ID. */
+function contextsOf(
+  channel: Channel,
+  agentId: string,
+  signal: AbortSignal,
+): Promise<readonly WorkflowContext[]> {
+  return callStreaming(channel, getWorkflowContexts, { workerId: agentId }, options(signal));
+}
+
+function options(signal: AbortSignal) {
+  return { signal, timeoutMs: CALL_TIMEOUT_MS, readMaxBytes: LARGEST_ANSWER_BYTES };
 }

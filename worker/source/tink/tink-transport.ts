@@ -1,10 +1,10 @@
 import type { Hardware } from "../../../shared/bmc/operations/inventory.ts";
 import { withTimeout } from "../../../shared/timeout.ts";
 import { MalformedAction } from "../action-fields.ts";
+import { callUnary } from "../grpc/call.ts";
 import { Channel, type ChannelOptions } from "../grpc/channel.ts";
 import { createDialer } from "../grpc/dial.ts";
 import { acknowledgementOfError } from "../grpc/errors.ts";
-import { callUnary } from "../grpc/unary-call.ts";
 import type { Poll, Transport } from "../source.ts";
 import { agentAttributes } from "./agent-attributes.ts";
 import { type ActionResponse, WorkflowService } from "./gen/workflow_pb.ts";

@@ -150,12 +150,18 @@ describe("a server that misbehaves", () => {
     [
       "answers like a proxy without a server behind it",
       "Unavailable",
-      (stream) => stream.respond({ ":status": 503 }, { endStream: true }),
+      (stream) => {
+        stream.respond({ ":status": 503, "content-type": "text/html" });
+        stream.end("<html>no server</html>");
+      },
     ],
     [
       "answers in HTML",
       "Unknown",
-      (stream) => stream.respond({ ":status": 200, "content-type": "text/html" }, { endStream: true }),
+      (stream) => {
+        stream.respond({ ":status": 200, "content-type": "text/html" });
+        stream.end("<html>welcome</html>");
+      },
     ],
     [
       "invents a status",

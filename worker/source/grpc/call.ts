@@ -3,6 +3,7 @@ import { constants } from "node:http2";
 import {
   create,
   type DescMessage,
+  type DescMethodServerStreaming,
   type DescMethodUnary,
   fromBinary,
   type MessageInitShape,
@@ -12,8 +13,8 @@ import {
 import { Code, ConnectError } from "@connectrpc/connect";
 import {
   contentTypeProto,
+  findTrailerError,
   headerContentType,
-  headerGrpcStatus,
   headerTimeout,
   headerUserAgent,
   validateResponse,
@@ -22,7 +23,7 @@ import {
 import { version } from "../../../shared/version.ts";
 import type { Channel } from "./channel.ts";
 
-export interface UnaryCallOptions {
+export interface CallOptions {
   /** Ends the call at once; it rejects with the signal's reason. */
   readonly signal: AbortSignal;
   /** Sent to the server, which times out as well. The caller measures the time itself. */
@@ -35,15 +36,37 @@ export interface UnaryCallOptions {
 const PREFIX_BYTES = 5;
 
 /**
- * One unary gRPC call on a channel, for calls that are held by the thousand: it needs a third of the memory of a call
- * through a Connect client. Rejects with a `ConnectError`, or with the signal's reason.
+ * One unary gRPC call on a channel. Calls are held by the thousand: one needs a third of the memory of a call through a Connect
+ * client. Rejects with a `ConnectError`, or with the signal's reason.
  */
 export async function callUnary<I extends DescMessage, O extends DescMessage>(
   channel: Channel,
   method: DescMethodUnary<I, O>,
   input: MessageInitShape<I>,
-  { signal, timeoutMs, readMaxBytes }: UnaryCallOptions,
+  options: CallOptions,
 ): Promise<MessageShape<O>> {
+  const [message, second] = await call(channel, method, input, options);
+  if (message === undefined) throw new ConnectError("an answer without a message", Code.Unimplemented);
+  if (second !== undefined) throw new ConnectError("more than one message", Code.Unimplemented);
+  return message;
+}
+
+/** As `callUnary`, for a method that answers with any number of messages. Resolves to all of them, when the answer has ended. */
+export async function callStreaming<I extends DescMessage, O extends DescMessage>(
+  channel: Channel,
+  method: DescMethodServerStreaming<I, O>,
+  input: MessageInitShape<I>,
+  options: CallOptions,
+): Promise<readonly MessageShape<O>[]> {
+  return [...(await call(channel, method, input, options))];
+}
+
+async function call<I extends DescMessage, O extends DescMessage>(
+  channel: Channel,
+  method: DescMethodUnary<I, O> | DescMethodServerStreaming<I, O>,
+  input: MessageInitShape<I>,
+  { signal, timeoutMs, readMaxBytes }: CallOptions,
+): Promise<Iterable<MessageShape<O>>> {
   signal.throwIfAborted();
   let stream: ClientHttp2Stream;
   try {
@@ -59,18 +82,13 @@ export async function callUnary<I extends DescMessage, O extends DescMessage>(
   }
   const answer = answerOf(stream, signal, readMaxBytes);
   stream.end(enveloped(toBinary(method.input, create(method.input, input))));
-  const message = messageOf(await answer);
+  const answered = await answer;
   channel.notifyResponseByteRead(stream);
-  try {
-    return fromBinary(method.output, message);
-  } catch (thrown) {
-    throw new ConnectError("the answer cannot be read", Code.Internal, undefined, undefined, thrown);
-  }
+  return messagesOf(answered, method.output);
 }
 
 export interface Answer {
-  readonly status: number;
-  readonly header: IncomingHttpHeaders;
+  readonly headers: Headers;
   readonly trailer: IncomingHttpHeaders;
   readonly body: Buffer;
 }
@@ -78,8 +96,7 @@ export interface Answer {
 /** Resolves when the stream has ended without an error, whatever gRPC status it has. */
 function answerOf(stream: ClientHttp2Stream, signal: AbortSignal, readMaxBytes: number): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    let status: number | undefined;
-    let header: IncomingHttpHeaders = {};
+    let headers: Headers | undefined;
     let trailer: IncomingHttpHeaders = {};
     const chunks: Buffer[] = [];
     let prefix: Buffer = Buffer.alloc(0);
@@ -94,8 +111,13 @@ function answerOf(stream: ClientHttp2Stream, signal: AbortSignal, readMaxBytes: 
     };
     const onAbort = () => cancel(signal.reason);
     stream.on("response", (fields) => {
-      status = fields[":status"];
-      header = fields;
+      headers = webHeaders(fields);
+      try {
+        // What is not gRPC has no length: a proxy's page.
+        validateResponse(fields[":status"] ?? 0, headers);
+      } catch (thrown) {
+        cancel(thrown);
+      }
     });
     stream.on("trailers", (fields) => {
       trailer = fields;
@@ -119,32 +141,40 @@ function answerOf(stream: ClientHttp2Stream, signal: AbortSignal, readMaxBytes: 
       signal.removeEventListener("abort", onAbort);
       const reset = resetError(stream.rstCode);
       if (reset) reject(reset);
-      else if (status === undefined) {
+      else if (headers === undefined) {
         reject(new ConnectError("the server ended the stream without an answer", Code.Unavailable));
-      } else resolve({ status, header, trailer, body: Buffer.concat(chunks) });
+      } else resolve({ headers, trailer, body: Buffer.concat(chunks) });
     });
     signal.addEventListener("abort", onAbort, { once: true });
     if (signal.aborted) onAbort();
   });
 }
 
-/** The one message of an answer. Throws the server's error status as a `ConnectError`. */
-export function messageOf({ status, header, trailer, body }: Answer): Uint8Array {
-  const headers = webHeaders(header);
-  const { headerError } = validateResponse(status, headers);
-  if (headerError) throw headerError;
-  const trailers = webHeaders(trailer);
-  validateTrailer(trailers, headers);
-  if (body.length < PREFIX_BYTES) {
-    const code = trailers.has(headerGrpcStatus) ? Code.Unimplemented : Code.Unknown;
-    throw new ConnectError("an answer without a message", code);
+/** The messages of an answer. Throws the server's error status, or that they cannot be read, as a `ConnectError`. */
+export function* messagesOf<O extends DescMessage>(
+  { headers, trailer, body }: Answer,
+  schema: O,
+): Generator<MessageShape<O>> {
+  // An answer without a message may have its status in the header.
+  const error = findTrailerError(headers);
+  if (error) throw error;
+  validateTrailer(webHeaders(trailer), headers);
+  let rest = body;
+  while (rest.length > 0) {
+    if (rest[0] !== 0) throw new ConnectError("a compressed answer, not asked for", Code.Internal);
+    const end = PREFIX_BYTES + (rest.length < PREFIX_BYTES ? 0 : rest.readUInt32BE(1));
+    if (rest.length < end) throw new ConnectError("half a message", Code.DataLoss);
+    yield readMessage(rest.subarray(PREFIX_BYTES, end), schema);
+    rest = rest.subarray(end);
   }
-  if (body[0] !== 0) throw new ConnectError("a compressed answer, not asked for", Code.Internal);
-  const length = body.readUInt32BE(1);
-  const message = body.subarray(PREFIX_BYTES);
-  if (message.length > length) throw new ConnectError("more than one message", Code.Unimplemented);
-  if (message.length < length) throw new ConnectError("half a message", Code.DataLoss);
-  return message;
+}
+
+function readMessage<O extends DescMessage>(bytes: Uint8Array, schema: O): MessageShape<O> {
+  try {
+    return fromBinary(schema, bytes);
+  } catch (thrown) {
+    throw new ConnectError("the answer cannot be read", Code.Internal, undefined, undefined, thrown);
+  }
 }
 
 function enveloped(message: Uint8Array): Uint8Array {
