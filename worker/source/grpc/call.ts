@@ -113,7 +113,7 @@ function answerOf(stream: ClientHttp2Stream, signal: AbortSignal, readMaxBytes: 
     stream.on("response", (fields) => {
       headers = webHeaders(fields);
       try {
-        // What is not gRPC has no length: a proxy's page.
+        // A proxy's page is no message: its first bytes are not a length.
         validateResponse(fields[":status"] ?? 0, headers);
       } catch (thrown) {
         cancel(thrown);
@@ -155,7 +155,7 @@ export function* messagesOf<O extends DescMessage>(
   { headers, trailer, body }: Answer,
   schema: O,
 ): Generator<MessageShape<O>> {
-  // An answer without a message may have its status in the header.
+  // A server that fails at once may send the status in the header (gRPC over HTTP/2, Trailers-Only).
   const error = findTrailerError(headers);
   if (error) throw error;
   validateTrailer(webHeaders(trailer), headers);

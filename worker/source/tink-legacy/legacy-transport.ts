@@ -16,7 +16,7 @@ const { getWorkflowContexts, getWorkflowActions, reportActionStatus } = Workflow
 const CALL_TIMEOUT_MS = 30_000;
 /** The deprecated server answers at once; a proxy without a server behind it may never answer. */
 const QUESTION_TIMEOUT_MS = 15_000;
-/** Four times gRPC's usual limit, for some 100,000 workflows: the server with a database also lists those that are done. */
+/** Room for about 100,000 workflows: the server with a database also lists those that are done. */
 const LARGEST_ANSWER_BYTES = 16 * 1_024 * 1_024;
 
 /** Its cache may be stale; if the answer is the same after a few retries, the workflow was recreated. */
