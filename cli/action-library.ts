@@ -1,24 +1,30 @@
 import { catalogue, loadAction } from "../actions/catalogue.ts";
 import inputNames from "../actions/input-names.json" with { type: "json" };
+import { type Clock, systemClock } from "../shared/clock.ts";
 import type { ActionLibrary } from "../worker/runtime/action-library.ts";
 
 /** This project's actions, each loaded on first use. */
-export const actionLibrary: ActionLibrary = {
-  names: () => catalogue,
-  inputNames: () => inputNames,
-  async find(name) {
-    const action = await loadAction(name);
-    if (!action) return undefined;
-    return {
-      idempotent: action.idempotent,
-      async run({ onLog, ...request }) {
-        const { runWithin } = await import("../actions/harness/run/run-within.ts");
-        return runWithin(action, {
-          ...request,
-          onLine: (line) => onLog({ stream: "stderr", line }),
-          onSpans: (line) => onLog({ stream: "stdout", line }),
-        });
-      },
-    };
-  },
-};
+export const actionLibrary = actionLibraryOn(systemClock);
+
+export function actionLibraryOn(clock: Clock): ActionLibrary {
+  return {
+    names: () => catalogue,
+    inputNames: () => inputNames,
+    async find(name) {
+      const action = await loadAction(name);
+      if (!action) return undefined;
+      return {
+        idempotent: action.idempotent,
+        async run({ onLog, ...request }) {
+          const { runWithin } = await import("../actions/harness/run/run-within.ts");
+          return runWithin(action, {
+            ...request,
+            clock,
+            onLine: (line) => onLog({ stream: "stderr", line }),
+            onSpans: (line) => onLog({ stream: "stdout", line }),
+          });
+        },
+      };
+    },
+  };
+}

@@ -2,10 +2,12 @@ import { Readable, Writable } from "node:stream";
 import { loadAction } from "../../actions/catalogue.ts";
 import { createLineLogger } from "../../actions/harness/result/logger.ts";
 import { runProgram } from "../../actions/harness/run/program.ts";
+import type { Clock } from "../../shared/clock.ts";
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import type { StopSignal } from "../../shared/contract/exit-code.ts";
 import { type ActionResult, parseResultLine } from "../../shared/contract/result.ts";
 import { printable } from "../../shared/printable.ts";
+import { quickClock } from "../support/quick-actions.ts";
 
 export interface ActionRunOptions {
   readonly env?: Readonly<Record<string, string>>;
@@ -14,6 +16,7 @@ export interface ActionRunOptions {
   readonly stdin?: string | { readonly open: true };
   readonly stdoutIsTty?: boolean;
   readonly stderrIsTty?: boolean;
+  readonly clock?: Clock;
 }
 
 export interface EndedAction {
@@ -43,7 +46,14 @@ export class ActionRun {
 
   async #run(
     name: string,
-    { env = {}, argv = [], stdin = "", stdoutIsTty = false, stderrIsTty = false }: ActionRunOptions,
+    {
+      env = {},
+      argv = [],
+      stdin = "",
+      stdoutIsTty = false,
+      stderrIsTty = false,
+      clock = quickClock,
+    }: ActionRunOptions,
   ): Promise<EndedAction> {
     const action = await loadAction(name);
     if (!action) throw new Error(`there is no action ${name}`);
@@ -54,6 +64,7 @@ export class ActionRun {
       argv,
       env,
       startedMs: Date.now(),
+      clock,
       stdin: () =>
         typeof stdin === "string" ? Readable.from([Buffer.from(stdin)]) : new Readable({ read() {} }),
       stdout,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { systemClock } from "../../shared/clock.ts";
 import { ActionRun, resultOf, runAction } from "./action-run.ts";
 import { actionLab, eventually, TESTED_PROVIDERS } from "./lab.ts";
 
@@ -116,7 +117,8 @@ it.concurrent("a BMC that does not answer the logout does not hold up the end fo
   await using lab = await actionLab();
   lab.redfish.fail({ kind: "silent", method: "DELETE" });
 
-  const ended = await runAction("power-status", { env: { ...lab.env("redfish"), REDFISH_AUTH: "session" } });
+  const env = { ...lab.env("redfish"), REDFISH_AUTH: "session" };
+  const ended = await runAction("power-status", { env, clock: systemClock });
 
   expect(resultOf(ended)).toMatchObject({ ok: true });
   expect(resultOf(ended).durationMs).toBeLessThan(SOON_MS);

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { CHECK_NAMES } from "../../actions/check/checks.ts";
+import { systemClock } from "../../shared/clock.ts";
 import { type ActionRunOptions, resultOf, runAction } from "./action-run.ts";
 import { foundBy, rowOf, rowsOf, statesOf } from "./check-lab.ts";
 import { actionLab, eventually, REFUSING_PORT, tcpBlackHole, udpBlackHole } from "./lab.ts";
@@ -14,7 +15,8 @@ const HARMLESS_MESSAGE =
 const both = ["redfish", "ipmi"] as const;
 
 function runCheck(env: Readonly<Record<string, string>>, options: Omit<ActionRunOptions, "env"> = {}) {
-  return runAction("check", { ...options, env });
+  // It compares the BMC's clock with this host's.
+  return runAction("check", { clock: systemClock, ...options, env });
 }
 
 /** Fails when either BMC was sent anything that changes it or its machine. */

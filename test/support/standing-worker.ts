@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command } from "commander";
 import { catalogue } from "../../actions/catalogue.ts";
-import { actionLibrary } from "../../cli/action-library.ts";
 import { type Clock, systemClock } from "../../shared/clock.ts";
 import type { LogFields, Logger } from "../../shared/logger.ts";
 import { openCluster } from "../../worker/compose/cluster/open-cluster.ts";
@@ -16,6 +15,7 @@ import { Journal } from "../../worker/journal/journal.ts";
 import { openStateDirectory } from "../../worker/journal/state-directory.ts";
 import type { Worker } from "../../worker/lanes/worker.ts";
 import { PROGRAM } from "../cli/program.ts";
+import { quickLibrary } from "./quick-actions.ts";
 
 const WAIT_MS = 60_000;
 /** As pino numbers them. */
@@ -59,7 +59,7 @@ export async function standingWorker(
   const { observer, traceEnvironment, watchedFiles } = observability;
   const state = await openStateDirectory(config.stateDirectory);
   const journal = await Journal.open({ directory: state.journal, clock, log, observer });
-  const own = { file: PROGRAM, actions: catalogue, library: actionLibrary };
+  const own = { file: PROGRAM, actions: catalogue, library: quickLibrary };
   const opening = await openCluster(config);
   if (!opening.ok) throw new Error(opening.reason);
   const { cluster } = opening;

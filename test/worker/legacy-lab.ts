@@ -2,7 +2,6 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { catalogue } from "../../actions/catalogue.ts";
-import { actionLibrary } from "../../cli/action-library.ts";
 import { type Clock, systemClock } from "../../shared/clock.ts";
 import type { LogFields, Logger } from "../../shared/logger.ts";
 import { SimulatedMachine, type SimulatedMachineOptions } from "../../simulators/machine.ts";
@@ -14,6 +13,7 @@ import { Journal } from "../../worker/journal/journal.ts";
 import { openStateDirectory } from "../../worker/journal/state-directory.ts";
 import type { Worker } from "../../worker/lanes/worker.ts";
 import { PROGRAM } from "../cli/program.ts";
+import { quickLibrary } from "../support/quick-actions.ts";
 
 export const CANARY = "canary-71c0d";
 
@@ -119,7 +119,7 @@ export async function standingWorker(
   const log: Logger = { debug: keep, info: keep, warn: keep, error: keep };
   const state = await openStateDirectory(stateDirectory);
   const journal = await Journal.open({ directory: state.journal, clock, log });
-  const own = { file: PROGRAM, actions: catalogue, library: actionLibrary };
+  const own = { file: PROGRAM, actions: catalogue, library: quickLibrary };
   const worker: Worker = composeWorker(loaded.config, { log, own, state, journal, clock });
   const ended = worker.run();
   return {

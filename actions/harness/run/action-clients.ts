@@ -1,5 +1,6 @@
 import { BmcClient, type BmcClientOptions } from "../../../shared/bmc/client.ts";
 import { mergeHints } from "../../../shared/bmc/link/hint.ts";
+import type { Clock } from "../../../shared/clock.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import type { Connection } from "../../../shared/contract/connection.ts";
 import type { ProviderName, SessionProvider } from "../../../shared/contract/vocabulary.ts";
@@ -7,6 +8,7 @@ import type { Logger } from "../../../shared/logger.ts";
 import type { ActionTrace } from "../trace/action-trace.ts";
 
 export interface ActionClientsOptions extends Pick<BmcClientOptions, "nameOption" | "provider"> {
+  readonly clock: Clock;
   readonly log: Logger;
   readonly trace?: ActionTrace | undefined;
 }
@@ -57,8 +59,8 @@ export class ActionClients {
   }
 
   #client(connection: Connection, more: BmcClientOptions = {}): BmcClient {
-    const { log, nameOption, provider, trace } = this.#options;
-    const options = { log, nameOption, provider, ...more };
+    const { clock, log, nameOption, provider, trace } = this.#options;
+    const options = { clock, log, nameOption, provider, ...more };
     if (!trace) return new BmcClient(connection, options);
     return trace.watch(new BmcClient(connection, { ...options, tracer: trace.tracer }));
   }

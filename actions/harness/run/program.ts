@@ -1,5 +1,6 @@
 import { en } from "zod/locales";
 import * as z from "zod/mini";
+import { type Clock, systemClock } from "../../../shared/clock.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { EXIT_OK, exitCodeOf, type StopSignal } from "../../../shared/contract/exit-code.ts";
 import { givenValue } from "../../../shared/contract/given.ts";
@@ -23,6 +24,7 @@ export interface ProgramHost {
   readonly env: Environment;
   /** Milliseconds since the epoch. */
   readonly startedMs: number;
+  readonly clock?: Clock;
   readonly stdin: () => AsyncIterable<Uint8Array>;
   readonly stdout: Output;
   readonly stderr: Output;
@@ -40,7 +42,7 @@ export async function runProgram<Fields extends InputFields>(
   action: Action<Fields>,
   host: ProgramHost,
 ): Promise<number> {
-  const { argv, env, stdin, stdout, stderr, signal } = host;
+  const { argv, env, stdin, stdout, stderr, signal, clock = systemClock } = host;
   z.config(en());
   const flags = argv.length === 0 ? undefined : (await import("../input/flags.ts")).parseFlags(action, argv);
   if (flags?.print) {
@@ -90,7 +92,7 @@ export async function runProgram<Fields extends InputFields>(
 
   const { common, connection } = read.input;
   const log = host.openLog(common.logLevel, { action: action.name, machine: connection.machine });
-  const result = await runAction(action, read.input, { signal, log, trace });
+  const result = await runAction(action, read.input, { signal, log, trace, clock });
   await log.flush();
   const table = result.data === undefined ? undefined : action.table?.(result.data);
   return end(result, { format, table, sentence: sentenceOf(result, connection.host) });

@@ -1,4 +1,5 @@
 import type { Provider } from "../../../shared/bmc/operations/provider.ts";
+import { type Clock, systemClock } from "../../../shared/clock.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { type ActionResult, oneLine } from "../../../shared/contract/result.ts";
 import type { ProviderName } from "../../../shared/contract/vocabulary.ts";
@@ -22,20 +23,22 @@ export async function runAction<Fields extends InputFields>(
     log: wholeLog,
     trace,
     provider: given,
+    clock = systemClock,
   }: {
     readonly signal: AbortSignal;
     readonly log: Logger;
     readonly trace?: ActionTrace | undefined;
     /** Replaces the connection's providers. */
     readonly provider?: Provider | undefined;
+    readonly clock?: Clock;
   },
 ): Promise<ActionResult> {
   // BMCs quote what they refuse, down to the header with the password.
   const redact = redactor({ username: connection.username, connection, own });
   const log = changedLogger(wholeLog, redact);
   trace?.hide(redact, connection.username);
-  const startedMs = performance.now();
-  const clients = new ActionClients(connection, { log, nameOption, trace, provider: given });
+  const startedMs = clock.monotonicMs();
+  const clients = new ActionClients(connection, { log, nameOption, trace, provider: given, clock });
   const { bmc } = clients;
   let report: Partial<ActionReport> | undefined;
   let soFar: ActionReport | undefined;
@@ -48,8 +51,11 @@ export async function runAction<Fields extends InputFields>(
     };
     const ways = { providers, tlsFallback: tls.fallback, clientFor };
     const context = { bmc, ...ways, input: own, dryRun: common.dryRun, log, redact, nameInput, progress };
-    report = await withTimeout(common.timeout, signal, (bounded) =>
-      action.run({ ...context, signal: bounded }),
+    report = await withTimeout(
+      common.timeout,
+      signal,
+      (bounded) => action.run({ ...context, signal: bounded }),
+      clock,
     );
   } catch (thrown) {
     const failure = describeFailure(thrown, signal, { ms: common.timeout, name: nameInput("TIMEOUT") });
@@ -74,7 +80,7 @@ export async function runAction<Fields extends InputFields>(
       after: report?.after,
       changed: report?.changed,
     }),
-    durationMs: Math.round(performance.now() - startedMs),
+    durationMs: Math.round(clock.monotonicMs() - startedMs),
     roundTrips: clients.roundTrips,
     ...defined({ data: report?.data, hint: clients.hint }),
   };

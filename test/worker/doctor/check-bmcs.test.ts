@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { actionLibrary } from "../../../cli/action-library.ts";
 import { createCertificate, fingerprintOf } from "../../../simulators/certificate.ts";
 import { type IpmiBmcOptions, startIpmiBmc } from "../../../simulators/ipmi/bmc.ts";
 import { SimulatedMachine } from "../../../simulators/machine.ts";
@@ -10,9 +9,10 @@ import type { Inventory } from "../../../worker/machines/inventory.ts";
 import { parseInventory } from "../../../worker/machines/parse-inventory.ts";
 import { eventually, tcpBlackHole } from "../../actions/lab.ts";
 import { PROGRAM } from "../../cli/program.ts";
+import { quickLibrary } from "../../support/quick-actions.ts";
 
 const never = new AbortController().signal;
-const own = { file: PROGRAM, actions: actionLibrary.names(), library: actionLibrary };
+const own = { file: PROGRAM, actions: quickLibrary.names(), library: quickLibrary };
 const TIMEOUT_MS = 20_000;
 const env = { GOOD: "calvin", WRONG: "canary-5-wrong" };
 

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { Command } from "commander";
 import { expect } from "vitest";
 import { catalogue } from "../../../actions/catalogue.ts";
-import { actionLibrary } from "../../../cli/action-library.ts";
 import { startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
 import { startTinkServer } from "../../../simulators/tink/server.ts";
 import { defineDoctor } from "../../../worker/commands/define-commands.ts";
@@ -15,8 +14,9 @@ import type { Finding } from "../../../worker/doctor/finding.ts";
 import { DoctorReport, reportOf } from "../../../worker/doctor/report.ts";
 import { runChecks } from "../../../worker/doctor/run-checks.ts";
 import { PROGRAM, runProgram } from "../../cli/program.ts";
+import { quickLibrary } from "../../support/quick-actions.ts";
 
-const own = { file: PROGRAM, actions: catalogue, library: actionLibrary };
+const own = { file: PROGRAM, actions: catalogue, library: quickLibrary };
 
 function flagsOf(argv: readonly string[]): Readonly<Record<string, unknown>> {
   const command = new Command().exitOverride();

@@ -2,7 +2,6 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { actionLibrary } from "../../../cli/action-library.ts";
 import type { DesiredState } from "../../../shared/contract/desired-state.ts";
 import { startIpmiBmc } from "../../../simulators/ipmi/bmc.ts";
 import { SimulatedMachine } from "../../../simulators/machine.ts";
@@ -14,6 +13,7 @@ import { AuthGate } from "../../../worker/machines/auth-gate.ts";
 import { parseInventory } from "../../../worker/machines/parse-inventory.ts";
 import { SecretCommands } from "../../../worker/machines/secret-commands.ts";
 import { MachineLocks } from "../../../worker/turns/machine-locks.ts";
+import { quickLibrary } from "../../support/quick-actions.ts";
 
 const { signal } = new AbortController();
 
@@ -46,7 +46,7 @@ function readerOf(options: Readonly<Record<string, unknown>>) {
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
   const made = new MachineReader({
     inventory: parsed.value,
-    actions: actionLibrary,
+    actions: quickLibrary,
     locks,
     authGate: new AuthGate(),
     secretCommands: new SecretCommands(),

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { actionLibrary } from "../../../../cli/action-library.ts";
 import { silentLogger } from "../../../../shared/logger.ts";
 import type { Action } from "../../../../worker/action/action.ts";
 import { HostRuntime } from "../../../../worker/runtime/baremetalhost/host-runtime.ts";
 import { LAST_REBOOT, rebootName } from "../../../../worker/runtime/baremetalhost/reboot-annotation.ts";
 import { InProcessRuntime } from "../../../../worker/runtime/in-process/in-process-runtime.ts";
 import type { LaunchHandle } from "../../../../worker/runtime/runtime.ts";
+import { quickLibrary } from "../../../support/quick-actions.ts";
 import { scaledClock } from "../../../support/scaled-clock.ts";
 import { createHost, HOSTS, type HostFields, METAL3, stateOf } from "../../machines/cluster/host-lab.ts";
 import { InventoryLab, NAMESPACE, reading, SOON } from "../../machines/cluster/inventory-lab.ts";
@@ -37,7 +37,7 @@ class HostLab {
 
   /** As after a restart with the same state directory. */
   newRuntime(state = "state-1"): HostRuntime {
-    const options = { actions: actionLibrary, log: silentLogger, stopGraceMs: 3_000 };
+    const options = { actions: quickLibrary, log: silentLogger, stopGraceMs: 3_000 };
     const base = new InProcessRuntime({ ...options, refuse: async () => undefined });
     return new HostRuntime(base, { ...options, inventory: this.lab.inventory, state, clock });
   }

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { actionLibrary } from "../../../../cli/action-library.ts";
 import { Connection } from "../../../../shared/contract/connection.ts";
 import { silentLogger } from "../../../../shared/logger.ts";
 import { SimulatedMachine, type SimulatedMachineOptions } from "../../../../simulators/machine.ts";
@@ -17,6 +16,7 @@ import {
 } from "../../../../worker/runtime/in-process/in-process-runtime.ts";
 import { LaunchNotRecorded } from "../../../../worker/runtime/runtime.ts";
 import { redfishConnection } from "../../../support/bmc-lab.ts";
+import { quickLibrary } from "../../../support/quick-actions.ts";
 import { scriptedRequest } from "../launch-request.ts";
 
 const never = new AbortController().signal;
@@ -24,7 +24,7 @@ const CANARY = "canary-77ab";
 
 function newRuntime(options: Partial<InProcessRuntimeOptions> = {}): InProcessRuntime {
   return new InProcessRuntime({
-    actions: actionLibrary,
+    actions: quickLibrary,
     refuse: async () => undefined,
     log: silentLogger,
     stopGraceMs: 3_000,

@@ -1,4 +1,3 @@
-import { actionLibrary } from "../../../../cli/action-library.ts";
 import { BmcClient } from "../../../../shared/bmc/client.ts";
 import { type Clock, systemClock } from "../../../../shared/clock.ts";
 import type { LogFields, Logger } from "../../../../shared/logger.ts";
@@ -22,6 +21,7 @@ import { openRufio } from "../../../../worker/source/rufio/rufio.ts";
 import { ActionSlots } from "../../../../worker/turns/action-slots.ts";
 import { MachineLocks } from "../../../../worker/turns/machine-locks.ts";
 import { PROGRAM } from "../../../cli/program.ts";
+import { quickLibrary } from "../../../support/quick-actions.ts";
 
 export interface ReplicaOptions {
   /** A file. */
@@ -96,9 +96,9 @@ export async function startReplica(options: ReplicaOptions, onLog: (line: Logged
   const runtime =
     options.runtime === "process"
       ? new ProcessRuntime({
-          ...{ programs: ownActions(PROGRAM, actionLibrary), stopGraceMs: 2_000, state },
+          ...{ programs: ownActions(PROGRAM, quickLibrary), stopGraceMs: 2_000, state },
         })
-      : new InProcessRuntime({ actions: actionLibrary, refuse, log, stopGraceMs: 2_000 });
+      : new InProcessRuntime({ actions: quickLibrary, refuse, log, stopGraceMs: 2_000 });
   const observer = observers([rufio.observer], (thrown) => log.error({ thrown }, "observer failed"));
   const executor = new Executor({
     permit: () => ({ allowed: true }),
