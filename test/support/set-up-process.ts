@@ -5,3 +5,6 @@ import { usePortShare } from "../../simulators/free-port.ts";
 fc.configureGlobal({ seed: Number(process.env["PBNJ_TEST_SEED"] ?? 1) });
 
 usePortShare(Number(process.env["VITEST_POOL_ID"]), 16);
+
+// Each worker listens for uncaught errors, and concurrent tests have several.
+process.setMaxListeners(50);

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Clock } from "../../../shared/clock.ts";
 import type { DesiredState } from "../../../shared/contract/desired-state.ts";
 import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
@@ -88,7 +88,7 @@ const reprovision: readonly Step[] = [
   { name: "power-on" },
 ];
 
-describe("a workflow", () => {
+describe.concurrent("a workflow", () => {
   test("runs end to end and its status messages carry the actions' own reasons", async () => {
     await using lab = await standing({});
 
@@ -162,7 +162,7 @@ describe("a workflow", () => {
   });
 });
 
-describe("an action fails with its reason, and the worker continues", () => {
+describe.concurrent("an action fails with its reason, and the worker continues", () => {
   const cases: readonly (readonly [string, Step, RegExp, string])[] = [
     [
       "unknown machine",
@@ -239,7 +239,7 @@ describe("an action fails with its reason, and the worker continues", () => {
   });
 });
 
-describe("a server that", () => {
+describe.concurrent("a server that", () => {
   test("loses an acknowledgement gets the report again, and nothing is done twice", async () => {
     await using lab = await standing({});
     lab.server.faults.loseAcknowledgement(2);
@@ -292,7 +292,7 @@ describe("a server that", () => {
   });
 });
 
-describe("a stopping worker", () => {
+describe.concurrent("a stopping worker", () => {
   const soft = { name: "power-off", environment: { MODE: "soft" } };
 
   test("waits for the running action, reports its end, and starts no other", async () => {
@@ -331,7 +331,7 @@ describe("a stopping worker", () => {
   });
 });
 
-test("sends a machine's hardware with its polls, and reads it again only after an hour", async () => {
+test.concurrent("sends a machine's hardware with its polls, and reads it again only after an hour", async () => {
   const attributes = ["--agent-attributes", "--hardware-max-age", "1h"];
   await using lab = await standing({ argv: attributes, server: { holdMs: 50_000 } });
 
@@ -351,7 +351,7 @@ test("sends a machine's hardware with its polls, and reads it again only after a
   expect(lab.bmc.log.slice(requests).filter((line) => line.includes("/Memory"))).toEqual([]);
 });
 
-test("compares machines with their desired state, and changes nothing", async () => {
+test.concurrent("compares machines with their desired state, and changes nothing", async () => {
   const desired: DesiredState = { power: "on", ntp: ["ntp1.example.org"] };
   const argv = ["--drift-interval", "1m"];
   await using lab = await standing({ argv, desired, clock: scaledClock(60) });
@@ -364,11 +364,13 @@ test("compares machines with their desired state, and changes nothing", async ()
   expect(lab.machine.commands.map(({ action }) => action)).toEqual(["off"]);
 });
 
-describe("a worker that enforces desired states", () => {
+describe.concurrent("a worker that enforces desired states", () => {
   const ENFORCING = ["--drift-interval", "1m", "--drift-quiet-time", "1m"];
   const desired: DesiredState = { power: "on", bootDevice: "none", ntp: ["ntp1.example.org"], enforce: true };
 
-  test("corrects one setting after the other with ordinary actions, and after a workflow again", async () => {
+  test("corrects one setting after the other with ordinary actions, and after a workflow again", async ({
+    expect,
+  }) => {
     const machines = { "node-01": { power: "off" } } as const;
     await using lab = await standing({ argv: ENFORCING, machines, desired, clock: scaledClock(60) });
 
@@ -413,7 +415,10 @@ describe("a worker that enforces desired states", () => {
     expect(lab.machine.commands).toEqual([]);
   });
 
-  test("takes a Machine's annotation for it, waits for the Machine's Workflow, and writes events on the Machine", async () => {
+  test("takes a Machine's annotation for it, waits for the Machine's Workflow, and writes events on the Machine", async ({
+    expect,
+    onTestFinished,
+  }) => {
     const cluster = await FakeCluster.start();
     onTestFinished(() => cluster.close());
     const machine = new SimulatedMachine({ name: "node-9", power: "off", powerOnMs: 0 });
@@ -468,7 +473,10 @@ describe("a worker that enforces desired states", () => {
   });
 });
 
-test("polls with attributes also while it watches Workflows, because a rule matches only polls", async () => {
+test.concurrent("polls with attributes also while it watches Workflows, because a rule matches only polls", async ({
+  expect,
+  onTestFinished,
+}) => {
   const cluster = await FakeCluster.start();
   onTestFinished(() => cluster.close());
   const kubeconfig = join(folder, "kubeconfig");

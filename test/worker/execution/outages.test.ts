@@ -44,7 +44,7 @@ const cases: readonly Case[] = [
   },
 ];
 
-test.each(cases)(
+test.concurrent.each(cases)(
   "after an outage, the end of an action of a workflow $title, and the lane continues",
   async (given) => {
     await using lab = await rack();
@@ -70,7 +70,7 @@ test.each(cases)(
   },
 );
 
-test("an acknowledged action that a stale cache serves again is reported again and not repeated", async () => {
+test.concurrent("an acknowledged action that a stale cache serves again is reported again and not repeated", async () => {
   await using lab = await rack();
   const workflow = lab.submit("pbnj-one", { name: "power-cycle" });
   await lab.worker.untilLogged("action started");

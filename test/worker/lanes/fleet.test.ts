@@ -20,7 +20,7 @@ function mostAtOnce(spans: readonly Span[]): number {
   );
 }
 
-test("no more actions run at a time than may", async () => {
+test.concurrent("no more actions run at a time than may", async () => {
   await using lab = await fleetLab({ machines, argv: ["--max-actions", "3"] });
 
   const workflows = names.map((name) => lab.submit(`pbnj-${name}`, off, { name: "power-on" }));
@@ -38,7 +38,7 @@ test("no more actions run at a time than may", async () => {
   }
 });
 
-test("actions start in the order of their arrival, over all lanes", async () => {
+test.concurrent("actions start in the order of their arrival, over all lanes", async () => {
   await using lab = await fleetLab({ machines, argv: ["--max-actions", "1"] });
   const first = lab.submit("pbnj-node-0", { name: "power-off", environment: { MODE: "hard" } });
   await lab.worker.untilLogged("action started");
@@ -56,7 +56,7 @@ test("actions start in the order of their arrival, over all lanes", async () => 
   expect(started).toEqual(["node-0", ...others]);
 });
 
-test("one machine has one action at a time, for any agent ID and workflow", async () => {
+test.concurrent("one machine has one action at a time, for any agent ID and workflow", async () => {
   await using lab = await fleetLab({
     machines: { "node-0": { power: "on", powerOffMs: 200, powerOnMs: 200 }, "node-1": {} },
     // Another name for the same BMC.
@@ -82,7 +82,7 @@ test("one machine has one action at a time, for any agent ID and workflow", asyn
   expect(mostAtOnce(spans)).toBe(1);
 });
 
-test("one machine has one action at a time although its BMC gets another address meanwhile", async () => {
+test.concurrent("one machine has one action at a time although its BMC gets another address meanwhile", async () => {
   await using lab = await fleetLab({
     machines: { "node-0": { power: "on", softOffMs: 1_500 }, "node-1": {} },
     known: ["node-0"],

@@ -18,8 +18,8 @@ import {
 
 const BOTH = { crds: ["v1alpha1", "v1alpha2"] } as const;
 
-describe("machines of a namespace", () => {
-  it("are its Machine objects by name, with the Secret's current content", async () => {
+describe.concurrent("machines of a namespace", () => {
+  it("are its Machine objects by name, with the Secret's current content", async ({ expect }) => {
     await using lab = await InventoryLab.start({
       before: (fake) => {
         fake.create(MACHINES, "Machine", machine("node-2"));
@@ -50,7 +50,7 @@ describe("machines of a namespace", () => {
     expect(lab.fake.countBy("list", "secrets") + lab.fake.countBy("watch", "secrets")).toBe(0);
   });
 
-  it("are added, changed and removed with their objects", async () => {
+  it("are added, changed and removed with their objects", async ({ expect }) => {
     await using lab = await InventoryLab.start({
       before: (fake) => void fake.create(MACHINES, "Machine", machine("node-1")),
     });
@@ -68,7 +68,7 @@ describe("machines of a namespace", () => {
     await expect.poll(() => lab.changes.flatMap(({ removed }) => removed), SOON).toEqual(["node-1"]);
   });
 
-  it("may state their desired state, and with a broken one still serve actions", async () => {
+  it("may state their desired state, and with a broken one still serve actions", async ({ expect }) => {
     await using lab = await InventoryLab.start({
       before: (fake) => {
         fake.create(MACHINES, "Machine", machine("node-1"));
@@ -94,7 +94,7 @@ describe("machines of a namespace", () => {
       .toEqual([["invalid desired state ignored", `Machine tink-system/node-1: ${problem}`]]);
   });
 
-  it("are reported together when they are created together", async () => {
+  it("are reported together when they are created together", async ({ expect }) => {
     const names = Array.from({ length: 1_200 }, (_, index) => `node-${index}`);
     await using lab = await InventoryLab.start({
       before: (fake) => {
@@ -110,7 +110,7 @@ describe("machines of a namespace", () => {
     expect(lab.inventory.machines()).toBe(lab.inventory.machines());
   });
 
-  it("of all sources are reported together, even if one source lists slowly", async () => {
+  it("of all sources are reported together, even if one source lists slowly", async ({ expect }) => {
     await using lab = await InventoryLab.start({
       sources: ["machines", "hardware"],
       before: (fake) => {
@@ -124,7 +124,7 @@ describe("machines of a namespace", () => {
     expect(lab.changes).toEqual([{ added: ["bmc-1", "server-1"], removed: [] }]);
   });
 
-  it("stay the same list while Rufio writes only their status", async () => {
+  it("stay the same list while Rufio writes only their status", async ({ expect }) => {
     await using lab = await InventoryLab.start({
       clock: scaledClock(20),
       before: (fake) => void fake.create(MACHINES, "Machine", machine("node-1")),
@@ -145,7 +145,7 @@ describe("machines of a namespace", () => {
     expect(lab.fake.countBy("list", "machines")).toBe(1);
   });
 
-  it("that a watch missed are found by the next list", async () => {
+  it("that a watch missed are found by the next list", async ({ expect }) => {
     await using lab = await InventoryLab.start({
       before: (fake) => {
         fake.create(MACHINES, "Machine", machine("stays"));
@@ -166,7 +166,7 @@ describe("machines of a namespace", () => {
     await expect.poll(() => lab.changes[1], SOON).toEqual({ added: ["comes"], removed: ["goes"] });
   });
 
-  it("remain during an API outage, and are current again after it", async () => {
+  it("remain during an API outage, and are current again after it", async ({ expect }) => {
     await using lab = await InventoryLab.start({
       before: (fake) => {
         fake.create(MACHINES, "Machine", machine("node-1"));
@@ -188,8 +188,10 @@ describe("machines of a namespace", () => {
   });
 });
 
-describe("names of machines", () => {
-  it("contain the namespace if all namespaces are watched, and never resolve in another one", async () => {
+describe.concurrent("names of machines", () => {
+  it("contain the namespace if all namespaces are watched, and never resolve in another one", async ({
+    expect,
+  }) => {
     await using lab = await InventoryLab.start({
       watchNamespace: "*",
       before: (fake) => {
@@ -223,7 +225,7 @@ describe("names of machines", () => {
     expect(connection).toMatchObject({ machine: "node-1.default", host: "192.0.2.1", username: "u" });
   });
 
-  it("are the object names in one namespace, for workflows of that namespace only", async () => {
+  it("are the object names in one namespace, for workflows of that namespace only", async ({ expect }) => {
     await using lab = await InventoryLab.start({
       before: (fake) => void fake.create(MACHINES, "Machine", machine("node-1")),
     });
@@ -236,7 +238,7 @@ describe("names of machines", () => {
     expect(lab.inventory.find("node-1.default", "default")).toBeUndefined();
   });
 
-  it("that are invalid in an agent ID are skipped with a warning", async () => {
+  it("that are invalid in an agent ID are skipped with a warning", async ({ expect }) => {
     const long = "x".repeat(64);
     await using lab = await InventoryLab.start({
       before: (fake) => {
@@ -259,8 +261,8 @@ describe("names of machines", () => {
   });
 });
 
-describe("Hardware", () => {
-  it("of v1alpha1 has the BMC of its Machine, and an action may name either", async () => {
+describe.concurrent("Hardware", () => {
+  it("of v1alpha1 has the BMC of its Machine, and an action may name either", async ({ expect }) => {
     await using lab = await InventoryLab.start({
       sources: ["hardware"],
       before: (fake) => {
@@ -282,7 +284,7 @@ describe("Hardware", () => {
     expect(lab.warnings()).toEqual([]);
   });
 
-  it("of v1alpha1 follows its Machine when that comes later and when it changes", async () => {
+  it("of v1alpha1 follows its Machine when that comes later and when it changes", async ({ expect }) => {
     await using lab = await InventoryLab.start({
       sources: ["hardware"],
       before: (fake) => void fake.create(HARDWARE, "Hardware", hardware("server-1", machineRef("bmc-1"))),
@@ -320,7 +322,7 @@ describe("Hardware", () => {
     );
   });
 
-  it("of v1alpha2 has its own connection and boot mode, and needs no Machines", async () => {
+  it("of v1alpha2 has its own connection and boot mode, and needs no Machines", async ({ expect }) => {
     await using lab = await InventoryLab.start({
       fake: { crds: ["v1alpha2"] },
       sources: ["hardware"],
@@ -343,7 +345,7 @@ describe("Hardware", () => {
     ]);
   });
 
-  it("that both versions serve is one machine, with the data of whichever has it", async () => {
+  it("that both versions serve is one machine, with the data of whichever has it", async ({ expect }) => {
     await using lab = await InventoryLab.start({
       fake: BOTH,
       sources: ["hardware"],
@@ -367,7 +369,9 @@ describe("Hardware", () => {
     expect(lab.warnings()).toEqual([]);
   });
 
-  it("is overridden by a Machine of the same name if both are sources, with a warning if its BMC differs", async () => {
+  it("is overridden by a Machine of the same name if both are sources, with a warning if its BMC differs", async ({
+    expect,
+  }) => {
     await using lab = await InventoryLab.start({
       sources: ["hardware", "machines"],
       before: (fake) => {
@@ -389,8 +393,8 @@ describe("Hardware", () => {
   });
 });
 
-describe("a waiting action", () => {
-  it("is not run on another BMC than the one it waited for", async () => {
+describe.concurrent("a waiting action", () => {
+  it("is not run on another BMC than the one it waited for", async ({ expect }) => {
     await using lab = await InventoryLab.start({
       before: (fake) => {
         fake.create(MACHINES, "Machine", machine("node-1"));
@@ -417,7 +421,7 @@ describe("a waiting action", () => {
     });
   });
 
-  it("uses other changes made meanwhile", async () => {
+  it("uses other changes made meanwhile", async ({ expect }) => {
     await using lab = await InventoryLab.start({
       before: (fake) => {
         fake.create(MACHINES, "Machine", machine("node-1"));
@@ -437,8 +441,8 @@ describe("a waiting action", () => {
   });
 });
 
-describe("an invalid object", () => {
-  it("is a machine whose actions fail with all of its problems", async () => {
+describe.concurrent("an invalid object", () => {
+  it("is a machine whose actions fail with all of its problems", async ({ expect }) => {
     const providerOptions = { redfish: { port: 70_000 }, ipmitool: { cipherSuite: "2" } };
     await using lab = await InventoryLab.start({
       before: (fake) => {
@@ -471,7 +475,7 @@ describe("an invalid object", () => {
     expect((await lab.connect("node-1")).host).toBe("192.0.2.1");
   });
 
-  it("has its own log line only up to a limit", async () => {
+  it("has its own log line only up to a limit", async ({ expect }) => {
     await using lab = await InventoryLab.start({
       before: (fake) => {
         for (let index = 0; index < 50; index += 1) {
@@ -488,7 +492,7 @@ describe("an invalid object", () => {
   });
 });
 
-describe("a missing right", () => {
+describe.concurrent("a missing right", () => {
   const watchMachines = {
     apiGroups: ["bmc.tinkerbell.org"],
     resources: ["machines"],
@@ -496,7 +500,7 @@ describe("a missing right", () => {
     namespaces: [NAMESPACE],
   };
 
-  it("on a Secret fails the action with the rule to add", async () => {
+  it("on a Secret fails the action with the rule to add", async ({ expect }) => {
     await using lab = await InventoryLab.start({
       rights: [watchMachines],
       before: (fake) => {
@@ -514,7 +518,7 @@ describe("a missing right", () => {
     expect(lab.warnings()).toEqual([]);
   });
 
-  it("on Machines does not delay the start, and is one warning", async () => {
+  it("on Machines does not delay the start, and is one warning", async ({ expect }) => {
     await using lab = await InventoryLab.start({
       rights: [{ apiGroups: [""], resources: ["secrets"], verbs: ["get"] }],
       before: (fake) => void fake.create(MACHINES, "Machine", machine("node-1")),
@@ -531,7 +535,7 @@ describe("a missing right", () => {
     expect(lab.watches()).toMatchObject([{ state: "failing", objects: 0 }]);
   });
 
-  it("on Machines is the reason of an invalid Hardware of v1alpha1", async () => {
+  it("on Machines is the reason of an invalid Hardware of v1alpha1", async ({ expect }) => {
     await using lab = await InventoryLab.start({
       sources: ["hardware"],
       rights: [{ apiGroups: ["tinkerbell.org"], resources: ["hardware"], verbs: ["list", "watch"] }],
@@ -549,8 +553,8 @@ describe("a missing right", () => {
   });
 });
 
-describe("kinds without a CRD", () => {
-  it("are logged once, do not delay the start, and count once installed", async () => {
+describe.concurrent("kinds without a CRD", () => {
+  it("are logged once, do not delay the start, and count once installed", async ({ expect }) => {
     await using lab = await InventoryLab.start({
       fake: { crds: [] },
       clock: scaledClock(20),
@@ -576,7 +580,7 @@ describe("kinds without a CRD", () => {
     await expect.poll(() => lab.changes, SOON).toEqual([{ added: ["node-1"], removed: [] }]);
   });
 
-  it("that were replaced by another version leave no machines", async () => {
+  it("that were replaced by another version leave no machines", async ({ expect }) => {
     await using lab = await InventoryLab.start({
       fake: BOTH,
       clock: scaledClock(20),
@@ -596,7 +600,7 @@ describe("kinds without a CRD", () => {
     expect(lab.names()).toEqual(["server-1"]);
   });
 
-  it("do not delay the start beyond its signal, nor does an unresponsive API", async () => {
+  it("do not delay the start beyond its signal, nor does an unresponsive API", async ({ expect }) => {
     await using lab = await InventoryLab.start();
     await lab.fake.stop();
 
@@ -605,8 +609,8 @@ describe("kinds without a CRD", () => {
   });
 });
 
-describe("the inventory's log", () => {
-  it("logs once, for users of Rufio, that certificates are verified", async () => {
+describe.concurrent("the inventory's log", () => {
+  it("logs once, for users of Rufio, that certificates are verified", async ({ expect }) => {
     await using lab = await InventoryLab.start({
       before: (fake) => {
         fake.create(MACHINES, "Machine", machine("verified", { insecureTLS: false }));
@@ -626,7 +630,7 @@ describe("the inventory's log", () => {
     ]);
   });
 
-  it("contains no secret, whatever fails", async () => {
+  it("contains no secret, whatever fails", async ({ expect }) => {
     const canary = "canary-7f3a";
     await using lab = await InventoryLab.start({
       before: (fake) => {

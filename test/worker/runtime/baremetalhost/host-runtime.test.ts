@@ -78,8 +78,8 @@ class HostLab {
   }
 }
 
-describe("power of a host that Metal3 manages", () => {
-  it("goes off and on through spec.online, and is verified by what Metal3 observes", async () => {
+describe.concurrent("power of a host that Metal3 manages", () => {
+  it("goes off and on through spec.online, and is verified by what Metal3 observes", async ({ expect }) => {
     await using lab = await HostLab.start();
 
     const off = await lab.run("power-off", { MODE: "soft" });
@@ -92,7 +92,7 @@ describe("power of a host that Metal3 manages", () => {
     expect([lab.operator.changes, lab.host.reboots]).toEqual([["off", "on"], []]);
   });
 
-  it("is forced off with an annotation that does not stay", async () => {
+  it("is forced off with an annotation that does not stay", async ({ expect }) => {
     await using lab = await HostLab.start();
 
     expect(await lab.run("power-off", { MODE: "hard" })).toMatchObject({ ok: true });
@@ -110,14 +110,16 @@ describe("power of a host that Metal3 manages", () => {
     expect(lab.host.spec.online).toBe(true);
   });
 
-  it("cycles an available host, of which Metal3 ignores the annotation, with spec.online", async () => {
+  it("cycles an available host, of which Metal3 ignores the annotation, with spec.online", async ({
+    expect,
+  }) => {
     await using lab = await HostLab.start({ status: stateOf("available") });
 
     expect(await lab.run("power-cycle")).toMatchObject({ ok: true });
     expect([lab.operator.changes, lab.host.reboots, lab.host.spec.online]).toEqual([["off", "on"], [], true]);
   });
 
-  it("is planned and not changed in a dry run", async () => {
+  it("is planned and not changed in a dry run", async ({ expect }) => {
     await using lab = await HostLab.start();
 
     const outcome = await lab.run("power-cycle", { DRY_RUN: "true" });
@@ -142,7 +144,7 @@ describe("power of a host that Metal3 manages", () => {
     expect(lab.lab.fake.countBy("patch")).toBe(0);
   });
 
-  it("is not changed of a host that is paused between reading and writing", async () => {
+  it("is not changed of a host that is paused between reading and writing", async ({ expect }) => {
     await using lab = await HostLab.start();
     const request = await lab.request("power-off", { MODE: "soft" });
     lab.operator.isAway = true;
@@ -164,7 +166,7 @@ describe("power of a host that Metal3 manages", () => {
     expect(lab.host.spec.online).toBe(true);
   });
 
-  it("fails if something else sets spec.online back", async () => {
+  it("fails if something else sets spec.online back", async ({ expect }) => {
     await using lab = await HostLab.start();
     lab.operator.isAway = true;
     const running = lab.run("power-off", { MODE: "soft" });
@@ -178,8 +180,8 @@ describe("power of a host that Metal3 manages", () => {
   });
 });
 
-describe("a reboot annotation", () => {
-  it("is removed when the action is cancelled", async () => {
+describe.concurrent("a reboot annotation", () => {
+  it("is removed when the action is cancelled", async ({ expect }) => {
     await using lab = await HostLab.start();
     lab.operator.isAway = true;
     const cancel = new AbortController();
@@ -191,7 +193,7 @@ describe("a reboot annotation", () => {
     expect(lab.host.reboots).toEqual([]);
   });
 
-  it("is removed although the API server fails for a while", async () => {
+  it("is removed although the API server fails for a while", async ({ expect }) => {
     await using lab = await HostLab.start();
     lab.operator.isAway = true;
     const running = lab.run("power-cycle");
@@ -203,7 +205,7 @@ describe("a reboot annotation", () => {
     expect(lab.host.reboots).toEqual([]);
   });
 
-  it("of a worker that died is removed by the next one, which does not reboot again", async () => {
+  it("of a worker that died is removed by the next one, which does not reboot again", async ({ expect }) => {
     await using lab = await HostLab.start();
     const request = await lab.request("power-cycle");
     const handle: LaunchHandle = { baremetalhost: request.host.key };
@@ -217,7 +219,7 @@ describe("a reboot annotation", () => {
     expect(lab.host.reboots).toEqual([]);
   });
 
-  it("is not written twice for one action, by whichever replica", async () => {
+  it("is not written twice for one action, by whichever replica", async ({ expect }) => {
     await using lab = await HostLab.start();
     const request = await lab.request("power-cycle");
     await lab.runtime.run(request, FOREVER);
@@ -227,7 +229,9 @@ describe("a reboot annotation", () => {
     expect(lab.operator.changes).toEqual(["off", "on"]);
   });
 
-  it("that no worker needs is swept: an own one at once, others long after their deadline", async () => {
+  it("that no worker needs is swept: an own one at once, others long after their deadline", async ({
+    expect,
+  }) => {
     await using lab = await HostLab.start();
     lab.operator.isAway = true;
     const value = (state: string, deadline: string) =>

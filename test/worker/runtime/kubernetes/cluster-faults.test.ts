@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { FakeCluster } from "../../../../simulators/kubernetes/cluster.ts";
 import { scriptedRequest } from "../launch-request.ts";
 import { leftOf, resultLine } from "./kubernetes-cases.ts";
@@ -7,32 +7,35 @@ import { begin, never, RuntimeLab } from "./runtime-lab.ts";
 const namespace = "actions";
 const WAIT = { timeout: 60_000, interval: 20 };
 
-let cluster: FakeCluster;
-let lab: RuntimeLab;
-beforeAll(async () => {
-  cluster = await FakeCluster.start({ namespaces: ["default", namespace] });
-  lab = await RuntimeLab.start({ control: cluster.controlPlane, worker: cluster.access(), namespace });
-});
-afterAll(async () => {
-  await lab?.close();
-  await cluster?.close();
-});
-beforeEach(() => {
-  cluster.forgetRequests();
-});
+async function clusterLab() {
+  const cluster = await FakeCluster.start({ namespaces: ["default", namespace] });
+  const lab = await RuntimeLab.start({ control: cluster.controlPlane, worker: cluster.access(), namespace });
+  return {
+    ...{ cluster, lab },
+    async [Symbol.asyncDispose]() {
+      await lab.close();
+      await cluster.close();
+    },
+  };
+}
 
-async function finishWell(request: ReturnType<typeof scriptedRequest>["request"]): Promise<void> {
+async function finishWell(
+  lab: RuntimeLab,
+  request: ReturnType<typeof scriptedRequest>["request"],
+): Promise<void> {
   const pod = await lab.startPod(request);
   lab.kubelet.log(pod, "action", `${resultLine()}\n`);
   await lab.kubelet.finish(pod, { container: "action", exitCode: 0, message: resultLine() });
 }
 
-describe("the kubernetes runtime, with a cluster that fails", () => {
+describe.concurrent("the kubernetes runtime, with a cluster that fails", () => {
   it("runs an action without polling its state", async () => {
+    await using there = await clusterLab();
+    const { cluster, lab } = there;
     const runtime = await lab.runtime();
     const { request } = scriptedRequest([], { connected: true });
     const { ended } = begin(runtime, request);
-    await finishWell(request);
+    await finishWell(lab, request);
     await (await ended).remove(never);
 
     const asked = cluster.requests.map(
@@ -57,11 +60,13 @@ describe("the kubernetes runtime, with a cluster that fails", () => {
     ["the Secret's creation", { verb: "create", resource: "secrets" }],
     ["the patch that lets it run", { verb: "patch", resource: "jobs" }],
   ] as const)("makes one Job and one pod although the answer to %s is lost", async (_, matcher) => {
+    await using there = await clusterLab();
+    const { cluster, lab } = there;
     const runtime = await lab.runtime();
     const { request } = scriptedRequest([], { connected: true });
     const fault = cluster.loseAnswer(matcher);
     const { ended } = begin(runtime, request);
-    await finishWell(request);
+    await finishWell(lab, request);
 
     await expect(ended).resolves.toMatchObject({ outcome: { ok: true, message: "done" } });
     expect(fault.hits).toBe(1);
@@ -69,6 +74,8 @@ describe("the kubernetes runtime, with a cluster that fails", () => {
   });
 
   it.each([429, 503])("continues after an API that answers %d for a while", async (status) => {
+    await using there = await clusterLab();
+    const { cluster, lab } = there;
     const runtime = await lab.runtime();
     const { request } = scriptedRequest([], { connected: true });
     const answer = { status, retryAfterSeconds: 0, times: 2 };
@@ -79,7 +86,7 @@ describe("the kubernetes runtime, with a cluster that fails", () => {
       cluster.fail({ subresource: "log" }, answer),
     ];
     const { ended } = begin(runtime, request);
-    await finishWell(request);
+    await finishWell(lab, request);
 
     await expect(ended).resolves.toMatchObject({ outcome: { ok: true } });
     for (const fault of faults.slice(0, 2)) expect(fault.hits).toBe(2);
@@ -87,6 +94,8 @@ describe("the kubernetes runtime, with a cluster that fails", () => {
   });
 
   it("continues the log after a restart of the API server, without losing or repeating a line", async () => {
+    await using there = await clusterLab();
+    const { cluster, lab } = there;
     const runtime = await lab.runtime();
     const { request, lines } = scriptedRequest([]);
     const { ended } = begin(runtime, request);
@@ -106,6 +115,8 @@ describe("the kubernetes runtime, with a cluster that fails", () => {
   });
 
   it("finds an end that its watches did not show, once it lists again", async () => {
+    await using there = await clusterLab();
+    const { cluster, lab } = there;
     const runtime = await lab.runtime();
     const { request } = scriptedRequest([]);
     const { ended } = begin(runtime, request);
@@ -124,6 +135,8 @@ describe("the kubernetes runtime, with a cluster that fails", () => {
   });
 
   it("stops an action whose end it did not see, and then accepts that it ended in time", async () => {
+    await using there = await clusterLab();
+    const { cluster, lab } = there;
     const runtime = await lab.runtime({ requestTimeoutMs: 1_000 });
     const { request } = scriptedRequest([], { timeoutMs: 1_500 });
     const { ended } = begin(runtime, request);
@@ -145,6 +158,8 @@ describe("the kubernetes runtime, with a cluster that fails", () => {
   });
 
   it("finds the Job that an earlier worker left once the API answers", async () => {
+    await using there = await clusterLab();
+    const { cluster, lab } = there;
     const { request } = scriptedRequest([]);
     const first = await lab.runtime();
     begin(first, request);

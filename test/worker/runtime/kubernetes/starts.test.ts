@@ -32,7 +32,7 @@ async function releasePod(pod: KubeObject, request: Parameters<RuntimeLab["pod"]
   await lab.kubelet.vanish(pod);
 }
 
-describe("a pod that does not start", () => {
+describe.concurrent("a pod that does not start", () => {
   it("is reported with the scheduler's reason", async () => {
     const { request, ended, shown } = await launched({ startTimeoutMs: 4_000 });
     const pod = await lab.pod(request);
