@@ -25,8 +25,8 @@ export default defineConfig(({ mode }) => ({
     setupFiles: ["test/support/set-up-process.ts"],
     expect: { poll: { timeout: 30_000 } },
     // Most tests wait for sockets, processes and timers: more of them run than there are processors.
-    maxWorkers: 7,
-    maxConcurrency: 20,
+    maxWorkers: 6,
+    maxConcurrency: 10,
     // Tests make many objects that live briefly: with V8's young generation of 16 MiB they take a tenth more processor time.
     execArgv: ["--max-semi-space-size=64"],
     // Loading every file's modules anew takes as long as the tests do.

@@ -147,12 +147,12 @@ describe.concurrent("a worker that is killed", () => {
     await using lab = await crashLab({ machine: { softOffMs: "never" } });
     const first = lab.startProcess();
     const commanded = new Promise<void>((resolve) => lab.machine.once("command", () => resolve()));
-    const workflow = lab.submit([{ name: "power-off", environment: { MODE: "soft" }, timeout: 2 }]);
+    const workflow = lab.submit([{ name: "power-off", environment: { MODE: "soft" }, timeout: 5 }]);
     await commanded;
     first.kill("SIGKILL");
     await first.ended;
     const startedAt = workflow.tasks[0]?.actions[0]?.startedAt?.getTime() ?? 0;
-    await vi.waitFor(() => expect(Date.now() - startedAt).toBeGreaterThan(2_000), { timeout: 10_000 });
+    await vi.waitFor(() => expect(Date.now() - startedAt).toBeGreaterThan(5_000), { timeout: 10_000 });
     const running = await lab.processes();
 
     const second = lab.start();
@@ -160,7 +160,7 @@ describe.concurrent("a worker that is killed", () => {
 
     expect(running).toHaveLength(1);
     expect(workflow.state).toBe("TIMEOUT");
-    expect(workflow.tasks[0]?.actions[0]?.message).toMatch(/timed out, stopped after its 2\.0 s/);
+    expect(workflow.tasks[0]?.actions[0]?.message).toMatch(/timed out, stopped after its 5\.0 s/);
     expect(lab.machine.commands.map(({ action }) => action)).toEqual(["soft-off"]);
     await lab.expectNothingLeft(second);
   });

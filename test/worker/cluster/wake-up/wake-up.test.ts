@@ -166,7 +166,7 @@ describe("waking up", () => {
     await writeFile(join(folder, "kubeconfig"), fake.kubeconfig({ token: fake.addUser("worker", []) }));
     cluster = await Cluster.open({ kubeconfig: join(folder, "kubeconfig") });
 
-    expect(await wakeUp().wait("a", stop.signal)).toBe("unknown");
+    expect(await wakeUp(scaledClock(10)).wait("a", stop.signal)).toBe("unknown");
   });
 
   it("polls continuously, with a warning, when the server serves an unwatched workflow", async () => {
