@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { catalogue } from "../../../actions/catalogue.ts";
+import { systemClock } from "../../../shared/clock.ts";
 import type { ActionResult } from "../../../shared/contract/result.ts";
 import type { ProviderName } from "../../../shared/contract/vocabulary.ts";
 import { HttpListener } from "../../../simulators/http-listener.ts";
@@ -62,7 +63,7 @@ export async function tryEveryAction(server: Server): Promise<Record<string, str
     if (!(await capable(server.provider, needed))) continue;
     if (server.bootDeviceOnlyOff && BOOT_DEVICE.test(name)) await bringTo("off", server);
     if (!server.fixedPower && NEEDS_POWER.test(name)) await bringTo(power, server);
-    const said = resultOf(await runAction(name, { env: { ...server.env, ...own } }));
+    const said = await run(name, { ...server.env, ...own });
     const [known, reason = ""] = server.limits?.[name] ?? server.limits?.["*"] ?? [];
     if (said.ok) outcomes[name] = WORKS;
     else if (said.class === known) outcomes[name] = reason;
@@ -91,9 +92,13 @@ const brief = (url: string): Environment => ({
 const accepts = ({ input }: { readonly input: object }, variable: string) =>
   Object.values(input).some(({ env }) => env === variable);
 
+/** In real time, which these servers keep. */
+const run = async (name: string, env: Environment) =>
+  resultOf(await runAction(name, { env, clock: systemClock }));
+
 async function bringTo(power: "on" | "off", { env }: Server): Promise<void> {
   const more = power === "off" ? { MODE: "hard" } : {};
-  expect(resultOf(await runAction(`power-${power}`, { env: { ...env, ...more } }))).toMatchObject({
+  expect(await run(`power-${power}`, { ...env, ...more })).toMatchObject({
     ok: true,
   });
 }
