@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { expect, test, vi } from "vitest";
 import { type Candidate, openFirst as race } from "../../../../shared/bmc/link/race.ts";
 import { systemClock } from "../../../../shared/clock.ts";
@@ -29,10 +30,11 @@ function field() {
       throw error;
     },
   });
-  const deafFor = (name: Candidate<string>["name"], ms: number): Candidate<string> => ({
+  /** Opens in spite of being cancelled, and not before. */
+  const deaf = (name: Candidate<string>["name"]): Candidate<string> => ({
     name,
-    open: async () => {
-      await systemClock.sleep(ms);
+    open: async (signal) => {
+      await once(signal, "abort");
       return name;
     },
   });
@@ -54,7 +56,7 @@ function field() {
       await tidied;
     }
   };
-  return { record, answersAfter, failsAfter, deafFor, openFirst };
+  return { record, answersAfter, failsAfter, deaf, openFirst };
 }
 
 test("the first in order wins alone when it answers within its head start", async () => {
@@ -134,9 +136,9 @@ test("a final failure ends the search also where another one has opened and wait
 });
 
 test("what opens after another has won is discarded before the race ends", async () => {
-  const { record, deafFor, answersAfter, openFirst } = field();
+  const { record, deaf, answersAfter, openFirst } = field();
 
-  await openFirst([deafFor("redfish", 60), answersAfter("ipmi", 1)], 1);
+  await openFirst([deaf("redfish"), answersAfter("ipmi", 1)], 1);
 
   expect(record).toContain("redfish discarded");
 });
