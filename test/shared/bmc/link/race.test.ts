@@ -168,7 +168,7 @@ test("an aborted signal cancels all candidates and is the error", async () => {
     1,
     controller.signal,
   );
-  await vi.waitFor(() => expect(record).toHaveLength(2));
+  await vi.waitFor(() => expect(record).toHaveLength(2), { timeout: 20_000 });
 
   controller.abort(new BmcError("cancelled", "cancelled by SIGTERM"));
 

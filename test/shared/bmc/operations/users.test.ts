@@ -40,7 +40,7 @@ async function userLab(providers: readonly Provider[], options: Options = {}) {
         ipmi: { port: ipmi.port, privilege: "administrator" },
         ...options.connection,
       }),
-      { clock: scaledClock(50) },
+      { clock: scaledClock(10) },
     );
   const client = connect();
   const [provider] = providers;
@@ -97,7 +97,7 @@ async function errorOf(promise: Promise<unknown>): Promise<BmcError> {
   throw new Error(`no BmcError: ${String(thrown)}`);
 }
 
-describe.each(PROVIDERS)("a user via %s", (provider) => {
+describe.concurrent.each(PROVIDERS)("a user via %s", (provider) => {
   it("is created, and its password is tried out", async () => {
     await using lab = await userLab([provider]);
 
@@ -180,7 +180,7 @@ describe.each(PROVIDERS)("a user via %s", (provider) => {
   });
 });
 
-describe.each(PROVIDERS)("the connection's own password via %s", (provider) => {
+describe.concurrent.each(PROVIDERS)("the connection's own password via %s", (provider) => {
   it("is changed, proven by a login, and used for what the client does later", async () => {
     await using lab = await userLab([provider]);
 
@@ -259,7 +259,7 @@ describe.each(PROVIDERS)("the connection's own password via %s", (provider) => {
   });
 });
 
-describe("the connection's own password via redfish", () => {
+describe.concurrent("the connection's own password via redfish", () => {
   it.each(["auto", "session"] as const)(
     "with %s logins is changed although the BMC ends its sessions",
     async (auth) => {
@@ -318,7 +318,7 @@ describe("the connection's own password via redfish", () => {
   });
 });
 
-describe("another user's password via redfish", () => {
+describe.concurrent("another user's password via redfish", () => {
   it("costs one login as that user", async () => {
     await using lab = await userLab(["redfish"]);
     await lab.client.putUser(eve, signal);
@@ -406,7 +406,7 @@ describe("another user's password via redfish", () => {
   });
 });
 
-describe("another user's password via ipmi", () => {
+describe.concurrent("another user's password via ipmi", () => {
   it("costs one test of the password", async () => {
     await using lab = await userLab(["ipmi"]);
     await lab.client.putUser(eve, signal);
@@ -455,7 +455,7 @@ describe("another user's password via ipmi", () => {
   });
 });
 
-describe("a user whose name is all that is left", () => {
+describe.concurrent("a user whose name is all that is left", () => {
   it("does not exist, is deleted already, and is made a user again in its slot", async () => {
     await using lab = await userLab(["ipmi"], { ipmi: { userQuirks: { keepsNames: true } } });
     await lab.client.putUser(eve, signal);
@@ -474,7 +474,7 @@ describe("a user whose name is all that is left", () => {
   });
 });
 
-describe("what the first provider does not offer", () => {
+describe.concurrent("what the first provider does not offer", () => {
   it("is refused in the words of the one that does", async () => {
     await using lab = await userLab(["redfish", "ipmi"]);
     lab.redfish.fail({ kind: "refuse", status: 404, path: /Account/, times: 99 });
