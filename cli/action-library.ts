@@ -3,9 +3,9 @@ import inputNames from "../actions/input-names.json" with { type: "json" };
 import { type Clock, systemClock } from "../shared/clock.ts";
 import type { ActionLibrary } from "../worker/runtime/action-library.ts";
 
-/** This project's actions, each loaded on first use. */
 export const actionLibrary = actionLibraryOn(systemClock);
 
+/** This project's actions, each loaded on first use. */
 export function actionLibraryOn(clock: Clock): ActionLibrary {
   return {
     names: () => catalogue,

@@ -1,7 +1,7 @@
 import { actionLibraryOn } from "../../cli/action-library.ts";
 import { scaledClock } from "./scaled-clock.ts";
 
-/** For actions, which look again after half a second where a simulated machine has long changed. */
+/** Actions look again after half a second; a simulated machine has changed long before. */
 export const quickClock = scaledClock(4);
 
 /** This project's actions on that clock. */

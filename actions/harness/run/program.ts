@@ -1,6 +1,6 @@
 import { en } from "zod/locales";
 import * as z from "zod/mini";
-import { type Clock, systemClock } from "../../../shared/clock.ts";
+import type { Clock } from "../../../shared/clock.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { EXIT_OK, exitCodeOf, type StopSignal } from "../../../shared/contract/exit-code.ts";
 import { givenValue } from "../../../shared/contract/given.ts";
@@ -24,7 +24,7 @@ export interface ProgramHost {
   readonly env: Environment;
   /** Milliseconds since the epoch. */
   readonly startedMs: number;
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
   readonly stdin: () => AsyncIterable<Uint8Array>;
   readonly stdout: Output;
   readonly stderr: Output;
@@ -42,7 +42,7 @@ export async function runProgram<Fields extends InputFields>(
   action: Action<Fields>,
   host: ProgramHost,
 ): Promise<number> {
-  const { argv, env, stdin, stdout, stderr, signal, clock = systemClock } = host;
+  const { argv, env, stdin, stdout, stderr, signal, clock } = host;
   z.config(en());
   const flags = argv.length === 0 ? undefined : (await import("../input/flags.ts")).parseFlags(action, argv);
   if (flags?.print) {

@@ -30,7 +30,7 @@ export async function runAction<Fields extends InputFields>(
     readonly trace?: ActionTrace | undefined;
     /** Replaces the connection's providers. */
     readonly provider?: Provider | undefined;
-    readonly clock?: Clock;
+    readonly clock?: Clock | undefined;
   },
 ): Promise<ActionResult> {
   // BMCs quote what they refuse, down to the header with the password.

@@ -1,7 +1,7 @@
 import { en } from "zod/locales";
 import * as z from "zod/mini";
 import type { Provider } from "../../../shared/bmc/operations/provider.ts";
-import { type Clock, systemClock } from "../../../shared/clock.ts";
+import type { Clock } from "../../../shared/clock.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { EXIT_OK, exitCodeOf, type StopSignal } from "../../../shared/contract/exit-code.ts";
 import { givenValue } from "../../../shared/contract/given.ts";
@@ -29,7 +29,7 @@ export interface WithinRequest {
   readonly onSpans?: (line: string) => void;
   /** Replaces the connection's providers. */
   readonly provider?: Provider | undefined;
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
   readonly signal: AbortSignal;
   /** The signal that an abort of `signal` replaces. */
   readonly stoppedBy: () => StopSignal;
@@ -49,7 +49,7 @@ export async function runWithin(
 }
 
 async function run(action: Action, request: WithinRequest): Promise<ActionResult> {
-  const { env, argv, onLine, onSpans, provider, clock = systemClock, signal, stoppedBy } = request;
+  const { env, argv, onLine, onSpans, provider, clock, signal, stoppedBy } = request;
   const failed = (error: BmcError) => failedResult(action.name, error);
   // As the program's own handler of the signal does.
   const stop = new AbortController();

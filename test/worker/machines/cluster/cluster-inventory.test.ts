@@ -19,7 +19,7 @@ import {
 const BOTH = { crds: ["v1alpha1", "v1alpha2"] } as const;
 
 describe.concurrent("machines of a namespace", () => {
-  it("are its Machine objects by name, with the Secret's current content", async ({ expect }) => {
+  it("are its Machine objects by name, with the Secret's current content", async () => {
     await using lab = await InventoryLab.start({
       before: (fake) => {
         fake.create(MACHINES, "Machine", machine("node-2"));
@@ -189,9 +189,7 @@ describe.concurrent("machines of a namespace", () => {
 });
 
 describe.concurrent("names of machines", () => {
-  it("contain the namespace if all namespaces are watched, and never resolve in another one", async ({
-    expect,
-  }) => {
+  it("contain the namespace if all namespaces are watched, and never resolve in another one", async () => {
     await using lab = await InventoryLab.start({
       watchNamespace: "*",
       before: (fake) => {
@@ -225,7 +223,7 @@ describe.concurrent("names of machines", () => {
     expect(connection).toMatchObject({ machine: "node-1.default", host: "192.0.2.1", username: "u" });
   });
 
-  it("are the object names in one namespace, for workflows of that namespace only", async ({ expect }) => {
+  it("are the object names in one namespace, for workflows of that namespace only", async () => {
     await using lab = await InventoryLab.start({
       before: (fake) => void fake.create(MACHINES, "Machine", machine("node-1")),
     });
@@ -500,7 +498,7 @@ describe.concurrent("a missing right", () => {
     namespaces: [NAMESPACE],
   };
 
-  it("on a Secret fails the action with the rule to add", async ({ expect }) => {
+  it("on a Secret fails the action with the rule to add", async () => {
     await using lab = await InventoryLab.start({
       rights: [watchMachines],
       before: (fake) => {
@@ -518,7 +516,7 @@ describe.concurrent("a missing right", () => {
     expect(lab.warnings()).toEqual([]);
   });
 
-  it("on Machines does not delay the start, and is one warning", async ({ expect }) => {
+  it("on Machines does not delay the start, and is one warning", async () => {
     await using lab = await InventoryLab.start({
       rights: [{ apiGroups: [""], resources: ["secrets"], verbs: ["get"] }],
       before: (fake) => void fake.create(MACHINES, "Machine", machine("node-1")),
@@ -535,7 +533,7 @@ describe.concurrent("a missing right", () => {
     expect(lab.watches()).toMatchObject([{ state: "failing", objects: 0 }]);
   });
 
-  it("on Machines is the reason of an invalid Hardware of v1alpha1", async ({ expect }) => {
+  it("on Machines is the reason of an invalid Hardware of v1alpha1", async () => {
     await using lab = await InventoryLab.start({
       sources: ["hardware"],
       rights: [{ apiGroups: ["tinkerbell.org"], resources: ["hardware"], verbs: ["list", "watch"] }],
@@ -600,7 +598,7 @@ describe.concurrent("kinds without a CRD", () => {
     expect(lab.names()).toEqual(["server-1"]);
   });
 
-  it("do not delay the start beyond its signal, nor does an unresponsive API", async ({ expect }) => {
+  it("do not delay the start beyond its signal, nor does an unresponsive API", async () => {
     await using lab = await InventoryLab.start();
     await lab.fake.stop();
 
@@ -630,7 +628,7 @@ describe.concurrent("the inventory's log", () => {
     ]);
   });
 
-  it("contains no secret, whatever fails", async ({ expect }) => {
+  it("contains no secret, whatever fails", async () => {
     const canary = "canary-7f3a";
     await using lab = await InventoryLab.start({
       before: (fake) => {

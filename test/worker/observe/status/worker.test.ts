@@ -60,7 +60,7 @@ describe("the status page of a worker", () => {
       ...{ name: "power-off", machine: "node-01", phase: "succeeded", runtime: "in-process" },
       ...{ agentId: "pbnj-node-01", provider: "redfish", exitCode: 0, workflow: workflow.id },
     });
-    // Two seconds on the clock of quick actions.
+    // SOFT_TIMEOUT, on `quickClock`.
     expect(action?.durationMs).toBeGreaterThan(500);
     expect(page).toMatch(/<li data-row="0" class="\w+"><time>/);
   });

@@ -79,7 +79,7 @@ class HostLab {
 }
 
 describe.concurrent("power of a host that Metal3 manages", () => {
-  it("goes off and on through spec.online, and is verified by what Metal3 observes", async ({ expect }) => {
+  it("goes off and on through spec.online, and is verified by what Metal3 observes", async () => {
     await using lab = await HostLab.start();
 
     const off = await lab.run("power-off", { MODE: "soft" });
@@ -92,7 +92,7 @@ describe.concurrent("power of a host that Metal3 manages", () => {
     expect([lab.operator.changes, lab.host.reboots]).toEqual([["off", "on"], []]);
   });
 
-  it("is forced off with an annotation that does not stay", async ({ expect }) => {
+  it("is forced off with an annotation that does not stay", async () => {
     await using lab = await HostLab.start();
 
     expect(await lab.run("power-off", { MODE: "hard" })).toMatchObject({ ok: true });
@@ -110,16 +110,14 @@ describe.concurrent("power of a host that Metal3 manages", () => {
     expect(lab.host.spec.online).toBe(true);
   });
 
-  it("cycles an available host, of which Metal3 ignores the annotation, with spec.online", async ({
-    expect,
-  }) => {
+  it("cycles an available host, of which Metal3 ignores the annotation, with spec.online", async () => {
     await using lab = await HostLab.start({ status: stateOf("available") });
 
     expect(await lab.run("power-cycle")).toMatchObject({ ok: true });
     expect([lab.operator.changes, lab.host.reboots, lab.host.spec.online]).toEqual([["off", "on"], [], true]);
   });
 
-  it("is planned and not changed in a dry run", async ({ expect }) => {
+  it("is planned and not changed in a dry run", async () => {
     await using lab = await HostLab.start();
 
     const outcome = await lab.run("power-cycle", { DRY_RUN: "true" });
@@ -144,7 +142,7 @@ describe.concurrent("power of a host that Metal3 manages", () => {
     expect(lab.lab.fake.countBy("patch")).toBe(0);
   });
 
-  it("is not changed of a host that is paused between reading and writing", async ({ expect }) => {
+  it("is not changed of a host that is paused between reading and writing", async () => {
     await using lab = await HostLab.start();
     const request = await lab.request("power-off", { MODE: "soft" });
     lab.operator.isAway = true;
@@ -205,7 +203,7 @@ describe.concurrent("a reboot annotation", () => {
     expect(lab.host.reboots).toEqual([]);
   });
 
-  it("of a worker that died is removed by the next one, which does not reboot again", async ({ expect }) => {
+  it("of a worker that died is removed by the next one, which does not reboot again", async () => {
     await using lab = await HostLab.start();
     const request = await lab.request("power-cycle");
     const handle: LaunchHandle = { baremetalhost: request.host.key };
@@ -219,7 +217,7 @@ describe.concurrent("a reboot annotation", () => {
     expect(lab.host.reboots).toEqual([]);
   });
 
-  it("is not written twice for one action, by whichever replica", async ({ expect }) => {
+  it("is not written twice for one action, by whichever replica", async () => {
     await using lab = await HostLab.start();
     const request = await lab.request("power-cycle");
     await lab.runtime.run(request, FOREVER);

@@ -61,7 +61,7 @@ describe.concurrent("PBnJ's API", () => {
 
     const [off, on] = lab.machine.commands;
     expect(lab.done()).toEqual(["off", "on"]);
-    // On the clock of quick actions.
+    // Four seconds on `quickClock`.
     expect((on?.at ?? 0) - (off?.at ?? 0)).toBeGreaterThanOrEqual(1_000);
   });
 
