@@ -165,7 +165,7 @@ describe.concurrent("set-raid", () => {
     expect(resultOf(ended).message).toContain("The controller is busy.");
   });
 
-  it("fails if a drive vanishes during the task, or the volume has another level", async () => {
+  it("fails if a drive vanishes during the task, or the volume has another level", async ({ expect }) => {
     await using lab = await actionLab();
     // Long enough to pull the drive also on a busy machine.
     lab.redfish.storage.taskMs = 3_000;

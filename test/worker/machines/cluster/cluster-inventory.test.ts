@@ -533,7 +533,7 @@ describe.concurrent("a missing right", () => {
     expect(lab.watches()).toMatchObject([{ state: "failing", objects: 0 }]);
   });
 
-  it("on Machines is the reason of an invalid Hardware of v1alpha1", async () => {
+  it("on Machines is the reason of an invalid Hardware of v1alpha1", async ({ expect }) => {
     await using lab = await InventoryLab.start({
       sources: ["hardware"],
       rights: [{ apiGroups: ["tinkerbell.org"], resources: ["hardware"], verbs: ["list", "watch"] }],
