@@ -1,0 +1,256 @@
+import { describe, expect, it } from "vitest";
+import type { Clock } from "../../../shared/clock.ts";
+import { silentLogger } from "../../../shared/logger.ts";
+import { type ActionStatus, actionKey, type Delivery } from "../../../worker/action/action.ts";
+import { noObserver } from "../../../worker/action/observer.ts";
+import { WorkflowDeleted } from "../../../worker/action/workflow-deleted.ts";
+import { FinalReports } from "../../../worker/execution/final-reports.ts";
+import { Reporter } from "../../../worker/execution/report.ts";
+import type { Acknowledgement, StatusSink } from "../../../worker/source/source.ts";
+import { scaledClock } from "../../support/scaled-clock.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
+
+const NEVER = new AbortController().signal;
+const HOUR = 60 * 60_000;
+const DAY = 24 * HOUR;
+
+const DONE: Acknowledgement = { kind: "acknowledged" };
+const REJECTED: Acknowledgement = { kind: "rejected", code: "NotFound", reason: "no such action" };
+const RETRY: Acknowledgement = { kind: "retry", code: "Internal", reason: "conflict" };
+const MISSING: Acknowledgement = { ...RETRY, missing: true };
+const PERHAPS_GONE: Acknowledgement = { ...RETRY, perhapsGone: true };
+
+function statusOf(workflowId: string, name = "power-on", endedAgoMs = 0): ActionStatus {
+  const action = {
+    ...{ workflowId, taskId: "task", agentId: "agent", actionId: name, name },
+    image: `ghcr.io/pbnj-worker/${name}:v1`,
+  };
+  const stoppedAt = new Date(new VirtualClock().now() - endedAgoMs);
+  return { action, state: "success", message: "", startedAt: stoppedAt, stoppedAt };
+}
+
+/** Gives the answers in turn, the last one for ever. A held report is only ended by its signal. */
+function sinkLab(
+  answers: readonly (Acknowledgement | "held" | Error)[],
+  maxBackoffMs = 1_000,
+  laneClock?: Clock,
+) {
+  const clock = new VirtualClock();
+  const asked: number[] = [];
+  const sink: StatusSink = {
+    async report(_, signal) {
+      asked.push(clock.monotonicMs());
+      const answer = answers[asked.length - 1] ?? answers.at(-1) ?? "held";
+      if (answer instanceof Error) throw answer;
+      return answer === "held" ? clock.sleep(1_000 * DAY, signal).then(() => DONE) : answer;
+    },
+  };
+  const log = silentLogger;
+  const reporter = new Reporter({ sink, clock, log, maxBackoffMs, observer: noObserver });
+  const reports = new FinalReports({ reporter, clock: laneClock ?? clock, log });
+  return {
+    ...{ clock, asked, reporter, reports },
+    /** The result, and when it came. */
+    async ended<T>(work: Promise<T>): Promise<{ readonly result: T; readonly atMs: number }> {
+      let atMs: number | undefined;
+      const end = () => {
+        atMs = clock.monotonicMs();
+      };
+      void work.then(end, end);
+      await clock.until(() => atMs !== undefined, 100 * DAY);
+      return { result: await work, atMs: atMs ?? 0 };
+    },
+    /** Delivers a report, and records how it finishes. */
+    deliver(status: ActionStatus, cancel = NEVER) {
+      const finished: Delivery[] = [];
+      const finish = async (delivery: Delivery) => void finished.push(delivery);
+      return { finished, free: reports.deliver({ status, cancel, finish }) };
+    },
+  };
+}
+
+const times = (count: number, answer: Acknowledgement) => Array.from({ length: count }, () => answer);
+
+describe("a report", () => {
+  it.each<[string, readonly Acknowledgement[], Delivery, number]>([
+    ["is acknowledged after any number of failures", [...times(50, RETRY), DONE], "acknowledged", 51],
+    ["is rejected at once", [REJECTED], "rejected", 1],
+    [
+      "is rejected with the eighth answer that the workflow is perhaps gone",
+      [...times(7, PERHAPS_GONE), RETRY, PERHAPS_GONE],
+      ...(["rejected", 9] as const),
+    ],
+  ])("%s", async (_, answers, delivery, attempts) => {
+    const { reporter, ended, asked } = sinkLab(answers);
+
+    const { result } = await ended(reporter.final(statusOf("w"), Number.POSITIVE_INFINITY, NEVER));
+
+    expect(result).toBe(delivery);
+    expect(asked).toHaveLength(attempts);
+  });
+
+  it("is dropped when the workflow is missing for 3 s without an interruption", async () => {
+    const lab = sinkLab([MISSING, MISSING, RETRY, MISSING]);
+
+    const { result } = await lab.ended(lab.reporter.final(statusOf("w"), Number.POSITIVE_INFINITY, NEVER));
+
+    const since = lab.asked.map((atMs) => atMs - (lab.asked[3] ?? 0));
+    expect(result).toBe("rejected");
+    expect(since.at(-1)).toBeGreaterThanOrEqual(3_000);
+    expect(since.at(-2)).toBeLessThan(3_000);
+  });
+
+  it("is abandoned after its time, but is attempted once", async () => {
+    const lab = sinkLab([RETRY]);
+    const { result } = await lab.ended(lab.reporter.final(statusOf("w"), 10_000, NEVER));
+    const attempts = [...lab.asked];
+    const late = await lab.ended(lab.reporter.final(statusOf("w"), 0, NEVER));
+
+    expect([result, late.result]).toEqual(["rejected", "rejected"]);
+    expect(attempts.at(-1)).toBeGreaterThan(10_000);
+    expect(attempts.at(-2)).toBeLessThanOrEqual(10_000);
+    expect(lab.asked.length).toBeGreaterThan(attempts.length);
+  });
+
+  it.each([
+    ["before it is sent", () => AbortSignal.abort(), 0],
+    ["while the server holds it", () => AbortSignal.timeout(20), 1],
+  ] as const)("is unanswered if it is cancelled %s", async (_, signal, attempts) => {
+    const { reporter, asked } = sinkLab(["held"]);
+
+    expect(await reporter.final(statusOf("w"), Number.POSITIVE_INFINITY, signal())).toBe("unanswered");
+    expect(asked).toHaveLength(attempts);
+  });
+
+  it("fails with an error of the sink that no cancellation explains", async () => {
+    const lab = sinkLab([new Error("defect")]);
+
+    await expect(lab.reporter.final(statusOf("w"), HOUR, NEVER)).rejects.toThrow("defect");
+  });
+
+  it.each(["held", RETRY] as const)("within a time is unanswered when that is over: %o", async (answer) => {
+    const { reporter, ended } = sinkLab([answer]);
+
+    expect(await ended(reporter.within(20_000, statusOf("w"), NEVER))).toEqual({
+      ...{ result: "unanswered", atMs: 20_000 },
+    });
+  });
+
+  it("within a time leaves nothing waiting once it is answered", async () => {
+    const { reporter, ended, clock } = sinkLab([DONE]);
+
+    expect((await ended(reporter.within(20_000, statusOf("w"), NEVER))).result).toBe("acknowledged");
+    await expect(clock.until(() => clock.monotonicMs() > 0, HOUR)).rejects.toThrow();
+  });
+});
+
+describe("a final report", () => {
+  it("keeps its lane until it is finished, or for 5 s", async () => {
+    const quick = sinkLab([RETRY, DONE]);
+    const slow = sinkLab([...times(20, RETRY), DONE]);
+    const first = quick.deliver(statusOf("w"));
+    const second = slow.deliver(statusOf("w"));
+
+    expect((await quick.ended(first.free)).atMs).toBeLessThanOrEqual(500);
+    expect(first.finished).toEqual(["acknowledged"]);
+    expect((await slow.ended(second.free)).atMs).toBe(5_000);
+    expect(second.finished).toEqual([]);
+    await slow.ended(slow.reports.idle());
+    expect(second.finished).toEqual(["acknowledged"]);
+  });
+
+  it("keeps its lane longer while 5,000 others are pending", async () => {
+    // Fires 5,000 timers at once.
+    const clock = scaledClock(50);
+    const { deliver } = sinkLab(["held"], 1_000, clock);
+    const others = Array.from({ length: 5_000 }, (_, index) => deliver(statusOf(`w-${index}`)));
+    let isFree = false;
+    void deliver(statusOf("last")).free.then(() => {
+      isFree = true;
+    });
+
+    await Promise.all(others.map(({ free }) => free));
+    await clock.sleep(5_000);
+
+    expect(isFree).toBe(false);
+  });
+
+  it.each([
+    ["7 days after the end of its action", 2 * DAY, 5 * DAY],
+    ["not before an hour, because the clock may have been set", 9 * DAY, HOUR],
+  ])("is abandoned %s", async (_, endedAgoMs, forMs) => {
+    const lab = sinkLab([RETRY], HOUR);
+    const { finished } = lab.deliver(statusOf("w", "power-on", endedAgoMs));
+
+    const { atMs } = await lab.ended(lab.reports.idle());
+
+    expect(finished).toEqual(["rejected"]);
+    expect(atMs).toBeGreaterThan(forMs);
+    expect(atMs).toBeLessThanOrEqual(forMs + HOUR);
+  });
+
+  it("is left to the next worker after an error", async () => {
+    const lab = sinkLab([new Error("defect")]);
+    const status = statusOf("w");
+    const { finished, free } = lab.deliver(status);
+
+    await lab.ended(free);
+
+    expect(finished).toEqual(["unanswered"]);
+    expect(lab.reports.has(actionKey(status.action))).toBe(false);
+  });
+
+  it.each<[string, AbortSignal, Delivery, number, number]>([
+    [
+      "is dropped when its workflow is deleted",
+      AbortSignal.abort(new WorkflowDeleted("w")),
+      "rejected",
+      0,
+      0,
+    ],
+    ["gets 10 s when the worker stops", AbortSignal.abort(), "unanswered", 1, 10_000],
+  ])("%s", async (_, cancel, delivery, attempts, takesMs) => {
+    const lab = sinkLab(["held"]);
+    const { finished } = lab.deliver(statusOf("w"), cancel);
+
+    const { atMs } = await lab.ended(lab.reports.idle());
+
+    expect({ finished, atMs, asked: lab.asked.length }).toEqual({
+      ...{ finished: [delivery], atMs: takesMs, asked: attempts },
+    });
+  });
+});
+
+describe("while a report is pending", () => {
+  it("its action does not begin again, and waits for 5 s at most", async () => {
+    const lab = sinkLab(["held"]);
+    const status = statusOf("w");
+    lab.deliver(status);
+
+    const again = await lab.ended(lab.reports.mayBegin(status.action, true));
+
+    expect(again).toEqual({ result: false, atMs: 5_000 });
+    expect(lab.reports.has(actionKey(status.action))).toBe(true);
+  });
+
+  it("a new action of the workflow supersedes it, and begins when it is finished", async () => {
+    const lab = sinkLab(["held"]);
+    const { finished } = lab.deliver(statusOf("w"));
+    const other = lab.deliver(statusOf("another workflow"));
+
+    const next = await lab.ended(lab.reports.mayBegin(statusOf("w", "power-off").action, true));
+
+    expect(next).toEqual({ result: true, atMs: 0 });
+    expect([finished, other.finished]).toEqual([["acknowledged"], []]);
+  });
+
+  it("an earlier action of the workflow that is served again leaves it pending", async () => {
+    const lab = sinkLab(["held"]);
+    const { finished } = lab.deliver(statusOf("w"));
+
+    const earlier = await lab.ended(lab.reports.mayBegin(statusOf("w", "power-off").action, false));
+
+    expect(earlier).toEqual({ result: true, atMs: 0 });
+    expect(finished).toEqual([]);
+  });
+});
