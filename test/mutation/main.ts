@@ -25,7 +25,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   },
   reports: {
     mutate: ["worker/execution/{final-reports,report}.ts"],
-    testFiles: ["test/worker/execution/{crash-points,final-reports,outages}.test.ts"],
+    testFiles: ["test/worker/execution/{reports,final-reports,outages}.test.ts"],
   },
   journal: {
     mutate: ["worker/journal/*.ts"],
