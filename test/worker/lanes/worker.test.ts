@@ -9,7 +9,8 @@ const RELOADED = "inventory reloaded";
 async function workElsewhere(lab: Awaited<ReturnType<typeof fleetLab>>, agentId: string) {
   for (let round = 0; round < 3; round += 1) {
     const workflow = lab.submit(agentId, status);
-    await lab.server.until(() => workflow.state === "SUCCESS");
+    // A worker that stops before it has the answer would look for the deleted workflow for seconds.
+    await lab.worker.untilLogged("report acknowledged", { task: workflow.tasks[0]?.id, state: "success" });
     lab.server.board.delete(workflow);
   }
 }
