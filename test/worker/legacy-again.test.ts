@@ -41,8 +41,8 @@ function reportsOf(lab: LegacyLab): readonly string[] {
 
 const ONCE = ["power-reset RUNNING", "power-reset SUCCESS", "power-status RUNNING", "power-status SUCCESS"];
 
-describe("an action that a server serves again after its end", () => {
-  test("out of a stale cache is neither run nor reported again", async () => {
+describe.concurrent("an action that a server serves again after its end", () => {
+  test("out of a stale cache is neither run nor reported again", async ({ expect }) => {
     await using lab = await rack();
     const workflow = lab.server.submit({ name: "reboot", template: REBOOT });
     onReport(lab, workflow, "SUCCESS", () => lab.server.board.lag());
@@ -60,7 +60,9 @@ describe("an action that a server serves again after its end", () => {
     expect(reportsOf(lab)).toEqual(ONCE);
   });
 
-  test("for longer than a cache can be stale gets its end reported again and is not run", async () => {
+  test("for longer than a cache can be stale gets its end reported again and is not run", async ({
+    expect,
+  }) => {
     await using lab = await rack();
     const workflow = lab.server.submit({ name: "reboot", template: REBOOT });
     onReport(lab, workflow, "SUCCESS", () => lab.server.board.lag());
@@ -89,7 +91,7 @@ describe("an action that a server serves again after its end", () => {
   });
 });
 
-describe("a recreated workflow with the IDs of an ended one", () => {
+describe.concurrent("a recreated workflow with the IDs of an ended one", () => {
   test("is run, and gets only its own end", async () => {
     await using lab = await rack();
     const first = lab.server.submit({ name: "reboot", template: REBOOT });

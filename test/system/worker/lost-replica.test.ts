@@ -5,7 +5,7 @@ let lab: SharingLab;
 beforeEach(async () => {
   lab = await startLab();
 });
-afterEach(() => lab.close());
+afterEach(() => lab[Symbol.asyncDispose]());
 
 describe("a replica that is lost", () => {
   test("is deposed when it is killed, and another owns what it had", async () => {

@@ -15,7 +15,7 @@ async function workElsewhere(lab: Awaited<ReturnType<typeof fleetLab>>, agentId:
   }
 }
 
-describe("lanes follow the inventory", () => {
+describe.concurrent("lanes follow the inventory", () => {
   test("an added machine gets a lane without a restart", async () => {
     await using lab = await fleetLab({ machines: { one: {}, two: { power: "off" } }, known: ["one"] });
     const workflow = lab.submit("pbnj-two", { name: "power-on" });
@@ -96,7 +96,7 @@ describe("lanes follow the inventory", () => {
     expect(lab.machine("one").commands.map(({ action }) => action)).toEqual(["on", "off"]);
   });
 
-  test("a machine that is removed and added again during its action has one lane", async () => {
+  test("a machine that is removed and added again during its action has one lane", async ({ expect }) => {
     await using lab = await fleetLab({ machines: { one: { power: "off", powerOnMs: "held" }, two: {} } });
     const poweringOn = once(lab.machine("one"), "command");
     const workflow = lab.submit("pbnj-one", { name: "power-on" }, status);
@@ -127,7 +127,7 @@ describe("lanes follow the inventory", () => {
   });
 });
 
-describe("a broken file", () => {
+describe.concurrent("a broken file", () => {
   test("keeps the last valid inventory, and logs each problem with its line", async () => {
     await using lab = await fleetLab({ machines: { one: {} } });
     await lab.server.until(() => lab.server.polls.includes("pbnj-one"));

@@ -1,73 +1,75 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { ActedElsewhere } from "../../../../worker/turns/machine-locks.ts";
-import { LEASE_API, NAMESPACE, type Replica, type SharingLab, startLab, WAIT } from "./sharing-lab.ts";
+import { LEASE_API, NAMESPACE, startLab, WAIT } from "./sharing-lab.ts";
 
 const BMC = "bmc 192.0.2.10";
-let lab: SharingLab;
-let first: Replica;
-let second: Replica;
 const never = new AbortController().signal;
-
-beforeEach(async () => {
-  lab = await startLab({ agentIds: [] });
-  first = await lab.start("a");
-  second = await lab.start("b");
-  await vi.waitFor(() => {
-    for (const { shares } of [first, second])
-      expect(shares.state()).toMatchObject({ valid: true, members: 2 });
-  }, WAIT);
-});
-afterEach(() => lab.close());
-
-const turns = () => lab.leases("bmc");
-const released = () => vi.waitFor(() => expect(turns()).toEqual([]), WAIT);
 
 const bmcs = (verb: string) => (request: { verb: string; name?: string; body: string }) =>
   request.verb === verb && `${request.name} ${request.body}`.includes("-bmc-");
 
-/** A turn that a replica holds which is not there any more. */
-function leaveTurn(actionKey: string): void {
-  const [one] = turns();
+/** Two replicas without agent IDs. */
+async function leaseLab() {
+  const lab = await startLab({ agentIds: [] });
+  const [first, second] = [await lab.start("a"), await lab.start("b")];
+  await vi.waitFor(() => {
+    for (const { shares } of [first, second])
+      expect(shares.state()).toMatchObject({ valid: true, members: 2 });
+  }, WAIT);
+  const turns = () => lab.leases("bmc");
+  return {
+    ...lab,
+    ...{ first, second, turns },
+    released: () => vi.waitFor(() => expect(turns()).toEqual([]), WAIT),
+    createJob(actionKey: string): void {
+      lab.cluster.create("batch/v1", "Job", {
+        metadata: {
+          name: `act-${actionKey}`,
+          namespace: NAMESPACE,
+          labels: { "pbnj-worker/key": actionKey },
+        },
+        spec: {
+          template: {
+            spec: {
+              restartPolicy: "Never",
+              containers: [{ name: "action", image: "registry.example/a:v1" }],
+            },
+          },
+        },
+      });
+    },
+    endJob(actionKey: string): void {
+      const at = "2025-06-01T00:00:00Z";
+      const conditions = ["FailureTarget", "Failed"].map((type) => ({
+        ...{ type, status: "True", lastProbeTime: at, lastTransitionTime: at },
+      }));
+      lab.cluster.patchStatus(
+        "batch/v1",
+        "Job",
+        `act-${actionKey}`,
+        { startTime: at, failed: 1, conditions },
+        NAMESPACE,
+      );
+    },
+  };
+}
+
+/** With a turn for the action "one" that a replica holds which is not there any more. */
+async function deadReplicaLab() {
+  const lab = await leaseLab();
+  await lab.first.leases.acquire(BMC, never, { actionKey: "one" });
   lab.cluster.patch(
     LEASE_API,
     "Lease",
-    one?.metadata.name ?? "",
+    lab.turns()[0]?.metadata.name ?? "",
     {
-      metadata: { annotations: { "pbnj-worker/action": actionKey } },
+      metadata: { annotations: { "pbnj-worker/action": "one" } },
       spec: { holderIdentity: "gone_00000000" },
     },
     NAMESPACE,
   );
-}
-
-function createJob(actionKey: string): void {
-  lab.cluster.create("batch/v1", "Job", {
-    metadata: {
-      name: `act-${actionKey}`,
-      namespace: NAMESPACE,
-      labels: { "pbnj-worker/key": actionKey },
-    },
-    spec: {
-      template: {
-        spec: { restartPolicy: "Never", containers: [{ name: "action", image: "registry.example/a:v1" }] },
-      },
-    },
-  });
-}
-
-function endJob(actionKey: string): void {
-  const at = "2025-06-01T00:00:00Z";
-  const conditions = ["FailureTarget", "Failed"].map((type) => ({
-    ...{ type, status: "True", lastProbeTime: at, lastTransitionTime: at },
-  }));
-  lab.cluster.patchStatus(
-    "batch/v1",
-    "Job",
-    `act-${actionKey}`,
-    { startTime: at, failed: 1, conditions },
-    NAMESPACE,
-  );
+  return lab;
 }
 
 /** Whether it has come to an end within a moment; for what must not. */
@@ -79,8 +81,10 @@ async function isWaiting(work: Promise<unknown>): Promise<boolean> {
   return Promise.race([ended, sleep(300, true)]);
 }
 
-describe("a BMC lease", () => {
+describe.concurrent("a BMC lease", () => {
   test("costs two requests, and names its holder and action", async () => {
+    await using lab = await leaseLab();
+    const { first, turns, released } = lab;
     lab.cluster.forgetRequests();
 
     const release = await first.leases.acquire(BMC, never, { actionKey: "one" });
@@ -100,12 +104,16 @@ describe("a BMC lease", () => {
   });
 
   test("is not created for a lock by machine name", async () => {
+    await using lab = await leaseLab();
+    const { first, turns } = lab;
     const release = await first.leases.acquire("machine node-1", never);
     expect(turns()).toEqual([]);
     release();
   });
 
   test("is held by one replica at a time, and passes to the other when released", async () => {
+    await using lab = await leaseLab();
+    const { first, second, released } = lab;
     const release = await first.leases.acquire(BMC, never, { actionKey: "one" });
     const other = second.leases.acquire(BMC, never, { actionKey: "two" });
     expect(await isWaiting(other)).toBe(true);
@@ -117,6 +125,8 @@ describe("a BMC lease", () => {
   });
 
   test("is awaited locally by a replica's own actions, without requests", async () => {
+    await using lab = await leaseLab();
+    const { first, released } = lab;
     const release = await first.leases.acquire(BMC, never, { actionKey: "one" });
     lab.cluster.forgetRequests();
     const next = first.leases.acquire(BMC, never, { actionKey: "two" });
@@ -130,6 +140,8 @@ describe("a BMC lease", () => {
   });
 
   test("is not acquired after another replica held it for the same action", async () => {
+    await using lab = await leaseLab();
+    const { first, second } = lab;
     const release = await first.leases.acquire(BMC, never, { actionKey: "one" });
     const other = second.leases.acquire(BMC, never, { actionKey: "one" });
     other.catch(() => undefined);
@@ -141,6 +153,8 @@ describe("a BMC lease", () => {
   });
 
   test("stops waiting when the signal aborts", async () => {
+    await using lab = await leaseLab();
+    const { first, second, released } = lab;
     const release = await first.leases.acquire(BMC, never, { actionKey: "one" });
     const impatient = new AbortController();
     const other = second.leases.acquire(BMC, impatient.signal, { actionKey: "two" });
@@ -156,6 +170,8 @@ describe("a BMC lease", () => {
   });
 
   test("is released if an aborted acquisition created it", async () => {
+    await using lab = await leaseLab();
+    const { first, second, turns, released } = lab;
     lab.cluster.loseAnswer(bmcs("create"), 1);
     const impatient = new AbortController();
     const aborted = first.leases.acquire(BMC, impatient.signal, { actionKey: "one" });
@@ -170,6 +186,8 @@ describe("a BMC lease", () => {
   });
 
   test("is acquired and released although responses are lost", async () => {
+    await using lab = await leaseLab();
+    const { first, turns, released } = lab;
     lab.cluster.loseAnswer(bmcs("create"), 1);
     lab.cluster.fail(bmcs("delete"), { status: 503, times: 2 });
     lab.cluster.loseAnswer(bmcs("delete"), 1);
@@ -184,13 +202,10 @@ describe("a BMC lease", () => {
   });
 });
 
-describe("a BMC lease of a dead replica", () => {
-  beforeEach(async () => {
-    await first.leases.acquire(BMC, never, { actionKey: "one" });
-    leaveTurn("one");
-  });
-
+describe.concurrent("a BMC lease of a dead replica", () => {
   test("is acquired at once for the same action, whose Job still runs", async () => {
+    await using lab = await deadReplicaLab();
+    const { second, turns, released, createJob } = lab;
     createJob("one");
 
     const release = await second.leases.acquire(BMC, never, { actionKey: "one" });
@@ -201,6 +216,8 @@ describe("a BMC lease of a dead replica", () => {
   });
 
   test("has no holder after an aborted acquisition, and still protects its Job", async () => {
+    await using lab = await deadReplicaLab();
+    const { second, turns, released, createJob, endJob } = lab;
     createJob("one");
     lab.cluster.loseAnswer(bmcs("update"), 1);
     const impatient = new AbortController();
@@ -221,11 +238,15 @@ describe("a BMC lease of a dead replica", () => {
   });
 
   test("is free for another action without a Job", async () => {
+    await using lab = await deadReplicaLab();
+    const { second, released } = lab;
     (await second.leases.acquire(BMC, never, { actionKey: "two" }))();
     await released();
   });
 
   test("is removed by the sweep, unless its Job is active", async () => {
+    await using lab = await deadReplicaLab();
+    const { turns, createJob } = lab;
     const names = () => turns().map(({ metadata }) => metadata.annotations?.["pbnj-worker/action"]);
     createJob("one");
     const [active] = turns();
@@ -244,6 +265,8 @@ describe("a BMC lease of a dead replica", () => {
   });
 
   test("is free for another action only when its Job has ended", async () => {
+    await using lab = await deadReplicaLab();
+    const { second, released, createJob, endJob } = lab;
     createJob("one");
     const other = second.leases.acquire(BMC, never, { actionKey: "two" });
     expect(await isWaiting(other)).toBe(true);
@@ -255,7 +278,9 @@ describe("a BMC lease of a dead replica", () => {
   });
 });
 
-test("a stopping replica keeps the lease of a running action, and releases that of an ended one", async () => {
+test.concurrent("a stopping replica keeps the lease of a running action, and releases that of an ended one", async () => {
+  await using lab = await leaseLab();
+  const { first, second, turns, released, createJob, endJob } = lab;
   const [running, ended] = [BMC, "bmc 192.0.2.11"];
   createJob("runs");
   const releases = [

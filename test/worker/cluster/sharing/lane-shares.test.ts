@@ -1,18 +1,13 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { shardSizes } from "../../../../worker/cluster/sharing/shards.ts";
-import { agentIdsTo, LEASE_API, NAMESPACE, type SharingLab, startLab, WAIT } from "./sharing-lab.ts";
-
-let lab: SharingLab;
-beforeEach(async () => {
-  lab = await startLab();
-});
-afterEach(() => lab.close());
+import { agentIdsTo, LEASE_API, NAMESPACE, startLab, WAIT } from "./sharing-lab.ts";
 
 const isShardWrite = ({ name, verb }: { name?: string | undefined; verb: string }) =>
   verb === "update" && (name ?? "").includes("-shard-");
 
-describe("sharing", () => {
+describe.concurrent("sharing", () => {
   test("every agent ID has one owner, evenly, and the Leases name it", async () => {
+    await using lab = await startLab();
     const replicas = await Promise.all(["a", "b", "c"].map((name) => lab.start(name)));
 
     await lab.shared(...replicas);
@@ -34,6 +29,7 @@ describe("sharing", () => {
   });
 
   test("a joining replica gets its share, and nothing else moves", async () => {
+    await using lab = await startLab();
     const first = await lab.start("a");
     await lab.shared(first);
     const before = lab.leases("shard").length;
@@ -47,6 +43,7 @@ describe("sharing", () => {
   });
 
   test("a stopping replica releases everything with one request, and the others own it at once", async () => {
+    await using lab = await startLab();
     const [first, second] = [await lab.start("a"), await lab.start("b")];
     await lab.shared(first, second);
     lab.cluster.forgetRequests();
@@ -59,6 +56,7 @@ describe("sharing", () => {
   });
 
   test("new agent IDs get an owner, and the Leases of removed ones are released", async () => {
+    await using lab = await startLab();
     const [first, second] = [await lab.start("a"), await lab.start("b")];
     await lab.shared(first, second);
 
@@ -76,6 +74,7 @@ describe("sharing", () => {
   });
 
   test("two processes with one name are never members at the same time", async () => {
+    await using lab = await startLab();
     const first = await lab.start("a");
     await lab.shared(first);
 
@@ -89,8 +88,9 @@ describe("sharing", () => {
   });
 });
 
-describe("a failing API server", () => {
+describe.concurrent("a failing API server", () => {
   test("pauses the lanes during an outage, and nothing moves when it resumes without its history", async () => {
+    await using lab = await startLab();
     const [first, second] = [await lab.start("a"), await lab.start("b")];
     await lab.shared(first, second);
 
@@ -111,6 +111,7 @@ describe("a failing API server", () => {
   });
 
   test("is watched again when a watch is silent although renewals succeed", async () => {
+    await using lab = await startLab();
     const first = await lab.start("a");
     await lab.shared(first);
     lab.cluster.dropWatches({ silently: true, resource: "leases" });
@@ -121,6 +122,7 @@ describe("a failing API server", () => {
   });
 
   test("may end watches and compact their history", async () => {
+    await using lab = await startLab();
     const [first, second] = [await lab.start("a"), await lab.start("b")];
     await lab.shared(first, second);
 
@@ -132,6 +134,7 @@ describe("a failing API server", () => {
   });
 
   test("may answer 429, reorder requests and lose responses", async () => {
+    await using lab = await startLab();
     const matching =
       (verb: string, part: string) => (request: { verb: string; name?: string; body: string }) =>
         request.verb === verb && `${request.name}${request.body}`.includes(part);
@@ -150,6 +153,7 @@ describe("a failing API server", () => {
   });
 
   test("that denies a right leaves the replica without lanes, with the right in the log", async () => {
+    await using lab = await startLab();
     const lease = { apiGroups: ["coordination.k8s.io"], resources: ["leases"] };
     const first = await lab.start("a", { rules: [{ ...lease, verbs: ["list", "watch"] }] });
 
@@ -170,6 +174,7 @@ describe("a failing API server", () => {
   });
 
   test("that denies the watch is logged before the replica joins", async () => {
+    await using lab = await startLab();
     const rules = [
       { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["create", "update"] },
     ];
@@ -183,6 +188,7 @@ describe("a failing API server", () => {
   });
 
   test("without a member's Lease, deleted by hand, makes that replica rejoin", async () => {
+    await using lab = await startLab();
     const [first, second] = [await lab.start("a"), await lab.start("b")];
     await lab.shared(first, second);
     const { identity } = second.shares;

@@ -149,7 +149,7 @@ export async function startLab({ agentIds: given = agentIdsTo(40) }: LabOptions 
         const counts = among.map(({ shares }) => shares.state().ownedShards);
         expect(Math.max(...counts) - Math.min(...counts), `shards of ${counts}`).toBeLessThanOrEqual(1);
       }, WAIT),
-    async close() {
+    async [Symbol.asyncDispose]() {
       for (const child of children) child.kill("SIGKILL");
       await Promise.all([...children].map(({ ended }) => ended));
       await Promise.all([...replicas].map((replica) => replica.stop()));
