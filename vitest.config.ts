@@ -17,6 +17,9 @@ process.env["NODE_COMPILE_CACHE"] ??= join(
   "node_modules/.cache/pbnj-worker-test/sources",
 );
 
+/** Mutation changes code between runs, and asks which test runs it. */
+const mutates = process.env["STRYKER_MUTATOR_WORKER"] !== undefined;
+
 export default defineConfig(({ mode }) => ({
   test: {
     // Real servers and child processes: slow machines need room, a hang must still end.
@@ -26,11 +29,11 @@ export default defineConfig(({ mode }) => ({
     expect: { poll: { timeout: 30_000 } },
     // Most tests wait for sockets, processes and timers: more of them run than there are processors.
     maxWorkers: 6,
-    maxConcurrency: 10,
+    maxConcurrency: mutates ? 1 : 10,
     // Tests make many objects that live briefly: with V8's young generation of 16 MiB they take a tenth more processor time.
     execArgv: ["--max-semi-space-size=64"],
     // Loading every file's modules anew takes as long as the tests do.
-    isolate: false,
+    isolate: mutates,
     // TypeScript runs as it is, without Vite's transformation.
     experimental: { viteModuleRunner: false, nodeLoader: false },
     projects: [
