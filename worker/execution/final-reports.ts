@@ -105,12 +105,9 @@ export class FinalReports {
     const { clock, log, reporter } = this.#options;
     const fields = { ...fieldsOf(status.action, status.machine), state: status.state };
     const either = AbortSignal.any([cancel, superseded]);
-    let delivery: Delivery = "unanswered";
-    if (!either.aborted) {
-      const endedMs = status.stoppedAt?.getTime() ?? clock.now();
-      const forMs = Math.max(LEAST_MS, endedMs + ABANDON_MS - clock.now());
-      delivery = await reporter.final(status, forMs, either);
-    }
+    const endedMs = status.stoppedAt?.getTime() ?? clock.now();
+    const forMs = Math.max(LEAST_MS, endedMs + ABANDON_MS - clock.now());
+    let delivery = await reporter.final(status, forMs, either);
     if (delivery !== "unanswered") return delivery;
     if (superseded.aborted) {
       log.info(fields, "report superseded by another action of the workflow");

@@ -47,7 +47,7 @@ const KG_BYTES = 20;
 
 /** The BMC key as bytes, not padded: text as it is, or hex after `0x`. Throws `usage`. */
 export function parseKg(kg: string): Buffer {
-  const hex = /^0x(.*)$/is.exec(kg)?.[1];
+  const hex = /^0x(.*)/is.exec(kg)?.[1];
   if (hex !== undefined && !/^([0-9a-f]{2})+$/i.test(hex)) {
     throw new BmcError("usage", "the BMC key Kg begins with 0x but is not hex with two digits per byte");
   }

@@ -1,6 +1,7 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
+import { buildHandshakePacket, PayloadType } from "../../../../../shared/bmc/providers/ipmi/rmcp.ts";
 import { scaledClock } from "../../../../support/scaled-clock.ts";
 import { eventually, limit, openSession, recordingLogger, startBmc } from "./bench.ts";
 
@@ -145,6 +146,22 @@ describe.concurrent("cipher suites", () => {
       message: expect.stringContaining("algorithms that were not requested"),
     });
     await eventually(() => bmc.sessions() === 0);
+  });
+});
+
+describe.concurrent("an answer that is too short", () => {
+  it.each([
+    ["Open Session", PayloadType.openSessionResponse],
+    ["RAKP1", PayloadType.rakp2],
+  ])("to %s is class protocol", async (asked, type) => {
+    await using bmc = await startBmc();
+    bmc.faults.rewrites = (name, datagram) =>
+      name === asked ? [buildHandshakePacket(type, datagram.subarray(16, 28))] : [datagram];
+
+    await expect(openSession(bmc)).rejects.toMatchObject({
+      class: "protocol",
+      message: expect.stringContaining("malformed"),
+    });
   });
 });
 

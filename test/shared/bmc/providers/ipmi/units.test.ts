@@ -1,11 +1,21 @@
 import { describe, expect, it } from "vitest";
 import { sameBytes } from "../../../../../shared/bmc/providers/ipmi/cipher-suite.ts";
+import {
+  parseKg,
+  passwordBytes,
+  usernameBytes,
+} from "../../../../../shared/bmc/providers/ipmi/credentials.ts";
+import { matchAnswer } from "../../../../../shared/bmc/providers/ipmi/handshake-link.ts";
 import { handshakeError } from "../../../../../shared/bmc/providers/ipmi/handshake-status.ts";
 import {
   sendUntilAnswered,
   waitAfterCopyMs,
 } from "../../../../../shared/bmc/providers/ipmi/retransmission.ts";
-import { parseRmcp } from "../../../../../shared/bmc/providers/ipmi/rmcp.ts";
+import {
+  buildHandshakePacket,
+  PayloadType,
+  parseRmcp,
+} from "../../../../../shared/bmc/providers/ipmi/rmcp.ts";
 import { SequenceWindow } from "../../../../../shared/bmc/providers/ipmi/sequence-window.ts";
 import { scaledClock } from "../../../../support/scaled-clock.ts";
 
@@ -82,6 +92,50 @@ describe("retransmission", () => {
   });
 });
 
+describe("credentials", () => {
+  it.each([
+    ["a user name", usernameBytes, 16],
+    ["a password", passwordBytes, 20],
+    ["a BMC key Kg", parseKg, 20],
+  ])("%s has its limit in bytes", (_, bytesOf, limit) => {
+    expect(bytesOf("ä".repeat(limit / 2))).toHaveLength(limit);
+    expect(() => bytesOf(`${"ä".repeat(limit / 2)}x`)).toThrow(`${limit + 1} bytes`);
+  });
+
+  it("a BMC key Kg is hex only if it begins with 0x", () => {
+    expect(parseKg("0x4A6b")).toEqual(Buffer.of(0x4a, 0x6b));
+    expect(parseKg("k0x4a")).toEqual(Buffer.from("k0x4a"));
+    expect(() => parseKg("0x4a6")).toThrow("two digits per byte");
+    expect(() => parseKg("0x4a\n")).toThrow("two digits per byte");
+  });
+});
+
+describe("an answer of the handshake", () => {
+  const expected = { tag: 7, consoleId: 0x44332211 };
+  const whole = Buffer.of(7, 0, 0, 0, 0x11, 0x22, 0x33, 0x44);
+  const shortError = Buffer.of(7, 0x0d);
+  const matched = (payload: Buffer, type: number = PayloadType.rakp2) =>
+    matchAnswer(buildHandshakePacket(type, payload), PayloadType.rakp2, expected);
+
+  it("has the tag and the console's session ID, or is an error too short for that", () => {
+    expect(matched(whole)).toEqual({ status: 0, payload: whole });
+    expect(matched(shortError)).toEqual({ status: 0x0d, payload: shortError });
+  });
+
+  it.each([
+    ["another tag", Buffer.of(8, ...whole.subarray(1))],
+    ["another console's session ID", Buffer.of(...whole.subarray(0, 7), 0x45)],
+    ["no session ID, although it is no error", whole.subarray(0, 7)],
+    ["no status", whole.subarray(0, 1)],
+  ])("is ignored with %s", (_, payload) => {
+    expect(matched(payload)).toBeUndefined();
+  });
+
+  it("is ignored under another type", () => {
+    expect(matched(whole, PayloadType.rakp4)).toBeUndefined();
+  });
+});
+
 describe("handshake statuses", () => {
   it.each([
     [0x01, "busy"],
@@ -98,6 +152,16 @@ describe("handshake statuses", () => {
       class: errorClass,
       message: expect.stringMatching(/^RAKP1: .+ \(status 0x[0-9A-F]{2}\)$/),
     });
+  });
+});
+
+describe("a handshake that is refused", () => {
+  it.each([
+    [0x09, "right"],
+    [0x0a, "right"],
+    [0x0d, "login"],
+  ])("with 0x%x refuses the %s", (status, refused) => {
+    expect(handshakeError("RAKP1", status).refused).toBe(refused);
   });
 });
 
