@@ -28,6 +28,7 @@ export default defineConfig(({ mode }) => ({
     setupFiles: ["test/support/set-up-process.ts"],
     expect: { poll: { timeout: 30_000 } },
     // Most tests wait for sockets, processes and timers: more of them run than there are processors.
+    // System tests have processes of their own besides.
     maxWorkers: mode === "unit" ? 8 : 6,
     maxConcurrency: mutates ? 1 : 10,
     // Tests make many objects that live briefly: with V8's young generation of 16 MiB they take a tenth more processor time.

@@ -105,7 +105,7 @@ describe("a report", () => {
     expect(since.at(-2)).toBeLessThan(3_000);
   });
 
-  it("is abandoned after its time, but is attempted once", async () => {
+  it("is abandoned after its time, but not before an attempt", async () => {
     const lab = sinkLab([RETRY]);
     const { result } = await lab.ended(lab.reporter.final(statusOf("w"), 10_000, NEVER));
     const attempts = [...lab.asked];
@@ -165,7 +165,7 @@ describe("a final report", () => {
   });
 
   it("keeps its lane longer while 5,000 others are pending", async () => {
-    // Fires 5,000 timers at once.
+    // The virtual clock would fire 5,000 timers one by one.
     const clock = scaledClock(50);
     const { deliver } = sinkLab(["held"], 1_000, clock);
     const others = Array.from({ length: 5_000 }, (_, index) => deliver(statusOf(`w-${index}`)));

@@ -137,31 +137,24 @@ describe("an answer of the handshake", () => {
 });
 
 describe("handshake statuses", () => {
-  it.each([
+  it.each<[number, string, string?]>([
     [0x01, "busy"],
     [0x0b, "busy"],
-    [0x09, "auth"],
-    [0x0a, "auth"],
-    [0x0d, "auth"],
-    [0x0f, "auth"],
+    [0x09, "auth", "right"],
+    [0x0a, "auth", "right"],
+    [0x0d, "auth", "login"],
+    [0x0f, "auth", "login"],
     [0x11, "unsupported"],
     [0x08, "protocol"],
     [0x7f, "bmc"],
-  ])("0x%x has its class", (status, errorClass) => {
-    expect(handshakeError("RAKP1", status)).toMatchObject({
+  ])("0x%x has its class, and says what is refused", (status, errorClass, refused) => {
+    const error = handshakeError("RAKP1", status);
+
+    expect(error).toMatchObject({
       class: errorClass,
       message: expect.stringMatching(/^RAKP1: .+ \(status 0x[0-9A-F]{2}\)$/),
     });
-  });
-});
-
-describe("a handshake that is refused", () => {
-  it.each([
-    [0x09, "right"],
-    [0x0a, "right"],
-    [0x0d, "login"],
-  ])("with 0x%x refuses the %s", (status, refused) => {
-    expect(handshakeError("RAKP1", status).refused).toBe(refused);
+    expect(error.refused).toBe(refused);
   });
 });
 
