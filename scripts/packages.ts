@@ -23,7 +23,7 @@ const root = Manifest.parse(JSON.parse(await readFile(join(projectRoot, "package
 const { repository = "", version } = await readManifest(projectRoot);
 const pages = filePages(repository, version);
 const shared = Object.fromEntries(Object.entries(root).filter(([name]) => SHARED.includes(name)));
-// Of undici 8, which both contain.
+// Of undici 8, which the command line contains.
 const engines = { node: ">=22.19" };
 
 await rm(output, { recursive: true, force: true });

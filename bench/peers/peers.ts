@@ -6,7 +6,6 @@ import { execa } from "execa";
 import { z } from "zod";
 import { bundleProgram, PROGRAM_FILE, projectRoot } from "../../scripts/bundle/bundle.ts";
 import { writeCodeCache } from "../../scripts/bundle/code-cache.ts";
-import { slimUndici } from "../../scripts/bundle/slim-undici-plugin.ts";
 import { withoutNative } from "../../scripts/bundle/without-native-plugin.ts";
 import { findProgram } from "../../test/interop/programs.ts";
 import { installPythonPackages } from "../../test/interop/python-packages.ts";
@@ -83,7 +82,7 @@ export const peers: readonly Peer[] = [
           target: "node24",
           logLevel: "silent",
         },
-        ...{ absWorkingDir: projectRoot, plugins: [slimUndici, withoutNative] },
+        ...{ absWorkingDir: projectRoot, plugins: [withoutNative] },
       });
       return byConvention(await ourVersion(), [process.execPath, program], {
         NODE_COMPILE_CACHE: join(folder, "compiled"),

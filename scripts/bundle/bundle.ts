@@ -2,9 +2,7 @@ import { createHash } from "node:crypto";
 import { chmod, copyFile, mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { type BuildOptions, build, type Metafile } from "esbuild";
-import { leanUndici } from "./lean-undici-plugin.ts";
-import { leaveOutUnreachable } from "./leave-out-plugin.ts";
-import { slimUndici } from "./slim-undici-plugin.ts";
+import { leaveOutTransports } from "./leave-out-plugin.ts";
 import { textFiles } from "./text-files-plugin.ts";
 import { bundledPackages, namePackages, thirdPartyLicenses } from "./third-party.ts";
 import { withoutNative } from "./without-native-plugin.ts";
@@ -73,7 +71,7 @@ export async function bundleActions(
   await removeScripts(directory);
   const bundle = await bundleScript(directory, "actions", {
     ...fromText(entry),
-    plugins: [slimUndici, leaveOutUnreachable, withoutNative],
+    plugins: [leaveOutTransports, withoutNative],
   });
   await writeThirdParty(directory, [bundle]);
   for (const name of names) {
@@ -96,12 +94,12 @@ export async function bundleProgram(directory: string, target = "node24"): Promi
   const bundle = await bundleScript(directory, "pbnj-worker", {
     target,
     entryPoints: ["cli/main.ts"],
-    plugins: [leanUndici, textFiles, withoutNative],
+    plugins: [textFiles, withoutNative],
   });
   const actions = await bundleScript(directory, "actions", {
     ...fromText(ANY_ACTION),
     target,
-    plugins: [slimUndici, withoutNative],
+    plugins: [withoutNative],
   });
   await writeThirdParty(directory, [bundle, actions]);
   const scripts = { main: bundle.script, action: actions.script, leading: [] };

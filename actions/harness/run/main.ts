@@ -3,7 +3,6 @@ import { exitCodeOf, type StopSignal } from "../../../shared/contract/exit-code.
 import type { Action } from "../action.ts";
 import type { InputFields } from "../input/input.ts";
 import { createActionLogger } from "../result/logger.ts";
-import { compileWasmOnce } from "./compile-wasm-once.ts";
 import { runProgram } from "./program.ts";
 
 /** The program of one action in this process, which it ends. */
@@ -11,7 +10,6 @@ export async function main<Fields extends InputFields>(
   action: Action<Fields>,
   argv: readonly string[] = process.argv.slice(2),
 ): Promise<never> {
-  compileWasmOnce();
   const exitCode = await runProgram(action, {
     argv,
     env: process.env,

@@ -79,13 +79,18 @@ export interface ExchangeProgress {
   readonly answered: boolean;
 }
 
+/** Whether the peer's answer is no HTTP, or its headers are too long. */
+export function isMalformed(error: Error): boolean {
+  return codeOf(error).startsWith("HPE_");
+}
+
 /** A failure while a request was out. */
 export function exchangeError(
   error: Error,
   doing: string,
   { uncertain, answered }: ExchangeProgress,
 ): BmcError {
-  if (error.name === "HTTPParserError" || codeOf(error) === "UND_ERR_HEADERS_OVERFLOW") {
+  if (isMalformed(error)) {
     const message = oneLine(`${doing}: malformed answer: ${error.message}`);
     return new BmcError("protocol", message, { cause: error, uncertain });
   }

@@ -137,7 +137,7 @@ describe("@pbnj-worker/bmc", () => {
     const own = join(consumer, "node_modules/@pbnj-worker/bmc");
     const sizes = await Promise.all([own, ...[...needed].map((name) => join(MODULES, name))].map(sizeOf));
 
-    expect(Object.keys(dependencies)).toEqual(["execa", "ssh2", "undici", "zod"]);
+    expect(Object.keys(dependencies)).toEqual(["execa", "ssh2", "zod"]);
     expect(await readFile(join(own, "dist/bmc/client.d.ts"), "utf8")).not.toMatch(
       /nameOption|loadProvider\?/,
     );

@@ -167,7 +167,7 @@ describe("the bundled program", () => {
 
     expect(reached).toContain("actions/power-off/action.ts");
     expect(reached).toContain("shared/bmc/providers/redfish/provider.ts");
-    const foreign = /^(worker|cli)\/|connectrpc|@bufbuild|undici\/index\.js$/;
+    const foreign = /^(worker|cli)\/|connectrpc|@bufbuild|\/undici\//;
     expect(reached.filter((source) => foreign.test(source))).toEqual([]);
   });
 
@@ -197,7 +197,6 @@ describe("the bundled program", () => {
     const inputs = Object.values(metafile.outputs).flatMap((output) => Object.keys(output.inputs));
 
     expect(inputs.filter((input, index) => inputs.indexOf(input) !== index)).toEqual([]);
-    expect(inputs.filter((input) => input.endsWith("undici/lib/dispatcher/client.js"))).toHaveLength(1);
   });
 
   it("carries the licences of what is in it", async () => {

@@ -1,0 +1,108 @@
+import { once } from "node:events";
+import { createServer, type Socket } from "node:net";
+import { Readable } from "node:stream";
+import { describe, expect, it } from "vitest";
+import { HttpConnection, type HttpRequest } from "../../../../shared/bmc/http/http-connection.ts";
+
+const NEVER = new AbortController().signal;
+
+describe("a connection", () => {
+  it("carries one request at a time, and none that was aborted before its turn", async () => {
+    await using peer = await startPeer((socket, text) => {
+      setTimeout(() => socket.write(answer(pathOf(text))), 20);
+    });
+    const cancelled = new AbortController();
+
+    const first = peer.http.send(get("/1"), NEVER);
+    const second = peer.http.send(get("/2"), cancelled.signal);
+    const third = peer.http.send(get("/3"), NEVER);
+    cancelled.abort(new Error("not wanted"));
+
+    await expect(second).rejects.toThrow("not wanted");
+    expect(peer.received).toHaveLength(0);
+    expect(String((await first).body)).toBe("/1");
+    expect(peer.received.map(pathOf)).toEqual(["/1"]);
+    expect(String((await third).body)).toBe("/3");
+    expect(peer.received.map(pathOf)).toEqual(["/1", "/3"]);
+    expect(peer.connections()).toBe(1);
+    expect(peer.http.roundTrips).toBe(2);
+  });
+
+  it("takes an answer that nobody asked for as no answer", async () => {
+    await using peer = await startPeer((socket, text) => {
+      socket.write(answer(pathOf(text)) + (peer.received.length === 1 ? answer("unasked") : ""));
+    });
+
+    expect(String((await peer.http.send(get("/1"), NEVER)).body)).toBe("/1");
+    expect(String((await peer.http.send(get("/2"), NEVER)).body)).toBe("/2");
+    expect(peer.connections()).toBe(2);
+  });
+
+  it("reports a refusal that comes in the middle of an upload, and sends no more of it", async () => {
+    await using peer = await startPeer((socket) => {
+      if (peer.received.length === 1) socket.write("HTTP/1.1 413 Too Large\r\ncontent-length: 0\r\n\r\n");
+    });
+    const body = new Readable({ read: () => undefined });
+    body.push("the first part");
+
+    const { status } = await peer.http.send(
+      { ...get("/upload"), method: "POST", body, isWrite: true },
+      NEVER,
+    );
+
+    expect(status).toBe(413);
+    await expect.poll(() => body.destroyed).toBe(true);
+  });
+
+  it("sends nothing once it is closed", async () => {
+    await using peer = await startPeer(() => undefined);
+
+    await peer.http.close();
+
+    await expect(peer.http.send(get("/"), NEVER)).rejects.toMatchObject({ class: "unreachable" });
+    expect(peer.connections()).toBe(0);
+  });
+});
+
+function get(path: string): HttpRequest {
+  return { method: "GET", path, headers: {}, doing: `GET ${path}`, isWrite: false };
+}
+
+function pathOf(request: string): string {
+  return request.split(" ")[1] ?? "";
+}
+
+function answer(text: string): string {
+  return `HTTP/1.1 200 OK\r\ncontent-length: ${text.length}\r\n\r\n${text}`;
+}
+
+/** A TCP peer that hands each piece that it receives to `onData`. */
+async function startPeer(onData: (socket: Socket, text: string) => void) {
+  const received: string[] = [];
+  const sockets: Socket[] = [];
+  const server = createServer((socket) => {
+    sockets.push(socket.on("error", () => undefined));
+    socket.on("data", (data) => {
+      received.push(String(data));
+      onData(socket, String(data));
+    });
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  const http = new HttpConnection({
+    ...{ scheme: "http", host: "127.0.0.1", port: address.port, tls: { verify: true, fallback: false } },
+    ...{ connectTimeoutMs: 5_000, requestTimeoutMs: 5_000, maxBodyBytes: 1_000 },
+  });
+  return {
+    http,
+    received,
+    connections: () => sockets.length,
+    async [Symbol.asyncDispose]() {
+      await http.close();
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
