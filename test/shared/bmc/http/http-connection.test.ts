@@ -28,7 +28,7 @@ describe("a connection", () => {
     expect(peer.http.roundTrips).toBe(2);
   });
 
-  it("takes an answer that nobody asked for as no answer", async () => {
+  it("does not take an unsolicited answer for that of the next request", async () => {
     await using peer = await startPeer((socket, text) => {
       socket.write(answer(pathOf(text)) + (peer.received.length === 1 ? answer("unasked") : ""));
     });
