@@ -1,23 +1,27 @@
-import { parseArgs } from "node:util";
+import { count, tool, wholeNumber } from "../scripts/tool.ts";
 import { formatTable } from "../shared/table.ts";
 import { type FleetFigures, measureFleet, type Spread } from "./fleet/measure.ts";
 
-/**
- * `npm run bench:fleet`: machines that are all to be powered off, set to boot from the network once and powered on,
- * as one workflow each, all submitted at once: how long that takes beside the ideal schedule for the same number of
- * actions at a time. Figures are for comparing, not for passing. The runtime `kubernetes` needs etcd, kube-apiserver,
- * kube-controller-manager and kwok, which simulates the pods: they take as long as one request and one transition.
- */
-const { values } = parseArgs({
-  options: {
-    machines: { type: "string", default: "1000" },
-    runtime: { type: "string", default: "in-process,process" },
-    "max-actions": { type: "string" },
-    latency: { type: "string", default: "200" },
-    transition: { type: "string", default: "2000" },
-    "node-option": { type: "string", multiple: true, default: [] },
-  },
-});
+/** `npm run bench:fleet`. Figures are for comparing, not for passing. */
+const values = tool(
+  "bench:fleet",
+  "Machines that are all to be powered off, set to boot from the network once and powered on, as one workflow each, all submitted at once: how long that takes beside the ideal schedule for the same number of actions at a time. The runtime kubernetes needs etcd, kube-apiserver, kube-controller-manager and kwok, which simulates the pods: they take as long as one request and one transition.",
+)
+  .option("--machines <count>", "machines", count, 1_000)
+  .option("--runtime <names>", "runtimes, separated by commas", "in-process,process")
+  .option("--max-actions <count>", "actions at a time (default: depends on the runtime)", count)
+  .option("--latency <ms>", "what a BMC takes for a request", wholeNumber, 200)
+  .option("--transition <ms>", "what a machine takes to change its power", wholeNumber, 2_000)
+  .option("--node-option <option...>", "of the worker's Node", [])
+  .parse()
+  .opts<{
+    machines: number;
+    runtime: string;
+    maxActions?: number;
+    latency: number;
+    transition: number;
+    nodeOption: string[];
+  }>();
 /** Without `--max-actions`; the worker allows more where actions are no processes of this machine. */
 const MAX_ACTIONS: Readonly<Record<string, number>> = { "in-process": 128, process: 16, kubernetes: 64 };
 const TARGET_RATIO = 1.3;
@@ -25,14 +29,14 @@ const TARGET_RATIO = 1.3;
 const runtimes = values.runtime.split(",");
 const measured: (readonly [string, number, FleetFigures])[] = [];
 for (const runtime of runtimes) {
-  const maxActions = Number(values["max-actions"] ?? MAX_ACTIONS[runtime] ?? 16);
+  const maxActions = values.maxActions ?? MAX_ACTIONS[runtime] ?? 16;
   const figures = await measureFleet({
-    machines: Number(values.machines),
+    machines: values.machines,
     runtime,
     maxActions,
-    latencyMs: Number(values.latency),
-    transitionMs: Number(values.transition),
-    nodeArgv: values["node-option"],
+    latencyMs: values.latency,
+    transitionMs: values.transition,
+    nodeArgv: values.nodeOption,
   });
   measured.push([runtime, maxActions, figures]);
 }

@@ -1,35 +1,42 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { parseArgs } from "node:util";
+import { count, tool } from "../scripts/tool.ts";
 import { formatTable } from "../shared/table.ts";
 import { startLab } from "./fleet/lab.ts";
 import { percentile } from "./fleet/percentile.ts";
 import { figuresOf } from "./fleet/process-figures.ts";
 
 /**
- * `npm run bench:idle`: what a worker of many lanes costs while nothing is to be done, and how soon it begins what
- * comes. The tink server and the BMCs are processes of their own; the server holds each poll for a minute. With `--wake-up`
- * lanes rest until a Workflow of a cluster is addressed to them. Figures are for comparing, not for passing.
+ * `npm run bench:idle`. The tink server and the BMCs are processes of their own; the server holds each poll for a minute. Figures are for
+ * comparing, not for passing.
  */
-const { values } = parseArgs({
-  options: {
-    lanes: { type: "string", default: "1000" },
-    seconds: { type: "string", default: "90" },
-    actions: { type: "string", default: "200" },
-    runtime: { type: "string", default: "process" },
-    "wake-up": { type: "boolean", default: false },
-    "node-option": { type: "string", multiple: true, default: [] },
-  },
-});
-const lanes = Number(values.lanes);
-const seconds = Number(values.seconds);
-const actionCount = Math.min(Number(values.actions), lanes);
+const values = tool(
+  "bench:idle",
+  "What a worker of many lanes costs while nothing is to be done, and how soon it begins what comes.",
+)
+  .option("--lanes <count>", "lanes, one for each agent ID", count, 1_000)
+  .option("--seconds <count>", "how long nothing is to be done", count, 90)
+  .option("--actions <count>", "actions that come then", count, 200)
+  .option("--runtime <name>", "the worker's runtime", "process")
+  .option("--wake-up", "lanes rest until a Workflow of a cluster is addressed to them", false)
+  .option("--node-option <option...>", "of the worker's Node", [])
+  .parse()
+  .opts<{
+    lanes: number;
+    seconds: number;
+    actions: number;
+    runtime: string;
+    wakeUp: boolean;
+    nodeOption: string[];
+  }>();
+const { lanes, seconds } = values;
+const actionCount = Math.min(values.actions, lanes);
 /** Actions come apart, as those of different people do: the time to begin is measured, not the time to do. */
 const APART_MS = 150;
 /** What starting up costs is not what idling costs. */
 const SETTLE_MS = 5_000;
 const TARGET = {
   ...(lanes > 1_000 ? { residentMb: 400, corePercent: 1 } : { residentMb: 150, corePercent: 2 }),
-  pickUpMs: values["wake-up"] ? 300 : 1_500,
+  pickUpMs: values.wakeUp ? 300 : 1_500,
 };
 
 const template = JSON.stringify({
@@ -50,8 +57,8 @@ await using lab = await startLab({
   latencyMs: 20,
   transitionMs: 100,
   workerArgv: ["--runtime", values.runtime, "--log-level", "warn"],
-  nodeArgv: values["node-option"],
-  wakesUp: values["wake-up"],
+  nodeArgv: values.nodeOption,
+  wakesUp: values.wakeUp,
 });
 await sleep(SETTLE_MS);
 const before = await figuresOf(lab.workerPid);

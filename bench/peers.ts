@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { count, tool } from "../scripts/tool.ts";
 import { engine } from "./peers/engine.ts";
 import { fallbacks } from "./peers/fallbacks.ts";
 import { oneLine } from "./peers/figures.ts";
@@ -29,22 +29,32 @@ import { start } from "./peers/start.ts";
  */
 const SECTIONS: readonly Section[] = [operations, lossy, far, fallbacks, start, ironic, engine, rufio];
 
-const { values } = parseArgs({
-  options: {
-    section: { type: "string", multiple: true },
-    peer: { type: "string", multiple: true, default: [] },
-    quick: { type: "boolean", default: false },
-    workflows: { type: "string", default: "200" },
-    minutes: { type: "string", default: "90" },
-    output: { type: "string", default: join(import.meta.dirname, "results") },
-  },
-});
 const all = SECTIONS.map(({ name }) => name);
+const command = tool(
+  "bench:peers",
+  "The same work done by this project and by others, in paired runs that take turns.",
+)
+  .option("--section <name...>", `of ${all.join(", ")}`)
+  .option("--peer <name=program...>", "a peer that is in no package registry", [])
+  .option("--quick", "fewer runs, without the sections loss and far", false)
+  .option("--workflows <count>", "workflows of the section engine", count, 200)
+  .option("--minutes <count>", "after which nothing more is begun", count, 90)
+  .option("--output <folder>", "where to", join(import.meta.dirname, "results"))
+  .parse();
+const values = command.opts<{
+  section?: string[];
+  peer: string[];
+  quick: boolean;
+  workflows: number;
+  minutes: number;
+  output: string;
+}>();
 const wanted = values.section ?? all.filter((name) => !values.quick || (name !== "loss" && name !== "far"));
 const unknown = wanted.filter((name) => !all.includes(name));
-if (unknown.length > 0) throw new Error(`unknown sections: ${unknown.join(", ")}`);
+if (unknown.length > 0)
+  command.error(`error: no such section: ${unknown.join(", ")}; there are ${all.join(", ")}`);
 const table = withGiven(peers, parsePeers(values.peer));
-const deadline = AbortSignal.timeout(Number(values.minutes) * 60_000);
+const deadline = AbortSignal.timeout(values.minutes * 60_000);
 
 const folder = await mkdtemp(join(tmpdir(), "pbnj-worker-bench-"));
 try {
@@ -76,7 +86,7 @@ async function runSection(section: Section, installed: readonly InstalledPeer[])
   };
   process.stdout.write(`${title}\n`);
   await section.run({
-    ...{ peers: installed, quick: values.quick, deadline, folder, workflows: Number(values.workflows) },
+    ...{ peers: installed, quick: values.quick, deadline, folder, workflows: values.workflows },
     async add(scenario, rows) {
       result.scenarios.push({
         title: scenario,

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { count, tool, wholeNumber } from "../scripts/tool.ts";
 import { formatTable } from "../shared/table.ts";
 import { startLab } from "./fleet/lab.ts";
 import { percentile } from "./fleet/percentile.ts";
@@ -12,25 +12,35 @@ import type { ActionTimes } from "./fleet/tink-host.ts";
 import { type SocketTimes, WRITTEN_EVERY_MS } from "./wake/written-times.ts";
 
 /**
- * `npm run bench:wake`: how soon a worker whose lanes are woken up by the cluster begins workflows that all become ready at
- * once, and where the time goes. The tink server with its cluster and the BMCs are processes of their own. With `TINK_SERVER`
- * (its address, no TLS) and `KUBECONFIG` the server and the cluster are real ones, reached through a proxy that notes the
- * times. The worker's own share is taken at its sockets: a server with one thread counts its own queue as well. Figures are for
- * comparing, not for passing.
+ * `npm run bench:wake`. The tink server with its cluster and the BMCs are processes of their own. The worker's own share is taken at
+ * its sockets: a server with one thread counts its own queue as well. Figures are for comparing, not for passing.
  */
-const { values } = parseArgs({
-  options: {
-    workflows: { type: "string", default: "1000" },
-    runs: { type: "string", default: "3" },
-    runtime: { type: "string", default: "in-process" },
-    /** Workflows of each agent ID that are over already; for a real server. */
-    finished: { type: "string", default: "0" },
-    latency: { type: "string", default: "200" },
-    "node-option": { type: "string", multiple: true, default: [] },
-  },
-});
+const values = tool(
+  "bench:wake",
+  "How soon a worker whose lanes are woken up by the cluster begins workflows that all become ready at once, and where the time goes. With TINK_SERVER (its address, no TLS) and KUBECONFIG the server and the cluster are real ones, reached through a proxy that notes the times.",
+)
+  .option("--workflows <count>", "workflows", count, 1_000)
+  .option("--runs <count>", "how often", count, 3)
+  .option("--runtime <name>", "the worker's runtime", "in-process")
+  .option(
+    "--finished <count>",
+    "workflows of each agent ID that are over already; for a real server",
+    wholeNumber,
+    0,
+  )
+  .option("--latency <ms>", "what a BMC takes for a request", wholeNumber, 200)
+  .option("--node-option <option...>", "of the worker's Node", [])
+  .parse()
+  .opts<{
+    workflows: number;
+    runs: number;
+    runtime: string;
+    finished: number;
+    latency: number;
+    nodeOption: string[];
+  }>();
 const isReal = process.env["TINK_SERVER"] !== undefined && process.env["KUBECONFIG"] !== undefined;
-const workflows = Number(values.workflows);
+const { workflows } = values;
 const TARGET_MS = 1_000;
 /** A lane polls once more after it started, and after an action, before it rests. */
 const SETTLE_MS = 5_000;
@@ -59,22 +69,22 @@ await using stack = new AsyncDisposableStack();
 stack.defer(() => rm(times, { recursive: true, force: true }));
 const lab = await startLab({
   machines: workflows,
-  latencyMs: Number(values.latency),
+  latencyMs: values.latency,
   transitionMs: 100,
   workerArgv: ["--runtime", values.runtime, "--log-level", "warn"],
-  nodeArgv: [...values["node-option"], `--import=${probe.href}`],
+  nodeArgv: [...values.nodeOption, `--import=${probe.href}`],
   wakesUp: true,
   ...(isReal && {
     host: {
       program: fileURLToPath(new URL("wake/real-tink-host.ts", import.meta.url)),
-      argv: [values.finished],
+      argv: [String(values.finished)],
     },
   }),
 });
 stack.use(lab);
 const shares = [0.5, 0.9, 0.99] as const;
 const rows: string[][] = [];
-for (let run = 1; run <= Number(values.runs); run += 1) {
+for (let run = 1; run <= values.runs; run += 1) {
   await sleep(SETTLE_MS);
   const pollsBefore = await lab.polls();
   const sampling = new AbortController();

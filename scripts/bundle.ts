@@ -1,13 +1,15 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { Command } from "commander";
 import { catalogue } from "../actions/catalogue.ts";
 import { textOf } from "../shared/text-of.ts";
 import { bundleActions, bundleProgram, projectRoot } from "./bundle/bundle.ts";
 import { writeCodeCache } from "./bundle/code-cache.ts";
+import { tool } from "./tool.ts";
 
-const { action, actions, program, codeCache, output } = new Command("bundle")
-  .description("Bundles the command line, and every action into a folder for its image, in dist/.")
+const { action, actions, program, codeCache, output } = tool(
+  "bundle",
+  "Bundles the command line, and every action into a folder for its image, in dist/.",
+)
   .option(
     "--action <name...>",
     "programs of only these actions, and no command line",

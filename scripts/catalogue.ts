@@ -1,21 +1,21 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Command } from "commander";
 import { textOf } from "../shared/text-of.ts";
 import { preparePublication } from "./catalogue/publication.ts";
 import { catalogueFiles, writeCatalogue } from "./catalogue/write-catalogue.ts";
 import { parseChangelog } from "./changelog.ts";
 import { headCommit } from "./git.ts";
 import { readManifest } from "./manifest.ts";
+import { tool } from "./tool.ts";
 
 const projectRoot = join(import.meta.dirname, "..");
 const env = process.env;
 const say = (line: string) => void process.stderr.write(`${line}\n`);
 
-const options = new Command("catalogue")
-  .description(
-    "Writes the Artifact Hub repository (kind: Tinkerbell actions) of this version: a package an action.\nExits 2, saying all that is missing or wrong, when something is.",
-  )
+const options = tool(
+  "catalogue",
+  "Writes the Artifact Hub repository (kind: Tinkerbell actions) of this version: a package an action.\nExits 2, saying all that is missing or wrong, when something is.",
+)
   .option("--output <directory>", "where to; other versions there stay", join(projectRoot, "dist/catalogue"))
   .option("--registry <prefix>", "what image names begin with (required)", env["IMAGE_REGISTRY"])
   .option("--home-url <url>", "the project's page (default: package.json)", env["HOME_URL"])

@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import { Command } from "commander";
 import { catalogue } from "../actions/catalogue.ts";
 import { defined } from "../shared/defined.ts";
 import { textOf } from "../shared/text-of.ts";
@@ -12,6 +11,7 @@ import { versionTag } from "./images/image-name.ts";
 import { COMPRESSED_LIMIT_BYTES, imageSizes, mebibytes, sizeTable } from "./images/image-sizes.ts";
 import { type ProjectImage, projectImages } from "./images/project-images.ts";
 import { readManifest } from "./manifest.ts";
+import { tool } from "./tool.ts";
 
 /** Each build sends the sources to the engine, and then waits for it. */
 const AT_ONCE = 4;
@@ -19,8 +19,10 @@ const projectRoot = join(import.meta.dirname, "..");
 const manifest = await readManifest(projectRoot);
 const say = (line: string) => void process.stderr.write(`${line}\n`);
 
-const options = new Command("images")
-  .description("Builds the image of every action and of the worker: <registry>/<name>:<version>.")
+const options = tool(
+  "images",
+  "Builds the image of every action and of the worker: <registry>/<name>:<version>.",
+)
   .option("--action <name...>", "only these actions, and no worker")
   .option("--engine <program>", "docker or podman (default: the first that answers)")
   .option(

@@ -1,20 +1,20 @@
 import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, posix } from "node:path";
-import { Command } from "commander";
 import { execa } from "execa";
 import { z } from "zod";
 import { bundleProgram, projectRoot } from "./bundle/bundle.ts";
 import { readManifest } from "./manifest.ts";
 import { filePages } from "./project-pages.ts";
+import { tool } from "./tool.ts";
 
 const Manifest = z.looseObject({ dependencies: z.record(z.string(), z.string()) });
 /** What both packages have of the sources' own manifest. */
 const SHARED = ["version", "license", "author", "homepage", "repository", "bugs"];
 
-const { output } = new Command("packages")
-  .description(
-    "Assembles the npm packages: pbnj-worker (the command line) and @pbnj-worker/bmc (the library).",
-  )
+const { output } = tool(
+  "packages",
+  "Assembles the npm packages: pbnj-worker (the command line) and @pbnj-worker/bmc (the library).",
+)
   .option("--output <directory>", "where to", join(projectRoot, "dist/packages"))
   .parse()
   .opts<{ output: string }>();

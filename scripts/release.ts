@@ -1,19 +1,19 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { Command } from "commander";
 import { textOf } from "../shared/text-of.ts";
 import { findContainerEngine } from "./images/container-engine.ts";
 import { release } from "./release/release.ts";
 import { releaseText } from "./release/release-record.ts";
+import { tool } from "./tool.ts";
 
 const projectRoot = join(import.meta.dirname, "..");
 const env = process.env;
 const say = (line: string) => void process.stderr.write(`${line}\n`);
 
-const options = new Command("release")
-  .description(
-    "Builds the images of this version for amd64 and arm64, with SBOM and provenance, and records their digests.\nExits 2, saying every reason, when it is not fit to be released. Pushes nothing without --push.",
-  )
+const options = tool(
+  "release",
+  "Builds the images of this version for amd64 and arm64, with SBOM and provenance, and records their digests.\nExits 2, saying every reason, when it is not fit to be released. Pushes nothing without --push.",
+)
   .option("--registry <prefix>", "what image names begin with (required)", env["IMAGE_REGISTRY"])
   .option("--push", "push the images", false)
   .option("--builder <name>", "a builder of docker buildx (default: the one in use)", env["BUILDX_BUILDER"])
