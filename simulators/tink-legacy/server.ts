@@ -7,13 +7,11 @@ import {
   WorkflowContextSchema,
   WorkflowService,
 } from "../../worker/source/tink-legacy/gen/workflow_pb.ts";
-import { parseTemplate } from "../../worker/template/parse-template.ts";
 import { Faults, type Method } from "../tink/faults.ts";
 import { Listener } from "../tink/listener.ts";
-import type { Submission } from "../tink/server.ts";
 import { unimplemented } from "../tink/unimplemented.ts";
-import { type ActionState, createWorkflow, type Workflow } from "../tink/workflow.ts";
-import { untilWorkflows } from "../until.ts";
+import type { ActionState } from "../tink/workflow.ts";
+import { type WorkflowServer, workflowServer } from "../tink/workflow-server.ts";
 import { type Context, LegacyBoard, type LegacyReport } from "./legacy-board.ts";
 
 export interface LegacyTinkServerOptions {
@@ -30,31 +28,17 @@ interface Call {
   readonly about: string;
 }
 
-/** A simulated tink-server of the deprecated API. It has no TLS, as the real one has none. */
-export interface LegacyTinkServer {
-  readonly port: number;
-  /** `host:port`. */
-  readonly address: string;
+/**
+ * A simulated tink-server of the deprecated API. It has no TLS, as the real one has none. What is submitted takes the place of a workflow
+ * with the same name.
+ */
+export interface LegacyTinkServer extends WorkflowServer {
   readonly board: LegacyBoard;
   readonly faults: Faults;
   /** Every report that reached the server, also those it refused, in order. */
   readonly reports: readonly LegacyReport[];
   readonly calls: readonly Call[];
-  readonly connections: { readonly accepted: number; readonly open: number };
-  /** In place of a workflow with the same name. Throws when the template is not sound, with every problem in the message. */
-  submit(submission: Submission): Workflow;
-  workflows(): readonly Workflow[];
-  /** Resolves when the condition holds. Rejects after `timeoutMs`. */
-  until(condition: () => boolean, timeoutMs?: number): Promise<void>;
-  dropConnections(how?: "goaway" | "destroy"): void;
-  /** Stops listening and cuts all connections, or ends them with an answer to every call. Workflows stay. */
-  stop(how?: "cut" | "orderly"): Promise<void>;
-  /** Listens again on the same port. */
-  start(): Promise<void>;
-  close(): Promise<void>;
 }
-
-const UNTIL_TIMEOUT_MS = 60_000;
 
 export async function startLegacyTinkServer(
   options: LegacyTinkServerOptions = {},
@@ -93,40 +77,7 @@ export async function startLegacyTinkServer(
   );
   await listener.start();
 
-  return {
-    board,
-    faults,
-    reports,
-    calls,
-    get port() {
-      return listener.port;
-    },
-    get address() {
-      return `${host.includes(":") ? `[${host}]` : host}:${listener.port}`;
-    },
-    get connections() {
-      return listener.connections;
-    },
-    submit({ name = `workflow-${board.all().length + 1}`, namespace = "default", template, values = {} }) {
-      const parsed = parseTemplate(template, values);
-      if (!parsed.ok) {
-        const lines = parsed.problems.map(({ line, column, message }) => `${line}:${column}: ${message}`);
-        throw new Error(`the template of ${name} is not sound:\n${lines.join("\n")}`);
-      }
-      const workflow = createWorkflow(`${namespace}/${name}`, parsed.template);
-      board.add(workflow);
-      return workflow;
-    },
-    workflows: () => board.all(),
-    until: (condition, timeoutMs = UNTIL_TIMEOUT_MS) => untilWorkflows(board, condition, timeoutMs),
-    dropConnections: (how = "destroy") => listener.dropConnections(how),
-    stop: (how = "cut") => listener.stop(how),
-    start: () => listener.start(),
-    async close() {
-      await listener.stop("cut");
-      board.close();
-    },
-  };
+  return Object.assign(workflowServer(board, listener, host), { board, faults, reports, calls });
 }
 
 function contextMessageOf({ workflow, worker, task, action, index, state, total }: Context) {

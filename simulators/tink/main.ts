@@ -2,8 +2,9 @@ import { type EventEmitter, once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { Command, InvalidArgumentError } from "commander";
 import { parseDurationMs } from "../../shared/duration.ts";
-import { type Submission, startTinkServer, type TinkServer } from "./server.ts";
+import { startTinkServer, type TinkServer } from "./server.ts";
 import { isOver, type Workflow, type WorkflowAction } from "./workflow.ts";
+import type { Submission } from "./workflow-server.ts";
 
 interface Flags {
   readonly host: string;

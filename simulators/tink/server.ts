@@ -9,13 +9,12 @@ import {
   type AgentAttributes,
   WorkflowService,
 } from "../../worker/source/tink/gen/workflow_pb.ts";
-import { parseTemplate } from "../../worker/template/parse-template.ts";
-import { untilWorkflows } from "../until.ts";
 import { Faults } from "./faults.ts";
 import { Listener, type ServerTls } from "./listener.ts";
 import { unimplemented } from "./unimplemented.ts";
-import { type ActionState, createWorkflow, type Workflow } from "./workflow.ts";
+import type { ActionState, Workflow } from "./workflow.ts";
 import { type Assignment, type Report, WorkflowBoard } from "./workflow-board.ts";
+import { type WorkflowServer, workflowServer } from "./workflow-server.ts";
 
 export interface TinkServerOptions {
   readonly host?: string;
@@ -30,20 +29,8 @@ export interface TinkServerOptions {
   readonly onServed?: (assignment: Assignment, askedMs: number) => void;
 }
 
-export interface Submission {
-  /** By default `workflow-1` and so on. */
-  readonly name?: string;
-  /** By default `default`. */
-  readonly namespace?: string;
-  readonly template: string;
-  readonly values?: Readonly<Record<string, string>>;
-}
-
 /** A simulated tink-server with its controller. */
-export interface TinkServer {
-  readonly port: number;
-  /** `host:port`. */
-  readonly address: string;
+export interface TinkServer extends WorkflowServer {
   /** Emits `change` for everything that happens to a workflow. */
   readonly board: WorkflowBoard;
   readonly faults: Faults;
@@ -53,23 +40,10 @@ export interface TinkServer {
   readonly polls: readonly string[];
   /** What the last poll of each agent ID reported of its machine. */
   readonly attributes: ReadonlyMap<string, AgentAttributes | undefined>;
-  readonly connections: { readonly accepted: number; readonly open: number };
-  /** Throws when the template is not sound, with every problem in the message. */
-  submit(submission: Submission): Workflow;
-  workflows(): readonly Workflow[];
   workflow(id: string): Workflow | undefined;
-  /** Resolves when the condition holds. Rejects after `timeoutMs`. */
-  until(condition: () => boolean, timeoutMs?: number): Promise<void>;
-  dropConnections(how?: "goaway" | "destroy"): void;
-  /** Stops listening and cuts all connections, or ends them with an answer to every call. Workflows stay. */
-  stop(how?: "cut" | "orderly"): Promise<void>;
-  /** Listens again on the same port. */
-  start(): Promise<void>;
-  close(): Promise<void>;
 }
 
 const HOLD_MS = 60_000;
-const UNTIL_TIMEOUT_MS = 60_000;
 
 export async function startTinkServer(options: TinkServerOptions = {}): Promise<TinkServer> {
   const host = options.host ?? "127.0.0.1";
@@ -119,48 +93,20 @@ export async function startTinkServer(options: TinkServerOptions = {}): Promise<
   );
   await listener.start();
 
-  return {
-    board,
-    faults,
-    reports,
-    polls,
-    attributes,
-    get port() {
-      return listener.port;
-    },
-    get address() {
-      return `${host.includes(":") ? `[${host}]` : host}:${listener.port}`;
-    },
-    get connections() {
-      return listener.connections;
-    },
-    submit({ name = `workflow-${board.all().length + 1}`, namespace = "default", template, values = {} }) {
-      const parsed = parseTemplate(template, values);
-      if (!parsed.ok) {
-        const lines = parsed.problems.map(({ line, column, message }) => `${line}:${column}: ${message}`);
-        throw new Error(`the template of ${name} is not sound:\n${lines.join("\n")}`);
-      }
-      const workflow = createWorkflow(`${namespace}/${name}`, parsed.template);
-      board.add(workflow);
-      return workflow;
-    },
-    workflows: () => board.all(),
-    workflow: (id) => board.get(id),
-    until: (condition, timeoutMs = UNTIL_TIMEOUT_MS) => untilWorkflows(board, condition, timeoutMs),
-    dropConnections: (how = "destroy") => listener.dropConnections(how),
-    async stop(how = "cut") {
+  const server = workflowServer(board, listener, host);
+  const { stop, start } = server;
+  return Object.assign(server, {
+    ...{ board, faults, reports, polls, attributes },
+    workflow: (id: string) => board.get(id),
+    stop: async (how?: "cut" | "orderly") => {
       stopping.abort();
-      await listener.stop(how);
+      await stop(how);
     },
-    async start() {
+    start: async () => {
       stopping = new AbortController();
-      await listener.start();
+      await start();
     },
-    async close() {
-      await listener.stop("cut");
-      board.close();
-    },
-  };
+  });
 }
 
 interface Hold {

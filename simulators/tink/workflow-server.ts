@@ -1,0 +1,74 @@
+import { parseTemplate } from "../../worker/template/parse-template.ts";
+import { untilWorkflows } from "../until.ts";
+import type { Listener } from "./listener.ts";
+import { createWorkflow, type Workflow } from "./workflow.ts";
+
+export interface Submission {
+  /** By default `workflow-1` and so on. */
+  readonly name?: string;
+  /** By default `default`. */
+  readonly namespace?: string;
+  readonly template: string;
+  readonly values?: Readonly<Record<string, string>>;
+}
+
+/** What the simulated servers of both tink APIs have. */
+export interface WorkflowServer {
+  readonly port: number;
+  /** `host:port`. */
+  readonly address: string;
+  readonly connections: { readonly accepted: number; readonly open: number };
+  /** Throws when the template is not sound, with every problem in the message. */
+  submit(submission: Submission): Workflow;
+  workflows(): readonly Workflow[];
+  /** Resolves when the condition holds. Rejects after `timeoutMs`. */
+  until(condition: () => boolean, timeoutMs?: number): Promise<void>;
+  dropConnections(how?: "goaway" | "destroy"): void;
+  /** Stops listening and cuts all connections, or ends them with an answer to every call. Workflows stay. */
+  stop(how?: "cut" | "orderly"): Promise<void>;
+  /** Listens again on the same port. */
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface Board {
+  all(): readonly Workflow[];
+  add(workflow: Workflow): void;
+  close(): void;
+}
+
+const UNTIL_TIMEOUT_MS = 60_000;
+
+/** The server of the workflows on `board`, which `listener` has to be started for. */
+export function workflowServer(board: Board, listener: Listener, host: string): WorkflowServer {
+  return {
+    get port() {
+      return listener.port;
+    },
+    get address() {
+      return `${host.includes(":") ? `[${host}]` : host}:${listener.port}`;
+    },
+    get connections() {
+      return listener.connections;
+    },
+    submit({ name = `workflow-${board.all().length + 1}`, namespace = "default", template, values = {} }) {
+      const parsed = parseTemplate(template, values);
+      if (!parsed.ok) {
+        const lines = parsed.problems.map(({ line, column, message }) => `${line}:${column}: ${message}`);
+        throw new Error(`the template of ${name} is not sound:\n${lines.join("\n")}`);
+      }
+      const workflow = createWorkflow(`${namespace}/${name}`, parsed.template);
+      board.add(workflow);
+      return workflow;
+    },
+    workflows: () => board.all(),
+    until: (condition, timeoutMs = UNTIL_TIMEOUT_MS) => untilWorkflows(board, condition, timeoutMs),
+    dropConnections: (how = "destroy") => listener.dropConnections(how),
+    stop: (how = "cut") => listener.stop(how),
+    start: () => listener.start(),
+    async close() {
+      await listener.stop("cut");
+      board.close();
+    },
+  };
+}
