@@ -62,6 +62,8 @@ describe.concurrent("set-power-limit", () => {
       return [resultOf(ended).message, there.machine.powerLimitWatts];
     };
 
+    expect(await run("100")).toEqual([`power limit 100 W via ${provider}`, 100]);
+    expect(await run("1000")).toEqual([`power limit 1000 W via ${provider}`, 1_000]);
     expect(await run("400")).toEqual([`power limit 400 W via ${provider}`, 400]);
     expect(await run("400")).toEqual([`already power limit 400 W via ${provider}`, 400]);
     expect(await run("500")).toEqual([`power limit 500 W via ${provider}`, 500]);
@@ -81,6 +83,18 @@ describe.concurrent("set-power-limit", () => {
         message: "redfish: the BMC takes a power limit of 100 to 1000 W",
       });
     }
+    expect(there.writes()).toEqual([]);
+  });
+
+  it("says in a dry run what it would send, and sends nothing", async () => {
+    await using there = await lab();
+    const run = async (POWER_LIMIT: string) => {
+      const env = { ...there.env("redfish"), POWER_LIMIT, DRY_RUN: "true" };
+      return resultOf(await runAction("set-power-limit", { env })).data;
+    };
+
+    expect(await run("400")).toEqual({ wouldSend: [expect.stringMatching(/^PATCH .*400/)] });
+    expect(await run("none")).toEqual({ wouldSend: [] });
     expect(there.writes()).toEqual([]);
   });
 

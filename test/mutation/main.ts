@@ -36,7 +36,7 @@ const PARTS: Readonly<Record<string, Part>> = {
     mutate: ["shared/bmc/operations/power*.ts"],
     testFiles: [
       "test/shared/bmc/operations/{power,wait-for-power,assumed-plan}.test.ts",
-      "test/actions/power-settings.test.ts",
+      "test/actions/{dry-run,power-settings}.test.ts",
     ],
   },
   boot: {

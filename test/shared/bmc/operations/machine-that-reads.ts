@@ -10,6 +10,7 @@ export function machineThatReads(
 ) {
   const left = [...readings];
   const sent: PowerCommand[] = [];
+  const waits: string[] = [];
   let nowMs = 1_000;
   let reads = 0;
   const sleep = async (ms: number) => {
@@ -18,7 +19,9 @@ export function machineThatReads(
   return {
     clock: { now: () => nowMs, monotonicMs: () => nowMs, sleep },
     sleep,
-    progress: () => undefined,
+    progress: (message: string) => void waits.push(message),
+    /** What it was reported to be waiting for. */
+    waits,
     sent,
     left,
     /** So long after the beginning. */

@@ -34,6 +34,7 @@ describe("the readings decide what is sent, and whether it has succeeded", () =>
 
     expect(await setPower(machine, on)).toMatchObject({ before: "on", changed: false });
     expect(machine.sent).toEqual([]);
+    expect(machine.tookMs()).toBe(500);
   });
 
   test("a state that stays unknown for 30 s is no obstacle", async () => {
@@ -119,6 +120,14 @@ describe("the readings decide what is sent, and whether it has succeeded", () =>
     },
   );
 
+  test("off that is read only after the time is over is a failure", async () => {
+    const machine = machineThatReads(["on", "on", "on", "on", "off"]);
+
+    const result = setPower(machine, { ...hardOff, timeoutMs: 1_000 });
+
+    await expect(result).rejects.toMatchObject({ class: "timeout" });
+  });
+
   test("a graceful shutdown whose answer was lost is waited for, and not sent again", async () => {
     const machine = machineThatReads(["on", "on", "off"], { "soft-off": [lost] });
 
@@ -188,6 +197,7 @@ describe("the readings decide what is sent, and whether it has succeeded", () =>
     expect(report).toMatchObject({ after: "on", changed: true });
     expect(report.summary).toMatch(/\(off for 5.0 s, then on\)$/);
     expect(machine.sent).toEqual(["cycle", "off", "on"]);
+    expect(machine.waits).toContain("off, waiting before power on");
   });
 
   test("a machine that cannot be powered on again is not powered off, and another refusal ends a cycle", async () => {
@@ -466,7 +476,7 @@ describe("reset", () => {
 
     const report = await lab.client.setPower(reset, signal);
 
-    expect(report.summary).toMatch(/^reset, on after/);
+    expect(report).toMatchObject({ changed: true, summary: expect.stringMatching(/^reset, on after/) });
     expect(lab.machine.commands.map(({ action }) => action)).toEqual(["reset"]);
   });
 

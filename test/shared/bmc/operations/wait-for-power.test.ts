@@ -42,6 +42,15 @@ test("off counts when it is read twice in a row, on when it is read once", async
   expect([on.after, comingUp.reads()]).toEqual(["on", 3]);
 });
 
+test("readings come at growing intervals, and sooner again when the state has changed", async () => {
+  const machine = machineThatReads(["on", "on", "on", "on", "off", "off"]);
+
+  const report = await waitForPower(machine, "off", 60_000);
+
+  expect(machine.tookMs()).toBe(500 + 750 + 1_125 + 500);
+  expect(report.summary).toBe("off after 2.9 s");
+});
+
 test.each(["on", "off"] as const)("a machine that is %s all along is there already", async (state) => {
   const report = await waitForPower(machineThatReads([state]), state, 60_000);
 
