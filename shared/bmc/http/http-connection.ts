@@ -249,11 +249,12 @@ export class HttpConnection {
           if (over) return;
           finish();
           // What the peer no longer waits for is not sent.
-          if (body instanceof Readable && !outgoing.writableFinished) outgoing.destroy();
+          const isCutShort = body instanceof Readable && !outgoing.writableFinished;
+          if (isCutShort) outgoing.destroy();
           const headers = joined(incoming.headersDistinct);
           this.#answers++;
-          const announced = /\bclose\b/i.test(headers["connection"] ?? "");
-          this.#answeredAtMs = announced || !this.#keepAlive ? undefined : performance.now();
+          const isLast = isCutShort || !this.#keepAlive || /\bclose\b/i.test(headers["connection"] ?? "");
+          this.#answeredAtMs = isLast ? undefined : performance.now();
           resolve({ status: incoming.statusCode ?? 0, headers, body: Buffer.concat(chunks) });
         });
       });
@@ -265,6 +266,7 @@ export class HttpConnection {
   /** Frees the connection at once; requests under way fail. */
   async close(): Promise<void> {
     this.#closed = true;
+    this.#answeredAtMs = undefined;
     this.#connecting?.destroy();
     this.#agent.destroy();
   }
