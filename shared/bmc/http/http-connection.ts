@@ -207,6 +207,7 @@ export class HttpConnection {
         reject(reason);
         // The rest of the answer is of no use, nor is the connection it would come on.
         outgoing.destroy();
+        if (!sent) this.#connecting?.destroy();
       };
       const onAbort = () => fail(signal.reason);
       const onTimeout = () => {

@@ -55,6 +55,19 @@ describe("a connection", () => {
     expect(peer.http.keepAlive).toBe(true);
   });
 
+  it("ends with the request that it is opened for", async () => {
+    // Waits for the peer's part of the TLS handshake.
+    await using peer = await startPeer(() => undefined, "https");
+    const cancelled = new AbortController();
+
+    const sending = peer.http.send(get("/"), cancelled.signal);
+    await expect.poll(() => peer.received.length).toBe(1);
+    cancelled.abort(new Error("not wanted"));
+
+    await expect(sending).rejects.toThrow("not wanted");
+    await expect.poll(() => peer.sockets[0]?.destroyed).toBe(true);
+  });
+
   it("sends nothing once it is closed", async () => {
     await using peer = await startPeer(() => undefined);
 
@@ -78,7 +91,7 @@ function answer(text: string): string {
 }
 
 /** A TCP peer that hands each piece that it receives to `onData`. */
-async function startPeer(onData: (socket: Socket, text: string) => void) {
+async function startPeer(onData: (socket: Socket, text: string) => void, scheme: "http" | "https" = "http") {
   const received: string[] = [];
   const sockets: Socket[] = [];
   const server = createServer((socket) => {
@@ -92,8 +105,8 @@ async function startPeer(onData: (socket: Socket, text: string) => void) {
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("no port");
   const http = new HttpConnection({
-    ...{ scheme: "http", host: "127.0.0.1", port: address.port, tls: { verify: true, fallback: false } },
-    ...{ connectTimeoutMs: 5_000, requestTimeoutMs: 5_000, maxBodyBytes: 1_000 },
+    ...{ scheme, host: "127.0.0.1", port: address.port, tls: { verify: true, fallback: false } },
+    ...{ connectTimeoutMs: 60_000, requestTimeoutMs: 5_000, maxBodyBytes: 1_000 },
   });
   return {
     http,
