@@ -18,9 +18,9 @@ const PARTS: Readonly<Record<string, Part>> = {
       "worker/execution/{action-recorder,admit,adopt,conclude,credentials,executor,launch,orphan-sweep}.ts",
     ],
     testFiles: [
-      "test/worker/executor-journal.test.ts",
-      "test/worker/execution/{crash-points,final-reports}.test.ts",
-      "test/worker/legacy-{again,hooks}.test.ts",
+      "test/worker/{executor-journal,legacy-again,legacy-hooks}.test.ts",
+      "test/worker/{execution,lanes}/*.test.ts",
+      "test/worker/observe/status/worker.test.ts",
     ],
   },
   reports: {
@@ -51,7 +51,9 @@ const PARTS: Readonly<Record<string, Part>> = {
       "shared/bmc/providers/ipmi/{cipher-suite,credentials,handshake*,open-session,opening,rakp}.ts",
       "shared/bmc/providers/ipmi/{sealed-packet,sequence-window}.ts",
     ],
-    testFiles: ["test/shared/bmc/providers/ipmi/{handshake,packets,properties,session,units}.test.ts"],
+    testFiles: [
+      "test/shared/bmc/providers/ipmi/{faults,handshake,lasting-session,packets,properties,session,units}.test.ts",
+    ],
   },
 };
 

@@ -98,7 +98,7 @@ export class Opening {
       if (!keepsSuite(response, suite)) {
         // BMCs made with pyghmi name the suite that they have instead of refusing another. It counts when it is
         // asked for, and only then. They end at a refused handshake, so that this one is left to run out.
-        if (this.#suites.some((other) => other.id !== suite.id && keepsSuite(response, other))) {
+        if (this.#suites.some((other) => keepsSuite(response, other))) {
           this.#drop(suite, STATUS_OK);
           continue;
         }

@@ -13,10 +13,13 @@ describe.concurrent("cipher suites", () => {
   it("begins with 17 and remembers it", async () => {
     await using bmc = await startBmc();
 
-    await using session = await openSession(bmc);
+    const log = recordingLogger();
+
+    await using session = await openSession(bmc, { log });
 
     expect(session.hint()).toEqual({ cipherSuite: 17 });
     expect(session.roundTrips()).toBe(3);
+    expect(log.lines).toEqual([]);
   });
 
   it("does not fall back to 3 unless the entry allows it: the error names what the BMC offers, and the option", async () => {
@@ -312,6 +315,17 @@ describe.concurrent("reaching the BMC", () => {
       class: "timeout",
     });
     await eventually(() => bmc.sessions() === 0);
+  });
+
+  it("waits longer with each attempt", async () => {
+    await using bmc = await startBmc();
+    bmc.faults.ignores = (name) => name === "RAKP1";
+    const options = { clock: scaledClock(20), overrides: { connectTimeoutMs: 7_000 } };
+
+    await expect(openSession(bmc, options)).rejects.toMatchObject({ class: "timeout" });
+
+    // At 0, 0.5, 1.5 and 3.5 s.
+    expect(bmc.log.filter((name) => name === "Open Session")).toHaveLength(4);
   });
 
   it("does not know an unknown host", async () => {

@@ -1,3 +1,4 @@
+import { createCipheriv } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import {
   type CipherSuite,
@@ -24,6 +25,7 @@ import {
 } from "../../../../../shared/bmc/providers/ipmi/rakp.ts";
 import {
   buildHandshakePacket,
+  buildRmcp,
   PayloadType,
   parseHandshakePacket,
 } from "../../../../../shared/bmc/providers/ipmi/rmcp.ts";
@@ -202,6 +204,37 @@ describe("an encrypted payload", () => {
       expect(opened !== undefined).toBe(taken);
     },
   );
+
+  /** Three bytes of message, 12 of pad. */
+  const plain = Buffer.of(1, 2, 3, ...Array.from({ length: 12 }, (_, index) => index + 1), 12);
+
+  function encrypted(block: Buffer): Buffer {
+    const iv = Buffer.alloc(16, 9);
+    const cipher = createCipheriv("aes-128-cbc", keys.encryption, iv).setAutoPadding(false);
+    return Buffer.concat([iv, cipher.update(block), cipher.final()]);
+  }
+
+  /** With a valid integrity check, as a BMC could send it. */
+  function proven(payload: Buffer, trailer = Buffer.of(0, 7)): Buffer {
+    const header = { payloadType: PayloadType.ipmi, encrypted: true, authenticated: true };
+    const packet = buildRmcp({ ...header, sessionId: seal.sessionId, sequence: 1, payload });
+    const covered = Buffer.concat([packet.subarray(4), trailer]);
+    const check = hmac(suite, keys.integrity, covered).subarray(0, suite.checkBytes);
+    return Buffer.concat([packet, trailer, check]);
+  }
+
+  it("is taken with a trailer of the least length", () => {
+    expect(openMessage(seal, proven(encrypted(plain)))?.message).toEqual(Buffer.of(1, 2, 3));
+  });
+
+  it.each([
+    ["has no block", proven(Buffer.alloc(16))],
+    ["ends within a block", proven(Buffer.alloc(31))],
+    ["is all pad", proven(encrypted(Buffer.alloc(16, 16)))],
+    ["has no trailer before the check", proven(encrypted(plain), Buffer.alloc(0))],
+  ])("is dropped, although it is proven, if it %s", (_, packet) => {
+    expect(openMessage(seal, packet)).toBeUndefined();
+  });
 
   it("is not taken from another session", () => {
     const packet = sealMessage({ ...seal, sessionId: 5 }, 1, Buffer.of(1), Buffer.alloc(16));
