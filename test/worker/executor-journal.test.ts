@@ -387,6 +387,20 @@ describe("an action of an earlier run", () => {
     });
   });
 
+  it("is served again if another runtime was only about to launch it", async () => {
+    const entry = { ...entryOf("a1", "launching"), runtime: "docker" };
+    const journal = new LeftJournal([entry]);
+    await journal.write(entry);
+    const { executor, reports, stop, signals } = lab(briefRuntime(), journal);
+
+    const recovered = executor.recover(signals);
+    await expect.poll(() => journal.find(entry.key)).toBe(undefined);
+    stop.abort();
+    await recovered;
+
+    expect(reports).toEqual([]);
+  });
+
   it.each([
     ["has the machine's secrets taken out of what it says", "m1", "its password is [redacted], said the BMC"],
     ["of a machine whose secrets cannot be read has its output withheld", "gone", WITHHELD],
@@ -631,6 +645,20 @@ it("an action that an earlier worker launched is adopted when the server serves 
 
   expect(await executor.execute(servedAgain(entry), signals)).toMatchObject({ ok: true, message: "cycled" });
   expect(reports.map(({ state, message }) => [state, message])).toEqual([["success", "cycled"]]);
+});
+
+it("an action that the server serves after its end is not run, and remembered for as long again", async () => {
+  const entry = entryOf("a1", "acknowledged");
+  const journal = new MemoryJournal();
+  await journal.write(entry);
+  const { executor, reports, signals } = lab(briefRuntime(), journal);
+
+  expect(await executor.execute(servedAgain(entry), signals)).toBe(undefined);
+
+  expect(reports.map(({ state, message }) => [state, message])).toEqual([["success", "off"]]);
+  const remembered = journal.find(entry.key);
+  expect(remembered).toMatchObject({ phase: "acknowledged" });
+  expect(remembered).not.toEqual(entry);
 });
 
 it("every lock is acquired for its action, so that replicas know which one they wait for", async () => {

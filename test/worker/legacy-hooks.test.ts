@@ -94,6 +94,18 @@ describe("no hook is run", () => {
     expect(run.done).toEqual([[], []]);
   });
 
+  test("that may not run: the action is refused with the hook's reason", async () => {
+    await using run = await ran({
+      name: "power-off",
+      environment: {},
+      command: ["--machine=node-01"],
+      onFailure: ["--machine=node-99"],
+    });
+
+    expect(run.message).toMatch(/on-failure: .*which the inventory does not have/);
+    expect(run.done).toEqual([[], []]);
+  });
+
   test("with a password that was refused", async () => {
     await using lab = await legacyLab({ machines: { "node-01": { power: "off" } } });
     await writeFile(lab.passwordFile, "wrong\n");

@@ -1,5 +1,6 @@
 import type { Connection } from "../../shared/contract/connection.ts";
 import { defined } from "../../shared/defined.ts";
+import type { LogFields } from "../../shared/logger.ts";
 import { textOf } from "../../shared/text-of.ts";
 import { type Action, actionKey, fieldsOf, type Outcome } from "../action/action.ts";
 import { hooksOf } from "../action/hooks.ts";
@@ -80,11 +81,7 @@ export class Admission {
     if (!(await reports.mayBegin(action, journal.find(key) === undefined))) return { kind: "skip" };
     const known = journal.find(key);
     if (known && known.phase !== "acknowledged") return { kind: "adopt", entry: known };
-    if (known && this.#isSameRun(known, action)) {
-      await this.#skipDuplicate(known, action, signals);
-      return { kind: "skip" };
-    }
-    if (known && !(await this.#forget(known, signals))) return { kind: "skip" };
+    if (known && !(await this.#isOtherRun(known, action, signals))) return { kind: "skip" };
     const damage = journal.damageOf(key);
     if (damage === undefined) return { kind: "new" };
     const target = this.targetOf(action);
@@ -133,29 +130,28 @@ export class Admission {
   }
 
   /**
-   * Whether the server serves the run whose end it acknowledged. A recreated workflow may have the same IDs: it is another run
-   * if the server has no start of it, unless it is served so soon that it may come from a stale cache.
+   * Whether the server serves another run than the one whose end it acknowledged, which is then forgotten. A recreated workflow may have
+   * the same IDs: it is another run if the server has no start of it, unless it is served so soon that it may come from a stale cache.
    */
-  #isSameRun({ key, action }: Acknowledged, { begun }: Action): boolean {
-    return !action.idMayReturn || begun === true || this.#isRecent(key);
-  }
-
-  #isRecent(key: string): boolean {
-    return this.#options.recording.journal.ageMs(key) < STALE_AT_MOST_MS;
+  async #isOtherRun(known: Acknowledged, { begun }: Action, signals: StopSignals): Promise<boolean> {
+    const { journal, log } = this.#options.recording;
+    const { key, action, machine, end } = known;
+    const fields = { ...fieldsOf(action, machine), state: end.state };
+    if (action.idMayReturn && journal.ageMs(key) < STALE_AT_MOST_MS) {
+      log.debug(fields, "stale action skipped: server cache is behind");
+      return false;
+    }
+    if (action.idMayReturn && !begun) return this.#forget(known, signals);
+    log.warn(fields, "duplicate action skipped: already ended");
+    await this.#repeatEnd(known, fields, signals);
+    return false;
   }
 
   /** Repeats the report of an action whose end the server acknowledged and which it serves again. */
-  async #skipDuplicate(entry: Acknowledged, served: Action, { stop }: StopSignals): Promise<void> {
+  async #repeatEnd(entry: Acknowledged, fields: LogFields, { stop }: StopSignals): Promise<void> {
     const { recording, reporter } = this.#options;
     const { clock, journal, log } = recording;
-    const fields = { ...fieldsOf(entry.action, entry.machine), state: entry.end.state };
-    if (entry.action.idMayReturn && this.#isRecent(entry.key)) {
-      log.debug(fields, "stale action skipped: server cache is behind");
-      return;
-    }
-    log.warn(fields, "duplicate action skipped: already ended");
-    // A recreated workflow that has not begun must not get the end of the previous one.
-    if (!entry.action.idMayReturn || served.begun) await reporter.within(REPEAT_MS, statusOf(entry), stop);
+    await reporter.within(REPEAT_MS, statusOf(entry), stop);
     try {
       // Renewed, so that it is not forgotten while the server serves it.
       await journal.write({ ...entry, acknowledgedAt: new Date(clock.now()).toISOString() });
