@@ -75,7 +75,7 @@ class ConnectingAgent extends Agent {
  * HTTP/1.1 to one peer over one kept-alive connection, one request at a time, bytes both ways; redirects are not
  * followed. Failures are `BmcError`s; an abort rejects with the signal's reason. Statuses are left to the caller.
  *
- * It uses Node's own client: undici's parser has to be compiled first, 30 ms of processor time for a process that sends two requests.
+ * It uses Node's own client: undici's parser is WebAssembly, which each process of one action would have to compile.
  */
 export class HttpConnection {
   readonly #options: HttpConnectionOptions;
