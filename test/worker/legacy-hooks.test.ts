@@ -81,28 +81,19 @@ describe("no hook is run", () => {
     expect(run.hooks).toEqual([]);
   });
 
-  test("that is for another machine: the action is refused before anything is done", async () => {
+  test.each([
+    ["node-02", /on-failure: is for another machine than the action/],
+    ["node-99", /on-failure: .*which the inventory does not have/],
+  ])("that is for %s: the action is refused before anything is done", async (machine, reason) => {
     await using run = await ran({
       name: "power-off",
       environment: {},
       command: ["--machine=node-01"],
-      onFailure: ["--machine=node-02"],
+      onFailure: [`--machine=${machine}`],
     });
 
     expect(run.workflow.state).toBe("FAILED");
-    expect(run.message).toMatch(/on-failure: is for another machine than the action/);
-    expect(run.done).toEqual([[], []]);
-  });
-
-  test("that may not run: the action is refused with the hook's reason", async () => {
-    await using run = await ran({
-      name: "power-off",
-      environment: {},
-      command: ["--machine=node-01"],
-      onFailure: ["--machine=node-99"],
-    });
-
-    expect(run.message).toMatch(/on-failure: .*which the inventory does not have/);
+    expect(run.message).toMatch(reason);
     expect(run.done).toEqual([[], []]);
   });
 

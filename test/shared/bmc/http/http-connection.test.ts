@@ -38,7 +38,7 @@ describe("a connection", () => {
     expect(peer.sockets.length).toBe(2);
   });
 
-  it("reports a refusal that comes in the middle of an upload, sends no more of it, and blames no peer", async () => {
+  it("reports a refusal in the middle of an upload, ends the connection, and does not take that for the peer's habit", async () => {
     await using peer = await startPeer((socket, text) => {
       if (text.startsWith("POST")) socket.write("HTTP/1.1 413 Too Large\r\ncontent-length: 0\r\n\r\n");
     });

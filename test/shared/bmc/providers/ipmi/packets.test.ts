@@ -215,7 +215,7 @@ describe("an encrypted payload", () => {
   }
 
   /** With a valid integrity check, as a BMC could send it. */
-  function proven(payload: Buffer, trailer = Buffer.of(0, 7)): Buffer {
+  function withCheck(payload: Buffer, trailer = Buffer.of(0, 7)): Buffer {
     const header = { payloadType: PayloadType.ipmi, encrypted: true, authenticated: true };
     const packet = buildRmcp({ ...header, sessionId: seal.sessionId, sequence: 1, payload });
     const covered = Buffer.concat([packet.subarray(4), trailer]);
@@ -224,15 +224,15 @@ describe("an encrypted payload", () => {
   }
 
   it("is taken with a trailer of the least length", () => {
-    expect(openMessage(seal, proven(encrypted(plain)))?.message).toEqual(Buffer.of(1, 2, 3));
+    expect(openMessage(seal, withCheck(encrypted(plain)))?.message).toEqual(Buffer.of(1, 2, 3));
   });
 
   it.each([
-    ["has no block", proven(Buffer.alloc(16))],
-    ["ends within a block", proven(Buffer.alloc(31))],
-    ["is all pad", proven(encrypted(Buffer.alloc(16, 16)))],
-    ["has no trailer before the check", proven(encrypted(plain), Buffer.alloc(0))],
-  ])("is dropped, although it is proven, if it %s", (_, packet) => {
+    ["has no block", withCheck(Buffer.alloc(16))],
+    ["ends within a block", withCheck(Buffer.alloc(31))],
+    ["is all pad", withCheck(encrypted(Buffer.alloc(16, 16)))],
+    ["has no trailer before the check", withCheck(encrypted(plain), Buffer.alloc(0))],
+  ])("is dropped in spite of a valid integrity check if it %s", (_, packet) => {
     expect(openMessage(seal, packet)).toBeUndefined();
   });
 
