@@ -8,6 +8,7 @@ import { type Action, type ActionStatus, actionKey, type Outcome } from "../../w
 import { bootTimeIn } from "../../worker/action/boot-time.ts";
 import { type ActionEvent, noObserver, type Observer } from "../../worker/action/observer.ts";
 import { WorkflowDeleted } from "../../worker/action/workflow-deleted.ts";
+import { ActionRecorder } from "../../worker/execution/action-recorder.ts";
 import { Executor, type ExecutorOptions } from "../../worker/execution/executor.ts";
 import { Reporter } from "../../worker/execution/report.ts";
 import type { JournalEntry, JournalPhase } from "../../worker/journal/entry.ts";
@@ -659,6 +660,26 @@ it("an action that the server serves after its end is not run, and remembered fo
   const remembered = journal.find(entry.key);
   expect(remembered).toMatchObject({ phase: "acknowledged" });
   expect(remembered).not.toEqual(entry);
+});
+
+it("an acknowledgement that could not be recorded is recorded by the next attempt, and does not count before", async () => {
+  const journal = new FullJournal("acknowledged");
+  const entry = entryOf("a1");
+  const recording = {
+    journal,
+    clock: scaledClock(50),
+    log: silentLogger,
+    runtime: "process",
+    defaultTimeoutMs: 1,
+  };
+  const recorder = await ActionRecorder.begin(recording, entry);
+  const end = { state: "success", message: "off", startedAt: new Date(), stoppedAt: new Date() } as const;
+  await recorder.ended({ action: servedAgain(entry), ...end });
+
+  expect(await recorder.acknowledged()).toBe(false);
+  expect(journal.find(entry.key)?.phase).toBe("ended");
+  expect(await recorder.acknowledged()).toBe(true);
+  expect(journal.find(entry.key)?.phase).toBe("acknowledged");
 });
 
 it("every lock is acquired for its action, so that replicas know which one they wait for", async () => {
