@@ -5,14 +5,14 @@ import { type FleetFigures, measureFleet, type Spread } from "./fleet/measure.ts
 /** `npm run bench:fleet`. Figures are for comparing, not for passing. */
 const values = tool(
   "bench:fleet",
-  "Machines that are all to be powered off, set to boot from the network once and powered on, as one workflow each, all submitted at once: how long that takes beside the ideal schedule for the same number of actions at a time. The runtime kubernetes needs etcd, kube-apiserver, kube-controller-manager and kwok, which simulates the pods: they take as long as one request and one transition.",
+  "Powers machines off, sets PXE once and powers them on, with one workflow per machine, all submitted at once. Compares the total time with the ideal schedule. The runtime kubernetes needs etcd, kube-apiserver, kube-controller-manager and kwok, which simulates each pod for one request and one transition.",
 )
-  .option("--machines <count>", "machines", count, 1_000)
+  .option("--machines <count>", "number of machines", count, 1_000)
   .option("--runtime <names>", "runtimes, separated by commas", "in-process,process")
-  .option("--max-actions <count>", "actions at a time (default: depends on the runtime)", count)
-  .option("--latency <ms>", "what a BMC takes for a request", wholeNumber, 200)
-  .option("--transition <ms>", "what a machine takes to change its power", wholeNumber, 2_000)
-  .option("--node-option <option...>", "of the worker's Node", [])
+  .option("--max-actions <count>", "concurrent actions (default: depends on the runtime)", count)
+  .option("--latency <ms>", "response time of a BMC", wholeNumber, 200)
+  .option("--transition <ms>", "time that a machine takes to change its power state", wholeNumber, 2_000)
+  .option("--node-option <option...>", "option for the worker's Node", [])
   .parse()
   .opts<{
     machines: number;

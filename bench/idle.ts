@@ -11,14 +11,14 @@ import { figuresOf } from "./fleet/process-figures.ts";
  */
 const values = tool(
   "bench:idle",
-  "What a worker of many lanes costs while nothing is to be done, and how soon it begins what comes.",
+  "Measures memory and CPU of an idle worker with many lanes, and how soon it starts actions.",
 )
-  .option("--lanes <count>", "lanes, one for each agent ID", count, 1_000)
-  .option("--seconds <count>", "how long nothing is to be done", count, 90)
-  .option("--actions <count>", "actions that come then", count, 200)
+  .option("--lanes <count>", "number of lanes, one per agent ID", count, 1_000)
+  .option("--seconds <count>", "how long the worker is idle", count, 90)
+  .option("--actions <count>", "actions after that", count, 200)
   .option("--runtime <name>", "the worker's runtime", "process")
-  .option("--wake-up", "lanes rest until a Workflow of a cluster is addressed to them", false)
-  .option("--node-option <option...>", "of the worker's Node", [])
+  .option("--wake-up", "pause each lane until the cluster has a Workflow for it", false)
+  .option("--node-option <option...>", "option for the worker's Node", [])
   .parse()
   .opts<{
     lanes: number;

@@ -32,14 +32,14 @@ const SECTIONS: readonly Section[] = [operations, lossy, far, fallbacks, start, 
 const all = SECTIONS.map(({ name }) => name);
 const command = tool(
   "bench:peers",
-  "The same work done by this project and by others, in paired runs that take turns.",
+  "Compares this project with others that do the same work, in alternating runs.",
 )
-  .option("--section <name...>", `of ${all.join(", ")}`)
-  .option("--peer <name=program...>", "a peer that is in no package registry", [])
+  .option("--section <name...>", `only these: ${all.join(", ")}`)
+  .option("--peer <name=program...>", "program of a peer that is in no package registry", [])
   .option("--quick", "fewer runs, without the sections loss and far", false)
   .option("--workflows <count>", "workflows of the section engine", count, 200)
-  .option("--minutes <count>", "after which nothing more is begun", count, 90)
-  .option("--output <folder>", "where to", join(import.meta.dirname, "results"))
+  .option("--minutes <count>", "start no run after this time", count, 90)
+  .option("--output <folder>", "output folder", join(import.meta.dirname, "results"))
   .parse();
 const values = command.opts<{
   section?: string[];
@@ -52,7 +52,7 @@ const values = command.opts<{
 const wanted = values.section ?? all.filter((name) => !values.quick || (name !== "loss" && name !== "far"));
 const unknown = wanted.filter((name) => !all.includes(name));
 if (unknown.length > 0)
-  command.error(`error: no such section: ${unknown.join(", ")}; there are ${all.join(", ")}`);
+  command.error(`error: unknown section: ${unknown.join(", ")}; sections: ${all.join(", ")}`);
 const table = withGiven(peers, parsePeers(values.peer));
 const deadline = AbortSignal.timeout(values.minutes * 60_000);
 

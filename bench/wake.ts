@@ -17,19 +17,14 @@ import { type SocketTimes, WRITTEN_EVERY_MS } from "./wake/written-times.ts";
  */
 const values = tool(
   "bench:wake",
-  "How soon a worker whose lanes are woken up by the cluster begins workflows that all become ready at once, and where the time goes. With TINK_SERVER (its address, no TLS) and KUBECONFIG the server and the cluster are real ones, reached through a proxy that notes the times.",
+  "Measures how soon paused lanes start workflows that become ready at once, and where the time goes. With TINK_SERVER (an address, no TLS) and KUBECONFIG it uses a real server and cluster, through a proxy that records the times.",
 )
-  .option("--workflows <count>", "workflows", count, 1_000)
-  .option("--runs <count>", "how often", count, 3)
+  .option("--workflows <count>", "number of workflows", count, 1_000)
+  .option("--runs <count>", "number of runs", count, 3)
   .option("--runtime <name>", "the worker's runtime", "in-process")
-  .option(
-    "--finished <count>",
-    "workflows of each agent ID that are over already; for a real server",
-    wholeNumber,
-    0,
-  )
-  .option("--latency <ms>", "what a BMC takes for a request", wholeNumber, 200)
-  .option("--node-option <option...>", "of the worker's Node", [])
+  .option("--finished <count>", "finished workflows per agent ID, for a real server", wholeNumber, 0)
+  .option("--latency <ms>", "response time of a BMC", wholeNumber, 200)
+  .option("--node-option <option...>", "option for the worker's Node", [])
   .parse()
   .opts<{
     workflows: number;

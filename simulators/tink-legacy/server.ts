@@ -29,8 +29,8 @@ interface Call {
 }
 
 /**
- * A simulated tink-server of the deprecated API. It has no TLS, as the real one has none. What is submitted takes the place of a workflow
- * with the same name.
+ * A simulated tink-server of the deprecated API. It has no TLS, as the real one has none. A submitted workflow
+ * replaces one with the same name.
  */
 export interface LegacyTinkServer extends WorkflowServer {
   readonly board: LegacyBoard;

@@ -12,7 +12,7 @@ export interface Submission {
   readonly values?: Readonly<Record<string, string>>;
 }
 
-/** What the simulated servers of both tink APIs have. */
+/** What the simulated servers of both tink APIs share. */
 export interface WorkflowServer {
   readonly port: number;
   /** `host:port`. */
@@ -39,7 +39,7 @@ interface Board {
 
 const UNTIL_TIMEOUT_MS = 60_000;
 
-/** The server of the workflows on `board`, which `listener` has to be started for. */
+/** Serves the workflows of `board`. The caller starts `listener`. */
 export function workflowServer(board: Board, listener: Listener, host: string): WorkflowServer {
   return {
     get port() {

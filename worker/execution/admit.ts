@@ -81,7 +81,7 @@ export class Admission {
     if (!(await reports.mayBegin(action, journal.find(key) === undefined))) return { kind: "skip" };
     const known = journal.find(key);
     if (known && known.phase !== "acknowledged") return { kind: "adopt", entry: known };
-    if (known && !(await this.#isOtherRun(known, action, signals))) return { kind: "skip" };
+    if (known && !(await this.#forgetIfOtherRun(known, action, signals))) return { kind: "skip" };
     const damage = journal.damageOf(key);
     if (damage === undefined) return { kind: "new" };
     const target = this.targetOf(action);
@@ -130,10 +130,10 @@ export class Admission {
   }
 
   /**
-   * Whether the server serves another run than the one whose end it acknowledged, which is then forgotten. A recreated workflow may have
-   * the same IDs: it is another run if the server has no start of it, unless it is served so soon that it may come from a stale cache.
+   * Forgets the run whose end the server acknowledged if the server now serves another one. Resolves to whether it did. A recreated
+   * workflow may have the same IDs: it is another run if the server has no start of it, unless it may come from a stale cache.
    */
-  async #isOtherRun(known: Acknowledged, { begun }: Action, signals: StopSignals): Promise<boolean> {
+  async #forgetIfOtherRun(known: Acknowledged, { begun }: Action, signals: StopSignals): Promise<boolean> {
     const { journal, log } = this.#options.recording;
     const { key, action, machine, end } = known;
     const fields = { ...fieldsOf(action, machine), state: end.state };

@@ -56,18 +56,20 @@ class StaleConnection extends Error {
   override readonly name = "StaleConnection";
 }
 
-/** Takes its connections, also those with TLS, from `connect`. */
-class ConnectingAgent extends Agent {
-  readonly #connect: (taken: (error: Error | null, socket?: Socket) => void) => void;
+type OnSocket = (error: Error | null, socket?: Socket) => void;
 
-  constructor(connect: (taken: (error: Error | null, socket?: Socket) => void) => void) {
+/** Gets its connections, with and without TLS, from `connect`. */
+class ConnectingAgent extends Agent {
+  readonly #connect: (onSocket: OnSocket) => void;
+
+  constructor(connect: (onSocket: OnSocket) => void) {
     super({ keepAlive: true, timeout: KEEP_ALIVE_MS });
     this.#connect = connect;
   }
 
   override createConnection(_: object, callback: (error: Error | null, socket: Duplex) => void): undefined {
     // Node passes no socket with an error; its types want one.
-    this.#connect(callback as (error: Error | null, socket?: Socket) => void);
+    this.#connect(callback as OnSocket);
   }
 }
 
@@ -79,7 +81,7 @@ class ConnectingAgent extends Agent {
  */
 export class HttpConnection {
   readonly #options: HttpConnectionOptions;
-  readonly #agent = new ConnectingAgent((taken) => this.#connect(taken));
+  readonly #agent = new ConnectingAgent((onSocket) => this.#connect(onSocket));
   readonly #hostHeader: string;
   /** Settles when the requests so far have ended. */
   #turn: Promise<unknown> = Promise.resolve();
@@ -142,14 +144,14 @@ export class HttpConnection {
     if (this.#sudden >= CLOSES_BEFORE_LEARNED) this.#keepAlive = false;
   }
 
-  #connect(taken: (error: Error | null, socket?: Socket) => void): void {
+  #connect(onSocket: OnSocket): void {
     this.#connecting = openSocket(this.#options, (error, socket, certificate) => {
       this.#connecting = undefined;
       this.#answers = 0;
       if (certificate) this.#certificateExpiresMs = certificate.validToDate.getTime();
-      if (!socket) return taken(error ?? new Error("no socket"));
+      if (!socket) return onSocket(error ?? new Error("no socket"));
       socket.once("close", () => this.#noteClose());
-      taken(null, socket);
+      onSocket(null, socket);
     });
   }
 

@@ -12,7 +12,6 @@ const isSuite17 = (name: string, payload: Buffer) => name === "Open Session" && 
 describe.concurrent("cipher suites", () => {
   it("begins with 17 and remembers it", async () => {
     await using bmc = await startBmc();
-
     const log = recordingLogger();
 
     await using session = await openSession(bmc, { log });
