@@ -11,15 +11,22 @@ import { z } from "zod";
  */
 const points = (process.env["KILL_AT"] ?? "").split(",");
 const marks = process.env["KILL_MARKS"] ?? "";
-const { rename } = fs.promises;
+const { open, rename } = fs.promises;
+const isEntry = (path: unknown) => basename(dirname(String(path))) === "journal";
 
+/** A file begins with a rename, and gets its further steps with a write. */
 Object.assign(fs.promises, {
   rename: async (...args: Parameters<typeof rename>) => {
-    const [from, to] = args.map(String);
-    const step = basename(dirname(to ?? "")) === "journal" ? stepAt(from ?? "") : undefined;
-    dieAt("before", step);
-    await rename(...args);
-    dieAt("after", step);
+    const [from, to] = args;
+    await between(isEntry(to) ? readFileSync(from, "utf8") : undefined, () => rename(...args));
+  },
+  open: async (...args: Parameters<typeof open>) => {
+    const file = await open(...args);
+    if (!isEntry(args[0])) return file;
+    const { write } = file;
+    return Object.assign(file, {
+      write: (text: string) => between(text, () => write.call(file, text)),
+    });
   },
 });
 syncBuiltinESMExports();
@@ -27,8 +34,12 @@ syncBuiltinESMExports();
 const Entry = z.object({ phase: z.string(), action: z.object({ name: z.string() }) });
 type Entry = z.infer<typeof Entry>;
 
-function stepAt(file: string): Entry {
-  return Entry.parse(JSON.parse(readFileSync(file, "utf8")));
+async function between<T>(line: string | undefined, work: () => Promise<T>): Promise<T> {
+  const step = line === undefined ? undefined : Entry.parse(JSON.parse(line));
+  dieAt("before", step);
+  const result = await work();
+  dieAt("after", step);
+  return result;
 }
 
 function dieAt(when: string, step: Entry | undefined): void {

@@ -9,8 +9,8 @@ interface Inode {
   synced: string | undefined;
 }
 
-/** What a loss of power leaves: only what was synced, or every name but no content that was not synced. */
-export type PowerLoss = "synced" | "names";
+/** What a loss of power leaves: only what was synced, every name but no content that was not synced, or half of that content. */
+export type PowerLoss = "synced" | "names" | "torn";
 
 class VirtualDisk {
   /** Called before each change, with a name for it. */
@@ -27,7 +27,11 @@ class VirtualDisk {
 
   losePower(leaves: PowerLoss): void {
     if (leaves === "synced") this.names = new Map(this.syncedNames);
-    for (const inode of this.names.values()) inode.text = inode.synced ?? "";
+    for (const inode of this.names.values()) {
+      const { text, synced = "" } = inode;
+      const kept = leaves === "torn" && text.startsWith(synced) ? (text.length - synced.length) / 2 : 0;
+      inode.text = synced + text.slice(synced.length, synced.length + kept);
+    }
   }
 }
 
@@ -75,6 +79,13 @@ export async function open(path: string, flags: string | number) {
       await disk.beforeStep(`write ${nameOf(text)}`);
       inode.text = text;
     },
+    async write(text: string) {
+      const half = text.slice(0, text.length / 2);
+      inode.text += half;
+      await disk.beforeStep(`append ${nameOf(text)}`);
+      inode.text += text.slice(half.length);
+      return { bytesWritten: text.length };
+    },
     truncate: async (length: number) => {
       inode.text = inode.text.slice(0, length);
     },
@@ -104,5 +115,5 @@ function find(path: string): Inode {
 function nameOf(text: string): string {
   return text === ""
     ? "nothing"
-    : `"${/"phase": "(\w+)"/.exec(text)?.[1]}" of ${/"name": "([\w-]+)"/.exec(text)?.[1]}`;
+    : `"${/.*"phase":"(\w+)"/s.exec(text)?.[1]}" of ${/"name":"([\w-]+)"/.exec(text)?.[1]}`;
 }

@@ -1,3 +1,4 @@
+import { constants } from "node:fs";
 import { open, rename, rm } from "node:fs/promises";
 
 /** The suffix of unfinished files, which may be removed. */
@@ -25,6 +26,29 @@ export async function replaceTextFile(path: string, text: string, folder?: Synce
     throw thrown;
   }
   await folder?.sync();
+}
+
+/**
+ * Appends to a file of that length, in bytes. Rejects with a system error, or when the disk takes only a part; the file then has the
+ * old text, unless truncating it fails as well.
+ */
+export async function appendText(
+  path: string,
+  text: string,
+  { length, sync }: { readonly length: number; readonly sync: boolean },
+): Promise<void> {
+  // A worker that has lost the directory to another one must not write into the lines of that one.
+  const file = await open(path, constants.O_WRONLY | constants.O_APPEND);
+  try {
+    const { bytesWritten } = await file.write(text);
+    if (bytesWritten < Buffer.byteLength(text)) throw new Error(`${path} was written in part`);
+    if (sync) await file.sync();
+  } catch (thrown) {
+    await file.truncate(length).catch(() => undefined);
+    throw thrown;
+  } finally {
+    await file.close();
+  }
 }
 
 /**

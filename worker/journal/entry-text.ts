@@ -1,36 +1,52 @@
 import { createHash } from "node:crypto";
+import { z } from "zod";
 import { actionKey } from "../action/action.ts";
 import { JournalEntry } from "./entry.ts";
 
-/** Version 1 had no checksum. */
-const ENTRY_VERSION = 2;
+/** Version 1 had no checksum, and both earlier ones were one indented object in the whole file. */
+const ENTRY_VERSION = 3;
+const WITHOUT_CHECKSUM = 1;
+const KnownVersion = z.int().min(WITHOUT_CHECKSUM).max(ENTRY_VERSION);
 
 export type DecodedEntry =
   | { readonly ok: true; readonly entry: JournalEntry }
   /** In a sentence, `problem` follows the name of the file. */
   | { readonly ok: false; readonly problem: string };
 
-/** Indented JSON with a version and a checksum of everything. */
+/** A line of JSON with a version and a checksum of everything. */
 export function encodeEntry(entry: JournalEntry): string {
   const content = { version: ENTRY_VERSION, ...entry };
-  return `${JSON.stringify({ ...content, checksum: checksumOf(content) }, undefined, 2)}\n`;
+  return `${JSON.stringify({ ...content, checksum: checksumOf(content) })}\n`;
 }
 
-/** Reads an entry of this version or an earlier one. */
+/**
+ * Reads the last complete step of a file, or the whole file of an earlier version. A step is written before it is taken; a file that
+ * was cut off for another reason looks the same, so that an action whose next step is incomplete may have acted.
+ */
 export function decodeEntry(text: string): DecodedEntry {
+  const end = text.lastIndexOf("\n");
+  if (end < 0 || text.startsWith("{\n")) return decodeStep(text);
+  const last = decodeStep(text.slice(text.lastIndexOf("\n", end - 1) + 1, end));
+  const isCut = end < text.length - 1;
+  return isCut && last.ok ? { ok: true, entry: { ...last.entry, connected: false } } : last;
+}
+
+function decodeStep(text: string): DecodedEntry {
   const value = jsonObjectOf(text);
   if (value === undefined) return { ok: false, problem: "is not JSON" };
   const { version, ...content } = value;
-  if (version !== 1 && version !== ENTRY_VERSION) {
+  const known = KnownVersion.safeParse(version);
+  if (!known.success) {
     const isNewer = typeof version === "number" && version > ENTRY_VERSION;
     const newer = `has version ${version}: this worker reads up to ${ENTRY_VERSION}`;
     return { ok: false, problem: isNewer ? newer : "has no known version" };
   }
+  const hasChecksum = known.data > WITHOUT_CHECKSUM;
   const { checksum, ...about } = content;
-  if (version === ENTRY_VERSION && checksum !== checksumOf({ version, ...about })) {
+  if (hasChecksum && checksum !== checksumOf({ version, ...about })) {
     return { ok: false, problem: "does not match its checksum" };
   }
-  const parsed = JournalEntry.safeParse(version === ENTRY_VERSION ? about : content);
+  const parsed = JournalEntry.safeParse(hasChecksum ? about : content);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     return { ok: false, problem: `is damaged: ${issue?.path.join(".") || "it"}: ${issue?.message}` };

@@ -4,7 +4,7 @@ import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { textOf } from "../../shared/text-of.ts";
 import type { JournalSeen, Observer } from "../action/observer.ts";
-import { overwriteTextFile, PART, replaceTextFile, SyncedFolder } from "./durable-file.ts";
+import { appendText, overwriteTextFile, PART, replaceTextFile, SyncedFolder } from "./durable-file.ts";
 import { type JournalEntry, mustLast } from "./entry.ts";
 import { encodeEntry } from "./entry-text.ts";
 import { ENTRY_ENDING, keyOfName, LARGEST_ENTRY_BYTES, readEntry } from "./read-entry.ts";
@@ -53,15 +53,25 @@ interface Kept {
   readonly writtenMs: number;
 }
 
+/** A file that this worker began, and may append to. */
+interface Begun {
+  /** In bytes. */
+  readonly length: number;
+  /** Its name survives a power loss. */
+  readonly isNameSynced: boolean;
+}
+
 /**
- * One small file per action, so that the next worker can continue after a crash at any step. Entries are in memory, too; only
- * `open` reads files.
+ * One small file per action with a line for each step, of which the last one counts, so that the next worker can continue after a
+ * crash at any step. Entries are in memory, too; only `open` reads files.
  */
 export class Journal implements ActionJournal {
   readonly #options: JournalOptions;
   readonly #folder: SyncedFolder;
   /** In the order of writing. */
   readonly #entries = new Map<string, Kept>();
+  /** By key. */
+  readonly #begun = new Map<string, Begun>();
   /** By key, the problems of damaged entries. */
   readonly #damaged = new Map<string, string>();
   /** By key, the last step: one at a time, so that none removes what another has just written. */
@@ -145,20 +155,44 @@ export class Journal implements ActionJournal {
     }
     try {
       await this.#keepDamaged(entry.key);
-      const path = this.#path(entry.key);
-      const folder = mustLast(entry) ? this.#folder : undefined;
-      await replaceTextFile(path, text, folder).catch((thrown: unknown) => {
-        if (!hasEnded(entry) || this.#damaged.has(entry.key)) throw thrown;
-        // Forgotten, it could run again: a full disk takes it over the entry before it.
-        return overwriteTextFile(path, text, folder).catch(() => Promise.reject(thrown));
-      });
+      const begun = await this.#store(entry, text);
+      // Another run of the action begins a new file.
+      if (entry.phase !== "acknowledged") this.#begun.set(entry.key, begun);
       this.#damaged.delete(entry.key);
     } catch (thrown) {
+      const isNew = !this.#entries.has(entry.key) && !this.#damaged.has(entry.key);
+      // It is not launched, but the file may be there: its folder could not be synced.
+      if (entry.phase === "launching" && isNew) await this.#removeFile(entry.key).catch(() => undefined);
       if (entry.phase !== "acknowledged") throw thrown;
       // A disk that does not even take that allows removing the file; the entry is in memory.
       await this.#removeFile(entry.key);
     }
     this.#keep(entry);
+  }
+
+  /** Appends to the file, or replaces it: a file of an earlier worker, a damaged one, and one that does not take the line. */
+  async #store(entry: JournalEntry, text: string): Promise<Begun> {
+    const path = this.#path(entry.key);
+    const sync = mustLast(entry);
+    const begun = this.#begun.get(entry.key);
+    this.#begun.delete(entry.key);
+    const length = (begun?.length ?? 0) + Buffer.byteLength(text);
+    if (begun && length <= LARGEST_ENTRY_BYTES) {
+      try {
+        await appendText(path, text, { length: begun.length, sync });
+        if (sync && !begun.isNameSynced) await this.#folder.sync();
+        return { length, isNameSynced: sync || begun.isNameSynced };
+      } catch {
+        // The error of replacing it tells more.
+      }
+    }
+    const folder = sync ? this.#folder : undefined;
+    await replaceTextFile(path, text, folder).catch((thrown: unknown) => {
+      if (!hasEnded(entry) || this.#damaged.has(entry.key)) throw thrown;
+      // Forgotten, it could run again: a full disk takes it over the entry before it.
+      return overwriteTextFile(path, text, folder).catch(() => Promise.reject(thrown));
+    });
+    return { length: Buffer.byteLength(text), isNameSynced: sync };
   }
 
   async remove(key: string): Promise<void> {
@@ -171,6 +205,7 @@ export class Journal implements ActionJournal {
   }
 
   async #removeFile(key: string): Promise<void> {
+    this.#begun.delete(key);
     const path = this.#path(key);
     if (this.#damaged.has(key)) {
       // It may be a folder, and is kept for diagnosis.

@@ -3,7 +3,7 @@ import { FileProblem, readOwnFile } from "../document/read-text-file.ts";
 import { type DecodedEntry, decodeEntry } from "./entry-text.ts";
 
 export const ENTRY_ENDING = ".json";
-/** An entry is about a kilobyte; a larger file is not from a worker. */
+/** A step is about a kilobyte; a larger file is not from a worker. */
 export const LARGEST_ENTRY_BYTES = 64 * 1024;
 
 const KEY_NAME = /^([0-9a-f]{32})\.json$/;

@@ -269,8 +269,11 @@ export const workerTargets: readonly Target[] = [
   },
   {
     name: "journal-entry",
-    seeds: [encodeEntry(entryOf("a1", "launched")), encodeEntry(entryOf("a1", "ended"))],
-    tokens: [...JSON_TOKENS, '"phase":"ended",', '"handle":{', '"version":1,', '"checksum":'],
+    seeds: [
+      encodeEntry(entryOf("a1")) + encodeEntry(entryOf("a1", "ended")),
+      encodeEntry(entryOf("a1", "launched")),
+    ],
+    tokens: [...JSON_TOKENS, "}\n{", '"phase":"ended",', '"handle":{', '"version":1,', '"checksum":'],
     around: [[`${JSON.stringify(entryOf("a1", "launched")).slice(0, -2)},`, "}}"]],
     longest: 64 * 1_024,
     call: decodeEntry,

@@ -189,7 +189,7 @@ describe("a state directory", () => {
       await lab.server.until(() => isOver(first));
       const journal = join(seen, "journal");
       const [entry = ""] = (await readdir(journal)).filter((name) => name.endsWith(".json"));
-      await expect.poll(() => readFile(join(journal, entry), "utf8")).toContain('"phase": "acknowledged"');
+      await expect.poll(() => readFile(join(journal, entry), "utf8")).toContain('"phase":"acknowledged"');
       await expect.poll(() => readdir(join(seen, "results"))).toEqual([]);
       lab.server.board.delete(first);
       const second = lab.submit([{ name: "power-on" }]);

@@ -11,6 +11,7 @@ import {
   type FaultEnd,
   type FaultOptions,
   type Faults,
+  losesPower,
   type ReplicaOptions,
   runReplicas,
   runWithFaults,
@@ -20,7 +21,7 @@ vi.mock("node:fs/promises", () => import("../../support/virtual-disk.ts"));
 
 const ACTIONS = ["power-off", "power-cycle", "power-on"];
 const ONE = { connected: true, workflows: [["power-cycle"]] };
-const CRASHES: readonly Crash[] = ["worker", "actions", "synced", "names"];
+const CRASHES: readonly Crash[] = ["worker", "actions", "synced", "names", "torn"];
 
 /** Of an action that is not idempotent, and was lost. */
 const UNKNOWN = "so it is not run again";
@@ -92,20 +93,16 @@ test("a worker takes these steps for an action, and can die before each of them"
       "report running of power-cycle",
       "answer to running of power-cycle",
       "create power-cycle",
-      'write "launched" of power-cycle',
+      'append "launched" of power-cycle',
       'sync "launched" of power-cycle',
-      'rename "launched" of power-cycle',
       "sync journal",
       "start power-cycle",
       "wait for power-cycle",
-      'write "ended" of power-cycle',
+      'append "ended" of power-cycle',
       'sync "ended" of power-cycle',
-      'rename "ended" of power-cycle',
-      "sync journal",
       "report success of power-cycle",
       "answer to success of power-cycle",
-      'write "acknowledged" of power-cycle',
-      'rename "acknowledged" of power-cycle',
+      'append "acknowledged" of power-cycle',
       "remove power-cycle",
       "poll",
     ],
@@ -155,7 +152,7 @@ const schedule: fc.Arbitrary<Schedule> = fc.record({
 function canRemember({ crash, lives }: Schedule): boolean {
   const kinds = new Set(lives.flatMap((faults) => [...faults.values()]));
   const has = (...some: readonly Fault[]) => some.some((kind) => kinds.has(kind));
-  const forgets = has("forward", "back") || crash === "synced" || crash === "names";
+  const forgets = has("forward", "back") || losesPower(crash);
   return !forgets || !(has("restore") || (has("crash") && has("delay", "late", "twice")));
 }
 
@@ -278,6 +275,72 @@ const FOUND_OF_REPLICAS: readonly [ReplicaOptions][] = [
           ]),
         ],
         [],
+        [],
+      ],
+    },
+  ],
+  [
+    {
+      // A dead process's lease of a BMC was not looked for again if its Job was active.
+      connected: false,
+      workflows: [["power-off"]],
+      ...{ machines: 1, takesMs: 40_000, seed: 0 },
+      replicas: [[new Map([[6, "pause"]])], [diesAt(1)], []],
+    },
+  ],
+  [
+    {
+      // An entry was left over whose folder could not be synced.
+      connected: false,
+      workflows: [["power-off"], ["power-off"], ["power-off"]],
+      ...{ machines: 1, takesMs: 2_000, seed: 844_711_313 },
+      replicas: [
+        [
+          new Map<number, Fault>([
+            [6, "error"],
+            [15, "crash"],
+          ]),
+          new Map<number, Fault>([
+            [17, "late"],
+            [14, "suspend"],
+          ]),
+        ],
+        [diesAt(0)],
+        [],
+      ],
+    },
+  ],
+  [
+    {
+      // A replica whose disk was slow reported the start after another one had ended the action.
+      connected: false,
+      workflows: [["power-off"]],
+      ...{ machines: 1, takesMs: 2_000, seed: 0 },
+      replicas: [
+        [
+          new Map<number, Fault>([
+            [1, "forward"],
+            [12, "pause"],
+          ]),
+        ],
+        [new Map([[1, "delay"]])],
+        [],
+      ],
+    },
+  ],
+  [
+    {
+      // No replica can know of a report that is still on its way.
+      connected: false,
+      workflows: [["power-off"], ["power-off"]],
+      ...{ machines: 1, takesMs: 40_000, seed: 0 },
+      replicas: [
+        [
+          new Map<number, Fault>([
+            [46, "pause"],
+            [48, "late"],
+          ]),
+        ],
         [],
       ],
     },

@@ -358,7 +358,7 @@ export class Life {
     const fault = await this.step(`report ${what}`);
     if (fault === "error" || this.#isCut) return LOST;
     const isLater = fault === "delay" || fault === "late";
-    if (isLater) this.#world.sees(status);
+    if (isLater) this.#world.sees(status, DELAY_MS);
     if (isLater || fault === "twice") server.expect(status, DELAY_MS);
     if (fault === "late") return LOST;
     if (fault === "delay") await this.clock.sleep(DELAY_MS, signal);

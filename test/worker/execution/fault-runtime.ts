@@ -140,10 +140,12 @@ export class FaultRuntime implements Runtime {
     const { action, connection, onLaunch } = request;
     const { clock } = this.#life;
     const startedAt = new Date(clock.now());
-    if (await this.#life.fails(`create ${action.name}`)) {
+    const hasFailed = await this.#life.fails(`create ${action.name}`);
+    const found = this.#launches.find(actionKey(action));
+    // What exists is found, whatever would prevent its creation.
+    if (hasFailed && !found) {
       return failedAction("internal", NO_IMAGE, startedAt, new Date(clock.now()));
     }
-    const found = this.#launches.find(actionKey(action));
     const launched = found ?? this.#launches.create(action, this.#life);
     if (found && found.state !== "created") {
       await onLaunch?.({ id: actionKey(action) }).catch(() => undefined);

@@ -18,6 +18,10 @@ export type { Fault } from "./fault-life.ts";
 /** What a crash takes with it: nothing but the worker, what it launched as well, or what was not synced, too. */
 export type Crash = "worker" | "actions" | PowerLoss;
 
+export function losesPower(crash: Crash): crash is PowerLoss {
+  return crash !== "worker" && crash !== "actions";
+}
+
 /** What happens to a worker, by the number of the step. */
 export type Faults = ReadonlyMap<number, Fault>;
 
@@ -172,12 +176,13 @@ export class World {
     this.#broken.add(what);
   }
 
-  /** Called with each report that a worker sends. */
-  sees(status: ActionStatus): void {
+  /** Called with each report as it is sent; `lateMs` until it arrives. */
+  sees(status: ActionStatus, lateMs = 0): void {
     const { action, state, message } = status;
     const key = actionKey(action);
     const endedMs = this.#endedMs.get(key);
-    if (state !== "running") this.#endedMs.set(key, endedMs ?? this.time.nowMs);
+    const arrivesMs = this.time.nowMs + lateMs;
+    if (state !== "running") this.#endedMs.set(key, Math.min(endedMs ?? arrivesMs, arrivesMs));
     // A replica that was just served the action may start it again: it then adopts the Job that has ended.
     const againMs = this.lives[0]?.shares ? 2 * STALE_MS : 0;
     if (state === "running" && endedMs !== undefined && this.time.nowMs >= endedMs + againMs)
@@ -203,7 +208,7 @@ export class World {
 
   lose(crash: Crash): void {
     this.launches.lose(crash);
-    if (crash === "synced" || crash === "names") disk.losePower(crash);
+    if (losesPower(crash)) disk.losePower(crash);
   }
 
   leasesOf(role: string): readonly string[] {

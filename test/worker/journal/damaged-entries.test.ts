@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { lstat, mkdir, readFile, symlink, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
@@ -34,26 +35,26 @@ const damages: readonly {
   },
   {
     damage: "without its checksum",
-    make: (path) => writeFile(path, whole.replace(/,\n {2}"checksum": ".*"/, "")),
+    make: (path) => writeFile(path, whole.replace(/,"checksum":".*?"/, "")),
     problem: /^does not match its checksum$/,
   },
   {
     damage: "of a newer version",
-    make: (path) => writeFile(path, whole.replace('"version": 2', '"version": 3')),
-    problem: /^has version 3: this worker reads up to 2$/,
+    make: (path) => writeFile(path, whole.replace('"version":3', '"version":4')),
+    problem: /^has version 4: this worker reads up to 3$/,
   },
   {
     damage: "of no version",
-    make: (path) => writeFile(path, whole.replace('"version": 2', '"version": "x"')),
+    make: (path) => writeFile(path, whole.replace('"version":3', '"version":"x"')),
     problem: /^has no known version$/,
   },
   {
-    damage: "of the earlier version, with a field it did not have",
+    damage: "of version 1, with a field it did not have",
     make: (path) => writeFile(path, earlier({ x: 1 })),
     problem: /^is damaged: .*x/,
   },
   {
-    damage: "of the earlier version, with another action in it",
+    damage: "of version 1, with another action in it",
     make: (path) => writeFile(path, earlier({ action: entryOf("a8").action })),
     problem: /^holds a key that is not its action's$/,
   },
@@ -173,7 +174,27 @@ describe("two files for one action", () => {
   });
 });
 
-describe("an entry of the earlier version, without a checksum", () => {
+it("an indented entry of version 2 is read, and its checksum checked", () => {
+  const content = { version: 2, ...entryOf("a9", "launched") };
+  const checksum = createHash("sha256").update(JSON.stringify(content)).digest("hex").slice(0, 16);
+  const text = `${JSON.stringify({ ...content, checksum }, undefined, 2)}\n`;
+
+  expect(decodeEntry(text)).toEqual({ ok: true, entry: entryOf("a9", "launched") });
+  expect(decodeEntry(text.replace("node-01", "node-02"))).toMatchObject({
+    problem: "does not match its checksum",
+  });
+});
+
+it.each(["launching", "launched", "ended"] as const)(
+  "an entry that is half-written in the step after %s has that phase, and may have acted",
+  (phase) => {
+    const text = encodeEntry(entryOf("a9")) + encodeEntry(entryOf("a9", phase)) + whole.slice(0, 100);
+
+    expect(decodeEntry(text)).toEqual({ ok: true, entry: entryOf("a9", phase, { connected: false }) });
+  },
+);
+
+describe("an entry of version 1, without a checksum", () => {
   it.each(["launching", "launched", "ended", "acknowledged"] as const)(
     "is read in the phase %s",
     async (phase) => {

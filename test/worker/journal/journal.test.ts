@@ -1,9 +1,9 @@
-import { mkdir, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { type JournalPhase, mustLast } from "../../../worker/journal/entry.ts";
-import { decodeEntry } from "../../../worker/journal/entry-text.ts";
+import { type JournalEntry, mustLast } from "../../../worker/journal/entry.ts";
+import { decodeEntry, encodeEntry } from "../../../worker/journal/entry-text.ts";
 import { entryOf } from "./entries.ts";
 import { journalLab as lab, NOW } from "./journal-lab.ts";
 
@@ -12,16 +12,41 @@ const MINUTE = 60_000;
 describe("the journal", () => {
   it("keeps each action in a readable file of its own, for the owner alone", async () => {
     const { directory, open, files } = await lab();
-    const entry = entryOf("a1", "launched");
+    const steps = [entryOf("a1", "launching"), entryOf("a1", "launched")] as const;
+    const [{ key }] = steps;
+    const journal = await open();
 
-    await (await open()).write(entry);
+    for (const entry of steps) await journal.write(entry);
 
-    const path = join(directory, `${entry.key}.json`);
-    expect(await files()).toEqual([`${entry.key}.json`]);
+    const path = join(directory, `${key}.json`);
+    expect(await files()).toEqual([`${key}.json`]);
     expect((await stat(path)).mode & 0o777).toBe(0o600);
     const text = await readFile(path, "utf8");
-    expect(decodeEntry(text)).toEqual({ ok: true, entry });
-    expect(text).toMatch(/^\{\n {2}"version": 2,\n {2}"key": .*\n {2}"checksum": "[0-9a-f]{16}"\n\}\n$/s);
+    expect(decodeEntry(text)).toEqual({ ok: true, entry: steps[1] });
+    expect(text).toMatch(/^(\{"version":3,"key":.*,"checksum":"[0-9a-f]{16}"\}\n){2}$/);
+  });
+
+  it("begins a file anew that was removed, or would be too large to be read", async () => {
+    const { directory, open } = await lab();
+    const journal = await open();
+    const ended = longEnd(30_000);
+    await journal.write(ended);
+    await rm(join(directory, `${ended.key}.json`));
+
+    for (let times = 0; times < 3; times += 1) await journal.write(ended);
+
+    expect((await open()).find(ended.key)).toEqual(ended);
+  });
+
+  it("begins a file anew for another run of the action", async () => {
+    const { directory, open } = await lab();
+    const journal = await open();
+    await journal.write(entryOf("a1", "acknowledged"));
+    const again = entryOf("a1", "launching");
+
+    await journal.write(again);
+
+    expect(await readFile(join(directory, `${again.key}.json`), "utf8")).toBe(encodeEntry(again));
   });
 
   it("loads the entries of an earlier worker, the oldest first, without removed ones", async () => {
@@ -193,19 +218,18 @@ describe("the journal", () => {
   });
 
   describe("that takes no new file", () => {
-    /** What the next worker finds after a write in that phase, whose end has a message of that length. */
-    async function written(phase: JournalPhase, length: number) {
+    const before = entryOf("a1", "launching");
+
+    /** What the next worker finds after a write over the entry of an earlier worker. */
+    async function written(entry: JournalEntry) {
       const { directory, open } = await lab();
+      await (await open()).write(before);
       const journal = await open();
-      const before = entryOf("a1", "launching");
-      await journal.write(before);
       await mkdir(join(directory, `${before.key}.json.part`));
-      const entry = entryOf("a1", phase);
-      if ("end" in entry) Object.assign(entry, { end: { ...entry.end, message: "x".repeat(length) } });
 
       const [settled] = await Promise.allSettled([journal.write(entry)]);
 
-      return { status: settled.status, found: (await open()).find(before.key)?.phase };
+      return [settled.status, (await open()).find(before.key)?.phase];
     }
 
     it.each([
@@ -216,9 +240,7 @@ describe("the journal", () => {
     ] as const)(
       "a write in the phase %s is %s, and an end is over the entry before it",
       async (phase, ...expected) => {
-        const { status, found } = await written(phase, 10);
-
-        expect([status, found]).toEqual(expected);
+        expect(await written(entryOf("a1", phase))).toEqual(expected);
       },
     );
 
@@ -226,9 +248,20 @@ describe("the journal", () => {
       ["ended", "rejected", "launching"],
       ["acknowledged", "fulfilled", undefined],
     ] as const)("a longer one in the phase %s is %s, and damages nothing", async (phase, ...expected) => {
-      const { status, found } = await written(phase, 10_000);
+      expect(await written(longEnd(10_000, phase))).toEqual(expected);
+    });
 
-      expect([status, found]).toEqual(expected);
+    it("an action of this worker gets all its steps", async () => {
+      const { directory, open } = await lab();
+      const journal = await open();
+      await journal.write(before);
+      await mkdir(join(directory, `${before.key}.json.part`));
+
+      for (const phase of ["launched", "ended", "acknowledged"] as const) {
+        await journal.write(entryOf("a1", phase));
+      }
+
+      expect((await open()).find(before.key)).toEqual(entryOf("a1", "acknowledged"));
     });
   });
 
@@ -242,6 +275,12 @@ describe("the journal", () => {
     expect(await files()).toEqual([]);
   });
 });
+
+function longEnd(length: number, phase: "ended" | "acknowledged" = "ended"): JournalEntry {
+  const entry = entryOf("a1", phase);
+  if (!("end" in entry)) throw new Error(`no end in ${phase}`);
+  return { ...entry, end: { ...entry.end, message: "x".repeat(length) } };
+}
 
 describe("an entry survives a power loss", () => {
   it.each([
