@@ -23,7 +23,7 @@ export interface ExecutorOptions
     Omit<RecorderOptions, "runtime"> {
   readonly locks: Locks;
   readonly slots: ActionSlots;
-  /** After that time in the queue, an action is left to the server: another replica may have ended it. */
+  /** After that time in the queue, and for its journal entry, an action is left to the server: another replica may have ended it. */
   readonly staleAfterMs?: number | undefined;
   /** A signal that aborts when the source no longer wants the action. */
   readonly cancelOf?: (action: ActionId) => AbortSignal | undefined;
@@ -126,13 +126,16 @@ export class Executor {
     this.#admission.accepted(action, target);
     const { clock, staleAfterMs = Number.POSITIVE_INFINITY } = this.#options;
     const staleMs = clock.monotonicMs() + staleAfterMs;
+    const mayBegin = () => this.#options.isOurs(action) && clock.monotonicMs() <= staleMs;
     const inTurn = async () => {
-      if (!this.#options.isOurs(action) || clock.monotonicMs() > staleMs) return undefined;
+      if (!mayBegin()) return undefined;
       // Policy and inventory may have changed while the action waited.
       const now = this.#admission.targetOf(action);
       if (!now.ok) return this.#admission.refuse(action, now.reason, signals);
       // Another BMC needs another turn: the server serves the action again.
-      return now.lockKey === target.lockKey ? this.#launcher.launch(action, now, signals) : undefined;
+      return now.lockKey === target.lockKey
+        ? this.#launcher.launch(action, now, signals, mayBegin)
+        : undefined;
     };
     return this.#turns.take(target, signals.stop, inTurn, { actionKey: actionKey(action) });
   }

@@ -50,8 +50,16 @@ export class Launcher {
     this.#options = options;
   }
 
-  /** Resolves to undefined if nothing was launched, or if another worker adopts the action. */
-  async launch(action: Action, target: AllowedTarget, signals: StopSignals): Promise<Outcome | undefined> {
+  /**
+   * Resolves to undefined if nothing was launched, or if another worker adopts the action. `mayBegin` is asked right before the start
+   * is reported: the disk may have taken minutes.
+   */
+  async launch(
+    action: Action,
+    target: AllowedTarget,
+    signals: StopSignals,
+    mayBegin: () => boolean,
+  ): Promise<Outcome | undefined> {
     const { conclusion, hints, observer, recording, reporter, runtime } = this.#options;
     const { log } = recording;
     const about = defined({ machine: target.machine });
@@ -64,6 +72,7 @@ export class Launcher {
     try {
       const begun = await ActionRecorder.begin(recording, entry);
       recorder = begun;
+      if (!mayBegin()) throw new NotLaunched("its journal entry took too long");
       const status = { action, ...about, state: "running", startedAt, message: "running" } as const;
       const delivery = await reporter.running(status, signals.stop);
       if (delivery !== "acknowledged") {

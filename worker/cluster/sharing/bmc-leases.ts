@@ -68,15 +68,22 @@ export class BmcLeases implements Locks {
   async acquire(key: string, signal: AbortSignal, purpose: LockPurpose = {}): Promise<() => void> {
     const release = await this.#local.acquire(key, signal);
     if (!SHARED_KEY.test(key)) return release;
+    let isInDoubt = false;
     try {
-      const lease = await this.#acquireLease(key, signal, purpose);
+      const lease = await this.#acquireLease(key, signal, purpose, () => {
+        isInDoubt = true;
+      });
       return () => this.#inBackground(this.#release(lease), release);
     } catch (thrown) {
       // The other replica held the Lease: no request of ours created it.
       if (thrown instanceof ActedElsewhere) release();
-      else
-        this.#inBackground(this.#releaseUnanswered(bmcLeaseName(this.#options.shares.group, key)), release);
+      else {
+        isInDoubt = true;
+        this.#inBackground(this.#releaseUnanswered(this.#nameOf(key)), release);
+      }
       throw thrown;
+    } finally {
+      if (isInDoubt) void this.#releaseLate(key);
     }
   }
 
@@ -113,10 +120,16 @@ export class BmcLeases implements Locks {
     this.#end.abort(new Error("the worker has stopped"));
   }
 
-  async #acquireLease(key: string, signal: AbortSignal, { actionKey }: LockPurpose): Promise<ShareLease> {
+  /** `onDoubt`: a request got no answer, and may still create the Lease. */
+  async #acquireLease(
+    key: string,
+    signal: AbortSignal,
+    { actionKey }: LockPurpose,
+    onDoubt: () => void,
+  ): Promise<ShareLease> {
     const { shares, clock, log } = this.#options;
     const { group } = shares;
-    const name = bmcLeaseName(group, key);
+    const name = this.#nameOf(key);
     const mine = (holder: string, before?: ShareLease): LeaseText => {
       return { group, role: "bmc", name, holder, nowMs: clock.now(), actionKey, before };
     };
@@ -151,12 +164,17 @@ export class BmcLeases implements Locks {
         isThere = true;
         if (isKubernetesError(thrown, "already-exists", "conflict", "not-found")) continue;
         if (!(thrown instanceof KubernetesError) || !thrown.passing) throw thrown;
+        onDoubt();
         failures += 1;
         const facts = { lease: name, error: thrown.message };
         logOutage(log, failures === 1, facts, "BMC lease acquisition failed, retrying");
         await clock.sleep(this.#retryMs(failures), signal);
       }
     }
+  }
+
+  #nameOf(key: string): string {
+    return bmcLeaseName(this.#options.shares.group, key);
   }
 
   #retryMs(failures: number): number {
@@ -241,17 +259,32 @@ export class BmcLeases implements Locks {
     });
   }
 
-  /**
-   * Releases the Lease that an aborted acquisition may have written, as soon as no request of it can be in flight. This replica
-   * would hold it as long as it lives. While the action's Job runs, the Lease stays without a holder, for the replica that adopts
-   * the action. If this replica is stopping, its Leases end with it. Never rejects.
-   */
+  /** Releases the Lease that an aborted acquisition may have written. If this replica is stopping, its Leases end with it. Never rejects. */
   async #releaseUnanswered(name: string): Promise<void> {
-    const { clock, shares } = this.#options;
     const stop = this.#stop ?? this.#end.signal;
-    await clock.sleep(this.#timings.requestTimeoutMs, stop).catch(() => undefined);
-    if (stop.aborted) return;
-    await this.#retried(name, async (signal) => {
+    await this.#options.clock.sleep(this.#timings.requestTimeoutMs, stop).catch(() => undefined);
+    if (!stop.aborted) await this.#releaseOwn(name);
+  }
+
+  /** Releases the Lease that an unanswered request may have created since, when no action of this replica has the BMC. Never rejects. */
+  async #releaseLate(key: string): Promise<void> {
+    const stop = this.#stop ?? this.#end.signal;
+    try {
+      await this.#options.clock.sleep(this.#timings.lateMs, stop);
+      const release = await this.#local.acquire(key, stop);
+      this.#inBackground(this.#releaseOwn(this.#nameOf(key)), release);
+    } catch (thrown) {
+      if (!stop.aborted) throw thrown;
+    }
+  }
+
+  /**
+   * Releases a Lease that this replica would otherwise hold as long as it lives. While the action's Job runs, the Lease stays without a
+   * holder, for the replica that adopts the action. Never rejects.
+   */
+  #releaseOwn(name: string): Promise<void> {
+    const { clock, shares } = this.#options;
+    return this.#retried(name, async (signal) => {
       const lease = await this.#leases.find(name, signal);
       if (!lease || holderOf(lease) !== shares.identity) return;
       const actionKey = actionOf(lease);
@@ -299,16 +332,16 @@ export class BmcLeases implements Locks {
       if (items.length === 0) return true;
       const members = new Set((await list("member")).items.map(holderOf));
       const left = items.filter((lease) => !members.has(holderOf(lease)));
-      const isOver = !items.some((lease) => members.has(holderOf(lease)) && this.#isOfEarlierProcess(lease));
-      if (left.length === 0) return isOver;
+      const isWaiting = items.some(
+        (lease) => members.has(holderOf(lease)) && this.#isOfEarlierProcess(lease),
+      );
+      if (left.length === 0) return !isWaiting;
       const active = await leases.bounded(signal, (bound) => activeActionKeys(cluster, bound));
+      const over = left.filter((lease) => !active.has(actionOf(lease) ?? ""));
       let swept = 0;
-      for (const lease of left) {
-        if (active.has(actionOf(lease) ?? "")) continue;
-        if (await leases.remove(versionOf(lease), signal)) swept += 1;
-      }
+      for (const lease of over) if (await leases.remove(versionOf(lease), signal)) swept += 1;
       if (swept > 0) log.info({ leases: swept }, "expired BMC leases removed");
-      return isOver;
+      return !isWaiting && over.length === left.length;
     } catch (thrown) {
       const error = textOf(thrown);
       if (!signal.aborted) log.debug({ error }, "expired BMC lease removal failed");

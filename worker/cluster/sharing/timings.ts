@@ -7,6 +7,8 @@ export interface Timings {
   readonly renewIntervalMs: number;
   /** For one response: two of them and a pause fit between a renewal and the deadline. */
   readonly requestTimeoutMs: number;
+  /** By then the API server has carried out a request that got no answer, or never will: it queues one for at most 15 s. */
+  readonly lateMs: number;
   readonly retryMs: number;
   /** New members count when no other has joined for that long... */
   readonly joinDebounceMs: number;
@@ -20,6 +22,7 @@ export const TIMINGS: Timings = {
   renewDeadlineMs: 10_000,
   renewIntervalMs: 5_000,
   requestTimeoutMs: 2_000,
+  lateMs: 20_000,
   retryMs: 500,
   joinDebounceMs: 2_000,
   joinMaxWaitMs: 10_000,

@@ -185,6 +185,25 @@ describe.concurrent("a BMC lease", () => {
     await released();
   });
 
+  test("is released if a request that got no answer creates it after the action", async () => {
+    await using lab = await leaseLab();
+    const { first, turns, released } = lab;
+    lab.cluster.loseAnswer(bmcs("create"), 1);
+    const release = await first.leases.acquire(BMC, never, { actionKey: "one" });
+    const [lease] = turns();
+    release();
+    await released();
+
+    const { name, namespace, labels, annotations } = lease?.metadata ?? {};
+    lab.cluster.create(LEASE_API, "Lease", {
+      metadata: { name, namespace, labels, annotations },
+      spec: lease?.spec,
+    });
+
+    expect(turns()).toHaveLength(1);
+    await released();
+  });
+
   test("is acquired and released although responses are lost", async () => {
     await using lab = await leaseLab();
     const { first, turns, released } = lab;
@@ -244,9 +263,9 @@ describe.concurrent("a BMC lease of a dead replica", () => {
     await released();
   });
 
-  test("is removed by the sweep, unless its Job is active", async () => {
+  test("is removed by the sweep, that of an active Job when it has ended", async () => {
     await using lab = await deadReplicaLab();
-    const { turns, createJob } = lab;
+    const { turns, createJob, endJob, released } = lab;
     const names = () => turns().map(({ metadata }) => metadata.annotations?.["pbnj-worker/action"]);
     createJob("one");
     const [active] = turns();
@@ -262,6 +281,8 @@ describe.concurrent("a BMC lease of a dead replica", () => {
     expect(names()).toHaveLength(2);
 
     await vi.waitFor(() => expect(names()).toEqual(["one"]), WAIT);
+    endJob("one");
+    await released();
   });
 
   test("is free for another action only when its Job has ended", async () => {

@@ -7,6 +7,7 @@ export const QUICK: Timings = {
   renewDeadlineMs: 2_000,
   renewIntervalMs: 400,
   requestTimeoutMs: 1_000,
+  lateMs: 2_000,
   retryMs: 100,
   joinDebounceMs: 200,
   joinMaxWaitMs: 1_000,
