@@ -65,7 +65,7 @@ export class AuthGate {
   /** Why the credentials must not be tried now; undefined if they may be. */
   refusal(attempt: LoginAttempt): string | undefined {
     const { machine, lockKey, connection } = attempt;
-    if (!locksAccounts(connection)) return undefined;
+    if (this.#refusals.size === 0 || !locksAccounts(connection)) return undefined;
     const account = this.#accountOf(connection);
     const entry = this.#entryOf(connection);
     const own = this.#refusals.get(machine);
@@ -102,6 +102,8 @@ export class AuthGate {
         if (refused.lockKey === lockKey) this.#refusals.delete(name);
       }
     }
+    // The usual case costs nothing.
+    if (outcome.ok && this.#refusals.size === 0) return;
     const account = this.#accountOf(connection);
     if (outcome.ok) this.#forget({ lockKey, account }, result?.provider);
     if (!isRefusedLogin(outcome) || !locksAccounts(connection)) return;
