@@ -187,6 +187,8 @@ export class World {
     const againMs = this.lives[0]?.shares ? 2 * STALE_MS : 0;
     if (state === "running" && endedMs !== undefined && this.time.nowMs >= endedMs + againMs)
       this.break(`${action.name} was started again after its end`);
+    // For the server it has not ended then: it may serve the action to another replica.
+    else if (state === "running") this.#endedMs.delete(key);
     if (state === "success" && !this.launches.commands.includes(key))
       this.break(`${action.name} succeeded without a command`);
     if (state === "success" && message !== resultOf(action.name))
