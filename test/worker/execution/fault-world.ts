@@ -67,8 +67,8 @@ export interface FaultEnd {
   readonly tookMs: number;
 }
 
-/** Of virtual time, for one worker. */
-const LIFE_MS = 4 * 60 * 60_000;
+/** Of virtual time, for one worker, and for replicas, which keep the processor busy all that time. */
+const LIFE_MS = { alone: 4 * 60 * 60_000, replicas: 60 * 60_000 } as const;
 /** A replica's next process starts so long after its death: after `down`, the Jobs of its actions are gone. */
 const RESTART_MS = { crash: 1_000, down: 12 * 60_000 } as const;
 /** Lanes stop polling within that time after a loss; one whose process was stopped has to wake up first. */
@@ -188,7 +188,7 @@ export class World {
     if (state === "running" && endedMs !== undefined && this.time.nowMs >= endedMs + againMs)
       this.break(`${action.name} was started again after its end`);
     // For the server it has not ended then: it may serve the action to another replica.
-    else if (state === "running") this.#endedMs.delete(key);
+    else if (state === "running") this.time.after(lateMs, () => this.#endedMs.delete(key));
     if (state === "success" && !this.launches.commands.includes(key))
       this.break(`${action.name} succeeded without a command`);
     if (state === "success" && message !== resultOf(action.name))
@@ -198,7 +198,8 @@ export class World {
 
   async until(condition: () => boolean): Promise<void> {
     try {
-      await this.time.until(condition, LIFE_MS, () => this.#look());
+      const lifeMs = this.lives[0]?.shares ? LIFE_MS.replicas : LIFE_MS.alone;
+      await this.time.until(condition, lifeMs, () => this.#look());
     } catch (cause) {
       const states = this.server.workflows.map(({ state }) => state);
       const last = this.lives.map(({ name, steps }) => `${name}: ${steps.slice(-30).join(", ")}`);

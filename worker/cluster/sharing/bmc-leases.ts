@@ -30,6 +30,12 @@ export interface BmcLeasesOptions {
   readonly timings?: Timings;
 }
 
+interface Acquired {
+  readonly lease: ShareLease;
+  /** Taken over from a gone replica for the same action, whose Job may run. */
+  readonly isInherited: boolean;
+}
+
 interface Claimant {
   readonly identity: string;
   readonly actionKey: string | undefined;
@@ -39,6 +45,7 @@ interface Claimant {
 /** Locks by machine name (for an address that changes) stay local, because each lane belongs to one replica. */
 const SHARED_KEY = /^bmc /;
 const RETRY_LONGEST_MS = 30_000;
+const SWEEP_INTERVAL_MS = 10 * 60_000;
 
 /**
  * `MachineLocks` for all replicas of a group, because agent IDs of two replicas may mean the same BMC. A replica's
@@ -70,10 +77,10 @@ export class BmcLeases implements Locks {
     if (!SHARED_KEY.test(key)) return release;
     let isInDoubt = false;
     try {
-      const lease = await this.#acquireLease(key, signal, purpose, () => {
+      const acquired = await this.#acquireLease(key, signal, purpose, () => {
         isInDoubt = true;
       });
-      return () => this.#inBackground(this.#release(lease), release);
+      return () => this.#inBackground(this.#release(acquired), release);
     } catch (thrown) {
       // The other replica held the Lease: no request of ours created it.
       if (thrown instanceof ActedElsewhere) release();
@@ -96,15 +103,17 @@ export class BmcLeases implements Locks {
     this.#releases.add(given);
   }
 
-  /** Removes Leases of dead replicas once; retries until it succeeds. The signal aborts when the worker stops. Never rejects. */
+  /** Removes Leases of dead replicas, soon and then rarely, until the signal aborts: when the worker stops. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     this.#stop = signal;
     const { leaseDurationMs, renewIntervalMs } = this.#timings;
     // By then an earlier process with this name has usually been evicted.
+    const soonMs = leaseDurationMs + renewIntervalMs;
     try {
-      do {
-        await this.#options.clock.sleep(leaseDurationMs + renewIntervalMs, signal);
-      } while (!(await this.#sweep(signal)));
+      for (let pauseMs = soonMs; ; ) {
+        await this.#options.clock.sleep(pauseMs, signal);
+        pauseMs = (await this.#sweep(signal)) ? SWEEP_INTERVAL_MS : soonMs;
+      }
     } catch (thrown) {
       if (!signal.aborted) throw thrown;
     }
@@ -126,7 +135,7 @@ export class BmcLeases implements Locks {
     signal: AbortSignal,
     { actionKey }: LockPurpose,
     onDoubt: () => void,
-  ): Promise<ShareLease> {
+  ): Promise<Acquired> {
     const { shares, clock, log } = this.#options;
     const { group } = shares;
     const name = this.#nameOf(key);
@@ -134,6 +143,7 @@ export class BmcLeases implements Locks {
       return { group, role: "bmc", name, holder, nowMs: clock.now(), actionKey, before };
     };
     let isThere = false;
+    let isInherited = false;
     let failures = 0;
     for (;;) {
       signal.throwIfAborted();
@@ -148,15 +158,16 @@ export class BmcLeases implements Locks {
       try {
         if (!isThere) {
           const own = certain(await this.#leases.write(mine(identity), signal));
-          if (own) return own;
+          if (own) return { lease: own, isInherited: false };
         }
         isThere = true;
         const lease = await this.#leases.find(name, signal);
         const judged = lease ? await this.#judge(lease, { identity, actionKey, signal }) : "changed";
-        if (lease && judged === "mine") return lease;
+        if (lease && judged === "mine") return { lease, isInherited };
         if (lease && judged === "free") {
+          isInherited ||= actionKey !== undefined && actionOf(lease) === actionKey;
           const own = certain(await this.#leases.write(mine(identity, lease), signal));
-          if (own) return own;
+          if (own) return { lease: own, isInherited };
         } else isThere = false;
       } catch (thrown) {
         if (signal.aborted) throw signal.reason;
@@ -249,13 +260,11 @@ export class BmcLeases implements Locks {
   }
 
   /** Releases a Lease. A Lease that another replica took over is left to it. Never rejects. */
-  #release(lease: ShareLease): Promise<void> {
-    const actionKey = actionOf(lease);
+  #release({ lease, isInherited }: Acquired): Promise<void> {
     return this.#retried(lease.metadata.name, async (signal) => {
-      // Detached actions keep their Lease for the replica that adopts them.
-      const isStopping = this.#isClosed || this.#stop?.aborted;
-      if (isStopping && actionKey !== undefined && (await this.#isActive(actionKey, signal))) return;
-      await this.#leases.remove(versionOf(lease), signal);
+      // This replica may have detached from the action, or left it to the server in place of adopting it.
+      const mayRun = isInherited || this.#isClosed || this.#stop?.aborted;
+      await (mayRun ? this.#letGo(lease, signal) : this.#leases.remove(versionOf(lease), signal));
     });
   }
 
@@ -278,21 +287,23 @@ export class BmcLeases implements Locks {
     }
   }
 
-  /**
-   * Releases a Lease that this replica would otherwise hold as long as it lives. While the action's Job runs, the Lease stays without a
-   * holder, for the replica that adopts the action. Never rejects.
-   */
+  /** Releases a Lease that this replica would otherwise hold as long as it lives. Never rejects. */
   #releaseOwn(name: string): Promise<void> {
-    const { clock, shares } = this.#options;
     return this.#retried(name, async (signal) => {
       const lease = await this.#leases.find(name, signal);
-      if (!lease || holderOf(lease) !== shares.identity) return;
-      const actionKey = actionOf(lease);
-      if (actionKey !== undefined && (await this.#isActive(actionKey, signal))) {
-        const text = { group: shares.group, role: "bmc", name, nowMs: clock.now(), actionKey } as const;
-        await this.#leases.write({ ...text, holder: undefined, before: lease }, signal);
-      } else await this.#leases.remove(versionOf(lease), signal);
+      if (lease && holderOf(lease) === this.#options.shares.identity) await this.#letGo(lease, signal);
     });
+  }
+
+  /** While the action's Job runs, the Lease stays without a holder, for the replica that adopts the action. */
+  async #letGo(lease: ShareLease, signal: AbortSignal): Promise<void> {
+    const { clock, shares } = this.#options;
+    const actionKey = actionOf(lease);
+    if (actionKey !== undefined && (await this.#isActive(actionKey, signal))) {
+      const { name } = lease.metadata;
+      const text = { group: shares.group, role: "bmc", name, nowMs: clock.now(), actionKey } as const;
+      await this.#leases.write({ ...text, holder: undefined, before: lease }, signal);
+    } else await this.#leases.remove(versionOf(lease), signal);
   }
 
   /** Repeats a release until it succeeds, another replica has the Lease, or `close`. Never rejects. */
@@ -320,7 +331,7 @@ export class BmcLeases implements Locks {
     return holder !== identity && memberOf(holder) === memberOf(identity);
   }
 
-  /** Removes Leases of dead replicas whose actions have ended, because their BMCs may never be used again. False if it must be repeated. */
+  /** Removes Leases of dead replicas whose actions have ended, because their BMCs may never be used again. False if it must be repeated soon. */
   async #sweep(signal: AbortSignal): Promise<boolean> {
     const { cluster, shares, log } = this.#options;
     const leases = this.#leases;

@@ -224,12 +224,13 @@ describe.concurrent("a BMC lease", () => {
 describe.concurrent("a BMC lease of a dead replica", () => {
   test("is acquired at once for the same action, whose Job still runs", async () => {
     await using lab = await deadReplicaLab();
-    const { second, turns, released, createJob } = lab;
+    const { second, turns, released, createJob, endJob } = lab;
     createJob("one");
 
     const release = await second.leases.acquire(BMC, never, { actionKey: "one" });
 
     expect(turns()[0]?.spec).toMatchObject({ holderIdentity: second.shares.identity, leaseTransitions: 1 });
+    endJob("one");
     release();
     await released();
   });
@@ -252,6 +253,22 @@ describe.concurrent("a BMC lease of a dead replica", () => {
 
     endJob("one");
 
+    (await other)();
+    await released();
+  });
+
+  test("protects its Job when it is released before the Job has ended", async () => {
+    await using lab = await deadReplicaLab();
+    const { second, turns, released, createJob, endJob } = lab;
+    createJob("one");
+
+    (await second.leases.acquire(BMC, never, { actionKey: "one" }))();
+
+    const holder = () => turns().map(({ spec }) => spec?.["holderIdentity"]);
+    await vi.waitFor(() => expect(holder()).toEqual([undefined]), WAIT);
+    const other = second.leases.acquire(BMC, never, { actionKey: "two" });
+    expect(await isWaiting(other)).toBe(true);
+    endJob("one");
     (await other)();
     await released();
   });
