@@ -5,22 +5,15 @@ export interface LockPurpose {
   readonly actionKey?: string;
 }
 
-/**
- * Another replica ran the action while this one waited for the lock: it may have ended, so that the server must be polled again
- * before it runs.
- */
-export class ActedElsewhere extends Error {
-  override readonly name = "ActedElsewhere";
-
-  constructor() {
-    super("another replica ran this action; the server serves it again if it has not ended");
-  }
+/** The action does not get its turn now: the server serves it again if it has not ended meanwhile. */
+export class TurnRefused extends Error {
+  override readonly name = "TurnRefused";
 }
 
 /** Locks by key; first in, first out. */
 export interface Locks {
   /**
-   * Resolves to the lock's release. Rejects when the signal aborts and, if replicas share the locks, with `ActedElsewhere` or the
+   * Resolves to the lock's release. Rejects when the signal aborts and, if replicas share the locks, with `TurnRefused` or the
    * cluster's error.
    */
   acquire(key: string, signal: AbortSignal, purpose?: LockPurpose): Promise<() => void>;

@@ -1,5 +1,5 @@
 import type { ActionSlots } from "./action-slots.ts";
-import { ActedElsewhere, type LockPurpose, type Locks } from "./machine-locks.ts";
+import { type LockPurpose, type Locks, TurnRefused } from "./machine-locks.ts";
 
 export interface Place {
   readonly machine?: string | undefined;
@@ -18,8 +18,8 @@ export class Turns {
   }
 
   /**
-   * Does the work while it holds machine, BMC and slot. Resolves to undefined if `stop` aborts while it waits, or if another
-   * replica ran the action meanwhile.
+   * Does the work while it holds machine, BMC and slot. Resolves to undefined if `stop` aborts while it waits, or if the
+   * turn is refused.
    */
   async take<T>(
     place: Place,
@@ -33,7 +33,7 @@ export class Turns {
         for (const key of keysOf(place)) held.push(await this.#locks.acquire(key, stop, purpose));
         held.push(await this.#slots.acquire(stop));
       } catch (thrown) {
-        if (stop.aborted || thrown instanceof ActedElsewhere) return undefined;
+        if (stop.aborted || thrown instanceof TurnRefused) return undefined;
         throw thrown;
       }
       return await work();

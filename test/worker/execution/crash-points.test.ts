@@ -330,6 +330,33 @@ const FOUND_OF_REPLICAS: readonly [ReplicaOptions][] = [
   ],
   [
     {
+      // The lease of an action was deleted by a replica that left the action to the server, and another one began beside its Job.
+      connected: false,
+      workflows: [["power-off"], ["power-off"], ["power-off"], ["power-off"]],
+      ...{ machines: 1, takesMs: 40_000, seed: 1_597_748_473 },
+      replicas: [
+        [],
+        [
+          new Map<number, Fault>([
+            [44, "storm"],
+            [49, "pause"],
+          ]),
+        ],
+        [],
+      ],
+    },
+  ],
+  [
+    {
+      // An action waited in the turn of another one for the Job of that one, which was never started.
+      connected: true,
+      workflows: [["power-off"], ["power-off"]],
+      ...{ machines: 1, takesMs: 2_000, seed: 1_171_888_903 },
+      replicas: [[diesAt(7)], [diesAt(2)], []],
+    },
+  ],
+  [
+    {
       // No replica can know of a report that is still on its way.
       connected: false,
       workflows: [["power-off"], ["power-off"]],

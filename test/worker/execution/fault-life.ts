@@ -359,7 +359,10 @@ export class Life {
     if (fault === "error" || this.#isCut) return LOST;
     const isLater = fault === "delay" || fault === "late";
     if (isLater) this.#world.sees(status, DELAY_MS);
-    if (isLater || fault === "twice") server.expect(status, DELAY_MS);
+    if (isLater || fault === "twice") {
+      server.expect(status, DELAY_MS);
+      this.#world.time.after(DELAY_MS, () => this.#world.runs(status));
+    }
     if (fault === "late") return LOST;
     if (fault === "delay") await this.clock.sleep(DELAY_MS, signal);
     const arrives = () => {

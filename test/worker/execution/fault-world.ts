@@ -187,13 +187,17 @@ export class World {
     const againMs = this.lives[0]?.shares ? 2 * STALE_MS : 0;
     if (state === "running" && endedMs !== undefined && this.time.nowMs >= endedMs + againMs)
       this.break(`${action.name} was started again after its end`);
-    // For the server it has not ended then: it may serve the action to another replica.
-    else if (state === "running") this.time.after(lateMs, () => this.#endedMs.delete(key));
+    else this.runs(status);
     if (state === "success" && !this.launches.commands.includes(key))
       this.break(`${action.name} succeeded without a command`);
     if (state === "success" && message !== resultOf(action.name))
       this.break(`${action.name} is reported as ${message}`);
     this.reports.push(status);
+  }
+
+  /** A report of a start arrives: for the server the action has not ended then, and may be served to another replica. */
+  runs({ action, state }: ActionStatus): void {
+    if (state === "running") this.#endedMs.delete(actionKey(action));
   }
 
   async until(condition: () => boolean): Promise<void> {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { ActionSlots } from "../../../worker/turns/action-slots.ts";
-import { ActedElsewhere, type LockPurpose, MachineLocks } from "../../../worker/turns/machine-locks.ts";
+import { type LockPurpose, MachineLocks, TurnRefused } from "../../../worker/turns/machine-locks.ts";
 import { Turns } from "../../../worker/turns/turns.ts";
 
 const never = new AbortController().signal;
@@ -109,7 +109,7 @@ test("an action that another replica ran meanwhile does not run here, and a fail
     throw new Error("it ran");
   };
 
-  const elsewhere = turnsThatFailWith(new ActedElsewhere()).take({ machine: "m1" }, never, mustNotRun, {
+  const elsewhere = turnsThatFailWith(new TurnRefused("not now")).take({ machine: "m1" }, never, mustNotRun, {
     actionKey: "k",
   });
   const unanswered = turnsThatFailWith(new Error("the cluster is away")).take(

@@ -2,7 +2,8 @@ import type { Clock } from "../../../shared/clock.ts";
 import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
-import { ActedElsewhere, type LockPurpose, type Locks, MachineLocks } from "../../turns/machine-locks.ts";
+import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
+import { type LockPurpose, type Locks, MachineLocks, TurnRefused } from "../../turns/machine-locks.ts";
 import { KINDS } from "../client/kinds.ts";
 import { isKubernetesError, KubernetesError } from "../client/kubernetes-error.ts";
 import { watchUntil } from "../client/watched-objects.ts";
@@ -45,6 +46,7 @@ interface Claimant {
 /** Locks by machine name (for an address that changes) stay local, because each lane belongs to one replica. */
 const SHARED_KEY = /^bmc /;
 const RETRY_LONGEST_MS = 30_000;
+const JOB_WAIT_MS = 5_000;
 const SWEEP_INTERVAL_MS = 10 * 60_000;
 
 /**
@@ -60,6 +62,8 @@ export class BmcLeases implements Locks {
   /** Aborts pending releases after the worker has stopped. */
   readonly #end = new AbortController();
   #stop: AbortSignal | undefined;
+  /** Of the action whose Job was waited for last. */
+  #loggedKey = "";
   #isClosed = false;
 
   constructor(options: BmcLeasesOptions) {
@@ -69,7 +73,7 @@ export class BmcLeases implements Locks {
   }
 
   /**
-   * Resolves to the function that releases the lock. Rejects when the signal aborts, with `ActedElsewhere`, and with a
+   * Resolves to the function that releases the lock. Rejects when the signal aborts, with `TurnRefused`, and with a
    * `KubernetesError` that is not transient.
    */
   async acquire(key: string, signal: AbortSignal, purpose: LockPurpose = {}): Promise<() => void> {
@@ -82,8 +86,8 @@ export class BmcLeases implements Locks {
       });
       return () => this.#inBackground(this.#release(acquired), release);
     } catch (thrown) {
-      // The other replica held the Lease: no request of ours created it.
-      if (thrown instanceof ActedElsewhere) release();
+      // Another replica held the Lease: no request of ours created it.
+      if (thrown instanceof TurnRefused) release();
       else {
         isInDoubt = true;
         this.#inBackground(this.#releaseUnanswered(this.#nameOf(key)), release);
@@ -197,7 +201,6 @@ export class BmcLeases implements Locks {
     lease: ShareLease,
     { identity, actionKey, signal }: Claimant,
   ): Promise<"mine" | "free" | "changed"> {
-    const { cluster, clock, log } = this.#options;
     const holder = holderOf(lease);
     const heldKey = actionOf(lease);
     // Our own request whose response was lost: locally, only this caller has the lock.
@@ -205,16 +208,32 @@ export class BmcLeases implements Locks {
     if (holder !== undefined && (await this.#isAlive(holder, signal))) {
       await this.#changed(lease, holder, signal);
       if (heldKey !== undefined && heldKey === actionKey && this.#options.shares.isMember(holder))
-        throw new ActedElsewhere();
+        throw new TurnRefused("another replica ran this action");
       return "changed";
     }
     if (heldKey === undefined || heldKey === actionKey) return "free";
-    if (await this.#isActive(heldKey, signal)) {
-      log.info({ lease: lease.metadata.name }, "BMC in use by a Job of a gone replica, waiting");
-      await actionEnded({ cluster, clock, log }, heldKey, signal);
-      return "changed";
+    if (!(await this.#isActive(heldKey, signal))) return "free";
+    await this.#jobEnded(lease, heldKey, signal);
+    return "changed";
+  }
+
+  /**
+   * Waits for the Job of a gone replica, but not for long: one that was never started ends only in the turn of its own action, which may
+   * be the next one here.
+   */
+  async #jobEnded({ metadata }: ShareLease, actionKey: string, signal: AbortSignal): Promise<void> {
+    const { cluster, clock, log } = this.#options;
+    if (this.#loggedKey !== actionKey) {
+      log.info({ lease: metadata.name }, "BMC in use by a Job of a gone replica, waiting");
     }
-    return "free";
+    this.#loggedKey = actionKey;
+    try {
+      const ended = (bound: AbortSignal) => actionEnded({ cluster, clock, log }, actionKey, bound);
+      await withTimeout(JOB_WAIT_MS, signal, ended, clock);
+    } catch (thrown) {
+      if (thrown instanceof TimeoutReached) throw new TurnRefused("a Job of a gone replica uses the BMC");
+      throw thrown;
+    }
   }
 
   #isActive(actionKey: string, signal: AbortSignal): Promise<boolean> {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
-import { ActedElsewhere } from "../../../../worker/turns/machine-locks.ts";
+import { TurnRefused } from "../../../../worker/turns/machine-locks.ts";
 import { LEASE_API, NAMESPACE, startLab, WAIT } from "./sharing-lab.ts";
 
 const BMC = "bmc 192.0.2.10";
@@ -149,7 +149,7 @@ describe.concurrent("a BMC lease", () => {
 
     release();
 
-    await expect(other).rejects.toBeInstanceOf(ActedElsewhere);
+    await expect(other).rejects.toBeInstanceOf(TurnRefused);
   });
 
   test("stops waiting when the signal aborts", async () => {
@@ -299,6 +299,21 @@ describe.concurrent("a BMC lease of a dead replica", () => {
 
     await vi.waitFor(() => expect(names()).toEqual(["one"]), WAIT);
     endJob("one");
+    await released();
+  });
+
+  test("is refused to another action after 5 s: a Job that was never started ends only in the turn of its own", async () => {
+    await using lab = await deadReplicaLab();
+    const { second, released, createJob, endJob } = lab;
+    createJob("one");
+
+    const other = second.leases.acquire(BMC, never, { actionKey: "two" });
+    const own = second.leases.acquire(BMC, never, { actionKey: "one" });
+
+    await expect(other).rejects.toBeInstanceOf(TurnRefused);
+    const release = await own;
+    endJob("one");
+    release();
     await released();
   });
 
