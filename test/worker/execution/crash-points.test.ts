@@ -31,8 +31,8 @@ const SCHEDULES = Number(process.env["PBNJ_SCHEDULES"] ?? 300);
 /** Every so many steps, the first of two workers dies. */
 const STRIDE = Math.ceil(300 / SCHEDULES);
 
-/** Replicas take a hundred times as long: they renew leases and poll for minutes. */
-const REPLICA_SCHEDULES = Math.ceil(SCHEDULES / 50);
+/** Replicas take twenty times as long: they renew leases and poll for minutes. */
+const REPLICA_SCHEDULES = Math.ceil(SCHEDULES / 10);
 
 const faultsOf = (kinds: readonly Fault[]) =>
   fc
