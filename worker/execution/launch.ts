@@ -7,6 +7,7 @@ import { failedAction } from "../runtime/outcome.ts";
 import {
   Detached,
   type EndedAction,
+  type LaunchHandle,
   LaunchNotRecorded,
   type LaunchRequest,
   NotLaunched,
@@ -84,16 +85,18 @@ export class Launcher {
       const started = { kind: "started", startedAt, timeoutMs, adopted: false } as const;
       observer.action({ ...started, action: seenAction(action), runtime: runtime.name, ...about });
       await this.#pace.next();
-      const run = { startedAt, timeoutMs, fields, onLaunch: begun.launched.bind(begun) };
+      const onLaunch = async (handle: LaunchHandle) => {
+        await begun.launched(handle);
+        this.#stillOurs(action);
+      };
+      const run = { startedAt, timeoutMs, fields, onLaunch };
       ended = await this.#run(action, target, run, signals.cancel);
     } catch (thrown) {
       if (thrown instanceof Detached) {
         log.info({ ...fields, runtime: runtime.name }, "detached from action");
       } else if (thrown instanceof NotLaunched) {
         await recorder?.forget();
-      } else if (thrown instanceof LaunchNotRecorded) {
-        await recorder?.forget();
-        await notRecorded(recording, thrown, fields, signals.stop);
+        if (thrown instanceof LaunchNotRecorded) await notRecorded(recording, thrown, fields, signals.stop);
       } else throw thrown;
       return undefined;
     }
@@ -107,7 +110,7 @@ export class Launcher {
 
   /** Reads the credentials and runs the image to its end. */
   async #run(action: Action, target: AllowedTarget, run: Run, cancel: AbortSignal): Promise<EndedAction> {
-    const { isOurs, observer, recording, runtime, traceEnvironment } = this.#options;
+    const { observer, recording, runtime, traceEnvironment } = this.#options;
     const { clock, log } = recording;
     const { fields, onLaunch, startedAt, timeoutMs } = run;
     let credentials: LaunchCredentials;
@@ -120,7 +123,7 @@ export class Launcher {
     }
     const { redact, learn, ...access } = credentials;
     // A hook runs in any case: its action was this worker's.
-    if (onLaunch && !isOurs(action)) throw new NotLaunched("another replica has its agent ID");
+    if (onLaunch) this.#stillOurs(action);
     const seen = seenAction(action);
     const output = new ActionOutput({ action: seen, fields, redact, clock, log, observer });
     const request = {
@@ -134,6 +137,11 @@ export class Launcher {
     const ended = await runtime.run(request, cancel);
     learn(ended.outcome);
     return { ...ended, outcome: output.complete(ended.outcome) };
+  }
+
+  /** Credentials, engine and disk may each take minutes. Throws `NotLaunched`. */
+  #stillOurs(action: Action): void {
+    if (!this.#options.isOurs(action)) throw new NotLaunched("another replica has its agent ID");
   }
 
   /**

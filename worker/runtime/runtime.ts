@@ -57,23 +57,23 @@ export interface LaunchRequest extends OutputOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /**
    * Called with the handle for adoption, before the action can do anything if the runtime can hold it back. If this
-   * rejects, with `LaunchNotRecorded`, an action that is held back is removed.
+   * rejects, with `NotLaunched`, an action that is held back is removed.
    */
   readonly onLaunch?: (handle: LaunchHandle) => Promise<void>;
 }
 
+/** Nothing was launched: the server will serve the action again, to any worker. */
+export class NotLaunched extends Error {
+  override readonly name: string = "NotLaunched";
+}
+
 /** An unrecorded launch must not happen, because a restarted worker would not know of it. */
-export class LaunchNotRecorded extends Error {
+export class LaunchNotRecorded extends NotLaunched {
   override readonly name = "LaunchNotRecorded";
 
   constructor(cause: unknown) {
     super(textOf(cause), { cause });
   }
-}
-
-/** Nothing was launched: the server will serve the action again, to any worker. */
-export class NotLaunched extends Error {
-  override readonly name = "NotLaunched";
 }
 
 /** The worker detached from a running action. Another worker adopts it; this one reports nothing. */

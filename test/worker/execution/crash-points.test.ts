@@ -357,6 +357,24 @@ const FOUND_OF_REPLICAS: readonly [ReplicaOptions][] = [
   ],
   [
     {
+      // A replica that woke up started the Job that it had made before, beside another one's.
+      connected: true,
+      workflows: [["power-off"], ["power-off"], ["power-off"], ["power-off"]],
+      ...{ machines: 1, takesMs: 40_000, seed: 975_208_022 },
+      replicas: [
+        [
+          new Map<number, Fault>([
+            [8, "delay"],
+            [9, "away"],
+            [30, "suspend"],
+          ]),
+        ],
+        [],
+      ],
+    },
+  ],
+  [
+    {
       // No replica can know of a report that is still on its way.
       connected: false,
       workflows: [["power-off"], ["power-off"]],

@@ -151,16 +151,18 @@ export class FaultRuntime implements Runtime {
       await onLaunch?.({ id: actionKey(action) }).catch(() => undefined);
       return this.#ended(launched, startedAt);
     }
-    if (!connection) this.#launches.start(launched);
+    // A Job is held back, also one with its own connection.
+    const isHeldBack = connection !== undefined || launched.job !== undefined;
+    if (!isHeldBack) this.#launches.start(launched);
     try {
       await onLaunch?.({ id: actionKey(action) });
     } catch (thrown) {
-      if (!(thrown instanceof LaunchNotRecorded) || connection) {
+      if (!(thrown instanceof LaunchNotRecorded) || isHeldBack) {
         if (launched.state === "created" || !launched.job) await this.#remove(launched);
         throw thrown;
       }
     }
-    if (connection) {
+    if (isHeldBack) {
       await this.#life.fails(`start ${action.name}`);
       // Another replica removed it meanwhile.
       if (!this.#launches.start(launched)) return this.run(request);

@@ -16,8 +16,8 @@ import {
   type Adoption,
   type EndedAction,
   type FollowRequest,
-  LaunchNotRecorded,
   type LaunchRequest,
+  NotLaunched,
   outputOptions,
   type ReturnedAction,
   type Runtime,
@@ -89,7 +89,7 @@ export class DockerRuntime implements Runtime {
       await request.onLaunch?.({ container: claim.id }).catch(() => undefined);
       return await this.#adopt(claim.details, request, signal);
     } catch (thrown) {
-      if (thrown instanceof LaunchNotRecorded) throw thrown;
+      if (thrown instanceof NotLaunched) throw thrown;
       const failure = thrown instanceof CreateUnanswered ? thrown.cause : thrown;
       const outcome = failedLaunch(...failureOf(failure, signal), askedAt);
       if (this.#closing.signal.aborted) return nothingToRemove(outcome);

@@ -14,8 +14,8 @@ import { concludeOutcome, failedAction, nothingToRemove } from "../outcome.ts";
 import {
   type Adoption,
   type EndedAction,
-  LaunchNotRecorded,
   type LaunchRequest,
+  NotLaunched,
   type ReturnedAction,
   type Runtime,
 } from "../runtime.ts";
@@ -66,7 +66,7 @@ export class InProcessRuntime implements Runtime {
       if (stop.aborted) return failed("cancelled", "cancelled before it started");
       return await this.#keepRunning(this.#run(found, request, startedAt, stop));
     } catch (thrown) {
-      if (thrown instanceof LaunchNotRecorded) throw thrown;
+      if (thrown instanceof NotLaunched) throw thrown;
       return failed("internal", `could not run the action: ${textOf(thrown)}`);
     }
   }

@@ -19,7 +19,6 @@ import {
   Detached,
   type EndedAction,
   type FollowRequest,
-  LaunchNotRecorded,
   type LaunchRequest,
   NotLaunched,
   outputOptions,
@@ -113,7 +112,6 @@ export class KubernetesRuntime implements Runtime {
     } catch (thrown) {
       if (thrown instanceof NotLaunched) throw thrown;
       this.#closing.signal.throwIfAborted();
-      if (thrown instanceof LaunchNotRecorded) throw thrown;
       return this.#failed(thrown, askedAt, signal);
     }
   }

@@ -16,8 +16,8 @@ import {
   type Adoption,
   type EndedAction,
   type LaunchHandle,
-  LaunchNotRecorded,
   type LaunchRequest,
+  NotLaunched,
   outputOptions,
   type ReturnedAction,
   type Runtime,
@@ -79,7 +79,7 @@ export class ProcessRuntime implements Runtime {
       if (!program) return failedAction("usage", await this.#unknown(request), asked);
       return await this.#runProgram(program, request, AbortSignal.any([signal, this.#closing.signal]));
     } catch (thrown) {
-      if (thrown instanceof LaunchNotRecorded) throw thrown;
+      if (thrown instanceof NotLaunched) throw thrown;
       return failedAction("internal", `could not run the action: ${textOf(thrown)}`, asked);
     }
   }
