@@ -375,6 +375,15 @@ const FOUND_OF_REPLICAS: readonly [ReplicaOptions][] = [
   ],
   [
     {
+      // An end that a replica keeps to itself was reported by its next process, long after another one had ended the action.
+      connected: false,
+      workflows: [["power-off"], ["power-off"], ["power-cycle"]],
+      ...{ machines: 1, takesMs: 2_000, seed: 950_190_153 },
+      replicas: [[new Map([[42, "down"]]), diesAt(6)], []],
+    },
+  ],
+  [
+    {
       // No replica can know of a report that is still on its way.
       connected: false,
       workflows: [["power-off"], ["power-off"]],
