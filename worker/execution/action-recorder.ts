@@ -55,16 +55,10 @@ export class ActionRecorder {
   }
 
   /** It ended; `status` is what will be reported. */
-  async ended(status: ActionStatus): Promise<void> {
+  async ended({ state, message, stoppedAt }: ActionStatus): Promise<void> {
+    if (state === "running" || stoppedAt === undefined) throw new Error("an action that runs has not ended");
     const { phase: _phase, ...about } = this.#entry;
-    this.#entry = { ...about, phase: "ended", end: endOf(status) };
-    await this.#try(this.#options.journal.write(this.#entry));
-  }
-
-  /** It ended, and the server is not told. In one step: the next worker reports what has ended and is not acknowledged. */
-  async withheld(status: ActionStatus): Promise<void> {
-    const { phase: _phase, ...about } = this.#entry;
-    this.#entry = { ...about, phase: "acknowledged", end: endOf(status), acknowledgedAt: this.#now() };
+    this.#entry = { ...about, phase: "ended", end: { state, message, stoppedAt: stoppedAt.toISOString() } };
     await this.#try(this.#options.journal.write(this.#entry));
   }
 
@@ -75,7 +69,8 @@ export class ActionRecorder {
   async acknowledged(): Promise<boolean> {
     const ended = this.#entry;
     if (ended.phase !== "ended") return ended.phase === "acknowledged";
-    this.#entry = { ...ended, phase: "acknowledged", acknowledgedAt: this.#now() };
+    const acknowledgedAt = new Date(this.#options.clock.now()).toISOString();
+    this.#entry = { ...ended, phase: "acknowledged", acknowledgedAt };
     const isRecorded = await this.#try(this.#options.journal.write(this.#entry));
     if (!isRecorded) this.#entry = ended;
     return isRecorded;
@@ -84,10 +79,6 @@ export class ActionRecorder {
   /** The action did nothing, and the server serves it again. */
   async forget(): Promise<void> {
     await this.#try(this.#options.journal.remove(this.#entry.key));
-  }
-
-  #now(): string {
-    return new Date(this.#options.clock.now()).toISOString();
   }
 
   async #try(step: Promise<void>): Promise<boolean> {
@@ -103,11 +94,6 @@ export class ActionRecorder {
       return false;
     }
   }
-}
-
-function endOf({ state, message, stoppedAt }: ActionStatus) {
-  if (state === "running" || stoppedAt === undefined) throw new Error("an action that runs has not ended");
-  return { state, message, stoppedAt: stoppedAt.toISOString() };
 }
 
 function orNotRecorded(step: Promise<void>): Promise<void> {

@@ -74,7 +74,7 @@ export class Conclusion {
     { startedAt, recorder, machine }: Pick<Concluding, "startedAt" | "recorder" | "machine">,
   ): Promise<void> {
     const here = onThisClock(outcome, startedAt, this.#options.recording.clock.now());
-    await recorder.withheld(endStatus(action, here, startedAt, machine));
+    await recorder.ended(endStatus(action, here, startedAt, machine));
   }
 
   /** The end of an action that was not run. */

@@ -76,10 +76,15 @@ export class Executor {
    * if this is called before the first `execute`. Resolves when all are done and the worker stops. Never rejects.
    */
   async recover(signals: StopSignals): Promise<void> {
-    const adopted = this.#options.journal.unfinished().map((entry) => {
+    const { isOurs, journal } = this.#options;
+    const adopted = journal.unfinished().map((entry) => {
       const { key, phase, action } = entry;
+      const isShared = !isOurs({ ...action, environment: {} });
+      // Another replica may have run the action again and reported its end: this one waits until the server serves it.
+      if (phase === "ended" && isShared) {
+        return this.#reports.isOver(entry.end) ? journal.remove(key).catch(() => undefined) : undefined;
+      }
       if (phase === "ended") this.#endedBefore.add(key);
-      const isShared = !this.#options.isOurs({ ...action, environment: {} });
       const work = this.#adopter.adopt(entry, this.#signalsOf(action, signals), { isShared });
       return this.#track(
         key,
@@ -162,8 +167,8 @@ export class Executor {
     if (phase === "launching" || phase === "launched") return true;
     if (phase === "acknowledged") return phase;
     const isInFlight = this.#inFlight.has(key) || this.#reports.has(key);
-    if (isInFlight && !this.#endedBefore.has(key)) return true;
-    // The server may still serve the action of a damaged entry.
-    return phase === undefined && journal.damageOf(key) !== undefined ? "until-overdue" : false;
+    if (isInFlight) return !this.#endedBefore.has(key);
+    // The server may still serve an action whose end it was not told, and that of a damaged entry.
+    return phase === "ended" || journal.damageOf(key) !== undefined ? "until-overdue" : false;
   }
 }

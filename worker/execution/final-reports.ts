@@ -52,6 +52,11 @@ export class FinalReports {
     this.#options = options;
   }
 
+  /** Whether an end is too old to be reported. */
+  isOver({ stoppedAt }: { readonly stoppedAt: string }): boolean {
+    return this.#options.clock.now() > Date.parse(stoppedAt) + ABANDON_MS;
+  }
+
   has(key: string): boolean {
     return this.#pending.has(key);
   }

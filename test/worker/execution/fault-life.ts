@@ -62,6 +62,11 @@ disk.beforeStep = async (name) => {
   if (await lives.getStore()?.fails(name)) throw Object.assign(new Error("ENOSPC"), { code: "ENOSPC" });
 };
 
+/** A replica keeps an end that the server may have from another one. */
+export function unfinished(journal: Journal, isShared: boolean) {
+  return journal.unfinished().filter(({ phase }) => phase !== "ended" || !isShared);
+}
+
 /** One worker from its start to its death. After that, nothing it does reaches the world, and nothing reaches it. */
 export class Life {
   readonly name: string;
@@ -125,7 +130,7 @@ export class Life {
   }
 
   get unfinished(): readonly string[] {
-    const entries = this.#journal?.unfinished() ?? [];
+    const entries = this.#journal ? unfinished(this.#journal, this.shares !== undefined) : [];
     return entries.map(({ action, phase }) => `${this.name}: entry ${phase} of ${action.name}`);
   }
 

@@ -9,7 +9,7 @@ import { STALE_MS } from "../../../worker/compose/cluster/owned-transport.ts";
 import { Journal } from "../../../worker/journal/journal.ts";
 import { dice } from "../../support/dice.ts";
 import { disk, type PowerLoss } from "../../support/virtual-disk.ts";
-import { type Fault, Life } from "./fault-life.ts";
+import { type Fault, Life, unfinished } from "./fault-life.ts";
 import { Launches, resultOf } from "./fault-runtime.ts";
 import { agentOf, FaultServer, hasEnded } from "./fault-server.ts";
 
@@ -232,7 +232,8 @@ export class World {
     const areAllRemoved = !failed.some((step) => step.startsWith('remove "'));
     for (const directory of areAllRemoved ? directories : []) {
       const journal = await Journal.open({ directory, clock, log: silentLogger });
-      left.push(...journal.unfinished().map(({ action, phase }) => `entry ${phase} of ${action.name}`));
+      const entries = unfinished(journal, this.lives[0]?.shares !== undefined);
+      left.push(...entries.map(({ action, phase }) => `entry ${phase} of ${action.name}`));
     }
     left.push(...[...disk.names.keys()].filter((name) => name.endsWith(".part")));
     return {
