@@ -351,7 +351,10 @@ export class Life {
     if (fault === "error" || this.#isCut) return { kind: "failed", ...UNAVAILABLE };
     const poll = await this.#ask(() => server.poll(agentId), signal);
     // It is what the server knew when it was asked.
-    if (fault === "delay") await this.clock.sleep(DELAY_MS, signal);
+    if (fault === "delay") {
+      await this.clock.sleep(DELAY_MS, signal);
+      if (poll.kind === "action") this.#world.mayStart(poll.action);
+    }
     if (fault === "late" || this.#isCut) return { kind: "failed", ...UNAVAILABLE };
     if (poll.kind === "idle") await this.clock.sleep(2_500, signal);
     return poll;
@@ -366,7 +369,8 @@ export class Life {
     if (isLater) this.#world.sees(status, DELAY_MS);
     if (isLater || fault === "twice") {
       server.expect(status, DELAY_MS);
-      this.#world.time.after(DELAY_MS, () => this.#world.runs(status));
+      if (status.state === "running")
+        this.#world.time.after(DELAY_MS, () => this.#world.mayStart(status.action));
     }
     if (fault === "late") return LOST;
     if (fault === "delay") await this.clock.sleep(DELAY_MS, signal);

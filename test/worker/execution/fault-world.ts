@@ -4,7 +4,7 @@ import { LeaseApi } from "../../../bench/scaling/lease-api.ts";
 import { VirtualTime } from "../../../bench/scaling/virtual-time.ts";
 import { silentLogger } from "../../../shared/logger.ts";
 import type { Workflow } from "../../../simulators/tink/workflow.ts";
-import { type ActionStatus, actionKey } from "../../../worker/action/action.ts";
+import { type ActionId, type ActionStatus, actionKey } from "../../../worker/action/action.ts";
 import { STALE_MS } from "../../../worker/compose/cluster/owned-transport.ts";
 import { Journal } from "../../../worker/journal/journal.ts";
 import { dice } from "../../support/dice.ts";
@@ -187,7 +187,7 @@ export class World {
     const againMs = this.lives[0]?.shares ? 2 * STALE_MS : 0;
     if (state === "running" && endedMs !== undefined && this.time.nowMs >= endedMs + againMs)
       this.break(`${action.name} was started again after its end`);
-    else this.runs(status);
+    else if (state === "running") this.mayStart(action);
     if (state === "success" && !this.launches.commands.includes(key))
       this.break(`${action.name} succeeded without a command`);
     if (state === "success" && message !== resultOf(action.name))
@@ -195,9 +195,9 @@ export class World {
     this.reports.push(status);
   }
 
-  /** A report of a start arrives: for the server the action has not ended then, and may be served to another replica. */
-  runs({ action, state }: ActionStatus): void {
-    if (state === "running") this.#endedMs.delete(actionKey(action));
+  /** For the server the action has not ended, or for a replica that got a late answer: it may start again. */
+  mayStart(action: ActionId): void {
+    this.#endedMs.delete(actionKey(action));
   }
 
   async until(condition: () => boolean): Promise<void> {
