@@ -41,7 +41,7 @@ export type AllowedTarget = Target & { readonly ok: true };
 /** What to do with an action that the server serves. */
 export type Admitted =
   | { readonly kind: "new" }
-  /** `damage` is the problem of its journal entry; `entry` is then made from what the server says. */
+  /** `damage` is the problem of its journal entry; `entry` may then be made from what the server says. */
   | { readonly kind: "adopt"; readonly entry: JournalEntry; readonly damage?: string }
   | { readonly kind: "skip" };
 
@@ -80,9 +80,11 @@ export class Admission {
     const key = actionKey(action);
     if (!(await reports.mayBegin(action, journal.find(key) === undefined))) return { kind: "skip" };
     const known = journal.find(key);
-    if (known && known.phase !== "acknowledged") return { kind: "adopt", entry: known };
-    if (known && !(await this.#forgetIfOtherRun(known, action, signals))) return { kind: "skip" };
     const damage = journal.damageOf(key);
+    if (known && known.phase !== "acknowledged") {
+      return { kind: "adopt", entry: known, ...defined({ damage }) };
+    }
+    if (known && !(await this.#forgetIfOtherRun(known, action, signals))) return { kind: "skip" };
     if (damage === undefined) return { kind: "new" };
     const target = this.targetOf(action);
     // Adopted even if it may not run now. Its machine is then unknown, and so are its secrets.

@@ -29,7 +29,7 @@ export interface AdopterOptions {
 }
 
 interface AdoptionTerms {
-  /** The problem of the journal entry, if it is damaged: the entry was made from what the server says. */
+  /** The problem of the journal entry, if it is damaged: the entry may be made from what the server says. */
   readonly damage?: string;
   /** The server has not served the action to this worker, and another replica may have reported its end. */
   readonly isShared?: boolean;

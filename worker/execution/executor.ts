@@ -85,7 +85,8 @@ export class Executor {
         return this.#reports.isOver(entry.end) ? journal.remove(key).catch(() => undefined) : undefined;
       }
       if (phase === "ended") this.#endedBefore.add(key);
-      const work = this.#adopter.adopt(entry, this.#signalsOf(action, signals), { isShared });
+      const terms = { isShared, ...defined({ damage: journal.damageOf(key) }) };
+      const work = this.#adopter.adopt(entry, this.#signalsOf(action, signals), terms);
       return this.#track(
         key,
         work.finally(() => this.#endedBefore.delete(key)),

@@ -9,7 +9,8 @@ const WITHOUT_CHECKSUM = 1;
 const KnownVersion = z.int().min(WITHOUT_CHECKSUM).max(ENTRY_VERSION);
 
 export type DecodedEntry =
-  | { readonly ok: true; readonly entry: JournalEntry }
+  /** `doubt` is a problem, too: what followed the entry is lost. */
+  | { readonly ok: true; readonly entry: JournalEntry; readonly doubt?: string }
   /** In a sentence, `problem` follows the name of the file. */
   | { readonly ok: false; readonly problem: string };
 
@@ -20,15 +21,16 @@ export function encodeEntry(entry: JournalEntry): string {
 }
 
 /**
- * Reads the last complete step of a file, or the whole file of an earlier version. A step is written before it is taken; a file that
- * was cut off for another reason looks the same, so that an action whose next step is incomplete may have acted.
+ * Reads the last complete step of a file, or the whole file of an earlier version. A step is written before it is taken; but a file
+ * that was cut off later looks the same, so that it is in doubt whether an action was launched.
  */
 export function decodeEntry(text: string): DecodedEntry {
   const end = text.lastIndexOf("\n");
   if (end < 0 || text.startsWith("{\n")) return decodeStep(text);
   const last = decodeStep(text.slice(text.lastIndexOf("\n", end - 1) + 1, end));
   const isCut = end < text.length - 1;
-  return isCut && last.ok ? { ok: true, entry: { ...last.entry, connected: false } } : last;
+  const isInDoubt = isCut && last.ok && last.entry.phase === "launching";
+  return isInDoubt ? { ...last, doubt: "ends within the step after launching" } : last;
 }
 
 function decodeStep(text: string): DecodedEntry {

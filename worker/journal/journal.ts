@@ -12,8 +12,8 @@ import { ENTRY_ENDING, keyOfName, LARGEST_ENTRY_BYTES, readEntry } from "./read-
 export interface ActionJournal {
   find(key: string): JournalEntry | undefined;
   /**
-   * The problem of a damaged entry: its action may have been launched, and how it ended is unknown. In a sentence, it follows
-   * "the entry".
+   * The problem of a damaged entry: its action may have been launched, and how it ended is unknown. `find` may still know how it
+   * began. In a sentence, it follows "the entry".
    */
   damageOf(key: string): string | undefined;
   /** How long ago the entry was written, by the monotonic clock; 0 without an entry. */
@@ -91,6 +91,7 @@ export class Journal implements ActionJournal {
     const journal = new Journal(options);
     await mkdir(join(directory, SET_ASIDE), { recursive: true, mode: 0o700 });
     const found: JournalEntry[] = [];
+    const doubts = new Map<string, string>();
     for (const name of (await readdir(directory)).toSorted()) {
       if (name === SET_ASIDE) continue;
       if (name.endsWith(`${ENTRY_ENDING}${PART}`)) {
@@ -103,8 +104,10 @@ export class Journal implements ActionJournal {
         continue;
       }
       const read = await readEntry(directory, name);
-      if (read.ok && read.entry.key === key) found.push(read.entry);
-      else if (!read.ok) journal.#damaged.set(key, read.problem);
+      if (read.ok && read.entry.key === key) {
+        found.push(read.entry);
+        if (read.doubt !== undefined) doubts.set(key, read.doubt);
+      } else if (!read.ok) journal.#damaged.set(key, read.problem);
       else {
         journal.#damaged.set(key, "holds another action's entry");
         journal.#damaged.set(read.entry.key, "is in the file of another action");
@@ -112,6 +115,7 @@ export class Journal implements ActionJournal {
     }
     // A sound entry takes precedence over a misplaced one of the same key.
     for (const { key } of found) journal.#damaged.delete(key);
+    for (const [key, doubt] of doubts) journal.#damaged.set(key, doubt);
     journal.#warnOfDamage();
     const nowMs = options.clock.now();
     for (const entry of found.toSorted((one, other) => writtenAt(one) - writtenAt(other))) {

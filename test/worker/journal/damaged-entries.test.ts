@@ -185,14 +185,29 @@ it("an indented entry of version 2 is read, and its checksum checked", () => {
   });
 });
 
-it.each(["launching", "launched", "ended"] as const)(
-  "an entry that is half-written in the step after %s has that phase, and may have acted",
-  (phase) => {
-    const text = encodeEntry(entryOf("a9")) + encodeEntry(entryOf("a9", phase)) + whole.slice(0, 100);
+describe("an entry that is half-written", () => {
+  const half = whole.slice(0, whole.length / 2);
 
-    expect(decodeEntry(text)).toEqual({ ok: true, entry: entryOf("a9", phase, { connected: false }) });
-  },
-);
+  it.each(["launched", "ended"] as const)("in the step after %s has that phase", (phase) => {
+    const text = encodeEntry(entryOf("a9")) + encodeEntry(entryOf("a9", phase)) + half;
+
+    expect(decodeEntry(text)).toEqual({ ok: true, entry: entryOf("a9", phase) });
+  });
+
+  it("in the step after launching may have been launched, and how it began is known", async () => {
+    const { directory, open, setAside } = await journalLab();
+    await writeFile(join(directory, `${key}.json`), encodeEntry(entryOf("a9")) + half);
+
+    const journal = await open();
+    const found = [journal.find(key), journal.damageOf(key)];
+    await journal.write(entryOf("a9", "ended"));
+
+    expect(found).toEqual([entryOf("a9"), "ends within the step after launching"]);
+    expect(journal.damageOf(key)).toBeUndefined();
+    expect((await open()).find(key)).toEqual(entryOf("a9", "ended"));
+    expect(await setAside()).toHaveLength(1);
+  });
+});
 
 describe("an entry of version 1, without a checksum", () => {
   it.each(["launching", "launched", "ended", "acknowledged"] as const)(
