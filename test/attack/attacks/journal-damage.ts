@@ -8,8 +8,8 @@ const damages: readonly ((text: string) => string)[] = [
   (text) => text.slice(0, text.length / 2),
   () => "",
   () => "\0\xff\0\xff not an entry",
-  (text) => text.replace(/"version":\s*\d+/, '"version":99'),
-  (text) => text.replace(/"phase":\s*"\w+"/, '"phase":"unheard-of"'),
+  (text) => text.replace(/"version":\s*\d+/g, '"version":99'),
+  (text) => text.replace(/"phase":\s*"\w+"/g, '"phase":"unheard-of"'),
 ];
 const machines = damages.map((_, index) => `node-${index}`);
 
