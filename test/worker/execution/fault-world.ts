@@ -228,11 +228,14 @@ export class World {
     const left = [...this.launches.left, ...this.leasesOf("member"), ...this.leasesOf("bmc")];
     const { clock } = new Host(this.time);
     const failed = this.lives.flatMap((life) => life.failed);
-    // The next start removes an entry whose removal failed.
-    const areAllRemoved = !failed.some((step) => step.startsWith('remove "'));
+    const isShared = this.lives[0]?.shares !== undefined;
+    // The next start removes an entry whose removal failed, or records the end that a replica keeps.
+    const areAllRemoved = !failed.some(
+      (step) => step.startsWith('remove "') || (isShared && /"ended"|sync journal/.test(step)),
+    );
     for (const directory of areAllRemoved ? directories : []) {
       const journal = await Journal.open({ directory, clock, log: silentLogger });
-      const entries = unfinished(journal, this.lives[0]?.shares !== undefined);
+      const entries = unfinished(journal, isShared);
       left.push(...entries.map(({ action, phase }) => `entry ${phase} of ${action.name}`));
     }
     left.push(...[...disk.names.keys()].filter((name) => name.endsWith(".part")));
