@@ -56,7 +56,7 @@ const rows: readonly (readonly [string, (figures: FleetFigures) => string])[] = 
   ["memory of its children, peak", ({ memory }) => mebibytes(memory.childrenBytes)],
   ["processor time of the worker", ({ cpuMs }) => seconds(cpuMs.worker - cpuMs.children)],
   ["processor time of its children", ({ cpuMs }) => seconds(cpuMs.children)],
-  ["processor time an action", ({ cpuMs, actions }) => `${(cpuMs.worker / actions).toFixed(1)} ms`],
+  ["processor time per action", ({ cpuMs, actions }) => `${(cpuMs.worker / actions).toFixed(1)} ms`],
   ["processor time of tink server and BMCs", ({ othersCpuMs }) => seconds(othersCpuMs)],
   ["failed actions", ({ failed }) => String(failed.length)],
   ["machines with a repeated power command", ({ repeated }) => String(repeated)],

@@ -28,6 +28,7 @@ import {
 import { ActionSlots } from "../../worker/turns/action-slots.ts";
 import { type LockPurpose, MachineLocks } from "../../worker/turns/machine-locks.ts";
 import { scaledClock } from "../support/scaled-clock.ts";
+import { VirtualClock } from "../support/virtual-clock.ts";
 import { entryOf } from "./journal/entries.ts";
 import { journalLab } from "./journal/journal-lab.ts";
 import { empty, FakeEngine, inTurn, json } from "./runtime/docker/fake-engine.ts";
@@ -386,6 +387,37 @@ describe("an action of an earlier run", () => {
         "power-cycle failed (internal): the worker was restarted with the runtime process, it ran with docker; " +
         "it may have been carried out and is not idempotent, so it is not run again",
     });
+  });
+
+  it("is reported by a replica when it is served again, and is forgotten after a week", async () => {
+    const clock = new VirtualClock();
+    const WEEK_MS = 7 * 24 * 60 * 60_000;
+    const endedNow = (actionId: string) => {
+      const entry = entryOf(actionId, "ended");
+      if ("end" in entry) Object.assign(entry.end, { stoppedAt: new Date(clock.now()).toISOString() });
+      return entry;
+    };
+    const [served, other] = [endedNow("a0"), endedNow("a1")] as const;
+    const journal = new LeftJournal([served, other]);
+    for (const entry of journal.unfinished()) await journal.write(entry);
+    const { executor, reports, stop, signals } = lab(briefRuntime(), journal, noObserver, {
+      clock,
+      isOurs: () => false,
+    });
+
+    const recovered = executor.recover(signals);
+    const atOnce = reports.length;
+    const { workflowId, actionId } = served.action;
+    const { action } = scriptedRequest(["host"]).request;
+    await executor.execute({ ...action, workflowId, actionId }, signals);
+    await clock.until(() => journal.find(other.key) === undefined, 2 * WEEK_MS);
+    stop.abort();
+    await recovered;
+
+    expect(atOnce).toBe(0);
+    expect(reports.map(({ action }) => action.actionId)).toEqual(["a0"]);
+    expect(clock.monotonicMs()).toBe(WEEK_MS);
+    expect(journal.find(served.key)).toMatchObject({ phase: "acknowledged" });
   });
 
   it("is served again if another runtime was only about to launch it", async () => {

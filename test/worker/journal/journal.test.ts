@@ -26,7 +26,7 @@ describe("the journal", () => {
     expect(text).toMatch(/^(\{"version":3,"key":.*,"checksum":"[0-9a-f]{16}"\}\n){2}$/);
   });
 
-  it("begins a file anew that was removed, or would be too large to be read", async () => {
+  it("replaces a file that was removed, or would be too large to be read", async () => {
     const { directory, open } = await lab();
     const journal = await open();
     const ended = longEnd(30_000);
@@ -38,7 +38,7 @@ describe("the journal", () => {
     expect((await open()).find(ended.key)).toEqual(ended);
   });
 
-  it("begins a file anew for another run of the action", async () => {
+  it("starts a new file for another run of the action", async () => {
     const { directory, open } = await lab();
     const journal = await open();
     await journal.write(entryOf("a1", "acknowledged"));

@@ -46,6 +46,7 @@ interface Claimant {
 /** Locks by machine name (for an address that changes) stay local, because each lane belongs to one replica. */
 const SHARED_KEY = /^bmc /;
 const RETRY_LONGEST_MS = 30_000;
+/** An action that waited longer for its turn is served again anyway: `STALE_MS`. */
 const JOB_WAIT_MS = 5_000;
 const SWEEP_INTERVAL_MS = 10 * 60_000;
 
@@ -62,8 +63,8 @@ export class BmcLeases implements Locks {
   /** Aborts pending releases after the worker has stopped. */
   readonly #end = new AbortController();
   #stop: AbortSignal | undefined;
-  /** Of the action whose Job was waited for last. */
-  #loggedKey = "";
+  /** Keys of actions whose Jobs were logged as in use. */
+  readonly #logged = new Set<string>();
   #isClosed = false;
 
   constructor(options: BmcLeasesOptions) {
@@ -212,21 +213,24 @@ export class BmcLeases implements Locks {
       return "changed";
     }
     if (heldKey === undefined || heldKey === actionKey) return "free";
-    if (!(await this.#isActive(heldKey, signal))) return "free";
-    await this.#jobEnded(lease, heldKey, signal);
-    return "changed";
+    if (await this.#isActive(heldKey, signal)) {
+      await this.#waitForJob(lease, heldKey, signal);
+      return "changed";
+    }
+    this.#logged.delete(heldKey);
+    return "free";
   }
 
   /**
-   * Waits for the Job of a gone replica, but not for long: one that was never started ends only in the turn of its own action, which may
-   * be the next one here.
+   * Waits a few seconds for the Job of a gone replica. A Job that was never started ends only in the turn of its own action, which may
+   * be queued behind this one.
    */
-  async #jobEnded({ metadata }: ShareLease, actionKey: string, signal: AbortSignal): Promise<void> {
+  async #waitForJob({ metadata }: ShareLease, actionKey: string, signal: AbortSignal): Promise<void> {
     const { cluster, clock, log } = this.#options;
-    if (this.#loggedKey !== actionKey) {
+    if (!this.#logged.has(actionKey)) {
       log.info({ lease: metadata.name }, "BMC in use by a Job of a gone replica, waiting");
     }
-    this.#loggedKey = actionKey;
+    this.#logged.add(actionKey);
     try {
       const ended = (bound: AbortSignal) => actionEnded({ cluster, clock, log }, actionKey, bound);
       await withTimeout(JOB_WAIT_MS, signal, ended, clock);
@@ -281,9 +285,9 @@ export class BmcLeases implements Locks {
   /** Releases a Lease. A Lease that another replica took over is left to it. Never rejects. */
   #release({ lease, isInherited }: Acquired): Promise<void> {
     return this.#retried(lease.metadata.name, async (signal) => {
-      // This replica may have detached from the action, or left it to the server in place of adopting it.
+      // This replica may have detached from the action, or returned it to the server instead of adopting it.
       const mayRun = isInherited || this.#isClosed || this.#stop?.aborted;
-      await (mayRun ? this.#letGo(lease, signal) : this.#leases.remove(versionOf(lease), signal));
+      await (mayRun ? this.#clearOrRemove(lease, signal) : this.#leases.remove(versionOf(lease), signal));
     });
   }
 
@@ -294,7 +298,7 @@ export class BmcLeases implements Locks {
     if (!stop.aborted) await this.#releaseOwn(name);
   }
 
-  /** Releases the Lease that an unanswered request may have created since, when no action of this replica has the BMC. Never rejects. */
+  /** Releases the Lease that an unanswered request created later, in a turn of its own. Never rejects. */
   async #releaseLate(key: string): Promise<void> {
     const stop = this.#stop ?? this.#end.signal;
     try {
@@ -310,12 +314,13 @@ export class BmcLeases implements Locks {
   #releaseOwn(name: string): Promise<void> {
     return this.#retried(name, async (signal) => {
       const lease = await this.#leases.find(name, signal);
-      if (lease && holderOf(lease) === this.#options.shares.identity) await this.#letGo(lease, signal);
+      if (lease && holderOf(lease) === this.#options.shares.identity)
+        await this.#clearOrRemove(lease, signal);
     });
   }
 
-  /** While the action's Job runs, the Lease stays without a holder, for the replica that adopts the action. */
-  async #letGo(lease: ShareLease, signal: AbortSignal): Promise<void> {
+  /** Clears the holder while the action's Job runs, for the replica that adopts the action; otherwise removes the Lease. */
+  async #clearOrRemove(lease: ShareLease, signal: AbortSignal): Promise<void> {
     const { clock, shares } = this.#options;
     const actionKey = actionOf(lease);
     if (actionKey !== undefined && (await this.#isActive(actionKey, signal))) {
