@@ -67,7 +67,7 @@ export interface ActionStatus {
   readonly message: string;
 }
 
-/** `rejected`: the server will never accept the report. `unanswered`: the time for it expired. */
+/** `rejected`: the server will never accept the report. `unanswered`: it may be made again later. */
 export type Delivery = "acknowledged" | "rejected" | "unanswered";
 
 /** One line of an action's output, except the result line. */

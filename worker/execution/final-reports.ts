@@ -121,6 +121,8 @@ export class FinalReports {
       log.warn(fields, "workflow deleted, report dropped");
       return "rejected";
     }
+    // It was withheld.
+    if (!cancel.aborted) return delivery;
     delivery = await reporter.within(LAST_ATTEMPT_MS, status, NEVER);
     if (delivery === "unanswered") log.warn(fields, "report postponed: worker is stopping");
     return delivery;

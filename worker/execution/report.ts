@@ -54,7 +54,10 @@ export class Reporter {
     }
   }
 
-  /** The end of an action: retried until it is acknowledged or rejected, for `forMs`, or until the signal aborts. */
+  /**
+   * The end of an action: retried until it is acknowledged, rejected or withheld, for `forMs`, or until the signal aborts. Unanswered
+   * after the signal, and if it was withheld.
+   */
   async final(status: ActionStatus, forMs: number, signal: AbortSignal): Promise<Delivery> {
     const { sink, clock, log, maxBackoffMs, observer } = this.#options;
     const backoff: Backoff = { firstMs: 500, maxMs: maxBackoffMs, jitter: 0.3 };
@@ -78,6 +81,10 @@ export class Reporter {
           return "acknowledged";
         }
         const facts = { ...fields, attempt, code: answer.code, reason: answer.reason };
+        if (answer.kind === "withheld") {
+          log.warn(facts, "report withheld");
+          return "unanswered";
+        }
         if (answer.kind === "retry" && answer.perhapsGone) perhapsGoneAnswers += 1;
         if (answer.kind === "rejected" || perhapsGoneAnswers >= PERHAPS_GONE_ATTEMPTS) {
           log.error(facts, "report rejected");

@@ -33,7 +33,9 @@ export type Acknowledgement =
       readonly outage?: true;
     }
   /** Will never be accepted: the workflow or action is gone, or the report is not understood. */
-  | { readonly kind: "rejected"; readonly code: string; readonly reason: string };
+  | { readonly kind: "rejected"; readonly code: string; readonly reason: string }
+  /** Not sent: the server may have another worker's end. It is sent if the server serves the action here again. */
+  | { readonly kind: "withheld"; readonly code: string; readonly reason: string };
 
 /** By workflow ID. */
 export type WorkflowSet = Pick<ReadonlySet<string>, "has">;

@@ -307,6 +307,15 @@ const FOUND_OF_REPLICAS: readonly [ReplicaOptions][] = [
       replicas: [[at({ 42: "down" }), diesAt(6)], []],
     },
   ],
+  [
+    {
+      // A replica that lost the network repeated its report of a failure after another one had ended the action.
+      connected: true,
+      workflows: [["power-off"]],
+      ...{ machines: 1, takesMs: 2_000, seed: 0 },
+      replicas: [[at({ 5: "error", 8: "cut" })], []],
+    },
+  ],
 ];
 
 test("so it is with replicas that share the agent IDs, when processes, leases and networks fail", {

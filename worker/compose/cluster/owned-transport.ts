@@ -1,3 +1,4 @@
+import type { ActionStatus } from "../../action/action.ts";
 import type { ActionSource, Poll, StatusSink } from "../../source/source.ts";
 
 /**
@@ -18,13 +19,22 @@ export function ownedSource(source: ActionSource, owns: (agentId: string) => boo
   };
 }
 
-/** Rejects the start of an action that another replica may have ended by now: the server keeps the last report as the state. */
+/**
+ * Rejects the start of an action that another replica may have ended by now, and does not repeat an end: the server keeps the last
+ * report as the state.
+ */
 export function ownedSink(sink: StatusSink, owns: (agentId: string) => boolean): StatusSink {
+  const sent = new WeakSet<ActionStatus>();
   return {
-    report: async (status, signal) =>
-      status.state === "running" && !owns(status.action.agentId)
-        ? { kind: "rejected", code: "not-owned", reason: NOT_OURS.reason }
-        : sink.report(status, signal),
+    report: async (status, signal) => {
+      if (!owns(status.action.agentId)) {
+        const refusal = { code: "not-owned", reason: NOT_OURS.reason } as const;
+        if (status.state === "running") return { kind: "rejected", ...refusal };
+        if (sent.has(status)) return { kind: "withheld", ...refusal };
+      }
+      sent.add(status);
+      return sink.report(status, signal);
+    },
   };
 }
 

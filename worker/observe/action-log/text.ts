@@ -69,7 +69,7 @@ export function outcomeText(
 const DELIVERIES: Readonly<Record<Delivery, string>> = {
   acknowledged: "report acknowledged by the server",
   rejected: "report rejected by the server",
-  unanswered: "report not acknowledged before the worker stopped",
+  unanswered: "report not acknowledged by the server",
 };
 
 export function deliveryText(delivery: Delivery, at: Date): string {

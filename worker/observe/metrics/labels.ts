@@ -56,7 +56,7 @@ export const labels = {
     values: ["running", "success", "failed", "timeout"],
   },
   delivery: {
-    help: "`rejected` if the server will never accept it, `unanswered` if the worker stopped before it was acknowledged",
+    help: "`rejected` if the server will never accept it, `unanswered` if it was not acknowledged before the worker stopped or another replica got the agent ID",
     values: ["acknowledged", "rejected", "unanswered"],
   },
   journal_step: { name: "step", help: "what was done to an entry", values: ["write", "remove"] },
