@@ -3,7 +3,6 @@
  * simulator that stops finds its port free when it listens again.
  */
 const ALL = { first: 10_000, count: 22_000 };
-const ATTEMPTS = 200;
 
 let range = ALL;
 let next = Math.floor(Math.random() * ALL.count);
@@ -21,7 +20,7 @@ export async function listenOn(port: number, listen: (port: number) => Promise<v
     try {
       return await listen(range.first + (next++ % range.count));
     } catch (thrown) {
-      if ((thrown as NodeJS.ErrnoException).code !== "EADDRINUSE" || attempt === ATTEMPTS) throw thrown;
+      if ((thrown as NodeJS.ErrnoException).code !== "EADDRINUSE" || attempt === range.count) throw thrown;
     }
   }
 }

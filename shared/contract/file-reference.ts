@@ -17,12 +17,12 @@ export async function resolveFileReferences(
   document: unknown,
   read: (file: string) => Promise<string>,
 ): Promise<unknown> {
-  const reference = FileReference.safeParse(document);
-  if (reference.success) return read(reference.data.$file);
+  if (typeof document !== "object" || document === null) return document;
   if (Array.isArray(document)) {
     return Promise.all(document.map((item) => resolveFileReferences(item, read)));
   }
-  if (typeof document !== "object" || document === null) return document;
+  const reference = "$file" in document ? FileReference.safeParse(document) : undefined;
+  if (reference?.success) return read(reference.data.$file);
   const entries = await Promise.all(
     Object.entries(document).map(
       async ([key, value]) => [key, await resolveFileReferences(value, read)] as const,

@@ -55,6 +55,7 @@ export class CommandInProcess implements StartedProgram {
       },
       exit: (code) => resolve({ code, signal: null }),
       keepHeapSmall: () => undefined,
+      letHeapGrow: () => undefined,
     };
     const command = new Command(name).exitOverride();
     define(command, own, host);

@@ -58,6 +58,7 @@ export async function start(
     return failedStart(unreadable);
   }
   const { config, warnings } = loaded;
+  if (config.runtime.kind === "in-process") host.letHeapGrow();
   const log = createLogger(config.log, host);
   switchLevelOnSignal(host, log, config.log.level);
   for (const { source, message } of warnings) log.warn({ source }, message);

@@ -25,15 +25,16 @@ export function environmentProblems(
 ): readonly string[] {
   const own = ownActionOf(policy, catalogue, action.image);
   const inputs = own === undefined ? [] : catalogue.inputNames();
-  const known = new Set([...inputs, ...(isTrusted(policy, action.image) ? [MACHINE] : [])]);
+  const known = isTrusted(policy, action.image) ? [...inputs, MACHINE] : inputs;
   const added = namesAdded(policy, action.image);
-  const isAllowed = (variable: string) => known.has(variable) || added.some((name) => fits(name, variable));
+  const isAllowed = (variable: string) =>
+    known.includes(variable) || added.some((name) => fits(name, variable));
   const refused = givenNames(action).filter(({ name, variable, from }) => {
     // Only the image knows what its arguments mean.
     if (from === "command" && (own === undefined || name === HELP)) return false;
     return variable === undefined || !isAllowed(variable);
   });
-  const described = refused.slice(0, MOST_PROBLEMS).map((given) => describe(given, own, [...known]));
+  const described = refused.slice(0, MOST_PROBLEMS).map((given) => describe(given, own, known));
   const more = refused.length - described.length;
   return more > 0 ? [...described, `${more} more are not allowed either`] : described;
 }
@@ -73,8 +74,10 @@ export function ownConnectionProblem(
   return `${first} must not be set: name a machine with MACHINE`;
 }
 
-/** With tenants, an action with an address of its own could reach every tenant's BMCs. */
-/** Whether an action may bring a connection of its own. */
+/**
+ * Whether an action may bring a connection of its own. With tenants, one with an address of its own could reach every tenant's
+ * BMCs.
+ */
 export function ownConnectionsAllowed({
   ownConnections,
   tenants,

@@ -1,4 +1,5 @@
 import type { LogFields, Logger } from "../../../shared/logger.ts";
+import { isLogged, type LogLevel } from "./log-level.ts";
 
 /** Deeper values are of no use in a log. */
 const DEEPEST = 20;
@@ -27,13 +28,17 @@ function mapFieldTexts(
   );
 }
 
-/** The same log, with every text of it run through `change`: BMCs' own words are among them. */
-export function changedLogger(log: Logger, change: (text: string) => string): Logger {
-  const changed = (fields: LogFields): LogFields => mapFieldTexts(fields, change);
-  return {
-    debug: (fields, message) => log.debug(changed(fields), message),
-    info: (fields, message) => log.info(changed(fields), message),
-    warn: (fields, message) => log.warn(changed(fields), message),
-    error: (fields, message) => log.error(changed(fields), message),
+/**
+ * The same log, with every text of it run through `change`: BMCs' own words are among them. Lines below `least`, which `log` does
+ * not write, are dropped before.
+ */
+export function changedLogger(
+  log: Logger,
+  change: (text: string) => string,
+  least: LogLevel = "debug",
+): Logger {
+  const write = (level: LogLevel) => (fields: LogFields, message: string) => {
+    if (isLogged(level, least)) log[level](mapFieldTexts(fields, change), message);
   };
+  return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
 }

@@ -1,12 +1,9 @@
 import type { LogFields, Logger } from "../../../shared/logger.ts";
+import { isLogged, type LogLevel } from "./log-level.ts";
 import type { OpenLog } from "./open-pino.ts";
 
-/** From the least severe to the most. */
-const LEVELS = ["debug", "info", "warn", "error"] as const;
-export type Level = (typeof LEVELS)[number];
-
 /** As pino writes them. */
-const PINO_LEVELS: Readonly<Record<Level, number>> = { debug: 20, info: 30, warn: 40, error: 50 };
+const PINO_LEVELS: Readonly<Record<LogLevel, number>> = { debug: 20, info: 30, warn: 40, error: 50 };
 
 /** A logger that loads pino with the first line it writes: most of an action's start is what it imports. */
 export interface ActionLogger extends Logger {
@@ -15,22 +12,22 @@ export interface ActionLogger extends Logger {
 }
 
 interface Line {
-  readonly level: Level;
+  readonly level: LogLevel;
   readonly fields: LogFields;
   readonly message: string;
 }
 
 /** JSON lines on stderr, readable text if that is a terminal. Every line has `context`. */
-export function createActionLogger(least: Level, context: LogFields): ActionLogger {
+export function createActionLogger(least: LogLevel, context: LogFields): ActionLogger {
   let sink: Promise<OpenLog> | undefined;
   let last: Promise<void> = Promise.resolve();
   const write = (line: Line) => {
-    if (LEVELS.indexOf(line.level) < LEVELS.indexOf(least)) return;
+    if (!isLogged(line.level, least)) return;
     sink ??= import("./open-pino.ts").then(({ openPino }) => openPino(least, context));
     const opened = sink;
     last = last.then(async () => (await opened).logger[line.level](line.fields, line.message));
   };
-  const log = (level: Level) => (fields: LogFields, message: string) => write({ level, fields, message });
+  const log = (level: LogLevel) => (fields: LogFields, message: string) => write({ level, fields, message });
   return {
     debug: log("debug"),
     info: log("info"),
@@ -44,9 +41,13 @@ export function createActionLogger(least: Level, context: LogFields): ActionLogg
 }
 
 /** The same lines as JSON to a callback, for an action that shares its process with others. */
-export function createLineLogger(least: Level, context: LogFields, onLine: (line: string) => void): Logger {
-  const write = (level: Level) => (fields: LogFields, message: string) => {
-    if (LEVELS.indexOf(level) < LEVELS.indexOf(least)) return;
+export function createLineLogger(
+  least: LogLevel,
+  context: LogFields,
+  onLine: (line: string) => void,
+): Logger {
+  const write = (level: LogLevel) => (fields: LogFields, message: string) => {
+    if (!isLogged(level, least)) return;
     const about = { level: PINO_LEVELS[level], time: new Date().toISOString(), ...context };
     onLine(asJson({ ...about, ...fields, msg: message }) ?? asJson({ ...about, msg: message }) ?? message);
   };

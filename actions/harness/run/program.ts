@@ -13,7 +13,8 @@ import { commonInput } from "../input/common-input.ts";
 import { connectionFile } from "../input/connection-input.ts";
 import type { InputFields } from "../input/input.ts";
 import { readInput } from "../input/read-input.ts";
-import type { ActionLogger, Level } from "../result/logger.ts";
+import type { LogLevel } from "../result/log-level.ts";
+import type { ActionLogger } from "../result/logger.ts";
 import { failedResult, type ResultTargets, sentenceOf, writeResult } from "../result/write-result.ts";
 import { type Output, writeText } from "../result/write-text.ts";
 import { openTrace } from "../trace/open-trace.ts";
@@ -32,7 +33,7 @@ export interface ProgramHost {
   readonly signal: AbortSignal;
   /** The signal that aborted it. */
   readonly stoppedBy: () => StopSignal | undefined;
-  readonly openLog: (level: Level, context: LogFields) => ActionLogger;
+  readonly openLog: (level: LogLevel, context: LogFields) => ActionLogger;
   /** Takes what ends the program after an uncaught error, and resolves to the exit code. */
   readonly onUncaught: (end: (thrown: Error) => Promise<number>) => void;
 }

@@ -35,7 +35,7 @@ export async function runAction<Fields extends InputFields>(
 ): Promise<ActionResult> {
   // BMCs quote what they refuse, down to the header with the password.
   const redact = redactor({ username: connection.username, connection, own });
-  const log = changedLogger(wholeLog, redact);
+  const log = changedLogger(wholeLog, redact, common.logLevel);
   trace?.hide(redact, connection.username);
   const startedMs = clock.monotonicMs();
   const clients = new ActionClients(connection, { log, nameOption, trace, provider: given, clock });
