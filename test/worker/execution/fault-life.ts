@@ -9,7 +9,7 @@ import type { ActionStatus } from "../../../worker/action/action.ts";
 import { noObserver } from "../../../worker/action/observer.ts";
 import { BmcLeases } from "../../../worker/cluster/sharing/bmc-leases.ts";
 import { LaneShares } from "../../../worker/cluster/sharing/lane-shares.ts";
-import { ownedSink, ownedSource, STALE_MS } from "../../../worker/compose/cluster/owned-transport.ts";
+import { ownedTransport, STALE_MS } from "../../../worker/compose/cluster/owned-transport.ts";
 import { Executor } from "../../../worker/execution/executor.ts";
 import { Reporter } from "../../../worker/execution/report.ts";
 import { Journal } from "../../../worker/journal/journal.ts";
@@ -272,6 +272,7 @@ export class Life {
     const world = this.#world;
     const { clock } = this;
     const transport = this.#transport();
+    const owned = this.shares ? ownedTransport(transport, this.shares) : transport;
     const runtime = new FaultRuntime(this, world.launches);
     const connect = world.options.connected ? { connect: async () => testConnection() } : {};
     const more = { clock, log: silentLogger, observer: noObserver, maxBackoffMs: 1_000 };
@@ -284,7 +285,7 @@ export class Life {
         return { ok: true, machine: `node of ${lockKey}`, lockKey, ...connect };
       },
       runtime,
-      reporter: new Reporter({ ...more, sink: this.shares ? ownedSink(transport, owns) : transport }),
+      reporter: new Reporter({ ...more, sink: owned }),
       locks: this.#leases ?? new MachineLocks(),
       slots: new ActionSlots(4),
       authGate: new AuthGate(),
@@ -298,7 +299,7 @@ export class Life {
     });
     const services: LaneServices = {
       agentIds: () => this.#ownAgentIds(),
-      sourceOf: () => (this.shares ? ownedSource(transport, owns) : transport),
+      sourceOf: () => owned,
       wakingOf: () => undefined,
       ready: async () => undefined,
       run: async (lanes, stop) => {

@@ -24,7 +24,7 @@ import { type Locks, MachineLocks } from "../../turns/machine-locks.ts";
 import { laneFields, machineFields } from "../change-fields.ts";
 import { allAgentIds, type ClusterServices, type ServiceOptions } from "../cluster-services.ts";
 import { machineSources } from "./machine-sources.ts";
-import { ownedSink, ownedSource, STALE_MS } from "./owned-transport.ts";
+import { ownedTransport, STALE_MS } from "./owned-transport.ts";
 
 export interface KubernetesServicesOptions extends ServiceOptions {
   readonly cluster: Cluster;
@@ -44,6 +44,7 @@ export class KubernetesServices implements ClusterServices {
   readonly #machines: ClusterInventory | undefined;
   readonly #wakeUp: WakeUp | undefined;
   readonly #shares: LaneShares | undefined;
+  readonly #transport: ActionSource & StatusSink;
   readonly #leases: BmcLeases | undefined;
   readonly #reader: MachineReader | undefined;
   readonly #rufio: Rufio | undefined;
@@ -53,7 +54,7 @@ export class KubernetesServices implements ClusterServices {
 
   constructor(options: KubernetesServicesOptions) {
     const { authGate, clock, cluster, config, file, kubernetes, library, log } = options;
-    const { secretCommands, state } = options;
+    const { secretCommands, state, transport } = options;
     this.#options = options;
     const watchNamespace = kubernetes.watchNamespace ?? cluster.namespace;
     const allNamespaces = watchNamespace === "*";
@@ -94,6 +95,7 @@ export class KubernetesServices implements ClusterServices {
       this.#leases = new BmcLeases({ cluster, shares: this.#shares, clock, log });
     }
     this.locks = this.#leases ?? new MachineLocks();
+    this.#transport = this.#shares ? ownedTransport(transport, this.#shares) : transport;
 
     if (kubernetes.rufio) {
       const { inventory, locks } = this;
@@ -139,15 +141,13 @@ export class KubernetesServices implements ClusterServices {
   sourceOf(agentId: string): ActionSource {
     const rufio = this.#rufioOf(agentId);
     if (rufio) return rufio.source;
-    const { transport } = this.#options;
-    return this.#shares ? ownedSource(transport, (id) => this.#owns(id)) : transport;
+    return this.#transport;
   }
 
   sinkOf({ agentId }: Pick<ActionId, "agentId">): StatusSink {
     const rufio = this.#rufioOf(agentId);
     if (rufio) return rufio.sink;
-    const { transport } = this.#options;
-    return this.#shares ? ownedSink(transport, (id) => this.#owns(id)) : transport;
+    return this.#transport;
   }
 
   wakingOf(agentId: string): Waking | undefined {

@@ -1,4 +1,5 @@
 import type { ActionStatus } from "../../action/action.ts";
+import type { LaneShares } from "../../cluster/sharing/lane-shares.ts";
 import type { ActionSource, Poll, StatusSink } from "../../source/source.ts";
 
 /**
@@ -7,33 +8,35 @@ import type { ActionSource, Poll, StatusSink } from "../../source/source.ts";
  */
 export const STALE_MS = 5_000;
 
-/** Drops what another replica may own by now: this process may have been suspended for a while. */
-export function ownedSource(source: ActionSource, owns: (agentId: string) => boolean): ActionSource {
-  return {
-    servesSeveral: () => source.servesSeveral(),
-    next: async (agentId, signal, inFlight) => {
-      if (!owns(agentId)) return NOT_OURS;
-      const poll = await source.next(agentId, signal, inFlight);
-      return poll.kind === "action" && !owns(agentId) ? NOT_OURS : poll;
-    },
-  };
-}
-
 /**
- * Rejects the start of an action that another replica may have ended by now, and does not repeat an end: the server keeps the last
- * report as the state.
+ * Drops what another replica may own by now: this process may have been suspended, or without a network. An end is not repeated after
+ * that, because the server keeps the last report as the state.
  */
-export function ownedSink(sink: StatusSink, owns: (agentId: string) => boolean): StatusSink {
-  const sent = new WeakSet<ActionStatus>();
+export function ownedTransport(
+  transport: ActionSource & StatusSink,
+  shares: Pick<LaneShares, "identity" | "owns">,
+): ActionSource & StatusSink {
+  /** The identity with which an end was reported first. */
+  const reported = new WeakMap<ActionStatus, string>();
   return {
+    servesSeveral: () => transport.servesSeveral(),
+    next: async (agentId, signal, inFlight) => {
+      if (!shares.owns(agentId)) return NOT_OURS;
+      const poll = await transport.next(agentId, signal, inFlight);
+      return poll.kind === "action" && !shares.owns(agentId) ? NOT_OURS : poll;
+    },
     report: async (status, signal) => {
-      if (!owns(status.action.agentId)) {
-        const refusal = { code: "not-owned", reason: NOT_OURS.reason } as const;
-        if (status.state === "running") return { kind: "rejected", ...refusal };
-        if (sent.has(status)) return { kind: "withheld", ...refusal };
+      const isOurs = shares.owns(status.action.agentId);
+      const refused = { code: "not-owned", reason: NOT_OURS.reason };
+      if (status.state === "running") {
+        return isOurs ? transport.report(status, signal) : { kind: "rejected", ...refused };
       }
-      sent.add(status);
-      return sink.report(status, signal);
+      const identity = reported.get(status);
+      if (identity !== undefined && !(isOurs && identity === shares.identity)) {
+        return { kind: "withheld", ...refused };
+      }
+      reported.set(status, shares.identity);
+      return transport.report(status, signal);
     },
   };
 }
