@@ -1,6 +1,10 @@
 /** Facts that go with a log message. Never a secret: a `Secret` prints itself as `[redacted]`. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
+/** From the least severe to the most. */
+export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
 /** Logs one message with its facts. */
 export type Log = (fields: LogFields, message: string) => void;
 
@@ -14,6 +18,11 @@ export interface Logger {
   readonly warn: Log;
   /** What failed. */
   readonly error: Log;
+}
+
+/** Whether a line of `level` is written where `least` is the least severe one. */
+export function isLogged(level: LogLevel, least: LogLevel): boolean {
+  return LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(least);
 }
 
 const ignore: Log = () => undefined;

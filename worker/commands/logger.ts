@@ -1,11 +1,9 @@
 import { styleText } from "node:util";
 import { type Logger as Pino, pino } from "pino";
-import type { LogFields, Logger } from "../../shared/logger.ts";
+import type { LogFields, Logger, LogLevel } from "../../shared/logger.ts";
 import { printable } from "../../shared/printable.ts";
 import type { CommandProcess } from "./command-process.ts";
 import { type LinePart, type Paint, prettyLine } from "./pretty-line.ts";
-
-export type LogLevel = "debug" | "info" | "warn" | "error";
 
 export interface LogOptions {
   readonly level: LogLevel;
@@ -55,7 +53,7 @@ const STYLES: Readonly<Record<LinePart, Parameters<typeof styleText>[0]>> = {
 
 /** The log without these messages. */
 export function withoutMessages(log: Logger, messages: readonly string[]): Logger {
-  const unless = (level: keyof Logger) => (fields: LogFields, message: string) => {
+  const unless = (level: LogLevel) => (fields: LogFields, message: string) => {
     if (!messages.includes(message)) log[level](fields, message);
   };
   return { debug: unless("debug"), info: unless("info"), warn: unless("warn"), error: unless("error") };

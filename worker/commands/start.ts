@@ -3,7 +3,7 @@ import type { StopSignal } from "../../shared/contract/exit-code.ts";
 import { EXIT_OK, exitCodeOf } from "../../shared/contract/exit-code.ts";
 import { defined } from "../../shared/defined.ts";
 import type { Problem } from "../../shared/document/problem.ts";
-import type { Logger } from "../../shared/logger.ts";
+import type { Logger, LogLevel } from "../../shared/logger.ts";
 import { printableLine } from "../../shared/printable.ts";
 import { textOf } from "../../shared/text-of.ts";
 import { version } from "../../shared/version.ts";
@@ -25,7 +25,7 @@ import {
 import type { Worker } from "../lanes/worker.ts";
 import type { SelfProgram } from "../runtime/self-program.ts";
 import type { CommandProcess } from "./command-process.ts";
-import { createLogger, type LogLevel, type WorkerLog } from "./logger.ts";
+import { createLogger, type WorkerLog } from "./logger.ts";
 import { EXIT_TEMPORARY_FAILURE, isTemporary } from "./temporary-failure.ts";
 
 /**

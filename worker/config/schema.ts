@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { LOG_LEVELS } from "../../shared/logger.ts";
 import { Secret } from "../../shared/secret.ts";
 import {
   AnnotationPair,
@@ -38,14 +39,11 @@ const Runtime = z.enum(["process", "in-process", "docker", "kubernetes"], {
 });
 
 /** Other workers use a number: 0 is info, larger numbers log more. */
-const LogLevel = z.preprocess(
-  (given) => {
-    const level = /^[+-]?\d+$/.test(String(given)) ? Number(given) : undefined;
-    if (level === undefined) return given;
-    return level > 0 ? "debug" : level === 0 ? "info" : level > -8 ? "warn" : "error";
-  },
-  z.enum(["debug", "info", "warn", "error"]),
-);
+const LogLevel = z.preprocess((given) => {
+  const level = /^[+-]?\d+$/.test(String(given)) ? Number(given) : undefined;
+  if (level === undefined) return given;
+  return level > 0 ? "debug" : level === 0 ? "info" : level > -8 ? "warn" : "error";
+}, z.enum(LOG_LEVELS));
 
 /** `uid` or `uid:gid`. Names would be resolved in the image, where any name may be root. */
 const ActionUser = z

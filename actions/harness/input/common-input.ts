@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { LOG_LEVELS } from "../../../shared/logger.ts";
 import { boolean, choice, duration, type InputField } from "./input.ts";
 
 /** What every action takes beside its own input and the connection. */
@@ -28,7 +29,7 @@ export const commonInput = {
     description: "Also write the result line to this file",
     schema: z.string(),
   } satisfies InputField<string>,
-  logLevel: choice(["debug", "info", "warn", "error"], {
+  logLevel: choice(LOG_LEVELS, {
     env: "LOG_LEVEL",
     description: "Minimum level of the log lines on stderr",
     default: "info",

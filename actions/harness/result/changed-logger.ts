@@ -1,5 +1,4 @@
-import type { LogFields, Logger } from "../../../shared/logger.ts";
-import { isLogged, type LogLevel } from "./log-level.ts";
+import { isLogged, type LogFields, type Logger, type LogLevel } from "../../../shared/logger.ts";
 
 /** Deeper values are of no use in a log. */
 const DEEPEST = 20;

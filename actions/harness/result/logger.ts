@@ -1,5 +1,4 @@
-import type { LogFields, Logger } from "../../../shared/logger.ts";
-import { isLogged, type LogLevel } from "./log-level.ts";
+import { isLogged, type LogFields, type Logger, type LogLevel } from "../../../shared/logger.ts";
 import type { OpenLog } from "./open-pino.ts";
 
 /** As pino writes them. */
