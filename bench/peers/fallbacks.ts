@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { startIpmiBmc } from "../../simulators/ipmi/bmc.ts";
 import { SimulatedMachine } from "../../simulators/machine.ts";
 import { startRedfishBmc } from "../../simulators/redfish/bmc.ts";
-import { freeUdpPort } from "../../test/interop/ipmi-peer.ts";
+import { freeUdpPort } from "../../test/interop/free-port.ts";
 import { startSilentPort } from "../../test/support/proxy/silent-port.ts";
 import { startUdpProxy } from "../../test/support/proxy/udp-proxy.ts";
 import { alternate, type Row, type Sample, type Subject } from "./figures.ts";

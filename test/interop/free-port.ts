@@ -1,3 +1,4 @@
+import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { listenOn } from "../../simulators/free-port.ts";
@@ -12,5 +13,20 @@ export async function freePort(): Promise<number> {
   });
   server.close();
   await once(server, "close");
+  return found;
+}
+
+/** The same for UDP. */
+export async function freeUdpPort(): Promise<number> {
+  let found = 0;
+  await listenOn(0, async (port) => {
+    const socket = createSocket("udp4");
+    try {
+      await once(socket.bind(port, "127.0.0.1"), "listening");
+    } finally {
+      socket.close();
+    }
+    found = port;
+  });
   return found;
 }

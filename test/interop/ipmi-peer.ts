@@ -1,15 +1,6 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 
-/** A port that was free a moment ago, for programs that cannot choose one. */
-export async function freeUdpPort(): Promise<number> {
-  const socket = createSocket("udp4").bind(0, "127.0.0.1");
-  await once(socket, "listening");
-  const { port } = socket.address();
-  await new Promise<void>((resolve) => socket.close(() => resolve()));
-  return port;
-}
-
 /** Asks for the authentication capabilities, in IPMI 1.5 framing, until there is an answer. */
 export async function untilIpmiAnswers(port: number): Promise<void> {
   const socket = createSocket("udp4");

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { onTestFinished } from "vitest";
 import { fullRecord } from "../../simulators/ipmi/sdr-record.ts";
-import { freeUdpPort, untilIpmiAnswers } from "./ipmi-peer.ts";
+import { freeUdpPort } from "./free-port.ts";
+import { untilIpmiAnswers } from "./ipmi-peer.ts";
 import { findProgram } from "./programs.ts";
 
 interface Sim {

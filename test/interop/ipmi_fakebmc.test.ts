@@ -5,7 +5,8 @@ import { execa } from "execa";
 import { expect, it, onTestFinished } from "vitest";
 import { eventually, limit, openSession } from "../shared/bmc/providers/ipmi/bench.ts";
 import { EVERY_ACTION_MS, tryEveryAction } from "./compatibility/every-action.ts";
-import { freeUdpPort, untilIpmiAnswers } from "./ipmi-peer.ts";
+import { freeUdpPort } from "./free-port.ts";
+import { untilIpmiAnswers } from "./ipmi-peer.ts";
 import { describeWithProgram, findProgram } from "./programs.ts";
 
 const USER = { username: "admin", password: "password" };

@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { freeUdpPort, untilIpmiAnswers } from "./ipmi-peer.ts";
+import { freePort, freeUdpPort } from "./free-port.ts";
+import { untilIpmiAnswers } from "./ipmi-peer.ts";
 import { checkNamespace, DOMAIN, libvirtUri, startLibvirtHost } from "./libvirt-host.ts";
 import { installPythonPackages, type PythonPackages } from "./python-packages.ts";
 import type { BootSources } from "./qemu-machine.ts";
@@ -28,7 +29,7 @@ export async function startVirtualBmc(installed: PythonPackages, sources: BootSo
   const port = await freeUdpPort();
   const [main, bmc] = [join(sources.folder, ".vbmc"), join(sources.folder, ".vbmc", DOMAIN)];
   await mkdir(bmc, { recursive: true });
-  await writeFile(join(main, "virtualbmc.conf"), `[default]\nserver_port = ${await freeUdpPort()}\n`);
+  await writeFile(join(main, "virtualbmc.conf"), `[default]\nserver_port = ${await freePort()}\n`);
   await writeFile(
     join(bmc, "config"),
     `[VirtualBMC]
@@ -43,7 +44,10 @@ active = true
   );
   const vbmcd = [installed.program("vbmcd"), "--foreground"];
   const { consoles, stderr } = await startLibvirtHost(sources, installed, vbmcd);
-  stderr.resume();
-  await untilIpmiAnswers(port);
+  let said = "";
+  stderr.on("data", (text) => (said += text));
+  await untilIpmiAnswers(port).catch((cause: unknown) => {
+    throw new Error(`vbmcd does not answer: ${said}`, { cause });
+  });
   return { consoles, port };
 }
