@@ -25,6 +25,7 @@ import {
   type ReturnedAction,
   type Runtime,
 } from "../../worker/runtime/runtime.ts";
+import type { Acknowledgement } from "../../worker/source/source.ts";
 import { ActionSlots } from "../../worker/turns/action-slots.ts";
 import { type LockPurpose, MachineLocks } from "../../worker/turns/machine-locks.ts";
 import { scaledClock } from "../support/scaled-clock.ts";
@@ -179,6 +180,20 @@ describe("an action whose step cannot be recorded", () => {
     expect(reports.map(({ state }) => state)).toEqual(["running", "success"]);
     expect(journal.written).not.toContain(phase);
     expect(remove).toHaveBeenCalledTimes(removals);
+  });
+
+  it("acknowledged is recorded by the sweep, which then removes the action", async () => {
+    const journal = new FullJournal("acknowledged");
+    const phases: (JournalPhase | undefined)[] = [];
+    const { action } = scriptedRequest(["host"]).request;
+    const remove = async () => void phases.push(journal.find(actionKey(action))?.phase);
+    const { executor, signals, stop } = lab(briefRuntime({ remove }), journal);
+
+    const recovered = executor.recover(signals);
+    await executor.execute(action, signals);
+    await vi.waitFor(() => expect(phases).toEqual(["acknowledged"]), { timeout: 5_000 });
+    stop.abort();
+    await recovered;
   });
 });
 
@@ -776,4 +791,36 @@ it("an end that the server does not take is kept while others are served, and it
   expect(phase).toBe("ended");
   expect(taken.filter((each) => each.startsWith("second"))).toEqual(["second running", "second success"]);
   expect(journal.find(actionKey(second))?.phase).toBe("acknowledged");
+});
+
+it("an end that is withheld is kept with what was launched, and reported when the server serves the action again", async () => {
+  const journal = new MemoryJournal();
+  const remove = vi.fn(async () => undefined);
+  const answers = ["retry", "withheld", "acknowledged"] as const;
+  const reports: string[] = [];
+  const sink = {
+    async report({ state }: ActionStatus): Promise<Acknowledgement> {
+      if (state === "running") return { kind: "acknowledged" };
+      const kind = answers[reports.push(state) - 1] ?? "rejected";
+      return { kind, code: "not-owned", reason: "another replica has the agent ID" };
+    },
+  };
+  const reporter = new Reporter({
+    ...{ sink, clock: scaledClock(50), log: silentLogger },
+    ...{ maxBackoffMs: 1_000, observer: noObserver },
+  });
+  const { executor, signals, stop } = lab(briefRuntime({ remove }), journal, noObserver, { reporter });
+  const { action } = scriptedRequest(["host"]).request;
+  const recovered = executor.recover(signals);
+
+  await executor.execute(action, signals);
+  await executor.reported();
+  const kept = { phase: journal.find(actionKey(action))?.phase, removed: remove.mock.calls.length };
+  await executor.execute(action, signals);
+  stop.abort();
+  await recovered;
+
+  expect(kept).toEqual({ phase: "ended", removed: 0 });
+  expect(reports).toEqual(["success", "success", "success"]);
+  expect(journal.find(actionKey(action))?.phase).toBe("acknowledged");
 });
