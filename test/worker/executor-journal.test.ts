@@ -9,6 +9,7 @@ import { bootTimeIn } from "../../worker/action/boot-time.ts";
 import { type ActionEvent, noObserver, type Observer } from "../../worker/action/observer.ts";
 import { WorkflowDeleted } from "../../worker/action/workflow-deleted.ts";
 import { ActionRecorder } from "../../worker/execution/action-recorder.ts";
+import type { Target } from "../../worker/execution/admit.ts";
 import { Executor, type ExecutorOptions } from "../../worker/execution/executor.ts";
 import { Reporter } from "../../worker/execution/report.ts";
 import type { JournalEntry, JournalPhase } from "../../worker/journal/entry.ts";
@@ -625,6 +626,47 @@ describe("an action whose journal entry is damaged", () => {
 
     expect(given.adopted).toEqual([]);
   });
+});
+
+it("what was launched for an action is needed as long as its entry says so, although nothing of it is in flight", async () => {
+  let keep: Parameters<Runtime["sweep"]>[0] = () => "until-overdue";
+  const sweep: Runtime["sweep"] = async (needed) => {
+    keep = needed;
+    return 0;
+  };
+  const journal = new MemoryJournal();
+  const { executor, signals, stop } = lab({ ...briefRuntime(), sweep }, journal);
+  const recovered = executor.recover(signals);
+
+  const needs: unknown[] = [keep("none")];
+  for (const phase of ["launching", "launched", "ended", "acknowledged"] as const) {
+    const entry = entryOf(phase, phase);
+    await journal.write(entry);
+    needs.push(keep(entry.key));
+  }
+  stop.abort();
+  await recovered;
+
+  expect(needs).toEqual([false, true, true, "until-overdue", "acknowledged"]);
+});
+
+it.each([
+  ["is denied", { ok: false, reason: "no" }, ["running", "failed"], "ended"],
+  ["has another BMC", { ok: true, machine: "m1", lockKey: "other.example" }, [], "returned"],
+] as const)("an action that %s after it waited for its turn is not run", async (_, later, states, end) => {
+  const run = vi.fn(briefRuntime().run);
+  const targets: Target[] = [{ ok: true, machine: "m1", lockKey: "bmc.example" }];
+  const locate = () => targets.shift() ?? later;
+  const seen: string[] = [];
+  const observer = { ...noObserver, action: ({ kind }: ActionEvent) => void seen.push(kind) };
+  const runtime = { ...briefRuntime(), run };
+  const { executor, reports, signals } = lab(runtime, new MemoryJournal(), observer, { locate });
+
+  await executor.execute(scriptedRequest(["host"]).request.action, signals);
+
+  expect(run).not.toHaveBeenCalled();
+  expect(reports.map(({ state }) => state)).toEqual(states);
+  expect(seen).toContain(end);
 });
 
 it("a new run with the ID of an ended one is needed while its hook runs", async () => {
