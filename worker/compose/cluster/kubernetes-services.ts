@@ -139,15 +139,11 @@ export class KubernetesServices implements ClusterServices {
   }
 
   sourceOf(agentId: string): ActionSource {
-    const rufio = this.#rufioOf(agentId);
-    if (rufio) return rufio.source;
-    return this.#transport;
+    return this.#rufioOf(agentId)?.source ?? this.#transport;
   }
 
   sinkOf({ agentId }: Pick<ActionId, "agentId">): StatusSink {
-    const rufio = this.#rufioOf(agentId);
-    if (rufio) return rufio.sink;
-    return this.#transport;
+    return this.#rufioOf(agentId)?.sink ?? this.#transport;
   }
 
   wakingOf(agentId: string): Waking | undefined {
