@@ -5,7 +5,7 @@ import { type FleetFigures, measureFleet, type Spread } from "./fleet/measure.ts
 /** `npm run bench:fleet`. Figures are for comparing, not for passing. */
 const values = tool(
   "bench:fleet",
-  "Powers machines off, sets PXE once and powers them on, with one workflow per machine, all submitted at once. Compares the total time with the ideal schedule. The runtime kubernetes needs etcd, kube-apiserver, kube-controller-manager and kwok, which simulates each pod for one request and one transition.",
+  "Powers machines off, sets PXE once and powers them on, with one workflow per machine, all submitted at once. Compares the total time with the ideal schedule. The runtime bare is a program that sends the same requests and does nothing else. The runtime kubernetes needs etcd, kube-apiserver, kube-controller-manager and kwok, which simulates each pod for one request and one transition.",
 )
   .option("--machines <count>", "number of machines", count, 1_000)
   .option("--runtime <names>", "runtimes, separated by commas", "in-process,process")
@@ -23,7 +23,12 @@ const values = tool(
     nodeOption: string[];
   }>();
 /** Without `--max-actions`; the worker allows more where actions are no processes of this machine. */
-const MAX_ACTIONS: Readonly<Record<string, number>> = { "in-process": 128, process: 16, kubernetes: 64 };
+const MAX_ACTIONS: Readonly<Record<string, number>> = {
+  bare: 128,
+  "in-process": 128,
+  process: 16,
+  kubernetes: 64,
+};
 const TARGET_RATIO = 1.3;
 
 const runtimes = values.runtime.split(",");

@@ -18,6 +18,8 @@ export interface LabOptions {
   readonly transitionMs: number;
   /** Further arguments of `pbnj-worker start`. */
   readonly workerArgv: readonly string[];
+  /** In its place, with the same arguments: the absolute path of another program. */
+  readonly program?: string;
   /** Of Node, for the worker. */
   readonly nodeArgv?: readonly string[];
   /** With a cluster that has the Workflows, by which the worker's lanes are woken up. */
@@ -163,11 +165,11 @@ function startWorker(
   folder: string,
   address: string,
   inventory: string,
-  { workerArgv, nodeArgv = [] }: LabOptions,
+  { program = join(folder, PROGRAM), workerArgv, nodeArgv = [] }: LabOptions,
 ) {
   const log = openSync(join(folder, LOG_FILE), "w");
   const argv = ["start", "--grpc-server", address, "--inventory", inventory];
-  return spawn(process.execPath, [...nodeArgv, join(folder, PROGRAM), ...argv, ...workerArgv], {
+  return spawn(process.execPath, [...nodeArgv, program, ...argv, ...workerArgv], {
     env: {
       PATH: process.env["PATH"],
       XDG_STATE_HOME: folder,

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import { median } from "../figures.ts";
 import { startKwokCluster } from "./kwok-cluster.ts";
 import { type Lab, startLab } from "./lab.ts";
@@ -9,6 +10,7 @@ import type { ActionTimes } from "./tink-host.ts";
 
 export interface FleetOptions {
   readonly machines: number;
+  /** One of the worker's, or `bare`. */
   readonly runtime: string;
   /** The worker's own default when absent. */
   readonly maxActions: number;
@@ -47,6 +49,7 @@ const STEPS = [
   { name: "power-on", environment: {} },
 ];
 const SOLO_RUNS = 3;
+const BARE_WORKER = fileURLToPath(new URL("bare-worker.ts", import.meta.url));
 const SAMPLE_EVERY_MS = 1_000;
 /** Beyond this many times the ideal something is broken. */
 const GIVE_UP_FACTOR = 10;
@@ -86,6 +89,7 @@ export async function measureFleet(options: FleetOptions): Promise<FleetFigures>
       ...(cluster?.workerArgv ?? []),
     ],
     nodeArgv,
+    ...(runtime === "bare" && { program: BARE_WORKER }),
   });
   const ownMs = await ownTimes(lab, latencyMs, transitionMs);
   const steps = STEPS.map(({ name }) => ownMs[name] ?? 0);

@@ -57,7 +57,10 @@ export async function rename(from: string, to: string): Promise<void> {
 }
 
 export async function rm(path: string): Promise<void> {
-  if (!disk.names.has(path)) return;
+  if (disk.names.has(path)) await unlink(path);
+}
+
+export async function unlink(path: string): Promise<void> {
   await disk.beforeStep(`remove ${nameOf(find(path).text)}`);
   disk.names.delete(path);
 }

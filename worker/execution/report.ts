@@ -2,6 +2,7 @@ import { type Backoff, backoffMs } from "../../shared/backoff.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { logOutage } from "../../shared/log-outage.ts";
 import type { Logger } from "../../shared/logger.ts";
+import { TimeoutReached, withTimeout } from "../../shared/timeout.ts";
 import { type ActionStatus, type Delivery, fieldsOf } from "../action/action.ts";
 import type { Observer } from "../action/observer.ts";
 import type { StatusSink } from "../source/source.ts";
@@ -39,18 +40,12 @@ export class Reporter {
 
   /** As `final`, but the end of the time also cancels an attempt in flight. */
   async within(ms: number, status: ActionStatus, signal: AbortSignal): Promise<Delivery> {
-    const { clock } = this.#options;
-    const answered = new AbortController();
-    const over = new AbortController();
-    void clock.sleep(ms, answered.signal).then(
-      () => over.abort(),
-      () => undefined,
-    );
     try {
-      const either = AbortSignal.any([signal, over.signal]);
-      return await this.final(status, Number.POSITIVE_INFINITY, either);
-    } finally {
-      answered.abort();
+      const attempts = (bound: AbortSignal) => this.final(status, Number.POSITIVE_INFINITY, bound);
+      return await withTimeout(ms, signal, attempts, this.#options.clock);
+    } catch (thrown) {
+      if (signal.aborted || thrown instanceof TimeoutReached) return "unanswered";
+      throw thrown;
     }
   }
 

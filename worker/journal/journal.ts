@@ -1,4 +1,4 @@
-import { link, mkdir, readdir, rename, rm } from "node:fs/promises";
+import { link, mkdir, readdir, rename, rm, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
@@ -68,14 +68,17 @@ interface Appendable {
 export class Journal implements ActionJournal {
   readonly #options: JournalOptions;
   readonly #folder: SyncedFolder;
-  /** In the order of writing. */
-  readonly #entries = new Map<string, Kept>();
+  /** By key, in the order of writing. */
+  readonly #unfinished = new Map<string, Kept>();
+  /** The same of those that the server knows. */
+  readonly #acknowledged = new Map<string, Kept>();
   /** By key. */
   readonly #appendable = new Map<string, Appendable>();
   /** By key, the problems of damaged entries. */
   readonly #damaged = new Map<string, string>();
   /** By key, the last step: one at a time, so that none removes what another has just written. */
   readonly #steps = new Map<string, Promise<void>>();
+  #pruning: Promise<void> | undefined;
 
   private constructor(options: JournalOptions) {
     this.#options = options;
@@ -127,18 +130,17 @@ export class Journal implements ActionJournal {
   }
 
   find(key: string): JournalEntry | undefined {
-    const kept = this.#entries.get(key);
+    const kept = this.#kept(key);
     return kept && this.#isStale(kept) ? undefined : kept?.entry;
   }
 
   ageMs(key: string): number {
-    const kept = this.#entries.get(key);
+    const kept = this.#kept(key);
     return kept ? this.#options.clock.monotonicMs() - kept.writtenMs : 0;
   }
 
   unfinished(): readonly JournalEntry[] {
-    const entries = [...this.#entries.values()].map(({ entry }) => entry);
-    return entries.filter(({ phase }) => phase !== "acknowledged");
+    return [...this.#unfinished.values()].map(({ entry }) => entry);
   }
 
   damageOf(key: string): string | undefined {
@@ -164,7 +166,7 @@ export class Journal implements ActionJournal {
       if (entry.phase !== "acknowledged") this.#appendable.set(entry.key, file);
       this.#damaged.delete(entry.key);
     } catch (thrown) {
-      const isNew = !this.#entries.has(entry.key) && !this.#damaged.has(entry.key);
+      const isNew = !this.#kept(entry.key) && !this.#damaged.has(entry.key);
       // It is not launched, but the file may be there: its folder could not be synced.
       if (entry.phase === "launching" && isNew) await this.#removeFile(entry.key).catch(() => undefined);
       if (entry.phase !== "acknowledged") throw thrown;
@@ -204,7 +206,7 @@ export class Journal implements ActionJournal {
   }
 
   async #remove(key: string): Promise<void> {
-    this.#entries.delete(key);
+    this.#forget(key);
     await this.#seen("remove", () => this.#removeFile(key));
   }
 
@@ -216,7 +218,7 @@ export class Journal implements ActionJournal {
       await rename(path, this.#asidePath(`${key}${ENTRY_ENDING}`)).catch(ignoreMissing);
       this.#damaged.delete(key);
       await thinOut(join(this.#options.directory, SET_ASIDE)).catch(() => undefined);
-    } else await rm(path, { force: true });
+    } else await unlink(path).catch(ignoreMissing);
   }
 
   /** Keeps a damaged file under a second name before an entry replaces it. */
@@ -254,8 +256,18 @@ export class Journal implements ActionJournal {
   }
 
   #keep(entry: JournalEntry, agoMs = 0): void {
-    this.#entries.delete(entry.key);
-    this.#entries.set(entry.key, { entry, writtenMs: this.#options.clock.monotonicMs() - agoMs });
+    this.#forget(entry.key);
+    const entries = entry.phase === "acknowledged" ? this.#acknowledged : this.#unfinished;
+    entries.set(entry.key, { entry, writtenMs: this.#options.clock.monotonicMs() - agoMs });
+  }
+
+  #forget(key: string): void {
+    this.#unfinished.delete(key);
+    this.#acknowledged.delete(key);
+  }
+
+  #kept(key: string): Kept | undefined {
+    return this.#unfinished.get(key) ?? this.#acknowledged.get(key);
   }
 
   /** Only warns of a file that cannot be moved, such as on a read-only file system. */
@@ -286,23 +298,29 @@ export class Journal implements ActionJournal {
     return join(directory, SET_ASIDE, `${stamp}-${name}`);
   }
 
-  async #prune(): Promise<void> {
+  /** One at a time: those that end meanwhile wait for it, and do not forget the same entries once more. */
+  #prune(): Promise<void> {
+    this.#pruning ??= this.#forgetOldest().finally(() => {
+      this.#pruning = undefined;
+    });
+    return this.#pruning;
+  }
+
+  async #forgetOldest(): Promise<void> {
     const forgotten: Kept[] = [];
-    const mayBeTooMany = this.#entries.size > MOST_REMEMBERED;
-    const surplus = mayBeTooMany ? this.#entries.size - this.unfinished().length - MOST_REMEMBERED : 0;
+    const surplus = this.#acknowledged.size - MOST_REMEMBERED;
     // The oldest come first: after one that stays, all stay.
-    for (const kept of this.#entries.values()) {
-      if (kept.entry.phase !== "acknowledged") continue;
+    for (const kept of this.#acknowledged.values()) {
       if (forgotten.length >= surplus && !this.#isStale(kept)) break;
       forgotten.push(kept);
     }
     for (const kept of forgotten) {
       const { key } = kept.entry;
       // The entry may have been written again meanwhile.
-      const isSame = () => this.#entries.get(key) === kept;
-      const forget = this.#inOrder(key, async () => (isSame() ? this.#remove(key) : undefined));
+      const isSame = () => this.#kept(key) === kept;
+      const removed = this.#inOrder(key, async () => (isSame() ? this.#remove(key) : undefined));
       // The next start finds and removes the file.
-      await forget.catch(() => undefined);
+      await removed.catch(() => undefined);
     }
   }
 

@@ -65,8 +65,8 @@ export class ActionLogs {
   readonly #limit = new BufferLimit(MAX_BUFFERED);
   /** By key. */
   readonly #inFlight = new Map<string, ActionLog>();
-  /** Files of running actions, and of ended ones with text to write. */
-  readonly #openPaths = new Set<string>();
+  /** By path, the running actions, and the ended ones with text to write. */
+  readonly #users = new Map<string, Set<ActionLog>>();
   /** In the order in which they are written. */
   readonly #dirty = new Set<ActionLog>();
   readonly #closing = new AbortController();
@@ -149,7 +149,7 @@ export class ActionLogs {
       torn: false,
     };
     this.#inFlight.set(action.key, log);
-    this.#openPaths.add(path);
+    this.#users.set(path, (this.#users.get(path) ?? new Set()).add(log));
     if (!adopted) {
       this.#markDirty(log);
       return;
@@ -162,8 +162,7 @@ export class ActionLogs {
   }
 
   #isUsedByAnother(path: string, { key }: SeenAction): boolean {
-    const users = [...this.#inFlight.values(), ...this.#dirty];
-    return this.#openPaths.has(path) && users.some((log) => log.path === path && log.action.key !== key);
+    return [...(this.#users.get(path) ?? [])].some((log) => log.action.key !== key);
   }
 
   #end(log: ActionLog, lastText: string): void {
@@ -256,8 +255,9 @@ export class ActionLogs {
   }
 
   #forget(log: ActionLog): void {
-    const stillUsed = [...this.#inFlight.values(), ...this.#dirty].some(({ path }) => path === log.path);
-    if (!stillUsed) this.#openPaths.delete(log.path);
+    const users = this.#users.get(log.path);
+    users?.delete(log);
+    if (users?.size === 0) this.#users.delete(log.path);
   }
 
   /** Waits a moment, or until the worker stops. */
@@ -284,7 +284,7 @@ export class ActionLogs {
         // Leaves room for what is written until the next cleanup.
         maxBytes: maxBytes - Math.floor(maxBytes / FILE_SHARE),
         nowMs: clock.now(),
-        isOpen: (path) => this.#openPaths.has(path),
+        isOpen: (path) => this.#users.has(path),
         signal: this.#closing.signal,
       });
       this.#cleanUpError = "";

@@ -1,0 +1,101 @@
+import { mkdir, open, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { Client } from "undici";
+import type { Action } from "../../worker/action/action.ts";
+import { createTinkTransport } from "../../worker/source/tink/tink-transport.ts";
+import { ActionSlots } from "../../worker/turns/action-slots.ts";
+
+interface Inventory {
+  readonly defaults: { readonly credentials: { readonly username: string; readonly passwordFile: string } };
+  readonly machines: readonly { readonly name: string; readonly redfish: { readonly port: number } }[];
+}
+
+const SYSTEM = "/redfish/v1/Systems/1";
+const RETRY_MS = 1_000;
+const FIRST_PAUSE_MS = 500;
+const PAUSE_FACTOR = 1.5;
+const NEVER = new AbortController().signal;
+
+/**
+ * The program: the least that a worker does, as the floor of the figures. It takes the worker's arguments, and sends the same
+ * polls, reports and requests to the BMC with the same pauses. Each step is a line in a file, which is synced before the first request
+ * and before the last report. It verifies, logs and redacts nothing, knows the simulated BMCs alone, and ends at its first error.
+ */
+if (import.meta.main) {
+  const { values } = parseArgs({
+    strict: false,
+    options: {
+      "grpc-server": { type: "string" },
+      inventory: { type: "string" },
+      "max-actions": { type: "string" },
+    },
+  });
+  const inventory: Inventory = JSON.parse(await readFile(String(values["inventory"]), "utf8"));
+  const { username, passwordFile } = inventory.defaults.credentials;
+  const password = (await readFile(passwordFile, "utf8")).trim();
+  const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
+  const folder = join(process.env["XDG_STATE_HOME"] ?? ".", "steps");
+  await mkdir(folder);
+  const transport = createTinkTransport({ server: String(values["grpc-server"]), tls: false });
+  const slots = new ActionSlots(Number(values["max-actions"]));
+
+  const carryOut = async (action: Action, port: number) => {
+    const startedAt = new Date();
+    const steps = await open(join(folder, action.actionId), "w");
+    const step = (phase: string) => steps.write(`${JSON.stringify({ ...action, phase })}\n`);
+    const running = { action, state: "running", startedAt, message: "running" } as const;
+    await transport.report(running, NEVER);
+    await step("launched");
+    await steps.sync();
+    const bmc = new Client(`http://127.0.0.1:${port}`);
+    await act(action.name, bmc, authorization);
+    await bmc.close();
+    await step("ended");
+    await steps.sync();
+    await transport.report({ ...running, state: "success", stoppedAt: new Date() }, NEVER);
+    await step("acknowledged");
+    await steps.close();
+  };
+  const lane = async (agentId: string, port: number) => {
+    for (;;) {
+      const poll = await transport.next(agentId, NEVER);
+      if (poll.kind !== "action") await sleep(RETRY_MS);
+      else {
+        const release = await slots.acquire(NEVER);
+        await carryOut(poll.action, port);
+        release();
+      }
+    }
+  };
+  await Promise.all(inventory.machines.map(({ name, redfish }) => lane(`pbnj-${name}`, redfish.port)));
+}
+
+async function act(name: string, bmc: Client, authorization: string): Promise<void> {
+  const send = async (method: "GET" | "POST" | "PATCH", path: string, content?: object) => {
+    const headers = { authorization, "content-type": "application/json" };
+    const body = content === undefined ? null : JSON.stringify(content);
+    const answer = await bmc.request({ method, path, headers, body });
+    const text = await answer.body.text();
+    if (answer.statusCode >= 300) throw new Error(`${method} ${path} answered ${answer.statusCode}: ${text}`);
+    return text === "" ? {} : JSON.parse(text);
+  };
+  if (name === "set-pxe-once") {
+    const Boot = { BootSourceOverrideEnabled: "Once", BootSourceOverrideTarget: "Pxe" };
+    await send("PATCH", SYSTEM, { Boot });
+    await send("GET", SYSTEM);
+    return;
+  }
+  const [ResetType, wanted] = name === "power-off" ? ["ForceOff", "Off"] : ["On", "On"];
+  await send("GET", SYSTEM);
+  await send("POST", `${SYSTEM}/Actions/ComputerSystem.Reset`, { ResetType });
+  let pauseMs = FIRST_PAUSE_MS;
+  do {
+    await sleep(pauseMs);
+    pauseMs *= PAUSE_FACTOR;
+  } while ((await send("GET", SYSTEM)).PowerState !== wanted);
+  if (wanted === "On") return;
+  await sleep(FIRST_PAUSE_MS);
+  await send("GET", SYSTEM);
+}
