@@ -1,5 +1,7 @@
+import { writeFile } from "node:fs/promises";
 import { count, tool, wholeNumber } from "../scripts/tool.ts";
 import { formatTable } from "../shared/table.ts";
+import { type Chart, growthSvg, linearFit, type Point } from "./fleet/growth.ts";
 import { type FleetFigures, measureFleet, type Spread } from "./fleet/measure.ts";
 
 /** `npm run bench:fleet`. Figures are for comparing, not for passing. */
@@ -7,19 +9,23 @@ const values = tool(
   "bench:fleet",
   "Powers machines off, sets PXE once and powers them on, with one workflow per machine, all submitted at once. Compares the total time with the ideal schedule. The runtime bare is a program that sends the same requests and does nothing else. The runtime kubernetes needs etcd, kube-apiserver, kube-controller-manager and kwok, which simulates each pod for one request and one transition.",
 )
-  .option("--machines <count>", "number of machines", count, 1_000)
+  .option("--machines <counts>", "numbers of machines, separated by commas", counts, [1_000])
   .option("--runtime <names>", "runtimes, separated by commas", "in-process,process")
   .option("--max-actions <count>", "concurrent actions (default: depends on the runtime)", count)
   .option("--latency <ms>", "response time of a BMC", wholeNumber, 200)
   .option("--transition <ms>", "time that a machine takes to change its power state", wholeNumber, 2_000)
+  .option("--wake-up", "pause each lane until the cluster has a Workflow for it", false)
+  .option("--plot <file>", "picture of what grows with the number of machines")
   .option("--node-option <option...>", "option for the worker's Node", [])
   .parse()
   .opts<{
-    machines: number;
+    machines: readonly number[];
     runtime: string;
     maxActions?: number;
     latency: number;
     transition: number;
+    wakeUp: boolean;
+    plot?: string;
     nodeOption: string[];
   }>();
 /** Without `--max-actions`; the worker allows more where actions are no processes of this machine. */
@@ -30,20 +36,33 @@ const MAX_ACTIONS: Readonly<Record<string, number>> = {
   kubernetes: 64,
 };
 const TARGET_RATIO = 1.3;
+const GROWING: readonly (readonly [
+  title: string,
+  unit: string,
+  figure: (figures: FleetFigures) => number,
+])[] = [
+  ["processor time", "s", ({ cpuMs }) => cpuMs.worker / 1_000],
+  ["memory, peak", "MiB", ({ memory }) => (memory.workerBytes + memory.childrenBytes) / 1_048_576],
+  ["requests to BMCs", "count", ({ bmcRequests }) => bmcRequests],
+  ["calls of the tink server", "count", ({ server }) => server.polls + server.reports],
+];
 
 const runtimes = values.runtime.split(",");
-const measured: (readonly [string, number, FleetFigures])[] = [];
+const measured: (readonly [title: string, runtime: string, machines: number, figures: FleetFigures])[] = [];
 for (const runtime of runtimes) {
   const maxActions = values.maxActions ?? MAX_ACTIONS[runtime] ?? 16;
-  const figures = await measureFleet({
-    machines: values.machines,
-    runtime,
-    maxActions,
-    latencyMs: values.latency,
-    transitionMs: values.transition,
-    nodeArgv: values.nodeOption,
-  });
-  measured.push([runtime, maxActions, figures]);
+  for (const machines of values.machines) {
+    const figures = await measureFleet({
+      machines,
+      runtime,
+      maxActions,
+      latencyMs: values.latency,
+      transitionMs: values.transition,
+      nodeArgv: values.nodeOption,
+      wakesUp: values.wakeUp,
+    });
+    measured.push([`${machines} machines, ${runtime}, ${maxActions} at a time`, runtime, machines, figures]);
+  }
 }
 
 const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
@@ -63,14 +82,18 @@ const rows: readonly (readonly [string, (figures: FleetFigures) => string])[] = 
   ["processor time of its children", ({ cpuMs }) => seconds(cpuMs.children)],
   ["processor time per action", ({ cpuMs, actions }) => `${(cpuMs.worker / actions).toFixed(1)} ms`],
   ["processor time of tink server and BMCs", ({ othersCpuMs }) => seconds(othersCpuMs)],
+  ["requests to BMCs per action", ({ bmcRequests, actions }) => (bmcRequests / actions).toFixed(1)],
+  ["reports per action", ({ server, actions }) => (server.reports / actions).toFixed(1)],
+  ["polls per action", ({ server, actions }) => (server.polls / actions).toFixed(1)],
+  ["connections to the tink server", ({ server }) => String(server.connections)],
   ["failed actions", ({ failed }) => String(failed.length)],
   ["machines with a repeated power command", ({ repeated }) => String(repeated)],
 ];
 const head = [
-  `${values.machines} machines, ${values.latency} ms a request, ${values.transition} ms a power transition`,
-  ...measured.map(([runtime, maxActions]) => `${runtime}, ${maxActions} at a time`),
+  `${values.latency} ms a request, ${values.transition} ms a power transition`,
+  ...measured.map(([title]) => title),
 ];
-const table = rows.map(([title, figure]) => [title, ...measured.map(([, , figures]) => figure(figures))]);
+const table = rows.map(([title, figure]) => [title, ...measured.map(([, , , figures]) => figure(figures))]);
 process.stdout.write(
   `${formatTable(
     head,
@@ -78,15 +101,15 @@ process.stdout.write(
     measured.map((_, index) => index + 1),
   )}\n`,
 );
-for (const [runtime, , { ownMs, failed, apiRequests }] of measured) {
+for (const [title, , , { ownMs, failed, apiRequests }] of measured) {
   const own = Object.entries(ownMs).map(([name, ms]) => `${name} ${seconds(ms)}`);
-  process.stdout.write(`${runtime}: an action's own time: ${own.join(", ")}\n`);
+  process.stdout.write(`${title}: an action's own time: ${own.join(", ")}\n`);
   if (apiRequests) {
     const all = apiRequests.reduce((sum, [, count]) => sum + count, 0);
     const each = apiRequests.map(([name, count]) => `${name} ${count.toFixed(2)}`).join(", ");
-    process.stdout.write(`${runtime}: requests to the API server per action: ${all.toFixed(1)}: ${each}\n`);
+    process.stdout.write(`${title}: requests to the API server per action: ${all.toFixed(1)}: ${each}\n`);
   }
-  if (failed[0] !== undefined) process.stdout.write(`${runtime}: failed, such as: ${failed[0]}\n`);
+  if (failed[0] !== undefined) process.stdout.write(`${title}: failed, such as: ${failed[0]}\n`);
 }
 process.stdout.write(`
 An action's own time is the median, over three machines one after the other on the otherwise idle worker of the same
@@ -96,4 +119,36 @@ Queueing is from ready (submitted, or the action before it ended) to RUNNING, ov
 RUNNING to its end beyond its own time, both as the server sees them. The worker, the tink server and the BMCs share
 this machine's processors.
 `);
-if (measured.some(([, , { failed, repeated }]) => failed.length + repeated > 0)) process.exitCode = 1;
+if (values.machines.length > 1) for (const runtime of runtimes) await growth(runtime);
+if (measured.some(([, , , { failed, repeated }]) => failed.length + repeated > 0)) process.exitCode = 1;
+
+/** Prints how well a line describes what grows with the number of machines, and draws it. */
+async function growth(runtime: string): Promise<void> {
+  const points = (figure: (figures: FleetFigures) => number) =>
+    measured.flatMap(([, of, machines, figures]): Point[] =>
+      of === runtime ? [[machines, figure(figures)]] : [],
+    );
+  const fitted = GROWING.map(([title, unit, figure]): Chart => {
+    const { base, perMachine, deviation } = linearFit(points(figure));
+    const line = `${base.toPrecision(2)} + ${perMachine.toPrecision(2)} per machine`;
+    const share = (100 * deviation).toFixed(0);
+    process.stdout.write(`${runtime}: ${title}, ${unit}: ${line}; differs from it by at most ${share} %\n`);
+    return {
+      title: `${title}, ${unit}`,
+      points: points(figure),
+      line: (machines) => base + perMachine * machines,
+    };
+  });
+  const ideal = new Map(points(({ idealMs }) => idealMs / 1_000));
+  const time: Chart = {
+    title: "time and ideal schedule, s",
+    points: points(({ totalMs }) => totalMs / 1_000),
+    line: (machines) => ideal.get(machines) ?? 0,
+  };
+  if (values.plot !== undefined) await writeFile(values.plot, growthSvg([time, ...fitted]));
+}
+
+/** Numbers of machines, as an option's value. */
+function counts(text: string): readonly number[] {
+  return text.split(",").map(count);
+}

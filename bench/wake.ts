@@ -81,7 +81,7 @@ const shares = [0.5, 0.9, 0.99] as const;
 const rows: string[][] = [];
 for (let run = 1; run <= values.runs; run += 1) {
   await sleep(SETTLE_MS);
-  const pollsBefore = await lab.polls();
+  const pollsBefore = (await lab.load()).polls;
   const sampling = new AbortController();
   const samples = sampleCpu(lab.workerPid, sampling.signal);
   const { startedAt, actions } = await lab.run({
@@ -115,7 +115,7 @@ for (let run = 1; run <= values.runs; run += 1) {
   stage("machine: RUNNING report to the end", ({ runningMs = late, endedMs = late }) => endedMs - runningMs);
   const last = Math.max(...actions.map(({ endedMs = late }) => endedMs));
   rows.push(["all are over after", `${(last / 1_000).toFixed(1)} s`, "", "", ""]);
-  const polls = ((await lab.polls()) - pollsBefore) / workflows;
+  const polls = ((await lab.load()).polls - pollsBefore) / workflows;
   rows.push(["polls of a workflow", polls.toFixed(2), "", "", ""]);
   const cpuMs = cpuBetween(await samples, startedAt, [
     Math.min(...actions.map(({ readyMs }) => readyMs)),

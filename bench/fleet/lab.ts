@@ -10,7 +10,14 @@ import { bundleProgram } from "../../scripts/bundle/bundle.ts";
 import { MOST_SURE_POLLS } from "../../worker/lanes/server-pace.ts";
 import { type FarmCount, FarmCount as FarmCountSchema, type FarmOrder, FarmReady } from "./bmc-farm.ts";
 import { ChildProgram } from "./child-program.ts";
-import { BatchOver, HostReady, Polled, WITH_CLUSTER } from "./tink-host.ts";
+import {
+  BatchOver,
+  HostReady,
+  OutageOver,
+  type ServerLoad,
+  ServerLoad as ServerLoadSchema,
+  WITH_CLUSTER,
+} from "./tink-host.ts";
 
 export interface LabOptions {
   readonly machines: number;
@@ -44,8 +51,10 @@ export interface Lab {
   readonly farmPids: readonly number[];
   run(batch: Batch): Promise<BatchOver>;
   counts(): Promise<readonly FarmCount[]>;
-  /** How many polls have come so far. */
-  polls(): Promise<number>;
+  /** What the tink server has received so far. */
+  load(): Promise<ServerLoad>;
+  /** Resolves when the tink server, which was away for so long, listens again. */
+  outage(ms: number): Promise<void>;
   /** Ends everything, and removes its folder. The worker may take its time to write what it was told to. */
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -59,6 +68,7 @@ const PASSWORD = "calvin";
 const BMCS_A_PROCESS = 500;
 const LANES_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 15_000;
+const OUTAGE_MARGIN_MS = 10_000;
 /** Characters of the worker's log that tell why it ended. */
 const LOG_TAIL = 2_000;
 
@@ -115,10 +125,11 @@ export async function startLab(options: LabOptions): Promise<Lab> {
           return count;
         }),
       ),
-    async polls() {
-      const polled = host.hear(Polled);
-      host.tell({ kind: "ask-polled" });
-      return (await polled).polls;
+    load: () => loadOf(host),
+    async outage(ms) {
+      const over = host.hear(OutageOver, ms + OUTAGE_MARGIN_MS);
+      host.tell({ kind: "outage", ms });
+      await over;
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
@@ -189,12 +200,16 @@ export async function stopWorker(worker: ChildProcess): Promise<void> {
   clearTimeout(kill);
 }
 
+async function loadOf(host: ChildProgram): Promise<ServerLoad> {
+  const load = host.hear(ServerLoadSchema);
+  host.tell({ kind: "ask-load" });
+  return load;
+}
+
 async function untilPolled(host: ChildProgram, lanes: number): Promise<void> {
   const giveUpMs = performance.now() + LANES_TIMEOUT_MS;
   for (;;) {
-    const polled = host.hear(Polled);
-    host.tell({ kind: "ask-polled" });
-    if ((await polled).agentIds >= lanes) return;
+    if ((await loadOf(host)).agentIds >= lanes) return;
     if (performance.now() > giveUpMs) throw new Error(`the worker does not poll with all ${lanes} lanes`);
     await sleep(100);
   }

@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { median } from "../figures.ts";
+import type { FarmCount } from "./bmc-farm.ts";
 import { startKwokCluster } from "./kwok-cluster.ts";
 import { type Lab, startLab } from "./lab.ts";
 import { percentile } from "./percentile.ts";
 import { childrenBytes, figuresOf } from "./process-figures.ts";
 import { idealMs } from "./schedule.ts";
-import type { ActionTimes } from "./tink-host.ts";
+import type { ActionTimes, ServerLoad } from "./tink-host.ts";
 
 export interface FleetOptions {
   readonly machines: number;
@@ -17,6 +18,8 @@ export interface FleetOptions {
   readonly latencyMs: number;
   readonly transitionMs: number;
   readonly nodeArgv: readonly string[];
+  /** As in `LabOptions`. */
+  readonly wakesUp?: boolean;
 }
 
 export interface FleetFigures {
@@ -35,6 +38,8 @@ export interface FleetFigures {
   readonly cpuMs: { readonly worker: number; readonly children: number };
   /** To the API server per action, the most frequent ones first; with the Kubernetes runtime. */
   readonly apiRequests?: readonly (readonly [string, number])[];
+  readonly bmcRequests: number;
+  readonly server: Pick<ServerLoad, "polls" | "reports" | "connections">;
   /** Of the tink server and the BMCs, which share the machine with it. */
   readonly othersCpuMs: number;
 }
@@ -77,7 +82,7 @@ const template = JSON.stringify({
  * and then all others at once.
  */
 export async function measureFleet(options: FleetOptions): Promise<FleetFigures> {
-  const { machines, runtime, maxActions, latencyMs, transitionMs, nodeArgv } = options;
+  const { machines, runtime, maxActions, latencyMs, transitionMs, nodeArgv, wakesUp = false } = options;
   await using cluster =
     runtime === "kubernetes" ? await startKwokCluster(latencyMs + transitionMs) : undefined;
   await using lab = await startLab({
@@ -89,6 +94,7 @@ export async function measureFleet(options: FleetOptions): Promise<FleetFigures>
       ...(cluster?.workerArgv ?? []),
     ],
     nodeArgv,
+    wakesUp,
     ...(runtime === "bare" && { program: BARE_WORKER }),
   });
   const ownMs = await ownTimes(lab, latencyMs, transitionMs);
@@ -97,6 +103,7 @@ export async function measureFleet(options: FleetOptions): Promise<FleetFigures>
 
   const pids = [lab.hostPid, ...lab.farmPids];
   const requestsBefore = await cluster?.requests();
+  const [bmcsBefore, loadBefore] = [await lab.counts(), await lab.load()];
   const before = await figuresOf(lab.workerPid);
   const othersBefore = await cpuOf(pids);
   const sampling = new AbortController();
@@ -109,7 +116,7 @@ export async function measureFleet(options: FleetOptions): Promise<FleetFigures>
   });
   const after = await figuresOf(lab.workerPid);
   sampling.abort();
-  const counts = await lab.counts();
+  const [counts, load] = [await lab.counts(), await lab.load()];
   const apiRequests = [...((await cluster?.requests()) ?? [])]
     .map(([name, count]) => [name, (count - (requestsBefore?.get(name) ?? 0)) / actions.length] as const)
     .filter(([, count]) => count >= 0.01)
@@ -121,6 +128,12 @@ export async function measureFleet(options: FleetOptions): Promise<FleetFigures>
       .filter(({ state }) => state !== "SUCCESS")
       .map(({ name, state, message }) => `${name} ${state}: ${message}`),
     repeated: counts.reduce((sum, { repeated }) => sum + repeated, 0),
+    bmcRequests: requestsOf(counts) - requestsOf(bmcsBefore),
+    server: {
+      polls: load.polls - loadBefore.polls,
+      reports: load.reports - loadBefore.reports,
+      connections: load.connections,
+    },
     totalMs: Math.max(...actions.map(({ endedMs }) => endedMs ?? 0)),
     idealMs: ideal,
     ownMs,
@@ -133,6 +146,10 @@ export async function measureFleet(options: FleetOptions): Promise<FleetFigures>
     },
     othersCpuMs: (await cpuOf(pids)) - othersBefore,
   };
+}
+
+function requestsOf(counts: readonly FarmCount[]): number {
+  return counts.reduce((sum, { requests }) => sum + requests, 0);
 }
 
 /** The median of what each action took from its start to its end as the worker reported them. */

@@ -1,4 +1,5 @@
 import type { EventEmitter } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { FakeCluster } from "../../simulators/kubernetes/cluster.ts";
 import { startTinkServer, type TinkServerOptions } from "../../simulators/tink/server.ts";
@@ -8,6 +9,7 @@ import {
   type Workflow,
   type WorkflowAction,
 } from "../../simulators/tink/workflow.ts";
+import type { WorkflowServer } from "../../simulators/tink/workflow-server.ts";
 import { startLegacyTinkServer } from "../../simulators/tink-legacy/server.ts";
 import { parseTemplate } from "../../worker/template/parse-template.ts";
 
@@ -23,9 +25,20 @@ export const WITH_CLUSTER = "with-cluster";
 /** What makes the program serve the legacy API. */
 export const LEGACY_API = "legacy-api";
 
-/** Asks how many polls have come so far, and with how many agent IDs. */
-export const AskPolled = z.object({ kind: z.literal("ask-polled") });
-export const Polled = z.object({ kind: z.literal("polled"), agentIds: z.int(), polls: z.int() });
+/** Asks what has come so far: polls, of how many agent IDs, and of a simulated server reports and connections. */
+export const AskLoad = z.object({ kind: z.literal("ask-load") });
+export const ServerLoad = z.object({
+  kind: z.literal("load"),
+  agentIds: z.int(),
+  polls: z.int(),
+  reports: z.int().default(0),
+  connections: z.int().default(0),
+});
+export type ServerLoad = z.infer<typeof ServerLoad>;
+
+/** Stops the server, and starts it again after that time. */
+export const Outage = z.object({ kind: z.literal("outage"), ms: z.number() });
+export const OutageOver = z.object({ kind: z.literal("outage-over") });
 
 /** One workflow for each agent ID, made ready first and then submitted `everyMs` apart, 0 at once. */
 export const Submit = z.object({
@@ -73,13 +86,13 @@ export type BatchOver = z.infer<typeof BatchOver>;
 type Noted = { -readonly [Key in keyof ActionTimes]: ActionTimes[Key] };
 
 /** What the program needs of the server of either API. */
-interface TinkServer {
-  readonly address: string;
+interface TinkServer extends Pick<WorkflowServer, "address" | "connections" | "start" | "stop"> {
   readonly board: EventEmitter<{
     change: [{ readonly workflow: Workflow; readonly action?: WorkflowAction }];
   }> & { add(workflow: Workflow): void; delete(workflow: Workflow): void };
   /** The agent ID of each poll. */
   polls(): readonly string[];
+  reports(): number;
 }
 
 /** The program: a tink server that answers polls as the real one does. It ends with the process that started it. */
@@ -148,6 +161,13 @@ if (import.meta.main) {
     server.board.on("change", check);
   };
 
+  const pause = async (ms: number) => {
+    await server.stop();
+    await sleep(ms);
+    await server.start();
+    process.send?.({ kind: "outage-over" });
+  };
+
   const note = (workflow: Workflow): readonly Noted[] =>
     workflow.tasks.flatMap((task) =>
       task.actions.map(({ id, name, state, message }) => {
@@ -160,10 +180,14 @@ if (import.meta.main) {
   process.on("message", (message: unknown) => {
     const submit = Submit.safeParse(message);
     if (submit.success) void run(submit.data);
-    else if (AskPolled.safeParse(message).success) {
+    else if (AskLoad.safeParse(message).success) {
       const polls = server.polls();
-      process.send?.({ kind: "polled", agentIds: new Set(polls).size, polls: polls.length });
+      const counts = { polls: polls.length, reports: server.reports() };
+      const connections = server.connections.accepted;
+      process.send?.({ kind: "load", agentIds: new Set(polls).size, ...counts, connections });
     }
+    const outage = Outage.safeParse(message);
+    if (outage.success) void pause(outage.data.ms);
   });
   process.on("disconnect", () => process.exit());
   process.send?.({
@@ -174,14 +198,16 @@ if (import.meta.main) {
 }
 
 async function currentServer(onServed: NonNullable<TinkServerOptions["onServed"]>): Promise<TinkServer> {
-  const { address, board, polls } = await startTinkServer({ onServed });
-  return { address, board, polls: () => polls };
+  const server = await startTinkServer({ onServed });
+  const { polls, reports } = server;
+  return Object.assign(server, { polls: () => polls, reports: () => reports.length });
 }
 
 async function legacyServer(): Promise<TinkServer> {
-  const { address, board, calls } = await startLegacyTinkServer();
+  const server = await startLegacyTinkServer();
+  const { calls, reports } = server;
   const polls = () => calls.flatMap(({ method, about }) => (method === "GetWorkflowContexts" ? [about] : []));
-  return { address, board, polls };
+  return Object.assign(server, { polls, reports: () => reports.length });
 }
 
 /** As Tinkerbell's controller does it. */

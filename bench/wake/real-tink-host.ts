@@ -9,7 +9,7 @@ import {
   ActionStatusRequest_StateType,
   ActionStatusRequestSchema,
 } from "../../worker/source/tink/gen/workflow_pb.ts";
-import { AskPolled, Submit } from "../fleet/tink-host.ts";
+import { AskLoad, Submit } from "../fleet/tink-host.ts";
 import { type RecordedCall, startGrpcRecorder } from "./grpc-recorder.ts";
 
 const Workflow = z.object({
@@ -137,8 +137,8 @@ if (import.meta.main) {
   process.on("message", (message: unknown) => {
     const submit = Submit.safeParse(message);
     if (submit.success) void run(submit.data);
-    else if (AskPolled.safeParse(message).success)
-      process.send?.({ kind: "polled", agentIds: asked.size, polls });
+    else if (AskLoad.safeParse(message).success)
+      process.send?.({ kind: "load", agentIds: asked.size, polls });
   });
   process.on("disconnect", () => process.exit());
   process.send?.({ kind: "ready", address: recorder.address, kubeconfig });

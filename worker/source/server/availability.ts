@@ -36,8 +36,11 @@ const FIRST_PROBE_MS = 500;
 const CHECK_MS = 100;
 /** An available server holds a poll. An unavailable one, or a proxy in its place, refuses it faster than this. */
 const HELD_MS = 500;
-/** After an outage 10 waiting calls resume every 20 ms: 1,000 lanes within two seconds. */
-const RELEASE = { calls: 10, everyMs: 20 } as const;
+/**
+ * How waiting calls resume after an outage, per second. The server holds each poll for a minute: 1,000 lanes within eight seconds are
+ * less than ten times as many polls as usual. A hundred lanes need no such care, and the last of many thousand must not wait as long as a poll.
+ */
+const RELEASE = { everyMs: 40, withinS: 8, least: 125, most: 500 } as const;
 
 /**
  * Whether one server is available. During an outage, one call at a time probes it, with growing pauses, and all others
@@ -180,9 +183,12 @@ export class Availability implements Outage {
 
   async #release(): Promise<void> {
     this.#isReleasing = true;
+    const { everyMs, withinS, least, most } = RELEASE;
+    const perSecond = Math.min(most, Math.max(least, this.#waiting.size / withinS));
+    const calls = Math.ceil((perSecond * everyMs) / 1_000);
     while (!this.#down && this.#waiting.size > 0 && !this.#closing.signal.aborted) {
-      this.#wake(RELEASE.calls);
-      await this.#sleep(RELEASE.everyMs);
+      this.#wake(calls);
+      await this.#sleep(everyMs);
     }
     this.#isReleasing = false;
   }
