@@ -130,7 +130,7 @@ async function growth(runtime: string): Promise<void> {
     );
   const fitted = GROWING.map(([title, unit, figure]): Chart => {
     const { base, perMachine, deviation } = linearFit(points(figure));
-    const line = `${base.toPrecision(2)} + ${perMachine.toPrecision(2)} per machine`;
+    const line = `${digits(base)} + ${digits(perMachine)} per machine`;
     const share = (100 * deviation).toFixed(0);
     process.stdout.write(`${runtime}: ${title}, ${unit}: ${line}; differs from it by at most ${share} %\n`);
     return {
@@ -146,6 +146,10 @@ async function growth(runtime: string): Promise<void> {
     line: (machines) => ideal.get(machines) ?? 0,
   };
   if (values.plot !== undefined) await writeFile(values.plot, growthSvg([time, ...fitted]));
+}
+
+function digits(value: number): string {
+  return value.toLocaleString("en", { maximumSignificantDigits: 2, maximumFractionDigits: 3 });
 }
 
 /** Numbers of machines, as an option's value. */

@@ -59,6 +59,7 @@ function panel({ title, points, line }: Chart): string {
   ];
   return [
     `<text x="0" y="-12" font-weight="bold">${title}</text>`,
+    `<text x="${WIDTH / 2}" y="${HEIGHT + 28}" text-anchor="middle">machines</text>`,
     ...grid,
     `<polyline points="${drawn.map(at).join(" ")}" fill="none" stroke="#9aa5b1"/>`,
     ...points.map((point) => `<circle cx="${x(point[0])}" cy="${y(point[1])}" r="4" fill="#2f6fde"/>`),

@@ -76,10 +76,12 @@ export class ActionLogs {
   #failing = false;
   #cleanUpError = "";
   #lost = 0;
-  #writtenBytes = 0;
+  /** What may be written until the next cleanup, which looks at every file. */
+  #roomBytes: number;
 
   constructor(options: ActionLogsOptions) {
     this.#options = options;
+    this.#roomBytes = options.maxBytes / FILE_SHARE;
     this.#fileBytes = Math.min(MAX_FILE, Math.max(SHORTEST_FILE, Math.floor(options.maxBytes / FILE_SHARE)));
   }
 
@@ -225,10 +227,10 @@ export class ActionLogs {
       return;
     }
     this.#recover();
-    this.#writtenBytes += log.hasContent ? text.length : BLOCK_BYTES + text.length;
+    this.#roomBytes -= log.hasContent ? text.length : BLOCK_BYTES + text.length;
     log.hasContent = true;
     log.torn = false;
-    if (this.#writtenBytes > this.#options.maxBytes / FILE_SHARE) this.#cleanUp();
+    if (this.#roomBytes < 0) this.#cleanUp();
   }
 
   #fail(thrown: unknown, file: string): void {
@@ -268,7 +270,7 @@ export class ActionLogs {
 
   #cleanUp(): void {
     if (this.#cleaning || this.#closing.signal.aborted) return;
-    this.#writtenBytes = 0;
+    this.#roomBytes = this.#options.maxBytes / FILE_SHARE;
     this.#cleaning = this.#cleanUpNow().finally(() => {
       this.#cleaning = undefined;
     });
@@ -276,17 +278,19 @@ export class ActionLogs {
 
   /** Never rejects. */
   async #cleanUpNow(): Promise<void> {
-    const { directory, maxAgeMs, maxBytes, clock, log } = this.#options;
+    const { directory, maxAgeMs, clock, log } = this.#options;
+    // Leaves room for what is written until the next cleanup.
+    const maxBytes = Math.ceil(this.#options.maxBytes * (1 - 1 / FILE_SHARE));
     try {
-      const removed = await cleanUp({
+      const { removed, bytes } = await cleanUp({
         directory,
         maxAgeMs,
-        // Leaves room for what is written until the next cleanup.
-        maxBytes: maxBytes - Math.floor(maxBytes / FILE_SHARE),
+        maxBytes,
         nowMs: clock.now(),
         isOpen: (path) => this.#users.has(path),
         signal: this.#closing.signal,
       });
+      this.#roomBytes += Math.max(0, maxBytes - bytes);
       this.#cleanUpError = "";
       if (removed > 0) log.debug({ directory, removed }, "old action logs removed");
     } catch (thrown) {

@@ -14,6 +14,13 @@ export interface CleanUpOptions {
   readonly signal: AbortSignal;
 }
 
+export interface CleanedUp {
+  /** How many files. */
+  readonly removed: number;
+  /** Of the files that are left. */
+  readonly bytes: number;
+}
+
 interface Found {
   readonly path: string;
   readonly modifiedMs: number;
@@ -25,15 +32,14 @@ export const BLOCK_BYTES = 4_096;
 
 /**
  * Removes logs that are too old, then the oldest others until the rest fits, and folders that are empty afterwards. Only
- * removes regular files with matching names in folders with matching names; follows no links. Resolves to the number of
- * removed files. Rejects if the directory cannot be read.
+ * removes regular files with matching names in folders with matching names; follows no links. Rejects if the directory cannot be read.
  */
-export async function cleanUp(options: CleanUpOptions): Promise<number> {
+export async function cleanUp(options: CleanUpOptions): Promise<CleanedUp> {
   const { directory, maxAgeMs, maxBytes, nowMs, isOpen, signal } = options;
   await mkdir(directory, { recursive: true, mode: FOLDER_MODE });
   const found: Found[] = [];
   for await (const entry of await opendir(directory)) {
-    if (signal.aborted) return 0;
+    if (signal.aborted) return { removed: 0, bytes: 0 };
     if (!entry.isDirectory() || !isFolderName(entry.name)) continue;
     for (const file of await logsIn(join(directory, entry.name))) found.push(file);
   }
@@ -50,7 +56,7 @@ export async function cleanUp(options: CleanUpOptions): Promise<number> {
   }
   // A folder with files stays; a file that is created now creates its folder again.
   for (const folder of emptied) await succeeds(rmdir(folder));
-  return removed;
+  return { removed, bytes };
 }
 
 /** None for a folder that was removed or cannot be read. */

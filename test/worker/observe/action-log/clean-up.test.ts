@@ -2,7 +2,11 @@ import { lstat, mkdir, mkdtemp, readdir, readFile, rm, symlink, utimes, writeFil
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type CleanUpOptions, cleanUp } from "../../../../worker/observe/action-log/clean-up.ts";
+import {
+  type CleanedUp,
+  type CleanUpOptions,
+  cleanUp,
+} from "../../../../worker/observe/action-log/clean-up.ts";
 import { fileName } from "../../../../worker/observe/action-log/names.ts";
 
 const DAY_MS = 24 * 3_600_000;
@@ -29,7 +33,7 @@ async function setDaysAgo(path: string, daysAgo: number): Promise<void> {
   await utimes(path, at, at);
 }
 
-function clean(options: Partial<CleanUpOptions> = {}): Promise<number> {
+function clean(options: Partial<CleanUpOptions> = {}): Promise<CleanedUp> {
   const { signal } = new AbortController();
   const limits = { maxAgeMs: 14 * DAY_MS, maxBytes: 1024 ** 3 };
   return cleanUp({ directory, ...limits, nowMs, isOpen: () => false, signal, ...options });
@@ -44,7 +48,7 @@ describe("cleaning up", () => {
     const young = await logFile("ns_new", "b", 13);
     await logFile("ns_new", "c", 20);
 
-    expect(await clean()).toBe(2);
+    expect((await clean()).removed).toBe(2);
 
     expect(await readdir(directory)).toEqual(["ns_new"]);
     expect(await lstat(young)).toBeDefined();
@@ -55,7 +59,7 @@ describe("cleaning up", () => {
     await logFile("ns_a", "oldest", 3, 10);
     const middle = await logFile("ns_a", "middle", 2, 4_097);
 
-    expect(await clean({ maxBytes: 3 * 4_096 })).toBe(1);
+    expect(await clean({ maxBytes: 3 * 4_096 })).toEqual({ removed: 1, bytes: 3 * 4_096 });
 
     expect(await left()).toBe(2);
     expect(await Promise.all([lstat(newest), lstat(middle)])).toHaveLength(2);
@@ -65,7 +69,7 @@ describe("cleaning up", () => {
     const open = await logFile("ns_a", "a", 100);
     await logFile("ns_a", "b", 99);
 
-    expect(await clean({ maxBytes: 0, isOpen: (path) => path === open })).toBe(1);
+    expect((await clean({ maxBytes: 0, isOpen: (path) => path === open })).removed).toBe(1);
 
     expect(await left()).toBe(1);
   });
@@ -90,7 +94,7 @@ describe("cleaning up", () => {
       join(directory, "ns_a", fileName({ name: "link", key: "2".repeat(32) }, new Date(0))),
     );
 
-    expect(await clean({ maxBytes: 0, maxAgeMs: 0 })).toBe(1);
+    expect((await clean({ maxBytes: 0, maxAgeMs: 0 })).removed).toBe(1);
 
     await expect(lstat(ours)).rejects.toThrow("ENOENT");
     expect(await readFile(target, "utf8")).toBe("precious");
@@ -103,7 +107,7 @@ describe("cleaning up", () => {
   it("makes the directory where it is missing, and says why it cannot", async () => {
     await rm(directory, { recursive: true });
 
-    expect(await clean()).toBe(0);
+    expect((await clean()).removed).toBe(0);
     expect((await lstat(directory)).mode & 0o777).toBe(0o700);
 
     await rm(directory, { recursive: true });
