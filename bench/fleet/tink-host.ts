@@ -151,10 +151,10 @@ if (import.meta.main) {
     // Those that are submitted at once can all be served, and seen, from here on.
     const nowMs = performance.now() - startMs;
     if (everyMs === 0) for (const times of actions) times.readyMs &&= nowMs;
-    const check = () => {
+    const check = ({ workflow }: { readonly workflow: Workflow }) => {
+      if (cluster && isOver(workflow)) close(workflow, cluster);
       if (!workflows.every(isOver)) return;
       server.board.off("change", check);
-      if (cluster) for (const workflow of workflows) close(workflow, cluster);
       process.send?.({ kind: "over", batch, startedAt: performance.timeOrigin + startMs, actions });
       for (const workflow of workflows) server.board.delete(workflow);
     };

@@ -57,7 +57,9 @@ export class ServerPace {
     this.#waiting += 1;
     try {
       do {
-        await this.#clock.sleep(ms, signal);
+        const ageMs = this.#clock.monotonicMs() - sentMs;
+        // An older one is looked at less and less often: thousands may be held at a time.
+        await this.#clock.sleep(ageMs < SERVER_RETRY_MS ? ms : ageMs, signal);
         // Under load a timer fires late, before the answers that have arrived are read.
         await untilIoIsRead(undefined, { signal });
       } while (!this.#isHeld(sentMs, ms));

@@ -5,12 +5,14 @@ import { ServerPace } from "../../../worker/lanes/server-pace.ts";
 /** A clock that moves only with `forward`. */
 class HandClock implements Clock {
   #nowMs = 0;
+  sleeps = 0;
   readonly #sleepers = new Set<{ readonly untilMs: number; readonly wake: () => void }>();
 
   now = () => this.#nowMs;
   monotonicMs = () => this.#nowMs;
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    this.sleeps += 1;
     return new Promise((resolve, reject) => {
       this.#sleepers.add({ untilMs: this.#nowMs + ms, wake: resolve });
       signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
@@ -68,6 +70,19 @@ describe("the pace of a server's polls", () => {
     }
 
     expect(last.isHeld()).toBe(false);
+  });
+
+  it("thousands of polls that the server holds cost less and less", async () => {
+    const clock = new HandClock();
+    const pace = new ServerPace(clock);
+    for (let sent = 0; sent < 1_000; sent += 1) watched(pace.held(clock.monotonicMs(), 100, unanswered()));
+
+    await clock.forward(2_000);
+    const first = clock.sleeps;
+    await clock.forward(8_000);
+
+    expect(first).toBeLessThan(13_000);
+    expect(clock.sleeps - first).toBeLessThanOrEqual(3_000);
   });
 
   it("many polls get more time than one before the first answer", async () => {
