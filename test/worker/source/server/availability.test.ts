@@ -181,7 +181,9 @@ describe("after an outage", () => {
     );
 
     // Each poll is held for a minute: ten times as many as usual are 167 in a second.
-    const inASecond = times.map((ms, index) => times.slice(0, index + 1).filter((at) => at > ms - 1_000).length);
+    const inASecond = times.map(
+      (ms, index) => times.slice(0, index + 1).filter((at) => at > ms - 1_000).length,
+    );
     expect(Math.max(...inASecond)).toBeLessThanOrEqual(167);
     expect(server.connections.accepted).toBe(1);
     expect(new Set(server.polls).size).toBe(1_000);
