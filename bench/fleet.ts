@@ -7,7 +7,7 @@ import { type FleetFigures, measureFleet, type Spread } from "./fleet/measure.ts
 /** `npm run bench:fleet`. Figures are for comparing, not for passing. */
 const values = tool(
   "bench:fleet",
-  "Powers machines off, sets PXE once and powers them on, with one workflow per machine, all submitted at once. Compares the total time with the ideal schedule. The runtime bare is a program that sends the same requests and does nothing else. The runtime kubernetes needs etcd, kube-apiserver, kube-controller-manager and kwok, which simulates each pod for one request and one transition.",
+  "Powers machines off, sets PXE once and powers them on, with one workflow per machine, all submitted at once. Compares the total time with the ideal schedule. The runtime bare is a program that sends the requests that the work needs and does nothing else. The runtime kubernetes needs etcd, kube-apiserver, kube-controller-manager and kwok, which simulates each pod for one request and one transition.",
 )
   .option("--machines <counts>", "numbers of machines, separated by commas", counts, [1_000])
   .option("--runtime <names>", "runtimes, separated by commas", "in-process,process")
@@ -15,7 +15,7 @@ const values = tool(
   .option("--latency <ms>", "response time of a BMC", wholeNumber, 200)
   .option("--transition <ms>", "time that a machine takes to change its power state", wholeNumber, 2_000)
   .option("--wake-up", "pause each lane until the cluster has a Workflow for it", false)
-  .option("--plot <file>", "picture of what grows with the number of machines")
+  .option("--plot <file>", "picture of the growth over several numbers of machines, of the last runtime")
   .option("--node-option <option...>", "option for the worker's Node", [])
   .parse()
   .opts<{
@@ -48,7 +48,13 @@ const GROWING: readonly (readonly [
 ];
 
 const runtimes = values.runtime.split(",");
-const measured: (readonly [title: string, runtime: string, machines: number, figures: FleetFigures])[] = [];
+interface Measured {
+  readonly title: string;
+  readonly runtime: string;
+  readonly machines: number;
+  readonly figures: FleetFigures;
+}
+const measured: Measured[] = [];
 for (const runtime of runtimes) {
   const maxActions = values.maxActions ?? MAX_ACTIONS[runtime] ?? 16;
   for (const machines of values.machines) {
@@ -61,7 +67,8 @@ for (const runtime of runtimes) {
       nodeArgv: values.nodeOption,
       wakesUp: values.wakeUp,
     });
-    measured.push([`${machines} machines, ${runtime}, ${maxActions} at a time`, runtime, machines, figures]);
+    const title = `${machines} machines, ${runtime}, ${maxActions} at a time`;
+    measured.push({ title, runtime, machines, figures });
   }
 }
 
@@ -90,10 +97,10 @@ const rows: readonly (readonly [string, (figures: FleetFigures) => string])[] = 
   ["machines with a repeated power command", ({ repeated }) => String(repeated)],
 ];
 const head = [
-  `${values.latency} ms a request, ${values.transition} ms a power transition`,
-  ...measured.map(([title]) => title),
+  `${values.latency} ms per request, ${values.transition} ms per power transition`,
+  ...measured.map(({ title }) => title),
 ];
-const table = rows.map(([title, figure]) => [title, ...measured.map(([, , , figures]) => figure(figures))]);
+const table = rows.map(([title, figure]) => [title, ...measured.map(({ figures }) => figure(figures))]);
 process.stdout.write(
   `${formatTable(
     head,
@@ -101,7 +108,8 @@ process.stdout.write(
     measured.map((_, index) => index + 1),
   )}\n`,
 );
-for (const [title, , , { ownMs, failed, apiRequests }] of measured) {
+for (const { title, figures } of measured) {
+  const { ownMs, failed, apiRequests } = figures;
   const own = Object.entries(ownMs).map(([name, ms]) => `${name} ${seconds(ms)}`);
   process.stdout.write(`${title}: an action's own time: ${own.join(", ")}\n`);
   if (apiRequests) {
@@ -120,14 +128,14 @@ RUNNING to its end beyond its own time, both as the server sees them. The worker
 this machine's processors.
 `);
 if (values.machines.length > 1) for (const runtime of runtimes) await growth(runtime);
-if (measured.some(([, , , { failed, repeated }]) => failed.length + repeated > 0)) process.exitCode = 1;
+if (measured.some(({ figures }) => figures.failed.length + figures.repeated > 0)) process.exitCode = 1;
 
 /** Prints how well a line describes what grows with the number of machines, and draws it. */
 async function growth(runtime: string): Promise<void> {
   const points = (figure: (figures: FleetFigures) => number) =>
-    measured.flatMap(([, of, machines, figures]): Point[] =>
-      of === runtime ? [[machines, figure(figures)]] : [],
-    );
+    measured
+      .filter((each) => each.runtime === runtime)
+      .map(({ machines, figures }): Point => [machines, figure(figures)]);
   const fitted = GROWING.map(([title, unit, figure]): Chart => {
     const { base, perMachine, deviation } = linearFit(points(figure));
     const line = `${digits(base)} + ${digits(perMachine)} per machine`;

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { Client } from "undici";
+import { type Backoff, backoffMs } from "../../shared/backoff.ts";
 import type { Action } from "../../worker/action/action.ts";
 import { createTinkTransport } from "../../worker/source/tink/tink-transport.ts";
 import { ActionSlots } from "../../worker/turns/action-slots.ts";
@@ -14,13 +15,13 @@ interface Inventory {
 
 const SYSTEM = "/redfish/v1/Systems/1";
 const RETRY_MS = 1_000;
-const FIRST_PAUSE_MS = 500;
-const PAUSE_FACTOR = 1.5;
+/** As the library's. */
+const POLL: Backoff = { firstMs: 500, maxMs: 5_000, factor: 1.5 };
 const NEVER = new AbortController().signal;
 
 /**
- * The program: the least that a worker does, as the floor of the figures. It takes the worker's arguments, and sends the same
- * polls, reports and requests to the BMC with the same pauses. Each step is a line in a file, which is synced before the first request
+ * The program: the least that a worker does, as the floor of the figures. It takes the worker's arguments, and sends the
+ * polls, reports and requests to the BMC that the work needs. Each step is a line in a file, which is synced before the first request
  * and before the last report. It verifies, logs and redacts nothing, knows the simulated BMCs alone, and ends at its first error.
  */
 if (import.meta.main) {
@@ -90,12 +91,12 @@ async function act(name: string, bmc: Client, authorization: string): Promise<vo
   const [ResetType, wanted] = name === "power-off" ? ["ForceOff", "Off"] : ["On", "On"];
   await send("GET", SYSTEM);
   await send("POST", `${SYSTEM}/Actions/ComputerSystem.Reset`, { ResetType });
-  let pauseMs = FIRST_PAUSE_MS;
+  let attempt = 0;
   do {
-    await sleep(pauseMs);
-    pauseMs *= PAUSE_FACTOR;
+    attempt += 1;
+    await sleep(backoffMs(POLL, attempt));
   } while ((await send("GET", SYSTEM)).PowerState !== wanted);
   if (wanted === "On") return;
-  await sleep(FIRST_PAUSE_MS);
+  await sleep(POLL.firstMs);
   await send("GET", SYSTEM);
 }

@@ -298,7 +298,7 @@ export class Journal implements ActionJournal {
     return join(directory, SET_ASIDE, `${stamp}-${name}`);
   }
 
-  /** One at a time: those that end meanwhile wait for it, and do not forget the same entries once more. */
+  /** One at a time: actions that end meanwhile wait for it instead of forgetting the same entries again. */
   #prune(): Promise<void> {
     this.#pruning ??= this.#forgetOldest().finally(() => {
       this.#pruning = undefined;

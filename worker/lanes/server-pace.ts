@@ -58,7 +58,7 @@ export class ServerPace {
     try {
       do {
         const ageMs = this.#clock.monotonicMs() - sentMs;
-        // An older one is looked at less and less often: thousands may be held at a time.
+        // The worker checks older polls less and less often: the server may hold thousands.
         await this.#clock.sleep(ageMs < SERVER_RETRY_MS ? ms : ageMs, signal);
         // Under load a timer fires late, before the answers that have arrived are read.
         await untilIoIsRead(undefined, { signal });

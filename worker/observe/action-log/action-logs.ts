@@ -66,7 +66,7 @@ export class ActionLogs {
   /** By key. */
   readonly #inFlight = new Map<string, ActionLog>();
   /** By path, the running actions, and the ended ones with text to write. */
-  readonly #users = new Map<string, Set<ActionLog>>();
+  readonly #logsByPath = new Map<string, Set<ActionLog>>();
   /** In the order in which they are written. */
   readonly #dirty = new Set<ActionLog>();
   readonly #closing = new AbortController();
@@ -151,7 +151,7 @@ export class ActionLogs {
       torn: false,
     };
     this.#inFlight.set(action.key, log);
-    this.#users.set(path, (this.#users.get(path) ?? new Set()).add(log));
+    this.#logsByPath.set(path, (this.#logsByPath.get(path) ?? new Set()).add(log));
     if (!adopted) {
       this.#markDirty(log);
       return;
@@ -164,7 +164,7 @@ export class ActionLogs {
   }
 
   #isUsedByAnother(path: string, { key }: SeenAction): boolean {
-    return [...(this.#users.get(path) ?? [])].some((log) => log.action.key !== key);
+    return [...(this.#logsByPath.get(path) ?? [])].some((log) => log.action.key !== key);
   }
 
   #end(log: ActionLog, lastText: string): void {
@@ -257,9 +257,9 @@ export class ActionLogs {
   }
 
   #forget(log: ActionLog): void {
-    const users = this.#users.get(log.path);
-    users?.delete(log);
-    if (users?.size === 0) this.#users.delete(log.path);
+    const logs = this.#logsByPath.get(log.path);
+    logs?.delete(log);
+    if (logs?.size === 0) this.#logsByPath.delete(log.path);
   }
 
   /** Waits a moment, or until the worker stops. */
@@ -280,17 +280,17 @@ export class ActionLogs {
   async #cleanUpNow(): Promise<void> {
     const { directory, maxAgeMs, clock, log } = this.#options;
     // Leaves room for what is written until the next cleanup.
-    const maxBytes = Math.ceil(this.#options.maxBytes * (1 - 1 / FILE_SHARE));
+    const keptBytes = Math.ceil(this.#options.maxBytes * (1 - 1 / FILE_SHARE));
     try {
       const { removed, bytes } = await cleanUp({
         directory,
         maxAgeMs,
-        maxBytes,
+        maxBytes: keptBytes,
         nowMs: clock.now(),
-        isOpen: (path) => this.#users.has(path),
+        isOpen: (path) => this.#logsByPath.has(path),
         signal: this.#closing.signal,
       });
-      this.#roomBytes += Math.max(0, maxBytes - bytes);
+      this.#roomBytes += Math.max(0, keptBytes - bytes);
       this.#cleanUpError = "";
       if (removed > 0) log.debug({ directory, removed }, "old action logs removed");
     } catch (thrown) {

@@ -37,10 +37,10 @@ const CHECK_MS = 100;
 /** An available server holds a poll. An unavailable one, or a proxy in its place, refuses it faster than this. */
 const HELD_MS = 500;
 /**
- * How waiting calls resume after an outage, per second. The server holds each poll for a minute: 1,000 lanes within eight seconds are
- * less than ten times as many polls as usual. A hundred lanes need no such care, and the last of many thousand must not wait as long as a poll.
+ * After an outage waiting calls resume within eight seconds, but not slower than 125 nor faster than 500 per second. The server holds
+ * each poll for a minute, so that 1,000 lanes send less than ten times as many polls as usual.
  */
-const RELEASE = { everyMs: 40, withinS: 8, least: 125, most: 500 } as const;
+const RELEASE = { withinS: 8, leastPerS: 125, mostPerS: 500, everyMs: 40 } as const;
 
 /**
  * Whether one server is available. During an outage, one call at a time probes it, with growing pauses, and all others
@@ -183,8 +183,8 @@ export class Availability implements Outage {
 
   async #release(): Promise<void> {
     this.#isReleasing = true;
-    const { everyMs, withinS, least, most } = RELEASE;
-    const perSecond = Math.min(most, Math.max(least, this.#waiting.size / withinS));
+    const { withinS, leastPerS, mostPerS, everyMs } = RELEASE;
+    const perSecond = Math.min(mostPerS, Math.max(leastPerS, this.#waiting.size / withinS));
     const calls = Math.ceil((perSecond * everyMs) / 1_000);
     while (!this.#down && this.#waiting.size > 0 && !this.#closing.signal.aborted) {
       this.#wake(calls);
