@@ -14,6 +14,7 @@ const values = tool(
   .option("--max-actions <count>", "concurrent actions (default: depends on the runtime)", count)
   .option("--latency <ms>", "response time of a BMC", wholeNumber, 200)
   .option("--transition <ms>", "time that a machine takes to change its power state", wholeNumber, 2_000)
+  .option("--tls", "BMCs speak TLS", false)
   .option("--wake-up", "pause each lane until the cluster has a Workflow for it", false)
   .option("--plot <file>", "picture of the growth over several numbers of machines, of the last runtime")
   .option("--node-option <option...>", "option for the worker's Node", [])
@@ -24,6 +25,7 @@ const values = tool(
     maxActions?: number;
     latency: number;
     transition: number;
+    tls: boolean;
     wakeUp: boolean;
     plot?: string;
     nodeOption: string[];
@@ -66,6 +68,7 @@ for (const runtime of runtimes) {
       transitionMs: values.transition,
       nodeArgv: values.nodeOption,
       wakesUp: values.wakeUp,
+      tls: values.tls,
     });
     const title = `${machines} machines, ${runtime}, ${maxActions} at a time`;
     measured.push({ title, runtime, machines, figures });
@@ -136,7 +139,8 @@ async function growth(runtime: string): Promise<void> {
     measured
       .filter((each) => each.runtime === runtime)
       .map(({ machines, figures }): Point => [machines, figure(figures)]);
-  const fitted = GROWING.map(([title, unit, figure]): Chart => {
+  const seen = GROWING.filter(([, , figure]) => points(figure).every(([, value]) => value > 0));
+  const fitted = seen.map(([title, unit, figure]): Chart => {
     const { base, perMachine, deviation } = linearFit(points(figure));
     const line = `${digits(base)} + ${digits(perMachine)} per machine`;
     const share = (100 * deviation).toFixed(0);

@@ -1,8 +1,9 @@
 import { mkdir, open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { connect, createSecureContext } from "node:tls";
 import { parseArgs } from "node:util";
-import { Client } from "undici";
+import { type buildConnector, Client } from "undici";
 import { type Backoff, backoffMs } from "../../shared/backoff.ts";
 import type { Action } from "../../worker/action/action.ts";
 import { createTinkTransport } from "../../worker/source/tink/tink-transport.ts";
@@ -10,13 +11,20 @@ import { ActionSlots } from "../../worker/turns/action-slots.ts";
 
 interface Inventory {
   readonly defaults: { readonly credentials: { readonly username: string; readonly passwordFile: string } };
-  readonly machines: readonly { readonly name: string; readonly redfish: { readonly port: number } }[];
+  readonly machines: readonly {
+    readonly name: string;
+    readonly redfish: { readonly port: number; readonly scheme: "http" | "https" };
+  }[];
 }
+
+type Redfish = Inventory["machines"][number]["redfish"];
 
 const SYSTEM = "/redfish/v1/Systems/1";
 const RETRY_MS = 1_000;
 /** As the library's. */
 const POLL: Backoff = { firstMs: 500, maxMs: 5_000, factor: 1.5 };
+const secureContext = createSecureContext();
+const sessions = new Map<string, Buffer>();
 const NEVER = new AbortController().signal;
 
 /**
@@ -42,7 +50,7 @@ if (import.meta.main) {
   const transport = createTinkTransport({ server: String(values["grpc-server"]), tls: false });
   const slots = new ActionSlots(Number(values["max-actions"]));
 
-  const carryOut = async (action: Action, port: number) => {
+  const carryOut = async (action: Action, { port, scheme }: Redfish) => {
     const startedAt = new Date();
     const steps = await open(join(folder, action.actionId), "w");
     const step = (phase: string) => steps.write(`${JSON.stringify({ ...action, phase })}\n`);
@@ -50,7 +58,7 @@ if (import.meta.main) {
     await transport.report(running, NEVER);
     await step("launched");
     await steps.sync();
-    const bmc = new Client(`http://127.0.0.1:${port}`);
+    const bmc = new Client(`${scheme}://127.0.0.1:${port}`, { connect: scheme === "https" ? openTls : {} });
     await act(action.name, bmc, authorization);
     await bmc.close();
     await step("ended");
@@ -59,18 +67,18 @@ if (import.meta.main) {
     await step("acknowledged");
     await steps.close();
   };
-  const lane = async (agentId: string, port: number) => {
+  const lane = async (agentId: string, redfish: Redfish) => {
     for (;;) {
       const poll = await transport.next(agentId, NEVER);
       if (poll.kind !== "action") await sleep(RETRY_MS);
       else {
         const release = await slots.acquire(NEVER);
-        await carryOut(poll.action, port);
+        await carryOut(poll.action, redfish);
         release();
       }
     }
   };
-  await Promise.all(inventory.machines.map(({ name, redfish }) => lane(`pbnj-${name}`, redfish.port)));
+  await Promise.all(inventory.machines.map(({ name, redfish }) => lane(`pbnj-${name}`, redfish)));
 }
 
 async function act(name: string, bmc: Client, authorization: string): Promise<void> {
@@ -99,4 +107,18 @@ async function act(name: string, bmc: Client, authorization: string): Promise<vo
   if (wanted === "On") return;
   await sleep(POLL.firstMs);
   await send("GET", SYSTEM);
+}
+
+/** Resumes the BMC's last session, and believes any certificate. */
+function openTls(
+  { hostname, port }: buildConnector.Options,
+  onOpen: (...opened: Parameters<buildConnector.Callback>) => void,
+): void {
+  const session = sessions.get(port);
+  const socket = connect({
+    ...{ host: hostname, port: Number(port), secureContext, rejectUnauthorized: false },
+    ...(session && { session }),
+  });
+  socket.on("session", (data: Buffer) => sessions.set(port, data));
+  socket.once("secureConnect", () => onOpen(null, socket)).once("error", (error) => onOpen(error, null));
 }

@@ -8,6 +8,8 @@ export const FarmOrder = z.object({
   password: z.string(),
   latencyMs: z.number(),
   transitionMs: z.number(),
+  /** Plain HTTP when absent. */
+  certificate: z.optional(z.object({ cert: z.string(), key: z.string() })),
 });
 export type FarmOrder = z.infer<typeof FarmOrder>;
 
@@ -25,11 +27,17 @@ export type FarmCount = z.infer<typeof FarmCount>;
 
 /** The program: so many Redfish BMCs, each with a machine that is on. It ends with the process that started it. */
 if (import.meta.main) {
-  const { machines: count, password, ...times } = FarmOrder.parse(JSON.parse(process.argv[2] ?? "{}"));
+  const {
+    machines: count,
+    password,
+    certificate,
+    ...times
+  } = FarmOrder.parse(JSON.parse(process.argv[2] ?? "{}"));
   const bmcs = await Promise.all(
     Array.from({ length: count }, () => {
       const machine = new SimulatedMachine({ powerOnMs: times.transitionMs, powerOffMs: times.transitionMs });
-      return startRedfishBmc({ machines: [machine], tls: "http", password, latencyMs: times.latencyMs });
+      const tls = certificate ?? "http";
+      return startRedfishBmc({ machines: [machine], tls, password, latencyMs: times.latencyMs });
     }),
   );
   process.on("message", () => {

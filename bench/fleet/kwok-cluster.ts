@@ -1,9 +1,12 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createReadStream } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { stringify } from "yaml";
 import { createCertificate } from "../../simulators/certificate.ts";
+import type { KubeObject } from "../../simulators/kubernetes/api/object.ts";
 import { ClusterClient } from "../../simulators/kubernetes/node/cluster-client.ts";
 import { freePort } from "../../test/interop/free-port.ts";
 import { BackgroundProgram } from "../../test/interop/kubernetes/background-program.ts";
@@ -16,12 +19,23 @@ import { LABEL } from "../../worker/runtime/kubernetes/labels.ts";
 export interface KwokCluster extends AsyncDisposable {
   /** For the worker that is to use it. */
   readonly workerArgv: readonly string[];
-  /** The worker's requests so far, such as `create jobs`, each with its number. */
-  requests(): Promise<ReadonlyMap<string, number>>;
+  /** The workers' requests so far. */
+  requests(): Promise<readonly ApiRequest[]>;
+  leases(): Promise<readonly KubeObject[]>;
+}
+
+export interface ApiRequest {
+  /** Such as `create jobs`. */
+  readonly name: string;
+  /** The name of its object; empty for several. */
+  readonly object: string;
+  readonly atMs: number;
+  readonly status: number;
 }
 
 const NAMESPACE = "bench";
 const NODES = 20;
+const LEASES = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases`;
 const PODS = `/api/v1/namespaces/${NAMESPACE}/pods`;
 const RETRY_MS = 500;
 const CONTAINER =
@@ -43,12 +57,17 @@ export async function startKwokCluster(podMs: number): Promise<KwokCluster> {
     return join(folder, name);
   };
   const auditLog = join(folder, "audit.log");
-  const policy = { apiVersion: "audit.k8s.io/v1", kind: "Policy", rules: [{ level: "Metadata" }] };
+  const rules = [{ level: "Metadata", omitStages: ["RequestReceived"] }];
+  const policy = { apiVersion: "audit.k8s.io/v1", kind: "Policy", rules };
   const policyFile = await file("audit.yaml", stringify(policy));
   const control = await startControlPlane(
     { etcd, apiServer, controllerManager },
     {
-      apiServer: [`--audit-log-path=${auditLog}`, `--audit-policy-file=${policyFile}`],
+      apiServer: [
+        ...["--audit-log-path", auditLog, "--audit-policy-file", policyFile],
+        // Otherwise another one begins after 100 MB.
+        ...["--audit-log-maxsize", "100000"],
+      ],
       // With its own limit of 20 requests a second, the Job controller is all that is measured.
       controllerManager: ["--kube-api-qps", "1000", "--kube-api-burst", "1000"],
     },
@@ -84,7 +103,8 @@ export async function startKwokCluster(podMs: number): Promise<KwokCluster> {
       ...["--kubeconfig", kubeconfig, "--kubernetes-namespace", NAMESPACE],
       ...["--wake-up", "off", "--unsafe-any-image"],
     ],
-    requests: async () => countRequests(await readFile(auditLog, "utf8")),
+    requests: () => requestsIn(auditLog),
+    leases: async () => (await client.list(LEASES)).items,
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   };
 }
@@ -173,14 +193,17 @@ async function schedule(client: ClusterClient, nodes: readonly string[], signal:
   }
 }
 
-function countRequests(auditLog: string): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>();
-  for (const line of auditLog.split("\n").filter((each) => each.includes('"userAgent":"pbnj-worker/'))) {
-    const { stage, verb, objectRef } = JSON.parse(line);
-    if (stage !== "RequestReceived" || !objectRef) continue;
-    const { resource, subresource } = objectRef;
+async function requestsIn(auditLog: string): Promise<readonly ApiRequest[]> {
+  const requests = new Map<string, ApiRequest>();
+  for await (const line of createInterface({ input: createReadStream(auditLog) })) {
+    if (!line.includes('"userAgent":"pbnj-worker/')) continue;
+    const { auditID, verb, objectRef, requestReceivedTimestamp, responseStatus } = JSON.parse(line);
+    if (!objectRef) continue;
+    const { resource, subresource, name: object = "" } = objectRef;
     const name = `${verb} ${subresource === undefined ? resource : `${resource}/${subresource}`}`;
-    counts.set(name, (counts.get(name) ?? 0) + 1);
+    // A watch has two lines.
+    const atMs = Date.parse(requestReceivedTimestamp);
+    requests.set(auditID, { name, object, atMs, status: responseStatus?.code });
   }
-  return counts;
+  return [...requests.values()];
 }

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { bundleProgram } from "../../scripts/bundle/bundle.ts";
+import { type Certificate, createCertificate, fingerprintOf } from "../../simulators/certificate.ts";
 import { MOST_SURE_POLLS } from "../../worker/lanes/server-pace.ts";
 import { type FarmCount, FarmCount as FarmCountSchema, type FarmOrder, FarmReady } from "./bmc-farm.ts";
 import { ChildProgram } from "./child-program.ts";
@@ -19,16 +20,23 @@ import {
   WITH_CLUSTER,
 } from "./tink-host.ts";
 
-export interface LabOptions {
-  readonly machines: number;
-  readonly latencyMs: number;
-  readonly transitionMs: number;
+interface WorkerOptions {
   /** Further arguments of `pbnj-worker start`. */
   readonly workerArgv: readonly string[];
   /** In its place, with the same arguments: the absolute path of another program. */
   readonly program?: string;
-  /** Of Node, for the worker. */
+  /** Of Node. */
   readonly nodeArgv?: readonly string[];
+  /** The folder of its state, if that is another one. */
+  readonly state?: string;
+}
+
+export interface LabOptions extends WorkerOptions {
+  readonly machines: number;
+  readonly latencyMs: number;
+  readonly transitionMs: number;
+  /** The BMCs speak TLS, with one certificate. */
+  readonly tls?: boolean;
   /** With a cluster that has the Workflows, by which the worker's lanes are woken up. */
   readonly wakesUp?: boolean;
   /** The program that is, or stands before, the tink server, and its arguments; absent is the simulated one. */
@@ -80,9 +88,12 @@ export async function startLab(options: LabOptions): Promise<Lab> {
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   // As it is installed: from source a worker is larger and starts its actions more slowly.
   await bundleProgram(folder);
+  const certificate = options.tls
+    ? createCertificate({ commonName: "bench", altNames: ["127.0.0.1"] })
+    : undefined;
   const farms = Array.from({ length: Math.ceil(machines / BMCS_A_PROCESS) }, (_, index) => {
     const count = Math.min(BMCS_A_PROCESS, machines - index * BMCS_A_PROCESS);
-    const order: FarmOrder = { machines: count, password: PASSWORD, latencyMs, transitionMs };
+    const order: FarmOrder = { machines: count, password: PASSWORD, latencyMs, transitionMs, certificate };
     return stack.use(new ChildProgram("the BMC farm", FARM, [JSON.stringify(order)]));
   });
   const hostProgram = options.host ?? { program: HOST, argv: options.wakesUp ? [WITH_CLUSTER] : [] };
@@ -94,6 +105,7 @@ export async function startLab(options: LabOptions): Promise<Lab> {
   const inventory = await writeInventory(
     folder,
     ready.flatMap(({ ports }) => ports),
+    certificate,
   );
   const waking = kubeconfig === undefined ? [] : await wakingArgv(folder, kubeconfig);
   const workerArgv = [...waking, ...options.workerArgv];
@@ -112,7 +124,7 @@ export async function startLab(options: LabOptions): Promise<Lab> {
     hostPid: host.pid,
     farmPids: farms.map(({ pid }) => pid),
     async run({ name, template, machines: chosen, everyMs = 0, withinMs }) {
-      const agentIds = chosen.map((index) => `pbnj-${machineName(index)}`);
+      const agentIds = chosen.map(agentIdOf);
       const over = host.hear(BatchOver, withinMs);
       host.tell({ kind: "submit", batch: name, template, agentIds, everyMs });
       return Promise.race([over, workerGone]);
@@ -142,7 +154,7 @@ async function wakingArgv(folder: string, kubeconfig: string): Promise<readonly 
 }
 
 /** A measurement that is broken off leaves nothing behind either. */
-function disposeOnSignals(owned: AsyncDisposableStack): void {
+export function disposeOnSignals(owned: AsyncDisposableStack): void {
   for (const [signal, exitCode] of [
     ["SIGINT", 130],
     ["SIGTERM", 143],
@@ -153,37 +165,50 @@ function disposeOnSignals(owned: AsyncDisposableStack): void {
   }
 }
 
+export function agentIdOf(index: number): string {
+  return `pbnj-${machineName(index)}`;
+}
+
 function machineName(index: number): string {
   return `node-${String(index).padStart(4, "0")}`;
 }
 
-/** JSON is YAML as well. */
-async function writeInventory(folder: string, ports: readonly number[]): Promise<string> {
+/** JSON is YAML as well. With the certificate that all BMCs have, if they speak TLS. */
+export async function writeInventory(
+  folder: string,
+  ports: readonly number[],
+  certificate?: Certificate,
+): Promise<string> {
   const passwordFile = join(folder, "password");
   await writeFile(passwordFile, `${PASSWORD}\n`);
   const machines = ports.map((port, index) => ({
     name: machineName(index),
     host: "127.0.0.1",
-    redfish: { port, scheme: "http" },
+    redfish: { port, scheme: certificate ? "https" : "http" },
   }));
-  const defaults = { credentials: { username: "admin", passwordFile }, providers: ["redfish"] };
+  const defaults = {
+    credentials: { username: "admin", passwordFile },
+    providers: ["redfish"],
+    ...(certificate && { tls: { fingerprint: fingerprintOf(certificate) } }),
+  };
   const file = join(folder, "inventory.yaml");
   await writeFile(file, JSON.stringify({ defaults, machines }, undefined, 1));
   return file;
 }
 
-function startWorker(
+/** From the bundle in `folder`, where its log goes, too. */
+export function startWorker(
   folder: string,
   address: string,
   inventory: string,
-  { program = join(folder, PROGRAM), workerArgv, nodeArgv = [] }: LabOptions,
-) {
-  const log = openSync(join(folder, LOG_FILE), "w");
+  { program = join(folder, PROGRAM), state = folder, workerArgv, nodeArgv = [] }: WorkerOptions,
+): ChildProcess {
+  const log = openSync(join(folder, LOG_FILE), "a");
   const argv = ["start", "--grpc-server", address, "--inventory", inventory];
   return spawn(process.execPath, [...nodeArgv, program, ...argv, ...workerArgv], {
     env: {
       PATH: process.env["PATH"],
-      XDG_STATE_HOME: folder,
+      XDG_STATE_HOME: state,
       XDG_CACHE_HOME: folder,
       PBNJ_HTTP_ADDRESS: "off",
     },

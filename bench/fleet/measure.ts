@@ -20,6 +20,8 @@ export interface FleetOptions {
   readonly nodeArgv: readonly string[];
   /** As in `LabOptions`. */
   readonly wakesUp?: boolean;
+  /** As in `LabOptions`. */
+  readonly tls?: boolean;
 }
 
 export interface FleetFigures {
@@ -82,7 +84,8 @@ const template = JSON.stringify({
  * and then all others at once.
  */
 export async function measureFleet(options: FleetOptions): Promise<FleetFigures> {
-  const { machines, runtime, maxActions, latencyMs, transitionMs, nodeArgv, wakesUp = false } = options;
+  const { machines, runtime, maxActions, latencyMs, transitionMs, nodeArgv } = options;
+  const { wakesUp = false, tls = false } = options;
   await using cluster =
     runtime === "kubernetes" ? await startKwokCluster(latencyMs + transitionMs) : undefined;
   await using lab = await startLab({
@@ -95,6 +98,7 @@ export async function measureFleet(options: FleetOptions): Promise<FleetFigures>
     ],
     nodeArgv,
     wakesUp,
+    tls,
     ...(runtime === "bare" && { program: BARE_WORKER }),
   });
   const ownMs = await ownTimes(lab, latencyMs, transitionMs);
@@ -102,7 +106,7 @@ export async function measureFleet(options: FleetOptions): Promise<FleetFigures>
   const ideal = idealMs(machines, steps, maxActions);
 
   const pids = [lab.hostPid, ...lab.farmPids];
-  const requestsBefore = await cluster?.requests();
+  const requestsBefore = (await cluster?.requests())?.length;
   const [bmcsBefore, loadBefore] = [await lab.counts(), await lab.load()];
   const before = await figuresOf(lab.workerPid);
   const othersBefore = await cpuOf(pids);
@@ -117,8 +121,9 @@ export async function measureFleet(options: FleetOptions): Promise<FleetFigures>
   const after = await figuresOf(lab.workerPid);
   sampling.abort();
   const [counts, load] = [await lab.counts(), await lab.load()];
-  const apiRequests = [...((await cluster?.requests()) ?? [])]
-    .map(([name, count]) => [name, (count - (requestsBefore?.get(name) ?? 0)) / actions.length] as const)
+  const requests = ((await cluster?.requests()) ?? []).slice(requestsBefore);
+  const apiRequests = [...Map.groupBy(requests, ({ name }) => name)]
+    .map(([name, { length }]) => [name, length / actions.length] as const)
     .filter(([, count]) => count >= 0.01)
     .toSorted((a, b) => b[1] - a[1]);
   return {

@@ -28,8 +28,8 @@ export interface ScalingFigures {
   readonly rest: {
     readonly update: number;
     readonly otherRequests: number;
-    readonly watchEvents: number;
-    readonly watchBytes: number;
+    /** Where it is known. */
+    readonly watch?: { readonly events: number; readonly bytes: number };
   };
   /** From the first start to the time when every agent ID is polled. */
   readonly startMs: number;
@@ -38,6 +38,14 @@ export interface ScalingFigures {
   readonly handOvers: readonly HandOver[];
   /** Instants at which two replicas polled for an agent ID. */
   readonly doubles: number;
+  /** Where replicas are processes, which run one in each workflow. */
+  readonly actions?: {
+    readonly workflows: number;
+    /** Why. */
+    readonly failed: readonly string[];
+    /** Those that the API server made. */
+    readonly jobs: number;
+  };
 }
 
 const REST_S = 30;
@@ -77,8 +85,10 @@ export async function measureScaling({
   const rest = {
     update: updates / REST_S,
     otherRequests: (atRest.length - updates) / REST_S,
-    watchEvents: (api.watchEvents - before.events) / REST_S,
-    watchBytes: (api.watchBytes - before.bytes) / REST_S,
+    watch: {
+      events: (api.watchEvents - before.events) / REST_S,
+      bytes: (api.watchBytes - before.bytes) / REST_S,
+    },
   };
   const states = simulation.replicas.map(({ shares }) => shares.state());
   const agentIds = states.map(({ ownedAgentIds }) => ownedAgentIds);
@@ -244,7 +254,7 @@ class PollWatch {
   }
 }
 
-function peakPerSecond(times: readonly number[]): number {
+export function peakPerSecond(times: readonly number[]): number {
   const seconds = new Map<number, number>();
   for (const ms of times) {
     const second = Math.floor(ms / 1_000);

@@ -25,6 +25,8 @@ export interface TinkServerOptions {
   readonly maxConcurrentStreams?: number;
   /** How long a call that cannot be answered well is held before its error is returned. */
   readonly holdMs?: number;
+  /** Called with each poll. What it returns is called at the poll's end, with whether its caller gave it up. */
+  readonly onPoll?: (agentId: string) => (isCancelled: boolean) => void;
   /** Called before an action is sent; `askedMs` is when its poll arrived, as `performance.now` has it. */
   readonly onServed?: (assignment: Assignment, askedMs: number) => void;
 }
@@ -67,14 +69,19 @@ export async function startTinkServer(options: TinkServerOptions = {}): Promise<
         polls.push(agentId);
         attributes.set(agentId, agentAttributes);
         const askedMs = performance.now();
-        await faults.apply("GetAction", "before", signal);
-        const changed: Change = (until) => board.untilAgentConcerned(agentId, until);
-        const cached = served.get(agentId);
-        if (cached && faults.takeStale()) return responseOf(cached);
-        const assignment = await held(hold, signal, changed, () => board.assign(agentId));
-        served.set(agentId, assignment);
-        options.onServed?.(assignment, askedMs);
-        return responseOf(assignment);
+        const onEnd = options.onPoll?.(agentId);
+        try {
+          await faults.apply("GetAction", "before", signal);
+          const changed: Change = (until) => board.untilAgentConcerned(agentId, until);
+          const cached = served.get(agentId);
+          if (cached && faults.takeStale()) return responseOf(cached);
+          const assignment = await held(hold, signal, changed, () => board.assign(agentId));
+          served.set(agentId, assignment);
+          options.onServed?.(assignment, askedMs);
+          return responseOf(assignment);
+        } finally {
+          onEnd?.(signal.aborted);
+        }
       },
       async reportActionStatus(request, { signal }) {
         const report = reportOf(request);

@@ -1,6 +1,7 @@
 import { Agent, type IncomingMessage, request as startRequest } from "node:http";
 import type { Socket } from "node:net";
 import { type Duplex, pipeline, Readable } from "node:stream";
+import { TLSSocket } from "node:tls";
 import { BmcError } from "../../contract/bmc-error.ts";
 import { raceAbort } from "../../race-abort.ts";
 import { TimeoutReached } from "../../timeout.ts";
@@ -8,6 +9,7 @@ import { type SpanStart, type Tracer, untraced } from "../../tracing/tracer.ts";
 import { exchangeError, isMalformed } from "./connection-error.ts";
 import { authority, type Endpoint } from "./endpoint.ts";
 import { openSocket } from "./tls.ts";
+import { TlsSessions } from "./tls-sessions.ts";
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -55,6 +57,9 @@ const CLOSES_BEFORE_LEARNED = 2;
 class StaleConnection extends Error {
   override readonly name = "StaleConnection";
 }
+
+/** Of all connections of this process: one action's may resume what another's began. */
+const tlsSessions = new TlsSessions();
 
 type OnSocket = (error: Error | null, socket?: Socket) => void;
 
@@ -145,14 +150,21 @@ export class HttpConnection {
   }
 
   #connect(onSocket: OnSocket): void {
-    this.#connecting = openSocket(this.#options, (error, socket, certificate) => {
+    const resumed = tlsSessions.take(this.#options);
+    const onOpen: Parameters<typeof openSocket>[1] = (error, socket, certificate) => {
       this.#connecting = undefined;
+      // A peer ignores a session that it does not know; one that fails at it gets a whole handshake.
+      if (resumed && error?.class === "tls") return this.#connect(onSocket);
       this.#answers = 0;
       if (certificate) this.#certificateExpiresMs = certificate.validToDate.getTime();
       if (!socket) return onSocket(error ?? new Error("no socket"));
+      if (socket instanceof TLSSocket && certificate) {
+        tlsSessions.keep(this.#options, socket, certificate, resumed);
+      }
       socket.once("close", () => this.#noteClose());
       onSocket(null, socket);
-    });
+    };
+    this.#connecting = openSocket(this.#options, onOpen, resumed);
   }
 
   #noteClose(): void {

@@ -55,6 +55,7 @@ const DRIFT = 0.005;
 /** Few, so that replicas move several agent IDs at once. */
 const SHARDS = 3;
 const UNAVAILABLE = { code: "Unavailable", reason: "the server does not answer" } as const;
+const NO_SECRETS = redactor({});
 const LOST: Acknowledgement = { kind: "retry", ...UNAVAILABLE };
 
 const lives = new AsyncLocalStorage<Life>();
@@ -292,7 +293,7 @@ export class Life {
       secretCommands: new SecretCommands(),
       isOurs: ({ agentId }) => owns(agentId),
       staleAfterMs: this.shares && STALE_MS,
-      redactorOf: async () => redactor({}),
+      redactorOf: async () => NO_SECRETS,
       journal,
       defaultTimeoutMs: 60_000,
       traceEnvironment: () => ({}),
