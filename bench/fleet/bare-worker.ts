@@ -8,6 +8,8 @@ import { type Backoff, backoffMs } from "../../shared/backoff.ts";
 import type { Action } from "../../worker/action/action.ts";
 import { createTinkTransport } from "../../worker/source/tink/tink-transport.ts";
 import { ActionSlots } from "../../worker/turns/action-slots.ts";
+import { MachineLocks } from "../../worker/turns/machine-locks.ts";
+import { Turns } from "../../worker/turns/turns.ts";
 
 interface Inventory {
   readonly defaults: { readonly credentials: { readonly username: string; readonly passwordFile: string } };
@@ -48,7 +50,7 @@ if (import.meta.main) {
   const folder = join(process.env["XDG_STATE_HOME"] ?? ".", "steps");
   await mkdir(folder);
   const transport = createTinkTransport({ server: String(values["grpc-server"]), tls: false });
-  const slots = new ActionSlots(Number(values["max-actions"]));
+  const turns = new Turns(new MachineLocks(), new ActionSlots(Number(values["max-actions"])));
 
   const carryOut = async (action: Action, { port, scheme }: Redfish) => {
     const startedAt = new Date();
@@ -72,9 +74,8 @@ if (import.meta.main) {
       const poll = await transport.next(agentId, NEVER);
       if (poll.kind !== "action") await sleep(RETRY_MS);
       else {
-        const release = await slots.acquire(NEVER);
-        await carryOut(poll.action, redfish);
-        release();
+        const { action } = poll;
+        await turns.take({}, NEVER, () => carryOut(action, redfish), { workflowId: action.workflowId });
       }
     }
   };

@@ -35,6 +35,8 @@ export interface FleetFigures {
   readonly ownMs: Readonly<Record<string, number>>;
   readonly queueingMs: Spread;
   readonly overheadMs: Spread;
+  /** Of a machine, from the start of its first action to the end of its last one. */
+  readonly machineMs: Spread;
   readonly memory: { readonly workerBytes: number; readonly childrenBytes: number };
   /** Of the worker and, of that, of the processes it started. */
   readonly cpuMs: { readonly worker: number; readonly children: number };
@@ -144,6 +146,7 @@ export async function measureFleet(options: FleetOptions): Promise<FleetFigures>
     ownMs,
     queueingMs: spread(actions.flatMap(({ readyMs, runningMs }) => (runningMs ?? Number.NaN) - readyMs)),
     overheadMs: spread(actions.map((action) => heldMs(action) - (ownMs[action.name] ?? 0))),
+    machineMs: spread([...Map.groupBy(actions, ({ agentId }) => agentId).values()].map(machineMs)),
     memory: { workerBytes: after?.peakBytes ?? 0, childrenBytes: await children },
     cpuMs: {
       worker: (after?.cpuMs ?? 0) - (before?.cpuMs ?? 0),
@@ -181,6 +184,12 @@ async function ownTimes(
 
 function heldMs({ runningMs, endedMs }: ActionTimes): number {
   return (endedMs ?? Number.NaN) - (runningMs ?? Number.NaN);
+}
+
+function machineMs(actions: readonly ActionTimes[]): number {
+  const started = actions.map(({ runningMs = Number.NaN }) => runningMs);
+  const ended = actions.map(({ endedMs = Number.NaN }) => endedMs);
+  return Math.max(...ended) - Math.min(...started);
 }
 
 function spread(values: readonly number[]): Spread {

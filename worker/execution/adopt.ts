@@ -77,7 +77,8 @@ export class Adopter {
         hadTurn = true;
         return this.#adoptUntilOver(adopting, signals);
       };
-      const outcome = await this.#options.turns.take(entry, signals.stop, inTurn, { actionKey: entry.key });
+      const purpose = { actionKey: entry.key, workflowId: entry.action.workflowId };
+      const outcome = await this.#options.turns.take(entry, signals.stop, inTurn, purpose);
       // Another replica adopted it: it reports the end, or the server serves the action again.
       if (!hadTurn && !signals.stop.aborted) await this.#return(adopting);
       return outcome;

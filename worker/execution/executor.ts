@@ -155,7 +155,8 @@ export class Executor {
         ? this.#launcher.launch(action, now, signals, mayBegin)
         : undefined;
     };
-    return this.#turns.take(target, signals.stop, inTurn, { actionKey: actionKey(action) });
+    const purpose = { actionKey: actionKey(action), workflowId: action.workflowId };
+    return this.#turns.take(target, signals.stop, inTurn, purpose);
   }
 
   /** Notifies the observers if an action returns to the server. */

@@ -1,9 +1,19 @@
-/** Limits how many actions run at a time; first in, first out. */
+/** One of so many slots that are handed on is for a new workflow, so that none waits forever. */
+const EVERY_SO_MANY = 4;
+
+/** In the order of arrival; a set, because any of them may stop waiting. */
+type Queue = Set<() => void>;
+
+/**
+ * Limits how many actions run at a time. Those of workflows that have begun come first: otherwise a thousand machines are
+ * all powered off before the first one is powered on again.
+ */
 export class ActionSlots {
   readonly limit: number;
   #free: number;
-  /** First in, first out; a set, because any of them may stop waiting. */
-  readonly #waiting = new Set<() => void>();
+  #handedOn = 0;
+  readonly #begun: Queue = new Set();
+  readonly #new: Queue = new Set();
 
   constructor(slots: number) {
     this.limit = slots;
@@ -15,10 +25,10 @@ export class ActionSlots {
   }
 
   /** Resolves to the slot's release, which counts once however often it is called. Rejects when the signal aborts. */
-  async acquire(signal: AbortSignal): Promise<() => void> {
+  async acquire(signal: AbortSignal, hasBegun = false): Promise<() => void> {
     signal.throwIfAborted();
     if (this.#free > 0) this.#free -= 1;
-    else await this.#wait(signal);
+    else await this.#wait(hasBegun ? this.#begun : this.#new, signal);
     let held = true;
     return () => {
       if (held) this.#release();
@@ -26,29 +36,33 @@ export class ActionSlots {
     };
   }
 
-  #wait(signal: AbortSignal): Promise<void> {
+  #wait(queue: Queue, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const onSlot = () => {
         signal.removeEventListener("abort", onAbort);
         resolve();
       };
       const onAbort = () => {
-        this.#waiting.delete(onSlot);
+        queue.delete(onSlot);
         reject(signal.reason);
       };
-      this.#waiting.add(onSlot);
+      queue.add(onSlot);
       signal.addEventListener("abort", onAbort, { once: true });
     });
   }
 
-  /** Hands the slot to the first in line, so that a newcomer cannot take it. */
+  /** Hands the slot to one that waits, so that none that comes now can take it. */
   #release(): void {
-    const [next] = this.#waiting;
-    if (!next) {
+    const queues = [this.#begun, this.#new];
+    if ((this.#handedOn + 1) % EVERY_SO_MANY === 0) queues.reverse();
+    const queue = queues.find(({ size }) => size > 0);
+    const [next] = queue ?? [];
+    if (!queue || !next) {
       this.#free += 1;
       return;
     }
-    this.#waiting.delete(next);
+    this.#handedOn += 1;
+    queue.delete(next);
     next();
   }
 }

@@ -7,10 +7,22 @@ export interface Place {
   readonly lockKey?: string | undefined;
 }
 
-/** Which action may run now: one at a time per machine and per BMC, and a limited number in total. */
+export interface TurnPurpose extends LockPurpose {
+  readonly workflowId?: string;
+}
+
+/** A workflow's next action comes within milliseconds, while few others end. */
+const MOST_REMEMBERED = 1_000;
+
+/**
+ * Which action may run now: one at a time per machine and per BMC, and a limited number in total. A workflow of which an action has ended
+ * comes before others.
+ */
 export class Turns {
   readonly #locks: Locks;
   readonly #slots: ActionSlots;
+  /** IDs of workflows of which an action has ended, the latest last. */
+  readonly #begun = new Set<string>();
 
   constructor(locks: Locks, slots: ActionSlots) {
     this.#locks = locks;
@@ -25,21 +37,33 @@ export class Turns {
     place: Place,
     stop: AbortSignal,
     work: () => Promise<T>,
-    purpose: LockPurpose = {},
+    purpose: TurnPurpose = {},
   ): Promise<T | undefined> {
+    const { workflowId = "" } = purpose;
+    const hasBegun = this.#begun.has(workflowId);
     const held: (() => void)[] = [];
     try {
       try {
         for (const key of keysOf(place)) held.push(await this.#locks.acquire(key, stop, purpose));
-        held.push(await this.#slots.acquire(stop));
+        held.push(await this.#slots.acquire(stop, hasBegun));
       } catch (thrown) {
         if (stop.aborted || thrown instanceof TurnRefused) return undefined;
         throw thrown;
       }
-      return await work();
+      const result = await work();
+      this.#remember(workflowId);
+      return result;
     } finally {
       for (const release of held.toReversed()) release();
     }
+  }
+
+  #remember(workflowId: string): void {
+    if (workflowId === "") return;
+    this.#begun.delete(workflowId);
+    this.#begun.add(workflowId);
+    const [oldest] = this.#begun;
+    if (oldest !== undefined && this.#begun.size > MOST_REMEMBERED) this.#begun.delete(oldest);
   }
 }
 

@@ -22,8 +22,8 @@ const MOST_BYTES = 16_384;
 const KEPT_MS = 10 * 60_000;
 
 /**
- * The sessions of accepted peers. Whoever resumes one has proved to be that peer (RFC 8446 section 2.2), to
- * connections that demand the same of its certificate. It spares a BMC the signature, the slowest part of a handshake.
+ * The sessions of accepted peers. Only the same peer can resume one (RFC 8446 section 2.2); connections that expect another
+ * certificate or authority begin anew. It spares a BMC the signature, the slowest part of a handshake.
  */
 export class TlsSessions {
   readonly #kept = new Map<string, { readonly tls: Endpoint["tls"]; readonly session: TlsSession }>();

@@ -24,6 +24,24 @@ test("slots are limited, and acquired first in, first out", async () => {
   expect(order).toEqual(["third", "fourth"]);
 });
 
+test("workflows that have begun come first, but every fourth slot is for a new one", async () => {
+  const slots = new ActionSlots(1);
+  const order: string[] = [];
+  const held = await slots.acquire(never);
+  const wait = async (name: string, hasBegun: boolean) => {
+    const release = await slots.acquire(never, hasBegun);
+    order.push(name);
+    release();
+  };
+  const fresh = ["n1", "n2", "n3"].map((name) => wait(name, false));
+  const begun = ["b1", "b2", "b3", "b4", "b5"].map((name) => wait(name, true));
+
+  held();
+  await Promise.all([...fresh, ...begun]);
+
+  expect(order).toEqual(["b1", "b2", "b3", "n1", "b4", "b5", "n2", "n3"]);
+});
+
 test("a slot released twice is one slot", async () => {
   const slots = new ActionSlots(1);
   const release = await slots.acquire(never);

@@ -93,6 +93,25 @@ test("an action that stops waiting does not run, and releases what it had", asyn
   expect(await turns.take({ machine: "m2", lockKey: "b" }, never, async () => "third")).toBe("third");
 });
 
+test("a workflow of which an action has ended comes before those that have not begun", async () => {
+  const { turns, work } = lab(1);
+  const order: string[] = [];
+  const run = (name: string, workflowId: string, stop = never) =>
+    turns.take({ machine: name }, stop, async () => order.push(name), { workflowId });
+  await run("first of w1", "w1");
+  await run("refused of w3", "w3", AbortSignal.abort(new Error("stopping")));
+  const busy = work("busy");
+  void turns.take({}, never, busy.run);
+  await settled();
+
+  const waiting = [run("first of w2", "w2"), run("first of w3", "w3"), run("second of w1", "w1")];
+  await settled();
+  busy.end();
+  await Promise.all(waiting);
+
+  expect(order).toEqual(["first of w1", "second of w1", "first of w2", "first of w3"]);
+});
+
 test("an action that another replica ran meanwhile does not run here, and a failing cluster is an error", async () => {
   const purposes: (LockPurpose | undefined)[] = [];
   const turnsThatFailWith = (thrown: Error) =>
