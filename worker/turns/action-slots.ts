@@ -53,16 +53,21 @@ export class ActionSlots {
 
   /** Hands the slot to one that waits, so that none that comes now can take it. */
   #release(): void {
-    const queues = [this.#begun, this.#new];
-    if ((this.#handedOn + 1) % EVERY_SO_MANY === 0) queues.reverse();
-    const queue = queues.find(({ size }) => size > 0);
-    const [next] = queue ?? [];
-    if (!queue || !next) {
+    const isForNew = (this.#handedOn + 1) % EVERY_SO_MANY === 0;
+    const [first, second] = isForNew ? [this.#new, this.#begun] : [this.#begun, this.#new];
+    const next = headOf(first) ?? headOf(second);
+    if (!next) {
       this.#free += 1;
       return;
     }
     this.#handedOn += 1;
-    queue.delete(next);
+    first.delete(next);
+    second.delete(next);
     next();
   }
+}
+
+function headOf(queue: Queue): (() => void) | undefined {
+  const [head] = queue;
+  return head;
 }

@@ -28,13 +28,13 @@ test("workflows that have begun come first, but every fourth slot is for a new o
   const slots = new ActionSlots(1);
   const order: string[] = [];
   const held = await slots.acquire(never);
-  const wait = async (name: string, hasBegun: boolean) => {
-    const release = await slots.acquire(never, hasBegun);
+  const wait = async (name: string, slot: Promise<() => void>) => {
+    const release = await slot;
     order.push(name);
     release();
   };
-  const fresh = ["n1", "n2", "n3"].map((name) => wait(name, false));
-  const begun = ["b1", "b2", "b3", "b4", "b5"].map((name) => wait(name, true));
+  const fresh = ["n1", "n2", "n3"].map((name) => wait(name, slots.acquire(never)));
+  const begun = ["b1", "b2", "b3", "b4", "b5"].map((name) => wait(name, slots.acquire(never, true)));
 
   held();
   await Promise.all([...fresh, ...begun]);

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { defined } from "../../../shared/defined.ts";
 import { ActionSlots } from "../../../worker/turns/action-slots.ts";
 import { type LockPurpose, MachineLocks, TurnRefused } from "../../../worker/turns/machine-locks.ts";
 import { Turns } from "../../../worker/turns/turns.ts";
@@ -93,23 +94,45 @@ test("an action that stops waiting does not run, and releases what it had", asyn
   expect(await turns.take({ machine: "m2", lockKey: "b" }, never, async () => "third")).toBe("third");
 });
 
-test("a workflow of which an action has ended comes before those that have not begun", async () => {
-  const { turns, work } = lab(1);
-  const order: string[] = [];
-  const run = (name: string, workflowId: string, stop = never) =>
-    turns.take({ machine: name }, stop, async () => order.push(name), { workflowId });
-  await run("first of w1", "w1");
-  await run("refused of w3", "w3", AbortSignal.abort(new Error("stopping")));
+/** The order in which these workflows get the one slot, which is taken until all of them wait; `undefined` is none. */
+async function orderOf(
+  { turns, work }: ReturnType<typeof lab>,
+  workflowIds: readonly (string | undefined)[],
+) {
+  const order: (string | undefined)[] = [];
   const busy = work("busy");
   void turns.take({}, never, busy.run);
   await settled();
-
-  const waiting = [run("first of w2", "w2"), run("first of w3", "w3"), run("second of w1", "w1")];
+  const waiting = workflowIds.map((workflowId) =>
+    turns.take({}, never, async () => order.push(workflowId), defined({ workflowId })),
+  );
   await settled();
   busy.end();
   await Promise.all(waiting);
+  return order;
+}
 
-  expect(order).toEqual(["first of w1", "second of w1", "first of w2", "first of w3"]);
+test("a workflow of which an action has ended comes before those that have not begun", async () => {
+  const given = lab(1);
+  const end = async () => undefined;
+  await given.turns.take({}, never, end, { workflowId: "begun" });
+  await given.turns.take({}, AbortSignal.abort(), end, { workflowId: "stopped" });
+  await given.turns.take({}, never, end);
+
+  const order = await orderOf(given, [undefined, "new", "stopped", "begun"]);
+
+  expect(order).toEqual(["begun", undefined, "new", "stopped"]);
+});
+
+test("a thousand workflows are remembered as begun, the latest", async () => {
+  const given = lab(1);
+  const end = async (workflowId: string) =>
+    given.turns.take({}, never, async () => undefined, { workflowId });
+  for (let index = 0; index < 1_000; index++) await end(`w${index}`);
+  await end("w0");
+  await end("w1000");
+
+  expect(await orderOf(given, ["new", "w1", "w2", "w0"])).toEqual(["w2", "w0", "new", "w1"]);
 });
 
 test("an action that another replica ran meanwhile does not run here, and a failing cluster is an error", async () => {
