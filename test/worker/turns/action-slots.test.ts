@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { ActionSlots } from "../../../worker/turns/action-slots.ts";
@@ -70,6 +71,18 @@ test("one that stops waiting leaves the queue, and takes no slot", async () => {
   release();
 
   expect(await third).toBeTypeOf("function");
+});
+
+test("one that has waited leaves nothing on the signal, which lasts as long as the worker", async () => {
+  const slots = new ActionSlots(1);
+  const { signal } = new AbortController();
+  const release = await slots.acquire(signal);
+  const waited = slots.acquire(signal);
+
+  release();
+  await waited;
+
+  expect(getEventListeners(signal, "abort")).toEqual([]);
 });
 
 test("an aborted signal gets no slot, even if one is free", async () => {
