@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { count, tool, wholeNumber } from "../scripts/tool.ts";
 import { formatTable } from "../shared/table.ts";
-import { startLab } from "./fleet/lab.ts";
+import { startLab, templateOf } from "./fleet/lab.ts";
 import { percentile } from "./fleet/percentile.ts";
 import { figuresOf } from "./fleet/process-figures.ts";
 
@@ -43,18 +43,7 @@ const TARGET = {
   pickUpMs: values.wakeUp ? 300 : 1_500,
 };
 
-const template = JSON.stringify({
-  version: "0.1",
-  name: "read",
-  global_timeout: 600,
-  tasks: [
-    {
-      name: "bmc",
-      worker: "{{ .agent }}",
-      actions: [{ name: "status", image: "bench/power-status:v1", timeout: 120 }],
-    },
-  ],
-});
+const template = templateOf([{ name: "power-status" }], 120);
 
 await using lab = await startLab({
   machines: lanes,

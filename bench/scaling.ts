@@ -14,7 +14,7 @@ const options = tool(
   .option("--seed <number>", "seed of the run", wholeNumber, 1)
   .option(
     "--processes",
-    "replicas are processes, with etcd, kube-apiserver, kube-controller-manager and kwok, and run actions",
+    "run replicas as processes, and actions as Jobs, with etcd, kube-apiserver, kube-controller-manager and kwok",
     false,
   )
   .parse()

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { count, tool, wholeNumber } from "../scripts/tool.ts";
 import { formatTable } from "../shared/table.ts";
-import { startLab } from "./fleet/lab.ts";
+import { startLab, templateOf } from "./fleet/lab.ts";
 import { percentile } from "./fleet/percentile.ts";
 import { figuresOf } from "./fleet/process-figures.ts";
 import type { ActionTimes } from "./fleet/tink-host.ts";
@@ -42,18 +42,7 @@ const SETTLE_MS = 5_000;
 const SAMPLE_EVERY_MS = 20;
 const WITHIN_MS = 300_000;
 
-const template = JSON.stringify({
-  version: "0.1",
-  name: "read",
-  global_timeout: 600,
-  tasks: [
-    {
-      name: "bmc",
-      worker: "{{ .agent }}",
-      actions: [{ name: "status", image: "bench/power-status:v1", timeout: 120 }],
-    },
-  ],
-});
+const template = templateOf([{ name: "power-status" }], 120);
 
 const times = await mkdtemp(join(tmpdir(), "pbnj-worker-wake-"));
 const timesFile = join(times, "times.json");

@@ -111,8 +111,7 @@ export async function startLab(options: LabOptions): Promise<Lab> {
   const workerArgv = [...waking, ...options.workerArgv];
   const worker = stack.adopt(startWorker(folder, address, inventory, { ...options, workerArgv }), stopWorker);
   const workerGone = once(worker, "exit").then(async ([code]): Promise<never> => {
-    const log = await readFile(join(folder, LOG_FILE), "utf8");
-    throw new Error(`the worker ended with ${code}: ${log.slice(-LOG_TAIL)}`);
+    throw new Error(`the worker ended with ${code}: ${await logTail(folder)}`);
   });
   workerGone.catch(() => undefined);
   const polling = options.wakesUp ? Math.min(machines, MOST_SURE_POLLS) : machines;
@@ -165,6 +164,16 @@ export function disposeOnSignals(owned: AsyncDisposableStack): void {
   }
 }
 
+/** A template of these actions, one after the other, for the agent ID `agent`. */
+export function templateOf(
+  actions: readonly { readonly name: string; readonly environment?: object }[],
+  timeoutS: number,
+): string {
+  const all = actions.map((action) => ({ ...action, image: `bench/${action.name}:v1`, timeout: timeoutS }));
+  const tasks = [{ name: "bmc", worker: "{{ .agent }}", actions: all }];
+  return JSON.stringify({ version: "0.1", name: "bench", global_timeout: 10 * timeoutS, tasks });
+}
+
 export function agentIdOf(index: number): string {
   return `pbnj-${machineName(index)}`;
 }
@@ -214,6 +223,11 @@ export function startWorker(
     },
     stdio: ["ignore", "ignore", log],
   });
+}
+
+/** What the workers of `folder` logged last. */
+export async function logTail(folder: string): Promise<string> {
+  return (await readFile(join(folder, LOG_FILE), "utf8")).slice(-LOG_TAIL);
 }
 
 export async function stopWorker(worker: ChildProcess): Promise<void> {

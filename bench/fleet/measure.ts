@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { median } from "../figures.ts";
 import type { FarmCount } from "./bmc-farm.ts";
 import { startKwokCluster } from "./kwok-cluster.ts";
-import { type Lab, startLab } from "./lab.ts";
+import { type Lab, startLab, templateOf } from "./lab.ts";
 import { percentile } from "./percentile.ts";
 import { childrenBytes, figuresOf } from "./process-figures.ts";
 import { idealMs } from "./schedule.ts";
@@ -64,22 +64,7 @@ const SAMPLE_EVERY_MS = 1_000;
 const GIVE_UP_FACTOR = 10;
 const ACTION_TIMEOUT_S = 3_000;
 
-const template = JSON.stringify({
-  version: "0.1",
-  name: "reprovision",
-  global_timeout: 36_000,
-  tasks: [
-    {
-      name: "bmc",
-      worker: "{{ .agent }}",
-      actions: STEPS.map((step) => ({
-        ...step,
-        image: `bench/${step.name}:v1`,
-        timeout: ACTION_TIMEOUT_S,
-      })),
-    },
-  ],
-});
+const template = templateOf(STEPS, ACTION_TIMEOUT_S);
 
 /**
  * Reprovisions some machines one after the other on the otherwise idle worker, which gives each action's own time,

@@ -10,7 +10,15 @@ import { isOver } from "../../simulators/tink/workflow.ts";
 import { shardOf } from "../../worker/cluster/sharing/shards.ts";
 import { holderOf, ShareLease, shardNumberOf } from "../../worker/cluster/sharing/share-lease.ts";
 import { type ApiRequest, type KwokCluster, startKwokCluster } from "../fleet/kwok-cluster.ts";
-import { agentIdOf, disposeOnSignals, startWorker, stopWorker, writeInventory } from "../fleet/lab.ts";
+import {
+  agentIdOf,
+  disposeOnSignals,
+  logTail,
+  startWorker,
+  stopWorker,
+  templateOf,
+  writeInventory,
+} from "../fleet/lab.ts";
 import { percentile } from "../fleet/percentile.ts";
 import { type HandOver, peakPerSecond, type ScalingFigures, type ScalingOptions } from "./measure.ts";
 
@@ -26,18 +34,7 @@ const POD_START_MS = 3_000;
 const WORKFLOW_EVERY_MS = 500;
 const WORKFLOWS_TIMEOUT_MS = 120_000;
 
-const TEMPLATE = JSON.stringify({
-  version: "0.1",
-  name: "on",
-  global_timeout: 600,
-  tasks: [
-    {
-      name: "bmc",
-      worker: "{{ .agent }}",
-      actions: [{ name: "power-on", image: "bench/power-on:v1", timeout: 120 }],
-    },
-  ],
-});
+const TEMPLATE = templateOf([{ name: "power-on" }], 120);
 
 /** What `measureScaling` measures, of replicas that are processes, with a real control plane whose pods kwok simulates. */
 export async function measureProcesses({
@@ -51,7 +48,7 @@ export async function measureProcesses({
   parts.defer(() => rm(folder, { recursive: true, force: true }));
   await bundleProgram(folder);
   // Each machine has a BMC of its own, but no action gets as far as that: kwok ends its pod.
-  const ports = Array.from({ length: machines }, (_, index) => 1 + index);
+  const ports = Array.from({ length: machines }, (_, index) => 1 + (index % 65_535));
   const inventory = await writeInventory(folder, ports);
   const agentIds = Array.from({ length: machines }, (_, index) => agentIdOf(index));
   const polls = new OpenPolls();
@@ -82,6 +79,8 @@ export async function measureProcesses({
   const startedMs = Date.now();
   for (let index = 0; index < count; index++) await start();
   while (!agentIds.every((agentId) => polls.has(agentId))) {
+    const hasEnded = replicas.some(({ exitCode, signalCode }) => exitCode !== null || signalCode !== null);
+    if (hasEnded) throw new Error(`a replica ended: ${await logTail(folder)}`);
     if (Date.now() - startedMs > START_TIMEOUT_MS) throw new Error("not every agent ID is polled");
     await sleep(LOOK_EVERY_MS);
   }
@@ -183,7 +182,7 @@ async function submitAll(
   });
 }
 
-/** Sees for which agent IDs a poll is open, and how long there was none after its replica had given one up. */
+/** Which agent IDs have an open poll, and how long they had none after a cancelled one. */
 class OpenPolls {
   readonly #open = new Map<string, number>();
   readonly #lostMs = new Map<string, number>();
@@ -194,7 +193,7 @@ class OpenPolls {
     return this.#open.has(agentId);
   }
 
-  /** Returns what is called at its end. */
+  /** Called with each poll. Returns what is called at its end. */
   readonly open = (agentId: string) => {
     const others = this.#open.get(agentId) ?? 0;
     if (others > 0) this.doubles += 1;

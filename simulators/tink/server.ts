@@ -25,7 +25,7 @@ export interface TinkServerOptions {
   readonly maxConcurrentStreams?: number;
   /** How long a call that cannot be answered well is held before its error is returned. */
   readonly holdMs?: number;
-  /** Called with each poll. What it returns is called at the poll's end, with whether its caller gave it up. */
+  /** Called with each poll. What it returns is called at the end of the poll, with whether the caller cancelled it. */
   readonly onPoll?: (agentId: string) => (isCancelled: boolean) => void;
   /** Called before an action is sent; `askedMs` is when its poll arrived, as `performance.now` has it. */
   readonly onServed?: (assignment: Assignment, askedMs: number) => void;

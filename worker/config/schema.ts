@@ -186,7 +186,7 @@ const hardware = {
 const actions = {
   maxActions: setting(Count(1, 100_000).optional(), {
     description:
-      "Maximum number of actions that run at the same time, on all machines; workflows that have begun go on before others begin",
+      "Maximum number of actions that run at the same time, on all machines; started workflows come first",
     type: "count",
     defaultText: "1000 for in-process, else 8 per processor and at most 64",
   }),

@@ -1,18 +1,18 @@
-/** One of so many slots that are handed on is for a new workflow, so that none waits forever. */
-const EVERY_SO_MANY = 4;
+/** Every fourth slot that is handed over goes to a new workflow, so that none waits forever. */
+const NEW_WORKFLOW_EVERY = 4;
 
 /** In the order of arrival; a set, because any of them may stop waiting. */
 type Queue = Set<() => void>;
 
 /**
- * Limits how many actions run at a time. Those of workflows that have begun come first: otherwise a thousand machines are
- * all powered off before the first one is powered on again.
+ * Limits how many actions run at a time. Those of started workflows come first: otherwise a thousand machines are all powered
+ * off before the first one is powered on again.
  */
 export class ActionSlots {
   readonly limit: number;
   #free: number;
-  #handedOn = 0;
-  readonly #begun: Queue = new Set();
+  #handOvers = 0;
+  readonly #started: Queue = new Set();
   readonly #new: Queue = new Set();
 
   constructor(slots: number) {
@@ -25,10 +25,10 @@ export class ActionSlots {
   }
 
   /** Resolves to the slot's release, which counts once however often it is called. Rejects when the signal aborts. */
-  async acquire(signal: AbortSignal, hasBegun = false): Promise<() => void> {
+  async acquire(signal: AbortSignal, hasStarted = false): Promise<() => void> {
     signal.throwIfAborted();
     if (this.#free > 0) this.#free -= 1;
-    else await this.#wait(hasBegun ? this.#begun : this.#new, signal);
+    else await this.#wait(hasStarted ? this.#started : this.#new, signal);
     let held = true;
     return () => {
       if (held) this.#release();
@@ -51,16 +51,16 @@ export class ActionSlots {
     });
   }
 
-  /** Hands the slot to one that waits, so that none that comes now can take it. */
+  /** Hands the slot over to a waiting action, so that one that arrives now cannot take it. */
   #release(): void {
-    const isForNew = (this.#handedOn + 1) % EVERY_SO_MANY === 0;
-    const [first, second] = isForNew ? [this.#new, this.#begun] : [this.#begun, this.#new];
+    const isForNew = (this.#handOvers + 1) % NEW_WORKFLOW_EVERY === 0;
+    const [first, second] = isForNew ? [this.#new, this.#started] : [this.#started, this.#new];
     const next = headOf(first) ?? headOf(second);
     if (!next) {
       this.#free += 1;
       return;
     }
-    this.#handedOn += 1;
+    this.#handOvers += 1;
     first.delete(next);
     second.delete(next);
     next();

@@ -11,18 +11,17 @@ export interface TurnPurpose extends LockPurpose {
   readonly workflowId?: string;
 }
 
-/** A workflow's next action comes within milliseconds, while few others end. */
-const MOST_REMEMBERED = 1_000;
+/** A workflow's next action arrives within milliseconds, so that few have to be known. */
+const MAX_STARTED = 1_000;
 
 /**
- * Which action may run now: one at a time per machine and per BMC, and a limited number in total. A workflow of which an action has ended
- * comes before others.
+ * Which action may run now: one at a time per machine and per BMC, and a limited number in total, started workflows first.
  */
 export class Turns {
   readonly #locks: Locks;
   readonly #slots: ActionSlots;
-  /** IDs of workflows of which an action has ended, the latest last. */
-  readonly #begun = new Set<string>();
+  /** IDs of workflows that have an ended action, the latest last. */
+  readonly #started = new Set<string>();
 
   constructor(locks: Locks, slots: ActionSlots) {
     this.#locks = locks;
@@ -40,12 +39,12 @@ export class Turns {
     purpose: TurnPurpose = {},
   ): Promise<T | undefined> {
     const { workflowId = "" } = purpose;
-    const hasBegun = this.#begun.has(workflowId);
+    const hasStarted = this.#started.has(workflowId);
     const held: (() => void)[] = [];
     try {
       try {
         for (const key of keysOf(place)) held.push(await this.#locks.acquire(key, stop, purpose));
-        held.push(await this.#slots.acquire(stop, hasBegun));
+        held.push(await this.#slots.acquire(stop, hasStarted));
       } catch (thrown) {
         if (stop.aborted || thrown instanceof TurnRefused) return undefined;
         throw thrown;
@@ -60,10 +59,10 @@ export class Turns {
 
   #remember(workflowId: string): void {
     if (workflowId === "") return;
-    this.#begun.delete(workflowId);
-    this.#begun.add(workflowId);
-    const [oldest] = this.#begun;
-    if (oldest !== undefined && this.#begun.size > MOST_REMEMBERED) this.#begun.delete(oldest);
+    this.#started.delete(workflowId);
+    this.#started.add(workflowId);
+    const [oldest] = this.#started;
+    if (oldest !== undefined && this.#started.size > MAX_STARTED) this.#started.delete(oldest);
   }
 }
 

@@ -58,7 +58,7 @@ class StaleConnection extends Error {
   override readonly name = "StaleConnection";
 }
 
-/** Of all connections of this process: one action's may resume what another's began. */
+/** Shared by all connections of this process: an action resumes the session of an earlier one. */
 const tlsSessions = new TlsSessions();
 
 type OnSocket = (error: Error | null, socket?: Socket) => void;
@@ -153,7 +153,7 @@ export class HttpConnection {
     const resumed = tlsSessions.take(this.#options);
     const onOpen: Parameters<typeof openSocket>[1] = (error, socket, certificate) => {
       this.#connecting = undefined;
-      // A peer ignores a session that it does not know; one that fails at it gets a whole handshake.
+      // A peer should ignore an unknown session. If it fails instead, retry with a full handshake.
       if (resumed && error?.class === "tls") return this.#connect(onSocket);
       this.#answers = 0;
       if (certificate) this.#certificateExpiresMs = certificate.validToDate.getTime();

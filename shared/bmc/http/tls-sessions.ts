@@ -6,29 +6,29 @@ import type { Endpoint } from "./endpoint.ts";
 /** A TLS session that later connections may resume. */
 export interface TlsSession {
   readonly data: Buffer;
-  /** The one that was accepted when the session began: Node does not show it again. */
+  /** The one that was accepted in the full handshake: Node does not return it again. */
   readonly certificate: X509Certificate;
-  /** When that was, by the monotonic clock. */
+  /** When, by the monotonic clock. */
   readonly acceptedMs: number;
 }
 
 type Peer = Pick<Endpoint, "host" | "port" | "tls">;
 
-/** Far more than a worker's actions that run at a time. */
-const MOST = 1_000;
-/** Beyond certificate and ticket of any BMC. */
-const MOST_BYTES = 16_384;
-/** For so long a certificate is believed without being shown again. */
+/** As many as the runtime `in-process` has actions at a time by default. */
+const MAX_SESSIONS = 1_000;
+/** More than the certificate and ticket of a BMC need. */
+const MAX_BYTES = 16_384;
+/** After that the peer must present its certificate again. */
 const KEPT_MS = 10 * 60_000;
 
 /**
- * The sessions of accepted peers. Only the same peer can resume one (RFC 8446 section 2.2); connections that expect another
- * certificate or authority begin anew. It spares a BMC the signature, the slowest part of a handshake.
+ * The sessions of accepted peers. Only the same peer can resume one (RFC 8446 section 2.2). Connections that expect another
+ * certificate or authority make a full handshake. A resumed one saves the BMC a signature, the slowest part.
  */
 export class TlsSessions {
   readonly #kept = new Map<string, { readonly tls: Endpoint["tls"]; readonly session: TlsSession }>();
 
-  /** Takes it away, so that a session at which a peer fails is tried only once. */
+  /** Removes the session, so that one at which the peer fails is not used again. */
   take({ host, port, tls }: Peer): TlsSession | undefined {
     const key = `${host} ${port}`;
     const kept = this.#kept.get(key);
@@ -37,7 +37,7 @@ export class TlsSessions {
     return isDeepStrictEqual(kept.tls, tls) ? kept.session : undefined;
   }
 
-  /** Keeps the session of an accepted connection, the one that it resumed until it has another. */
+  /** Keeps the session of an accepted connection; a resumed one until the peer sends another. */
   keep(peer: Peer, socket: TLSSocket, certificate: X509Certificate, resumed?: TlsSession): void {
     const known = socket.isSessionReused() ? resumed : undefined;
     const acceptedMs = known?.acceptedMs ?? performance.now();
@@ -49,11 +49,11 @@ export class TlsSessions {
   }
 
   #set({ host, port, tls }: Peer, session: TlsSession): void {
-    if (session.data.length > MOST_BYTES) return;
+    if (session.data.length > MAX_BYTES) return;
     const key = `${host} ${port}`;
     this.#kept.delete(key);
     this.#kept.set(key, { tls, session });
     const [oldest] = this.#kept.keys();
-    if (oldest !== undefined && this.#kept.size > MOST) this.#kept.delete(oldest);
+    if (oldest !== undefined && this.#kept.size > MAX_SESSIONS) this.#kept.delete(oldest);
   }
 }

@@ -12,7 +12,7 @@ import type { TlsSession } from "./tls-sessions.ts";
  * Opens a connection that is ready to carry credentials: the certificate, or the pin that replaces its
  * verification, has been checked. Calls back once with a socket, and the certificate where there is one, or with a
  * `BmcError` of class `unreachable` or `tls`.
- * Returns the socket in progress, so that the caller can cancel. It resumes a session if the peer agrees.
+ * Returns the socket in progress, so that the caller can cancel. Resumes `resumed` if the peer accepts it.
  */
 export function openSocket(
   endpoint: Endpoint,
@@ -67,7 +67,7 @@ export function openSocket(
 
 let lastContext: { readonly ca: string | undefined; readonly context: SecureContext } | undefined;
 
-/** Connections to BMCs mostly trust the same authorities; reading them takes Node a third of a handshake's time. */
+/** Most connections trust the same authorities, and a new context takes a third of a handshake's CPU time. */
 function secureContext(ca: string | undefined): SecureContext {
   if (!lastContext || lastContext.ca !== ca) {
     lastContext = { ca, context: createSecureContext(defined({ ca })) };

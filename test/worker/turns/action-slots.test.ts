@@ -25,7 +25,7 @@ test("slots are limited, and acquired first in, first out", async () => {
   expect(order).toEqual(["third", "fourth"]);
 });
 
-test("workflows that have begun come first, but every fourth slot is for a new one", async () => {
+test("started workflows come first, but every fourth slot goes to a new one", async () => {
   const slots = new ActionSlots(1);
   const order: string[] = [];
   const held = await slots.acquire(never);
@@ -35,12 +35,12 @@ test("workflows that have begun come first, but every fourth slot is for a new o
     release();
   };
   const fresh = ["n1", "n2", "n3"].map((name) => wait(name, slots.acquire(never)));
-  const begun = ["b1", "b2", "b3", "b4", "b5"].map((name) => wait(name, slots.acquire(never, true)));
+  const started = ["s1", "s2", "s3", "s4", "s5"].map((name) => wait(name, slots.acquire(never, true)));
 
   held();
-  await Promise.all([...fresh, ...begun]);
+  await Promise.all([...fresh, ...started]);
 
-  expect(order).toEqual(["b1", "b2", "b3", "n1", "b4", "b5", "n2", "n3"]);
+  expect(order).toEqual(["s1", "s2", "s3", "n1", "s4", "s5", "n2", "n3"]);
 });
 
 test("a slot released twice is one slot", async () => {

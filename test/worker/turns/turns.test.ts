@@ -112,19 +112,19 @@ async function orderOf(
   return order;
 }
 
-test("a workflow of which an action has ended comes before those that have not begun", async () => {
+test("a workflow that has an ended action comes before new ones", async () => {
   const given = lab(1);
   const end = async () => undefined;
-  await given.turns.take({}, never, end, { workflowId: "begun" });
+  await given.turns.take({}, never, end, { workflowId: "started" });
   await given.turns.take({}, AbortSignal.abort(), end, { workflowId: "stopped" });
   await given.turns.take({}, never, end);
 
-  const order = await orderOf(given, [undefined, "new", "stopped", "begun"]);
+  const order = await orderOf(given, [undefined, "new", "stopped", "started"]);
 
-  expect(order).toEqual(["begun", undefined, "new", "stopped"]);
+  expect(order).toEqual(["started", undefined, "new", "stopped"]);
 });
 
-test("a thousand workflows are remembered as begun, the latest", async () => {
+test("the latest thousand workflows count as started", async () => {
   const given = lab(1);
   const end = async (workflowId: string) =>
     given.turns.take({}, never, async () => undefined, { workflowId });

@@ -23,28 +23,34 @@ afterEach(() => {
 });
 
 describe.each<SecureVersion>(["TLSv1.2", "TLSv1.3"])("with %s, a connection", (maxVersion) => {
-  it("resumes the session of the one before, again and again, and knows its certificate", async () => {
-    await using peer = await startPeer(maxVersion);
+  it.each([
+    ["pinned", PINNED],
+    ["verified", { ca: certificate.cert }],
+  ])(
+    "resumes the session of the one before, again and again, and knows its %s certificate",
+    async (_, tls) => {
+      await using peer = await startPeer(maxVersion);
 
-    const expiries = [await peer.ask(), await peer.ask(), await peer.ask()];
+      const expiries = [await peer.ask(tls), await peer.ask(tls), await peer.ask(tls)];
 
-    expect(peer.resumed).toEqual([false, true, true]);
-    expect(expiries).toEqual([expiresMs, expiresMs, expiresMs]);
-  });
+      expect(peer.resumed).toEqual([false, true, true]);
+      expect(expiries).toEqual([expiresMs, expiresMs, expiresMs]);
+    },
+  );
 
-  it("demands the certificate again to trust it in another way, and refuses it", async () => {
+  it("makes a full handshake if it has other TLS options, and rejects the certificate", async () => {
     await using peer = await startPeer(maxVersion);
     await peer.ask({ verify: false });
 
     await expect(peer.ask({ fingerprint: "ab".repeat(32) })).rejects.toThrow(/not the pinned/);
     await expect(peer.ask({ verify: true })).rejects.toThrow(/self-signed/);
-    // What was refused is not kept.
+    // A rejected one is not kept.
     await expect(peer.ask({ verify: true })).rejects.toThrow(/self-signed/);
 
     expect(peer.resumed).not.toContain(true);
   });
 
-  it("demands the certificate again ten minutes after it was shown, however often it was resumed", async () => {
+  it("makes a full handshake after ten minutes, however often the session was resumed", async () => {
     vi.useFakeTimers({ toFake: ["performance"] });
     await using peer = await startPeer(maxVersion);
 
@@ -57,7 +63,7 @@ describe.each<SecureVersion>(["TLSv1.2", "TLSv1.3"])("with %s, a connection", (m
     expect(peer.resumed).toEqual([false, true, false]);
   });
 
-  it("makes a whole handshake with a peer that fails at a session", async () => {
+  it("makes a full handshake if the peer fails at the session", async () => {
     await using peer = await startPeer(maxVersion);
     await using front = await startFront(peer.port, 2);
 
