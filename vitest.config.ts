@@ -17,8 +17,11 @@ process.env["NODE_COMPILE_CACHE"] ??= join(
   "node_modules/.cache/pbnj-worker-test/sources",
 );
 
-/** Mutation changes code between runs, and asks which test runs it. */
-const mutates = process.env["STRYKER_MUTATOR_WORKER"] !== undefined;
+/** The tests of the code that mutation changes between runs. */
+const mutationTests = process.env["PBNJ_MUTATION_TESTS"]?.split(" ");
+const mutates = mutationTests !== undefined;
+const inThisRun = (...files: readonly string[]) =>
+  files.filter((file) => !mutationTests || mutationTests.includes(file));
 
 export default defineConfig(({ mode }) => ({
   test: {
@@ -43,22 +46,27 @@ export default defineConfig(({ mode }) => ({
         extends: true,
         test: {
           name: "tests",
-          include: ["test/**/*.test.ts"],
+          include: mutationTests ?? ["test/**/*.test.ts"],
           exclude: [interop, mocked, ...(mode === "unit" ? [system] : [])],
         },
       },
       // Replaces a module of Node, which the tests of the same process must not see.
       {
         extends: true,
-        test: { name: "mocked", include: [mocked], isolate: true, experimental: { viteModuleRunner: true } },
+        test: {
+          name: "mocked",
+          include: inThisRun(mocked),
+          isolate: true,
+          experimental: { viteModuleRunner: true },
+        },
       },
       // Programs of others, from the package registries.
-      { extends: true, test: { name: "interop", include: [interop], exclude: [kubernetes] } },
+      { extends: true, test: { name: "interop", include: inThisRun(interop), exclude: [kubernetes] } },
       {
         extends: true,
         test: {
           name: "kubernetes",
-          include: [kubernetes, ...kubernetesContract],
+          include: inThisRun(kubernetes, ...kubernetesContract),
           globalSetup: "test/interop/kubernetes/global-setup.ts",
         },
       },

@@ -55,17 +55,25 @@ export interface Action extends ActionId {
 
 export type ActionState = "running" | "success" | "failed" | "timeout";
 
-/** A report about an action; `stoppedAt` is set once it ended. */
-export interface ActionStatus {
+interface StatusFields {
   readonly action: ActionId;
   /** For the log, if it is known. */
   readonly machine?: string;
-  readonly state: ActionState;
   readonly startedAt: Date;
-  readonly stoppedAt?: Date;
   /** One line. */
   readonly message: string;
 }
+
+/** The report of an action's end. */
+export interface EndStatus extends StatusFields {
+  readonly state: Exclude<ActionState, "running">;
+  readonly stoppedAt: Date;
+}
+
+/** A report about an action. */
+export type ActionStatus =
+  | EndStatus
+  | (StatusFields & { readonly state: "running"; readonly stoppedAt?: never });
 
 /** `rejected`: the server will never accept the report. `unanswered`: it may be made again later. */
 export type Delivery = "acknowledged" | "rejected" | "unanswered";
@@ -107,12 +115,7 @@ export function actionKey({ workflowId, actionId }: Pick<ActionId, "workflowId" 
 
 export type LogFields = Readonly<Record<string, string>>;
 
-export function endStatus(
-  action: ActionId,
-  outcome: Outcome,
-  startedAt: Date,
-  machine?: string,
-): ActionStatus {
+export function endStatus(action: ActionId, outcome: Outcome, startedAt: Date, machine?: string): EndStatus {
   return {
     action,
     ...defined({ machine }),
@@ -123,7 +126,7 @@ export function endStatus(
   };
 }
 
-function stateOf(outcome: Outcome): ActionState {
+function stateOf(outcome: Outcome): EndStatus["state"] {
   if (outcome.ok) return "success";
   return outcome.timedOut ? "timeout" : "failed";
 }

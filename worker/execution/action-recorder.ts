@@ -2,7 +2,7 @@ import type { Clock } from "../../shared/clock.ts";
 import { defined } from "../../shared/defined.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { textOf } from "../../shared/text-of.ts";
-import { type Action, type ActionStatus, actionKey, fieldsOf, type LogFields } from "../action/action.ts";
+import { type Action, actionKey, type EndStatus, fieldsOf, type LogFields } from "../action/action.ts";
 import { bootTimeIn } from "../action/boot-time.ts";
 import type { JournalEntry } from "../journal/entry.ts";
 import type { ActionJournal } from "../journal/journal.ts";
@@ -55,8 +55,7 @@ export class ActionRecorder {
   }
 
   /** It ended; `status` is what will be reported. */
-  async ended({ state, message, stoppedAt }: ActionStatus): Promise<void> {
-    if (state === "running" || stoppedAt === undefined) throw new Error("an action that runs has not ended");
+  async ended({ state, message, stoppedAt }: EndStatus): Promise<void> {
     const { phase: _phase, ...about } = this.#entry;
     this.#entry = { ...about, phase: "ended", end: { state, message, stoppedAt: stoppedAt.toISOString() } };
     await this.#try(this.#options.journal.write(this.#entry));

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { defined } from "../../shared/defined.ts";
-import type { ActionStatus } from "../action/action.ts";
+import type { EndStatus } from "../action/action.ts";
 
 const Instant = z.iso.datetime();
 
@@ -73,7 +73,7 @@ export function statusOf({
   machine,
   startedAt,
   end,
-}: JournalEntry & { phase: "ended" | "acknowledged" }): ActionStatus {
+}: JournalEntry & { phase: "ended" | "acknowledged" }): EndStatus {
   const { state, message, stoppedAt } = end;
   return {
     action,

@@ -405,9 +405,11 @@ describe("a machine whose desired state is enforced", () => {
     watch.observer.action?.({ kind: "ended", ...about, outcome: outcomeOf("timeout") });
     const status = { action: earlier, startedAt, message: "" };
     const { signal } = new AbortController();
-    expect(await enforcer.queue.report({ ...status, state: "failed" }, signal)).toEqual({
-      kind: "acknowledged",
-    });
+    expect(await enforcer.queue.report({ ...status, state: "failed", stoppedAt: startedAt }, signal)).toEqual(
+      {
+        kind: "acknowledged",
+      },
+    );
     expect(await enforcer.queue.report({ ...status, state: "running" }, signal)).toMatchObject({
       kind: "rejected",
       reason: "the correction is withdrawn",

@@ -125,7 +125,7 @@ function decide(
       return { patch: failedStatus(found, reason, startedMs), refusal: NOT_REPEATED };
     }
     case "success":
-      return { patch: completedStatus(found, startedMs, (stoppedAt ?? startedAt).getTime()) };
+      return { patch: completedStatus(found, startedMs, stoppedAt.getTime()) };
     case "failed":
       return { patch: failedStatus(found, message, startedMs) };
     case "timeout":

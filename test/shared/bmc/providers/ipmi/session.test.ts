@@ -164,7 +164,7 @@ describe.concurrent("completion codes", () => {
     [0xd4, "auth"],
     [0xd5, "state"],
     [0xff, "bmc"],
-  ])("turns 0x%x into its class", async (code, errorClass) => {
+  ])("turns %i into its class", async (code, errorClass) => {
     await using bmc = await startBmc();
     bmc.faults.refuses = (name) => (name === "Chassis Control" ? code : undefined);
     await using session = await openSession(bmc);

@@ -6,7 +6,11 @@ import {
   usernameBytes,
 } from "../../../../../shared/bmc/providers/ipmi/credentials.ts";
 import { matchAnswer } from "../../../../../shared/bmc/providers/ipmi/handshake-link.ts";
-import { handshakeError } from "../../../../../shared/bmc/providers/ipmi/handshake-status.ts";
+import {
+  forgotSession,
+  handshakeError,
+  refusesSuite,
+} from "../../../../../shared/bmc/providers/ipmi/handshake-status.ts";
 import {
   sendUntilAnswered,
   waitAfterCopyMs,
@@ -138,23 +142,40 @@ describe("an answer of the handshake", () => {
 
 describe("handshake statuses", () => {
   it.each<[number, string, string?]>([
-    [0x01, "busy"],
-    [0x0b, "busy"],
-    [0x09, "auth", "right"],
-    [0x0a, "auth", "right"],
-    [0x0d, "auth", "login"],
-    [0x0f, "auth", "login"],
-    [0x11, "unsupported"],
-    [0x08, "protocol"],
-    [0x7f, "bmc"],
-  ])("0x%x has its class, and says what is refused", (status, errorClass, refused) => {
+    [1, "busy"],
+    [2, "protocol"],
+    [3, "protocol"],
+    [4, "unsupported"],
+    [5, "unsupported"],
+    [6, "unsupported"],
+    [7, "unsupported"],
+    [8, "protocol"],
+    [9, "auth", "right"],
+    [10, "auth", "right"],
+    [11, "busy"],
+    [12, "auth", "login"],
+    [13, "auth", "login"],
+    [14, "protocol"],
+    [15, "auth", "login"],
+    [16, "unsupported"],
+    [17, "unsupported"],
+    [18, "unsupported"],
+    [127, "bmc"],
+  ])("%i has its class, and says what is refused", (status, errorClass, refused) => {
     const error = handshakeError("RAKP1", status);
 
     expect(error).toMatchObject({
       class: errorClass,
-      message: expect.stringMatching(/^RAKP1: .+ \(status 0x[0-9A-F]{2}\)$/),
+      message: expect.stringMatching(/^RAKP1: \w.+ \(status 0x[0-9A-F]{2}\)$/),
     });
     expect(error.refused).toBe(refused);
+  });
+
+  it("of algorithms and of forgotten sessions lead to another attempt", () => {
+    const statuses = [...Array(32).keys()];
+
+    expect(statuses.filter(refusesSuite)).toEqual([4, 5, 6, 7, 16, 17, 18]);
+    expect(statuses.filter(forgotSession)).toEqual([2, 8]);
   });
 });
 
