@@ -8,7 +8,7 @@ interface Node {
   readonly property?: Node;
 }
 
-/** Leaves out calls of `log` and `observer`: they say what happens, and decide nothing. */
+/** Leaves out calls of `log`, `logOutage` and `observer`: they say what happens, and decide nothing. */
 export const strykerPlugins = [
   {
     kind: "Ignore",
@@ -25,5 +25,5 @@ function isMessage({ callee, expression }: Node): boolean {
   // `log` of `log`, `options.log` and `this.#log`.
   const on = callee?.object;
   const name = on?.name ?? on?.property?.name ?? on?.property?.id?.name;
-  return name === "log" || name === "observer";
+  return name === "log" || name === "observer" || callee?.name === "logOutage";
 }

@@ -2,21 +2,16 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, test, vi } from "vitest";
 import { silentLogger } from "../../shared/logger.ts";
-import { Secret } from "../../shared/secret.ts";
-import { redactor } from "../../shared/secret-forms.ts";
-import { type Action, type ActionStatus, actionKey, type Outcome } from "../../worker/action/action.ts";
+import { type Action, type ActionStatus, actionKey } from "../../worker/action/action.ts";
 import { bootTimeIn } from "../../worker/action/boot-time.ts";
-import { type ActionEvent, noObserver, type Observer } from "../../worker/action/observer.ts";
+import { type ActionEvent, noObserver } from "../../worker/action/observer.ts";
 import { WorkflowDeleted } from "../../worker/action/workflow-deleted.ts";
 import { ActionRecorder } from "../../worker/execution/action-recorder.ts";
 import type { Target } from "../../worker/execution/admit.ts";
-import { Executor, type ExecutorOptions } from "../../worker/execution/executor.ts";
+import type { ExecutorOptions } from "../../worker/execution/executor.ts";
 import { Reporter } from "../../worker/execution/report.ts";
 import type { JournalEntry, JournalPhase } from "../../worker/journal/entry.ts";
-import type { ActionJournal } from "../../worker/journal/journal.ts";
 import { MemoryJournal } from "../../worker/journal/memory-journal.ts";
-import { AuthGate } from "../../worker/machines/auth-gate.ts";
-import { SecretCommands } from "../../worker/machines/secret-commands.ts";
 import { DockerRuntime } from "../../worker/runtime/docker/docker-runtime.ts";
 import { actionLabels } from "../../worker/runtime/docker/spec.ts";
 import { LogStream } from "../../worker/runtime/log-stream.ts";
@@ -27,86 +22,17 @@ import {
   type Runtime,
 } from "../../worker/runtime/runtime.ts";
 import type { Acknowledgement } from "../../worker/source/source.ts";
-import { ActionSlots } from "../../worker/turns/action-slots.ts";
-import { type LockPurpose, MachineLocks } from "../../worker/turns/machine-locks.ts";
+import type { LockPurpose } from "../../worker/turns/machine-locks.ts";
 import { scaledClock } from "../support/scaled-clock.ts";
 import { VirtualClock } from "../support/virtual-clock.ts";
+import { briefRuntime, executorLab } from "./execution/executor-lab.ts";
 import { entryOf } from "./journal/entries.ts";
 import { journalLab } from "./journal/journal-lab.ts";
 import { empty, FakeEngine, inTurn, json } from "./runtime/docker/fake-engine.ts";
-import { scriptedRequest, testConnection } from "./runtime/launch-request.ts";
+import { canary, scriptedRequest, testConnection } from "./runtime/launch-request.ts";
 
-const CANARY = "canary-5512";
 const NOW_ENDED = { startedAt: new Date(), stoppedAt: new Date() };
 const WITHHELD = "[withheld: the machine's credentials cannot be read, so they cannot be redacted]";
-
-/** A runtime whose actions end at once, unless they run until they are cancelled. */
-function briefRuntime({ untilCancelled = false, remove = async () => undefined } = {}): Runtime {
-  return {
-    name: "process",
-    async run({ onLaunch, onLog }, signal) {
-      const startedAt = new Date();
-      await onLaunch?.({ pid: 1 });
-      onLog({ stream: "stderr", line: "begun" });
-      if (untilCancelled) await new Promise((resolve) => signal.addEventListener("abort", resolve));
-      const times = { timedOut: false, startedAt, stoppedAt: new Date() };
-      const outcome: Outcome = untilCancelled
-        ? { ok: false, class: "cancelled", message: "cancelled", killed: true, ...times }
-        : { ok: true, message: "done", killed: false, ...times };
-      return { outcome, remove };
-    },
-    adopt: () => Promise.reject(new Error("nothing is adopted")),
-    sweep: async () => 0,
-    check: async () => "it is there",
-    close: async () => undefined,
-  };
-}
-
-/** An executor at a server that takes every report, fifty times as fast. */
-function lab(
-  runtime: Runtime,
-  journal: ActionJournal,
-  observer: Observer = noObserver,
-  more: Partial<ExecutorOptions> = {},
-) {
-  const clock = scaledClock(50);
-  const reports: ActionStatus[] = [];
-  const sink = {
-    async report(status: ActionStatus) {
-      reports.push(status);
-      return { kind: "acknowledged" } as const;
-    },
-  };
-  const stop = new AbortController();
-  const executor = new Executor({
-    permit: () => ({ allowed: true }),
-    locate: () => ({
-      ok: true,
-      machine: "m1",
-      lockKey: "bmc.example",
-      connect: async () => testConnection(),
-    }),
-    runtime,
-    reporter: new Reporter({ sink, clock, log: silentLogger, maxBackoffMs: 1_000, observer: noObserver }),
-    locks: new MachineLocks(),
-    slots: new ActionSlots(4),
-    authGate: new AuthGate(),
-    secretCommands: new SecretCommands(),
-    isOurs: () => true,
-    redactorOf: async (machine) => {
-      if (machine === "gone") throw new Error(`no ${machine}`);
-      return redactor({ password: new Secret(CANARY) });
-    },
-    journal,
-    clock,
-    log: silentLogger,
-    defaultTimeoutMs: 60_000,
-    observer,
-    traceEnvironment: () => ({}),
-    ...more,
-  });
-  return { executor, reports, stop, signals: { stop: stop.signal, cancel: new AbortController().signal } };
-}
 
 /** A journal in memory whose next entry in some phase finds no room. */
 class FullJournal extends MemoryJournal {
@@ -148,7 +74,7 @@ describe("an action whose step cannot be recorded", () => {
   ] as const)("%s is not run and not failed, and runs when it is served again", async (phase, before) => {
     const runtime = briefRuntime();
     const journal = new FullJournal(phase);
-    const { executor, reports, signals } = lab(runtime, journal);
+    const { executor, reports, signals } = executorLab(runtime, journal);
     const { action } = scriptedRequest(["host"]).request;
 
     const first = await executor.execute(action, signals);
@@ -172,7 +98,7 @@ describe("an action whose step cannot be recorded", () => {
     const remove = vi.fn(async () => undefined);
     const runtime = briefRuntime({ remove });
     const journal = new FullJournal(phase);
-    const { executor, reports, signals } = lab(runtime, journal);
+    const { executor, reports, signals } = executorLab(runtime, journal);
 
     const outcome = await executor.execute(scriptedRequest(["host"]).request.action, signals);
     await runtime.close();
@@ -188,7 +114,7 @@ describe("an action whose step cannot be recorded", () => {
     const phases: (JournalPhase | undefined)[] = [];
     const { action } = scriptedRequest(["host"]).request;
     const remove = async () => void phases.push(journal.find(actionKey(action))?.phase);
-    const { executor, signals, stop } = lab(briefRuntime({ remove }), journal);
+    const { executor, signals, stop } = executorLab(briefRuntime({ remove }), journal);
 
     const recovered = executor.recover(signals);
     await executor.execute(action, signals);
@@ -211,7 +137,7 @@ it.each([
       const ended = await runtime.run(...request);
       return { ...ended, outcome: { ...ended.outcome, ...times } };
     };
-    const { executor, reports, signals } = lab({ ...runtime, run }, new MemoryJournal());
+    const { executor, reports, signals } = executorLab({ ...runtime, run }, new MemoryJournal());
 
     await executor.execute(scriptedRequest(["host"]).request.action, signals);
 
@@ -233,7 +159,7 @@ it.each([
       await super.write(entry);
     }
   }
-  const { executor, signals } = lab(briefRuntime(), new RecordingJournal(), noObserver, {
+  const { executor, signals } = executorLab(briefRuntime(), new RecordingJournal(), noObserver, {
     locate: () => ({ ok: true, machine: "m1", lockKey: "bmc.example", ...connect }),
   });
   const { action } = scriptedRequest(["host"]).request;
@@ -263,7 +189,9 @@ test("an action whose workflow is deleted is stopped, and its end is not reporte
       if (event.kind === "line") started.resolve();
     },
   };
-  const { executor, reports, signals } = lab(runtime, journal, observer, { cancelOf: () => deleted.signal });
+  const { executor, reports, signals } = executorLab(runtime, journal, observer, {
+    cancelOf: () => deleted.signal,
+  });
   const { action } = scriptedRequest(["err:begun\\n", "sleep:60000"]).request;
 
   const ran = executor.execute(action, signals);
@@ -305,7 +233,7 @@ describe("an engine that is not ready when the worker restarts", () => {
       "DELETE /containers/*": empty(204),
     });
     const runtime = runtimeAt(engine);
-    const { executor, stop, signals } = lab(runtime, new MemoryJournal());
+    const { executor, stop, signals } = executorLab(runtime, new MemoryJournal());
 
     const recovered = executor.recover(signals);
     await expect.poll(() => engine.requests).toContain("DELETE /containers/c9?force=1&v=1");
@@ -326,7 +254,7 @@ describe("an engine that is not ready when the worker restarts", () => {
     const runtime = runtimeAt(engine);
     const journal = new LeftJournal([{ ...entry, runtime: "docker" }]);
     await journal.write({ ...entry, runtime: "docker" });
-    const { executor, reports, stop, signals } = lab(runtime, journal);
+    const { executor, reports, stop, signals } = executorLab(runtime, journal);
     const removals = () =>
       engine.requests.filter((request) => request === "DELETE /containers/c1?v=1").length;
 
@@ -375,7 +303,7 @@ describe("an action of an earlier run", () => {
       startedAt: new Date(Date.now() - agoMs - setMs).toISOString(),
       ...(boot && { startedBootTime: boot }),
     };
-    const { executor, stop, signals } = lab(runtime, new LeftJournal([entry]));
+    const { executor, stop, signals } = executorLab(runtime, new LeftJournal([entry]));
 
     const recovered = executor.recover(signals);
     await expect.poll(() => adopted.length).toBe(1);
@@ -389,7 +317,7 @@ describe("an action of an earlier run", () => {
   it("fails if another runtime launched it, and is not run again", async () => {
     const runtime = briefRuntime();
     const entry = { ...entryOf("a1", "launched", { name: "power-cycle" }), runtime: "docker" };
-    const { executor, reports, stop, signals } = lab(runtime, new LeftJournal([entry]));
+    const { executor, reports, stop, signals } = executorLab(runtime, new LeftJournal([entry]));
 
     const recovered = executor.recover(signals);
     await expect.poll(() => reports.length).toBe(1);
@@ -416,7 +344,7 @@ describe("an action of an earlier run", () => {
     const [served, other] = [endedNow("a0"), endedNow("a1")] as const;
     const journal = new LeftJournal([served, other]);
     for (const entry of journal.unfinished()) await journal.write(entry);
-    const { executor, reports, stop, signals } = lab(briefRuntime(), journal, noObserver, {
+    const { executor, reports, stop, signals } = executorLab(briefRuntime(), journal, noObserver, {
       clock,
       isOurs: () => false,
     });
@@ -440,7 +368,7 @@ describe("an action of an earlier run", () => {
     const entry = { ...entryOf("a1", "launching"), runtime: "docker" };
     const journal = new LeftJournal([entry]);
     await journal.write(entry);
-    const { executor, reports, stop, signals } = lab(briefRuntime(), journal);
+    const { executor, reports, stop, signals } = executorLab(briefRuntime(), journal);
 
     const recovered = executor.recover(signals);
     await expect.poll(() => journal.find(entry.key)).toBe(undefined);
@@ -460,9 +388,9 @@ describe("an action of an earlier run", () => {
       run: () => Promise.reject(new Error("nothing is launched")),
       adopt: async ({ startedAt, ...left }) => {
         const output = new LogStream(outputOptions(left));
-        output.write("stdout", Buffer.from(`its password is ${CANARY}, said the BMC\n`));
+        output.write("stdout", Buffer.from(`its password is ${canary}, said the BMC\n`));
         output.end();
-        const message = `its password is ${CANARY}, said the BMC`;
+        const message = `its password is ${canary}, said the BMC`;
         const ended = { ok: false, class: "auth", message, timedOut: false, killed: false } as const;
         const outcome = { ...ended, startedAt, stoppedAt: new Date() };
         return { kind: "ended", ended: { outcome, remove: async () => undefined } };
@@ -478,7 +406,7 @@ describe("an action of an earlier run", () => {
         if (event.kind === "line") lines.push(event.line.line);
       },
     };
-    const { executor, reports, stop, signals } = lab(runtime, new LeftJournal([entry]), observer);
+    const { executor, reports, stop, signals } = executorLab(runtime, new LeftJournal([entry]), observer);
 
     const recovered = executor.recover(signals);
     await expect.poll(() => reports.length).toBe(1);
@@ -487,7 +415,7 @@ describe("an action of an earlier run", () => {
 
     expect(lines).toEqual([said]);
     expect(reports[0]?.message).toContain(said);
-    expect(reports[0]?.message).not.toContain(CANARY);
+    expect(reports[0]?.message).not.toContain(canary);
   });
 });
 
@@ -523,7 +451,7 @@ describe("an action whose journal entry is damaged", () => {
       check: async () => "it is there",
       close: async () => undefined,
     };
-    return { ...lab(runtime, journal, noObserver, more), ...files, journal, adopted, run, needs };
+    return { ...executorLab(runtime, journal, noObserver, more), ...files, journal, adopted, run, needs };
   }
 
   it("is adopted by its key, with what the server sends, and never run", async () => {
@@ -602,7 +530,7 @@ describe("an action whose journal entry is damaged", () => {
   });
 
   it("is adopted although the policy denies it now, and its output is withheld", async () => {
-    const message = `its password is ${CANARY}`;
+    const message = `its password is ${canary}`;
     const outcome = { ok: false, message, ...NOW_ENDED, timedOut: false, killed: false };
     const given = await damagedLab(
       { kind: "ended", ended: { outcome, remove: async () => undefined } },
@@ -613,7 +541,7 @@ describe("an action whose journal entry is damaged", () => {
 
     expect(given.adopted).toHaveLength(1);
     expect(given.reports[0]?.message).toContain(WITHHELD);
-    expect(given.reports[0]?.message).not.toContain(CANARY);
+    expect(given.reports[0]?.message).not.toContain(canary);
   });
 
   it("is kept by the sweep until it is long overdue", async () => {
@@ -635,7 +563,7 @@ it("what was launched for an action is needed as long as its entry says so, alth
     return 0;
   };
   const journal = new MemoryJournal();
-  const { executor, signals, stop } = lab({ ...briefRuntime(), sweep }, journal);
+  const { executor, signals, stop } = executorLab({ ...briefRuntime(), sweep }, journal);
   const recovered = executor.recover(signals);
 
   const needs: unknown[] = [keep("none")];
@@ -660,7 +588,7 @@ it.each([
   const seen: string[] = [];
   const observer = { ...noObserver, action: ({ kind }: ActionEvent) => void seen.push(kind) };
   const runtime = { ...briefRuntime(), run };
-  const { executor, reports, signals } = lab(runtime, new MemoryJournal(), observer, { locate });
+  const { executor, reports, signals } = executorLab(runtime, new MemoryJournal(), observer, { locate });
 
   await executor.execute(scriptedRequest(["host"]).request.action, signals);
 
@@ -701,7 +629,7 @@ it("a new run with the ID of an ended one is needed while its hook runs", async 
     check: async () => "it is there",
     close: async () => undefined,
   };
-  const { executor, reports, stop, signals } = lab(runtime, journal);
+  const { executor, reports, stop, signals } = executorLab(runtime, journal);
 
   const recovered = executor.recover(signals);
   const during = keep(entry.key);
@@ -731,7 +659,7 @@ it("an action that an earlier worker launched is adopted when the server serves 
     run: () => Promise.reject(new Error("it was launched")),
     adopt: async () => ({ kind: "ended", ended: { outcome, remove: async () => undefined } }),
   };
-  const { executor, reports, signals } = lab(runtime, journal);
+  const { executor, reports, signals } = executorLab(runtime, journal);
 
   expect(await executor.execute(servedAgain(entry), signals)).toMatchObject({ ok: true, message: "cycled" });
   expect(reports.map(({ state, message }) => [state, message])).toEqual([["success", "cycled"]]);
@@ -741,7 +669,7 @@ it("an action that the server serves after its end is not run, and remembered fo
   const entry = entryOf("a1", "acknowledged");
   const journal = new MemoryJournal();
   await journal.write(entry);
-  const { executor, reports, signals } = lab(briefRuntime(), journal);
+  const { executor, reports, signals } = executorLab(briefRuntime(), journal);
 
   expect(await executor.execute(servedAgain(entry), signals)).toBe(undefined);
 
@@ -781,7 +709,7 @@ it("every lock is acquired for its action, so that replicas know which one they 
   };
   const [launched, ended] = [entryOf("a1", "launched"), entryOf("a2", "ended")];
   const adopting: Runtime = { ...briefRuntime(), adopt: async () => ({ kind: "not-launched" }) };
-  const { executor, stop, signals } = lab(adopting, new LeftJournal([launched, ended]), noObserver, {
+  const { executor, stop, signals } = executorLab(adopting, new LeftJournal([launched, ended]), noObserver, {
     locks,
   });
   const { action } = scriptedRequest(["host"]).request;
@@ -817,7 +745,7 @@ it("an end that the server does not take is kept while others are served, and it
     ...{ sink, clock: scaledClock(50), log: silentLogger },
     ...{ maxBackoffMs: 1_000, observer: noObserver },
   });
-  const { executor, signals } = lab({ ...briefRuntime(), run }, journal, noObserver, { reporter });
+  const { executor, signals } = executorLab({ ...briefRuntime(), run }, journal, noObserver, { reporter });
   const first = { ...scriptedRequest(["host"]).request.action, actionId: "first" };
   const second = { ...first, actionId: "second" };
 
@@ -851,7 +779,9 @@ it("an end that is withheld is kept with what was launched, and reported when th
     ...{ sink, clock: scaledClock(50), log: silentLogger },
     ...{ maxBackoffMs: 1_000, observer: noObserver },
   });
-  const { executor, signals, stop } = lab(briefRuntime({ remove }), journal, noObserver, { reporter });
+  const { executor, signals, stop } = executorLab(briefRuntime({ remove }), journal, noObserver, {
+    reporter,
+  });
   const { action } = scriptedRequest(["host"]).request;
   const recovered = executor.recover(signals);
 

@@ -18,6 +18,7 @@ const DAY = 24 * HOUR;
 
 const DONE: Acknowledgement = { kind: "acknowledged" };
 const REJECTED: Acknowledgement = { kind: "rejected", code: "NotFound", reason: "no such action" };
+const WITHHELD: Acknowledgement = { ...REJECTED, kind: "withheld" };
 const RETRY: Acknowledgement = { kind: "retry", code: "Internal", reason: "conflict" };
 const MISSING: Acknowledgement = { ...RETRY, missing: true };
 const PERHAPS_GONE: Acknowledgement = { ...RETRY, perhapsGone: true };
@@ -80,6 +81,7 @@ describe("a report", () => {
   it.each<[string, readonly Acknowledgement[], Delivery, number]>([
     ["is acknowledged after any number of failures", [...times(50, RETRY), DONE], "acknowledged", 51],
     ["is rejected at once", [REJECTED], "rejected", 1],
+    ["is unanswered once it is withheld", [RETRY, WITHHELD], "unanswered", 2],
     [
       "is rejected with the eighth answer that the workflow is perhaps gone",
       [...times(7, PERHAPS_GONE), RETRY, PERHAPS_GONE],
@@ -131,6 +133,7 @@ describe("a report", () => {
     const lab = sinkLab([new Error("defect")]);
 
     await expect(lab.reporter.final(statusOf("w"), HOUR, NEVER)).rejects.toThrow("defect");
+    await expect(lab.reporter.within(HOUR, statusOf("w"), NEVER)).rejects.toThrow("defect");
   });
 
   it.each(["held", RETRY] as const)("within a time is unanswered when that is over: %o", async (answer) => {

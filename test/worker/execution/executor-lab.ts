@@ -1,0 +1,83 @@
+import { silentLogger } from "../../../shared/logger.ts";
+import { Secret } from "../../../shared/secret.ts";
+import { redactor } from "../../../shared/secret-forms.ts";
+import type { ActionStatus, Outcome } from "../../../worker/action/action.ts";
+import { noObserver, type Observer } from "../../../worker/action/observer.ts";
+import { Executor, type ExecutorOptions } from "../../../worker/execution/executor.ts";
+import { Reporter } from "../../../worker/execution/report.ts";
+import type { ActionJournal } from "../../../worker/journal/journal.ts";
+import { AuthGate } from "../../../worker/machines/auth-gate.ts";
+import { SecretCommands } from "../../../worker/machines/secret-commands.ts";
+import type { Runtime } from "../../../worker/runtime/runtime.ts";
+import { ActionSlots } from "../../../worker/turns/action-slots.ts";
+import { MachineLocks } from "../../../worker/turns/machine-locks.ts";
+import { scaledClock } from "../../support/scaled-clock.ts";
+import { canary, testConnection } from "../runtime/launch-request.ts";
+
+/** A runtime whose actions end at once, unless they run until they are cancelled. */
+export function briefRuntime({ untilCancelled = false, remove = async () => undefined } = {}): Runtime {
+  return {
+    name: "process",
+    async run({ onLaunch, onLog }, signal) {
+      const startedAt = new Date();
+      await onLaunch?.({ pid: 1 });
+      onLog({ stream: "stderr", line: "begun" });
+      if (untilCancelled) await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      const times = { timedOut: false, startedAt, stoppedAt: new Date() };
+      const outcome: Outcome = untilCancelled
+        ? { ok: false, class: "cancelled", message: "cancelled", killed: true, ...times }
+        : { ok: true, message: "done", killed: false, ...times };
+      return { outcome, remove };
+    },
+    adopt: () => Promise.reject(new Error("nothing is adopted")),
+    sweep: async () => 0,
+    check: async () => "it is there",
+    close: async () => undefined,
+  };
+}
+
+/** An executor whose machine is m1, at a server that takes every report, fifty times as fast. */
+export function executorLab(
+  runtime: Runtime,
+  journal: ActionJournal,
+  observer: Observer = noObserver,
+  more: Partial<ExecutorOptions> = {},
+) {
+  const clock = scaledClock(50);
+  const reports: ActionStatus[] = [];
+  const sink = {
+    async report(status: ActionStatus) {
+      reports.push(status);
+      return { kind: "acknowledged" } as const;
+    },
+  };
+  const stop = new AbortController();
+  const executor = new Executor({
+    permit: () => ({ allowed: true }),
+    locate: () => ({
+      ok: true,
+      machine: "m1",
+      lockKey: "bmc.example",
+      connect: async () => testConnection(),
+    }),
+    runtime,
+    reporter: new Reporter({ sink, clock, log: silentLogger, maxBackoffMs: 1_000, observer: noObserver }),
+    locks: new MachineLocks(),
+    slots: new ActionSlots(4),
+    authGate: new AuthGate(),
+    secretCommands: new SecretCommands(),
+    isOurs: () => true,
+    redactorOf: async (machine) => {
+      if (machine === "gone") throw new Error(`no ${machine}`);
+      return redactor({ password: new Secret(canary) });
+    },
+    journal,
+    clock,
+    log: silentLogger,
+    defaultTimeoutMs: 60_000,
+    observer,
+    traceEnvironment: () => ({}),
+    ...more,
+  });
+  return { executor, reports, stop, signals: { stop: stop.signal, cancel: new AbortController().signal } };
+}
