@@ -7,7 +7,8 @@ const Instant = z.iso.datetime();
 const LaunchHandle = z.record(z.string(), z.union([z.string(), z.number(), z.null()]));
 
 const About = {
-  key: z.string().regex(/^[0-9a-f]{32}$/),
+  /** The `actionKey` of `action`, which is checked. */
+  key: z.string(),
   action: z.strictObject({
     workflowId: z.string(),
     taskId: z.string(),

@@ -26,6 +26,17 @@ describe("the journal", () => {
     expect(text).toMatch(/^(\{"version":3,"key":.*,"checksum":"[0-9a-f]{16}"\}\n){2}$/);
   });
 
+  it("reads all fields as they were written", () => {
+    const { action, ...about } = entryOf("a1", "launched");
+    const entry = {
+      ...about,
+      action: { ...action, idMayReturn: true },
+      startedBootTime: "1.5",
+    } as JournalEntry;
+
+    expect(decodeEntry(encodeEntry(entry))).toEqual({ ok: true, entry });
+  });
+
   it("replaces a file that was removed, or would be too large to be read", async () => {
     const { directory, open } = await lab();
     const journal = await open();
@@ -87,6 +98,7 @@ describe("the journal", () => {
     const { directory, open, files, setAside, warnings } = await lab();
     await writeFile(join(directory, "notes.txt"), "buy milk");
     await mkdir(join(directory, `${entryOf("a1").key}.json.bak`));
+    await writeFile(join(directory, `old-${entryOf("a1").key}.json`), encodeEntry(entryOf("a1")));
 
     await open();
     await open();
@@ -95,10 +107,12 @@ describe("the journal", () => {
     expect(await setAside()).toEqual([
       `2030-01-02T030410.000Z-${entryOf("a1").key}.json.bak`,
       "2030-01-02T030410.000Z-notes.txt",
+      `2030-01-02T030410.000Z-old-${entryOf("a1").key}.json`,
     ]);
     expect(warnings.map(({ file }) => file)).toEqual([
       join(directory, `${entryOf("a1").key}.json.bak`),
       join(directory, "notes.txt"),
+      join(directory, `old-${entryOf("a1").key}.json`),
     ]);
   });
 

@@ -2,7 +2,9 @@ import { chmod, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Clock, systemClock } from "../../../shared/clock.ts";
 import { openStateDirectory, StateDirectoryProblem } from "../../../worker/journal/state-directory.ts";
+import { LockTaken, StateLock } from "../../../worker/journal/state-lock.ts";
 
 let root: string;
 beforeAll(async () => {
@@ -42,6 +44,29 @@ describe("a state directory", () => {
       version: 1,
       id: first.id,
     });
+  });
+
+  it("without its lock file is free after 3 s, in which its worker would have locked a new one", async () => {
+    const path = await mkdtemp(join(root, "unlocked-"));
+    let elapsedMs = 0;
+    let holder: StateLock | undefined;
+    let heldAfterMs = 2_900;
+    const clock: Clock = {
+      ...systemClock,
+      monotonicMs: () => elapsedMs,
+      async sleep(ms) {
+        elapsedMs += ms;
+        if (elapsedMs >= heldAfterMs) holder ??= await StateLock.acquire(path, false, systemClock);
+      },
+    };
+
+    await expect(StateLock.acquire(path, true, clock)).rejects.toThrow(LockTaken);
+    await holder?.release();
+    await rm(join(path, "lock"));
+    [elapsedMs, heldAfterMs] = [0, Number.POSITIVE_INFINITY];
+    await (await StateLock.acquire(path, true, clock)).release();
+
+    expect(elapsedMs).toBe(3_000);
   });
 
   it("is the same by every path", async () => {
