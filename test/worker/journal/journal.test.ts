@@ -11,7 +11,7 @@ const MINUTE = 60_000;
 
 describe("the journal", () => {
   it("keeps each action in a readable file of its own, for the owner alone", async () => {
-    const { directory, open, files } = await lab();
+    const { directory, open, files, setAside } = await lab();
     const steps = [entryOf("a1", "launching"), entryOf("a1", "launched")] as const;
     const [{ key }] = steps;
     const journal = await open();
@@ -19,7 +19,7 @@ describe("the journal", () => {
     for (const entry of steps) await journal.write(entry);
 
     const path = join(directory, `${key}.json`);
-    expect(await files()).toEqual([`${key}.json`]);
+    expect([await files(), await setAside()]).toEqual([[`${key}.json`], []]);
     expect((await stat(path)).mode & 0o777).toBe(0o600);
     const text = await readFile(path, "utf8");
     expect(decodeEntry(text)).toEqual({ ok: true, entry: steps[1] });
@@ -61,24 +61,25 @@ describe("the journal", () => {
   });
 
   it("loads the entries of an earlier worker, the oldest first, without removed ones", async () => {
-    const { open } = await lab();
-    const entries = [
-      entryOf("a1", "launching"),
-      entryOf("a2", "launched"),
-      entryOf("a3", "ended"),
-      entryOf("a4", "acknowledged"),
-    ];
+    const { open, setAside } = await lab();
+    const phases = ["launching", "launched", "ended", "launching", "launched", "acknowledged"] as const;
+    const entries = phases.map((phase, index) => ({
+      ...entryOf(`a${index}`, phase),
+      startedAt: new Date(NOW - index * MINUTE).toISOString(),
+    }));
     const before = await open();
     for (const entry of entries) await before.write(entry);
-    const gone = entryOf("a5");
+    const gone = entryOf("gone");
     await before.write(gone);
+    await before.remove(gone.key);
     await before.remove(gone.key);
 
     const after = await open();
 
     expect(entries.map(({ key }) => after.find(key))).toEqual(entries);
     expect(after.find(gone.key)).toBeUndefined();
-    expect(new Set(after.unfinished())).toEqual(new Set(entries.slice(0, 3)));
+    expect(after.unfinished()).toEqual(entries.slice(0, 5).toReversed());
+    expect(await setAside()).toEqual([]);
   });
 
   it("removes unfinished files of a killed worker", async () => {
@@ -137,6 +138,7 @@ describe("the journal", () => {
     const steps = [entryOf("a1"), entryOf("a1", "launched"), entryOf("a1", "ended")];
 
     const written = steps.map((entry) => journal.write(entry));
+    await written[0];
     const removed = journal.remove(entryOf("a1").key);
     const last = journal.write(entryOf("a1", "launched"));
     await Promise.all([...written, removed, last]);
@@ -160,9 +162,11 @@ describe("the journal", () => {
     expect(names.filter((name) => name.includes("round-2"))).toHaveLength(40);
   });
 
-  it("forgets acknowledged actions after five minutes, even if the clock is set", async () => {
+  it("forgets acknowledged actions after five minutes, and no others, even if the clock is set", async () => {
     const { open, clock, files } = await lab();
     const journal = await open();
+    const launched = entryOf("a0", "launched");
+    await journal.write(launched);
     const entry = entryOf("a1", "acknowledged", { acknowledgedAt: new Date(NOW).toISOString() });
     await journal.write(entry);
 
@@ -176,24 +180,29 @@ describe("the journal", () => {
     await journal.write(entryOf("a2", "acknowledged"));
 
     expect([jumpedOn, jumpedBack, later]).toEqual([entry, entry, undefined]);
-    expect(await files()).toEqual([`${entryOf("a2").key}.json`]);
+    expect(journal.find(launched.key)).toEqual(launched);
+    expect(await files()).toEqual([launched, entryOf("a2")].map(({ key }) => `${key}.json`).toSorted());
   });
 
   it("remembers actions that an earlier worker had acknowledged for the rest of the five minutes", async () => {
     const { open, clock, files } = await lab();
-    const old = entryOf("a1", "acknowledged", { acknowledgedAt: new Date(NOW - 6 * MINUTE).toISOString() });
-    const recent = entryOf("a2", "acknowledged", {
-      acknowledgedAt: new Date(NOW - 3 * MINUTE).toISOString(),
-    });
+    const entry = (actionId: string, minutesAgo: number) =>
+      entryOf(actionId, "acknowledged", {
+        acknowledgedAt: new Date(NOW - minutesAgo * MINUTE).toISOString(),
+      });
+    const recent = entry("a1", 3);
+    // One's file comes before that one, by its key, the other's after it.
+    const old = ["a2", "a4"].map((actionId) => entry(actionId, 6));
     const before = await open();
-    await before.write(old);
-    await before.write(recent);
+    for (const each of [...old, recent]) await before.write(each);
 
     const journal = await open();
-    const found = [journal.find(old.key), journal.find(recent.key), journal.ageMs(recent.key)];
+    const found = [...old, recent].map(({ key }) => journal.find(key));
+    const ageMs = journal.ageMs(recent.key);
     clock.monotonic += 3 * MINUTE;
 
-    expect(found).toEqual([undefined, recent, 3 * MINUTE]);
+    expect(found).toEqual([undefined, undefined, recent]);
+    expect(ageMs).toBe(3 * MINUTE);
     expect(journal.find(recent.key)).toBeUndefined();
     expect(await files()).toEqual([`${recent.key}.json`]);
   });
