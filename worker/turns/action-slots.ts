@@ -1,12 +1,13 @@
-/** Every fourth slot that is handed over goes to a new workflow, so that none waits forever. */
-const NEW_WORKFLOW_EVERY = 4;
+/** Every so many slots that are handed over, one goes to those that do not come first, so that none waits forever. */
+const OTHERS_EVERY = 4;
 
 /** In the order of arrival; a set, because any of them may stop waiting. */
 type Queue = Set<() => void>;
 
 /**
  * Limits how many actions run at a time. Those of started workflows come first: otherwise a thousand machines are all powered
- * off before the first one is powered on again.
+ * off before the first one is powered on again. When few wait, new ones come first: otherwise the last ones to start are alone
+ * at the end, while most slots are free.
  */
 export class ActionSlots {
   readonly limit: number;
@@ -53,8 +54,9 @@ export class ActionSlots {
 
   /** Hands the slot over to a waiting action, so that one that arrives now cannot take it. */
   #release(): void {
-    const isForNew = (this.#handOvers + 1) % NEW_WORKFLOW_EVERY === 0;
-    const [first, second] = isForNew ? [this.#new, this.#started] : [this.#started, this.#new];
+    const fewWait = this.#new.size + this.#started.size <= this.limit / 2;
+    const isForOthers = (this.#handOvers + 1) % OTHERS_EVERY === 0;
+    const [first, second] = fewWait !== isForOthers ? [this.#new, this.#started] : [this.#started, this.#new];
     const next = headOf(first) ?? headOf(second);
     if (!next) {
       this.#free += 1;
