@@ -8,7 +8,7 @@ import { Stryker } from "@stryker-mutator/core";
 
 interface Part {
   readonly mutate: readonly string[];
-  /** The lowest tests that should notice each change; one of another project of vitest.config.ts by its name. */
+  /** The lowest tests that should notice each change. What vitest.config.ts has in a project of its own is named in full. */
   readonly testFiles: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** Every so many slots that are handed over, one goes to those that do not come first, so that none waits forever. */
+/** One of so many slots goes to those that do not come first, so that none waits forever. */
 const OTHERS_EVERY = 4;
 
 /** In the order of arrival; a set, because any of them may stop waiting. */
@@ -48,7 +48,7 @@ export class ActionSlots {
         reject(signal.reason);
       };
       queue.add(onSlot);
-      signal.addEventListener("abort", onAbort, { once: true });
+      signal.addEventListener("abort", onAbort);
     });
   }
 

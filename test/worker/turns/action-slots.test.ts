@@ -26,13 +26,13 @@ test("slots are limited, and acquired first in, first out", async () => {
 });
 
 test.each([
-  ["started workflows come first", 1, ["s1", "s2", "s3", "n1", "s4", "s5", "n2", "n3"]],
+  ["started workflows come first", 1, "s1 s2 s3 n1 s4 n2 n3 n4"],
   [
     "new workflows come first when at most half as many wait as there are slots",
     16,
-    ["n1", "n2", "n3", "s1", "s2", "s3", "s4", "s5"],
+    "n1 n2 n3 s1 n4 s2 s3 s4",
   ],
-  ["new workflows come first once so few wait", 8, ["s1", "s2", "s3", "n1", "n2", "n3", "s4", "s5"]],
+  ["new workflows come first once so few wait", 8, "s1 s2 s3 n1 n2 n3 n4 s4"],
 ])("%s, but every fourth slot goes to the others", async (_, limit, expected) => {
   const slots = new ActionSlots(limit);
   const order: string[] = [];
@@ -42,13 +42,13 @@ test.each([
     order.push(name);
     release();
   };
-  const fresh = ["n1", "n2", "n3"].map((name) => wait(name, slots.acquire(never)));
-  const started = ["s1", "s2", "s3", "s4", "s5"].map((name) => wait(name, slots.acquire(never, true)));
+  const fresh = ["n1", "n2", "n3", "n4"].map((name) => wait(name, slots.acquire(never)));
+  const started = ["s1", "s2", "s3", "s4"].map((name) => wait(name, slots.acquire(never, true)));
 
   held?.();
   await Promise.all([...fresh, ...started]);
 
-  expect(order).toEqual(expected);
+  expect(order.join(" ")).toBe(expected);
 });
 
 test("a slot released twice is one slot", async () => {
