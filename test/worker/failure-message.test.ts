@@ -1,57 +1,19 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { systemClock } from "../../shared/clock.ts";
-import { silentLogger } from "../../shared/logger.ts";
-import type { ActionStatus } from "../../worker/action/action.ts";
-import { noObserver } from "../../worker/action/observer.ts";
-import { Executor } from "../../worker/execution/executor.ts";
-import { Reporter } from "../../worker/execution/report.ts";
 import { MemoryJournal } from "../../worker/journal/memory-journal.ts";
-import { AuthGate } from "../../worker/machines/auth-gate.ts";
-import { SecretCommands } from "../../worker/machines/secret-commands.ts";
 import { actionFolder } from "../../worker/runtime/process/action-program.ts";
 import { ProcessRuntime } from "../../worker/runtime/process/process-runtime.ts";
-import { ActionSlots } from "../../worker/turns/action-slots.ts";
-import { MachineLocks } from "../../worker/turns/machine-locks.ts";
-import { canary, resultStep, scriptedRequest, testConnection } from "./runtime/launch-request.ts";
+import { executorLab } from "./execution/executor-lab.ts";
+import { canary, resultStep, scriptedRequest } from "./runtime/launch-request.ts";
 
 const programs = actionFolder(join(import.meta.dirname, "../support/fixtures/actions"));
 const failure = { ok: false, class: "bmc", message: "the BMC refused it" };
 
 /** What is reported of an action that does these steps in a process of its own. */
 async function messageOf(steps: readonly string[]): Promise<string> {
-  const reports: ActionStatus[] = [];
-  const sink = {
-    async report(status: ActionStatus) {
-      reports.push(status);
-      return { kind: "acknowledged" } as const;
-    },
-  };
-  const common = { clock: systemClock, log: silentLogger, observer: noObserver };
   const runtime = new ProcessRuntime({ programs });
-  const executor = new Executor({
-    ...common,
-    permit: () => ({ allowed: true }),
-    locate: () => ({
-      ok: true,
-      machine: "m1",
-      lockKey: "bmc.example",
-      connect: async () => testConnection(),
-    }),
-    runtime,
-    reporter: new Reporter({ ...common, sink, maxBackoffMs: 1_000 }),
-    locks: new MachineLocks(),
-    slots: new ActionSlots(1),
-    authGate: new AuthGate(),
-    secretCommands: new SecretCommands(),
-    isOurs: () => true,
-    redactorOf: () => Promise.reject(new Error("nothing is adopted")),
-    journal: new MemoryJournal(),
-    defaultTimeoutMs: 60_000,
-    traceEnvironment: () => ({}),
-  });
-  const never = new AbortController().signal;
-  await executor.execute(scriptedRequest(steps).request.action, { stop: never, cancel: never });
+  const { executor, reports, signals } = executorLab(runtime, new MemoryJournal());
+  await executor.execute(scriptedRequest(steps).request.action, signals);
   await runtime.close();
   return reports.at(-1)?.message ?? "";
 }
