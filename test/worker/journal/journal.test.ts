@@ -72,6 +72,7 @@ describe("the journal", () => {
     const gone = entryOf("gone");
     await before.write(gone);
     await before.remove(gone.key);
+    // Of what is gone, nothing is left to do.
     await before.remove(gone.key);
 
     const after = await open();
