@@ -1,8 +1,8 @@
 /**
  * The ideal: how long a list schedule takes that has nothing to do but the actions. Each machine's actions follow
  * one another, those of different machines run beside each other on `slots` slots, and a slot that comes free takes
- * the action that has been ready longest. The worker runs started workflows first, which ends later by at most
- * the time of a machine.
+ * the action that has been ready longest. The worker prefers started workflows while many
+ * actions wait, so that it can end a little later.
  */
 export function idealMs(machines: number, actionsMs: readonly number[], slots: number): number {
   const freeAtMs = Array.from({ length: Math.min(slots, machines) }, () => 0);

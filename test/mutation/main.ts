@@ -8,7 +8,7 @@ import { Stryker } from "@stryker-mutator/core";
 
 interface Part {
   readonly mutate: readonly string[];
-  /** The lowest tests that should notice each change. What vitest.config.ts has in a project of its own is named in full. */
+  /** The lowest tests that should notice each change. Files with a project of their own must be named in full. */
   readonly testFiles: readonly string[];
 }
 
@@ -67,7 +67,7 @@ if (!part) {
 
 // Enough for a change; the tests of every commit search longer.
 process.env["PBNJ_SCHEDULES"] ??= "20";
-// With its own option, Stryker changes constants of modules too late (stryker-js issue 6144).
+// Stryker's own `testFiles` activates changes of module constants too late (stryker-js issue 6144).
 process.env["PBNJ_MUTATION_TESTS"] = part.testFiles.join(" ");
 
 await new Stryker({

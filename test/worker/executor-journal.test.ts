@@ -25,7 +25,7 @@ import type { Acknowledgement } from "../../worker/source/source.ts";
 import type { LockPurpose } from "../../worker/turns/machine-locks.ts";
 import { scaledClock } from "../support/scaled-clock.ts";
 import { VirtualClock } from "../support/virtual-clock.ts";
-import { briefRuntime, executorLab } from "./execution/executor-lab.ts";
+import { briefRuntime, executorLab, FullJournal } from "./execution/executor-lab.ts";
 import { entryOf } from "./journal/entries.ts";
 import { journalLab } from "./journal/journal-lab.ts";
 import { empty, FakeEngine, inTurn, json } from "./runtime/docker/fake-engine.ts";
@@ -33,26 +33,6 @@ import { canary, scriptedRequest, testConnection } from "./runtime/launch-reques
 
 const NOW_ENDED = { startedAt: new Date(), stoppedAt: new Date() };
 const WITHHELD = "[withheld: the machine's credentials cannot be read, so they cannot be redacted]";
-
-/** A journal in memory whose next entry in some phase finds no room. */
-class FullJournal extends MemoryJournal {
-  #refused: JournalPhase | undefined;
-  readonly written: JournalPhase[] = [];
-
-  constructor(refused: JournalPhase) {
-    super();
-    this.#refused = refused;
-  }
-
-  override async write(entry: JournalEntry): Promise<void> {
-    if (entry.phase === this.#refused) {
-      this.#refused = undefined;
-      throw new Error("ENOSPC: no space left on device");
-    }
-    this.written.push(entry.phase);
-    await super.write(entry);
-  }
-}
 
 /** One that an earlier worker left. */
 class LeftJournal extends MemoryJournal {

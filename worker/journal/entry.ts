@@ -7,7 +7,7 @@ const Instant = z.iso.datetime();
 const LaunchHandle = z.record(z.string(), z.union([z.string(), z.number(), z.null()]));
 
 const About = {
-  /** The `actionKey` of `action`, which is checked. */
+  /** The `actionKey` of `action`; checked when it is read. */
   key: z.string(),
   action: z.strictObject({
     workflowId: z.string(),

@@ -1,13 +1,13 @@
-/** One of so many slots goes to those that do not come first, so that none waits forever. */
-const OTHERS_EVERY = 4;
+/** Every so many slots, one goes to the other queue, so that no action waits forever. */
+const OTHER_QUEUE_EVERY = 4;
 
 /** In the order of arrival; a set, because any of them may stop waiting. */
 type Queue = Set<() => void>;
 
 /**
  * Limits how many actions run at a time. Those of started workflows come first: otherwise a thousand machines are all powered
- * off before the first one is powered on again. When few wait, new ones come first: otherwise the last ones to start are alone
- * at the end, while most slots are free.
+ * off before the first one is powered on again. When few actions wait, new workflows come first: otherwise the last
+ * ones to start run alone at the end, while most slots are free.
  */
 export class ActionSlots {
   readonly limit: number;
@@ -55,8 +55,9 @@ export class ActionSlots {
   /** Hands the slot over to a waiting action, so that one that arrives now cannot take it. */
   #release(): void {
     const fewWait = this.#new.size + this.#started.size <= this.limit / 2;
-    const isForOthers = (this.#handOvers + 1) % OTHERS_EVERY === 0;
-    const [first, second] = fewWait !== isForOthers ? [this.#new, this.#started] : [this.#started, this.#new];
+    const isForOtherQueue = (this.#handOvers + 1) % OTHER_QUEUE_EVERY === 0;
+    const isNewFirst = fewWait !== isForOtherQueue;
+    const [first, second] = isNewFirst ? [this.#new, this.#started] : [this.#started, this.#new];
     const next = headOf(first) ?? headOf(second);
     if (!next) {
       this.#free += 1;

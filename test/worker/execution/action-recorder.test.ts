@@ -1,28 +1,15 @@
 import { expect, test } from "vitest";
 import { silentLogger } from "../../../shared/logger.ts";
 import { ActionRecorder, newEntry } from "../../../worker/execution/action-recorder.ts";
-import type { JournalPhase } from "../../../worker/journal/entry.ts";
-import { MemoryJournal } from "../../../worker/journal/memory-journal.ts";
 import { SetClock } from "../../support/set-clock.ts";
 import { scriptedRequest } from "../runtime/launch-request.ts";
+import { FullJournal } from "./executor-lab.ts";
 
 const STATUS = { action: scriptedRequest([]).request.action, startedAt: new Date(0), message: "done" };
 const END = { ...STATUS, state: "success", stoppedAt: new Date(1) } as const;
 
-/** A journal whose disk can fill up, with the steps that were written to it. */
-class FillingJournal extends MemoryJournal {
-  readonly written: JournalPhase[] = [];
-  isFull = false;
-
-  override async write(...[entry]: Parameters<MemoryJournal["write"]>): Promise<void> {
-    if (this.isFull) throw new Error("ENOSPC");
-    this.written.push(entry.phase);
-    return super.write(entry);
-  }
-}
-
-async function begin() {
-  const journal = new FillingJournal();
+/** A recorder that has written that its action is launching. */
+async function begin(journal = new FullJournal()) {
   const clock = new SetClock();
   const options = { journal, clock, log: silentLogger, runtime: "process", defaultTimeoutMs: 1 };
   const recorder = await ActionRecorder.begin(options, newEntry(options, STATUS.action, {}));
@@ -52,12 +39,10 @@ test("an acknowledgement is recorded once, after the end", async () => {
 });
 
 test("an acknowledgement that could not be recorded is recorded later", async () => {
-  const { journal, recorder } = await begin();
+  const { journal, recorder } = await begin(new FullJournal("acknowledged"));
   await recorder.ended(END);
 
-  journal.isFull = true;
   expect(await recorder.acknowledged()).toBe(false);
-  journal.isFull = false;
   expect(await recorder.acknowledged()).toBe(true);
 
   expect(journal.written).toEqual(["launching", "ended", "acknowledged"]);

@@ -8,6 +8,7 @@ import { AuthGate } from "../../../worker/machines/auth-gate.ts";
 import type { ConnectionReading, MountedConnection } from "../../../worker/machines/inventory.ts";
 import { SecretCommands } from "../../../worker/machines/secret-commands.ts";
 import { canary, testConnection } from "../runtime/launch-request.ts";
+import { TARGET } from "./executor-lab.ts";
 
 const HINT = { provider: "ipmi" };
 const REFUSED: Outcome = {
@@ -25,7 +26,7 @@ const MOUNTED: MountedConnection = {
   files: [{ file: "password", secret: "bmc", key: "password" }],
 };
 
-/** One worker's memory, with launches at a machine. */
+/** Reads the credentials of several launches of one worker. */
 function lab({ secretNamespace = "" } = {}) {
   const hints = new LearnedHints();
   const options = {
@@ -42,16 +43,14 @@ function lab({ secretNamespace = "" } = {}) {
   return { cancel, hints, read };
 }
 
-const AT_MACHINE = { machine: "m1", lockKey: "bmc.example", connect: async () => testConnection() };
-
-/** Credentials that are never read: rejects with the reason of the signal. */
+/** Credentials that are never read; rejects when the signal aborts. */
 const endless = ({ signal }: ConnectionReading) =>
   new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
 
 describe("credentials of a launch", () => {
   it("come with the secret inputs, and both are redacted", async () => {
     const secretInputs = { NEW_PASSWORD: new Secret("canary-input") };
-    const { connection, mounted, redact } = await lab().read(AT_MACHINE, { secretInputs });
+    const { connection, mounted, redact } = await lab().read(TARGET, { secretInputs });
 
     expect(connection).toEqual({ ...testConnection(), secretInputs });
     expect(mounted).toBeUndefined();
@@ -61,10 +60,10 @@ describe("credentials of a launch", () => {
   it("come with what earlier actions learned about the machine", async () => {
     const { hints, read } = lab({ secretNamespace: "tink" });
     const mounting = { machine: "m2", mounted: () => MOUNTED };
-    for (const target of [AT_MACHINE, mounting]) await read(target);
-    for (const { machine } of [AT_MACHINE, mounting]) hints.learn(machine, HINT);
+    for (const target of [TARGET, mounting]) await read(target);
+    for (const { machine } of [TARGET, mounting]) hints.learn(machine, HINT);
 
-    expect((await read(AT_MACHINE)).connection).toEqual({ ...testConnection(), hint: HINT });
+    expect((await read(TARGET)).connection).toEqual({ ...testConnection(), hint: HINT });
     expect((await read(mounting)).mounted).toEqual({
       ...MOUNTED,
       document: { ...MOUNTED.document, hint: HINT },
@@ -72,9 +71,9 @@ describe("credentials of a launch", () => {
   });
 
   it("are not read if the runtime mounts them", async () => {
-    const connect = vi.fn(AT_MACHINE.connect);
+    const connect = vi.fn(TARGET.connect);
     const mounted = vi.fn((namespace: string) => (namespace === "tink" ? MOUNTED : undefined));
-    const target = { ...AT_MACHINE, connect, mounted };
+    const target = { ...TARGET, connect, mounted };
 
     expect(await lab({ secretNamespace: "tink" }).read(target)).toMatchObject({ mounted: MOUNTED });
     expect(connect).not.toHaveBeenCalled();
@@ -85,7 +84,7 @@ describe("credentials of a launch", () => {
     ["they are not all in the namespace of the actions", "tink", { mounted: () => undefined }],
     ["they are not in Secrets", "tink", {}],
   ])("are read if %s", async (_, secretNamespace, more) => {
-    const { connection, mounted } = await lab({ secretNamespace }).read({ ...AT_MACHINE, ...more });
+    const { connection, mounted } = await lab({ secretNamespace }).read({ ...TARGET, ...more });
 
     expect({ connection, mounted }).toEqual({ connection: testConnection(), mounted: undefined });
   });
@@ -98,25 +97,25 @@ describe("credentials of a launch", () => {
 
   it("that the BMC refused are not tried again", async () => {
     const { read } = lab();
-    const { learn } = await read(AT_MACHINE);
+    const { learn } = await read(TARGET);
     learn(REFUSED);
 
-    await expect(read(AT_MACHINE)).rejects.toMatchObject({
+    await expect(read(TARGET)).rejects.toMatchObject({
       class: "auth",
       message: expect.stringMatching(/^machine m1: the BMC refused its credentials/),
     });
   });
 
   it.each<[string, Partial<AllowedTarget>]>([
-    ["machine", { lockKey: AT_MACHINE.lockKey, connect: AT_MACHINE.connect }],
-    ["BMC with accounts", { machine: AT_MACHINE.machine, connect: AT_MACHINE.connect }],
-    ["connection", { machine: AT_MACHINE.machine, lockKey: AT_MACHINE.lockKey }],
+    ["machine", { lockKey: TARGET.lockKey, connect: TARGET.connect }],
+    ["BMC with accounts", { machine: TARGET.machine, connect: TARGET.connect }],
+    ["connection", { machine: TARGET.machine, lockKey: TARGET.lockKey }],
   ])("are not known as refused after a launch without a %s", async (_, target) => {
     const { read } = lab();
     const { learn } = await read(target);
     learn(REFUSED);
 
-    await expect(read(AT_MACHINE)).resolves.toMatchObject({ connection: { host: "bmc.example" } });
+    await expect(read(TARGET)).resolves.toMatchObject({ connection: { host: "bmc.example" } });
   });
 });
 

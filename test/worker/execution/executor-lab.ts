@@ -5,7 +5,9 @@ import type { ActionStatus, Outcome } from "../../../worker/action/action.ts";
 import { noObserver, type Observer } from "../../../worker/action/observer.ts";
 import { Executor, type ExecutorOptions } from "../../../worker/execution/executor.ts";
 import { Reporter } from "../../../worker/execution/report.ts";
+import type { JournalEntry, JournalPhase } from "../../../worker/journal/entry.ts";
 import type { ActionJournal } from "../../../worker/journal/journal.ts";
+import { MemoryJournal } from "../../../worker/journal/memory-journal.ts";
 import { AuthGate } from "../../../worker/machines/auth-gate.ts";
 import { SecretCommands } from "../../../worker/machines/secret-commands.ts";
 import type { Runtime } from "../../../worker/runtime/runtime.ts";
@@ -13,6 +15,13 @@ import { ActionSlots } from "../../../worker/turns/action-slots.ts";
 import { MachineLocks } from "../../../worker/turns/machine-locks.ts";
 import { scaledClock } from "../../support/scaled-clock.ts";
 import { canary, testConnection } from "../runtime/launch-request.ts";
+
+export const TARGET = {
+  ok: true,
+  machine: "m1",
+  lockKey: "bmc.example",
+  connect: async () => testConnection(),
+} as const;
 
 /** A runtime whose actions end at once, unless they run until they are cancelled. */
 export function briefRuntime({ untilCancelled = false, remove = async () => undefined } = {}): Runtime {
@@ -36,7 +45,7 @@ export function briefRuntime({ untilCancelled = false, remove = async () => unde
   };
 }
 
-/** An executor whose machine is m1, at a server that takes every report, fifty times as fast. */
+/** An executor of actions for `TARGET`, at a server that takes every report, fifty times as fast. */
 export function executorLab(
   runtime: Runtime,
   journal: ActionJournal,
@@ -54,12 +63,7 @@ export function executorLab(
   const stop = new AbortController();
   const executor = new Executor({
     permit: () => ({ allowed: true }),
-    locate: () => ({
-      ok: true,
-      machine: "m1",
-      lockKey: "bmc.example",
-      connect: async () => testConnection(),
-    }),
+    locate: () => TARGET,
     runtime,
     reporter: new Reporter({ sink, clock, log: silentLogger, maxBackoffMs: 1_000, observer: noObserver }),
     locks: new MachineLocks(),
@@ -80,4 +84,24 @@ export function executorLab(
     ...more,
   });
   return { executor, reports, stop, signals: { stop: stop.signal, cancel: new AbortController().signal } };
+}
+
+/** A journal in memory whose next entry in some phase finds no room. */
+export class FullJournal extends MemoryJournal {
+  #refused: JournalPhase | undefined;
+  readonly written: JournalPhase[] = [];
+
+  constructor(refused?: JournalPhase) {
+    super();
+    this.#refused = refused;
+  }
+
+  override async write(entry: JournalEntry): Promise<void> {
+    if (entry.phase === this.#refused) {
+      this.#refused = undefined;
+      throw new Error("ENOSPC: no space left on device");
+    }
+    this.written.push(entry.phase);
+    await super.write(entry);
+  }
 }

@@ -14,17 +14,11 @@ import {
 } from "../../../worker/runtime/runtime.ts";
 import { scaledClock } from "../../support/scaled-clock.ts";
 import { scriptedRequest, testConnection } from "../runtime/launch-request.ts";
-import { briefRuntime, executorLab } from "./executor-lab.ts";
+import { briefRuntime, executorLab, TARGET } from "./executor-lab.ts";
 
-const TARGET = {
-  ok: true,
-  machine: "m1",
-  lockKey: "bmc.example",
-  connect: async () => testConnection(),
-} as const;
 const RESULT = { action: "power-on", ok: true, message: "on", durationMs: 1, roundTrips: 1 };
 
-/** Launches actions on a runtime that notes the requests, and ends them as `run` says. */
+/** Launches actions on a runtime that records the requests; `run` decides how they end. */
 function lab(
   run: (request: LaunchRequest) => Promise<Partial<Outcome>>,
   more: Partial<ExecutorOptions> = {},

@@ -72,7 +72,7 @@ describe("the journal", () => {
     const gone = entryOf("gone");
     await before.write(gone);
     await before.remove(gone.key);
-    // Of what is gone, nothing is left to do.
+    // A second removal does nothing.
     await before.remove(gone.key);
 
     const after = await open();
@@ -192,7 +192,7 @@ describe("the journal", () => {
         acknowledgedAt: new Date(NOW - minutesAgo * MINUTE).toISOString(),
       });
     const recent = entry("a1", 3);
-    // One's file comes before that one, by its key, the other's after it.
+    // Their files sort before and after that one.
     const old = ["a2", "a4"].map((actionId) => entry(actionId, 6));
     const before = await open();
     for (const each of [...old, recent]) await before.write(each);

@@ -46,7 +46,7 @@ describe("a state directory", () => {
     });
   });
 
-  it("without its lock file is free after 3 s, in which its worker would have locked a new one", async () => {
+  it("whose lock file is missing is locked after 3 s, unless another worker locks a new file", async () => {
     const path = await mkdtemp(join(root, "unlocked-"));
     let elapsedMs = 0;
     let holder: StateLock | undefined;
