@@ -20,9 +20,13 @@ describe.concurrent("set-boot-order", () => {
     await using lab = await actionLab({ redfish: { profile } });
     const env = { ...lab.env("redfish"), BOOT_ORDER };
 
+    const planned = await runAction("set-boot-order", { env: { ...env, DRY_RUN: "true" } });
     const ended = await runAction("set-boot-order", { env });
     const again = await runAction("set-boot-order", { env });
 
+    expect(resultOf(planned)).toMatchObject({
+      data: { wouldSend: [expect.stringContaining(JSON.stringify(order))] },
+    });
     expect(resultOf(ended)).toMatchObject({ ok: true, changed: true });
     expect(resultOf(again)).toMatchObject({ ok: true, changed: false });
     expect(lab.machine.bootOrder).toEqual(order);

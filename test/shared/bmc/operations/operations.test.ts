@@ -34,6 +34,20 @@ async function dualLab() {
   };
 }
 
+test("boot order and power limit are read", async () => {
+  await using lab = await redfishLab();
+  const { client } = lab;
+  await client.setBootOrder(["Boot0003"], signal);
+  await client.setPowerLimit(250, signal);
+
+  expect((await client.readBootOrder(signal)).map(({ id }) => id)).toEqual([
+    "Boot0003",
+    "Boot0001",
+    "Boot0002",
+  ]);
+  expect(await client.readPowerLimit(signal)).toMatchObject({ watts: 250 });
+});
+
 describe("virtual media", () => {
   test("is inserted after what was there is ejected, and read back", async () => {
     await using lab = await redfishLab();
