@@ -26,8 +26,11 @@ export async function checkSecrets(examined: Examined, signal: AbortSignal): Pro
   if (!inventory) return [...exposed, skippedFinding("secrets", "the inventory must be valid first")];
   const read = await mapLimited(
     inventory.machines(),
-    MAX_OPEN_FILES,
-    (machine) => readOf(inventory, machine, signal),
+    {
+      mostAtATime: MAX_OPEN_FILES,
+      work: (machine, own) => readOf(inventory, machine, own),
+      failed: ({ name }, thrown) => unreadableOf(name, thrown),
+    },
     signal,
   );
   const unreadable = read.flatMap(({ problem }) => (problem === undefined ? [] : [problem]));
@@ -66,13 +69,15 @@ async function readOf(inventory: Inventory, machine: Machine, signal: AbortSigna
   } catch (thrown) {
     signal.throwIfAborted();
     // Problems after a command cannot be found without running it.
-    if (!commands.wereAsked) {
-      const facts = { user: currentUser() };
-      const problem = findingOf("secret-unreadable", BmcError.from(thrown).message, { facts });
-      return { name, hasCommand: false, problem };
-    }
+    if (!commands.wereAsked) return unreadableOf(name, thrown);
   }
   return { name, hasCommand: commands.wereAsked };
+}
+
+function unreadableOf(name: string, thrown: unknown): Read {
+  const facts = { user: currentUser() };
+  const problem = findingOf("secret-unreadable", BmcError.from(thrown).message, { facts });
+  return { name, hasCommand: false, problem };
 }
 
 class CommandsNotRun extends SecretCommands {

@@ -4,6 +4,7 @@ import { connect as connectTls, createSecureContext, type SecureContext, TLSSock
 import { BmcError } from "../../contract/bmc-error.ts";
 import { defined } from "../../defined.ts";
 import { isIpv6 } from "../../is-ipv6.ts";
+import { textOf } from "../../text-of.ts";
 import { certificateError, connectError, handshakeError, pinError } from "./connection-error.ts";
 import { authority, type Endpoint } from "./endpoint.ts";
 import type { TlsSession } from "./tls-sessions.ts";
@@ -56,10 +57,19 @@ export function openSocket(
   });
   if (socket instanceof TLSSocket) {
     socket.once("secureConnect", () => {
-      // Node reports it only once.
-      const shown = socket.getPeerX509Certificate();
-      const certificate = socket.isSessionReused() ? resumed?.certificate : shown;
-      settle(certificateProblem(socket, certificate, endpoint), certificate);
+      let certificate: X509Certificate | undefined;
+      let problem: BmcError | null;
+      try {
+        // Node reports it only once.
+        const shown = socket.getPeerX509Certificate();
+        certificate = socket.isSessionReused() ? resumed?.certificate : shown;
+        problem = certificateProblem(socket, certificate, endpoint);
+      } catch (thrown) {
+        problem = new BmcError("tls", `TLS with ${authority(endpoint)} failed: ${textOf(thrown)}`, {
+          cause: thrown,
+        });
+      }
+      settle(problem, certificate);
     });
   }
   return socket;
