@@ -5,9 +5,9 @@ import { Cluster } from "../cluster/client/cluster.ts";
 import { KubernetesError, type KubernetesReason } from "../cluster/client/kubernetes-error.ts";
 import { type ClusterUse, clusterFeatures } from "../compose/cluster/needed-rights.ts";
 import type { CauseName } from "./causes.ts";
-import { type AgentIdUse, checkFinishedWorkflows } from "./check-finished-workflows.ts";
 import { checkMachineSources } from "./check-machine-sources.ts";
 import { checkRights } from "./check-rights.ts";
+import { type AgentIdUse, checkWorkflows } from "./check-workflows.ts";
 import { type Finding, findingOf, okFinding } from "./finding.ts";
 
 /** Whether the API server answers and grants the permissions that the settings need; nothing if they need no cluster. */
@@ -55,7 +55,7 @@ async function findingsIn(
   const watched = scopes.watched === "*" ? undefined : scopes.watched;
   const found = await Promise.all([
     ...features.map(({ name, rights }) => checkRights(name, rights, cluster, scopes, signal)),
-    checkFinishedWorkflows(cluster, watched, config, signal),
+    checkWorkflows(cluster, watched, config, signal),
   ]);
   const parts = features.map(({ name }) => name).join(", ");
   const well = okFinding(

@@ -1,6 +1,13 @@
 import { createHash, type X509Certificate } from "node:crypto";
 import { connect as connectTcp, isIPv4, type Socket } from "node:net";
-import { connect as connectTls, createSecureContext, type SecureContext, TLSSocket } from "node:tls";
+import {
+  checkServerIdentity,
+  connect as connectTls,
+  createSecureContext,
+  type PeerCertificate,
+  type SecureContext,
+  TLSSocket,
+} from "node:tls";
 import { BmcError } from "../../contract/bmc-error.ts";
 import { defined } from "../../defined.ts";
 import { isIpv6 } from "../../is-ipv6.ts";
@@ -94,6 +101,9 @@ function tlsParameters({ host, port, tls }: Endpoint) {
     secureContext: secureContext(tls.ca),
     // `certificateProblem` decides: a socket that Node rejects has no certificate to show the fingerprint of.
     rejectUnauthorized: false,
+    // No certificate names the zone of a link-local address.
+    checkServerIdentity: (name: string, certificate: PeerCertificate) =>
+      checkServerIdentity(name.replace(/%.*$/, ""), certificate),
     ALPNProtocols: ["http/1.1"],
   };
 }
