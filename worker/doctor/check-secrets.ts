@@ -1,5 +1,7 @@
 import { BmcError } from "../../shared/contract/bmc-error.ts";
+import { loginDoubt } from "../../shared/contract/secret-doubt.ts";
 import { count } from "../../shared/count.ts";
+import { defined } from "../../shared/defined.ts";
 import { filesOpenToAll } from "../document/open-to-all.ts";
 import { FileProblem } from "../document/read-text-file.ts";
 import type { Inventory, Machine } from "../machines/inventory.ts";
@@ -38,8 +40,12 @@ export async function checkSecrets(examined: Examined, signal: AbortSignal): Pro
   const doubtful = secretWarnings.filter(({ message }) =>
     byCommand.some((name) => message.startsWith(`machine ${name}: `)),
   );
+  const odd = read.flatMap(({ name, doubt }) =>
+    doubt === undefined ? [] : [findingOf("secret-odd", doubt, { subject: name })],
+  );
   const wrong = [
     ...unreadable,
+    ...odd,
     ...doubtful.map(({ source, message }) =>
       findingOf("secret-command-doubtful", message, { subject: source }),
     ),
@@ -59,19 +65,22 @@ interface Read {
   readonly name: string;
   readonly hasCommand: boolean;
   readonly problem?: Finding;
+  /** What is odd about the login. */
+  readonly doubt?: string;
 }
 
 async function readOf(inventory: Inventory, machine: Machine, signal: AbortSignal): Promise<Read> {
   const { name } = machine;
   const commands = new CommandsNotRun();
+  let doubt: string | undefined;
   try {
-    await inventory.resolveConnection(machine, { commands, signal });
+    doubt = loginDoubt(await inventory.resolveConnection(machine, { commands, signal }));
   } catch (thrown) {
     signal.throwIfAborted();
     // Problems after a command cannot be found without running it.
     if (!commands.wereAsked) return unreadableOf(name, thrown);
   }
-  return { name, hasCommand: commands.wereAsked };
+  return { name, hasCommand: commands.wereAsked, ...defined({ doubt }) };
 }
 
 function unreadableOf(name: string, thrown: unknown): Read {

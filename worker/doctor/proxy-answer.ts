@@ -1,19 +1,19 @@
 import { STATUS_CODES } from "node:http";
-import type { IncomingHttpHeaders } from "node:http2";
 import { printableLine, shortened } from "../../shared/printable.ts";
 import type { CauseName } from "./causes.ts";
 
 /** An answer of HTTP without a gRPC status, which only something in front of a tink server gives. */
 export interface ProxyAnswer {
   readonly status: number;
-  readonly headers: Pick<IncomingHttpHeaders, "server" | "location">;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
 const LONGEST_TEXT = 100;
 
 /** Why a proxy or another web server answers like this; undefined if its status does not say. */
 export function causeOfAnswer({ status, headers }: ProxyAnswer): readonly [CauseName, string] | undefined {
-  const name = headers.server === undefined ? "" : ` (${brief(headers.server)})`;
+  const { server, location } = headers;
+  const name = server === undefined ? "" : ` (${brief(server)})`;
   const answer = `HTTP ${`${status} ${STATUS_CODES[status] ?? ""}`.trim()}`;
   const says = `a proxy${name} answers ${answer}`;
   switch (status) {
@@ -26,7 +26,7 @@ export function causeOfAnswer({ status, headers }: ProxyAnswer): readonly [Cause
     case 303:
     case 307:
     case 308: {
-      const to = headers.location === undefined ? "" : ` to ${brief(headers.location)}`;
+      const to = location === undefined ? "" : ` to ${brief(location)}`;
       return ["proxy-redirects", `${says}: it redirects${to}, which gRPC does not follow`];
     }
     case 401:
@@ -52,6 +52,6 @@ export function saysNoUpstream(grpcMessage: string): boolean {
   return NO_UPSTREAM.test(grpcMessage);
 }
 
-function brief(text: string): string {
-  return shortened(printableLine(text), LONGEST_TEXT);
+function brief(field: string | string[]): string {
+  return shortened(printableLine(String(field)), LONGEST_TEXT);
 }
