@@ -29,7 +29,7 @@ it("input that never ends is an error", async () => {
   expect(read).toEqual({ ok: false, problem: "did not end within 0.05 s" });
 });
 
-it("a password in quotes is warned of before the BMC is asked, and with its refusal", async () => {
+it("a password in quotes causes a warning before the login, and the refusal says why", async () => {
   const lab = await actionLab();
   const env = { ...lab.env("redfish"), BMC_PASSWORD: '"calvin"' };
 
