@@ -51,7 +51,7 @@ describe("a scan", () => {
     expect(amt.guard.refused).toBe(0);
   });
 
-  it("goes on after an address that cannot be connected, such as that of a broadcast", async () => {
+  it("continues after an address that cannot be connected, such as the broadcast address", async () => {
     await using rack = await startRack();
     await rack.ipmi(2);
 

@@ -67,7 +67,7 @@ describe("a stream", () => {
     expect(reader.updates[1]?.["drift"]?.rows?.["power"]).toContain("unplugged");
   });
 
-  test("ends when its page cannot be rendered, and the others go on", async () => {
+  test("ends when its page cannot be rendered, and the others continue", async () => {
     const clock = new HandClock();
     const machineDrift = (name: string) => {
       if (name === "node-02" && isBroken) throw new Error("no page today");
