@@ -59,6 +59,7 @@ const CALLS: { readonly [Name in DriverName]: Calls<Drivers[Name]> } = {
     read: (ntp, signal) => ntp.read(signal),
     plan: (ntp, signal) => ntp.plan(NTP, signal),
     write: (ntp, signal) => ntp.write(NTP, signal),
+    hasDhcp: (ntp, signal) => ntp.hasDhcp?.(signal),
   },
   network: {
     list: (network, signal) => network.list(signal),
