@@ -67,6 +67,9 @@ const DENIAL =
   /(^|\.)(Property(NotWritable|NotUpdated|Unknown|Missing|Duplicate|Value(?!Modified|Deprecated)\w+)|Action(NotSupported|Parameter\w+)|OperationNotAllowed|OperationFailed|NoOperation|InsufficientPrivilege\w*|ResourceInUse|ResourceCannotBeDeleted)$/;
 const DENYING_SEVERITY = /^critical$/i;
 const NO_FAULT = /success|complete|accept/i;
+/** Of settings that were applied, or wait to be. */
+const WELL_ID =
+  /(^|\.)(Success|\w*ResetRequired|\w*RebootRequired|AppliedOnReset|SettingsApplied|\w*Pending\w*)$/i;
 
 /**
  * What an accepted write's answer denies, in the BMC's words; empty if nothing. Words without a code or a message of their
@@ -84,6 +87,13 @@ export function readDenial({ body }: Pick<HttpAnswer, "body">, redact: Redact = 
   const error = { Message: message, MessageId: code };
   if (!isTelling(error) || NO_FAULT.test(`${code ?? ""} ${message}`)) return "";
   return quote(error, redact);
+}
+
+/** Messages of what was accepted earlier that say what went wrong with it; empty if it went well. */
+export function readProblem(messages: readonly Message[]): string {
+  const isWell = ({ MessageId = "", MessageSeverity, Severity = "" }: Message) =>
+    WELL_ID.test(MessageId) || (!DENIAL.test(MessageId) && /^ok$/i.test(MessageSeverity ?? Severity));
+  return describeMessages(messages.filter((message) => !isWell(message))).text;
 }
 
 /** Messages of a task as one line, each with its MessageId; the general ones only where there are no others. */
