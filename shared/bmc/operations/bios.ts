@@ -258,7 +258,9 @@ async function awaitEffect(
     }
     const leftMs = endMs - port.clock.monotonicMs();
     if (leftMs <= 0) {
-      const dropped = isDropped ? "; nothing is pending any more" : "";
+      const said = state.outcome?.problem;
+      const words = said === undefined ? "" : `, the BIOS says: ${said}`;
+      const dropped = isDropped ? `; nothing is pending any more${words}` : "";
       throw new BmcError("verify", `not in effect after ${formatSeconds(waitMs)}: ${has}${dropped}`);
     }
     await port.sleep(Math.min(pauseMs, leftMs));
