@@ -220,7 +220,8 @@ async function verifyUpdate(
       }
       if (staged) {
         const { waiting } = sight.change;
-        const what = waiting.length > 0 ? `to ${describeFirmware(waiting)}` : `of ${describeFirmware(before)}`;
+        const what =
+          waiting.length > 0 ? `to ${describeFirmware(waiting)}` : `of ${describeFirmware(before)}`;
         const summary = `firmware update ${what} accepted, in effect after the next boot`;
         return { before, after, pending: true, changed: true, summary };
       }

@@ -1,7 +1,7 @@
 import type { HttpAnswer } from "../service/http-client.ts";
 import { readRefusal, textOfMessage } from "../service/refusal.ts";
 
-const TASK = /\/redfish\/v1\/(?:TaskService\/(?:Tasks|TaskMonitors)|[\w./-]+\/Jobs)\/[\w.-]*\w/;
+const TASK = /\/redfish\/v1\/(?:TaskService\/(?:Tasks|TaskMonitors)|[\w./-]{1,200}\/Jobs)\/[\w.-]{0,100}\w/;
 
 /**
  * The path of a task that only a message of an accepting answer names, in its arguments or its text. Supermicro's BMCs answer so to
