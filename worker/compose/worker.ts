@@ -102,7 +102,13 @@ export function composeWorker(config: WorkerConfig, options: WorkerOptions): Wor
     catalogue: library,
     inventory,
     policy,
-    sink: { report: (status, signal) => services.sinkOf(status.action).report(status, signal) },
+    sink: {
+      report: (status, signal) => services.sinkOf(status.action).report(status, signal),
+      isGone: async (running, signal) =>
+        (await services.sinkOf(running.action).isGone?.(running, signal)) ?? false,
+      isUnavailable: (action) => services.sinkOf(action).isUnavailable?.(action) ?? false,
+    },
+    seesDeletion: (action) => services.seesDeletion?.(action) ?? false,
     runtime,
     slots,
     locks,
