@@ -46,8 +46,10 @@ interface Adopting extends AdoptionTerms {
 const READ_SECRETS_MS = 15_000;
 const WITHHELD = "[withheld: the machine's credentials cannot be read, so they cannot be redacted]";
 
+const withheldLines = { take: () => WITHHELD, gap: () => undefined };
 const withheld: Redactor = Object.assign(() => WITHHELD, {
-  lines: () => ({ take: () => WITHHELD, gap: () => undefined }),
+  lines: () => withheldLines,
+  joined: (count: number) => Array.from({ length: count }, () => withheldLines),
 });
 
 const RETRY_PAUSE_MS = 5_000;
