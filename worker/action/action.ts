@@ -70,10 +70,13 @@ export interface EndStatus extends StatusFields {
   readonly stoppedAt: Date;
 }
 
+export interface RunningStatus extends StatusFields {
+  readonly state: "running";
+  readonly stoppedAt?: never;
+}
+
 /** A report about an action. */
-export type ActionStatus =
-  | EndStatus
-  | (StatusFields & { readonly state: "running"; readonly stoppedAt?: never });
+export type ActionStatus = EndStatus | RunningStatus;
 
 /** `rejected`: the server will never accept the report. `unanswered`: it may be made again later. */
 export type Delivery = "acknowledged" | "rejected" | "unanswered";

@@ -153,7 +153,8 @@ const tinkServer = {
     type: "duration",
   }),
   backoffMaxInterval: setting(Duration(100, HOUR).prefault("30s"), {
-    description: "Maximum backoff between attempts to reach a server that does not answer",
+    description:
+      "Maximum backoff between attempts of a call that the server refuses; a server that does not answer is tried every 5 s",
     type: "duration",
     aliases: ["AGENT_BACKOFF_MAX_INTERVAL"],
   }),

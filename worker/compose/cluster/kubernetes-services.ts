@@ -56,6 +56,8 @@ export class KubernetesServices implements ClusterServices {
     const { authGate, clock, cluster, config, file, kubernetes, library, log } = options;
     const { secretCommands, state, transport } = options;
     this.#options = options;
+    // Both often restart together.
+    cluster.onWatchOpened(() => transport.probeNow?.());
     const watchNamespace = kubernetes.watchNamespace ?? cluster.namespace;
     const allNamespaces = watchNamespace === "*";
     const machineName = ({ namespace, name }: ObjectName) => (allNamespaces ? `${name}.${namespace}` : name);
@@ -160,6 +162,10 @@ export class KubernetesServices implements ClusterServices {
 
   cancelOf(action: ActionId): AbortSignal | undefined {
     return this.#rufio?.cancelOf(action) ?? this.#wakeUp?.cancelOf(action);
+  }
+
+  seesDeletion(action: ActionId): boolean {
+    return this.#wakeUp?.seesDeletion(action) ?? false;
   }
 
   get staleAfterMs(): number | undefined {
