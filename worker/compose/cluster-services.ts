@@ -3,6 +3,7 @@ import type { Logger } from "../../shared/logger.ts";
 import type { Action, ActionId } from "../action/action.ts";
 import type { MachineNotice } from "../action/machine-notice.ts";
 import type { ClusterFacts, Observer } from "../action/observer.ts";
+import type { ReferenceRefusal } from "../action/reference.ts";
 import type { ExecutionConfig, RuntimeConfig, WorkerConfig } from "../config/worker-config.ts";
 import type { HardwareStore } from "../hardware/hardware-store.ts";
 import type { StateDirectory } from "../journal/state-directory.ts";
@@ -50,6 +51,10 @@ export interface ServiceOptions {
   readonly library: ActionLibrary;
   readonly authGate: AuthGate;
   readonly secretCommands: SecretCommands;
+  /** What the policy says of references between objects. */
+  readonly references: ReferenceRefusal;
+  /** Why the policy forbids an action at a machine of this name; undefined if it allows it. */
+  readonly refusal: (action: Action, machine: string) => string | undefined;
   /** From `run` on; undefined if the settings do not use it. */
   readonly hardware: () => HardwareStore | undefined;
   readonly clock: Clock;

@@ -41,8 +41,8 @@ export async function openKubernetes(kubernetes: KubernetesConfig): Promise<Open
         : base;
     },
     services: (options) => new KubernetesServices({ ...options, cluster, kubernetes }),
-    inventory: ({ inventory: file }, log, stop) =>
-      runInventory({ file, kubernetes, cluster, log, onOpen }, stop),
+    inventory: ({ inventory: file, policy }, log, stop) =>
+      runInventory({ file, kubernetes, policy, cluster, log, onOpen }, stop),
     close: async () => {
       await Promise.all(opened.map((one) => one.close()));
     },
