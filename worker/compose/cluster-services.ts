@@ -19,6 +19,8 @@ import { type Locks, MachineLocks } from "../turns/machine-locks.ts";
 
 /** A cluster that the settings use. What implements this is in `cluster/`; nothing else of Kubernetes is needed here. */
 export interface OpenedCluster {
+  /** Why the worker must not start with these settings; undefined if it may, or if the cluster does not answer. */
+  refusal(): Promise<string | undefined>;
   runtime(options: ClusterRuntimeOptions): Runtime;
   /** Actions of BareMetalHosts run inside the worker, if the settings allow them, and all others with `base`. */
   withHosts(base: Runtime, options: HostOptions): Runtime;

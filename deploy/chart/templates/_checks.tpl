@@ -6,7 +6,7 @@
 {{- $problems = append $problems "image.repository is missing: the worker's image, such as registry.example/pbnj-worker/worker" -}}
 {{- end -}}
 {{- $serves := eq (include "pbnj-worker.command" .) "serve" -}}
-{{- if and (not $values.tink.address) (not $serves) -}}
+{{- if and (not $values.tink.address) (not $serves) (not $values.rufio.enabled) -}}
 {{- $problems = append $problems "tink.address is missing: the tink server, host:port" -}}
 {{- end -}}
 {{- if $serves -}}

@@ -114,6 +114,7 @@ export const dimensions: Dimensions<Values> = {
         statusInterval: 0,
         hardware: false,
         leaseNamespace: "rufio-system",
+        alone: true,
       },
     },
   },

@@ -110,6 +110,7 @@ export function openRufio(options: RufioOptions): Rufio {
     clock,
     log,
     namespace: config.leaseNamespace ?? cluster.namespace,
+    alone: config.alone,
     onChange: recheckAll,
   });
   const { references, missingSecret } = options;

@@ -57,7 +57,13 @@ export async function startReplica(options: ReplicaOptions, onLog: (line: Logged
   const loaded = loadConfig({
     flags: {
       ...{ grpcServer: "127.0.0.1:1", runtime: options.runtime ?? "in-process", stateDirectory },
-      ...{ inventory: options.inventoryFile, backoffMaxInterval: "300ms", stopGrace: "2s", rufio: true },
+      ...{
+        inventory: options.inventoryFile,
+        backoffMaxInterval: "300ms",
+        stopGrace: "2s",
+        rufio: true,
+        rufioAlone: true,
+      },
       ...options.flags,
     },
     env: {},
