@@ -40,7 +40,10 @@ function valuesOf(choices: Choices): Values {
         ...(hardware ? ["hardware"] : []),
         ...(hosts ? ["baremetalhosts"] : []),
       ],
-      secretNamespaces: secretNamespace ? ["passwords"] : [],
+      secretNamespaces: [
+        ...(watched === "*" && (machines || hardware || hosts || rufio) ? ["*"] : []),
+        ...(secretNamespace ? ["passwords"] : []),
+      ],
     },
     metal3: { managed: hosts || "refuse" },
     watchNamespace: watched,
@@ -109,6 +112,20 @@ describeWithHelm("the rights that the chart gives", () => {
         expect(secrets).not.toContain("own: get secrets");
       }
     }
+  });
+});
+
+describeWithHelm("the right to read Secrets where all namespaces are watched", () => {
+  it("is granted in the listed namespaces alone, and nowhere is one to delete Secrets", async () => {
+    const values = {
+      agentIds: ["rack-1"],
+      watchNamespace: "*",
+      inventory: { kubernetes: ["machines"], secretNamespaces: ["bmc-a", "bmc-b"] },
+    };
+    const { some } = await renderAll({ some: mergeValues(needed, values) }, /Role$/, ["rbac.yaml"]);
+
+    const secrets = granted(some ?? []).filter((right) => right.endsWith(" secrets"));
+    expect(secrets).toEqual(["bmc-a: get secrets", "bmc-b: get secrets", "own: create secrets"]);
   });
 });
 
