@@ -176,7 +176,7 @@ describeWithHelm("a rule of the chart", () => {
     const rules = allOf(rendered.with, ["Role"], Role).flatMap((role) => role.rules);
     const secrets = rules.filter(({ resources }) => resources.includes("secrets"));
     expect(secrets.map(({ resourceNames, verbs }) => [resourceNames, verbs])).toEqual([
-      [undefined, ["create", "delete"]],
+      [undefined, ["create"]],
       [["edge-kubeconfig"], ["list", "watch"]],
     ]);
   });

@@ -264,7 +264,7 @@ describe("the sweep of the kubernetes runtime", () => {
     expect(metadata.deletionTimestamp).toBeUndefined();
     const secrets = (await lab.secrets()).map(({ metadata: { name = "" } }) => name);
     expect(secrets.filter((name) => name.startsWith(launchName(request.action)))).toHaveLength(1);
-    await lab.remove("jobs", launchName(request.action));
+    await lab.remove("jobs", launchName(request.action), { propagationPolicy: "Background" });
     await vi.waitFor(async () => {
       const left = (await lab.secrets()).map(({ metadata: { name = "" } }) => name);
       expect(left.filter((name) => name.startsWith(launchName(request.action)))).toEqual([]);
