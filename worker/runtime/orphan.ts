@@ -35,13 +35,13 @@ export function ownerLabels(
 }
 
 /**
- * Whether what was launched for an action is needed. `acknowledged`: no longer by this worker, because its end was
+ * Whether what was launched for an action is needed. `settled`: no longer by this worker, because its end was
  * reported. `until-overdue`: unknown, so that it is removed long after its deadline.
  */
-export type Need = boolean | "acknowledged" | "until-overdue";
+export type Need = boolean | "settled" | "until-overdue";
 
 export function isUnneeded(need: Need): boolean {
-  return need === false || need === "acknowledged";
+  return need === false || need === "settled";
 }
 
 export interface SweepOptions {

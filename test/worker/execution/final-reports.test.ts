@@ -76,7 +76,7 @@ describe("the end of an action whose workflow was deleted", () => {
 
     await expect
       .poll(() => worker.journal.find(keyOf(deleted))?.phase, { timeout: 10_000 })
-      .toBe("acknowledged");
+      .toBe("dropped");
 
     expect(reportsOf(deleted)).toEqual(["RUNNING", "SUCCESS"]);
     const messages = worker.logged.map(({ msg }) => msg).filter((msg) => msg.includes("report"));
@@ -109,7 +109,7 @@ describe("the end of an action whose workflow was deleted", () => {
 
     await expect
       .poll(() => worker.journal.find(keyOf(deleted))?.phase, { timeout: 10_000 })
-      .toBe("acknowledged");
+      .toBe("dropped");
 
     // RUNNING, and attempts for 3 s; how many depends on the jitter.
     expect(reportsOf(deleted).length).toBeLessThanOrEqual(6);

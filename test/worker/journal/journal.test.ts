@@ -185,6 +185,23 @@ describe("the journal", () => {
     expect(await files()).toEqual([launched, entryOf("a2")].map(({ key }) => `${key}.json`).toSorted());
   });
 
+  it("forgets an end that no server was told after a week, and no rejected one, also after a restart", async () => {
+    const { open, clock } = await lab();
+    const before = await open();
+    const [rejected, gone] = [entryOf("a1", "rejected"), entryOf("a2", "dropped")] as const;
+    const dropped = { ...gone, droppedAt: new Date(NOW).toISOString() } as JournalEntry;
+    for (const each of [rejected, dropped]) await before.write(each);
+
+    const journal = await open();
+    clock.monotonic += 7 * 24 * 60 * MINUTE;
+    const found = [rejected, dropped].map(({ key }) => journal.find(key));
+    clock.monotonic += MINUTE;
+
+    expect(found).toEqual([rejected, dropped]);
+    expect([rejected, dropped].map(({ key }) => journal.find(key))).toEqual([rejected, undefined]);
+    expect(journal.unfinished()).toEqual([rejected]);
+  });
+
   it("remembers actions that an earlier worker had acknowledged for the rest of the five minutes", async () => {
     const { open, clock, files } = await lab();
     const entry = (actionId: string, minutesAgo: number) =>
@@ -312,7 +329,9 @@ describe("an entry survives a power loss", () => {
     ["launching", false, true],
     ["launched", true, true],
     ["ended", true, true],
+    ["rejected", true, false],
     ["acknowledged", true, false],
+    ["dropped", true, false],
   ] as const)(
     "in the phase %s of an action whose being connected is %s: %s",
     (phase, connected, expected) => {

@@ -16,7 +16,7 @@ export function isUnacknowledged(
   { owner, keep }: Pick<SweepOptions, "keep"> & { readonly owner: string },
 ): boolean {
   if (!end || labels[LABEL.owner] !== owner || labels[ANNOTATION.acknowledged] !== undefined) return false;
-  return keep(labels[LABEL.key] ?? "") === "acknowledged";
+  return keep(labels[LABEL.key] ?? "") === "settled";
 }
 
 /** Whether no worker will adopt a Job that `SELECTOR` found. */

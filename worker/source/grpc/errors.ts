@@ -13,6 +13,7 @@ export function failedPollOfError(thrown: unknown): Poll & { readonly kind: "fai
 export function acknowledgementOfError(thrown: unknown): Exclude<Acknowledgement, { kind: "acknowledged" }> {
   const error = rpcErrorOf(thrown);
   const answer = { code: codeName(error.code), reason: reasonOf(error) };
+  if (saysGone(error)) return { kind: "gone", ...answer, perhapsStale: true };
   switch (error.code) {
     case Code.InvalidArgument:
     case Code.NotFound:
@@ -22,9 +23,7 @@ export function acknowledgementOfError(thrown: unknown): Exclude<Acknowledgement
     case Code.FailedPrecondition:
       return { kind: "rejected", ...answer };
     default:
-      return saysMissingWorkflow(error)
-        ? { kind: "retry", ...answer, missing: true }
-        : { kind: "retry", ...answer };
+      return { kind: "retry", ...answer };
   }
 }
 
@@ -41,12 +40,13 @@ function rpcErrorOf(thrown: unknown): ConnectError {
 }
 
 /**
- * The server answers Internal both when its store fails and when the workflow is gone. For the latter, the message ends with
- * the Kubernetes client's text, `Workflow.tinkerbell.org "name" not found`.
+ * Whether the server itself says that the workflow is gone, or has other actions. It answers Internal both when its store fails and when
+ * the workflow is gone; for the latter, the message ends with the Kubernetes client's text, `Workflow.tinkerbell.org "name" not found`.
  */
-function saysMissingWorkflow(error: ConnectError): boolean {
-  const [, why = ""] = error.rawMessage.split("error getting workflow:");
-  return error.code === Code.Internal && why.trimEnd().endsWith(" not found");
+function saysGone({ code, rawMessage }: ConnectError): boolean {
+  if (code === Code.NotFound) return rawMessage.trim() === "action not found";
+  const [, why = ""] = rawMessage.split("error getting workflow:");
+  return code === Code.Internal && why.trimEnd().endsWith(" not found");
 }
 
 /** One line. A host with several addresses fails with one error per address and an empty message. */

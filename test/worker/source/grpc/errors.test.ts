@@ -49,11 +49,17 @@ describe("acknowledgementOfError", () => {
     "error getting workflow: not found",
     'error getting workflow: failed to get workflow default/w: Workflow.tinkerbell.org "w" not found',
     "error reading from backend\nrpc error: code = Internal desc = error getting workflow: not found",
-  ])("reads %j as a missing workflow", (message) => {
-    expect(acknowledgementOfError(new ConnectError(message, Code.Internal))).toMatchObject({
-      kind: "retry",
-      missing: true,
-    });
+  ])("reads %j as a workflow that is gone, if its cache is not stale", (message) => {
+    const answer = acknowledgementOfError(new ConnectError(message, Code.Internal));
+
+    expect(answer).toMatchObject({ kind: "gone", perhapsStale: true });
+  });
+
+  it("reads an unknown action as one that is gone, and no other NotFound", () => {
+    const unknown = acknowledgementOfError(new ConnectError("action not found", Code.NotFound));
+    const other = acknowledgementOfError(new ConnectError("no route: action not found", Code.NotFound));
+
+    expect([unknown.kind, other.kind]).toEqual(["gone", "rejected"]);
   });
 
   it.each([
@@ -62,7 +68,7 @@ describe("acknowledgementOfError", () => {
     "error getting workflow: failed to get workflow default/w: etcdserver: request timed out",
     "not found",
   ])("reads %j as a failure of the store", (message) => {
-    expect(acknowledgementOfError(new ConnectError(message, Code.Internal))).not.toHaveProperty("missing");
+    expect(acknowledgementOfError(new ConnectError(message, Code.Internal))).toMatchObject({ kind: "retry" });
   });
 
   it("retries after its own deadline", () => {
