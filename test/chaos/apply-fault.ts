@@ -194,7 +194,7 @@ export class FaultRunner {
         // The workers share a machine, and so a clock.
         const offsetMs = this.#clockOffsetMs + fault.byMs;
         this.#clockOffsetMs = Math.max(-MOST_OFFSET_MS, Math.min(offsetMs, MOST_OFFSET_MS));
-        if (Math.abs(fault.byMs) > REMEMBER_MS.acknowledged) this.longJumps.push(Date.now());
+        if (Math.abs(fault.byMs) > REMEMBER_MS) this.longJumps.push(Date.now());
         for (const { process } of lab.workers) process.setClock(this.#clockOffsetMs);
         return;
       }

@@ -39,11 +39,11 @@ export interface JournalOptions {
 }
 
 /**
- * How long an entry is remembered once its end is settled. A server that acknowledged the end has a cache that is seconds behind. One that
- * was not told may serve the action again whenever it finds its workflow again.
+ * How long an entry is remembered once its end is settled: a start that arrives late, an old cache, or a workflow that is found again may make
+ * the server serve the action again, also after an outage of days.
  */
-export const REMEMBER_MS = { acknowledged: 5 * 60_000, dropped: 7 * 24 * 60 * 60_000 } as const;
-/** Of each kind; the number of the others is limited by the actions that run. */
+export const REMEMBER_MS = 7 * 24 * 60 * 60_000;
+/** Acknowledged entries, and dropped ones; the number of the others is limited by the actions that run. */
 const MOST_REMEMBERED = 5_000;
 const MOST_SET_ASIDE = 100;
 const SET_ASIDE = "set-aside";
@@ -333,7 +333,7 @@ export class Journal implements ActionJournal {
   }
 
   #isStale({ entry, writtenMs }: Kept): boolean {
-    return isSettled(entry) && this.#options.clock.monotonicMs() - writtenMs > REMEMBER_MS[entry.phase];
+    return isSettled(entry) && this.#options.clock.monotonicMs() - writtenMs > REMEMBER_MS;
   }
 
   #path(key: string): string {

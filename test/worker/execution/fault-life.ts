@@ -16,7 +16,9 @@ import { Journal } from "../../../worker/journal/journal.ts";
 import { type LaneControl, type LaneServices, Worker } from "../../../worker/lanes/worker.ts";
 import { AuthGate } from "../../../worker/machines/auth-gate.ts";
 import { SecretCommands } from "../../../worker/machines/secret-commands.ts";
-import type { Acknowledgement, Poll, Transport } from "../../../worker/source/source.ts";
+import { acknowledgementOfError } from "../../../worker/source/grpc/errors.ts";
+import type { Acknowledgement, Poll, Transport, WorkflowSet } from "../../../worker/source/source.ts";
+import { pollOfError } from "../../../worker/source/tink/poll-error.ts";
 import { ActionSlots } from "../../../worker/turns/action-slots.ts";
 import { MachineLocks } from "../../../worker/turns/machine-locks.ts";
 import { disk } from "../../support/virtual-disk.ts";
@@ -37,6 +39,11 @@ export const FAULTS = [
   "restore",
   "forward",
   "back",
+  "refuse",
+  "wall",
+  "absent",
+  "recreate",
+  "delete",
 ] as const;
 export const REPLICA_FAULTS = ["down", "pause", "suspend", "cut", "storm", "stop"] as const;
 
@@ -220,6 +227,18 @@ export class Life {
       case "restore":
         server.restore();
         break;
+      case "wall":
+        server.wall();
+        break;
+      case "absent":
+        server.goFarAway();
+        break;
+      case "recreate":
+        this.#world.recreate();
+        break;
+      case "delete":
+        this.#world.launches.deleteNewest();
+        break;
       case "forward":
       case "back":
         this.host.setClock(fault === "forward" ? CLOCK_MS : -CLOCK_MS);
@@ -249,6 +268,7 @@ export class Life {
       case "delay":
       case "late":
       case "twice":
+      case "refuse":
         break;
       default:
         fault satisfies never;
@@ -276,7 +296,9 @@ export class Life {
     const owned = this.shares ? ownedTransport(transport, this.shares) : transport;
     const runtime = new FaultRuntime(this, world.launches);
     const connect = world.options.connected ? { connect: async () => testConnection() } : {};
-    const more = { clock, log: silentLogger, observer: noObserver, maxBackoffMs: 1_000 };
+    // Alone, a worker may have to wait for days.
+    const maxBackoffMs = this.shares ? 1_000 : 30_000;
+    const more = { clock, log: silentLogger, observer: noObserver, maxBackoffMs };
     const owns = (agentId: string) => this.shares?.owns(agentId) ?? true;
     const executor = new Executor({
       ...more,
@@ -329,12 +351,12 @@ export class Life {
 
   #transport(): Transport {
     return {
-      servesSeveral: () => false,
+      servesSeveral: () => this.#world.server.servesSeveral,
       close: async () => undefined,
-      next: async (agentId, signal) => {
+      next: async (agentId, signal, inFlight = new Set()) => {
         this.polling.add(agentId);
         try {
-          return await this.#poll(agentId, signal);
+          return await this.#poll(agentId, signal, inFlight);
         } finally {
           this.polling.delete(agentId);
         }
@@ -347,11 +369,12 @@ export class Life {
     return this.#world.server.isAway || this.#connection?.isCut === true;
   }
 
-  async #poll(agentId: string, signal: AbortSignal): Promise<Poll> {
+  async #poll(agentId: string, signal: AbortSignal, inFlight: WorkflowSet): Promise<Poll> {
     const { server } = this.#world;
     const fault = await this.step("poll");
     if (fault === "error" || this.#isCut) return { kind: "failed", ...UNAVAILABLE };
-    const poll = await this.#ask(() => server.poll(agentId), signal);
+    if (fault === "refuse") return pollOfError(server.refusal());
+    const poll = await this.#ask(() => server.poll(agentId, inFlight), signal);
     // It is what the server knew when it was asked.
     if (fault === "delay") {
       await this.clock.sleep(DELAY_MS, signal);
@@ -367,6 +390,7 @@ export class Life {
     const what = `${status.state} of ${status.action.name}`;
     const fault = await this.step(`report ${what}`);
     if (fault === "error" || this.#isCut) return LOST;
+    if (fault === "refuse") return acknowledgementOfError(server.refusal());
     const isLater = fault === "delay" || fault === "late";
     if (isLater) this.#world.sees(status, DELAY_MS);
     if (isLater || fault === "twice") {
@@ -382,12 +406,13 @@ export class Life {
     };
     const answer: Acknowledgement = isLater ? { kind: "acknowledged" } : await this.#ask(arrives, signal);
     const lost = await this.step(`answer to ${what}`);
+    if (lost === "refuse") return acknowledgementOfError(server.refusal());
     if (lost === "delay") await this.clock.sleep(DELAY_MS, signal);
     return lost === "error" || lost === "late" || this.#isCut ? LOST : answer;
   }
 
   /** A request that arrives, whatever becomes of its sender; without replicas, at once. */
-  async #ask<T>(work: () => T, signal: AbortSignal): Promise<T> {
+  async #ask<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     if (!this.shares) return work();
     const { time, weather } = this.#world;
     const answered = new Promise<T>((resolve) => {

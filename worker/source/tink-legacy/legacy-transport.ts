@@ -7,7 +7,13 @@ import type { Channel } from "../grpc/channel.ts";
 import { acknowledgementOfError, codeName, failedPollOfError } from "../grpc/errors.ts";
 import type { Acknowledgement, Poll, Transport, WorkflowSet } from "../source.ts";
 import { currentActionOf, currentIndexOf } from "./current-action.ts";
-import { State, type WorkflowContext, WorkflowService } from "./gen/workflow_pb.ts";
+import {
+  State,
+  type WorkflowAction,
+  type WorkflowActionStatus,
+  type WorkflowContext,
+  WorkflowService,
+} from "./gen/workflow_pb.ts";
 import { actionOf, statusOf } from "./messages.ts";
 
 const { getWorkflowContexts, getWorkflowActions, reportActionStatus } = WorkflowService.method;
@@ -37,6 +43,24 @@ type Failed = Poll & { readonly kind: "failed" };
  * run concurrently, and it never holds a call. The caller closes the channel.
  */
 export function legacyApi(channel: Channel): Omit<Transport, "close"> {
+  return legacyTransport({
+    contexts: (agentId, signal) => contextsOf(channel, agentId, signal),
+    actions: async (workflowId, signal) =>
+      (await callUnary(channel, getWorkflowActions, { workflowId }, options(signal))).actionList,
+    report: async (status, signal) =>
+      void (await callUnary(channel, reportActionStatus, status, options(signal))),
+  });
+}
+
+/** The calls of the service, each with a timeout. Reject with a `ConnectError`, or with the signal's reason. */
+export interface LegacyCalls {
+  contexts(agentId: string, signal: AbortSignal): Promise<readonly WorkflowContext[]>;
+  actions(workflowId: string, signal: AbortSignal): Promise<readonly WorkflowAction[]>;
+  report(status: WorkflowActionStatus, signal: AbortSignal): Promise<void>;
+}
+
+/** What the worker concludes from the calls' answers. */
+export function legacyTransport(calls: LegacyCalls): Omit<Transport, "close"> {
   /** The workflow that each agent ID was served last: the one behind it comes first, so that none starves. */
   const lastServed = new Map<string, string>();
 
@@ -48,8 +72,7 @@ export function legacyApi(channel: Channel): Omit<Transport, "close"> {
   ): Promise<Poll | undefined> {
     const { workflowId } = context;
     try {
-      const { actionList } = await callUnary(channel, getWorkflowActions, { workflowId }, options(signal));
-      const current = currentActionOf(context, actionList, agentId);
+      const current = currentActionOf(context, await calls.actions(workflowId, signal), agentId);
       if (current === undefined) return undefined;
       const begun = context.currentAction !== "" && context.currentActionState === State.RUNNING;
       return { kind: "action", action: actionOf(workflowId, current, begun) };
@@ -62,7 +85,7 @@ export function legacyApi(channel: Channel): Omit<Transport, "close"> {
   }
 
   async function ask(agentId: string, signal: AbortSignal, inFlight: WorkflowSet): Promise<Poll> {
-    const contexts = await contextsOf(channel, agentId, signal);
+    const contexts = await calls.contexts(agentId, signal);
     const waiting = contexts.filter(
       (context) => !inFlight.has(context.workflowId) && currentIndexOf(context) !== undefined,
     );
@@ -83,7 +106,7 @@ export function legacyApi(channel: Channel): Omit<Transport, "close"> {
     { workflowId, agentId, taskId, name }: ActionId,
     signal: AbortSignal,
   ): Promise<"to-begin" | "begun" | "not-current"> {
-    const contexts = await contextsOf(channel, agentId, signal);
+    const contexts = await calls.contexts(agentId, signal);
     const current = contexts.find(
       (context) =>
         context.workflowId === workflowId && context.currentTask === taskId && context.currentAction === name,
@@ -100,7 +123,7 @@ export function legacyApi(channel: Channel): Omit<Transport, "close"> {
     const position = status.state === "running" ? undefined : await positionOf(status.action, signal);
     if (position === "to-begin") return NOT_BEGUN;
     try {
-      await callUnary(channel, reportActionStatus, statusOf(status), options(signal));
+      await calls.report(statusOf(status), signal);
       return { kind: "acknowledged" };
     } catch (thrown) {
       const { kind, ...answer } = acknowledgementOfError(thrown);
