@@ -203,7 +203,7 @@ test("so it is with several workflows for one machine, where steps fail and work
 });
 
 /** Replicas do not have the records of one another: what a server with an older state serves again, another one adopts. */
-const NOT_OF_REPLICAS: readonly Fault[] = ["keep", "restore", "wall", "absent", "recreate", "delete"];
+const NOT_OF_REPLICAS: readonly Fault[] = ["keep", "restore", "wall", "absent", "recreate"];
 const OF_REPLICAS = [...FAULTS, ...REPLICA_FAULTS].filter((kind) => !NOT_OF_REPLICAS.includes(kind));
 
 const replicaSchedule: fc.Arbitrary<ReplicaOptions> = fc.record({

@@ -11,6 +11,7 @@ import {
   type EndedAction,
   LaunchNotRecorded,
   type LaunchRequest,
+  NotLaunched,
   type ReturnedAction,
   type Runtime,
 } from "../../../worker/runtime/runtime.ts";
@@ -205,8 +206,11 @@ export class FaultRuntime implements Runtime {
     }
     if (isHeldBack) {
       await this.#life.fails(`start ${action.name}`);
-      // Another replica removed it meanwhile.
-      if (!this.#launches.start(launched)) return this.run(request);
+      // Something removed it meanwhile. Among replicas, another one may have run it before.
+      if (!this.#launches.start(launched)) {
+        if (launched.job) throw new NotLaunched("its Job is gone");
+        return this.run(request);
+      }
     }
     await this.#life.fails(`wait for ${action.name}`);
     return this.#ended(launched, startedAt);
