@@ -45,6 +45,7 @@ export interface JournalOptions {
 export const REMEMBER_MS = 7 * 24 * 60 * 60_000;
 /** Acknowledged entries, and dropped ones; the number of the others is limited by the actions that run. */
 const MOST_REMEMBERED = 5_000;
+const READ_AT_ONCE = 64;
 const MOST_SET_ASIDE = 100;
 const SET_ASIDE = "set-aside";
 /** A damaged disk must not flood the log. */
@@ -98,18 +99,16 @@ export class Journal implements ActionJournal {
     await mkdir(join(directory, SET_ASIDE), { recursive: true, mode: 0o700 });
     const found: JournalEntry[] = [];
     const doubts = new Map<string, string>();
+    const names: string[] = [];
     for (const name of (await readdir(directory)).toSorted()) {
       if (name === SET_ASIDE) continue;
       if (name.endsWith(`${ENTRY_ENDING}${PART}`)) {
         await rm(join(directory, name), { recursive: true, force: true });
-        continue;
-      }
-      const key = keyOfName(name);
-      if (key === undefined) {
-        await journal.#setAside(name);
-        continue;
-      }
-      const read = await readEntry(directory, name);
+      } else if (keyOfName(name) === undefined) await journal.#setAside(name);
+      else names.push(name);
+    }
+    for await (const [name, read] of readEntries(directory, names)) {
+      const key = keyOfName(name) ?? "";
       if (read.ok && read.entry.key === key) {
         found.push(read.entry);
         if (read.doubt !== undefined) doubts.set(key, read.doubt);
@@ -338,6 +337,14 @@ export class Journal implements ActionJournal {
 
   #path(key: string): string {
     return join(this.#options.directory, `${key}${ENTRY_ENDING}`);
+  }
+}
+
+/** In the order of the names, some at a time. */
+async function* readEntries(directory: string, names: readonly string[]) {
+  for (let at = 0; at < names.length; at += READ_AT_ONCE) {
+    const some = names.slice(at, at + READ_AT_ONCE);
+    yield* await Promise.all(some.map(async (name) => [name, await readEntry(directory, name)] as const));
   }
 }
 

@@ -394,7 +394,7 @@ export class Life {
     const isLater = fault === "delay" || fault === "late";
     if (isLater) this.#world.sees(status, DELAY_MS);
     if (isLater || fault === "twice") {
-      server.expect(status, DELAY_MS);
+      server.expect(status, this.#world.runOf(status), DELAY_MS);
       if (status.state === "running")
         this.#world.time.after(DELAY_MS, () => this.#world.mayStart(status.action));
     }

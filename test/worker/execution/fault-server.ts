@@ -140,17 +140,16 @@ export class FaultServer {
     return answer;
   }
 
-  /** A report that arrives after that time, whatever becomes of its sender. */
-  expect(status: ActionStatus, ms: number): void {
+  /** A report about a run that arrives after that time, whatever becomes of its sender. */
+  expect(status: ActionStatus, run: number, ms: number): void {
     this.#late += 1;
     const { workflowId } = status.action;
-    const run = this.runOf(workflowId);
     this.#options.time.after(ms, () => {
       this.#late -= 1;
       const workflow = this.#api.get(workflowId);
       // The server would set an ended workflow to RUNNING and then serve it to no worker.
       const isLost = status.state === "running" && (!workflow || hasEnded(workflow));
-      // The deprecated API cannot tell a recreated workflow from the one that the report is about.
+      // The worker asks the deprecated API, which cannot tell one run from another, right before it sends an end.
       if (!isLost && this.runOf(workflowId) === run) {
         this.#api.arrive(status);
         this.#options.onAccepted(status);

@@ -195,6 +195,11 @@ export class World {
     return this.#begun.get(actionKey(action)) ?? 0;
   }
 
+  /** The run that a report is about. */
+  runOf({ action, state }: ActionStatus): number {
+    return state === "running" ? this.server.runOf(action.workflowId) : this.begunRunOf(action);
+  }
+
   recreate(): void {
     this.server.recreate();
   }
@@ -210,10 +215,7 @@ export class World {
   sees(status: ActionStatus, lateMs = 0): void {
     const { action, state, message } = status;
     const key = actionKey(action);
-    const run = runKey(
-      action,
-      state === "running" ? this.server.runOf(action.workflowId) : this.begunRunOf(action),
-    );
+    const run = runKey(action, this.runOf(status));
     const endedMs = this.#endedMs.get(run);
     const arrivesMs = this.time.nowMs + lateMs;
     if (state !== "running") this.#endedMs.set(run, Math.min(endedMs ?? arrivesMs, arrivesMs));
