@@ -37,7 +37,7 @@ const RUNNING_TIMEOUT_MS = 20_000;
 const GONE_MS = 3_000;
 /** So many answers in a row that may be rejections are one. */
 const PERHAPS_REJECTED_ATTEMPTS = 8;
-/** A rejection passes when somebody changes a proxy or the server; an action that is served again does not wait for it. */
+/** A rejection lasts until an operator corrects a proxy or the server. When the server serves the action, this wait ends. */
 const REJECTED_BACKOFF: Backoff = { firstMs: 30_000, maxMs: 30 * 60_000, jitter: 0.3 };
 
 /** What an answer means in the light of those before it. */

@@ -33,7 +33,7 @@ const STRIDE = Math.ceil(300 / SCHEDULES);
 
 /** Replicas take twenty times as long: they renew leases and poll for minutes. */
 const REPLICA_SCHEDULES = Math.ceil(SCHEDULES / 10);
-const TIMEOUT_MS = 60_000 + 30 * SCHEDULES;
+const TIMEOUT_MS = 60_000 + 200 * SCHEDULES;
 
 const faultsOf = (kinds: readonly Fault[]) =>
   fc

@@ -391,7 +391,8 @@ export class Life {
     const fault = await this.step(`report ${what}`);
     if (fault === "error" || this.#isCut) return LOST;
     if (fault === "refuse") return acknowledgementOfError(server.refusal());
-    const isLater = fault === "delay" || fault === "late";
+    const isSent = this.#world.runOf(status) === server.runOf(status.action.workflowId);
+    const isLater = isSent && (fault === "delay" || fault === "late");
     if (isLater) this.#world.sees(status, DELAY_MS);
     if (isLater || fault === "twice") {
       server.expect(status, this.#world.runOf(status), DELAY_MS);
@@ -400,9 +401,11 @@ export class Life {
     }
     if (fault === "late") return LOST;
     if (fault === "delay") await this.clock.sleep(DELAY_MS, signal);
-    const arrives = () => {
-      this.#world.sees(status);
-      return server.report(status);
+    const arrives = async () => {
+      const answer = await server.report(status);
+      // The worker itself keeps an end from a run that has not begun, or the server knows no such action.
+      if (answer.kind !== "gone") this.#world.sees(status);
+      return answer;
     };
     const answer: Acknowledgement = isLater ? { kind: "acknowledged" } : await this.#ask(arrives, signal);
     const lost = await this.step(`answer to ${what}`);

@@ -38,7 +38,7 @@ interface Launched {
 /** Of an action that was never created. */
 export const NO_IMAGE = "the image is gone";
 
-/** Of an action whose container or Job somebody deleted while it ran. */
+/** Of an action whose container or Job was deleted while it ran. */
 export const DELETED = "it was deleted by another client";
 
 /** What the action itself says. */

@@ -195,9 +195,10 @@ export class World {
     return this.#begun.get(actionKey(action)) ?? 0;
   }
 
-  /** The run that a report is about. */
+  /** The run that a report is about; for an end without a start none, because the worker does not send it to the deprecated API. */
   runOf({ action, state }: ActionStatus): number {
-    return state === "running" ? this.server.runOf(action.workflowId) : this.begunRunOf(action);
+    if (state === "running") return this.server.runOf(action.workflowId);
+    return this.options.legacy && !this.#begun.has(actionKey(action)) ? -1 : this.begunRunOf(action);
   }
 
   recreate(): void {
