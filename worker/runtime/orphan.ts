@@ -3,6 +3,8 @@ import { type BootTime, msBetween, parseBootTime } from "../action/boot-time.ts"
 
 /** When an action of another worker counts as abandoned, after its deadline. */
 const ABANDONED_AFTER_MS = 60 * 60_000;
+/** The same of what has ended: until its end is reported it may be the only record of it, and an outage may last for days. */
+const ENDED_AFTER_MS = 7 * 24 * 60 * 60_000;
 
 /** Identifies everything that a worker launches: labels of containers and Jobs, variables of processes. */
 export interface OwnerLabels {
@@ -63,6 +65,7 @@ export interface SweepOptions {
 export function isOrphan(
   { state, instance, key, deadline, deadlineBootTime }: OwnerLabels,
   options: SweepOptions,
+  hasEnded = false,
 ): boolean {
   if (instance !== undefined && instance === options.instance) return false;
   const deadlineMs = Date.parse(deadline ?? "");
@@ -71,7 +74,8 @@ export function isOrphan(
   const need = isOwn ? options.keep(key) : "until-overdue";
   if (need !== "until-overdue") return isUnneeded(need);
   const overMs = msBetween(parseBootTime(deadlineBootTime), options.bootTime);
-  return (overMs ?? options.nowMs - deadlineMs) > ABANDONED_AFTER_MS;
+  const afterMs = hasEnded ? ENDED_AFTER_MS : ABANDONED_AFTER_MS;
+  return (overMs ?? options.nowMs - deadlineMs) > afterMs;
 }
 
 /**

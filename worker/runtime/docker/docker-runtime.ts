@@ -141,7 +141,9 @@ export class DockerRuntime implements Runtime {
     const { state, instance } = this.#container;
     const listed = await this.#engine.listContainers(LABEL.key, signal);
     const options = { state, instance, keep, nowMs: Date.now(), bootTime: bootTime() };
-    const orphans = listed.filter(({ Labels }) => isOrphan(ownerLabels(Labels ?? {}, LABEL), options));
+    const orphans = listed.filter(({ Labels, State }) =>
+      isOrphan(ownerLabels(Labels ?? {}, LABEL), options, State === "exited" || State === "dead"),
+    );
     for (const { Id } of orphans) await this.#discard(Id);
     return orphans.length;
   }
