@@ -1,4 +1,5 @@
 import type { Clock } from "../../shared/clock.ts";
+import { logOutage } from "../../shared/log-outage.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { Notifier } from "../../shared/notifier.ts";
 import { textOf } from "../../shared/text-of.ts";
@@ -76,7 +77,7 @@ export class FinalReports {
 
   /** Resolves when the report is finished, or continues in the background. Never rejects. */
   async deliver(report: FinalReport): Promise<void> {
-    const { log } = this.#options;
+    const { log, reporter } = this.#options;
     const { action, machine, state } = report.status;
     const key = actionKey(action);
     const controls = {
@@ -90,7 +91,8 @@ export class FinalReports {
     const isLaneFree = Promise.race([done, controls.rejected.promise]);
     if (this.#pending.size > MOST_PENDING) await isLaneFree;
     else if (!(await this.#isDone(isLaneFree))) {
-      log.warn({ ...fieldsOf(action, machine), state }, "report pending, lane continues");
+      const fields = { ...fieldsOf(action, machine), state };
+      logOutage(log, !reporter.isUnavailable(action), fields, "report pending, lane continues");
     }
   }
 

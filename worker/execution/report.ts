@@ -4,7 +4,13 @@ import { logOutage } from "../../shared/log-outage.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Notifier } from "../../shared/notifier.ts";
 import { TimeoutReached, withTimeout } from "../../shared/timeout.ts";
-import { type ActionStatus, type Delivery, type EndStatus, fieldsOf } from "../action/action.ts";
+import {
+  type ActionId,
+  type ActionStatus,
+  type Delivery,
+  type EndStatus,
+  fieldsOf,
+} from "../action/action.ts";
 import type { Observer } from "../action/observer.ts";
 import type { Acknowledgement, StatusSink } from "../source/source.ts";
 
@@ -43,12 +49,19 @@ const REJECTED_BACKOFF: Backoff = { firstMs: 30_000, maxMs: 30 * 60_000, jitter:
 /** What an answer means in the light of those before it. */
 type Verdict = "acknowledged" | "rejected" | "gone" | "later" | "withheld";
 
+/** An outage may end and begin again at once. */
+const AFTER_OUTAGE_MS = 500;
+
 /** Reports the states of actions until the server acknowledges them. */
 export class Reporter {
   readonly #options: ReporterOptions;
 
   constructor(options: ReporterOptions) {
     this.#options = options;
+  }
+
+  isUnavailable(action: ActionId): boolean {
+    return this.#options.sink.isUnavailable?.(action) ?? false;
   }
 
   /** The start of an action: limited in time, because nothing has been done yet. Rejected by the first rejection. */
@@ -127,9 +140,10 @@ export class Reporter {
         }
         rejections = 0;
         retries += 1;
-        const waitMs = backoffMs(backoff, retries);
-        // An outage is logged elsewhere.
         const isOutage = answer.kind === "retry" && answer.outage === true;
+        // The sink itself waits for the end of an outage, which may be the end of any wait.
+        const waitMs = isOutage ? AFTER_OUTAGE_MS : backoffMs(backoff, retries);
+        // An outage is logged elsewhere.
         logOutage(log, attempt === 1 && !isOutage, { ...facts, waitMs }, "report failed, retrying");
         await clock.sleep(waitMs, signal);
       }

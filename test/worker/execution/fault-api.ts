@@ -42,7 +42,7 @@ export function currentApi(workflows: readonly (readonly string[])[]): FaultApi 
   for (const [index, names] of workflows.entries()) board.add(create(names, index));
   const report = (status: ActionStatus): Acknowledgement => {
     try {
-      board.report(currentReportOf(status));
+      onWire(() => board.report(currentReportOf(status)));
       return { kind: "acknowledged" };
     } catch (thrown) {
       return acknowledgementOfError(thrown);

@@ -2,6 +2,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { oneLine } from "../../../shared/contract/result.ts";
 import { TimeoutReached } from "../../../shared/timeout.ts";
 import type { Acknowledgement, Poll } from "../source.ts";
+import { saysGone } from "./gone.ts";
 
 /** Converts anything a call threw to a failed poll. */
 export function failedPollOfError(thrown: unknown): Poll & { readonly kind: "failed" } {
@@ -37,16 +38,6 @@ function rpcErrorOf(thrown: unknown): ConnectError {
     return new ConnectError(thrown.message, Code.DeadlineExceeded, undefined, undefined, thrown);
   }
   return ConnectError.from(thrown);
-}
-
-/**
- * Whether the server itself says that the workflow is gone, or has other actions. It answers Internal both when its store fails and when
- * the workflow is gone; for the latter, the message ends with the Kubernetes client's text, `Workflow.tinkerbell.org "name" not found`.
- */
-function saysGone({ code, rawMessage }: ConnectError): boolean {
-  if (code === Code.NotFound) return rawMessage.trim() === "action not found";
-  const [, why = ""] = rawMessage.split("error getting workflow:");
-  return code === Code.Internal && why.trimEnd().endsWith(" not found");
 }
 
 /** One line. A host with several addresses fails with one error per address and an empty message. */

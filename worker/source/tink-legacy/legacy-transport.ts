@@ -157,6 +157,20 @@ export function legacyTransport(calls: LegacyCalls): Omit<Transport, "close"> {
         return acknowledgementOfError(thrown);
       }
     },
+
+    // "invalid workflow id" would also mean a store that does not answer; the list does not.
+    async isGone({ action: { workflowId, agentId } }, signal) {
+      signal.throwIfAborted();
+      try {
+        const contexts = await withTimeout(CALL_TIMEOUT_MS, signal, (bound) =>
+          calls.contexts(agentId, bound),
+        );
+        return !contexts.some((context) => context.workflowId === workflowId);
+      } catch {
+        signal.throwIfAborted();
+        return false;
+      }
+    },
   };
 }
 
