@@ -75,6 +75,8 @@ export interface ClusterServices extends LaneServices {
   readonly staleAfterMs?: number | undefined;
   /** As `ExecutorOptions.cancelOf`. */
   cancelOf(action: ActionId): AbortSignal | undefined;
+  /** As `WorkflowCheckOptions.seesDeletion`. */
+  seesDeletion?(action: ActionId): boolean;
   facts?(): ClusterFacts;
   /** Whether a workflow that names the agent ID has not ended, as far as it is known. */
   hasWorkflow?(agentId: string): boolean;

@@ -1,3 +1,4 @@
+import { defined } from "../../shared/defined.ts";
 import { redactor } from "../../shared/secret-forms.ts";
 import type { Action } from "../action/action.ts";
 import { noObserver, type Observer } from "../action/observer.ts";
@@ -6,6 +7,7 @@ import type { ExecutionConfig } from "../config/worker-config.ts";
 import type { Target } from "../execution/admit.ts";
 import { Executor, type ExecutorOptions } from "../execution/executor.ts";
 import { Reporter } from "../execution/report.ts";
+import { WorkflowCheck, type WorkflowCheckOptions } from "../execution/workflow-check.ts";
 import { AuthGate } from "../machines/auth-gate.ts";
 import { connectionRedactor } from "../machines/connection-redactor.ts";
 import type { Inventory } from "../machines/inventory.ts";
@@ -29,11 +31,12 @@ export interface ExecutionOptions
   readonly inventory: Inventory;
   readonly policy: () => Policy;
   readonly sink: StatusSink;
+  readonly seesDeletion?: WorkflowCheckOptions["seesDeletion"];
   readonly observer?: Observer;
 }
 
 export function composeExecutor(config: ExecutionConfig, options: ExecutionOptions): Executor {
-  const { catalogue, inventory, policy, sink, observer = noObserver, ...given } = options;
+  const { catalogue, inventory, policy, sink, seesDeletion, observer = noObserver, ...given } = options;
   const { clock, log, runtime, secretCommands = new SecretCommands() } = given;
   return new Executor({
     locks: new MachineLocks(),
@@ -46,6 +49,7 @@ export function composeExecutor(config: ExecutionConfig, options: ExecutionOptio
     secretCommands,
     permit: (action) => decide(policy(), catalogue, action),
     locate: (action) => locate(action, inventory, policy(), config.agentIdPattern),
+    workflowCheck: new WorkflowCheck({ sink, clock, log, ...defined({ seesDeletion }) }),
     reporter: new Reporter({ sink, clock, log, maxBackoffMs: config.backoffMaxIntervalMs, observer }),
     redactorOf: async (name, signal) => {
       const machine = inventory.find(name);

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { parseImageReference } from "../action/image-reference.ts";
 import { REFERENCE_KINDS } from "../action/reference.ts";
-import { ContainerCpus, ContainerMemory, ContainerPids, Toggle } from "../document/value-types.ts";
+import { ContainerCpus, ContainerMemory, ContainerPids, Duration, Toggle } from "../document/value-types.ts";
 
 /** `registry/path`, optionally with a tag or digest; `*` matches within a path segment, `**` across segments. */
 const ImagePattern = z.string().regex(/^[\w.*/:@[\]-]+$/, {
@@ -110,6 +110,8 @@ const EnvironmentRule = z.strictObject({
     .min(1),
 });
 
+const MOST_TIMEOUT_MS = 30 * 24 * 60 * 60_000;
+
 export const EVERY_IMAGE = ["**"];
 
 /** Which actions may run, and what they may use. */
@@ -138,6 +140,8 @@ export const Policy = z.strictObject({
       error: "must be a list of images, each with its digest: nothing else runs privileged",
     })
     .prefault([]),
+  /** The longest `timeout` of an action. Absent means a day with tenants, and any without. */
+  maxTimeout: Duration(1_000, MOST_TIMEOUT_MS).optional(),
   /** Every other reference stays in its namespace. */
   references: z.array(ReferenceRule).prefault([]),
   /** If present, workflows of other namespaces run nothing. */

@@ -87,12 +87,27 @@ export function chooseApi({ apis, ask, stillConnected, close, log }: ApiChoiceOp
       }
     },
 
+    async isGone(running, signal) {
+      const { agentId } = running.action;
+      try {
+        const api = await choice(agentId, signal);
+        if (!(await apis[api].isGone?.(running, signal))) return false;
+        revoke(api);
+        return (await choice(agentId, signal)) === api;
+      } catch {
+        signal.throwIfAborted();
+        return false;
+      }
+    },
+
     close,
   };
 }
 
 function isRefusal(answer: Acknowledgement): answer is Exclude<Acknowledgement, { kind: "acknowledged" }> {
   return (
-    answer.kind === "rejected" || (answer.kind === "retry" && Boolean(answer.perhapsGone || answer.missing))
+    answer.kind === "rejected" ||
+    answer.kind === "gone" ||
+    (answer.kind === "retry" && answer.perhapsRejected === true)
   );
 }
