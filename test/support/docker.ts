@@ -7,7 +7,11 @@ import { type ContainerEngine, containerEngine } from "../../scripts/images/cont
 import { buildLocalBase } from "../../scripts/images/local-base.ts";
 import { textOf } from "../../shared/text-of.ts";
 
-export const dockerSocketPath = "/var/run/docker.sock";
+/** Of the engine that DOCKER_HOST names, as for the docker client. */
+export const dockerSocketPath = (process.env["DOCKER_HOST"] ?? "unix:///var/run/docker.sock").replace(
+  "unix://",
+  "",
+);
 /** The same base as `npm run images` makes where no registry is reached; left in place between runs. */
 export const testBaseImage = "localhost/pbnj-worker/base:local";
 export const scriptedImage = "localhost/pbnj-worker/scripted:test";

@@ -93,7 +93,7 @@ const OBJECT = {
   },
 };
 const STATUS = '{"kind":"Status","message":"no","reason":"NotFound","code":404}';
-const VOLUMES = Policy.parse({ volumes: [{ path: "/dev" }] }).volumes;
+const VOLUMES = Policy.parse({ volumes: [{ path: "/dev" }] });
 const isFileProblem = (thrown: unknown) => thrown instanceof FileProblem;
 /** Node refuses longer headers, and with them longer addresses. */
 const HEADER = 16 * 1_024;
@@ -300,7 +300,7 @@ export const workerTargets: readonly Target[] = [
     name: "volume",
     seeds: ["/dev:/dev:ro", "/var/run/docker.sock:/a", "/a/../b:/c"],
     tokens: ["/", "/..", "/a", ":ro", ",ro"],
-    call: (input) => volumeProblem(input, VOLUMES),
+    call: (input) => volumeProblem(input, VOLUMES, { workflowId: "default/w" }),
     covers: [],
   },
   {
