@@ -23,10 +23,17 @@ export const testBaseImage = "localhost/pbnj-worker/base:local";
 export const scriptedImage = "localhost/pbnj-worker/scripted:test";
 
 const docker: ContainerEngine = containerEngine("docker");
-const problem = await docker.run(["version"]).then(
-  () => undefined,
+let components = "";
+const problem = await docker.run(["version", "--format", "{{json .Server.Components}}"]).then(
+  (text) => {
+    components = text;
+    return undefined;
+  },
   (thrown: unknown) => textOf(thrown),
 );
+
+/** Whether it is Podman that serves the API. */
+export const isPodman = components.includes("Podman");
 
 export const dockerAnswers = problem === undefined;
 

@@ -21,7 +21,8 @@ export class EngineError extends Error {
     this.isAway = options.isAway ?? false;
   }
 
-  static ofStatus(status: number, message: string, doing: string): EngineError {
+  static ofStatus(answered: number, message: string, doing: string): EngineError {
+    const status = BY_REASON.find(([said]) => said.test(message))?.[1] ?? answered;
     const text = `${doing}: ${message || `HTTP ${status}`}`;
     return new EngineError(classOfRefusal(status, message), text, { status });
   }
@@ -47,6 +48,13 @@ export class EngineError extends Error {
 
 /** An engine that shuts down breaks its connections, then nothing listens. */
 const AWAY = new Set(["ENOENT", "ECONNREFUSED", "ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
+
+/** Where Podman answers 500, and Docker the status that the API documents. */
+const BY_REASON: readonly (readonly [RegExp, number])[] = [
+  [/\bname\b.* is already in use/i, 409],
+  [/container state improper|cannot remove container .* as it is running/i, 409],
+  [/no such container|no container with name or ID/i, 404],
+];
 
 /** What the engines say with various statuses. */
 const BY_TEXT: readonly (readonly [RegExp, ErrorClass])[] = [

@@ -13,6 +13,7 @@ import {
   dockerCli,
   dockerNetwork,
   dockerSocketPath,
+  isPodman,
   isRootless,
   removeContainers,
   scriptedImage,
@@ -66,7 +67,7 @@ describeWithDocker("the docker runtime", () => {
 
   it("runs the action as non-root, with a read-only root, a writable /tmp and no capability", async () => {
     const runtime = newRuntime();
-    const { request, lines } = scriptedRequest(["user", "write:/x", "write:/tmp/x", "sleep:60000"]);
+    const { request, lines } = scriptedRequest(["user", "rights", "write:/x", "write:/tmp/x", "sleep:60000"]);
     const controller = new AbortController();
     const running = runtime.run(
       {
@@ -84,10 +85,13 @@ describeWithDocker("the docker runtime", () => {
     await ended.remove(never);
     await runtime.close();
 
-    expect(lines.map(({ line }) => line)).toEqual(["user 65532", "EROFS /x", "wrote /tmp/x"]);
+    expect(lines.map(({ line }) => line)).toEqual([
+      "user 65532",
+      "capabilities 0, no new privileges 1",
+      "EROFS /x",
+      "wrote /tmp/x",
+    ]);
     expect(inspected.HostConfig).toMatchObject({
-      CapDrop: ["ALL"],
-      SecurityOpt: ["no-new-privileges"],
       ReadonlyRootfs: true,
       Privileged: false,
       Memory: 256 * 1024 * 1024,
@@ -128,14 +132,9 @@ describeWithDocker("the docker runtime", () => {
     await up;
 
     const inspected = await dockerCli("inspect", launchName(request.action));
-    const pids = await dockerCli("top", launchName(request.action), "-eo", "pid");
-    const texts = await Promise.all(
-      pids
-        .split("\n")
-        .filter((line) => /^\s*\d+\s*$/.test(line))
-        .flatMap((pid) => [`/proc/${pid.trim()}/environ`, `/proc/${pid.trim()}/cmdline`])
-        .map((file) => readFile(file, "utf8")),
-    );
+    const pid = await dockerCli("inspect", "--format", "{{.State.Pid}}", launchName(request.action));
+    const files = ["environ", "cmdline"].map((name) => `/proc/${pid.trim()}/${name}`);
+    const texts = await Promise.all(files.map((file) => readFile(file, "utf8")));
     controller.abort();
     await (await running).remove(never);
     await runtime.close();
@@ -299,7 +298,8 @@ describeWithDocker("the docker runtime", () => {
     expect(ended.outcome.message).toMatch(/^(killed, |exited 137 \(killed, perhaps )out of memory/);
   });
 
-  it.skipIf(isRootless)(
+  // Podman does not notice a child that was killed.
+  it.skipIf(isPodman)(
     "does not take exit code 0 for success if a child was killed, out of memory",
     async () => {
       const runtime = newRuntime({ container: { worker, memoryBytes: 96 * 1024 * 1024 } });

@@ -377,6 +377,22 @@ describe("the docker runtime, with an engine that fails", () => {
     });
   });
 
+  it("adopts a container also from Podman, which answers 500 for a name that is taken", async () => {
+    const { request } = scriptedRequest([]);
+    const { engine, runtime } = await start({
+      "POST /containers/create": json(500, {
+        message:
+          'creating container storage: the container name "x" is already in use by c0ffee. You have to remove it',
+      }),
+      "GET /containers/*/json": details({}, labelsOf(request.action)),
+    });
+
+    const { outcome } = await runtime.run(request, never);
+
+    expect(outcome).toMatchObject({ ok: true, message: "done" });
+    expect(engine.requests.some((line) => line.endsWith("/start"))).toBe(false);
+  });
+
   it("waits for Podman to record the end of a container that it shows as stopped", async () => {
     const { runtime } = await start({
       "GET /containers/*/json": inTurn(details({ Status: "stopped", ExitCode: 0 }), details({ ExitCode: 3 })),
