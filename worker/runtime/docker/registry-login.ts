@@ -4,14 +4,14 @@ import { Secret } from "../../../shared/secret.ts";
 import type { ImageReference } from "../../action/image-reference.ts";
 import { EngineError } from "./engine-error.ts";
 
-export const DEFAULT_REGISTRY = "docker.io";
+const DEFAULT_REGISTRY = "docker.io";
 const HELPER_TIMEOUT_MS = 30_000;
 /** Docker's convention for a token in the place of a password. */
 const TOKEN_USER = "<token>";
 const HELPER_NAME = /^[\w.-]+$/;
 
 /** Credentials of one registry. */
-export interface RegistryLogin {
+interface RegistryLogin {
   /** `host` or `host:port`, as in image names; `docker.io` for images without a registry. */
   readonly registry: string;
   readonly username: string;
