@@ -246,7 +246,7 @@ export class DockerRuntime implements Runtime {
         if (await this.#removeUnlessStarted(details.Id, signal)) launch.mayHaveStarted = false;
       } else if (details.State.Status === "removing") await systemClock.sleep(STARTING_PAUSE_MS, signal);
       // It ended under an ID that may be reused: it belongs to an earlier workflow, unless this launch may have started it.
-      else if (action.idMayReturn && hasEnded(details) && !launch.mayHaveStarted)
+      else if (action.idMayReturn && isOver(details) && !launch.mayHaveStarted)
         await this.#engine.removeContainer(details.Id, signal);
       else return { id: details.Id, details };
     }
@@ -355,6 +355,11 @@ export class DockerRuntime implements Runtime {
       this.#log.warn({ ...about, container: id.slice(0, 12), error }, "container removal failed");
     }
   }
+}
+
+/** Also if the engine has not recorded the end yet. */
+function isOver(details: ContainerDetails): boolean {
+  return hasEnded(details) || details.State.Status === "stopped";
 }
 
 function isAway(thrown: unknown): boolean {
