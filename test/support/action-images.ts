@@ -68,6 +68,8 @@ export async function provideActionImages(): Promise<(name: string) => string> {
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
+  // Podman takes no filters beside `--all`; its storage in CI is new each time.
+  if (isPodman) return imageOf;
   const old = ["label=pbnj-worker.test-image", `until=${KEPT_HOURS}h`];
   await dockerCli("image", "prune", "--all", "--force", ...old.flatMap((filter) => ["--filter", filter]));
   return imageOf;

@@ -331,7 +331,7 @@ describeWithDocker("the docker runtime", () => {
     ["+0", []],
     ["app", ["COPY passwd /etc/passwd"]],
     ["member", ["COPY passwd /etc/passwd", "COPY group /etc/group"]],
-    ["nobody-here", []],
+    ["unknown-user", []],
     ["1000:0", []],
   ])("runs as a user and group that are not root, whatever user %s of the image is", async (user, lines) => {
     const image = `localhost/pbnj-worker/scripted-user:test`;
