@@ -25,7 +25,7 @@ import {
 import { Engine } from "./engine.ts";
 import { type EngineConnectionOptions, negotiateVersion } from "./engine-connection.ts";
 import { EngineError } from "./engine-error.ts";
-import type { ContainerDetails } from "./engine-schema.ts";
+import type { ContainerDetails, ImageDetails } from "./engine-schema.ts";
 import { followContainer, hasEnded, pause } from "./follow.ts";
 import { ImageStore, type ImageStoreOptions } from "./image-store.ts";
 import {
@@ -53,6 +53,7 @@ export interface DockerRuntimeOptions
 /** The label of images that may run twice with the same effect as once. */
 const IDEMPOTENT_LABEL = "pbnj-worker.idempotent";
 
+const UNCERTAIN = "the container engine restarted while it started the action, which may have run";
 const VANISHED = "the container was removed by someone else";
 
 /** What an attempt to launch leaves for the next one. */
@@ -61,8 +62,9 @@ interface Launch {
   awayMs: number;
   spec?: ContainerSpec;
   id?: string;
-  /** The start was sent. */
+  /** The start was sent, and not answered. */
   mayHaveStarted: boolean;
+  isIdempotent?: boolean;
 }
 
 interface Claim {
@@ -128,8 +130,10 @@ export class DockerRuntime implements Runtime {
   async #runOnce(request: LaunchRequest, launch: Launch, signal: AbortSignal): Promise<EndedAction> {
     const { action, terms, onProgress } = request;
     const image = await this.#images.provide(action.image, signal, { policy: terms?.pull, onProgress });
+    if (launch.awayMs > 0) onProgress?.(undefined);
     const problem = mountProblem(action.volumes, image.Config ?? undefined);
     if (problem !== undefined) throw new EngineError("usage", problem);
+    launch.isIdempotent = isIdempotent(image);
     launch.spec ??= containerSpec(request, image.Config ?? undefined, this.#container);
     delete launch.id;
     const claim = await this.#claim(action, launch.spec, launch, signal);
@@ -205,7 +209,7 @@ export class DockerRuntime implements Runtime {
 
   async #lost({ action }: ReturnedAction, signal: AbortSignal): Promise<Adoption> {
     const image = await this.#engine.inspectImage(action.image, signal).catch(() => undefined);
-    const idempotent = image?.Config?.Labels?.[IDEMPOTENT_LABEL] === "true";
+    const idempotent = isIdempotent(image);
     const reason = "the worker was restarted, and the action's container is gone";
     return { kind: "lost", reason, idempotent };
   }
@@ -243,6 +247,9 @@ export class DockerRuntime implements Runtime {
       }
       // It never started, so nothing was done; its stdin may be consumed.
       if (details.State.StartedAt === undefined) {
+        // An engine that died during the start may not have recorded it.
+        if (launch.mayHaveStarted && !launch.isIdempotent) throw new EngineError("state", UNCERTAIN);
+
         if (await this.#removeUnlessStarted(details.Id, signal)) launch.mayHaveStarted = false;
       } else if (details.State.Status === "removing") await systemClock.sleep(STARTING_PAUSE_MS, signal);
       // It ended under an ID that may be reused: it belongs to an earlier workflow, unless this launch may have started it.
@@ -288,11 +295,11 @@ export class DockerRuntime implements Runtime {
     const attachment = await this.#engine.attach(id, signal);
     try {
       if (request.connection) attachment.end(serialiseConnection(request.connection));
-      launch.mayHaveStarted = true;
       await this.#engine.startContainer(id, signal);
       return attachment;
     } catch (thrown) {
       attachment.destroy();
+      launch.mayHaveStarted = !(thrown instanceof EngineError && thrown.wasNotSent);
       throw thrown;
     }
   }
@@ -355,6 +362,10 @@ export class DockerRuntime implements Runtime {
       this.#log.warn({ ...about, container: id.slice(0, 12), error }, "container removal failed");
     }
   }
+}
+
+function isIdempotent(image: ImageDetails | undefined): boolean {
+  return image?.Config?.Labels?.[IDEMPOTENT_LABEL] === "true";
 }
 
 /** Also if the engine has not recorded the end yet. */

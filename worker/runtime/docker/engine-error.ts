@@ -5,6 +5,7 @@ interface EngineErrorOptions {
   readonly status?: number;
   readonly cause?: unknown;
   readonly isAway?: boolean;
+  readonly wasNotSent?: boolean;
 }
 
 export class EngineError extends Error {
@@ -13,12 +14,15 @@ export class EngineError extends Error {
   readonly status: number | undefined;
   /** Nothing listens, or the connection broke: the engine may be restarting. */
   readonly isAway: boolean;
+  /** Nothing listened: the engine has certainly not received the request. */
+  readonly wasNotSent: boolean;
 
   constructor(errorClass: ErrorClass, message: string, options: EngineErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.class = errorClass;
     this.status = options.status;
     this.isAway = options.isAway ?? false;
+    this.wasNotSent = options.wasNotSent ?? false;
   }
 
   static ofStatus(answered: number, message: string, doing: string): EngineError {
@@ -30,7 +34,7 @@ export class EngineError extends Error {
   /** `place` is the engine's socket or URL. */
   static ofConnection(thrown: unknown, place: string, doing: string): EngineError {
     const code = errorCode(thrown);
-    const options = { cause: thrown, isAway: AWAY.has(code) };
+    const options = { cause: thrown, isAway: AWAY.has(code), wasNotSent: ABSENT.has(code) };
     switch (code) {
       case "ENOENT":
         return new EngineError("unreachable", `no container engine: ${place} does not exist`, options);
@@ -46,8 +50,9 @@ export class EngineError extends Error {
   }
 }
 
+const ABSENT = new Set(["ENOENT", "ECONNREFUSED"]);
 /** An engine that shuts down breaks its connections, then nothing listens. */
-const AWAY = new Set(["ENOENT", "ECONNREFUSED", "ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
+const AWAY = new Set([...ABSENT, "ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
 
 /** Where Podman answers 500, and Docker the status that the API documents. */
 const BY_REASON: readonly (readonly [RegExp, number])[] = [

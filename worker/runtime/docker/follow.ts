@@ -155,7 +155,8 @@ async function endedDetails(
         throw thrown;
       }
     }).catch((thrown: unknown) => {
-      throw signal.aborted ? endUnknown(thrown) : thrown;
+      // The reason of `detached` is one, that of the time limit is not.
+      throw signal.aborted && !(thrown instanceof EngineError) ? endUnknown(thrown) : thrown;
     });
     if (!details || hasEnded(details)) return details;
     const { Status: status } = details.State;

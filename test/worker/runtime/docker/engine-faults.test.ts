@@ -312,21 +312,35 @@ describe("the docker runtime, with an engine that fails", () => {
       expect(performance.now() - fromMs).toBeGreaterThan(480);
     });
 
-    it("during the start finds the container not started, and launches it with its whole input", async () => {
-      const { request } = scriptedRequest([], { connected: true });
-      const unstarted = { Status: "created", StartedAt: "0001-01-01T00:00:00Z" };
-      const { engine, runtime } = await start({
-        "POST /containers/*/start": inTurn(hangUp, empty(204)),
-        "GET /containers/*/json": inTurn(details(unstarted, labelsOf(request.action)), details()),
-      });
+    it.each([
+      ["true", "launches it again, with its whole input, if it is idempotent", true, "done"],
+      [
+        "false",
+        "does not launch it again if it is not: the engine may not have recorded the start",
+        false,
+        "the container engine restarted while it started the action, which may have run",
+      ],
+    ])(
+      "during the start finds the container not started (idempotent: %s), and %s",
+      async (label, _, ok, message) => {
+        const { request } = scriptedRequest([], { connected: true });
+        const unstarted = { Status: "created", StartedAt: "0001-01-01T00:00:00Z" };
+        const { engine, runtime } = await start({
+          "GET /images/*/json": json(200, {
+            Id: "1",
+            Config: { Labels: { "pbnj-worker.idempotent": label } },
+          }),
+          "POST /containers/*/start": inTurn(hangUp, empty(204)),
+          "GET /containers/*/json": inTurn(details(unstarted, labelsOf(request.action)), details()),
+        });
 
-      const { outcome } = await runtime.run(request, never);
+        const { outcome } = await runtime.run(request, never);
 
-      expect(outcome).toMatchObject({ ok: true, message: "done" });
-      expect(engine.requests).toContain(`DELETE /containers/${ID}?v=1`);
-      const inputs = engine.stdin.match(/"host":"bmc.example"/g);
-      expect(inputs).toHaveLength(2);
-    });
+        expect(outcome).toMatchObject({ ok, message });
+        expect(engine.stdin.match(/"host":"bmc.example"/g)).toHaveLength(ok ? 2 : 1);
+        expect(launched(engine)).toBe(ok ? 4 : 2);
+      },
+    );
 
     it("during the start finds the container started, and follows it without a second start", async () => {
       const { request } = scriptedRequest([], { connected: true });
