@@ -17,9 +17,9 @@ const engineOf = ({ dockerSocket, dockerTls, dockerCertPath }: Settings) =>
 
 const RULES: readonly CrossCheck[] = [
   {
-    settings: ["grpcServer"],
+    settings: ["grpcServer", "rufio"],
     not: ["run", "serve"],
-    broken: ({ grpcServer }) => grpcServer === undefined,
+    broken: ({ grpcServer, rufio }) => grpcServer === undefined && !rufio,
     message: "is missing: the tink server's address, host:port",
   },
   {
