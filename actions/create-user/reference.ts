@@ -15,7 +15,8 @@ export const reference = actionReference("create-user", {
     after: bmcUser.describe("The user after"),
   },
   result: {
-    message: "user deploy created as operator, its password works, it is in /data/passwords/deploy via redfish",
+    message:
+      "user deploy created as operator, its password works, it is in /data/passwords/deploy via redfish",
     after: { id: "/redfish/v1/AccountService/Accounts/3", name: "deploy", role: "operator", enabled: true },
     changed: true,
     durationMs: 1874,
