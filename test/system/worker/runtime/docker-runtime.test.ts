@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -374,15 +375,16 @@ describeWithDocker("the docker runtime", () => {
   // Podman makes one, within the folders that the policy lists.
   it.skipIf(isPodman)("makes no folder on the host for a volume that is not there", async () => {
     const runtime = newRuntime();
-    const volumes = ["/nonexistent-pbnj-test/x:/data:ro"];
+    const missing = `/tmp/pbnj-missing-${randomUUID()}`;
+    const volumes = [`${missing}:/data:ro`];
 
     const ended = await runtime.run(scriptedRequest([], { action: { volumes } }).request, never);
     await ended.remove(never);
     await runtime.close();
 
     expect(ended.outcome).toMatchObject({ ok: false, class: "usage" });
-    expect(ended.outcome.message).toContain("/nonexistent-pbnj-test/x");
-    await expect(readFile("/nonexistent-pbnj-test/x")).rejects.toThrow("ENOENT: no such file or directory");
+    expect(ended.outcome.message).toContain(missing);
+    await expect(readFile(missing)).rejects.toThrow("ENOENT: no such file or directory");
   });
 
   it("has one class for a network that does not exist, whatever the engine", async () => {
