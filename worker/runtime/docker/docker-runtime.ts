@@ -379,11 +379,6 @@ function isIdempotent(image: ImageDetails | undefined): boolean {
   return image?.Config?.Labels?.[IDEMPOTENT_LABEL] === "true";
 }
 
-/** Also if the engine has not recorded the end yet. */
-function isOver(details: ContainerDetails): boolean {
-  return hasEnded(details) || details.State.Status === "stopped";
-}
-
 function isAway(thrown: unknown): boolean {
   return thrown instanceof EngineError && thrown.isAway;
 }
