@@ -51,6 +51,11 @@ export interface Action extends ActionId {
   /** The server has recorded its start, if it says so. */
   readonly begun?: true;
   readonly secrets?: ActionSecrets;
+  /**
+   * A source inside the worker made it, and names a machine of any namespace in full. Not told by the agent ID, which a workflow may
+   * have as well.
+   */
+  readonly anyNamespace?: true;
 }
 
 export type ActionState = "running" | "success" | "failed" | "timeout";

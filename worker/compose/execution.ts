@@ -2,6 +2,7 @@ import { defined } from "../../shared/defined.ts";
 import { redactor } from "../../shared/secret-forms.ts";
 import type { Action } from "../action/action.ts";
 import { noObserver, type Observer } from "../action/observer.ts";
+import type { ReferenceRefusal } from "../action/reference.ts";
 import type { ExecutionConfig } from "../config/worker-config.ts";
 import type { Target } from "../execution/admit.ts";
 import { Executor, type ExecutorOptions } from "../execution/executor.ts";
@@ -13,7 +14,7 @@ import type { Inventory } from "../machines/inventory.ts";
 import { type ResolvedMachine, resolveMachine } from "../machines/resolve-machine.ts";
 import { SecretCommands } from "../machines/secret-commands.ts";
 import type { Catalogue } from "../policy/catalogue.ts";
-import { decide, decideMachine } from "../policy/decide.ts";
+import { decide, decideMachine, decideReference } from "../policy/decide.ts";
 import { launchTerms } from "../policy/launch-terms.ts";
 import type { Policy } from "../policy/policy.ts";
 import { isTrusted } from "../policy/trust-rule.ts";
@@ -64,6 +65,27 @@ export function composeExecutor(config: ExecutionConfig, options: ExecutionOptio
     },
     defaultTimeoutMs: config.defaultActionTimeoutMs,
   });
+}
+
+/** Why the policy forbids an action at a machine of this name, before the action exists; undefined if it allows it. */
+export function policyRefusal(
+  action: Action,
+  machine: string,
+  { policy, catalogue }: Pick<ExecutionOptions, "policy" | "catalogue">,
+): string | undefined {
+  const rules = policy();
+  for (const decision of [decide(rules, catalogue, action), decideMachine(rules, action, machine)]) {
+    if (!decision.allowed) return decision.reason;
+  }
+  return undefined;
+}
+
+/** What the policy says of references between objects, as it is now. */
+export function referenceRefusal(policy: () => Policy): ReferenceRefusal {
+  return (reference) => {
+    const decision = decideReference(policy(), reference);
+    return decision.allowed ? undefined : decision.reason;
+  };
 }
 
 /** The machine of an action. An image that the policy does not trust gets no credentials. */

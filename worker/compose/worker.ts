@@ -19,7 +19,7 @@ import { ActionSlots } from "../turns/action-slots.ts";
 import { laneFields } from "./change-fields.ts";
 import { type ServiceOptions, withoutCluster } from "./cluster-services.ts";
 import { composeDrift } from "./drift.ts";
-import { composeExecutor } from "./execution.ts";
+import { composeExecutor, policyRefusal, referenceRefusal } from "./execution.ts";
 import { agentHardware, composeHardware } from "./hardware.ts";
 import { logFailure } from "./observability.ts";
 import { composePbnj, withPbnj } from "./pbnj.ts";
@@ -66,6 +66,8 @@ export function composeWorker(config: WorkerConfig, options: WorkerOptions): Wor
     library,
     authGate,
     secretCommands,
+    references: referenceRefusal(policy),
+    refusal: (action, machine) => policyRefusal(action, machine, { policy, catalogue: library }),
     hardware: () => hardware,
     clock,
     log,

@@ -367,6 +367,11 @@ const kubernetes = {
     defaultText: "the value of `kubernetesNamespace`",
     chart: { value: "rufio.leaseNamespace" },
   }),
+  rufioAlone: setting(Toggle.prefault(false), {
+    description:
+      "No Rufio runs in this cluster: start although it has never held its Lease, which a Rufio without leader election does not",
+    chart: { value: "rufio.alone" },
+  }),
   shareLanes: setting(Toggle.prefault(false), {
     description: "Share the agent IDs with the other replicas of this worker, using Leases",
     chart: { derivedFrom: "sharing.enabled" },
@@ -597,7 +602,7 @@ export const RULE_SETTINGS = [
 /** The settings of a worker that polls, which `pbnj-worker run` does not use. */
 const STANDING = [
   ...["stateDirectory", "reloadInterval", "agentId", "maxActions", "shutdownGrace", "wakeUp"],
-  ...["rufio", "rufioImage", "rufioStatusInterval", "rufioHardware", "rufioLeaseNamespace"],
+  ...["rufio", "rufioImage", "rufioStatusInterval", "rufioHardware", "rufioLeaseNamespace", "rufioAlone"],
   ...["shareLanes", "shareGroup"],
 ] as const satisfies readonly SettingName[];
 

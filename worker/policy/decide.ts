@@ -1,9 +1,11 @@
 import type { Action } from "../action/action.ts";
+import type { Reference } from "../action/reference.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { environmentProblems, ownConnectionProblem } from "./environment-rule.ts";
 import { fileProblem } from "./file-rule.ts";
 import { imageProblem } from "./image-rule.ts";
 import type { Policy, VolumeRule } from "./policy.ts";
+import { referenceProblem } from "./reference-rule.ts";
 import { agentProblem, type TenantAction, tenantMachineProblem, tenantProblem } from "./tenant-rule.ts";
 import { trustProblem } from "./trust-rule.ts";
 import { holdsFor, volumeProblem } from "./volume-rule.ts";
@@ -40,6 +42,11 @@ export function decideMachine(
     ...refusal("tenants", tenantMachineProblem(action, machine, tenants)),
     ...refusal("agents", agentProblem(action, machine, agents)),
   ]);
+}
+
+/** Whether an object may refer to another one. Asked before anything of either is written, copied or sent. */
+export function decideReference({ references }: Pick<Policy, "references">, reference: Reference): Decision {
+  return decisionOf(refusal("references", referenceProblem(reference, references)));
 }
 
 /**

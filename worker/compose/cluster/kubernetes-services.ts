@@ -54,7 +54,7 @@ export class KubernetesServices implements ClusterServices {
 
   constructor(options: KubernetesServicesOptions) {
     const { authGate, clock, cluster, config, file, kubernetes, library, log } = options;
-    const { secretCommands, state, transport } = options;
+    const { references, refusal, secretCommands, state, transport } = options;
     this.#options = options;
     // Both often restart together.
     cluster.onWatchOpened(() => transport.probeNow?.());
@@ -67,6 +67,7 @@ export class KubernetesServices implements ClusterServices {
       this.#machines = new ClusterInventory({
         sources,
         managedHosts: kubernetes.managedHosts ?? "refuse",
+        references,
         clock,
         log,
         onChange: (changes) => this.#clusterMachinesChanged(changes),
@@ -111,6 +112,12 @@ export class KubernetesServices implements ClusterServices {
         clock,
         log,
         machineName,
+        references,
+        refusal,
+        missingSecret: async (name, signal) => {
+          const machine = inventory.find(name);
+          return machine && inventory.missingSecret?.(machine, signal);
+        },
         // The replica with a Machine's lane also does Rufio's work at it.
         owns: (key) => this.#owns(agentIdOf(config.agentIdPattern, machineName(machineOf(key)))),
         ...(kubernetes.rufio.hardware && { hardware: this.#hardwareSource() }),
