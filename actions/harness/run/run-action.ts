@@ -1,3 +1,4 @@
+import type { BmcClient } from "../../../shared/bmc/client.ts";
 import type { Provider } from "../../../shared/bmc/operations/provider.ts";
 import { type Clock, systemClock } from "../../../shared/clock.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
@@ -71,9 +72,7 @@ export async function runAction<Fields extends InputFields>(
     ...defined({ machine }),
     ok: error === undefined,
     ...defined({ class: error?.class, refused: error?.refused }),
-    message: oneLine(
-      redact(error?.message ?? `${report?.summary}${bmc.provider ? ` via ${bmc.provider}` : ""}`),
-    ),
+    message: oneLine(redact(error?.message ?? `${report?.summary}${viaOf(bmc)}`)),
     ...defined({
       provider: clients.provider,
       before: report?.before,
@@ -84,6 +83,11 @@ export async function runAction<Fields extends InputFields>(
     roundTrips: clients.roundTrips,
     ...defined({ data: report?.data, hint: clients.hint }),
   };
+}
+
+function viaOf({ provider, note }: Pick<BmcClient, "provider" | "note">): string {
+  if (!provider) return "";
+  return ` via ${provider}${note === undefined ? "" : ` (${note})`}`;
 }
 
 function describeFailure(

@@ -35,6 +35,15 @@ export const OPEN_RETRY: RetryRule = {
   backoff: { firstMs: 500, maxMs: 2_000, jitter: 0.2 },
 };
 
+/** A read after an accepted change: BMCs answer anything while they restart or carry it out. */
+export const AFTER_CHANGE = {
+  limitMs: 60_000,
+  backoff: { firstMs: 500, maxMs: 5_000, jitter: 0.2 },
+} as const satisfies { readonly limitMs: number; readonly backoff: Backoff };
+
+/** Before a login that was refused after a change is sent once more. */
+export const LOGIN_RECHECK_MS = 5_000;
+
 /** The rule for finding out whether the BMC is there: silence counts as an answer. */
 export function ifBusy(rule: RetryRule): RetryRule {
   return { ...rule, classes: new Set<ErrorClass>(["busy"]) };

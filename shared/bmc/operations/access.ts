@@ -1,4 +1,5 @@
 import type { Clock } from "../../clock.ts";
+import type { BmcError } from "../../contract/bmc-error.ts";
 import type { Connection } from "../../contract/connection.ts";
 import type { SessionProvider } from "../../contract/vocabulary.ts";
 import type { Logger } from "../../logger.ts";
@@ -13,6 +14,8 @@ export interface SessionBase {
   readonly provider: SessionProvider;
   /** The level that the session asks for, if the protocol has such levels. */
   readonly privilege?: SessionPrivilege;
+  /** What the result must say of the machine that was chosen, for people. */
+  readonly note?: string;
   /** When the BMC's certificate expires, milliseconds since the epoch; undefined without TLS. */
   certificateExpiresMs?(): number | undefined;
   /** Requests (or packets) so far that waited for an answer. */
@@ -31,7 +34,18 @@ export interface Access<Drivers> {
   readonly connection: Connection;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Whether a change was accepted, or may have been. From then on only one provider is used. */
+  hasChanged(): boolean;
+  /**
+   * Reads. After an accepted change every answer but a refused login means "not yet": the read is repeated for a minute
+   * before it fails.
+   */
   read<T>(call: (session: SessionBase & Drivers) => Promise<T>): Promise<T>;
+  /**
+   * One look of a poll with a limit of its own. Returns the error of a BMC that may be restarting: silence, and after a first
+   * answer or an accepted change everything but a refused login.
+   */
+  look<T>(call: (session: SessionBase & Drivers) => Promise<T>): Promise<T | BmcError>;
   write(call: (session: SessionBase & Drivers) => Promise<void>): Promise<void>;
   sleep(ms: number): Promise<void>;
   /** Logs what a long operation does now, for at most `limitMs` from now. */

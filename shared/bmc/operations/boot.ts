@@ -83,12 +83,12 @@ function portOf({ log, read, write, sleep }: Access<BootDrivers>, signal: AbortS
   };
 }
 
-function sightOf({ read }: Access<BootDrivers>, target: BootTarget, signal: AbortSignal) {
+function sightOf({ read, look }: Access<BootDrivers>, target: BootTarget, signal: AbortSignal) {
   const postCodes = "postCode" in target;
   return {
     keepsOverrides: () => read(async ({ boot }) => boot.keepsOverrides ?? false),
     see: () =>
-      read(async ({ boot, power }): Promise<BootSight> => {
+      look(async ({ boot, power }): Promise<BootSight> => {
         if (boot.see) return boot.see(postCodes, signal);
         if (postCodes) throw new BmcError("unsupported", "POST codes cannot be read");
         const override = boot.ignored ? undefined : await boot.read(signal);

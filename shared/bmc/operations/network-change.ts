@@ -2,7 +2,7 @@ import { BmcError } from "../../contract/bmc-error.ts";
 import { formatSeconds } from "../../duration.ts";
 import type { NetworkChange, NetworkPort } from "./network-port.ts";
 import { describeNetwork, isAsTarget, type NetworkSettings } from "./network-settings.ts";
-import { uncertainty } from "./read-back.ts";
+import { isFinal, uncertainty } from "./read-back.ts";
 
 /** Result of changing a BMC's network interface. */
 export interface NetworkReport {
@@ -32,8 +32,6 @@ const POLL_MS = 2_000;
 /** BMCs may report a VLAN before they use it, and then be out of reach. */
 const HOLD_MS = 5_000;
 const LONGEST_PROBE_MS = 15_000;
-/** Failures that waiting does not fix. A refused password is not sent again, because accounts lock. */
-const FINAL = ["auth", "tls", "usage", "unsupported"];
 
 /**
  * Sends a change once, unless all is as asked, and looks with new sessions until the interface is as asked. When the answer is lost,
@@ -130,13 +128,9 @@ async function probe(port: NetworkPort, host: string, limitMs: number) {
     return await port.probe(Math.min(LONGEST_PROBE_MS, limitMs));
   } catch (thrown) {
     const error = BmcError.from(thrown);
+    if (!isFinal(error)) return error;
     if (error.class === "cancelled") throw error;
-    if (FINAL.includes(error.class)) {
-      // `unsupported` would have the next provider begin anew.
-      const errorClass = error.class === "unsupported" ? "verify" : error.class;
-      throw new BmcError(errorClass, `after the change, at ${host}: ${error.message}`, { cause: error });
-    }
-    return error;
+    throw new BmcError(error.class, `after the change, at ${host}: ${error.message}`, { cause: error });
   }
 }
 

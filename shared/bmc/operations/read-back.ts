@@ -25,15 +25,20 @@ export async function awaitState<State>(
   return state;
 }
 
-/** What was read, or the error of a BMC that does not answer: while something is awaited it may be restarting. */
-export async function answerOrSilence<State>(read: () => Promise<State>): Promise<State | BmcError> {
-  try {
-    return await read();
-  } catch (thrown) {
-    const error = BmcError.from(thrown);
-    if (error.class === "unreachable" || error.class === "timeout") return error;
-    throw error;
+/** The BMC accepted a change and reports that it failed: what the state shows afterwards does not make it a success. */
+export class ChangeFailed extends BmcError {
+  constructor(message: string, cause?: unknown) {
+    super("bmc", message, { cause });
   }
+}
+
+/**
+ * Failures that waiting does not change, once something was sent. A refused login is not sent again, because accounts lock;
+ * a missing right says nothing of the kind.
+ */
+export function isFinal(error: BmcError): boolean {
+  if (error instanceof ChangeFailed) return true;
+  return error.class === "auth" ? error.refused === "login" : ["cancelled", "internal"].includes(error.class);
 }
 
 /** What a setting was and is. */
@@ -95,7 +100,7 @@ export async function refusalOf(write: () => Promise<void>): Promise<BmcError | 
     return undefined;
   } catch (thrown) {
     const error = BmcError.from(thrown);
-    if (FINAL.includes(error.class)) throw error;
+    if (FINAL.includes(error.class) || error instanceof ChangeFailed) throw error;
     return error;
   }
 }

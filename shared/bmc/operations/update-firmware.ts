@@ -66,7 +66,7 @@ export async function updateFirmware(
       summary: `already ${describeFirmware(before)}`,
     };
   }
-  const { clock, read, write, progress } = access;
+  const { clock, look, write, progress } = access;
   const endsMs = clock.monotonicMs() + limits.updateMs;
   progress("sending the firmware update", limits.updateMs);
   let task: string | undefined;
@@ -78,7 +78,7 @@ export async function updateFirmware(
   onStage("sent");
   const path = task;
   const limit = { what: "update", signal, endsMs, limitMs: limits.updateMs };
-  const readTask = (sent: string) => read(({ firmware }) => firmware.task(sent, signal));
+  const readTask = (sent: string) => look(({ firmware }) => firmware.task(sent, signal));
   const end =
     path === undefined ? undefined : await followTask({ ...access, readTask: () => readTask(path) }, limit);
   onStage("ended");
@@ -144,7 +144,7 @@ interface Goal {
 
 /** Reads the inventory until it shows the update, unless that waits for the next boot. */
 async function verifyUpdate(
-  { clock, read, sleep, progress }: FirmwareAccess,
+  { clock, look, sleep, progress }: FirmwareAccess,
   { before, request, staged, lost }: Goal,
   verifyMs: number,
   signal: AbortSignal,
@@ -155,7 +155,7 @@ async function verifyUpdate(
   let silence: BmcError | undefined;
   for (;;) {
     const items = await whileRestarting({ what: "update", signal }, () =>
-      read(({ firmware }) => firmware.list(signal)),
+      look(({ firmware }) => firmware.list(signal)),
     );
     silence = items instanceof BmcError ? items : undefined;
     if (!(items instanceof BmcError)) {

@@ -28,6 +28,8 @@ export interface IronicApiOptions {
   readonly url: string;
   readonly authentication: Authentication;
   readonly clock: Clock;
+  /** Called with every change that Ironic accepts. */
+  readonly onAccepted?: (() => void) | undefined;
 }
 
 /** Ironic's REST API: version, authentication, errors. One attempt per call. */
@@ -59,7 +61,10 @@ export class IronicApi {
     const answer = await this.#negotiate(current, signal);
     const { method, path } = current();
     const text = answer.body.toString("utf8");
-    if (answer.status >= 200 && answer.status <= 204) return jsonIn(text);
+    if (answer.status >= 200 && answer.status <= 204) {
+      if (method !== "GET") this.#options.onAccepted?.();
+      return jsonIn(text);
+    }
     throw this.#error(answer, `${method} /v1${path}`, text, method !== "GET");
   }
 

@@ -129,7 +129,7 @@ export function redfishFirmware({ system, members }: Resources): FirmwareDriver 
       system.markChanged();
       const answer = await upload(request, send, timeoutMs, signal);
       if (answer.status >= 300) throw service.refusal(answer, { method: "POST", path: request.path });
-      return service.localPath(answer.headers["location"] ?? taskLink(answer));
+      return service.pathOf(answer.headers["location"]) ?? service.localPath(taskLink(answer));
     },
     task: (path, signal) => readTask(service, path, signal),
   };

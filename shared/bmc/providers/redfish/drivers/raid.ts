@@ -224,7 +224,7 @@ export function redfishRaid({ system, members, writer }: Resources): RaidDriver 
     async send(change, time, signal) {
       const answer = await writer.write(await requestOf(change, time, signal), signal);
       if (answer.status !== 202) return undefined;
-      return service.localPath(answer.headers["location"] ?? taskLink(answer));
+      return service.pathOf(answer.headers["location"]) ?? service.localPath(taskLink(answer));
     },
     task: (path, signal) => readTask(service, path, signal),
   };

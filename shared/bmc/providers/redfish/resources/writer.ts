@@ -1,3 +1,4 @@
+import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
 import type { Logger } from "../../../../logger.ts";
 import type { HttpAnswer, HttpRequest } from "../service/http-client.ts";
@@ -19,6 +20,8 @@ export interface WriteRequest {
   readonly maxBytes?: number;
   /** Its task waits for the machine's next boot, and is not followed. */
   readonly untilBoot?: boolean;
+  /** Nothing that can be read shows its result: without its task it is not known. */
+  readonly needsTask?: boolean;
 }
 
 /** For people, what a write would send. */
@@ -60,7 +63,10 @@ export class Writer {
       const answer = await service.send(httpRequest(request, etag), signal);
       if (answer.status < 300) {
         if (!isAction && ladder.learned) this.#system.learn(ladder.learned);
-        if (!request.untilBoot) await awaitTask(service, answer, { clock, body: request.body }, signal);
+        if (!request.untilBoot) {
+          const end = await awaitTask(service, answer, { clock, body: request.body }, signal);
+          if (end === "missing" && request.needsTask) throw taskMissing(request);
+        }
         return answer;
       }
       const next = await ladder.next(tagPath, etag, answer, signal);
@@ -68,6 +74,11 @@ export class Writer {
       etag = next.etag;
     }
   }
+}
+
+function taskMissing({ method, path }: WriteRequest): BmcError {
+  const message = `${method} ${path} was accepted, but the BMC does not have its task: the result is not known`;
+  return new BmcError("verify", message, { uncertain: true });
 }
 
 function httpRequest({ method, path, body, maxBytes }: WriteRequest, etag: string | undefined): HttpRequest {

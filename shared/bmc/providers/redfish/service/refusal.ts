@@ -59,6 +59,17 @@ export function readRefusal(
   };
 }
 
+/** The link in a refusal that allows nothing but to change the password of this account. */
+export function accountToChange(answer: Pick<HttpAnswer, "body">): string | undefined {
+  const { messages } = readRefusal(answer);
+  const asking = messages.find(({ MessageId = "" }) => /(^|\.)PasswordChangeRequired$/.test(MessageId));
+  const told = [
+    ...(asking?.MessageArgs ?? []),
+    ...(/'(\/[^']+)'/.exec(asking?.Message ?? "")?.slice(1) ?? []),
+  ];
+  return told.find((link) => /\/Accounts\/[^/]+\/?$/.test(link));
+}
+
 /** Messages of a task as one line, each with its MessageId; the general ones only where there are no others. */
 export function describeMessages(
   messages: readonly Message[],
