@@ -176,6 +176,7 @@ export class BmcLink {
       connection: this.#connection,
       clock,
       log,
+      insist: () => progress.changedBy && this.#sessions.get(progress.changedBy)?.insist?.(),
       hasChanged: () => progress.changedBy !== undefined,
       read: async (call) => {
         if (!progress.changedBy) return readOnce(call);

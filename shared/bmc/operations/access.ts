@@ -22,6 +22,11 @@ export interface SessionBase {
   roundTrips(): number;
   /** What was learned and is worth keeping for the next call; plain JSON. */
   hint(): unknown;
+  /**
+   * After a change was accepted and not kept: makes the next write carry what some BMCs silently need. Undefined if nothing is
+   * left to add; the result takes it back.
+   */
+  insist?(): (() => void) | undefined;
   /** Logs out and frees sockets within a few seconds, in any state. Never throws. */
   close(): Promise<void>;
 }
@@ -34,6 +39,8 @@ export interface Access<Drivers> {
   readonly connection: Connection;
   readonly clock: Clock;
   readonly log: Logger;
+  /** As in `SessionBase`, of the session that accepted the change. */
+  insist(): (() => void) | undefined;
   /** Whether a change was accepted, or may have been. From then on only one provider is used. */
   hasChanged(): boolean;
   /**

@@ -2,7 +2,7 @@ import { BmcError } from "../../contract/bmc-error.ts";
 import { nearestName } from "../../nearest-name.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
-import { awaitState } from "./read-back.ts";
+import { awaitState, insisting } from "./read-back.ts";
 
 /** One entry of the UEFI boot order. */
 export interface BootOption {
@@ -63,11 +63,12 @@ export const bootOrderOperations = defineOperations({
 /** The boot order with retries in place; what `setBootOrder` needs and no more. */
 type BootOrderPort = ReturnType<typeof portOf>;
 
-function portOf({ read, write, sleep }: Access<BootOrderDrivers>, signal: AbortSignal) {
+function portOf({ read, write, insist, sleep }: Access<BootOrderDrivers>, signal: AbortSignal) {
   return {
     read: () => read(({ bootorder }) => bootorder.read(signal)),
     plan: (ids: readonly string[]) => read(({ bootorder }) => bootorder.plan(ids, signal)),
     write: (ids: readonly string[]) => write(({ bootorder }) => bootorder.write(ids, signal)),
+    insist,
     sleep,
   };
 }
@@ -80,8 +81,12 @@ async function setOrder(port: BootOrderPort, names: readonly string[]): Promise<
   const asked = reorder(before, names);
   const summary = describeBootOrder(asked);
   if (isSame(before, asked)) return { before, after: before, changed: false, summary: `already ${summary}` };
-  await port.write(idsOf(asked));
-  const after = await awaitState(READ_BACK_DELAYS_MS, port, port.read, (order) => isSame(order, asked));
+  const isDone = (order: readonly BootOption[]) => isSame(order, asked);
+  const write = async () => {
+    await port.write(idsOf(asked));
+    return awaitState(READ_BACK_DELAYS_MS, port, port.read, isDone);
+  };
+  const after = await insisting(port, await write(), isDone, write);
   if (isSame(after, asked)) return { before, after, changed: true, summary };
   throw new BmcError("verify", `asked for ${summary}, the BMC keeps ${describeBootOrder(after)}`);
 }

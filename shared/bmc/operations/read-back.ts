@@ -62,6 +62,7 @@ interface SettingPort<State> {
   read(): Promise<State>;
   write(): Promise<void>;
   sleep(ms: number): Promise<void>;
+  insist(): (() => void) | undefined;
 }
 
 /**
@@ -79,11 +80,38 @@ export async function changeSetting<State>(
     check?.(before);
   }
   await port.write();
-  const after = await awaitState(delaysMs, port, port.read, (state) => !isRead(state) || isSet(state));
+  const isDone = (state: State) => !isRead(state) || isSet(state);
+  const readBack = () => awaitState(delaysMs, port, port.read, isDone);
+  const after = await insisting(port, await readBack(), isDone, async () => {
+    await port.write();
+    return readBack();
+  });
   if (isRead(after) && !isSet(after)) {
     throw new BmcError("verify", `asked for ${asked}, the BMC keeps ${describe(after)}`);
   }
   return { before, after, changed: true };
+}
+
+/**
+ * The state after a write that was accepted; where that did not keep it, after one more that carries what the BMC may silently
+ * need, if there is such a thing.
+ */
+export async function insisting<State>(
+  port: Pick<SettingPort<State>, "insist">,
+  state: State,
+  isDone: (state: State) => boolean,
+  again: () => Promise<State>,
+): Promise<State> {
+  const undo = isDone(state) ? undefined : port.insist();
+  if (!undo) return state;
+  try {
+    const next = await again();
+    if (!isDone(next)) undo();
+    return next;
+  } catch (thrown) {
+    undo();
+    throw thrown;
+  }
 }
 
 function isRead<State>(state: State): state is Exclude<State, undefined> {

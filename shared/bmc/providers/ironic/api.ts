@@ -12,6 +12,9 @@ const NEWEST_MINOR = 95;
 /** Older ones do not show a node's owner. */
 const OLDEST_MINOR = 50;
 
+/** Behind a proxy, Ironics of several versions may answer; one that lowers its version with every answer is none. */
+const MOST_LOWERINGS = 3;
+
 const VERSION = "x-openstack-ironic-api-version";
 const LARGEST_VERSION = "x-openstack-ironic-api-maximum-version";
 
@@ -71,9 +74,12 @@ export class IronicApi {
   /** A 401 or 406 says that nothing was carried out: the request may be sent again. */
   async #negotiate(request: () => IronicRequest, signal: AbortSignal): Promise<HttpAnswer> {
     let mayRenew = true;
-    for (;;) {
+    for (let lowered = 0; ; ) {
       const answer = await this.#send(request(), signal);
-      if (answer.status === 406 && this.#lower(answer)) continue;
+      if (answer.status === 406 && lowered < MOST_LOWERINGS && this.#lower(answer)) {
+        lowered += 1;
+        continue;
+      }
       if (answer.status !== 401 || !mayRenew || !this.#options.authentication.expire()) return answer;
       mayRenew = false;
     }

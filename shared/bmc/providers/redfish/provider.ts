@@ -153,6 +153,7 @@ async function open(
       console,
       raid: redfishRaid(resources),
       ...(others.length > 0 && { note: `system ${system.path}, not ${others.join(", ")}` }),
+      insist: () => system.insist(),
       certificateExpiresMs: () => http.certificateExpiresMs,
       roundTrips: () => http.roundTrips,
       hint: () =>

@@ -114,6 +114,17 @@ export class ManagedSystem {
     this.#learned.add(quirk);
   }
 
+  /**
+   * MegaRAC drops a write without If-Match and answers success (xcat2/confluent issue 274): the next one carries it. Undefined
+   * where that has been so, or there are no tags.
+   */
+  insist(): (() => void) | undefined {
+    const mayHelp = this.behaviour.ifMatch === "on-demand" && this.#last.etag !== undefined;
+    if (!mayHelp || this.#learned.has("if-match-refused")) return undefined;
+    this.#learned.add("if-match-required");
+    return () => this.#learned.delete("if-match-required");
+  }
+
   async #fetch(signal: AbortSignal): Promise<Resource<System>> {
     if (this.#refused) throw this.#refused;
     // A BMC that carries a change out may not list its system for a while: that is no reason to take another one.
