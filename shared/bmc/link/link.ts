@@ -38,7 +38,7 @@ export interface LinkOptions {
   readonly nameOption: NameOption | undefined;
 }
 
-const ONE_ATTEMPT: RetryRule = { ...OPEN_RETRY, attempts: 1 };
+const ONE_ATTEMPT: RetryRule = { ...OPEN_RETRY, attempts: 1, busyAttempts: 1 };
 
 /** What one operation has done so far with the provider that carries it out. */
 interface Progress {

@@ -1,6 +1,7 @@
 import { type Backoff, backoffMs } from "../../backoff.ts";
 import { BmcError } from "../../contract/bmc-error.ts";
 import type { PowerState } from "../../contract/vocabulary.ts";
+import { defined } from "../../defined.ts";
 import { formatSeconds } from "../../duration.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ok, warning } from "./finding.ts";
@@ -67,6 +68,14 @@ export type PowerRequest =
       readonly timeoutMs: number;
     };
 
+/** A machine's power as the BMC reports it. */
+export interface PowerReading {
+  /** On, off, or neither. */
+  readonly state: PowerState;
+  /** The BMC's own word, such as `Paused`; absent if it has none. */
+  readonly name?: string;
+}
+
 /** Result of a power operation. */
 export interface PowerReport {
   /** As read before. */
@@ -87,6 +96,14 @@ export const powerOperations = defineOperations({
     /** Reads whether the machine is on, off or in an unknown state. */
     readPower: (signal: AbortSignal): Promise<PowerState> =>
       run(signal, ({ read }) => read(({ power }) => power.read(signal))),
+
+    /** Like `readPower`, with the BMC's own word for the state. */
+    describePower: (signal: AbortSignal): Promise<PowerReading> =>
+      run(signal, async (access) => {
+        const port = portOf(access, signal);
+        const state = await port.read();
+        return { state, ...defined({ name: port.stateName() }) };
+      }),
 
     /** Powers the machine on, off or through a cycle or reset, and waits until the state holds; off is read twice. */
     setPower: (request: PowerRequest, signal: AbortSignal): Promise<PowerReport> =>
@@ -369,8 +386,11 @@ async function powerOffForCycle(port: PowerPort, timeoutMs: number): Promise<voi
   } catch (thrown) {
     const error = BmcError.from(thrown);
     if (error.class !== "timeout" || !port.hasChanged() || (await port.look()) === "on") throw error;
-    await command(port, "on", "on", timeoutMs);
-    const message = `${error.message}; powered on again, whether it was off is not known`;
+    const isOn = await command(port, "on", "on", timeoutMs).then(
+      () => "powered on again",
+      (failed: unknown) => `power on was sent: ${BmcError.from(failed).message}`,
+    );
+    const message = `${error.message}; whether the machine was off is not known, ${isOn}`;
     throw new BmcError("verify", message, { cause: error, uncertain: true });
   }
 }
