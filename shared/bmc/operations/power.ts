@@ -494,7 +494,8 @@ async function reach(port: PowerPort, target: "on" | "off", timeoutMs: number, s
 /** With what the last look showed, if that is no plain state. */
 function notReached(port: WatchPort, what: string, last: PowerState | BmcError): BmcError {
   if (typeof last === "string") return new BmcError("timeout", `${what}${unknownState(port, last)}`);
-  const errorClass = last.class === "unreachable" ? "unreachable" : "timeout";
+  // What would have another provider tried, or the connection changed, was said by a BMC that was not itself.
+  const errorClass = ["unsupported", "usage"].includes(last.class) ? "timeout" : last.class;
   return new BmcError(errorClass, `${what}: ${last.message}`, { cause: last });
 }
 

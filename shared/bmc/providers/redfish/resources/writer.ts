@@ -5,7 +5,7 @@ import type { HttpAnswer, HttpRequest } from "../service/http-client.ts";
 import { Tagged } from "../service/schema.ts";
 import type { ManagedSystem } from "./system.ts";
 import { TagLadder } from "./tag-ladder.ts";
-import { awaitTask } from "./task.ts";
+import { awaitTask, type TaskEnd } from "./task.ts";
 
 /** A write, its body with its secrets still closed. */
 export interface WriteRequest {
@@ -65,7 +65,7 @@ export class Writer {
         if (!isAction && ladder.learned) this.#system.learn(ladder.learned);
         if (!request.untilBoot) {
           const end = await awaitTask(service, answer, { clock, body: request.body }, signal);
-          if (end === "missing" && request.needsTask) throw taskMissing(request);
+          if (end !== "ended" && request.needsTask) throw resultUnknown(request, end);
         }
         return answer;
       }
@@ -76,8 +76,9 @@ export class Writer {
   }
 }
 
-function taskMissing({ method, path }: WriteRequest): BmcError {
-  const message = `${method} ${path} was accepted, but the BMC does not have its task: the result is not known`;
+function resultUnknown({ method, path }: WriteRequest, end: Exclude<TaskEnd, "ended">): BmcError {
+  const why = { missing: "the BMC does not have its task", unfinished: "its task has not ended" }[end];
+  const message = `${method} ${path} was accepted, but ${why}: the result is not known`;
   return new BmcError("verify", message, { uncertain: true });
 }
 

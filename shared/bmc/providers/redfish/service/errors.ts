@@ -43,7 +43,7 @@ function refusesRight(status: number, messageIds: readonly string[]): boolean {
 function classOfAnswer(status: number, messageIds: readonly string[]): ErrorClass {
   if (status === 401) return "auth";
   const said = messageQuirkOf(messageIds)?.class;
-  if (status === 403) return said ?? "auth";
+  if (status === 403) return said === "unsupported" ? said : "auth";
   return said ?? classOfStatus(status);
 }
 
