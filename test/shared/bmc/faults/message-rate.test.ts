@@ -68,4 +68,47 @@ describe.concurrent("a BMC that always refuses is asked a few times, with pauses
 
     expect(perSecond).toBeLessThan(MOST_PER_SECOND);
   });
+
+  const account = { host: "127.0.0.1", username: "admin", password: "calvin" };
+  const DIGEST = 'Digest realm="amt", nonce="n", qop="auth", stale=true';
+  let version = 95;
+
+  it.each<[string, (port: number) => Record<string, unknown>, () => TreeAnswer]>([
+    [
+      "amt with a digest that is always stale",
+      (port) => ({ ...account, providers: ["amt"], amt: { scheme: "http", port } }),
+      () => [401, {}, { "www-authenticate": DIGEST }],
+    ],
+    [
+      "rpc with 503",
+      (port) => ({ ...account, providers: ["rpc"], rpc: { url: `http://127.0.0.1:${port}/` } }),
+      () => [503, {}, { "retry-after": "0" }],
+    ],
+    [
+      "homeassistant with 503",
+      (port) => ({
+        host: "127.0.0.1",
+        password: "token",
+        providers: ["homeassistant"],
+        homeassistant: { url: `http://127.0.0.1:${port}`, entity: "switch.a" },
+      }),
+      () => [503, {}, { "retry-after": "0" }],
+    ],
+    [
+      "ironic with an older version each time",
+      (port) => ({
+        host: "127.0.0.1",
+        providers: ["ironic"],
+        ironic: { url: `http://127.0.0.1:${port}`, node: "a" },
+      }),
+      () => [406, {}, { "x-openstack-ironic-api-maximum-version": `1.${--version}` }],
+    ],
+  ])("over %s", async (_, connectionTo, answer) => {
+    await using bmc = await startTree({}, answer);
+
+    const { perSecond } = await rateOf(connectionTo(bmc.port), () => bmc.requests.length);
+
+    expect(bmc.requests.length).toBeGreaterThan(0);
+    expect(perSecond).toBeLessThan(MOST_PER_SECOND);
+  });
 });
