@@ -153,7 +153,8 @@ const tinkServer = {
     type: "duration",
   }),
   backoffMaxInterval: setting(Duration(100, HOUR).prefault("30s"), {
-    description: "Maximum backoff between attempts to reach a server that does not answer",
+    description:
+      "Maximum backoff between attempts of a call that the server refuses; a server that does not answer is tried every 5 s",
     type: "duration",
     aliases: ["AGENT_BACKOFF_MAX_INTERVAL"],
   }),
@@ -365,6 +366,11 @@ const kubernetes = {
     type: "namespace",
     defaultText: "the value of `kubernetesNamespace`",
     chart: { value: "rufio.leaseNamespace" },
+  }),
+  rufioAlone: setting(Toggle.prefault(false), {
+    description:
+      "No Rufio runs in this cluster: start although it has never held its Lease, which a Rufio without leader election does not",
+    chart: { value: "rufio.alone" },
   }),
   shareLanes: setting(Toggle.prefault(false), {
     description: "Share the agent IDs with the other replicas of this worker, using Leases",
@@ -596,7 +602,7 @@ export const RULE_SETTINGS = [
 /** The settings of a worker that polls, which `pbnj-worker run` does not use. */
 const STANDING = [
   ...["stateDirectory", "reloadInterval", "agentId", "maxActions", "shutdownGrace", "wakeUp"],
-  ...["rufio", "rufioImage", "rufioStatusInterval", "rufioHardware", "rufioLeaseNamespace"],
+  ...["rufio", "rufioImage", "rufioStatusInterval", "rufioHardware", "rufioLeaseNamespace", "rufioAlone"],
   ...["shareLanes", "shareGroup"],
 ] as const satisfies readonly SettingName[];
 

@@ -39,6 +39,7 @@ const EVERYTHING = {
   PBNJ_RUNTIME: "kubernetes",
   PBNJ_KUBERNETES_INVENTORY: "machines,hardware",
   PBNJ_RUFIO: "true",
+  PBNJ_RUFIO_ALONE: "true",
   PBNJ_SHARE_LANES: "true",
 };
 
@@ -58,6 +59,23 @@ describe("the doctor at a cluster", () => {
         ),
       },
     ]);
+  });
+
+  it("says why the worker does not start beside a Rufio that takes no Lease, and what to do", async () => {
+    const problems = async (env: Readonly<Record<string, string>>) =>
+      (await check({ PBNJ_RUFIO: "true", ...env })).filter(({ state }) => state !== "ok");
+
+    expect(await problems({})).toEqual([
+      expect.objectContaining({
+        ...{ check: "cluster", state: "problem", cause: "rufio-lease-missing" },
+        detail: expect.stringMatching(/^there is no Lease e74dec1a.bmc.tinkerbell.org in tink-system: /),
+        remedy: expect.stringMatching(/--rufio-controller-enable-leader-election=true/),
+      }),
+    ]);
+    expect(await problems({ PBNJ_RUFIO_ALONE: "true" })).toEqual([]);
+    const metadata = { name: "e74dec1a.bmc.tinkerbell.org", namespace: "tink-system" };
+    fake.create("coordination.k8s.io/v1", "Lease", { metadata, spec: { holderIdentity: "rufio" } });
+    expect(await problems({})).toEqual([]);
   });
 
   describe("at finished workflows", () => {

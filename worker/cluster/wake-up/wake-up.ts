@@ -126,6 +126,11 @@ export class WakeUp implements Waking {
     return this.#deletions.signalOf(action, this.#find(action.workflowId));
   }
 
+  /** Whether the watch works and shows the Workflow with this action, so that it also shows that it is deleted. */
+  seesDeletion({ workflowId, actionId }: ActionId): boolean {
+    return this.isWatching && (this.#find(workflowId)?.actionIds.includes(actionId) ?? false);
+  }
+
   #knows(workflowId: string): boolean {
     return this.#find(workflowId) !== undefined;
   }

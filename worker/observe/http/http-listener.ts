@@ -5,7 +5,7 @@ import type { Socket } from "node:net";
 import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { addressText, type ListenAddress } from "../../config/addresses.ts";
-import { isLoopback, namesLoopback } from "../../config/loopback.ts";
+import { hostsNamed, isLoopback, namesLoopback } from "../../config/loopback.ts";
 import { Access, type Grant } from "./access.ts";
 import type { Route } from "./route.ts";
 
@@ -176,13 +176,18 @@ export class HttpListener {
       refuse(response, 400, "a request with a body");
       return;
     }
-    if (this.#loopback && headers.host !== undefined && !namesLoopback(headers.host)) {
-      refuse(response, 403, "this address is served to this machine alone");
-      return;
-    }
     const url = urlOf(request);
     if (url === undefined) {
       refuse(response, 400, "not a path");
+      return;
+    }
+    const hosts = hostsNamed(request.rawHeaders);
+    if (hosts === undefined) {
+      refuse(response, 400, "the request names several hosts");
+      return;
+    }
+    if (this.#loopback && ![...hosts, url.host].every(namesLoopback)) {
+      refuse(response, 403, "this address is served to this machine alone");
       return;
     }
     const route = this.#routes.find(({ path }) => fits(path, url.pathname));
@@ -235,7 +240,7 @@ function fits(path: Route["path"], pathname: string): boolean {
   return new RegExp(path.source, path.flags.replace(/[gy]/g, "")).test(pathname);
 }
 
-/** A path or, from proxies, a whole URL (RFC 9112 section 3.2), whose host is ignored. */
+/** A path or, from proxies, a whole URL (RFC 9112 section 3.2). */
 function urlOf({ url: target = "" }: IncomingMessage): URL | undefined {
   return (target.startsWith("/") ? URL.parse(`http://localhost${target}`) : URL.parse(target)) ?? undefined;
 }

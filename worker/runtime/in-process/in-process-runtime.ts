@@ -19,6 +19,7 @@ import {
   type ReturnedAction,
   type Runtime,
 } from "../runtime.ts";
+import { unknownImage } from "../unknown-image.ts";
 import { UncaughtErrors } from "./uncaught-errors.ts";
 
 export interface InProcessRuntimeOptions {
@@ -56,9 +57,7 @@ export class InProcessRuntime implements Runtime {
       if (refusal) return failed(refusal.class, refusal.reason);
       const found = await this.#find(action.image);
       if (!found) {
-        const names = this.#options.actions.names().toSorted().join(", ");
-        const reason = `the in-process runtime has no action for the image ${action.image}; it knows ${names}`;
-        return failed("usage", reason);
+        return failed("usage", unknownImage("in-process", action.image, this.#options.actions.names()));
       }
       const busy = this.#unstopped.get(bmcOf(request));
       if (busy !== undefined) return failed("busy", `${busy}, and may still be at work there`);

@@ -9,6 +9,7 @@ import type { HttpAnswer } from "../service/http-client.ts";
 import { describeMessages } from "../service/refusal.ts";
 import { Link as Linked, Task } from "../service/schema.ts";
 import type { Service } from "../service/service.ts";
+import { namedTask } from "./named-task.ts";
 
 const POLL_MS = 500;
 /** However soon the BMC asks to be asked again. */
@@ -75,7 +76,8 @@ export function taskPaths(service: Service, started: HttpAnswer): readonly strin
   if (status >= 300 || (status !== 202 && state === undefined)) return [];
   const link = Linked.safeParse(body);
   const linked = link.success ? service.localPath(link.data["@odata.id"]) : undefined;
-  const paths = [status === 202 ? service.pathOf(headers["location"]) : undefined, linked];
+  const named = service.localPath(namedTask(started));
+  const paths = [status === 202 ? service.pathOf(headers["location"]) : undefined, linked, named];
   return [...new Set(paths.filter((path) => path !== undefined))];
 }
 

@@ -1,7 +1,10 @@
 import { BmcError } from "../../../../contract/bmc-error.ts";
+import { oneLine } from "../../../../contract/result.ts";
 import { defined } from "../../../../defined.ts";
 import type { Logger } from "../../../../logger.ts";
-import type { HttpAnswer, HttpRequest } from "../service/http-client.ts";
+import { redact } from "../service/errors.ts";
+import { describe, type HttpAnswer, type HttpRequest } from "../service/http-client.ts";
+import { readDenial } from "../service/refusal.ts";
 import { Tagged } from "../service/schema.ts";
 import type { ManagedSystem } from "./system.ts";
 import { TagLadder } from "./tag-ladder.ts";
@@ -46,7 +49,10 @@ export class Writer {
     return answer;
   }
 
-  /** Sends a write whatever its answer. Refused credentials and a failed task throw. */
+  /**
+   * Sends a write whatever its answer. Refused credentials and a failed task throw, and `verify` what an accepting answer
+   * denies, which is `uncertain` until the state was read.
+   */
   async attempt(request: WriteRequest, signal: AbortSignal): Promise<HttpAnswer> {
     const { service, behaviour, clock } = this.#system;
     const isAction = request.method === "POST";
@@ -67,6 +73,7 @@ export class Writer {
           const end = await awaitTask(service, answer, { clock, body: request.body }, signal);
           if (end !== "ended" && request.needsTask) throw resultUnknown(request, end);
         }
+        throwDenial(answer, request);
         return answer;
       }
       const next = await ladder.next(tagPath, etag, answer, signal);
@@ -80,6 +87,17 @@ function resultUnknown({ method, path }: WriteRequest, end: Exclude<TaskEnd, "en
   const why = { missing: "the BMC does not have its task", unfinished: "its task has not ended" }[end];
   const message = `${method} ${path} was accepted, but ${why}: the result is not known`;
   return new BmcError("verify", message, { uncertain: true });
+}
+
+/** An answer that accepts the write and denies it, or a part of it, in its body: only the state shows what the BMC did. */
+export function throwDenial(
+  answer: HttpAnswer,
+  request: Pick<WriteRequest, "method" | "path" | "body">,
+): void {
+  const denial = readDenial(answer, (text) => redact(text, request.body));
+  if (denial === "") return;
+  const message = oneLine(`${describe(request)} answered ${answer.status}: ${denial}`);
+  throw new BmcError("verify", message, { uncertain: true });
 }
 
 function httpRequest({ method, path, body, maxBytes }: WriteRequest, etag: string | undefined): HttpRequest {
