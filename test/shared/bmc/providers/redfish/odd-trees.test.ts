@@ -180,7 +180,7 @@ describe("a task", () => {
     expect(lab.writes()).toHaveLength(1);
   });
 
-  it("that nobody can find is no success where nothing else shows the result", async () => {
+  it("that the BMC does not have is no success where nothing else shows the result", async () => {
     const tree = treeOf({});
     Object(tree[SYSTEM]?.["Actions"])["#ComputerSystem.Reset"]["ResetType@Redfish.AllowableValues"].push(
       "Nmi",
