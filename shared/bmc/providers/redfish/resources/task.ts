@@ -70,7 +70,7 @@ export async function awaitTask(
 }
 
 /** Where a task may be looked at, best first; none where the answer has started none. */
-export function taskPaths(service: Service, started: HttpAnswer): readonly string[] {
+function taskPaths(service: Service, started: HttpAnswer): readonly string[] {
   const { status, headers, body } = started;
   const state = taskOf(started)?.TaskState;
   if (status >= 300 || (status !== 202 && state === undefined)) return [];
