@@ -412,6 +412,7 @@ async function command(
   target: "on" | "off",
   timeoutMs: number,
 ): Promise<void> {
+  const endMs = port.clock.monotonicMs() + timeoutMs;
   const lost = await sendOrHold(port, name, target, timeoutMs);
   if (lost === undefined) {
     await reach(port, target, timeoutMs, `the BMC accepted "${name}"`);
@@ -420,7 +421,11 @@ async function command(
   const { held, last } = await reached(port, target, Math.min(RESEND_AFTER_MS, timeoutMs));
   if (held) return;
   // Only a state that was read shows that nothing has moved.
-  const lostAgain = typeof last === "string" ? await sendOrHold(port, name, target, timeoutMs) : lost;
+  const isRead = typeof last === "string";
+  if (!isRead && port.clock.monotonicMs() >= endMs) {
+    throw notReached(port, `not ${target}, and no answer to "${name}" arrived`, last);
+  }
+  const lostAgain = isRead ? await sendOrHold(port, name, target, timeoutMs) : lost;
   await reach(
     port,
     target,
