@@ -50,6 +50,8 @@ export interface Action extends ActionId {
   readonly idMayReturn?: true;
   /** The server has recorded its start, if it says so. */
   readonly begun?: true;
+  /** Why nothing but its IDs could be read: it is not run, and reported as failed with this reason. */
+  readonly unreadable?: string;
   readonly secrets?: ActionSecrets;
   /**
    * A source inside the worker made it, and names a machine of any namespace in full. Not told by the agent ID, which a workflow may
@@ -83,8 +85,11 @@ export interface RunningStatus extends StatusFields {
 /** A report about an action. */
 export type ActionStatus = EndStatus | RunningStatus;
 
-/** `rejected`: the server will never accept the report. `unanswered`: it may be made again later. */
-export type Delivery = "acknowledged" | "rejected" | "unanswered";
+/**
+ * What became of a report. `acknowledged`: the server has it. `rejected`: the server, or a proxy before it, refused it; the report of an
+ * end is kept and repeated. `dropped`: no server waits for it, because the workflow is gone. `unanswered`: not yet, it is made later.
+ */
+export type Delivery = "acknowledged" | "rejected" | "dropped" | "unanswered";
 
 /** One line of an action's output, except the result line. */
 export interface LogLine {

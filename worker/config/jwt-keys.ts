@@ -23,7 +23,7 @@ export function parseJwtSecrets(text: string): readonly JwtKey[] {
     .split("\n")
     .map((line) => line.trim())
     .filter((line) => line !== "");
-  // Whoever reads a public key would sign tokens with it.
+  // Everyone who can read a public key could sign tokens with it.
   const kind = [text, secrets.join(""), ...secrets].map(publicKind).find((found) => found !== undefined);
   if (kind !== undefined) throw new FileProblem(`holds ${kind}, which is public: it is no secret`);
   if (secrets.some((secret) => Buffer.byteLength(secret) < SHORTEST_SECRET_BYTES)) {

@@ -34,9 +34,13 @@ const PEER_RUNTIMES: Readonly<Record<string, string>> = {
   containerd: "containerd is not supported: use docker, which works with any Docker Engine API",
 };
 
-const Runtime = z.enum(["process", "in-process", "docker", "kubernetes"], {
-  error: ({ input }) => (typeof input === "string" ? PEER_RUNTIMES[input] : undefined),
-});
+/** Tinkerbell's agent reads it in any case. */
+const Runtime = z.preprocess(
+  (given) => (typeof given === "string" ? given.trim().toLowerCase() : given),
+  z.enum(["process", "in-process", "docker", "kubernetes"], {
+    error: ({ input }) => (typeof input === "string" ? PEER_RUNTIMES[input] : undefined),
+  }),
+);
 
 /** Other workers use a number: 0 is info, larger numbers log more. */
 const LogLevel = z.preprocess((given) => {

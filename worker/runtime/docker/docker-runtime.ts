@@ -14,6 +14,7 @@ import { inputTruncated, isOrphan, type Need, ownerLabels } from "../orphan.ts";
 import { concludeOutcome, failedLaunch, nothingToRemove } from "../outcome.ts";
 import {
   type Adoption,
+  type EarlierRun,
   type EndedAction,
   type FollowRequest,
   type LaunchRequest,
@@ -121,6 +122,17 @@ export class DockerRuntime implements Runtime {
     return { kind: "not-launched" };
   }
 
+  async earlierRun(action: ActionId, signal: AbortSignal): Promise<EarlierRun | undefined> {
+    const details = await this.#engine.inspectContainer(launchName(action), signal);
+    const startedAt = details?.State.StartedAt;
+    if (!details || !startedAt || !isContainerOf(action, details.Config.Labels ?? {})) return undefined;
+    return {
+      hasEnded: hasEnded(details),
+      ageMs: Date.now() - startedAt.getTime(),
+      remove: (bound) => this.#engine.removeContainer(details.Id, bound),
+    };
+  }
+
   #ended(id: string, outcome: Outcome): EndedAction {
     return { outcome, remove: (bound) => this.#engine.removeContainer(id, bound) };
   }
@@ -129,16 +141,18 @@ export class DockerRuntime implements Runtime {
     const { state, instance } = this.#container;
     const listed = await this.#engine.listContainers(LABEL.key, signal);
     const options = { state, instance, keep, nowMs: Date.now(), bootTime: bootTime() };
-    const orphans = listed.filter(({ Labels }) => isOrphan(ownerLabels(Labels ?? {}, LABEL), options));
+    const orphans = listed.filter(({ Labels, State }) =>
+      isOrphan(ownerLabels(Labels ?? {}, LABEL), options, State === "exited" || State === "dead"),
+    );
     for (const { Id } of orphans) await this.#discard(Id);
     return orphans.length;
   }
 
-  /** False if it was just being started for a worker that died. */
-  async #removeUnlessStarted(id: string, signal: AbortSignal): Promise<boolean> {
-    if (await this.#engine.removeIdleContainer(id, signal)) return true;
+  /** It may just be being started for a worker that died. */
+  async #removeUnlessStarted(id: string, signal: AbortSignal): Promise<"removed" | "started"> {
+    if (await this.#engine.removeIdleContainer(id, signal)) return "removed";
     await systemClock.sleep(STARTING_PAUSE_MS, signal);
-    return false;
+    return "started";
   }
 
   async #lost({ action }: ReturnedAction, signal: AbortSignal): Promise<Adoption> {
@@ -178,9 +192,6 @@ export class DockerRuntime implements Runtime {
       // It never started, so nothing was done; its stdin may be consumed.
       if (details.State.StartedAt === undefined) await this.#removeUnlessStarted(details.Id, signal);
       else if (details.State.Status === "removing") await systemClock.sleep(STARTING_PAUSE_MS, signal);
-      // It ended under an ID that may be reused: it belongs to an earlier workflow.
-      else if (action.idMayReturn && hasEnded(details))
-        await this.#engine.removeContainer(details.Id, signal);
       else return { id: details.Id, details };
     }
     throw new EngineError("state", `the container name ${name} is still in use`);

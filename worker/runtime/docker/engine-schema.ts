@@ -31,7 +31,11 @@ export const ContainerDetails = z.object({
 export type ContainerDetails = z.infer<typeof ContainerDetails>;
 
 export const ListedContainers = z.array(
-  z.object({ Id: z.string(), Labels: z.record(z.string(), z.string()).nullish() }),
+  z.object({
+    Id: z.string(),
+    State: z.string().nullish(),
+    Labels: z.record(z.string(), z.string()).nullish(),
+  }),
 );
 export type ListedContainer = z.infer<typeof ListedContainers>[number];
 
