@@ -171,9 +171,9 @@ export class RedfishUsers implements UserDriver {
   }
 
   async #accounts(signal: AbortSignal): Promise<readonly Resource<Account>[]> {
-    const known = await this.#members.read(this.#collection ?? ACCOUNTS, Account, signal);
-    if (known) return known;
     const { service } = this.#system;
+    const known = await this.#readAccounts(this.#collection ?? ACCOUNTS, signal);
+    if (known) return known;
     const { value: root } = await this.#members.root(signal);
     const servicePath = service.localPath(root.AccountService?.["@odata.id"]) ?? SERVICE;
     const found = await service.find(servicePath, AccountService, signal);
@@ -182,6 +182,19 @@ export class RedfishUsers implements UserDriver {
     if (!accounts) throw new BmcError("unsupported", "the BMC offers no accounts");
     this.#collection = path;
     return accounts;
+  }
+
+  /** Where the password must be changed first, the one account that the BMC shows. */
+  async #readAccounts(path: string, signal: AbortSignal): Promise<readonly Resource<Account>[] | undefined> {
+    const { service } = this.#system;
+    try {
+      return await this.#members.read(path, Account, signal);
+    } catch (thrown) {
+      const own = service.accountToChange;
+      const account = own === undefined ? undefined : await service.find(own, Account, signal);
+      if (!account) throw thrown;
+      return [account];
+    }
   }
 
   #pathOf({ id, name }: BmcUser): string {
