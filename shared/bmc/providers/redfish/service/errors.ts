@@ -6,7 +6,7 @@ import { redactor, secretsIn } from "../../../../secret-forms.ts";
 import { parseRetryAfterMs } from "../../../http/status-error.ts";
 import { describe, type HttpAnswer, type HttpRequest } from "./http-client.ts";
 import { messageQuirks } from "./message-quirks.ts";
-import { readRefusal } from "./refusal.ts";
+import { type Refusal, readRefusal } from "./refusal.ts";
 
 /**
  * The only translation of an HTTP status into a class. The message says what was asked, such as
@@ -18,7 +18,7 @@ export function answerError(
   nowMs: number,
 ): BmcError {
   const refusal = readRefusal(answer, (text) => redact(text, request.body));
-  const errorClass = classOfAnswer(answer.status, refusal.messageIds);
+  const errorClass = classOfAnswer(answer.status, refusal);
   const retryAfterMs = parseRetryAfterMs(answer.headers["retry-after"], nowMs);
   const said = refusal.text && `: ${refusal.text}`;
   const message = oneLine(`${describe(request)} answered ${answer.status}${said}`);
@@ -33,8 +33,13 @@ function refusesRight(status: number, messageIds: readonly string[]): boolean {
   return status === 403 || (status !== 401 && messageIds.some((id) => /InsufficientPrivilege/.test(id)));
 }
 
-function classOfAnswer(status: number, messageIds: readonly string[]): ErrorClass {
-  // Whatever is said beside it: a refused account must never be tried again.
+/** SMC `OemLicenseNotPassed`, iLO `LicenseKeyRequired`, and words like "a required license is missing" (iDRAC `SWC0242`). */
+const LICENCE = /licen[sc]e/i;
+
+function classOfAnswer(status: number, { messageIds, text }: Refusal): ErrorClass {
+  // 403 also means that the BMC lacks a licence, which says nothing about the account.
+  if (status === 403 && LICENCE.test([text, ...messageIds].join(" "))) return "unsupported";
+  // Whatever else is said beside it: a refused account must never be tried again.
   if (status === 401 || status === 403) return "auth";
   return classOfMessages(messageIds) ?? classOfStatus(status);
 }
