@@ -23,6 +23,17 @@ export function bootFields(request: BootRequest, boot: Boot, behaviour: Behaviou
   return mode === undefined ? fields : { ...fields, BootSourceOverrideMode: mode };
 }
 
+/** Whether the BMC has a boot override at all: `Boot` may hold a boot order or retry settings alone. */
+export function offersOverride(boot: Boot | undefined): boot is Boot {
+  if (boot === undefined) return false;
+  return (
+    boot.BootSourceOverrideTarget !== undefined ||
+    boot.BootSourceOverrideEnabled !== undefined ||
+    boot["BootSourceOverrideTarget@Redfish.AllowableValues"] !== undefined ||
+    boot["BootSourceOverrideEnabled@Redfish.AllowableValues"] !== undefined
+  );
+}
+
 /** A boot override as reported; a field that is not reported is absent. */
 export function bootOverride(boot: Boot): BootOverride {
   const target = boot.BootSourceOverrideTarget;

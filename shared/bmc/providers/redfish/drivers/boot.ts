@@ -8,7 +8,7 @@ import type { ManagedSystem } from "../resources/system.ts";
 import { awaitTask } from "../resources/task.ts";
 import { FUTURE_STATE } from "../service/behaviour-quirks.ts";
 import { BootSettings } from "../service/schema.ts";
-import { type BootFields, bootFields, bootOverride, holds } from "./boot-fields.ts";
+import { type BootFields, bootFields, bootOverride, holds, offersOverride } from "./boot-fields.ts";
 import { type BootAttempt, BootLadder } from "./boot-ladder.ts";
 import { bootProgress } from "./boot-progress.ts";
 import { postCodeProgress } from "./post-codes.ts";
@@ -57,7 +57,7 @@ export class RedfishBoot implements BootDriver {
   async read(signal: AbortSignal): Promise<BootOverride> {
     const { value } = await this.#system.read(signal);
     // What took a write and now shows nothing offers it all the same.
-    if (!value.Boot && !this.#written) throw noOverride();
+    if (!offersOverride(value.Boot) && !this.#written) throw noOverride();
     return bootOverride(value.Boot ?? {});
   }
 
@@ -66,7 +66,7 @@ export class RedfishBoot implements BootDriver {
     const progress = postCodes
       ? await postCodeProgress(this.#system.service, this.#members, value, signal)
       : bootProgress(value);
-    const override = value.Boot && bootOverride(value.Boot);
+    const override = offersOverride(value.Boot) ? bootOverride(value.Boot) : undefined;
     return { power: powerState(value.PowerState), ...defined({ override, progress }) };
   }
 
@@ -124,7 +124,7 @@ export class RedfishBoot implements BootDriver {
     if (this.#system.isRemembered && !this.#memoryWillDo(request)) await this.#system.refresh(signal);
     try {
       const boot = this.#system.last.value.Boot;
-      if (!boot) throw noOverride();
+      if (!offersOverride(boot)) throw noOverride();
       return bootFields(request, boot, this.#system.behaviour);
     } catch (error) {
       if (!(await this.#system.refresh(signal))) throw error;
