@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
 import type { Hardware, InventoryDriver } from "../../../operations/inventory.ts";
 import type { Unread } from "../../../operations/unread.ts";
@@ -108,10 +109,20 @@ class Reading {
   }
 
   async bmc(): Promise<Hardware["bmc"]> {
-    const found = await this.#tolerant("Manager", () => this.#options.manager.seen(this.#signal));
+    const found = await this.#tolerant("Manager", () => this.#manager());
     if (!found) return undefined;
     const { value } = found;
     return orUndefined({ ...nameplateOf(value), ...defined({ firmware: text(value.FirmwareVersion) }) });
+  }
+
+  /** Undefined where the BMC lists none, which is no gap. */
+  async #manager() {
+    try {
+      return await this.#options.manager.seen(this.#signal);
+    } catch (thrown) {
+      if (BmcError.from(thrown).class !== "unsupported") throw thrown;
+      return undefined;
+    }
   }
 
   /** Below Storage and iLO's SmartStorage; else in SimpleStorage, or below a chassis. */

@@ -2,7 +2,7 @@ import type * as z from "zod/mini";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import type { SensorReading, SensorsDriver } from "../../../operations/sensors.ts";
 import type { Unread } from "../../../operations/unread.ts";
-import { allChassis, type Chassis } from "../resources/chassis.ts";
+import { allChassis, type Chassis, ChassisResource, chassisOf } from "../resources/chassis.ts";
 import type { ReadLimits } from "../resources/members.ts";
 import type { Resources } from "../resources/resources.ts";
 import { readable } from "../resources/unreadable.ts";
@@ -39,9 +39,15 @@ export class RedfishSensors implements SensorsDriver {
   }
 
   async offered(signal: AbortSignal): Promise<true> {
+    const { system } = this.#resources;
+    await system.refresh(signal);
+    // Mostly the system links to a chassis that has some, which costs one request.
+    for await (const { value } of chassisOf(system, ChassisResource, signal)) {
+      if (hasSensors(value)) return true;
+    }
     const limits = { members: LIMITS.members, requests: { left: LIMITS.requests } };
     const found = await allChassis(this.#resources, limits, signal);
-    if (found.some(({ value }) => SOURCES.some((source) => value[source] !== undefined))) return true;
+    if (found.some(({ value }) => hasSensors(value))) return true;
     throw new BmcError("unsupported", NO_SENSORS);
   }
 
@@ -150,6 +156,10 @@ export class RedfishSensors implements SensorsDriver {
     const found = await readable({ name: path, ...limits }, () => members.read(path, schema, signal, limits));
     return (found ?? []).map((resource) => read(resource.path, resource.value));
   }
+}
+
+function hasSensors(chassis: Chassis["value"]): boolean {
+  return SOURCES.some((source) => chassis[source] !== undefined);
 }
 
 function notRead({ name, reason }: Unread): SensorReading {

@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
 import type { Secret } from "../../../../secret.ts";
+import type { Unread } from "../../../operations/unread.ts";
 import type {
   BmcUser,
   NewUser,
@@ -11,7 +12,6 @@ import type {
   UserRole,
 } from "../../../operations/user-port.ts";
 import { halfDone, unreadUser } from "../../../operations/user-port.ts";
-import type { Unread } from "../../../operations/unread.ts";
 import type { Members } from "../resources/members.ts";
 import type { ManagedSystem } from "../resources/system.ts";
 import type { WriteRequest, Writer } from "../resources/writer.ts";

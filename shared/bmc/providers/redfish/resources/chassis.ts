@@ -30,7 +30,7 @@ export async function* chassisOf<Schema extends z.ZodMiniType>(
 }
 
 /** A Chassis (DSP0268), as far as it is read: how it refers to others and to systems, and what is in it. */
-const ChassisResource = z.object({
+export const ChassisResource = z.object({
   Id: lenient(z.string()),
   Links: lenient(
     z.object({ ComputerSystems: Links, Contains: Links, ContainedBy: lenient(Link), Drives: Links }),
