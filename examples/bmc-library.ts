@@ -1,16 +1,15 @@
 import { BmcClient, BmcError, Connection } from "@pbnj-worker/bmc";
 
-// Parse what you have: problems are a ZodError that lists all of them, and secrets close at once.
-const connection = Connection.parse({
+const given = {
   host: process.env["BMC_HOST"],
   username: process.env["BMC_USERNAME"],
   password: process.env["BMC_PASSWORD"],
   providers: ["redfish"],
   redfish: { port: Number(process.env["BMC_PORT"] ?? 443) },
   tls: { fingerprint: process.env["BMC_FINGERPRINT"] },
-});
-
-const bmc = new BmcClient(connection);
+};
+// Throws a ZodError that lists all problems. Secrets cannot be printed from here on.
+const bmc = new BmcClient(Connection.parse(given));
 const signal = AbortSignal.timeout(300_000);
 try {
   const boot = await bmc.setBoot({ device: "pxe", persistent: false, mode: "uefi" }, signal);

@@ -4,14 +4,13 @@ import { fieldNames } from "../actions/harness/input/environment.ts";
 import type { ActionReference } from "../actions/harness/input/reference.ts";
 import { ProviderName } from "../shared/contract/vocabulary.ts";
 import { textOf } from "../shared/text-of.ts";
-import { refreshInputPage, refreshResultPage } from "./action-readme/action-pages.ts";
+import { refreshInputPage } from "./action-readme/action-pages.ts";
 import { refreshActionReadme } from "./action-readme/action-readme.ts";
 import { chartFiles } from "./chart/chart-files.ts";
 import { refreshCompatibilityPage } from "./compatibility-page.ts";
 import { renderConfigurationPage } from "./configuration-page.ts";
 import { refreshAlerts } from "./deploy-files.ts";
 import { refreshDoctorPage } from "./doctor-page.ts";
-import { renderLibraryApi } from "./library-api/api-page.ts";
 import { refreshLibraryPage } from "./library-page.ts";
 import { refreshBetweenMarks } from "./marked-part.ts";
 import { renderMetricsPage } from "./metrics-page.ts";
@@ -25,9 +24,7 @@ export const pages: Readonly<Record<string, Render>> = {
   "README.md": async (current) => refreshReadmeFigures(await refreshActionList(current)),
   "docs/explanation/performance.md": refreshPerformancePage,
   "docs/reference/action-input.md": refreshInputPage,
-  "docs/reference/action-results.md": (current) => refreshResultPage(current, loadReference),
   "actions/input-names.json": renderInputNames,
-  "docs/reference/bmc-api.md": renderLibraryApi,
   "docs/reference/bmc-library.md": refreshLibraryPage,
   "docs/reference/compatibility.md": refreshCompatibilityPage,
   "docs/reference/configuration.md": renderConfigurationPage,

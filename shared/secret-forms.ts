@@ -1,4 +1,4 @@
-import { type LineRedactor, SecretLineRedactor } from "./redaction/line-redactor.ts";
+import { JoinedLineRedactor, type LineRedactor, SecretLineRedactor } from "./redaction/line-redactor.ts";
 import { secretAutomata } from "./redaction/secret-automata.ts";
 import { Secret } from "./secret.ts";
 
@@ -35,11 +35,13 @@ export interface Redactor {
   (text: string): string;
   /** Of text that comes line by line. */
   lines(): LineRedactor;
+  /** Of so many texts that come line by line and are read together. */
+  joined(count: number): readonly LineRedactor[];
 }
 
 /**
- * Takes the secrets of `holder` out of any text: as they are, folded, wrapped over lines, escaped for JSON, HTML and URLs, in
- * base64 and hex, and what is left of one that was cut. What reaches the worker was written by others: a third-party image, or
+ * Takes the secrets of `holder` out of any text: as they are, in any case, folded, wrapped over lines, escaped for JSON, HTML, URLs
+ * and mail, in base64, hex and decimal bytes, and what is left of one that was cut. What reaches the worker was written by others: a third-party image, or
  * a BMC that quotes what it was sent. Redact before text is folded or cut. Linear in the length of the text.
  */
 export function redactor(holder: {
@@ -49,5 +51,9 @@ export function redactor(holder: {
   const automata = secretAutomata(secretsIn(holder), holder.username);
   return Object.assign((text: string) => new SecretLineRedactor(automata).take(text), {
     lines: () => new SecretLineRedactor(automata),
+    joined: (count: number) => {
+      const joint = new SecretLineRedactor(automata);
+      return Array.from({ length: count }, () => new JoinedLineRedactor(automata, joint));
+    },
   });
 }

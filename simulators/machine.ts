@@ -28,6 +28,12 @@ export interface SimulatedBiosState {
   pending: Readonly<Record<string, unknown>>;
   /** Whether the next boot applies what is pending. */
   scheduled: boolean;
+  /** Why boots drop what is pending. */
+  problem?: string;
+  /** What the last boot dropped it for. */
+  dropped?: string;
+  /** A boot is applying what is shown already. */
+  isApplying?: boolean;
 }
 
 /** As delivered. */
@@ -266,7 +272,8 @@ export class SimulatedMachine extends EventEmitter<MachineEvents> {
     secureBoot.active = secureBoot.enabled && secureBoot.hasKeys;
     const { bios } = this;
     if (bios.scheduled) {
-      bios.attributes = { ...bios.attributes, ...bios.pending };
+      if (bios.problem === undefined) bios.attributes = { ...bios.attributes, ...bios.pending };
+      else bios.dropped = bios.problem;
       bios.pending = {};
       bios.scheduled = false;
     }

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { BootDevice } from "../../shared/contract/vocabulary.ts";
+import { RufioBootDevice } from "../../shared/contract/vocabulary.ts";
 import { bootModeOf, MEDIA_URL } from "../harness/input/machine-input.ts";
 import { POWER_ACTIONS, type Task } from "./task.ts";
 
@@ -20,14 +20,14 @@ const fields = {
   powerAction: z.optional(PowerAction),
   bootDevice: z.optional(
     z.strictObject({
-      device: BootDevice,
+      device: RufioBootDevice,
       persistent: z.optional(z.boolean()),
       efiBoot: z.optional(z.boolean()),
     }),
   ),
   oneTimeBootDeviceAction: z.optional(
     z.strictObject({
-      device: z.array(BootDevice).check(z.minLength(1)),
+      device: z.array(RufioBootDevice).check(z.minLength(1)),
       efiBoot: z.optional(z.boolean()),
     }),
   ),

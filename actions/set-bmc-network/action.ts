@@ -83,7 +83,7 @@ export default defineAction<typeof input, DryRunData | NetworkData>({
     const goBack = (before: NetworkSettings, moved?: string) =>
       goBackInput(before, nameInput, { moved, keeps: request });
     const onStage = (stage: NetworkStage, before: NetworkSettings) => {
-      const data: NetworkData = { goBack: goBack(before, request.address) };
+      const data: NetworkData = defined({ goBack: goBack(before) });
       progress({ summary: `${stage} the change`, before, changed: stage === "sent", data });
       if (stage === "sent") sent = before;
     };
@@ -93,13 +93,12 @@ export default defineAction<typeof input, DryRunData | NetworkData>({
     } catch (thrown) {
       const error = BmcError.from(thrown);
       if (!sent || !LOST.includes(error.class)) throw error;
-      const back = goBack(sent, request.address);
+      // Where the BMC can be reached now is not known.
+      const back = goBack(sent);
+      const way = back === undefined ? "" : `; settings before: ${back}`;
       const { uncertain } = error;
-      const failure = new BmcError(error.class, `${error.message}; to go back: ${back}`, {
-        cause: error,
-        uncertain,
-      });
-      throw new ActionFailure(failure, { before: sent, changed: true, data: { goBack: back } });
+      const failure = new BmcError(error.class, `${error.message}${way}`, { cause: error, uncertain });
+      throw new ActionFailure(failure, { before: sent, changed: true, data: defined({ goBack: back }) });
     }
   },
 });
@@ -119,7 +118,7 @@ function requestOf(given: InputOf<typeof input>): NetworkRequest {
 
 function reportOf(
   { before, after, host, changed, summary }: NetworkReport,
-  goBack: (before: NetworkSettings, moved?: string) => string,
+  goBack: (before: NetworkSettings, moved?: string) => string | undefined,
 ): ActionReport<NetworkData> {
   const moved = host !== undefined && host === after?.address ? host : undefined;
   const back = changed ? goBack(before, moved === before.address ? undefined : moved) : undefined;

@@ -1,5 +1,12 @@
 import * as z from "zod/mini";
-import type { NetworkRequest, NetworkSettings } from "../../shared/bmc/operations/network-settings.ts";
+import {
+  HOST_NAME,
+  isAsTarget,
+  type NetworkRequest,
+  type NetworkSettings,
+  targetOf,
+} from "../../shared/bmc/operations/network-settings.ts";
+import { defined } from "../../shared/defined.ts";
 import { ipv4Number, ipv4Prefix } from "../../shared/ipv4.ts";
 import type { InputField, NameInput } from "../harness/input/input.ts";
 
@@ -36,27 +43,48 @@ export const addressField = {
   schema: AddressText,
 } as const satisfies InputField<GivenAddress>;
 
-/** The inputs of this action that restore these settings of a BMC, which is now at another host if one is given. */
+/**
+ * The inputs of this action that restore these settings of a BMC, which is now at another host if one is given. Undefined if they
+ * would not, such as those of an interface without a subnet or of an address from the BIOS.
+ */
 export function goBackInput(
   before: NetworkSettings,
   nameInput: NameInput,
   { moved, keeps }: { readonly moved?: string | undefined; readonly keeps: NetworkRequest },
-): string {
+): string | undefined {
   const { id, mode, address, prefix, gateway, vlan, hostName } = before;
   const isDhcp = mode === "dhcp";
+  const isStatic = !isDhcp && address !== undefined;
+  const request: NetworkRequest = defined({
+    mode: isDhcp ? ("dhcp" as const) : undefined,
+    address: isStatic ? address : undefined,
+    prefix: isStatic ? prefix : undefined,
+    gateway: isStatic ? (gateway ?? ("none" as const)) : undefined,
+    vlan,
+    // A name with a domain, which cannot be set, matters only where it was changed.
+    hostName:
+      (keeps.hostName !== undefined || HOST_NAME.test(hostName ?? "")) && hostName ? hostName : undefined,
+  });
+  if (!restores(before, request)) return undefined;
+  const subnet = request.prefix === undefined ? "" : `/${request.prefix}`;
   const inputs: readonly (readonly [string, string | number | undefined])[] = [
     ["BMC_HOST", moved],
     ["INTERFACE", keeps.interface === undefined ? undefined : id],
-    ["MODE", isDhcp ? "dhcp" : undefined],
-    [
-      "ADDRESS",
-      isDhcp || address === undefined ? undefined : `${address}${prefix === undefined ? "" : `/${prefix}`}`,
-    ],
-    ["GATEWAY", isDhcp || address === undefined ? undefined : (gateway ?? "none")],
-    ["VLAN", vlan],
-    ["HOST_NAME", hostName || undefined],
+    ["MODE", request.mode],
+    ["ADDRESS", request.address && `${request.address}${subnet}`],
+    ["GATEWAY", request.gateway],
+    ["VLAN", request.vlan],
+    ["HOST_NAME", request.hostName],
   ];
   return inputs
     .flatMap(([name, value]) => (value === undefined ? [] : nameInput(name, String(value))))
     .join(" ");
+}
+
+function restores(before: NetworkSettings, request: NetworkRequest): boolean {
+  try {
+    return isAsTarget(before, targetOf(before, request));
+  } catch {
+    return false;
+  }
 }

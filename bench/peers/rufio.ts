@@ -62,7 +62,7 @@ export const rufio: Section = {
 /** One agent ID that never gets a workflow: a worker has at least one. */
 const ARGV = [
   ...["start", "--grpc-server", "127.0.0.1:1", "--agent-id", "bench", "--runtime", "in-process"],
-  ...["--kubernetes-inventory", "machines", "--rufio", "--log-level", "error"],
+  ...["--kubernetes-inventory", "machines", "--rufio", "--rufio-alone", "--log-level", "error"],
 ];
 
 async function measure(

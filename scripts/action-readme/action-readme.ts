@@ -6,6 +6,7 @@ import { version } from "../../shared/version.ts";
 import { END, refreshBetweenMarks } from "../marked-part.ts";
 import { handExample, templateExample } from "./examples.ts";
 import { fieldTable } from "./input-table.ts";
+import { outputTable } from "./output-table.ts";
 
 const START = "<!-- generated from the action: npm run docs -->";
 
@@ -25,7 +26,8 @@ export function refreshActionReadme(readme: string, action: Action, reference: A
     `Each variable is also a flag (\`BMC_HOST\` is \`--bmc-host\`), except secrets. [Variables of every action](${INPUT_PAGE}) has the others.`,
     "## Result",
     fenced("json", shortened(reference.result)),
-    `The last line on stdout has these fields and others: [Results](${RESULT_PAGE}#${action.name}).`,
+    outputTable(reference),
+    `[Results of actions](${RESULT_PAGE}) has the fields of every result.`,
   ];
   const page = readme === "" ? `# ${action.name}\n\n${action.summary}.\n\n${START}\n\n${END}\n` : readme;
   return refreshBetweenMarks(page, START, parts.filter((part) => part !== "").join("\n\n"));

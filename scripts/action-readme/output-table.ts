@@ -18,21 +18,15 @@ const Node = z.object({
 type Node = z.infer<typeof Node>;
 type Row = readonly string[];
 
-/** Every field of the action's result; nested ones with dots, lists with `[]`. */
-export function outputTable({ output, readsOnly }: Pick<ActionReference, "output" | "readsOnly">): string {
+/** The fields that the action adds to its result, if any; nested ones with dots, lists with `[]`. */
+export function outputTable({ output }: Pick<ActionReference, "output">): string {
   const rows = Object.entries(output).flatMap(([name, schema]) => rowsOf(name, z.toJSONSchema(schema)));
-  const changed = ["`changed`", "boolean", "Whether the action sent anything that changes the machine"];
-  const dryRun = [
-    "`data.wouldSend[]`",
-    "string",
-    "In a dry run, instead of other data: what it would send, in order",
-  ];
-  return markdownTable(HEAD, [...rows, changed, ...(readsOnly ? [] : [dryRun])]);
+  return rows.length > 0 ? markdownTable(HEAD, rows) : "";
 }
 
 function rowsOf(name: string, schema: unknown, optional = false): readonly Row[] {
   const node = Node.parse(schema);
-  const own = node.properties && name === "data" && !node.description ? [] : [row(name, node, optional)];
+  const own = node.properties && !node.description ? [] : [row(name, node, optional)];
   const required = node.required ?? [];
   const members = Object.entries(node.properties ?? {}).flatMap(([member, inner]) =>
     rowsOf(`${name}.${member}`, inner, !required.includes(member)),

@@ -7,6 +7,8 @@ export interface Findings {
   readonly tag: string;
   readonly registry: string | undefined;
   readonly push: boolean;
+  /** What bundles, and what the images stand on. */
+  readonly bases: readonly string[];
   readonly releases: readonly Release[];
   /** The checked out commit; undefined outside a repository. */
   readonly head: string | undefined;
@@ -16,6 +18,7 @@ export interface Findings {
   readonly taggedCommit: string | undefined;
 }
 
+const PINNED = /@sha256:[0-9a-f]{64}$/;
 const SHOWN_FILES = 5;
 
 /** Every reason not to release; empty if there is none. */
@@ -38,6 +41,12 @@ export function releaseProblems(found: Findings): readonly string[] {
   if (release === undefined) problems.push(`CHANGELOG.md has no section for version ${version}`);
   else if (found.push && release.date === undefined) {
     problems.push(`CHANGELOG.md says that ${version} is unreleased: give it its date before the push`);
+  }
+  const unpinned = found.push ? found.bases.filter((image) => !PINNED.test(image)) : [];
+  for (const image of unpinned) {
+    problems.push(
+      `${image} has no digest, so it may be another image tomorrow: give it as ${image}@sha256:…`,
+    );
   }
   if (taggedCommit !== undefined && taggedCommit !== head) {
     problems.push(`${tag} is released already, at commit ${taggedCommit.slice(0, 12)}: raise the version`);

@@ -49,6 +49,7 @@ export async function release(options: ReleaseOptions, tools: ReleaseTools): Pro
       tag,
       registry: options.registry,
       push: options.push,
+      bases: [options.nodeImage ?? PRODUCTION_BASE, ...(options.baseImage ? [options.baseImage] : [])],
       releases: parseChangelog(await readFile(join(root, "CHANGELOG.md"), "utf8")),
       head: head?.id,
       changedFiles: await changedFiles(root),

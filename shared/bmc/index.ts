@@ -1,4 +1,4 @@
-/** The BMC library as other programs import it: `@pbnj-worker/bmc`. Documented in docs/reference/bmc-api.md. */
+/** The BMC library as other programs import it: `@pbnj-worker/bmc`. Shown in docs/reference/bmc-library.md. */
 
 export { BmcError, type BmcErrorOptions } from "../contract/bmc-error.ts";
 export { Connection, serialiseConnection } from "../contract/connection.ts";

@@ -10,23 +10,45 @@ export const FileReference = z.strictObject({
 });
 export type FileReference = z.infer<typeof FileReference>;
 
+/** The fields of a connection that hold a login or a signing secret. `*` is any key or index. */
+const PLACES: readonly (readonly string[])[] = [
+  ["username"],
+  ["password"],
+  ["ipmi", "kg"],
+  ["ipmitool", "kg"],
+  ["rpc", "signature", "secrets", "*"],
+  ["rpc", "signature", "secrets", "*", "*"],
+];
+
 /**
- * The document with every file reference replaced by what `read` gives for its file. Rejects with what `read` rejects with.
+ * The document with every file reference in a secret's place replaced by what `read` gives for its file. Anywhere else, such as in
+ * the payload of a webhook, a reference is text of the object's author: a secret there would be sent in the clear. Rejects
+ * with what `read` rejects with.
  */
-export async function resolveFileReferences(
+export function resolveFileReferences(
   document: unknown,
   read: (file: string) => Promise<string>,
 ): Promise<unknown> {
-  if (typeof document !== "object" || document === null) return document;
-  if (Array.isArray(document)) {
-    return Promise.all(document.map((item) => resolveFileReferences(item, read)));
+  return resolveAt(document, PLACES, read);
+}
+
+/** `places`: what is left of the places that begin with the path of `value`. */
+async function resolveAt(
+  value: unknown,
+  places: readonly (readonly string[])[],
+  read: (file: string) => Promise<string>,
+): Promise<unknown> {
+  if (typeof value !== "object" || value === null || places.length === 0) return value;
+  if (places.some((place) => place.length === 0)) {
+    const reference = FileReference.safeParse(value);
+    if (reference.success) return read(reference.data.$file);
   }
-  const reference = "$file" in document ? FileReference.safeParse(document) : undefined;
-  if (reference?.success) return read(reference.data.$file);
+  const below = (key: string) =>
+    places.flatMap(([first, ...rest]) => (first === key || first === "*" ? [rest] : []));
   const entries = await Promise.all(
-    Object.entries(document).map(
-      async ([key, value]) => [key, await resolveFileReferences(value, read)] as const,
+    Object.entries(value).map(
+      async ([key, inner]) => [key, await resolveAt(inner, below(key), read)] as const,
     ),
   );
-  return Object.fromEntries(entries);
+  return Array.isArray(value) ? entries.map(([, inner]) => inner) : Object.fromEntries(entries);
 }

@@ -24,8 +24,30 @@ export const BootDevice = z.enum([
   "floppy",
   "usb",
   "uefi-http",
+  "remote-drive",
+  "sd-card",
+  "utilities",
 ]);
 export type BootDevice = z.infer<typeof BootDevice>;
+
+/** What bmclib, and so Rufio, spells otherwise (bmclib, `bmc/boot_device.go`). */
+const BMCLIB_NAMES: Readonly<Record<string, BootDevice>> = {
+  uefi_http: "uefi-http",
+  remote_drive: "remote-drive",
+  sd_card: "sd-card",
+};
+
+/** The names of boot devices in Rufio's tasks. */
+export const RUFIO_BOOT_DEVICES: readonly string[] = [
+  ...BootDevice.options.filter((device) => !Object.values(BMCLIB_NAMES).includes(device)),
+  ...Object.keys(BMCLIB_NAMES),
+];
+
+/** A boot device of one of Rufio's tasks, which may have this project's name, too. */
+export const RufioBootDevice = z.pipe(
+  z.enum([...RUFIO_BOOT_DEVICES, ...Object.values(BMCLIB_NAMES)]),
+  z.transform((name: string) => BMCLIB_NAMES[name] ?? BootDevice.parse(name)),
+);
 
 /** How the machine boots. */
 export const BootMode = z.enum(["uefi", "legacy"]);

@@ -13,6 +13,8 @@ export interface Notation {
   readonly entities?: boolean;
   /** `%41`, as UTF-8. */
   readonly percent?: boolean;
+  /** `=41`, as UTF-8, and `=` at the end of a line that continues (RFC 2045 section 6.7). */
+  readonly quoted?: boolean;
   /** As HTML forms have it: `+` is a space. */
   readonly plus?: boolean;
 }
@@ -33,6 +35,7 @@ export function plainText(text: string): DecodedText {
 const BACKSLASH = 0x5c;
 const AMPERSAND = 0x26;
 const PERCENT = 0x25;
+const EQUALS = 0x3d;
 const PLUS = 0x2b;
 const SPACE = 0x20;
 
@@ -70,8 +73,10 @@ function decodeAt(codes: Uint16Array, at: number, notation: Notation): Decoded {
       : code === AMPERSAND && notation.entities
         ? decodeEntity(codes, at)
         : code === PERCENT && notation.percent
-          ? decodePercent(codes, at)
-          : undefined;
+          ? decodeBytes(codes, at)
+          : code === EQUALS && notation.quoted
+            ? decodeQuoted(codes, at)
+            : undefined;
   return found ?? { code: code === PLUS && notation.plus ? SPACE : code, length: 1 };
 }
 
@@ -121,15 +126,21 @@ function isEntityCode(code: number): boolean {
   return code === HASH || isBetween(code, 0x30, 0x39) || isBetween(code | 0x20, 0x61, 0x7a);
 }
 
-/** A byte that begins no UTF-8 character is taken as Latin-1. */
-function decodePercent(codes: Uint16Array, at: number): Decoded | undefined {
+/** The `=` of a line that continues is read as white space, as the end of the line is. */
+function decodeQuoted(codes: Uint16Array, at: number): Decoded | undefined {
+  const isLast = at + 1 >= codes.length || (codes[at + 1] ?? 0) <= SPACE;
+  return isLast ? { code: SPACE, length: 1 } : decodeBytes(codes, at);
+}
+
+/** Bytes in hex, each behind the same mark. One that begins no UTF-8 character is taken as Latin-1. */
+function decodeBytes(codes: Uint16Array, at: number): Decoded | undefined {
   const first = number(codes, at + 1, at + 3, 16);
   if (first === undefined) return undefined;
   const more = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : first >= 0xc0 ? 1 : 0;
   let point = more === 0 ? first : first & (0x3f >> more);
   for (let byte = 1; byte <= more; byte += 1) {
     const from = at + 3 * byte;
-    const next = codes[from] === PERCENT ? number(codes, from + 1, from + 3, 16) : undefined;
+    const next = codes[from] === codes[at] ? number(codes, from + 1, from + 3, 16) : undefined;
     if (next === undefined || (next & 0xc0) !== 0x80) return { code: first, length: 3 };
     point = (point << 6) | (next & 0x3f);
   }

@@ -13,12 +13,23 @@ export interface Form {
 const TELLING_CUT = 4;
 const ROOT = 0;
 
+/** Small letters of scripts that have two cases, by code. */
+const SMALL_LETTERS = Uint16Array.from({ length: 0x590 }, (_, code) => {
+  const small = String.fromCharCode(code).toLowerCase();
+  return small.length === 1 ? small.charCodeAt(0) : code;
+});
+
+function smallLetter(code: number): number {
+  return SMALL_LETTERS[code] ?? code;
+}
+
 /** What is found from one code to another, both included; the first may lie `length` codes back, in an earlier piece. */
 export type OnFound = (lastIndex: number, length: number) => void;
 
 /**
  * Finds forms, and the beginnings of forms, in one pass whatever the text is (Aho and Corasick, 1975): the state is the longest
- * end of the text so far that a form begins with. It continues from one piece of text to the next.
+ * end of the text so far that a form begins with. Case does not count: text in other letters still tells what a secret is. It
+ * continues from one piece of text to the next.
  */
 export class FormAutomaton {
   readonly #code: number[] = [0];
@@ -46,7 +57,7 @@ export class FormAutomaton {
   scan(codes: Uint16Array, state: number, isCut: (index: number) => boolean, onFound: OnFound): number {
     let at = state;
     for (let index = 0; index < codes.length; index += 1) {
-      const code = codes[index] ?? 0;
+      const code = smallLetter(codes[index] ?? 0);
       if (at === ROOT && this.#mayBegin[code & 0xff] === 0) continue;
       let next = this.#child(at, code);
       if (next === ROOT && at !== ROOT) {
@@ -81,14 +92,14 @@ export class FormAutomaton {
     let state = ROOT;
     const ends = new Set(ownLines.filter((length) => length >= TELLING_CUT));
     for (let index = 0; index < text.length; index += 1) {
-      const code = text.charCodeAt(index);
+      const code = smallLetter(text.charCodeAt(index));
       state = this.#child(state, code) || this.#grow(state, code);
       if (index + 1 >= tellingPart) this.#tellingPart[state] = true;
       if (index + 1 >= tellingEnd || ends.has(index + 1)) this.#tellingEnd[state] = true;
     }
     if (state === ROOT) return;
     this.#found[state] = text.length;
-    this.#mayBegin[text.charCodeAt(0) & 0xff] = 1;
+    this.#mayBegin[smallLetter(text.charCodeAt(0)) & 0xff] = 1;
   }
 
   #grow(parent: number, code: number): number {

@@ -1,14 +1,15 @@
 import { type DecodedText, decode, type Notation, plainText } from "./decoded-text.ts";
 import type { FormAutomaton } from "./form-automaton.ts";
+import { decimalText, hexText } from "./number-text.ts";
 import type { SecretAutomata } from "./secret-automata.ts";
 import { hasEscapes, packedText, visibleText } from "./visible-text.ts";
 
 const REDACTED = "[redacted]";
-const AUTOMATA = ["spaced", "packed", "base64", "hex"] as const;
+const AUTOMATA = ["spaced", "packed", "base64", "hex", "decimal"] as const;
 
 type States = Readonly<Record<(typeof AUTOMATA)[number], number>>;
 
-const AT_ROOT: States = { spaced: 0, packed: 0, base64: 0, hex: 0 };
+const AT_ROOT: States = { spaced: 0, packed: 0, base64: 0, hex: 0, decimal: 0 };
 
 /** A way to read text, and what in a text makes it another one than the text as it is. */
 interface Reading {
@@ -20,6 +21,7 @@ const ALL: Notation = { escapes: true, entities: true, percent: true };
 const ESCAPES: Reading = { notations: [{ escapes: true }], trigger: /\\/ };
 const ENTITIES: Reading = { notations: [{ entities: true }], trigger: /&/ };
 const PERCENT: Reading = { notations: [{ percent: true }], trigger: /%/ };
+const QUOTED: Reading = { notations: [{ quoted: true }], trigger: /=/ };
 const FORM: Reading = { notations: [{ percent: true, plus: true }], trigger: /\+/ };
 /** Encoded twice, in one notation or two. */
 const TWICE: Reading = { notations: [ALL, ALL], trigger: /[\\&%]/ };
@@ -44,7 +46,7 @@ export class SecretLineRedactor implements LineRedactor {
 
   constructor(automata: SecretAutomata) {
     this.#automata = automata;
-    this.#readings = [ESCAPES, ENTITIES, PERCENT, TWICE, ...(automata.haveSpaces ? [FORM] : [])];
+    this.#readings = [ESCAPES, ENTITIES, PERCENT, QUOTED, TWICE, ...(automata.haveSpaces ? [FORM] : [])];
   }
 
   gap(): void {
@@ -52,8 +54,24 @@ export class SecretLineRedactor implements LineRedactor {
     this.#states.clear();
   }
 
+  /** Whether it has seen the same beginnings of secrets as another one. */
+  isAt(other: SecretLineRedactor): boolean {
+    return isSame(this.#plain, other.#plain) && this.#states.size === 0 && other.#states.size === 0;
+  }
+
+  continueFrom(other: SecretLineRedactor): void {
+    this.#plain = other.#plain;
+    this.#states.clear();
+    for (const [reading, states] of other.#states) this.#states.set(reading, states);
+  }
+
   take(line: string, wasCut = false): string {
     const found = new Intervals(line);
+    this.find(line, wasCut, found);
+    return found.redacted();
+  }
+
+  find(line: string, wasCut: boolean, found: Intervals): void {
     const text = plainText(line);
     const before = this.#plain;
     this.#plain = this.#scan(text, before, wasCut, found);
@@ -66,7 +84,6 @@ export class SecretLineRedactor implements LineRedactor {
         else this.#states.set(reading, after);
       } else this.#states.delete(reading);
     }
-    return found.redacted();
   }
 
   /** Returns the states at the end of the line, whose end is a space. */
@@ -77,7 +94,7 @@ export class SecretLineRedactor implements LineRedactor {
 
   #scanVisible(visible: DecodedText, states: States, wasCut: boolean, found: Intervals): States {
     const packed = packedText(visible);
-    const { spaced, packed: plain, base64, hex } = this.#automata;
+    const { spaced, packed: plain, base64, hex, decimal } = this.#automata;
     const from = (
       automaton: FormAutomaton,
       state: number,
@@ -98,8 +115,38 @@ export class SecretLineRedactor implements LineRedactor {
             ),
       packed: from(plain, states.packed, packed),
       base64: base64.isEmpty ? 0 : from(base64, states.base64, packed, packed.codes.map(usualAlphabet), true),
-      hex: hex.isEmpty ? 0 : from(hex, states.hex, packed, packed.codes.map(smallLetter)),
+      hex: hex.isEmpty ? 0 : from(hex, states.hex, hexText(packed)),
+      decimal: decimal.isEmpty ? 0 : from(decimal, states.decimal, decimalText(visible)),
     };
+  }
+}
+
+/**
+ * One of several texts that are read together, such as stdout and stderr: takes secrets out of it that are in it, and those that are
+ * spread over all of them.
+ */
+export class JoinedLineRedactor implements LineRedactor {
+  readonly #own: SecretLineRedactor;
+  readonly #joint: SecretLineRedactor;
+
+  constructor(automata: SecretAutomata, joint: SecretLineRedactor) {
+    this.#own = new SecretLineRedactor(automata);
+    this.#joint = joint;
+  }
+
+  gap(): void {
+    this.#own.gap();
+    this.#joint.gap();
+  }
+
+  take(line: string, wasCut = false): string {
+    const found = new Intervals(line);
+    const isAlike = this.#own.isAt(this.#joint);
+    this.#own.find(line, wasCut, found);
+    // As long as nothing else was said, both find the same.
+    if (isAlike) this.#joint.continueFrom(this.#own);
+    else this.#joint.find(line, wasCut, found);
+    return found.redacted();
   }
 }
 
@@ -159,10 +206,6 @@ function isBase64(code: number): boolean {
 /** RFC 4648 section 5: `-` and `_` in the place of `+` and `/`. */
 function usualAlphabet(code: number): number {
   return code === 0x2d ? 0x2b : code === 0x5f ? 0x2f : code;
-}
-
-function smallLetter(code: number): number {
-  return code >= 0x41 && code <= 0x46 ? code | 0x20 : code;
 }
 
 /** Parts of a text to take out. */

@@ -16,8 +16,10 @@ export interface SecretAutomata {
   readonly packed: FormAutomaton;
   /** In text without any space, of both alphabets of base64 in the usual one. */
   readonly base64: FormAutomaton;
-  /** In text without any space, in small letters. */
+  /** In text as `hexText` makes it. */
   readonly hex: FormAutomaton;
+  /** In text as `decimalText` makes it. */
+  readonly decimal: FormAutomaton;
   /** Whether a `+` may be part of one. */
   readonly haveSpaces: boolean;
 }
@@ -40,6 +42,7 @@ export function secretAutomata(secrets: readonly string[], username?: string): S
     ]),
     base64: new FormAutomaton(encoded.filter(({ kind }) => kind === "base64")),
     hex: new FormAutomaton(encoded.filter(({ kind }) => kind === "hex")),
+    decimal: new FormAutomaton(texts.map(({ text }) => decimalForm(Buffer.from(text)))),
     haveSpaces: texts.some(({ spaced, packed }) => spaced !== packed),
   };
 }
@@ -81,7 +84,20 @@ type CodeForm = Form & { readonly kind: "base64" | "hex" };
 
 function codeForms(text: string): readonly CodeForm[] {
   const bytes = Buffer.from(text);
-  return [...base64Forms(bytes), { text: bytes.toString("hex"), ...TELLING_CODE, kind: "hex" }];
+  // Without the last byte, which is 0 for most, it is the same in both orders of bytes.
+  const wide = Buffer.from(text, "utf16le").subarray(0, -1);
+  return [
+    ...base64Forms(bytes),
+    ...base64Forms(wide),
+    { text: bytes.toString("hex"), ...TELLING_CODE, kind: "hex" },
+    { text: wide.toString("hex"), tellingPart: 14, tellingEnd: 8, kind: "hex" },
+  ];
+}
+
+function decimalForm(bytes: Buffer): Form {
+  const textOf = (part: Buffer) => [...part].map((byte) => `${byte},`).join("");
+  const telling = textOf(bytes.subarray(0, SHORTEST)).length;
+  return { text: textOf(bytes), tellingPart: telling, tellingEnd: telling };
 }
 
 /**

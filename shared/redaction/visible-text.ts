@@ -3,14 +3,18 @@ import type { DecodedText } from "./decoded-text.ts";
 const ESCAPE = 0x1b;
 const BELL = 0x07;
 const BACKSLASH = 0x5c;
-/** What follows an escape where a control sequence or an operating system command begins (ECMA-48). */
+/** What follows an escape where a control sequence begins (ECMA-48). */
 const CONTROL_SEQUENCE = 0x5b;
-const SYSTEM_COMMAND = 0x5d;
+/** What follows an escape where a string begins: device control, start of string, operating system, privacy, application. */
+const STRINGS: ReadonlySet<number> = new Set([0x50, 0x58, 0x5d, 0x5e, 0x5f]);
+/** As one code, each of them is so much more than what follows an escape: C1 in ECMA-48. */
+const C1 = 0x40;
+const STRING_END = 0x5c + C1;
 const SPACE = 0x20;
 
 /** Whether a text has what may begin an escape sequence. */
 export function hasEscapes({ codes }: DecodedText): boolean {
-  return codes.includes(ESCAPE);
+  return codes.some((code) => code === ESCAPE || isBetween(code, 0x80, 0x9f));
 }
 
 /**
@@ -27,7 +31,7 @@ export function visibleText(
   let size = 0;
   for (let index = 0; index < from.length; index += 1) {
     const code = from[index] ?? 0;
-    const sequenceEnd = obeyed && code === ESCAPE ? escapeSequenceEnd(from, index + 1) : undefined;
+    const sequenceEnd = obeyed ? escapeSequenceEnd(from, index) : undefined;
     if (sequenceEnd !== undefined) {
       index = sequenceEnd;
       continue;
@@ -66,17 +70,33 @@ export function packedText({ codes: from, starts: fromStarts, ends: fromEnds }: 
   return { codes: codes.subarray(0, size), starts: starts.subarray(0, size), ends: ends.subarray(0, size) };
 }
 
-/** The last code of an escape sequence whose second code is at `at`; undefined if the sequence has no end. */
+/** The last code of an escape sequence that begins at `at`; undefined if none begins there, or it has no end. */
 function escapeSequenceEnd(codes: Uint16Array, at: number): number | undefined {
+  const code = codes[at] ?? 0;
+  if (isBetween(code, 0x80, 0x9f)) return controlEnd(codes, at, code - C1);
+  if (code !== ESCAPE) return undefined;
+  const kind = codes[at + 1] ?? 0;
+  if (isBetween(kind, 0x40, 0x5f)) return controlEnd(codes, at + 1, kind);
   let end = at + 1;
-  if (codes[at] === CONTROL_SEQUENCE) {
+  while (isBetween(codes[end], 0x20, 0x2f)) end += 1;
+  return isBetween(codes[end], 0x30, 0x7e) ? end : undefined;
+}
+
+/** The last code of a control function of this kind, whose first code, or its second after an escape, is at `at`. */
+function controlEnd(codes: Uint16Array, at: number, kind: number): number | undefined {
+  let end = at + 1;
+  if (kind === CONTROL_SEQUENCE) {
     while (isBetween(codes[end], 0x20, 0x3f)) end += 1;
     return isBetween(codes[end], 0x40, 0x7e) ? end : undefined;
   }
-  if (codes[at] !== SYSTEM_COMMAND) return undefined;
-  while (end < codes.length && codes[end] !== BELL && codes[end] !== ESCAPE) end += 1;
-  if (codes[end] === BELL) return end;
-  return codes[end + 1] === BACKSLASH ? end + 1 : undefined;
+  if (!STRINGS.has(kind)) return at;
+  while (end < codes.length && !isStringEnd(codes[end] ?? 0)) end += 1;
+  if (codes[end] === ESCAPE) return codes[end + 1] === BACKSLASH ? end + 1 : undefined;
+  return end < codes.length ? end : undefined;
+}
+
+function isStringEnd(code: number): boolean {
+  return code === BELL || code === ESCAPE || code === STRING_END;
 }
 
 function isBetween(code: number | undefined, least: number, most: number): boolean {

@@ -29,6 +29,8 @@ export type CrdSet =
 export interface FakeClusterOptions {
   /** Tinkerbell's kinds at the start; v1alpha1 when absent. */
   readonly crds?: readonly CrdSet[];
+  /** Resources of these sets that the cluster lacks all the same, such as `hostdeploypolicies`. */
+  readonly lacks?: readonly string[];
   /** `default` and `tink-system` when absent. */
   readonly namespaces?: readonly string[];
   /** With false, nothing is garbage-collected and Jobs get no Pods: an API server alone. */
@@ -65,9 +67,10 @@ export class FakeCluster {
 
   private constructor(options: FakeClusterOptions) {
     const { crds = ["v1alpha1"], namespaces = ["default", "tink-system"], clock = systemClock } = options;
+    const { lacks = [] } = options;
     this.#host = options.host ?? "127.0.0.1";
     this.#port = options.port ?? 0;
-    this.#types = [...BUILT_IN_TYPES, ...customTypes(crds)];
+    this.#types = [...BUILT_IN_TYPES, ...customTypes(crds)].filter(({ plural }) => !lacks.includes(plural));
     this.#api = new ObjectApi(this.#store, () => clock.now());
     this.token = this.#users.add("kubernetes-admin");
     this.#controlPlaneToken = this.#users.add("system:control-plane", undefined, true);

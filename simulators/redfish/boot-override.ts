@@ -15,6 +15,9 @@ const DEVICES: Readonly<Record<string, BootDevice>> = {
   Floppy: "floppy",
   Usb: "usb",
   UefiHttp: "uefi-http",
+  RemoteDrive: "remote-drive",
+  SDCard: "sd-card",
+  Utilities: "utilities",
 };
 const ENABLED = { Disabled: "disabled", Once: "once", Continuous: "continuous" } as const;
 const MODES = { UEFI: "uefi", Legacy: "legacy" } as const;

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { SimulatedMachine } from "../machine.ts";
 import { type Answer, methodNotAllowed, noContent, ok, refusal } from "./answer.ts";
 import type { RedfishProfile } from "./profiles.ts";
-import type { ResourceRequest, ResourceService } from "./resource-service.ts";
+import { collection, type ResourceRequest, type ResourceService } from "./resource-service.ts";
 import { resource } from "./schema-types.ts";
 
 const RANGE = { AllowableMin: 100, AllowableMax: 1_000 };
@@ -13,13 +13,16 @@ const MetricsPatch = z.strictObject({
     ControlMode: z.enum(["Automatic", "Disabled"]),
   }),
 });
+const ControlPatch = MetricsPatch.shape.PowerLimitWatts;
 const PowerPatch = z.strictObject({
   PowerControl: z.tuple([
     z.strictObject({ PowerLimit: z.strictObject({ LimitInWatts: z.number().nullable() }) }),
   ]),
 });
 
-/** The power limit below a chassis: EnvironmentMetrics, or Power of older makes. */
+const CONTROL = "NodePowerLimit";
+
+/** The power limit below a chassis: EnvironmentMetrics, Power of older makes, or a control beside one of a processor. */
 export class SimulatedPowerLimit implements ResourceService {
   readonly #chassis: string;
   readonly #machine: SimulatedMachine;
@@ -36,6 +39,7 @@ export class SimulatedPowerLimit implements ResourceService {
 
   answer({ method, path, body }: ResourceRequest): Answer | undefined {
     const { name } = this.links();
+    if (name === "Controls") return this.#controls(method, path, body);
     if (name === undefined || path !== `${this.#chassis}/${name}`) return undefined;
     const isOld = name === "Power";
     if (method === "GET") {
@@ -47,16 +51,37 @@ export class SimulatedPowerLimit implements ResourceService {
     }
     if (method !== "PATCH") return methodNotAllowed(method);
     const parsed = isOld ? limitOfPower(body) : limitOfMetrics(body);
-    if (!parsed) return refusal(400, "Base.1.8.PropertyValueOutOfRange", "The limit is out of range.");
-    this.#machine.powerLimitWatts = parsed.watts;
+    return this.#set(parsed);
+  }
+
+  #set(limit: { readonly watts: number | undefined } | undefined): Answer {
+    if (!limit) return refusal(400, "Base.1.8.PropertyValueOutOfRange", "The limit is out of range.");
+    this.#machine.powerLimitWatts = limit.watts;
     return noContent;
+  }
+
+  #controls(method: string, path: string, body: unknown): Answer | undefined {
+    const controls = `${this.#chassis}/Controls`;
+    const ids = ["Processor0PowerLimit", CONTROL];
+    const paths = ids.map((id) => `${controls}/${id}`);
+    if (path === controls) return ok(collection(controls, "Control", paths));
+    if (!paths.includes(path)) return undefined;
+    const isWhole = path.endsWith(CONTROL);
+    if (method === "PATCH" && isWhole) return this.#set(limitOfControl(body));
+    if (method !== "GET") return methodNotAllowed(method);
+    const { powerLimitWatts: watts = 0 } = this.#machine;
+    const shown = isWhole
+      ? { PhysicalContext: "Chassis", SetPoint: watts, ControlMode: watts === 0 ? "Disabled" : "Automatic" }
+      : { PhysicalContext: "CPU", SetPoint: 225, ControlMode: "Automatic" };
+    const fields = { ControlType: "Power", SetPointUnits: "W", ...RANGE, Sensor: { Reading: 312 }, ...shown };
+    return ok(resource(path, "Control", { Name: "Power limit", ...fields }));
   }
 
   /** The link of the chassis to the limit. */
   links(): { readonly name?: string; readonly link: object } {
     const { powerLimit } = this.#profile;
     if (powerLimit === "none") return { link: {} };
-    const name = powerLimit === "power" ? "Power" : "EnvironmentMetrics";
+    const name = powerLimit === undefined ? "EnvironmentMetrics" : LINKS[powerLimit];
     return { name, link: { [name]: { "@odata.id": `${this.#chassis}/${name}` } } };
   }
 
@@ -82,6 +107,13 @@ export class SimulatedPowerLimit implements ResourceService {
       ],
     };
   }
+}
+
+const LINKS = { power: "Power", controls: "Controls" } as const;
+
+function limitOfControl(body: unknown) {
+  const { data } = ControlPatch.safeParse(body);
+  return data && { watts: data.ControlMode === "Disabled" ? undefined : data.SetPoint };
 }
 
 function limitOfMetrics(body: unknown) {

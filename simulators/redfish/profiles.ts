@@ -96,11 +96,14 @@ export interface RedfishProfile {
   /** Where the progress of a boot is shown; `BootProgress` unless said. */
   readonly progress?: "post-state";
   /** Where the power limit is; EnvironmentMetrics of the chassis when absent. */
-  readonly powerLimit?: "power" | "none";
+  readonly powerLimit?: "power" | "controls" | "none";
   /** Where the sensors are: below Sensors, in Thermal and Power, both when absent, or fans and power supplies only. */
   readonly sensors?: "sensors" | "thermal" | "both" | "subsystems" | "none";
-  /** How the manager's interface takes an address; `old` has writable IPv4Addresses, `several` a second interface. */
-  readonly network?: "old" | "several" | "settings" | "none";
+  /**
+   * How the manager's interface takes an address; `old` has writable IPv4Addresses, `several` a second interface, and `link-local`
+   * lists such an address first.
+   */
+  readonly network?: "old" | "several" | "settings" | "link-local" | "none";
   /**
    * How the web server's certificate is replaced; by ReplaceCertificate of the only one in the collection when absent, in which
    * `several` has another, `pem-only` takes no PEMchain, `post` takes new members, and `hpe` has a resource of its own.

@@ -10,6 +10,7 @@ const VERSIONS = {
   CertificateService: "v1_0_3",
   Chassis: "v1_21_0",
   Drive: "v1_12_0",
+  Control: "v1_2_0",
   EnvironmentMetrics: "v1_3_0",
   EthernetInterface: "v1_6_0",
   Fan: "v1_5_0",

@@ -21,6 +21,7 @@ const Simple = Parameters.extend({ ImageURI: z.string(), TransferProtocol: z.str
 interface SimulatedFirmware {
   readonly name: string;
   version: string;
+  state?: "Enabled" | "StandbySpare";
   readonly updateable: boolean;
   readonly related: string;
 }
@@ -45,6 +46,10 @@ export class SimulatedUpdateService implements ResourceService {
   failure: string | undefined;
   /** Installed in place of the image's version. */
   installs: string | undefined;
+  /** Images have the ID of their version: the new one is another member, and the old one is gone, kept or in use until a reset. */
+  byHash: "gone" | "standby" | "on-reset" | undefined;
+  /** Only a message of the answer names the task, as on Supermicro's BMCs. */
+  namesTask = false;
   /** The BMC is away for so long after the task, which it then has forgotten. */
   restartMs: number | undefined;
   onRestart: (ms: number) => void = () => undefined;
@@ -88,12 +93,13 @@ export class SimulatedUpdateService implements ResourceService {
     const id = path.slice(FIRMWARE.length + 1);
     const item = path.startsWith(`${FIRMWARE}/`) ? this.firmware.get(id) : undefined;
     if (!item) return undefined;
-    const { name, version, updateable, related } = item;
+    const { name, version, state, updateable, related } = item;
     const RelatedItem = [{ "@odata.id": related }];
     return resource(path, "SoftwareInventory", {
       Id: id,
       Name: name,
       Version: version,
+      ...(state && { Status: { State: state } }),
       Updateable: updateable,
       RelatedItem,
     });
@@ -118,6 +124,9 @@ export class SimulatedUpdateService implements ResourceService {
           }
         : {}),
       ...(this.ways.has("push") ? { HttpPushUri: PUSH } : {}),
+      ...(this.byHash === "on-reset"
+        ? { HttpPushUriOptions: { HttpPushUriApplyTime: { ApplyTime: "OnReset" } } }
+        : {}),
       Actions: this.ways.has("simple") ? { "#UpdateService.SimpleUpdate": simple } : {},
     });
   }
@@ -148,6 +157,7 @@ export class SimulatedUpdateService implements ResourceService {
     const endsAt = Date.now() + this.taskMs;
     const index = this.#updates.push({ targets, version, onReset: applyTime === "OnReset", endsAt });
     setTimeout(() => this.#end(index - 1), this.taskMs).unref();
+    if (this.namesTask) return { status: 202, body: accepted(`${MONITOR}${index}`) };
     return { status: 202, headers: { Location: `${MONITOR}${index}` }, body: task("Starting", 0) };
   }
 
@@ -156,11 +166,19 @@ export class SimulatedUpdateService implements ResourceService {
     if (!update || this.failure !== undefined || update.onReset) return;
     for (const id of update.targets) {
       const item = this.firmware.get(id);
-      if (item) item.version = this.installs ?? update.version;
+      if (item && this.byHash) this.#replace(id, item, update.version);
+      else if (item) item.version = this.installs ?? update.version;
     }
     if (this.restartMs === undefined) return;
     this.#forgotten = this.#updates.length;
     this.onRestart(this.restartMs);
+  }
+
+  #replace(id: string, item: SimulatedFirmware, version: string): void {
+    if (this.byHash === "gone") this.firmware.delete(id);
+    if (this.byHash === "standby") item.state = "StandbySpare";
+    const state = this.byHash === "on-reset" ? "StandbySpare" : "Enabled";
+    this.firmware.set(`image-${version}`, { ...item, version, state });
   }
 
   #monitor(path: string): Answer {
@@ -186,6 +204,12 @@ function versionIn(text: string): string | undefined {
 
 const invalid = (what: string) =>
   refusal(400, "Base.1.8.ActionParameterValueFormatError", `The value of ${what} is not accepted.`);
+
+function accepted(path: string) {
+  const Message = `Please also check Task Resource ${path} to see more information.`;
+  const info = { MessageId: "SMC.1.0.OemSimpleupdateAcceptedMessage", Message, MessageArgs: [path] };
+  return { Accepted: { code: "Base.v1_10_3.Accepted", "@Message.ExtendedInfo": [info] } };
+}
 
 function task(state: string, percent: number) {
   return {

@@ -265,7 +265,7 @@ describe.concurrent("deactivate-sol", () => {
     expect(resultOf(ended)).toMatchObject({
       ok: false,
       class: "unsupported",
-      message: "none of the providers redfish offers sol",
+      message: "redfish has no serial-over-LAN session",
     });
     expect(ended.code).toBe(13);
     expect(lab.traffic()).toBe(0);

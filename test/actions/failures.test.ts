@@ -194,7 +194,7 @@ describe.concurrent("what a BMC does not offer", () => {
       expect(resultOf(ended)).toMatchObject({
         ok: false,
         class: "unsupported",
-        message: "none of the providers ipmi, ipmitool, amt offers media",
+        message: "ipmi, ipmitool, amt have no virtual media",
       });
       expect(ended.code).toBe(13);
       expect(lab.traffic()).toBe(0);

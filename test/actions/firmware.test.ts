@@ -93,6 +93,72 @@ describe.concurrent("update-firmware", () => {
     expect(lab.redfish.update.accepted).toBe(1);
   });
 
+  it.each(["gone", "standby"] as const)(
+    "finds the new image of a BMC that names images by their hash, the old one %s",
+    async (byHash) => {
+      await using lab = await actionLab();
+      lab.redfish.update.byHash = byHash;
+
+      const ended = await update(lab, TO_1_3);
+
+      expect(resultOf(ended)).toMatchObject({
+        message: "firmware updated: BMC 1.2.3 to image-1.3.0 1.3.0 via redfish",
+        after: [{ id: "image-1.3.0", version: "1.3.0" }],
+      });
+    },
+  );
+
+  it("says that a pushed image waits for a reset where the BMC applies it then", async () => {
+    await using lab = await actionLab();
+    const { update: service } = lab.redfish;
+    service.byHash = "on-reset";
+    service.ways.delete("multipart");
+    const { FIRMWARE_FILE } = await imageFile(lab);
+
+    const ended = await update(lab, { ...FAST, FIRMWARE_FILE });
+
+    expect(resultOf(ended)).toMatchObject({
+      message: "firmware update to image-1.3.0 1.3.0 accepted, in effect after the next boot via redfish",
+      data: { pending: true },
+    });
+  });
+
+  it("names a new image that the BMC does not use", async () => {
+    await using lab = await actionLab();
+    lab.redfish.update.byHash = "on-reset";
+
+    const ended = await update(lab, { ...TO_1_3, VERIFY_TIMEOUT: "1s" });
+
+    expect(resultOf(ended)).toMatchObject({
+      class: "verify",
+      message: expect.stringContaining("it does not use image-1.3.0 1.3.0 (standby)"),
+    });
+  });
+
+  it.each([
+    ["to its end", undefined, true],
+    ["to its failure", "The image does not fit this board.", false],
+  ] as const)("follows a task that only a message names %s", async (_, failure, ok) => {
+    await using lab = await actionLab();
+    Object.assign(lab.redfish.update, { namesTask: true, failure, taskMs: 2_000 });
+
+    const ended = await update(lab, { ...TO_1_3, VERIFY_TIMEOUT: "1s" });
+
+    expect(resultOf(ended)).toMatchObject({ ok, ...(failure && { class: "bmc" }) });
+    expect(resultOf(ended).message).toContain(failure ?? "BMC 1.2.3 to 1.3.0");
+  });
+
+  it("is not sent again to a busy BMC, which may have begun all the same", async () => {
+    await using lab = await actionLab();
+    lab.redfish.fail({ kind: "refuse", method: "POST", times: 9, message: "Retry in 30 seconds." });
+
+    const ended = await update(lab, TO_1_3);
+
+    expect(resultOf(ended)).toMatchObject({ class: "busy" });
+    expect(resultOf(ended).message).toContain("may have been started and is not sent again");
+    expect(lab.writes()).toHaveLength(1);
+  });
+
   it("says that an update takes effect after the next boot", async () => {
     await using lab = await actionLab();
 

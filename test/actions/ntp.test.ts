@@ -44,7 +44,7 @@ describe.concurrent("get-ntp", () => {
 
     expect(resultOf(ended)).toMatchObject({
       class: "unsupported",
-      message: "none of the providers ipmi offers ntp",
+      message: "ipmi has no NTP servers",
     });
     expect(ended.code).toBe(13);
     expect(lab.traffic()).toBe(0);

@@ -55,6 +55,7 @@ describe.concurrent("set-power-limit", () => {
     ["redfish", undefined],
     ["redfish", "power"],
     ["ipmi", undefined],
+    ["redfish", "controls"],
   ] as const)("sets a limit, changes it and removes it: %s, %s", async (provider, powerLimit) => {
     await using there = await lab({ powerLimit });
     const run = async (POWER_LIMIT: string) => {

@@ -22,6 +22,8 @@ describe("a list of tasks", () => {
 - powerAction: "status"
 - bootDevice: {device: disk, persistent: true, efiBoot: true}
 - bootDevice: {device: uefi-http}
+- bootDevice: {device: uefi_http}
+- oneTimeBootDeviceAction: {device: [sd_card]}
 - bootDevice: {device: none, efiBoot: false}
 - oneTimeBootDeviceAction: {device: [cdrom, pxe], efiBoot: true}
 - virtualMediaAction: {mediaURL: "${ISO}", kind: CD}
@@ -34,6 +36,8 @@ describe("a list of tasks", () => {
       { kind: "status" },
       { kind: "boot", request: { device: "disk", persistent: true, mode: "uefi" } },
       { kind: "boot", request: { device: "uefi-http", persistent: false, mode: "keep" } },
+      { kind: "boot", request: { device: "uefi-http", persistent: false, mode: "keep" } },
+      { kind: "boot", request: { device: "sd-card", persistent: false, mode: "keep" } },
       { kind: "boot", request: { device: "none", persistent: false, mode: "legacy" } },
       { kind: "boot", request: { device: "cdrom", persistent: false, mode: "uefi" } },
       { kind: "media", url: ISO },

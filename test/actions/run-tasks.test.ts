@@ -293,7 +293,7 @@ describe.concurrent("what cannot be done", () => {
     expect(resultOf(ended)).toMatchObject({
       ok: false,
       class: "unsupported",
-      message: `task 2 of 2 (insert ${ISO}): none of the providers ipmi, ipmitool, amt offers media; nothing was changed`,
+      message: `task 2 of 2 (insert ${ISO}): ipmi, ipmitool, amt have no virtual media; nothing was changed`,
     });
     expect(ended.code).toBe(13);
     expect(lab.traffic()).toBe(0);

@@ -444,7 +444,7 @@ describe.concurrent("users that cannot be had", () => {
 
       expect(result).toMatchObject({
         class: "unsupported",
-        message: "none of the providers amt offers users",
+        message: "amt has no users",
       });
       expect(code).toBe(13);
       expect(lab.traffic()).toBe(0);

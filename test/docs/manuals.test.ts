@@ -118,6 +118,7 @@ describe("the running text", () => {
       "--backend-kube-qps",
       "--backend-kube-burst",
       "--enable-rufio-controller",
+      "--rufio-controller-enable-leader-election",
       "--tink-server-auto-enrollment-enabled",
       "--tink-server-auto-discovery-enabled",
     ];

@@ -8,7 +8,16 @@ import { parsePolicy } from "../../worker/policy/parse-policy.ts";
 import { parseTemplate } from "../../worker/template/parse-template.ts";
 
 const VALUES_SCHEMA = new URL("../../deploy/chart/values.schema.json", import.meta.url);
-const POLICY_KEYS = ["trustedImages", "environment", "images", "tenants", "agents", "containers", "volumes"];
+const POLICY_KEYS = [
+  "trustedImages",
+  "environment",
+  "images",
+  "tenants",
+  "agents",
+  "containers",
+  "volumes",
+  "references",
+];
 /** A secret, an authority or a program that a manual names is not on this machine. */
 const ABSENT = /(does not exist|is not set|cannot be found|not found in PATH)/;
 

@@ -48,6 +48,23 @@ describeWithProgram("ipmi_sim", "the ipmi provider talks to OpenIPMI's ipmi_sim"
     expect(await session.boot.read(limit())).toBeUndefined();
   });
 
+  it("gives a static address whole, also what is as in the lease that the BMC then forgets", async () => {
+    const sim = await startIpmiSim();
+    await using session = await openSession(sim, { overrides: AS_ADMINISTRATOR });
+    const { network } = session;
+    const [empty] = (await network?.list(limit())) ?? [];
+    if (!network || !empty) throw new Error("the network is missing");
+    const lease = { ...empty, address: "192.0.2.11", prefix: 24, gateway: "192.0.2.1" };
+
+    await network.write(
+      { before: { ...lease, mode: "dhcp" }, target: { ...lease, mode: "static" } },
+      limit(),
+    );
+
+    expect(empty).not.toHaveProperty("address");
+    expect(await network.list(limit())).toEqual([{ ...lease, mode: "static" }]);
+  });
+
   it("says who it is, and lists and clears its event log", async () => {
     const sim = await startIpmiSim();
     await using session = await openSession(sim, { overrides: AS_ADMINISTRATOR });

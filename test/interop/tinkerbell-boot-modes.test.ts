@@ -72,7 +72,14 @@ describe.runIf(available)("the inventory status of Hardware", () => {
     await access.close();
 
     const worker = lab.start([
-      ...["--grpc-server", server ?? "", "--agent-id-pattern", `${namespace}-{machine}`, "--rufio"],
+      ...[
+        "--grpc-server",
+        server ?? "",
+        "--agent-id-pattern",
+        `${namespace}-{machine}`,
+        "--rufio",
+        "--rufio-alone",
+      ],
       ...["--rufio-image", "registry.example/pbnj-worker/{action}:{version}"],
     ]);
     await vi.waitFor(async () => {
@@ -106,7 +113,7 @@ describe.runIf(available)("Tinkerbell's boot modes", () => {
       const { client, namespace } = lab;
       const pattern = `${namespace}-{machine}`;
       const worker = lab.start([
-        ...["--grpc-server", server ?? "", "--agent-id-pattern", pattern, "--rufio"],
+        ...["--grpc-server", server ?? "", "--agent-id-pattern", pattern, "--rufio", "--rufio-alone"],
         ...["--rufio-image", "registry.example/pbnj-worker/{action}:{version}"],
       ]);
       await worker.untilLogged("Rufio lease is free, taking over");

@@ -2,7 +2,9 @@ import { describe, expect, it } from "vitest";
 import { Secret } from "../../shared/secret.ts";
 import { formsOf, redactor } from "../../shared/secret-forms.ts";
 
-const SECRET = 'pa"ss &/word';
+const SECRET = 'Pa"ss &/word';
+const bytes = [...Buffer.from(SECRET)];
+const hexOf = (character: string) => character.charCodeAt(0).toString(16).toUpperCase();
 
 describe("text with secrets in it", () => {
   const redact = redactor({ username: "root", nested: { list: [new Secret(SECRET)] } });
@@ -24,7 +26,7 @@ describe("text with secrets in it", () => {
   });
 
   it.each([
-    ["in entities with names", "pa&quot;ss &amp;/word"],
+    ["in entities with names", "Pa&quot;ss &amp;/word"],
     ["in decimal entities", Array.from(SECRET, (c) => `&#${c.charCodeAt(0)};`).join("")],
     ["in hexadecimal entities", Array.from(SECRET, (c) => `&#X0${c.charCodeAt(0).toString(16)};`).join("")],
     ["in a URL in small letters", encodeURIComponent(SECRET).toLowerCase()],
@@ -34,13 +36,33 @@ describe("text with secrets in it", () => {
       "escaped character by character",
       Array.from(SECRET, (c) => String.raw`\x${c.charCodeAt(0).toString(16)}`).join(""),
     ],
-    ["folded", 'pa"ss   &/word'],
-    ["on two lines", 'pa"ss\r\n\t&/word'],
-    ["with a colour in it", 'pa\u001b[31m"ss &/wo\u001b[0mrd'],
-    ["with invisible characters", 'pa"s\u200bs &/\u2066word'],
+    ["in quoted-printable", Array.from(SECRET, (c) => `=${hexOf(c)}`).join("")],
+    ["in quoted-printable over two lines", 'Pa"=\nss=20&/word'],
+    ["in hex with colons", bytes.map((byte) => byte.toString(16)).join(":")],
+    ["in hex with dashes, in capitals", bytes.map((byte) => byte.toString(16).toUpperCase()).join("-")],
+    ["in hex on lines", bytes.map((byte) => byte.toString(16)).join(" \n")],
+    ["as numbers", bytes.join(", ")],
+    ["as numbers on lines", bytes.join(",\n")],
+    ["in hex of UTF-16", Buffer.from(SECRET, "utf16le").toString("hex").slice(0, -2)],
+    ["in small letters", SECRET.toLowerCase()],
+    ["in capitals", SECRET.toUpperCase()],
+    ["in small letters of base64", Buffer.from(SECRET).toString("base64").toLowerCase()],
+    ["with a colour of one byte in it", 'Pa\u009b31m"ss &/wo\u009b0mrd'],
+    ["with commands of one byte in it", 'Pa\u009d0;title\u009c"ss &/wo\u0090q\u001b\\rd'],
+    ["with other terminal sequences in it", 'Pa\u001b(B"ss &/wo\u001bPq\u001b\\rd'],
+    ["folded", 'Pa"ss   &/word'],
+    ["on two lines", 'Pa"ss\r\n\t&/word'],
+    ["with a colour in it", 'Pa\u001b[31m"ss &/wo\u001b[0mrd'],
+    ["with invisible characters", 'Pa"s\u200bs &/\u2066word'],
     ["in wrapped base64", Buffer.from(SECRET).toString("base64").replace(/.{6}/g, "$&\n").trim()],
   ])("loses them %s", (_, form) => {
     expect(redact(`before ${form} after`)).toBe("before [redacted] after");
+  });
+
+  it.each([",", " , ", ", \n"])("loses them as numbers in hex with %j between them", (between) => {
+    const numbers = bytes.map((byte) => `0x${byte.toString(16)}`).join(between);
+
+    expect(redact(`before [${numbers}] after`)).toBe("before [0x[redacted]] after");
   });
 
   it.each([0, 1, 2])("loses them in base64 of more, %d bytes later", (before) => {
@@ -50,8 +72,8 @@ describe("text with secrets in it", () => {
   });
 
   it.each([
-    ["plain", 'no pa"s…', "no [redacted]…"],
-    ["plain, with dots", 'no pa"s...', "no [redacted]..."],
+    ["plain", 'no Pa"s…', "no [redacted]…"],
+    ["plain, with dots", 'no Pa"s...', "no [redacted]..."],
     ["in base64", `no ${Buffer.from(SECRET).toString("base64").slice(0, 9)}, no`, "no [redacted], no"],
   ])("loses what is left of a secret that was cut: %s", (_, text, expected) => {
     expect(redact(text)).toBe(expected);
@@ -74,6 +96,17 @@ describe("text with secrets in it", () => {
 
     expect(both("secret-and-more")).toBe("[redacted]");
   });
+});
+
+it("a secret that is spread over two texts is taken out of both", () => {
+  const redact = redactor({ password: new Secret("Swordfish-of-the-Sea") });
+  const [stdout, stderr] = redact.joined(2);
+
+  expect(stdout?.take("the key: Swordfish-o")).toBe("the key: [redacted]");
+  expect(stderr?.take("f-the-Sea is all")).toBe("[redacted] is all");
+  expect(stdout?.take("Sword")).toBe("Sword");
+  expect(stderr?.take("unrelated")).toBe("unrelated");
+  expect(stdout?.take("fish-of-the-Sea")).toBe("[redacted]");
 });
 
 it("forms of text that is no well-formed Unicode are made all the same", () => {

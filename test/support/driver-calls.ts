@@ -59,6 +59,7 @@ const CALLS: { readonly [Name in DriverName]: Calls<Drivers[Name]> } = {
     read: (ntp, signal) => ntp.read(signal),
     plan: (ntp, signal) => ntp.plan(NTP, signal),
     write: (ntp, signal) => ntp.write(NTP, signal),
+    hasDhcp: (ntp, signal) => ntp.hasDhcp?.(signal),
   },
   network: {
     list: (network, signal) => network.list(signal),
@@ -121,6 +122,7 @@ const CALLS: { readonly [Name in DriverName]: Calls<Drivers[Name]> } = {
   },
   bios: {
     read: (bios, signal) => bios.read(signal),
+    isApplying: (bios, signal) => bios.isApplying(signal),
     registry: (bios, signal) => bios.registry("BiosAttributeRegistry.v1_0_0", signal),
     plan: (bios, signal) => bios.plan({ ProcTurboMode: "Disabled" }, "on-reset", signal),
     write: (bios, signal) => bios.write({ ProcTurboMode: "Disabled" }, "on-reset", signal),

@@ -50,7 +50,14 @@ export interface Action extends ActionId {
   readonly idMayReturn?: true;
   /** The server has recorded its start, if it says so. */
   readonly begun?: true;
+  /** Why nothing but its IDs could be read: it is not run, and reported as failed with this reason. */
+  readonly unreadable?: string;
   readonly secrets?: ActionSecrets;
+  /**
+   * A source inside the worker made it, and names a machine of any namespace in full. Not told by the agent ID, which a workflow may
+   * have as well.
+   */
+  readonly anyNamespace?: true;
 }
 
 export type ActionState = "running" | "success" | "failed" | "timeout";
@@ -70,10 +77,13 @@ export interface EndStatus extends StatusFields {
   readonly stoppedAt: Date;
 }
 
+export interface RunningStatus extends StatusFields {
+  readonly state: "running";
+  readonly stoppedAt?: never;
+}
+
 /** A report about an action. */
-export type ActionStatus =
-  | EndStatus
-  | (StatusFields & { readonly state: "running"; readonly stoppedAt?: never });
+export type ActionStatus = EndStatus | RunningStatus;
 
 /** `rejected`: the server will never accept the report. `unanswered`: it may be made again later. */
 export type Delivery = "acknowledged" | "rejected" | "unanswered";

@@ -100,7 +100,11 @@ function addSettings(command: Command, only?: readonly SettingName[]): Command {
 function addTemplateArgument(command: Command): Command {
   return command
     .argument("<template>", "a Tinkerbell template")
-    .option("--map <key=value>", "a value for {{ .key }} in the template; repeat for several", collect);
+    .option("--map <key=value>", "a value for {{ .key }} in the template; repeat for several", collect)
+    .option(
+      "--hardware <file>",
+      "a Hardware object, for {{ .hardware }} and {{ .Hardware }} in the template",
+    );
 }
 
 function collect(value: string, earlier: readonly string[] = []): readonly string[] {

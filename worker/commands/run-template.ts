@@ -35,9 +35,9 @@ export async function runTemplate(
   host: CommandProcess,
 ): Promise<number> {
   const { env, stderr } = host;
-  const { map: _map, task: _task, ...settingFlags } = flags;
+  const { hardware, map, task: _task, ...settingFlags } = flags;
   const loaded = loadExecutionConfig({ flags: settingFlags, env });
-  const template = await loadTemplate(path, flags["map"]);
+  const template = await loadTemplate(path, { hardware, map });
   const chosen = template.ok ? chooseTasks(template.value, flags["task"]) : template;
   const problems = [loaded, chosen].flatMap((part) => (part.ok ? [] : part.problems));
   if (!loaded.ok || !chosen.ok || unknown.length > 0) {

@@ -71,6 +71,12 @@ export async function start(
     return exitCodeOf("usage");
   }
   const { cluster } = opening;
+  const refused = await cluster?.refusal();
+  if (refused !== undefined) {
+    host.stderr.write(`${printableLine(`${program}: rufio: ${refused}`)}\n`);
+    await cluster?.close();
+    return exitCodeOf("usage");
+  }
   const observability = composeObservability(config, {
     log,
     clock: systemClock,

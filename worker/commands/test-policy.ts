@@ -31,10 +31,10 @@ export async function testPolicy(
   own: SelfProgram,
   host: CommandProcess,
 ): Promise<number> {
-  const { map, namespace: inNamespace, output: asked, ...settingFlags } = flags;
+  const { hardware, map, namespace: inNamespace, output: asked, ...settingFlags } = flags;
   const [namespace, output] = [String(inNamespace), String(asked)];
   const loaded = loadRules({ flags: settingFlags, env: host.env });
-  const template = await loadTemplate(path, map);
+  const template = await loadTemplate(path, { hardware, map });
   const problems = [loaded, template].flatMap((part) => (part.ok ? [] : part.problems));
   const wrong = [...unknown, ...flagProblems(namespace, output), ...problems];
   if (!loaded.ok || !template.ok || wrong.length > 0) {

@@ -3,6 +3,7 @@ import type { Logger } from "../../shared/logger.ts";
 import type { Action, ActionId } from "../action/action.ts";
 import type { MachineNotice } from "../action/machine-notice.ts";
 import type { ClusterFacts, Observer } from "../action/observer.ts";
+import type { ReferenceRefusal } from "../action/reference.ts";
 import type { ExecutionConfig, RuntimeConfig, WorkerConfig } from "../config/worker-config.ts";
 import type { HardwareStore } from "../hardware/hardware-store.ts";
 import type { StateDirectory } from "../journal/state-directory.ts";
@@ -18,6 +19,8 @@ import { type Locks, MachineLocks } from "../turns/machine-locks.ts";
 
 /** A cluster that the settings use. What implements this is in `cluster/`; nothing else of Kubernetes is needed here. */
 export interface OpenedCluster {
+  /** Why the worker must not start with these settings; undefined if it may, or if the cluster does not answer. */
+  refusal(): Promise<string | undefined>;
   runtime(options: ClusterRuntimeOptions): Runtime;
   /** Actions of BareMetalHosts run inside the worker, if the settings allow them, and all others with `base`. */
   withHosts(base: Runtime, options: HostOptions): Runtime;
@@ -50,6 +53,10 @@ export interface ServiceOptions {
   readonly library: ActionLibrary;
   readonly authGate: AuthGate;
   readonly secretCommands: SecretCommands;
+  /** What the policy says of references between objects. */
+  readonly references: ReferenceRefusal;
+  /** Why the policy forbids an action at a machine of this name; undefined if it allows it. */
+  readonly refusal: (action: Action, machine: string) => string | undefined;
   /** From `run` on; undefined if the settings do not use it. */
   readonly hardware: () => HardwareStore | undefined;
   readonly clock: Clock;
@@ -68,6 +75,8 @@ export interface ClusterServices extends LaneServices {
   readonly staleAfterMs?: number | undefined;
   /** As `ExecutorOptions.cancelOf`. */
   cancelOf(action: ActionId): AbortSignal | undefined;
+  /** As `WorkflowCheckOptions.seesDeletion`. */
+  seesDeletion?(action: ActionId): boolean;
   facts?(): ClusterFacts;
   /** Whether a workflow that names the agent ID has not ended, as far as it is known. */
   hasWorkflow?(agentId: string): boolean;

@@ -1,17 +1,20 @@
+import { defined } from "../../shared/defined.ts";
 import { redactor } from "../../shared/secret-forms.ts";
 import type { Action } from "../action/action.ts";
 import { noObserver, type Observer } from "../action/observer.ts";
+import type { ReferenceRefusal } from "../action/reference.ts";
 import type { ExecutionConfig } from "../config/worker-config.ts";
 import type { Target } from "../execution/admit.ts";
 import { Executor, type ExecutorOptions } from "../execution/executor.ts";
 import { Reporter } from "../execution/report.ts";
+import { WorkflowCheck, type WorkflowCheckOptions } from "../execution/workflow-check.ts";
 import { AuthGate } from "../machines/auth-gate.ts";
 import { connectionRedactor } from "../machines/connection-redactor.ts";
 import type { Inventory } from "../machines/inventory.ts";
 import { type ResolvedMachine, resolveMachine } from "../machines/resolve-machine.ts";
 import { SecretCommands } from "../machines/secret-commands.ts";
 import type { Catalogue } from "../policy/catalogue.ts";
-import { decide, decideMachine } from "../policy/decide.ts";
+import { decide, decideMachine, decideReference } from "../policy/decide.ts";
 import { launchTerms } from "../policy/launch-terms.ts";
 import type { Policy } from "../policy/policy.ts";
 import { isTrusted } from "../policy/trust-rule.ts";
@@ -28,11 +31,12 @@ export interface ExecutionOptions
   readonly inventory: Inventory;
   readonly policy: () => Policy;
   readonly sink: StatusSink;
+  readonly seesDeletion?: WorkflowCheckOptions["seesDeletion"];
   readonly observer?: Observer;
 }
 
 export function composeExecutor(config: ExecutionConfig, options: ExecutionOptions): Executor {
-  const { catalogue, inventory, policy, sink, observer = noObserver, ...given } = options;
+  const { catalogue, inventory, policy, sink, seesDeletion, observer = noObserver, ...given } = options;
   const { clock, log, runtime, secretCommands = new SecretCommands() } = given;
   return new Executor({
     locks: new MachineLocks(),
@@ -45,6 +49,7 @@ export function composeExecutor(config: ExecutionConfig, options: ExecutionOptio
     secretCommands,
     permit: (action) => decide(policy(), catalogue, action),
     locate: (action) => locate(action, inventory, policy(), config.agentIdPattern),
+    workflowCheck: new WorkflowCheck({ sink, clock, log, ...defined({ seesDeletion }) }),
     reporter: new Reporter({ sink, clock, log, maxBackoffMs: config.backoffMaxIntervalMs, observer }),
     redactorOf: async (name, signal) => {
       const machine = inventory.find(name);
@@ -60,6 +65,27 @@ export function composeExecutor(config: ExecutionConfig, options: ExecutionOptio
     },
     defaultTimeoutMs: config.defaultActionTimeoutMs,
   });
+}
+
+/** Why the policy forbids an action at a machine of this name, before the action exists; undefined if it allows it. */
+export function policyRefusal(
+  action: Action,
+  machine: string,
+  { policy, catalogue }: Pick<ExecutionOptions, "policy" | "catalogue">,
+): string | undefined {
+  const rules = policy();
+  for (const decision of [decide(rules, catalogue, action), decideMachine(rules, action, machine)]) {
+    if (!decision.allowed) return decision.reason;
+  }
+  return undefined;
+}
+
+/** What the policy says of references between objects, as it is now. */
+export function referenceRefusal(policy: () => Policy): ReferenceRefusal {
+  return (reference) => {
+    const decision = decideReference(policy(), reference);
+    return decision.allowed ? undefined : decision.reason;
+  };
 }
 
 /** The machine of an action. An image that the policy does not trust gets no credentials. */

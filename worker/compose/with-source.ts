@@ -35,6 +35,7 @@ export function withSource(services: ClusterServices, own: OwnSource, log: Logge
     wakingOf: (agentId) => (agentId === ownId ? source : services.wakingOf(agentId)),
     isOurs: (action) => (action.agentId === ownId ? own.isOurs(action) : services.isOurs(action)),
     cancelOf: (action) => (action.agentId === ownId ? own.cancelOf(action) : services.cancelOf(action)),
+    seesDeletion: (action) => services.seesDeletion?.(action) ?? false,
     machinesChanged: () => services.machinesChanged(),
     hasWorkflow: (agentId) => services.hasWorkflow?.(agentId) ?? false,
     machineNamespace: (machine) => services.machineNamespace?.(machine),

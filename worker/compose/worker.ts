@@ -11,6 +11,7 @@ import type { StateDirectory } from "../journal/state-directory.ts";
 import { type LaneControl, Worker } from "../lanes/worker.ts";
 import { AuthGate } from "../machines/auth-gate.ts";
 import { SecretCommands } from "../machines/secret-commands.ts";
+import { tenantOf } from "../policy/tenant-rule.ts";
 import { connectServer } from "../source/server/connect-server.ts";
 import { noServer } from "../source/server/no-server.ts";
 import type { AgentHardware } from "../source/tink/tink-transport.ts";
@@ -18,7 +19,7 @@ import { ActionSlots } from "../turns/action-slots.ts";
 import { laneFields } from "./change-fields.ts";
 import { type ServiceOptions, withoutCluster } from "./cluster-services.ts";
 import { composeDrift } from "./drift.ts";
-import { composeExecutor } from "./execution.ts";
+import { composeExecutor, policyRefusal, referenceRefusal } from "./execution.ts";
 import { agentHardware, composeHardware } from "./hardware.ts";
 import { logFailure } from "./observability.ts";
 import { composePbnj, withPbnj } from "./pbnj.ts";
@@ -65,6 +66,8 @@ export function composeWorker(config: WorkerConfig, options: WorkerOptions): Wor
     library,
     authGate,
     secretCommands,
+    references: referenceRefusal(policy),
+    refusal: (action, machine) => policyRefusal(action, machine, { policy, catalogue: library }),
     hardware: () => hardware,
     clock,
     log,
@@ -97,12 +100,21 @@ export function composeWorker(config: WorkerConfig, options: WorkerOptions): Wor
     [options.observer ?? noObserver, services.observer, hardware?.observer ?? {}],
     logFailure(log),
   );
-  const slots = new ActionSlots(config.maxActions);
+  const slots = new ActionSlots(config.maxActions, {
+    tenants: () => policy().tenants?.length ?? 0,
+    tenantOf: (workflowId) => tenantOf({ workflowId }, policy().tenants),
+  });
   const executor = composeExecutor(config, {
     catalogue: library,
     inventory,
     policy,
-    sink: { report: (status, signal) => services.sinkOf(status.action).report(status, signal) },
+    sink: {
+      report: (status, signal) => services.sinkOf(status.action).report(status, signal),
+      isGone: async (running, signal) =>
+        (await services.sinkOf(running.action).isGone?.(running, signal)) ?? false,
+      isUnavailable: (action) => services.sinkOf(action).isUnavailable?.(action) ?? false,
+    },
+    seesDeletion: (action) => services.seesDeletion?.(action) ?? false,
     runtime,
     slots,
     locks,

@@ -12,9 +12,9 @@ const needsTls = (name: SettingName): CrossCheck =>
 
 const RULES: readonly CrossCheck[] = [
   {
-    settings: ["grpcServer"],
+    settings: ["grpcServer", "rufio"],
     not: ["run", "serve"],
-    broken: ({ grpcServer }) => grpcServer === undefined,
+    broken: ({ grpcServer, rufio }) => grpcServer === undefined && !rufio,
     message: "is missing: the tink server's address, host:port",
   },
   {

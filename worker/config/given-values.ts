@@ -138,7 +138,7 @@ export function environmentWarnings(
 /** Settings of other workers that this one does not support. */
 export function peerProblems(env: Readonly<Record<string, string | undefined>>): readonly Problem[] {
   const transport = env["AGENT_TRANSPORT"];
-  if (!transport || transport === "grpc") return [];
+  if (!transport || transport.toLowerCase() === "grpc") return [];
   return [{ source: "AGENT_TRANSPORT", message: "must be grpc: other transports are not supported" }];
 }
 

@@ -1,4 +1,4 @@
-import { createPublicKey, createSecretKey, type KeyObject } from "node:crypto";
+import { createPublicKey, createSecretKey, type KeyObject, X509Certificate } from "node:crypto";
 import { z } from "zod";
 import { defined } from "../../shared/defined.ts";
 import { FileProblem } from "../document/read-text-file.ts";
@@ -19,11 +19,13 @@ const SMALLEST_RSA_BITS = 2_048;
 
 /** Parses a file with one secret for HS256 per line, so that an old and a new one can be valid together. Throws a `FileProblem` without the file's text. */
 export function parseJwtSecrets(text: string): readonly JwtKey[] {
-  if (text.includes("-----BEGIN ")) throw new FileProblem("holds a PEM key or certificate, not a secret");
   const secrets = text
     .split("\n")
     .map((line) => line.trim())
     .filter((line) => line !== "");
+  // Everyone who can read a public key could sign tokens with it.
+  const kind = [text, secrets.join(""), ...secrets].map(publicKind).find((found) => found !== undefined);
+  if (kind !== undefined) throw new FileProblem(`holds ${kind}, which is public: it is no secret`);
   if (secrets.some((secret) => Buffer.byteLength(secret) < SHORTEST_SECRET_BYTES)) {
     throw new FileProblem(
       `holds a secret of less than ${SHORTEST_SECRET_BYTES} characters: use one that openssl rand -hex 32 prints`,
@@ -37,6 +39,34 @@ export function parseJwtSecrets(text: string): readonly JwtKey[] {
 /** Parses a file with PEM public keys or certificates, or with a JWK Set (RFC 7517). Throws a `FileProblem`. */
 export function parseJwtPublicKeys(text: string): readonly JwtKey[] {
   return text.trimStart().startsWith("{") ? bounded(keysOfSet(text)) : keysOfPem(text);
+}
+
+/** What a text is that others may know; undefined for a secret. */
+function publicKind(text: string): string | undefined {
+  const trimmed = text.trim();
+  if (trimmed.includes("-----BEGIN ")) return "a PEM key or certificate";
+  if (/^[{[]/.test(trimmed) || /"(kty|keys|kid|x5c)"/.test(trimmed)) return "a JSON Web Key (Set)";
+  if (/^https?:\/\//i.test(trimmed)) return "an address";
+  if (/^(sk-)?(ssh|ecdsa)-[a-z0-9@.-]+ /.test(trimmed)) return "an SSH key";
+  if (/^eyJ[\w-]+\.[\w-]+\.[\w-]*$/.test(trimmed)) return "a JSON Web Token";
+  const der = Buffer.from(trimmed, "base64");
+  // The first byte of DER's SEQUENCE; parsing costs.
+  if (der[0] !== 0x30) return undefined;
+  const parsers = [
+    () => createPublicKey({ key: der, format: "der", type: "spki" }),
+    () => createPublicKey({ key: der, format: "der", type: "pkcs1" }),
+    () => new X509Certificate(der),
+  ];
+  return parsers.some((parse) => succeeds(parse)) ? "a public key or certificate" : undefined;
+}
+
+function succeeds(parse: () => unknown): boolean {
+  try {
+    parse();
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function bounded<T>(keys: readonly T[]): readonly T[] {

@@ -25,3 +25,16 @@ export function namesLoopback(host: string): boolean {
   const [, bracketed, name = bracketed ?? ""] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d*)?$/.exec(host.trim()) ?? [];
   return isLoopback(name) || /^(?:.+\.)?localhost\.?$/i.test(name);
 }
+
+/**
+ * The hosts that a request names: one, or none in HTTP/1.0. Undefined if it names several (RFC 9112 section 3.2, RFC 9113
+ * section 8.3.1): a proxy may take another one than this server. `rawHeaders` has names and values in turn.
+ */
+export function hostsNamed(rawHeaders: readonly string[]): readonly string[] | undefined {
+  const valuesOf = (wanted: string) =>
+    rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === wanted);
+  const [hosts, authorities] = [valuesOf("host"), valuesOf(":authority")];
+  if (hosts.length > 1 || authorities.length > 1) return undefined;
+  const named = [...new Set([...authorities, ...hosts])];
+  return named.length > 1 ? undefined : named;
+}

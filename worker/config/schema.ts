@@ -34,9 +34,13 @@ const PEER_RUNTIMES: Readonly<Record<string, string>> = {
   containerd: "containerd is not supported: use docker, which works with any Docker Engine API",
 };
 
-const Runtime = z.enum(["process", "in-process", "docker", "kubernetes"], {
-  error: ({ input }) => (typeof input === "string" ? PEER_RUNTIMES[input] : undefined),
-});
+/** Tinkerbell's agent reads it in any case. */
+const Runtime = z.preprocess(
+  (given) => (typeof given === "string" ? given.trim().toLowerCase() : given),
+  z.enum(["process", "in-process", "docker", "kubernetes"], {
+    error: ({ input }) => (typeof input === "string" ? PEER_RUNTIMES[input] : undefined),
+  }),
+);
 
 /** Other workers use a number: 0 is info, larger numbers log more. */
 const LogLevel = z.preprocess((given) => {
@@ -153,7 +157,8 @@ const tinkServer = {
     type: "duration",
   }),
   backoffMaxInterval: setting(Duration(100, HOUR).prefault("30s"), {
-    description: "Maximum backoff between attempts to reach a server that does not answer",
+    description:
+      "Maximum backoff between attempts of a call that the server refuses; a server that does not answer is tried every 5 s",
     type: "duration",
     aliases: ["AGENT_BACKOFF_MAX_INTERVAL"],
   }),
@@ -365,6 +370,11 @@ const kubernetes = {
     type: "namespace",
     defaultText: "the value of `kubernetesNamespace`",
     chart: { value: "rufio.leaseNamespace" },
+  }),
+  rufioAlone: setting(Toggle.prefault(false), {
+    description:
+      "No Rufio runs in this cluster: start although it has never held its Lease, which a Rufio without leader election does not",
+    chart: { value: "rufio.alone" },
   }),
   shareLanes: setting(Toggle.prefault(false), {
     description: "Share the agent IDs with the other replicas of this worker, using Leases",
@@ -596,7 +606,7 @@ export const RULE_SETTINGS = [
 /** The settings of a worker that polls, which `pbnj-worker run` does not use. */
 const STANDING = [
   ...["stateDirectory", "reloadInterval", "agentId", "maxActions", "shutdownGrace", "wakeUp"],
-  ...["rufio", "rufioImage", "rufioStatusInterval", "rufioHardware", "rufioLeaseNamespace"],
+  ...["rufio", "rufioImage", "rufioStatusInterval", "rufioHardware", "rufioLeaseNamespace", "rufioAlone"],
   ...["shareLanes", "shareGroup"],
 ] as const satisfies readonly SettingName[];
 

@@ -89,6 +89,8 @@ export interface RufioConfig {
   readonly statusIntervalMs: number;
   /** Whether the status of Hardware is written. */
   readonly hardware: boolean;
+  /** No Rufio runs in the cluster. */
+  readonly alone: boolean;
   readonly leaseNamespace?: string;
 }
 
@@ -353,6 +355,7 @@ function rufioConfig(settings: Settings): RufioConfig {
     image,
     statusIntervalMs,
     hardware: settings.rufioHardware,
+    alone: settings.rufioAlone,
     ...defined({ leaseNamespace: rufioLeaseNamespace }),
   };
 }

@@ -2,12 +2,18 @@ import { defined } from "../../shared/defined.ts";
 import { textOf } from "../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../shared/timeout.ts";
 import { Cluster } from "../cluster/client/cluster.ts";
-import { KubernetesError, type KubernetesReason } from "../cluster/client/kubernetes-error.ts";
+import {
+  isKubernetesError,
+  KubernetesError,
+  type KubernetesReason,
+} from "../cluster/client/kubernetes-error.ts";
 import { type ClusterUse, clusterFeatures } from "../compose/cluster/needed-rights.ts";
+import type { RufioConfig } from "../config/worker-config.ts";
+import { missingLease } from "../source/rufio/rufio-lease.ts";
 import type { CauseName } from "./causes.ts";
-import { type AgentIdUse, checkFinishedWorkflows } from "./check-finished-workflows.ts";
 import { checkMachineSources } from "./check-machine-sources.ts";
 import { checkRights } from "./check-rights.ts";
+import { type AgentIdUse, checkWorkflows } from "./check-workflows.ts";
 import { type Finding, findingOf, okFinding } from "./finding.ts";
 
 /** Whether the API server answers and grants the permissions that the settings need; nothing if they need no cluster. */
@@ -55,7 +61,8 @@ async function findingsIn(
   const watched = scopes.watched === "*" ? undefined : scopes.watched;
   const found = await Promise.all([
     ...features.map(({ name, rights }) => checkRights(name, rights, cluster, scopes, signal)),
-    checkFinishedWorkflows(cluster, watched, config, signal),
+    checkWorkflows(cluster, watched, config, signal),
+    checkLease(cluster, config.kubernetes?.rufio, signal),
   ]);
   const parts = features.map(({ name }) => name).join(", ");
   const well = okFinding(
@@ -64,6 +71,22 @@ async function findingsIn(
     cluster.server,
   );
   return [well, ...found.flat()];
+}
+
+/** Whether the Lease would show a Rufio that runs; nothing if the Lease cannot be read, which the rights explain. */
+async function checkLease(
+  cluster: Cluster,
+  rufio: RufioConfig | undefined,
+  signal: AbortSignal,
+): Promise<readonly Finding[]> {
+  if (!rufio || rufio.alone) return [];
+  try {
+    const missing = await missingLease(cluster, rufio.leaseNamespace ?? cluster.namespace, signal);
+    return missing === undefined ? [] : [findingOf("rufio-lease-missing", missing)];
+  } catch (thrown) {
+    if (isKubernetesError(thrown, "forbidden")) return [];
+    throw thrown;
+  }
 }
 
 const CAUSES_OF: Partial<Readonly<Record<KubernetesReason, CauseName>>> = {

@@ -50,7 +50,8 @@ export function composeChecks(
     ),
     checkIf(usable("Tink server"), "tink-server", async (signal) => {
       if (config.server) return checkServer(config.server, timeoutMs, signal);
-      return [skippedFinding("tink-server", isServe ? NO_SERVER : FIRST)];
+      const isRufioAlone = !config.server && config.kubernetes?.rufio !== undefined;
+      return [skippedFinding("tink-server", isServe ? NO_SERVER : isRufioAlone ? RUFIO_ONLY : FIRST)];
     }),
     checkIf(usable("Actions", "Kubernetes", "Kubernetes runtime"), "cluster", (signal) =>
       checkCluster(config, timeoutMs, signal),
@@ -113,6 +114,7 @@ const RUNTIME_GROUPS = [
 const NO_CLUSTER: ClusterOpening = { ok: true, cluster: undefined };
 const CLUSTER_FIRST = "the cluster must be healthy first";
 const NO_SERVER = "no tink server is configured, as for pbnj-worker serve";
+const RUFIO_ONLY = "no tink server is configured, as for Rufio's work alone";
 const FIRST = "its settings must be valid first";
 
 /** As for `start`; invalid parts have their default and are not checked. */

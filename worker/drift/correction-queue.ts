@@ -63,6 +63,7 @@ export class CorrectionQueue implements ActionSource, StatusSink, Waking {
       workflowId: namespace === undefined ? `drift/${machine}` : `${namespace}/drift-${machine}`,
       taskId: setting,
       agentId: DRIFT_AGENT_ID,
+      anyNamespace: true,
       actionId: randomUUID(),
       name,
       image: image.replaceAll("{action}", name).replaceAll("{version}", version),

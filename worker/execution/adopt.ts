@@ -15,11 +15,13 @@ import type { Conclusion } from "./conclude.ts";
 import type { LearnedHints } from "./learned-hints.ts";
 import type { OrphanSweep } from "./orphan-sweep.ts";
 import type { StopSignals } from "./stop-signals.ts";
+import type { Checking, WorkflowCheck } from "./workflow-check.ts";
 
 export interface AdopterOptions {
   readonly runtime: Runtime;
   readonly turns: Turns;
   readonly conclusion: Conclusion;
+  readonly workflowCheck: WorkflowCheck;
   readonly recording: RecorderOptions;
   readonly sweep: Pick<OrphanSweep, "again" | "done">;
   readonly hints: LearnedHints;
@@ -44,8 +46,10 @@ interface Adopting extends AdoptionTerms {
 const READ_SECRETS_MS = 15_000;
 const WITHHELD = "[withheld: the machine's credentials cannot be read, so they cannot be redacted]";
 
+const withheldLines = { take: () => WITHHELD, gap: () => undefined };
 const withheld: Redactor = Object.assign(() => WITHHELD, {
-  lines: () => ({ take: () => WITHHELD, gap: () => undefined }),
+  lines: () => withheldLines,
+  joined: (count: number) => Array.from({ length: count }, () => withheldLines),
 });
 
 const RETRY_PAUSE_MS = 5_000;
@@ -124,13 +128,14 @@ export class Adopter {
     return undefined;
   }
 
-  async #adopt(adopting: Adopting, cancel: AbortSignal): Promise<Outcome | undefined> {
+  async #adopt(adopting: Adopting, stopNow: AbortSignal): Promise<Outcome | undefined> {
     const { conclusion, hints, recording, runtime } = this.#options;
     const { clock, log } = recording;
     const { entry, recorder, fields, damage, isShared } = adopting;
     const startedAt = new Date(entry.startedAt);
     const about = { startedAt, recorder, fields, ...defined({ machine: entry.machine }) };
-    const adoption = await this.#adoption(adopting, cancel);
+    const { cancel, end } = this.#checking(adopting, stopNow);
+    const adoption = await this.#adoption(adopting, cancel).finally(end);
     switch (adoption.kind) {
       case "ended":
         if (entry.connected) hints.learn(entry.machine, adoption.ended.outcome.result?.hint);
@@ -160,6 +165,14 @@ export class Adopter {
       default:
         return adoption satisfies never;
     }
+  }
+
+  #checking({ entry, isShared }: Adopting, cancel: AbortSignal): Checking {
+    // A report of RUNNING would replace an end that another replica reported.
+    if (isShared) return { cancel, end: () => undefined };
+    const { action, machine, startedAt } = entry;
+    const running = { state: "running", startedAt: new Date(startedAt), message: "running" } as const;
+    return this.#options.workflowCheck.begin({ action, ...defined({ machine }), ...running }, cancel);
   }
 
   async #return({ entry, recorder }: Adopting): Promise<void> {

@@ -18,7 +18,10 @@ import type { StopSignals } from "./stop-signals.ts";
 
 export interface ExecutorOptions
   extends Pick<AdmissionOptions, "permit" | "locate">,
-    Pick<LauncherOptions, "runtime" | "reporter" | "isOurs" | "traceEnvironment" | "observer">,
+    Pick<
+      LauncherOptions,
+      "runtime" | "reporter" | "workflowCheck" | "isOurs" | "traceEnvironment" | "observer"
+    >,
     Pick<LauncherOptions, "authGate" | "secretCommands">,
     Pick<AdopterOptions, "redactorOf">,
     Omit<RecorderOptions, "runtime"> {

@@ -1,4 +1,5 @@
 import type { Clock } from "../../shared/clock.ts";
+import { logOutage } from "../../shared/log-outage.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { textOf } from "../../shared/text-of.ts";
 import { withTimeout } from "../../shared/timeout.ts";
@@ -63,7 +64,7 @@ export class FinalReports {
 
   /** Resolves when the report is finished, or continues in the background. Never rejects. */
   async deliver(report: FinalReport): Promise<void> {
-    const { log } = this.#options;
+    const { log, reporter } = this.#options;
     const { action, machine, state } = report.status;
     const key = actionKey(action);
     const superseded = new AbortController();
@@ -71,7 +72,8 @@ export class FinalReports {
     this.#pending.set(key, { workflowId: action.workflowId, superseded, done });
     if (this.#pending.size > MOST_PENDING) await done;
     else if (!(await this.#isDone(done))) {
-      log.warn({ ...fieldsOf(action, machine), state }, "report pending, lane continues");
+      const fields = { ...fieldsOf(action, machine), state };
+      logOutage(log, !reporter.isUnavailable(action), fields, "report pending, lane continues");
     }
   }
 

@@ -1,5 +1,6 @@
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { defined } from "../../shared/defined.ts";
+import { logOutage } from "../../shared/log-outage.ts";
 import { type Action, fieldsOf, type LogFields, type Outcome } from "../action/action.ts";
 import { type Hook, hookFor, hookReport } from "../action/hooks.ts";
 import { type Observer, type SeenAction, seenAction } from "../action/observer.ts";
@@ -21,6 +22,7 @@ import { type CredentialsOptions, type LaunchCredentials, readCredentials } from
 import { LaunchPace } from "./launch-pace.ts";
 import type { Reporter } from "./report.ts";
 import type { StopSignals } from "./stop-signals.ts";
+import type { Checking, WorkflowCheck } from "./workflow-check.ts";
 
 /** Variables that join an action to its trace. */
 export type TraceEnvironment = (action: SeenAction) => Readonly<Record<string, string>>;
@@ -28,6 +30,7 @@ export type TraceEnvironment = (action: SeenAction) => Readonly<Record<string, s
 export interface LauncherOptions extends CredentialsOptions {
   readonly runtime: Runtime;
   readonly reporter: Reporter;
+  readonly workflowCheck: WorkflowCheck;
   readonly conclusion: Conclusion;
   readonly recording: RecorderOptions;
   /** Whether this worker still owns an action when its turn has come, which may take hours. */
@@ -70,6 +73,7 @@ export class Launcher {
     const startedAt = new Date(entry.startedAt);
     let recorder: ActionRecorder | undefined;
     let ended: EndedAction;
+    let checking: Checking | undefined;
     try {
       const begun = await ActionRecorder.begin(recording, entry);
       recorder = begun;
@@ -77,7 +81,8 @@ export class Launcher {
       const status = { action, ...about, state: "running", startedAt, message: "running" } as const;
       const delivery = await reporter.running(status, signals.stop);
       if (delivery !== "acknowledged") {
-        log.warn({ ...fields, delivery }, "action not started: start report failed");
+        const isFirst = !reporter.isUnavailable(action);
+        logOutage(log, isFirst, { ...fields, delivery }, "action not started: start report failed");
         await recorder.forget();
         return undefined;
       }
@@ -90,7 +95,8 @@ export class Launcher {
         this.#stillOurs(action);
       };
       const run = { startedAt, timeoutMs, fields, onLaunch };
-      ended = await this.#run(action, target, run, signals.cancel);
+      checking = this.#options.workflowCheck.begin(status, signals.cancel);
+      ended = await this.#run(action, target, run, checking.cancel);
     } catch (thrown) {
       if (thrown instanceof Detached) {
         log.info({ ...fields, runtime: runtime.name }, "detached from action");
@@ -99,13 +105,16 @@ export class Launcher {
         if (thrown instanceof LaunchNotRecorded) await notRecorded(recording, thrown, fields, signals.stop);
       } else throw thrown;
       return undefined;
+    } finally {
+      checking?.end();
     }
+    const { cancel } = checking;
     // Without a connection, what an image says about a BMC is not from the BMC.
     if (target.connect) hints.learn(target.machine, ended.outcome.result?.hint);
     const hook = hookFor(action, ended.outcome);
-    const after = hook && (() => this.#runHook(hook, target, { timeoutMs, fields }, signals.cancel));
+    const after = hook && (() => this.#runHook(hook, target, { timeoutMs, fields }, cancel));
     const concluding = { startedAt, recorder, fields, ...about, ...defined({ after }) };
-    return conclusion.conclude(action, ended, concluding, signals.cancel);
+    return conclusion.conclude(action, ended, concluding, cancel);
   }
 
   /** Reads the credentials and runs the image to its end. */

@@ -3,7 +3,7 @@ import type { Clock } from "../../shared/clock.ts";
 import { logOutage } from "../../shared/log-outage.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { TimeoutReached, withTimeout } from "../../shared/timeout.ts";
-import { type ActionStatus, type Delivery, fieldsOf } from "../action/action.ts";
+import { type ActionId, type ActionStatus, type Delivery, fieldsOf } from "../action/action.ts";
 import type { Observer } from "../action/observer.ts";
 import type { StatusSink } from "../source/source.ts";
 
@@ -25,12 +25,19 @@ const MISSING_MS = 3_000;
 /** The most attempts against an answer that may mean that the workflow is gone. */
 const PERHAPS_GONE_ATTEMPTS = 8;
 
+/** An outage may end and begin again at once. */
+const AFTER_OUTAGE_MS = 500;
+
 /** Reports the states of actions until the server acknowledges them. */
 export class Reporter {
   readonly #options: ReporterOptions;
 
   constructor(options: ReporterOptions) {
     this.#options = options;
+  }
+
+  isUnavailable(action: ActionId): boolean {
+    return this.#options.sink.isUnavailable?.(action) ?? false;
   }
 
   /** The start of an action: limited in time, because nothing has been done yet. */
@@ -94,7 +101,8 @@ export class Reporter {
           log.error(facts, "report abandoned");
           return "rejected";
         }
-        const waitMs = backoffMs(backoff, attempt);
+        // The sink itself waits for the end of an outage, which may be the end of any wait.
+        const waitMs = answer.outage ? AFTER_OUTAGE_MS : backoffMs(backoff, attempt);
         // An outage is logged elsewhere.
         logOutage(log, attempt === 1 && !answer.outage, { ...facts, waitMs }, "report failed, retrying");
         await clock.sleep(waitMs, signal);

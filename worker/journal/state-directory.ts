@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { access, constants, mkdir, readFile, realpath } from "node:fs/promises";
+import { access, chmod, constants, mkdir, readdir, readFile, realpath, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { type Clock, systemClock } from "../../shared/clock.ts";
@@ -11,6 +11,12 @@ import { CHECK_INTERVAL_MS, LockTaken, StateLock } from "./state-lock.ts";
 
 const STATE_VERSION = 1;
 const State = z.object({ version: z.literal(STATE_VERSION), id: z.uuid() });
+
+/** Permissions of group and others, and of others alone. */
+const OTHERS = 0o077;
+const EVERYONE = 0o007;
+
+const OWN_NAMES = /^(?:history\.json.*|journal|lock.*|logs|lost\+found|pbnj-tasks|results|state\.json.*)$/;
 
 /** A state directory that cannot be used; the message is one line that names it. */
 export class StateDirectoryProblem extends Error {
@@ -27,7 +33,11 @@ export type StateDirectory = Awaited<ReturnType<typeof openStateDirectory>>;
 export async function openStateDirectory(given: string, clock: Clock = systemClock) {
   let path: string;
   try {
-    for (const name of ["journal", "results"]) await makeFolder(join(given, name));
+    for (const name of ["journal", "results"]) {
+      await makeFolder(join(given, name));
+      await close(join(given, name));
+    }
+    if (await holdsNothingElse(given)) await close(given).catch(() => undefined);
     path = await realpath(given);
     await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (thrown) {
@@ -71,6 +81,27 @@ async function makeFolder(path: string): Promise<void> {
     if (code === "ENOENT") await mkdir(path, { recursive: true, mode: 0o700 });
     else if (code !== "EEXIST") throw thrown;
   }
+}
+
+/**
+ * Takes all rights from other users on a folder that existed. A volume may belong to another user, and be the worker's by its group
+ * (`fsGroup` of a Pod): the folders in it are the worker's. Rejects if everyone may still use it.
+ */
+async function close(path: string): Promise<void> {
+  const { mode } = await stat(path);
+  if ((mode & OTHERS) === 0) return;
+  try {
+    await chmod(path, 0o700);
+  } catch (thrown) {
+    if ((mode & EVERYONE) === 0) return;
+    const octal = (mode & 0o777).toString(8);
+    throw new Error(`${path} is open to every user (mode ${octal}), and cannot be closed`, { cause: thrown });
+  }
+}
+
+/** An operator may name a folder that others use as well, such as /var/lib. */
+async function holdsNothingElse(path: string): Promise<boolean> {
+  return (await readdir(path)).every((name) => OWN_NAMES.test(name));
 }
 
 async function untilLost(

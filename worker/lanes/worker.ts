@@ -91,13 +91,15 @@ export class Worker implements LaneControl {
     const { executor, reload, runtime, services, transport } = this.#options;
     const stop = this.#stop.signal;
     try {
-      const background = [services.run(this, stop), reload(this, stop)];
+      const background = Promise.all([services.run(this, stop), reload(this, stop)]);
+      // It is awaited below, and may reject before.
+      background.catch(() => undefined);
       await services.ready(stop);
       // Before the lanes: actions of an earlier worker get their machines first.
       const recovered = executor.recover(this.#signals);
       this.setAgentIds(services.agentIds());
       // `recover` resolves after `stop` has aborted.
-      await Promise.all([recovered, ...background]);
+      await Promise.all([recovered, background]);
       await Promise.all([...this.#lanes.values()].map(({ ended }) => ended));
       await executor.reported();
     } finally {

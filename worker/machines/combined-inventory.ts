@@ -47,6 +47,10 @@ export class CombinedInventory implements Inventory {
     return this.#ownerOf(machine).resolveConnection(machine, reading);
   }
 
+  async missingSecret(machine: Machine, signal: AbortSignal): Promise<string | undefined> {
+    return this.#ownerOf(machine).missingSecret?.(machine, signal);
+  }
+
   directMachine(host: string): DirectMachine {
     return this.#options.file.directMachine?.(host) ?? directMachine(host);
   }

@@ -21,6 +21,11 @@ export interface Inventory {
    */
   resolveConnection(machine: Machine, reading: ConnectionReading): Promise<Connection>;
   /**
+   * Why the machine's Secrets cannot be read now although they may be later, as one that is created after its Machine; undefined if
+   * they can. Rejects with the signal's reason.
+   */
+  missingSecret?(machine: Machine, signal: AbortSignal): Promise<string | undefined>;
+  /**
    * The same with references to Secrets, for an action whose pod runs in `namespace`. Undefined unless all secrets are
    * in Secrets of that namespace.
    */

@@ -4,7 +4,6 @@ import { connectionGiven, givenValue, valueSources } from "../../shared/contract
 import { defined } from "../../shared/defined.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { type Action, type DirectAccess, namespaceOf } from "../action/action.ts";
-import { INSIDE_AGENT_IDS } from "../action/source-agent-ids.ts";
 import { machineNameOf } from "./agent-id.ts";
 import { directMachine } from "./direct-machine.ts";
 import type { ConnectionReading, HostAccess, Inventory, Machine, MountedConnection } from "./inventory.ts";
@@ -31,7 +30,7 @@ export type ResolvedMachine =
   | { readonly ok: false; readonly reason: string };
 
 type Asking = Pick<Action, "agentId" | "command" | "environment" | "secrets"> &
-  Partial<Pick<Action, "workflowId" | "image">>;
+  Partial<Pick<Action, "anyNamespace" | "workflowId" | "image">>;
 
 /** Whether the action may use a machine of this name. The machine need not exist. */
 export type MachinePermit = (
@@ -56,8 +55,7 @@ export function resolveMachine(
   }
   const { bmc } = action.secrets ?? {};
   if (bmc) return fromRequest(bmc, inventory);
-  // A request, or the inventory's desired state, names a machine of any namespace, in full.
-  const namespace = INSIDE_AGENT_IDS.has(action.agentId) ? undefined : namespaceOf(action);
+  const namespace = action.anyNamespace ? undefined : namespaceOf(action);
   const find = (name: string | undefined) =>
     name === undefined ? undefined : inventory.find(name, namespace);
   const asked = given(action, "MACHINE");

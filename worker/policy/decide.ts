@@ -1,12 +1,16 @@
 import type { Action } from "../action/action.ts";
+import type { Reference } from "../action/reference.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { environmentProblems, ownConnectionProblem } from "./environment-rule.ts";
 import { fileProblem } from "./file-rule.ts";
 import { imageProblem } from "./image-rule.ts";
 import type { Policy, VolumeRule } from "./policy.ts";
+import { referenceProblem } from "./reference-rule.ts";
 import { agentProblem, type TenantAction, tenantMachineProblem, tenantProblem } from "./tenant-rule.ts";
 import { trustProblem } from "./trust-rule.ts";
 import { holdsFor, volumeProblem } from "./volume-rule.ts";
+
+const TENANTS_TIMEOUT_MS = 24 * 60 * 60_000;
 
 type PolicyRule = keyof Policy;
 
@@ -20,7 +24,8 @@ export type Decision = { readonly allowed: true } | ({ readonly allowed: false }
 
 /** What the policy needs to know of an action, for any machine. Hooks are checked as actions of their own. */
 export type JudgedAction = TenantAction &
-  Pick<Action, "command" | "environment" | "networkNamespace" | "pidNamespace" | "secrets" | "volumes">;
+  Pick<Action, "command" | "environment" | "networkNamespace" | "pidNamespace" | "secrets" | "volumes"> &
+  Partial<Pick<Action, "timeoutMs">>;
 
 /** Whether an action may run. The reason names the first rule that it breaks. `decideMachine` checks machines. */
 export function decide(policy: Policy, catalogue: Catalogue, action: JudgedAction): Decision {
@@ -37,6 +42,11 @@ export function decideMachine(
     ...refusal("tenants", tenantMachineProblem(action, machine, tenants)),
     ...refusal("agents", agentProblem(action, machine, agents)),
   ]);
+}
+
+/** Whether an object may refer to another one. Asked before anything of either is written, copied or sent. */
+export function decideReference({ references }: Pick<Policy, "references">, reference: Reference): Decision {
+  return decisionOf(refusal("references", referenceProblem(reference, references)));
 }
 
 /**
@@ -65,6 +75,7 @@ export function refusals(policy: Policy, catalogue: Catalogue, action: JudgedAct
     ...refusal("networkNamespaces", namespaceProblem(networkNamespace, networkNamespaces)),
     ...refusal("pidNamespaces", namespaceProblem(pidNamespace, pidNamespaces)),
     ...refusal("ownConnections", ownConnectionProblem(action, policy)),
+    ...refusal("maxTimeout", timeoutProblem(action, policy)),
   ];
 }
 
@@ -84,6 +95,16 @@ function volumesFor(
 
 function namespaceProblem(asked: string | undefined, allowed: readonly string[]): string | undefined {
   return !asked || allowed.includes(asked) ? undefined : `${asked} is not allowed`;
+}
+
+/** A long action holds its slot, and others wait. */
+function timeoutProblem(
+  { timeoutMs = 0 }: Pick<JudgedAction, "timeoutMs">,
+  { maxTimeout, tenants }: Pick<Policy, "maxTimeout" | "tenants">,
+): string | undefined {
+  const mostMs = maxTimeout ?? (tenants === undefined ? Number.POSITIVE_INFINITY : TENANTS_TIMEOUT_MS);
+  if (timeoutMs <= mostMs) return undefined;
+  return `the timeout of ${timeoutMs / 1_000} s is more than ${mostMs / 1_000} s`;
 }
 
 function refusal(rule: PolicyRule, message: string | undefined): readonly Refusal[] {

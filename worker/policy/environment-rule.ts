@@ -1,4 +1,10 @@
-import { connectionGiven, flagOfVariable, type GivenName, givenNames } from "../../shared/contract/given.ts";
+import {
+  connectionGiven,
+  flagOfVariable,
+  type GivenName,
+  givenNames,
+  parseArguments,
+} from "../../shared/contract/given.ts";
 import { nearestName } from "../../shared/nearest-name.ts";
 import type { Action } from "../action/action.ts";
 import { parseImageReference } from "../action/image-reference.ts";
@@ -13,6 +19,8 @@ type EnvironmentPolicy = Pick<Policy, "environment" | "trustedImages">;
 /** Names the machine whose connection the worker passes, so every image that receives connections accepts it. */
 const MACHINE = "MACHINE";
 const HELP = "--help";
+/** What prints something in place of the action. */
+const PRINTED: readonly string[] = ["-h", "-V"];
 /** A template may contain many wrong names, and comparing each with every input takes time. */
 const MOST_PROBLEMS = 10;
 const LONGEST_NAME = 128;
@@ -34,13 +42,27 @@ export function environmentProblems(
     if (from === "command" && (own === undefined || name === HELP)) return false;
     return variable === undefined || !isAllowed(variable);
   });
-  const described = refused.slice(0, MOST_PROBLEMS).map((given) => describe(given, own, known));
-  const more = refused.length - described.length;
+  const strays = own === undefined ? [] : parseArguments(action.command).strays;
+  const problems = [
+    ...refused.map((given) => () => describe(given, own, known)),
+    ...strays.filter((stray) => !PRINTED.includes(stray)).map((stray) => () => notAFlag(stray, own)),
+  ];
+  const described = problems.slice(0, MOST_PROBLEMS).map((problem) => problem());
+  const more = problems.length - described.length;
   return more > 0 ? [...described, `${more} more are not allowed either`] : described;
 }
 
+function notAFlag(argument: string, own: string | undefined): string {
+  const shown = JSON.stringify(cut(argument));
+  return `${shown} in the template's command is not a flag of ${own}: remove it, the image runs the action by itself`;
+}
+
+function cut(text: string): string {
+  return text.length > LONGEST_NAME ? `${text.slice(0, LONGEST_NAME)}…` : text;
+}
+
 function describe({ name, variable, from }: GivenName, own: string | undefined, known: readonly string[]) {
-  const shown = name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name;
+  const shown = cut(name);
   if (variable === undefined && from === "environment") {
     return `${JSON.stringify(shown)} is not the name of a variable`;
   }
@@ -48,7 +70,8 @@ function describe({ name, variable, from }: GivenName, own: string | undefined, 
   const text = variable === undefined ? JSON.stringify(shown) : shown;
   const nearest = nearestName(name, known);
   const meant = nearest !== undefined && from === "command" ? flagOfVariable(nearest) : nearest;
-  return `${text} is not an input of ${own}${meant === undefined ? "" : `: did you mean ${meant}?`}`;
+  const place = from === "command" ? " in the template's command" : "";
+  return `${text}${place} is not an input of ${own}${meant === undefined ? "" : `: did you mean ${meant}?`}`;
 }
 
 /** What the policy adds for an image: names, and prefixes followed by `*`. */

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { parseImageReference } from "../action/image-reference.ts";
-import { ContainerCpus, ContainerMemory, ContainerPids, Toggle } from "../document/value-types.ts";
+import { REFERENCE_KINDS } from "../action/reference.ts";
+import { ContainerCpus, ContainerMemory, ContainerPids, Duration, Toggle } from "../document/value-types.ts";
 
 /** `registry/path`, optionally with a tag or digest; `*` matches within a path segment, `**` across segments. */
 const ImagePattern = z.string().regex(/^[\w.*/:@[\]-]+$/, {
@@ -78,6 +79,25 @@ export type TenantRule = z.infer<typeof TenantRule>;
 const AgentRule = z.strictObject({ agentIds: AgentIdPatterns, machines: MachinePatterns });
 export type AgentRule = z.infer<typeof AgentRule>;
 
+/** Objects of some namespaces may refer to objects of others. */
+const ReferenceRule = z.strictObject({
+  from: NamespacePatterns,
+  to: NamespacePatterns,
+  kinds: z.array(z.enum(REFERENCE_KINDS)).min(1),
+  /** Of the objects that may be referred to; absent means all. */
+  names: z
+    .array(
+      z.string().regex(NAME_CHARACTERS, {
+        error: "must be the name of an object, in which * matches a part, such as bmc-*",
+      }),
+    )
+    .min(1)
+    .optional(),
+  /** Machine sources of other clusters; absent means the worker's own cluster. */
+  sources: z.array(z.string().min(1)).min(1).optional(),
+});
+export type ReferenceRule = z.infer<typeof ReferenceRule>;
+
 /** Variables that these images accept in addition to the inputs of this project's actions. */
 const EnvironmentRule = z.strictObject({
   images: ImagePatterns,
@@ -89,6 +109,8 @@ const EnvironmentRule = z.strictObject({
     )
     .min(1),
 });
+
+const MOST_TIMEOUT_MS = 30 * 24 * 60 * 60_000;
 
 export const EVERY_IMAGE = ["**"];
 
@@ -118,6 +140,10 @@ export const Policy = z.strictObject({
       error: "must be a list of images, each with its digest: nothing else runs privileged",
     })
     .prefault([]),
+  /** The longest `timeout` of an action. Absent means a day with tenants, and any without. */
+  maxTimeout: Duration(1_000, MOST_TIMEOUT_MS).optional(),
+  /** Every other reference stays in its namespace. */
+  references: z.array(ReferenceRule).prefault([]),
   /** If present, workflows of other namespaces run nothing. */
   tenants: z.array(TenantRule).min(1).optional(),
   /** If present, tasks of other agent IDs can use no machine. */

@@ -22,6 +22,15 @@ export function tenantProblem(
   return undefined;
 }
 
+/** The tenant whose action it is, by its place in the list; undefined for the worker's own actions. */
+export function tenantOf(
+  action: Pick<Action, "workflowId">,
+  tenants: readonly TenantRule[] | undefined,
+): number | undefined {
+  const index = tenants?.findIndex(({ namespaces }) => isInNamespace(action, namespaces)) ?? -1;
+  return index < 0 ? undefined : index;
+}
+
 /** Why an action must not use a machine of this name; undefined if it may. Checks the name only. */
 export function tenantMachineProblem(
   action: TenantAction,

@@ -50,7 +50,9 @@ export class LogStream {
   constructor(terms: OutputOptions) {
     this.#terms = terms;
     const redact = terms.redactor ?? redactor({});
-    this.#streams = { stdout: new OneStream(redact.lines()), stderr: new OneStream(redact.lines()) };
+    const [stdout, stderr] = redact.joined(2);
+    if (!stdout || !stderr) throw new TypeError("two redactors are needed");
+    this.#streams = { stdout: new OneStream(stdout), stderr: new OneStream(stderr) };
   }
 
   /** Whether the last whole line of stdout is a result. */

@@ -1,4 +1,4 @@
-import type { Action, ActionStatus } from "../action/action.ts";
+import type { Action, ActionId, ActionStatus, RunningStatus } from "../action/action.ts";
 
 /** The answer to a poll. */
 export type Poll =
@@ -54,8 +54,17 @@ export interface ActionSource {
 /** Where the states of actions are reported. Rejects only when the signal aborts. */
 export interface StatusSink {
   report(status: ActionStatus, signal: AbortSignal): Promise<Acknowledgement>;
+  /**
+   * Whether the server itself says that it no longer has the workflow of a running action. False for every other answer, a
+   * proxy's refusal included. Absent if the source cancels its actions without being asked.
+   */
+  isGone?(running: RunningStatus, signal: AbortSignal): Promise<boolean>;
+  /** Whether reports of an action wait for the end of an outage, which is logged once. */
+  isUnavailable?(action: Pick<ActionId, "agentId">): boolean;
 }
 
 export interface Transport extends ActionSource, StatusSink {
+  /** During an outage: something that usually fails with the server works again. */
+  probeNow?(): void;
   close(): Promise<void>;
 }

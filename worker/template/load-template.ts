@@ -1,12 +1,26 @@
 import { readFile } from "node:fs/promises";
 import type { Checked, Problem } from "../../shared/document/problem.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
+import { hardwareData } from "./hardware-data.ts";
 import { parseTemplate } from "./parse-template.ts";
 import type { Template } from "./template.ts";
 
-/** Reads a template file and renders it with `map`, the `key=value` texts of the command line. */
-export async function loadTemplate(path: string, map: unknown): Promise<Checked<Template>> {
+/** From the command line. */
+export interface TemplateFlags {
+  /** `key=value` texts. */
+  readonly map?: unknown;
+  /** The file of a Hardware object. */
+  readonly hardware?: unknown;
+}
+
+/** Reads a template file and renders it. */
+export async function loadTemplate(
+  path: string,
+  { map, hardware: hardwarePath }: TemplateFlags,
+): Promise<Checked<Template>> {
   const { values, problems } = readMap(map);
+  const hardware = typeof hardwarePath === "string" ? await hardwareData(hardwarePath) : undefined;
+  if (hardware?.ok === false) problems.push(...hardware.problems);
   let text: string;
   try {
     text = await readFile(path, "utf8");
@@ -14,7 +28,7 @@ export async function loadTemplate(path: string, map: unknown): Promise<Checked<
     const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : String(thrown);
     return { ok: false, problems: [...problems, { source: path, message: `cannot be read (${code})` }] };
   }
-  const parsed = parseTemplate(text, values);
+  const parsed = parseTemplate(text, { ...values, ...(hardware?.ok && hardware.value) });
   if (parsed.ok) problems.push(...unused(values, parsed.keys));
   if (parsed.ok && problems.length === 0) return { ok: true, value: parsed.template, warnings: [] };
   const wrong = parsed.ok ? [] : parsed.problems;

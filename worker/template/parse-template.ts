@@ -4,6 +4,7 @@ import { defined } from "../../shared/defined.ts";
 import { composeYaml } from "../../shared/document/compose-yaml.ts";
 import { parseImageReference } from "../action/image-reference.ts";
 import { type Fields, Reading, TooManyAliases } from "./fields.ts";
+import type { ValueMap } from "./go/value.ts";
 import { LONGEST_TEMPLATE, type SourceProblem, substitute } from "./substitute.ts";
 import type { Template, TemplateAction, TemplateProblem, TemplateTask } from "./template.ts";
 
@@ -27,7 +28,7 @@ const MOST_PROBLEMS = 100;
  * Values are inserted before the text is parsed as YAML, as the controller does it: a value that contains YAML changes
  * the template's structure. Pass values only from sources that are trusted with the whole template.
  */
-export function parseTemplate(text: string, values: Readonly<Record<string, string>>): ParsedTemplate {
+export function parseTemplate(text: string, values: ValueMap): ParsedTemplate {
   if (text.length > LONGEST_TEMPLATE)
     return failed(text, [{ offset: 0, message: "the template is too large" }]);
   const rendered = substitute(text, values);

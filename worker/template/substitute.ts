@@ -1,5 +1,9 @@
 import { oneLine } from "../../shared/contract/result.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
+import type { Pipeline } from "./go/parser.ts";
+import { entriesOf, evaluate, Scope } from "./go/render.ts";
+import { type Node, readTree, type Tree } from "./go/tree.ts";
+import { isTrue, printed, RenderProblem, type Value, type ValueMap } from "./go/value.ts";
 
 /** A problem at an offset of the source text. */
 export interface SourceProblem {
@@ -22,86 +26,188 @@ interface Piece {
   readonly literal: boolean;
 }
 
-const SPACE = " \t\r\n";
-const TRIMS_BEFORE = new RegExp(`^-[${SPACE}]`);
-const TRIMS_AFTER = new RegExp(`[${SPACE}]-$`);
-const PLAIN_KEY = new RegExp(`^[${SPACE}]*\\.([\\p{L}_][\\p{L}\\p{Nd}_]*)[${SPACE}]*$`, "u");
-
 /** The limit for Kubernetes objects, which templates are. */
 export const LONGEST_TEMPLATE = 1_536 * 1_024;
 
 /** Replaces what could not be rendered, so that the rest can be checked: valid as a name, an image and a number. */
 const STAND_IN = "0";
+/** Loops in loops must end. */
+const MOST_STEPS = 200_000;
+const DEEPEST_TEMPLATE = 50;
 
-/**
- * Replaces `{{ .key }}` with its value, with Go's trim markers (`{{- .key -}}`). Anything else between braces is a problem,
- * as is a key without a value: only the controller has functions and conditions.
- */
-export function substitute(source: string, values: Readonly<Record<string, string>>): Substitution {
-  const pieces: Piece[] = [];
-  const problems: SourceProblem[] = [];
-  const keys = new Set<string>();
-  let text = "";
-  const append = (piece: string, from: number, literal: boolean) => {
-    pieces.push({ start: text.length, source: from, literal });
-    text += piece;
-  };
+/** Renders a template as Tinkerbell's controller does, with Go's syntax and the functions of `go/functions.ts`. */
+export function substitute(source: string, values: ValueMap): Substitution {
+  const rendering = new Rendering(source, values);
+  rendering.render();
+  return rendering;
+}
 
-  let at = 0;
-  while (at < source.length) {
-    const open = source.indexOf("{{", at);
-    const close = open < 0 ? -1 : source.indexOf("}}", open + 2);
-    if (close < 0) {
-      if (open >= 0) problems.push({ offset: open, message: "{{ without }}" });
-      append(source.slice(at), at, true);
-      break;
-    }
-    const inner = source.slice(open + 2, close);
-    append(source.slice(at, TRIMS_BEFORE.test(inner) ? spaceBefore(source, open, at) : open), at, true);
-    const value = rendered(inner.replace(TRIMS_BEFORE, "").replace(TRIMS_AFTER, ""), values);
-    if (value.key !== undefined) keys.add(value.key);
-    if ("problem" in value) problems.push({ offset: open, message: value.problem });
-    append("problem" in value ? STAND_IN : value.text, open, false);
-    if (text.length > LONGEST_TEMPLATE) {
-      problems.push({ offset: open, message: "the rendered template is too large" });
-      break;
-    }
-    at = TRIMS_AFTER.test(inner) ? spaceAfter(source, close + 2) : close + 2;
+/** How a block ended. */
+type Flow = "next" | "break" | "continue" | "stop";
+
+class Rendering implements Substitution {
+  readonly #source: string;
+  readonly #values: ValueMap;
+  readonly #tree: Tree;
+  readonly #pieces: Piece[] = [];
+  readonly #reported = new Set<number>();
+  readonly problems: SourceProblem[] = [];
+  readonly keys = new Set<string>();
+  text = "";
+  #steps = 0;
+
+  constructor(source: string, values: ValueMap) {
+    this.#source = source;
+    this.#values = values;
+    this.#tree = readTree(source, (offset, message) => this.#report(offset, message));
+    for (const nodes of [this.#tree.nodes, ...this.#tree.templates.values()]) this.#collectKeys(nodes);
   }
-  return { text, problems, keys, sourceOffset: (offset) => sourceOffset(pieces, offset) };
-}
 
-function rendered(
-  body: string,
-  values: Readonly<Record<string, string>>,
-): { readonly key?: string } & ({ readonly text: string } | { readonly problem: string }) {
-  const key = PLAIN_KEY.exec(body)?.[1];
-  if (key === undefined) {
-    return { problem: `only {{ .key }} is rendered here, not {{${abbreviated(body)}}}` };
+  render(): void {
+    this.#block(this.#tree.nodes, this.#values, new Scope(), 0);
+    this.problems.sort((one, other) => one.offset - other.offset);
   }
-  const text = Object.hasOwn(values, key) ? values[key] : undefined;
-  if (text !== undefined) return { key, text };
-  const meant = suggestion(key, Object.keys(values));
-  return { key, problem: `no value for ${key}${meant || `: add --map ${key}=<value>`}` };
-}
 
-function abbreviated(body: string): string {
-  const line = oneLine(body);
-  return line.length <= 40 ? ` ${line} ` : ` ${line.slice(0, 40)}… `;
-}
+  readonly sourceOffset = (offset: number): number => sourceOffset(this.#pieces, offset);
 
-/** The start of the white space that ends at `end`, not before `least`. */
-function spaceBefore(source: string, end: number, least: number): number {
-  let at = end;
-  while (at > least && SPACE.includes(source.charAt(at - 1))) at -= 1;
-  return at;
-}
+  /** A loop meets the same problem again and again. */
+  #report(offset: number, message: string): void {
+    if (this.#reported.has(offset)) return;
+    this.#reported.add(offset);
+    this.problems.push({ offset, message });
+  }
 
-/** The end of the white space that starts at `start`. */
-function spaceAfter(source: string, start: number): number {
-  let at = start;
-  while (at < source.length && SPACE.includes(source.charAt(at))) at += 1;
-  return at;
+  #append(piece: string, source: number, literal: boolean): void {
+    this.#pieces.push({ start: this.text.length, source, literal });
+    this.text += piece;
+  }
+
+  #block(nodes: readonly Node[], dot: Value, outer: Scope, depth: number): Flow {
+    const scope = new Scope(outer);
+    for (const node of nodes) {
+      const flow = this.#node(node, dot, scope, depth);
+      if (flow !== "next") return flow;
+    }
+    return "next";
+  }
+
+  #node(node: Node, dot: Value, scope: Scope, depth: number): Flow {
+    if (node.kind === "text") {
+      this.#append(this.#source.slice(node.start, node.end), node.start, true);
+      return this.#isWithinLimits(node.start) ? "next" : "stop";
+    }
+    if (!this.#isWithinLimits(node.offset)) return "stop";
+    switch (node.kind) {
+      case "broken":
+        this.#append(STAND_IN, node.offset, false);
+        return "next";
+      case "break":
+      case "continue":
+        return node.kind;
+      case "print": {
+        const result = this.#evaluate(node.offset, node.pipeline, dot, scope);
+        const isSilent = node.pipeline.variables.length > 0;
+        if (!isSilent) this.#append(result.ok ? printed(result.value) : STAND_IN, node.offset, false);
+        return this.#isWithinLimits(node.offset) ? "next" : "stop";
+      }
+      case "template":
+        return this.#template(node, dot, scope, depth);
+      case "range":
+        return this.#range(node, dot, new Scope(scope), depth);
+      default: {
+        const inner = new Scope(scope);
+        const result = this.#evaluate(node.offset, node.pipeline, dot, inner);
+        // What cannot be decided is taken for true, so that its text is checked.
+        const isChosen = !result.ok || isTrue(result.value);
+        const now = node.kind === "with" && result.ok && isChosen ? result.value : dot;
+        return this.#block(isChosen ? node.body : node.otherwise, now, inner, depth);
+      }
+    }
+  }
+
+  #template(node: Node & { readonly kind: "template" }, dot: Value, scope: Scope, depth: number): Flow {
+    const nodes = this.#tree.templates.get(node.name);
+    if (!nodes || depth > DEEPEST_TEMPLATE) {
+      this.#report(
+        node.offset,
+        nodes ? "templates are nested too deeply" : `there is no template ${node.name}`,
+      );
+      return "next";
+    }
+    const result = node.pipeline ? this.#evaluate(node.offset, node.pipeline, dot, scope) : undefined;
+    return this.#block(nodes, result?.ok ? result.value : undefined, new Scope(), depth + 1);
+  }
+
+  #range(node: Node & { readonly kind: "range" }, dot: Value, scope: Scope, depth: number): Flow {
+    const { offset, pipeline, body, otherwise } = node;
+    const result = this.#evaluate(offset, { ...pipeline, variables: [] }, dot, scope);
+    if (!result.ok) return "next";
+    const [first, second] = pipeline.variables;
+    let isEmpty = true;
+    try {
+      for (const [key, value] of entriesOf(result.value)) {
+        isEmpty = false;
+        if (first !== undefined) scope.declare(first, second === undefined ? value : key);
+        if (second !== undefined) scope.declare(second, value);
+        const flow = this.#block(body, value, scope, depth);
+        if (flow === "stop") return flow;
+        if (flow === "break" || !this.#isWithinLimits(offset)) break;
+      }
+    } catch (thrown) {
+      if (!(thrown instanceof RenderProblem)) throw thrown;
+      this.#report(offset, thrown.message);
+    }
+    return isEmpty ? this.#block(otherwise, dot, scope, depth) : "next";
+  }
+
+  #evaluate(
+    offset: number,
+    pipeline: Pipeline,
+    dot: Value,
+    scope: Scope,
+  ): { readonly ok: true; readonly value: Value } | { readonly ok: false } {
+    try {
+      const missing = (key: string) => this.#missing(key);
+      return { ok: true, value: evaluate(pipeline, { dot, scope, missing, root: this.#values }) };
+    } catch (thrown) {
+      if (!(thrown instanceof RenderProblem)) throw thrown;
+      this.#report(offset, oneLine(thrown.message));
+      return { ok: false };
+    }
+  }
+
+  #missing(key: string): string {
+    if (key === "hardware" || key === "Hardware") return `no value for ${key}: add --hardware <file>`;
+    const meant = suggestion(key, Object.keys(this.#values));
+    return `no value for ${key}${meant || `: add --map ${key}=<value>`}`;
+  }
+
+  #isWithinLimits(offset: number): boolean {
+    this.#steps += 1;
+    if (this.text.length <= LONGEST_TEMPLATE && this.#steps <= MOST_STEPS) return true;
+    const isLarge = this.text.length > LONGEST_TEMPLATE;
+    this.problems.push({
+      offset,
+      message: isLarge ? "the rendered template is too large" : "the template takes too long to render",
+    });
+    return false;
+  }
+
+  #collectKeys(nodes: readonly Node[]): void {
+    for (const node of nodes) {
+      if ("pipeline" in node && node.pipeline) this.#collectFrom(node.pipeline);
+      if ("body" in node) for (const inner of [node.body, node.otherwise]) this.#collectKeys(inner);
+    }
+  }
+
+  #collectFrom({ commands }: Pipeline): void {
+    for (const { of, fields } of commands.flat()) {
+      const [key] = fields;
+      const isData = of.kind === "dot" || (of.kind === "variable" && of.name === "$");
+      if (isData && key !== undefined) this.keys.add(key);
+      if (of.kind === "pipeline") this.#collectFrom(of.pipeline);
+    }
+  }
 }
 
 /** Binary search for the last piece at or before `offset`: a template may have 100,000 pieces. */

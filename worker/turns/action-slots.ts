@@ -1,40 +1,84 @@
 /** Every so many slots, one goes to the other queue, so that no action waits forever. */
 const OTHER_QUEUE_EVERY = 4;
 
+/** Who shares the slots. */
+export interface SlotSharing {
+  /** How many tenants there are. */
+  tenants(): number;
+  /** The tenant of a workflow; undefined for what belongs to none. */
+  tenantOf(workflowId: string): number | undefined;
+}
+
 /** In the order of arrival; a set, because any of them may stop waiting. */
 type Queue = Set<() => void>;
+
+/** What one tenant has. */
+interface Share {
+  running: number;
+  readonly started: Queue;
+  readonly new: Queue;
+}
+
+type Tenant = number | undefined;
 
 /**
  * Limits how many actions run at a time. Those of started workflows come first: otherwise a thousand machines are all powered
  * off before the first one is powered on again. When few actions wait, new workflows come first: otherwise the last
  * ones to start run alone at the end, while most slots are free.
+ *
+ * Half of the slots are kept for the tenants, an equal part for each, so that long actions of one never take every slot. The
+ * others go to the tenant that has fewest.
  */
 export class ActionSlots {
   readonly limit: number;
-  #free: number;
+  readonly #sharing: SlotSharing | undefined;
   #handOvers = 0;
-  readonly #started: Queue = new Set();
-  readonly #new: Queue = new Set();
+  readonly #shares = new Map<Tenant, Share>();
 
-  constructor(slots: number) {
+  constructor(slots: number, sharing?: SlotSharing) {
     this.limit = slots;
-    this.#free = slots;
+    this.#sharing = sharing;
   }
 
   get taken(): number {
-    return this.limit - this.#free;
+    let taken = 0;
+    for (const { running } of this.#shares.values()) taken += running;
+    return taken;
   }
 
   /** Resolves to the slot's release, which counts once however often it is called. Rejects when the signal aborts. */
-  async acquire(signal: AbortSignal, hasStarted = false): Promise<() => void> {
+  async acquire(signal: AbortSignal, hasStarted = false, workflowId = ""): Promise<() => void> {
     signal.throwIfAborted();
-    if (this.#free > 0) this.#free -= 1;
-    else await this.#wait(hasStarted ? this.#started : this.#new, signal);
+    const tenant = this.#sharing?.tenantOf(workflowId);
+    const share = this.#shareOf(tenant);
+    if (this.#mayTake(tenant)) share.running += 1;
+    else await this.#wait(hasStarted ? share.started : share.new, signal);
     let held = true;
     return () => {
-      if (held) this.#release();
+      if (held) this.#release(tenant);
       held = false;
     };
+  }
+
+  #shareOf(tenant: Tenant): Share {
+    const share = this.#shares.get(tenant) ?? { running: 0, started: new Set(), new: new Set() };
+    this.#shares.set(tenant, share);
+    return share;
+  }
+
+  /** Whether a slot is free that is not kept for another tenant. */
+  #mayTake(tenant: Tenant): boolean {
+    const free = this.limit - this.taken;
+    const count = this.#sharing?.tenants() ?? 0;
+    if (free < 1 || count === 0) return free > 0;
+    const kept = Math.max(Math.floor(this.limit / (2 * count)), this.limit > count ? 1 : 0);
+    let keptForOthers = 0;
+    for (let other = 0; other < count; other += 1) {
+      const owed = kept - (this.#shares.get(other)?.running ?? 0);
+      if (other === tenant && owed > 0) return true;
+      if (other !== tenant) keptForOthers += Math.max(0, owed);
+    }
+    return free > keptForOthers;
   }
 
   #wait(queue: Queue, signal: AbortSignal): Promise<void> {
@@ -52,22 +96,46 @@ export class ActionSlots {
     });
   }
 
-  /** Hands the slot over to a waiting action, so that one that arrives now cannot take it. */
-  #release(): void {
-    const fewWait = this.#new.size + this.#started.size <= this.limit / 2;
+  /** Hands the slot over to waiting actions, so that one that arrives now cannot take it. */
+  #release(tenant: Tenant): void {
+    this.#shareOf(tenant).running -= 1;
+    // The policy may have fewer tenants by now, so that several may begin.
+    while (this.#handOver());
+    for (const [key, share] of this.#shares) if (isUnused(share)) this.#shares.delete(key);
+  }
+
+  #handOver(): boolean {
+    const next = this.#poorest();
+    if (!next) return false;
+    let waiting = 0;
+    for (const share of this.#shares.values()) waiting += share.new.size + share.started.size;
+    const fewWait = waiting <= this.limit / 2;
     const isForOtherQueue = (this.#handOvers + 1) % OTHER_QUEUE_EVERY === 0;
     const isNewFirst = fewWait !== isForOtherQueue;
-    const [first, second] = isNewFirst ? [this.#new, this.#started] : [this.#started, this.#new];
-    const next = headOf(first) ?? headOf(second);
-    if (!next) {
-      this.#free += 1;
-      return;
-    }
+    const [first, second] = isNewFirst ? [next.new, next.started] : [next.started, next.new];
+    const begin = headOf(first) ?? headOf(second);
+    if (!begin) return false;
     this.#handOvers += 1;
-    first.delete(next);
-    second.delete(next);
-    next();
+    first.delete(begin);
+    second.delete(begin);
+    next.running += 1;
+    begin();
+    return true;
   }
+
+  /** Of the tenants with waiting actions that may take a slot, the one that has fewest. */
+  #poorest(): Share | undefined {
+    let poorest: Share | undefined;
+    for (const [tenant, share] of this.#shares) {
+      if (share.new.size + share.started.size === 0 || !this.#mayTake(tenant)) continue;
+      if (!poorest || share.running < poorest.running) poorest = share;
+    }
+    return poorest;
+  }
+}
+
+function isUnused({ running, started, new: fresh }: Share): boolean {
+  return running + started.size + fresh.size === 0;
 }
 
 function headOf(queue: Queue): (() => void) | undefined {

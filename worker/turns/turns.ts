@@ -44,7 +44,7 @@ export class Turns {
     try {
       try {
         for (const key of keysOf(place)) held.push(await this.#locks.acquire(key, stop, purpose));
-        held.push(await this.#slots.acquire(stop, hasStarted));
+        held.push(await this.#slots.acquire(stop, hasStarted, workflowId));
       } catch (thrown) {
         if (stop.aborted || thrown instanceof TurnRefused) return undefined;
         throw thrown;

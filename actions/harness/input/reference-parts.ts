@@ -85,6 +85,10 @@ export const firmwareItem = z.strictObject({
   id: z.string().describe("The BMC's name of it, as `TARGETS` takes it"),
   name: z.string().describe("Its title"),
   version: z.string().optional().describe("Absent if the BMC does not report it"),
+  state: z
+    .enum(["standby", "updating"])
+    .optional()
+    .describe("Absent if it is in use, or if the BMC does not say"),
   updateable: z.boolean().optional().describe("Whether the BMC can update it; absent if it does not say"),
   related: z.array(z.string()).describe("Paths of what it belongs to"),
 });

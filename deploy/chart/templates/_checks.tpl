@@ -6,7 +6,7 @@
 {{- $problems = append $problems "image.repository is missing: the worker's image, such as registry.example/pbnj-worker/worker" -}}
 {{- end -}}
 {{- $serves := eq (include "pbnj-worker.command" .) "serve" -}}
-{{- if and (not $values.tink.address) (not $serves) -}}
+{{- if and (not $values.tink.address) (not $serves) (not $values.rufio.enabled) -}}
 {{- $problems = append $problems "tink.address is missing: the tink server, host:port" -}}
 {{- end -}}
 {{- if $serves -}}
@@ -108,7 +108,14 @@
 {{- if not .prefix }}{{ $problems = append $problems (printf "inventory.sources: %s needs a prefix, because of rufio.enabled: a Rufio Job names a Machine of the worker's own cluster" .name) }}{{ end -}}
 {{- end -}}
 {{- end -}}
-{{- if and $values.inventory.secretNamespaces (not (include "pbnj-worker.hasClusterInventory" .)) -}}
+{{- $secretNamespaces := $values.inventory.secretNamespaces -}}
+{{- if and (eq (include "pbnj-worker.watchNamespace" .) "*") (include "pbnj-worker.readsSecrets" .) (not $secretNamespaces) -}}
+{{- $problems = append $problems "inventory.secretNamespaces is missing: with watchNamespace * the worker could read every Secret of the cluster. List the namespaces with machines' Secrets, or * for all" -}}
+{{- end -}}
+{{- if and (has "*" $secretNamespaces) (ne (include "pbnj-worker.watchNamespace" .) "*") -}}
+{{- $problems = append $problems "inventory.secretNamespaces is *, which needs watchNamespace *: list the namespaces with machines' Secrets" -}}
+{{- end -}}
+{{- if and (without $secretNamespaces "*") (not (include "pbnj-worker.hasClusterInventory" .)) -}}
 {{- $problems = append $problems "inventory.secretNamespaces is for machines of the cluster: set inventory.kubernetes" -}}
 {{- end -}}
 

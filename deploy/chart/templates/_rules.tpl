@@ -19,10 +19,10 @@
   verbs: [list]
 {{- end }}
 {{- if include "pbnj-worker.copiesSecrets" . }}
-# runtime.copySecrets: what one Job needs to reach its BMC, removed with it. None is ever read.
+# runtime.copySecrets: what one Job needs to reach its BMC, which the cluster removes with it. None is ever read or deleted.
 - apiGroups: [""]
   resources: [secrets]
-  verbs: [create, delete]
+  verbs: [create]
 {{- end }}
 {{- with .Values.inventory.sources }}
 # inventory.sources: the kubeconfigs of other clusters, and when they change.
@@ -75,7 +75,7 @@
   verbs: [patch]
 {{- end }}
 {{- end }}
-{{- if include "pbnj-worker.readsSecrets" . }}
+{{- if and (include "pbnj-worker.readsSecrets" .) (or (ne (include "pbnj-worker.watchNamespace" .) "*") (has "*" .Values.inventory.secretNamespaces)) }}
 # inventory.kubernetes: credentials that a Job cannot mount, because they are in another namespace or it is the worker itself
 # that speaks to a BMC, as it does for the status of Rufio's Machines. Each is asked for by its name.
 - apiGroups: [""]

@@ -68,6 +68,7 @@
 {{- $_ := set $settings "rufioImage" (include "pbnj-worker.rufioImage" .) -}}
 {{- $_ := set $settings "rufioStatusInterval" .Values.rufio.statusInterval -}}
 {{- $_ := set $settings "rufioHardware" .Values.rufio.hardware -}}
+{{- $_ := set $settings "rufioAlone" .Values.rufio.alone -}}
 {{- with .Values.rufio.leaseNamespace }}{{ $_ := set $settings "rufioLeaseNamespace" . }}{{ end -}}
 {{- end -}}
 {{- if include "pbnj-worker.shares" . -}}

@@ -1,6 +1,7 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import type { NameOption } from "../../contract/name-option.ts";
 import { oneLine } from "../../contract/result.ts";
+import { errorCode, networkReason } from "../../network-reason.ts";
 import { authority, type Endpoint } from "./endpoint.ts";
 
 type Peer = Pick<Endpoint, "host" | "port" | "nameOption">;
@@ -15,7 +16,7 @@ export function connectError(error: Error, peer: Peer): BmcError {
 /** A failure between connecting and the end of the TLS handshake. */
 export function handshakeError(error: Error, peer: Peer): BmcError {
   // System errors are the network's; the rest is OpenSSL's or the certificate check's.
-  const errorClass = /^(ECONN|EHOST|ENET|ETIMEDOUT|EPIPE)/.test(codeOf(error)) ? "unreachable" : "tls";
+  const errorClass = /^(ECONN|EHOST|ENET|ETIMEDOUT|EPIPE)/.test(errorCode(error)) ? "unreachable" : "tls";
   const message = `TLS with ${authority(peer)} failed: ${reasonOf(error)}`;
   const { nameOption = inventoryLine } = peer;
   const withoutTls = `; if this BMC has no TLS there, name only providers that it has: ${nameOption("providers")}`;
@@ -81,7 +82,7 @@ export interface ExchangeProgress {
 
 /** Whether the peer's answer is no HTTP, or its headers are too long. */
 export function isMalformed(error: Error): boolean {
-  return codeOf(error).startsWith("HPE_");
+  return errorCode(error).startsWith("HPE_");
 }
 
 /** A failure while a request was out. */
@@ -102,14 +103,8 @@ export function exchangeError(
   return new BmcError("unreachable", oneLine(message), { cause: error, uncertain });
 }
 
+/** OpenSSL's and the certificate check's. */
 const reasons: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "connection refused",
-  ECONNRESET: "connection reset",
-  EHOSTUNREACH: "no route to host",
-  ENETUNREACH: "network unreachable",
-  ENOTFOUND: "name not found",
-  EAI_AGAIN: "temporary failure in name lookup",
-  ETIMEDOUT: "timed out",
   DEPTH_ZERO_SELF_SIGNED_CERT: "self-signed certificate",
   SELF_SIGNED_CERT_IN_CHAIN: "self-signed certificate in the chain",
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: "certificate of an unknown authority",
@@ -121,9 +116,6 @@ const reasons: Readonly<Record<string, string>> = {
 };
 
 function reasonOf(error: Error): string {
-  return reasons[codeOf(error)] ?? (error.message || codeOf(error));
-}
-
-function codeOf(error: Error): string {
-  return "code" in error && typeof error.code === "string" ? error.code : "";
+  const code = errorCode(error);
+  return networkReason(error) ?? reasons[code] ?? (error.message || code);
 }

@@ -1,9 +1,17 @@
 import { createHash, type X509Certificate } from "node:crypto";
 import { connect as connectTcp, isIPv4, type Socket } from "node:net";
-import { connect as connectTls, createSecureContext, type SecureContext, TLSSocket } from "node:tls";
+import {
+  checkServerIdentity,
+  connect as connectTls,
+  createSecureContext,
+  type PeerCertificate,
+  type SecureContext,
+  TLSSocket,
+} from "node:tls";
 import { BmcError } from "../../contract/bmc-error.ts";
 import { defined } from "../../defined.ts";
 import { isIpv6 } from "../../is-ipv6.ts";
+import { textOf } from "../../text-of.ts";
 import { certificateError, connectError, handshakeError, pinError } from "./connection-error.ts";
 import { authority, type Endpoint } from "./endpoint.ts";
 import type { TlsSession } from "./tls-sessions.ts";
@@ -56,10 +64,19 @@ export function openSocket(
   });
   if (socket instanceof TLSSocket) {
     socket.once("secureConnect", () => {
-      // Node reports it only once.
-      const shown = socket.getPeerX509Certificate();
-      const certificate = socket.isSessionReused() ? resumed?.certificate : shown;
-      settle(certificateProblem(socket, certificate, endpoint), certificate);
+      let certificate: X509Certificate | undefined;
+      let problem: BmcError | null;
+      try {
+        // Node reports it only once.
+        const shown = socket.getPeerX509Certificate();
+        certificate = socket.isSessionReused() ? resumed?.certificate : shown;
+        problem = certificateProblem(socket, certificate, endpoint);
+      } catch (thrown) {
+        problem = new BmcError("tls", `TLS with ${authority(endpoint)} failed: ${textOf(thrown)}`, {
+          cause: thrown,
+        });
+      }
+      settle(problem, certificate);
     });
   }
   return socket;
@@ -84,6 +101,9 @@ function tlsParameters({ host, port, tls }: Endpoint) {
     secureContext: secureContext(tls.ca),
     // `certificateProblem` decides: a socket that Node rejects has no certificate to show the fingerprint of.
     rejectUnauthorized: false,
+    // No certificate names the zone of a link-local address.
+    checkServerIdentity: (name: string, certificate: PeerCertificate) =>
+      checkServerIdentity(name.replace(/%.*$/, ""), certificate),
     ALPNProtocols: ["http/1.1"],
   };
 }

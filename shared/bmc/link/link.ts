@@ -10,7 +10,7 @@ import type { Secret } from "../../secret.ts";
 import type { SpanStart, Tracer } from "../../tracing/tracer.ts";
 import type { Access, SessionBase } from "../operations/access.ts";
 import type { Provider, Session } from "../operations/provider.ts";
-import { type DriverName, type Drivers, isCapability } from "../operations/table.ts";
+import { type DriverName, type Drivers, isCapability, OPERATIONS } from "../operations/table.ts";
 import type { ProviderLoader } from "../providers/load.ts";
 import { composeHint, readHint } from "./hint.ts";
 import { openFirst } from "./race.ts";
@@ -97,7 +97,7 @@ export class BmcLink {
         // What an open session says of its own counts, also after others did not offer it.
         const isFinal =
           unsupported.length === 0 || refused !== undefined || error.uncertain || this.#endsRace(error);
-        if (error.class !== "unsupported" && isFinal) throw error;
+        if (error.class !== "unsupported" && isFinal) throw await this.#besideOthers(error, driver);
         unsupported.push(error);
         candidates = candidates.filter((name) => name !== refused);
         if (error.class === "unsupported" && refused && candidates.length > 0) continue;
@@ -285,15 +285,29 @@ export class BmcLink {
     return { ...this.#connection, tls, ...defined({ password: this.#password, host: this.#host }) };
   }
 
+  get #providers(): readonly SessionProvider[] {
+    const { provider } = this.#options;
+    return provider ? [provider.name] : this.#connection.providers;
+  }
+
+  /** A BMC that only providers without the driver reach would seem to be gone: names them. */
+  async #besideOthers(error: BmcError, driver: DriverName): Promise<BmcError> {
+    const isOpening = this.#provider === undefined && ["unreachable", "timeout"].includes(error.class);
+    if (!isOpening) return error;
+    const capable = await this.#capable(driver);
+    const others = this.#providers.filter((name) => !capable.includes(name));
+    if (others.length === 0) return error;
+    return new BmcError(error.class, `${error.message}; ${haveNo(others, driver)}`, { cause: error });
+  }
+
   /** The connection's providers that can do it, in order of preference. */
   async #capable(driver: DriverName): Promise<readonly SessionProvider[]> {
-    const { provider } = this.#options;
-    const providers = provider ? [provider.name] : this.#connection.providers;
+    const providers = this.#providers;
     if (!isCapability(driver)) return providers;
     const loaded = await Promise.all(providers.map((name) => this.#load(name)));
     const capable = loaded.filter(({ capabilities }) => capabilities.has(driver)).map(({ name }) => name);
     if (capable.length > 0) return capable;
-    throw new BmcError("unsupported", `none of the providers ${providers.join(", ")} offers ${driver}`);
+    throw new BmcError("unsupported", haveNo(providers, driver));
   }
 
   #load(name: SessionProvider): Promise<Provider> {
@@ -359,4 +373,8 @@ function opening(provider: SessionProvider): SpanStart {
 
 function allOf(errors: readonly BmcError[]): BmcError {
   return new BmcError("unsupported", errors.map(({ message }) => message).join("; "), { cause: errors[0] });
+}
+
+function haveNo(providers: readonly SessionProvider[], driver: DriverName): string {
+  return `${providers.join(", ")} ${providers.length === 1 ? "has" : "have"} no ${OPERATIONS[driver].title}`;
 }

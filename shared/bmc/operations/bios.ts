@@ -6,7 +6,7 @@ import { type Access, defineOperations, type Plan, type Run } from "./access.ts"
 import { attributeValue, type BiosAttributes, type BiosRegistry } from "./bios-registry.ts";
 import { checkBiosValues } from "./bios-values.ts";
 import { ok } from "./finding.ts";
-import { awaitState, sendOnce, uncertainty } from "./read-back.ts";
+import { sendOnce, writeSetting } from "./read-back.ts";
 
 /** BIOS attributes of a machine, without passwords. */
 export interface BiosState {
@@ -23,14 +23,25 @@ export interface BiosState {
 /** When changes take effect: at the next boot, or at once where the BMC offers it. */
 export type BiosApplyTime = "on-reset" | "immediate";
 
+/** What the BIOS says about the settings that it was given last. */
+export interface BiosOutcome {
+  /** When it said so, as the BMC writes it. */
+  readonly time?: string;
+  /** What it did not take, and why. */
+  readonly problem?: string;
+}
+
 /** The state as a driver reads it. */
 type BiosReading = Omit<BiosState, "scheduled"> & {
+  readonly outcome?: BiosOutcome;
   /** False if the next boot leaves `pending` alone because no job is there to apply it. */
   readonly scheduled?: boolean;
 };
 
 export interface BiosDriver {
   read(signal: AbortSignal): Promise<BiosReading>;
+  /** Whether a boot applies values right now, which the BMC may show before they are in effect. */
+  isApplying(signal: AbortSignal): Promise<boolean>;
   /** The registry of this name, as `read` has it. Undefined if the BMC offers none that can be read. */
   registry(name: string | undefined, signal: AbortSignal): Promise<BiosRegistry | undefined>;
   /** Throws `unsupported` if the BMC does not offer the time. */
@@ -118,6 +129,7 @@ function portOf({ clock, read, write, sleep, progress }: Access<BiosDrivers>, si
   return {
     clock,
     read: () => read(({ bios }) => bios.read(signal)),
+    isApplying: () => read(({ bios }) => bios.isApplying(signal)),
     registry: (name: string | undefined) => read(({ bios }) => bios.registry(name, signal)),
     plan: (values: BiosAttributes, time: BiosApplyTime) =>
       read(({ bios }) => bios.plan(values, time, signal)),
@@ -146,19 +158,56 @@ async function prepare(port: BiosPort, { values }: BiosRequest) {
 async function setBios(port: BiosPort, request: BiosRequest): Promise<BiosReport> {
   const { before, values, validated } = await prepare(port, request);
   const changed = !isSet(before, values, request);
-  let after = before;
-  if (changed) {
-    const lost = await uncertainty(() => port.write(values, request.applyTime));
-    const isAsked = (state: BiosReading) => isSet(state, values, request);
-    after = await awaitState(READ_BACK_DELAYS_MS, port, port.read, isAsked);
-    if (!isAsked(after)) throw lost ?? notKept(after, values, request);
+  const after = changed
+    ? await writeSetting(
+        READ_BACK_DELAYS_MS,
+        { ...port, write: () => port.write(values, request.applyTime) },
+        {
+          asked: describeValues(values),
+          isSet: (state) => isSet(state, values, request),
+          describe: (state) => describeNotSet(state, values, request),
+        },
+      )
+    : before;
+  if (request.waitMs !== undefined) {
+    return reportOf({
+      before,
+      after: await awaitEffect(port, values, request.waitMs, before),
+      values,
+      changed,
+      validated,
+    });
   }
-  if (request.waitMs !== undefined) after = await awaitEffect(port, values, request.waitMs);
-  const inEffect = missing(after.attributes, values).length === 0;
-  const effect = inEffect ? (changed ? ", in effect" : "") : ", in effect after the next boot";
+  const isApplying = isInEffect(after, values) && (await port.isApplying());
+  return reportOf({ before, after, values, changed, validated, isApplying });
+}
+
+interface SetBios {
+  readonly before: BiosReading;
+  readonly after: BiosReading;
+  readonly values: BiosAttributes;
+  readonly changed: boolean;
+  readonly validated: boolean;
+  /** The boot that applies the values has not ended yet. */
+  readonly isApplying?: boolean;
+}
+
+function reportOf({ before, after, values, changed, validated, isApplying }: SetBios): BiosReport {
+  const effect = isApplying
+    ? ", shown by the BMC, but the job that applies BIOS attributes is still running"
+    : !isInEffect(after, values)
+      ? ", in effect after the next boot"
+      : changed
+        ? ", in effect"
+        : "";
+  const already = changed || isApplying ? "" : "already ";
   const unchecked = validated ? "" : " (not checked: the BMC offers no attribute registry that can be read)";
-  const summary = `${changed ? "" : "already "}${describeValues(values)}${effect}${unchecked}`;
+  const summary = `${already}${describeValues(values)}${effect}${unchecked}`;
   return { before: shown(before, values), after: shown(after, values), changed, validated, summary };
+}
+
+function isInEffect({ attributes }: BiosReading, values: BiosAttributes): boolean {
+  return missing(attributes, values).length === 0;
 }
 
 function isSet(state: BiosReading, values: BiosAttributes, { applyTime }: BiosRequest): boolean {
@@ -168,14 +217,12 @@ function isSet(state: BiosReading, values: BiosAttributes, { applyTime }: BiosRe
   return missing(nextOf(state), values).length === 0;
 }
 
-function notKept(state: BiosReading, values: BiosAttributes, { applyTime }: BiosRequest): BmcError {
+function describeNotSet(state: BiosReading, values: BiosAttributes, { applyTime }: BiosRequest): string {
   const kept = applyTime === "immediate" ? state.attributes : nextOf(state);
   const names = missing(kept, values);
-  if (names.length === 0) {
-    return new BmcError("verify", "the BMC keeps the BIOS attributes, but has no job that applies them");
-  }
-  const text = `asked for ${describeValues(values)}, the BMC keeps ${describeKept(kept, names)}`;
-  return new BmcError("verify", text);
+  return names.length === 0
+    ? "the BIOS attributes, but has no job that applies them"
+    : describeKept(kept, names);
 }
 
 /** What the BIOS has from the next boot. */
@@ -188,20 +235,42 @@ function missing(attributes: BiosAttributes, values: BiosAttributes): readonly s
   return Object.keys(values).filter((name) => attributeValue(attributes, name) !== values[name]);
 }
 
-async function awaitEffect(port: BiosPort, values: BiosAttributes, waitMs: number): Promise<BiosReading> {
+async function awaitEffect(
+  port: BiosPort,
+  values: BiosAttributes,
+  waitMs: number,
+  before: BiosReading,
+): Promise<BiosReading> {
   const endMs = port.clock.monotonicMs() + waitMs;
   port.progress("waiting for the boot that applies the BIOS attributes", waitMs);
   for (let pauseMs = FIRST_POLL_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_POLL_MS)) {
     const state = await port.read();
-    const names = missing(state.attributes, values);
-    if (names.length === 0) return state;
+    const inEffect = isInEffect(state, values);
+    const isApplying = inEffect && (await port.isApplying());
+    if (inEffect && !isApplying) return state;
+    const has = isApplying
+      ? "the BMC's job that applies them is still running"
+      : `the BIOS has ${describeKept(state.attributes, missing(state.attributes, values))}`;
+    const isDropped = missing(nextOf(state), values).length > 0;
+    const problem = isDropped ? newProblem(before, state) : undefined;
+    if (problem !== undefined) {
+      throw new BmcError("verify", `the boot did not apply the BIOS attributes: ${problem}; ${has}`);
+    }
     const leftMs = endMs - port.clock.monotonicMs();
     if (leftMs <= 0) {
-      const text = `not in effect after ${formatSeconds(waitMs)}: the BIOS has ${describeKept(state.attributes, names)}`;
-      throw new BmcError("verify", text);
+      const said = state.outcome?.problem;
+      const words = said === undefined ? "" : `, the BIOS says: ${said}`;
+      const dropped = isDropped ? `; nothing is pending any more${words}` : "";
+      throw new BmcError("verify", `not in effect after ${formatSeconds(waitMs)}: ${has}${dropped}`);
     }
     await port.sleep(Math.min(pauseMs, leftMs));
   }
+}
+
+/** What the BIOS says against the settings, unless it said that of earlier ones. */
+function newProblem({ outcome: before }: BiosReading, { outcome: now }: BiosReading): string | undefined {
+  const isOld = before?.time === now?.time && before?.problem === now?.problem;
+  return isOld ? undefined : now?.problem;
 }
 
 async function resetBios(port: BiosPort): Promise<BiosResetReport> {

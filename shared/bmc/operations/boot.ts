@@ -146,9 +146,14 @@ async function setBoot(port: BootPort, request: BootRequest): Promise<BootReport
   );
 }
 
+/** A BMC without diagnostics of its own gets its utilities in their place. */
+function isDevice(stored: BootOverride["device"], asked: BootRequest["device"]): boolean {
+  return stored === asked || (asked === "diag" && stored === "utilities");
+}
+
 /** Whether what the BMC reports is what was asked; a field that it does not report is not held against it. */
 export function matches(request: BootRequest, stored: BootOverride | undefined): boolean {
-  if (stored?.device !== request.device) return false;
+  if (!stored || !isDevice(stored.device, request.device)) return false;
   if (request.device === "none") return true;
   if (stored.persistent !== undefined && stored.persistent !== request.persistent) return false;
   return request.mode === "keep" || stored.mode === undefined || stored.mode === request.mode;

@@ -2,7 +2,7 @@ import { BmcError } from "../../contract/bmc-error.ts";
 import { nearestName } from "../../nearest-name.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
-import { awaitState } from "./read-back.ts";
+import { writeSetting } from "./read-back.ts";
 
 /** One entry of the UEFI boot order. */
 export interface BootOption {
@@ -80,10 +80,12 @@ async function setOrder(port: BootOrderPort, names: readonly string[]): Promise<
   const asked = reorder(before, names);
   const summary = describeBootOrder(asked);
   if (isSame(before, asked)) return { before, after: before, changed: false, summary: `already ${summary}` };
-  await port.write(idsOf(asked));
-  const after = await awaitState(READ_BACK_DELAYS_MS, port, port.read, (order) => isSame(order, asked));
-  if (isSame(after, asked)) return { before, after, changed: true, summary };
-  throw new BmcError("verify", `asked for ${summary}, the BMC keeps ${describeBootOrder(after)}`);
+  const after = await writeSetting(
+    READ_BACK_DELAYS_MS,
+    { ...port, write: () => port.write(idsOf(asked)) },
+    { asked: summary, isSet: (order) => isSame(order, asked), describe: describeBootOrder },
+  );
+  return { before, after, changed: true, summary };
 }
 
 function reorder(order: readonly BootOption[], names: readonly string[]): readonly BootOption[] {

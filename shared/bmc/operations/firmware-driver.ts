@@ -8,6 +8,8 @@ export interface FirmwareItem {
   readonly name: string;
   /** Absent if the BMC does not report it. */
   readonly version?: string;
+  /** Absent if it is in use, or if the BMC does not say. */
+  readonly state?: "standby" | "updating";
   /** Whether the BMC can update it; absent if it does not say. */
   readonly updateable?: boolean;
   /** Paths of what it belongs to. */
@@ -47,12 +49,20 @@ export interface FirmwareRequest {
 /** What a driver sends. */
 export type FirmwareSend = Pick<FirmwareRequest, "image" | "targets" | "applyTime">;
 
+/** An update that the BMC accepted. */
+export interface StartedUpdate {
+  /** Path of its task, if the BMC names one. */
+  readonly task?: string;
+  /** Set if the BMC keeps the image for a reset. */
+  readonly staged?: true;
+}
+
 export interface FirmwareDriver {
   list(signal: AbortSignal): Promise<readonly FirmwareItem[]>;
   /** What `send` would send, in one line for people. Throws `unsupported` where the BMC does not offer it. */
   plan(update: FirmwareSend, signal: AbortSignal): Promise<string>;
-  /** Sends the update for `timeoutMs` at most. Resolves to the task's path when the BMC accepted it; undefined without a task. */
-  send(update: FirmwareSend, timeoutMs: number, signal: AbortSignal): Promise<string | undefined>;
+  /** Sends the update for `timeoutMs` at most. Resolves when the BMC accepted it. */
+  send(update: FirmwareSend, timeoutMs: number, signal: AbortSignal): Promise<StartedUpdate>;
   /** Reads the task once. */
   task(path: string, signal: AbortSignal): Promise<OperationTask>;
 }

@@ -2,7 +2,7 @@ import { BmcError } from "../../contract/bmc-error.ts";
 import { formatSeconds } from "../../duration.ts";
 import type { NetworkChange, NetworkPort } from "./network-port.ts";
 import { describeNetwork, isAsTarget, type NetworkSettings } from "./network-settings.ts";
-import { uncertainty } from "./read-back.ts";
+import { isDenial, uncertainty, unverified } from "./read-back.ts";
 
 /** Result of changing a BMC's network interface. */
 export interface NetworkReport {
@@ -29,9 +29,16 @@ interface AskedChange extends NetworkChange {
 }
 
 const POLL_MS = 2_000;
-/** BMCs may report a VLAN before they use it, and then be out of reach. */
+/**
+ * BMCs may report a VLAN before they use it, and an address that they still have from DHCP before they drop the lease
+ * (openbmc/phosphor-networkd issue 60), and then be out of reach.
+ */
 const HOLD_MS = 5_000;
 const LONGEST_PROBE_MS = 15_000;
+/** For the last look, at the old address. */
+const LAST_PROBE_MS = 4_000;
+/** For a BMC that denies the change in the answer that accepts it. */
+const DENIED_MS = 1_000;
 /** Failures that waiting does not fix. A refused password is not sent again, because accounts lock. */
 const FINAL = ["auth", "tls", "usage", "unsupported"];
 
@@ -46,11 +53,13 @@ export async function setNetwork(port: NetworkPort, change: AskedChange): Promis
     return { before, after: before, host: port.host, changed: false, summary: `already ${summary}` };
   }
   onStage("sending", before);
-  const lost = await uncertainty(() => port.write({ before, target }));
+  const endMs = port.clock.monotonicMs() + change.timeoutMs;
+  // A BMC that loses its address with the change never answers it: half of the time is for looking.
+  const lost = await uncertainty(() => port.write({ before, target }, change.timeoutMs / 2));
   onStage("sent", before);
   const moved = isDirect && target.address !== before.address ? target.address : undefined;
   try {
-    return await verify(port, change, { moved, lost });
+    return await verify(port, change, { moved, lost, endMs });
   } catch (thrown) {
     await port.useHost(undefined);
     throw thrown;
@@ -60,25 +69,27 @@ export async function setNetwork(port: NetworkPort, change: AskedChange): Promis
 interface SentChange {
   /** The new address, if the connection's own is lost with the old one. */
   readonly moved: string | undefined;
-  /** Set if the answer was lost. */
+  /** Set if the answer was lost, or denies what it accepts. */
   readonly lost: BmcError | undefined;
+  /** On the monotonic clock. */
+  readonly endMs: number;
 }
 
-async function verify(
-  port: NetworkPort,
-  change: AskedChange,
-  { moved, lost }: SentChange,
-): Promise<NetworkReport> {
-  const { before, target, isDirect, timeoutMs } = change;
+async function verify(port: NetworkPort, change: AskedChange, sent: SentChange): Promise<NetworkReport> {
+  const { before, target, isDirect } = change;
+  const { moved, lost } = sent;
+  const nowMs = port.clock.monotonicMs();
+  const endMs = lost && isDenial(lost) ? Math.min(sent.endMs, nowMs + DENIED_MS) : sent.endMs;
   const summary = describeNetwork(target);
   const host = moved ?? port.host;
   const leases = isDirect && target.mode === "dhcp" && before.mode !== "dhcp";
   await port.useHost(moved);
-  port.progress(`change sent, waiting for the BMC at ${host}`, timeoutMs);
-  let seen = await awaitTarget(port, change, host);
-  if (isAsked(seen, target) && target.vlan !== before.vlan) {
+  port.progress(`change sent, waiting for the BMC at ${host}`, Math.max(0, endMs - nowMs));
+  let seen = await awaitTarget(port, change, host, endMs);
+  const isFixed = target.mode === "static" && before.mode !== "static";
+  if (isAsked(seen, target) && (isFixed || target.vlan !== before.vlan)) {
     await port.sleep(HOLD_MS);
-    seen = await awaitTarget(port, change, host);
+    seen = await awaitTarget(port, change, host, Math.max(endMs, port.clock.monotonicMs() + HOLD_MS));
   }
   if (isAsked(seen, target)) {
     // The command that ends a change may have been lost with its session.
@@ -90,7 +101,7 @@ async function verify(
     const where = `accepted, not read back: the BMC no longer answers at ${host}, the new address is not known`;
     return { before, changed: true, summary: `${summary}; ${where}` };
   }
-  throw await failureOf(port, { target, host, moved, timeoutMs }, seen);
+  throw await failureOf(port, change, { ...sent, host }, seen);
 }
 
 function isAsked(seen: NetworkSettings | BmcError, target: NetworkSettings): seen is NetworkSettings {
@@ -98,8 +109,12 @@ function isAsked(seen: NetworkSettings | BmcError, target: NetworkSettings): see
 }
 
 /** The interface as asked, or else what the last look found. */
-async function awaitTarget(port: NetworkPort, { before, target, timeoutMs }: AskedChange, host: string) {
-  const endMs = port.clock.monotonicMs() + timeoutMs;
+async function awaitTarget(
+  port: NetworkPort,
+  { before, target }: AskedChange,
+  host: string,
+  endMs: number,
+): Promise<NetworkSettings | BmcError> {
   for (;;) {
     const leftMs = endMs - port.clock.monotonicMs();
     const seen = await look(port, before, host, Math.max(POLL_MS, leftMs));
@@ -140,34 +155,33 @@ async function probe(port: NetworkPort, host: string, limitMs: number) {
   }
 }
 
-interface FailedChange {
-  readonly target: NetworkSettings;
-  readonly host: string;
-  readonly moved: string | undefined;
-  readonly timeoutMs: number;
-}
-
 async function failureOf(
   port: NetworkPort,
-  { target, host, moved, timeoutMs }: FailedChange,
+  { target, timeoutMs }: AskedChange,
+  { host, moved, lost }: SentChange & { readonly host: string },
   seen: NetworkSettings | BmcError,
 ): Promise<BmcError> {
   const asked = describeNetwork(target);
   if (!(seen instanceof BmcError)) {
-    return new BmcError("verify", `asked for ${asked}, the BMC keeps ${describeNetwork(seen)}`);
+    return unverified(`asked for ${asked}, the BMC keeps ${describeNetwork(seen)}`, denialIn(lost));
   }
   const within = `within ${formatSeconds(timeoutMs)}`;
+  const unanswered = lost ? `; ${lost.message}` : "";
   if (moved === undefined) {
-    return new BmcError("timeout", `the BMC did not answer at ${host} ${within}: ${seen.message}`, {
-      cause: seen,
-    });
+    const text = `the BMC did not answer at ${host} ${within}: ${seen.message}${unanswered}`;
+    return new BmcError("timeout", text, { cause: seen });
   }
   await port.useHost(undefined);
-  const there = await look(port, target, port.host, LONGEST_PROBE_MS);
+  const there = await look(port, target, port.host, LAST_PROBE_MS);
   if (there instanceof BmcError) {
-    const text = `the BMC answers neither at ${host} ${within}, nor at ${port.host}: ${seen.message}`;
+    const text = `the BMC answers neither at ${host} ${within}, nor at ${port.host}: ${seen.message}${unanswered}`;
     return new BmcError("timeout", text, { cause: seen });
   }
   const kept = `still answers at ${port.host} with ${describeNetwork(there)}`;
-  return new BmcError("verify", `asked for ${asked}, the BMC does not answer at ${host} and ${kept}`);
+  return unverified(`asked for ${asked}, the BMC does not answer at ${host} and ${kept}`, denialIn(lost));
+}
+
+/** What the BMC has is known now, so that only its own words are left to say. */
+function denialIn(lost: BmcError | undefined): BmcError | undefined {
+  return lost && isDenial(lost) ? lost : undefined;
 }

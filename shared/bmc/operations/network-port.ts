@@ -1,8 +1,10 @@
 import { lookup } from "node:dns/promises";
 import { isIPv4 } from "node:net";
+import { BmcError } from "../../contract/bmc-error.ts";
 import type { SessionProvider } from "../../contract/vocabulary.ts";
+import { formatSeconds } from "../../duration.ts";
 import { isIpv6 } from "../../is-ipv6.ts";
-import { withTimeout } from "../../timeout.ts";
+import { TimeoutReached, withTimeout } from "../../timeout.ts";
 import type { Access } from "./access.ts";
 import type { NetworkSettings } from "./network-settings.ts";
 
@@ -38,10 +40,22 @@ export function networkPort(access: Access<NetworkDrivers>, signal: AbortSignal)
     addresses: () => addressesOf(connection.host, signal),
     list: () => read(({ network }) => network.list(signal)),
     plan: (change: NetworkChange) => read(({ network }) => network.plan(change, signal)),
-    write: (change: NetworkChange) =>
-      write(({ provider, network }) => {
+    /** Without an answer within `limitMs` the result is open. */
+    write: (change: NetworkChange, limitMs: number) =>
+      write(async ({ provider, network }) => {
         through = provider;
-        return network.write(change, signal);
+        const sending = new AbortController();
+        const sent = network.write(change, AbortSignal.any([signal, sending.signal]));
+        try {
+          await withTimeout(limitMs, signal, () => sent);
+        } catch (thrown) {
+          if (!(thrown instanceof TimeoutReached)) throw thrown;
+          sending.abort(thrown);
+          // The driver knows how far it came.
+          await sent.catch((stopped) => {
+            throw unanswered(thrown, BmcError.from(stopped));
+          });
+        }
       }),
     finish: () => write(async ({ network }) => network.finish?.(signal)),
     /** One attempt on a new session through the provider that took the change, in which silence is an answer. */
@@ -51,6 +65,12 @@ export function networkPort(access: Access<NetworkDrivers>, signal: AbortSignal)
     sleep,
     progress,
   };
+}
+
+function unanswered({ afterMs }: TimeoutReached, cause: BmcError): BmcError {
+  const said = cause.uncertain ? `: ${cause.message}` : "";
+  const text = `the BMC did not answer the change within ${formatSeconds(afterMs)}${said}`;
+  return new BmcError("timeout", text, { cause, uncertain: true });
 }
 
 const LOOKUP_MS = 5_000;

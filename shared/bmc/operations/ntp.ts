@@ -1,7 +1,6 @@
-import { BmcError } from "../../contract/bmc-error.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
-import { awaitState } from "./read-back.ts";
+import { unverified, writeSetting } from "./read-back.ts";
 
 /** The BMC's time servers. */
 export interface NtpSettings {
@@ -11,7 +10,6 @@ export interface NtpSettings {
   readonly servers: readonly string[];
 }
 
-/** The new settings; without servers, the present ones stay. */
 /** The time servers to set. */
 export interface NtpRequest {
   /** Whether the BMC is to use them. */
@@ -25,6 +23,8 @@ export interface NtpDriver {
   /** What `write` would send, in one line for people. */
   plan(request: NtpRequest, signal: AbortSignal): Promise<string>;
   write(request: NtpRequest, signal: AbortSignal): Promise<void>;
+  /** Whether DHCP may supply servers, which the BMC lists beside its own; undefined if the BMC does not say. */
+  hasDhcp?(signal: AbortSignal): Promise<boolean | undefined>;
 }
 
 /** Result of setting time servers. */
@@ -67,6 +67,7 @@ function portOf({ read, write, sleep }: Access<NtpDrivers>, signal: AbortSignal)
     read: () => read(({ ntp }) => ntp.read(signal)),
     plan: (request: NtpRequest) => read(({ ntp }) => ntp.plan(request, signal)),
     write: (request: NtpRequest) => write(({ ntp }) => ntp.write(request, signal)),
+    hasDhcp: () => read(async ({ ntp }) => ntp.hasDhcp?.(signal)),
     sleep,
   };
 }
@@ -84,10 +85,22 @@ export async function setNtp(port: NtpPort, request: NtpRequest): Promise<NtpRep
   const summary = describeNtp(asked);
   if (hasNtp(before, request))
     return { before, after: before, changed: false, summary: `already ${summary}` };
-  await port.write(withoutRepeats(request));
-  const after = await awaitState(READ_BACK_DELAYS_MS, port, port.read, (settings) => same(settings, asked));
-  if (same(after, asked)) return { before, after, changed: true, summary };
-  throw new BmcError("verify", `asked for ${summary}, the BMC keeps ${describeNtp(after)}`);
+  const after = await writeSetting(
+    READ_BACK_DELAYS_MS,
+    { ...port, write: () => port.write(withoutRepeats(request)) },
+    {
+      asked: summary,
+      isSet: (settings) => settings.enabled === asked.enabled && othersIn(settings, asked) !== undefined,
+      describe: describeNtp,
+    },
+  );
+  const others = othersIn(after, asked) ?? [];
+  if (others.length === 0) return { before, after, changed: true, summary };
+  // Without DHCP they are servers that the BMC did not remove.
+  const isSupplied = (await port.hasDhcp()) ?? !same(after, before);
+  if (!isSupplied) throw unverified(`asked for ${summary}, the BMC keeps ${describeNtp(after)}`, undefined);
+  const beside = `the BMC also lists ${others.join(", ")}, which DHCP may supply`;
+  return { before, after, changed: true, summary: `${summary}; ${beside}` };
 }
 
 export async function planNtp(port: NtpPort, request: NtpRequest): Promise<Plan<NtpSettings>> {
@@ -121,12 +134,18 @@ function withoutRepeats({ enabled, servers }: NtpRequest): NtpRequest {
   return { enabled, servers: first };
 }
 
-/** Names and IPv6 addresses mean the same in either case, and BMCs have their own. */
 function same(a: NtpSettings, b: NtpSettings): boolean {
-  const listed = ({ servers }: NtpSettings) =>
-    servers
-      .filter((server) => server !== "")
-      .join("\n")
-      .toLowerCase();
-  return a.enabled === b.enabled && listed(a) === listed(b);
+  return a.enabled === b.enabled && othersIn(a, b)?.length === 0;
+}
+
+/**
+ * The servers that a BMC lists after the asked ones: those from DHCP stay in the list (ibm-openbmc/bmcweb pull request 314).
+ * Undefined if the asked ones are not the first, in their order. Names and IPv6 addresses mean the same in either case.
+ */
+function othersIn(settings: NtpSettings, asked: NtpSettings): readonly string[] | undefined {
+  const listed = settings.servers.filter((server) => server !== "");
+  const wanted = asked.servers.filter((server) => server !== "");
+  const isFirst = wanted.every((server, index) => server.toLowerCase() === listed[index]?.toLowerCase());
+  const others = listed.slice(wanted.length);
+  return isFirst && (wanted.length > 0 || others.length === 0) ? others : undefined;
 }

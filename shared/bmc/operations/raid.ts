@@ -14,7 +14,7 @@ import {
   type RaidVolume,
   type WantedVolume,
 } from "./raid-plan.ts";
-import { uncertainty } from "./read-back.ts";
+import { once, uncertainty } from "./read-back.ts";
 
 /** When a change of volumes takes effect: at the next boot, or at once where the BMC offers it. */
 export type RaidApplyTime = "on-reset" | "immediate";
@@ -228,9 +228,11 @@ async function changeVolume(
   onSent();
   let task: string | undefined;
   const lost = await uncertainty(() =>
-    write(async ({ raid }) => {
-      task = await raid.send(change, request.applyTime, signal);
-    }),
+    write(({ raid }) =>
+      once(async () => {
+        task = await raid.send(change, request.applyTime, signal);
+      }),
+    ),
   );
   const path = task;
   const readTask = (sent: string) => read(({ raid }) => raid.task(sent, signal));

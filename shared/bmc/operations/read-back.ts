@@ -1,5 +1,6 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import type { ErrorClass } from "../../contract/error-class.ts";
+import { defined } from "../../defined.ts";
 
 /** What a driver read. A driver answers undefined where the state cannot be read back; here that is `unsupported`. */
 export function reported<State>(what: string, state: State | undefined): State {
@@ -9,7 +10,7 @@ export function reported<State>(what: string, state: State | undefined): State {
 
 /** BMCs take a while to apply a change: reads after each of these delays until the state is as asked. */
 export async function awaitState<State>(
-  delaysMs: readonly [number, ...number[]],
+  delaysMs: Delays,
   port: { sleep(ms: number): Promise<void> },
   read: () => Promise<State>,
   isAsked: (state: State) => boolean,
@@ -43,6 +44,8 @@ export interface Change<State> {
   readonly changed: boolean;
 }
 
+type Delays = readonly [number, ...number[]];
+
 interface AskedSetting<State> {
   /** For people. */
   readonly asked: string;
@@ -64,21 +67,55 @@ interface SettingPort<State> {
  * with both if the BMC keeps another.
  */
 export async function changeSetting<State>(
-  delaysMs: readonly [number, ...number[]],
+  delaysMs: Delays,
   port: SettingPort<State>,
-  { asked, isSet, describe, check }: AskedSetting<Exclude<State, undefined>>,
+  setting: AskedSetting<Exclude<State, undefined>>,
 ): Promise<Change<State>> {
   const before = await port.read();
   if (isRead(before)) {
-    if (isSet(before)) return { before, after: before, changed: false };
-    check?.(before);
+    if (setting.isSet(before)) return { before, after: before, changed: false };
+    setting.check?.(before);
   }
-  await port.write();
-  const after = await awaitState(delaysMs, port, port.read, (state) => !isRead(state) || isSet(state));
+  return { before, after: await writeSetting(delaysMs, port, setting), changed: true };
+}
+
+/**
+ * Writes a setting once and reads it back after each of these delays until it is as asked. The state decides, also after a
+ * refusal, a lost answer, and an answer that accepts the write and denies it.
+ */
+export async function writeSetting<State>(
+  delaysMs: Delays,
+  port: SettingPort<State>,
+  { asked, isSet, describe }: Pick<AskedSetting<Exclude<State, undefined>>, "asked" | "isSet" | "describe">,
+): Promise<State> {
+  const error = await refusalOf(() => port.write());
+  if (error && !error.uncertain) {
+    const state = await port.read().catch(() => undefined);
+    if (isRead(state) && isSet(state)) return state;
+    throw error;
+  }
+  const delays = error && isDenial(error) ? DENIED_DELAYS_MS : delaysMs;
+  const after = await awaitState(delays, port, port.read, (state) => !isRead(state) || isSet(state));
   if (isRead(after) && !isSet(after)) {
-    throw new BmcError("verify", `asked for ${asked}, the BMC keeps ${describe(after)}`);
+    throw unverified(`asked for ${asked}, the BMC keeps ${describe(after)}`, error);
   }
-  return { before, after, changed: true };
+  if (error && !isRead(after)) throw error;
+  return after;
+}
+
+/** Whether the BMC accepted a write and denied it, or a part of it, in the same answer. */
+export function isDenial(error: BmcError): boolean {
+  return error.uncertain && error.class === "verify";
+}
+
+/** For a BMC that denies a part that was as asked already, and applies the rest. */
+const DENIED_DELAYS_MS: Delays = [0, 1_000];
+
+/** The failure of a write that the state does not show: what the BMC has, after its own words or what became of the answer. */
+export function unverified(has: string, lost: BmcError | undefined): BmcError {
+  if (!lost) return new BmcError("verify", has);
+  const uncertain = !isDenial(lost);
+  return new BmcError(lost.class, `${lost.message}; ${has}`, { cause: lost, uncertain });
 }
 
 function isRead<State>(state: State): state is Exclude<State, undefined> {
@@ -109,6 +146,20 @@ export async function uncertainty(write: () => Promise<void>): Promise<BmcError 
     const error = BmcError.from(thrown);
     if (error.uncertain) return error;
     throw error;
+  }
+}
+
+/**
+ * Sends what works for minutes. A BMC that answers that it is busy may have begun all the same (openbmc/phosphor-bmc-code-mgmt
+ * issue 10), so that this answer leaves the result open and the request is not repeated.
+ */
+export async function once(send: () => Promise<void>): Promise<void> {
+  try {
+    await send();
+  } catch (thrown) {
+    const { class: errorClass, message, retryAfterMs } = BmcError.from(thrown);
+    if (errorClass !== "busy") throw thrown;
+    throw new BmcError("busy", message, { cause: thrown, ...defined({ retryAfterMs }), uncertain: true });
   }
 }
 

@@ -21,7 +21,7 @@ export interface SolReport {
 type SolDrivers = { readonly sol: SolDriver };
 
 export const solOperations = defineOperations({
-  title: "end a serial-over-LAN session",
+  title: "serial-over-LAN session",
   methods: (run: Run<SolDrivers>) => ({
     /** Ends serial-over-LAN sessions that are open; that there is none is success. */
     deactivateSol: (signal: AbortSignal): Promise<SolReport> =>

@@ -1,11 +1,14 @@
 import { BmcError } from "../../contract/bmc-error.ts";
+import type { ErrorClass } from "../../contract/error-class.ts";
+import { defined } from "../../defined.ts";
 import { formatSeconds } from "../../duration.ts";
 import { nearestName } from "../../nearest-name.ts";
 import type { Access, Plan } from "./access.ts";
-import type { FirmwareDrivers, FirmwareItem, FirmwareRequest } from "./firmware-driver.ts";
+import { compareFirmware, type FirmwareChange } from "./firmware-change.ts";
+import type { FirmwareDrivers, FirmwareItem, FirmwareRequest, StartedUpdate } from "./firmware-driver.ts";
 import { compareVersions } from "./firmware-version.ts";
 import { followTask, TASK_PAUSE_MS, whileRestarting } from "./follow-task.ts";
-import { uncertainty } from "./read-back.ts";
+import { once, uncertainty, unverified } from "./read-back.ts";
 
 /** How long an update may take. */
 export interface UpdateLimits {
@@ -41,14 +44,20 @@ interface Update {
 }
 
 export async function planUpdate(
-  { read }: FirmwareAccess,
+  access: FirmwareAccess,
   request: FirmwareRequest,
   signal: AbortSignal,
 ): Promise<Plan<readonly FirmwareItem[]>> {
-  const before = chosen(await read(({ firmware }) => firmware.list(signal)), request.targets);
-  if (isThere(before, request)) return { before, steps: [] };
+  const { before, steps } = await prepare(access, request, signal);
+  return { before, steps };
+}
+
+async function prepare({ read }: FirmwareAccess, request: FirmwareRequest, signal: AbortSignal) {
+  const all = await read(({ firmware }) => firmware.list(signal));
+  const before = chosen(all, request.targets);
+  if (isThere(before, request)) return { all, before, steps: [] };
   checkUpdate(before, request);
-  return { before, steps: [await read(({ firmware }) => firmware.plan(request, signal))] };
+  return { all, before, steps: [await read(({ firmware }) => firmware.plan(request, signal))] };
 }
 
 export async function updateFirmware(
@@ -56,7 +65,7 @@ export async function updateFirmware(
   { request, limits, onStage }: Update,
   signal: AbortSignal,
 ): Promise<FirmwareReport> {
-  const { before, steps } = await planUpdate(access, request, signal);
+  const { all, before, steps } = await prepare(access, request, signal);
   if (steps.length === 0) {
     return {
       before,
@@ -69,26 +78,41 @@ export async function updateFirmware(
   const { clock, read, write, progress } = access;
   const endsMs = clock.monotonicMs() + limits.updateMs;
   progress("sending the firmware update", limits.updateMs);
-  let task: string | undefined;
+  let started: StartedUpdate = {};
   const lost = await uncertainty(() =>
-    write(async ({ firmware }) => {
-      task = await firmware.send(request, limits.updateMs, signal);
-    }),
+    write(({ firmware }) =>
+      once(async () => {
+        started = await firmware.send(request, limits.updateMs, signal);
+      }),
+    ),
   );
+  if (lost && ANSWERED.includes(lost.class)) throw notSentAgain(lost);
   onStage("sent");
-  const path = task;
+  const { task, staged } = started;
   const limit = { what: "update", signal, endsMs, limitMs: limits.updateMs };
   const readTask = (sent: string) => read(({ firmware }) => firmware.task(sent, signal));
   const end =
-    path === undefined ? undefined : await followTask({ ...access, readTask: () => readTask(path) }, limit);
+    task === undefined ? undefined : await followTask({ ...access, readTask: () => readTask(task) }, limit);
   onStage("ended");
   if (end?.state === "failed") {
     throw new BmcError("bmc", `the update failed: ${end.message ?? "the BMC gives no reason"}`);
   }
-  const staged = end?.state === "staged";
-  const goal = { before, request, staged, lost };
+  const isStaged = end?.state === "staged" || (!lost && (staged || request.applyTime === "on-reset"));
+  const goal = { all, before, request, staged: isStaged, lost };
   return verifyUpdate(access, goal, limits.verifyMs, signal);
 }
+
+function notSentAgain(lost: BmcError): BmcError {
+  const message = `${lost.message}; the update may have been started and is not sent again`;
+  return new BmcError(lost.class, message, {
+    cause: lost,
+    ...defined({ retryAfterMs: lost.retryAfterMs }),
+    uncertain: true,
+  });
+}
+
+/** The BMC has answered: it says that it is busy, or denies what it accepts. */
+const ANSWERED: readonly ErrorClass[] = ["busy", "verify"];
 
 /** The targets in the order asked for, or all. Throws `usage` for an ID that the BMC does not have. */
 function chosen(items: readonly FirmwareItem[], targets: readonly string[]): readonly FirmwareItem[] {
@@ -109,8 +133,8 @@ function isThere(items: readonly FirmwareItem[], { version }: FirmwareRequest): 
   return version !== undefined && items.length > 0 && items.every((item) => isVersion(item, version));
 }
 
-const isVersion = ({ version }: FirmwareItem, asked: string) =>
-  version !== undefined && compareVersions(version, asked) === 0;
+const isVersion = ({ version, state }: FirmwareItem, asked: string) =>
+  version !== undefined && state === undefined && compareVersions(version, asked) === 0;
 
 function checkUpdate(items: readonly FirmwareItem[], request: FirmwareRequest): void {
   const { targets, version, allowDowngrade } = request;
@@ -135,6 +159,8 @@ function checkUpdate(items: readonly FirmwareItem[], request: FirmwareRequest): 
 }
 
 interface Goal {
+  /** The whole inventory before. */
+  readonly all: readonly FirmwareItem[];
   readonly before: readonly FirmwareItem[];
   readonly request: FirmwareRequest;
   readonly staged: boolean;
@@ -142,42 +168,73 @@ interface Goal {
   readonly lost: BmcError | undefined;
 }
 
+/** What a look at the inventory found. */
+interface Sight {
+  /** The targets, or all; in place of a target that is gone, what replaced it. */
+  readonly after: readonly FirmwareItem[];
+  readonly change: FirmwareChange;
+}
+
+function sightOf({ all, before, request }: Goal, items: readonly FirmwareItem[]): Sight {
+  const change = compareFirmware(all, items);
+  if (request.targets.length === 0) return { after: items, change };
+  const after = before.flatMap(({ id }) => {
+    const successor = change.gone.has(id)
+      ? change.changed.find(({ from, to }) => (from === undefined || from.id === id) && to.id !== id)
+      : undefined;
+    return successor?.to ?? items.find((item) => item.id === id) ?? [];
+  });
+  return { after, change };
+}
+
+/** The changes of the targets, or all. */
+function changesIn({ after, change }: Sight, { targets }: FirmwareRequest): FirmwareChange["changed"] {
+  if (targets.length === 0) return change.changed;
+  return change.changed.filter(({ to }) => after.some(({ id }) => id === to.id));
+}
+
 /** Reads the inventory until it shows the update, unless that waits for the next boot. */
 async function verifyUpdate(
   { clock, read, sleep, progress }: FirmwareAccess,
-  { before, request, staged, lost }: Goal,
+  goal: Goal,
   verifyMs: number,
   signal: AbortSignal,
 ): Promise<FirmwareReport> {
+  const { all, before, request, staged } = goal;
   const endsMs = clock.monotonicMs() + verifyMs;
   if (!staged) progress("waiting until the inventory shows the new version", verifyMs);
-  let after = before;
-  let silence: BmcError | undefined;
+  let sight = sightOf(goal, all);
   for (;;) {
     const items = await whileRestarting({ what: "update", signal }, () =>
       read(({ firmware }) => firmware.list(signal)),
     );
-    silence = items instanceof BmcError ? items : undefined;
+    const silence = items instanceof BmcError ? items : undefined;
     if (!(items instanceof BmcError)) {
-      after = before.map(({ id, ...rest }) => items.find((item) => item.id === id) ?? { id, ...rest });
-      const changes = describeChanges(before, after);
-      if (request.version === undefined ? changes !== "" : isThere(after, request)) {
-        return { before, after, pending: false, changed: true, summary: `firmware updated: ${changes}` };
+      sight = sightOf(goal, items);
+      const { after } = sight;
+      const changes = changesIn(sight, request);
+      const isWhole = after.length >= before.length && isThere(after, request);
+      if (request.version === undefined ? changes.length > 0 : isWhole) {
+        const summary = `firmware updated: ${describeChanges(changes)}`;
+        return { before, after, pending: false, changed: true, summary };
       }
       if (staged) {
-        const summary = `firmware update of ${describeFirmware(before)} accepted, in effect after the next boot`;
+        const { waiting } = sight.change;
+        const what =
+          waiting.length > 0 ? `to ${describeFirmware(waiting)}` : `of ${describeFirmware(before)}`;
+        const summary = `firmware update ${what} accepted, in effect after the next boot`;
         return { before, after, pending: true, changed: true, summary };
       }
     }
     const leftMs = endsMs - clock.monotonicMs();
-    if (leftMs <= 0) throw unverified({ before, request, staged, lost }, after, { verifyMs, silence });
+    if (leftMs <= 0) throw unverifiedUpdate(goal, sight, { verifyMs, silence });
     await sleep(Math.min(TASK_PAUSE_MS, leftMs));
   }
 }
 
-function unverified(
+function unverifiedUpdate(
   { request, lost }: Goal,
-  after: readonly FirmwareItem[],
+  { after, change }: Sight,
   { verifyMs, silence }: { readonly verifyMs: number; readonly silence: BmcError | undefined },
 ): BmcError {
   const within = `within ${formatSeconds(verifyMs)}`;
@@ -186,11 +243,15 @@ function unverified(
     return new BmcError("timeout", message, { cause: silence, uncertain: true });
   }
   const asked = request.version ?? "another version";
-  const has = `${within} of the update, the BMC has ${describeFirmware(after)} instead of ${asked}`;
-  if (!lost) return new BmcError("verify", has);
-  const message = `${lost.message}; the update may have been started and is not sent again; ${has}`;
-  return new BmcError(lost.class, message, { cause: lost, uncertain: true });
+  const { waiting } = change;
+  const unused =
+    waiting.length > 0 ? `; it does not use ${describeFirmware(waiting)} (${states(waiting)})` : "";
+  const has = `${within} of the update, the BMC has ${describeFirmware(after)} instead of ${asked}${unused}`;
+  return unverified(has, lost && notSentAgain(lost));
 }
+
+const states = (items: readonly FirmwareItem[]) =>
+  [...new Set(items.flatMap(({ state }) => state ?? []))].join(", ");
 
 /** As many are named for people. */
 const MOST_NAMED = 4;
@@ -201,11 +262,12 @@ export function describeFirmware(items: readonly FirmwareItem[]): string {
   return shortList(items.map(({ id, version = "unknown" }) => `${id} ${version}`));
 }
 
-function describeChanges(before: readonly FirmwareItem[], after: readonly FirmwareItem[]): string {
+function describeChanges(changes: FirmwareChange["changed"]): string {
   return shortList(
-    after.flatMap(({ id, version }, index) => {
-      const was = before[index]?.version;
-      return version === undefined || version === was ? [] : [`${id} ${was ?? "unknown"} to ${version}`];
+    changes.map(({ from, to: { id, version = "unknown" } }) => {
+      const old = from?.version ?? "unknown";
+      if (!from) return `${id} ${version} is new`;
+      return from.id === id ? `${id} ${old} to ${version}` : `${from.id} ${old} to ${id} ${version}`;
     }),
   );
 }

@@ -101,7 +101,11 @@ export const dimensions: Dimensions<Values> = {
       },
     },
   },
-  watched: { own: {}, other: { watchNamespace: "machines" }, all: { watchNamespace: "*" } },
+  watched: {
+    own: {},
+    other: { watchNamespace: "machines" },
+    all: { watchNamespace: "*", inventory: { secretNamespaces: ["*"] } },
+  },
   copies: { auto: {}, on: { runtime: { copySecrets: true } }, off: { runtime: { copySecrets: "off" } } },
   wakeUp: { auto: {}, on: { wakeUp: true }, off: { wakeUp: "off" } },
   rufio: {
@@ -114,6 +118,7 @@ export const dimensions: Dimensions<Values> = {
         statusInterval: 0,
         hardware: false,
         leaseNamespace: "rufio-system",
+        alone: true,
       },
     },
   },

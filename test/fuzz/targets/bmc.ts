@@ -19,10 +19,16 @@ import { NodeState } from "../../../shared/bmc/providers/ironic/node-state.ts";
 import { refusalOf as refusalOfNode } from "../../../shared/bmc/providers/ironic/occupation.ts";
 import { clockMs } from "../../../shared/bmc/providers/redfish/drivers/manager.ts";
 import { parseHint } from "../../../shared/bmc/providers/redfish/hint.ts";
+import { namedTask } from "../../../shared/bmc/providers/redfish/resources/named-task.ts";
 import { answerError, redact } from "../../../shared/bmc/providers/redfish/service/errors.ts";
 import { readEtag } from "../../../shared/bmc/providers/redfish/service/etag.ts";
 import { localPath } from "../../../shared/bmc/providers/redfish/service/http-client.ts";
-import { describeMessages, readRefusal } from "../../../shared/bmc/providers/redfish/service/refusal.ts";
+import {
+  describeMessages,
+  readDenial,
+  readProblem,
+  readRefusal,
+} from "../../../shared/bmc/providers/redfish/service/refusal.ts";
 import {
   Collection,
   ServiceRoot,
@@ -205,6 +211,9 @@ export const bmcTargets: readonly Target[] = [
         describeMessages([{ Message: input, MessageId: input }]),
         error.message,
         redact(input, request.body),
+        readDenial({ body }),
+        readProblem([{ Message: input, MessageId: input, Severity: input }]),
+        namedTask({ status: 202, headers: {}, body, path: "/redfish/v1" }),
       ];
     },
     holds: (result) => {
@@ -212,7 +221,7 @@ export const bmcTargets: readonly Target[] = [
       if (message.length > 1_000 || message.includes("secret!") || redacted.includes("secret!"))
         throw new Error(message);
     },
-    covers: ["readRefusal", "redact"],
+    covers: ["readRefusal", "readDenial", "readProblem", "redact"],
   },
   {
     name: "redfish-link",

@@ -272,7 +272,7 @@ describe("pbnj-worker policy test", () => {
     const rules = (stdout: string) => cells(stdout).map((row) => row.slice(1).join(" | "));
     expect(rules(here.stdout).slice(1, 4)).toEqual([
       "a | - | refused | volumes | RESULT_FILE /nowhere/x is not allowed: no volume may be mounted from there",
-      "b | - | refused | environment | on-failure: --mdoe is not an input of power-off: did you mean --mode?",
+      "b | - | refused | environment | on-failure: --mdoe in the template's command is not an input of power-off: did you mean --mode?",
       "d | - | refused | machine | on-timeout: is for another machine than the action",
     ]);
     for (const { stdout } of [here, contained, clustered]) {

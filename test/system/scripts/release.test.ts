@@ -61,7 +61,7 @@ describe("what is fit to be released", () => {
   const fit: Findings = {
     ...{ version: "1.0.0", tag: "v1.0.0", registry, push: true, head: "a".repeat(40) },
     releases: [{ version: "1.0.0", date: "2026-01-31", changes: [] }],
-    ...{ changedFiles: [], taggedCommit: undefined },
+    ...{ changedFiles: [], taggedCommit: undefined, bases: [`node:24-slim@sha256:${"a".repeat(64)}`] },
   };
 
   it("is a clean commit whose version has its section and date, tagged there or not at all", () => {
@@ -83,6 +83,15 @@ describe("what is fit to be released", () => {
       "CHANGELOG.md has no section for version 1.0.0",
       "v1.0.0 is released already, at commit bbbbbbbbbbbb: raise the version",
     ]);
+  });
+
+  it("needs the digests of its base images to be pushed", () => {
+    const bases = ["node:24-slim", `base:1@sha256:${"b".repeat(64)}`];
+
+    expect(releaseProblems({ ...fit, bases })).toEqual([
+      "node:24-slim has no digest, so it may be another image tomorrow: give it as node:24-slim@sha256:…",
+    ]);
+    expect(releaseProblems({ ...fit, bases, push: false })).toEqual([]);
   });
 
   it("needs a repository, and a date only to be pushed", () => {
@@ -121,6 +130,8 @@ beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), "pbnj-release-test-"));
 });
 afterEach(() => rm(directory, { recursive: true, force: true }));
+
+const pinned = (image: string) => `${image}@sha256:${"c".repeat(64)}`;
 
 describe("a release with buildx (a fake one)", () => {
   const said: string[] = [];
@@ -195,8 +206,8 @@ describe("a release with buildx (a fake one)", () => {
     const end = await run(await installFake(), {
       push: true,
       builder: "mine",
-      nodeImage: "n:1",
-      baseImage: "b:1",
+      nodeImage: pinned("n:1"),
+      baseImage: pinned("b:1"),
     });
 
     expect(end).toMatchObject({ ok: true, record: { pushed: true } });
@@ -204,7 +215,7 @@ describe("a release with buildx (a fake one)", () => {
     expect(bake?.args.slice(0, 4)).toEqual(["buildx", "bake", "--builder", "mine"]);
     for (const target of Object.values(await bakedTargets())) {
       expect(target).toMatchObject({
-        args: { NODE_IMAGE: "n:1", BASE_IMAGE: "b:1" },
+        args: { NODE_IMAGE: pinned("n:1"), BASE_IMAGE: pinned("b:1") },
         output: ["type=image,push=true"],
       });
     }

@@ -138,7 +138,12 @@ export function itWorksInACluster(open: (options: ClusterLabOptions) => Promise<
 
   test("does a Job of Rufio's, and keeps the status of its Machine", TEST, async () => {
     await using lab = await open({});
-    const worker = lab.start(["--rufio", "--rufio-image", "registry.example/pbnj-worker/{action}:{version}"]);
+    const worker = lab.start([
+      "--rufio",
+      "--rufio-alone",
+      "--rufio-image",
+      "registry.example/pbnj-worker/{action}:{version}",
+    ]);
     await worker.untilLogged("Rufio lease is free, taking over");
 
     const job = await lab.submitToRufio("netboot", "node-01", [

@@ -12,6 +12,8 @@ const ed25519 = generateKeyPairSync("ed25519");
 
 const pem = ({ publicKey }: Pick<typeof rsa, "publicKey">) =>
   publicKey.export({ type: "spki", format: "pem" }).toString();
+const der = ({ publicKey }: Pick<typeof rsa, "publicKey">) =>
+  publicKey.export({ type: "spki", format: "der" }).toString("base64");
 const jwk = ({ publicKey }: Pick<typeof rsa, "publicKey">, more: object = {}) => ({
   ...publicKey.export({ format: "jwk" }),
   ...more,
@@ -39,6 +41,13 @@ describe("the type of a key decides its algorithms", () => {
   ])("%s", (_, text, algorithms) => {
     expect(algorithmsIn(text)).toEqual(algorithms);
   });
+
+  test.each([Buffer.alloc(48, 0x30).toString("base64"), `{${SECRET}`.slice(1), "MIIB".repeat(10)])(
+    "the secret %s, whatever it begins with",
+    (text) => {
+      expect(parseJwtSecrets(text)).toHaveLength(1);
+    },
+  );
 
   test("secrets, one per line", () => {
     expect(parseJwtSecrets(`${SECRET}\n\n${SECRET}1\n`).map(({ algorithms }) => algorithms)).toEqual([
@@ -69,7 +78,16 @@ describe("a file of secrets is refused that holds", () => {
   test.each([
     ["nothing", " \n", "holds no key"],
     ["a short secret", `${SECRET}\nshort\n`, "less than 32 characters"],
-    ["a public key, which everyone knows", pem(rsa), "not a secret"],
+    ["a public key, which everyone knows", pem(rsa), "PEM key or certificate, which is public"],
+    ["a key set", set(jwk(rsa)), "JSON Web Key (Set), which is public"],
+    ["a key set on several lines", JSON.stringify({ keys: [jwk(p256)] }, null, 2), "JSON Web Key (Set)"],
+    ["a key of a set", JSON.stringify(jwk(ed25519)), "JSON Web Key (Set)"],
+    ["a key set behind a secret", `${SECRET}\n${set(jwk(rsa))}`, "JSON Web Key (Set)"],
+    ["the address of a key set", "https://issuer.example/.well-known/jwks.json", "an address"],
+    ["a public key without its PEM lines", der(rsa), "public key or certificate"],
+    ["such a key on several lines", der(rsa).replace(/.{64}/g, "$&\n"), "public key or certificate"],
+    ["an SSH key", `ssh-ed25519 ${"A".repeat(68)} alice@example`, "an SSH key"],
+    ["a token", `eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhIn0.${"s".repeat(43)}`, "a JSON Web Token"],
   ])("%s", (_, text, message) => {
     expect(() => parseJwtSecrets(text)).toThrow(message);
   });

@@ -48,6 +48,7 @@ describe("a cluster is used", () => {
       PBNJ_RUFIO_STATUS_INTERVAL: "10m",
       PBNJ_RUFIO_LEASE_NAMESPACE: "tink-system",
       PBNJ_RUFIO_HARDWARE: "false",
+      PBNJ_RUFIO_ALONE: "true",
       PBNJ_SHARE_LANES: "true",
       PBNJ_SHARE_GROUP: "rack-7",
     });
@@ -64,6 +65,7 @@ describe("a cluster is used", () => {
         image: "registry.example/pbnj/{action}:{version}",
         statusIntervalMs: 600_000,
         hardware: false,
+        alone: true,
         leaseNamespace: "tink-system",
       },
       sharing: { group: "rack-7" },
@@ -231,6 +233,15 @@ describe("settings of the cluster that cannot be meant", () => {
   it("are an agent ID that is Rufio's", () => {
     expect(problemsOf({ PBNJ_RUFIO: "true", PBNJ_AGENT_ID: "a,rufio" })).toEqual([
       "PBNJ_AGENT_ID: holds rufio, which is reserved for Rufio's Jobs: choose another one",
+    ]);
+  });
+});
+
+describe("a tink server", () => {
+  it("need not be named for Rufio's work alone", () => {
+    expect(problemsOf({ PBNJ_RUFIO: "true", PBNJ_GRPC_SERVER: "", PBNJ_AGENT_ID: "" })).toEqual([]);
+    expect(problemsOf({ PBNJ_KUBERNETES_INVENTORY: "machines", PBNJ_GRPC_SERVER: "" })).toEqual([
+      expect.stringMatching(/is missing: the tink server's address/),
     ]);
   });
 });

@@ -156,8 +156,17 @@ describe("what other workers' deployments set", () => {
     expect(loaded).toMatchObject({ agentIds: ["node-1"], server: { server: "10.0.0.1:42113", tls: false } });
   });
 
+  it.each([
+    ["Docker", "docker"],
+    ["KUBERNETES", "kubernetes"],
+  ])("reads the runtime %s in any case, as tink-agent does, and the transport", (text, kind) => {
+    const env = { AGENT_RUNTIME: text, AGENT_TRANSPORT: "GRPC", PBNJ_UNSAFE_ANY_IMAGE: "true" };
+
+    expect(config({ env }).runtime.kind).toBe(kind);
+  });
+
   it("is refused by name where this worker does not have it", () => {
-    expect(problems({ env: { AGENT_RUNTIME: "containerd", AGENT_TRANSPORT: "nats" } })).toEqual([
+    expect(problems({ env: { AGENT_RUNTIME: "Containerd", AGENT_TRANSPORT: "nats" } })).toEqual([
       "AGENT_TRANSPORT: must be grpc: other transports are not supported",
       "AGENT_RUNTIME: containerd is not supported: use docker, which works with any Docker Engine API",
     ]);

@@ -39,6 +39,7 @@ const EVERYTHING = {
   PBNJ_RUNTIME: "kubernetes",
   PBNJ_KUBERNETES_INVENTORY: "machines,hardware",
   PBNJ_RUFIO: "true",
+  PBNJ_RUFIO_ALONE: "true",
   PBNJ_SHARE_LANES: "true",
 };
 
@@ -58,6 +59,23 @@ describe("the doctor at a cluster", () => {
         ),
       },
     ]);
+  });
+
+  it("says why the worker does not start beside a Rufio that takes no Lease, and what to do", async () => {
+    const problems = async (env: Readonly<Record<string, string>>) =>
+      (await check({ PBNJ_RUFIO: "true", ...env })).filter(({ state }) => state !== "ok");
+
+    expect(await problems({})).toEqual([
+      expect.objectContaining({
+        ...{ check: "cluster", state: "problem", cause: "rufio-lease-missing" },
+        detail: expect.stringMatching(/^there is no Lease e74dec1a.bmc.tinkerbell.org in tink-system: /),
+        remedy: expect.stringMatching(/--rufio-controller-enable-leader-election=true/),
+      }),
+    ]);
+    expect(await problems({ PBNJ_RUFIO_ALONE: "true" })).toEqual([]);
+    const metadata = { name: "e74dec1a.bmc.tinkerbell.org", namespace: "tink-system" };
+    fake.create("coordination.k8s.io/v1", "Lease", { metadata, spec: { holderIdentity: "rufio" } });
+    expect(await problems({})).toEqual([]);
   });
 
   describe("at finished workflows", () => {
@@ -103,6 +121,45 @@ describe("the doctor at a cluster", () => {
       const token = fake.addUser("worker", []);
       await writeFile(kubeconfig, fake.kubeconfig({ namespace: "tink-system", token }));
       expect((await warnings()).map(({ cause }) => cause)).toEqual(["cluster-right"]);
+    });
+  });
+
+  describe("at workflows that name an agent ID in another case", () => {
+    function submit(name: string, state: string, agentID: string): void {
+      const kind = ["tinkerbell.org/v1alpha1", "Workflow"] as const;
+      fake.create(...kind, { metadata: { namespace: "tink-system", name }, spec: { templateRef: "t" } });
+      const tasks = [{ id: "1", name: "bmc", agentID, actions: [] }];
+      fake.patchStatus(...kind, name, { state, agentID, tasks }, "tink-system");
+    }
+    const cases = async (env: Readonly<Record<string, string>> = {}) =>
+      (await check({ PBNJ_WAKE_UP: "on", ...env })).filter(({ cause }) => cause === "agent-id-case");
+
+    it("warns of those that are one of the worker's, with what it has", async () => {
+      submit("wrong", "PENDING", "A");
+      submit("ended", "FAILED", "A");
+      submit("right", "PENDING", "a");
+      submit("another", "PENDING", "B");
+
+      expect(await cases()).toEqual([
+        {
+          check: "cluster",
+          state: "warning",
+          cause: "agent-id-case",
+          detail: "1 agent ID of Workflows in another case: A, not a",
+          remedy: expect.stringContaining("as the worker has it: a"),
+        },
+      ]);
+    });
+
+    it("warns of those that may be a machine's in the cluster", async () => {
+      submit("wrong", "PENDING", "pbnj-Node-01");
+      submit("another", "PENDING", "Rack-01");
+
+      expect(await cases()).toEqual([]);
+      const found = await cases({ PBNJ_KUBERNETES_INVENTORY: "machines" });
+      expect(found.map(({ detail }) => detail)).toEqual([
+        "1 agent ID of Workflows in another case: pbnj-Node-01, not pbnj-node-01",
+      ]);
     });
   });
 

@@ -5,6 +5,7 @@ import type { ActionStatus, Outcome } from "../../../worker/action/action.ts";
 import { noObserver, type Observer } from "../../../worker/action/observer.ts";
 import { Executor, type ExecutorOptions } from "../../../worker/execution/executor.ts";
 import { Reporter } from "../../../worker/execution/report.ts";
+import { WorkflowCheck } from "../../../worker/execution/workflow-check.ts";
 import type { JournalEntry, JournalPhase } from "../../../worker/journal/entry.ts";
 import type { ActionJournal } from "../../../worker/journal/journal.ts";
 import { MemoryJournal } from "../../../worker/journal/memory-journal.ts";
@@ -65,6 +66,7 @@ export function executorLab(
     permit: () => ({ allowed: true }),
     locate: () => TARGET,
     runtime,
+    workflowCheck: new WorkflowCheck({ sink: {}, clock, log: silentLogger }),
     reporter: new Reporter({ sink, clock, log: silentLogger, maxBackoffMs: 1_000, observer: noObserver }),
     locks: new MachineLocks(),
     slots: new ActionSlots(4),

@@ -12,6 +12,7 @@ import { LaneShares } from "../../../worker/cluster/sharing/lane-shares.ts";
 import { ownedTransport, STALE_MS } from "../../../worker/compose/cluster/owned-transport.ts";
 import { Executor } from "../../../worker/execution/executor.ts";
 import { Reporter } from "../../../worker/execution/report.ts";
+import { WorkflowCheck } from "../../../worker/execution/workflow-check.ts";
 import { Journal } from "../../../worker/journal/journal.ts";
 import { type LaneControl, type LaneServices, Worker } from "../../../worker/lanes/worker.ts";
 import { AuthGate } from "../../../worker/machines/auth-gate.ts";
@@ -287,6 +288,7 @@ export class Life {
       },
       runtime,
       reporter: new Reporter({ ...more, sink: owned }),
+      workflowCheck: new WorkflowCheck({ ...more, sink: owned }),
       locks: this.#leases ?? new MachineLocks(),
       slots: new ActionSlots(4),
       authGate: new AuthGate(),

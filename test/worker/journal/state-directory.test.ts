@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -44,6 +44,23 @@ describe("a state directory", () => {
       version: 1,
       id: first.id,
     });
+  });
+
+  it("that exists loses the rights of other users, unless it holds something else", async () => {
+    const [own, shared] = [await mkdtemp(join(root, "wide-")), await mkdtemp(join(root, "shared-"))];
+    await writeFile(join(shared, "of-another-program"), "");
+    const modes = async (path: string) => {
+      for (const folder of [path, join(path, "journal"), join(path, "results")]) {
+        await mkdir(folder, { recursive: true });
+        await chmod(folder, 0o755);
+      }
+      await (await openStateDirectory(path)).close();
+      const folders = [path, join(path, "journal"), join(path, "results")];
+      return Promise.all(folders.map(async (folder) => ((await stat(folder)).mode & 0o777).toString(8)));
+    };
+
+    expect(await modes(own)).toEqual(["700", "700", "700"]);
+    expect(await modes(shared)).toEqual(["755", "700", "700"]);
   });
 
   it("whose lock file is missing is locked after 3 s, unless another worker locks a new file", async () => {

@@ -249,6 +249,22 @@ describe("connections that actions bring themselves", () => {
   });
 });
 
+describe("the timeout of an action", () => {
+  const tenants = [{ namespaces: ["default"], machines: ["*"] }];
+  const day = 24 * 60 * 60_000;
+
+  it.each([
+    [{}, 100 * day, "allowed"],
+    [{ tenants }, day, "allowed"],
+    [{ tenants }, 2 * day, "policy maxTimeout: the timeout of 172800 s is more than 86400 s"],
+    [{ tenants, maxTimeout: "72h" }, 2 * day, "allowed"],
+    [{ maxTimeout: "10m" }, 601_000, "policy maxTimeout: the timeout of 601 s is more than 600 s"],
+    [{ maxTimeout: "10m" }, 0, "allowed"],
+  ])("with %j is limited: %d ms", (policy, timeoutMs, verdict) => {
+    expect(ask(policy, { timeoutMs })).toBe(verdict);
+  });
+});
+
 describe("tenants", () => {
   const policy = Policy.parse({
     trustedImages: EVERY_IMAGE,

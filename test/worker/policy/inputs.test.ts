@@ -24,6 +24,8 @@ function refused(problem: string): readonly string[] {
   return [`policy environment: ${problem}`];
 }
 
+const REMOVE = "remove it, the image runs the action by itself";
+
 describe("an action of this project", () => {
   it("accepts the inputs of every action, because a task's environment reaches all of its actions", () => {
     const environment = { MODE: "hard", DEVICE: "pxe", MACHINE: "node-1", TIMEOUT: "1m", USER_NAME: "a" };
@@ -57,10 +59,21 @@ describe("an action of this project", () => {
   });
 
   it.each([
-    [["--mdoe", "hard"], "--mdoe is not an input of power-off: did you mean --mode?"],
-    [["--mode", "soft", "--nonsense-altogether=x"], "--nonsense-altogether is not an input of power-off"],
-    [["--MODE=hard"], '"--MODE" is not an input of power-off: did you mean --mode?'],
-    [["--summary", "--mdoe"], "--summary is not an input of power-off"],
+    [
+      ["--mdoe", "hard"],
+      "--mdoe in the template's command is not an input of power-off: did you mean --mode?",
+    ],
+    [
+      ["--mode", "soft", "--nonsense-altogether=x"],
+      "--nonsense-altogether in the template's command is not an input of power-off",
+    ],
+    [
+      ["--MODE=hard"],
+      `"--MODE" in the template's command is not an input of power-off: did you mean --mode?`,
+    ],
+    [["/bin/sh", "-c"], `"/bin/sh" in the template's command is not a flag of power-off: ${REMOVE}`],
+    [["--", "power-off"], `"power-off" in the template's command is not a flag of power-off: ${REMOVE}`],
+    [["--summary", "--mdoe"], "--summary in the template's command is not an input of power-off"],
   ])("is refused the flag in %j", (command, problem) => {
     expect(judge({ command })[0]).toBe(refused(problem)[0]);
   });

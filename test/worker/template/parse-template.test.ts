@@ -187,16 +187,15 @@ tasks:
     expect(parsed.ok && parsed.template.tasks[0]?.actions[0]?.timeoutSeconds).toBe(7);
   });
 
-  it("says where it refuses more than plain keys", () => {
+  it("says where a template cannot be rendered", () => {
     const text =
       "a: {{ .known }}\nb: {{ .missing }} {{ if .known }}\nc: {{ .Hardware.Disks | first }}\nd: {{/* x */}}{{ .known";
 
     expect(problemsOf(parseTemplate(text, { known: "1" }))).toEqual(
       expect.arrayContaining([
         "2:4 no value for missing: add --map missing=<value>",
-        "2:19 only {{ .key }} is rendered here, not {{ if .known }}",
-        "3:4 only {{ .key }} is rendered here, not {{ .Hardware.Disks | first }}",
-        "4:4 only {{ .key }} is rendered here, not {{ /* x */ }}",
+        "2:19 an {{ end }} is missing",
+        "3:4 no value for Hardware: add --hardware <file>",
         "4:15 {{ without }}",
       ]),
     );

@@ -1,7 +1,7 @@
 import { getEventListeners } from "node:events";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { ActionSlots } from "../../../worker/turns/action-slots.ts";
+import { ActionSlots, type SlotSharing } from "../../../worker/turns/action-slots.ts";
 import { MachineLocks } from "../../../worker/turns/machine-locks.ts";
 
 const never = new AbortController().signal;
@@ -199,4 +199,53 @@ test("locks and slots together: no machine has two actions and no slot is lost",
     ),
     { numRuns: 300 },
   );
+});
+
+const sharing = (count: number): SlotSharing => ({
+  tenants: () => count,
+  tenantOf: (workflowId) => (workflowId.startsWith("t") ? Number(workflowId.slice(1)) : undefined),
+});
+
+test("long actions of one tenant leave slots to the others, and what is left goes to who has fewest", async () => {
+  const slots = new ActionSlots(16, sharing(2));
+  const begun: string[] = [];
+  const begin = (name: string) =>
+    slots.acquire(never, false, name).then((release) => {
+      begun.push(name);
+      return release;
+    });
+  const greedy = Array.from({ length: 20 }, () => begin("t0"));
+  await settled();
+  expect(begun).toHaveLength(12);
+
+  const others = Array.from({ length: 6 }, () => begin("t1"));
+  await settled();
+  expect(begun.slice(12)).toEqual(["t1", "t1", "t1", "t1"]);
+  (await greedy[0])?.();
+  await settled();
+
+  expect(begun.slice(16)).toEqual(["t1"]);
+  expect(others).toHaveLength(6);
+});
+
+test("with more tenants than slots, and for the worker's own actions, no slot stays unused", async () => {
+  for (const [limit, tenants] of [
+    [1, 3],
+    [2, 2],
+    [3, 2],
+  ] as const) {
+    const slots = new ActionSlots(limit, sharing(tenants));
+    const order: string[] = [];
+    const names = ["own", "t0", "t1", "own", "t0", "t1"];
+    const work = async (name: string) => {
+      const release = await slots.acquire(never, false, name);
+      order.push(name);
+      await settled();
+      release();
+    };
+    await Promise.all(names.map(work));
+
+    expect(order.toSorted()).toEqual(names.toSorted());
+    expect(slots.taken).toBe(0);
+  }
 });

@@ -141,6 +141,7 @@ export class Cluster {
   readonly #access: ClusterAccess;
   readonly #clock: Clock;
   readonly #requestTimeoutMs: number;
+  #onWatchOpened: (() => void) | undefined;
   readonly #watchSilenceMs: number;
 
   constructor(
@@ -325,6 +326,7 @@ export class Cluster {
       const bodyTimeout = this.#watchSilenceMs;
       const { body } = await this.#open({ method: "GET", path, query, doing, bodyTimeout }, signal);
       onOpen?.();
+      this.#onWatchOpened?.();
       let wrong: unknown;
       const lines = new LineSplitter(LONGEST_EVENT, (line) => {
         if (wrong !== undefined || line === "") return;
@@ -341,6 +343,11 @@ export class Cluster {
     } catch (thrown) {
       if (!(thrown instanceof errors.BodyTimeoutError)) throw this.#translate(thrown, doing, signal);
     }
+  }
+
+  /** Called whenever a watch was opened. */
+  onWatchOpened(listener: () => void): void {
+    this.#onWatchOpened = listener;
   }
 
   /** Reads a container's log, as fast as `onChunk` resolves. */

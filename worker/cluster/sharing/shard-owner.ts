@@ -73,7 +73,7 @@ export class ShardOwner {
    * Never rejects.
    */
   announce(): Promise<boolean> {
-    if (this.#next) return this.#next;
+    if (this.#next !== undefined) return this.#next;
     this.#next = this.#announced.then(async () => {
       this.#next = undefined;
       try {

@@ -86,6 +86,11 @@ export class WakeUp implements Waking {
     return this.#open.has(agentId);
   }
 
+  /** The agent IDs of all tasks of Workflows that have not ended. */
+  named(): Iterable<string> {
+    return this.#open.keys();
+  }
+
   blocking(agentId: string): number {
     return this.#blocking.get(agentId) ?? 0;
   }
@@ -124,6 +129,11 @@ export class WakeUp implements Waking {
   /** See `ExecutorOptions.cancelOf`: aborts when the action's Workflow is deleted. */
   cancelOf(action: ActionId): AbortSignal {
     return this.#deletions.signalOf(action, this.#find(action.workflowId));
+  }
+
+  /** Whether the watch works and shows the Workflow with this action, so that it also shows that it is deleted. */
+  seesDeletion({ workflowId, actionId }: ActionId): boolean {
+    return this.isWatching && (this.#find(workflowId)?.actionIds.includes(actionId) ?? false);
   }
 
   #knows(workflowId: string): boolean {

@@ -13,7 +13,7 @@ import { WakeUp } from "../../cluster/wake-up/wake-up.ts";
 import type { KubernetesConfig } from "../../config/worker-config.ts";
 import { MachineReader } from "../../hardware/machine-reader.ts";
 import type { LaneControl } from "../../lanes/worker.ts";
-import { agentIdOf } from "../../machines/agent-id.ts";
+import { agentIdOf, inOtherCase } from "../../machines/agent-id.ts";
 import { ClusterInventory, type MachineChanges } from "../../machines/cluster/cluster-inventory.ts";
 import { CombinedInventory } from "../../machines/combined-inventory.ts";
 import type { Inventory } from "../../machines/inventory.ts";
@@ -54,8 +54,10 @@ export class KubernetesServices implements ClusterServices {
 
   constructor(options: KubernetesServicesOptions) {
     const { authGate, clock, cluster, config, file, kubernetes, library, log } = options;
-    const { secretCommands, state, transport } = options;
+    const { references, refusal, secretCommands, state, transport } = options;
     this.#options = options;
+    // Both often restart together.
+    cluster.onWatchOpened(() => transport.probeNow?.());
     const watchNamespace = kubernetes.watchNamespace ?? cluster.namespace;
     const allNamespaces = watchNamespace === "*";
     const machineName = ({ namespace, name }: ObjectName) => (allNamespaces ? `${name}.${namespace}` : name);
@@ -65,6 +67,7 @@ export class KubernetesServices implements ClusterServices {
       this.#machines = new ClusterInventory({
         sources,
         managedHosts: kubernetes.managedHosts ?? "refuse",
+        references,
         clock,
         log,
         onChange: (changes) => this.#clusterMachinesChanged(changes),
@@ -109,6 +112,12 @@ export class KubernetesServices implements ClusterServices {
         clock,
         log,
         machineName,
+        references,
+        refusal,
+        missingSecret: async (name, signal) => {
+          const machine = inventory.find(name);
+          return machine && inventory.missingSecret?.(machine, signal);
+        },
         // The replica with a Machine's lane also does Rufio's work at it.
         owns: (key) => this.#owns(agentIdOf(config.agentIdPattern, machineName(machineOf(key)))),
         ...(kubernetes.rufio.hardware && { hardware: this.#hardwareSource() }),
@@ -162,6 +171,10 @@ export class KubernetesServices implements ClusterServices {
     return this.#rufio?.cancelOf(action) ?? this.#wakeUp?.cancelOf(action);
   }
 
+  seesDeletion(action: ActionId): boolean {
+    return this.#wakeUp?.seesDeletion(action) ?? false;
+  }
+
   get staleAfterMs(): number | undefined {
     return this.#shares && STALE_MS;
   }
@@ -182,6 +195,8 @@ export class KubernetesServices implements ClusterServices {
       sources: sources.map(({ name, machines: count, problems }) => ({ name, machines: count, problems })),
       unusableMachines: machines?.unusable.length ?? 0,
       ...(shares && { replicas: shares }),
+      agentIdsInOtherCase: () =>
+        inOtherCase(this.#wakeUp?.named() ?? [], allAgentIds(this.#options.config, this.inventory)),
     };
   }
 

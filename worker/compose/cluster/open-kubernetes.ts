@@ -4,9 +4,12 @@ import { Cluster } from "../../cluster/client/cluster.ts";
 import type { KubernetesConfig } from "../../config/worker-config.ts";
 import { HostRuntime } from "../../runtime/baremetalhost/host-runtime.ts";
 import { KubernetesRuntime } from "../../runtime/kubernetes/kubernetes-runtime.ts";
+import { missingLease } from "../../source/rufio/rufio-lease.ts";
 import type { OpenedCluster } from "../cluster-services.ts";
 import { KubernetesServices } from "./kubernetes-services.ts";
 import { runInventory } from "./run-inventory.ts";
+
+const LEASE_MS = 10_000;
 
 /**
  * Reads how to reach the cluster, and sends nothing yet. Rejects with a `KubernetesError`. This module is imported lazily: a
@@ -17,6 +20,19 @@ export async function openKubernetes(kubernetes: KubernetesConfig): Promise<Open
   const opened: { close(): Promise<void> }[] = [cluster];
   const onOpen = (one: { close(): Promise<void> }) => void opened.push(one);
   return {
+    async refusal() {
+      const { rufio } = kubernetes;
+      if (!rufio || rufio.alone) return undefined;
+      const namespace = rufio.leaseNamespace ?? cluster.namespace;
+      // A cluster that does not answer is no reason: the worker does none of Rufio's work until it has seen the Lease.
+      const missing = await missingLease(cluster, namespace, AbortSignal.timeout(LEASE_MS)).catch(
+        () => undefined,
+      );
+      return (
+        missing &&
+        `${missing}. Fix: start Rufio once with --rufio-controller-enable-leader-election=true, or set --rufio-alone if no Rufio runs`
+      );
+    },
     runtime({ config, pods, state, library, log }) {
       const group = kubernetes.sharing?.group;
       return new KubernetesRuntime({
@@ -41,8 +57,8 @@ export async function openKubernetes(kubernetes: KubernetesConfig): Promise<Open
         : base;
     },
     services: (options) => new KubernetesServices({ ...options, cluster, kubernetes }),
-    inventory: ({ inventory: file }, log, stop) =>
-      runInventory({ file, kubernetes, cluster, log, onOpen }, stop),
+    inventory: ({ inventory: file, policy }, log, stop) =>
+      runInventory({ file, kubernetes, policy, cluster, log, onOpen }, stop),
     close: async () => {
       await Promise.all(opened.map((one) => one.close()));
     },

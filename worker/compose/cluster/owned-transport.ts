@@ -25,6 +25,9 @@ export function ownedTransport(
       const poll = await transport.next(agentId, signal, inFlight);
       return poll.kind === "action" && !shares.owns(agentId) ? NOT_OURS : poll;
     },
+    isUnavailable: (action) => transport.isUnavailable?.(action) ?? false,
+    isGone: async (running, signal) =>
+      shares.owns(running.action.agentId) && ((await transport.isGone?.(running, signal)) ?? false),
     report: async (status, signal) => {
       const isOurs = shares.owns(status.action.agentId);
       const refused = { code: "not-owned", reason: NOT_OURS.reason };

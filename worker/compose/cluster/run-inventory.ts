@@ -5,11 +5,14 @@ import type { KubernetesConfig } from "../../config/worker-config.ts";
 import { ClusterInventory } from "../../machines/cluster/cluster-inventory.ts";
 import { CombinedInventory } from "../../machines/combined-inventory.ts";
 import type { Inventory } from "../../machines/inventory.ts";
+import type { Policy } from "../../policy/policy.ts";
+import { referenceRefusal } from "../execution.ts";
 import { machineSources } from "./machine-sources.ts";
 
 export interface RunInventoryOptions {
   readonly file: Inventory;
   readonly kubernetes: KubernetesConfig;
+  readonly policy: Policy;
   readonly cluster: Cluster;
   readonly log: Logger;
   /** Called with what must be closed at the end. */
@@ -23,7 +26,7 @@ const MACHINES_MS = 30_000;
  * namespace, so that it may use the machines of all.
  */
 export async function runInventory(
-  { file, kubernetes, cluster, log, onOpen }: RunInventoryOptions,
+  { file, kubernetes, policy, cluster, log, onOpen }: RunInventoryOptions,
   stop: AbortSignal,
 ): Promise<Inventory> {
   const sources = machineSources(kubernetes, { cluster, clock: systemClock, log });
@@ -33,6 +36,7 @@ export async function runInventory(
     clock: systemClock,
     sources,
     managedHosts: kubernetes.managedHosts ?? "refuse",
+    references: referenceRefusal(() => policy),
     onChange: () => undefined,
   });
   onOpen(machines);

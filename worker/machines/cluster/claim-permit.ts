@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
+import type { ReferenceRefusal } from "../../action/reference.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
 import { KINDS, keyOf, type ObjectName } from "../../cluster/client/kinds.ts";
 import { isKubernetesError } from "../../cluster/client/kubernetes-error.ts";
@@ -30,11 +31,19 @@ const NamespaceObject = z.object({
 
 const REFUSED = "may not use its host: no HostDeployPolicy beside the host allows the claim's namespace";
 
-/** Throws a `BmcError` unless the claim is bound to the host now and a HostDeployPolicy allows it, where there are such. */
+interface ClaimUse {
+  readonly claim: ObjectName;
+  readonly host: ObjectName;
+  readonly references: ReferenceRefusal;
+}
+
+/**
+ * Throws a `BmcError` unless the claim is bound to the host now and may use it: by a HostDeployPolicy of the host's namespace, or
+ * by the worker's policy where the cluster has no HostDeployPolicies.
+ */
 export async function checkClaim(
   cluster: Reader,
-  claim: ObjectName,
-  host: ObjectName,
+  { claim, host, references }: ClaimUse,
   signal: AbortSignal,
 ): Promise<void> {
   const { content } =
@@ -42,23 +51,32 @@ export async function checkClaim(
   if (content?.kind !== "bound" || keyOf(content.host) !== keyOf(host)) {
     throw new BmcError("state", "its host changed while the action waited");
   }
-  if (!(await isPermitted(cluster, claim.namespace, host.namespace, signal))) {
-    throw new BmcError("usage", REFUSED);
-  }
+  const permitted = await isPermitted(cluster, claim.namespace, host.namespace, signal);
+  if (permitted === false) throw new BmcError("usage", REFUSED);
+  if (permitted) return;
+  const reference = {
+    from: { kind: "HostClaim", ...claim },
+    to: { kind: "BareMetalHost", ...host },
+  } as const;
+  const problem = references(reference);
+  if (problem !== undefined) throw new BmcError("usage", `may not use its host: ${problem}`);
 }
 
-/** As the operator decides it (`acceptableNamespaces`): one policy must hold in all its parts; one without the field allows no claim. */
+/**
+ * As the operator decides it (`acceptableNamespaces`): one policy must hold in all its parts; one without the field allows no
+ * claim. Undefined if the cluster has no such policies.
+ */
 async function isPermitted(
   cluster: Reader,
   tenant: string,
   hosts: string,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<boolean | undefined> {
   let items: readonly unknown[];
   try {
     ({ items } = await cluster.list(KINDS.hostDeployPolicy, { namespace: hosts }, z.unknown(), signal));
   } catch (thrown) {
-    if (isKubernetesError(thrown, "no-such-kind")) return true;
+    if (isKubernetesError(thrown, "no-such-kind")) return undefined;
     throw thrown;
   }
   let labels: Promise<Labels> | undefined;

@@ -5,12 +5,19 @@ import type { DesiredState } from "../../../shared/contract/desired-state.ts";
 import { defined } from "../../../shared/defined.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { BmcAddress, MachineOrigin } from "../../action/machine-facts.ts";
+import { ownNamespaceOnly, type ReferenceRefusal } from "../../action/reference.ts";
 import { keyOf } from "../../cluster/client/kinds.ts";
 import type { ObjectReference } from "../../cluster/events/object-events.ts";
 import { bmcAddress } from "../bmc-address.ts";
 import type { ConnectionReading, HostAccess, Inventory, Machine, MountedConnection } from "../inventory.ts";
 import { ChangeBursts } from "./change-bursts.ts";
-import { mountConnection, readConnection } from "./cluster-connection.ts";
+import {
+  type Connectable,
+  missingSecret,
+  mountConnection,
+  readConnection,
+  refusedSecret,
+} from "./cluster-connection.ts";
 import { type ConnectionSource, connectionDocument } from "./connection-document.ts";
 import type { Managed } from "./described-host.ts";
 import type { BmcTarget } from "./described-machine.ts";
@@ -24,6 +31,8 @@ export interface ClusterInventoryOptions {
   readonly sources: readonly MachineSource[];
   /** For hosts whose power Metal3 manages. Default: refuse. */
   readonly managedHosts?: Managed;
+  /** Default: every reference stays in its namespace. */
+  readonly references?: ReferenceRefusal;
   readonly log: Logger;
   readonly clock: Clock;
   /** Called once per burst of changes, the first time for all machines. Must not throw. */
@@ -89,9 +98,10 @@ export class ClusterInventory implements Inventory {
     this.#sourceWarnings = new WarningLog(log);
     this.#machineWarnings = new WarningLog(log);
     const onChange = () => this.#changed();
-    this.#sources = sources.map(
-      (source) => new InventorySource({ source, managedHosts, clock, log, onChange }),
-    );
+    this.#sources = sources.map((source) => {
+      const references = this.#referencesOf(source);
+      return new InventorySource({ source, managedHosts, references, clock, log, onChange });
+    });
   }
 
   /** Runs until the signal aborts. Never rejects. */
@@ -120,7 +130,10 @@ export class ClusterInventory implements Inventory {
     const { machines, byName } = this.#current();
     const unusable = [...byName.values()].flatMap((found) => {
       const { machine, isListed, content } = found;
-      if (!isListed || content.kind === "usable" || content.isPaused) return [];
+      if (!isListed) return [];
+      const refused = this.#refusedSecret(found);
+      if (refused !== undefined) return [{ name: machine.name, reason: reasonOf(found, [refused]) }];
+      if (content.kind === "usable" || content.isPaused) return [];
       return [{ name: machine.name, reason: reasonOf(found, content.problems) }];
     });
     const sources = this.#sources.map((source) => ({
@@ -140,7 +153,8 @@ export class ClusterInventory implements Inventory {
 
   /**
    * Finds a machine by the object's name, with or without its namespace. With `namespace`, only machines that workflows of
-   * that namespace may use are found; without it, the name must be as in `machines`.
+   * that namespace may use are found: their own, and others by their full name where the policy allows it. Without it, the name
+   * must be as in `machines`.
    */
   find(name: string, namespace?: string): Machine | undefined {
     const { byName } = this.#current();
@@ -160,13 +174,20 @@ export class ClusterInventory implements Inventory {
       const source = this.#sources.find(({ name }) => name === found.source);
       if (!source) throw new BmcError("usage", "the cluster does not have it any more");
       const { metal3 } = found;
+      const connectable = this.#connectable({ ...found, content });
       if (metal3) {
         const { managedHosts: managed = "refuse", log } = this.#options;
+        const { references } = connectable;
         return await source.read(found.machine.name, (cluster) =>
-          readHostConnection({ ...found, content, metal3 }, cluster, { image, managed, log, signal }),
+          readHostConnection({ ...found, content, metal3 }, cluster, {
+            image,
+            managed,
+            references,
+            log,
+            signal,
+          }),
         );
       }
-      const connectable = { ...found, source: content.source };
       return await source.read(found.machine.name, (cluster) => readConnection(connectable, cluster, signal));
     } catch (thrown) {
       signal.throwIfAborted();
@@ -175,12 +196,23 @@ export class ClusterInventory implements Inventory {
     }
   }
 
+  async missingSecret(machine: Machine, signal: AbortSignal): Promise<string | undefined> {
+    const found = this.#current().byName.get(machine.name);
+    if (!found || !isUsable(found) || found.metal3) return undefined;
+    const source = this.#sources.find(({ name }) => name === found.source);
+    const connectable = this.#connectable(found);
+    return source?.read(machine.name, (cluster) => missingSecret(connectable, cluster, signal));
+  }
+
   origin(name: string): MachineOrigin | undefined {
     const found = this.#current().byName.get(name);
     if (!found) return undefined;
     const { object, at, source, content } = found;
     const [outage] = this.#sources.find((one) => one.name === source)?.problems() ?? [];
-    const problems = content.kind === "unusable" ? content.problems : [content.desiredProblem, outage];
+    const problems =
+      content.kind === "unusable"
+        ? content.problems
+        : [this.#refusedSecret(found), content.desiredProblem, outage];
     const problem = problems.filter((one) => one !== undefined).join("; ") || undefined;
     return { source, object: `${object} ${keyOf(at)}`, ...defined({ problem }) };
   }
@@ -188,8 +220,8 @@ export class ClusterInventory implements Inventory {
   /** The object of a machine, if it is in the worker's own cluster. */
   objectOf(name: string): ObjectReference | undefined {
     const found = this.#current().byName.get(name);
-    const isOwn = this.#sources.some((source) => source.isOwn && source.name === found?.source);
-    return isOwn && found?.content.kind === "usable" ? found.content.object : undefined;
+    if (found?.content.kind !== "usable" || !this.#isOwn(found.source)) return undefined;
+    return found.content.object;
   }
 
   desiredState(name: string): DesiredState | undefined {
@@ -200,11 +232,11 @@ export class ClusterInventory implements Inventory {
   /** Also undefined for an invalid machine, of which `resolveConnection` says why, and for one of another cluster. */
   mountedConnection({ name, lockKey }: Machine, namespace: string): MountedConnection | undefined {
     const now = this.#current().byName.get(name);
-    if (now?.content.kind !== "usable" || now.machine.lockKey !== lockKey) return undefined;
-    if (!this.#sources.some((source) => source.isOwn && source.name === now.source)) return undefined;
+    if (!now || !isUsable(now) || now.machine.lockKey !== lockKey) return undefined;
+    if (!this.#isOwn(now.source)) return undefined;
     // What a host's state allows is read at each launch.
     if (now.metal3) return undefined;
-    return mountConnection({ ...now, source: now.content.source }, namespace);
+    return mountConnection(this.#connectable(now), namespace);
   }
 
   hostAccess({ name, lockKey }: Machine, image: string): HostAccess | undefined {
@@ -229,6 +261,26 @@ export class ClusterInventory implements Inventory {
     const address = connection && bmcAddress(connection, connection.providers);
     if (address) this.#addresses.set(source, address);
     return address;
+  }
+
+  #isOwn(source: string): boolean {
+    return this.#sources.some(({ isOwn, name }) => isOwn && name === source);
+  }
+
+  #referencesOf({ name, isOwn }: Pick<MachineSource, "name" | "isOwn">): ReferenceRefusal {
+    const { references = ownNamespaceOnly } = this.#options;
+    return (reference) => references(isOwn ? reference : { ...reference, source: name });
+  }
+
+  #connectable(found: UsableMachine): Connectable {
+    const { source: name, content } = found;
+    const references = this.#referencesOf({ name, isOwn: this.#isOwn(name) });
+    return { ...found, source: content.source, references };
+  }
+
+  /** The Secrets of a host are in its namespace. */
+  #refusedSecret(found: ClusterMachine): string | undefined {
+    return isUsable(found) && !found.metal3 ? refusedSecret(this.#connectable(found)) : undefined;
   }
 
   #usable({ name, lockKey }: Machine): UsableMachine {
@@ -301,4 +353,8 @@ export class ClusterInventory implements Inventory {
     const { log } = this.#options;
     if (machines > 0) log.info({ machines }, "verifying BMC certificates unless insecureTLS is true");
   }
+}
+
+function isUsable(found: ClusterMachine): found is UsableMachine {
+  return found.content.kind === "usable";
 }

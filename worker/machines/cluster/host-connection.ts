@@ -4,6 +4,7 @@ import { Connection } from "../../../shared/contract/connection.ts";
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { withTimeout } from "../../../shared/timeout.ts";
+import type { ReferenceRefusal } from "../../action/reference.ts";
 import { KINDS, keyOf, type ObjectName } from "../../cluster/client/kinds.ts";
 import { isKubernetesError, KubernetesError } from "../../cluster/client/kubernetes-error.ts";
 import { checkClaim } from "./claim-permit.ts";
@@ -28,6 +29,8 @@ export interface HostReading {
   /** Of the action that the connection is for. */
   readonly image?: string | undefined;
   readonly managed: Managed;
+  /** Of the objects' cluster. */
+  readonly references: ReferenceRefusal;
   readonly log: Pick<Logger, "warn">;
   readonly signal: AbortSignal;
 }
@@ -76,12 +79,12 @@ export function goesViaHost({ viaHost }: Usable, image: string | undefined): boo
 async function read(
   found: UsableHost,
   cluster: SourceCluster,
-  { image, managed, signal }: HostReading,
+  { image, managed, references, signal }: HostReading,
 ): Promise<Connection> {
   const { machine, content, metal3 } = found;
   const { host, claim } = metal3;
   const object = await withTimeout(READ_TIMEOUT_MS, signal, async (bound) => {
-    if (claim) await checkClaim(cluster, claim, host, bound);
+    if (claim) await checkClaim(cluster, { claim, host, references }, bound);
     return readHost(cluster, host, bound);
   });
   const described = describeHost(managed)(object, host)?.content;
@@ -96,7 +99,8 @@ async function read(
   }
   if (goesViaHost(target, image)) return viaHost(machine.name, called, image);
   checkOnline(HostObject.parse(object), called, image);
-  return readConnection({ machine, at: host, source: target.source }, cluster, signal);
+  const connectable = { machine, object: called.object, at: host, source: target.source, references };
+  return readConnection(connectable, cluster, signal);
 }
 
 async function readHost(cluster: SourceCluster, host: ObjectName, signal: AbortSignal): Promise<unknown> {

@@ -3,6 +3,7 @@ import type { Clock } from "../../../shared/clock.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { defined } from "../../../shared/defined.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import type { ReferenceRefusal } from "../../action/reference.ts";
 import type { ObjectName } from "../../cluster/client/kinds.ts";
 import { KubernetesError } from "../../cluster/client/kubernetes-error.ts";
 import type { HostAccess } from "../inventory.ts";
@@ -44,6 +45,8 @@ export interface MachineSource {
 export interface InventorySourceOptions {
   readonly source: MachineSource;
   readonly managedHosts: Managed;
+  /** Of this cluster's objects. */
+  readonly references: ReferenceRefusal;
   readonly clock: Clock;
   readonly log: Logger;
   /** The machines changed. Must not throw. */
@@ -139,9 +142,21 @@ export class InventorySource {
     if (mayUse) return mayUse(namespace) ? of(name) : undefined;
     const suffix = `.${namespace}`;
     const bare = name.endsWith(suffix) ? name.slice(0, -suffix.length) : undefined;
-    if (this.#shown?.allNamespaces)
-      return of(`${name}${suffix}`) ?? (bare === undefined ? undefined : of(name));
-    return namespace === this.#shown?.watchNamespace ? (of(name) ?? of(bare)) : undefined;
+    if (this.#shown?.allNamespaces) {
+      const own = of(`${name}${suffix}`) ?? (bare === undefined ? undefined : of(name));
+      return own ?? this.#findOthers(name, namespace);
+    }
+    if (namespace === this.#shown?.watchNamespace) return of(name) ?? of(bare);
+    return this.#findOthers(name, namespace);
+  }
+
+  /** A machine of another namespace that the policy lets workflows of this one use, by its full name. */
+  #findOthers(name: string, namespace: string): string | undefined {
+    const found = this.index().byName.get(name);
+    if (!found || found.object === "HostClaim") return undefined;
+    const { object: kind, at } = found;
+    const reference = { from: { kind: "Workflow", namespace }, to: { kind, ...at } };
+    return this.#options.references(reference) === undefined ? name : undefined;
   }
 
   /** Reads through the connection that shows the machine. Throws a `BmcError`, or what `work` throws for the own cluster. */

@@ -5,7 +5,7 @@ import type { Socket } from "node:net";
 import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { addressText, type ListenAddress } from "../../config/addresses.ts";
-import { isLoopback, namesLoopback } from "../../config/loopback.ts";
+import { hostsNamed, isLoopback, namesLoopback } from "../../config/loopback.ts";
 import { Access, type Grant } from "./access.ts";
 import type { Route } from "./route.ts";
 
@@ -162,7 +162,9 @@ export class HttpListener {
     const grant = this.#access.grantFor(request);
     this.#answering.set(socket, grant ?? (() => true));
     response.once("close", () => this.#answering.delete(socket));
-    void this.#answer(request, response, grant !== undefined);
+    this.#answer(request, response, grant !== undefined).catch((thrown) =>
+      this.#onFailure(thrown, urlOf(request)?.pathname ?? "", response),
+    );
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse, granted: boolean): Promise<void> {
@@ -176,13 +178,18 @@ export class HttpListener {
       refuse(response, 400, "a request with a body");
       return;
     }
-    if (this.#loopback && headers.host !== undefined && !namesLoopback(headers.host)) {
-      refuse(response, 403, "this address is served to this machine alone");
-      return;
-    }
     const url = urlOf(request);
     if (url === undefined) {
       refuse(response, 400, "not a path");
+      return;
+    }
+    const hosts = hostsNamed(request.rawHeaders);
+    if (hosts === undefined) {
+      refuse(response, 400, "the request names several hosts");
+      return;
+    }
+    if (this.#loopback && ![...hosts, url.host].every(namesLoopback)) {
+      refuse(response, 403, "this address is served to this machine alone");
       return;
     }
     const route = this.#routes.find(({ path }) => fits(path, url.pathname));
@@ -194,13 +201,9 @@ export class HttpListener {
       sendText(response, 404, "nothing is here");
       return;
     }
-    try {
-      await route.handle(request, response, url, granted);
-      // A stream does not end by itself, and HEAD needs only its headers.
-      if (method === "HEAD" && !response.writableEnded) response.end();
-    } catch (thrown) {
-      this.#onFailure(thrown, route, response);
-    }
+    await route.handle(request, response, url, granted);
+    // A stream does not end by itself, and HEAD needs only its headers.
+    if (method === "HEAD" && !response.writableEnded) response.end();
   }
 
   /** Browsers show a password prompt for Basic and then send the password with every request, including event streams. */
@@ -216,11 +219,11 @@ export class HttpListener {
     sendText(response, 401, "a token is required: as Authorization: Bearer, or as the password of any user");
   }
 
-  #onFailure(thrown: unknown, { path }: Route, response: ServerResponse): void {
+  #onFailure(thrown: unknown, path: string, response: ServerResponse): void {
     // The client disconnected.
     if (response.destroyed) return;
     const error = textOf(thrown);
-    this.#log.error({ path: String(path), error }, "page rendering failed");
+    this.#log.error({ path, error }, "page rendering failed");
     if (response.headersSent) {
       response.destroy();
       return;
@@ -235,7 +238,7 @@ function fits(path: Route["path"], pathname: string): boolean {
   return new RegExp(path.source, path.flags.replace(/[gy]/g, "")).test(pathname);
 }
 
-/** A path or, from proxies, a whole URL (RFC 9112 section 3.2), whose host is ignored. */
+/** A path or, from proxies, a whole URL (RFC 9112 section 3.2). */
 function urlOf({ url: target = "" }: IncomingMessage): URL | undefined {
   return (target.startsWith("/") ? URL.parse(`http://localhost${target}`) : URL.parse(target)) ?? undefined;
 }

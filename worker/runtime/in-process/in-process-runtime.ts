@@ -5,6 +5,7 @@ import { defined } from "../../../shared/defined.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
+import { UncaughtErrors } from "../../../shared/uncaught-errors.ts";
 import { fieldsOf } from "../../action/action.ts";
 import { parseImageReference } from "../../action/image-reference.ts";
 import type { ActionLibrary, InProcessAction, InProcessEnd } from "../action-library.ts";
@@ -19,7 +20,7 @@ import {
   type ReturnedAction,
   type Runtime,
 } from "../runtime.ts";
-import { UncaughtErrors } from "./uncaught-errors.ts";
+import { unknownImage } from "../unknown-image.ts";
 
 export interface InProcessRuntimeOptions {
   readonly actions: ActionLibrary;
@@ -56,9 +57,7 @@ export class InProcessRuntime implements Runtime {
       if (refusal) return failed(refusal.class, refusal.reason);
       const found = await this.#find(action.image);
       if (!found) {
-        const names = this.#options.actions.names().toSorted().join(", ");
-        const reason = `the in-process runtime has no action for the image ${action.image}; it knows ${names}`;
-        return failed("usage", reason);
+        return failed("usage", unknownImage("in-process", action.image, this.#options.actions.names()));
       }
       const busy = this.#unstopped.get(bmcOf(request));
       if (busy !== undefined) return failed("busy", `${busy}, and may still be at work there`);

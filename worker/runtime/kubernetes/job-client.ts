@@ -5,7 +5,7 @@ import { defined } from "../../../shared/defined.ts";
 import type { Cluster, RemoveOptions } from "../../cluster/client/cluster.ts";
 import { KINDS, type Kind } from "../../cluster/client/kinds.ts";
 import { isKubernetesError, KubernetesError } from "../../cluster/client/kubernetes-error.ts";
-import { ANNOTATION, LABEL, SELECTOR } from "./labels.ts";
+import { ANNOTATION, SELECTOR } from "./labels.ts";
 import {
   JobObject,
   type ObservedJob,
@@ -153,12 +153,6 @@ export class JobClient {
     await this.#persist(signal, create).catch((thrown: unknown) => {
       if (!isKubernetesError(thrown, "already-exists")) throw thrown;
     });
-  }
-
-  /** The Secret of a Job that has one. */
-  async removeSecret({ labels }: Pick<ObservedJob, "labels">, signal: AbortSignal): Promise<void> {
-    const name = labels[LABEL.secret];
-    if (name !== undefined) await this.#remove(KINDS.secret, name, {}, signal);
   }
 
   /** The newest warning about an object; undefined without one, or without the right to list events. */

@@ -147,7 +147,7 @@ export class KubernetesRuntime implements Runtime {
     }
   }
 
-  /** Secrets are deleted with their Jobs: finding others would need the right to read all Secrets. */
+  /** The cluster deletes Secrets with their Jobs. */
   async sweep(keep: (key: string) => Need, signal: AbortSignal): Promise<number> {
     const { owner, shared } = this.#options;
     const jobs = (await this.#client.list(signal)).filter(({ isBeingDeleted }) => !isBeingDeleted);
@@ -164,7 +164,6 @@ export class KubernetesRuntime implements Runtime {
     for (const job of orphans) {
       await this.#discard(job, async () => {
         await this.#client.remove(job, cleanUpSignal());
-        await this.#client.removeSecret(job, cleanUpSignal());
       });
     }
     // Another replica may still be served their actions.
@@ -300,7 +299,7 @@ export class KubernetesRuntime implements Runtime {
     } catch (thrown) {
       if (!(thrown instanceof KubernetesError) || thrown.reason !== "forbidden") throw thrown;
       const machine = connection.machine ?? action.name;
-      const text = `the connection of ${machine} cannot be handed over: ${thrown.message}; put its Secret into ${this.secretNamespace}, or grant the worker create and delete of secrets there`;
+      const text = `the connection of ${machine} cannot be handed over: ${thrown.message}; put its Secret into ${this.secretNamespace}, or grant the worker create of secrets there`;
       throw new LaunchFailure("internal", text);
     }
   }
@@ -311,7 +310,6 @@ export class KubernetesRuntime implements Runtime {
       if (seen.uid !== job.uid) return true;
       if (!seen.suspended) return false;
       if (await this.#client.removeIfUnchanged(seen, signal)) {
-        await this.#client.removeSecret(seen, cleanUpSignal());
         return true;
       }
     }
@@ -375,7 +373,8 @@ export class KubernetesRuntime implements Runtime {
 
   /**
    * The Job remains for a while after its report, because a server may still serve its action from a cache, possibly
-   * to another worker, which must find it. The connection's Secret is deleted at once.
+   * to another worker, which must find it. The connection's Secret goes with the Job: no rule can grant the deletion of the worker's
+   * own Secrets alone.
    */
   async #acknowledge(
     job: ObservedJob,
@@ -388,7 +387,6 @@ export class KubernetesRuntime implements Runtime {
     await this.#client.acknowledge(job, { exitCode, end: isLive }, signal);
     // The Job's controller also deletes the pod, if the worker has no right to.
     if (isLive) await this.#client.removePod(livePod, undefined, signal).catch(ignoreForbidden);
-    await this.#client.removeSecret(job, signal);
   }
 
   #logForbidden(error: string): void {

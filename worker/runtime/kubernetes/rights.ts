@@ -35,9 +35,9 @@ export const RIGHTS: readonly NeededRight[] = [
   {
     group: "",
     resource: "secrets",
-    verbs: ["create", "delete"],
+    verbs: ["create"],
     scope: "own",
-    why: "A machine's connection is passed in a separate Secret if its own Secret is not in this namespace",
+    why: "A machine's connection is passed in a separate Secret if its own Secret is not in this namespace; the cluster deletes it with its Job",
     without: "only machines whose Secrets are in this namespace can be acted on",
   },
   {

@@ -22,6 +22,7 @@ import {
   type ReturnedAction,
   type Runtime,
 } from "../runtime.ts";
+import { unknownImage } from "../unknown-image.ts";
 import type { ActionProgram, ActionPrograms } from "./action-program.ts";
 import { followProcess } from "./follow.ts";
 import {
@@ -176,8 +177,7 @@ export class ProcessRuntime implements Runtime {
   }
 
   async #unknown(request: LaunchRequest): Promise<string> {
-    const names = (await this.#programs.names()).join(", ");
-    return `the process runtime has no action for the image ${request.action.image}; it knows ${names}`;
+    return unknownImage("process", request.action.image, await this.#programs.names());
   }
 
   async #runProgram(

@@ -2,6 +2,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { oneLine } from "../../../shared/contract/result.ts";
 import { TimeoutReached } from "../../../shared/timeout.ts";
 import type { Acknowledgement, Poll } from "../source.ts";
+import { saysMissingWorkflow } from "./gone.ts";
 
 /** Converts anything a call threw to a failed poll. */
 export function failedPollOfError(thrown: unknown): Poll & { readonly kind: "failed" } {
@@ -22,7 +23,7 @@ export function acknowledgementOfError(thrown: unknown): Exclude<Acknowledgement
     case Code.FailedPrecondition:
       return { kind: "rejected", ...answer };
     default:
-      return saysMissingWorkflow(error)
+      return error.code === Code.Internal && saysMissingWorkflow(error.rawMessage)
         ? { kind: "retry", ...answer, missing: true }
         : { kind: "retry", ...answer };
   }
@@ -38,15 +39,6 @@ function rpcErrorOf(thrown: unknown): ConnectError {
     return new ConnectError(thrown.message, Code.DeadlineExceeded, undefined, undefined, thrown);
   }
   return ConnectError.from(thrown);
-}
-
-/**
- * The server answers Internal both when its store fails and when the workflow is gone. For the latter, the message ends with
- * the Kubernetes client's text, `Workflow.tinkerbell.org "name" not found`.
- */
-function saysMissingWorkflow(error: ConnectError): boolean {
-  const [, why = ""] = error.rawMessage.split("error getting workflow:");
-  return error.code === Code.Internal && why.trimEnd().endsWith(" not found");
 }
 
 /** One line. A host with several addresses fails with one error per address and an empty message. */

@@ -9,6 +9,7 @@ import type { Cluster } from "../../cluster/client/cluster.ts";
 import { apiVersionOf, KINDS, keyOf, nameOfKey, type ObjectName } from "../../cluster/client/kinds.ts";
 import { isKubernetesError } from "../../cluster/client/kubernetes-error.ts";
 import { type Change, WatchedObjects } from "../../cluster/client/watched-objects.ts";
+import { carriedOver } from "./carry-over.ts";
 import { timeText } from "./conditions.ts";
 import { canonical, hardwareOf, type RufioHardware, type RufioMachine } from "./objects.ts";
 import { outOfBand } from "./out-of-band.ts";
@@ -43,6 +44,11 @@ const MAX_WRITES = 4;
 
 const Versioned = z.object({ metadata: z.object({ resourceVersion: z.string() }) });
 
+interface Written {
+  readonly found: Readonly<Record<string, unknown>>;
+  readonly resourceVersion: string;
+}
+
 /** Writes `status.attributes.outOfBand` of the Hardware that refers to a Machine, as Rufio does. */
 export class HardwareWriter {
   readonly #options: HardwareWriterOptions;
@@ -55,7 +61,7 @@ export class HardwareWriter {
   /** Machines with several Hardware objects, which were logged. */
   readonly #ambiguous = new Set<string>();
   /** What was written to a Hardware, until the watch shows a change. */
-  readonly #written = new Map<string, { readonly text: string; readonly resourceVersion: string }>();
+  readonly #written = new Map<string, Written>();
   #isFailing = false;
 
   constructor(options: HardwareWriterOptions) {
@@ -162,11 +168,12 @@ export class HardwareWriter {
     signal: AbortSignal,
   ): Promise<void> {
     const { cluster, lease, log } = this.#options;
-    const found = { ...outOfBand(hardware), ...(provider && { collectionMethod: provider }) };
-    // A new time alone is not worth a write.
-    const text = canonical(found);
     const written = this.#written.get(keyOf(name));
-    if (attributes === text || written?.text === text) return;
+    const before = written?.found ?? attributes;
+    const read = { ...outOfBand(hardware), ...(provider && { collectionMethod: provider }) };
+    const found = carriedOver(before, read);
+    // A new time alone is not worth a write.
+    if (canonical(before) === canonical(found)) return;
     await lease.confirmFree(signal);
     const body = {
       apiVersion: apiVersionOf(KINDS.hardware),
@@ -177,7 +184,7 @@ export class HardwareWriter {
     };
     const options = { type: "apply", body, subresource: "status", fieldManager: FIELD_MANAGER } as const;
     const { metadata } = await cluster.patch(KINDS.hardware, name, options, Versioned, signal);
-    this.#written.set(keyOf(name), { text, ...metadata });
+    this.#written.set(keyOf(name), { found, ...metadata });
     this.#isFailing = false;
     log.debug({ hardware: keyOf(name) }, "Hardware status updated");
   }

@@ -4,6 +4,8 @@ import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { WorkQueue } from "../../../shared/work-queue.ts";
+import type { Action } from "../../action/action.ts";
+import type { ReferenceRefusal } from "../../action/reference.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
 import { apiVersionOf, KINDS, keyOf, nameOfKey, type ObjectName } from "../../cluster/client/kinds.ts";
 import { isKubernetesError } from "../../cluster/client/kubernetes-error.ts";
@@ -24,6 +26,7 @@ import {
 import { patchStatus } from "./patch-status.ts";
 import { LeaseHeld, type RufioLease } from "./rufio-lease.ts";
 import { type RufioObjects, shareKey } from "./rufio-objects.ts";
+import { actionOf, readTask } from "./task-action.ts";
 
 export interface JobControllerOptions {
   readonly cluster: Pick<Cluster, "get" | "find" | "create" | "patch" | "remove">;
@@ -32,6 +35,14 @@ export interface JobControllerOptions {
   /** The watched namespace; undefined means all. */
   readonly namespace: string | undefined;
   readonly owns: (key: string) => boolean;
+  /** The inventory's name of a Machine. */
+  readonly machineName: (machine: ObjectName) => string;
+  /** Decides before anything of the Machine is written or copied. */
+  readonly references: ReferenceRefusal;
+  /** Why the policy forbids an action at a machine of the inventory; undefined if it allows it. */
+  readonly refusal: (action: Action, machineName: string) => string | undefined;
+  readonly image: string;
+  readonly version: string;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -133,11 +144,19 @@ export class JobController {
 
   async #advance(job: OpenJob, signal: AbortSignal): Promise<void> {
     const { cluster, objects, lease, clock, log } = this.#options;
-    if (!objects.machines.get(job.machine)) return this.#waitForMachine(job, signal);
     const deleted = this.#deletedTasks.get(job.uid);
     const step = deleted
       ? ({ kind: "fail", reason: `task ${keyOf(deleted)} was deleted before its end` } as const)
       : nextStep(job, (task) => objects.tasks.get(task));
+    if (step.kind === "create") {
+      // First, so that a Job learns nothing of another namespace, and nothing of it is copied into the Job's.
+      const problem = this.#referenceProblem(job) ?? this.#policyProblem(job, step.index);
+      if (problem !== undefined) {
+        await lease.confirmFree(signal);
+        return this.#fail(job, step.index, problem, signal);
+      }
+    }
+    if (!objects.machines.get(job.machine)) return this.#waitForMachine(job, signal);
     if (step.kind === "wait" && isTrue(job.status.conditions, "Running")) return;
     const created = this.#created.get(job.uid);
     if (step.kind === "create" && created?.index === step.index) {
@@ -168,6 +187,28 @@ export class JobController {
     }
   }
 
+  #referenceProblem({ name, machine }: OpenJob): string | undefined {
+    const from = { kind: KINDS.rufioJob.kind, ...name };
+    return this.#options.references({ from, to: { kind: "Machine", ...machine } });
+  }
+
+  /** Why the policy forbids the Task's action. */
+  #policyProblem(job: OpenJob, index: number): string | undefined {
+    const { machineName, refusal, image, version } = this.#options;
+    const read = readTask(job.tasks[index]);
+    // The Task itself shows why it cannot be read.
+    if (!read.ok) return undefined;
+    const machine = machineName(job.machine);
+    const task = { name: taskNameOf(job.name, index).name, uid: "" };
+    const workflowId = keyOf(job.name);
+    return refusal(actionOf(read, { workflowId, task, machine, image, version, begun: false }), machine);
+  }
+
+  #fail(job: OpenJob, index: number, problem: string, signal: AbortSignal): Promise<void> {
+    const failed = `failed to create Task ${keyOf(taskNameOf(job.name, index))}: ${problem}`;
+    return this.#write(job, { failed }, signal);
+  }
+
   async #createTask(job: OpenJob, index: number, signal: AbortSignal): Promise<void> {
     const { cluster } = this.#options;
     const name = taskNameOf(job.name, index);
@@ -177,8 +218,7 @@ export class JobController {
       await cluster.create(KINDS.rufioTask, name.namespace, task, TaskObject, signal);
     } catch (thrown) {
       if (isKubernetesError(thrown, "invalid")) {
-        const { message } = thrown as Error;
-        return this.#write(job, { failed: `failed to create Task ${keyOf(name)}: ${message}` }, signal);
+        return this.#fail(job, index, textOf(thrown), signal);
       }
       if (!isKubernetesError(thrown, "already-exists")) throw thrown;
       // Our own request whose response was lost, or the watch is stale; it decides about anything else.

@@ -8,6 +8,7 @@ import { textOf } from "../../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
 import { WorkQueue } from "../../../shared/work-queue.ts";
 import type { Observer } from "../../action/observer.ts";
+import type { ReferenceRefusal } from "../../action/reference.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
 import { KINDS, keyOf, nameOfKey, type ObjectName } from "../../cluster/client/kinds.ts";
 import { isKubernetesError } from "../../cluster/client/kubernetes-error.ts";
@@ -17,6 +18,7 @@ import { MachineObject, type MachineStatus, type RufioMachine } from "./objects.
 import { patchStatus } from "./patch-status.ts";
 import { LeaseHeld, type RufioLease } from "./rufio-lease.ts";
 import { type RufioObjects, shareKey } from "./rufio-objects.ts";
+import { type MissingSecret, secretPaceMs } from "./secret-pace.ts";
 
 export interface MachinePollerOptions {
   readonly cluster: Pick<Cluster, "find" | "patch">;
@@ -29,6 +31,8 @@ export interface MachinePollerOptions {
    * to the status, or with the signal's reason if the machine was busy all the time.
    */
   readonly readPower: (machineName: string, signal: AbortSignal) => Promise<PowerState>;
+  readonly references: ReferenceRefusal;
+  readonly missingSecret: MissingSecret;
   /** 0 means only after actions. */
   readonly intervalMs: number;
   readonly maxReads: number;
@@ -71,6 +75,8 @@ export class MachinePoller {
   readonly #watched = new Map<string, Watched>();
   readonly #keys = new Map<string, string>();
   readonly #busy = new Map<string, string>();
+  /** Machines whose Secret could not be read. */
+  readonly #secretless = new Set<string>();
   #isFailing = false;
 
   constructor(options: MachinePollerOptions) {
@@ -111,6 +117,7 @@ export class MachinePoller {
     if (change.kind === "gone" || change.value.deleted || change.value.paused) {
       this.#work.cancel(key);
       this.#watched.delete(key);
+      this.#secretless.delete(key);
       this.#keys.delete(inventoryName);
       return;
     }
@@ -190,10 +197,13 @@ export class MachinePoller {
 
   /** Resolves to the delay until the next read, unless it is the usual one. */
   async #reconcile(key: string, watched: Watched, signal: AbortSignal): Promise<number | undefined> {
-    const whenRefused = () => (watched.refused ? CHECK_SECRET_MS : undefined);
+    const whenUnread = () => {
+      if (this.#secretless.has(key)) return secretPaceMs(this.#secretless.size);
+      return watched.refused ? CHECK_SECRET_MS : undefined;
+    };
     if (watched.pending) {
       await this.#writeReading(key, watched, watched.pending, signal);
-      return whenRefused();
+      return whenUnread();
     }
     // The action's end will show the status.
     if (watched.actions.size > 0) return undefined;
@@ -205,7 +215,7 @@ export class MachinePoller {
     delete watched.refused;
     watched.pending = seen;
     await this.#writeReading(key, watched, seen, signal);
-    return whenRefused();
+    return whenUnread();
   }
 
   async #writeReading(
@@ -224,15 +234,19 @@ export class MachinePoller {
   }
 
   async #read(key: string, signal: AbortSignal): Promise<MachineReading | undefined> {
-    const { readPower, machineName } = this.#options;
+    const { readPower, missingSecret, machineName } = this.#options;
     const machine = machineName(nameOfKey(key));
     try {
       const power = await withTimeout(READ_WITHIN_MS, signal, (bound) => readPower(machine, bound));
+      this.#secretless.delete(key);
       return { contactable: true, power };
     } catch (thrown) {
       signal.throwIfAborted();
       if (thrown instanceof TimeoutReached) return undefined;
-      return readingOfError(BmcError.from(thrown));
+      const error = BmcError.from(thrown);
+      const isSecretless = error.class === "usage" && (await missingSecret(machine, signal)) !== undefined;
+      this.#secretless[isSecretless ? "add" : "delete"](key);
+      return readingOfError(error);
     }
   }
 
@@ -262,9 +276,12 @@ export class MachinePoller {
 
   /** Undefined without a Secret, or without the right to read it. */
   async #secretVersion(key: string, signal: AbortSignal): Promise<string | undefined> {
-    const { cluster, objects } = this.#options;
-    const secret = objects.machines.get(nameOfKey(key))?.secret;
+    const { cluster, objects, references } = this.#options;
+    const name = nameOfKey(key);
+    const secret = objects.machines.get(name)?.secret;
     if (!secret) return undefined;
+    const from = { kind: KINDS.rufioMachine.kind, ...name };
+    if (references({ from, to: { kind: "Secret", ...secret } }) !== undefined) return undefined;
     try {
       return (await cluster.find(KINDS.secret, secret, Versioned, signal))?.metadata.resourceVersion;
     } catch (thrown) {

@@ -148,8 +148,8 @@ export function hardwareOf(object: unknown) {
     /** In the same namespace. */
     machine: spec.bmcRef.name,
     disabled: metadata.annotations?.[DISABLE] === "true",
-    /** `canonical`, without the time. */
-    attributes: canonical(attributes),
+    /** As they are, without the time. */
+    attributes,
   };
 }
 export type RufioHardware = NonNullable<ReturnType<typeof hardwareOf>>;

@@ -15,6 +15,8 @@ const RUFIO_LEASE = "e74dec1a.bmc.tinkerbell.org";
 export interface RufioLeaseOptions {
   readonly cluster: Pick<Cluster, "find" | "list" | "watch">;
   readonly namespace: string;
+  /** No Rufio runs in the cluster: a Lease that never was is free. */
+  readonly alone: boolean;
   readonly onChange: () => void;
   readonly clock: Clock;
   readonly log: Logger;
@@ -48,8 +50,21 @@ interface Observed {
   readonly untilMs: number;
 }
 
+/** Why the worker must not do Rufio's work without a word from the operator; undefined if it may. Rejects with a `KubernetesError`. */
+export async function missingLease(
+  cluster: Pick<Cluster, "find">,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const found = await cluster.find(KINDS.lease, { namespace, name: RUFIO_LEASE }, Lease, signal);
+  return found ? undefined : `there is no Lease ${RUFIO_LEASE} in ${namespace}: ${UNPROTECTED}`;
+}
+
+const UNPROTECTED = "a Rufio without leader election takes none, and would run the same Jobs as this worker";
+
 /**
- * Whether Rufio is running, by the Lease of its leader election. As in client-go, the Lease's times are not compared
+ * Whether Rufio is running, by the Lease of its leader election. A Lease that never was says nothing: without leader election, the
+ * default of Rufio's program, Rufio takes none. As in client-go, the Lease's times are not compared
  * with our clock: a holder is gone if it has not renewed for the duration of its Lease since we saw it renew. Until
  * the Lease was read, it counts as held.
  */
@@ -59,6 +74,7 @@ export class RufioLease {
   readonly #watched: WatchedObjects<Lease>;
   #observed: Observed | undefined;
   #isFree = false;
+  #wasSeen = false;
   #logged: boolean | undefined;
   readonly #notifier = new Notifier();
 
@@ -108,7 +124,7 @@ export class RufioLease {
   /** Asks the API before something is started. Rejects with `LeaseHeld`, a `KubernetesError`, or the signal's reason. */
   async confirmFree(signal: AbortSignal): Promise<void> {
     if (this.#isFree) this.#observe(await this.#read(signal));
-    if (this.#isFree && this.#remainingMs() <= 0) return;
+    if (this.#isFree && this.#remainingMs() <= 0 && this.#isProtected) return;
     this.#notifier.notify();
     const holder = this.#observed?.holder;
     throw new LeaseHeld(
@@ -116,6 +132,11 @@ export class RufioLease {
         ? `${holder} holds Rufio's Lease: Rufio does the work`
         : "it is unknown whether Rufio is running",
     );
+  }
+
+  /** Whether a running Rufio would show in the Lease. */
+  get #isProtected(): boolean {
+    return this.#options.alone || this.#wasSeen;
   }
 
   async #untilReadable(signal: AbortSignal): Promise<boolean> {
@@ -140,7 +161,7 @@ export class RufioLease {
   async #recheck(signal: AbortSignal): Promise<void> {
     try {
       this.#observe(await this.#read(signal));
-      this.#setFree(this.#remainingMs() <= 0);
+      this.#setFree(this.#remainingMs() <= 0 && this.#isProtected);
     } catch (thrown) {
       // The watch logs why the API is unavailable; until then nothing is started.
       if (!signal.aborted && !(thrown instanceof KubernetesError)) throw thrown;
@@ -152,6 +173,7 @@ export class RufioLease {
   }
 
   #observe(lease: Lease | undefined): void {
+    if (lease) this.#wasSeen = true;
     const record = JSON.stringify(lease ?? null);
     if (record === this.#observed?.record) return;
     const { holderIdentity, leaseDurationSeconds } = lease?.spec ?? {};
@@ -172,6 +194,8 @@ export class RufioLease {
     this.#logged = isFree;
     const facts = { lease: RUFIO_LEASE, namespace: this.#name.namespace };
     if (isFree) log.info(facts, "Rufio lease is free, taking over");
+    else if (!this.#isProtected)
+      log.error({ ...facts, reason: UNPROTECTED }, "Rufio lease not found, Rufio work paused");
     else log.info({ ...facts, holder: this.#observed?.holder }, "Rufio lease is held, waiting");
     onChange();
   }

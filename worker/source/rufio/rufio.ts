@@ -1,8 +1,9 @@
 import type { Clock } from "../../../shared/clock.ts";
 import type { PowerState } from "../../../shared/contract/vocabulary.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import type { ActionId } from "../../action/action.ts";
+import type { Action, ActionId } from "../../action/action.ts";
 import type { Observer } from "../../action/observer.ts";
+import type { ReferenceRefusal } from "../../action/reference.ts";
 import { RUFIO_AGENT_ID } from "../../action/source-agent-ids.ts";
 import type { Waking } from "../../action/waking.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
@@ -15,6 +16,7 @@ import { JobController } from "./job-controller.ts";
 import { MachinePoller } from "./machine-poller.ts";
 import { RufioLease } from "./rufio-lease.ts";
 import { RufioObjects } from "./rufio-objects.ts";
+import type { MissingSecret } from "./secret-pace.ts";
 import { TaskStatusSink } from "./status-sink.ts";
 import { TaskQueue } from "./task-queue.ts";
 
@@ -35,6 +37,11 @@ export interface RufioOptions {
    * (`AuthGate`). Rejects with a `BmcError`, or with the signal's reason if that aborts while waiting for the lock.
    */
   readonly readPower: (machineName: string, signal: AbortSignal) => Promise<PowerState>;
+  /** Whether a Job may name its Machine. */
+  readonly references: ReferenceRefusal;
+  /** Why the policy forbids an action at a machine of the inventory; undefined if it allows it. */
+  readonly refusal: (action: Action, machineName: string) => string | undefined;
+  readonly missingSecret: MissingSecret;
   /** Absent if the status of Hardware is not written. */
   readonly hardware?: HardwareSource | undefined;
   /** At a time. */
@@ -103,16 +110,17 @@ export function openRufio(options: RufioOptions): Rufio {
     clock,
     log,
     namespace: config.leaseNamespace ?? cluster.namespace,
+    alone: config.alone,
     onChange: recheckAll,
   });
-  const common = { cluster, objects, lease, owns, clock, log };
-  const hardware =
-    options.hardware && new HardwareWriter({ ...common, namespace, machineName, source: options.hardware });
-  const jobs = new JobController({ ...common, namespace });
-  const queue = new TaskQueue({ ...common, machineName, image: config.image, version });
+  const { references, missingSecret } = options;
+  const common = { cluster, objects, lease, owns, machineName, clock, log };
+  const actions = { references, image: config.image, version };
+  const hardware = options.hardware && new HardwareWriter({ ...common, namespace, source: options.hardware });
+  const jobs = new JobController({ ...common, ...actions, namespace, refusal: options.refusal });
+  const queue = new TaskQueue({ ...common, ...actions, missingSecret });
   const machines = new MachinePoller({
-    ...common,
-    machineName,
+    ...{ ...common, references, missingSecret },
     readPower: options.readPower,
     intervalMs: config.statusIntervalMs,
     maxReads: options.maxReads ?? MAX_READS,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { BootDevice } from "../../../shared/contract/vocabulary.ts";
+import { RUFIO_BOOT_DEVICES, RufioBootDevice } from "../../../shared/contract/vocabulary.ts";
 import { defined } from "../../../shared/defined.ts";
 import type { Action } from "../../action/action.ts";
 import { RUFIO_AGENT_ID } from "../../action/source-agent-ids.ts";
@@ -97,9 +97,9 @@ interface Boot {
 
 /** Go omits a false `efiBoot`: absent leaves the boot mode unchanged, whereas Rufio sets a Redfish BMC to legacy. */
 function boot(field: string, { device, persistent, efiBoot }: Boot): ReadTask {
-  const known = BootDevice.safeParse(device);
+  const known = RufioBootDevice.safeParse(device);
   if (!known.success) {
-    return refused(`${field} is ${device || "missing"}: must be one of ${BootDevice.options.join(", ")}`);
+    return refused(`${field} is ${device || "missing"}: must be one of ${RUFIO_BOOT_DEVICES.join(", ")}`);
   }
   return work("set-boot-device", {
     DEVICE: known.data,

@@ -6,6 +6,7 @@ import { Notifier } from "../../../shared/notifier.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { WorkQueue } from "../../../shared/work-queue.ts";
 import type { Action, ActionId } from "../../action/action.ts";
+import type { ReferenceRefusal } from "../../action/reference.ts";
 import { RUFIO_AGENT_ID } from "../../action/source-agent-ids.ts";
 import type { Wake, Waking } from "../../action/waking.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
@@ -18,6 +19,7 @@ import { type OpenTask, type RufioJob, type RufioTask, TaskObject } from "./obje
 import { patchStatus } from "./patch-status.ts";
 import { LeaseHeld, type RufioLease } from "./rufio-lease.ts";
 import { type RufioObjects, shareKey } from "./rufio-objects.ts";
+import { type MissingSecret, secretPaceMs } from "./secret-pace.ts";
 import { actionOf, readTask } from "./task-action.ts";
 
 export interface TaskQueueOptions {
@@ -27,6 +29,8 @@ export interface TaskQueueOptions {
   readonly owns: (key: string) => boolean;
   /** The inventory's name of a Machine. */
   readonly machineName: (machine: ObjectName) => string;
+  readonly references: ReferenceRefusal;
+  readonly missingSecret: MissingSecret;
   readonly image: string;
   readonly version: string;
   readonly clock: Clock;
@@ -56,6 +60,8 @@ export class TaskQueue implements ActionSource, Waking {
   readonly #ofJob = new Map<string, Set<string>>();
   /** Tasks without a Machine, by UID; `late` once they must fail. */
   readonly #unmatched = new Map<string, "early" | "late">();
+  /** Why Tasks wait for a Secret, by UID. */
+  readonly #secretless = new Map<string, string>();
   readonly #cancels = new Map<string, { readonly action: ActionId; readonly controller: AbortController }>();
   /** A Task may be ready; its one lane waits. */
   readonly #notifier = new Notifier();
@@ -188,10 +194,14 @@ export class TaskQueue implements ActionSource, Waking {
     if (!objects.isSynced || !task || task.finished) return;
     const decision = this.#decide(task);
     if (decision.kind === "do") this.#unmatched.delete(task.uid);
-    if (decision.kind !== "do") this.#drop(task.uid);
+    else {
+      this.#drop(task.uid);
+      this.#secretless.delete(task.uid);
+    }
     switch (decision.kind) {
       case "do":
         if (this.#ready.has(task.uid) || this.#served.has(task.uid) || this.#ended.has(task.uid)) return;
+        if (await this.#awaitsSecret(key, task, decision.machine, signal)) return;
         this.#ready.set(task.uid, key);
         return this.#notifier.notify();
       case "leave":
@@ -215,13 +225,43 @@ export class TaskQueue implements ActionSource, Waking {
     }
   }
 
+  /**
+   * Whether the Task waits for a Secret, which is asked for again, as Rufio does. One that was started is in flight, or belongs to the
+   * executor, which says what became of it.
+   */
+  async #awaitsSecret(
+    key: string,
+    task: OpenTask,
+    machine: ObjectName,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { machineName, missingSecret, log } = this.#options;
+    if (task.status.startTime !== undefined) return false;
+    const reason = await missingSecret(machineName(machine), signal);
+    if (reason === undefined) {
+      this.#secretless.delete(task.uid);
+      return false;
+    }
+    if (this.#secretless.get(task.uid) !== reason) {
+      log.warn({ task: key, reason }, "Rufio task waiting for its Secret");
+    }
+    this.#secretless.set(task.uid, reason);
+    this.#work.addAfter(key, secretPaceMs(this.#secretless.size));
+    return true;
+  }
+
   #decide(task: OpenTask): Decision {
-    const { objects, lease, owns } = this.#options;
+    const { objects, lease, owns, references } = this.#options;
     if (!lease.isFree || task.deleted || this.#isOrphan(task)) return { kind: "leave" };
     const job = objects.jobOfTask(task);
     if (job?.finished) return { kind: "leave" };
     const machine = job?.machine ?? objects.machineWith(task);
     if (!owns(shareKey(machine ?? task.name))) return { kind: "leave" };
+    const from = { kind: KINDS.rufioTask.kind, ...task.name };
+    const refused = machine && references({ from, to: { kind: "Machine", ...machine } });
+    // Of one that was started, the executor says what became of it.
+    if (refused !== undefined && task.status.startTime === undefined)
+      return { kind: "fail", reason: refused };
     const read = readTask(task.action);
     if (!read.ok) return { kind: "fail", reason: read.reason };
     if (machine) return { kind: "do", machine };
@@ -307,6 +347,7 @@ export class TaskQueue implements ActionSource, Waking {
     this.#drop(uid);
     this.#ended.delete(uid);
     this.#unmatched.delete(uid);
+    this.#secretless.delete(uid);
     if (owner) {
       const keys = this.#ofJob.get(owner.uid);
       keys?.delete(key);

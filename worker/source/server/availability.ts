@@ -1,12 +1,13 @@
 import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
 import type { Clock } from "../../../shared/clock.ts";
+import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { Outage } from "../source.ts";
 
 export interface AvailabilityOptions {
   readonly clock: Clock;
   readonly log: Logger;
-  /** The longest wait between two probes. */
+  /** The longest wait between two probes, if it is less than five seconds. */
   readonly maxBackoffMs: number;
   /** Whether a connection to the server is open. */
   readonly connected: () => boolean;
@@ -30,9 +31,15 @@ interface Down {
   /** Probes so far, including those of an outage right before. */
   probes: number;
   isLogged: boolean;
+  /** Begun right after another one. */
+  readonly isAgain: boolean;
+  /** Aborted to probe without waiting any longer. */
+  now: AbortController;
 }
 
 const FIRST_PROBE_MS = 500;
+/** One call of a worker costs little, and its machines wait for it. */
+const MOST_PROBE_MS = 5_000;
 const CHECK_MS = 100;
 /** An available server holds a poll. An unavailable one, or a proxy in its place, refuses it faster than this. */
 const HELD_MS = 500;
@@ -44,7 +51,8 @@ const RELEASE = { withinS: 8, leastPerS: 125, mostPerS: 500, everyMs: 40 } as co
 
 /**
  * Whether one server is available. During an outage, one call at a time probes it, with growing pauses, and all others
- * wait; afterwards they resume spread out. An outage logs one warning, however many lanes there are.
+ * wait; afterwards they resume spread out. An outage logs one warning, however many lanes there are and
+ * however often it is interrupted.
  */
 export class Availability implements Outage {
   readonly #options: AvailabilityOptions;
@@ -113,6 +121,14 @@ export class Availability implements Outage {
     }
   }
 
+  /** Something that usually fails with the server works again. */
+  probeNow(): void {
+    const down = this.#down;
+    if (!down) return;
+    down.probes = 0;
+    down.now.abort();
+  }
+
   close(): void {
     this.#closing.abort();
   }
@@ -123,14 +139,17 @@ export class Availability implements Outage {
       const { clock, maxBackoffMs } = this.#options;
       const sinceMs = clock.monotonicMs();
       const { probes, endedMs } = this.#before;
+      const isAgain = sinceMs - endedMs < maxBackoffMs;
       this.#down = {
         sinceMs,
         failure,
         lanes: new Set(),
         probing: 0,
         probe: new AbortController(),
-        probes: sinceMs - endedMs < maxBackoffMs ? probes : 0,
+        probes: isAgain ? probes : 0,
         isLogged: false,
+        isAgain,
+        now: new AbortController(),
       };
       void this.#recover(this.#down);
     }
@@ -140,10 +159,12 @@ export class Availability implements Outage {
 
   /** Probes until the server is available. Never rejects. */
   async #recover(down: Down): Promise<void> {
-    const backoff: Backoff = { firstMs: FIRST_PROBE_MS, maxMs: this.#options.maxBackoffMs, jitter: 0.5 };
+    const maxMs = Math.min(this.#options.maxBackoffMs, MOST_PROBE_MS);
+    const backoff: Backoff = { firstMs: FIRST_PROBE_MS, maxMs, jitter: 0.5 };
     while (this.#isDown(down)) {
       down.probes += 1;
-      await this.#sleep(backoffMs(backoff, down.probes));
+      await this.#sleep(backoffMs(backoff, down.probes), down.now.signal);
+      if (down.now.signal.aborted) down.now = new AbortController();
       // By now all lanes have noticed.
       this.#logOutage(down);
       if (this.#isDown(down)) await this.#probe(down);
@@ -204,7 +225,8 @@ export class Availability implements Outage {
     if (down.isLogged || this.#closing.signal.aborted) return;
     down.isLogged = true;
     const { failure, lanes } = down;
-    this.#options.log.warn({ ...failure, lanes: lanes.size }, "tink server unavailable, retrying");
+    const fields = { ...failure, lanes: lanes.size };
+    logOutage(this.#options.log, !down.isAgain, fields, "tink server unavailable, retrying");
   }
 
   #isDown(down: Down): boolean {

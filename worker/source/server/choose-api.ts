@@ -87,6 +87,19 @@ export function chooseApi({ apis, ask, stillConnected, close, log }: ApiChoiceOp
       }
     },
 
+    async isGone(running, signal) {
+      const { agentId } = running.action;
+      try {
+        const api = await choice(agentId, signal);
+        if (!(await apis[api].isGone?.(running, signal))) return false;
+        revoke(api);
+        return (await choice(agentId, signal)) === api;
+      } catch {
+        signal.throwIfAborted();
+        return false;
+      }
+    },
+
     close,
   };
 }

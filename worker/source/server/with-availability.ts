@@ -42,6 +42,16 @@ export function withAvailability(transport: Transport, options: AvailabilityOpti
       return failure ? { kind: "retry", ...failure, outage: true } : result;
     },
 
+    async isGone(running, signal) {
+      signal.throwIfAborted();
+      if (availability.refusal(running.action.agentId)) return false;
+      return (await transport.isGone?.(running, signal)) ?? false;
+    },
+
+    isUnavailable: ({ agentId }) => availability.refusal(agentId) !== undefined,
+
+    probeNow: () => availability.probeNow(),
+
     async close() {
       availability.close();
       await transport.close();

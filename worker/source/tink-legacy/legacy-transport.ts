@@ -123,6 +123,20 @@ export function legacyApi(channel: Channel): Omit<Transport, "close"> {
         return legacyAcknowledgementOf(thrown);
       }
     },
+
+    // "invalid workflow id" would also mean a store that does not answer; the list does not.
+    async isGone({ action: { workflowId, agentId } }, signal) {
+      signal.throwIfAborted();
+      try {
+        const contexts = await withTimeout(CALL_TIMEOUT_MS, signal, (bound) =>
+          contextsOf(channel, agentId, bound),
+        );
+        return !contexts.some((context) => context.workflowId === workflowId);
+      } catch {
+        signal.throwIfAborted();
+        return false;
+      }
+    },
   };
 }
 

@@ -1,10 +1,12 @@
 import type { Hardware } from "../../../shared/bmc/operations/inventory.ts";
 import { withTimeout } from "../../../shared/timeout.ts";
+import type { ActionStatus } from "../../action/action.ts";
 import { MalformedAction } from "../action-fields.ts";
 import { callUnary } from "../grpc/call.ts";
 import { Channel, type ChannelOptions } from "../grpc/channel.ts";
 import { createDialer } from "../grpc/dial.ts";
 import { acknowledgementOfError } from "../grpc/errors.ts";
+import { saysGone } from "../grpc/gone.ts";
 import type { Poll, Transport } from "../source.ts";
 import { agentAttributes } from "./agent-attributes.ts";
 import { type ActionResponse, WorkflowService } from "./gen/workflow_pb.ts";
@@ -54,6 +56,13 @@ export function currentApi(
     readMaxBytes: LARGEST_MESSAGE_BYTES,
   });
 
+  async function send(status: ActionStatus, signal: AbortSignal): Promise<void> {
+    const request = statusRequestOf(status);
+    await withTimeout(reportTimeoutMs, signal, (callSignal) =>
+      callUnary(channel, reportActionStatus, request, options(reportTimeoutMs, callSignal)),
+    );
+  }
+
   return {
     async next(agentId, signal) {
       signal.throwIfAborted();
@@ -79,14 +88,23 @@ export function currentApi(
     async report(status, signal) {
       signal.throwIfAborted();
       try {
-        const request = statusRequestOf(status);
-        await withTimeout(reportTimeoutMs, signal, (callSignal) =>
-          callUnary(channel, reportActionStatus, request, options(reportTimeoutMs, callSignal)),
-        );
+        await send(status, signal);
         return { kind: "acknowledged" };
       } catch (thrown) {
         signal.throwIfAborted();
         return acknowledgementOfError(thrown);
+      }
+    },
+
+    // The server has no call that only reads. It writes nothing when a report repeats what it has.
+    async isGone(running, signal) {
+      signal.throwIfAborted();
+      try {
+        await send(running, signal);
+        return false;
+      } catch (thrown) {
+        signal.throwIfAborted();
+        return saysGone(thrown);
       }
     },
   };

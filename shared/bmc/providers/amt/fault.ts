@@ -21,16 +21,25 @@ const CLASSES: Readonly<Record<string, ErrorClass>> = {
 
 /** The error of a SOAP fault (SOAP 1.2 part 1, section 5.4), with the device's own reason. */
 export function faultError(fault: XmlElement, doing: string, isWrite: boolean): BmcError {
-  const code = childOf(fault, "Code");
-  const subcode = childOf(childOf(code, "Subcode"), "Value")?.text.replace(/^.*:/, "") ?? "";
-  const reason = findElement(childOf(fault, "Reason"), "Text")?.text ?? "";
-  const errorClass = CLASSES[subcode] ?? "bmc";
-  const said = [reason, subcode && `(${subcode})`].filter(Boolean).join(" ") || "a fault without a reason";
+  const errorClass = CLASSES[subcodeOf(fault)] ?? "bmc";
+  const said = faultWords(fault) || "a fault without a reason";
   return new BmcError(errorClass, oneLine(`${doing}: ${said}`), {
     uncertain: isWrite && errorClass === "timeout",
     // A login that is refused gets an HTTP status and no fault.
     refused: "right",
   });
+}
+
+/** The device's own reason, and the fault's subcode. */
+export function faultWords(fault: XmlElement | undefined): string {
+  const reason = findElement(childOf(fault, "Reason"), "Text")?.text ?? "";
+  const subcode = subcodeOf(fault);
+  return [reason, subcode && `(${subcode})`].filter(Boolean).join(" ");
+}
+
+function subcodeOf(fault: XmlElement | undefined): string {
+  const code = childOf(fault, "Code");
+  return childOf(childOf(code, "Subcode"), "Value")?.text.replace(/^.*:/, "") ?? "";
 }
 
 type Meanings = Readonly<Record<string, readonly [meaning: string, errorClass: ErrorClass]>>;

@@ -3,7 +3,7 @@ import { BmcError } from "../../../contract/bmc-error.ts";
 import type { HttpAnswer, HttpConnection } from "../../http/http-connection.ts";
 import { statusError } from "../../http/status-error.ts";
 import { authorize, type DigestAccount, type DigestChallenge, parseChallenge } from "./digest.ts";
-import { faultError } from "./fault.ts";
+import { faultError, faultWords } from "./fault.ts";
 import {
   enumerateMessage,
   getMessage,
@@ -108,7 +108,7 @@ export class WsmanClient {
     // A fault says more than the status that it comes with, 400 or 500 for all of them.
     if (fault && ![401, 403, 429, 503].includes(answer.status)) throw faultError(fault, doing, isWrite);
     if (answer.status >= 300) {
-      throw statusError(answer, doing, "", { isWrite, nowMs: this.#clock.now() });
+      throw statusError(answer, doing, faultWords(fault), { isWrite, nowMs: this.#clock.now() });
     }
     if (body) return body;
     throw new BmcError("protocol", `${doing} was answered without a SOAP body`, { uncertain: isWrite });

@@ -94,26 +94,25 @@ function vlanOf(bytes: Buffer): number | "off" {
 
 /**
  * What changes an interface, without begin and end, and a line for people each. BMCs that apply each at once lose their session
- * with the address, so that comes last. Many refuse addresses while they use DHCP, so the source comes first.
+ * with the address, so that comes last. Many refuse addresses while they use DHCP, so the source comes first. A BMC forgets what
+ * DHCP gave it as soon as the source is static, so everything is sent then, also what is as in the lease.
  */
 export function lanChanges({ before, target }: NetworkChange): readonly (readonly [Command, string])[] {
   const channel = Number(target.id);
   const isStatic = target.mode === "static";
+  const isNewMode = target.mode !== before.mode;
   const line = (name: Parameter, value: readonly number[], text: string) =>
-    [setParameter(channel, name, value), `Set LAN Configuration Parameters: ${text}`] as const;
-  const changed = (field: keyof NetworkSettings) => target[field] !== before[field];
+    [setParameter(channel, name, value), text] as const;
+  const sends = (field: "prefix" | "gateway" | "address") =>
+    isStatic && (target[field] !== before[field] || (isNewMode && target[field] !== undefined));
+  const mask = ipv4Mask(target.prefix ?? 0);
+  const { gateway = NO_ADDRESS, address = NO_ADDRESS } = target;
   return [
-    ...(changed("mode") ? [line("source", [isStatic ? 1 : 2], `address source ${target.mode}`)] : []),
-    ...(isStatic && changed("prefix")
-      ? [line("mask", bytesOf(ipv4Mask(target.prefix ?? 0)), `mask ${ipv4Mask(target.prefix ?? 0)}`)]
-      : []),
-    ...(isStatic && changed("gateway")
-      ? [line("gateway", bytesOf(target.gateway ?? NO_ADDRESS), `gateway ${target.gateway ?? NO_ADDRESS}`)]
-      : []),
-    ...(changed("vlan") ? [line("vlan", vlanBytes(target.vlan), `VLAN ${target.vlan}`)] : []),
-    ...(isStatic && changed("address")
-      ? [line("address", bytesOf(target.address ?? NO_ADDRESS), `address ${target.address}`)]
-      : []),
+    ...(isNewMode ? [line("source", [isStatic ? 1 : 2], `address source ${target.mode}`)] : []),
+    ...(sends("prefix") ? [line("mask", bytesOf(mask), `mask ${mask}`)] : []),
+    ...(sends("gateway") ? [line("gateway", bytesOf(gateway), `gateway ${gateway}`)] : []),
+    ...(target.vlan === before.vlan ? [] : [line("vlan", vlanBytes(target.vlan), `VLAN ${target.vlan}`)]),
+    ...(sends("address") ? [line("address", bytesOf(address), `address ${address}`)] : []),
   ];
 }
 

@@ -37,7 +37,7 @@ export function ipmiNetwork(channel: CommandChannel): NetworkDriver {
       const number = await lanChannel(signal);
       return [parseLanParameters(number, await channel.run(getLanParameters(number), signal))];
     },
-    plan: async (change) => lanChanges(change).map(([, line]) => line),
+    plan: async (change) => lanChanges(change).map(([{ name }, text]) => `${name}: ${text}`),
     async write(change, signal) {
       await writeChange(channel, change, signal);
     },
@@ -53,27 +53,38 @@ async function writeChange(
   signal: AbortSignal,
 ): Promise<void> {
   const number = Number(change.target.id);
+  const changes = lanChanges(change);
   await ifOffered(channel, setInProgress(number), signal);
-  let isBegun = false;
+  let sent = 0;
   try {
-    for (const [command] of lanChanges(change)) {
+    for (const [command] of changes) {
       await request(channel, command, signal);
-      isBegun = true;
+      sent += 1;
     }
     await ifOffered(channel, commitWrite(number), signal);
     await ifOffered(channel, setComplete(number), signal);
   } catch (thrown) {
-    signal.throwIfAborted();
     const error = BmcError.from(thrown);
-    if (error.uncertain) throw error;
+    if (error.class === "cancelled") throw error;
+    const lines = changes.map(([, text]) => text);
+    if (error.uncertain || signal.aborted)
+      throw unanswered(error, lines.slice(0, sent + 1), lines.slice(sent + 1));
     // A change that is left in progress locks other consoles out.
     await ifOffered(channel, setComplete(number), signal).catch(() => undefined);
-    if (!isBegun) throw error;
+    if (sent === 0) throw error;
     throw new BmcError("bmc", `${error.message}; the settings before it are sent`, {
       cause: error,
       uncertain: true,
     });
   }
+}
+
+/** The session went with the old address, perhaps before all was sent. */
+function unanswered(error: BmcError, sent: readonly string[], unsent: readonly string[]): BmcError {
+  const rest = unsent.length > 0 ? `, not sent: ${unsent.join(", ")}` : "";
+  const half = `the change may be half made (sent: ${sent.join(", ")}${rest})`;
+  const why = error.uncertain ? `${error.message}; ` : "";
+  return new BmcError(error.class, `${why}${half}`, { cause: error, uncertain: true });
 }
 
 /** BMCs may lack the parameter, or its commit. */

@@ -50,10 +50,22 @@ function placed(into: unknown, [key, ...rest]: readonly string[], value: unknown
   return Object.fromEntries([...fields, [key, placed(fields.get(key), rest, value)]]);
 }
 
+/** bmclib sends both fields; others send words alone, or the code as text. */
+const RpcError = z.union([
+  z.object({
+    code: z.optional(z.union([z.number(), z.string()])),
+    message: z.optional(z.string()),
+  }),
+  z.pipe(
+    z.string(),
+    z.transform((message: string) => ({ code: undefined, message })),
+  ),
+]);
+
 /** What a consumer answers. Its ID and host are not compared with the request's, as the peers do not either. */
 export const RpcResponse = z.object({
   result: z.optional(z.unknown()),
-  error: z.nullish(z.object({ code: z.optional(z.number()), message: z.optional(z.string()) })),
+  error: z.nullish(RpcError),
 });
 export type RpcResponse = z.infer<typeof RpcResponse>;
 
@@ -80,9 +92,11 @@ export function readResponse({ answer, doing, isWrite, nowMs }: Exchange): RpcRe
   });
 }
 
-/** The consumer's refusal, if it is one: a code that is not 0. */
+/** The consumer's refusal, if it is one: a code that is not 0, or words without a code. */
 export function refusalOf(response: RpcResponse, doing: string): BmcError | undefined {
-  if ((response.error?.code ?? 0) === 0) return undefined;
+  const { code, message = "" } = response.error ?? {};
+  const isRefusal = code === undefined || code === "" ? message.trim() !== "" : Number(code) !== 0;
+  if (!isRefusal) return undefined;
   return new BmcError("bmc", oneLine(`${doing}: the consumer refused: ${describeError(response)}`));
 }
 
@@ -101,5 +115,5 @@ function parse(text: string): { ok: true; response: RpcResponse } | { ok: false;
 function describeError({ error }: RpcResponse): string {
   if (!error) return "";
   const { code, message } = error;
-  return [message, code === undefined ? "" : `(code ${code})`].filter(Boolean).join(" ");
+  return [message, code === undefined || code === "" ? "" : `(code ${code})`].filter(Boolean).join(" ");
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { NtpRequest, NtpSettings } from "../../../../shared/bmc/operations/ntp.ts";
 import { planNtp, setNtp } from "../../../../shared/bmc/operations/ntp.ts";
+import { BmcError } from "../../../../shared/contract/bmc-error.ts";
 
 const before: NtpSettings = { enabled: true, servers: ["a.example.org", "b.example.org"] };
 
@@ -15,6 +16,7 @@ function bmcThatReads(...readings: readonly [NtpSettings, ...NtpSettings[]]) {
     async write(request: NtpRequest) {
       written.push(request);
     },
+    hasDhcp: async (): Promise<boolean | undefined> => undefined,
     sleep: async () => undefined,
   };
 }
@@ -61,6 +63,38 @@ describe("time servers", () => {
 
     expect(await setNtp(bmc, asked)).toMatchObject({ after: asked, changed: true });
     expect(bmc.written).toHaveLength(1);
+  });
+
+  test("that the BMC lists after the asked ones are named", async () => {
+    const bmc = bmcThatReads(before, { enabled: true, servers: ["c", "d"] });
+
+    const report = await setNtp(bmc, { enabled: true, servers: ["c"] });
+
+    expect(report.summary).toBe("NTP on (c); the BMC also lists d, which DHCP may supply");
+  });
+
+  test.each([
+    ["there is no DHCP", { enabled: true, servers: ["c", "d"] }, false],
+    ["nothing changed", { enabled: true, servers: ["a.example.org", "b.example.org"] }, undefined],
+  ] as const)("that the BMC does not remove are a verification failure if %s", async (_, after, hasDhcp) => {
+    const bmc = { ...bmcThatReads(before, after), hasDhcp: async () => hasDhcp };
+
+    await expect(setNtp(bmc, { enabled: true, servers: [after.servers[0]] })).rejects.toMatchObject({
+      class: "verify",
+      message: expect.stringContaining(`the BMC keeps NTP on (${after.servers.join(", ")})`),
+    });
+  });
+
+  test("count, whatever became of the BMC's answer", async () => {
+    const asked = { enabled: true, servers: ["c"] };
+    const bmc = {
+      ...bmcThatReads(before, asked),
+      write: async () => {
+        throw new BmcError("timeout", "no answer", { uncertain: true });
+      },
+    };
+
+    expect(await setNtp(bmc, asked)).toMatchObject({ after: asked, changed: true });
   });
 
   test("that are so already are planned as nothing", async () => {

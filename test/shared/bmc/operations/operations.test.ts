@@ -193,7 +193,7 @@ describe("what the first provider cannot do", () => {
 
     await expect(lab.client.deactivateSol(signal)).rejects.toMatchObject({
       class: "unsupported",
-      message: "none of the providers redfish offers sol",
+      message: "redfish has no serial-over-LAN session",
     });
     expect(lab.bmc.log).toEqual([]);
   });

@@ -85,6 +85,14 @@ const contradicting: readonly (readonly [Values, string])[] = [
     { inventory: { secretNamespaces: ["passwords"] } },
     "inventory.secretNamespaces is for machines of the cluster",
   ],
+  [
+    { inventory: { kubernetes: ["machines"] }, watchNamespace: "*" },
+    "inventory.secretNamespaces is missing: with watchNamespace * the worker could read every Secret of the cluster",
+  ],
+  [
+    { inventory: { kubernetes: ["machines"], secretNamespaces: ["*"] } },
+    "inventory.secretNamespaces is *, which needs watchNamespace *",
+  ],
   [{ agentIds: ["rufio"], rufio: { enabled: true } }, "agentIds holds rufio"],
   [{ replicas: 2, runtime: { kind: "process" } }, "replicas is 2, but with runtime.kind process"],
   [{ replicas: 3, sharing: { enabled: "off" } }, "replicas is 3, but sharing.enabled is off"],
@@ -99,7 +107,10 @@ const contradicting: readonly (readonly [Values, string])[] = [
   ],
   [{ inventory, runtime: { copySecrets: false } }, "runtime.copySecrets is off"],
   [
-    { inventory: { kubernetes: ["machines"] }, watchNamespace: "*", runtime: { copySecrets: "off" } },
+    {
+      ...{ watchNamespace: "*", runtime: { copySecrets: "off" } },
+      inventory: { kubernetes: ["machines"], secretNamespaces: ["*"] },
+    },
     "runtime.copySecrets is off",
   ],
   [{ policy: { file: "images: ['**']" } }, "policy.file has no trustedImages"],

@@ -40,7 +40,10 @@ function valuesOf(choices: Choices): Values {
         ...(hardware ? ["hardware"] : []),
         ...(hosts ? ["baremetalhosts"] : []),
       ],
-      secretNamespaces: secretNamespace ? ["passwords"] : [],
+      secretNamespaces: [
+        ...(watched === "*" && (machines || hardware || hosts || rufio) ? ["*"] : []),
+        ...(secretNamespace ? ["passwords"] : []),
+      ],
     },
     metal3: { managed: hosts || "refuse" },
     watchNamespace: watched,
@@ -112,6 +115,20 @@ describeWithHelm("the rights that the chart gives", () => {
   });
 });
 
+describeWithHelm("the right to read Secrets where all namespaces are watched", () => {
+  it("is granted in the listed namespaces alone, and nowhere is one to delete Secrets", async () => {
+    const values = {
+      agentIds: ["rack-1"],
+      watchNamespace: "*",
+      inventory: { kubernetes: ["machines"], secretNamespaces: ["bmc-a", "bmc-b"] },
+    };
+    const { some } = await renderAll({ some: mergeValues(needed, values) }, /Role$/, ["rbac.yaml"]);
+
+    const secrets = granted(some ?? []).filter((right) => right.endsWith(" secrets"));
+    expect(secrets).toEqual(["bmc-a: get secrets", "bmc-b: get secrets", "own: create secrets"]);
+  });
+});
+
 describeWithHelm("a rule of the chart", () => {
   const everything = {
     agentIds: ["rack-1"],
@@ -159,7 +176,7 @@ describeWithHelm("a rule of the chart", () => {
     const rules = allOf(rendered.with, ["Role"], Role).flatMap((role) => role.rules);
     const secrets = rules.filter(({ resources }) => resources.includes("secrets"));
     expect(secrets.map(({ resourceNames, verbs }) => [resourceNames, verbs])).toEqual([
-      [undefined, ["create", "delete"]],
+      [undefined, ["create"]],
       [["edge-kubeconfig"], ["list", "watch"]],
     ]);
   });

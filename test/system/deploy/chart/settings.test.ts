@@ -188,6 +188,7 @@ describeWithHelm("each value", () => {
           statusIntervalMs: 0,
           hardware: false,
           leaseNamespace: "rufio-system",
+          alone: true,
         },
         sharing: { group: "bmc-workers" },
       },

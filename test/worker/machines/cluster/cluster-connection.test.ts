@@ -107,6 +107,7 @@ describe("the connection of a machine", () => {
   it("is mounted only where all of its Secrets are in the pod's namespace, and nothing secret stands elsewhere", async () => {
     const headers = { ...RPC, request: { staticHeaders: { "X-Token": ["t"] } } };
     await using lab = await InventoryLab.start({
+      references: [{ from: [NAMESPACE], to: ["default"], kinds: ["Secret"] }],
       before: (fake) => {
         const elsewhere = { authSecretRef: { name: "shared", namespace: "default" } };
         fake.create(MACHINES, "Machine", machine("here"));

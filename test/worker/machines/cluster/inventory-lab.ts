@@ -12,6 +12,7 @@ import {
   type RbacRule,
 } from "../../../../simulators/kubernetes/cluster.ts";
 import { Cluster } from "../../../../worker/cluster/client/cluster.ts";
+import { referenceRefusal } from "../../../../worker/compose/execution.ts";
 import {
   ClusterInventory,
   type MachineChanges,
@@ -19,6 +20,7 @@ import {
 import type { ClusterSource } from "../../../../worker/machines/cluster/machine-index.ts";
 import { ownAccess } from "../../../../worker/machines/cluster/own-access.ts";
 import { SecretCommands } from "../../../../worker/machines/secret-commands.ts";
+import { Policy } from "../../../../worker/policy/policy.ts";
 
 export const NAMESPACE = "tink-system";
 export const MACHINES = "bmc.tinkerbell.org/v1alpha1";
@@ -38,6 +40,8 @@ export interface InventoryLabOptions {
   readonly sources?: readonly ClusterSource[];
   readonly watchNamespace?: string;
   readonly managedHosts?: "refuse" | "via-host";
+  /** `references` of the policy. */
+  readonly references?: readonly object[];
   /** What the worker may do; everything when absent. */
   readonly rights?: readonly RbacRule[];
   /** A faster one where a test would wait for the worker to look again. */
@@ -65,6 +69,7 @@ export class InventoryLab {
     this.inventory = new ClusterInventory({
       sources: [{ name: "local", kinds: sources, isOwn: true, access: ownAccess(cluster), watchNamespace }],
       managedHosts: options.managedHosts ?? "refuse",
+      references: referenceRefusal(() => Policy.parse({ references: options.references })),
       clock,
       log: recorder(this.said),
       onChange: (changes) => this.changes.push(changes),

@@ -109,6 +109,18 @@ describe("what is not served", () => {
     ],
     ["no path", requestText("GET", "*"), "400 Bad Request", "not a path"],
     ["no HTTP", "\x16\x03\x01\x02\x00\x01\x00", "400 Bad Request", ""],
+    [
+      "a request with two hosts",
+      requestText("GET", "/hello", ["Host: evil.example"]),
+      "400 Bad Request",
+      "several hosts",
+    ],
+    [
+      "the URL of another host",
+      requestText("GET", "http://evil.example/hello"),
+      "403 Forbidden",
+      "to this machine alone",
+    ],
     ["a request without a host", "GET /hello HTTP/1.1\r\n\r\n", "400 Bad Request", ""],
     [
       "headers without end",

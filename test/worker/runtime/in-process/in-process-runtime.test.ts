@@ -207,13 +207,15 @@ describe("the in-process runtime keeps the runtime contract", () => {
     expect(outcome).toMatchObject({ ok: true });
   });
 
-  it("names the unknown image and the known actions", async () => {
-    const image = "registry.example/tinkerbell/actions/image2disk:latest";
-
+  it.each([
+    ["registry.example/tinkerbell/actions/image2disk:latest", "`pbnj-worker actions` lists them"],
+    ["registry.example/pbnj-worker/power-onn:v1", "did you mean power-on?"],
+    ["set_boot_device", "did you mean set-boot-device?"],
+  ])("names the unknown image %s, and says %s", async (image, advice) => {
     const { outcome } = await runtime.run(scriptedRequest([], { action: { image } }).request, never);
 
     expect(outcome).toMatchObject({ ok: false, class: "usage" });
-    expect(outcome.message).toMatch(/has no action for the image .*image2disk:latest; it knows bmc-info, /);
+    expect(outcome.message).toBe(`the in-process runtime has no action for the image ${image}: ${advice}`);
   });
 
   it("runs nothing that is refused", async () => {

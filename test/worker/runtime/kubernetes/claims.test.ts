@@ -247,7 +247,7 @@ describe("the sweep of the kubernetes runtime", () => {
     expect(await second.sweep(() => false, never)).toBe(1);
   });
 
-  it("keeps the Job, and no Secret, of an action that an earlier life of this replica reported", async () => {
+  it("keeps the Job, with its Secret, of an action that an earlier life of this replica reported", async () => {
     const first = await lab.runtime({ owner: "fleet", shared: true });
     const { request } = scriptedRequest([], { connected: true });
     const { ended } = begin(first, request);
@@ -263,7 +263,12 @@ describe("the sweep of the kubernetes runtime", () => {
     expect(metadata.annotations).toHaveProperty("pbnj-worker/acknowledged");
     expect(metadata.deletionTimestamp).toBeUndefined();
     const secrets = (await lab.secrets()).map(({ metadata: { name = "" } }) => name);
-    expect(secrets.filter((name) => name.startsWith(launchName(request.action)))).toEqual([]);
+    expect(secrets.filter((name) => name.startsWith(launchName(request.action)))).toHaveLength(1);
+    await lab.remove("jobs", launchName(request.action), { propagationPolicy: "Background" });
+    await vi.waitFor(async () => {
+      const left = (await lab.secrets()).map(({ metadata: { name = "" } }) => name);
+      expect(left.filter((name) => name.startsWith(launchName(request.action)))).toEqual([]);
+    }, 20_000);
   });
 
   it("removes what was acknowledged long ago and no controller removed", async () => {

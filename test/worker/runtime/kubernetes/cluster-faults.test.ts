@@ -51,7 +51,6 @@ describe.concurrent("the kubernetes runtime, with a cluster that fails", () => {
       "watch jobs": 1,
       "watch pods": 1,
       "get pods/log": 1,
-      "delete secrets": 1,
     });
   });
 

@@ -95,7 +95,7 @@ describe("the status of Hardware", () => {
     expect(outOfBand({ ...hardware, nics: [] })).toEqual({});
   });
 
-  test("is written once it is known, and again only when it changes, without what is gone", async () => {
+  test("is written once it is known, and again only when it changes, with what was not read again", async () => {
     await using lab = await hardwareLab();
     lab.lab.addMachine();
     lab.addHardware("hw-1");
@@ -111,13 +111,41 @@ describe("the status of Hardware", () => {
     });
     lab.reads(reading(known, "2026-03-02T08:00:00Z"));
     const { chassis: _, ...without } = known;
-    lab.reads(reading({ ...without, disks: [] }, "2026-03-03T08:00:00Z"));
+    const system = { ...known.system, biosVersion: "2.20.0" };
+    lab.reads(reading({ ...without, system, disks: [] }, "2026-03-03T08:00:00Z"));
     await eventually(() => expect(lab.written("hw-1")?.["lastUpdated"]).toBe("2026-03-03T08:00:00Z"));
 
-    expect(lab.written("hw-1")).not.toHaveProperty("chassis");
-    expect(lab.written("hw-1")).not.toHaveProperty("blockDevices");
+    const { bios: _bios, lastUpdated: _time, ...others } = lab.written("hw-1") ?? {};
+    const { bios: _before, ...asBefore } = outOfBand(known);
+    expect(lab.written("hw-1")?.["bios"]).toEqual({ firmwareVersion: "2.20.0" });
+    expect(others).toEqual({ ...asBefore, collectionMethod: "redfish" });
     expect(lab.patches()).toHaveLength(2);
     expect(lab.patches()[0]).toMatchObject({ subresource: "status", name: "hw-1" });
+  });
+
+  test("keeps what Rufio has found and this worker does not read, although it is the same field manager's", async () => {
+    await using lab = await hardwareLab({ known: reading(known) });
+    const { cluster } = lab.lab;
+    lab.lab.addMachine();
+    const found = {
+      ...{ psus: [{ model: "PSU-1", powerCapacityWatts: 800 }], tpms: [{ interfaceType: "TPM2_0" }] },
+      ...{ storageControllers: [{ model: "HBA" }], gpuDevices: [{ model: "GPU" }] },
+      bmc: { vendor: "Contoso", nic: { ports: [{ mac: "52:54:00:00:00:99" }] }, status: { health: "OK" } },
+    };
+    lab.addHardware("hw-1");
+    const outOfBand = { ...found, collectionMethod: "gofish", lastUpdated: "2026-01-01T00:00:00Z" };
+    cluster.patchStatus(API, "Hardware", "hw-1", { attributes: { outOfBand } }, "default");
+
+    await eventually(() => expect(lab.written("hw-1")?.["collectionMethod"]).toBe("redfish"));
+
+    expect(lab.written("hw-1")).toMatchObject({
+      ...found,
+      bmc: { ...found.bmc, model: "BMC-2000", firmwareVersion: "1.45.455b66" },
+      product: { serialNumber: "CZ00000001" },
+    });
+    for (const { body } of lab.patches()) {
+      expect(JSON.parse(String(body))).toMatchObject({ status: { attributes: { outOfBand: found } } });
+    }
   });
 
   test("is not written to an object that has replaced the known one", async () => {

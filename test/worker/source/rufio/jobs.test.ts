@@ -47,9 +47,9 @@ it.concurrent("waits for a missing Machine, reports it in the Job and once in th
   expect(lab.said("Rufio job waiting for its machine", { job: "default/j1" })).toHaveLength(1);
 });
 
-it.concurrent("reports why a Machine in an unwatched namespace is not found", async () => {
+it.concurrent("reports why a Machine in an unwatched namespace is not found, if the policy lets the Job name it", async () => {
   await using lab = await rufioLab();
-  await lab.replica();
+  await lab.replica({ references: () => undefined });
   lab.cluster.create(BMC_API, "Job", {
     metadata: { name: "j1", namespace: "default" },
     spec: { machineRef: { name: "node-01", namespace: "tink-system" }, tasks: [off] },

@@ -156,3 +156,27 @@ it.concurrent("reads the Lease in the configured namespace", async () => {
 
   await eventually(() => expect(lab.said(HELD)).toMatchObject([{ namespace: "default" }]));
 });
+
+it.concurrent("does nothing before it has seen Rufio's Lease, which a Rufio without leader election does not take, and says why", async () => {
+  await using lab = await rufioLab();
+  lab.addMachine();
+  lab.addJob("j1", [{ powerAction: "off" }]);
+  const replica = await lab.replica({
+    statusIntervalMs: 100,
+    clock: scaledClock(20),
+    flags: { rufioAlone: false },
+  });
+  await eventually(() => expect(lab.said("Rufio lease not found, Rufio work paused")).toHaveLength(1));
+  await eventually(() => expect(replica.rufio.state().synced).toBe(true));
+  const before = changes(lab);
+  expect(before).toEqual([]);
+  expect(replica.reads).toEqual([]);
+
+  // A Rufio with leader election has run here, and stopped.
+  lab.cluster.create(LEASES, "Lease", lab.lease("", 1));
+  await eventually(() => expect(isTrue(lab.job("j1"), "Completed")).toBe(true));
+  // Its Lease may go.
+  lab.cluster.remove(LEASES, "Lease", LEASE_NAME, "tink-system");
+  lab.addJob("j2", [{ powerAction: "on" }]);
+  await eventually(() => expect(isTrue(lab.job("j2"), "Completed")).toBe(true));
+});

@@ -2,11 +2,14 @@ import { BmcClient } from "../../../../shared/bmc/client.ts";
 import { type Clock, systemClock } from "../../../../shared/clock.ts";
 import type { LogFields, Logger } from "../../../../shared/logger.ts";
 import { redactor } from "../../../../shared/secret-forms.ts";
+import type { Action } from "../../../../worker/action/action.ts";
 import { noObserver, observers } from "../../../../worker/action/observer.ts";
+import { ownNamespaceOnly, type ReferenceRefusal } from "../../../../worker/action/reference.ts";
 import { Cluster } from "../../../../worker/cluster/client/cluster.ts";
 import { loadConfig } from "../../../../worker/config/load-config.ts";
 import { Executor } from "../../../../worker/execution/executor.ts";
 import { Reporter } from "../../../../worker/execution/report.ts";
+import { WorkflowCheck } from "../../../../worker/execution/workflow-check.ts";
 import { Journal } from "../../../../worker/journal/journal.ts";
 import { openStateDirectory } from "../../../../worker/journal/state-directory.ts";
 import { runLane } from "../../../../worker/lanes/lane.ts";
@@ -37,6 +40,9 @@ export interface ReplicaOptions {
   readonly random?: () => number;
   readonly flags?: Readonly<Record<string, unknown>>;
   readonly hardware?: HardwareSource;
+  readonly references?: ReferenceRefusal;
+  readonly refusal?: (action: Action, machine: string) => string | undefined;
+  readonly missingSecret?: (machine: string) => Promise<string | undefined>;
 }
 
 export interface Logged extends LogFields {
@@ -52,7 +58,13 @@ export async function startReplica(options: ReplicaOptions, onLog: (line: Logged
   const loaded = loadConfig({
     flags: {
       ...{ grpcServer: "127.0.0.1:1", runtime: options.runtime ?? "in-process", stateDirectory },
-      ...{ inventory: options.inventoryFile, backoffMaxInterval: "300ms", stopGrace: "2s", rufio: true },
+      ...{
+        inventory: options.inventoryFile,
+        backoffMaxInterval: "300ms",
+        stopGrace: "2s",
+        rufio: true,
+        rufioAlone: true,
+      },
       ...options.flags,
     },
     env: {},
@@ -89,6 +101,9 @@ export async function startReplica(options: ReplicaOptions, onLog: (line: Logged
       }
     },
     hardware: options.hardware,
+    references: options.references ?? ownNamespaceOnly,
+    refusal: options.refusal ?? (() => undefined),
+    missingSecret: options.missingSecret ?? (async () => undefined),
     ...(options.random && { random: options.random }),
     ...(options.maxReads !== undefined && { maxReads: options.maxReads }),
   });
@@ -104,6 +119,7 @@ export async function startReplica(options: ReplicaOptions, onLog: (line: Logged
     permit: () => ({ allowed: true }),
     locate: (action) => resolveMachine(action, inventory, "pbnj-{machine}"),
     isOurs: () => true,
+    workflowCheck: new WorkflowCheck({ sink: rufio.sink, clock, log }),
     reporter: new Reporter({ sink: rufio.sink, clock, log, maxBackoffMs: 300, observer }),
     ...{ runtime, journal, clock, log, observer, secretCommands: commands },
     locks: new MachineLocks(),

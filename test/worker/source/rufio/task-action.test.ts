@@ -33,6 +33,15 @@ const tasks: readonly (readonly [object, string, Readonly<Record<string, unknown
     "set-boot-device",
     { device: "cdrom", persistent: false, efiBoot: true },
   ],
+  [
+    { bootDevice: { device: "uefi_http", efiBoot: true } },
+    "set-boot-device",
+    { device: "uefi-http", persistent: false, efiBoot: true },
+  ],
+  [{ bootDevice: { device: "uefi-http" } }, "set-boot-device", { device: "uefi-http" }],
+  [{ oneTimeBootDeviceAction: { device: ["remote_drive"] } }, "set-boot-device", { device: "remote-drive" }],
+  [{ bootDevice: { device: "sd_card" } }, "set-boot-device", { device: "sd-card" }],
+  [{ bootDevice: { device: "utilities" } }, "set-boot-device", { device: "utilities" }],
   [{ bootDevice: { device: "bios" } }, "set-boot-device", { device: "bios", persistent: false }],
   [
     { bootDevice: { device: "safe", persistent: true, efiBoot: false } },
@@ -84,6 +93,10 @@ describe("a Task", () => {
     [{ nmi: true }, "nmi is not known to this worker"],
     [{ bootDevice: {} }, "bootDevice.device is missing: must be one of none, pxe"],
     [{ bootDevice: { device: "PXE" } }, "bootDevice.device is PXE: must be one of none, pxe"],
+    [
+      { bootDevice: { device: "hdd" } },
+      "bootDevice.device is hdd: must be one of none, pxe, disk, bios, cdrom, safe, diag, floppy, usb, utilities, uefi_http, remote_drive, sd_card",
+    ],
     [
       { oneTimeBootDeviceAction: { device: [] } },
       "oneTimeBootDeviceAction.device is missing: must be one of",

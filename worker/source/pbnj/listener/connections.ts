@@ -1,9 +1,10 @@
-import type { ServerHttp2Session } from "node:http2";
+import type { Http2Session, ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
 import type { AcceptedCertificate } from "./api-access.ts";
 import type { ListenerLimits } from "./limits.ts";
 
 type Timeouts = Pick<ListenerLimits, "headersTimeoutMs" | "keepAliveMs" | "idleMs">;
+type ConnectionLimits = Timeouts & Pick<ListenerLimits, "connections" | "accepted" | "strangers">;
 
 /** One client's connection. It closes if it has no call for too long. */
 export class Connection {
@@ -12,8 +13,11 @@ export class Connection {
   #session: ServerHttp2Session | undefined;
   #deadline: NodeJS.Timeout | undefined;
   #calls = 0;
+  #streamingCalls = 0;
   /** Made an accepted call. */
   isTrusted = false;
+  /** A carrier has it. */
+  isCarried = false;
   certificate: AcceptedCertificate | undefined;
   /** The client's address. */
   readonly client: string | undefined;
@@ -36,13 +40,19 @@ export class Connection {
     this.#closeIn(this.#timeouts.idleMs);
   }
 
-  beginCall(): void {
+  get streamingCalls(): number {
+    return this.#streamingCalls;
+  }
+
+  beginCall(isStreaming: boolean): void {
     this.#calls += 1;
+    if (isStreaming) this.#streamingCalls += 1;
     clearTimeout(this.#deadline);
   }
 
-  endCall(): void {
+  endCall(isStreaming: boolean): void {
     this.#calls -= 1;
+    if (isStreaming) this.#streamingCalls -= 1;
     if (this.#calls > 0 || this.#socket.destroyed) return;
     // Node's own server closes an idle HTTP/1.1 connection; this also closes one whose next headers are slow.
     const { keepAliveMs, headersTimeoutMs, idleMs } = this.#timeouts;
@@ -76,17 +86,22 @@ export class Connection {
   }
 }
 
-/** Where a client calls from: unique among open connections. */
-type Peer = Pick<Socket, "remoteAddress" | "remotePort">;
+/** Both ends of a connection: unique among open connections. */
+type Ends = Pick<Socket, "localAddress" | "localPort" | "remoteAddress" | "remotePort">;
+
+/** What requests of one connection share: the socket of HTTP/1.1, with TLS that of TLS, or the session of HTTP/2. */
+type Carrier = Socket | Http2Session;
 
 /** All open connections, bounded in number. */
 export class Connections {
-  readonly #limits: Timeouts & Pick<ListenerLimits, "connections">;
+  readonly #limits: ConnectionLimits;
   /** In order of arrival. */
   readonly #open = new Map<string, Connection>();
+  /** Who calls is decided by this alone: addresses and ports are used again. */
+  readonly #carried = new WeakMap<Carrier, Connection>();
   readonly #whenIdle = new Set<() => void>();
 
-  constructor(limits: Timeouts & Pick<ListenerLimits, "connections">) {
+  constructor(limits: ConnectionLimits) {
     this.#limits = limits;
   }
 
@@ -101,9 +116,30 @@ export class Connections {
     return connection;
   }
 
-  /** Also finds the connection of a TLS or HTTP/2 socket, by its peer. */
-  of(socket: Peer): Connection | undefined {
-    return this.#open.get(keyOf(socket));
+  /** The connection on which TLS was established; undefined if it has ended. */
+  secured(socket: Ends): Connection | undefined {
+    const connection = this.#open.get(keyOf(socket));
+    return connection?.isCarried ? undefined : connection;
+  }
+
+  /** From now on requests of this carrier belong to the connection. A connection has one carrier. */
+  carry(carrier: Carrier, connection: Connection): void {
+    connection.isCarried = true;
+    this.#carried.set(carrier, connection);
+  }
+
+  of(carrier: Carrier | undefined): Connection | undefined {
+    return carrier && this.#carried.get(carrier);
+  }
+
+  /** Whether one more call is within the limits of its connection, and of all that are equally trusted. */
+  hasRoom({ isTrusted, calls, streamingCalls }: Connection, isStreaming: boolean): boolean {
+    const limits = isTrusted ? this.#limits.accepted : this.#limits.strangers;
+    const alike = [...this.#open.values()].filter((each) => each.isTrusted === isTrusted);
+    const all = (count: (each: Connection) => number) => alike.reduce((sum, each) => sum + count(each), 0);
+    if (calls >= limits.calls || all((each) => each.calls) >= limits.callsOfAll) return false;
+    if (!isStreaming) return true;
+    return streamingCalls < limits.streaming && all((each) => each.streamingCalls) < limits.streamingOfAll;
   }
 
   destroyAll(): void {
@@ -117,8 +153,8 @@ export class Connections {
     await new Promise<void>((resolve) => this.#whenIdle.add(resolve));
   }
 
-  callEnded(connection: Connection): void {
-    connection.endCall();
+  callEnded(connection: Connection, isStreaming: boolean): void {
+    connection.endCall(isStreaming);
     if (this.#isIdle) for (const resolve of this.#whenIdle) resolve();
   }
 
@@ -135,6 +171,6 @@ export class Connections {
   }
 }
 
-function keyOf({ remoteAddress, remotePort }: Peer): string {
-  return `${remoteAddress} ${remotePort}`;
+function keyOf({ localAddress, localPort, remoteAddress, remotePort }: Ends): string {
+  return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
 }

@@ -5,7 +5,7 @@ import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
 import type { Logger } from "../../../../shared/logger.ts";
 import { textOf } from "../../../../shared/text-of.ts";
-import { namesLoopback } from "../../../config/loopback.ts";
+import { hostsNamed, namesLoopback } from "../../../config/loopback.ts";
 import { CONNECTION } from "./authenticate.ts";
 import type { Connections } from "./connections.ts";
 import type { ListenerLimits } from "./limits.ts";
@@ -31,16 +31,22 @@ export function createDispatch({ handlers, connections, limits, isLoopback, log 
   return (request: ApiRequest, response: ApiResponse): void => {
     request.on("error", () => undefined);
     response.on("error", () => undefined);
-    const connection = connections.of(request.socket);
     const isHttp2 = "stream" in request;
+    const connection = connections.of(isHttp2 ? request.stream.session : request.socket);
     // Pipelined requests would queue as many answers as requests fit into one packet.
     if (!connection || (!isHttp2 && connection.calls > 0)) {
       abort(request);
       return;
     }
-    connection.beginCall();
-    response.once("close", () => connections.callEnded(connection));
     const handler = byPath.get(request.url?.split("?", 1)[0] ?? "");
+    const isStreaming = handler !== undefined && handler.method.methodKind !== "unary";
+    if (!connections.hasRoom(connection, isStreaming)) {
+      // Clients try again with a stream that was refused (RFC 9113 section 8.7).
+      abort(request, constants.NGHTTP2_REFUSED_STREAM);
+      return;
+    }
+    connection.beginCall(isStreaming);
+    response.once("close", () => connections.callEnded(connection, isStreaming));
     limitTimes(request, response, handler, limits);
     const refusal = refusalOf(request, limits, isLoopback());
     if (refusal || !handler) {
@@ -78,9 +84,9 @@ function refusalOf(
   if (rawHeaders.join("").length > headerBytes) {
     return { status: 431, code: "resource_exhausted", message: "the headers are too large" };
   }
-  const host = "stream" in request ? request.authority : headers.host;
+  const [host] = hostsNamed(rawHeaders) ?? [];
   if (!isHost(host)) {
-    return { status: 400, code: "invalid_argument", message: "the request names no host" };
+    return { status: 400, code: "invalid_argument", message: "the request does not name one host" };
   }
   if (isLoopback && !namesLoopback(host)) {
     return {
@@ -119,8 +125,8 @@ function limitTimes(
   }
 }
 
-function abort(request: ApiRequest): void {
-  if ("stream" in request) request.stream.close(constants.NGHTTP2_CANCEL);
+function abort(request: ApiRequest, code = constants.NGHTTP2_CANCEL): void {
+  if ("stream" in request) request.stream.close(code);
   else request.socket.destroy();
 }
 

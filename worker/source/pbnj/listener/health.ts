@@ -1,5 +1,6 @@
 import { Code, ConnectError, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
 import type { Clock } from "../../../../shared/clock.ts";
+import { raceAbort } from "../../../../shared/race-abort.ts";
 import { type Health, HealthCheckResponse_ServingStatus as Status } from "./gen/grpc/health/v1/health_pb.ts";
 
 /** How often a watched status is read. */
@@ -12,6 +13,8 @@ export function healthService(
   clock: Clock,
 ): ServiceImpl<typeof Health> {
   const known = ["", ...services];
+  /** Shared by all calls. */
+  let tick: Promise<void> | undefined;
   const status = () => (isServing() ? Status.SERVING : Status.NOT_SERVING);
   return {
     check({ service }) {
@@ -25,8 +28,11 @@ export function healthService(
         const now = known.includes(service) ? status() : Status.SERVICE_UNKNOWN;
         if (now !== last) yield { status: now };
         last = now;
+        tick ??= clock.sleep(WATCH_INTERVAL_MS).finally(() => {
+          tick = undefined;
+        });
         // Rejects when the client disconnects or the listener closes.
-        await clock.sleep(WATCH_INTERVAL_MS, signal);
+        await raceAbort(tick, signal);
       }
     },
   };

@@ -1,9 +1,21 @@
+/** Calls in progress, and of them those of methods that stream: per connection, and of all such connections. */
+export interface CallLimits {
+  readonly calls: number;
+  readonly streaming: number;
+  readonly callsOfAll: number;
+  readonly streamingOfAll: number;
+}
+
 /** Limits per client and connection. */
 export interface ListenerLimits {
   /** Above this a connection is closed, one without an accepted call first. */
   readonly connections: number;
   /** Calls in progress per connection. HTTP/1.1 has one. */
   readonly streams: number;
+  /** On connections with an accepted call. */
+  readonly accepted: CallLimits;
+  /** On connections without: anyone can open them, and calls of Health need no credentials. */
+  readonly strangers: CallLimits;
   readonly headerBytes: number;
   /** Of one request message, also decompressed. */
   readonly messageBytes: number;
@@ -24,6 +36,8 @@ export interface ListenerLimits {
 export const LIMITS: ListenerLimits = {
   connections: 256,
   streams: 100,
+  accepted: { calls: 100, streaming: 100, callsOfAll: 2_048, streamingOfAll: 512 },
+  strangers: { calls: 32, streaming: 2, callsOfAll: 512, streamingOfAll: 64 },
   headerBytes: 16_384,
   messageBytes: 65_536,
   headersTimeoutMs: 10_000,

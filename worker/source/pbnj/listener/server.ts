@@ -108,7 +108,7 @@ export class ApiServer {
 
   #onSecure(socket: TLSSocket): void {
     socket.on("error", () => undefined);
-    const connection = this.#options.connections.of(socket);
+    const connection = this.#options.connections.secured(socket);
     if (!connection) {
       socket.destroy();
       return;
@@ -118,12 +118,17 @@ export class ApiServer {
   }
 
   #handOver(socket: Socket, connection: Connection, protocol: "http1" | "http2"): void {
+    const { connections } = this.#options;
     if (protocol === "http1") {
+      connections.carry(socket, connection);
       this.#http1.emit("connection", socket);
       return;
     }
     // The server creates the session at once, unless the client has disconnected.
-    const use = (session: ServerHttp2Session) => connection.useSession(session);
+    const use = (session: ServerHttp2Session) => {
+      connections.carry(session, connection);
+      connection.useSession(session);
+    };
     this.#http2.once("session", use);
     this.#http2.emit("connection", socket);
     this.#http2.off("session", use);

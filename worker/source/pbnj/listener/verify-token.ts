@@ -17,8 +17,15 @@ const LONGEST_TOKEN = 8_192;
 /** How far the clocks of issuer and worker may differ. */
 const CLOCK_TOLERANCE_SECONDS = 30;
 
+/** The end of the year 9999, in seconds. JSON also has numbers that are infinite here, such as 1e400. */
+const LATEST_TIME = 253_402_300_799;
+
 /** A JSON Web Token's claims, as far as they are used besides those that jose checks. */
-const Claims = z.object({ sub: z.string().max(256).optional(), machines: z.array(z.string()).optional() });
+const Claims = z.object({
+  exp: z.number().max(LATEST_TIME),
+  sub: z.string().max(256).optional(),
+  machines: z.array(z.string()).optional(),
+});
 
 /**
  * The caller that a JSON Web Token (RFC 7519) names. Rejects with UNAUTHENTICATED and a reason without anything of the token. The token's algorithm only selects
@@ -84,7 +91,7 @@ function reasonOf(thrown: unknown): string {
 
 function callerOf(payload: JWTPayload): Caller {
   const claims = Claims.safeParse(payload);
-  if (!claims.success) throw refused("the token's claim sub or machines is invalid");
+  if (!claims.success) throw refused("the token's claim exp, sub or machines is invalid");
   const { sub, machines } = claims.data;
   return machines ? limitedTo(machines, sub) : unlimited(sub);
 }

@@ -18,6 +18,7 @@ export function taskAction(
     workflowId: workflowOf(id),
     taskId: id,
     agentId: PBNJ_AGENT_ID,
+    anyNamespace: true,
     actionId: id,
     name,
     image: image.replaceAll("{action}", name).replaceAll("{version}", version),

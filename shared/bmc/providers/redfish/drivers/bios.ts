@@ -1,11 +1,12 @@
 import * as z from "zod/mini";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
-import type { BiosApplyTime, BiosDriver } from "../../../operations/bios.ts";
+import type { BiosApplyTime, BiosDriver, BiosOutcome } from "../../../operations/bios.ts";
 import { attributeValue, type BiosAttributes, type BiosValue } from "../../../operations/bios-registry.ts";
 import type { Resources } from "../resources/resources.ts";
 import { describeWrite, type WriteRequest } from "../resources/writer.ts";
-import { Link, lenient, Values } from "../service/schema.ts";
+import { readProblem } from "../service/refusal.ts";
+import { Link, lenient, Messages, Values } from "../service/schema.ts";
 import { findBiosRegistry } from "./bios-registry.ts";
 
 const Value = z.union([z.string(), z.number(), z.boolean()]);
@@ -28,7 +29,14 @@ const Attributes = z.pipe(
 const Bios = z.object({
   Attributes: lenient(Attributes),
   AttributeRegistry: lenient(z.string()),
-  "@Redfish.Settings": lenient(z.object({ SettingsObject: Link, SupportedApplyTimes: lenient(Values) })),
+  "@Redfish.Settings": lenient(
+    z.object({
+      SettingsObject: Link,
+      SupportedApplyTimes: lenient(Values),
+      Time: lenient(z.string()),
+      Messages,
+    }),
+  ),
   Actions: lenient(z.object({ "#Bios.ResetBios": lenient(z.object({ target: lenient(z.string()) })) })),
 });
 
@@ -38,6 +46,8 @@ const Pending = z.object({ Attributes: lenient(Attributes) });
 const Job = z.object({ JobType: lenient(z.string()), JobState: lenient(z.string()) });
 const BIOS_JOB = "BIOSConfiguration";
 const ENDED_JOB = /^(completed|failed)/i;
+/** Of a job that hands the values to the BIOS during this boot. */
+const RUNNING_JOB = /^running/i;
 const MOST_JOBS = 1_000;
 const MOST_JOB_REQUESTS = 50;
 
@@ -72,13 +82,13 @@ export function redfishBios({ system, manager, members, writer }: Resources): Bi
 
   const jobsPath = async (signal: AbortSignal) => `${(await manager.read(signal)).path}/Jobs`;
 
-  const hasJob = async (signal: AbortSignal): Promise<boolean> => {
+  const jobStates = async (signal: AbortSignal): Promise<readonly string[]> => {
     const limits = { members: MOST_JOBS, requests: { left: MOST_JOB_REQUESTS } };
     const jobs = (await members.read(await jobsPath(signal), Job, signal, limits)) ?? [];
-    return jobs.some(
-      ({ value: { JobType, JobState = "" } }) => JobType === BIOS_JOB && !ENDED_JOB.test(JobState),
-    );
+    return jobs.flatMap(({ value: { JobType, JobState = "" } }) => (JobType === BIOS_JOB ? [JobState] : []));
   };
+  const hasJob = async (signal: AbortSignal) =>
+    (await jobStates(signal)).some((state) => !ENDED_JOB.test(state));
 
   const requests = async (
     values: BiosAttributes,
@@ -123,7 +133,12 @@ export function redfishBios({ system, manager, members, writer }: Resources): Bi
       const { attributes, pending, needsJob, value } = await find(signal);
       const isWaiting = needsJob && Object.keys(pending).length > 0;
       const scheduled = isWaiting ? await hasJob(signal) : undefined;
-      return { attributes, pending, ...defined({ registry: value.AttributeRegistry, scheduled }) };
+      const outcome = outcomeOf(value["@Redfish.Settings"]);
+      return { attributes, pending, ...defined({ registry: value.AttributeRegistry, scheduled, outcome }) };
+    },
+    async isApplying(signal) {
+      if (system.behaviour.biosChanges !== "job") return false;
+      return (await jobStates(signal)).some((state) => RUNNING_JOB.test(state));
     },
     registry: (name, signal) => findBiosRegistry({ service, members }, name, signal),
     plan: async (values, time, signal) => (await requests(values, time, signal)).map(describeWrite),
@@ -135,4 +150,11 @@ export function redfishBios({ system, manager, members, writer }: Resources): Bi
       await writer.write(await resetRequest(signal), signal);
     },
   };
+}
+
+/** What the BIOS says about the settings that it took last, or did not take (DSP0266 section 9.10). */
+function outcomeOf(settings: z.infer<typeof Bios>["@Redfish.Settings"]): BiosOutcome | undefined {
+  if (!settings) return undefined;
+  const { Time: time, Messages: messages } = settings;
+  return defined({ time, problem: readProblem(messages) || undefined });
 }

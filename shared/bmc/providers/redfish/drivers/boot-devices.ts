@@ -12,18 +12,22 @@ const TARGETS: Readonly<Record<BootDevice, readonly string[]>> = {
   cdrom: ["Cd", "UsbCd"],
   // The enumeration has no safe mode.
   safe: [],
-  diag: ["Diags", "Utilities"],
+  diag: ["Diags"],
   floppy: ["Floppy"],
   usb: ["Usb"],
   "uefi-http": ["UefiHttp"],
+  "remote-drive": ["RemoteDrive"],
+  "sd-card": ["SDCard"],
+  utilities: ["Utilities"],
 };
 
 const VENDOR_TARGETS: Readonly<Partial<Record<BootDevice, readonly string[]>>> = {
   safe: ["Safe", "SafeMode"],
+  diag: ["Utilities"],
 };
 
 const DEVICES = new Map<string, BootDevice>(
-  [...Object.entries(TARGETS), ...Object.entries(VENDOR_TARGETS)].flatMap(([device, targets]) =>
+  [...Object.entries(VENDOR_TARGETS), ...Object.entries(TARGETS)].flatMap(([device, targets]) =>
     targets.map((target) => [target, device as BootDevice] as const),
   ),
 );

@@ -7,7 +7,9 @@ import type {
   FirmwareItem,
   FirmwareSend,
 } from "../../../operations/firmware-driver.ts";
+import { namedTask } from "../resources/named-task.ts";
 import type { Resources } from "../resources/resources.ts";
+import { throwDenial } from "../resources/writer.ts";
 import { Link, lenient, Values } from "../service/schema.ts";
 import { FirmwareResource, isInstalled, nameOf, text } from "./inventory-parts.ts";
 import { readTask, taskLink } from "./operation-task.ts";
@@ -25,6 +27,9 @@ const UpdateService = z.object({
   MultipartHttpPushUri: lenient(z.string()),
   "MultipartHttpPushUri@Redfish.OperationApplyTimeSupport": ApplyTimes,
   HttpPushUri: lenient(z.string()),
+  HttpPushUriOptions: lenient(
+    z.object({ HttpPushUriApplyTime: lenient(z.object({ ApplyTime: lenient(z.string()) })) }),
+  ),
   Actions: lenient(
     z.object({
       "#UpdateService.SimpleUpdate": lenient(
@@ -45,11 +50,25 @@ const APPLY_TIMES: Readonly<Record<FirmwareApplyTime, string>> = {
   "on-reset": "OnReset",
 };
 
+/** Apply times of HttpPushUri (DSP0268) that are not `Immediate`. */
+const LATER = /OnReset|Maintenance|OnStartUpdateRequest/;
+
+/** Values of `State` (DSP8010, Resource) of an image that is not in use. */
+const STANDBY = ["StandbySpare", "StandbyOffline"];
+const UPDATING = ["Updating", "Starting", "InTest", "Deferring"];
+
+function stateOf(state = ""): FirmwareItem["state"] {
+  if (STANDBY.includes(state)) return "standby";
+  return UPDATING.includes(state) ? "updating" : undefined;
+}
+
 /** One request that starts an update; `form` and `raw` carry a file. */
 interface Start {
   readonly kind: "simple" | "form" | "raw";
   readonly path: string;
   readonly parameters: Readonly<Record<string, unknown>>;
+  /** Set if the BMC applies what is pushed at a reset, or later. */
+  readonly staged?: true;
 }
 
 /** UpdateService: SimpleUpdate by URI, multipart push or push of a file (DSP0266, DSP0268, DSP2062). */
@@ -88,7 +107,7 @@ export function redfishFirmware({ system, members }: Resources): FirmwareDriver 
     }
     const targets = paths.length === 0 ? undefined : paths;
     const given = defined({ Targets: targets, "@Redfish.OperationApplyTime": asked });
-    return { kind: way.kind, path, parameters: { ...way.parameters, ...given } };
+    return { ...way, path, parameters: { ...way.parameters, ...given } };
   };
   const upload = async (
     { kind, path, parameters }: Start,
@@ -114,7 +133,11 @@ export function redfishFirmware({ system, members }: Resources): FirmwareDriver 
         ({ path, id, value }): FirmwareItem => ({
           id,
           name: nameOf(path, value),
-          ...defined({ version: text(value.Version), updateable: value.Updateable }),
+          ...defined({
+            version: text(value.Version),
+            state: stateOf(value.Status?.State),
+            updateable: value.Updateable,
+          }),
           related: (value.RelatedItem ?? []).map((link) => link["@odata.id"]),
         }),
       );
@@ -128,8 +151,11 @@ export function redfishFirmware({ system, members }: Resources): FirmwareDriver 
       const request = await start(send, signal);
       system.markChanged();
       const answer = await upload(request, send, timeoutMs, signal);
-      if (answer.status >= 300) throw service.refusal(answer, { method: "POST", path: request.path });
-      return service.localPath(answer.headers["location"] ?? taskLink(answer));
+      const sent = { method: "POST", path: request.path } as const;
+      if (answer.status >= 300) throw service.refusal(answer, sent);
+      throwDenial(answer, sent);
+      const task = service.localPath(answer.headers["location"] ?? taskLink(answer) ?? namedTask(answer));
+      return defined({ task, staged: request.staged });
     },
     task: (path, signal) => readTask(service, path, signal),
   };
@@ -180,6 +206,9 @@ function push(update: UpdateService, { image, targets, applyTime }: FirmwareSend
     uri: update.HttpPushUri,
     parameters: {},
     applyTimes: undefined,
+    ...(LATER.test(update.HttpPushUriOptions?.HttpPushUriApplyTime?.ApplyTime ?? "")
+      ? { staged: true as const }
+      : {}),
   } as const;
 }
 

@@ -70,7 +70,7 @@ function idOf({ path, value }: Resource<EthernetInterface>): string {
 
 function settingsOf(found: Resource<EthernetInterface>): NetworkSettings {
   const { MACAddress: mac, HostName: hostName, VLAN: vlan, ...value } = found.value;
-  const used = value.IPv4Addresses.find(({ Address }) => isAddress(Address));
+  const used = usedAddress(value);
   return {
     id: idOf(found),
     ...defined({
@@ -83,6 +83,21 @@ function settingsOf(found: Resource<EthernetInterface>): NetworkSettings {
       hostName,
     }),
   };
+}
+
+/**
+ * The address that the BMC has from where it is to have it, whatever comes first in the list. OpenBMC lists a link-local one
+ * beside the real one, and before it (openbmc/bmcweb issue 36).
+ */
+function usedAddress({ IPv4Addresses: all, DHCPv4 }: EthernetInterface) {
+  const usable = all.filter((each) => isAddress(each.Address) && !isLinkLocal(each));
+  const origin = DHCPv4?.DHCPEnabled === undefined ? undefined : DHCPv4.DHCPEnabled ? "DHCP" : "Static";
+  return usable.find(({ AddressOrigin }) => AddressOrigin === origin) ?? usable[0];
+}
+
+/** RFC 3927: the BMC chose it itself, unless it was set. */
+function isLinkLocal({ Address = "", AddressOrigin: origin }: z.infer<typeof Ipv4Address>): boolean {
+  return origin === "IPv4LinkLocal" || (origin !== "Static" && Address.startsWith("169.254."));
 }
 
 function vlanOf({

@@ -7,16 +7,19 @@ import type { Resources } from "../resources/resources.ts";
 import { describeWrite, type WriteRequest } from "../resources/writer.ts";
 import { Link, lenient, Values } from "../service/schema.ts";
 
-/** NTP in the manager's network protocols, or where Dell, HPE and Supermicro have it if those have none. */
+/**
+ * NTP in the manager's network protocols, or where Dell, HPE and Supermicro have it if those have none. Some iDRACs accept the
+ * standard properties and ignore them (dsx-ai-factory/libredfish pull request 87), so Dell's own place comes first there.
+ */
 export function redfishNtp(options: Resources): NtpDriver {
   const find = async (signal: AbortSignal): Promise<NtpPlace> => {
-    const place =
-      (await findStandardNtp(options, signal)) ??
-      (await findHpeNtp(options, signal)) ??
-      (await findDellNtp(options, signal)) ??
-      (await findSupermicroNtp(options, signal));
-    if (!place) throw new BmcError("unsupported", "the BMC offers no NTP settings");
-    return place;
+    const isDell = /^dell\b/i.test(options.system.identity.manufacturer);
+    const standard = [findStandardNtp, findHpeNtp, findDellNtp, findSupermicroNtp];
+    for (const findNtp of isDell ? [findDellNtp, ...standard] : standard) {
+      const place = await findNtp(options, signal);
+      if (place) return place;
+    }
+    throw new BmcError("unsupported", "the BMC offers no NTP settings");
   };
   return {
     read: async (signal) => (await find(signal)).settings,
@@ -24,7 +27,32 @@ export function redfishNtp(options: Resources): NtpDriver {
     async write(request, signal) {
       await options.writer.write((await find(signal)).request(request), signal);
     },
+    hasDhcp: (signal) => hasDhcp(options, signal),
   };
+}
+
+const MOST_INTERFACES = 16;
+const Dhcp = z.object({ DHCPEnabled: lenient(z.boolean()), UseNTPServers: lenient(z.boolean()) });
+const DhcpV6 = z.object({ OperatingMode: lenient(z.string()), UseNTPServers: lenient(z.boolean()) });
+
+/** EthernetInterface (DSP0268), as far as DHCP's time servers need it. */
+const EthernetInterface = z.object({ DHCPv4: lenient(Dhcp), DHCPv6: lenient(DhcpV6) });
+
+async function hasDhcp(
+  { system, manager, members }: Resources,
+  signal: AbortSignal,
+): Promise<boolean | undefined> {
+  const { value } = await manager.seen(signal);
+  const path = system.service.localPath(value.EthernetInterfaces?.["@odata.id"]);
+  const limits = { members: MOST_INTERFACES, requests: { left: MOST_INTERFACES + 2 } };
+  const found = path === undefined ? undefined : await members.read(path, EthernetInterface, signal, limits);
+  const known = found?.filter(({ value: { DHCPv4, DHCPv6 } }) => DHCPv4 ?? DHCPv6) ?? [];
+  if (known.length === 0) return undefined;
+  return known.some(
+    ({ value: { DHCPv4: v4, DHCPv6: v6 } }) =>
+      (v4?.DHCPEnabled === true && v4.UseNTPServers !== false) ||
+      (v6?.OperatingMode !== undefined && v6.OperatingMode !== "Disabled" && v6.UseNTPServers !== false),
+  );
 }
 
 /** One place where a BMC keeps its NTP settings, as it was just read. */

@@ -6,10 +6,15 @@ import { chassisOf } from "../resources/chassis.ts";
 import type { Resources } from "../resources/resources.ts";
 import { describeWrite, type WriteRequest } from "../resources/writer.ts";
 import { Link, lenient } from "../service/schema.ts";
+import type { Resource } from "../service/service.ts";
 
 const Watts = lenient(z.number().check(z.nonnegative()));
 
-const Chassis = z.object({ EnvironmentMetrics: lenient(Link), Power: lenient(Link) });
+const Chassis = z.object({
+  EnvironmentMetrics: lenient(Link),
+  Power: lenient(Link),
+  Controls: lenient(Link),
+});
 
 /** EnvironmentMetrics (DSP0268, since 1.0 of 2020), which replaces Power. */
 const EnvironmentMetrics = z.object({
@@ -38,6 +43,23 @@ const Power = z.object({
   ),
 });
 
+/** Control (DSP0268, since 1.0 of 2021), one of a chassis' limits and targets. */
+const Control = z.object({
+  "@odata.etag": lenient(z.string()),
+  Id: lenient(z.string()),
+  ControlType: lenient(z.string()),
+  PhysicalContext: lenient(z.string()),
+  SetPoint: lenient(z.nullable(z.number().check(z.nonnegative()))),
+  SetPointUnits: lenient(z.string()),
+  ControlMode: lenient(z.string()),
+  AllowableMin: Watts,
+  AllowableMax: Watts,
+  SettingMin: Watts,
+  SettingMax: Watts,
+  Sensor: lenient(z.object({ Reading: Watts })),
+});
+const MOST_CONTROLS = 64;
+
 /** Where a BMC keeps the limit, as it was just read. */
 interface LimitPlace {
   readonly limit: PowerLimit;
@@ -45,7 +67,7 @@ interface LimitPlace {
 }
 
 /** The power limit of the system's chassis. */
-export function redfishPowerLimit({ system, writer }: Resources): PowerLimitDriver {
+export function redfishPowerLimit({ system, members, writer }: Resources): PowerLimitDriver {
   const { service } = system;
   const find = async (signal: AbortSignal): Promise<LimitPlace> => {
     await system.refresh(signal);
@@ -58,6 +80,11 @@ export function redfishPowerLimit({ system, writer }: Resources): PowerLimitDriv
       const power = powerPath && (await service.find(powerPath, Power, signal));
       const older = power && inPower(power.path, power.etag, power.value);
       if (older) return older;
+      const controlsPath = service.localPath(value.Controls?.["@odata.id"]);
+      const limits = { members: MOST_CONTROLS, requests: { left: MOST_CONTROLS + 2 } };
+      const controls = controlsPath && (await members.read(controlsPath, Control, signal, limits));
+      const control = controls && inControls(controls);
+      if (control) return control;
     }
     throw new BmcError("unsupported", "the BMC offers no power limit");
   };
@@ -109,6 +136,34 @@ function inPower(
       // In a PATCH, an empty object leaves an entry of an array as it is (DSP0266 section 7.11.3).
       const entries = [{ PowerLimit: { LimitInWatts: watts ?? null } }, ...rest.map(() => ({}))];
       return { method: "PATCH", path, body: { PowerControl: entries }, etag };
+    },
+  };
+}
+
+/** The control of the whole chassis, not those of its processors and accelerators. */
+function inControls(controls: readonly Resource<z.infer<typeof Control>>[]): LimitPlace | undefined {
+  const [found, ...others] = controls.filter(
+    ({ value: { ControlType: type, PhysicalContext: context, SetPointUnits: units = "W" } }) =>
+      type === "Power" && context === "Chassis" && /^w(att)?s?$/i.test(units),
+  );
+  if (!found) return undefined;
+  if (others.length > 0) {
+    const names = [found, ...others].map(({ path, value }) => value.Id ?? path).join(", ");
+    throw new BmcError("unsupported", `the BMC has several power limits of the chassis: ${names}`);
+  }
+  const { path, etag, value: control } = found;
+  const isOff = control.ControlMode === "Disabled";
+  return {
+    limit: defined({
+      watts: isOff ? undefined : (control.SetPoint ?? undefined),
+      consumedWatts: control.Sensor?.Reading,
+      minWatts: control.SettingMin ?? control.AllowableMin,
+      maxWatts: control.SettingMax ?? control.AllowableMax,
+    }),
+    request(watts) {
+      const set = watts === undefined ? {} : { SetPoint: watts };
+      const mode = control.ControlMode === undefined ? {} : { ControlMode: watts ? "Automatic" : "Disabled" };
+      return { method: "PATCH", path, body: { ...set, ...mode }, etag };
     },
   };
 }

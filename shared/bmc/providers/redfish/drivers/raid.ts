@@ -8,6 +8,7 @@ import {
   type RaidDrive,
   type RaidVolume,
 } from "../../../operations/raid-plan.ts";
+import { namedTask } from "../resources/named-task.ts";
 import type { Resources } from "../resources/resources.ts";
 import { describeWrite, type WriteRequest } from "../resources/writer.ts";
 import { Link, Links, lenient, Values } from "../service/schema.ts";
@@ -224,7 +225,7 @@ export function redfishRaid({ system, members, writer }: Resources): RaidDriver 
     async send(change, time, signal) {
       const answer = await writer.write(await requestOf(change, time, signal), signal);
       if (answer.status !== 202) return undefined;
-      return service.localPath(answer.headers["location"] ?? taskLink(answer));
+      return service.localPath(answer.headers["location"] ?? taskLink(answer) ?? namedTask(answer));
     },
     task: (path, signal) => readTask(service, path, signal),
   };

@@ -7,6 +7,7 @@ import type { HttpAnswer } from "../service/http-client.ts";
 import { describeMessages } from "../service/refusal.ts";
 import { Task } from "../service/schema.ts";
 import type { Service } from "../service/service.ts";
+import { namedTask } from "./named-task.ts";
 
 const POLL_MS = 500;
 const SHORTEST_POLL_MS = 50;
@@ -34,7 +35,8 @@ export async function awaitTask(
   { clock, body }: TaskContext,
   signal: AbortSignal,
 ): Promise<void> {
-  const path = started.status === 202 ? service.localPath(started.headers["location"]) : undefined;
+  const path =
+    started.status === 202 ? service.localPath(started.headers["location"] ?? namedTask(started)) : undefined;
   if (path === undefined) return;
   const startedAt = clock.monotonicMs();
   for (let answer = started; isUnderWay(answer); ) {

@@ -1,6 +1,10 @@
+import { BmcError } from "../../../../contract/bmc-error.ts";
+import { oneLine } from "../../../../contract/result.ts";
 import { defined } from "../../../../defined.ts";
 import type { Logger } from "../../../../logger.ts";
-import type { HttpAnswer, HttpRequest } from "../service/http-client.ts";
+import { redact } from "../service/errors.ts";
+import { describe, type HttpAnswer, type HttpRequest } from "../service/http-client.ts";
+import { readDenial } from "../service/refusal.ts";
 import { Tagged } from "../service/schema.ts";
 import type { ManagedSystem } from "./system.ts";
 import { TagLadder } from "./tag-ladder.ts";
@@ -43,7 +47,10 @@ export class Writer {
     return answer;
   }
 
-  /** Sends a write whatever its answer. Refused credentials and a failed task throw. */
+  /**
+   * Sends a write whatever its answer. Refused credentials and a failed task throw, and `verify` what an accepting answer
+   * denies, which is `uncertain` until the state was read.
+   */
   async attempt(request: WriteRequest, signal: AbortSignal): Promise<HttpAnswer> {
     const { service, behaviour, clock } = this.#system;
     const isAction = request.method === "POST";
@@ -61,6 +68,7 @@ export class Writer {
       if (answer.status < 300) {
         if (!isAction && ladder.learned) this.#system.learn(ladder.learned);
         if (!request.untilBoot) await awaitTask(service, answer, { clock, body: request.body }, signal);
+        throwDenial(answer, request);
         return answer;
       }
       const next = await ladder.next(tagPath, etag, answer, signal);
@@ -68,6 +76,17 @@ export class Writer {
       etag = next.etag;
     }
   }
+}
+
+/** An answer that accepts the write and denies it, or a part of it, in its body: only the state shows what the BMC did. */
+export function throwDenial(
+  answer: HttpAnswer,
+  request: Pick<WriteRequest, "method" | "path" | "body">,
+): void {
+  const denial = readDenial(answer, (text) => redact(text, request.body));
+  if (denial === "") return;
+  const message = oneLine(`${describe(request)} answered ${answer.status}: ${denial}`);
+  throw new BmcError("verify", message, { uncertain: true });
 }
 
 function httpRequest({ method, path, body, maxBytes }: WriteRequest, etag: string | undefined): HttpRequest {

@@ -6,7 +6,7 @@ import { redactor, secretsIn } from "../../../../secret-forms.ts";
 import { parseRetryAfterMs } from "../../../http/status-error.ts";
 import { describe, type HttpAnswer, type HttpRequest } from "./http-client.ts";
 import { messageQuirks } from "./message-quirks.ts";
-import { type Refusal, readRefusal } from "./refusal.ts";
+import { type Refusal, readRefusal, textOfMessage } from "./refusal.ts";
 
 /**
  * The only translation of an HTTP status into a class. The message says what was asked, such as
@@ -19,13 +19,27 @@ export function answerError(
 ): BmcError {
   const refusal = readRefusal(answer, (text) => redact(text, request.body));
   const errorClass = classOfAnswer(answer.status, refusal);
-  const retryAfterMs = parseRetryAfterMs(answer.headers["retry-after"], nowMs);
+  const retryAfterMs =
+    parseRetryAfterMs(answer.headers["retry-after"], nowMs) ?? retryInMs(refusal.messages.map(textOfMessage));
   const said = refusal.text && `: ${refusal.text}`;
   const message = oneLine(`${describe(request)} answered ${answer.status}${said}`);
   return new BmcError(errorClass, message, {
     ...defined({ retryAfterMs }),
     refused: refusesRight(answer.status, refusal.messageIds) ? "right" : "login",
   });
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000 };
+
+/** How long messages ask to wait, such as the Base registry's "Retry in 30 seconds" (ServiceTemporarilyUnavailable). */
+function retryInMs(texts: readonly string[]): number | undefined {
+  for (const text of texts) {
+    const [, number, unit = ""] =
+      /(?:retry|try again|wait)\D{0,40}?(\d{1,4})\s*(s|m)(?:ec|in)/i.exec(text) ?? [];
+    const ms = Number(number) * (UNIT_MS[unit.toLowerCase()] ?? 0);
+    if (number !== undefined) return ms;
+  }
+  return undefined;
 }
 
 /** DSP0266, status codes: 403 is for credentials that are recognised and do not suffice. */

@@ -59,6 +59,43 @@ export function readRefusal(
   };
 }
 
+/**
+ * Messages of the Base registry (DSP8011) that deny a part of a request. A PATCH that changed only some of its properties is
+ * answered 200, with messages about the others (DSP0266 section 7.9); some BMCs deny everything so.
+ */
+const DENIAL =
+  /(^|\.)(Property(NotWritable|NotUpdated|Unknown|Missing|Duplicate|Value(?!Modified|Deprecated)\w+)|Action(NotSupported|Parameter\w+)|OperationNotAllowed|OperationFailed|NoOperation|InsufficientPrivilege\w*|ResourceInUse|ResourceCannotBeDeleted)$/;
+const DENYING_SEVERITY = /^critical$/i;
+const NO_FAULT = /success|complete|accept/i;
+/** Of settings that were applied, or wait to be. */
+const WELL_ID =
+  /(^|\.)(Success|\w*ResetRequired|\w*RebootRequired|AppliedOnReset|SettingsApplied|\w*Pending\w*)$/i;
+
+/**
+ * What an accepted write's answer denies, in the BMC's words; empty if nothing. Words without a code or a message of their
+ * own count, too. The state has to show if the BMC means it.
+ */
+export function readDenial({ body }: Pick<HttpAnswer, "body">, redact: Redact = unchanged): string {
+  const messages = extendedInfo(body);
+  const denying = messages.filter(
+    ({ MessageId = "", MessageSeverity, Severity = "" }) =>
+      DENIAL.test(MessageId) || DENYING_SEVERITY.test(MessageSeverity ?? Severity),
+  );
+  if (denying.length > 0 || messages.length > 0) return describeMessages(denying, redact).text;
+  const parsed = ErrorBody.safeParse(body);
+  const { code, message = "" } = parsed.success ? parsed.data.error : {};
+  const error = { Message: message, MessageId: code };
+  if (!isTelling(error) || NO_FAULT.test(`${code ?? ""} ${message}`)) return "";
+  return quote(error, redact);
+}
+
+/** Messages of what was accepted earlier that say what went wrong with it; empty if it went well. */
+export function readProblem(messages: readonly Message[]): string {
+  const isWell = ({ MessageId = "", MessageSeverity, Severity = "" }: Message) =>
+    WELL_ID.test(MessageId) || (!DENIAL.test(MessageId) && /^ok$/i.test(MessageSeverity ?? Severity));
+  return describeMessages(messages.filter((message) => !isWell(message))).text;
+}
+
 /** Messages of a task as one line, each with its MessageId; the general ones only where there are no others. */
 export function describeMessages(
   messages: readonly Message[],

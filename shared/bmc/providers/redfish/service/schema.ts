@@ -159,6 +159,9 @@ const Message = z.object({
   MessageArgs: lenient(Arguments),
   RelatedProperties: lenient(Arguments),
   Resolution: lenient(z.string()),
+  MessageSeverity: lenient(z.string()),
+  /** Before version 1.1 of the schema. */
+  Severity: lenient(z.string()),
 });
 export type Message = z.infer<typeof Message>;
 

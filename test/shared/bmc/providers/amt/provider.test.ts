@@ -232,6 +232,17 @@ describe("faults and broken answers", () => {
     });
   });
 
+  test("a fault beside 503 keeps its reason", async () => {
+    await start();
+    const refused = fault("InternalError", "The sky fell down.");
+    device.script("RequestPowerStateChange", (asked) => ({ ...refused(asked), status: 503 }));
+    await using session = await open();
+
+    const error = await errorOf(session.power.send("off", signal));
+
+    expect(error).toMatchObject({ class: "busy", message: expect.stringContaining("The sky fell down.") });
+  });
+
   test.each([
     ["no XML", { status: 200, body: "hello" }, "protocol", true],
     ["no envelope", { status: 200, body: "<a/>" }, "protocol", true],

@@ -214,6 +214,17 @@ describe("a message says more than the status", () => {
   });
 });
 
+test.each([
+  ["The service is temporarily unavailable. Retry in 30 seconds.", 30_000],
+  ["Wait 2 minutes and try again.", 120_000],
+  ["Try again later.", undefined],
+])("how long the BMC asks to wait counts in words, too: %s", async (message, retryAfterMs) => {
+  await start();
+  bmc.fail({ kind: "refuse", status: 503, message });
+
+  expect(await errorOf(openSession(bmc))).toMatchObject({ class: "busy", retryAfterMs });
+});
+
 describe("redirects", () => {
   test("on the same host are followed", async () => {
     await start();

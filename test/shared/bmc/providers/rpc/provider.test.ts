@@ -161,6 +161,15 @@ describe("an answer", () => {
       false,
       /^setPowerState: the consumer refused: rack is locked \(code 3\)$/,
     ],
+    ...(
+      ["rack is locked", { message: "rack is locked" }, { code: "", message: "rack is locked" }] as const
+    ).map((error): (typeof answers)[number] => [
+      `with words alone: ${JSON.stringify(error)}`,
+      json(200, { error }),
+      "bmc",
+      false,
+      /^setPowerState: the consumer refused: rack is locked$/,
+    ]),
     [
       "500 with an error",
       json(500, { error: { code: 1, message: "oops" } }),

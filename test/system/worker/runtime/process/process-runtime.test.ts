@@ -157,7 +157,7 @@ describe("the process runtime", () => {
 
     expect(outcome).toMatchObject({ ok: false, class: "usage" });
     expect(outcome.message).toBe(
-      `the process runtime has no action for the image ${image}; it knows scripted`,
+      `the process runtime has no action for the image ${image}: \`pbnj-worker actions\` lists them`,
     );
     await runtime.close();
   });

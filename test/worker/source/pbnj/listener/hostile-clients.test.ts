@@ -1,13 +1,25 @@
 import { once } from "node:events";
-import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
+import { type ClientHttp2Session, connect as connectHttp2, constants } from "node:http2";
 import { setTimeout as pause } from "node:timers/promises";
+import { connect as connectTls } from "node:tls";
 import { gzipSync } from "node:zlib";
 import { Code, createClient } from "@connectrpc/connect";
 import { compressionGzip } from "@connectrpc/connect-node";
 import { describe, expect, test } from "vitest";
 import { Machine } from "../../../../../worker/source/pbnj/api/gen/machine_pb.ts";
 import { RawClient, requestText } from "../../../observe/http/raw-client.ts";
-import { jwt, ON, POWER, type ServingOptions, serving, tls, token } from "./serving.ts";
+import {
+  client,
+  clientCa,
+  jwt,
+  ON,
+  POWER,
+  type ServingOptions,
+  server,
+  serving,
+  tls,
+  token,
+} from "./serving.ts";
 
 const SHORT = 100;
 const quick = {
@@ -27,6 +39,21 @@ async function http2(api: { readonly url: string }): Promise<ClientHttp2Session 
   session.on("error", () => undefined);
   await once(session, "connect");
   return Object.assign(session, { [Symbol.dispose]: () => session.destroy() });
+}
+
+/** A call of `Health/Watch`: whether it was answered. */
+function watch(session: ClientHttp2Session) {
+  const path = "/grpc.health.v1.Health/Watch";
+  const stream = session.request({ ":method": "POST", ":path": path, "content-type": "application/grpc" });
+  stream.on("error", () => undefined);
+  stream.end(Buffer.alloc(5));
+  const outcome = new Promise<string>((resolve) => {
+    stream.once("data", () => resolve("served"));
+    stream.once("close", () =>
+      resolve(stream.rstCode === constants.NGHTTP2_REFUSED_STREAM ? "refused" : "ended"),
+    );
+  });
+  return { outcome, end: () => stream.close(constants.NGHTTP2_CANCEL) };
 }
 
 describe("a connection closes", () => {
@@ -134,6 +161,50 @@ describe("too much is refused:", () => {
     });
   });
 
+  test("a second host", async () => {
+    await using api = await serving();
+    await using client = await raw(api);
+
+    client.say(
+      `POST ${POWER} HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\nContent-Length: 0\r\n\r\n`,
+    );
+    await client.closed;
+
+    expect(client.heard).toContain("400 Bad Request");
+  });
+
+  test("streams without credentials: a few per connection, and a number of all", async () => {
+    const strangers = { calls: 32, streaming: 2, callsOfAll: 512, streamingOfAll: 3 };
+    await using api = await serving({ files: jwt, limits: { strangers } });
+    using first = await http2(api);
+    using second = await http2(api);
+    const watches = [first, first, first, second, second].map((session) => watch(session));
+
+    const answers = await Promise.all(watches.map(({ outcome }) => outcome));
+
+    expect(answers).toEqual(["served", "served", "refused", "served", "refused"]);
+    const headers = { authorization: `Bearer ${await token()}` };
+    await createClient(Machine, api.grpc()).power({ powerAction: 1 }, { headers });
+    watches[0]?.end();
+    await expect.poll(() => watch(second).outcome).toBe("served");
+  });
+
+  test("calls without credentials that never end", async () => {
+    const strangers = { calls: 3, streaming: 2, callsOfAll: 4, streamingOfAll: 3 };
+    await using api = await serving({ files: jwt, limits: { strangers } });
+    using first = await http2(api);
+    using second = await http2(api);
+    const held = [first, first, first, first, second, second].map((session) => {
+      const stream = session.request({ ":method": "POST", ":path": POWER });
+      stream.on("error", () => undefined);
+      return new Promise((resolve) => stream.once("close", () => resolve(stream.rstCode)));
+    });
+
+    const refused = await Promise.all([held[3], held[5]]);
+
+    expect(refused).toEqual([constants.NGHTTP2_REFUSED_STREAM, constants.NGHTTP2_REFUSED_STREAM]);
+  });
+
   test("headers", async () => {
     await using api = await serving();
     const headers = { "x-large": "x".repeat(20_000) };
@@ -195,4 +266,31 @@ describe("other clients are served", () => {
     await api.close();
     await Promise.all(held);
   });
+});
+
+test("a client certificate is its connection's alone, not that of the address and port", async () => {
+  const address = { host: "0.0.0.0", port: 0 };
+  await using api = await serving({ address, files: { ...tls, ...clientCa } });
+  const body = `POST ${POWER} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${ON.length}\r\n\r\n${ON}`;
+  const open = async (host: string, localPort: number, more: object) => {
+    const options = { host, port: api.port, localAddress: "127.0.0.1", ca: server.cert, ...more };
+    const socket = connectTls({
+      ...options,
+      ...(localPort > 0 && { localPort }),
+      checkServerIdentity: () => undefined,
+    });
+    await once(socket, "secureConnect");
+    return socket;
+  };
+  const alice = await open("127.0.0.1", 0, client);
+  const mallory = await open("127.0.0.2", alice.localPort ?? 0, {});
+  const answers = [alice, mallory].map(async (socket) => {
+    socket.write(body);
+    const [answer] = await once(socket, "data");
+    return String(answer).split("\r\n", 1)[0];
+  });
+
+  expect(await Promise.all(answers)).toEqual(["HTTP/1.1 200 OK", "HTTP/1.1 401 Unauthorized"]);
+
+  for (const socket of [alice, mallory]) socket.destroy();
 });

@@ -1,4 +1,4 @@
-import { createSecretKey, generateKeyPairSync, type KeyObject } from "node:crypto";
+import { createHmac, createSecretKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { Code } from "@connectrpc/connect";
 import { type JWTPayload, SignJWT } from "jose";
 import { describe, expect, test } from "vitest";
@@ -24,6 +24,11 @@ const sign = (claims: JWTPayload, alg = "ES256", key: KeyObject | Uint8Array = p
   new SignJWT({ exp: NOW + 60, ...claims }).setProtectedHeader({ alg }).sign(key);
 const unsigned = (header: object, claims: object) =>
   `${[header, claims].map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".")}.`;
+/** A token with these claims, as they are written. */
+const signed = (claims: string) => {
+  const text = [`{"alg":"HS256"}`, claims].map((part) => Buffer.from(part).toString("base64url")).join(".");
+  return `${text}.${createHmac("sha256", secret).update(text).digest("base64url")}`;
+};
 const verify = (token: string, rules: Partial<TokenRules> = {}) =>
   verifyToken(token, { keys, ...rules }, NOW_MS);
 
@@ -70,6 +75,9 @@ describe("a token is refused", () => {
       () => new SignJWT({}).setProtectedHeader({ alg: "ES256" }).sign(p256.privateKey),
       "has no expiry",
     ],
+    ["with an expiry that never comes", () => signed(`{"exp":1e400}`), "exp, sub or machines is invalid"],
+    ["with an expiry after the year 9999", () => sign({ exp: 1e15 }), "exp, sub or machines is invalid"],
+    ["with an expiry that is text", () => signed(`{"exp":"2099-01-01"}`), "has no expiry"],
     ["before its time", () => sign({ nbf: NOW + 31 }), "not valid yet"],
     ["from another issuer", () => sign({ iss: "b" }), "from another issuer", { issuer: "a" }],
     ["without the issuer", () => sign({}), "from another issuer", { issuer: "a" }],

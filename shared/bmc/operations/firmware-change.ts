@@ -1,0 +1,52 @@
+import type { FirmwareItem } from "./firmware-driver.ts";
+
+/** What an update did to the inventory. BMCs that name an image by its hash list the new one as another member. */
+export interface FirmwareChange {
+  /** The item in use before, where one is known, and the one in use now. */
+  readonly changed: readonly { readonly from?: FirmwareItem; readonly to: FirmwareItem }[];
+  /** IDs of those that are gone, or no longer in use. */
+  readonly gone: ReadonlySet<string>;
+  /** Images that are new and not in use. */
+  readonly waiting: readonly FirmwareItem[];
+}
+
+/** Compares the inventories before and after an update. */
+export function compareFirmware(
+  before: readonly FirmwareItem[],
+  after: readonly FirmwareItem[],
+): FirmwareChange {
+  const [old, now] = [before.filter(isInUse), after.filter(isInUse)];
+  const gone = old.filter(({ id }) => !now.some((item) => item.id === id));
+  const come = now.filter(({ id }) => !old.some((item) => item.id === id));
+  const updated = now.flatMap((to) => {
+    const from = old.find(({ id }) => id === to.id);
+    return from && to.version !== undefined && to.version !== from.version ? [{ from, to }] : [];
+  });
+  const replaced = come.map((to) => {
+    const from = predecessor(to, gone, come);
+    return from ? { from, to } : { to };
+  });
+  return {
+    changed: [...updated, ...replaced],
+    gone: new Set(gone.map(({ id }) => id)),
+    waiting: after.filter((item) => !isInUse(item) && !before.some(({ id }) => id === item.id)),
+  };
+}
+
+function isInUse({ state }: FirmwareItem): boolean {
+  return state === undefined;
+}
+
+/** The one that an image replaced: the only one, or the only one for the same part. */
+function predecessor(
+  to: FirmwareItem,
+  gone: readonly FirmwareItem[],
+  come: readonly FirmwareItem[],
+): FirmwareItem | undefined {
+  const [only, ...others] = gone;
+  if (others.length === 0 && come.length === 1) return only;
+  const isSamePart = (item: FirmwareItem) =>
+    item.name === to.name && item.related.join() === to.related.join();
+  const [from, ...more] = gone.filter(isSamePart);
+  return more.length === 0 && come.filter(isSamePart).length === 1 ? from : undefined;
+}

@@ -1,0 +1,21 @@
+import { type Reference, referenceText, staysInNamespace } from "../action/reference.ts";
+import type { ReferenceRule } from "./policy.ts";
+import { isAmong } from "./wildcard.ts";
+
+/** Why an object must not refer to another one; undefined if it may. A reference within a namespace always may. */
+export function referenceProblem(reference: Reference, rules: readonly ReferenceRule[]): string | undefined {
+  if (staysInNamespace(reference) || rules.some((rule) => opens(rule, reference))) return undefined;
+  return `${referenceText(reference)}: no entry allows it`;
+}
+
+/** Namespaces of another cluster need not be the same tenants': a rule counts there only if it names the source. */
+function opens(rule: ReferenceRule, { from, to, source }: Reference): boolean {
+  const isOfSource = source === undefined ? rule.sources === undefined : isAmong(source, rule.sources ?? []);
+  return (
+    isOfSource &&
+    rule.kinds.includes(to.kind) &&
+    isAmong(from.namespace, rule.from) &&
+    isAmong(to.namespace, rule.to) &&
+    isAmong(to.name, rule.names ?? ["*"])
+  );
+}
