@@ -6,6 +6,7 @@ import { pathToFileURL } from "node:url";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../shared/clock.ts";
+import { redfishProfiles } from "../../simulators/redfish/profiles.ts";
 import { resultOf, runAction } from "../actions/action-run.ts";
 import { freePort } from "./free-port.ts";
 import { judge, TRIALS, type Verdict } from "./zoo/judge.ts";
@@ -60,6 +61,27 @@ describe.skipIf(!folder)(TITLE, () => {
 
   it("of which there are some", () => {
     expect(trees.length).toBeGreaterThan(0);
+  });
+
+  it("of whose makers no profile of the simulator offers HTTP boot by a URI that none of them has", () => {
+    const offers = new Map<string, boolean>();
+    for (const [name] of trees) {
+      const file = join(folder ?? "", "trees", `${name}.json.gz`);
+      const { vendor, resources } = Recording.parse(
+        JSON.parse(gunzipSync(readFileSync(file)).toString("utf8")),
+      );
+      const hasUri = Object.values(resources).some(
+        (resource) => "HttpBootUri" in Object(Object(resource).Boot),
+      );
+      offers.set(vendor.toLowerCase(), hasUri || (offers.get(vendor.toLowerCase()) ?? false));
+    }
+
+    const wrong = Object.values(redfishProfiles).filter(({ manufacturer, bootOrder, httpBootUri }) => {
+      const recorded = [...offers].find(([vendor]) => manufacturer.toLowerCase().startsWith(vendor));
+      return recorded?.[1] === false && bootOrder !== false && httpBootUri !== false;
+    });
+
+    expect(wrong.map(({ name }) => name)).toEqual([]);
   });
 
   it.for(trees)(
