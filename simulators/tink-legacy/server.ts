@@ -3,6 +3,7 @@ import { Code, ConnectError, type ConnectRouter } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import {
   State,
+  WorkflowActionSchema,
   type WorkflowActionStatus,
   WorkflowContextSchema,
   WorkflowService,
@@ -80,7 +81,7 @@ export async function startLegacyTinkServer(
   return Object.assign(workflowServer(board, listener, host), { board, faults, reports, calls });
 }
 
-function contextMessageOf({ workflow, worker, task, action, index, state, total }: Context) {
+export function contextMessageOf({ workflow, worker, task, action, index, state, total }: Context) {
   return create(WorkflowContextSchema, {
     workflowId: workflow.id,
     currentWorker: worker,
@@ -92,8 +93,8 @@ function contextMessageOf({ workflow, worker, task, action, index, state, total 
   });
 }
 
-function actionMessageOf({ task, action }: ReturnType<LegacyBoard["actions"]>[number]) {
-  return {
+export function actionMessageOf({ task, action }: ReturnType<LegacyBoard["actions"]>[number]) {
+  return create(WorkflowActionSchema, {
     taskName: task.name,
     name: action.name,
     image: action.image,
@@ -105,10 +106,10 @@ function actionMessageOf({ task, action }: ReturnType<LegacyBoard["actions"]>[nu
     volumes: [...action.volumes],
     environment: Object.entries(action.environment).map(([key, value]) => `${key}=${value}`),
     pid: action.pidNamespace ?? "",
-  };
+  });
 }
 
-function reportOf(request: WorkflowActionStatus): LegacyReport {
+export function reportOf(request: WorkflowActionStatus): LegacyReport {
   const state = NAMES[request.actionStatus];
   if (state === undefined) throw new ConnectError("invalid workflow id", Code.InvalidArgument);
   return {

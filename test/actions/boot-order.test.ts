@@ -60,7 +60,7 @@ describe.concurrent("set-boot-order", () => {
 
   it("is a verification failure if the BMC keeps its order", async () => {
     await using lab = await actionLab();
-    lab.redfish.fail({ kind: "forget", method: "PATCH" });
+    lab.redfish.fail({ kind: "forget", method: "PATCH", times: 9 });
 
     const ended = await runAction("set-boot-order", {
       env: { ...lab.env("redfish"), BOOT_ORDER: "PXE NIC 1" },

@@ -61,7 +61,7 @@ export async function filesLeft(worker: string, directory: string): Promise<read
     if (name.endsWith(".json")) {
       const entry = await readFile(join(directory, path), "utf8").catch(() => "");
       // One that was forgotten meanwhile is none that is left.
-      if (entry !== "" && !/"phase":\s*"acknowledged"/.test(entry))
+      if (entry !== "" && !/"phase":\s*"(acknowledged|dropped)"/.test(entry))
         left("no journal entry is left", `${path} ${entry}`);
     } else if (name === "set-aside") {
       for (const each of await list(join(directory, path)))

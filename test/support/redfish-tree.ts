@@ -11,7 +11,7 @@ export type TreeAnswer = readonly [
 export interface TreeRequest {
   readonly method: string;
   readonly path: string;
-  /** Parsed JSON; undefined without a body. */
+  /** Parsed if it is JSON; undefined without a body. */
   readonly body: unknown;
   readonly headers: IncomingMessage["headers"];
 }
@@ -64,12 +64,13 @@ export async function startTree(
     const text = Buffer.concat(chunks).toString("utf8");
     const { method = "GET", url = "/", headers } = incoming;
     const path = url.replace(/[?].*/, "").replace(/(.)\/$/, "$1");
-    const request: TreeRequest = { method, path, body: text === "" ? undefined : JSON.parse(text), headers };
+    const body = /^\s*[[{]/.test(text) ? JSON.parse(text) : text || undefined;
+    const request: TreeRequest = { method, path, body, headers };
     requests.push(request);
     const found = tree[path];
-    const [status, body, more] = hook(request) ?? (found && method === "GET" ? [200, found] : [404, {}]);
+    const [status, answer, more] = hook(request) ?? (found && method === "GET" ? [200, found] : [404, {}]);
     response.writeHead(status, { "content-type": "application/json", ...more });
-    response.end(body === undefined ? undefined : JSON.stringify(body));
+    response.end(answer === undefined ? undefined : JSON.stringify(answer));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {

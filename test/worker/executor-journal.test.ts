@@ -182,8 +182,8 @@ test("an action whose workflow is deleted is stopped, and its end is not reporte
 
   expect(outcome).toMatchObject({ ok: false, class: "cancelled" });
   expect(reports.map(({ state }) => state)).toEqual(["running"]);
-  expect(journal.find(actionKey(action))).toMatchObject({ phase: "acknowledged" });
-  expect(events.at(-1)).toMatchObject({ kind: "reported", delivery: "rejected" });
+  expect(journal.find(actionKey(action))).toMatchObject({ phase: "dropped" });
+  expect(events.at(-1)).toMatchObject({ kind: "reported", delivery: "dropped" });
 });
 
 describe("an engine that is not ready when the worker restarts", () => {
@@ -547,7 +547,7 @@ it("what was launched for an action is needed as long as its entry says so, alth
   const recovered = executor.recover(signals);
 
   const needs: unknown[] = [keep("none")];
-  for (const phase of ["launching", "launched", "ended", "acknowledged"] as const) {
+  for (const phase of ["launching", "launched", "ended", "rejected", "acknowledged", "dropped"] as const) {
     const entry = entryOf(phase, phase);
     await journal.write(entry);
     needs.push(keep(entry.key));
@@ -555,7 +555,7 @@ it("what was launched for an action is needed as long as its entry says so, alth
   stop.abort();
   await recovered;
 
-  expect(needs).toEqual([false, true, true, "until-overdue", "acknowledged"]);
+  expect(needs).toEqual([false, true, true, "until-overdue", "until-overdue", "settled", "settled"]);
 });
 
 it.each([
@@ -645,18 +645,69 @@ it("an action that an earlier worker launched is adopted when the server serves 
   expect(reports.map(({ state, message }) => [state, message])).toEqual([["success", "cycled"]]);
 });
 
-it("an action that the server serves after its end is not run, and remembered for as long again", async () => {
-  const entry = entryOf("a1", "acknowledged");
-  const journal = new MemoryJournal();
-  await journal.write(entry);
-  const { executor, reports, signals } = executorLab(briefRuntime(), journal);
+it.each(["acknowledged", "dropped"] as const)(
+  "an action that the server serves after its end was %s is not run, and its end is reported",
+  async (phase) => {
+    const entry = entryOf("a1", phase);
+    const journal = new MemoryJournal();
+    await journal.write(entry);
+    const { executor, reports, signals } = executorLab(briefRuntime(), journal);
 
-  expect(await executor.execute(servedAgain(entry), signals)).toBe(undefined);
+    expect(await executor.execute(servedAgain(entry), signals)).toBe(undefined);
 
-  expect(reports.map(({ state, message }) => [state, message])).toEqual([["success", "off"]]);
-  const remembered = journal.find(entry.key);
-  expect(remembered).toMatchObject({ phase: "acknowledged" });
-  expect(remembered).not.toEqual(entry);
+    expect(reports.map(({ state, message }) => [state, message])).toEqual([["success", "off"]]);
+    const remembered = journal.find(entry.key);
+    expect(remembered).toMatchObject({ phase: "acknowledged" });
+    expect(remembered).not.toEqual(entry);
+  },
+);
+
+it("a rejected end is kept with what was launched, and its action is answered from the journal, also by the next worker", async () => {
+  const journal = new FullJournal();
+  const remove = vi.fn(async () => undefined);
+  let answer: Acknowledgement = { kind: "rejected", code: "PermissionDenied", reason: "HTTP 403" };
+  const reports: string[] = [];
+  const sink = {
+    async report({ state }: ActionStatus): Promise<Acknowledgement> {
+      reports.push(state);
+      return state === "running" ? { kind: "acknowledged" } : answer;
+    },
+  };
+  const run = vi.fn(briefRuntime({ remove }).run);
+  const deliveries: string[] = [];
+  const action = (event: ActionEvent) => void (event.kind === "reported" && deliveries.push(event.delivery));
+  const life = () => {
+    const clock = scaledClock(50);
+    const reporter = new Reporter({
+      ...{ sink, clock, log: silentLogger },
+      ...{ maxBackoffMs: 1_000, observer: noObserver },
+    });
+    return executorLab(
+      { ...briefRuntime({ remove }), run },
+      journal,
+      { ...noObserver, action },
+      { reporter },
+    );
+  };
+  const served = scriptedRequest(["host"]).request.action;
+
+  const first = life();
+  await first.executor.execute(served, first.signals);
+  await first.executor.execute(served, first.signals);
+  await first.executor.reported();
+  const kept = { phase: journal.find(actionKey(served))?.phase, removed: remove.mock.calls.length };
+  answer = { kind: "acknowledged" };
+  const next = life();
+  const recovered = next.executor.recover(next.signals);
+  await next.executor.execute(served, next.signals);
+  next.stop.abort();
+  await recovered;
+
+  expect(kept).toEqual({ phase: "rejected", removed: 0 });
+  expect(run).toHaveBeenCalledTimes(1);
+  expect(reports).toEqual(["running", "success", "success", "success"]);
+  expect(deliveries).toEqual(["rejected", "unanswered", "acknowledged"]);
+  expect(journal.find(actionKey(served))?.phase).toBe("acknowledged");
 });
 
 it("an acknowledgement that could not be recorded is recorded by the next attempt, and does not count before", async () => {
@@ -673,9 +724,9 @@ it("an acknowledgement that could not be recorded is recorded by the next attemp
   const end = { state: "success", message: "off", startedAt: new Date(), stoppedAt: new Date() } as const;
   await recorder.ended({ action: servedAgain(entry), ...end });
 
-  expect(await recorder.acknowledged()).toBe(false);
+  expect(await recorder.settled("acknowledged")).toBe(false);
   expect(journal.find(entry.key)?.phase).toBe("ended");
-  expect(await recorder.acknowledged()).toBe(true);
+  expect(await recorder.settled("acknowledged")).toBe(true);
   expect(journal.find(entry.key)?.phase).toBe("acknowledged");
 });
 

@@ -85,8 +85,11 @@ export interface RunningStatus extends StatusFields {
 /** A report about an action. */
 export type ActionStatus = EndStatus | RunningStatus;
 
-/** `rejected`: the server will never accept the report. `unanswered`: it may be made again later. */
-export type Delivery = "acknowledged" | "rejected" | "unanswered";
+/**
+ * What became of a report. `acknowledged`: the server has it. `rejected`: the server, or a proxy before it, refused it; the report of an
+ * end is kept and repeated. `dropped`: no server waits for it, because the workflow is gone. `unanswered`: not yet, it is made later.
+ */
+export type Delivery = "acknowledged" | "rejected" | "dropped" | "unanswered";
 
 /** One line of an action's output, except the result line. */
 export interface LogLine {

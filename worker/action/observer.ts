@@ -73,7 +73,7 @@ export type ActionEvent = {
       readonly runtime: string;
       readonly outcome: Outcome;
     }
-  /** The final report was acknowledged, rejected, or postponed because the worker stops. */
+  /** The final report was acknowledged, dropped, or postponed because the worker stops. After a rejection, another one follows. */
   | {
       readonly kind: "reported";
       readonly delivery: Delivery;

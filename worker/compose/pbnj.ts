@@ -7,6 +7,7 @@ import { type Action, type ActionId, actionKey } from "../action/action.ts";
 import type { Observer } from "../action/observer.ts";
 import { PBNJ_AGENT_ID } from "../action/source-agent-ids.ts";
 import type { PbnjConfig, WorkerConfig } from "../config/worker-config.ts";
+import { isSettled } from "../journal/entry.ts";
 import type { ActionJournal } from "../journal/journal.ts";
 import type { StateDirectory } from "../journal/state-directory.ts";
 import type { Inventory } from "../machines/inventory.ts";
@@ -123,5 +124,5 @@ function refusalOf(
 
 function isUnfinished(journal: Pick<ActionJournal, "find">, action: ActionId): boolean {
   const entry = journal.find(actionKey(action));
-  return entry !== undefined && entry.phase !== "acknowledged";
+  return entry !== undefined && !isSettled(entry);
 }

@@ -4,7 +4,7 @@ import type { Logger } from "../../shared/logger.ts";
 import { textOf } from "../../shared/text-of.ts";
 import { type Action, actionKey, type EndStatus, fieldsOf, type LogFields } from "../action/action.ts";
 import { bootTimeIn } from "../action/boot-time.ts";
-import type { JournalEntry } from "../journal/entry.ts";
+import { isSettled, isUnreported, type JournalEntry, unanswered } from "../journal/entry.ts";
 import type { ActionJournal } from "../journal/journal.ts";
 import { type LaunchHandle, LaunchNotRecorded } from "../runtime/runtime.ts";
 
@@ -61,23 +61,47 @@ export class ActionRecorder {
     await this.#try(this.#options.journal.write(this.#entry));
   }
 
+  /** The server rejected the report of its end, which is repeated. */
+  async rejected(code: string): Promise<void> {
+    const before = this.#entry;
+    if (before.phase !== "ended") return;
+    this.#entry = { ...before, phase: "rejected", rejectedAt: this.#now(), code };
+    await this.#try(this.#options.journal.write(this.#entry));
+  }
+
   /**
-   * The server acknowledged or rejected the report of its end. Resolves to true if that is on record: only then the container or
-   * process may be removed, because the next worker would count the action as lost.
+   * The report of its end is not repeated any more: the server has it, or does not wait for it. Resolves to true if that is on record:
+   * only then the container or process may be removed, because the next worker would count the action as lost.
    */
-  async acknowledged(): Promise<boolean> {
-    const ended = this.#entry;
-    if (ended.phase !== "ended") return ended.phase === "acknowledged";
-    const acknowledgedAt = new Date(this.#options.clock.now()).toISOString();
-    this.#entry = { ...ended, phase: "acknowledged", acknowledgedAt };
+  async settled(delivery: "acknowledged" | "dropped"): Promise<boolean> {
+    const before = this.#entry;
+    if (!isUnreported(before)) return before.phase === delivery;
+    const ended = unanswered(before);
+    const now = this.#now();
+    this.#entry =
+      delivery === "acknowledged"
+        ? { ...ended, phase: delivery, acknowledgedAt: now }
+        : { ...ended, phase: delivery, droppedAt: now };
     const isRecorded = await this.#try(this.#options.journal.write(this.#entry));
-    if (!isRecorded) this.#entry = ended;
+    if (!isRecorded) this.#entry = before;
     return isRecorded;
+  }
+
+  /** The server serves the action again, as if it had not got the report. */
+  async reopened(): Promise<void> {
+    const before = this.#entry;
+    if (!isSettled(before)) return;
+    this.#entry = unanswered(before);
+    await this.#try(this.#options.journal.write(this.#entry));
   }
 
   /** The action did nothing, and the server serves it again. */
   async forget(): Promise<void> {
     await this.#try(this.#options.journal.remove(this.#entry.key));
+  }
+
+  #now(): string {
+    return new Date(this.#options.clock.now()).toISOString();
   }
 
   async #try(step: Promise<void>): Promise<boolean> {

@@ -1,15 +1,13 @@
 import type { Connection } from "../../shared/contract/connection.ts";
 import { defined } from "../../shared/defined.ts";
-import type { LogFields } from "../../shared/logger.ts";
-import { textOf } from "../../shared/text-of.ts";
-import { type Action, actionKey, fieldsOf, type Outcome } from "../action/action.ts";
+import { type Action, actionKey, fieldsOf, type LogFields, type Outcome } from "../action/action.ts";
 import { hooksOf } from "../action/hooks.ts";
 import { type Observer, seenAction } from "../action/observer.ts";
-import { type JournalEntry, statusOf } from "../journal/entry.ts";
+import { isSettled, type JournalEntry, type SettledEntry, statusOf } from "../journal/entry.ts";
 import type { ConnectionReading, HostAccess, MountedConnection } from "../machines/inventory.ts";
 import { failedLaunch } from "../runtime/outcome.ts";
 import type { LaunchTerms } from "../runtime/runtime.ts";
-import { newEntry, notRecorded, type RecorderOptions } from "./action-recorder.ts";
+import { ActionRecorder, newEntry, notRecorded, type RecorderOptions } from "./action-recorder.ts";
 import type { Conclusion } from "./conclude.ts";
 import type { FinalReports } from "./final-reports.ts";
 import type { Reporter } from "./report.ts";
@@ -56,14 +54,12 @@ export interface AdmissionOptions {
   readonly observer: Pick<Observer, "action">;
 }
 
-type Acknowledged = JournalEntry & { phase: "acknowledged" };
-
 /** If the server still serves an action that it knows has ended, its cache is stale by seconds. */
 const STALE_PAUSE_MS = 1_000;
-/** How long a cache may serve an action whose end was acknowledged. */
-const STALE_AT_MOST_MS = 15_000;
-/** For repeating a report; it is repeated again if the server serves the action again. */
-const REPEAT_MS = 5_000;
+/** How long a cache may serve an action as it was before its start or its end. */
+export const STALE_AT_MOST_MS = 15_000;
+
+const NOTHING_LEFT = { remove: async () => undefined };
 
 /** The first step: is the action known, and may it run? */
 export class Admission {
@@ -81,9 +77,7 @@ export class Admission {
     if (!(await reports.mayBegin(action, journal.find(key) === undefined))) return { kind: "skip" };
     const known = journal.find(key);
     const damage = journal.damageOf(key);
-    if (known && known.phase !== "acknowledged") {
-      return { kind: "adopt", entry: known, ...defined({ damage }) };
-    }
+    if (known && !isSettled(known)) return { kind: "adopt", entry: known, ...defined({ damage }) };
     if (known && !(await this.#forgetIfOtherRun(known, action, signals))) return { kind: "skip" };
     if (damage === undefined) return { kind: "new" };
     const target = this.targetOf(action);
@@ -133,10 +127,10 @@ export class Admission {
   }
 
   /**
-   * Forgets the run whose end the server acknowledged if the server now serves another one. Resolves to whether it did. A recreated
+   * Forgets the run whose end is settled if the server now serves another one. Resolves to whether it did. A recreated
    * workflow may have the same IDs: it is another run if the server has no start of it, unless it may come from a stale cache.
    */
-  async #forgetIfOtherRun(known: Acknowledged, { begun }: Action, signals: StopSignals): Promise<boolean> {
+  async #forgetIfOtherRun(known: SettledEntry, { begun }: Action, signals: StopSignals): Promise<boolean> {
     const { journal, log } = this.#options.recording;
     const { key, action, machine, end } = known;
     const fields = { ...fieldsOf(action, machine), state: end.state };
@@ -146,26 +140,21 @@ export class Admission {
     }
     if (action.idMayReturn && !begun) return this.#forget(known, signals);
     log.warn(fields, "duplicate action skipped: already ended");
-    await this.#repeatEnd(known, fields, signals);
+    await this.#reportAgain(known, fields, signals);
     return false;
   }
 
-  /** Repeats the report of an action whose end the server acknowledged and which it serves again. */
-  async #repeatEnd(entry: Acknowledged, fields: LogFields, { stop }: StopSignals): Promise<void> {
-    const { recording, reporter } = this.#options;
-    const { clock, journal, log } = recording;
-    await reporter.within(REPEAT_MS, statusOf(entry), stop);
-    try {
-      // Renewed, so that it is not forgotten while the server serves it.
-      await journal.write({ ...entry, acknowledgedAt: new Date(clock.now()).toISOString() });
-    } catch (thrown) {
-      log.error({ ...fields, error: textOf(thrown) }, "journal write failed: action end not recorded");
-    }
-    await clock.sleep(STALE_PAUSE_MS, stop).catch(() => undefined);
+  /** The server serves an action whose end is settled: it does not know it, or its cache is stale. The end is reported until it is settled again. */
+  async #reportAgain(known: SettledEntry, fields: LogFields, { stop, cancel }: StopSignals): Promise<void> {
+    const { conclusion, recording } = this.#options;
+    const recorder = new ActionRecorder(recording, known);
+    await recorder.reopened();
+    await conclusion.reportEnd(known.action, statusOf(known), NOTHING_LEFT, { recorder, fields }, cancel);
+    await recording.clock.sleep(STALE_PAUSE_MS, stop).catch(() => undefined);
   }
 
   /** Forgets a run before another one with the same IDs begins. Resolves to false if that cannot be written. */
-  async #forget({ key, action, machine }: Acknowledged, { stop }: StopSignals): Promise<boolean> {
+  async #forget({ key, action, machine }: SettledEntry, { stop }: StopSignals): Promise<boolean> {
     const { recording } = this.#options;
     try {
       await recording.journal.remove(key);

@@ -5,7 +5,7 @@ import { textOf } from "../../shared/text-of.ts";
 import { fieldsOf, type LogFields, type Outcome } from "../action/action.ts";
 import { bootTime, msBetween, parseBootTime } from "../action/boot-time.ts";
 import { type Observer, seenAction } from "../action/observer.ts";
-import { type JournalEntry, statusOf } from "../journal/entry.ts";
+import { isUnreported, type JournalEntry, statusOf } from "../journal/entry.ts";
 import { failedAction } from "../runtime/outcome.ts";
 import type { Adoption, Runtime } from "../runtime/runtime.ts";
 import type { Turns } from "../turns/turns.ts";
@@ -76,7 +76,7 @@ export class Adopter {
     const adopting = { entry, recorder: new ActionRecorder(recording, entry), fields, ...terms };
     let hadTurn = false;
     try {
-      if (entry.phase === "ended") return await this.#report(adopting, statusOf(entry), signals);
+      if (isUnreported(entry)) return await this.#report(adopting, statusOf(entry), signals);
       const inTurn = () => {
         hadTurn = true;
         return this.#adoptUntilOver(adopting, signals);

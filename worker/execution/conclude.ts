@@ -6,6 +6,7 @@ import {
   type ActionId,
   type ActionStatus,
   type Delivery,
+  type EndStatus,
   endStatus,
   type LogFields,
   type Outcome,
@@ -14,6 +15,7 @@ import { type Observer, seenAction } from "../action/observer.ts";
 import type { EndedAction } from "../runtime/runtime.ts";
 import type { ActionRecorder, RecorderOptions } from "./action-recorder.ts";
 import type { FinalReports } from "./final-reports.ts";
+import type { FinalDelivery } from "./report.ts";
 
 type EndedId = ActionId & Pick<Action, "image">;
 
@@ -81,29 +83,35 @@ export class Conclusion {
   async refused(action: EndedId, outcome: Outcome, startedAt: Date, cancel: AbortSignal): Promise<void> {
     this.#observeEnd(action, outcome);
     const status = endStatus(action, outcome, startedAt);
+    const onRejected = async () => this.#observeDelivery(action, status, "rejected");
     const finish = async (delivery: Delivery) => this.#observeDelivery(action, status, delivery);
-    await this.#options.reports.deliver({ status, cancel, finish });
+    await this.#options.reports.deliver({ status, cancel, onRejected, finish });
   }
 
   /**
-   * Reports a recorded end, and then removes the action. Resolves when that is done, or after a few seconds: the rest
-   * continues in the background.
+   * Reports a recorded end, and then removes the action. Resolves when that is done, when the server has rejected it, or after a few
+   * seconds: the rest continues in the background.
    */
   async reportEnd(
     action: EndedId,
-    status: ActionStatus,
+    status: EndStatus,
     ended: Pick<EndedAction, "remove">,
     { recorder, fields }: Pick<Concluding, "recorder" | "fields">,
     cancel: AbortSignal,
   ): Promise<void> {
-    const finish = async (delivery: Delivery) => {
-      this.#observeDelivery(action, status, delivery);
-      // Without an acknowledgement it is kept, so that the next worker finds it instead of running it again.
-      if (delivery === "unanswered") return;
-      if (await recorder.acknowledged()) await this.remove(ended, fields);
-      else this.#options.onLeft({ remove: (signal) => removeOnceRecorded(recorder, ended, signal) });
+    const onRejected = async (code: string) => {
+      await recorder.rejected(code);
+      this.#observeDelivery(action, status, "rejected");
     };
-    await this.#options.reports.deliver({ status, cancel, finish });
+    const finish = async (delivery: FinalDelivery) => {
+      this.#observeDelivery(action, status, delivery);
+      // Until its end is settled it is kept, so that the next worker finds it instead of running it again.
+      if (delivery === "unanswered") return;
+      const recorded = () => recorder.settled(delivery);
+      if (await recorded()) await this.remove(ended, fields);
+      else this.#options.onLeft({ remove: (signal) => removeOnceRecorded(recorded, ended, signal) });
+    };
+    await this.#options.reports.deliver({ status, cancel, onRejected, finish });
   }
 
   async remove(ended: Pick<EndedAction, "remove">, fields: LogFields): Promise<void> {
@@ -149,12 +157,12 @@ function onThisClock(outcome: Outcome, startedAt: Date, nowMs: number): Outcome 
   return { ...outcome, startedAt: new Date(endMs - tookMs), stoppedAt: new Date(endMs) };
 }
 
-/** Rejects until the acknowledgement is on record. */
+/** Rejects until it is on record that the end is settled. */
 async function removeOnceRecorded(
-  recorder: ActionRecorder,
+  recorded: () => Promise<boolean>,
   ended: Pick<EndedAction, "remove">,
   signal: AbortSignal,
 ): Promise<void> {
-  if (!(await recorder.acknowledged())) throw new Error("the end of its action is not recorded");
+  if (!(await recorded())) throw new Error("the end of its action is not recorded");
   await ended.remove(signal);
 }

@@ -1,7 +1,7 @@
 import { defined } from "../../shared/defined.ts";
 import { type Action, type ActionId, actionKey, type Outcome } from "../action/action.ts";
 import { type SeenAction, seenAction } from "../action/observer.ts";
-import type { JournalEntry } from "../journal/entry.ts";
+import { isSettled, isUnreported, type UnreportedEntry } from "../journal/entry.ts";
 import type { Need } from "../runtime/orphan.ts";
 import type { ActionSlots } from "../turns/action-slots.ts";
 import type { Locks } from "../turns/machine-locks.ts";
@@ -82,10 +82,12 @@ export class Executor {
   async recover(signals: StopSignals): Promise<void> {
     const { isOurs, journal } = this.#options;
     const adopted = journal.unfinished().map((entry) => {
-      const { key, phase, action } = entry;
+      const { key, action } = entry;
       const isShared = !isOurs({ ...action, environment: {} });
-      if (phase === "ended" && isShared) return this.#withhold(entry, signals.stop);
-      if (phase === "ended") this.#endedBefore.add(key);
+      if (isUnreported(entry)) {
+        if (isShared) return this.#withhold(entry, signals.stop);
+        this.#endedBefore.add(key);
+      }
       const terms = { isShared, ...defined({ damage: journal.damageOf(key) }) };
       const work = this.#adopter.adopt(entry, this.#signalsOf(action, signals), terms);
       return this.#track(
@@ -100,7 +102,7 @@ export class Executor {
    * Another replica may have run the action again and reported its end. This one reports it only when the server serves the action, and
    * forgets it when a report would be abandoned. Never rejects.
    */
-  async #withhold(entry: JournalEntry & { readonly phase: "ended" }, stop: AbortSignal): Promise<void> {
+  async #withhold(entry: UnreportedEntry, stop: AbortSignal): Promise<void> {
     const { clock, journal } = this.#options;
     try {
       await clock.sleep(this.#reports.remainingMs(new Date(entry.end.stoppedAt)), stop);
@@ -110,7 +112,7 @@ export class Executor {
     }
   }
 
-  /** Resolves when every final report is acknowledged, or left to the next worker. */
+  /** Resolves when every final report is settled, or left to the next worker. */
   async reported(): Promise<void> {
     await this.#reports.idle();
   }
@@ -180,12 +182,12 @@ export class Executor {
   /** Whether what was launched for an action still runs, or is needed to know how it ended. */
   #isNeeded(key: string): Need {
     const { journal } = this.#options;
-    const phase = journal.find(key)?.phase;
-    if (phase === "launching" || phase === "launched") return true;
-    if (phase === "acknowledged") return phase;
+    const entry = journal.find(key);
+    if (entry && isSettled(entry)) return "settled";
+    if (entry && !isUnreported(entry)) return true;
     const isInFlight = this.#inFlight.has(key) || this.#reports.has(key);
     if (isInFlight) return !this.#endedBefore.has(key);
     // The server may still serve an action whose end it was not told, and that of a damaged entry.
-    return phase === "ended" || journal.damageOf(key) !== undefined ? "until-overdue" : false;
+    return entry || journal.damageOf(key) !== undefined ? "until-overdue" : false;
   }
 }

@@ -1,18 +1,21 @@
 import type { Clock } from "../../shared/clock.ts";
 import { logOutage } from "../../shared/log-outage.ts";
 import type { Logger } from "../../shared/logger.ts";
+import { Notifier } from "../../shared/notifier.ts";
 import { textOf } from "../../shared/text-of.ts";
 import { withTimeout } from "../../shared/timeout.ts";
-import { type ActionId, type ActionStatus, actionKey, type Delivery, fieldsOf } from "../action/action.ts";
+import { type ActionId, actionKey, type EndStatus, fieldsOf } from "../action/action.ts";
 import { isWorkflowDeleted } from "../action/workflow-deleted.ts";
-import type { Reporter } from "./report.ts";
+import type { FinalDelivery, Reporter } from "./report.ts";
 
 export interface FinalReport {
-  readonly status: ActionStatus;
+  readonly status: EndStatus;
   /** Once it aborts, the report has a few seconds left. */
   readonly cancel: AbortSignal;
+  /** Called when the server rejects it for the first time, with the code's name. Must not reject. */
+  readonly onRejected: (code: string) => Promise<void>;
   /** Called once. Must not reject. */
-  readonly finish: (delivery: Delivery) => Promise<void>;
+  readonly finish: (delivery: FinalDelivery) => Promise<void>;
 }
 
 export interface FinalReportsOptions {
@@ -21,10 +24,20 @@ export interface FinalReportsOptions {
   readonly log: Logger;
 }
 
-interface Pending {
-  readonly workflowId: string;
+/** What ends the wait of a report, or shortens it. */
+interface Controls {
   /** Aborts when another action shows that the server has the end. */
   readonly superseded: AbortController;
+  /** Aborts when the worker stops and the report was rejected. */
+  readonly postponed: AbortController;
+  /** Notified when the server serves the action. */
+  readonly served: Notifier;
+  /** Resolves when the server has rejected it. */
+  readonly rejected: PromiseWithResolvers<void>;
+}
+
+interface Pending extends Controls {
+  readonly workflowId: string;
   /** Never rejects. */
   readonly done: Promise<void>;
 }
@@ -42,8 +55,8 @@ const LAST_ATTEMPT_MS = 10_000;
 const NEVER = new AbortController().signal;
 
 /**
- * The final reports that the server has not acknowledged. Each one delays its lane for a few seconds at most and is then
- * retried in the background. Meanwhile its action is not run again.
+ * The final reports that the server has not acknowledged. Each one delays its lane until it is rejected, for a few seconds at most, and
+ * is then repeated in the background. Meanwhile its action is not run again.
  */
 export class FinalReports {
   readonly #options: FinalReportsOptions;
@@ -67,11 +80,17 @@ export class FinalReports {
     const { log, reporter } = this.#options;
     const { action, machine, state } = report.status;
     const key = actionKey(action);
-    const superseded = new AbortController();
-    const done = this.#run(report, superseded.signal).finally(() => this.#pending.delete(key));
-    this.#pending.set(key, { workflowId: action.workflowId, superseded, done });
-    if (this.#pending.size > MOST_PENDING) await done;
-    else if (!(await this.#isDone(done))) {
+    const controls = {
+      superseded: new AbortController(),
+      postponed: new AbortController(),
+      served: new Notifier(),
+      rejected: Promise.withResolvers<void>(),
+    };
+    const done = this.#run(report, controls).finally(() => this.#pending.delete(key));
+    this.#pending.set(key, { workflowId: action.workflowId, ...controls, done });
+    const isLaneFree = Promise.race([done, controls.rejected.promise]);
+    if (this.#pending.size > MOST_PENDING) await isLaneFree;
+    else if (!(await this.#isDone(isLaneFree))) {
       const fields = { ...fieldsOf(action, machine), state };
       logOutage(log, !reporter.isUnavailable(action), fields, "report pending, lane continues");
     }
@@ -84,6 +103,7 @@ export class FinalReports {
   async mayBegin(action: ActionId, isNew: boolean): Promise<boolean> {
     const own = this.#pending.get(actionKey(action));
     if (own) {
+      own.served.notify();
       await this.#isDone(own.done);
       return false;
     }
@@ -94,13 +114,18 @@ export class FinalReports {
     return true;
   }
 
+  /** Resolves when every report is finished. Those that the server rejected are left to the next worker. */
   async idle(): Promise<void> {
-    while (this.#pending.size > 0) await Promise.all([...this.#pending.values()].map(({ done }) => done));
+    const ended = ({ done, postponed, rejected }: Pending) => {
+      void rejected.promise.then(() => postponed.abort());
+      return done;
+    };
+    while (this.#pending.size > 0) await Promise.all([...this.#pending.values()].map(ended));
   }
 
-  async #run(report: FinalReport, superseded: AbortSignal): Promise<void> {
+  async #run(report: FinalReport, controls: Controls): Promise<void> {
     const { action, machine, state } = report.status;
-    const delivery = await this.#deliver(report, superseded).catch((thrown: unknown): Delivery => {
+    const delivery = await this.#deliver(report, controls).catch((thrown: unknown): FinalDelivery => {
       const fields = { ...fieldsOf(action, machine), state, error: textOf(thrown) };
       this.#options.log.error(fields, "report failed, retrying after restart");
       return "unanswered";
@@ -108,24 +133,31 @@ export class FinalReports {
     await report.finish(delivery);
   }
 
-  async #deliver({ status, cancel }: FinalReport, superseded: AbortSignal): Promise<Delivery> {
-    const { clock, log, reporter } = this.#options;
+  async #deliver({ status, cancel, ...report }: FinalReport, controls: Controls): Promise<FinalDelivery> {
+    const { log, reporter } = this.#options;
+    const { superseded, postponed, served, rejected } = controls;
     const fields = { ...fieldsOf(status.action, status.machine), state: status.state };
-    const either = AbortSignal.any([cancel, superseded]);
-    const forMs = this.remainingMs(status.stoppedAt ?? new Date(clock.now()));
-    let delivery = await reporter.final(status, forMs, either);
+    const either = AbortSignal.any([cancel, superseded.signal, postponed.signal]);
+    const onRejected = async (code: string) => {
+      await report.onRejected(code);
+      rejected.resolve();
+    };
+    const forMs = this.remainingMs(status.stoppedAt);
+    let delivery = await reporter.final(status, { forMs, onRejected, served }, either);
     if (delivery !== "unanswered") return delivery;
-    if (superseded.aborted) {
+    if (superseded.signal.aborted) {
       log.info(fields, "report superseded by another action of the workflow");
       return "acknowledged";
     }
     if (isWorkflowDeleted(cancel)) {
       log.warn(fields, "workflow deleted, report dropped");
-      return "rejected";
+      return "dropped";
     }
     // It was withheld.
-    if (!cancel.aborted) return delivery;
-    delivery = await reporter.within(LAST_ATTEMPT_MS, status, NEVER);
+    if (!cancel.aborted && !postponed.signal.aborted) return delivery;
+    if (!postponed.signal.aborted) {
+      delivery = await reporter.finalWithin(LAST_ATTEMPT_MS, status, { onRejected, served }, NEVER);
+    }
     if (delivery === "unanswered") log.warn(fields, "report postponed: worker is stopping");
     return delivery;
   }

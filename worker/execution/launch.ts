@@ -1,6 +1,7 @@
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { defined } from "../../shared/defined.ts";
 import { logOutage } from "../../shared/log-outage.ts";
+import { textOf } from "../../shared/text-of.ts";
 import { type Action, fieldsOf, type LogFields, type Outcome } from "../action/action.ts";
 import { type Hook, hookFor, hookReport } from "../action/hooks.ts";
 import { type Observer, type SeenAction, seenAction } from "../action/observer.ts";
@@ -16,7 +17,7 @@ import {
 } from "../runtime/runtime.ts";
 import { ActionOutput } from "./action-output.ts";
 import { ActionRecorder, newEntry, notRecorded, type RecorderOptions } from "./action-recorder.ts";
-import type { AllowedTarget } from "./admit.ts";
+import { type AllowedTarget, STALE_AT_MOST_MS } from "./admit.ts";
 import type { Conclusion } from "./conclude.ts";
 import { type CredentialsOptions, type LaunchCredentials, readCredentials } from "./credentials.ts";
 import { LaunchPace } from "./launch-pace.ts";
@@ -75,6 +76,7 @@ export class Launcher {
     let ended: EndedAction;
     let checking: Checking | undefined;
     try {
+      await this.#removeEarlierRun(action, fields, signals.stop);
       const begun = await ActionRecorder.begin(recording, entry);
       recorder = begun;
       if (!mayBegin()) throw new NotLaunched("its journal entry took too long");
@@ -115,6 +117,28 @@ export class Launcher {
     const after = hook && (() => this.#runHook(hook, target, { timeoutMs, fields }, cancel));
     const concluding = { startedAt, recorder, fields, ...about, ...defined({ after }) };
     return conclusion.conclude(action, ended, concluding, cancel);
+  }
+
+  /**
+   * Removes what an earlier run under the same ID left, before the server has a start of this one: whatever exists once it has one belongs
+   * to this run, and is adopted even if the journal is lost. Throws `NotLaunched` if it cannot.
+   */
+  async #removeEarlierRun(action: Action, fields: LogFields, stop: AbortSignal): Promise<void> {
+    if (!action.idMayReturn || action.begun) return;
+    const { recording, runtime } = this.#options;
+    let reason: string;
+    try {
+      const earlier = await runtime.earlierRun?.(action, stop);
+      if (!earlier) return;
+      const isSettled = earlier.hasEnded && earlier.ageMs >= STALE_AT_MOST_MS;
+      if (isSettled) return await earlier.remove(stop);
+      // The server may have its start, and not show it yet.
+      reason = earlier.hasEnded ? "it has just ended" : "it has not ended";
+    } catch (thrown) {
+      reason = textOf(thrown);
+    }
+    recording.log.info({ ...fields, reason }, "action not started: earlier run with its ID remains");
+    throw new NotLaunched("an earlier run with its ID remains");
   }
 
   /** Reads the credentials and runs the image to its end. */

@@ -1,10 +1,13 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { actionKey } from "../action/action.ts";
-import { JournalEntry } from "./entry.ts";
+import { JournalEntry, type JournalPhase } from "./entry.ts";
 
 /** Version 1 had no checksum, and both earlier ones were one indented object in the whole file. */
-const ENTRY_VERSION = 3;
+const ENTRY_VERSION = 4;
+/** The version before knew all phases but two: an earlier worker can read the entries of the others. */
+const EARLIER_VERSION = 3;
+const NEWER_PHASES: ReadonlySet<string> = new Set(["rejected", "dropped"] satisfies JournalPhase[]);
 const WITHOUT_CHECKSUM = 1;
 const KnownVersion = z.int().min(WITHOUT_CHECKSUM).max(ENTRY_VERSION);
 
@@ -16,7 +19,7 @@ export type DecodedEntry =
 
 /** A line of JSON with a version and a checksum of everything. */
 export function encodeEntry(entry: JournalEntry): string {
-  const content = { version: ENTRY_VERSION, ...entry };
+  const content = { version: NEWER_PHASES.has(entry.phase) ? ENTRY_VERSION : EARLIER_VERSION, ...entry };
   return `${JSON.stringify({ ...content, checksum: checksumOf(content) })}\n`;
 }
 

@@ -38,6 +38,8 @@ const End = z.strictObject({
   stoppedAt: Instant,
 });
 
+const Ended = { ...About, handle: LaunchHandle.optional(), end: End };
+
 /**
  * What the worker knows of one action, written before each step that cannot be undone. Contains no secrets: neither the
  * connection nor the environment nor the action's result.
@@ -48,18 +50,53 @@ export const JournalEntry = z.discriminatedUnion("phase", [
   /** It exists, and may have acted. */
   z.strictObject({ ...About, phase: z.literal("launched"), handle: LaunchHandle }),
   /** It ended, and the server may not know yet. */
-  z.strictObject({ ...About, phase: z.literal("ended"), handle: LaunchHandle.optional(), end: End }),
+  z.strictObject({ ...Ended, phase: z.literal("ended") }),
+  /** It ended, and the server or a proxy rejected the report, which is repeated. `code` is gRPC's name. */
+  z.strictObject({ ...Ended, phase: z.literal("rejected"), rejectedAt: Instant, code: z.string() }),
   /** The server knows. Kept for a while, because the server may still serve the action from a stale cache. */
-  z.strictObject({
-    ...About,
-    phase: z.literal("acknowledged"),
-    handle: LaunchHandle.optional(),
-    end: End,
-    acknowledgedAt: Instant,
-  }),
+  z.strictObject({ ...Ended, phase: z.literal("acknowledged"), acknowledgedAt: Instant }),
+  /** The server was not told, because its workflow is gone. Kept for days: if the server serves the action again, it gets this end. */
+  z.strictObject({ ...Ended, phase: z.literal("dropped"), droppedAt: Instant }),
 ]);
 export type JournalEntry = z.infer<typeof JournalEntry>;
 export type JournalPhase = JournalEntry["phase"];
+
+/** How it ended is known. */
+export type EndedEntry = Extract<JournalEntry, { readonly end: unknown }>;
+/** Its report is to be made. */
+export type UnreportedEntry = EndedEntry & { readonly phase: "ended" | "rejected" };
+/** Its report is not to be made any more. */
+export type SettledEntry = EndedEntry & { readonly phase: "acknowledged" | "dropped" };
+
+export function isUnreported(entry: JournalEntry): entry is UnreportedEntry {
+  return entry.phase === "ended" || entry.phase === "rejected";
+}
+
+export function isSettled(entry: JournalEntry): entry is SettledEntry {
+  return entry.phase === "acknowledged" || entry.phase === "dropped";
+}
+
+/** The same end, as if no server had answered its report. */
+export function unanswered(entry: EndedEntry): EndedEntry & { readonly phase: "ended" } {
+  switch (entry.phase) {
+    case "ended":
+      return entry;
+    case "rejected": {
+      const { rejectedAt: _rejectedAt, code: _code, ...ended } = entry;
+      return { ...ended, phase: "ended" };
+    }
+    case "acknowledged": {
+      const { acknowledgedAt: _acknowledgedAt, ...ended } = entry;
+      return { ...ended, phase: "ended" };
+    }
+    case "dropped": {
+      const { droppedAt: _droppedAt, ...ended } = entry;
+      return { ...ended, phase: "ended" };
+    }
+    default:
+      return entry satisfies never;
+  }
+}
 
 /**
  * Whether the entry must survive a power loss: from when the action may have acted until the server knows its end. Without an
@@ -69,12 +106,7 @@ export function mustLast({ phase, connected }: Pick<JournalEntry, "phase" | "con
   return phase === "launched" || phase === "ended" || (phase === "launching" && !connected);
 }
 
-export function statusOf({
-  action,
-  machine,
-  startedAt,
-  end,
-}: JournalEntry & { phase: "ended" | "acknowledged" }): EndStatus {
+export function statusOf({ action, machine, startedAt, end }: EndedEntry): EndStatus {
   const { state, message, stoppedAt } = end;
   return {
     action,

@@ -5,7 +5,7 @@ import type { Logger } from "../../shared/logger.ts";
 import { textOf } from "../../shared/text-of.ts";
 import type { JournalSeen, Observer } from "../action/observer.ts";
 import { appendText, overwriteTextFile, PART, replaceTextFile, SyncedFolder } from "./durable-file.ts";
-import { type JournalEntry, mustLast } from "./entry.ts";
+import { isSettled, type JournalEntry, mustLast } from "./entry.ts";
 import { encodeEntry } from "./entry-text.ts";
 import { ENTRY_ENDING, keyOfName, LARGEST_ENTRY_BYTES, readEntry } from "./read-entry.ts";
 
@@ -38,10 +38,14 @@ export interface JournalOptions {
   readonly verify?: () => Promise<void>;
 }
 
-/** A server's cache is seconds behind; an action that it serves again later is another run. */
-export const REMEMBER_MS = 5 * 60_000;
-/** Acknowledged entries; the number of the others is limited by the actions that run. */
+/**
+ * How long an entry is remembered once its end is settled: a start that arrives late, an old cache, or a workflow that is found again may make
+ * the server serve the action again, also after an outage of days.
+ */
+export const REMEMBER_MS = 7 * 24 * 60 * 60_000;
+/** Acknowledged entries, and dropped ones; the number of the others is limited by the actions that run. */
 const MOST_REMEMBERED = 5_000;
+const READ_AT_ONCE = 64;
 const MOST_SET_ASIDE = 100;
 const SET_ASIDE = "set-aside";
 /** A damaged disk must not flood the log. */
@@ -70,8 +74,8 @@ export class Journal implements ActionJournal {
   readonly #folder: SyncedFolder;
   /** By key, in the order of writing. */
   readonly #unfinished = new Map<string, Kept>();
-  /** The same of those that the server knows. */
-  readonly #acknowledged = new Map<string, Kept>();
+  /** The same of those whose end is settled. */
+  readonly #settled = { acknowledged: new Map<string, Kept>(), dropped: new Map<string, Kept>() };
   /** By key. */
   readonly #appendable = new Map<string, Appendable>();
   /** By key, the problems of damaged entries. */
@@ -95,18 +99,16 @@ export class Journal implements ActionJournal {
     await mkdir(join(directory, SET_ASIDE), { recursive: true, mode: 0o700 });
     const found: JournalEntry[] = [];
     const doubts = new Map<string, string>();
+    const names: string[] = [];
     for (const name of (await readdir(directory)).toSorted()) {
       if (name === SET_ASIDE) continue;
       if (name.endsWith(`${ENTRY_ENDING}${PART}`)) {
         await rm(join(directory, name), { recursive: true, force: true });
-        continue;
-      }
-      const key = keyOfName(name);
-      if (key === undefined) {
-        await journal.#setAside(name);
-        continue;
-      }
-      const read = await readEntry(directory, name);
+      } else if (keyOfName(name) === undefined) await journal.#setAside(name);
+      else names.push(name);
+    }
+    for await (const [name, read] of readEntries(directory, names)) {
+      const key = keyOfName(name) ?? "";
       if (read.ok && read.entry.key === key) {
         found.push(read.entry);
         if (read.doubt !== undefined) doubts.set(key, read.doubt);
@@ -149,12 +151,12 @@ export class Journal implements ActionJournal {
 
   async write(entry: JournalEntry): Promise<void> {
     await this.#inOrder(entry.key, () => this.#seen("write", () => this.#write(entry)));
-    if (entry.phase === "acknowledged") await this.#prune();
+    if (isSettled(entry)) await this.#prune();
   }
 
   async #write(entry: JournalEntry): Promise<void> {
     if (entry.phase === "launching") await this.#options.verify?.();
-    if (hasEnded(entry)) this.#keep(entry);
+    if ("end" in entry) this.#keep(entry);
     const text = encodeEntry(entry);
     if (Buffer.byteLength(text) > LARGEST_ENTRY_BYTES) {
       throw new Error(`the journal entry of ${entry.key} would be larger than ${LARGEST_ENTRY_BYTES} bytes`);
@@ -163,13 +165,13 @@ export class Journal implements ActionJournal {
       await this.#keepDamaged(entry.key);
       const file = await this.#store(entry, text);
       // Another run of the action starts a new file.
-      if (entry.phase !== "acknowledged") this.#appendable.set(entry.key, file);
+      if (!isSettled(entry)) this.#appendable.set(entry.key, file);
       this.#damaged.delete(entry.key);
     } catch (thrown) {
       const isNew = !this.#kept(entry.key) && !this.#damaged.has(entry.key);
       // It is not launched, but the file may be there: its folder could not be synced.
       if (entry.phase === "launching" && isNew) await this.#removeFile(entry.key).catch(() => undefined);
-      if (entry.phase !== "acknowledged") throw thrown;
+      if (!isSettled(entry)) throw thrown;
       // A disk that does not even take that allows removing the file; the entry is in memory.
       await this.#removeFile(entry.key);
     }
@@ -194,7 +196,7 @@ export class Journal implements ActionJournal {
     }
     const folder = sync ? this.#folder : undefined;
     await replaceTextFile(path, text, folder).catch((thrown: unknown) => {
-      if (!hasEnded(entry) || this.#damaged.has(entry.key)) throw thrown;
+      if (!("end" in entry) || this.#damaged.has(entry.key)) throw thrown;
       // Forgotten, it could run again: a full disk takes it over the entry before it.
       return overwriteTextFile(path, text, folder).catch(() => Promise.reject(thrown));
     });
@@ -257,17 +259,19 @@ export class Journal implements ActionJournal {
 
   #keep(entry: JournalEntry, agoMs = 0): void {
     this.#forget(entry.key);
-    const entries = entry.phase === "acknowledged" ? this.#acknowledged : this.#unfinished;
+    const entries = isSettled(entry) ? this.#settled[entry.phase] : this.#unfinished;
     entries.set(entry.key, { entry, writtenMs: this.#options.clock.monotonicMs() - agoMs });
   }
 
   #forget(key: string): void {
     this.#unfinished.delete(key);
-    this.#acknowledged.delete(key);
+    this.#settled.acknowledged.delete(key);
+    this.#settled.dropped.delete(key);
   }
 
   #kept(key: string): Kept | undefined {
-    return this.#unfinished.get(key) ?? this.#acknowledged.get(key);
+    const { acknowledged, dropped } = this.#settled;
+    return this.#unfinished.get(key) ?? acknowledged.get(key) ?? dropped.get(key);
   }
 
   /** Only warns of a file that cannot be moved, such as on a read-only file system. */
@@ -300,17 +304,20 @@ export class Journal implements ActionJournal {
 
   /** One at a time: actions that end meanwhile wait for it instead of forgetting the same entries again. */
   #prune(): Promise<void> {
-    this.#pruning ??= this.#forgetOldest().finally(() => {
-      this.#pruning = undefined;
-    });
+    const { acknowledged, dropped } = this.#settled;
+    this.#pruning ??= this.#forgetOldest(acknowledged)
+      .then(() => this.#forgetOldest(dropped))
+      .finally(() => {
+        this.#pruning = undefined;
+      });
     return this.#pruning;
   }
 
-  async #forgetOldest(): Promise<void> {
+  async #forgetOldest(settled: ReadonlyMap<string, Kept>): Promise<void> {
     const forgotten: Kept[] = [];
-    const surplus = this.#acknowledged.size - MOST_REMEMBERED;
+    const surplus = settled.size - MOST_REMEMBERED;
     // The oldest come first: after one that stays, all stay.
-    for (const kept of this.#acknowledged.values()) {
+    for (const kept of settled.values()) {
       if (forgotten.length >= surplus && !this.#isStale(kept)) break;
       forgotten.push(kept);
     }
@@ -325,7 +332,7 @@ export class Journal implements ActionJournal {
   }
 
   #isStale({ entry, writtenMs }: Kept): boolean {
-    return entry.phase === "acknowledged" && this.#options.clock.monotonicMs() - writtenMs > REMEMBER_MS;
+    return isSettled(entry) && this.#options.clock.monotonicMs() - writtenMs > REMEMBER_MS;
   }
 
   #path(key: string): string {
@@ -333,8 +340,12 @@ export class Journal implements ActionJournal {
   }
 }
 
-function hasEnded({ phase }: JournalEntry): boolean {
-  return phase === "ended" || phase === "acknowledged";
+/** In the order of the names, some at a time. */
+async function* readEntries(directory: string, names: readonly string[]) {
+  for (let at = 0; at < names.length; at += READ_AT_ONCE) {
+    const some = names.slice(at, at + READ_AT_ONCE);
+    yield* await Promise.all(some.map(async (name) => [name, await readEntry(directory, name)] as const));
+  }
 }
 
 async function thinOut(folder: string): Promise<void> {
@@ -349,5 +360,6 @@ function ignoreMissing(thrown: unknown): void {
 }
 
 function writtenAt(entry: JournalEntry): number {
-  return Date.parse(entry.phase === "acknowledged" ? entry.acknowledgedAt : entry.startedAt);
+  if (entry.phase === "acknowledged") return Date.parse(entry.acknowledgedAt);
+  return Date.parse(entry.phase === "dropped" ? entry.droppedAt : entry.startedAt);
 }

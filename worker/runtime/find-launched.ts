@@ -11,8 +11,8 @@ export interface Launched<T> {
   find(name: string, signal: AbortSignal): Promise<T | undefined>;
   isOf(action: ReturnedAction["action"], found: T): boolean;
   hasStarted(found: T): boolean;
-  /** Removes what has not started. Resolves to false if it has started meanwhile. */
-  remove(found: T): Promise<boolean>;
+  /** Removes what has not started. `gone`: something else removed it, and it may have been started before. */
+  remove(found: T): Promise<"removed" | "started" | "gone">;
   logOutage(isFirst: boolean, fields: LogFields): void;
 }
 
@@ -20,7 +20,7 @@ export interface Launched<T> {
 const RETRY: Backoff = { firstMs: 500, maxMs: 10_000 };
 
 /**
- * Finds what was launched for an action; undefined if it started and is gone. Retries until engine or cluster responds.
+ * Finds what was launched for an action; undefined if it started, or may have, and is gone. Retries until engine or cluster responds.
  * Rejects when the signal aborts. The launch is recorded before the start: without a handle it did not start.
  */
 export async function findLaunched<T>(
@@ -42,6 +42,8 @@ export async function findLaunched<T>(
     attempt = 0;
     if (!found || !launched.isOf(action, found)) return handle || damaged ? undefined : "never-started";
     if (launched.hasStarted(found)) return found;
-    if (await launched.remove(found)) return "never-started";
+    const removed = await launched.remove(found);
+    if (removed === "removed") return "never-started";
+    if (removed === "gone") return undefined;
   }
 }

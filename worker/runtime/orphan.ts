@@ -3,6 +3,8 @@ import { type BootTime, msBetween, parseBootTime } from "../action/boot-time.ts"
 
 /** When an action of another worker counts as abandoned, after its deadline. */
 const ABANDONED_AFTER_MS = 60 * 60_000;
+/** The same of what has ended: until its end is reported it may be the only record of it, and an outage may last for days. */
+const ENDED_AFTER_MS = 7 * 24 * 60 * 60_000;
 
 /** Identifies everything that a worker launches: labels of containers and Jobs, variables of processes. */
 export interface OwnerLabels {
@@ -35,13 +37,13 @@ export function ownerLabels(
 }
 
 /**
- * Whether what was launched for an action is needed. `acknowledged`: no longer by this worker, because its end was
+ * Whether what was launched for an action is needed. `settled`: no longer by this worker, because its end was
  * reported. `until-overdue`: unknown, so that it is removed long after its deadline.
  */
-export type Need = boolean | "acknowledged" | "until-overdue";
+export type Need = boolean | "settled" | "until-overdue";
 
 export function isUnneeded(need: Need): boolean {
-  return need === false || need === "acknowledged";
+  return need === false || need === "settled";
 }
 
 export interface SweepOptions {
@@ -63,6 +65,7 @@ export interface SweepOptions {
 export function isOrphan(
   { state, instance, key, deadline, deadlineBootTime }: OwnerLabels,
   options: SweepOptions,
+  hasEnded = false,
 ): boolean {
   if (instance !== undefined && instance === options.instance) return false;
   const deadlineMs = Date.parse(deadline ?? "");
@@ -71,7 +74,8 @@ export function isOrphan(
   const need = isOwn ? options.keep(key) : "until-overdue";
   if (need !== "until-overdue") return isUnneeded(need);
   const overMs = msBetween(parseBootTime(deadlineBootTime), options.bootTime);
-  return (overMs ?? options.nowMs - deadlineMs) > ABANDONED_AFTER_MS;
+  const afterMs = hasEnded ? ENDED_AFTER_MS : ABANDONED_AFTER_MS;
+  return (overMs ?? options.nowMs - deadlineMs) > afterMs;
 }
 
 /**

@@ -125,6 +125,15 @@ export interface EndedAction {
   remove(signal: AbortSignal): Promise<void>;
 }
 
+/** What a run left under an ID that may return. */
+export interface EarlierRun {
+  readonly hasEnded: boolean;
+  /** Since it was launched, by the wall clock. */
+  readonly ageMs: number;
+  /** Call only if it has ended. Resolves when it is gone. */
+  remove(signal: AbortSignal): Promise<void>;
+}
+
 export interface Runtime {
   readonly name: string;
   /** The namespace whose Secrets it can mount, for a runtime in a cluster. */
@@ -138,6 +147,11 @@ export interface Runtime {
   run(request: LaunchRequest, signal: AbortSignal): Promise<EndedAction>;
   /** Continues with an action of an earlier worker. Rejects as `run` does. */
   adopt(left: ReturnedAction, signal: AbortSignal): Promise<Adoption>;
+  /**
+   * For a runtime that finds what it launched without the state directory: what exists under an action's ID and may have acted. Rejects
+   * if it cannot ask.
+   */
+  earlierRun?(action: ActionId, signal: AbortSignal): Promise<EarlierRun | undefined>;
   /**
    * Removes orphans: what this worker's state directory launched, except running actions and those that `keep` needs
    * (by `actionKey`), and what other workers launched, long after its deadline. Replicas keep an acknowledged action's

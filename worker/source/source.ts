@@ -20,20 +20,20 @@ export interface Outage {
 export type Acknowledgement =
   | { readonly kind: "acknowledged" }
   /**
-   * Not accepted now; the same report may be accepted later. `missing`: the server does not find the workflow; its cache may
-   * be stale. `perhapsGone`: the server answers the same when the workflow is gone, so that the retries are limited.
-   * `outage`: it is unavailable to all lanes.
+   * Not accepted now; the same report may be accepted soon. `perhapsRejected`: the server answers the same when it rejects the report,
+   * so that several such answers in a row count as a rejection. `outage`: it is unavailable to all lanes.
    */
   | {
       readonly kind: "retry";
       readonly code: string;
       readonly reason: string;
-      readonly missing?: true;
-      readonly perhapsGone?: true;
+      readonly perhapsRejected?: true;
       readonly outage?: true;
     }
-  /** Will never be accepted: the workflow or action is gone, or the report is not understood. */
+  /** Refused, by the server or by a proxy that did not tell it. */
   | { readonly kind: "rejected"; readonly code: string; readonly reason: string }
+  /** The server itself says that it does not wait for the report: the workflow is gone, or continues without it. `perhapsStale`: its cache may be behind. */
+  | { readonly kind: "gone"; readonly code: string; readonly reason: string; readonly perhapsStale?: true }
   /** Not sent: the server may have another worker's end. It is sent if the server serves the action here again. */
   | { readonly kind: "withheld"; readonly code: string; readonly reason: string };
 

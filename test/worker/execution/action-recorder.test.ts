@@ -30,10 +30,10 @@ test("a launch is recorded once, and not after the end", async () => {
 test("an acknowledgement is recorded once, after the end", async () => {
   const { journal, recorder } = await begin();
 
-  expect(await recorder.acknowledged()).toBe(false);
+  expect(await recorder.settled("acknowledged")).toBe(false);
   await recorder.ended(END);
-  expect(await recorder.acknowledged()).toBe(true);
-  expect(await recorder.acknowledged()).toBe(true);
+  expect(await recorder.settled("acknowledged")).toBe(true);
+  expect(await recorder.settled("acknowledged")).toBe(true);
 
   expect(journal.written).toEqual(["launching", "ended", "acknowledged"]);
 });
@@ -42,8 +42,37 @@ test("an acknowledgement that could not be recorded is recorded later", async ()
   const { journal, recorder } = await begin(new FullJournal("acknowledged"));
   await recorder.ended(END);
 
-  expect(await recorder.acknowledged()).toBe(false);
-  expect(await recorder.acknowledged()).toBe(true);
+  expect(await recorder.settled("acknowledged")).toBe(false);
+  expect(await recorder.settled("acknowledged")).toBe(true);
 
   expect(journal.written).toEqual(["launching", "ended", "acknowledged"]);
 });
+
+test("a rejection is recorded once, after the end, and the end may be settled afterwards", async () => {
+  const { journal, recorder } = await begin();
+
+  await recorder.rejected("NotFound");
+  await recorder.ended(END);
+  await recorder.rejected("NotFound");
+  await recorder.rejected("PermissionDenied");
+  expect(await recorder.settled("dropped")).toBe(true);
+
+  const [, , rejected, dropped] = journal.entries;
+  expect(journal.written).toEqual(["launching", "ended", "rejected", "dropped"]);
+  expect(rejected).toMatchObject({ code: "NotFound", end: { state: "success" } });
+  expect(dropped).not.toHaveProperty("code");
+});
+
+test.each(["acknowledged", "dropped"] as const)(
+  "an end that was %s is to be reported again",
+  async (delivery) => {
+    const { journal, recorder } = await begin();
+    await recorder.ended(END);
+    await recorder.settled(delivery);
+
+    await recorder.reopened();
+
+    expect(journal.entries.at(-1)).toEqual(journal.entries[1]);
+    expect(await recorder.settled("acknowledged")).toBe(true);
+  },
+);

@@ -92,6 +92,8 @@ export function executorLab(
 export class FullJournal extends MemoryJournal {
   #refused: JournalPhase | undefined;
   readonly written: JournalPhase[] = [];
+  /** As they were written. */
+  readonly entries: JournalEntry[] = [];
 
   constructor(refused?: JournalPhase) {
     super();
@@ -104,6 +106,7 @@ export class FullJournal extends MemoryJournal {
       throw new Error("ENOSPC: no space left on device");
     }
     this.written.push(entry.phase);
+    this.entries.push(entry);
     await super.write(entry);
   }
 }

@@ -17,7 +17,9 @@ import { Journal } from "../../../worker/journal/journal.ts";
 import { type LaneControl, type LaneServices, Worker } from "../../../worker/lanes/worker.ts";
 import { AuthGate } from "../../../worker/machines/auth-gate.ts";
 import { SecretCommands } from "../../../worker/machines/secret-commands.ts";
-import type { Acknowledgement, Poll, Transport } from "../../../worker/source/source.ts";
+import { acknowledgementOfError } from "../../../worker/source/grpc/errors.ts";
+import type { Acknowledgement, Poll, Transport, WorkflowSet } from "../../../worker/source/source.ts";
+import { pollOfError } from "../../../worker/source/tink/poll-error.ts";
 import { ActionSlots } from "../../../worker/turns/action-slots.ts";
 import { MachineLocks } from "../../../worker/turns/machine-locks.ts";
 import { disk } from "../../support/virtual-disk.ts";
@@ -38,6 +40,11 @@ export const FAULTS = [
   "restore",
   "forward",
   "back",
+  "refuse",
+  "wall",
+  "absent",
+  "recreate",
+  "delete",
 ] as const;
 export const REPLICA_FAULTS = ["down", "pause", "suspend", "cut", "storm", "stop"] as const;
 
@@ -221,6 +228,18 @@ export class Life {
       case "restore":
         server.restore();
         break;
+      case "wall":
+        server.wall();
+        break;
+      case "absent":
+        server.goFarAway();
+        break;
+      case "recreate":
+        this.#world.recreate();
+        break;
+      case "delete":
+        this.#world.launches.deleteNewest();
+        break;
       case "forward":
       case "back":
         this.host.setClock(fault === "forward" ? CLOCK_MS : -CLOCK_MS);
@@ -250,6 +269,7 @@ export class Life {
       case "delay":
       case "late":
       case "twice":
+      case "refuse":
         break;
       default:
         fault satisfies never;
@@ -277,7 +297,9 @@ export class Life {
     const owned = this.shares ? ownedTransport(transport, this.shares) : transport;
     const runtime = new FaultRuntime(this, world.launches);
     const connect = world.options.connected ? { connect: async () => testConnection() } : {};
-    const more = { clock, log: silentLogger, observer: noObserver, maxBackoffMs: 1_000 };
+    // Alone, a worker may have to wait for days.
+    const maxBackoffMs = this.shares ? 1_000 : 30_000;
+    const more = { clock, log: silentLogger, observer: noObserver, maxBackoffMs };
     const owns = (agentId: string) => this.shares?.owns(agentId) ?? true;
     const executor = new Executor({
       ...more,
@@ -331,12 +353,12 @@ export class Life {
 
   #transport(): Transport {
     return {
-      servesSeveral: () => false,
+      servesSeveral: () => this.#world.server.servesSeveral,
       close: async () => undefined,
-      next: async (agentId, signal) => {
+      next: async (agentId, signal, inFlight = new Set()) => {
         this.polling.add(agentId);
         try {
-          return await this.#poll(agentId, signal);
+          return await this.#poll(agentId, signal, inFlight);
         } finally {
           this.polling.delete(agentId);
         }
@@ -349,11 +371,12 @@ export class Life {
     return this.#world.server.isAway || this.#connection?.isCut === true;
   }
 
-  async #poll(agentId: string, signal: AbortSignal): Promise<Poll> {
+  async #poll(agentId: string, signal: AbortSignal, inFlight: WorkflowSet): Promise<Poll> {
     const { server } = this.#world;
     const fault = await this.step("poll");
     if (fault === "error" || this.#isCut) return { kind: "failed", ...UNAVAILABLE };
-    const poll = await this.#ask(() => server.poll(agentId), signal);
+    if (fault === "refuse") return pollOfError(server.refusal());
+    const poll = await this.#ask(() => server.poll(agentId, inFlight), signal);
     // It is what the server knew when it was asked.
     if (fault === "delay") {
       await this.clock.sleep(DELAY_MS, signal);
@@ -369,27 +392,32 @@ export class Life {
     const what = `${status.state} of ${status.action.name}`;
     const fault = await this.step(`report ${what}`);
     if (fault === "error" || this.#isCut) return LOST;
-    const isLater = fault === "delay" || fault === "late";
+    if (fault === "refuse") return acknowledgementOfError(server.refusal());
+    const isSent = this.#world.runOf(status) === server.runOf(status.action.workflowId);
+    const isLater = isSent && (fault === "delay" || fault === "late");
     if (isLater) this.#world.sees(status, DELAY_MS);
     if (isLater || fault === "twice") {
-      server.expect(status, DELAY_MS);
+      server.expect(status, this.#world.runOf(status), DELAY_MS);
       if (status.state === "running")
         this.#world.time.after(DELAY_MS, () => this.#world.mayStart(status.action));
     }
     if (fault === "late") return LOST;
     if (fault === "delay") await this.clock.sleep(DELAY_MS, signal);
-    const arrives = () => {
-      this.#world.sees(status);
-      return server.report(status);
+    const arrives = async () => {
+      const answer = await server.report(status);
+      // The worker itself keeps an end from a run that has not begun, or the server knows no such action.
+      if (answer.kind !== "gone") this.#world.sees(status);
+      return answer;
     };
     const answer: Acknowledgement = isLater ? { kind: "acknowledged" } : await this.#ask(arrives, signal);
     const lost = await this.step(`answer to ${what}`);
+    if (lost === "refuse") return acknowledgementOfError(server.refusal());
     if (lost === "delay") await this.clock.sleep(DELAY_MS, signal);
     return lost === "error" || lost === "late" || this.#isCut ? LOST : answer;
   }
 
   /** A request that arrives, whatever becomes of its sender; without replicas, at once. */
-  async #ask<T>(work: () => T, signal: AbortSignal): Promise<T> {
+  async #ask<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     if (!this.shares) return work();
     const { time, weather } = this.#world;
     const answered = new Promise<T>((resolve) => {

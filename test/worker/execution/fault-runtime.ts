@@ -7,18 +7,27 @@ import { failedAction } from "../../../worker/runtime/outcome.ts";
 import {
   type Adoption,
   Detached,
+  type EarlierRun,
   type EndedAction,
   LaunchNotRecorded,
   type LaunchRequest,
+  NotLaunched,
   type ReturnedAction,
   type Runtime,
 } from "../../../worker/runtime/runtime.ts";
 import type { Life } from "./fault-life.ts";
+import { runKey } from "./fault-server.ts";
 import type { Crash, World } from "./fault-world.ts";
 
 interface Launched {
   readonly action: ActionId;
-  state: "created" | "runs" | "ended";
+  state: "created" | "runs" | "ended" | "deleted";
+  /** When it was started, by the clock of its host. */
+  startedMs: number;
+  /** Of which run of its workflow it is. */
+  run: number;
+  /** Of which state directory it is. */
+  readonly generation: number;
   readonly ended: PromiseWithResolvers<void>;
   /** Only a later worker takes it for an orphan. */
   readonly by: Life;
@@ -28,6 +37,9 @@ interface Launched {
 
 /** Of an action that was never created. */
 export const NO_IMAGE = "the image is gone";
+
+/** Of an action whose container or Job was deleted while it ran. */
+export const DELETED = "it was deleted by another client";
 
 /** What the action itself says. */
 export const resultOf = (name: string) => `${name} done`;
@@ -42,15 +54,21 @@ export class Launches {
   readonly #launched = new Map<string, Launched>();
   /** The keys of the actions whose commands a machine carried out. */
   readonly commands: string[] = [];
+  /** The same of each run of a workflow. */
+  readonly #runs = new Set<string>();
 
   constructor(world: World, takesMs: number) {
     this.#world = world;
     this.#takesMs = takesMs;
   }
 
-  /** What a worker has to come back for. A Job that has ended is deleted by the cluster, at the latest after a day. */
+  /**
+   * What a worker has to come back for. A Job that has ended is deleted by the cluster, at the latest after a day, and a container of
+   * another state directory by a sweep.
+   */
   get left(): readonly string[] {
-    const left = [...this.#launched.values()].filter(({ job, state }) => !job || state !== "ended");
+    const isKept = ({ job, generation }: Launched) => job || generation !== this.#world.generation;
+    const left = [...this.#launched.values()].filter((one) => !isKept(one) || one.state !== "ended");
     return left.map(({ action, state }) => `${action.name} ${state}`);
   }
 
@@ -58,8 +76,26 @@ export class Launches {
     return this.#launched.get(key);
   }
 
+  /** Of the same state directory. */
   keysNotBy(life: Life): readonly string[] {
-    return [...this.#launched].filter(([, { by }]) => by !== life).map(([key]) => key);
+    const { generation } = this.#world;
+    const isOwn = ({ by, ...launched }: Launched) => by !== life && launched.generation === generation;
+    return [...this.#launched].filter(([, launched]) => isOwn(launched)).map(([key]) => key);
+  }
+
+  /** Whether a run of an action was carried out. */
+  wasCarriedOut(action: ActionId, run: number): boolean {
+    return this.#runs.has(runKey(action, run));
+  }
+
+  /** As an operator does, or a controller. */
+  deleteNewest(): void {
+    const launched = [...this.#launched.values()].at(-1);
+    if (!launched) return;
+    this.remove(launched);
+    if (launched.state === "ended") return;
+    launched.state = "deleted";
+    launched.ended.resolve();
   }
 
   create(action: ActionId, by: Life): Launched {
@@ -67,7 +103,8 @@ export class Launches {
     const ended = Promise.withResolvers<void>();
     const metadata = { name: `act-${key}`, labels: { [LABEL.key]: key } };
     const job = by.shares && this.#world.api.create({ metadata });
-    const launched: Launched = { action, state: "created", ended, by, job };
+    const { generation } = this.#world;
+    const launched: Launched = { action, state: "created", startedMs: 0, run: 0, generation, ended, by, job };
     this.#launched.set(key, launched);
     return launched;
   }
@@ -80,15 +117,20 @@ export class Launches {
     const { name, agentId } = launched.action;
     const world = this.#world;
     const machine = world.lockKeyOf(agentId);
-    for (const { action, state } of this.#launched.values()) {
-      if (state === "runs" && world.lockKeyOf(action.agentId) === machine)
+    for (const { action, state, generation } of this.#launched.values()) {
+      // A worker that lost its state directory does not know of it before the server serves it.
+      if (generation === world.generation && state === "runs" && world.lockKeyOf(action.agentId) === machine)
         world.break(`${name} began beside ${action.name}`);
     }
     launched.state = "runs";
+    launched.startedMs = launched.by.clock.now();
+    launched.run = world.begunRunOf(launched.action);
     world.time.after(this.#takesMs / 2, () => {
       if (!isThere()) return;
-      if (!isIdempotent(name) && this.commands.includes(key)) world.break(`${name} was carried out twice`);
+      if (!isIdempotent(name) && this.wasCarriedOut(launched.action, launched.run))
+        world.break(`${name} was carried out twice`);
       this.commands.push(key);
+      this.#runs.add(runKey(launched.action, launched.run));
     });
     world.time.after(this.#takesMs, () => {
       if (!isThere()) return;
@@ -114,7 +156,7 @@ export class Launches {
 
   lose(crash: Crash): void {
     for (const [key, { state }] of this.#launched) {
-      const survives = crash === "worker" || (crash === "actions" && state === "ended");
+      const survives = crash === "worker" || crash === "state" || (crash === "actions" && state === "ended");
       if (!survives) this.#launched.delete(key);
     }
   }
@@ -164,8 +206,11 @@ export class FaultRuntime implements Runtime {
     }
     if (isHeldBack) {
       await this.#life.fails(`start ${action.name}`);
-      // Another replica removed it meanwhile.
-      if (!this.#launches.start(launched)) return this.run(request);
+      // Something removed it meanwhile. Among replicas, another one may have run it before.
+      if (!this.#launches.start(launched)) {
+        if (launched.job) throw new NotLaunched("its Job is gone");
+        return this.run(request);
+      }
     }
     await this.#life.fails(`wait for ${action.name}`);
     return this.#ended(launched, startedAt);
@@ -200,6 +245,16 @@ export class FaultRuntime implements Runtime {
     return removed;
   }
 
+  async earlierRun(action: ActionId): Promise<EarlierRun | undefined> {
+    const launched = this.#launches.find(actionKey(action));
+    if (!launched || launched.state === "created") return undefined;
+    return {
+      hasEnded: launched.state === "ended",
+      ageMs: this.#life.clock.now() - launched.startedMs,
+      remove: () => this.#remove(launched, false, true),
+    };
+  }
+
   check = async () => "it is there";
 
   async close(): Promise<void> {
@@ -208,21 +263,22 @@ export class FaultRuntime implements Runtime {
 
   async #ended(launched: Launched, startedAt: Date): Promise<EndedAction> {
     await this.#life.wait(Promise.race([launched.ended.promise, this.#detached.promise]));
+    const isDeleted = launched.state === "deleted";
     const outcome: Outcome = {
-      ok: true,
-      message: resultOf(launched.action.name),
-      exitCode: 0,
+      ok: !isDeleted,
+      message: isDeleted ? DELETED : resultOf(launched.action.name),
+      ...(isDeleted ? { class: "internal" as const } : { exitCode: 0 }),
       ...{ startedAt, stoppedAt: new Date(this.#life.clock.now()), timedOut: false, killed: false },
     };
     return { outcome, remove: () => this.#remove(launched, true) };
   }
 
-  async #remove(launched: Launched, isReported = false): Promise<void> {
+  async #remove(launched: Launched, isReported = false, isEarlier = false): Promise<void> {
     if (this.#launches.find(actionKey(launched.action)) !== launched) return;
     if (await this.#life.fails(`remove ${launched.action.name}`))
       throw new Error("the runtime does not answer");
     if (isReported) this.#launches.acknowledge(launched);
     // Another replica may have started it.
-    else if (launched.state === "created" || !launched.job) this.#launches.remove(launched);
+    else if (launched.state === "created" || !launched.job || isEarlier) this.#launches.remove(launched);
   }
 }

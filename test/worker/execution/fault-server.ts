@@ -1,134 +1,170 @@
+import { Code, ConnectError } from "@connectrpc/connect";
 import type { VirtualTime } from "../../../bench/scaling/virtual-time.ts";
-import { createWorkflow, isOver, type Workflow } from "../../../simulators/tink/workflow.ts";
-import { type Report, WorkflowBoard } from "../../../simulators/tink/workflow-board.ts";
-import type { ActionStatus } from "../../../worker/action/action.ts";
+import { isOver, type Workflow } from "../../../simulators/tink/workflow.ts";
+import { type ActionStatus, actionKey } from "../../../worker/action/action.ts";
 import { acknowledgementOfError } from "../../../worker/source/grpc/errors.ts";
-import type { Acknowledgement, Poll } from "../../../worker/source/source.ts";
+import type { Acknowledgement, Poll, WorkflowSet } from "../../../worker/source/source.ts";
 import { pollOfError } from "../../../worker/source/tink/poll-error.ts";
+import { currentApi, type FaultApi, idOf, legacyApi } from "./fault-api.ts";
 
-const ACTION = { timeoutSeconds: 60, command: [], onTimeout: [], onFailure: [] };
-const SHARED = { volumes: [], environment: {} };
-
-/** A worker remembers what has ended for five minutes: a server that forgets more may have it done again. */
+/** A worker that lost its records may do again what a server with an older state serves. */
 const OLDEST_MS = 2 * 60_000;
 const AWAY_MS = 30_000;
+const WALL_MS = 10 * 60_000;
+const MINUTE_MS = 60_000;
+/** Longer than any cache, and than most memories. */
+const ABSENT_MS = [6, 6, 6, 6, 120, 120, 26 * 60].map((minutes) => minutes * MINUTE_MS);
 
-export const agentOf = (index: number) => `pbnj-node-0${index + 1}`;
+/** The classes of answers with which a server, or a proxy with a bare HTTP status, refuses a request. */
+const REFUSALS: readonly (readonly [Code, string])[] = [
+  [Code.InvalidArgument, "invalid workflow id"],
+  [Code.NotFound, "no route"],
+  [Code.FailedPrecondition, "not now"],
+  [Code.Unimplemented, "HTTP 404"],
+  [Code.PermissionDenied, "HTTP 403"],
+  [Code.Unauthenticated, "HTTP 401"],
+  [Code.Internal, "HTTP 400"],
+  [Code.Unknown, "HTTP 500"],
+  [Code.Unavailable, "HTTP 503"],
+  [Code.ResourceExhausted, "too many requests"],
+];
 
 /** `POST` becomes `SUCCESS` in the next turn of the event loop. */
 export const hasEnded = (workflow: Workflow) => isOver(workflow) || workflow.state === "POST";
 
-/** The tink server: what it knows, and whether it answers. */
+export interface FaultServerOptions {
+  readonly time: VirtualTime;
+  readonly random: () => number;
+  readonly workflows: readonly (readonly string[])[];
+  readonly isLegacy: boolean;
+  /** Called when the server has taken a report. */
+  readonly onAccepted: (status: ActionStatus) => void;
+}
+
+/** The tink server: what it knows, whether it answers, and what stands before it. */
 export class FaultServer {
-  readonly #time: VirtualTime;
-  readonly #board = new WorkflowBoard();
+  readonly #options: FaultServerOptions;
+  readonly #api: FaultApi;
   readonly #ids: readonly string[];
-  #kept: { readonly restore: () => void; readonly atMs: number } | undefined;
+  /** By workflow ID, how often it was submitted. */
+  readonly #runs = new Map<string, number>();
+  #kept: { readonly restore: (() => void) | undefined; readonly atMs: number } | undefined;
   #awayUntilMs = 0;
+  #wallUntilMs = 0;
+  /** How long it was away in all. */
+  absentMs = 0;
   /** What is on its way, although its sender does not wait for it any more. */
   #late = 0;
 
-  constructor(time: VirtualTime, workflows: readonly (readonly string[])[]) {
-    this.#time = time;
-    this.#ids = workflows.map((names, index) => {
-      const workflow = workflowOf(names, index);
-      this.#board.add(workflow);
-      return workflow.id;
-    });
+  constructor(options: FaultServerOptions) {
+    const { workflows, isLegacy } = options;
+    this.#options = options;
+    this.#api = isLegacy ? legacyApi(workflows) : currentApi(workflows);
+    this.#ids = workflows.map((_, index) => idOf(index));
+  }
+
+  get servesSeveral(): boolean {
+    return this.#api.servesSeveral;
   }
 
   get workflows(): readonly Workflow[] {
-    return this.#ids.flatMap((id) => this.#board.get(id) ?? []);
+    return this.#ids.flatMap((id) => this.#api.get(id) ?? []);
   }
 
   get isAway(): boolean {
-    return this.#time.nowMs < this.#awayUntilMs;
+    return this.#options.time.nowMs < this.#awayUntilMs;
   }
 
   get isQuiet(): boolean {
     return this.#late === 0;
   }
 
+  get recreated(): ReadonlySet<string> {
+    return new Set(this.#runs.keys());
+  }
+
+  /** Which run of a workflow the server has now. */
+  runOf(workflowId: string): number {
+    return this.#runs.get(workflowId) ?? 0;
+  }
+
   goAway(): void {
-    this.#awayUntilMs = this.#time.nowMs + AWAY_MS;
+    this.#awayFor(AWAY_MS);
+  }
+
+  /** For minutes, hours, or more than a day. */
+  goFarAway(): void {
+    this.#awayFor(ABSENT_MS[Math.floor(this.#options.random() * ABSENT_MS.length)] ?? AWAY_MS);
+  }
+
+  #awayFor(ms: number): void {
+    this.absentMs += ms;
+    this.#awayUntilMs = Math.max(this.#awayUntilMs, this.#options.time.nowMs + ms);
+  }
+
+  /** From now on a proxy refuses every request, for ten minutes. */
+  wall(): void {
+    this.#wallUntilMs = this.#options.time.nowMs + WALL_MS;
+  }
+
+  /** Deletes a workflow, and submits it again. */
+  recreate(): void {
+    const id = this.#ids[Math.floor(this.#options.random() * this.#ids.length)] ?? "";
+    this.#runs.set(id, this.runOf(id) + 1);
+    this.#api.recreate(id);
   }
 
   /** A backup, which `restore` brings back if it is not too old. */
   keep(): void {
-    this.#kept = { restore: this.#board.snapshot(), atMs: this.#time.nowMs };
+    this.#kept = { restore: this.#api.snapshot(), atMs: this.#options.time.nowMs };
   }
 
   restore(): void {
-    if (this.#kept && this.#time.nowMs - this.#kept.atMs < OLDEST_MS) this.#kept.restore();
+    if (this.#kept && this.#options.time.nowMs - this.#kept.atMs < OLDEST_MS) this.#kept.restore?.();
   }
 
-  poll(agentId: string): Poll {
-    try {
-      const { workflow, task, action } = this.#board.assign(agentId);
-      const { id: actionId, name, image, timeoutMs, command, volumes, environment } = action;
-      const ids = { workflowId: workflow.id, taskId: task.id, agentId, actionId, name };
-      return { kind: "action", action: { ...ids, image, timeoutMs, command, volumes, environment } };
-    } catch (thrown) {
-      return pollOfError(thrown);
-    }
+  /** An answer that refuses a request. */
+  refusal(): ConnectError {
+    const [code, text] = REFUSALS[Math.floor(this.#options.random() * REFUSALS.length)] ?? [Code.Unknown, ""];
+    return new ConnectError(text, code);
   }
 
-  report(status: ActionStatus): Acknowledgement {
-    try {
-      this.#board.report(reportOf(status));
-      return { kind: "acknowledged" };
-    } catch (thrown) {
-      return acknowledgementOfError(thrown);
-    }
+  async poll(agentId: string, inFlight: WorkflowSet): Promise<Poll> {
+    return this.#isWalled ? pollOfError(this.refusal()) : this.#api.poll(agentId, inFlight);
   }
 
-  /** A report that arrives after that time, whatever becomes of its sender. */
-  expect(status: ActionStatus, ms: number): void {
+  async report(status: ActionStatus): Promise<Acknowledgement> {
+    if (this.#isWalled) return acknowledgementOfError(this.refusal());
+    const answer = await this.#api.report(status);
+    if (answer.kind === "acknowledged") this.#options.onAccepted(status);
+    return answer;
+  }
+
+  /** A report about a run that arrives after that time, whatever becomes of its sender. */
+  expect(status: ActionStatus, run: number, ms: number): void {
     this.#late += 1;
-    this.#time.after(ms, () => {
+    const { workflowId } = status.action;
+    this.#options.time.after(ms, () => {
       this.#late -= 1;
-      const workflow = this.#board.get(status.action.workflowId);
+      const workflow = this.#api.get(workflowId);
       // The server would set an ended workflow to RUNNING and then serve it to no worker.
       const isLost = status.state === "running" && (!workflow || hasEnded(workflow));
-      if (!isLost) this.report(status);
+      // The worker asks the deprecated API, which cannot tell one run from another, right before it sends an end.
+      if (!isLost && this.runOf(workflowId) === run) {
+        this.#api.arrive(status);
+        this.#options.onAccepted(status);
+      }
     });
   }
 
   close(): void {
-    this.#board.close();
+    this.#api.close();
+  }
+
+  get #isWalled(): boolean {
+    return this.#options.time.nowMs < this.#wallUntilMs;
   }
 }
 
-/** With the same IDs in every run, because a schedule must be repeatable; without a time limit, which the real clock would measure. */
-function workflowOf(names: readonly string[], index: number): Workflow {
-  const worker = agentOf(index);
-  const number = index + 1;
-  const actions = names.map((name) => ({ name, image: `registry.example/${name}:v1`, ...ACTION, ...SHARED }));
-  const workflow = createWorkflow(`default/workflow-${number}`, {
-    version: "0.1",
-    name: "t",
-    globalTimeoutSeconds: 0,
-    tasks: [{ name: "bmc", worker, actions, ...SHARED }],
-  });
-  const tasks = workflow.tasks.map((task) => ({
-    ...task,
-    id: `task-${number}`,
-    actions: task.actions.map((action, at) => ({ ...action, id: `action-${number}-${at + 1}` })),
-  }));
-  return { ...workflow, tasks };
-}
-
-function reportOf({ action, state, message, startedAt, stoppedAt }: ActionStatus): Report {
-  return {
-    workflowId: action.workflowId,
-    agentId: action.agentId,
-    taskId: action.taskId,
-    actionId: action.actionId,
-    actionName: action.name,
-    state: ({ running: "RUNNING", success: "SUCCESS", failed: "FAILED", timeout: "TIMEOUT" } as const)[state],
-    startedAt,
-    ...(stoppedAt && { stoppedAt }),
-    duration: "",
-    message,
-  };
-}
+/** One run of an action: a recreated workflow of the deprecated API has the same keys. */
+export const runKey = (action: Parameters<typeof actionKey>[0], run: number) => `${actionKey(action)} ${run}`;

@@ -9,17 +9,18 @@ import { STALE_MS } from "../../../worker/compose/cluster/owned-transport.ts";
 import { Journal } from "../../../worker/journal/journal.ts";
 import { dice } from "../../support/dice.ts";
 import { disk, type PowerLoss } from "../../support/virtual-disk.ts";
+import { agentOf } from "./fault-api.ts";
 import { type Fault, Life, unfinished } from "./fault-life.ts";
 import { Launches, resultOf } from "./fault-runtime.ts";
-import { agentOf, FaultServer, hasEnded } from "./fault-server.ts";
+import { FaultServer, hasEnded, runKey } from "./fault-server.ts";
 
 export type { Fault } from "./fault-life.ts";
 
-/** What a crash takes with it: nothing but the worker, what it launched as well, or what was not synced, too. */
-export type Crash = "worker" | "actions" | PowerLoss;
+/** What a crash takes with it: nothing but the worker, its state directory, what it launched, or that and what was not synced. */
+export type Crash = "worker" | "state" | "actions" | PowerLoss;
 
 export function losesPower(crash: Crash): crash is PowerLoss {
-  return crash !== "worker" && crash !== "actions";
+  return crash !== "worker" && crash !== "state" && crash !== "actions";
 }
 
 /** What happens to a worker, by the number of the step. */
@@ -34,6 +35,8 @@ interface WorldOptions {
   readonly machines?: number;
   /** How long each action takes. */
   readonly takesMs?: number;
+  /** The deprecated API: the IDs of a recreated workflow return. */
+  readonly legacy?: boolean;
 }
 
 export interface FaultOptions extends WorldOptions {
@@ -55,6 +58,8 @@ export interface FaultEnd {
   readonly commands: readonly string[];
   /** What must never be, and was seen at a step. */
   readonly broken: readonly string[];
+  /** IDs of workflows that were submitted again. */
+  readonly recreated: ReadonlySet<string>;
   /** As the workers sent them. */
   readonly reports: readonly ActionStatus[];
   /** What is left that should be gone. */
@@ -68,6 +73,7 @@ export interface FaultEnd {
 }
 
 /** Of virtual time, for one worker, and for replicas, which keep the processor busy all that time. */
+const LONGEST_MS = 100 * 24 * 60 * 60_000;
 const LIFE_MS = { alone: 4 * 60 * 60_000, replicas: 60 * 60_000 } as const;
 /** A replica's next process starts so long after its death: after `down`, the Jobs of its actions are gone. */
 const RESTART_MS = { crash: 1_000, down: 12 * 60_000 } as const;
@@ -145,15 +151,23 @@ export class World {
   readonly lives: Life[] = [];
   readonly reports: ActionStatus[] = [];
   readonly #broken = new Set<string>();
-  /** By key, when the server was first told of the end. */
+  /** By run, when the server was first told of the end. */
   readonly #endedMs = new Map<string, number>();
+  /** By key, the run of its workflow whose start the server has. */
+  readonly #begun = new Map<string, number>();
+  /** Of the state directory: another one after each loss. */
+  generation = 0;
 
   constructor(options: WorldOptions, seed = 0) {
     disk.format();
     this.options = options;
     this.random = dice(seed);
     this.weather = new ChangingWeather(this.random);
-    this.server = new FaultServer(this.time, options.workflows);
+    const { workflows, legacy = false } = options;
+    this.server = new FaultServer({
+      ...{ time: this.time, random: this.random, workflows, isLegacy: legacy },
+      onAccepted: (status) => this.#accepted(status),
+    });
     this.launches = new Launches(this, options.takesMs ?? 2_000);
   }
 
@@ -176,13 +190,36 @@ export class World {
     this.#broken.add(what);
   }
 
+  /** The run of its workflow that an action belongs to which the server lets begin. */
+  begunRunOf(action: ActionId): number {
+    return this.#begun.get(actionKey(action)) ?? 0;
+  }
+
+  /** The run that a report is about; for an end without a start none, because the worker does not send it to the deprecated API. */
+  runOf({ action, state }: ActionStatus): number {
+    if (state === "running") return this.server.runOf(action.workflowId);
+    return this.options.legacy && !this.#begun.has(actionKey(action)) ? -1 : this.begunRunOf(action);
+  }
+
+  recreate(): void {
+    this.server.recreate();
+  }
+
+  #accepted({ action, state }: ActionStatus): void {
+    const run = this.server.runOf(action.workflowId);
+    if (state === "running") this.#begun.set(actionKey(action), run);
+    else if (state === "success" && !this.launches.wasCarriedOut(action, run) && this.options.legacy)
+      this.break(`${action.name} succeeded in a run in which it had no command`);
+  }
+
   /** Called with each report as it is sent; `lateMs` until it arrives. */
   sees(status: ActionStatus, lateMs = 0): void {
     const { action, state, message } = status;
     const key = actionKey(action);
-    const endedMs = this.#endedMs.get(key);
+    const run = runKey(action, this.runOf(status));
+    const endedMs = this.#endedMs.get(run);
     const arrivesMs = this.time.nowMs + lateMs;
-    if (state !== "running") this.#endedMs.set(key, Math.min(endedMs ?? arrivesMs, arrivesMs));
+    if (state !== "running") this.#endedMs.set(run, Math.min(endedMs ?? arrivesMs, arrivesMs));
     // A replica that was just served the action may start it again: it then adopts the Job that has ended.
     const againMs = this.lives[0]?.shares ? 2 * STALE_MS : 0;
     if (state === "running" && endedMs !== undefined && this.time.nowMs >= endedMs + againMs)
@@ -197,13 +234,20 @@ export class World {
 
   /** For the server the action has not ended, or for a replica that got a late answer: it may start again. */
   mayStart(action: ActionId): void {
-    this.#endedMs.delete(actionKey(action));
+    this.#endedMs.delete(runKey(action, this.server.runOf(action.workflowId)));
   }
 
   async until(condition: () => boolean): Promise<void> {
     try {
       const lifeMs = this.lives[0]?.shares ? LIFE_MS.replicas : LIFE_MS.alone;
-      await this.time.until(condition, lifeMs, () => this.#look());
+      const endMs = this.time.nowMs + lifeMs;
+      const isOverdue = () => this.time.nowMs > endMs + this.server.absentMs;
+      await this.time.until(
+        () => condition() || isOverdue(),
+        LONGEST_MS,
+        () => this.#look(),
+      );
+      if (isOverdue() && !condition()) throw new Error(`the condition does not hold within ${lifeMs} ms`);
     } catch (cause) {
       const states = this.server.workflows.map(({ state }) => state);
       const last = this.lives.map(({ name, steps }) => `${name}: ${steps.slice(-30).join(", ")}`);
@@ -215,6 +259,12 @@ export class World {
 
   lose(crash: Crash): void {
     this.launches.lose(crash);
+    if (crash === "state") {
+      disk.format();
+      this.generation += 1;
+      // The next worker knows of no end.
+      this.#endedMs.clear();
+    }
     if (losesPower(crash)) disk.losePower(crash);
   }
 
@@ -244,6 +294,7 @@ export class World {
       commands: this.launches.commands,
       broken: [...this.#broken],
       reports: this.reports,
+      recreated: this.server.recreated,
       left,
       steps: this.lives.map(({ steps }) => steps),
       failed,

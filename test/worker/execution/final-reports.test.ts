@@ -74,9 +74,7 @@ describe("the end of an action whose workflow was deleted", () => {
     const deleted = server.submit({ template: templateOf([STATUS]) });
     onceRunning(deleted, () => server.board.delete(deleted));
 
-    await expect
-      .poll(() => worker.journal.find(keyOf(deleted))?.phase, { timeout: 10_000 })
-      .toBe("acknowledged");
+    await expect.poll(() => worker.journal.find(keyOf(deleted))?.phase, { timeout: 10_000 }).toBe("dropped");
 
     expect(reportsOf(deleted)).toEqual(["RUNNING", "SUCCESS"]);
     const messages = worker.logged.map(({ msg }) => msg).filter((msg) => msg.includes("report"));
@@ -107,9 +105,7 @@ describe("the end of an action whose workflow was deleted", () => {
     const deleted = server.submit({ template: templateOf([STATUS]) });
     onceRunning(deleted, () => server.board.delete(deleted));
 
-    await expect
-      .poll(() => worker.journal.find(keyOf(deleted))?.phase, { timeout: 10_000 })
-      .toBe("acknowledged");
+    await expect.poll(() => worker.journal.find(keyOf(deleted))?.phase, { timeout: 10_000 }).toBe("dropped");
 
     // RUNNING, and attempts for 3 s; how many depends on the jitter.
     expect(reportsOf(deleted).length).toBeLessThanOrEqual(6);

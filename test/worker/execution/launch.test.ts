@@ -7,6 +7,7 @@ import type { ExecutorOptions } from "../../../worker/execution/executor.ts";
 import { MemoryJournal } from "../../../worker/journal/memory-journal.ts";
 import {
   Detached,
+  type EarlierRun,
   LaunchNotRecorded,
   type LaunchRequest,
   NotLaunched,
@@ -22,6 +23,7 @@ const RESULT = { action: "power-on", ok: true, message: "on", durationMs: 1, rou
 function lab(
   run: (request: LaunchRequest) => Promise<Partial<Outcome>>,
   more: Partial<ExecutorOptions> = {},
+  runtimeMore: Partial<Runtime> = {},
 ) {
   const requests: LaunchRequest[] = [];
   const events: ActionEvent[] = [];
@@ -30,6 +32,7 @@ function lab(
   const sleep = vi.spyOn(clock, "sleep");
   const runtime: Runtime = {
     ...briefRuntime(),
+    ...runtimeMore,
     async run(request) {
       requests.push(request);
       const times = { startedAt: new Date(), stoppedAt: new Date(), timedOut: false, killed: false };
@@ -46,6 +49,56 @@ function lab(
   };
   return { ...given, events, launch, requests, sleep };
 }
+
+describe("an action whose ID an earlier run had", () => {
+  const RETURNED = { idMayReturn: true } as const;
+  const earlierLab = (earlier: Partial<EarlierRun> | Error) => {
+    const removed: string[] = [];
+    const given = lab(
+      async () => {
+        removed.push("run");
+        return {};
+      },
+      {},
+      {
+        earlierRun: async () => {
+          if (earlier instanceof Error) throw earlier;
+          const remove = async () => void removed.push("removed");
+          return { hasEnded: true, ageMs: 60_000, remove, ...earlier };
+        },
+      },
+    );
+    return { ...given, removed };
+  };
+
+  it("is launched when that run is removed, before its start is reported", async () => {
+    const { launch, removed } = earlierLab({});
+
+    expect(await launch(RETURNED).outcome).toMatchObject({ ok: true });
+    expect(removed).toEqual(["removed", "run"]);
+  });
+
+  it.each([
+    ["that has not ended", { hasEnded: false }],
+    ["that is as young as a server's cache", { ageMs: 14_999 }],
+    ["that the runtime cannot look for", new Error("no engine")],
+  ])("%s is returned to the server, without a report", async (_, earlier) => {
+    const { launch, removed, reports } = earlierLab(earlier);
+
+    expect(await launch(RETURNED).outcome).toBeUndefined();
+    expect([removed, reports]).toEqual([[], []]);
+  });
+
+  it.each([
+    ["the server has its start", { ...RETURNED, begun: true } as const],
+    ["its ID cannot return", {}],
+  ])("is launched without looking if %s: the runtime adopts what exists", async (_, action) => {
+    const { launch, removed } = earlierLab({});
+
+    expect(await launch(action).outcome).toMatchObject({ ok: true });
+    expect(removed).toEqual(["run"]);
+  });
+});
 
 describe("an action whose launch does not end with an outcome", () => {
   it("is left to the next worker when this one detaches", async () => {

@@ -40,7 +40,7 @@ const cases: readonly Case[] = [
     },
     state: "RUNNING",
     // The report and the lane's next poll are answered in any order.
-    logged: ["report rejected", "report superseded by another action of the workflow"],
+    logged: ["workflow not found, report dropped", "report superseded by another action of the workflow"],
   },
 ];
 

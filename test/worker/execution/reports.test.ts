@@ -1,7 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { Clock } from "../../../shared/clock.ts";
 import { silentLogger } from "../../../shared/logger.ts";
-import { type ActionStatus, actionKey, type Delivery } from "../../../worker/action/action.ts";
+import { Notifier } from "../../../shared/notifier.ts";
+import {
+  type ActionStatus,
+  actionKey,
+  type Delivery,
+  type EndStatus,
+} from "../../../worker/action/action.ts";
 import { noObserver } from "../../../worker/action/observer.ts";
 import { WorkflowDeleted } from "../../../worker/action/workflow-deleted.ts";
 import { FinalReports } from "../../../worker/execution/final-reports.ts";
@@ -20,16 +26,22 @@ const DONE: Acknowledgement = { kind: "acknowledged" };
 const REJECTED: Acknowledgement = { kind: "rejected", code: "NotFound", reason: "no such action" };
 const WITHHELD: Acknowledgement = { ...REJECTED, kind: "withheld" };
 const RETRY: Acknowledgement = { kind: "retry", code: "Internal", reason: "conflict" };
-const MISSING: Acknowledgement = { ...RETRY, missing: true };
-const PERHAPS_GONE: Acknowledgement = { ...RETRY, perhapsGone: true };
+const GONE: Acknowledgement = { ...REJECTED, kind: "gone" };
+const PERHAPS_STALE: Acknowledgement = { ...GONE, perhapsStale: true };
+const PERHAPS_REJECTED: Acknowledgement = { ...RETRY, perhapsRejected: true };
 
-function statusOf(workflowId: string, name = "power-on", endedAgoMs = 0): ActionStatus {
+function statusOf(workflowId: string, name = "power-on", endedAgoMs = 0): EndStatus {
   const action = {
     ...{ workflowId, taskId: "task", agentId: "agent", actionId: name, name },
     image: `ghcr.io/pbnj-worker/${name}:v1`,
   };
   const stoppedAt = new Date(new VirtualClock().now() - endedAgoMs);
   return { action, state: "success", message: "", startedAt: stoppedAt, stoppedAt };
+}
+
+function startOf(workflow: string): ActionStatus {
+  const { stoppedAt: _stoppedAt, ...status } = statusOf(workflow);
+  return { ...status, state: "running" };
 }
 
 /** Gives the answers in turn, the last one for ever. A held report is only ended by its signal. */
@@ -51,8 +63,11 @@ function sinkLab(
   const log = silentLogger;
   const reporter = new Reporter({ sink, clock, log, maxBackoffMs, observer: noObserver });
   const reports = new FinalReports({ reporter, clock: laneClock ?? clock, log });
+  const rejections: string[] = [];
+  const onRejected = async (code: string) => void rejections.push(code);
+  const terms = { forMs: Number.POSITIVE_INFINITY, onRejected, served: new Notifier() };
   return {
-    ...{ clock, asked, reporter, reports },
+    ...{ clock, asked, reporter, reports, rejections, terms },
     /** The result, and when it came. */
     async ended<T>(work: Promise<T>): Promise<{ readonly result: T; readonly atMs: number }> {
       let atMs: number | undefined;
@@ -64,56 +79,110 @@ function sinkLab(
       return { result: await work, atMs: atMs ?? 0 };
     },
     /** Delivers a report, and records how it finishes. */
-    deliver(status: ActionStatus, cancel = NEVER) {
+    deliver(status: EndStatus, cancel = NEVER) {
       const finished: Delivery[] = [];
       const finish = async (delivery: Delivery) => {
         await clock.sleep(FINISH_MS);
         finished.push(delivery);
       };
-      return { finished, free: reports.deliver({ status, cancel, finish }) };
+      return { finished, free: reports.deliver({ status, cancel, onRejected, finish }) };
     },
   };
 }
 
 const times = (count: number, answer: Acknowledgement) => Array.from({ length: count }, () => answer);
 
-describe("a report", () => {
+describe("a start", () => {
   it.each<[string, readonly Acknowledgement[], Delivery, number]>([
-    ["is acknowledged after any number of failures", [...times(50, RETRY), DONE], "acknowledged", 51],
-    ["is rejected at once", [REJECTED], "rejected", 1],
-    ["is unanswered once it is withheld", [RETRY, WITHHELD], "unanswered", 2],
-    [
-      "is rejected with the eighth answer that the workflow is perhaps gone",
-      [...times(7, PERHAPS_GONE), RETRY, PERHAPS_GONE],
-      ...(["rejected", 9] as const),
-    ],
+    ["is acknowledged after failures", [RETRY, RETRY, DONE], "acknowledged", 3],
+    ["ends with the first rejection", [REJECTED, DONE], "rejected", 1],
+    ["ends with the eighth answer that may be one", [PERHAPS_REJECTED], "rejected", 8],
+    ["is dropped when its workflow is gone", [GONE], "dropped", 1],
   ])("%s", async (_, answers, delivery, attempts) => {
     const { reporter, ended, asked } = sinkLab(answers);
 
-    const { result } = await ended(reporter.final(statusOf("w"), Number.POSITIVE_INFINITY, NEVER));
+    const { result } = await ended(reporter.running(startOf("w"), NEVER));
 
     expect(result).toBe(delivery);
     expect(asked).toHaveLength(attempts);
   });
 
-  it("is dropped when the workflow is missing for 3 s without an interruption", async () => {
-    const lab = sinkLab([MISSING, MISSING, RETRY, MISSING]);
+  it.each(["held", RETRY] as const)("is unanswered after 20 s: %o", async (answer) => {
+    const { reporter, ended } = sinkLab([answer]);
 
-    const { result } = await lab.ended(lab.reporter.final(statusOf("w"), Number.POSITIVE_INFINITY, NEVER));
+    expect(await ended(reporter.running(startOf("w"), NEVER))).toEqual({
+      ...{ result: "unanswered", atMs: 20_000 },
+    });
+  });
+});
+
+describe("a report", () => {
+  it.each<[string, readonly Acknowledgement[], Delivery, number, number]>([
+    ["is acknowledged after any number of failures", [...times(50, RETRY), DONE], "acknowledged", 51, 0],
+    ["is unanswered once it is withheld", [RETRY, WITHHELD], "unanswered", 2, 0],
+    ["is dropped at once if the workflow is certainly gone", [RETRY, GONE], "dropped", 2, 0],
+    ["is repeated after any number of rejections", [...times(50, REJECTED), DONE], "acknowledged", 51, 1],
+    [
+      "is rejected by eight answers in a row that may be rejections",
+      [...times(8, PERHAPS_REJECTED), DONE],
+      ...(["acknowledged", 9, 1] as const),
+    ],
+    [
+      "is not rejected by any number of answers, not in a row, that may be rejections",
+      [...times(7, PERHAPS_REJECTED), RETRY, ...times(7, PERHAPS_REJECTED), DONE],
+      ...(["acknowledged", 16, 0] as const),
+    ],
+  ])("%s", async (_, answers, delivery, attempts, rejections) => {
+    const lab = sinkLab(answers);
+
+    const { result } = await lab.ended(lab.reporter.final(statusOf("w"), lab.terms, NEVER));
+
+    expect(result).toBe(delivery);
+    expect(lab.asked).toHaveLength(attempts);
+    expect(lab.rejections).toEqual(times(rejections, REJECTED).map(() => lab.rejections[0]));
+  });
+
+  it("waits for half a minute and longer after a rejection, and as usual after another answer", async () => {
+    const lab = sinkLab([REJECTED, REJECTED, RETRY, REJECTED, DONE]);
+
+    await lab.ended(lab.reporter.final(statusOf("w"), lab.terms, NEVER));
+
+    const waits = lab.asked
+      .slice(1)
+      .map((atMs, index) => Math.round((atMs - (lab.asked[index] ?? 0)) / 1_000));
+    const [first = 0, second = 0, third = 0, fourth = 0] = waits;
+    expect([first >= 21 && first <= 30, second >= 42 && second <= 60, third]).toEqual([true, true, 0]);
+    expect(fourth).toBeLessThanOrEqual(30);
+  });
+
+  it("is repeated at once after a rejection when its action is served again", async () => {
+    const lab = sinkLab([REJECTED, DONE]);
+    const ended = lab.ended(lab.reporter.final(statusOf("w"), lab.terms, NEVER));
+    void lab.clock.sleep(2_000).then(lab.terms.served.notify);
+
+    expect(await ended).toEqual({ result: "acknowledged", atMs: 2_000 });
+  });
+
+  it("is dropped when the workflow is missing for 3 s without an interruption", async () => {
+    const lab = sinkLab([PERHAPS_STALE, PERHAPS_STALE, RETRY, PERHAPS_STALE]);
+
+    const { result } = await lab.ended(lab.reporter.final(statusOf("w"), lab.terms, NEVER));
 
     const since = lab.asked.map((atMs) => atMs - (lab.asked[3] ?? 0));
-    expect(result).toBe("rejected");
+    expect(result).toBe("dropped");
     expect(since.at(-1)).toBeGreaterThanOrEqual(3_000);
     expect(since.at(-2)).toBeLessThan(3_000);
   });
 
   it("is abandoned after its time, but not before an attempt", async () => {
     const lab = sinkLab([RETRY]);
-    const { result } = await lab.ended(lab.reporter.final(statusOf("w"), 10_000, NEVER));
+    const { result } = await lab.ended(
+      lab.reporter.final(statusOf("w"), { ...lab.terms, forMs: 10_000 }, NEVER),
+    );
     const attempts = [...lab.asked];
-    const late = await lab.ended(lab.reporter.final(statusOf("w"), 0, NEVER));
+    const late = await lab.ended(lab.reporter.final(statusOf("w"), { ...lab.terms, forMs: 0 }, NEVER));
 
-    expect([result, late.result]).toEqual(["rejected", "rejected"]);
+    expect([result, late.result]).toEqual(["dropped", "dropped"]);
     expect(attempts.at(-1)).toBeGreaterThan(10_000);
     expect(attempts.at(-2)).toBeLessThanOrEqual(10_000);
     expect(lab.asked.length).toBeGreaterThan(attempts.length);
@@ -123,31 +192,33 @@ describe("a report", () => {
     ["before it is sent", () => AbortSignal.abort(), 0],
     ["while the server holds it", () => AbortSignal.timeout(20), 1],
   ] as const)("is unanswered if it is cancelled %s", async (_, signal, attempts) => {
-    const { reporter, asked } = sinkLab(["held"]);
+    const { reporter, asked, terms } = sinkLab(["held"]);
 
-    expect(await reporter.final(statusOf("w"), Number.POSITIVE_INFINITY, signal())).toBe("unanswered");
+    expect(await reporter.final(statusOf("w"), terms, signal())).toBe("unanswered");
     expect(asked).toHaveLength(attempts);
   });
 
   it("fails with an error of the sink that no cancellation explains", async () => {
     const lab = sinkLab([new Error("defect")]);
 
-    await expect(lab.reporter.final(statusOf("w"), HOUR, NEVER)).rejects.toThrow("defect");
-    await expect(lab.reporter.within(HOUR, statusOf("w"), NEVER)).rejects.toThrow("defect");
+    await expect(lab.reporter.final(statusOf("w"), lab.terms, NEVER)).rejects.toThrow("defect");
+    await expect(lab.reporter.finalWithin(HOUR, statusOf("w"), lab.terms, NEVER)).rejects.toThrow("defect");
   });
 
   it.each(["held", RETRY] as const)("within a time is unanswered when that is over: %o", async (answer) => {
-    const { reporter, ended } = sinkLab([answer]);
+    const { reporter, ended, terms } = sinkLab([answer]);
 
-    expect(await ended(reporter.within(20_000, statusOf("w"), NEVER))).toEqual({
+    expect(await ended(reporter.finalWithin(20_000, statusOf("w"), terms, NEVER))).toEqual({
       ...{ result: "unanswered", atMs: 20_000 },
     });
   });
 
   it("within a time leaves nothing waiting once it is answered", async () => {
-    const { reporter, ended, clock } = sinkLab([DONE]);
+    const { reporter, ended, clock, terms } = sinkLab([DONE]);
 
-    expect((await ended(reporter.within(20_000, statusOf("w"), NEVER))).result).toBe("acknowledged");
+    expect((await ended(reporter.finalWithin(20_000, statusOf("w"), terms, NEVER))).result).toBe(
+      "acknowledged",
+    );
     await expect(clock.until(() => clock.monotonicMs() > 0, HOUR)).rejects.toThrow();
   });
 });
@@ -165,6 +236,26 @@ describe("a final report", () => {
     expect(second.finished).toEqual([]);
     await slow.ended(slow.reports.idle());
     expect(second.finished).toEqual(["acknowledged"]);
+  });
+
+  it("keeps its lane until it is rejected, and is repeated in the background", async () => {
+    const lab = sinkLab([REJECTED, DONE]);
+    const { finished, free } = lab.deliver(statusOf("w"));
+
+    expect((await lab.ended(free)).atMs).toBe(0);
+    expect([finished, lab.rejections]).toEqual([[], ["NotFound"]]);
+    await lab.clock.until(() => finished.length > 0, HOUR);
+    expect(finished).toEqual(["acknowledged"]);
+  });
+
+  it("that is rejected is left to the next worker when this one stops", async () => {
+    const lab = sinkLab([REJECTED]);
+    const { finished, free } = lab.deliver(statusOf("w"));
+    await lab.ended(free);
+
+    const { atMs } = await lab.ended(lab.reports.idle());
+
+    expect([finished, atMs]).toEqual([["unanswered"], FINISH_MS]);
   });
 
   it("keeps its lane longer while 5,000 others are pending", async () => {
@@ -192,7 +283,7 @@ describe("a final report", () => {
 
     const { atMs } = await lab.ended(lab.reports.idle());
 
-    expect(finished).toEqual(["rejected"]);
+    expect(finished).toEqual(["dropped"]);
     expect(atMs).toBeGreaterThan(forMs);
     expect(atMs).toBeLessThanOrEqual(forMs + HOUR + FINISH_MS);
   });
@@ -209,13 +300,7 @@ describe("a final report", () => {
   });
 
   it.each<[string, AbortSignal, Delivery, number, number]>([
-    [
-      "is dropped when its workflow is deleted",
-      AbortSignal.abort(new WorkflowDeleted("w")),
-      "rejected",
-      0,
-      0,
-    ],
+    ["is dropped when its workflow is deleted", AbortSignal.abort(new WorkflowDeleted("w")), "dropped", 0, 0],
     ["gets 10 s when the worker stops", AbortSignal.abort(), "unanswered", 1, 10_000],
   ])("%s", async (_, cancel, delivery, attempts, takesMs) => {
     const lab = sinkLab(["held"]);
@@ -230,6 +315,18 @@ describe("a final report", () => {
 });
 
 describe("while a report is pending", () => {
+  it("and was rejected, it is repeated when its action is served again", async () => {
+    const lab = sinkLab([REJECTED, DONE]);
+    const status = statusOf("w");
+    const { finished, free } = lab.deliver(status);
+    await lab.ended(free);
+
+    const again = await lab.ended(lab.reports.mayBegin(status.action, true));
+
+    expect(again).toEqual({ result: false, atMs: FINISH_MS });
+    expect(finished).toEqual(["acknowledged"]);
+  });
+
   it("its action does not begin again, and waits for 5 s at most", async () => {
     const lab = sinkLab(["held"]);
     const status = statusOf("w");
@@ -261,4 +358,14 @@ describe("while a report is pending", () => {
     expect(earlier).toEqual({ result: true, atMs: 0 });
     expect(finished).toEqual([]);
   });
+});
+
+it("a report that probes an unavailable server many times does not wait longer than the others after it", async () => {
+  const outage: Acknowledgement = { kind: "retry", code: "Unavailable", reason: "refused", outage: true };
+  const { ended, reporter, terms } = sinkLab([...times(10, outage), DONE], 30_000);
+
+  const { result, atMs } = await ended(reporter.final(statusOf("default/w"), terms, NEVER));
+
+  expect(result).toBe("acknowledged");
+  expect(atMs).toBeLessThan(6_000);
 });

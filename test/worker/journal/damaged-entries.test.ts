@@ -40,8 +40,8 @@ const damages: readonly {
   },
   {
     damage: "of a newer version",
-    make: (path) => writeFile(path, whole.replace('"version":3', '"version":4')),
-    problem: /^has version 4: this worker reads up to 3$/,
+    make: (path) => writeFile(path, whole.replace('"version":3', '"version":5')),
+    problem: /^has version 5: this worker reads up to 4$/,
   },
   {
     damage: "of no version",

@@ -37,8 +37,12 @@ export function entryOf(
       return { ...about, phase, handle };
     case "ended":
       return { ...about, phase, handle, end };
+    case "rejected":
+      return { ...about, phase, handle, end, rejectedAt: AT, code: "PermissionDenied" };
     case "acknowledged":
       return { ...about, phase, handle, end, acknowledgedAt };
+    case "dropped":
+      return { ...about, phase, handle, end, droppedAt: AT };
     default:
       return phase satisfies never;
   }

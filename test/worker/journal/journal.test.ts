@@ -7,7 +7,7 @@ import { decodeEntry, encodeEntry } from "../../../worker/journal/entry-text.ts"
 import { entryOf } from "./entries.ts";
 import { journalLab as lab, NOW } from "./journal-lab.ts";
 
-const MINUTE = 60_000;
+const DAY = 24 * 60 * 60_000;
 
 describe("the journal", () => {
   it("keeps each action in a readable file of its own, for the owner alone", async () => {
@@ -65,7 +65,7 @@ describe("the journal", () => {
     const phases = ["launching", "launched", "ended", "launching", "launched", "acknowledged"] as const;
     const entries = phases.map((phase, index) => ({
       ...entryOf(`a${index}`, phase),
-      startedAt: new Date(NOW - index * MINUTE).toISOString(),
+      startedAt: new Date(NOW - index * DAY).toISOString(),
     }));
     const before = await open();
     for (const entry of entries) await before.write(entry);
@@ -122,7 +122,7 @@ describe("the journal", () => {
     const { open, clock, files } = await lab();
     const journal = await open();
     for (let n = 0; n < 300; n += 1) await journal.write(entryOf(`a${n}`, "acknowledged"));
-    clock.monotonic += 6 * MINUTE;
+    clock.monotonic += 8 * DAY;
 
     const forgetting = journal.write(entryOf("b1", "acknowledged"));
     while ((await files()).length > 299) await setImmediate();
@@ -163,7 +163,7 @@ describe("the journal", () => {
     expect(names.filter((name) => name.includes("round-2"))).toHaveLength(40);
   });
 
-  it("forgets acknowledged actions after five minutes, and no others, even if the clock is set", async () => {
+  it("forgets acknowledged actions after a week, and no others, even if the clock is set", async () => {
     const { open, clock, files } = await lab();
     const journal = await open();
     const launched = entryOf("a0", "launched");
@@ -171,12 +171,12 @@ describe("the journal", () => {
     const entry = entryOf("a1", "acknowledged", { acknowledgedAt: new Date(NOW).toISOString() });
     await journal.write(entry);
 
-    clock.wallMs += 24 * 60 * MINUTE;
+    clock.wallMs += 24 * DAY;
     const jumpedOn = journal.find(entry.key);
-    clock.wallMs -= 48 * 60 * MINUTE;
-    clock.monotonic += 4 * MINUTE;
+    clock.wallMs -= 48 * DAY;
+    clock.monotonic += 6 * DAY;
     const jumpedBack = journal.find(entry.key);
-    clock.monotonic += 2 * MINUTE;
+    clock.monotonic += 2 * DAY;
     const later = journal.find(entry.key);
     await journal.write(entryOf("a2", "acknowledged"));
 
@@ -185,25 +185,42 @@ describe("the journal", () => {
     expect(await files()).toEqual([launched, entryOf("a2")].map(({ key }) => `${key}.json`).toSorted());
   });
 
-  it("remembers actions that an earlier worker had acknowledged for the rest of the five minutes", async () => {
+  it("forgets an end that no server was told after a week, and no rejected one, also after a restart", async () => {
+    const { open, clock } = await lab();
+    const before = await open();
+    const [rejected, gone] = [entryOf("a1", "rejected"), entryOf("a2", "dropped")] as const;
+    const dropped = { ...gone, droppedAt: new Date(NOW).toISOString() } as JournalEntry;
+    for (const each of [rejected, dropped]) await before.write(each);
+
+    const journal = await open();
+    clock.monotonic += 7 * DAY;
+    const found = [rejected, dropped].map(({ key }) => journal.find(key));
+    clock.monotonic += 1;
+
+    expect(found).toEqual([rejected, dropped]);
+    expect([rejected, dropped].map(({ key }) => journal.find(key))).toEqual([rejected, undefined]);
+    expect(journal.unfinished()).toEqual([rejected]);
+  });
+
+  it("remembers actions that an earlier worker had acknowledged for the rest of the week", async () => {
     const { open, clock, files } = await lab();
-    const entry = (actionId: string, minutesAgo: number) =>
+    const entry = (actionId: string, daysAgo: number) =>
       entryOf(actionId, "acknowledged", {
-        acknowledgedAt: new Date(NOW - minutesAgo * MINUTE).toISOString(),
+        acknowledgedAt: new Date(NOW - daysAgo * DAY).toISOString(),
       });
     const recent = entry("a1", 3);
     // Their files sort before and after that one.
-    const old = ["a2", "a4"].map((actionId) => entry(actionId, 6));
+    const old = ["a2", "a4"].map((actionId) => entry(actionId, 8));
     const before = await open();
     for (const each of [...old, recent]) await before.write(each);
 
     const journal = await open();
     const found = [...old, recent].map(({ key }) => journal.find(key));
     const ageMs = journal.ageMs(recent.key);
-    clock.monotonic += 3 * MINUTE;
+    clock.monotonic += 5 * DAY;
 
     expect(found).toEqual([undefined, undefined, recent]);
-    expect(ageMs).toBe(3 * MINUTE);
+    expect(ageMs).toBe(3 * DAY);
     expect(journal.find(recent.key)).toBeUndefined();
     expect(await files()).toEqual([`${recent.key}.json`]);
   });
@@ -312,7 +329,9 @@ describe("an entry survives a power loss", () => {
     ["launching", false, true],
     ["launched", true, true],
     ["ended", true, true],
+    ["rejected", true, false],
     ["acknowledged", true, false],
+    ["dropped", true, false],
   ] as const)(
     "in the phase %s of an action whose being connected is %s: %s",
     (phase, connected, expected) => {

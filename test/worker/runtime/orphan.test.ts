@@ -44,6 +44,17 @@ describe("an orphan", () => {
     expect(orphaned({}, { afterMs: HOUR_MS + 1 })).toBe(true);
   });
 
+  it("is what has ended only a week after its deadline, because it may be the only record of its end", () => {
+    const at = (afterMs: number) =>
+      isOrphan(
+        { state: "other", key: "k1", deadline: DEADLINE },
+        { state: "mine", keep: () => false, nowMs: atDeadline + afterMs },
+        true,
+      );
+
+    expect([at(7 * 24 * HOUR_MS), at(7 * 24 * HOUR_MS + 1)]).toEqual([false, true]);
+  });
+
   it("is, for a worker without state, only what is an hour past its deadline", () => {
     expect(orphaned({}, { state: undefined })).toBe(false);
     expect(orphaned({ state: "other" }, { state: undefined })).toBe(false);

@@ -284,10 +284,17 @@ export class BmcLeases implements Locks {
 
   /** Releases a Lease. A Lease that another replica took over is left to it. Never rejects. */
   #release({ lease, isInherited }: Acquired): Promise<void> {
-    return this.#retried(lease.metadata.name, async (signal) => {
+    const { name } = lease.metadata;
+    const holder = holderOf(lease);
+    let known: ShareLease | undefined = lease;
+    return this.#retried(name, async (signal) => {
+      const held = known ?? (await this.#leases.find(name, signal));
+      // Should this fail, the next attempt reads it again: the holder decides, because anything may change a Lease, such as its labels.
+      known = undefined;
+      if (!held || holderOf(held) !== holder) return;
       // This replica may have detached from the action, or returned it to the server instead of adopting it.
       const mayRun = isInherited || this.#isClosed || this.#stop?.aborted;
-      await (mayRun ? this.#clearOrRemove(lease, signal) : this.#leases.remove(versionOf(lease), signal));
+      await (mayRun ? this.#clearOrRemove(held, signal) : this.#leases.remove(versionOf(held), signal));
     });
   }
 
@@ -330,7 +337,7 @@ export class BmcLeases implements Locks {
     } else await this.#leases.remove(versionOf(lease), signal);
   }
 
-  /** Repeats a release until it succeeds, another replica has the Lease, or `close`. Never rejects. */
+  /** Repeats a release until it succeeds or `close`. Never rejects. */
   async #retried(name: string, release: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const { clock, log } = this.#options;
     const { signal } = this.#end;
@@ -339,7 +346,7 @@ export class BmcLeases implements Locks {
         await release(signal);
         return;
       } catch (thrown) {
-        if (signal.aborted || isKubernetesError(thrown, "conflict")) return;
+        if (signal.aborted) return;
         failures += 1;
         const facts = { lease: name, error: textOf(thrown) };
         logOutage(log, failures === 1, facts, "BMC lease release failed, retrying");

@@ -114,8 +114,12 @@ export class ActionLogs {
     const log = this.#inFlight.get(event.action.key);
     if (!log) return;
     if (event.kind === "ended") this.#push(log, outcomeText(event.outcome, log.startedAt));
-    else if (event.kind === "reported") this.#end(log, deliveryText(event.delivery, event.at));
-    else if (event.kind === "returned") {
+    else if (event.kind === "reported") {
+      const text = deliveryText(event.delivery, event.at);
+      // The report is repeated.
+      if (event.delivery === "rejected") this.#push(log, text);
+      else this.#end(log, text);
+    } else if (event.kind === "returned") {
       const at = event.at.toISOString();
       this.#end(log, noteText(`${at} not finished: the server serves it again`));
     }

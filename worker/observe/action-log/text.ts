@@ -68,7 +68,8 @@ export function outcomeText(
 
 const DELIVERIES: Readonly<Record<Delivery, string>> = {
   acknowledged: "report acknowledged by the server",
-  rejected: "report rejected by the server",
+  rejected: "report rejected by the server, to be repeated",
+  dropped: "report dropped: no workflow waits for it",
   unanswered: "report not acknowledged by the server",
 };
 

@@ -114,7 +114,7 @@ export const definitions = {
   deliveries: fromStart(counter("pbnj_final_reports_total", "Final reports, by outcome", "delivery")),
   unreported: gauge(
     "pbnj_actions_unreported",
-    "Actions whose final report the server has not acknowledged yet",
+    "Actions whose final report the server has not acknowledged yet, including rejected ones",
   ),
   hardwareReads: counter(
     "pbnj_hardware_reads_total",

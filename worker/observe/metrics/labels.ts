@@ -56,8 +56,8 @@ export const labels = {
     values: ["running", "success", "failed", "timeout"],
   },
   delivery: {
-    help: "`rejected` if the server will never accept it, `unanswered` if it was not acknowledged before the worker stopped or another replica got the agent ID",
-    values: ["acknowledged", "rejected", "unanswered"],
+    help: "`rejected` when the server or a proxy refuses it for the first time (it is repeated, and counts again when that succeeds), `dropped` if no workflow waits for it, `unanswered` if it was not acknowledged before the worker stopped or another replica got the agent ID",
+    values: ["acknowledged", "rejected", "dropped", "unanswered"],
   },
   journal_step: { name: "step", help: "what was done to an entry", values: ["write", "remove"] },
   made: { name: "result", help: "`failed` as on a full disk", values: ["ok", "failed"] },

@@ -75,7 +75,9 @@ export function watchWorker(metrics: MetricSet, clock: Clock): WorkerWatch {
         onEnded(event);
         return;
       case "reported":
-        stages.delete(key);
+        // A rejected report is repeated.
+        if (event.delivery === "rejected") stages.set(key, { kind: "unreported" });
+        else stages.delete(key);
         metrics.add("deliveries", { delivery: event.delivery });
         return;
       case "returned":

@@ -114,6 +114,8 @@ export class ActionTraces {
         this.#end(this.#runs.get(key), event.outcome);
         break;
       case "reported":
+        // The report is repeated, and its last attempt ends the trace.
+        if (event.delivery === "rejected") break;
         // The next worker reports the action and ends the trace.
         if (event.delivery !== "unanswered") this.#finish(event, event.status);
         this.#runs.delete(key);

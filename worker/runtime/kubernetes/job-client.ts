@@ -18,6 +18,12 @@ import {
 } from "./objects.ts";
 import { ACKNOWLEDGED_TTL_SECONDS } from "./orphans.ts";
 
+/**
+ * What a request found of its Job. `gone`: the first request that arrived found none. `lost`: it is gone after a request without an answer,
+ * which may have been carried out.
+ */
+export type Written = "done" | "gone" | "lost";
+
 /** Identifies a Job: another UID is another launch. */
 export type JobId = Pick<ObservedJob, "name" | "uid">;
 
@@ -49,15 +55,22 @@ export class JobClient {
     this.#clock = clock;
   }
 
-  /** Undefined if the name is taken, possibly by this request, repeated after a lost response. */
+  /**
+   * Undefined if the name is taken, possibly by this request, repeated after a lost response. `isFirst`: no request before it can have
+   * created a Job that is gone by now.
+   */
   async create(
     manifest: Readonly<Record<string, unknown>>,
     signal: AbortSignal,
-  ): Promise<ObservedJob | undefined> {
+  ): Promise<{ readonly job: ObservedJob; readonly isFirst: boolean } | undefined> {
     const { namespace } = this.#cluster;
+    let isFirst = true;
+    const onDoubt = () => {
+      isFirst = false;
+    };
     try {
       const create = () => this.#cluster.create(KINDS.job, namespace, manifest, JobObject, signal);
-      return observedJob(await this.#persist(signal, create));
+      return { job: observedJob(await this.#persist(signal, create, onDoubt)), isFirst };
     } catch (thrown) {
       if (isKubernetesError(thrown, "already-exists")) return undefined;
       throw thrown;
@@ -75,13 +88,13 @@ export class JobClient {
     return (await this.#cluster.list(KINDS.job, selection, JobObject, signal)).items.map(observedJob);
   }
 
-  /** Starts a suspended Job. False if the Job is gone. */
-  async unsuspend(job: JobId, signal: AbortSignal): Promise<boolean> {
+  /** Starts a suspended Job. */
+  async unsuspend(job: JobId, signal: AbortSignal): Promise<Written> {
     return this.#patch(job, [{ op: "replace", path: "/spec/suspend", value: false }], signal);
   }
 
-  /** Ends the Job permanently: its controller creates no more pods. False if the Job is gone. */
-  async end(job: JobId, note: StopCause | undefined, why: string, signal: AbortSignal): Promise<boolean> {
+  /** Ends the Job permanently: its controller creates no more pods. */
+  async end(job: JobId, note: StopCause | undefined, why: string, signal: AbortSignal): Promise<Written> {
     const notes: PatchStep[] = note === undefined ? [] : [annotate(ANNOTATION.stopped, note)];
     if (why !== "") notes.push(annotate(ANNOTATION.reason, why.slice(0, LONGEST_REASON)));
     return this.#patch(job, [...notes, DEADLINE_NOW], signal);
@@ -95,7 +108,7 @@ export class JobClient {
     job: JobId,
     { exitCode, end }: { readonly exitCode: number | undefined; readonly end: boolean },
     signal: AbortSignal,
-  ): Promise<boolean> {
+  ): Promise<Written> {
     return this.#patch(
       job,
       [
@@ -113,17 +126,16 @@ export class JobClient {
     await this.#remove(KINDS.job, name, options, signal).catch(ignoreConflict);
   }
 
-  /** Deletes the Job unless it changed. False if it did. */
+  /** Deletes the Job unless it changed. `gone`: it may have changed before something else deleted it. */
   async removeIfUnchanged(
     { name, uid, resourceVersion }: JobId & Pick<ObservedJob, "resourceVersion">,
     signal: AbortSignal,
-  ): Promise<boolean> {
+  ): Promise<"removed" | "changed" | "gone"> {
     try {
       const options = { propagation: "Background", uid, ...defined({ resourceVersion }) } as const;
-      await this.#remove(KINDS.job, name, options, signal);
-      return true;
+      return (await this.#remove(KINDS.job, name, options, signal)) ? "removed" : "gone";
     } catch (thrown) {
-      if (isKubernetesError(thrown, "conflict")) return false;
+      if (isKubernetesError(thrown, "conflict")) return "changed";
       throw thrown;
     }
   }
@@ -171,18 +183,21 @@ export class JobClient {
     }
   }
 
-  async #patch({ name, uid }: JobId, steps: readonly PatchStep[], signal: AbortSignal): Promise<boolean> {
+  async #patch({ name, uid }: JobId, steps: readonly PatchStep[], signal: AbortSignal): Promise<Written> {
     const body = [{ op: "test", path: "/metadata/uid", value: uid }, ...steps];
     const patch = { type: "json", body } as const;
+    let gone: Written = "gone";
+    const onDoubt = () => {
+      gone = "lost";
+    };
     try {
-      await this.#persist(signal, () =>
-        this.#cluster.patch(KINDS.job, this.#named(name), patch, z.unknown(), signal),
-      );
-      return true;
+      const work = () => this.#cluster.patch(KINDS.job, this.#named(name), patch, z.unknown(), signal);
+      await this.#persist(signal, work, onDoubt);
+      return "done";
     } catch (thrown) {
-      if (isKubernetesError(thrown, "not-found")) return false;
+      if (isKubernetesError(thrown, "not-found")) return gone;
       // A failed `test` is an invalid request, too.
-      if (isKubernetesError(thrown, "invalid") && (await this.find(name, signal))?.uid !== uid) return false;
+      if (isKubernetesError(thrown, "invalid") && (await this.find(name, signal))?.uid !== uid) return gone;
       throw thrown;
     }
   }
@@ -195,14 +210,18 @@ export class JobClient {
     return this.#persist(signal, () => this.#cluster.remove(kind, this.#named(name), options, signal));
   }
 
-  /** Retries until the API responds; all these requests are idempotent. */
-  async #persist<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  /**
+   * Retries until the API responds; all these requests are idempotent. `onDoubt` is called when one may have been carried out without an
+   * answer: what is gone after that may have been there.
+   */
+  async #persist<T>(signal: AbortSignal, work: () => Promise<T>, onDoubt?: () => void): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       let waitMs = backoffMs(RETRY, attempt);
       try {
         return await work();
       } catch (thrown) {
         if (!(thrown instanceof KubernetesError) || !thrown.passing) throw thrown;
+        if (thrown.reason !== "too-many-requests") onDoubt?.();
         waitMs = Math.max(waitMs, thrown.retryAfterMs ?? 0);
         await this.#clock.sleep(waitMs, signal).catch(() => {
           throw thrown;

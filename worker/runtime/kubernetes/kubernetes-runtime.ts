@@ -17,6 +17,7 @@ import { failedAction } from "../outcome.ts";
 import {
   type Adoption,
   Detached,
+  type EarlierRun,
   type EndedAction,
   type FollowRequest,
   type LaunchRequest,
@@ -147,6 +148,19 @@ export class KubernetesRuntime implements Runtime {
     }
   }
 
+  async earlierRun(action: ActionId, signal: AbortSignal): Promise<EarlierRun | undefined> {
+    const job = await this.#client.find(launchName(action), signal);
+    if (!job || job.suspended || !isJobOf(action, job.labels)) return undefined;
+    return {
+      hasEnded: job.end !== undefined || job.labels[ANNOTATION.acknowledged] !== undefined,
+      ageMs: this.#clock.now() - job.createdMs,
+      remove: async (bound) => {
+        await this.#client.remove(job, bound);
+        await this.#untilGone(job, bound);
+      },
+    };
+  }
+
   /** The cluster deletes Secrets with their Jobs. */
   async sweep(keep: (key: string) => Need, signal: AbortSignal): Promise<number> {
     const { owner, shared } = this.#options;
@@ -234,8 +248,9 @@ export class KubernetesRuntime implements Runtime {
     } catch (thrown) {
       // If another worker of the group has started it meanwhile, it continues there.
       const remove = () => this.#removeSuspended(job, cleanUpSignal());
-      const isGone = await this.#discard(job, remove, action);
-      if (isGone && this.#closing.signal.aborted) throw new NotLaunched("the worker detached before");
+      const removed = await this.#discard(job, remove, action);
+      if (removed === "removed" && this.#closing.signal.aborted)
+        throw new NotLaunched("the worker detached before");
       throw thrown;
     }
     const launchedMs = this.#clock.monotonicMs();
@@ -243,8 +258,11 @@ export class KubernetesRuntime implements Runtime {
     try {
       const { startTimeoutMs } = this.#options.pods;
       const asked = AbortSignal.any([bound, AbortSignal.timeout(startTimeoutMs)]);
-      if (!(await this.#client.unsuspend(job, asked))) return undefined;
+      const started = await this.#client.unsuspend(job, asked);
+      // A lost Job is followed: it is gone, and how it ended is not known.
+      if (started === "gone") return this.#relaunch("its Job was deleted before it was started");
     } catch (thrown) {
+      if (thrown instanceof NotLaunched) throw thrown;
       this.#closing.signal.throwIfAborted();
       failure = `it could not be started: ${failureOf(thrown, signal)[1]}`;
     }
@@ -263,9 +281,13 @@ export class KubernetesRuntime implements Runtime {
     const secret = request.connection && !request.mounted ? `${name}-${launch}` : undefined;
     const options = { pods, labels, stopGraceMs, ...defined({ secret }) };
     const created = await this.#client.create(jobManifest(request, options), signal);
-    if (created) return { kind: "suspended", job: created };
+    if (created?.isFirst === false && shared) {
+      await this.#discard(created.job, () => this.#removeSuspended(created.job, cleanUpSignal()), action);
+      return this.#relaunch("its Job may have been created, run by another replica, and deleted before");
+    }
+    if (created) return { kind: "suspended", job: created.job };
     const job = await this.#client.find(name, signal);
-    if (!job) return undefined;
+    if (!job) return this.#relaunch("its Job is gone");
     if (!isJobOf(action, job.labels)) {
       const text = `a Job named ${name} exists that was not made for this action: remove it`;
       throw new LaunchFailure("state", text);
@@ -274,16 +296,21 @@ export class KubernetesRuntime implements Runtime {
       const isUsable = job.labels[LABEL.launch] === launch || (shared && isCompatible(job, secret));
       if (isUsable && !job.isBeingDeleted) return { kind: "suspended", job };
       // It never started, so nothing was done; its connection may be outdated.
-      if (await this.#client.removeIfUnchanged(job, signal)) await this.#untilGone(job, signal);
-      return undefined;
-    }
-    // It ended under an ID that may be reused: it belongs to an earlier workflow.
-    if (action.idMayReturn && (job.end || job.labels[ANNOTATION.acknowledged] !== undefined)) {
-      await this.#client.remove(job, signal);
-      await this.#untilGone(job, signal);
+      const removed = await this.#client.removeIfUnchanged(job, signal);
+      if (removed === "gone") return this.#relaunch("its Job is gone");
+      if (removed === "removed") await this.#untilGone(job, signal);
       return undefined;
     }
     return { kind: "adopted", job };
+  }
+
+  /**
+   * For a Job that something deleted while it was suspended. Only this worker starts its Jobs: nothing was done, and it may try again. Among
+   * replicas another one may have run it meanwhile: the server decides whether the action is still to be run. Throws `NotLaunched`.
+   */
+  #relaunch(reason: string): undefined {
+    if (this.#options.shared) throw new NotLaunched(reason);
+    return undefined;
   }
 
   async #createConnectionSecret(
@@ -304,16 +331,16 @@ export class KubernetesRuntime implements Runtime {
     }
   }
 
-  /** False if another worker, or one that died, has started it. */
-  async #removeSuspended(job: ObservedJob, signal: AbortSignal): Promise<boolean> {
+  /** Whether it is removed without having been started. `started`: another worker, or one that died, has started it, or may have. */
+  async #removeSuspended(job: ObservedJob, signal: AbortSignal): Promise<"removed" | "started" | "gone"> {
     for (let seen: ObservedJob | undefined = job; seen; seen = await this.#client.find(job.name, signal)) {
-      if (seen.uid !== job.uid) return true;
-      if (!seen.suspended) return false;
-      if (await this.#client.removeIfUnchanged(seen, signal)) {
-        return true;
-      }
+      if (seen.uid !== job.uid) break;
+      if (!seen.suspended) return "started";
+      const removed = await this.#client.removeIfUnchanged(seen, signal);
+      if (removed === "removed") return "removed";
+      if (removed === "gone") break;
     }
-    return true;
+    return this.#options.shared ? "gone" : "removed";
   }
 
   async #untilGone(job: ObservedJob, signal: AbortSignal): Promise<void> {

@@ -16,17 +16,17 @@ export function isUnacknowledged(
   { owner, keep }: Pick<SweepOptions, "keep"> & { readonly owner: string },
 ): boolean {
   if (!end || labels[LABEL.owner] !== owner || labels[ANNOTATION.acknowledged] !== undefined) return false;
-  return keep(labels[LABEL.key] ?? "") === "acknowledged";
+  return keep(labels[LABEL.key] ?? "") === "settled";
 }
 
 /** Whether no worker will adopt a Job that `SELECTOR` found. */
 export function isOrphanJob(
-  { labels }: Pick<ObservedJob, "labels">,
+  { labels, end }: Pick<ObservedJob, "labels" | "end">,
   options: SweepOptions & { readonly owner: string },
 ): boolean {
   const acknowledgedMs = Date.parse(labels[ANNOTATION.acknowledged] ?? "");
   if (labels[LABEL.owner] === options.owner && !Number.isNaN(acknowledgedMs)) {
     return options.nowMs - acknowledgedMs > ACKNOWLEDGED_TTL_SECONDS * 1_000 + CONTROLLER_SLACK_MS;
   }
-  return isOrphan(ownerLabels(labels, { ...LABEL, state: LABEL.owner }), options);
+  return isOrphan(ownerLabels(labels, { ...LABEL, state: LABEL.owner }), options, end !== undefined);
 }

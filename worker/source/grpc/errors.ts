@@ -2,7 +2,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { oneLine } from "../../../shared/contract/result.ts";
 import { TimeoutReached } from "../../../shared/timeout.ts";
 import type { Acknowledgement, Poll } from "../source.ts";
-import { saysMissingWorkflow } from "./gone.ts";
+import { saysGone } from "./gone.ts";
 
 /** Converts anything a call threw to a failed poll. */
 export function failedPollOfError(thrown: unknown): Poll & { readonly kind: "failed" } {
@@ -14,6 +14,7 @@ export function failedPollOfError(thrown: unknown): Poll & { readonly kind: "fai
 export function acknowledgementOfError(thrown: unknown): Exclude<Acknowledgement, { kind: "acknowledged" }> {
   const error = rpcErrorOf(thrown);
   const answer = { code: codeName(error.code), reason: reasonOf(error) };
+  if (saysGone(error)) return { kind: "gone", ...answer, perhapsStale: true };
   switch (error.code) {
     case Code.InvalidArgument:
     case Code.NotFound:
@@ -23,9 +24,7 @@ export function acknowledgementOfError(thrown: unknown): Exclude<Acknowledgement
     case Code.FailedPrecondition:
       return { kind: "rejected", ...answer };
     default:
-      return error.code === Code.Internal && saysMissingWorkflow(error.rawMessage)
-        ? { kind: "retry", ...answer, missing: true }
-        : { kind: "retry", ...answer };
+      return { kind: "retry", ...answer };
   }
 }
 

@@ -15,7 +15,7 @@ export function saysGone(thrown: unknown): boolean {
  * The server answers Internal both when its store fails and when the workflow is gone. For the latter, the message ends with
  * the Kubernetes client's text, `Workflow.tinkerbell.org "name" not found`.
  */
-export function saysMissingWorkflow(message: string): boolean {
+function saysMissingWorkflow(message: string): boolean {
   const [, why = ""] = message.split("error getting workflow:");
   return why.trimEnd().endsWith(" not found");
 }

@@ -19,10 +19,11 @@ export interface TaskStatusSinkOptions {
   readonly queue: Pick<TaskQueue, "isGone" | "mayStart" | "markEnded">;
 }
 
-type Refusal = Extract<Acknowledgement, { kind: "rejected" }>;
+/** The cluster itself says that the Task does not wait for this report. */
+type Refusal = Extract<Acknowledgement, { kind: "gone" }>;
 
 const refusal = (reason: string, code = "FailedPrecondition"): Refusal => ({
-  kind: "rejected",
+  kind: "gone",
   code,
   reason,
 });
@@ -55,7 +56,7 @@ export class TaskStatusSink implements StatusSink {
       if (thrown instanceof LeaseHeld) {
         const refused = refusal(thrown.message);
         // A dead holder counts until its Lease expires; a live one reports the Task's end itself.
-        return status.state === "running" ? refused : { ...refused, kind: "retry", perhapsGone: true };
+        return status.state === "running" ? refused : { ...refused, kind: "retry", perhapsRejected: true };
       }
       if (thrown instanceof KubernetesError) return acknowledgementOf(thrown);
       throw thrown;
@@ -159,5 +160,5 @@ const FIXABLE = new Set<KubernetesReason>(["unauthorized", "forbidden", "no-such
 function acknowledgementOf({ reason, message }: KubernetesError): Acknowledgement {
   const answer = { code: CODES[reason], reason: message };
   if (reason === "invalid") return { kind: "rejected", ...answer };
-  return { kind: "retry", ...answer, ...(FIXABLE.has(reason) && { perhapsGone: true }) };
+  return { kind: "retry", ...answer, ...(FIXABLE.has(reason) && { perhapsRejected: true }) };
 }

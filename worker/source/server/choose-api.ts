@@ -106,6 +106,8 @@ export function chooseApi({ apis, ask, stillConnected, close, log }: ApiChoiceOp
 
 function isRefusal(answer: Acknowledgement): answer is Exclude<Acknowledgement, { kind: "acknowledged" }> {
   return (
-    answer.kind === "rejected" || (answer.kind === "retry" && Boolean(answer.perhapsGone || answer.missing))
+    answer.kind === "rejected" ||
+    answer.kind === "gone" ||
+    (answer.kind === "retry" && answer.perhapsRejected === true)
   );
 }

@@ -1,13 +1,19 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { withTimeout } from "../../../shared/timeout.ts";
-import type { ActionId } from "../../action/action.ts";
+import type { ActionId, ActionStatus } from "../../action/action.ts";
 import { MalformedAction } from "../action-fields.ts";
 import { callStreaming, callUnary } from "../grpc/call.ts";
 import type { Channel } from "../grpc/channel.ts";
 import { acknowledgementOfError, codeName, failedPollOfError } from "../grpc/errors.ts";
 import type { Acknowledgement, Poll, Transport, WorkflowSet } from "../source.ts";
 import { currentActionOf, currentIndexOf } from "./current-action.ts";
-import { State, type WorkflowContext, WorkflowService } from "./gen/workflow_pb.ts";
+import {
+  State,
+  type WorkflowAction,
+  type WorkflowActionStatus,
+  type WorkflowContext,
+  WorkflowService,
+} from "./gen/workflow_pb.ts";
 import { actionOf, statusOf } from "./messages.ts";
 
 const { getWorkflowContexts, getWorkflowActions, reportActionStatus } = WorkflowService.method;
@@ -19,12 +25,11 @@ const QUESTION_TIMEOUT_MS = 15_000;
 /** Room for about 100,000 workflows: the server with a database also lists those that are done. */
 const LARGEST_ANSWER_BYTES = 16 * 1_024 * 1_024;
 
-/** Its cache may be stale; if the answer is the same after a few retries, the workflow was recreated. */
 const NOT_BEGUN: Acknowledgement = {
-  kind: "retry",
+  kind: "gone",
   code: codeName(Code.FailedPrecondition),
   reason: "the server has no start of the action: the workflow was recreated",
-  perhapsGone: true,
+  perhapsStale: true,
 };
 
 /** The server's message when the workflow's current action is another one. */
@@ -38,6 +43,24 @@ type Failed = Poll & { readonly kind: "failed" };
  * run concurrently, and it never holds a call. The caller closes the channel.
  */
 export function legacyApi(channel: Channel): Omit<Transport, "close"> {
+  return legacyTransport({
+    contexts: (agentId, signal) => contextsOf(channel, agentId, signal),
+    actions: async (workflowId, signal) =>
+      (await callUnary(channel, getWorkflowActions, { workflowId }, options(signal))).actionList,
+    report: async (status, signal) =>
+      void (await callUnary(channel, reportActionStatus, status, options(signal))),
+  });
+}
+
+/** The calls of the service, each with a timeout. Reject with a `ConnectError`, or with the signal's reason. */
+export interface LegacyCalls {
+  contexts(agentId: string, signal: AbortSignal): Promise<readonly WorkflowContext[]>;
+  actions(workflowId: string, signal: AbortSignal): Promise<readonly WorkflowAction[]>;
+  report(status: WorkflowActionStatus, signal: AbortSignal): Promise<void>;
+}
+
+/** What the worker concludes from the calls' answers. */
+export function legacyTransport(calls: LegacyCalls): Omit<Transport, "close"> {
   /** The workflow that each agent ID was served last: the one behind it comes first, so that none starves. */
   const lastServed = new Map<string, string>();
 
@@ -49,8 +72,7 @@ export function legacyApi(channel: Channel): Omit<Transport, "close"> {
   ): Promise<Poll | undefined> {
     const { workflowId } = context;
     try {
-      const { actionList } = await callUnary(channel, getWorkflowActions, { workflowId }, options(signal));
-      const current = currentActionOf(context, actionList, agentId);
+      const current = currentActionOf(context, await calls.actions(workflowId, signal), agentId);
       if (current === undefined) return undefined;
       const begun = context.currentAction !== "" && context.currentActionState === State.RUNNING;
       return { kind: "action", action: actionOf(workflowId, current, begun) };
@@ -63,7 +85,7 @@ export function legacyApi(channel: Channel): Omit<Transport, "close"> {
   }
 
   async function ask(agentId: string, signal: AbortSignal, inFlight: WorkflowSet): Promise<Poll> {
-    const contexts = await contextsOf(channel, agentId, signal);
+    const contexts = await calls.contexts(agentId, signal);
     const waiting = contexts.filter(
       (context) => !inFlight.has(context.workflowId) && currentIndexOf(context) !== undefined,
     );
@@ -79,22 +101,38 @@ export function legacyApi(channel: Channel): Omit<Transport, "close"> {
     return failed ?? { kind: "idle", reason: "no workflow waits for this worker" };
   }
 
-  /**
-   * Whether the server still waits for the start of an action. It would accept an end all the same, and a recreated workflow
-   * has the same names.
-   */
-  async function isToBegin(
+  /** Whether an action is its workflow's current one, and has begun. The server accepts an end for either. */
+  async function positionOf(
     { workflowId, agentId, taskId, name }: ActionId,
     signal: AbortSignal,
-  ): Promise<boolean> {
-    const contexts = await contextsOf(channel, agentId, signal);
-    return contexts.some(
+  ): Promise<"to-begin" | "begun" | "not-current"> {
+    const contexts = await calls.contexts(agentId, signal);
+    const current = contexts.find(
       (context) =>
-        context.workflowId === workflowId &&
-        context.currentTask === taskId &&
-        context.currentAction === name &&
-        context.currentActionState === State.PENDING,
+        context.workflowId === workflowId && context.currentTask === taskId && context.currentAction === name,
     );
+    if (!current) return "not-current";
+    return current.currentActionState === State.PENDING ? "to-begin" : "begun";
+  }
+
+  /**
+   * A recreated workflow has the same names. And this server answers every error with InvalidArgument: a deleted workflow, one that has
+   * moved on, a write conflict, a store that does not answer. Its list of workflows tells them apart.
+   */
+  async function report(status: ActionStatus, signal: AbortSignal): Promise<Acknowledgement> {
+    const position = status.state === "running" ? undefined : await positionOf(status.action, signal);
+    if (position === "to-begin") return NOT_BEGUN;
+    try {
+      await calls.report(statusOf(status), signal);
+      return { kind: "acknowledged" };
+    } catch (thrown) {
+      const { kind, ...answer } = acknowledgementOfError(thrown);
+      if (ConnectError.from(thrown).code !== Code.InvalidArgument) return { kind, ...answer };
+      const isGone = position === "not-current" || MOVED_ON.test(answer.reason);
+      return isGone
+        ? { kind: "gone", ...answer, perhapsStale: true }
+        : { kind: "retry", ...answer, perhapsRejected: true };
+    }
   }
 
   return {
@@ -113,14 +151,10 @@ export function legacyApi(channel: Channel): Omit<Transport, "close"> {
     async report(status, signal) {
       signal.throwIfAborted();
       try {
-        return await withTimeout(CALL_TIMEOUT_MS, signal, async (bound) => {
-          if (status.state !== "running" && (await isToBegin(status.action, bound))) return NOT_BEGUN;
-          await callUnary(channel, reportActionStatus, statusOf(status), options(bound));
-          return { kind: "acknowledged" };
-        });
+        return await withTimeout(CALL_TIMEOUT_MS, signal, (bound) => report(status, bound));
       } catch (thrown) {
         signal.throwIfAborted();
-        return legacyAcknowledgementOf(thrown);
+        return acknowledgementOfError(thrown);
       }
     },
 
@@ -129,7 +163,7 @@ export function legacyApi(channel: Channel): Omit<Transport, "close"> {
       signal.throwIfAborted();
       try {
         const contexts = await withTimeout(CALL_TIMEOUT_MS, signal, (bound) =>
-          contextsOf(channel, agentId, bound),
+          calls.contexts(agentId, bound),
         );
         return !contexts.some((context) => context.workflowId === workflowId);
       } catch {
@@ -155,18 +189,6 @@ function isAnswer(thrown: unknown): boolean {
   const { code, isWireError } = ConnectError.from(thrown);
   const aboutAll = [Code.Unavailable, Code.Unimplemented, Code.DeadlineExceeded, Code.Canceled];
   return isWireError && !aboutAll.includes(code);
-}
-
-/**
- * Converts anything `ReportActionStatus` threw to an acknowledgement. This server answers every error with InvalidArgument.
- * A name that does not match means that the workflow has moved on: the server has an earlier report of the same end, or the
- * workflow was recreated. `invalid workflow id` means a deleted workflow, a write conflict or a store that does not answer,
- * so the report is retried a few times.
- */
-function legacyAcknowledgementOf(thrown: unknown): Exclude<Acknowledgement, { kind: "acknowledged" }> {
-  const answer = acknowledgementOfError(thrown);
-  if (ConnectError.from(thrown).code !== Code.InvalidArgument || MOVED_ON.test(answer.reason)) return answer;
-  return { kind: "retry", code: answer.code, reason: answer.reason, perhapsGone: true };
 }
 
 /**

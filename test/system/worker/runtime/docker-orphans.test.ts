@@ -186,21 +186,24 @@ describeWithDocker("what workers left in a container engine", () => {
     expect(await names()).not.toContain(launchName(request.action));
   });
 
-  it("of an ID that may return is adopted while it runs, and launched again once it has ended", {
+  it("of an ID that may return is adopted, and launched again once the earlier run is removed", {
     timeout: 60_000,
   }, async () => {
     const runtime = newRuntime();
     const { request } = scriptedRequest([resultStep({ message: "anew" })], { action: { idMayReturn: true } });
-    await runtime.run(
-      { ...request, action: { ...request.action, command: [resultStep({ message: "before" })] } },
-      never,
-    );
+    const before = { ...request.action, command: [resultStep({ message: "before" })] };
+    await runtime.run({ ...request, action: before }, never);
 
+    const adopted = await runtime.run(request, never);
+    const earlier = await runtime.earlierRun(request.action, never);
+    await earlier?.remove(never);
     const ended = await runtime.run(request, never);
     await ended.remove(never);
+    const nothing = await runtime.earlierRun(request.action, never);
     await runtime.close();
 
-    expect(ended.outcome).toMatchObject({ ok: true, message: "anew" });
+    expect([earlier?.hasEnded, nothing]).toEqual([true, undefined]);
+    expect([adopted, ended].map(({ outcome }) => outcome.message)).toEqual(["before", "anew"]);
   });
 });
 

@@ -124,6 +124,26 @@ describe.concurrent("a BMC lease", () => {
     await released();
   });
 
+  test("is released although something else has changed it, and left to a replica that has taken it over", async () => {
+    await using lab = await leaseLab();
+    const { cluster, first, released, turns } = lab;
+    const change = (patch: object) =>
+      cluster.patch(LEASE_API, "Lease", turns()[0]?.metadata.name ?? "", patch, NAMESPACE);
+    const release = await first.leases.acquire(BMC, never, { actionKey: "one" });
+    change({ metadata: { labels: { team: "storage" } } });
+
+    release();
+    await released();
+
+    const again = await first.leases.acquire(BMC, never, { actionKey: "two" });
+    change({ spec: { holderIdentity: lab.second.shares.identity } });
+    again();
+    const next = await first.leases.acquire("bmc 192.0.2.11", never, { actionKey: "three" });
+    next();
+    await vi.waitFor(() => expect(turns()).toHaveLength(1), WAIT);
+    expect(turns()[0]?.spec).toMatchObject({ holderIdentity: lab.second.shares.identity });
+  });
+
   test("is awaited locally by a replica's own actions, without requests", async () => {
     await using lab = await leaseLab();
     const { first, released } = lab;

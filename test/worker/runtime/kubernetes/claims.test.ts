@@ -109,25 +109,44 @@ describe("the name of an action's Job", () => {
     expect(await lab.podsMade(request)).toBe(0);
   });
 
-  it("is free for another run if its ID may return and the previous run has ended", async () => {
+  it("is free for another run once the earlier run, which has ended, is removed", async () => {
     const runtime = await lab.runtime();
-    const { request } = scriptedRequest([], { action: { idMayReturn: true } });
+    const { request } = scriptedRequest([]);
+    const nothing = await runtime.earlierRun(request.action, never);
     const first = begin(runtime, request);
-    await finishWell(request);
+    const pod = await lab.startPod(request);
+    const running = await runtime.earlierRun(request.action, never);
+    await lab.kubelet.finish(pod, { container: "action", exitCode: 0, message: resultLine() });
     await (await first.ended).remove(never);
     const before = await lab.job(request);
 
+    const earlier = await runtime.earlierRun(request.action, never);
+    await earlier?.remove(never);
     const second = begin(runtime, request);
     await lab.job(request, ({ metadata }) => metadata.uid !== before.metadata.uid);
     await finishWell(request);
 
+    expect([nothing, running?.hasEnded, earlier?.hasEnded]).toEqual([undefined, false, true]);
+    expect(earlier?.ageMs).toBeLessThan(60_000);
     await expect(second.ended).resolves.toMatchObject({ outcome: { ok: true } });
     expect(await lab.podsMade(request)).toBe(2);
   });
 
+  it("belongs to the action that has ended and was not reported, also if its ID may return", async () => {
+    const { request } = scriptedRequest([], { action: { idMayReturn: true, begun: true } });
+    const first = begin(await lab.runtime(), request);
+    await finishWell(request);
+    await first.ended;
+
+    const { ended } = begin(await lab.runtime(), request);
+
+    await expect(ended).resolves.toMatchObject({ outcome: { ok: true } });
+    expect(await lab.podsMade(request)).toBe(1);
+  });
+
   it("belongs to the running action, also if its ID may return", async () => {
     const first = await lab.runtime();
-    const { request } = scriptedRequest([], { action: { idMayReturn: true } });
+    const { request } = scriptedRequest([], { action: { idMayReturn: true, begun: true } });
     begin(first, request);
     await lab.startPod(request);
     await first.close();
@@ -257,7 +276,7 @@ describe("the sweep of the kubernetes runtime", () => {
     const second = await lab.runtime({ owner: "fleet", shared: true });
     const reported = actionKey(request.action);
 
-    expect(await second.sweep((key) => (key === reported ? "acknowledged" : false), never)).toBe(0);
+    expect(await second.sweep((key) => (key === reported ? "settled" : false), never)).toBe(0);
 
     const { metadata } = await lab.job(request);
     expect(metadata.annotations).toHaveProperty("pbnj-worker/acknowledged");

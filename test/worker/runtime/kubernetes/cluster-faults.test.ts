@@ -1,5 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { FakeCluster } from "../../../../simulators/kubernetes/cluster.ts";
+import { launchName } from "../../../../worker/runtime/launch-name.ts";
+import { NotLaunched } from "../../../../worker/runtime/runtime.ts";
 import { scriptedRequest } from "../launch-request.ts";
 import { leftOf, resultLine } from "./kubernetes-cases.ts";
 import { begin, never, RuntimeLab } from "./runtime-lab.ts";
@@ -70,6 +72,57 @@ describe.concurrent("the kubernetes runtime, with a cluster that fails", () => {
     await expect(ended).resolves.toMatchObject({ outcome: { ok: true, message: "done" } });
     expect(fault.hits).toBe(1);
     expect(await lab.podsMade(request)).toBe(1);
+  });
+
+  it("does not run an action again whose Job was deleted before the patch, without an answer, is retried", async () => {
+    await using there = await clusterLab();
+    const { cluster, lab } = there;
+    const { request } = scriptedRequest([], { connected: true });
+    cluster.loseAnswer({ verb: "patch", resource: "jobs" });
+    const away = cluster.fail({ verb: "patch", resource: "jobs" }, { status: 503, times: 100 });
+    const { ended } = begin(await lab.runtime(), request);
+    await finishWell(lab, request);
+    await lab.remove("jobs", launchName(request.action), { propagationPolicy: "Background" });
+    away.end();
+
+    const { outcome } = await ended;
+
+    expect(outcome.message).toContain("its Job was deleted by another client");
+    expect(await lab.podsMade(request)).toBe(1);
+  });
+
+  it("makes the Job again that was deleted before it was started, except among replicas", async () => {
+    await using there = await clusterLab();
+    const { lab } = there;
+    const launch = async (options: Parameters<RuntimeLab["runtime"]>[0]) => {
+      const { request } = scriptedRequest([], { connected: true });
+      const runtime = await lab.runtime(options);
+      let isFirst = true;
+      const onLaunch = async () => {
+        if (isFirst)
+          await lab.remove("jobs", launchName(request.action), { propagationPolicy: "Background" });
+        isFirst = false;
+      };
+      return { request, ended: runtime.run({ ...request, onLaunch }, never) };
+    };
+
+    const alone = await launch({});
+    await finishWell(lab, alone.request);
+    await expect(alone.ended).resolves.toMatchObject({ outcome: { ok: true } });
+    const shared = await launch({ shared: true });
+    await expect(shared.ended).rejects.toThrow(NotLaunched);
+    expect(await lab.podsMade(shared.request)).toBe(0);
+  });
+
+  it("among replicas, leaves an action to the server whose Job was created by a retry", async () => {
+    await using there = await clusterLab();
+    const { cluster, lab } = there;
+    const { request } = scriptedRequest([], { connected: true });
+    cluster.fail({ verb: "create", resource: "jobs" }, { status: 503, retryAfterSeconds: 0, times: 1 });
+    const runtime = await lab.runtime({ shared: true });
+
+    await expect(runtime.run(request, never)).rejects.toThrow(NotLaunched);
+    expect(await lab.findJob(request)).toBeUndefined();
   });
 
   it.each([429, 503])("continues after an API that answers %d for a while", async (status) => {

@@ -34,6 +34,10 @@ describe("failedPollOfError", () => {
   });
 });
 
+/** As a gRPC server sends it, and no proxy with a bare HTTP status. */
+const onWire = (message: string, code: Code) =>
+  Object.assign(new ConnectError(message, code), { isWireError: true });
+
 describe("acknowledgementOfError", () => {
   it.each(
     ALL_CODES.map((code) => [Code[code], REJECTED.includes(code) ? "rejected" : "retry", code] as const),
@@ -49,11 +53,17 @@ describe("acknowledgementOfError", () => {
     "error getting workflow: not found",
     'error getting workflow: failed to get workflow default/w: Workflow.tinkerbell.org "w" not found',
     "error reading from backend\nrpc error: code = Internal desc = error getting workflow: not found",
-  ])("reads %j as a missing workflow", (message) => {
-    expect(acknowledgementOfError(new ConnectError(message, Code.Internal))).toMatchObject({
-      kind: "retry",
-      missing: true,
-    });
+  ])("reads %j as a workflow that is gone, if its cache is not stale", (message) => {
+    const answer = acknowledgementOfError(onWire(message, Code.Internal));
+
+    expect(answer).toMatchObject({ kind: "gone", perhapsStale: true });
+  });
+
+  it("reads an unknown action as one that is gone, if the server itself says so", () => {
+    const unknown = acknowledgementOfError(onWire("action not found", Code.NotFound));
+    const other = acknowledgementOfError(new ConnectError("action not found", Code.NotFound));
+
+    expect([unknown.kind, other.kind]).toEqual(["gone", "rejected"]);
   });
 
   it.each([
@@ -62,7 +72,7 @@ describe("acknowledgementOfError", () => {
     "error getting workflow: failed to get workflow default/w: etcdserver: request timed out",
     "not found",
   ])("reads %j as a failure of the store", (message) => {
-    expect(acknowledgementOfError(new ConnectError(message, Code.Internal))).not.toHaveProperty("missing");
+    expect(acknowledgementOfError(new ConnectError(message, Code.Internal))).toMatchObject({ kind: "retry" });
   });
 
   it("retries after its own deadline", () => {

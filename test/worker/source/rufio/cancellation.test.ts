@@ -115,5 +115,5 @@ it.concurrent("cancels an action of an earlier worker whose Task was deleted, an
       { action, state: "success", startedAt: new Date(), stoppedAt: new Date(), message: "on" },
       AbortSignal.timeout(10_000),
     ),
-  ).toMatchObject({ kind: "rejected", code: "NotFound" });
+  ).toMatchObject({ kind: "gone", code: "NotFound" });
 });

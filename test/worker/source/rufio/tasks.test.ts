@@ -105,7 +105,7 @@ it.concurrent("reports the timeout of a Task as Rufio does, and does not change 
   const another = await report("success");
 
   expect([first, again]).toEqual([{ kind: "acknowledged" }, { kind: "acknowledged" }]);
-  expect(another).toMatchObject({ kind: "rejected", code: "FailedPrecondition" });
+  expect(another).toMatchObject({ kind: "gone", code: "FailedPrecondition" });
   expect(lab.task("t1")).toEqual({
     conditions: [
       { type: "Failed", status: "True", message: "bmc task timeout: timed out, stopped after its 10m 0s" },

@@ -204,7 +204,7 @@ describe("replaced while the worker runs", () => {
     const after = await currentServer(before.port);
     const workflow = after.submit({ template: TEMPLATE });
 
-    await expect.poll(async () => (await transport.report(succeeded(action), never)).kind).toBe("rejected");
+    await expect.poll(async () => (await transport.report(succeeded(action), never)).kind).toBe("gone");
     expect(after.reports.every(({ actionId }) => actionId === "0/task-1/power-off")).toBe(true);
     expect(workflow.state).toBe("PENDING");
     expect(transport.servesSeveral()).toBe(false);

@@ -219,7 +219,7 @@ describe("a report", () => {
     return { server, transport, workflow, action };
   }
 
-  it("is retried a few times if the server may mean a write conflict", async () => {
+  it("is perhaps rejected if the server may mean a write conflict", async () => {
     const { server, transport, workflow, action } = await begun();
     server.faults.fail("ReportActionStatus", new ConnectError("invalid workflow id", Code.InvalidArgument));
 
@@ -227,7 +227,7 @@ describe("a report", () => {
       kind: "retry",
       code: "InvalidArgument",
       reason: "invalid workflow id",
-      perhapsGone: true,
+      perhapsRejected: true,
     });
     expect(await transport.report(ended(action), never)).toEqual({ kind: "acknowledged" });
     expect(workflow.tasks[0]?.actions[0]?.state).toBe("SUCCESS");
@@ -248,13 +248,13 @@ describe("a report", () => {
     server.board.thaw();
 
     expect(stale).toEqual([
-      expect.objectContaining({ kind: "retry", code: "FailedPrecondition", perhapsGone: true }),
-      expect.objectContaining({ kind: "retry", code: "InvalidArgument", perhapsGone: true }),
+      expect.objectContaining({ kind: "gone", code: "FailedPrecondition", perhapsStale: true }),
+      expect.objectContaining({ kind: "retry", code: "InvalidArgument", perhapsRejected: true }),
     ]);
     expect(await transport.report(ended(action), never)).toEqual({ kind: "acknowledged" });
   });
 
-  it("whose acknowledgement was lost is rejected, and accepted once", async () => {
+  it("whose acknowledgement was lost is not waited for, and was accepted once", async () => {
     const { server, transport, workflow, action } = await begun();
     server.faults.loseAcknowledgement();
 
@@ -263,18 +263,19 @@ describe("a report", () => {
       code: "Unavailable",
     });
     expect(await transport.report(ended(action), never)).toEqual({
-      kind: "rejected",
+      kind: "gone",
       code: "InvalidArgument",
       reason: "reported action name does not match the current action details",
+      perhapsStale: true,
     });
     expect(workflow.tasks[0]?.actions.map(({ state }) => state)).toEqual(["SUCCESS", "PENDING"]);
   });
 
-  it("about a workflow that is gone is retried a few times only", async () => {
+  it("about a workflow that is deleted is not waited for", async () => {
     const { server, transport, workflow, action } = await begun();
     server.board.delete(workflow);
 
-    expect(await transport.report(ended(action), never)).toMatchObject({ kind: "retry", perhapsGone: true });
+    expect(await transport.report(ended(action), never)).toMatchObject({ kind: "gone", perhapsStale: true });
   });
 
   it("of an end is not sent to a recreated workflow, which has not begun", async () => {
@@ -283,10 +284,10 @@ describe("a report", () => {
     const anew = server.submit({ template: TWO_WORKERS });
 
     expect(await transport.report(ended(action), never)).toEqual({
-      kind: "retry",
+      kind: "gone",
       code: "FailedPrecondition",
       reason: "the server has no start of the action: the workflow was recreated",
-      perhapsGone: true,
+      perhapsStale: true,
     });
     expect(anew.tasks[0]?.actions.map(({ state }) => state)).toEqual(["PENDING", "PENDING"]);
   });
@@ -298,6 +299,6 @@ describe("a report", () => {
     const answer = await transport.report(ended(action), never);
 
     expect(answer).toMatchObject({ kind: "retry", code: "Unavailable" });
-    expect(answer).not.toHaveProperty("perhapsGone");
+    expect(answer).not.toHaveProperty("perhapsRejected");
   });
 });

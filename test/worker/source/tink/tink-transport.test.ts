@@ -230,22 +230,23 @@ tasks:
     server.board.delete(workflow);
 
     expect(await transport.report(running(action), never)).toMatchObject({
-      kind: "retry",
+      kind: "gone",
       code: "Internal",
-      missing: true,
+      perhapsStale: true,
     });
   });
 
-  it("reports an unknown action as rejected", async () => {
+  it("reports an unknown action as gone", async () => {
     const server = await simulate();
     const transport = connect(server);
     server.submit({ template: ONE_ACTION });
     const action = actionIn(await transport.next("agent", never));
 
     expect(await transport.report(running({ ...action, actionId: "other" }), never)).toEqual({
-      kind: "rejected",
+      kind: "gone",
       code: "NotFound",
       reason: "action not found",
+      perhapsStale: true,
     });
   });
 

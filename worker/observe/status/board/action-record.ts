@@ -36,7 +36,7 @@ export interface ActionRecord {
   readonly reason?: string;
   readonly exitCode?: number;
   readonly provider?: string;
-  /** The delivery of its final report; absent while it is pending. */
+  /** The delivery of its final report; absent while it is pending. A rejected report is pending, too. */
   readonly delivery?: Delivery;
   /** The text of that report. */
   readonly reported?: string;

@@ -27,7 +27,7 @@ const KeptAction = z.object({
   reason: Text.optional(),
   exitCode: Count.optional(),
   provider: Text.optional(),
-  delivery: z.enum(["acknowledged", "rejected", "unanswered"]).optional(),
+  delivery: z.enum(["acknowledged", "rejected", "dropped", "unanswered"]).optional(),
   reported: Text.optional(),
 });
 

@@ -89,7 +89,9 @@ export function deliveryText(record: ActionRecord): Html | undefined {
     case undefined:
       return html` <span class="note">report not acknowledged yet</span>`;
     case "rejected":
-      return html` <span class="note">report rejected by the server</span>`;
+      return html` <span class="note">report rejected by the server, repeating it</span>`;
+    case "dropped":
+      return html` <span class="note">report dropped: its workflow is gone</span>`;
     case "unanswered":
       return html` <span class="note">report pending</span>`;
     default:

@@ -129,7 +129,7 @@ export class Tasks implements StatusSink {
     signal.throwIfAborted();
     const { store } = this.#options;
     const record = store.find(action.taskId);
-    if (!record) return { kind: "rejected", code: "NotFound", reason: "the task is not known any more" };
+    if (!record) return { kind: "gone", code: "NotFound", reason: "the task is not known any more" };
     if (record.end && state === "running") {
       return { kind: "rejected", code: "FailedPrecondition", reason: "the task has ended" };
     }

@@ -123,7 +123,8 @@ export function redfishBios({ system, manager, members, writer }: Resources): Bi
   };
 
   const resetRequest = async (signal: AbortSignal): Promise<WriteRequest> => {
-    const path = service.localPath((await find(signal)).value.Actions?.["#Bios.ResetBios"]?.target);
+    const found = await find(signal);
+    const path = service.actionPath(found.path, "#Bios.ResetBios", found.value.Actions?.["#Bios.ResetBios"]);
     if (path === undefined) throw new BmcError("unsupported", "the BMC does not offer to reset the BIOS");
     return { method: "POST", path, body: {}, untilBoot: true };
   };

@@ -229,18 +229,35 @@ export class RedfishUsers implements UserDriver {
     signal: AbortSignal,
     unread?: (unread: Unread) => void,
   ): Promise<readonly Resource<Account>[]> {
-    const limits = unread && { members: MOST_ACCOUNTS, requests: { left: MOST_REQUESTS }, unread };
-    const known = await this.#members.read(this.#collection ?? ACCOUNTS, Account, signal, limits);
-    if (known) return known;
     const { service } = this.#system;
+    const known = await this.#readAccounts(this.#collection ?? ACCOUNTS, signal, unread);
+    if (known) return known;
     const { value: root } = await this.#members.root(signal);
     const servicePath = service.localPath(root.AccountService?.["@odata.id"]) ?? SERVICE;
     const found = await service.find(servicePath, AccountService, signal);
     const path = service.localPath(found?.value.Accounts?.["@odata.id"]);
-    const accounts = path === undefined ? undefined : await this.#members.read(path, Account, signal, limits);
+    const accounts = path === undefined ? undefined : await this.#readAccounts(path, signal, unread);
     if (!accounts) throw new BmcError("unsupported", "the BMC offers no accounts");
     this.#collection = path;
     return accounts;
+  }
+
+  /** Where the password must be changed first, the one account that the BMC shows. */
+  async #readAccounts(
+    path: string,
+    signal: AbortSignal,
+    unread: ((unread: Unread) => void) | undefined,
+  ): Promise<readonly Resource<Account>[] | undefined> {
+    const { service } = this.#system;
+    const limits = unread && { members: MOST_ACCOUNTS, requests: { left: MOST_REQUESTS }, unread };
+    try {
+      return await this.#members.read(path, Account, signal, limits);
+    } catch (thrown) {
+      const own = service.accountToChange;
+      const account = own === undefined ? undefined : await service.find(own, Account, signal);
+      if (!account) throw thrown;
+      return [account];
+    }
   }
 
   #pathOf({ id, name }: BmcUser): string {

@@ -59,6 +59,17 @@ export function readRefusal(
   };
 }
 
+/** The link in a refusal that allows nothing but to change the password of this account. */
+export function accountToChange(answer: Pick<HttpAnswer, "body">): string | undefined {
+  const { messages } = readRefusal(answer);
+  const asking = messages.find(({ MessageId = "" }) => /(^|\.)PasswordChangeRequired$/.test(MessageId));
+  const told = [
+    ...(asking?.MessageArgs ?? []),
+    ...(/'(\/[^']+)'/.exec(asking?.Message ?? "")?.slice(1) ?? []),
+  ];
+  return told.find((link) => /\/Accounts\/[^/]+\/?$/.test(link));
+}
+
 /**
  * Messages of the Base registry (DSP8011) that deny a part of a request. A PATCH that changed only some of its properties is
  * answered 200, with messages about the others (DSP0266 section 7.9); some BMCs deny everything so.
