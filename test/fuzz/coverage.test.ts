@@ -18,6 +18,8 @@ const OTHERS: Readonly<Record<string, string>> = {
   MachineReader: "reads machines, not text",
   readMachine: "calls the BMC client",
   matchesAnyImage: "calls matchesImagePattern, which is a target",
+  readableAction:
+    "turns a malformed action into one that is refused; the transports' readers, which are targets, call it",
   readAuthn: "reads the fields of a message that protobuf has decoded",
   readActiveInstances: "sends a request, whose answer goes to parseActiveInstances",
   readBundle: "reads a file for the schema of connections",
