@@ -116,9 +116,10 @@ export class FinalReports {
 
   /** Resolves when every report is finished. Those that the server rejected are left to the next worker. */
   async idle(): Promise<void> {
-    const ended = ({ done, postponed, rejected }: Pending) => {
-      void rejected.promise.then(() => postponed.abort());
-      return done;
+    const ended = async ({ done, postponed, rejected }: Pending) => {
+      await Promise.race([done, rejected.promise]);
+      postponed.abort();
+      await done;
     };
     while (this.#pending.size > 0) await Promise.all([...this.#pending.values()].map(ended));
   }
