@@ -15,6 +15,7 @@ const signal = new AbortController().signal;
 async function twoProviders(answer: Omit<Fault, "method">) {
   const machine = new SimulatedMachine({ power: "on" });
   const redfish = await startRedfishBmc({ machines: [machine], tls: "http" });
+  redfish.sel.add("Critical", "Fan 1 has stopped.");
   const ipmi = await startIpmiBmc({ machine });
   let changes = 0;
   const proxy = await startTcpProxy({
@@ -59,6 +60,37 @@ const OPERATIONS: readonly (readonly [string, (client: BmcClient) => Promise<unk
   ["media", (client) => client.insertMedia("http://192.0.2.1/x.iso", signal)],
   ["NTP", (client) => client.setNtp({ enabled: true, servers: ["192.0.2.9"] }, signal)],
   ["identify LED", (client) => client.setIndicator(true, signal)],
+  [
+    "firmware",
+    (client) =>
+      client.updateFirmware(
+        {
+          image: { uri: "https://192.0.2.1/bmc-1.3.0.bin" },
+          targets: ["BMC"],
+          version: "1.3.0",
+          allowDowngrade: false,
+        },
+        { updateMs: 120_000, verifyMs: 120_000 },
+        signal,
+      ),
+  ],
+  [
+    "firmware file",
+    (client) =>
+      client.updateFirmware(
+        {
+          image: { name: "bmc-1.3.0.bin", content: new Blob(["the image"]) },
+          targets: [],
+          allowDowngrade: false,
+        },
+        { updateMs: 120_000, verifyMs: 120_000 },
+        signal,
+      ),
+  ],
+  ["BIOS attributes", (client) => client.setBios({ values: { NumLock: "Off" } }, signal)],
+  ["BIOS reset", (client) => client.resetBios(signal)],
+  ["event log", (client) => client.clearSel(signal)],
+  ["network", (client) => client.setNetwork({ hostName: "bmc-7" }, 60_000, signal)],
   [
     "user",
     (client) =>

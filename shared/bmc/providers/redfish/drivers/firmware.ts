@@ -10,6 +10,8 @@ import type {
 import { namedTask } from "../resources/named-task.ts";
 import type { Resources } from "../resources/resources.ts";
 import { throwDenial } from "../resources/writer.ts";
+import type { HttpAnswer } from "../service/http-client.ts";
+import { missingProperties } from "../service/missing-properties.ts";
 import { Link, lenient, Values } from "../service/schema.ts";
 import { FirmwareResource, isInstalled, nameOf, text } from "./inventory-parts.ts";
 import { readTask, taskLink } from "./operation-task.ts";
@@ -62,17 +64,31 @@ function stateOf(state = ""): FirmwareItem["state"] {
   return UPDATING.includes(state) ? "updating" : undefined;
 }
 
+/** The part beside the parameters that MegaRAC requires of a multipart push. */
+interface OemParameters {
+  readonly ImageType: string;
+}
+
+/** The kind of image that belongs to all of these inventory entries. */
+function oemParametersFor(items: readonly Pick<FirmwareItem, "id" | "name">[]): OemParameters | undefined {
+  const types = items.map(({ id, name }) => /bmc|bios/i.exec(id) ?? /bmc|bios/i.exec(name));
+  const [type, ...others] = new Set(types.map((found) => found?.[0].toUpperCase()));
+  return type === undefined || others.length > 0 ? undefined : { ImageType: type };
+}
+
 /** One request that starts an update; `form` and `raw` carry a file. */
 interface Start {
   readonly kind: "simple" | "form" | "raw";
   readonly path: string;
   readonly parameters: Readonly<Record<string, unknown>>;
+  /** What MegaRAC takes beside the parameters; undefined where the targets do not show it. */
+  readonly oemParameters?: OemParameters | undefined;
   /** Set if the BMC applies what is pushed at a reset, or later. */
   readonly staged?: true;
 }
 
 /** UpdateService: SimpleUpdate by URI, multipart push or push of a file (DSP0266, DSP0268, DSP2062). */
-export function redfishFirmware({ system, members }: Resources): FirmwareDriver {
+export function redfishFirmware({ system, members, log }: Resources): FirmwareDriver {
   const { service } = system;
   const find = async (signal: AbortSignal): Promise<UpdateService> => {
     const found = await service.find(UPDATE_SERVICE, UpdateService, signal);
@@ -92,10 +108,10 @@ export function redfishFirmware({ system, members }: Resources): FirmwareDriver 
     const update = await find(signal);
     if (update.ServiceEnabled === false) throw new BmcError("state", "the BMC's UpdateService is disabled");
     const items = send.targets.length === 0 ? [] : await inventory(update, signal);
-    const paths = send.targets.map((target) => {
+    const chosen = send.targets.map((target) => {
       const found = items.find(({ id }) => id === target);
       if (!found) throw new BmcError("state", `the BMC no longer lists firmware ${target}`);
-      return found.path;
+      return found;
     });
     const way = "uri" in send.image ? simple(update, send.image.uri) : push(update, send);
     const path = service.localPath(way.uri);
@@ -105,26 +121,53 @@ export function redfishFirmware({ system, members }: Resources): FirmwareDriver 
       const offered = way.applyTimes.join(", ");
       throw new BmcError("unsupported", `the BMC does not offer apply time ${asked}, only ${offered}`);
     }
-    const targets = paths.length === 0 ? undefined : paths;
+    const targets = chosen.length === 0 ? undefined : chosen.map((item) => item.path);
     const given = defined({ Targets: targets, "@Redfish.OperationApplyTime": asked });
-    return { ...way, path, parameters: { ...way.parameters, ...given } };
+    const oemParameters = oemParametersFor(
+      chosen.map(({ id, path, value }) => ({ id, name: nameOf(path, value) })),
+    );
+    return { ...way, path, parameters: { ...way.parameters, ...given }, oemParameters };
   };
   const upload = async (
-    { kind, path, parameters }: Start,
+    { kind, path, ...parts }: Start,
     send: FirmwareSend,
     timeoutMs: number,
     signal: AbortSignal,
   ) => {
-    if ("uri" in send.image) return service.send({ method: "POST", path, body: parameters }, signal);
+    if ("uri" in send.image) return service.send({ method: "POST", path, body: parts.parameters }, signal);
     const { name, content } = send.image;
     const request = { method: "POST", path, timeoutMs } as const;
     const { Readable } = await import("node:stream");
     if (kind === "form") {
-      const { headers, bytes } = multipart(parameters, name, content);
+      const { headers, bytes } = multipart(parts, name, content);
       return service.upload({ ...request, headers, content: Readable.from(bytes) }, signal);
     }
     const headers = { "content-type": "application/octet-stream", "content-length": String(content.size) };
     return service.upload({ ...request, headers, content: Readable.fromWeb(content.stream()) }, signal);
+  };
+  /** Sends the first form, and where the refusal says that it lacks the maker's part, the whole one. */
+  const uploadParts = async (
+    request: Start,
+    send: FirmwareSend,
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<HttpAnswer> => {
+    const endsMs = system.clock.monotonicMs() + timeoutMs;
+    const isComplete = system.behaviour.oemParameters === "first";
+    const { oemParameters, ...standard } = request;
+    const answer = await upload(isComplete ? request : standard, send, timeoutMs, signal);
+    const mayLack = request.kind === "form" && (!isComplete || oemParameters === undefined);
+    if (!mayLack || missingProperties(answer, ["OemParameters", "ImageType"]).length === 0) return answer;
+    if (oemParameters === undefined) {
+      const { class: errorClass, message } = service.refusal(answer, { method: "POST", path: request.path });
+      const remedy = "name targets that are all the BMC or all the BIOS, which shows the image's type";
+      throw new BmcError(errorClass, `${message}; ${remedy}`);
+    }
+    log.debug({ oemParameters }, "update refused, sending it with OemParameters");
+    const leftMs = Math.max(1, endsMs - system.clock.monotonicMs());
+    const completed = await upload(request, send, leftMs, signal);
+    if (completed.status < 300) system.learn("oem-parameters");
+    return completed;
   };
   return {
     async list(signal) {
@@ -143,14 +186,16 @@ export function redfishFirmware({ system, members }: Resources): FirmwareDriver 
       );
     },
     async plan(send, signal) {
-      const { kind, path, parameters } = await start(send, signal);
+      const { kind, path, parameters, oemParameters } = await start(send, signal);
+      const isSent = kind === "form" && system.behaviour.oemParameters === "first" && oemParameters;
+      const more = isSent ? ` and OemParameters ${JSON.stringify(oemParameters)}` : "";
       const file = "uri" in send.image ? "" : ` and ${send.image.content.size} bytes of ${send.image.name}`;
-      return `POST ${path}${kind === "raw" ? "" : ` ${JSON.stringify(parameters)}`}${file}`;
+      return `POST ${path}${kind === "raw" ? "" : ` ${JSON.stringify(parameters)}`}${more}${file}`;
     },
     async send(send, timeoutMs, signal) {
       const request = await start(send, signal);
       system.markChanged();
-      const answer = await upload(request, send, timeoutMs, signal);
+      const answer = await uploadParts(request, send, timeoutMs, signal);
       const sent = { method: "POST", path: request.path } as const;
       if (answer.status >= 300) throw service.refusal(answer, sent);
       throwDenial(answer, sent);
@@ -214,13 +259,20 @@ function push(update: UpdateService, { image, targets, applyTime }: FirmwareSend
 }
 
 /** Multipart HTTP push (DSP0266, RFC 7578): the parameters as JSON, then the file, which is read while it is sent. */
-function multipart(parameters: Start["parameters"], name: string, content: Blob) {
+function multipart(
+  { parameters, oemParameters }: Pick<Start, "parameters" | "oemParameters">,
+  name: string,
+  content: Blob,
+) {
   const boundary = crypto.randomUUID();
   const part = (disposition: string, type: string) =>
     `--${boundary}\r\nContent-Disposition: form-data; ${disposition}\r\nContent-Type: ${type}\r\n\r\n`;
   const fileName = name.replace(/["\r\n]/g, encodeURIComponent);
+  const json = (name: string, value: object | undefined) =>
+    value ? `${part(`name="${name}"`, "application/json")}${JSON.stringify(value)}\r\n` : "";
   const head = Buffer.from(
-    `${part('name="UpdateParameters"', "application/json")}${JSON.stringify(parameters)}\r\n` +
+    json("UpdateParameters", parameters) +
+      json("OemParameters", oemParameters) +
       part(`name="UpdateFile"; filename="${fileName}"`, "application/octet-stream"),
   );
   const tail = Buffer.from(`\r\n--${boundary}--\r\n`);
