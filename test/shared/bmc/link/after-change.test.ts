@@ -87,10 +87,13 @@ const OPERATIONS: readonly (readonly [string, (client: BmcClient) => Promise<unk
         signal,
       ),
   ],
-  ["BIOS attributes", (client) => client.setBios({ values: { NumLock: "Off" } }, signal)],
+  [
+    "BIOS attributes",
+    (client) => client.setBios({ values: { ProcTurboMode: "Disabled" }, applyTime: "on-reset" }, signal),
+  ],
   ["BIOS reset", (client) => client.resetBios(signal)],
   ["event log", (client) => client.clearSel(signal)],
-  ["network", (client) => client.setNetwork({ hostName: "bmc-7" }, 60_000, signal)],
+  ["network", (client) => client.setNetwork({ hostName: "bmc-8" }, 60_000, signal)],
   [
     "user",
     (client) =>
@@ -111,6 +114,7 @@ describe.each(OPERATIONS)("after its change was accepted, %s", (_, run) => {
 
     await run(lab.client);
 
+    expect(lab.redfish.requests.some(({ method }) => method !== "GET")).toBe(true);
     expect(lab.ipmi.received).toBe(0);
     const done = lab.machine.commands.map(({ action }) => action);
     expect(done).toEqual([...new Set(done)]);
@@ -135,4 +139,23 @@ it("a BMC that never reads again is an error of the provider that has changed it
     message: expect.stringMatching(/^redfish: not off after 20.0 s, although the BMC accepted "off": .*404/),
   });
   expect(lab.machine.commands.map(({ action }) => action)).toEqual(["off"]);
+});
+
+it("waits for BIOS attributes through what a BMC answers during the boot, also if they were pending already", async () => {
+  await using lab = await twoProviders({ kind: "refuse", status: 503, times: 0 });
+  const asked = { values: { ProcTurboMode: "Disabled" }, applyTime: "on-reset" } as const;
+  await lab.client.setBios(asked, signal);
+  lab.redfish.fail({
+    kind: "refuse",
+    path: /\/Bios$/,
+    status: 404,
+    messageId: "Base.1.8.ResourceMissingAtURI",
+    skip: 1,
+    times: 4,
+  });
+
+  const waiting = lab.client.setBios({ ...asked, waitMs: 600_000 }, signal);
+  setTimeout(() => lab.machine.do("reset"), 20);
+
+  expect(await waiting).toMatchObject({ changed: false, summary: "already ProcTurboMode=Disabled" });
 });

@@ -9,7 +9,7 @@ import type {
 } from "../../../operations/firmware-driver.ts";
 import { namedTask } from "../resources/named-task.ts";
 import type { Resources } from "../resources/resources.ts";
-import { throwDenial } from "../resources/writer.ts";
+import { describeWrite, throwDenial, type WriteRequest } from "../resources/writer.ts";
 import type { HttpAnswer } from "../service/http-client.ts";
 import { missingProperties } from "../service/missing-properties.ts";
 import { Link, lenient, Values } from "../service/schema.ts";
@@ -29,6 +29,8 @@ const UpdateService = z.object({
   MultipartHttpPushUri: lenient(z.string()),
   "MultipartHttpPushUri@Redfish.OperationApplyTimeSupport": ApplyTimes,
   HttpPushUri: lenient(z.string()),
+  HttpPushUriTargets: lenient(z.array(z.string())),
+  HttpPushUriTargetsBusy: lenient(z.boolean()),
   HttpPushUriOptions: lenient(
     z.object({ HttpPushUriApplyTime: lenient(z.object({ ApplyTime: lenient(z.string()) })) }),
   ),
@@ -85,10 +87,38 @@ interface Start {
   readonly oemParameters?: OemParameters | undefined;
   /** Set if the BMC applies what is pushed at a reset, or later. */
   readonly staged?: true;
+  /** What a push of a file alone is preceded by, and followed by, where it has targets. */
+  readonly reservation?: Reservation | undefined;
+}
+
+/** Changes of the UpdateService (DSP0268, `HttpPushUriTargets`): the next client's push must not go to our targets. */
+interface Reservation {
+  readonly take: TargetsChange;
+  readonly release: TargetsChange;
+}
+
+type TargetsChange = WriteRequest & { readonly body: { readonly HttpPushUriTargets: readonly string[] } };
+
+/** Also after a cancellation, which its requests must outlive. */
+const RELEASE_MS = 10_000;
+
+function reservationOf(
+  { HttpPushUriTargetsBusy: busy }: UpdateService,
+  targets: readonly string[],
+): Reservation {
+  const change = (paths: readonly string[], isTaken: boolean): TargetsChange => ({
+    method: "PATCH",
+    path: UPDATE_SERVICE,
+    body: {
+      HttpPushUriTargets: paths,
+      ...(busy === undefined ? {} : { HttpPushUriTargetsBusy: isTaken }),
+    },
+  });
+  return { take: change(targets, true), release: change([], false) };
 }
 
 /** UpdateService: SimpleUpdate by URI, multipart push or push of a file (DSP0266, DSP0268, DSP2062). */
-export function redfishFirmware({ system, members, log }: Resources): FirmwareDriver {
+export function redfishFirmware({ system, members, writer, log }: Resources): FirmwareDriver {
   const { service } = system;
   const find = async (signal: AbortSignal): Promise<UpdateService> => {
     const found = await service.find(UPDATE_SERVICE, UpdateService, signal);
@@ -126,7 +156,8 @@ export function redfishFirmware({ system, members, log }: Resources): FirmwareDr
     const oemParameters = oemParametersFor(
       chosen.map(({ id, path, value }) => ({ id, name: nameOf(path, value) })),
     );
-    return { ...way, path, parameters: { ...way.parameters, ...given }, oemParameters };
+    const reservation = way.kind === "raw" && targets ? reservationOf(update, targets) : undefined;
+    return { ...way, path, parameters: { ...way.parameters, ...given }, oemParameters, reservation };
   };
   const upload = async (
     { kind, path, ...parts }: Start,
@@ -169,6 +200,29 @@ export function redfishFirmware({ system, members, log }: Resources): FirmwareDr
     if (completed.status < 300) system.learn("oem-parameters");
     return completed;
   };
+  /** Runs the push while the BMC has its targets; whatever becomes of it, they are taken back. */
+  const reserving = async (
+    { take, release }: Reservation,
+    push: () => Promise<HttpAnswer>,
+    signal: AbortSignal,
+  ) => {
+    await writer.write(take, signal);
+    try {
+      const { HttpPushUriTargets: kept = [] } = await find(signal);
+      const { HttpPushUriTargets: asked } = take.body;
+      if (kept.toSorted().join() !== asked.toSorted().join()) {
+        throw new BmcError(
+          "verify",
+          `the BMC does not keep the targets of the push, but ${kept.join(", ") || "none"}`,
+        );
+      }
+      return await push();
+    } finally {
+      await writer.write(release, AbortSignal.timeout(RELEASE_MS)).catch((error: unknown) => {
+        log.warn({ reason: BmcError.from(error).message }, "HttpPushUriTargets not released");
+      });
+    }
+  };
   return {
     async list(signal) {
       const found = await inventory(await find(signal), signal);
@@ -186,16 +240,18 @@ export function redfishFirmware({ system, members, log }: Resources): FirmwareDr
       );
     },
     async plan(send, signal) {
-      const { kind, path, parameters, oemParameters } = await start(send, signal);
+      const { kind, path, parameters, oemParameters, reservation } = await start(send, signal);
+      const before = reservation ? `${describeWrite(reservation.take)}, then ` : "";
       const isSent = kind === "form" && system.behaviour.oemParameters === "first" && oemParameters;
       const more = isSent ? ` and OemParameters ${JSON.stringify(oemParameters)}` : "";
       const file = "uri" in send.image ? "" : ` and ${send.image.content.size} bytes of ${send.image.name}`;
-      return `POST ${path}${kind === "raw" ? "" : ` ${JSON.stringify(parameters)}`}${more}${file}`;
+      return `${before}POST ${path}${kind === "raw" ? "" : ` ${JSON.stringify(parameters)}`}${more}${file}`;
     },
     async send(send, timeoutMs, signal) {
       const request = await start(send, signal);
       system.markChanged();
-      const answer = await uploadParts(request, send, timeoutMs, signal);
+      const push = () => uploadParts(request, send, timeoutMs, signal);
+      const answer = await (request.reservation ? reserving(request.reservation, push, signal) : push());
       const sent = { method: "POST", path: request.path } as const;
       if (answer.status >= 300) throw service.refusal(answer, sent);
       throwDenial(answer, sent);
@@ -240,11 +296,13 @@ function push(update: UpdateService, { image, targets, applyTime }: FirmwareSend
       applyTimes,
     } as const;
   }
-  if (update.HttpPushUri !== undefined && (targets.length > 0 || applyTime !== undefined)) {
-    throw new BmcError(
-      "unsupported",
-      "the BMC takes files without targets and apply time only (HttpPushUri)",
-    );
+  if (update.HttpPushUri !== undefined && applyTime !== undefined)
+    throw new BmcError("unsupported", "the BMC takes files without an apply time only (HttpPushUri)");
+  if (update.HttpPushUri !== undefined && targets.length > 0) {
+    if (update.HttpPushUriTargets === undefined)
+      throw new BmcError("unsupported", "the BMC takes files without targets only (HttpPushUri)");
+    if (update.HttpPushUriTargetsBusy)
+      throw new BmcError("busy", "another client has reserved the BMC's firmware push (HttpPushUriTargets)");
   }
   return {
     kind: "raw",

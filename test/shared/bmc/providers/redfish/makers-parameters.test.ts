@@ -180,3 +180,74 @@ describe("a multipart push that is refused without OemParameters", () => {
     },
   );
 });
+
+describe("a push of a file alone", () => {
+  const IMAGE = `${INVENTORY}/BMC`;
+  const limits = { updateMs: 60_000, verifyMs: 5_000 };
+  const request = {
+    image: { name: "image.bin", content: new Blob(["the image"]) },
+    targets: ["BMC"],
+    version: "2",
+    allowDowngrade: false,
+  };
+
+  async function pushing(service: object, keeps: (body: unknown) => object = Object) {
+    const tree: Tree = {
+      ...treeOf({}),
+      "/redfish/v1": {},
+      [UPDATES]: {
+        HttpPushUri: `${UPDATES}/push`,
+        FirmwareInventory: { "@odata.id": INVENTORY },
+        ...service,
+      },
+      [INVENTORY]: collection(IMAGE),
+      [IMAGE]: { Id: "BMC", Version: "1" },
+    };
+    return labOf(tree, ({ method, body }) => {
+      if (method === "PATCH") tree[UPDATES] = { ...tree[UPDATES], ...keeps(body) };
+      if (method === "POST") tree[IMAGE] = { Id: "BMC", Version: "2" };
+      return method === "GET" ? undefined : [204];
+    });
+  }
+
+  it.each([
+    ["", {}, {}, {}],
+    [
+      ", which is marked as in use",
+      { HttpPushUriTargetsBusy: false },
+      { HttpPushUriTargetsBusy: true },
+      { HttpPushUriTargetsBusy: false },
+    ],
+  ])("has its targets in the service%s, and takes them back", async (_, service, taken, released) => {
+    await using lab = await pushing({ HttpPushUriTargets: [], ...service });
+
+    await lab.client.updateFirmware(request, limits, signal);
+
+    expect(lab.bodies()).toEqual([
+      { HttpPushUriTargets: [IMAGE], ...taken },
+      "the image",
+      { HttpPushUriTargets: [], ...released },
+    ]);
+  });
+
+  it("is not sent if the service drops the targets", async () => {
+    await using lab = await pushing({ HttpPushUriTargets: [] }, () => ({}));
+
+    await expect(lab.client.updateFirmware(request, limits, signal)).rejects.toMatchObject({
+      class: "verify",
+    });
+    expect(lab.bodies()).not.toContain("the image");
+  });
+
+  it.each([
+    ["has no such targets", {}, "unsupported"],
+    ["is in use by another client", { HttpPushUriTargets: [], HttpPushUriTargetsBusy: true }, "busy"],
+  ])("is not sent if the service %s", async (_, service, errorClass) => {
+    await using lab = await pushing(service);
+
+    await expect(lab.client.updateFirmware(request, limits, signal)).rejects.toMatchObject({
+      class: errorClass,
+    });
+    expect(lab.writes()).toEqual([]);
+  });
+});
