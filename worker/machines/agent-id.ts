@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isInShard, type Shard } from "./shard.ts";
 
 const PLACEHOLDER = "{machine}";
 
@@ -25,11 +26,13 @@ export function machineNameOf(pattern: string, agentId: string): string | undefi
   return name !== "" && agentIdOf(pattern, name) === agentId ? name : undefined;
 }
 
-/** All agent IDs to poll for: the fixed ones and one per machine, without duplicates. */
+/** All agent IDs to poll for: the fixed ones and one per machine, without duplicates; those of the shard, if there is one. */
 export function agentIdsOf(
   fixed: readonly string[],
   pattern: string,
   machines: readonly { readonly name: string }[],
+  shard?: Shard,
 ): readonly string[] {
-  return [...new Set([...fixed, ...machines.map(({ name }) => agentIdOf(pattern, name))])];
+  const all = [...new Set([...fixed, ...machines.map(({ name }) => agentIdOf(pattern, name))])];
+  return shard ? all.filter((agentId) => isInShard(agentId, shard)) : all;
 }

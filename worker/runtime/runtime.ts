@@ -46,6 +46,8 @@ export interface LaunchRequest extends OutputOptions {
   readonly terms?: LaunchTerms;
   /** Written to the action's stdin or its own Secret, and nowhere else; absent if the action brings its own. */
   readonly connection?: ActionConnection;
+  /** The BMC that it uses, whatever name that has. */
+  readonly lockKey?: string;
   /** Replaces `connection`, for a runtime with a `secretNamespace`. */
   readonly mounted?: MountedConnection;
   /** In place of the machine's BMC; the runtime then gives the action a `provider`. */

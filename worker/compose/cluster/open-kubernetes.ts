@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
 import { parseImageReference } from "../../action/image-reference.ts";
 import { Cluster } from "../../cluster/client/cluster.ts";
+import { Leadership } from "../../cluster/leader/leadership.ts";
 import type { KubernetesConfig } from "../../config/worker-config.ts";
 import { HostRuntime } from "../../runtime/baremetalhost/host-runtime.ts";
 import { KubernetesRuntime } from "../../runtime/kubernetes/kubernetes-runtime.ts";
@@ -34,7 +36,7 @@ export async function openKubernetes(kubernetes: KubernetesConfig): Promise<Open
       );
     },
     runtime({ config, pods, state, library, log }) {
-      const group = kubernetes.sharing?.group;
+      const group = kubernetes.leaderElection?.group;
       return new KubernetesRuntime({
         cluster,
         pods,
@@ -55,6 +57,12 @@ export async function openKubernetes(kubernetes: KubernetesConfig): Promise<Open
       return isUsed
         ? new HostRuntime(base, { inventory, actions, state: state?.id, log, stopGraceMs })
         : base;
+    },
+    leadership(clock, log) {
+      const lease = kubernetes.leaderElection?.lease;
+      return lease === undefined
+        ? undefined
+        : new Leadership({ cluster, lease, host: hostname(), clock, log });
     },
     services: (options) => new KubernetesServices({ ...options, cluster, kubernetes }),
     inventory: ({ inventory: file, policy }, log, stop) =>

@@ -276,7 +276,7 @@ export class KubernetesRuntime implements Runtime {
     const name = launchName(action);
     const launch = randomBytes(4).toString("hex");
     const overMs = pods.startTimeoutMs + timeoutMs + stopGraceMs;
-    const worker = { owner, instance: this.#instance, launch };
+    const worker = { owner, instance: this.#instance, launch, lockKey: request.lockKey };
     const labels = jobMetadata(action, worker, overMs, this.#clock.now());
     const secret = request.connection && !request.mounted ? `${name}-${launch}` : undefined;
     const options = { pods, labels, stopGraceMs, ...defined({ secret }) };
