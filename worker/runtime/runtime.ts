@@ -156,7 +156,7 @@ export interface Runtime {
   earlierRun?(action: ActionId, signal: AbortSignal): Promise<EarlierRun | undefined>;
   /**
    * Removes orphans: what this worker's state directory launched, except running actions and those that `keep` needs
-   * (by `actionKey`), and what other workers launched, long after its deadline. Replicas keep an acknowledged action's
+   * (by `actionKey`), and what other workers launched, long after its deadline. With leader election, keeps an acknowledged action's
    * Job for a while, but not its Secret. Resolves to the number removed; rejects if it cannot list them.
    */
   sweep(keep: (key: string) => Need, signal: AbortSignal): Promise<number>;

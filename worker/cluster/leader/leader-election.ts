@@ -173,18 +173,21 @@ export class LeaderElection {
 
   /** Renews the Lease until the signal aborts, or until this worker does not lead any more. */
   async #keep(signal: AbortSignal): Promise<void> {
-    const { clock, lease, log } = this.#options;
+    const { clock, lease } = this.#options;
     let reason: string | undefined;
     while (!signal.aborted && reason === undefined) {
       await this.#notifier.wait(Math.min(RETRY_MS, Math.max(this.#remainingMs, 1)), clock, signal);
       if (signal.aborted) return;
-      if (this.#remainingMs <= 0)
-        reason = `${lease} was not renewed for ${RENEW_DEADLINE_MS / 1_000} s: ${this.#problem ?? "this process was paused"}`;
-      else reason = await this.#renew(signal);
+      // If the version that this leader wrote can still be renewed, nobody has led meanwhile.
+      const isLastAttempt = this.#remainingMs <= 0;
+      reason = await this.#renew(signal);
+      if (isLastAttempt && this.#remainingMs <= 0 && !signal.aborted) {
+        const problem = this.#problem ?? "this process was paused";
+        reason ??= `${lease} was not renewed for ${RENEW_DEADLINE_MS / 1_000} s: ${problem}`;
+      }
     }
     if (reason === undefined) return;
     this.#renewed = undefined;
-    log.error({ lease, reason }, "leadership lost");
     this.#lost.resolve(reason);
   }
 
@@ -199,6 +202,7 @@ export class LeaderElection {
         if (!isKubernetesError(thrown, "conflict", "not-found")) throw thrown;
         const found = await this.#find(signal);
         const holder = found && holderOf(found);
+        if (!found && this.#remainingMs <= 0) return "its Lease was deleted";
         if (found && holder !== identity) {
           this.#observe(found);
           return holder === undefined ? "its Lease was released by hand" : `${holder} holds the Lease`;
@@ -277,13 +281,11 @@ export class LeaderElection {
   }
 
   async #bounded<T>(signal: AbortSignal, request: (bound: AbortSignal) => Promise<T>): Promise<T> {
-    // A leader does not wait for an answer that comes after its deadline.
-    const ms = this.#renewed ? Math.min(REQUEST_MS, Math.max(this.#remainingMs, 1)) : REQUEST_MS;
     try {
-      return await withTimeout(ms, signal, request, this.#options.clock);
+      return await withTimeout(REQUEST_MS, signal, request, this.#options.clock);
     } catch (thrown) {
       if (!(thrown instanceof TimeoutReached)) throw thrown;
-      throw new KubernetesError("timeout", `the Kubernetes API did not answer within ${Math.ceil(ms)} ms`);
+      throw new KubernetesError("timeout", `the Kubernetes API did not answer within ${REQUEST_MS} ms`);
     }
   }
 }

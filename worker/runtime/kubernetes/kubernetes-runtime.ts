@@ -180,7 +180,7 @@ export class KubernetesRuntime implements Runtime {
         await this.#client.remove(job, cleanUpSignal());
       });
     }
-    // Another replica may still be served their actions.
+    // The next leader may still be served their actions.
     for (const job of shared ? jobs.filter((job) => isUnacknowledged(job, options)) : []) {
       await this.#discard(job, () => this.#acknowledge(job, undefined, undefined, cleanUpSignal()));
     }
@@ -283,7 +283,7 @@ export class KubernetesRuntime implements Runtime {
     const created = await this.#client.create(jobManifest(request, options), signal);
     if (created?.isFirst === false && shared) {
       await this.#discard(created.job, () => this.#removeSuspended(created.job, cleanUpSignal()), action);
-      return this.#relaunch("its Job may have been created, run by another replica, and deleted before");
+      return this.#relaunch("its Job may have been created, run by another leader, and deleted before");
     }
     if (created) return { kind: "suspended", job: created.job };
     const job = await this.#client.find(name, signal);
@@ -306,7 +306,7 @@ export class KubernetesRuntime implements Runtime {
 
   /**
    * For a Job that something deleted while it was suspended. Only this worker starts its Jobs: nothing was done, and it may try again. Among
-   * replicas another one may have run it meanwhile: the server decides whether the action is still to be run. Throws `NotLaunched`.
+   * leaders another one may have run it meanwhile: the server decides whether the action is still to be run. Throws `NotLaunched`.
    */
   #relaunch(reason: string): undefined {
     if (this.#options.shared) throw new NotLaunched(reason);
