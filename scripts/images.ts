@@ -78,7 +78,10 @@ async function buildAll(): Promise<void> {
   // The first one bundles all actions; the others find that in the engine's cache.
   const [first, ...others] = images;
   if (first) await build(first);
-  await mapLimited(others, AT_ONCE, build, new AbortController().signal);
+  const failed = (_: ProjectImage, thrown: unknown): void => {
+    throw thrown;
+  };
+  await mapLimited(others, { mostAtATime: AT_ONCE, work: build, failed }, new AbortController().signal);
   await removeStages(engine, images);
 
   const sizes = await imageSizes(

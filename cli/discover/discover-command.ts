@@ -160,7 +160,11 @@ async function distinctTargets(
   concurrency: number,
   signal: AbortSignal,
 ): Promise<readonly Target[]> {
-  const addresses = await mapLimited(hosts, concurrency, (host) => addressOf(host, signal), signal);
+  const failed = (host: string) => {
+    complain(`cannot resolve ${host}`);
+    return undefined;
+  };
+  const addresses = await mapLimited(hosts, { mostAtATime: concurrency, work: addressOf, failed }, signal);
   const byAddress = new Map<string, Target>();
   for (const target of services) byAddress.set(target.host, target);
   for (const [index, host] of hosts.entries()) {
@@ -170,15 +174,10 @@ async function distinctTargets(
   return [...byAddress.values()];
 }
 
+/** Rejects if the name cannot be resolved. */
 async function addressOf(host: string, signal: AbortSignal): Promise<string | undefined> {
   if (isIP(host) !== 0) return host;
-  try {
-    return (await withTimeout(LOOKUP_TIMEOUT_MS, signal, () => lookup(host))).address;
-  } catch {
-    signal.throwIfAborted();
-    complain(`cannot resolve ${host}`);
-    return undefined;
-  }
+  return (await withTimeout(LOOKUP_TIMEOUT_MS, signal, () => lookup(host))).address;
 }
 
 async function check(

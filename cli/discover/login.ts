@@ -64,16 +64,17 @@ export function tryLogins(
   signal: AbortSignal,
 ): Promise<readonly Login[]> {
   const first = firstAddresses(bmcs);
-  return mapLimited(
-    bmcs,
-    options.concurrency,
-    async (bmc): Promise<Login> => {
-      const same = first.get(identityOf(bmc) ?? bmc.host) ?? bmc.host;
-      if (same !== bmc.host) return { state: "skipped", problem: `is the BMC of ${same}`, sameAs: same };
-      return tryLogin(bmc, candidates, options, signal);
-    },
-    signal,
-  );
+  const work = async (bmc: FoundBmc, own: AbortSignal): Promise<Login> => {
+    const same = first.get(identityOf(bmc) ?? bmc.host) ?? bmc.host;
+    if (same !== bmc.host) return { state: "skipped", problem: `is the BMC of ${same}`, sameAs: same };
+    return tryLogin(bmc, candidates, options, own);
+  };
+  const failed = (bmc: FoundBmc, thrown: unknown): Login => {
+    const provider = providerFor(bmc, options.trustOnFirstUse);
+    const problem = BmcError.from(thrown).message;
+    return provider ? { state: "failed", provider, problem } : { state: "skipped", problem };
+  };
+  return mapLimited(bmcs, { mostAtATime: options.concurrency, work, failed }, signal);
 }
 
 /** A BMC with several addresses: its UUID and certificate. Either alone may be a vendor's default. */

@@ -26,15 +26,18 @@ export async function scan(
 ): Promise<readonly FoundBmc[]> {
   const pacer = new Pacer(options.rate, options.clock);
   let [probed, found] = [0, 0];
+  const done = (result: FoundBmc | undefined) => {
+    probed += 1;
+    if (result) found += 1;
+    options.onProgress?.(probed, found);
+    return result;
+  };
   const results = await mapLimited(
     targets,
-    options.concurrency,
-    async (target) => {
-      const result = await probeHost(target, options, pacer, signal);
-      probed += 1;
-      if (result) found += 1;
-      options.onProgress?.(probed, found);
-      return result;
+    {
+      mostAtATime: options.concurrency,
+      work: async (target, own) => done(await probeHost(target, options, pacer, own)),
+      failed: () => done(undefined),
     },
     signal,
   );
@@ -53,7 +56,7 @@ async function probeHost(
     orAbsent(probeRedfish(host, redfishPort ?? ports.redfish, probing, signal), signal),
     orAbsent(probeAmt(host, { scheme: "http", port: ports.amt }, probing, signal), signal),
     orAbsent(probeAmt(host, { scheme: "https", port: ports.amtTls }, probing, signal), signal),
-    detectPresence({ host, port: ports.ipmi, timeoutMs, turn }, signal),
+    orAbsent(detectPresence({ host, port: ports.ipmi, timeoutMs, turn }, signal), signal),
   ]);
   const amt = tlsAmt ?? plainAmt;
   const ipmi = version && { port: ports.ipmi, version };

@@ -45,7 +45,9 @@ export async function searchSsdp(
   const search = searchMessage(group);
   try {
     for (let copy = 0; copy < COPIES; copy += 1) {
-      for (const socket of sockets) socket?.send(search, group.port, group.address, () => undefined);
+      // A network that takes no multicast answers nothing.
+      const ignored = (_: Error | null) => undefined;
+      for (const socket of sockets) socket?.send(search, group.port, group.address, ignored);
       await clock.sleep(copy < COPIES - 1 ? PAUSE_MS : (ANSWER_SECONDS + 1) * 1_000, signal);
     }
   } finally {
@@ -89,11 +91,21 @@ function openSocket(
 ): Promise<Socket | undefined> {
   return new Promise((resolve) => {
     const socket = createSocket("udp4");
-    socket.on("error", () => resolve(undefined));
+    const giveUp = () => {
+      socket.close();
+      resolve(undefined);
+    };
+    socket.once("error", giveUp);
     socket.on("message", (reply, sender) => receive(reply, sender.address));
     socket.bind(0, address, () => {
-      socket.setMulticastInterface(address);
-      resolve(socket);
+      socket.off("error", giveUp).on("error", () => undefined);
+      try {
+        socket.setMulticastInterface(address);
+        resolve(socket);
+      } catch {
+        // The interface has lost the address meanwhile.
+        giveUp();
+      }
     });
   });
 }

@@ -1,4 +1,5 @@
 import { BmcError } from "../../shared/contract/bmc-error.ts";
+import { UncaughtErrors } from "../../shared/uncaught-errors.ts";
 import type { Inventory, Machine } from "../../worker/machines/inventory.ts";
 import { SecretCommands } from "../../worker/machines/secret-commands.ts";
 import { ActionSlots } from "../../worker/turns/action-slots.ts";
@@ -11,8 +12,8 @@ export interface CheckMachinesOptions extends CheckOptions {
   readonly onResult: (result: MachineDrift) => Promise<void>;
 }
 
-/** Compares machines with their desired states, many at a time and one at a time per BMC. */
-export function checkMachines(
+/** Compares machines with their desired states, many at a time and one at a time per BMC. What fails is a result, too. */
+export async function checkMachines(
   machines: readonly Machine[],
   inventory: Inventory,
   { concurrency, onResult, ...options }: CheckMachinesOptions,
@@ -21,6 +22,7 @@ export function checkMachines(
   const slots = new ActionSlots(concurrency);
   const locks = new MachineLocks();
   const commands = new SecretCommands();
+  const uncaughtErrors = new UncaughtErrors();
   const check = async (machine: Machine): Promise<MachineDrift> => {
     const held: (() => void)[] = [];
     try {
@@ -29,7 +31,10 @@ export function checkMachines(
       held.push(await slots.acquire(signal));
       const connection = await inventory.resolveConnection(machine, { commands, signal });
       const desired = inventory.desiredState?.(machine.name) ?? {};
-      return await checkMachine(machine.name, connection, desired, options, signal);
+      return await uncaughtErrors.isolate(
+        (own) => checkMachine(machine.name, connection, desired, options, own),
+        signal,
+      );
     } catch (thrown) {
       const error = signal.aborted ? BmcError.ofAbort(signal) : BmcError.from(thrown);
       return failedMachine(machine.name, error);
@@ -37,11 +42,15 @@ export function checkMachines(
       for (const release of held) release();
     }
   };
-  return Promise.all(
-    machines.map(async (machine) => {
-      const result = await check(machine);
-      await onResult(result);
-      return result;
-    }),
-  );
+  try {
+    return await Promise.all(
+      machines.map(async (machine) => {
+        const result = await check(machine);
+        await onResult(result);
+        return result;
+      }),
+    );
+  } finally {
+    uncaughtErrors.close();
+  }
 }

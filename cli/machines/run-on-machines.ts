@@ -10,6 +10,7 @@ import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { serialiseConnection } from "../../shared/contract/connection.ts";
 import { flagOfVariable, givenValue, isConnectionVariable } from "../../shared/contract/given.ts";
 import type { ActionResult } from "../../shared/contract/result.ts";
+import { UncaughtErrors } from "../../shared/uncaught-errors.ts";
 import type { Machine } from "../../worker/machines/inventory.ts";
 import { SecretCommands } from "../../worker/machines/secret-commands.ts";
 import { ActionSlots } from "../../worker/turns/action-slots.ts";
@@ -46,6 +47,7 @@ export async function runOnMachines(name: string, argv: readonly string[]): Prom
   const slots = new ActionSlots(+selection.concurrency);
   const locks = new MachineLocks();
   const commands = new SecretCommands();
+  const uncaughtErrors = new UncaughtErrors();
   const output = openOutput(action, formatOf(env), machines);
   const runOne = async (machine: Machine): Promise<number> => {
     const held: (() => void)[] = [];
@@ -55,7 +57,11 @@ export async function runOnMachines(name: string, argv: readonly string[]): Prom
       held.push(await slots.acquire(stop.signal));
       const connection = await inventory.resolveConnection(machine, { commands, signal: stop.signal });
       const own = ownFiles(action, env, machine);
-      return await output.add(await runAction(action, own, serialiseConnection(connection), stop), stop.by());
+      const result = await uncaughtErrors.isolate(
+        (signal) => runAction(action, own, serialiseConnection(connection), { signal, by: stop.by }),
+        stop.signal,
+      );
+      return await output.add(result, stop.by());
     } catch (thrown) {
       const error = stop.signal.aborted ? BmcError.from(stop.signal.reason) : BmcError.from(thrown);
       return await output.add({ ...failedResult(action.name, error), machine: machine.name }, stop.by());

@@ -25,7 +25,9 @@ export class Collector {
   #port = 0;
 
   constructor() {
-    this.#server = createServer((request, response) => void this.#take(request, response));
+    this.#server = createServer((request, response) => {
+      this.#take(request, response).catch(() => response.destroy());
+    });
     this.#server.on("connection", (socket: Socket) => {
       this.#sockets.add(socket);
       socket.on("close", () => this.#sockets.delete(socket)).on("error", () => undefined);

@@ -29,6 +29,21 @@ it("input that never ends is an error", async () => {
   expect(read).toEqual({ ok: false, problem: "did not end within 0.05 s" });
 });
 
+it("a password in quotes causes a warning before the login, and the refusal says why", async () => {
+  const lab = await actionLab();
+  const env = { ...lab.env("redfish"), BMC_PASSWORD: '"calvin"' };
+
+  const ended = await runAction("power-status", { env });
+
+  expect(ended.stderr).toContain("login may be wrong");
+  expect(resultOf(ended)).toMatchObject({ ok: false, class: "auth" });
+  expect(resultOf(ended).message).toMatch(
+    /; the password has quotes around it, which count as part of it: remove it if that is a mistake$/,
+  );
+  expect(`${ended.stdout}${ended.stderr}`).not.toContain("calvin");
+  await lab[Symbol.asyncDispose]();
+});
+
 describe.concurrent("a connection can be given", () => {
   const ways: readonly (readonly [string, (lab: Lab) => Promise<ActionRunOptions>])[] = [
     ["as environment variables", async (lab) => ({ env: lab.env("redfish") })],
@@ -51,6 +66,12 @@ describe.concurrent("a connection can be given", () => {
         };
         return { env };
       },
+    ],
+    [
+      "with a line end behind the password's variable, as in a file of Windows",
+      async (lab) => ({
+        env: { ...lab.env("redfish"), BMC_PASSWORD: `${lab.env("redfish").BMC_PASSWORD}\r` },
+      }),
     ],
     [
       "whole, in a file",

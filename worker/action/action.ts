@@ -50,6 +50,8 @@ export interface Action extends ActionId {
   readonly idMayReturn?: true;
   /** The server has recorded its start, if it says so. */
   readonly begun?: true;
+  /** Why nothing but its IDs could be read: it is not run, and reported as failed with this reason. */
+  readonly unreadable?: string;
   readonly secrets?: ActionSecrets;
   /**
    * A source inside the worker made it, and names a machine of any namespace in full. Not told by the agent ID, which a workflow may

@@ -186,6 +186,8 @@ export interface ClusterFacts {
   readonly unusableMachines: number;
   /** Absent without leader election. */
   readonly leader?: LeaderFacts;
+  /** Agent IDs that a Workflow names in another case, as far as it is known. */
+  agentIdsInOtherCase?(): readonly AgentIdCase[];
 }
 
 export interface MachineSourceFacts {
@@ -193,6 +195,12 @@ export interface MachineSourceFacts {
   readonly machines: number;
   /** Why its machines may be outdated, one line each. */
   readonly problems: readonly string[];
+}
+
+/** An agent ID as a Workflow names it, and as the worker has it. */
+export interface AgentIdCase {
+  readonly named: string;
+  readonly polled: string;
 }
 
 export interface LeaderFacts {

@@ -22,6 +22,7 @@ import {
   Toggle,
 } from "../document/value-types.ts";
 import { AgentId, AgentIdPattern } from "../machines/agent-id.ts";
+import { DEFAULT_SOCKET } from "../runtime/docker/engine-address.ts";
 import { HttpAddress, ListenAddressText, ServerAddress } from "./addresses.ts";
 import { InventoryKind, MachineSources, WatchNamespace } from "./machine-sources.ts";
 import { setting, settingsOf } from "./setting.ts";
@@ -35,9 +36,13 @@ const PEER_RUNTIMES: Readonly<Record<string, string>> = {
   containerd: "containerd is not supported: use docker, which works with any Docker Engine API",
 };
 
-const Runtime = z.enum(["process", "in-process", "docker", "kubernetes"], {
-  error: ({ input }) => (typeof input === "string" ? PEER_RUNTIMES[input] : undefined),
-});
+/** Tinkerbell's agent reads it in any case. */
+const Runtime = z.preprocess(
+  (given) => (typeof given === "string" ? given.trim().toLowerCase() : given),
+  z.enum(["process", "in-process", "docker", "kubernetes"], {
+    error: ({ input }) => (typeof input === "string" ? PEER_RUNTIMES[input] : undefined),
+  }),
+);
 
 /** Other workers use a number: 0 is info, larger numbers log more. */
 const LogLevel = z.preprocess((given) => {
@@ -231,10 +236,30 @@ const processRuntime = {
 };
 
 const dockerRuntime = {
-  dockerSocket: setting(Text.prefault("/var/run/docker.sock"), {
-    description: "Socket of the container engine",
-    type: "path",
-    aliases: ["AGENT_DOCKER_SOCKET"],
+  dockerSocket: setting(Text.prefault(DEFAULT_SOCKET), {
+    description: "Container engine: the path of its socket, `unix:///path` or `tcp://host:port`",
+    type: "path or URL",
+    aliases: ["AGENT_DOCKER_SOCKET", "DOCKER_HOST"],
+    chart: "none",
+  }),
+  dockerTls: setting(Toggle.prefault(false), {
+    description: "Whether an engine at a tcp address is reached with TLS; its certificate is always verified",
+    aliases: ["DOCKER_TLS_VERIFY"],
+    chart: "none",
+  }),
+  dockerCertPath: setting(Text.optional(), {
+    description:
+      "Folder with `ca.pem`, `cert.pem` and `key.pem` for an engine at a tcp address; includes TLS",
+    type: "folder",
+    aliases: ["DOCKER_CERT_PATH"],
+    defaultText: "the folder of `dockerConfig`",
+    chart: "none",
+  }),
+  dockerConfig: setting(Text.optional(), {
+    description: "Folder of a Docker client, with `config.json` from `docker login`",
+    type: "folder",
+    aliases: ["DOCKER_CONFIG"],
+    defaultText: "`~/.docker`",
     chart: "none",
   }),
   dockerNetwork: setting(Text.prefault("bridge"), {
@@ -273,7 +298,8 @@ const containers = {
 
 const imageRegistry = {
   registryName: setting(Text.prefault("docker.io"), {
-    description: "Registry to which the user and password below apply",
+    description:
+      "Registry to which the user and password below apply; further ones belong into the login file",
     type: "host[:port]",
     aliases: ["AGENT_REGISTRY_NAME", "DOCKER_REGISTRY"],
     chart: "none",
@@ -301,6 +327,14 @@ const imageRegistry = {
   registryPassFile: setting(Text.optional(), {
     description: "File that contains the password",
     type: "file",
+    chart: "none",
+  }),
+  registryLoginFile: setting(Text.optional(), {
+    description:
+      "Logins of any number of registries and credential helpers, as `docker login` or `podman login` writes them",
+    type: "file",
+    aliases: ["REGISTRY_AUTH_FILE"],
+    defaultText: "`config.json` in the folder of `dockerConfig`, if it exists",
     chart: "none",
   }),
 };

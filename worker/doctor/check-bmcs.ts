@@ -3,6 +3,7 @@ import { BmcError } from "../../shared/contract/bmc-error.ts";
 import type { ErrorClass } from "../../shared/contract/error-class.ts";
 import { silentLogger } from "../../shared/logger.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
+import { textOf } from "../../shared/text-of.ts";
 import type { Action, Outcome } from "../action/action.ts";
 import { AuthGate } from "../machines/auth-gate.ts";
 import type { Inventory, Machine } from "../machines/inventory.ts";
@@ -53,7 +54,10 @@ export async function checkBmcs(checks: BmcCheckOptions, signal: AbortSignal): P
   });
   const visit = new BmcChecker(checks, inventory, runtime);
   try {
-    const found = await mapLimited(machines, MAX_CONCURRENT, (machine) => visit.at(machine, signal), signal);
+    const work = (machine: Machine, own: AbortSignal) => visit.at(machine, own);
+    const failed = ({ name }: Machine, thrown: unknown) =>
+      findingOf("check-failed", withoutName(textOf(thrown), name), { subject: name });
+    const found = await mapLimited(machines, { mostAtATime: MAX_CONCURRENT, work, failed }, signal);
     return [...unknown, ...worstFirst(found)];
   } finally {
     await runtime.close();

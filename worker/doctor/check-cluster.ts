@@ -11,9 +11,9 @@ import { type ClusterUse, clusterFeatures } from "../compose/cluster/needed-righ
 import type { RufioConfig } from "../config/worker-config.ts";
 import { missingLease } from "../source/rufio/rufio-lease.ts";
 import type { CauseName } from "./causes.ts";
-import { type AgentIdUse, checkFinishedWorkflows } from "./check-finished-workflows.ts";
 import { checkMachineSources } from "./check-machine-sources.ts";
 import { checkRights } from "./check-rights.ts";
+import { type AgentIdUse, checkWorkflows } from "./check-workflows.ts";
 import { type Finding, findingOf, okFinding } from "./finding.ts";
 
 /** Whether the API server answers and grants the permissions that the settings need; nothing if they need no cluster. */
@@ -61,7 +61,7 @@ async function findingsIn(
   const watched = scopes.watched === "*" ? undefined : scopes.watched;
   const found = await Promise.all([
     ...features.map(({ name, rights }) => checkRights(name, rights, cluster, scopes, signal)),
-    checkFinishedWorkflows(cluster, watched, config, signal),
+    checkWorkflows(cluster, watched, config, signal),
     checkLease(cluster, config.kubernetes?.rufio, signal),
   ]);
   const parts = features.map(({ name }) => name).join(", ");

@@ -1,5 +1,7 @@
 import { BmcError } from "../../shared/contract/bmc-error.ts";
+import { loginDoubt } from "../../shared/contract/secret-doubt.ts";
 import { count } from "../../shared/count.ts";
+import { defined } from "../../shared/defined.ts";
 import { filesOpenToAll } from "../document/open-to-all.ts";
 import { FileProblem } from "../document/read-text-file.ts";
 import type { Inventory, Machine } from "../machines/inventory.ts";
@@ -26,8 +28,11 @@ export async function checkSecrets(examined: Examined, signal: AbortSignal): Pro
   if (!inventory) return [...exposed, skippedFinding("secrets", "the inventory must be valid first")];
   const read = await mapLimited(
     inventory.machines(),
-    MAX_OPEN_FILES,
-    (machine) => readOf(inventory, machine, signal),
+    {
+      mostAtATime: MAX_OPEN_FILES,
+      work: (machine, own) => readOf(inventory, machine, own),
+      failed: ({ name }, thrown) => unreadableOf(name, thrown),
+    },
     signal,
   );
   const unreadable = read.flatMap(({ problem }) => (problem === undefined ? [] : [problem]));
@@ -35,8 +40,12 @@ export async function checkSecrets(examined: Examined, signal: AbortSignal): Pro
   const doubtful = secretWarnings.filter(({ message }) =>
     byCommand.some((name) => message.startsWith(`machine ${name}: `)),
   );
+  const odd = read.flatMap(({ name, doubt }) =>
+    doubt === undefined ? [] : [findingOf("secret-odd", doubt, { subject: name })],
+  );
   const wrong = [
     ...unreadable,
+    ...odd,
     ...doubtful.map(({ source, message }) =>
       findingOf("secret-command-doubtful", message, { subject: source }),
     ),
@@ -56,23 +65,28 @@ interface Read {
   readonly name: string;
   readonly hasCommand: boolean;
   readonly problem?: Finding;
+  /** What is odd about the login. */
+  readonly doubt?: string;
 }
 
 async function readOf(inventory: Inventory, machine: Machine, signal: AbortSignal): Promise<Read> {
   const { name } = machine;
   const commands = new CommandsNotRun();
+  let doubt: string | undefined;
   try {
-    await inventory.resolveConnection(machine, { commands, signal });
+    doubt = loginDoubt(await inventory.resolveConnection(machine, { commands, signal }));
   } catch (thrown) {
     signal.throwIfAborted();
     // Problems after a command cannot be found without running it.
-    if (!commands.wereAsked) {
-      const facts = { user: currentUser() };
-      const problem = findingOf("secret-unreadable", BmcError.from(thrown).message, { facts });
-      return { name, hasCommand: false, problem };
-    }
+    if (!commands.wereAsked) return unreadableOf(name, thrown);
   }
-  return { name, hasCommand: commands.wereAsked };
+  return { name, hasCommand: commands.wereAsked, ...defined({ doubt }) };
+}
+
+function unreadableOf(name: string, thrown: unknown): Read {
+  const facts = { user: currentUser() };
+  const problem = findingOf("secret-unreadable", BmcError.from(thrown).message, { facts });
+  return { name, hasCommand: false, problem };
 }
 
 class CommandsNotRun extends SecretCommands {

@@ -1,7 +1,10 @@
-import { connect as connectTcp } from "node:net";
+import { request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+import { connect as connectTcp, isIP } from "node:net";
 import { connect as connectTls, type PeerCertificate } from "node:tls";
-import { createDialer, type ServerOptions } from "../source/grpc/dial.ts";
+import { addressOf, createDialer, type ServerOptions } from "../source/grpc/dial.ts";
 import { openConnection } from "../source/grpc/http2-connection.ts";
+import type { ProxyAnswer } from "./proxy-answer.ts";
 
 /** How long a recheck may take. It sends nothing that the server could act on. */
 export interface RecheckLimits {
@@ -14,10 +17,9 @@ export async function fetchCertificate(
   { server, serverName }: Pick<ServerOptions, "server" | "serverName">,
   { ms, signal }: RecheckLimits,
 ): Promise<PeerCertificate | undefined> {
-  const { hostname, port } = new URL(createDialer({ server, tls: false }).url);
-  const host = hostname.replace(/^\[|\]$/g, "");
-  const servername = serverName ?? (/^[\d.]+$|:/.test(host) ? "" : host);
-  const tcp = connectTcp({ host, port: Number(port || 80) });
+  const { host, port } = addressOf(server);
+  const servername = serverName ?? (isIP(host) ? "" : host);
+  const tcp = connectTcp({ host, port });
   const socket = connectTls({ socket: tcp, servername, rejectUnauthorized: false, ALPNProtocols: ["h2"] });
   const bound = AbortSignal.any([signal, AbortSignal.timeout(ms)]);
   try {
@@ -31,6 +33,31 @@ export async function fetchCertificate(
     socket.destroy();
     tcp.destroy();
   }
+}
+
+/** What the server answers to a HEAD request over HTTP/1.1; undefined if that is not HTTP. Sends no client certificate. */
+export async function askOverHttp1(
+  { server, serverName, tls }: Pick<ServerOptions, "server" | "serverName" | "tls">,
+  { ms, signal }: RecheckLimits,
+): Promise<ProxyAnswer | undefined> {
+  const { host, port } = addressOf(server);
+  const bound = AbortSignal.any([signal, AbortSignal.timeout(ms)]);
+  const common = { host, port, method: "HEAD", path: "/", signal: bound, agent: false };
+  return new Promise((resolve) => {
+    const request = tls
+      ? requestHttps({
+          ...common,
+          servername: serverName ?? (isIP(host) ? "" : host),
+          rejectUnauthorized: false,
+        })
+      : requestHttp(common);
+    request.on("error", () => resolve(undefined));
+    request.on("response", ({ statusCode = 0, headers }) => {
+      resolve({ status: statusCode, headers });
+      request.destroy();
+    });
+    request.end();
+  });
 }
 
 /** Whether the server uses HTTP/2 without TLS. */

@@ -8,7 +8,8 @@ import { CAUSE_NAMES, type CauseName } from "./causes.ts";
 import { certificateFacts } from "./certificate-facts.ts";
 import errorCodes from "./error-codes.json" with { type: "json" };
 import { type Finding, findingOf } from "./finding.ts";
-import { acceptsPlaintext, fetchCertificate, type RecheckLimits } from "./recheck.ts";
+import { causeOfAnswer, type ProxyAnswer, saysNoUpstream } from "./proxy-answer.ts";
+import { acceptsPlaintext, askOverHttp1, fetchCertificate, type RecheckLimits } from "./recheck.ts";
 import type { ServerFacts } from "./recording-channel.ts";
 
 /** Failures that the error's code explains. */
@@ -63,17 +64,23 @@ async function causeOf(
   if (codes.includes("ETIMEDOUT") || thrown instanceof TimeoutReached) return silent(server, seen);
   for (const code of codes) {
     const found = BY_CODE[code];
+    if (found?.[0] === "server-without-http2") return (await overHttp1(server, limits)) ?? found;
     if (found) return found;
   }
+  const answer = answerOf(seen);
+  const byStatus = answer && causeOfAnswer(answer);
+  if (byStatus) return byStatus;
   if (thrown instanceof ConnectError && thrown.isWireError) return answered(thrown);
   if (server.tls) {
     if (!seen.tls) return withoutHandshake(codes, server, seen, limits);
     if (isSilence(thrown)) return silent(server, seen);
-    if (!seen.answer) return droppedAfterHandshake(server);
+    if (!seen.answer) return (await overHttp1(server, limits)) ?? droppedAfterHandshake(server);
   } else if (seen.connected && !seen.answer) {
     // No answer, or an answer that is not HTTP/2.
     if (await fetchCertificate(server, limits)) return ["server-with-tls", "the server uses TLS"];
     if (isSilence(thrown)) return silent(server, seen);
+    const otherwise = await overHttp1(server, limits);
+    if (otherwise) return otherwise;
     return isEnd(thrown, codes)
       ? ["connection-broken", "it accepts the connection and closes it"]
       : ["server-without-http2", "the server does not support HTTP/2"];
@@ -81,6 +88,22 @@ async function causeOf(
   if (isSilence(thrown)) return silent(server, seen);
   if (seen.answer) return ["no-workflow-api", `the server is not a gRPC server: ${messageOf(thrown)}`];
   return ["connection-broken", messageOf(thrown)];
+}
+
+/** The HTTP answer in place of a gRPC one; undefined if there was none. */
+function answerOf({ answer }: ServerFacts): ProxyAnswer | undefined {
+  const status = Number(answer?.fields[":status"] ?? 200);
+  return answer && status !== 200 ? { status, headers: answer.fields } : undefined;
+}
+
+/** What a server says over HTTP/1.1 that does not speak HTTP/2; undefined if it does not speak that either. */
+async function overHttp1(server: ServerConfig, limits: RecheckLimits): Promise<CauseAndWords | undefined> {
+  const answer = await askOverHttp1(server, limits);
+  if (!answer) return undefined;
+  const found = causeOfAnswer(answer);
+  const words = "it speaks HTTP/1.1, but not HTTP/2";
+  if (found?.[0] === "proxy-redirects") return [found[0], `${words}: ${found[1]}`];
+  return ["server-without-http2", found ? `${words}; ${found[1]}` : words];
 }
 
 function silent({ tls }: ServerConfig, seen: ServerFacts): CauseAndWords {
@@ -128,6 +151,12 @@ function droppedAfterHandshake(server: ServerConfig): CauseAndWords {
 }
 
 function answered({ code, rawMessage }: ConnectError): CauseAndWords {
+  if (code === Code.Unavailable && saysNoUpstream(rawMessage)) {
+    return [
+      "server-behind-proxy-down",
+      `a proxy answers that it cannot reach the tink server: ${rawMessage}`,
+    ];
+  }
   return ["server-error", `it answers ${Code[code] ?? code}${rawMessage === "" ? "" : `: ${rawMessage}`}`];
 }
 

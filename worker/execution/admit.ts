@@ -120,6 +120,7 @@ export class Admission {
   }
 
   #targetOf(action: Action): Target {
+    if (action.unreadable !== undefined) return { ok: false, reason: action.unreadable };
     const { locate, permit } = this.#options;
     const permission = permit(action);
     return permission.allowed ? locate(action) : { ok: false, reason: permission.reason };

@@ -40,9 +40,12 @@ export class WorkflowCheck {
   begin(running: RunningStatus, cancel: AbortSignal): Checking {
     const over = new AbortController();
     const gone = new AbortController();
-    void this.#run(running, AbortSignal.any([over.signal, cancel])).then((isGone) => {
-      if (isGone) gone.abort(new WorkflowDeleted(running.action.workflowId));
-    });
+    void this.#run(running, AbortSignal.any([over.signal, cancel])).then(
+      (isGone) => {
+        if (isGone) gone.abort(new WorkflowDeleted(running.action.workflowId));
+      },
+      () => undefined,
+    );
     return { cancel: AbortSignal.any([cancel, gone.signal]), end: () => over.abort() };
   }
 

@@ -7,6 +7,7 @@ import { PowerState } from "../../shared/contract/vocabulary.ts";
 import { defined } from "../../shared/defined.ts";
 import { silentLogger } from "../../shared/logger.ts";
 import type { Redactor } from "../../shared/secret-forms.ts";
+import { UncaughtErrors } from "../../shared/uncaught-errors.ts";
 import type { Action, Outcome } from "../action/action.ts";
 import { LearnedHints } from "../execution/learned-hints.ts";
 import type { AuthGate, LoginAttempt } from "../machines/auth-gate.ts";
@@ -48,6 +49,7 @@ const STOP_GRACE_MS = 5_000;
 export class MachineReader {
   readonly #options: MachineReaderOptions;
   readonly #runtime: InProcessRuntime;
+  readonly #uncaughtErrors = new UncaughtErrors();
   readonly #hints = new LearnedHints();
 
   constructor(options: MachineReaderOptions) {
@@ -88,11 +90,16 @@ export class MachineReader {
     use: (bmc: BmcClient, connection: Connection, redact: Redactor) => Promise<T>,
     signal: AbortSignal,
   ): Promise<T> {
-    return this.#inTurn(name, (lockKey) => this.#use(name, lockKey, use, signal), signal);
+    return this.#inTurn(
+      name,
+      (lockKey) => this.#uncaughtErrors.isolate((own) => this.#use(name, lockKey, use, own), signal),
+      signal,
+    );
   }
 
   async close(): Promise<void> {
     await this.#runtime.close();
+    this.#uncaughtErrors.close();
   }
 
   async #inTurn<T>(name: string, work: (lockKey: string) => Promise<T>, signal: AbortSignal): Promise<T> {

@@ -97,6 +97,8 @@ export class Worker implements LaneControl {
     try {
       // Files change while a follower waits, too.
       const reloading = reload(this, stop);
+      // It is awaited below, and may reject before.
+      reloading.catch(() => undefined);
       await leadership?.acquire(stop);
       if (leadership && !stop.aborted) await services.open?.();
       if (!stop.aborted) await this.#work(stop);
@@ -116,6 +118,8 @@ export class Worker implements LaneControl {
     const { executor, services } = this.#options;
     this.#mayPoll = true;
     const background = services.run(this, stop);
+    // It is awaited below, and may reject before.
+    background.catch(() => undefined);
     await services.ready(stop);
     // Before the lanes: actions of an earlier worker get their machines first.
     const recovered = executor.recover(this.#signals);

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { AgentIdCase } from "../action/observer.ts";
 import { isInShard, type Shard } from "./shard.ts";
 
 const PLACEHOLDER = "{machine}";
@@ -24,6 +25,18 @@ export function machineNameOf(pattern: string, agentId: string): string | undefi
   const [before = "", after = ""] = pattern.split(PLACEHOLDER);
   const name = agentId.slice(before.length, agentId.length - after.length);
   return name !== "" && agentIdOf(pattern, name) === agentId ? name : undefined;
+}
+
+/** Those of the named agent IDs that differ from a polled one only in case: the server compares exactly, and no worker polls for them. */
+export function inOtherCase(named: Iterable<string>, polled: readonly string[]): readonly AgentIdCase[] {
+  const own = new Set(polled);
+  const others = [...named].filter((agentId) => !own.has(agentId));
+  if (others.length === 0) return [];
+  const byLowerCase = new Map(polled.map((agentId) => [agentId.toLowerCase(), agentId]));
+  return others.flatMap((agentId) => {
+    const meant = byLowerCase.get(agentId.toLowerCase());
+    return meant === undefined ? [] : [{ named: agentId, polled: meant }];
+  });
 }
 
 /** All agent IDs to poll for: the fixed ones and one per machine, without duplicates; those of the shard, if there is one. */

@@ -1,3 +1,4 @@
+import { withoutLineEnd } from "../../shared/contract/secret-doubt.ts";
 import { FileProblem } from "../document/read-text-file.ts";
 
 /** Longer than any BMC accepts; a larger file is probably the wrong one. */
@@ -5,7 +6,7 @@ export const LONGEST_SECRET_BYTES = 4_096;
 
 /** Reads a secret or user name, without the line end that editors add. Throws a `FileProblem` without any of the text. */
 export function readSecretText(text: string): string {
-  const secret = text.replace(/\r?\n$/, "");
+  const secret = withoutLineEnd(text);
   if (secret === "") throw new FileProblem("is empty");
   if (Buffer.byteLength(secret) > LONGEST_SECRET_BYTES) {
     throw new FileProblem(`holds more than ${LONGEST_SECRET_BYTES} bytes`);

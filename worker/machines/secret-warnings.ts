@@ -1,6 +1,7 @@
 import { accessSync, constants } from "node:fs";
 import { join } from "node:path";
 import { requiredCredentials } from "../../shared/contract/connection.ts";
+import { secretDoubt, withoutLineEnd } from "../../shared/contract/secret-doubt.ts";
 import { fileProblemOf, type ReadTextFile } from "../document/read-text-file.ts";
 import { credentialSources, rpcSecretSources } from "./credentials.ts";
 import type { Environment } from "./run-secret-command.ts";
@@ -26,7 +27,12 @@ function missingAt(
   { env, readFile }: SecretWarningOptions,
 ): readonly string[] {
   const { key } = source;
-  if ("variable" in source) return env[source.variable] ? [] : [`${key} ${source.variable} is not set`];
+  if ("variable" in source) {
+    const text = env[source.variable];
+    return text
+      ? doubtsOf(`${key} ${source.variable}`, () => text)
+      : [`${key} ${source.variable} is not set`];
+  }
   if ("command" in source) {
     const { argv, environment } = source.command;
     const unset = environment.filter((name) => env[name] === undefined);
@@ -36,9 +42,16 @@ function missingAt(
     ];
   }
   const paths = "file" in source ? [source.file] : files.map((name) => join(source.directory, name));
-  return paths.flatMap((path) =>
-    problemWith(() => readFile(path)).map((problem) => `${key} ${path} ${problem}`),
-  );
+  return paths.flatMap((path) => doubtsOf(`${key} ${path}`, () => readFile(path)));
+}
+
+/** Why a secret cannot be read, or is probably not the one that is meant. */
+function doubtsOf(name: string, read: () => string): readonly string[] {
+  let doubt: string | undefined;
+  const problems = problemWith(() => {
+    doubt = secretDoubt(withoutLineEnd(read()));
+  });
+  return [...problems, ...(doubt === undefined ? [] : [doubt])].map((problem) => `${name} ${problem}`);
 }
 
 /** A bare name is looked up in PATH when it runs. */

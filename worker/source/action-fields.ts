@@ -1,8 +1,22 @@
 import { LONGEST_TIMER_MS } from "../../shared/deadline.ts";
+import type { Action, ActionId } from "../action/action.ts";
 
 /** An answer that is not a valid action; the message says why. */
 export class MalformedAction extends Error {
   override readonly name = "MalformedAction";
+}
+
+type Known = ActionId & Pick<Action, "image" | "idMayReturn" | "begun">;
+
+/** An action from what `read` returns, or without that and with the reason if `read` throws `MalformedAction`. */
+export function readableAction(known: Known, read: () => Omit<Action, keyof Known>): Action {
+  try {
+    return { ...known, ...read() };
+  } catch (thrown) {
+    if (!(thrown instanceof MalformedAction)) throw thrown;
+    const nothing = { timeoutMs: 0, command: [], volumes: [], environment: {} };
+    return { ...known, ...nothing, unreadable: thrown.message };
+  }
 }
 
 export function required(field: string, value: string): string {

@@ -28,9 +28,10 @@ export class MachineLocks implements Locks {
     const tail = before.then(() => turn.promise);
     this.#tails.set(key, tail);
     // The last in line removes the key, so that the map holds only machines in use.
-    void tail.then(() => {
+    const last = () => {
       if (this.#tails.get(key) === tail) this.#tails.delete(key);
-    });
+    };
+    tail.then(last, last);
     try {
       await raceAbort(before, signal);
     } catch (thrown) {

@@ -3,6 +3,7 @@ import * as z from "zod/mini";
 import { Connection, requiredCredentials } from "../../../shared/contract/connection.ts";
 import { resolveFileReferences } from "../../../shared/contract/file-reference.ts";
 import { type GivenValue, givenValue, type ValueSources } from "../../../shared/contract/given.ts";
+import { withoutLineEnd } from "../../../shared/contract/secret-doubt.ts";
 import { connectionFieldTable, connectionFile, machineField } from "./connection-input.ts";
 import { describeIssue, missingValue, wrongValue } from "./describe-problem.ts";
 import type { NameInput } from "./input.ts";
@@ -92,7 +93,7 @@ async function readBeside(
   const place = join(dirname(path), file);
   const read = await readText(place, sources);
   if (!read.ok) problems.push(`${from}: ${place} ${read.problem}`);
-  return read.ok ? read.text.replace(/\r?\n$/, "") : "";
+  return read.ok ? withoutLineEnd(read.text) : "";
 }
 
 async function readJson(path: string, sources: TextSources) {

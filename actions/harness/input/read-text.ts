@@ -1,6 +1,7 @@
 import { constants, createReadStream, fstatSync, openSync } from "node:fs";
 import { Socket } from "node:net";
 import type { GivenValue } from "../../../shared/contract/given.ts";
+import { withoutLineEnd } from "../../../shared/contract/secret-doubt.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
 import type { InputField } from "./input.ts";
 
@@ -73,13 +74,13 @@ function describeProblem(thrown: unknown, limitMs: number): string {
 
 /** The text of a field: its value, or the content of the file that it names. Undefined with a problem. */
 export async function readValue(
-  { fromFile }: Pick<InputField, "fromFile">,
+  { fromFile, secret }: Pick<InputField, "fromFile" | "secret">,
   { text, from }: GivenValue,
   sources: TextSources,
   problems: string[],
 ): Promise<string | undefined> {
-  if (!fromFile) return text;
+  if (!fromFile) return secret ? withoutLineEnd(text) : text;
   const read = await readText(text, sources);
   if (!read.ok) problems.push(`${from}: ${text} ${read.problem}`);
-  return read.ok ? read.text.replace(/\r?\n$/, "") : undefined;
+  return read.ok ? withoutLineEnd(read.text) : undefined;
 }

@@ -19,7 +19,14 @@ export async function main<Fields extends InputFields>(
     stderr: process.stderr,
     ...listenForStop(),
     openLog: createActionLogger,
-    onUncaught: (end) => process.on("uncaughtException", async (thrown) => process.exit(await end(thrown))),
+    onUncaught: (end) => {
+      process.on("uncaughtException", (thrown) => {
+        end(thrown).then(
+          (code) => process.exit(code),
+          () => process.exit(exitCodeOf("internal")),
+        );
+      });
+    },
   });
   process.exit(exitCode);
 }

@@ -1,7 +1,9 @@
+import type { BmcClient } from "../../../shared/bmc/client.ts";
 import type { Provider } from "../../../shared/bmc/operations/provider.ts";
 import { type Clock, systemClock } from "../../../shared/clock.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { type ActionResult, oneLine } from "../../../shared/contract/result.ts";
+import { loginDoubt } from "../../../shared/contract/secret-doubt.ts";
 import type { ProviderName } from "../../../shared/contract/vocabulary.ts";
 import { defined } from "../../../shared/defined.ts";
 import type { Logger } from "../../../shared/logger.ts";
@@ -40,6 +42,8 @@ export async function runAction<Fields extends InputFields>(
   const startedMs = clock.monotonicMs();
   const clients = new ActionClients(connection, { log, nameOption, trace, provider: given, clock });
   const { bmc } = clients;
+  const doubt = loginDoubt(connection);
+  if (doubt !== undefined) log.warn({ reason: doubt }, "login may be wrong");
   let report: Partial<ActionReport> | undefined;
   let soFar: ActionReport | undefined;
   let error: BmcError | undefined;
@@ -66,14 +70,14 @@ export async function runAction<Fields extends InputFields>(
     await clients.close();
   }
   const machine = connection.machine;
+  const isRefused = error?.class === "auth" && error.refused !== "right";
+  const remedy = isRefused && doubt !== undefined ? `; ${doubt}: remove it if that is a mistake` : "";
   return {
     action: action.name,
     ...defined({ machine }),
     ok: error === undefined,
     ...defined({ class: error?.class, refused: error?.refused }),
-    message: oneLine(
-      redact(error?.message ?? `${report?.summary}${bmc.provider ? ` via ${bmc.provider}` : ""}`),
-    ),
+    message: oneLine(redact(error ? `${error.message}${remedy}` : `${report?.summary}${viaOf(bmc)}`)),
     ...defined({
       provider: clients.provider,
       before: report?.before,
@@ -84,6 +88,11 @@ export async function runAction<Fields extends InputFields>(
     roundTrips: clients.roundTrips,
     ...defined({ data: report?.data, hint: clients.hint }),
   };
+}
+
+function viaOf({ provider, note }: Pick<BmcClient, "provider" | "note">): string {
+  if (!provider) return "";
+  return ` via ${provider}${note === undefined ? "" : ` (${note})`}`;
 }
 
 function describeFailure(

@@ -37,7 +37,11 @@ export function surveyCertificates(
   { concurrency, timeoutMs }: SurveyOptions,
   signal: AbortSignal,
 ): Promise<readonly CertificateResult[]> {
-  return mapLimited(entries, concurrency, (entry) => surveyOne(entry, timeoutMs, signal), signal);
+  const failed = (entry: MachineEntry, thrown: unknown): CertificateResult => ({
+    ...{ kind: "failed", entry, address: entry.host, error: BmcError.from(thrown) },
+  });
+  const work = (entry: MachineEntry, own: AbortSignal) => surveyOne(entry, timeoutMs, own);
+  return mapLimited(entries, { mostAtATime: concurrency, work, failed }, signal);
 }
 
 async function surveyOne(

@@ -183,7 +183,8 @@ export class HttpConnection {
       return await this.#sendOnce(request, signal);
     } finally {
       // One that was aborted in the queue ends when those before it have.
-      void before.then(() => end());
+      const free = () => end();
+      before.then(free, free);
     }
   }
 

@@ -1,9 +1,17 @@
 import { createHash, type X509Certificate } from "node:crypto";
 import { connect as connectTcp, isIPv4, type Socket } from "node:net";
-import { connect as connectTls, createSecureContext, type SecureContext, TLSSocket } from "node:tls";
+import {
+  checkServerIdentity,
+  connect as connectTls,
+  createSecureContext,
+  type PeerCertificate,
+  type SecureContext,
+  TLSSocket,
+} from "node:tls";
 import { BmcError } from "../../contract/bmc-error.ts";
 import { defined } from "../../defined.ts";
 import { isIpv6 } from "../../is-ipv6.ts";
+import { textOf } from "../../text-of.ts";
 import { certificateError, connectError, handshakeError, pinError } from "./connection-error.ts";
 import { authority, type Endpoint } from "./endpoint.ts";
 import type { TlsSession } from "./tls-sessions.ts";
@@ -56,10 +64,19 @@ export function openSocket(
   });
   if (socket instanceof TLSSocket) {
     socket.once("secureConnect", () => {
-      // Node reports it only once.
-      const shown = socket.getPeerX509Certificate();
-      const certificate = socket.isSessionReused() ? resumed?.certificate : shown;
-      settle(certificateProblem(socket, certificate, endpoint), certificate);
+      let certificate: X509Certificate | undefined;
+      let problem: BmcError | null;
+      try {
+        // Node reports it only once.
+        const shown = socket.getPeerX509Certificate();
+        certificate = socket.isSessionReused() ? resumed?.certificate : shown;
+        problem = certificateProblem(socket, certificate, endpoint);
+      } catch (thrown) {
+        problem = new BmcError("tls", `TLS with ${authority(endpoint)} failed: ${textOf(thrown)}`, {
+          cause: thrown,
+        });
+      }
+      settle(problem, certificate);
     });
   }
   return socket;
@@ -84,6 +101,9 @@ function tlsParameters({ host, port, tls }: Endpoint) {
     secureContext: secureContext(tls.ca),
     // `certificateProblem` decides: a socket that Node rejects has no certificate to show the fingerprint of.
     rejectUnauthorized: false,
+    // No certificate names the zone of a link-local address.
+    checkServerIdentity: (name: string, certificate: PeerCertificate) =>
+      checkServerIdentity(name.replace(/%.*$/, ""), certificate),
     ALPNProtocols: ["http/1.1"],
   };
 }
@@ -98,5 +118,21 @@ function certificateProblem(
   const found = certificate && createHash("sha256").update(certificate.raw).digest("hex");
   if (expected !== undefined) return found === expected ? null : pinError({ found, expected }, endpoint);
   if (!verify || authorized) return null;
-  return certificateError({ found, code: String(authorizationError) }, endpoint);
+  const weakness = certificate && weaknessOf(certificate);
+  return certificateError({ found, code: String(authorizationError), weakness }, endpoint);
+}
+
+/** As OpenSSL's security level 2 has it, which Node uses. */
+const SHORTEST_RSA_BITS = 2_048;
+
+/** What OpenSSL rejects a certificate for without a reason of its own; undefined if it is none of these. */
+function weaknessOf({ publicKey, signatureAlgorithm }: X509Certificate): string | undefined {
+  const { asymmetricKeyType: type, asymmetricKeyDetails: details } = publicKey;
+  const bits = details?.modulusLength;
+  const hash = /md[245]|sha-?1(?!\d)/i.exec(signatureAlgorithm ?? "")?.[0];
+  const weak = [
+    type === "rsa" && bits !== undefined && bits < SHORTEST_RSA_BITS ? `RSA key of ${bits} bits` : undefined,
+    hash === undefined ? undefined : `signed with ${hash.toUpperCase().replace(/^SHA1/, "SHA-1")}`,
+  ].filter((part) => part !== undefined);
+  return weak.length > 0 ? weak.join(", ") : undefined;
 }

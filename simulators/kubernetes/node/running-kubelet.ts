@@ -111,7 +111,8 @@ export class RunningKubelet extends Kubelet {
       if (!(thrown instanceof ClusterError) && !this.#stopping.signal.aborted) throw thrown;
     });
     this.#tasks.add(safe);
-    void safe.finally(() => this.#tasks.delete(safe));
+    const ended = () => this.#tasks.delete(safe);
+    safe.then(ended, ended);
   }
 
   async #run(pod: KubeObject): Promise<void> {

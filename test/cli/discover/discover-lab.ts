@@ -38,8 +38,12 @@ export async function startRack() {
       ports[kind] = device.http.port;
       return device;
     },
-    /** Looks at these numbers. Ports that no BMC of the rack has are closed ones. */
-    scan(numbers: readonly number[], more: Partial<ScanOptions> = {}, signal = AbortSignal.timeout(120_000)) {
+    /** Looks at these numbers and addresses. Ports that no BMC of the rack has are closed ones. */
+    scan(
+      numbers: readonly (number | string)[],
+      more: Partial<ScanOptions> = {},
+      signal = AbortSignal.timeout(120_000),
+    ) {
       const used = Object.fromEntries(Object.entries(ports).map(([name, port]) => [name, port || 1]));
       const options: ScanOptions = {
         ports: used as typeof ports,
@@ -50,7 +54,7 @@ export async function startRack() {
         ...more,
       };
       return scan(
-        numbers.map((number) => ({ host: at(number) })),
+        numbers.map((number) => ({ host: typeof number === "string" ? number : at(number) })),
         options,
         signal,
       );

@@ -51,6 +51,15 @@ describe("a scan", () => {
     expect(amt.guard.refused).toBe(0);
   });
 
+  it("continues after an address that cannot be connected, such as the broadcast address", async () => {
+    await using rack = await startRack();
+    await rack.ipmi(2);
+
+    const found = await rack.scan(["127.255.255.255", 2, "255.255.255.255"]);
+
+    expect(found.map(({ host }) => host)).toEqual([rack.at(2)]);
+  });
+
   it("finds a BMC that answers only the ping, or only the question for the version", async () => {
     await using rack = await startRack();
     const [ping, version] = [await rack.ipmi(2), await rack.ipmi(3)];

@@ -106,6 +106,23 @@ describe("drift", () => {
     expect(driftSummary(results)).toBe("2 machines: 2 drift");
   });
 
+  it("of a machine without a route is that machine's result, and the others have theirs", async () => {
+    await using rack = await startRack();
+    rack.add({ host: "127.255.255.255", providers: ["ipmi"], desired: { power: "on" } });
+    await rack.ipmi({ power: "on" });
+
+    const { results, exitCode } = await rack.check();
+
+    expect(results[0]).toMatchObject({
+      error: {
+        class: "unreachable",
+        message: expect.stringMatching(/^ipmi: cannot reach 127\.255\.255\.255 /),
+      },
+    });
+    expect(statesOf(results[1])).toEqual({ power: "same" });
+    expect(exitCode).toBe(11);
+  });
+
   it("is not what a BMC cannot show", async () => {
     await using rack = await startRack();
     await rack.ipmi({ power: "on", ntp: ["time.example"], bios: { NumCores: 8 }, firmware: { BIOS: "1" } });

@@ -1,7 +1,8 @@
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parse, stringify } from "yaml";
 import { type Lab, startLab } from "../../../cli/lab/lab.ts";
 import { parseResultLine } from "../../../shared/contract/result.ts";
 import { runProgram } from "../../cli/program.ts";
@@ -32,6 +33,33 @@ describe("pbnj-worker action --inventory", () => {
     expect(results.map((result) => result?.hint)).toEqual(results.map(() => undefined));
     expect(stderr).toBe("");
     expect(exitCode).toBe(10);
+  });
+
+  it("ends no other machine's action because of one without a route", async () => {
+    const file = join(lab.directory, "one-dead.yaml");
+    const inventory = parse(await readFile(lab.inventoryFile, "utf8"));
+    // No UDP socket can be connected to a broadcast address.
+    inventory.machines.push({ name: "dead", host: "127.255.255.255" });
+    await writeFile(file, stringify(inventory));
+
+    const { exitCode, stdout } = await runProgram([
+      "action",
+      "power-status",
+      "--inventory",
+      file,
+      "--machine",
+      "dead,node-01,node-03",
+    ]);
+
+    const results = stdout.split("\n").map((line) => parseResultLine(line));
+    expect(new Map(results.map((result) => [result?.machine, result?.class ?? "ok"]))).toEqual(
+      new Map([
+        ["dead", "unreachable"],
+        ["node-01", "ok"],
+        ["node-03", "ok"],
+      ]),
+    );
+    expect(exitCode).toBe(11);
   });
 
   it("runs on the machines that are named, with the action's own flags", async () => {

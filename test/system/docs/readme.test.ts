@@ -32,7 +32,8 @@ const TIMEOUT_MS = 120_000;
 const readme = await readFile(join(ROOT, "README.md"), "utf8");
 const blocks = codeBlocks("README.md", readme);
 const commands = blocks.filter(({ language }) => language === "sh").map(({ text }) => text);
-const [demo, runTemplate, doctorAndStart, startContainer, actionContainer, action, ...others] = commands;
+const [demo, runTemplate, doctorAndStart, startContainer, actionContainer, action, test, ...others] =
+  commands;
 
 const certificate = createCertificate({ commonName: "bmc" });
 const machine = new SimulatedMachine({ power: "on" });
@@ -105,9 +106,12 @@ describe.skipIf(process.getuid?.() !== 0)(
       for (const close of closing.reverse()) await close();
     });
 
-    it("are these, and no others", () => {
-      expect(demo).toBe("npm ci\nnpm run demo\n");
+    it("are these, and no others, and CI runs the first and the last", async () => {
+      const ci = await readFile(join(ROOT, ".ci/run"), "utf8");
+
+      expect([demo, test]).toEqual(["npm ci && npm run demo\n", "npm ci && npm test\n"]);
       expect(others).toEqual([]);
+      for (const line of [demo, test]) expect(ci.split("\n")).toContain(`(${line?.trim()})`);
     });
 
     it("run a template without a tink server", async () => {

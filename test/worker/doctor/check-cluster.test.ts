@@ -124,6 +124,45 @@ describe("the doctor at a cluster", () => {
     });
   });
 
+  describe("at workflows that name an agent ID in another case", () => {
+    function submit(name: string, state: string, agentID: string): void {
+      const kind = ["tinkerbell.org/v1alpha1", "Workflow"] as const;
+      fake.create(...kind, { metadata: { namespace: "tink-system", name }, spec: { templateRef: "t" } });
+      const tasks = [{ id: "1", name: "bmc", agentID, actions: [] }];
+      fake.patchStatus(...kind, name, { state, agentID, tasks }, "tink-system");
+    }
+    const cases = async (env: Readonly<Record<string, string>> = {}) =>
+      (await check({ PBNJ_WAKE_UP: "on", ...env })).filter(({ cause }) => cause === "agent-id-case");
+
+    it("warns of those that are one of the worker's, with what it has", async () => {
+      submit("wrong", "PENDING", "A");
+      submit("ended", "FAILED", "A");
+      submit("right", "PENDING", "a");
+      submit("another", "PENDING", "B");
+
+      expect(await cases()).toEqual([
+        {
+          check: "cluster",
+          state: "warning",
+          cause: "agent-id-case",
+          detail: "1 agent ID of Workflows in another case: A, not a",
+          remedy: expect.stringContaining("as the worker has it: a"),
+        },
+      ]);
+    });
+
+    it("warns of those that may be a machine's in the cluster", async () => {
+      submit("wrong", "PENDING", "pbnj-Node-01");
+      submit("another", "PENDING", "Rack-01");
+
+      expect(await cases()).toEqual([]);
+      const found = await cases({ PBNJ_KUBERNETES_INVENTORY: "machines" });
+      expect(found.map(({ detail }) => detail)).toEqual([
+        "1 agent ID of Workflows in another case: pbnj-Node-01, not pbnj-node-01",
+      ]);
+    });
+  });
+
   it("names every right that is missing, by the part that needs it", async () => {
     const token = fake.addUser("worker", [
       { apiGroups: ["batch"], resources: ["jobs"], verbs: ["*"], namespaces: ["tink-system"] },

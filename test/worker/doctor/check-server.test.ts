@@ -1,6 +1,7 @@
 import { once } from "node:events";
-import { createServer as createHttpServer } from "node:http";
+import { createServer as createHttpServer, type ServerResponse } from "node:http";
 import { createServer as createHttp2Server, type OutgoingHttpHeaders } from "node:http2";
+import { createServer as createHttpsServer } from "node:https";
 import { createServer as createTcpServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { afterEach, describe, expect, it } from "vitest";
@@ -349,6 +350,56 @@ describe("an address where no tink server is", () => {
 
     expect(found).toMatchObject([{ cause: "no-workflow-api" }]);
   });
+
+  it.each([
+    [502, "server-behind-proxy-down", "a proxy (nginx/1.25) answers HTTP 502 Bad Gateway: the tink server"],
+    [
+      503,
+      "server-behind-proxy-down",
+      "answers HTTP 503 Service Unavailable: the tink server behind it does not",
+    ],
+    [504, "server-behind-proxy-down", "answers HTTP 504 Gateway Timeout: the tink server behind it does not"],
+    [522, "server-behind-proxy-down", "answers HTTP 522: the tink server behind it does not answer"],
+    [308, "proxy-redirects", "it redirects to https://tink.example/, which gRPC does not follow"],
+    [403, "proxy-denies", "answers HTTP 403 Forbidden: it does not let the worker through"],
+    [500, "server-error", "a proxy (nginx/1.25) answers HTTP 500 Internal Server Error"],
+  ] as const)("that is a proxy answering %d is told as such", async (status, cause, words) => {
+    const fields = { "content-type": "text/html", server: "nginx/1.25", location: "https://tink.example/" };
+    const address = await answering({ ":status": status, ...fields });
+
+    const [found] = await check(address);
+
+    expect(found).toMatchObject({ cause });
+    expect(found?.detail).toContain(words);
+  });
+
+  it("that is a proxy which says so in gRPC is told as such", async () => {
+    const address = await answering(
+      grpc(14, "upstream connect error or disconnect/reset before headers. reset reason: connection failure"),
+    );
+
+    const [found] = await check(address);
+
+    expect(found).toMatchObject({ cause: "server-behind-proxy-down", class: "unreachable" });
+  });
+
+  it.each([
+    [false, 502, "server-without-http2", "a proxy answers HTTP 502 Bad Gateway: the tink server behind it"],
+    [false, 301, "proxy-redirects", "it redirects to https://tink.example/"],
+    [true, 301, "proxy-redirects", "it redirects to https://tink.example/"],
+  ] as const)(
+    "that is a proxy without HTTP/2 (TLS %s) answering %d is told as such",
+    async (tls, status, cause, words) => {
+      const answer = (_: unknown, response: ServerResponse) =>
+        response.writeHead(status, { location: "https://tink.example/" }).end();
+      const address = await listening(tls ? createHttpsServer(good, answer) : createHttpServer(answer));
+
+      const [found] = await check(address, tls ? overTls : {});
+
+      expect(found).toMatchObject({ cause });
+      expect(found?.detail).toContain(words);
+    },
+  );
 
   it("that answers with an error is told with its words", async () => {
     const address = await answering(grpc(14, "server shutting down"));

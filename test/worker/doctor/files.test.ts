@@ -245,6 +245,34 @@ describe("secrets", () => {
     expect(report.exitCode).toBe(2);
   });
 
+  it("with quotes or spaces around them are warned of, before a BMC is asked with them", async () => {
+    await using lab = await doctorLab();
+    await lab.write("quoted", '"canary-7"\n');
+    const inventory = await lab.write("rack.yaml", {
+      machines: [
+        node(1, { credentials: known }),
+        node(2, { credentials: { username: "admin", passwordFile: "quoted" } }),
+        node(3, { credentials: { username: " admin", passwordEnv: "BMC_PASSWORD" } }),
+      ],
+    });
+
+    const report = await lab.report([...SERVER, "--inventory", inventory], secret);
+
+    expect(report.of("secrets")).toMatchObject([
+      {
+        cause: "secret-odd",
+        subject: "node-2",
+        detail: "the password has quotes around it, which count as part of it",
+      },
+      {
+        cause: "secret-odd",
+        subject: "node-3",
+        detail: expect.stringContaining("the user name has a space"),
+      },
+      { state: "ok" },
+    ]);
+  });
+
   it("from commands are not asked for, only whether the command is there", async () => {
     await using lab = await doctorLab();
     const program = await lab.write("vault", `#!/bin/sh\ntouch ${lab.folder}/asked\n`, 0o755);

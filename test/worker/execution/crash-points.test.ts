@@ -157,12 +157,14 @@ const schedule: fc.Arbitrary<Schedule> = fc.record({
 
 /**
  * A server with an older state, or with a report that arrives late, serves again what has ended. A worker that lost its records
- * with its clock or its power cannot know.
+ * with its clock, its power or its directory cannot know.
  */
 function canRemember({ crash, lives }: Schedule): boolean {
   const kinds = new Set(lives.flatMap((faults) => [...faults.values()]));
   const has = (...some: readonly Fault[]) => some.some((kind) => kinds.has(kind));
-  const forgets = has("forward", "back") || losesPower(crash);
+  // Without its state directory, a worker knows only of what exists.
+  if (crash === "state" && has("delete")) return false;
+  const forgets = has("forward", "back") || crash === "state" || losesPower(crash);
   return !forgets || !(has("restore") || (has("crash") && has("delay", "late", "twice")));
 }
 

@@ -386,6 +386,15 @@ describe("problems of an inventory", () => {
     ]);
   });
 
+  it("are only warned of where a secret has quotes around it", () => {
+    const text = "machines: [{name: a, host: h, credentials: {username: u, passwordEnv: PASS}}]\n";
+    const parsed = parseInventory({ path: "inventory.yaml", text, env: { PASS: "'x'" }, readFile: () => "" });
+
+    expect(parsed.ok && parsed.warnings.map(formatProblem)).toEqual([
+      "inventory.yaml:1: machine a: passwordEnv PASS has quotes around it, which count as part of it",
+    ]);
+  });
+
   it("include a name that is taken, also by a machine that has problems", () => {
     expect(
       problems("machines:\n  - {name: a, host: h}\n  - {name: b, host: i}\n  - {name: a, host: 'x y'}\n"),

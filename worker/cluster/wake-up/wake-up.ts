@@ -86,6 +86,11 @@ export class WakeUp implements Waking {
     return this.#open.has(agentId);
   }
 
+  /** The agent IDs of all tasks of Workflows that have not ended. */
+  named(): Iterable<string> {
+    return this.#open.keys();
+  }
+
   blocking(agentId: string): number {
     return this.#blocking.get(agentId) ?? 0;
   }

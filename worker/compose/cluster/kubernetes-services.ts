@@ -12,6 +12,7 @@ import { WakeUp } from "../../cluster/wake-up/wake-up.ts";
 import type { KubernetesConfig } from "../../config/worker-config.ts";
 import { MachineReader } from "../../hardware/machine-reader.ts";
 import type { LaneControl } from "../../lanes/worker.ts";
+import { inOtherCase } from "../../machines/agent-id.ts";
 import { ClusterInventory, type MachineChanges } from "../../machines/cluster/cluster-inventory.ts";
 import { CombinedInventory } from "../../machines/combined-inventory.ts";
 import type { Inventory } from "../../machines/inventory.ts";
@@ -169,6 +170,8 @@ export class KubernetesServices implements ClusterServices {
       sources: sources.map(({ name, machines: count, problems }) => ({ name, machines: count, problems })),
       unusableMachines: machines?.unusable.length ?? 0,
       ...defined({ leader: this.#options.leadership?.state() }),
+      agentIdsInOtherCase: () =>
+        inOtherCase(this.#wakeUp?.named() ?? [], allAgentIds(this.#options.config, this.inventory)),
     };
   }
 

@@ -103,7 +103,7 @@ export class ActionLogs {
   }
 
   async #idle(): Promise<void> {
-    while (this.#writing) await this.#writing;
+    while (this.#writing !== undefined) await this.#writing;
     await this.#cleaning;
   }
 

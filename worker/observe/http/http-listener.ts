@@ -162,7 +162,9 @@ export class HttpListener {
     const grant = this.#access.grantFor(request);
     this.#answering.set(socket, grant ?? (() => true));
     response.once("close", () => this.#answering.delete(socket));
-    void this.#answer(request, response, grant !== undefined);
+    this.#answer(request, response, grant !== undefined).catch((thrown) =>
+      this.#onFailure(thrown, urlOf(request)?.pathname ?? "", response),
+    );
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse, granted: boolean): Promise<void> {
@@ -199,13 +201,9 @@ export class HttpListener {
       sendText(response, 404, "nothing is here");
       return;
     }
-    try {
-      await route.handle(request, response, url, granted);
-      // A stream does not end by itself, and HEAD needs only its headers.
-      if (method === "HEAD" && !response.writableEnded) response.end();
-    } catch (thrown) {
-      this.#onFailure(thrown, route, response);
-    }
+    await route.handle(request, response, url, granted);
+    // A stream does not end by itself, and HEAD needs only its headers.
+    if (method === "HEAD" && !response.writableEnded) response.end();
   }
 
   /** Browsers show a password prompt for Basic and then send the password with every request, including event streams. */
@@ -221,11 +219,11 @@ export class HttpListener {
     sendText(response, 401, "a token is required: as Authorization: Bearer, or as the password of any user");
   }
 
-  #onFailure(thrown: unknown, { path }: Route, response: ServerResponse): void {
+  #onFailure(thrown: unknown, path: string, response: ServerResponse): void {
     // The client disconnected.
     if (response.destroyed) return;
     const error = textOf(thrown);
-    this.#log.error({ path: String(path), error }, "page rendering failed");
+    this.#log.error({ path, error }, "page rendering failed");
     if (response.headersSent) {
       response.destroy();
       return;

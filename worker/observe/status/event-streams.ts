@@ -122,9 +122,15 @@ export class EventStreams {
     const views = new Map<string, View>();
     for (const reader of this.#readers) {
       if (reader.fullSinceMs !== undefined) continue;
-      const view = views.get(reader.url.href) ?? this.#options.viewAt(reader.url);
-      views.set(reader.url.href, view);
-      this.#send(reader, view);
+      try {
+        const view = views.get(reader.url.href) ?? this.#options.viewAt(reader.url);
+        views.set(reader.url.href, view);
+        this.#send(reader, view);
+      } catch {
+        // The browser reconnects, and its request logs the failure.
+        this.#readers.delete(reader);
+        reader.response.destroy();
+      }
     }
   }
 

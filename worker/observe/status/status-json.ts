@@ -29,6 +29,7 @@ export function statusJson({ board, facts, clock, begunMs, begunAt }: PageOption
       };
     }),
     machineSources: facts.cluster?.().sources,
+    agentIdsInOtherCase: facts.cluster?.().agentIdsInOtherCase?.(),
     lastHour: columns(board.activity()),
     failures: board.failures().map(({ action }) => action.key),
     actions: [...board.active(), ...board.ended()].map((record) => actionJson(record, nowMs)),

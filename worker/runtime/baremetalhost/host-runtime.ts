@@ -40,7 +40,7 @@ export class HostRuntime implements Runtime {
   readonly #options: HostRuntimeOptions;
   readonly #clock: Clock;
   readonly #closing = new AbortController();
-  readonly #removing = new Set<Promise<void>>();
+  readonly #removing = new Set<Promise<unknown>>();
 
   constructor(base: Runtime, options: HostRuntimeOptions) {
     const { actions, clock = systemClock, log, stopGraceMs } = options;
@@ -122,9 +122,12 @@ export class HostRuntime implements Runtime {
     } catch {
       const facts = { host: host.key, annotation: name };
       this.#options.log.error(facts, "reboot annotation not removed, retrying");
-      const later = this.#remove(host, name, LATER_PAUSE_MS, this.#closing.signal).catch(() => undefined);
+      const removed = () => this.#removing.delete(later);
+      const later: Promise<unknown> = this.#remove(host, name, LATER_PAUSE_MS, this.#closing.signal).then(
+        removed,
+        removed,
+      );
       this.#removing.add(later);
-      void later.finally(() => this.#removing.delete(later));
       throw new BmcError(
         "internal",
         `the annotation ${name} could not be removed: the host stays off until it is`,

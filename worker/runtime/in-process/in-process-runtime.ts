@@ -5,6 +5,7 @@ import { defined } from "../../../shared/defined.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
+import { UncaughtErrors } from "../../../shared/uncaught-errors.ts";
 import { fieldsOf } from "../../action/action.ts";
 import { parseImageReference } from "../../action/image-reference.ts";
 import type { ActionLibrary, InProcessAction, InProcessEnd } from "../action-library.ts";
@@ -20,7 +21,6 @@ import {
   type Runtime,
 } from "../runtime.ts";
 import { unknownImage } from "../unknown-image.ts";
-import { UncaughtErrors } from "./uncaught-errors.ts";
 
 export interface InProcessRuntimeOptions {
   readonly actions: ActionLibrary;

@@ -14,8 +14,8 @@ const TMP_SIZE = "64Mi";
 const EPHEMERAL_STORAGE = { request: "32Mi", limit: "128Mi" } as const;
 /** An action mostly waits for its BMC: requesting its limit would fill nodes with idle pods. */
 const CPU_REQUEST = 0.05;
-/** If no worker adopts the Job. */
-const UNCLAIMED_TTL_SECONDS = 86_400;
+/** If no worker adopts the Job: as long as a journal remembers, so that an action never runs again after an outage of days. */
+const UNCLAIMED_TTL_SECONDS = 7 * 86_400;
 /** On top of the worker's own timeouts, for requests and the kubelet. */
 const BACKSTOP_SLACK_MS = 60_000;
 

@@ -111,8 +111,8 @@ function answerOf(stream: ClientHttp2Stream, signal: AbortSignal, readMaxBytes: 
     };
     const onAbort = () => cancel(signal.reason);
     stream.on("response", (fields) => {
-      headers = webHeaders(fields);
       try {
+        headers = webHeaders(fields);
         // A proxy's page is no message: its first bytes are not a length.
         validateResponse(fields[":status"] ?? 0, headers);
       } catch (thrown) {

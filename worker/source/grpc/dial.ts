@@ -1,5 +1,10 @@
 import { connect as connectTcp, isIP, type Socket } from "node:net";
-import { type ConnectionOptions, connect as connectTls, getCACertificates } from "node:tls";
+import {
+  type ConnectionOptions,
+  checkServerIdentity,
+  connect as connectTls,
+  getCACertificates,
+} from "node:tls";
 import { defined } from "../../../shared/defined.ts";
 import type { Secret } from "../../../shared/secret.ts";
 
@@ -33,11 +38,13 @@ const CONNECT_TIMEOUT_MS = 10_000;
 
 /** Throws a `TypeError` when `options.server` is not an address. Opens nothing yet. */
 export function createDialer(options: ServerOptions): Dialer {
-  const { host, port } = parseServer(options.server);
+  const { host, port } = addressOf(options.server);
   const address = { host, port, noDelay: true };
   const secure = options.tls ? tlsOptions(options, host) : undefined;
   const timeoutMs = options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS;
-  const authority = host.includes(":") ? `[${host}]` : host;
+  // A zone is only for this host (RFC 6874), and no URL may have one.
+  const bare = host.replace(/%.*$/, "");
+  const authority = bare.includes(":") ? `[${bare}]` : bare;
   return {
     url: new URL(`${secure ? "https" : "http"}://${authority}:${port}`).origin,
     dial() {
@@ -48,8 +55,10 @@ export function createDialer(options: ServerOptions): Dialer {
   };
 }
 
-function parseServer(server: string): { readonly host: string; readonly port: number } {
-  const address = /^(?:\[(?<ipv6>[0-9a-f:.]+)\]|(?<name>[^\s:/?#@[\]]+))(?::(?<port>\d{1,5}))?$/i;
+/** Host, IPv6 with its zone and without brackets, and port of `ServerOptions.server`. Throws a `TypeError` if it is no address. */
+export function addressOf(server: string): { readonly host: string; readonly port: number } {
+  const address =
+    /^(?:\[(?<ipv6>[0-9a-f:.]+(?:%[^\s[\]/?#@]+)?)\]|(?<name>[^\s:/?#@[\]]+))(?::(?<port>\d{1,5}))?$/i;
   const groups = address.exec(server.trim())?.groups;
   const host = groups?.["ipv6"] ?? groups?.["name"];
   const port = Number(groups?.["port"] ?? DEFAULT_PORT);
@@ -65,6 +74,8 @@ function tlsOptions(options: ServerOptions, host: string): ConnectionOptions {
     ALPNProtocols: ["h2"],
     minVersion: "TLSv1.2",
     rejectUnauthorized: !options.insecureTls,
+    // No certificate names the zone of a link-local address.
+    checkServerIdentity: (name, certificate) => checkServerIdentity(name.replace(/%.*$/, ""), certificate),
     // Company roots are installed in the system's store, not in Node's.
     ca: options.ca ?? [...getCACertificates("default"), ...getCACertificates("system")],
     ...defined({

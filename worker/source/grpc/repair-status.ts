@@ -16,12 +16,12 @@ export function repairStatus(fields: IncomingHttpHeaders): void {
 }
 
 function isReadable(fields: IncomingHttpHeaders): boolean {
-  const headers = new Headers();
-  for (const name of ["grpc-status", MESSAGE, DETAILS]) {
-    const value = fields[name];
-    if (value !== undefined) headers.set(name, String(value));
-  }
   try {
+    const headers = new Headers();
+    for (const name of ["grpc-status", MESSAGE, DETAILS]) {
+      const value = fields[name];
+      if (value !== undefined) headers.set(name, String(value));
+    }
     findTrailerError(headers);
     return true;
   } catch {

@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { defined } from "../../../shared/defined.ts";
 import type { Action, ActionState, ActionStatus } from "../../action/action.ts";
-import { environmentOf, required, timeoutMsOf } from "../action-fields.ts";
+import { environmentOf, readableAction, required, timeoutMsOf } from "../action-fields.ts";
 import {
   State,
   type WorkflowAction,
@@ -12,9 +12,9 @@ import {
 
 /**
  * Converts an action of a workflow's list. This API has no action IDs: the index and the names serve as one, so that a
- * recreated workflow has the same IDs. `begun` is whether the server has recorded its start.
- * Throws `MalformedAction` when the name or the image is missing, when the timeout is negative or an environment
- * entry is not `KEY=value`.
+ * recreated workflow has the same IDs. `begun` is whether the server has recorded its start. The action is `unreadable` if its image is
+ * missing, its timeout is negative or an environment entry is not `KEY=value`. Throws `MalformedAction` if it cannot be reported: a name
+ * is missing.
  */
 export function actionOf(
   workflowId: string,
@@ -23,25 +23,30 @@ export function actionOf(
 ): Action {
   const taskId = required("task_name", given.taskName);
   const name = required("name", given.name);
-  return {
+  const known = {
     workflowId: required("workflow_id", workflowId),
     taskId,
     agentId: required("worker_id", given.workerId),
     actionId: `${index}/${taskId}/${name}`,
     name,
-    image: required("image", given.image),
-    timeoutMs: timeoutMsOf(given.timeout),
-    command: given.command,
-    volumes: given.volumes,
-    environment: environmentOf(given.environment),
-    idMayReturn: true,
-    ...defined({
-      onTimeout: given.onTimeout.length > 0 ? given.onTimeout : undefined,
-      onFailure: given.onFailure.length > 0 ? given.onFailure : undefined,
-      pidNamespace: given.pid || undefined,
-      begun: begun || undefined,
-    }),
+    image: given.image,
+    idMayReturn: true as const,
+    ...(begun && { begun }),
   };
+  return readableAction(known, () => {
+    required("image", given.image);
+    return {
+      timeoutMs: timeoutMsOf(given.timeout),
+      command: given.command,
+      volumes: given.volumes,
+      environment: environmentOf(given.environment),
+      ...defined({
+        onTimeout: given.onTimeout.length > 0 ? given.onTimeout : undefined,
+        onFailure: given.onFailure.length > 0 ? given.onFailure : undefined,
+        pidNamespace: given.pid || undefined,
+      }),
+    };
+  });
 }
 
 /**

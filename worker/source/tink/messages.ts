@@ -3,7 +3,7 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { defined } from "../../../shared/defined.ts";
 import { formatGoDuration } from "../../../shared/duration.ts";
 import type { Action, ActionState, ActionStatus } from "../../action/action.ts";
-import { environmentOf, MalformedAction, required, timeoutMsOf } from "../action-fields.ts";
+import { environmentOf, MalformedAction, readableAction, required, timeoutMsOf } from "../action-fields.ts";
 import {
   type ActionResponse,
   type ActionStatusRequest,
@@ -12,30 +12,36 @@ import {
 } from "./gen/workflow_pb.ts";
 
 /**
- * Converts the server's answer to `agentId`.
- * Throws `MalformedAction` when an ID, the name or the image is missing, when it is another agent's action,
- * when the timeout is negative or an environment entry is not `KEY=value`.
+ * Converts the server's answer to `agentId`. The action is `unreadable` if its name or image is missing, its timeout is negative or an
+ * environment entry is not `KEY=value`. Throws `MalformedAction` if it cannot be reported: an ID is missing, or it is another agent's.
  */
 export function actionOf(response: ActionResponse, agentId: string): Action {
   if (response.agentId !== agentId) {
     throw new MalformedAction(`the action is for agent ${JSON.stringify(response.agentId)}`);
   }
-  return {
+  const actionId = required("action_id", response.actionId);
+  const known = {
     workflowId: required("workflow_id", response.workflowId),
     taskId: required("task_id", response.taskId),
     agentId: required("agent_id", response.agentId),
-    actionId: required("action_id", response.actionId),
-    name: required("name", response.name),
-    image: required("image", response.image),
-    timeoutMs: timeoutMsOf(response.timeout),
-    command: response.command,
-    volumes: response.volumes,
-    environment: environmentOf(response.environment),
-    ...defined({
-      networkNamespace: response.namespaces?.network || undefined,
-      pidNamespace: response.namespaces?.pid || response.pid || undefined,
-    }),
+    actionId,
+    name: response.name || actionId,
+    image: response.image,
   };
+  return readableAction(known, () => {
+    required("name", response.name);
+    required("image", response.image);
+    return {
+      timeoutMs: timeoutMsOf(response.timeout),
+      command: response.command,
+      volumes: response.volumes,
+      environment: environmentOf(response.environment),
+      ...defined({
+        networkNamespace: response.namespaces?.network || undefined,
+        pidNamespace: response.namespaces?.pid || response.pid || undefined,
+      }),
+    };
+  });
 }
 
 /** Converts a report; only one about an end has a stop time and a duration. */

@@ -1,6 +1,8 @@
 import { createSocket, type Socket } from "node:dgram";
 import { lookup } from "node:dns/promises";
 import { BmcError } from "../../../contract/bmc-error.ts";
+import { errorCode, networkReason } from "../../../network-reason.ts";
+import { textOf } from "../../../text-of.ts";
 import { withTimeout } from "../../../timeout.ts";
 
 export interface DatagramReceiver {
@@ -21,7 +23,13 @@ export class UdpTransport {
     this.#address = address;
     socket.once("message", () => onReached?.());
     socket.on("message", (datagram) => {
-      for (const receiver of [...this.#receivers]) receiver.datagram(datagram);
+      for (const receiver of [...this.#receivers]) {
+        try {
+          receiver.datagram(datagram);
+        } catch (thrown) {
+          receiver.failed(BmcError.from(thrown));
+        }
+      }
     });
     socket.on("error", (error) => this.#fail(error));
   }
@@ -38,15 +46,21 @@ export class UdpTransport {
     onReached?: () => void,
   ): Promise<UdpTransport> {
     try {
-      const { address, family } = await withTimeout(timeoutMs, signal, () => lookup(host));
-      const socket = createSocket(family === 6 ? "udp6" : "udp4");
-      try {
-        await withTimeout(timeoutMs, signal, () => connected(socket, port, address));
-        return new UdpTransport(socket, `${host} port ${port}`, onReached);
-      } catch (error) {
-        socket.close();
-        throw error;
+      // Several addresses may be of networks that this host does not have, such as IPv6: the first with a route is used.
+      const addresses = await withTimeout(timeoutMs, signal, () => lookup(host, { all: true }));
+      const failures: unknown[] = [];
+      for (const { address, family } of addresses) {
+        const socket = createSocket(family === 6 ? "udp6" : "udp4");
+        try {
+          await withTimeout(timeoutMs, signal, () => connected(socket, port, address));
+          return new UdpTransport(socket, `${host} port ${port}`, onReached);
+        } catch (error) {
+          socket.close();
+          signal.throwIfAborted();
+          failures.push(error);
+        }
       }
+      throw failures[0] ?? new Error("the host name has no address");
     } catch (error) {
       signal.throwIfAborted();
       throw new BmcError("unreachable", `cannot reach ${host} port ${port} (UDP): ${reasonOf(error)}`, {
@@ -58,14 +72,19 @@ export class UdpTransport {
   /** Never throws: what cannot be sent is reported to the receivers, a silent BMC by their own time. */
   send(packet: Uint8Array): void {
     if (this.#closed) return;
-    const sent = new Promise<void>((resolve) => {
-      this.#socket.send(packet, (error) => {
-        if (error) this.#fail(error);
-        resolve();
-      });
-    });
+    const { promise: sent, resolve } = Promise.withResolvers<void>();
     this.#sending.add(sent);
-    sent.finally(() => this.#sending.delete(sent));
+    const settle = (error: unknown) => {
+      this.#sending.delete(sent);
+      resolve();
+      if (error) this.#fail(error);
+    };
+    try {
+      this.#socket.send(packet, settle);
+    } catch (thrown) {
+      // Timers send, too: what they throw ends the process.
+      settle(thrown);
+    }
   }
 
   subscribe(receiver: DatagramReceiver): () => void {
@@ -97,7 +116,7 @@ export class UdpTransport {
     this.#tell(new BmcError("cancelled", "the session was closed"));
   }
 
-  #fail(cause: Error): void {
+  #fail(cause: unknown): void {
     // ECONNREFUSED is an ICMP "port unreachable": the host is there, the service is not.
     this.#tell(
       new BmcError("unreachable", `cannot reach ${this.#address} (UDP): ${reasonOf(cause)}`, { cause }),
@@ -112,23 +131,16 @@ export class UdpTransport {
 function connected(socket: Socket, port: number, address: string): Promise<void> {
   return new Promise((resolve, reject) => {
     socket.once("error", reject);
-    socket.connect(port, address, () => {
+    // Called with an error as well: then the socket has no peer, and every `send` throws.
+    socket.connect(port, address, (error?: Error | null) => {
       socket.off("error", reject);
-      resolve();
+      if (error) reject(error);
+      else resolve();
     });
   });
 }
 
-const REASONS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "connection refused, no IPMI service answers there",
-  ENOTFOUND: "the host name is unknown",
-  EAI_AGAIN: "the host name could not be looked up",
-  EHOSTUNREACH: "no route to the host",
-  ENETUNREACH: "no route to its network",
-};
-
 function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const code = "code" in error && typeof error.code === "string" ? error.code : "";
-  return REASONS[code] ?? error.message;
+  if (errorCode(error) === "ECONNREFUSED") return "connection refused, no IPMI service answers there";
+  return networkReason(error) ?? textOf(error);
 }

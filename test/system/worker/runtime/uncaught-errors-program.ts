@@ -1,11 +1,12 @@
 import { silentLogger } from "../../../../shared/logger.ts";
+import { UncaughtErrors } from "../../../../shared/uncaught-errors.ts";
 import type { ActionLibrary } from "../../../../worker/runtime/action-library.ts";
 import { InProcessRuntime } from "../../../../worker/runtime/in-process/in-process-runtime.ts";
 import { scriptedRequest } from "../../../worker/runtime/launch-request.ts";
 
 /**
- * Runs actions that let errors escape, and prints a JSON line for the outcome of each; with `own` as its argument an
- * error escapes the program itself in the end.
+ * Runs actions that let errors escape, and prints a JSON line for the outcome of each. With `own` as its argument an
+ * error escapes the program itself in the end; with `several` the runtime is not the only one that takes such errors.
  */
 const ok = { action: "x", ok: true, message: "done", durationMs: 0, roundTrips: 0 };
 const later = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
@@ -64,6 +65,24 @@ await Promise.all(
 );
 await later(100);
 process.stdout.write(`${JSON.stringify({ errors })}\n`);
+if (process.argv[2] === "several") {
+  // Another user of the same listener opens and closes beside the runtime.
+  const other = new UncaughtErrors();
+  const isolated = other.isolate(async (signal) => {
+    setTimeout(() => {
+      throw new Error("thrown in a timer of another");
+    }, 1);
+    await untilTold(signal);
+    return "stopped";
+  }, new AbortController().signal);
+  const message = await isolated.catch((thrown: Error) => thrown.message);
+  other.close();
+  other.close();
+  process.stdout.write(`${JSON.stringify({ name: "isolated", message })}\n`);
+  const { request } = scriptedRequest([], { action: { image: "localhost/throws-in-a-timer:v1" } });
+  const { outcome } = await runtime.run(request, new AbortController().signal);
+  process.stdout.write(`${JSON.stringify({ name: "after", message: outcome.message })}\n`);
+}
 if (process.argv[2] === "own") {
   setTimeout(() => {
     throw new Error("the program's own");

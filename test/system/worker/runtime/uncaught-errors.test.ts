@@ -44,6 +44,16 @@ test("an uncaught error of an action fails only that action", async () => {
   expect(code).toBe(0);
 });
 
+test("several that take uncaught errors take only their own", async () => {
+  const { code, lines } = await run("several");
+
+  expect(lines.slice(-2)).toEqual([
+    { name: "isolated", message: "thrown in a timer of another" },
+    { name: "after", message: "uncaught error: thrown in a timer" },
+  ]);
+  expect(code).toBe(0);
+});
+
 test("an error of the worker itself ends it, as it would with any other runtime", async () => {
   const { code, lines, stderr } = await run("own");
 

@@ -124,6 +124,7 @@ test.each(["stopped", "suspended"] as const)(
     await lab.run(60_000);
     leader.host.goOn();
     const leads = leader.election.isLeading;
+    await lab.run(5_000);
     const reason = await leader.election.lost;
 
     expect(leads).toBe(false);

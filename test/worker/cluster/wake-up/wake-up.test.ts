@@ -101,6 +101,7 @@ describe("waking up", () => {
     for (const state of ["PREPARING", "RUNNING", "POST"]) {
       workflow("w", { state, agentID: "os", tasks });
       await vi.waitFor(() => expect(open()).toEqual(["bmc", "os"]), WITHIN);
+      expect([...waking.named()].toSorted()).toEqual(["bmc", "os"]);
     }
     workflow("w", { state: "TIMEOUT", agentID: "os", tasks });
 

@@ -67,6 +67,26 @@ describe("a stream", () => {
     expect(reader.updates[1]?.["drift"]?.rows?.["power"]).toContain("unplugged");
   });
 
+  test("ends when its page cannot be rendered, and the others continue", async () => {
+    const clock = new HandClock();
+    const machineDrift = (name: string) => {
+      if (name === "node-02" && isBroken) throw new Error("no page today");
+      return undefined;
+    };
+    let isBroken = false;
+    await using lab = await statusLab({ clock, machineDrift });
+    const { reader: broken } = await openPage(lab, "/machines/node-02");
+    const { reader } = await openPage(lab, "/machines/node-01");
+
+    isBroken = true;
+    lab.tell.whole(lab.tell.action("own"), "node-01", readPower("on"));
+    clock.pass(PAUSE_MS);
+    await broken.ended;
+    await reader.until(() => reader.updates.length === 1);
+
+    expect(broken.updates).toEqual([]);
+  });
+
   test("of a page of one machine says nothing of the others", async () => {
     const clock = new HandClock();
     await using lab = await statusLab({ clock });

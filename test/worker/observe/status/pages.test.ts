@@ -383,6 +383,24 @@ describe("a machine's page", () => {
     });
   });
 
+  test("shows the agent IDs that a workflow names in another case", async () => {
+    const agentIds = [{ named: "PBNJ-node-01", polled: "pbnj-node-01" }];
+    await using lab = await statusLab({
+      cluster: () => ({
+        problems: [],
+        unusableMachines: 0,
+        sources: [],
+        agentIdsInOtherCase: () => agentIds,
+      }),
+    });
+
+    const overview = await lab.text("/");
+
+    expect(rowsOf(overview, "agents-misnamed")).toEqual(["PBNJ-node-01"]);
+    expect(shown(overview)).toContain("PBNJ-node-01 pbnj-node-01");
+    expect(JSON.parse(await lab.text("/status.json"))).toMatchObject({ agentIdsInOtherCase: agentIds });
+  });
+
   test("says when the inventory no longer has it", async () => {
     await using lab = await statusLab({ machines: ["node-01"] });
     lab.tell.started(lab.tell.action("a"), "node-01");

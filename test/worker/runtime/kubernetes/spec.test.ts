@@ -71,7 +71,7 @@ describe("the Job of an action", () => {
       completions: 1,
       backoffLimit: 0,
       podReplacementPolicy: "Failed",
-      ttlSecondsAfterFinished: 86_400,
+      ttlSecondsAfterFinished: 7 * 86_400,
       // Start, action, grace and slack.
       activeDeadlineSeconds: 20 + 30 + 10 + 60,
     });

@@ -147,7 +147,7 @@ describe("several workflows on one worker ID", () => {
     const workflow = submitted(server, "a");
     const tasks = workflow.tasks.map((task) => ({
       ...task,
-      actions: task.actions.map((action) => ({ ...action, image: "" })),
+      actions: task.actions.map((action) => ({ ...action, name: "" })),
     }));
     server.board.add({ ...workflow, tasks });
     submitted(server, "b");
@@ -159,7 +159,7 @@ describe("several workflows on one worker ID", () => {
     expect(alone).toEqual({
       kind: "failed",
       code: "DataLoss",
-      reason: "default/a: the action has no image",
+      reason: "default/a: the action has no name",
     });
   });
 

@@ -68,11 +68,32 @@ describe("an action of the deprecated API", () => {
   it.each([
     ["the action has no task_name", { taskName: "" }],
     ["the action has no name", { name: "" }],
+  ])("is rejected if it cannot be reported: %s", (message, fields) => {
+    expect(() => parse(fields)).toThrow(new MalformedAction(message));
+  });
+
+  it.each<[string, Fields]>([
     ["the action has no image", { image: "" }],
     ["the action's timeout is negative: -1 s", { timeout: -1n }],
     ["an environment entry of the action is not KEY=value", { environment: ["secret"] }],
-  ])("is rejected as malformed: %s", (message, fields) => {
-    expect(() => parse(fields)).toThrow(new MalformedAction(message));
+  ])("keeps its IDs if it can be reported: %s", (unreadable, fields) => {
+    const action = parse({ command: ["--mode"], ...fields }, true);
+
+    expect(action).toEqual({
+      workflowId: "default/reboot",
+      taskId: "bmc",
+      agentId: "pbnj",
+      actionId: "2/bmc/power-off",
+      name: "power-off",
+      image: fields.image ?? "power-off:v1",
+      timeoutMs: 0,
+      command: [],
+      volumes: [],
+      environment: {},
+      idMayReturn: true,
+      begun: true,
+      unreadable,
+    });
   });
 });
 

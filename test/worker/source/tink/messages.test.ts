@@ -70,17 +70,25 @@ describe("actionOf", () => {
     ["no workflow_id", { workflowId: "" }],
     ["no task_id", { taskId: "" }],
     ["no action_id", { actionId: "" }],
-    ["no name", { name: "" }],
-    ["no image", { image: "" }],
     ['for agent ""', { agentId: "" }],
     ['for agent "other"', { agentId: "other" }],
-    ["negative", { timeout: -1n }],
-    ["not KEY=value", { environment: ["A"] }],
-    ["not KEY=value", { environment: ["=secret"] }],
-  ])("rejects an action with the problem: %s", (problem, response) => {
+  ])("rejects an action that cannot be reported: %s", (problem, response) => {
     expect(() => actionFrom(response)).toThrow(MalformedAction);
     expect(() => actionFrom(response)).toThrow(problem);
-    expect(() => actionFrom(response)).not.toThrow("secret");
+  });
+
+  it.each<readonly [reason: string, response: Response]>([
+    ["the action has no name", { name: "" }],
+    ["the action has no image", { image: "" }],
+    ["the action's timeout is negative: -1 s", { timeout: -1n }],
+    ["an environment entry of the action is not KEY=value", { environment: ["A"] }],
+    ["an environment entry of the action is not KEY=value", { environment: ["=secret"] }],
+  ])("keeps the IDs of an action of which it can report: %s", (unreadable, response) => {
+    const { name, image, ...ids } = IDS;
+    const named = { name: response.name === "" ? "action" : name, image: response.image ?? image };
+    const nothing = { timeoutMs: 0, command: [], volumes: [], environment: {} };
+
+    expect(actionFrom(response)).toEqual({ ...ids, ...named, ...nothing, unreadable });
   });
 });
 

@@ -1,5 +1,5 @@
 import { settingsThatDiffer } from "../../../action/drift-seen.ts";
-import type { MachineSourceFacts } from "../../../action/observer.ts";
+import type { AgentIdCase, MachineSourceFacts } from "../../../action/observer.ts";
 import type { ActionRecord } from "../board/action-record.ts";
 import type { LaneRecord } from "../board/lane-records.ts";
 import type { PageOptions } from "../board/page-options.ts";
@@ -10,7 +10,17 @@ import { machineGrid, renderGrid } from "./machine-grid.ts";
 import { isIn, MACHINE_STATES, type MachineState, STATE_LETTERS, shownMachine } from "./machine-states.ts";
 import { allLink, pager, renderTable, searchForm, sectionsOf, stateLinks, tablePart } from "./parts.ts";
 import { actionMatches, addressOf, matches, pageOf, type Query } from "./query.ts";
-import { ACTION_COLUMNS, actionRow, LANE_COLUMNS, laneRow, SOURCE_COLUMNS, sourceRow, tile } from "./rows.ts";
+import {
+  ACTION_COLUMNS,
+  actionRow,
+  CASE_COLUMNS,
+  caseRow,
+  LANE_COLUMNS,
+  laneRow,
+  SOURCE_COLUMNS,
+  sourceRow,
+  tile,
+} from "./rows.ts";
 import { renderRows, type Section, type View } from "./view.ts";
 
 const MACHINES_PER_PAGE = 3_000;
@@ -44,6 +54,7 @@ export function overview(query: Query, options: PageOptions): View {
   const failures = actions("failures", "Unresolved failures", board.failures(), MOST_FAILURES, "failed");
   const failing = failingLanes(board.lanes(), query, nowMs);
   const sources = failingSources(options.facts.cluster?.().sources ?? []);
+  const misnamed = misnamedAgents(options.facts.cluster?.().agentIdsInOtherCase?.() ?? []);
   const page = pageOf(machinesOf(query, options), MACHINES_PER_PAGE, query);
   const grid = machineGrid(page.items, page.all, pager("/", query, page, "#machines"));
   const inFlight = board.active().toSorted((a, b) => rank(a) - rank(b));
@@ -52,7 +63,14 @@ export function overview(query: Query, options: PageOptions): View {
     status: 200,
     title: "Overview",
     sections: [
-      ...[counts, charts, ...sectionsOf([failures, failing, sources]), grid.count, grid.cells, grid.more],
+      ...[
+        counts,
+        charts,
+        ...sectionsOf([failures, failing, misnamed, sources]),
+        grid.count,
+        grid.cells,
+        grid.more,
+      ],
       ...sectionsOf([current]),
     ],
     render: () => html`<h1 class="quiet">Overview</h1>
@@ -63,6 +81,7 @@ ${searchForm("/", query, "Machine, action, workflow or agent ID")}
 </div>
 ${renderTable(failures)}
 ${renderTable(failing)}
+${renderTable(misnamed)}
 ${renderTable(sources)}
 ${renderGrid(grid, html`${stateLinks("/", query, MACHINE_STATES, stateLabel)}${sortLinks(query)}`)}
 ${renderTable(current)}`,
@@ -85,6 +104,17 @@ function failingLanes(lanes: readonly LaneRecord[], query: Query, nowMs: number)
       addressOf("/lanes", { ...query, state: "failing", page: 1 }),
       "lanes",
     ),
+  });
+}
+
+/** The tink server compares agent IDs exactly: these Workflows wait for an agent that no worker is. */
+function misnamedAgents(agentIds: readonly AgentIdCase[]) {
+  return tablePart({
+    id: "agents-misnamed",
+    heading: "Agent IDs that a Workflow names in another case",
+    columns: CASE_COLUMNS,
+    rows: agentIds.slice(0, MOST_LANES).map(caseRow),
+    count: agentIds.length,
   });
 }
 

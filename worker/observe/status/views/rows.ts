@@ -1,5 +1,5 @@
 import { elapsedText, formatSeconds } from "../../../../shared/duration.ts";
-import type { MachineSourceFacts } from "../../../action/observer.ts";
+import type { AgentIdCase, MachineSourceFacts } from "../../../action/observer.ts";
 import { type ActionRecord, isEnded } from "../board/action-record.ts";
 import type { LaneRecord } from "../board/lane-records.ts";
 import type { MachineRecord } from "../board/machine-record.ts";
@@ -188,6 +188,18 @@ export function sourceRow({ name, machines, problems }: MachineSourceFacts): Row
 <th scope="row" data-label="Source">${name}</th>
 <td data-label="Machines, last seen">${machines}</td>
 <td data-label="Problem" class="reason">${folded(problems.join("; "))}</td>
+</tr>`,
+  );
+}
+
+export const CASE_COLUMNS = ["Named by a Workflow", "This worker's agent ID"] as const;
+
+export function caseRow({ named, polled }: AgentIdCase): Row {
+  return textRow(
+    rowId(named),
+    html`<tr data-row="${rowId(named)}">
+<th scope="row" data-label="Named by a Workflow">${named}</th>
+<td data-label="This worker's agent ID">${polled}</td>
 </tr>`,
   );
 }

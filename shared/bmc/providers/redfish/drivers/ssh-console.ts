@@ -100,6 +100,9 @@ function carry(
 ): void {
   channel.on("data", (bytes: Buffer) => sink.output(bytes));
   channel.stderr.on("data", () => undefined);
+  channel.on("error", (error: Error) =>
+    fail(new BmcError("timeout", `the console was lost: ${reasonOf(error)}`)),
+  );
   channel.on("close", () => fail(new BmcError("timeout", "the BMC has ended the console")));
   // The command is for the BMC's own command line, and the only thing ever written.
   if (entryCommand !== undefined) channel.write(`${entryCommand}\r`);

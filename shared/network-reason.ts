@@ -1,0 +1,28 @@
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "connection refused",
+  ECONNRESET: "connection reset",
+  EHOSTUNREACH: "no route to host",
+  ENETUNREACH: "no route to its network",
+  EHOSTDOWN: "no route to host: it does not answer on the local network",
+  ENETDOWN: "no route to its network: the interface is down",
+  // Without an IPv6 address of its own, a container cannot send to any.
+  EADDRNOTAVAIL: "no route to its network: this host has no address from which to reach it",
+  EAFNOSUPPORT: "no route to its network: this host has no IPv6",
+  EACCES: "not permitted: a broadcast address, or a route or firewall rule forbids it",
+  EPERM: "not permitted: a firewall rule forbids it",
+  // Linux, for a link-local address without a zone and for a blackhole route.
+  EINVAL: "no route to host; a link-local IPv6 address needs its zone, as in fe80::1%eth0",
+  ENOTFOUND: "name not found",
+  EAI_AGAIN: "temporary failure in name lookup",
+  ETIMEDOUT: "timed out",
+};
+
+/** Why a host cannot be reached, by the system's error code; undefined for an error that is not the network's. */
+export function networkReason(error: unknown): string | undefined {
+  return REASONS[errorCode(error)];
+}
+
+/** The `code` of an error of Node or the system; empty if it has none. */
+export function errorCode(error: unknown): string {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
+}

@@ -1,0 +1,63 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+
+type Handler = (thrown: unknown) => void;
+
+/**
+ * Assigns uncaught errors and unhandled rejections to the run that caused them. Others end the process, as in Node
+ * without a handler.
+ */
+export class UncaughtErrors {
+  /** One listener for the process: each of several would take the others' errors for the program's own. */
+  static readonly #runs = new AsyncLocalStorage<Handler>();
+  static #open = 0;
+  static readonly #onUncaught = (thrown: unknown) => {
+    const take = UncaughtErrors.#runs.getStore();
+    if (take) {
+      take(thrown);
+      return;
+    }
+    UncaughtErrors.#ignore();
+    // Thrown here, it would end the process with another exit code.
+    process.nextTick(() => {
+      throw thrown;
+    });
+  };
+  #isOpen = true;
+
+  constructor() {
+    UncaughtErrors.#open += 1;
+    if (UncaughtErrors.#open > 1) return;
+    process.on("uncaughtException", UncaughtErrors.#onUncaught);
+    process.on("unhandledRejection", UncaughtErrors.#onUncaught);
+  }
+
+  /** Runs `work`. What it starts belongs to this run, even after its end. */
+  run<T>(take: Handler, work: () => T): T {
+    return UncaughtErrors.#runs.run(take, work);
+  }
+
+  /** The result of `work`. Rejects with what escapes it, such as an error in a timer, which also aborts the signal of `work`. */
+  isolate<T>(work: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
+    const escaped = new AbortController();
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const take = (thrown: unknown) => {
+      reject(thrown);
+      escaped.abort(thrown);
+    };
+    const isolated = async () => work(AbortSignal.any([signal, escaped.signal]));
+    this.run(take, isolated).then(resolve, reject);
+    return promise;
+  }
+
+  close(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    UncaughtErrors.#open -= 1;
+    if (UncaughtErrors.#open === 0) UncaughtErrors.#ignore();
+  }
+
+  static #ignore(): void {
+    process.off("uncaughtException", UncaughtErrors.#onUncaught);
+    process.off("unhandledRejection", UncaughtErrors.#onUncaught);
+  }
+}
