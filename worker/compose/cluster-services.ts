@@ -39,6 +39,7 @@ interface ClusterRuntimeOptions {
   readonly config: ExecutionConfig;
   readonly pods: RuntimeConfig & { readonly kind: "kubernetes" };
   readonly state: StateDirectory | undefined;
+  readonly isLeading: (() => boolean) | undefined;
   readonly library: ActionLibrary;
   readonly log: Logger;
 }

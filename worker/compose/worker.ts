@@ -58,10 +58,11 @@ export function composeWorker(config: WorkerConfig, options: WorkerOptions): Wor
       },
     });
   const transport = server ?? noServer;
-  const base = composeRuntime(config, { log, own, state, policy, cluster, ...defined({ env }) });
+  const leadership = cluster?.leadership(clock, log);
+  const isLeading = leadership && (() => leadership.isLeading);
+  const base = composeRuntime(config, { log, own, state, policy, cluster, ...defined({ env, isLeading }) });
   const authGate = new AuthGate(clock);
   const secretCommands = new SecretCommands();
-  const leadership = cluster?.leadership(clock, log);
   const serviceOptions: ServiceOptions = {
     leadership,
     config,
@@ -125,7 +126,7 @@ export function composeWorker(config: WorkerConfig, options: WorkerOptions): Wor
     locks,
     authGate,
     secretCommands,
-    isLeading: () => leadership?.isLeading ?? true,
+    ...defined({ isLeading }),
     // The sources inside a worker have their own records.
     isShared: ({ agentId }) => leadership !== undefined && !OWN_AGENT_IDS.has(agentId),
     cancelOf: (action) => services.cancelOf(action),

@@ -35,13 +35,14 @@ export async function openKubernetes(kubernetes: KubernetesConfig): Promise<Open
         `${missing}. Fix: start Rufio once with --rufio-controller-enable-leader-election=true, or set --rufio-alone if no Rufio runs`
       );
     },
-    runtime({ config, pods, state, library, log }) {
+    runtime({ config, pods, state, isLeading, library, log }) {
       const group = kubernetes.leaderElection?.group;
       return new KubernetesRuntime({
         cluster,
         pods,
         owner: group ?? state?.id ?? randomUUID(),
         shared: group !== undefined,
+        isLeading,
         log,
         stopGraceMs: config.stopGraceMs,
         isIdempotent: async (image) => {

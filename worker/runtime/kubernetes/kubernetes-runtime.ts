@@ -48,6 +48,8 @@ export interface KubernetesRuntimeOptions {
   readonly pods: PodConfig;
   readonly owner: string;
   readonly shared: boolean;
+  /** Asked right before each request to start a Job; always, when absent. */
+  readonly isLeading?: (() => boolean) | undefined;
   readonly log: Logger;
   readonly clock?: Clock;
   readonly stopGraceMs: number;
@@ -111,7 +113,7 @@ export class KubernetesRuntime implements Runtime {
       }
       throw new LaunchFailure("state", `the Job ${launchName(request.action)} is deleted again and again`);
     } catch (thrown) {
-      if (thrown instanceof NotLaunched) throw thrown;
+      if (thrown instanceof NotLaunched || thrown instanceof Detached) throw thrown;
       this.#closing.signal.throwIfAborted();
       return this.#failed(thrown, askedAt, signal);
     }
@@ -258,11 +260,13 @@ export class KubernetesRuntime implements Runtime {
     try {
       const { startTimeoutMs } = this.#options.pods;
       const asked = AbortSignal.any([bound, AbortSignal.timeout(startTimeoutMs)]);
-      const started = await this.#client.unsuspend(job, asked);
+      const started = await this.#client.unsuspend(job, asked, () => {
+        if (this.#options.isLeading?.() === false) throw new Detached();
+      });
       // A lost Job is followed: it is gone, and how it ended is not known.
       if (started === "gone") return this.#relaunch("its Job was deleted before it was started");
     } catch (thrown) {
-      if (thrown instanceof NotLaunched) throw thrown;
+      if (thrown instanceof NotLaunched || thrown instanceof Detached) throw thrown;
       this.#closing.signal.throwIfAborted();
       failure = `it could not be started: ${failureOf(thrown, signal)[1]}`;
     }
