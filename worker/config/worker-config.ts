@@ -68,7 +68,7 @@ export interface KubernetesConfig {
   readonly leaderElection?: LeaderElectionConfig;
 }
 
-export interface LeaderElectionConfig {
+interface LeaderElectionConfig {
   /** Of this shard. */
   readonly lease: string;
   /** The same for all shards: it owns the Jobs. */
