@@ -45,8 +45,8 @@
 {{- if eq (int .port) (int $values.service.port) -}}
 {{- $problems = append $problems (printf "pbnj.port and service.port are both %d: the Service needs two ports" (int .port)) -}}
 {{- end -}}
-{{- if and $values.networkPolicy.enabled (not $values.networkPolicy.pbnjFrom) -}}
-{{- $problems = append $problems "networkPolicy.pbnjFrom is empty, so nothing can call PBnJ's API: set it, such as [{podSelector: {}}]" -}}
+{{- if and $values.networkPolicy.enabled (not $values.networkPolicy.pbnjFrom) (eq .auth "none") -}}
+{{- $problems = append $problems "networkPolicy.pbnjFrom is empty, and pbnj.auth none lets everyone in: list who may call PBnJ's API, such as [{podSelector: {}}]" -}}
 {{- end -}}
 {{- else -}}
 {{- range $name, $set := dict "jwtKeySecret" .jwtKeySecret "jwtSecretSecret" .jwtSecretSecret "issuer" .issuer "audience" .audience "tlsSecret" .tlsSecret "clientCaSecret" .clientCaSecret "image" .image -}}
@@ -139,10 +139,10 @@
 {{- $problems = append $problems "runtime.copySecrets is off, but Jobs cannot mount the credentials of machines of a file, another namespace or another cluster" -}}
 {{- end -}}
 
-{{- if and $values.networkPolicy.enabled (not $values.networkPolicy.bmcNetworks) -}}
-{{- $problems = append $problems "networkPolicy.bmcNetworks is missing: the networks of the BMCs, such as [192.0.2.0/24]" -}}
+{{- if and $values.networkPolicy.enabled (not $values.networkPolicy.bmcNetworks) (not $values.networkPolicy.bmcPorts) -}}
+{{- $problems = append $problems "networkPolicy.bmcNetworks and networkPolicy.bmcPorts are both empty, so actions could reach everything: set one of them" -}}
 {{- end -}}
-{{- if and $values.networkPolicy.enabled $values.metrics.serviceMonitor.enabled (not $values.networkPolicy.ingressFrom) -}}
+{{- if and $values.networkPolicy.enabled $values.metrics.serviceMonitor.enabled (not $values.networkPolicy.ingressFrom) (eq $values.http.auth "none") -}}
 {{- $problems = append $problems "networkPolicy.ingressFrom is empty, so Prometheus cannot scrape the worker as metrics.serviceMonitor configures" -}}
 {{- end -}}
 

@@ -183,14 +183,13 @@ export const dimensions: Dimensions<Values> = {
     larger: { state: { sizeLimit: "2Gi", persistence: { whenDeleted: "Delete" } } },
   },
   network: {
-    open: {},
-    closed: {
-      networkPolicy: { enabled: true, bmcNetworks: ["192.0.2.0/24"], ingressFrom: [{ podSelector: {} }] },
-    },
+    default: {},
+    open: { networkPolicy: { enabled: false } },
+    allPorts: { networkPolicy: { bmcNetworks: ["192.0.2.0/24"], bmcPorts: [] } },
     set: {
       networkPolicy: {
-        enabled: true,
         bmcNetworks: ["192.0.2.0/24", "2001:db8:1::/64"],
+        bmcPorts: [{ port: 8443, protocol: "TCP" }],
         ingressFrom: [
           { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "monitoring" } } },
         ],
@@ -198,7 +197,7 @@ export const dimensions: Dimensions<Values> = {
         apiServerTo: [{ ipBlock: { cidr: "198.51.100.1/32" } }],
         apiServerPorts: [6443],
         tinkServerTo: [{ podSelector: { matchLabels: { app: "tinkerbell" } } }],
-        actionDns: true,
+        actionDns: false,
         extraEgress: [{ ports: [{ port: 4318 }] }],
         extraActionEgress: [{ ports: [{ port: 443 }] }],
       },
@@ -218,6 +217,7 @@ export const dimensions: Dimensions<Values> = {
   metrics: {
     none: {},
     all: {
+      networkPolicy: { ingressFrom: [{ podSelector: {} }] },
       metrics: {
         serviceMonitor: {
           enabled: true,
@@ -334,7 +334,6 @@ export const dimensions: Dimensions<Values> = {
         clientCaSecret: "http-ca",
         image: "registry.example/other/{action}:{version}",
       },
-      networkPolicy: { pbnjFrom: [{ podSelector: {} }] },
     },
   },
   service: { default: {}, set: { service: { host: "::", port: 80, annotations: { "example.org/a": "b" } } } },

@@ -34,6 +34,8 @@ const misshapen: readonly (readonly [Values, string])[] = [
   [{ shutdownGrace: "soon" }, "'/shutdownGrace'"],
   [{ leaderElection: { lease: "Workers" } }, "'/leaderElection/lease'"],
   [{ networkPolicy: { bmcNetworks: ["192.0.2.1"] } }, "'/networkPolicy/bmcNetworks/0'"],
+  [{ networkPolicy: { bmcPorts: [443] } }, "'/networkPolicy/bmcPorts/0': got number, want object"],
+  [{ networkPolicy: { bmcPorts: [{ port: 623 }] } }, "'/networkPolicy/bmcPorts/0'"],
   [{ watchNamespace: "a,b" }, "'/watchNamespace'"],
   [
     { metrics: { serviceMonitor: { enabled: "yes" } } },
@@ -115,14 +117,11 @@ const contradicting: readonly (readonly [Values, string])[] = [
     "runtime.copySecrets is off",
   ],
   [{ policy: { file: "images: ['**']" } }, "policy.file has no trustedImages"],
-  [{ networkPolicy: { enabled: true } }, "networkPolicy.bmcNetworks is missing"],
   [
-    {
-      networkPolicy: { enabled: true, bmcNetworks: ["192.0.2.0/24"] },
-      metrics: { serviceMonitor: { enabled: true } },
-    },
-    "networkPolicy.ingressFrom is empty",
+    { networkPolicy: { bmcPorts: [] } },
+    "networkPolicy.bmcNetworks and networkPolicy.bmcPorts are both empty",
   ],
+  [{ metrics: { serviceMonitor: { enabled: true } } }, "networkPolicy.ingressFrom is empty"],
   [{ http: { auth: "auto" } }, "http.tokenSecret is missing"],
   [{ http: { tokenSecret: "token" } }, "http.auth is none, so http.tokenSecret has no effect"],
   [{ http: { auth: "auto", clientCaSecret: "ca" } }, "http.clientCaSecret needs TLS"],
@@ -144,10 +143,7 @@ const contradicting: readonly (readonly [Values, string])[] = [
   [{ pbnj, agentIds: ["pbnj"] }, "agentIds holds pbnj"],
   [{ pbnj, replicas: 2, shards: 2 }, "shards is 2, but pbnj.enabled needs one shard"],
   [{ pbnj: { ...pbnj, port: 42180 } }, "pbnj.port and service.port are both 42180"],
-  [
-    { pbnj, networkPolicy: { enabled: true, bmcNetworks: ["192.0.2.0/24"] } },
-    "networkPolicy.pbnjFrom is empty",
-  ],
+  [{ pbnj }, "networkPolicy.pbnjFrom is empty"],
   [{ pbnj, tink: { address: "" } }, "agentIds has no effect without a tink server"],
   [{ pbnj, tink: { address: "", tls: { enabled: true } } }, "tink.tls.enabled has no effect without a tink"],
   [{ pbnj, tink: { address: "" }, wakeUp: "on" }, "wakeUp on has no effect without a tink server"],
@@ -189,7 +185,13 @@ describeWithHelm("helm", () => {
     const alone = await notes(mergeValues(base, { runtime: { kind: "process" } }));
     const shared = await notes(mergeValues(base, { replicas: 2, policy: { file: "trustedImages: []" } }));
 
-    const served = await notes(mergeValues(needed, { pbnj, tink: { address: "" } }));
+    const served = await notes(
+      mergeValues(needed, {
+        pbnj,
+        tink: { address: "" },
+        networkPolicy: { pbnjFrom: [{ podSelector: {} }] },
+      }),
+    );
 
     expect(served[0]).toContain("serves PBnJ's API. Status page");
     expect(served[2]).toMatch(/^WARNING: .*forgets the tasks of PBnJ's API\.$/);
