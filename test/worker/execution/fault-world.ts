@@ -19,7 +19,7 @@ export type { Fault } from "./fault-life.ts";
 /** What a crash takes with it: nothing but the worker, its state directory, what it launched, or that and what was not synced. */
 export type Crash = "worker" | "state" | "actions" | PowerLoss;
 
-export function losesPower(crash: Crash): crash is PowerLoss {
+function losesPower(crash: Crash): crash is PowerLoss {
   return crash !== "worker" && crash !== "state" && crash !== "actions";
 }
 
