@@ -204,7 +204,9 @@ export class BmcLink {
           signal.throwIfAborted();
           const error = BmcError.from(thrown);
           const isSilence = error.class === "unreachable" || error.class === "timeout";
-          if (isSilence || ((progress.changedBy || progress.hasAnswered) && !isFinal(error))) return error;
+          // What a BMC lacks before anything was changed, it lacks for as long as the poll lasts.
+          const mayCome = progress.hasAnswered && error.class !== "unsupported";
+          if (isSilence || ((progress.changedBy || mayCome) && !isFinal(error))) return error;
           throw error;
         }
       },

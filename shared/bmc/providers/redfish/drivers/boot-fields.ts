@@ -28,7 +28,8 @@ export function hasOverride(boot: Boot | undefined): boot is Boot {
   return (
     boot?.BootSourceOverrideTarget !== undefined ||
     boot?.BootSourceOverrideEnabled !== undefined ||
-    boot?.["BootSourceOverrideTarget@Redfish.AllowableValues"] !== undefined
+    boot?.["BootSourceOverrideTarget@Redfish.AllowableValues"] !== undefined ||
+    boot?.["BootSourceOverrideEnabled@Redfish.AllowableValues"] !== undefined
   );
 }
 

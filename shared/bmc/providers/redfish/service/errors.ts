@@ -6,7 +6,7 @@ import { redactor, secretsIn } from "../../../../secret-forms.ts";
 import { parseRetryAfterMs } from "../../../http/status-error.ts";
 import { describe, type HttpAnswer, type HttpRequest } from "./http-client.ts";
 import { messageQuirkOf } from "./message-quirks.ts";
-import { readRefusal, textOfMessage } from "./refusal.ts";
+import { type Refusal, readRefusal, textOfMessage } from "./refusal.ts";
 
 /**
  * The only translation of an HTTP status into a class. The message says what was asked, such as
@@ -18,7 +18,7 @@ export function answerError(
   nowMs: number,
 ): BmcError {
   const refusal = readRefusal(answer, (text) => redact(text, request.body));
-  const errorClass = classOfAnswer(answer.status, refusal.messageIds);
+  const errorClass = classOfAnswer(answer.status, refusal);
   const retryAfterMs =
     parseRetryAfterMs(answer.headers["retry-after"], nowMs) ?? retryInMs(refusal.messages.map(textOfMessage));
   const said = refusal.text && `: ${refusal.text}`;
@@ -52,11 +52,14 @@ function refusesRight(status: number, messageIds: readonly string[]): boolean {
   return status !== 401 && !isSession && ABOUT_RIGHTS.includes(said?.name ?? "");
 }
 
+/** Words like "a required license is missing" (iDRAC `SWC0242`), beside IDs that are not known. */
+const LICENCE = /licen[sc]e/i;
+
 /** A refused login is one whatever is said beside it, as it must never be tried again; 403 is not one by itself. */
-function classOfAnswer(status: number, messageIds: readonly string[]): ErrorClass {
+function classOfAnswer(status: number, { messageIds, text }: Refusal): ErrorClass {
   if (status === 401) return "auth";
   const said = messageQuirkOf(messageIds)?.class;
-  if (status === 403) return said === "unsupported" ? said : "auth";
+  if (status === 403) return said === "unsupported" || LICENCE.test(text) ? "unsupported" : "auth";
   return said ?? classOfStatus(status);
 }
 

@@ -72,14 +72,26 @@ export class Service {
 
   /** Sends a request whatever its answer; only refused credentials throw. */
   async send(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
-    let answer = await this.#authorised(request, signal);
-    if (await this.#authentication.renewed(answer)) {
-      answer = await this.#authorised(request, signal);
-      await this.#authentication.renewed(answer);
+    const answer = await this.#authorised(request, signal);
+    const refused = this.#refused(answer, request);
+    if (!(await this.#authentication.renewed(answer, refused !== undefined))) {
+      if (refused) throw refused;
+      if (request.method !== "GET") this.#noteChange(answer);
+      return answer;
     }
-    if (answer.status === 401 || answer.status === 403) throw this.refusal(answer, request);
-    if (request.method !== "GET") this.#noteChange(answer);
-    return answer;
+    const again = await this.#authorised(request, signal);
+    const refusedAgain = this.#refused(again, request);
+    await this.#authentication.renewed(again, refusedAgain !== undefined);
+    if (refusedAgain) throw refusedAgain;
+    if (request.method !== "GET") this.#noteChange(again);
+    return again;
+  }
+
+  /** The refusal of the credentials, which a 403 alone is not. */
+  #refused(answer: HttpAnswer, request: HttpRequest | HttpUpload): BmcError | undefined {
+    if (answer.status !== 401 && answer.status !== 403) return undefined;
+    const refusal = this.refusal(answer, request);
+    return refusal.class === "auth" ? refusal : undefined;
   }
 
   /** Uploads a file once, whatever the answer; refused credentials throw. */
@@ -87,8 +99,9 @@ export class Service {
     const credentials = await this.#authentication.headers(signal);
     const headers = { ...request.headers, ...credentials };
     const answer = await this.#http.upload({ ...request, headers }, signal);
-    await this.#authentication.renewed(answer);
-    if (answer.status === 401 || answer.status === 403) throw this.refusal(answer, request);
+    const refused = this.#refused(answer, request);
+    await this.#authentication.renewed(answer, refused !== undefined);
+    if (refused) throw refused;
     this.#noteChange(answer);
     return answer;
   }
