@@ -213,6 +213,17 @@ const FOUND: readonly [Schedule][] = [
       seed: 0,
     },
   ],
+  [
+    {
+      // The simulation took the end of an action that had not begun as sent, although a proxy refused the question before it.
+      crash: "worker",
+      connected: false,
+      legacy: true,
+      workflows: [["power-off"], ["power-cycle", "power-off"]],
+      lives: [at({ 9: "wall", 22: "crash" })],
+      seed: 0,
+    },
+  ],
 ];
 
 test("so it is with several workflows for one machine, where steps fail and workers die at random", {

@@ -82,6 +82,8 @@ const WAKING_MS = 1_000;
 /** Requests to the cluster's API arrive within that time. */
 const LATE_MS = 10_000;
 const NONE: Faults = new Map();
+/** Of an end without a start. */
+export const NO_RUN = -1;
 
 /** Runs the workflows to their ends with workers that have these faults, and a last one that has none. */
 export async function runWithFaults(options: FaultOptions): Promise<FaultEnd> {
@@ -198,7 +200,7 @@ export class World {
   /** The run that a report is about; for an end without a start none, because the worker does not send it to the deprecated API. */
   runOf({ action, state }: ActionStatus): number {
     if (state === "running") return this.server.runOf(action.workflowId);
-    return this.options.legacy && !this.#begun.has(actionKey(action)) ? -1 : this.begunRunOf(action);
+    return this.options.legacy && !this.#begun.has(actionKey(action)) ? NO_RUN : this.begunRunOf(action);
   }
 
   recreate(): void {
