@@ -25,7 +25,8 @@ import { MachineLocks } from "../../../worker/turns/machine-locks.ts";
 import { disk } from "../../support/virtual-disk.ts";
 import { testConnection } from "../runtime/launch-request.ts";
 import { FaultRuntime } from "./fault-runtime.ts";
-import { type Faults, NO_RUN, type World } from "./fault-world.ts";
+import { NO_RUN } from "./fault-server.ts";
+import type { Faults, World } from "./fault-world.ts";
 
 /** What happens at a step. The table in docs/how-to/find-defects.md says what each one does. */
 export type Fault = (typeof FAULTS)[number] | (typeof REPLICA_FAULTS)[number];

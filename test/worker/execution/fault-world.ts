@@ -12,7 +12,7 @@ import { disk, type PowerLoss } from "../../support/virtual-disk.ts";
 import { agentOf } from "./fault-api.ts";
 import { type Fault, Life, unfinished } from "./fault-life.ts";
 import { Launches, resultOf } from "./fault-runtime.ts";
-import { FaultServer, hasEnded, runKey } from "./fault-server.ts";
+import { FaultServer, hasEnded, NO_RUN, runKey } from "./fault-server.ts";
 
 export type { Fault } from "./fault-life.ts";
 
@@ -82,8 +82,6 @@ const WAKING_MS = 1_000;
 /** Requests to the cluster's API arrive within that time. */
 const LATE_MS = 10_000;
 const NONE: Faults = new Map();
-/** Of an end without a start. */
-export const NO_RUN = -1;
 
 /** Runs the workflows to their ends with workers that have these faults, and a last one that has none. */
 export async function runWithFaults(options: FaultOptions): Promise<FaultEnd> {
