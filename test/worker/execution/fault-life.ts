@@ -25,6 +25,7 @@ import { Host } from "../../support/simulation/host.ts";
 import { disk } from "../../support/virtual-disk.ts";
 import { testConnection } from "../runtime/launch-request.ts";
 import { FaultRuntime } from "./fault-runtime.ts";
+import { NO_RUN } from "./fault-server.ts";
 import type { Faults, World } from "./fault-world.ts";
 
 /** What happens at a step. The table in docs/how-to/find-defects.md says what each one does. */
@@ -398,8 +399,10 @@ export class Life {
     if (fault === "delay") await this.clock.sleep(DELAY_MS, signal);
     const arrives = async () => {
       const answer = await server.report(status);
-      // The worker itself keeps an end from a run that has not begun, or the server knows no such action.
-      if (answer.kind !== "gone") this.#world.sees(status);
+      // The worker itself keeps an end from a run that has not begun, or the server knows no such action. What refuses that end is
+      // the question before it.
+      const isKept = answer.kind === "gone" || this.#world.runOf(status) === NO_RUN;
+      if (answer.kind === "acknowledged" || !isKept) this.#world.sees(status);
       return answer;
     };
     const answer: Acknowledgement = isLater ? { kind: "acknowledged" } : await this.#ask(arrives, signal);

@@ -168,3 +168,6 @@ export class FaultServer {
 
 /** One run of an action: a recreated workflow of the deprecated API has the same keys. */
 export const runKey = (action: Parameters<typeof actionKey>[0], run: number) => `${actionKey(action)} ${run}`;
+
+/** In place of a run: of an end without a start. */
+export const NO_RUN = -1;

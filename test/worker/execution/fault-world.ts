@@ -11,14 +11,14 @@ import { disk, type PowerLoss } from "../../support/virtual-disk.ts";
 import { agentOf } from "./fault-api.ts";
 import { type Fault, Life, unfinished } from "./fault-life.ts";
 import { Launches, resultOf } from "./fault-runtime.ts";
-import { FaultServer, hasEnded, runKey } from "./fault-server.ts";
+import { FaultServer, hasEnded, NO_RUN, runKey } from "./fault-server.ts";
 
 export type { Fault } from "./fault-life.ts";
 
 /** What a crash takes with it: nothing but the worker, its state directory, what it launched, or that and what was not synced. */
 export type Crash = "worker" | "state" | "actions" | PowerLoss;
 
-export function losesPower(crash: Crash): crash is PowerLoss {
+function losesPower(crash: Crash): crash is PowerLoss {
   return crash !== "worker" && crash !== "state" && crash !== "actions";
 }
 
@@ -204,7 +204,7 @@ export class World {
   /** The run that a report is about; for an end without a start none, because the worker does not send it to the deprecated API. */
   runOf({ action, state }: ActionStatus): number {
     if (state === "running") return this.server.runOf(action.workflowId);
-    return this.options.legacy && !this.#begun.has(actionKey(action)) ? -1 : this.begunRunOf(action);
+    return this.options.legacy && !this.#begun.has(actionKey(action)) ? NO_RUN : this.begunRunOf(action);
   }
 
   recreate(): void {
