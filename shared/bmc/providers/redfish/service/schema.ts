@@ -131,6 +131,7 @@ export const System = z.extend(Indicator, {
   LogServices: lenient(Link),
   Processors: lenient(Link),
   Memory: lenient(Link),
+  TrustedModules: z.optional(z.unknown()),
   MemorySummary: lenient(z.object({ TotalSystemMemoryGiB: lenient(z.number()) })),
   Storage: lenient(Link),
   SimpleStorage: lenient(Link),
