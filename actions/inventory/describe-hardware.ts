@@ -1,4 +1,4 @@
-import type { Hardware } from "../../shared/bmc/operations/inventory.ts";
+import type { Hardware, HardwareComponent } from "../../shared/bmc/operations/inventory.ts";
 import { vendorAndModel } from "../../shared/bmc/operations/manager.ts";
 import { describeUnread } from "../../shared/bmc/operations/unread.ts";
 import { count } from "../../shared/count.ts";
@@ -8,7 +8,8 @@ import { formatTable } from "../../shared/table.ts";
  * One line: `Contoso 3500 437XR1138R2: 2 processors, 128 GiB memory, 4 disks, 2 NICs`. Leaves out kinds of
  * parts that the BMC does not report.
  */
-export function describeHardware({ system, processors, memory, disks, nics, unread }: Hardware): string {
+export function describeHardware(hardware: Hardware): string {
+  const { system, processors, memory, disks, nics, gpus = [], unread } = hardware;
   const { vendor, model, serial = "" } = system;
   const named = `${vendorAndModel(vendor, model)} ${serial}`.trim();
   const parts = [
@@ -16,6 +17,7 @@ export function describeHardware({ system, processors, memory, disks, nics, unre
     describeMemory(memory, system.memoryBytes),
     counted(disks.length, "disk"),
     counted(nics.length, "NIC"),
+    counted(gpus.length, "GPU"),
   ].filter((part) => part !== undefined);
   const reported = parts.length > 0 ? parts.join(", ") : "the BMC reports no parts";
   return `${named || "machine"}: ${reported}${describeUnread(unread, "part")}`;
@@ -61,6 +63,10 @@ function tablesOf(hardware: Hardware): readonly Table[] {
     disks,
     nics,
     firmware,
+    powerSupplies = [],
+    tpms = [],
+    storageControllers = [],
+    gpus = [],
     unread = [],
   } = hardware;
   const built = Object.entries({ chassis, mainboard, BMC: bmc });
@@ -100,6 +106,28 @@ function tablesOf(hardware: Hardware): readonly Table[] {
       numbers: [3],
     },
     {
+      head: ["BMC NIC", "MAC", "link", "Mbit/s"],
+      rows: (bmc?.nics ?? []).map(({ name, mac, up, speedMbps }) => [name, mac, link(up), speedMbps]),
+      numbers: [3],
+    },
+    components("storage controller", storageControllers),
+    components("GPU", gpus),
+    {
+      head: ["power supply", "watts", "health", "serial", "model"],
+      rows: powerSupplies.map(({ name, watts, health, serial, model }) => [
+        name,
+        watts,
+        health,
+        serial,
+        model,
+      ]),
+      numbers: [1],
+    },
+    {
+      head: ["TPM", "interface", "firmware", "state"],
+      rows: tpms.map(({ name, interfaceType, firmware, state }) => [name, interfaceType, firmware, state]),
+    },
+    {
       head: ["firmware", "version"],
       rows: firmware.map(({ name, version }) => [name, version]),
     },
@@ -108,6 +136,13 @@ function tablesOf(hardware: Hardware): readonly Table[] {
       rows: unread.map(({ name, reason }) => [name, reason]),
     },
   ];
+}
+
+function components(what: string, found: readonly HardwareComponent[]): Table {
+  return {
+    head: [what, "health", "firmware", "serial", "model"],
+    rows: found.map(({ name, health, firmware, serial, model }) => [name, health, firmware, serial, model]),
+  };
 }
 
 function texts(row: readonly (string | number | undefined)[]): readonly string[] {

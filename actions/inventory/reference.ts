@@ -1,6 +1,12 @@
 import { z } from "zod";
+import type { HardwareList } from "../../shared/bmc/operations/inventory.ts";
 import { actionReference } from "../harness/input/reference.ts";
 import { unread } from "../harness/input/reference-parts.ts";
+
+const LISTS = [
+  ...(["processors", "memory", "disks", "nics", "firmware", "powerSupplies", "tpms"] as const),
+  ...(["storageControllers", "gpus", "bmc.nics"] as const),
+] satisfies readonly HardwareList[];
 
 const name = z.string().describe("The BMC's name for it");
 const serial = z.string().optional();
@@ -12,6 +18,20 @@ const nameplate = {
   serial: serial.describe("The serial number"),
 };
 const bytes = z.number().min(0).optional();
+const condition = {
+  firmware: z.string().optional().describe("The firmware version"),
+  health: z.string().optional().describe("Redfish's word for it: OK, Warning or Critical"),
+  state: z.string().optional().describe("Redfish's word for it, such as Enabled"),
+};
+const component = { name, ...nameplate, ...condition };
+const nics = z.array(
+  z.strictObject({
+    name,
+    mac: z.string().optional().describe("The permanent MAC address if reported, in lower case"),
+    speedMbps: z.number().min(0).optional().describe("The link's speed"),
+    up: z.boolean().optional().describe("Whether there is a link"),
+  }),
+);
 
 export const reference = actionReference("inventory", {
   keywords: ["hardware", "serial", "mac-address", "firmware"],
@@ -30,7 +50,11 @@ export const reference = actionReference("inventory", {
         chassis: z.strictObject(nameplate).optional().describe("The enclosure"),
         mainboard: z.strictObject(nameplate).optional().describe("The mainboard"),
         bmc: z
-          .strictObject({ ...nameplate, firmware: z.string().optional().describe("The version in use") })
+          .strictObject({
+            ...nameplate,
+            ...condition,
+            nics: nics.optional().describe("Its network interfaces"),
+          })
           .optional()
           .describe("The BMC itself"),
         processors: z
@@ -58,26 +82,43 @@ export const reference = actionReference("inventory", {
         disks: z
           .array(
             z.strictObject({
-              name,
-              ...nameplate,
+              ...component,
               bytes: bytes.describe("Its capacity"),
               kind: z.string().optional().describe("Protocol and medium, such as NVMe SSD"),
             }),
           )
           .describe("Disks; empty slots are left out"),
-        nics: z
-          .array(
-            z.strictObject({
-              name,
-              mac: z.string().optional().describe("The permanent MAC address if reported, in lower case"),
-              speedMbps: z.number().min(0).optional().describe("The link's speed"),
-              up: z.boolean().optional().describe("Whether there is a link"),
-            }),
-          )
-          .describe("Network interfaces"),
+        nics: nics.describe("Network interfaces"),
         firmware: z
           .array(z.strictObject({ name, version: z.string().describe("The version in use") }))
           .describe("Firmware of the components"),
+        powerSupplies: z
+          .array(
+            z.strictObject({
+              ...component,
+              watts: z.number().min(0).optional().describe("The most power that it can give"),
+            }),
+          )
+          .optional()
+          .describe("Power supplies; empty bays are left out"),
+        tpms: z
+          .array(
+            z.strictObject({
+              ...component,
+              interfaceType: z.string().optional().describe("Such as TPM2_0"),
+            }),
+          )
+          .optional()
+          .describe("Trusted platform modules"),
+        storageControllers: z.array(z.strictObject(component)).optional().describe("Storage controllers"),
+        gpus: z
+          .array(z.strictObject(component))
+          .optional()
+          .describe("Graphics processors, also those of an accelerator board"),
+        complete: z
+          .array(z.enum(LISTS))
+          .optional()
+          .describe("The lists that were read wholly; from other lists, parts may be missing"),
         unread: unread("What the BMC lists and could not be read, so that it is missing above"),
       })
       .describe("What the BMC reports; fields that it does not report are absent, and lists may be empty"),
@@ -98,7 +139,10 @@ export const reference = actionReference("inventory", {
       },
       chassis: { vendor: "Contoso", model: "3500", serial: "CH00000001" },
       mainboard: { vendor: "Contoso", model: "MB-7", serial: "MB00000001" },
-      bmc: { model: "BMC-2000", firmware: "1.45.455b66" },
+      bmc: {
+        ...{ model: "BMC-2000", firmware: "1.45.455b66" },
+        nics: [{ name: "1", mac: "52:54:00:00:00:01", speedMbps: 1000, up: true }],
+      },
       processors: [
         { name: "CPU.Socket.1", vendor: "Contoso", model: "Contoso Fast 9000", cores: 16, threads: 32 },
       ],
@@ -108,6 +152,13 @@ export const reference = actionReference("inventory", {
       ],
       nics: [{ name: "NIC.1", mac: "52:54:00:aa:bb:01", speedMbps: 25000, up: true }],
       firmware: [{ name: "BIOS", version: "2.19.1" }],
+      powerSupplies: [
+        { name: "PSU 1", model: "PS-800", serial: "PSU-1", watts: 800, health: "OK", state: "Enabled" },
+      ],
+      tpms: [{ name: "TPM 1", firmware: "7.2.2.0", interfaceType: "TPM2_0", state: "Enabled" }],
+      storageControllers: [{ name: "RAID", model: "RC-9", serial: "RC-1", firmware: "51.10", health: "OK" }],
+      gpus: [],
+      complete: ["processors", "memory", "disks", "nics", "firmware", "tpms", "storageControllers", "gpus"],
     },
   },
 });

@@ -41,7 +41,7 @@ export type { HttpBootReport } from "./operations/httpboot.ts";
 export type { CertificateRequest } from "./operations/https.ts";
 export type { IndicatorReport, IndicatorState } from "./operations/indicator.ts";
 export type { CertificateReport, CertificateStage } from "./operations/install-certificate.ts";
-export type { Hardware } from "./operations/inventory.ts";
+export type { Hardware, HardwareComponent, HardwareList } from "./operations/inventory.ts";
 export type { BmcInfo, BmcResetKind, ManagerResetReport } from "./operations/manager.ts";
 export type { MediaReport, MediaState } from "./operations/media.ts";
 export type { NetworkReport, NetworkStage } from "./operations/network-change.ts";

@@ -150,7 +150,7 @@ export class RedfishBmc extends WebServer {
     this.accounts = new Accounts(this.username, this.password, managerPath, this.profile);
     this.media = new VirtualDrives(ownerOf(this.profile.media.below), this.profile);
     this.sel = new Logs(ownerOf(this.profile.sel.below), this.profile);
-    const inventories = this.systemPaths.map((path) => new SimulatedInventory(path));
+    const inventories = this.systemPaths.map((path) => new SimulatedInventory(path, this.profile));
     this.storages = [...this.#systems].map(([path, machine]) => new SimulatedStorage(path, machine));
     for (const storage of this.storages) storage.onRestart = (downMs) => void this.restart(downMs);
     const secureBoots = [...this.#systems].map(

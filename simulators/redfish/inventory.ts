@@ -1,4 +1,5 @@
 import { type Answer, methodNotAllowed, ok } from "./answer.ts";
+import type { RedfishProfile } from "./profiles.ts";
 import { collection, type ResourceRequest, type ResourceService } from "./resource-service.ts";
 import { resource } from "./schema-types.ts";
 
@@ -10,9 +11,9 @@ type GroupType = "Processor" | "Memory" | "EthernetInterface";
 export class SimulatedInventory implements ResourceService {
   readonly #resources: ReadonlyMap<string, Resource>;
 
-  constructor(system: string) {
+  constructor(system: string, { gpus = 0 }: RedfishProfile) {
     const groups: readonly (readonly [string, GroupType, readonly Part[]])[] = [
-      [`${system}/Processors`, "Processor", processors],
+      [`${system}/Processors`, "Processor", [...processors, ...Array.from({ length: gpus }, gpu)]],
       [`${system}/Memory`, "Memory", memory],
       [`${system}/EthernetInterfaces`, "EthernetInterface", nics],
     ];
@@ -49,6 +50,20 @@ const processors = [1, 2].map((n) => ({
   TotalThreads: 32,
   Status: enabled,
 }));
+
+function gpu(_: unknown, index: number): Part {
+  const n = index + 1;
+  return {
+    Id: `GPU.Slot.${n}`,
+    Name: `GPU ${n}`,
+    ProcessorType: "GPU",
+    Manufacturer: "Contoso",
+    Model: "Contoso Shader 40",
+    SerialNumber: `GPU-${n}`,
+    FirmwareVersion: "95.02.39",
+    Status: enabled,
+  };
+}
 
 const memory = [
   ...["A1", "B1", "A2"].map((slot) => ({

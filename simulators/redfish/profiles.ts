@@ -97,6 +97,10 @@ export interface RedfishProfile {
   readonly progress?: "post-state";
   /** Where the power limit is; EnvironmentMetrics of the chassis when absent. */
   readonly powerLimit?: "power" | "controls" | "none";
+  /** Power supplies in Power. */
+  readonly powerSupplies?: number;
+  /** Graphics processors among the system's processors. */
+  readonly gpus?: number;
   /** Where the sensors are: below Sensors, in Thermal and Power, both when absent, or fans and power supplies only. */
   readonly sensors?: "sensors" | "thermal" | "both" | "subsystems" | "none";
   /**

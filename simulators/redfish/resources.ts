@@ -96,6 +96,7 @@ export function systemResource(
     ...(profile.restorePolicy === false
       ? {}
       : { PowerRestorePolicy: RESTORE_POLICIES[machine.restorePolicy] }),
+    TrustedModules: [{ FirmwareVersion: "7.2.2.0", InterfaceType: "TPM2_0", Status: { State: "Enabled" } }],
     MemorySummary: { TotalSystemMemoryGiB: 96 },
     ...(profile.bootTargets.length > 0
       ? { Boot: { ...showBoot(machine, profile), ...showBootOrder(machine, profile, path) } }

@@ -39,7 +39,17 @@ export class SimulatedSensors implements ResourceService {
 
   /** What Power has beside the power limit. */
   power(): object {
-    return { Voltages: this.#entries("Power", "Voltages", "voltage", "ReadingVolts") };
+    const { powerSupplies = 0 } = this.#profile;
+    return {
+      Voltages: this.#entries("Power", "Voltages", "voltage", "ReadingVolts"),
+      ...(powerSupplies > 0 && {
+        PowerSupplies: Array.from({ length: powerSupplies }, (_, index) => ({
+          "@odata.id": `${this.#chassis}/Power#/PowerSupplies/${index}`,
+          MemberId: String(index),
+          ...powerSupply(index + 1),
+        })),
+      }),
+    };
   }
 
   #resource(path: string): object | undefined {
@@ -79,7 +89,7 @@ export class SimulatedSensors implements ResourceService {
     if (list !== part) return undefined;
     if (id === undefined) return listed(path, isThermal ? "Fan" : "PowerSupply", isThermal ? fans.length : 2);
     if (!isThermal) {
-      return resource(path, "PowerSupply", { Name: `PSU ${id}`, Status: { State: "Enabled", Health: "OK" } });
+      return resource(path, "PowerSupply", powerSupply(Number(id)));
     }
     const fan = fans[Number(id) - 1];
     const speed = fan && { Reading: 40, SpeedRPM: readingOf(fan) };
@@ -109,6 +119,18 @@ export class SimulatedSensors implements ResourceService {
   #of(kind: SimulatedSensor["kind"]): readonly SimulatedSensor[] {
     return this.#machine.sensors.filter((sensor) => sensor.kind === kind);
   }
+}
+
+function powerSupply(number: number) {
+  return {
+    Name: `PSU ${number}`,
+    Manufacturer: "Contoso Power",
+    Model: "PS-800",
+    SerialNumber: `PSU-${number}`,
+    FirmwareVersion: "00.2A.2B",
+    PowerCapacityWatts: 800,
+    Status: { State: "Enabled", Health: "OK" },
+  };
 }
 
 function listed(path: string, type: string, count: number) {

@@ -102,7 +102,15 @@ export class SimulatedStorage implements ResourceService {
         Name: "RAID",
         Drives: [...this.drives.keys()].map((id) => link(`${drives}/${id}`)),
         Volumes: link(volumes),
-        StorageControllers: [{ MemberId: "0", Name: "RAID", SupportedRAIDTypes: this.levels }],
+        StorageControllers: [
+          {
+            MemberId: "0",
+            Name: "RAID",
+            ...{ Manufacturer: "Contoso", Model: "RC-9", SerialNumber: "RC-1", FirmwareVersion: "51.10" },
+            SupportedRAIDTypes: this.levels,
+            Status: { State: "Enabled", Health: "OK" },
+          },
+        ],
       });
     }
     if (path === volumes) {

@@ -19,7 +19,7 @@ export const ROUND_TRIPS: Readonly<Record<string, { readonly redfish?: number; r
   "get-ntp": { redfish: 4 },
   "get-secure-boot": { redfish: 3 },
   "insert-virtual-media": { redfish: 9 },
-  inventory: { redfish: 25, ipmi: 12 },
+  inventory: { redfish: 30, ipmi: 12 },
   "list-firmware": { redfish: 8 },
   "list-sel": { redfish: 6, ipmi: 4 },
   "list-users": { redfish: 4, ipmi: 13 },

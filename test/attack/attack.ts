@@ -2,6 +2,8 @@
 export interface Setting {
   /** Whether actions run in containers: a container engine answers. Otherwise they are processes. */
   readonly containers: boolean;
+  /** How long an attack with rounds lasts; a few rounds when absent. */
+  readonly minutes?: number;
 }
 
 /** One attack on a running worker. Its name is that of its file. */

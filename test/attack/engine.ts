@@ -10,7 +10,7 @@ const BUILD_TIMEOUT_MS = 120_000;
 const HOSTILE = join(import.meta.dirname, "hostile/hostile/action.ts");
 
 /** Those of the catalogue that attacks name. */
-const ACTIONS = ["power-off", "power-reset", "power-status"];
+const ACTIONS = ["power-off", "power-on", "power-reset", "power-status"];
 
 export async function engineAnswers(): Promise<boolean> {
   const { exitCode } = await execa("docker", ["version"], { reject: false, timeout: 10_000 });

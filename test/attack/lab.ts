@@ -257,7 +257,7 @@ function agentIdOf(id: string, machine: string): string {
   return `${id}-${machine}`;
 }
 
-function templateOf(worker: string, steps: readonly Step[]): string {
+export function templateOf(worker: string, steps: readonly Step[]): string {
   const actions = steps.map(({ name, image = `${TRUSTED}/${name}:test`, timeout = 20, ...rest }) => ({
     ...{ name, image, timeout },
     ...rest,

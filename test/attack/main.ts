@@ -11,7 +11,7 @@ import { type Result, table } from "./table.ts";
  * something did not, 2 for flags it does not understand.
  */
 
-const USAGE = "usage: npm run attack -- [--only <name>]... [--jobs <count>] [--list]";
+const USAGE = "usage: npm run attack -- [--only <name>]... [--jobs <count>] [--minutes <count>] [--list]";
 const ATTACKS = join(import.meta.dirname, "attacks");
 const DEADLINE_MS = 150_000;
 const WHOLE_RUN_MS = 600_000;
@@ -45,10 +45,10 @@ async function main(): Promise<number> {
   const limit = setTimeout(() => {
     say("the attacks did not end in time");
     process.exit(1);
-  }, WHOLE_RUN_MS);
+  }, WHOLE_RUN_MS + moreMs(options));
   const results = await runAll(
     all.filter(({ name }) => options.only.length === 0 || options.only.includes(name)),
-    options.jobs,
+    options,
   );
   clearTimeout(limit);
   process.stdout.write(table(results));
@@ -60,12 +60,19 @@ function readOptions() {
     options: {
       only: { type: "string", multiple: true },
       jobs: { type: "string" },
+      minutes: { type: "string" },
       list: { type: "boolean" },
     },
   });
   const jobs = Number(values.jobs ?? 3);
   if (!Number.isInteger(jobs) || jobs < 1) throw new Error("--jobs must be a number from 1");
-  return { only: values.only ?? [], jobs, list: values.list ?? false };
+  const minutes = Number(values.minutes ?? 0);
+  if (!Number.isFinite(minutes) || minutes < 0) throw new Error("--minutes must be a number from 0");
+  return { only: values.only ?? [], jobs, minutes, list: values.list ?? false };
+}
+
+function moreMs({ minutes = 0 }: Pick<Setting, "minutes">): number {
+  return minutes * 60_000;
 }
 
 async function loadAttacks(): Promise<readonly Named[]> {
@@ -79,8 +86,11 @@ async function loadAttacks(): Promise<readonly Named[]> {
 }
 
 /** Several at once; those that measure times come after, one by one. */
-async function runAll(attacks: readonly Named[], jobs: number): Promise<readonly Result[]> {
-  const setting: Setting = { containers: await engineAnswers() };
+async function runAll(
+  attacks: readonly Named[],
+  { jobs, minutes }: { readonly jobs: number; readonly minutes: number },
+): Promise<readonly Result[]> {
+  const setting: Setting = { containers: await engineAnswers(), minutes };
   if (setting.containers) await buildImages();
   else
     say(
@@ -102,10 +112,8 @@ async function runOne(attack: Named, setting: Setting): Promise<Result> {
     return { name, verdict: "skipped", reasons: [], tookMs: 0 };
   const from = performance.now();
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const deadline = setTimeout(
-    () => reject(new Error(`no verdict after ${DEADLINE_MS / 1_000} s`)),
-    DEADLINE_MS,
-  );
+  const limitMs = DEADLINE_MS + moreMs(setting);
+  const deadline = setTimeout(() => reject(new Error(`no verdict after ${limitMs / 1_000} s`)), limitMs);
   const reasons = await Promise.race([attack.run(setting), late]).catch((thrown: unknown) => [
     messageOf(thrown),
   ]);

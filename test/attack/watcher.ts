@@ -13,7 +13,7 @@ export interface WatcherOptions {
   readonly stateDirectory: string;
   readonly agentIds: readonly string[];
   readonly containers: boolean;
-  readonly search: SecretSearch;
+  readonly search: Pick<SecretSearch, "in">;
 }
 
 /**

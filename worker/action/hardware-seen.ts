@@ -21,6 +21,8 @@ const Text = optional(z.string());
 const Amount = optional(z.number().check(z.nonnegative(), z.maximum(Number.MAX_SAFE_INTEGER)));
 const Name = z.catch(z.string(), "");
 const nameplate = { vendor: Text, model: Text, serial: Text };
+const condition = { firmware: Text, health: Text, state: Text };
+const component = { name: Name, ...nameplate, ...condition };
 
 /** The first parts of a list that may hold anything. */
 const parts = <T extends z.ZodMiniType>(part: T) =>
@@ -37,16 +39,23 @@ const parts = <T extends z.ZodMiniType>(part: T) =>
     [],
   );
 
+const nics = parts(z.object({ name: Name, mac: Text, speedMbps: Amount, up: optional(z.boolean()) }));
+
 const HardwareData = z.object({
   system: z.object({ ...nameplate, uuid: Text, biosVersion: Text, memoryBytes: Amount }),
   chassis: optional(z.object(nameplate)),
   mainboard: optional(z.object(nameplate)),
-  bmc: optional(z.object({ ...nameplate, firmware: Text })),
+  bmc: optional(z.object({ ...nameplate, ...condition, nics: z.optional(nics) })),
   processors: parts(z.object({ name: Name, vendor: Text, model: Text, cores: Amount, threads: Amount })),
   memory: parts(z.object({ name: Name, bytes: Amount, kind: Text, vendor: Text, serial: Text })),
-  disks: parts(z.object({ name: Name, ...nameplate, bytes: Amount, kind: Text })),
-  nics: parts(z.object({ name: Name, mac: Text, speedMbps: Amount, up: optional(z.boolean()) })),
+  disks: parts(z.object({ ...component, bytes: Amount, kind: Text })),
+  nics,
   firmware: parts(z.object({ name: Name, version: Name })),
+  powerSupplies: z.optional(parts(z.object({ ...component, watts: Amount }))),
+  tpms: z.optional(parts(z.object({ ...component, interfaceType: Text }))),
+  storageControllers: z.optional(parts(z.object(component))),
+  gpus: z.optional(parts(z.object(component))),
+  complete: z.optional(parts(z.string())),
 });
 
 /**

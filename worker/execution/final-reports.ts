@@ -116,10 +116,10 @@ export class FinalReports {
 
   /** Resolves when every report is finished. Those that the server rejected are left to the next worker. */
   async idle(): Promise<void> {
-    const ended = async ({ done, postponed, rejected }: Pending) => {
-      await Promise.race([done, rejected.promise]);
-      postponed.abort();
-      await done;
+    const ended = ({ done, postponed, rejected }: Pending) => {
+      const postpone = () => postponed.abort();
+      void rejected.promise.then(postpone, postpone);
+      return done;
     };
     while (this.#pending.size > 0) await Promise.all([...this.#pending.values()].map(ended));
   }
@@ -154,8 +154,6 @@ export class FinalReports {
       log.warn(fields, "workflow deleted, report dropped");
       return "dropped";
     }
-    // It was withheld.
-    if (!cancel.aborted && !postponed.signal.aborted) return delivery;
     if (!postponed.signal.aborted) {
       delivery = await reporter.finalWithin(LAST_ATTEMPT_MS, status, { onRejected, served }, NEVER);
     }

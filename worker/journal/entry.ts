@@ -100,10 +100,16 @@ export function unanswered(entry: EndedEntry): EndedEntry & { readonly phase: "e
 
 /**
  * Whether the entry must survive a power loss: from when the action may have acted until the server knows its end. Without an
- * earlier entry, the server serves the action again; without a later one, it gets the report twice.
+ * earlier entry, the server serves the action again; without a later one, it gets the report twice. The first entry of a run whose
+ * IDs an earlier run had must last, too: else that run's end could return and be reported as this one's.
  */
-export function mustLast({ phase, connected }: Pick<JournalEntry, "phase" | "connected">): boolean {
-  return phase === "launched" || phase === "ended" || (phase === "launching" && !connected);
+export function mustLast({
+  phase,
+  connected,
+  action,
+}: Pick<JournalEntry, "phase" | "connected" | "action">): boolean {
+  if (phase === "launching") return !connected || action.idMayReturn === true;
+  return phase === "launched" || phase === "ended";
 }
 
 export function statusOf({ action, machine, startedAt, end }: EndedEntry): EndStatus {

@@ -194,13 +194,15 @@ export class Journal implements ActionJournal {
         // The error of replacing it tells more.
       }
     }
-    const folder = sync ? this.#folder : undefined;
+    // The end that it replaces may be on the disk: a power loss must not leave less than that.
+    const isSynced = sync || "end" in entry;
+    const folder = isSynced ? this.#folder : undefined;
     await replaceTextFile(path, text, folder).catch((thrown: unknown) => {
       if (!("end" in entry) || this.#damaged.has(entry.key)) throw thrown;
       // Forgotten, it could run again: a full disk takes it over the entry before it.
       return overwriteTextFile(path, text, folder).catch(() => Promise.reject(thrown));
     });
-    return { length: Buffer.byteLength(text), isNameSynced: sync };
+    return { length: Buffer.byteLength(text), isNameSynced: isSynced };
   }
 
   async remove(key: string): Promise<void> {

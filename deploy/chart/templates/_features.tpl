@@ -63,14 +63,30 @@
 {{- if ne (include "pbnj-worker.watchNamespace" .) .Release.Namespace }}true{{ end -}}
 {{- end }}
 
-{{- define "pbnj-worker.shares" -}}
-{{- $choice := include "pbnj-worker.choice" .Values.sharing.enabled -}}
+{{- define "pbnj-worker.elects" -}}
+{{- $choice := include "pbnj-worker.choice" .Values.leaderElection.enabled -}}
 {{- if or (eq $choice "on") (and (eq $choice "auto") (gt (int .Values.replicas) 1)) }}true{{ end -}}
+{{- end }}
+
+{{- define "pbnj-worker.isSharded" -}}
+{{- if gt (int .Values.shards) 1 }}true{{ end -}}
+{{- end }}
+
+{{/* The names of the leaders' Leases, one a line of a list. */}}
+{{- define "pbnj-worker.leases" -}}
+{{- $lease := .Values.leaderElection.lease | default (include "pbnj-worker.fullname" .) -}}
+{{- $leases := list -}}
+{{- if include "pbnj-worker.isSharded" . -}}
+{{- range $shard := until (int .Values.shards) }}{{ $leases = append $leases (printf "%s-%d" $lease $shard) }}{{ end -}}
+{{- else -}}
+{{- $leases = list $lease -}}
+{{- end -}}
+{{- toYaml $leases -}}
 {{- end }}
 
 {{/* As the worker's `kubernetesConfig` has it: waking up alone is no reason to use a cluster unless it was asked for. */}}
 {{- define "pbnj-worker.usesCluster" -}}
-{{- $used := or (include "pbnj-worker.runsJobs" .) (include "pbnj-worker.hasClusterInventory" .) (include "pbnj-worker.shares" .) .Values.inventory.sources -}}
+{{- $used := or (include "pbnj-worker.runsJobs" .) (include "pbnj-worker.hasClusterInventory" .) (include "pbnj-worker.elects" .) .Values.inventory.sources -}}
 {{- if or $used (eq (include "pbnj-worker.choice" .Values.wakeUp) "on") }}true{{ end -}}
 {{- end }}
 
@@ -95,21 +111,27 @@
 {{- if get .Values.config "driftInterval" }}true{{ end -}}
 {{- end }}
 
+{{/* The worker itself, or a process in its pod, speaks to BMCs. */}}
+{{- define "pbnj-worker.reachesBmcs" -}}
+{{- if or (not (include "pbnj-worker.runsJobs" .)) .Values.rufio.enabled (include "pbnj-worker.sendsAttributes" .) (include "pbnj-worker.compares" .) }}true{{ end -}}
+{{- end }}
+
 {{/*
 Jobs mount the Secrets of Machines beside them; the worker reads all others, those of BareMetalHosts after their state, and all
 to read machines itself.
 */}}
 {{- define "pbnj-worker.readsSecrets" -}}
-{{- $itself := or (not (include "pbnj-worker.runsJobs" .)) .Values.rufio.enabled (include "pbnj-worker.usesHosts" .) (include "pbnj-worker.watchesElsewhere" .) (include "pbnj-worker.sendsAttributes" .) (include "pbnj-worker.compares" .) -}}
+{{- $itself := or (include "pbnj-worker.reachesBmcs" .) (include "pbnj-worker.usesHosts" .) (include "pbnj-worker.watchesElsewhere" .) -}}
 {{- if and (include "pbnj-worker.hasClusterInventory" .) $itself }}true{{ end -}}
 {{- end }}
 
 {{/*
 What a process or the worker itself runs is known to its state directory alone: one pod at a time is to have it, which a
-StatefulSet makes sure of. A Job is found again by its name and labels, so that a Deployment may replace a pod at once.
+StatefulSet makes sure of. A Job is found again by its name and labels, so that a Deployment may replace a pod at once. A pod has
+its shard by its number, which only pods of a StatefulSet have.
 */}}
 {{- define "pbnj-worker.isStateful" -}}
-{{- if or (not (include "pbnj-worker.runsJobs" .)) .Values.state.persistence.enabled }}true{{ end -}}
+{{- if or (not (include "pbnj-worker.runsJobs" .)) .Values.state.persistence.enabled (include "pbnj-worker.isSharded" .) }}true{{ end -}}
 {{- end }}
 
 {{/* Seconds of a duration such as 90, 45s or 1h30m. Rounded up. */}}
@@ -149,4 +171,62 @@ StatefulSet makes sure of. A Job is found again by its name and labels, so that 
 {{/* 42113 is the worker's own default. */}}
 {{- define "pbnj-worker.tinkPort" -}}
 {{- regexFind ":[0-9]+$" .Values.tink.address | trimPrefix ":" | default "42113" -}}
+{{- end }}
+
+{{/* The port of a URL. */}}
+{{- define "pbnj-worker.urlPort" -}}
+{{- regexFind ":[0-9]+$" (regexFind "^https?://[^/?#]*" .) | trimPrefix ":" | default (ternary "443" "80" (hasPrefix "https:" .)) -}}
+{{- end }}
+
+{{/* Ports of BMCs, as a policy has them: those of the values, and those that machines of `inventory.file` name. */}}
+{{- define "pbnj-worker.bmcPorts" -}}
+{{- $ports := .Values.networkPolicy.bmcPorts -}}
+{{- if $ports -}}
+{{- $file := fromYaml .Values.inventory.file -}}
+{{- $entries := list (get $file "defaults") -}}
+{{- if kindIs "slice" (get $file "machines") }}{{ $entries = concat $entries (get $file "machines") }}{{ end -}}
+{{- range $entry := $entries -}}
+{{- if kindIs "map" $entry -}}
+{{- range $provider, $protocol := dict "redfish" "TCP" "amt" "TCP" "ipmi" "UDP" "ipmitool" "UDP" -}}
+{{- $options := get $entry $provider -}}
+{{- if kindIs "map" $options -}}
+{{- with $options.port }}{{ $ports = append $ports (dict "port" . "protocol" $protocol) }}{{ end -}}
+{{- if $options.sshHostKey }}{{ $ports = append $ports (dict "port" 22 "protocol" "TCP") }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- range $service := list "rpc" "homeassistant" "ironic" -}}
+{{- $options := get $entry $service -}}
+{{- if kindIs "map" $options -}}
+{{- with $options.url }}{{ $ports = append $ports (dict "port" (toString . | include "pbnj-worker.urlPort") "protocol" "TCP") }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- $texts := list -}}
+{{- range $ports }}{{ $texts = append $texts (printf "{port: %d, protocol: %s}" (int .port) .protocol) }}{{ end -}}
+{{- printf "[%s]" (join ", " (uniq $texts)) -}}
+{{- end -}}
+{{- end }}
+
+{{/* An egress rule. Link-local addresses have a cloud's metadata service. */}}
+{{- define "pbnj-worker.bmcRule" -}}
+- to:
+    {{- range .Values.networkPolicy.bmcNetworks }}
+    - ipBlock: { cidr: {{ . | quote }} }
+    {{- else }}
+    - ipBlock: { cidr: 0.0.0.0/0, except: [169.254.0.0/16] }
+    - ipBlock: { cidr: "::/0", except: ["fe80::/10", "fd00:ec2::254/128"] }
+    {{- end }}
+  {{- with include "pbnj-worker.bmcPorts" . }}
+  ports: {{ . }}
+  {{- end }}
+{{- end }}
+
+{{/* Ports of the trace collectors that `extraEnv` names. */}}
+{{- define "pbnj-worker.tracePorts" -}}
+{{- $ports := list -}}
+{{- range .Values.extraEnv -}}
+{{- if and (has .name (list "OTEL_EXPORTER_OTLP_ENDPOINT" "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")) .value }}{{ $ports = append $ports (include "pbnj-worker.urlPort" .value | int) }}{{ end -}}
+{{- end -}}
+{{- toYaml (uniq $ports) -}}
 {{- end }}

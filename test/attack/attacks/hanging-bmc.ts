@@ -16,10 +16,12 @@ export const attack: Attack = {
       lab.run("node-3", { name: "power-status" }),
     ]);
 
+    // Beside the timeout: a container's start and end, or as long as those of the other machine take on this host.
+    const limitMs = TIMEOUT_S * 1_000 + Math.max(15_000, other.tookMs);
     return [
       ...unless(["TIMEOUT", "FAILED"].includes(silent.state), `the silent one: ${silent.state}`),
       ...unless(["TIMEOUT", "FAILED"].includes(slow.state), `the slow one: ${slow.state}`),
-      ...unless(Math.max(silent.tookMs, slow.tookMs) <= TIMEOUT_S * 1_000 + 15_000, "they ended late"),
+      ...unless(Math.max(silent.tookMs, slow.tookMs) <= limitMs, "they ended late"),
       ...unless(other.state === "SUCCESS", `the other machine: ${other.state} ${other.message}`),
     ];
   },

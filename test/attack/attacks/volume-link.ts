@@ -12,6 +12,8 @@ export const attack: Attack = {
     const folder = await mkdtemp(join(tmpdir(), "pbnj-attack-link-"));
     try {
       const [shared, each] = [join(folder, "shared"), join(folder, "each")];
+      // Also for an engine of another user.
+      await chmod(folder, 0o755);
       for (const path of [shared, each, join(each, "node-1")]) await mkdir(path);
       for (const path of [shared, join(each, "node-1")]) {
         await chmod(path, 0o777);
@@ -33,8 +35,9 @@ export const attack: Attack = {
         }
       }
       for (const source of [shared, `${each}/node-1`]) {
-        const { state } = await lab.run("node-1", { name: "power-status", volumes: [`${source}:/data`] });
-        reasons.push(...unless(state === "SUCCESS", `${source} was refused`));
+        const step = { name: "power-status", volumes: [`${source}:/data`] };
+        const { state, message } = await lab.run("node-1", step);
+        reasons.push(...unless(state === "SUCCESS", `${source}: ${state} ${message}`));
       }
       return reasons;
     } finally {

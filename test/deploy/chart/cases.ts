@@ -122,11 +122,12 @@ export const dimensions: Dimensions<Values> = {
       },
     },
   },
-  sharing: {
+  leader: {
     alone: {},
     three: { replicas: 3 },
-    group: { sharing: { enabled: "on", group: "bmc-workers" } },
-    off: { sharing: { enabled: false } },
+    named: { leaderElection: { enabled: "on", lease: "bmc-workers" } },
+    shards: { replicas: 4, shards: 2 },
+    off: { leaderElection: { enabled: false } },
   },
   tls: {
     off: { tink: { api: "legacy" } },
@@ -182,14 +183,13 @@ export const dimensions: Dimensions<Values> = {
     larger: { state: { sizeLimit: "2Gi", persistence: { whenDeleted: "Delete" } } },
   },
   network: {
-    open: {},
-    closed: {
-      networkPolicy: { enabled: true, bmcNetworks: ["192.0.2.0/24"], ingressFrom: [{ podSelector: {} }] },
-    },
+    default: {},
+    open: { networkPolicy: { enabled: false } },
+    allPorts: { networkPolicy: { bmcNetworks: ["192.0.2.0/24"], bmcPorts: [] } },
     set: {
       networkPolicy: {
-        enabled: true,
         bmcNetworks: ["192.0.2.0/24", "2001:db8:1::/64"],
+        bmcPorts: [{ port: 8443, protocol: "TCP" }],
         ingressFrom: [
           { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "monitoring" } } },
         ],
@@ -197,7 +197,7 @@ export const dimensions: Dimensions<Values> = {
         apiServerTo: [{ ipBlock: { cidr: "198.51.100.1/32" } }],
         apiServerPorts: [6443],
         tinkServerTo: [{ podSelector: { matchLabels: { app: "tinkerbell" } } }],
-        actionDns: true,
+        actionDns: false,
         extraEgress: [{ ports: [{ port: 4318 }] }],
         extraActionEgress: [{ ports: [{ port: 443 }] }],
       },
@@ -217,6 +217,7 @@ export const dimensions: Dimensions<Values> = {
   metrics: {
     none: {},
     all: {
+      networkPolicy: { ingressFrom: [{ podSelector: {} }] },
       metrics: {
         serviceMonitor: {
           enabled: true,
@@ -333,7 +334,6 @@ export const dimensions: Dimensions<Values> = {
         clientCaSecret: "http-ca",
         image: "registry.example/other/{action}:{version}",
       },
-      networkPolicy: { pbnjFrom: [{ podSelector: {} }] },
     },
   },
   service: { default: {}, set: { service: { host: "::", port: 80, annotations: { "example.org/a": "b" } } } },
@@ -361,7 +361,7 @@ export function isAllowed(row: Row): boolean {
     watched,
     copies,
     rufio,
-    sharing,
+    leader,
     state,
     tls,
     wakeUp,
@@ -377,10 +377,10 @@ export function isAllowed(row: Row): boolean {
   return (
     (isAlone || agentIds === "some" || hasFile || hasCluster || hasOthers) &&
     (credentials === "none" || hasFile) &&
-    (runtime === "jobs" || sharing === "alone" || sharing === "off") &&
-    (pbnj === "off" || sharing === "alone" || sharing === "off") &&
+    (runtime === "jobs" || leader === "alone" || leader === "off") &&
+    (pbnj === "off" || leader !== "shards") &&
     (!isAlone || (agentIds === "none" && tls === "off" && wakeUp !== "on")) &&
-    (sharing !== "three" || state !== "existing") &&
+    ((leader !== "three" && leader !== "shards") || state !== "existing") &&
     (copies !== "off" || !mustCopy)
   );
 }

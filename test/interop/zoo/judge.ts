@@ -92,7 +92,7 @@ export const TRIALS: readonly Trial[] = [
     isThere: () => true,
     differs(data, tree) {
       const found = z
-        .object({ processors: list, memory: list, nics: list, firmware: list })
+        .object({ processors: list, memory: list, nics: list, firmware: list, gpus: list })
         .extend({ disks: z.array(z.object({ serial: z.optional(z.string()) })) })
         .parse(data);
       const serials = found.disks.flatMap(({ serial }) => serial ?? []);
@@ -102,6 +102,10 @@ export const TRIALS: readonly Trial[] = [
           ? same("processors", found.processors.length, tree.processors)
           : undefined) ??
         same("memory", found.memory.length, tree.dimms) ??
+        // The summary of the recording knows no accelerator boards.
+        (found.gpus.length >= tree.processorsGpu
+          ? undefined
+          : same("GPUs", found.gpus.length, tree.processorsGpu)) ??
         // Drives elsewhere may be recorded without what leads to them.
         (found.disks.length <= elsewhere ? undefined : same("disks", found.disks.length, tree.drives)) ??
         same(

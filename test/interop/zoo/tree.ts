@@ -15,6 +15,7 @@ export const Tree = z.object({
   bootEnableds: Texts,
   processorsRecorded: z.boolean().default(false),
   processors: Count,
+  processorsGpu: Count,
   dimms: Count,
   drives: Count,
   driveSerials: z.array(z.string()).default([]),

@@ -11,7 +11,6 @@ import {
   type FaultEnd,
   type FaultOptions,
   type Faults,
-  losesPower,
   type ReplicaOptions,
   runReplicas,
   runWithFaults,
@@ -151,20 +150,22 @@ const schedule: fc.Arbitrary<Schedule> = fc.record({
     minLength: 1,
     maxLength: 3,
   }),
+  // A recreated workflow is another run only some time after the end of the one before.
+  takesMs: fc.constantFrom(2_000, 20_000),
   lives: fc.array(faultsOf(FAULTS), { maxLength: 3 }),
   seed: fc.nat(),
 });
 
 /**
- * A server with an older state, or with a report that arrives late, serves again what has ended. A worker that lost its records
- * with its clock, its power or its directory cannot know.
+ * A server with an older state, or with a report that arrives late, serves again what has ended. A worker that lost its clock or
+ * its directory cannot know. A loss of power takes no record of an end.
  */
 function canRemember({ crash, lives }: Schedule): boolean {
   const kinds = new Set(lives.flatMap((faults) => [...faults.values()]));
   const has = (...some: readonly Fault[]) => some.some((kind) => kinds.has(kind));
   // Without its state directory, a worker knows only of what exists.
   if (crash === "state" && has("delete")) return false;
-  const forgets = has("forward", "back") || crash === "state" || losesPower(crash);
+  const forgets = has("forward", "back") || crash === "state";
   return !forgets || !(has("restore") || (has("crash") && has("delay", "late", "twice")));
 }
 
@@ -187,6 +188,39 @@ const FOUND: readonly [Schedule][] = [
       connected: true,
       workflows: [["power-off"], ["power-off", "power-on"], ["power-off"]],
       lives: [at({ 7: "error", 79: "error", 81: "late" })],
+      seed: 0,
+    },
+  ],
+  [
+    {
+      // A rejection that the next worker recorded replaced the end, which was on the disk, and was itself lost with the power.
+      crash: "names",
+      connected: false,
+      workflows: [["power-off"]],
+      lives: [at({ 6: "wall", 13: "crash" }), diesAt(5)],
+      seed: 0,
+    },
+  ],
+  [
+    {
+      // The end of an earlier run with the same IDs returned after a power loss, and was reported as that of the next run.
+      crash: "synced",
+      connected: true,
+      legacy: true,
+      workflows: [["power-off"], ["power-cycle"]],
+      takesMs: 20_000,
+      lives: [at({ 38: "recreate", 66: "crash" })],
+      seed: 0,
+    },
+  ],
+  [
+    {
+      // The simulation took the end of an action that had not begun as sent, although a proxy refused the question before it.
+      crash: "worker",
+      connected: false,
+      legacy: true,
+      workflows: [["power-off"], ["power-cycle", "power-off"]],
+      lives: [at({ 9: "wall", 22: "crash" })],
       seed: 0,
     },
   ],

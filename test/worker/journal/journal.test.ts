@@ -335,7 +335,13 @@ describe("an entry survives a power loss", () => {
   ] as const)(
     "in the phase %s of an action whose being connected is %s: %s",
     (phase, connected, expected) => {
-      expect(mustLast({ phase, connected })).toBe(expected);
+      expect(mustLast(entryOf("a1", phase, { connected }))).toBe(expected);
     },
   );
+
+  it("from the first one, if an earlier run may have had its IDs", () => {
+    const entry = entryOf("a1", "launching", { connected: true });
+
+    expect(mustLast({ ...entry, action: { ...entry.action, idMayReturn: true } })).toBe(true);
+  });
 });

@@ -104,3 +104,9 @@ test("a secret of several lines leaves none of them", () => {
 
   expect(printed(secret, `one\n${secret}\ntwo\n`, [])).toBe("one\n\u0000\n\u0000\n\u0000\ntwo");
 });
+
+test("a secret that is printed backwards is not found: a trusted image can print its own as it likes", () => {
+  const backwards = "eroM-emoS-dna-2retnuh";
+
+  expect(printed("hunter2-and-Some-More", `${backwards}\n`, [])).toBe(backwards);
+});

@@ -12,7 +12,7 @@ import { type Change, WatchedObjects } from "../../cluster/client/watched-object
 import { carriedOver } from "./carry-over.ts";
 import { timeText } from "./conditions.ts";
 import { canonical, hardwareOf, type RufioHardware, type RufioMachine } from "./objects.ts";
-import { outOfBand } from "./out-of-band.ts";
+import { completeLists, outOfBand } from "./out-of-band.ts";
 import { LeaseHeld, type RufioLease } from "./rufio-lease.ts";
 import { type RufioObjects, shareKey } from "./rufio-objects.ts";
 
@@ -171,7 +171,7 @@ export class HardwareWriter {
     const written = this.#written.get(keyOf(name));
     const before = written?.found ?? attributes;
     const read = { ...outOfBand(hardware), ...(provider && { collectionMethod: provider }) };
-    const found = carriedOver(before, read);
+    const found = carriedOver(before, read, completeLists(hardware));
     // A new time alone is not worth a write.
     if (canonical(before) === canonical(found)) return;
     await lease.confirmFree(signal);

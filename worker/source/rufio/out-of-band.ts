@@ -1,8 +1,26 @@
-import type { Hardware } from "../../../shared/bmc/operations/inventory.ts";
+import type { Hardware, HardwareComponent, HardwareList } from "../../../shared/bmc/operations/inventory.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
 const MAX_UINT32 = 0xffff_ffff;
+
+/** Where lists are in `outOfBand`; Rufio has no firmware list. */
+const PLACES: Readonly<Partial<Record<HardwareList, string>>> = {
+  processors: "cpu.sockets",
+  memory: "memory.modules",
+  disks: "blockDevices",
+  nics: "networkInterfaces",
+  powerSupplies: "psus",
+  tpms: "tpms",
+  storageControllers: "storageControllers",
+  gpus: "gpuDevices",
+  "bmc.nics": "bmc.nic.ports",
+};
+
+/** The lists of `outOfBand` that were read wholly, by their place, such as `cpu.sockets`. */
+export function completeLists({ complete = [] }: Hardware): readonly string[] {
+  return complete.flatMap((list) => PLACES[list] ?? []);
+}
 
 /**
  * `status.attributes.outOfBand` of Tinkerbell's Hardware, without `lastUpdated` and `collectionMethod`: what is unknown is
@@ -10,10 +28,11 @@ const MAX_UINT32 = 0xffff_ffff;
  */
 export function outOfBand(hardware: Hardware): Fields {
   const { system, chassis, mainboard, bmc, processors, memory, disks, nics } = hardware;
+  const { powerSupplies = [], tpms = [], storageControllers = [], gpus = [] } = hardware;
   return filled({
     product: part(system),
     bios: filled({ firmwareVersion: system.biosVersion }),
-    bmc: part({ ...bmc, firmwareVersion: bmc?.firmware }),
+    bmc: filled({ ...part(bmc), nic: filled({ ports: byName(bmc?.nics ?? []).map(port) }) }),
     chassis: part(chassis),
     baseboard: part(mainboard),
     cpu: filled({
@@ -29,26 +48,36 @@ export function outOfBand(hardware: Hardware): Fields {
     blockDevices: byName(disks).map((disk) =>
       filled({ ...part(disk), driveType: disk.kind?.split(" ").at(-1), sizeBytes: whole(disk.bytes) }),
     ),
-    networkInterfaces: byName(nics).map(({ name: portID, mac, speedMbps, up }) => ({
-      ports: [
-        filled({
-          ...{ portID, mac, speedMbps: uint32(speedMbps) },
-          linkStatus: up === undefined ? undefined : up ? "Up" : "Down",
-        }),
-      ],
-    })),
+    networkInterfaces: byName(nics).map((nic) => ({ ports: [port(nic)] })),
+    psus: byName(powerSupplies).map((supply) =>
+      filled({ ...component(supply), powerCapacityWatts: whole(supply.watts) }),
+    ),
+    tpms: byName(tpms).map((tpm) => filled({ ...part(tpm), interfaceType: tpm.interfaceType })),
+    storageControllers: byName(storageControllers).map(component),
+    gpuDevices: byName(gpus).map(component),
   });
 }
 
-interface Part {
-  readonly vendor?: string;
-  readonly model?: string;
-  readonly serial?: string;
-  readonly firmwareVersion?: string | undefined;
+function port({ name: portID, mac, speedMbps, up }: Hardware["nics"][number]): Fields {
+  const linkStatus = up === undefined ? undefined : up ? "Up" : "Down";
+  return filled({ portID, mac, speedMbps: uint32(speedMbps), linkStatus });
 }
 
-function part({ vendor, model, serial: serialNumber, firmwareVersion }: Part = {}): Fields {
-  return filled({ vendor, model, serialNumber, firmwareVersion });
+function component(found: HardwareComponent): Fields {
+  return filled({ description: found.name, ...part(found) });
+}
+
+type Part = Partial<Omit<HardwareComponent, "name">>;
+
+function part({
+  vendor,
+  model,
+  serial: serialNumber,
+  firmware: firmwareVersion,
+  health,
+  state,
+}: Part = {}): Fields {
+  return filled({ vendor, model, serialNumber, firmwareVersion, status: filled({ health, state }) });
 }
 
 /** A copy without fields that are undefined or empty, as Go's `omitempty` has it. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { reference } from "../../../../actions/inventory/reference.ts";
 import type { Hardware } from "../../../../shared/bmc/operations/inventory.ts";
+import { defined } from "../../../../shared/defined.ts";
 import type { HardwareReading } from "../../../../worker/action/hardware-seen.ts";
 import { outOfBand } from "../../../../worker/source/rufio/out-of-band.ts";
 import { eventually, LEASE_NAME, type RufioLab, type RufioLabOptions, rufioLab } from "./rufio-lab.ts";
@@ -50,6 +51,10 @@ async function hardwareLab(
         spec: { bmcRef: { apiGroup: "bmc.tinkerbell.org", kind: "Machine", name: machine } },
         status: {},
       }),
+    foundByRufio(name: string, found: object) {
+      const outOfBand = { ...found, collectionMethod: "gofish", lastUpdated: "2026-01-01T00:00:00Z" };
+      lab.cluster.patchStatus(API, "Hardware", name, { attributes: { outOfBand } }, "default");
+    },
     written: (name: string) => status(name)?.attributes?.outOfBand,
     reads(next: HardwareReading) {
       source.now = next;
@@ -66,7 +71,12 @@ describe("the status of Hardware", () => {
     expect(outOfBand(known)).toEqual({
       product: { vendor: "Contoso", model: "3500", serialNumber: "CZ00000001" },
       bios: { firmwareVersion: "2.19.1" },
-      bmc: { model: "BMC-2000", firmwareVersion: "1.45.455b66" },
+      bmc: {
+        ...{ model: "BMC-2000", firmwareVersion: "1.45.455b66" },
+        nic: {
+          ports: [{ portID: "1", mac: "52:54:00:00:00:01", speedMbps: 1_000, linkStatus: "Up" }],
+        },
+      },
       chassis: { vendor: "Contoso", model: "3500", serialNumber: "CH00000001" },
       baseboard: { vendor: "Contoso", model: "MB-7", serialNumber: "MB00000001" },
       cpu: {
@@ -83,6 +93,19 @@ describe("the status of Hardware", () => {
       ],
       networkInterfaces: [
         { ports: [{ portID: "NIC.1", mac: "52:54:00:aa:bb:01", speedMbps: 25_000, linkStatus: "Up" }] },
+      ],
+      psus: [
+        {
+          ...{ description: "PSU 1", model: "PS-800", serialNumber: "PSU-1", powerCapacityWatts: 800 },
+          status: { health: "OK", state: "Enabled" },
+        },
+      ],
+      tpms: [{ firmwareVersion: "7.2.2.0", interfaceType: "TPM2_0", status: { state: "Enabled" } }],
+      storageControllers: [
+        {
+          ...{ description: "RAID", model: "RC-9", serialNumber: "RC-1", firmwareVersion: "51.10" },
+          status: { health: "OK" },
+        },
       ],
     });
   });
@@ -112,7 +135,8 @@ describe("the status of Hardware", () => {
     lab.reads(reading(known, "2026-03-02T08:00:00Z"));
     const { chassis: _, ...without } = known;
     const system = { ...known.system, biosVersion: "2.20.0" };
-    lab.reads(reading({ ...without, system, disks: [] }, "2026-03-03T08:00:00Z"));
+    const unread = { disks: [], complete: [] };
+    lab.reads(reading({ ...without, system, ...unread }, "2026-03-03T08:00:00Z"));
     await eventually(() => expect(lab.written("hw-1")?.["lastUpdated"]).toBe("2026-03-03T08:00:00Z"));
 
     const { bios: _bios, lastUpdated: _time, ...others } = lab.written("hw-1") ?? {};
@@ -123,29 +147,51 @@ describe("the status of Hardware", () => {
     expect(lab.patches()[0]).toMatchObject({ subresource: "status", name: "hw-1" });
   });
 
-  test("keeps what Rufio has found and this worker does not read, although it is the same field manager's", async () => {
-    await using lab = await hardwareLab({ known: reading(known) });
-    const { cluster } = lab.lab;
+  test("keeps what Rufio has found and was not read, although it is the same field manager's", async () => {
+    // As IPMI reports a machine: its names only.
+    const { system, bmc } = known;
+    const none = { processors: [], memory: [], disks: [], nics: [], firmware: [] };
+    await using lab = await hardwareLab({ known: reading({ system, ...defined({ bmc }), ...none }) });
     lab.lab.addMachine();
     const found = {
       ...{ psus: [{ model: "PSU-1", powerCapacityWatts: 800 }], tpms: [{ interfaceType: "TPM2_0" }] },
       ...{ storageControllers: [{ model: "HBA" }], gpuDevices: [{ model: "GPU" }] },
-      bmc: { vendor: "Contoso", nic: { ports: [{ mac: "52:54:00:00:00:99" }] }, status: { health: "OK" } },
+      ...{ blockDevices: [{ serialNumber: "s1" }], cpu: { sockets: [{ slot: "1" }] } },
     };
     lab.addHardware("hw-1");
-    const outOfBand = { ...found, collectionMethod: "gofish", lastUpdated: "2026-01-01T00:00:00Z" };
-    cluster.patchStatus(API, "Hardware", "hw-1", { attributes: { outOfBand } }, "default");
+    lab.foundByRufio("hw-1", { ...found, bmc: { vendor: "Contoso", nic: { vendor: "Contoso" } } });
 
     await eventually(() => expect(lab.written("hw-1")?.["collectionMethod"]).toBe("redfish"));
 
+    const { nic } = outOfBand(known)["bmc"] as { readonly nic: object };
     expect(lab.written("hw-1")).toMatchObject({
       ...found,
-      bmc: { ...found.bmc, model: "BMC-2000", firmwareVersion: "1.45.455b66" },
+      bmc: { vendor: "Contoso", model: "BMC-2000", nic: { ...nic, vendor: "Contoso" } },
       product: { serialNumber: "CZ00000001" },
     });
     for (const { body } of lab.patches()) {
       expect(JSON.parse(String(body))).toMatchObject({ status: { attributes: { outOfBand: found } } });
     }
+  });
+
+  test("loses parts that are no longer in the machine, and none of a list that was read in part", async () => {
+    await using lab = await hardwareLab();
+    lab.lab.addMachine();
+    lab.addHardware("hw-1");
+    await eventually(() => expect(lab.asked).toContain("node-01"));
+    const old = (serial: string) => [{ name: "1", serial }];
+    const before = { powerSupplies: old("PSU-0"), storageControllers: old("RC-0"), gpus: old("GPU-0") };
+    lab.reads(reading({ ...known, ...before }));
+    await eventually(() => expect(lab.written("hw-1")?.["gpuDevices"]).toBeDefined());
+
+    // Of the power supplies, not all was read.
+    lab.reads(reading(known, "2026-03-02T08:00:00Z"));
+    await eventually(() => expect(lab.written("hw-1")).not.toHaveProperty("gpuDevices"));
+
+    expect(lab.written("hw-1")).toMatchObject({
+      psus: [{ serialNumber: "PSU-0" }, { serialNumber: "PSU-1" }],
+      storageControllers: [{ serialNumber: "RC-1" }],
+    });
   });
 
   test("is not written to an object that has replaced the known one", async () => {

@@ -11,7 +11,7 @@ type Firmware = Hardware["firmware"][number];
 
 const Text = lenient(z.string());
 const Count = lenient(z.number().check(z.nonnegative()));
-const Status = lenient(z.object({ State: Text }));
+const Status = lenient(z.object({ State: Text, Health: Text }));
 
 const named = { Id: Text, Name: Text, Status };
 
@@ -22,6 +22,8 @@ export const ProcessorResource = z.object({
   Socket: Text,
   Manufacturer: Text,
   Model: Text,
+  SerialNumber: Text,
+  FirmwareVersion: Text,
   TotalCores: Count,
   TotalThreads: Count,
 });
@@ -36,15 +38,13 @@ export const MemoryResource = z.object({
   SerialNumber: Text,
 });
 
-/** Storage (DSP0268): a subsystem that links to its drives. */
-export const StorageResource = z.object({ ...named, Drives: Links });
-
 /** Drive (DSP0268). */
 export const DriveResource = z.object({
   ...named,
   Manufacturer: Text,
   Model: Text,
   SerialNumber: Text,
+  Revision: Text,
   CapacityBytes: Count,
   MediaType: Text,
   Protocol: Text,
@@ -173,6 +173,9 @@ export function disk(path: string, value: z.infer<typeof DriveResource>): Disk |
       vendor: text(value.Manufacturer),
       model: text(value.Model),
       serial: text(value.SerialNumber),
+      firmware: text(value.Revision),
+      health: text(value.Status?.Health),
+      state: text(value.Status?.State),
       bytes: value.CapacityBytes,
       kind: kind || undefined,
     }),
@@ -193,13 +196,7 @@ export function smartDisk(path: string, value: z.infer<typeof SmartDriveResource
   const { CapacityMiB: mebibytes, CapacityGB: gigabytes } = value;
   const bytes = mebibytes === undefined ? gigabytes && gigabytes * 1e9 : mebibytes * 1_048_576;
   const drive = { ...value, Name: value.Location, Protocol: value.InterfaceType, CapacityBytes: bytes };
-  return disk(path, { ...drive, Manufacturer: undefined });
-}
-
-/** The drives of two lists, those of both once; without a serial number nothing shows that two are one. */
-export function mergeDisks(first: readonly Disk[], second: readonly Disk[]): Disk[] {
-  const known = new Set(first.flatMap(({ serial }) => serial ?? []));
-  return [...first, ...second.filter(({ serial }) => serial === undefined || !known.has(serial))];
+  return disk(path, { ...drive, Manufacturer: undefined, Revision: undefined });
 }
 
 /** What an adapter has a MAC address for. */
@@ -259,7 +256,7 @@ export function firmware(path: string, value: z.infer<typeof FirmwareResource>):
   return { name: nameOf(path, value), version };
 }
 
-function isAbsent({
+export function isAbsent({
   Status: status,
 }: {
   readonly Status?: { readonly State?: string | undefined } | undefined;

@@ -1,14 +1,36 @@
 import * as z from "zod/mini";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
-import type { Hardware, InventoryDriver } from "../../../operations/inventory.ts";
+import type {
+  Hardware,
+  HardwareComponent,
+  HardwareList,
+  InventoryDriver,
+} from "../../../operations/inventory.ts";
 import type { Unread } from "../../../operations/unread.ts";
 import { allChassis, type Chassis, chassisOf } from "../resources/chassis.ts";
 import type { ReadLimits } from "../resources/members.ts";
+import { pathKey } from "../resources/paths.ts";
 import type { Resources } from "../resources/resources.ts";
 import { readable } from "../resources/unreadable.ts";
-import { Link, lenient, type System } from "../service/schema.ts";
+import { Link, Links, lenient, System } from "../service/schema.ts";
 import type { Resource } from "../service/service.ts";
+import {
+  conditionOf,
+  gpu,
+  mergeParts,
+  PowerResource,
+  PowerSubsystemResource,
+  PowerSupplyResource,
+  powerSupply,
+  SmartControllerResource,
+  StorageControllerResource,
+  smartController,
+  storageController,
+  storageControllers,
+  TrustedModules,
+  tpms,
+} from "./inventory-components.ts";
 import {
   AdapterPartResource,
   AdapterResource,
@@ -22,7 +44,6 @@ import {
   firmware,
   MemoryResource,
   mainboard,
-  mergeDisks,
   NicResource,
   nameplateOf,
   nic,
@@ -31,7 +52,6 @@ import {
   processor,
   SimpleStorageResource,
   SmartDriveResource,
-  StorageResource,
   simpleDisks,
   smartDisk,
   text,
@@ -43,12 +63,25 @@ const MOST_REQUESTS = 600;
 const MOST_MEMBERS = 256;
 const GIB = 1024 ** 3;
 
+/** As many other systems behind the BMC are looked at for an accelerator board of the machine. */
+const MOST_BOARDS = 16;
+/** Kinds of chassis that are parts of a board; recorded ones have no power supplies, and some BMCs have dozens of them. */
+const PARTS = ["Component", "Module"];
+
 /** iLO 4 spells its links without a capital. */
 const HpeLinks = lenient(z.object({ SmartStorage: lenient(Link) }));
 const HpeSystem = z.object({ Links: HpeLinks, links: HpeLinks });
 const SmartLinks = lenient(z.object({ ArrayControllers: lenient(Link) }));
 const SmartStorage = z.object({ Links: SmartLinks, links: SmartLinks });
-const SmartController = z.object({});
+/** Storage (DSP0268): a subsystem with its controllers, that links to its drives. */
+const StorageResource = z.object({
+  Id: lenient(z.string()),
+  Status: lenient(z.object({})),
+  Drives: Links,
+  ...storageControllers,
+});
+type Storage = z.infer<typeof StorageResource>;
+type SmartController = z.infer<typeof SmartControllerResource>;
 
 /** What is built into the machine. What cannot be read is left out and named. */
 export class RedfishInventory implements InventoryDriver {
@@ -60,41 +93,107 @@ export class RedfishInventory implements InventoryDriver {
 
   async read(signal: AbortSignal): Promise<Hardware> {
     const { value: system } = await this.#options.system.read(signal);
-    const gaps = new Map<string, Unread>();
-    const limits: ReadLimits = {
-      members: MOST_MEMBERS,
-      requests: { left: MOST_REQUESTS },
-      unread: (gap) => gaps.set(gap.name, gap),
-    };
-    const reading = new Reading(this.#options, limits, signal);
+    const reading = new Reading(this.#options, signal);
+    const enclosure = await reading.enclosure();
+    const bmc = await reading.bmc();
+    const processors = await reading.track(() =>
+      reading.collect(system.Processors, ProcessorResource, found),
+    );
+    const storages = await reading.track(() => reading.collect(system.Storage, StorageResource, found));
+    const smart = await reading.track(() => reading.smartControllers(system));
     const hardware: Hardware = {
       system: systemOf(system),
-      ...(await reading.enclosure()),
-      ...defined({ bmc: await reading.bmc() }),
-      processors: await reading.collect(system.Processors, ProcessorResource, processor),
-      memory: await reading.collect(system.Memory, MemoryResource, dimm),
-      disks: await reading.disks(system),
-      nics: await reading.nics(system),
-      firmware: await reading.collect({ "@odata.id": FIRMWARE }, FirmwareResource, firmware),
+      ...enclosure,
+      ...defined({ bmc }),
+      processors: await reading.list("processors", async () => parts(processors.value, processor), [
+        processors,
+      ]),
+      memory: await reading.list("memory", () => reading.collect(system.Memory, MemoryResource, dimm)),
+      disks: await reading.list("disks", () => reading.disks(system, storages.value, smart.value), [
+        storages,
+        smart,
+      ]),
+      nics: await reading.list("nics", () => reading.nics(system)),
+      firmware: await reading.list("firmware", () =>
+        reading.collect({ "@odata.id": FIRMWARE }, FirmwareResource, firmware),
+      ),
+      powerSupplies: await reading.list("powerSupplies", () => reading.powerSupplies()),
+      tpms: await reading.list("tpms", async () => reading.tpms(system)),
+      storageControllers: await reading.list(
+        "storageControllers",
+        () => reading.storageControllers(storages.value, smart.value),
+        [storages, smart],
+      ),
+      gpus: await reading.list("gpus", () => reading.gpus(processors.value), [processors]),
     };
-    if (limits.requests.left <= 0) {
-      this.#options.log.warn({ requests: MOST_REQUESTS }, "inventory truncated: too many resources");
-    }
-    return gaps.size > 0 ? { ...hardware, unread: [...gaps.values()] } : hardware;
+    const { complete, unread } = reading.end();
+    return { ...hardware, ...defined({ complete, unread }) };
   }
+}
+
+/** What was read, and from what. */
+interface Tracked<T> {
+  readonly value: T;
+  readonly isListed: boolean;
+  readonly isWhole: boolean;
+}
+
+interface Found<T> {
+  readonly path: string;
+  readonly value: T;
 }
 
 /** One reading of the inventory, with its limits. */
 class Reading {
   readonly #options: Resources;
-  readonly #limits: ReadLimits;
   readonly #signal: AbortSignal;
-  #chassis: Promise<readonly Chassis[]> | undefined;
+  readonly #limits: ReadLimits = {
+    members: MOST_MEMBERS,
+    requests: { left: MOST_REQUESTS },
+    unread: (gap) => {
+      this.#gaps++;
+      this.#unread.set(gap.name, gap);
+    },
+  };
+  readonly #unread = new Map<string, Unread>();
+  readonly #complete: HardwareList[] = [];
+  /** How often something was found that lists parts, and how often something could not be read. */
+  #sources = 0;
+  #gaps = 0;
+  #chassis: Tracked<readonly Chassis[]> | undefined;
 
-  constructor(options: Resources, limits: ReadLimits, signal: AbortSignal) {
+  constructor(options: Resources, signal: AbortSignal) {
     this.#options = options;
-    this.#limits = limits;
     this.#signal = signal;
+  }
+
+  /** What `read` resolves to, whether the BMC has what it is listed in, and whether all of that could be read. */
+  async track<T>(read: () => Promise<T>): Promise<Tracked<T>> {
+    const [sources, gaps] = [this.#sources, this.#gaps];
+    const value = await read();
+    const isWhole = this.#gaps === gaps && this.#limits.requests.left > 0;
+    return { value, isListed: this.#sources > sources, isWhole };
+  }
+
+  /** One list, which is complete if all that it was read from is. */
+  async list<T>(
+    name: HardwareList,
+    read: () => Promise<readonly T[]>,
+    from: readonly Tracked<unknown>[] = [],
+  ): Promise<readonly T[]> {
+    const own = await this.track(read);
+    const all = [...from, own];
+    if (all.some(({ isListed }) => isListed) && all.every(({ isWhole }) => isWhole))
+      this.#complete.push(name);
+    return own.value;
+  }
+
+  end(): Pick<Hardware, "complete" | "unread"> {
+    if (this.#limits.requests.left <= 0) {
+      this.#options.log.warn({ requests: MOST_REQUESTS }, "inventory truncated: too many resources");
+    }
+    const unread = [...this.#unread.values()];
+    return { complete: this.#complete, ...(unread.length > 0 ? { unread } : {}) };
   }
 
   /** The first chassis that the system is in, and its mainboard. */
@@ -112,7 +211,13 @@ class Reading {
     const found = await this.#tolerant("Manager", () => this.#manager());
     if (!found) return undefined;
     const { value } = found;
-    return orUndefined({ ...nameplateOf(value), ...defined({ firmware: text(value.FirmwareVersion) }) });
+    const nics = await this.list("bmc.nics", () => this.collect(value.EthernetInterfaces, NicResource, nic));
+    return orUndefined({
+      ...nameplateOf(value),
+      ...defined({ firmware: text(value.FirmwareVersion) }),
+      ...conditionOf(value),
+      ...(nics.length > 0 ? { nics } : {}),
+    });
   }
 
   /** Undefined where the BMC lists none, which is no gap. */
@@ -126,9 +231,13 @@ class Reading {
   }
 
   /** Below Storage and iLO's SmartStorage; else in SimpleStorage, or below a chassis. */
-  async disks(system: System): Promise<Hardware["disks"]> {
-    const storages = await this.collect(system.Storage, StorageResource, (_, { Drives }) => Drives);
-    const disks = mergeDisks(await this.#drives(storages.flat()), await this.#smartDisks(system));
+  async disks(
+    system: System,
+    storages: readonly Found<Storage>[],
+    smart: readonly Found<SmartController>[],
+  ): Promise<Hardware["disks"]> {
+    const links = storages.flatMap(({ value }) => value.Drives);
+    const disks = mergeParts(await this.#drives(links), await this.#smartDisks(smart));
     if (disks.length > 0) return disks;
     const simple = await this.collect(system.SimpleStorage, SimpleStorageResource, simpleDisks);
     return simple.length > 0 ? simple.flat() : await this.#chassisDisks();
@@ -139,24 +248,100 @@ class Reading {
     const distinct = [...new Set(links.map((link) => link["@odata.id"]))];
     for (const link of distinct.slice(0, MOST_MEMBERS)) {
       const found = await this.#find({ "@odata.id": link }, DriveResource);
+      // A drive that is linked and not there is no proof that it was removed.
+      if (!found) this.#gaps++;
       const drive = found && disk(found.path, found.value);
       if (drive) disks.push(drive);
     }
     return disks;
   }
 
-  async #smartDisks({ Oem: oem }: System): Promise<Hardware["disks"]> {
+  async smartControllers({ Oem: oem }: System): Promise<readonly Found<SmartController>[]> {
     const parsed = HpeSystem.safeParse(oem?.["Hpe"] ?? oem?.["Hp"]);
     const links = parsed.data?.Links ?? parsed.data?.links;
-    const found = await this.#find(links?.SmartStorage, SmartStorage);
-    const all = found?.value.Links ?? found?.value.links;
-    const controllers = await this.collect(all?.ArrayControllers, SmartController, (path) => path);
+    const storage = await this.#find(links?.SmartStorage, SmartStorage);
+    const all = storage?.value.Links ?? storage?.value.links;
+    return await this.collect(all?.ArrayControllers, SmartControllerResource, found);
+  }
+
+  async #smartDisks(controllers: readonly Found<SmartController>[]): Promise<Hardware["disks"]> {
     const disks: Hardware["disks"][number][] = [];
-    for (const path of controllers) {
+    for (const { path } of controllers) {
       const drives = { "@odata.id": `${path.replace(/\/$/, "")}/DiskDrives` };
       disks.push(...(await this.collect(drives, SmartDriveResource, smartDisk)));
     }
     return disks;
+  }
+
+  /** Inside Storage, or below it where that has none inside; and those of iLO's SmartStorage. */
+  async storageControllers(
+    storages: readonly Found<Storage>[],
+    smart: readonly Found<SmartController>[],
+  ): Promise<readonly HardwareComponent[]> {
+    const controllers: HardwareComponent[] = [];
+    for (const { path, value } of storages) {
+      const inside = value.StorageControllers.flatMap((one) => storageController(path, one) ?? []);
+      controllers.push(
+        ...(inside.length > 0
+          ? inside
+          : await this.collect(value.Controllers, StorageControllerResource, storageController)),
+      );
+    }
+    return mergeParts(controllers, parts(smart, smartController));
+  }
+
+  /** Of all chassis: in Power, or below PowerSubsystem where that has none. */
+  async powerSupplies(): Promise<NonNullable<Hardware["powerSupplies"]>> {
+    let supplies: NonNullable<Hardware["powerSupplies"]> = [];
+    for (const { value: chassis } of await this.#allChassis()) {
+      if (PARTS.includes(chassis.ChassisType ?? "")) continue;
+      const power = await this.#find(chassis.Power, PowerResource);
+      if (power?.value.PowerSupplies) this.#sources++;
+      const older = (power?.value.PowerSupplies ?? []).flatMap(
+        (one) => powerSupply(power?.path ?? "", one) ?? [],
+      );
+      supplies = mergeParts(
+        supplies,
+        older.length > 0 ? older : await this.#suppliesBelow(chassis.PowerSubsystem),
+      );
+    }
+    return supplies;
+  }
+
+  async #suppliesBelow(
+    link: z.infer<typeof Link> | undefined,
+  ): Promise<NonNullable<Hardware["powerSupplies"]>> {
+    const subsystem = await this.#find(link, PowerSubsystemResource);
+    return await this.collect(subsystem?.value.PowerSupplies, PowerSupplyResource, powerSupply);
+  }
+
+  tpms({ TrustedModules: modules }: System): NonNullable<Hardware["tpms"]> {
+    const parsed = TrustedModules.safeParse(modules);
+    if (!parsed.success) return [];
+    this.#sources++;
+    return tpms(parsed.data);
+  }
+
+  /** Processors of the machine, and of the accelerator boards that are systems of their own. */
+  async gpus(
+    own: readonly Found<z.infer<typeof ProcessorResource>>[],
+  ): Promise<readonly HardwareComponent[]> {
+    const { system } = this.#options;
+    const linked = (await this.#allChassis()).flatMap(({ value }) => value.Links?.ComputerSystems ?? []);
+    const paths = new Map(
+      linked
+        .flatMap((link) => system.service.localPath(link["@odata.id"]) ?? [])
+        .map((path) => [pathKey(path), path]),
+    );
+    paths.delete(pathKey(system.path));
+    const gpus = parts(own, gpu);
+    for (const path of [...paths.values()].slice(0, MOST_BOARDS)) {
+      const board = await this.#find({ "@odata.id": path }, System);
+      // What can be reset is another machine.
+      if (!board || board.value.Actions?.["#ComputerSystem.Reset"]) continue;
+      gpus.push(...(await this.collect(board.value.Processors, ProcessorResource, gpu)));
+    }
+    return gpus;
   }
 
   async #chassisDisks(): Promise<Hardware["disks"]> {
@@ -187,8 +372,10 @@ class Reading {
   }
 
   async #allChassis(): Promise<readonly Chassis[]> {
-    this.#chassis ??= allChassis(this.#options, this.#limits, this.#signal);
-    return await this.#chassis;
+    this.#chassis ??= await this.track(() => allChassis(this.#options, this.#limits, this.#signal));
+    // Every list that is read from them lacks what could not be read.
+    if (!this.#chassis.isWhole) this.#gaps++;
+    return this.#chassis.value;
   }
 
   /** The parts in a collection; none where there is no such collection. */
@@ -201,6 +388,7 @@ class Reading {
     const path = system.service.localPath(link?.["@odata.id"]);
     if (path === undefined) return [];
     const found = await this.#tolerant(path, () => members.read(path, schema, this.#signal, this.#limits));
+    if (found) this.#sources++;
     return (found ?? []).flatMap((resource) => part(resource.path, resource.value) ?? []);
   }
 
@@ -218,6 +406,14 @@ class Reading {
   async #tolerant<T>(name: string, read: () => Promise<T>): Promise<T | undefined> {
     return await readable({ name, ...defined({ unread: this.#limits.unread }) }, read);
   }
+}
+
+function found<T>(path: string, value: T): Found<T> {
+  return { path, value };
+}
+
+function parts<T, P>(all: readonly Found<T>[], part: (path: string, value: T) => P | undefined): P[] {
+  return all.flatMap(({ path, value }) => part(path, value) ?? []);
 }
 
 function systemOf(system: System): Hardware["system"] {

@@ -32,6 +32,7 @@ export async function* chassisOf<Schema extends z.ZodMiniType>(
 /** A Chassis (DSP0268), as far as it is read: how it refers to others and to systems, and what is in it. */
 export const ChassisResource = z.object({
   Id: lenient(z.string()),
+  ChassisType: lenient(z.string()),
   Links: lenient(
     z.object({ ComputerSystems: Links, Contains: Links, ContainedBy: lenient(Link), Drives: Links }),
   ),
@@ -83,7 +84,11 @@ export async function allChassis(
   const found = [...(listed ?? []), ...read].map(placed);
   const own = ownChassis(found, pathKey(system.path), linked.map(pathKey));
   if (own.length === found.length) return found;
-  const others = await otherMachines({ system, members }, signal);
+  const others = await readable({ name: SYSTEMS, ...limits }, () =>
+    otherMachines({ system, members }, signal),
+  );
+  // Without them, a chassis that nothing links to may be another machine's.
+  if (!others) return own;
   const isTheirs = (one: Chassis) => others.some((other) => isOf(one, other));
   return found.filter((one) => own.includes(one) || ![one, ...containersOf(one, found)].some(isTheirs));
 }

@@ -22,6 +22,7 @@ export const Manager = z.object({
   FirmwareVersion: lenient(z.string()),
   SerialNumber: lenient(z.string()),
   UUID: lenient(z.string()),
+  Status: lenient(z.object({ State: lenient(z.string()), Health: lenient(z.string()) })),
   ManagerType: lenient(z.string()),
   DateTime: lenient(z.string()),
   DateTimeLocalOffset: lenient(z.string()),

@@ -11,8 +11,8 @@ const MAX_PAGE_BYTES = 8 * 1_048_576;
 const MOST_PAGES = 100;
 /** From as many members on, reading the service root to learn about `$expand` saves a request. */
 const WORTH_EXPANDING = 3;
-/** Fields that every resource has (DSP0266 section 9.5), and that say nothing of it. */
-const NAMING = ["Id", "Name", "Description"];
+/** Fields that an abridged resource has too (DSP0266 section 9.5 and its kind and status), and that say nothing of its contents. */
+const NAMING = ["Id", "Name", "Description", "ChassisType", "Status"];
 
 /** A member of a collection: its path, and its resource where the BMC sent that along. */
 export interface Member {

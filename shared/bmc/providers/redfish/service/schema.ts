@@ -131,6 +131,7 @@ export const System = z.extend(Indicator, {
   LogServices: lenient(Link),
   Processors: lenient(Link),
   Memory: lenient(Link),
+  TrustedModules: z.optional(z.unknown()),
   MemorySummary: lenient(z.object({ TotalSystemMemoryGiB: lenient(z.number()) })),
   Storage: lenient(Link),
   SimpleStorage: lenient(Link),
@@ -145,7 +146,9 @@ export const BootSettings = z.object({ "@odata.etag": lenient(z.string()), Boot:
 export const Tagged = z.object({ "@odata.etag": lenient(z.string()) });
 
 export const ActionInfo = z.object({
-  Parameters: z.array(z.object({ Name: lenient(z.string()), AllowableValues: lenient(Values) })),
+  Parameters: z.array(
+    z.object({ Name: lenient(z.string()), Required: lenient(z.boolean()), AllowableValues: lenient(Values) }),
+  ),
 });
 
 export const SessionResource = z.object({ "@odata.id": lenient(z.string()) });

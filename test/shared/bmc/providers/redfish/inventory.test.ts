@@ -5,6 +5,8 @@ import { type RedfishProfile, redfishProfiles } from "../../../../../simulators/
 import { errorOf, neverAborts, withSession } from "./open-session.ts";
 
 const signal = neverAborts();
+const { generic } = redfishProfiles;
+if (!generic) throw new Error("no generic profile");
 let bmc: RedfishBmc;
 afterEach(() => bmc.close());
 
@@ -56,11 +58,70 @@ describe.each(["generic", "dell-idrac9", "hpe-ilo5", "paging"])("on %s", (profil
       { name: "NIC.1", mac: "52:54:00:aa:bb:01", speedMbps: 25_000, up: true },
       { name: "NIC.2", mac: "52:54:00:aa:bb:02", up: false },
     ]);
+    expect(hardware.bmc?.nics).toMatchObject([{ name: "eth0" }]);
+    expect(hardware.storageControllers).toEqual([
+      {
+        ...{ name: "RAID", vendor: "Contoso", model: "RC-9", serial: "RC-1", firmware: "51.10" },
+        ...{ health: "OK", state: "Enabled" },
+      },
+    ]);
+    expect(hardware.tpms).toEqual([
+      { name: "TPM 1", firmware: "7.2.2.0", interfaceType: "TPM2_0", state: "Enabled" },
+    ]);
     expect(hardware.firmware).toEqual([
       { name: "BMC firmware", version: bmc.profile.firmware },
       { name: "BIOS", version: "2.19.1" },
     ]);
   });
+});
+
+describe.each([
+  ["Power", { powerSupplies: 2, sensors: "thermal" }],
+  ["PowerSubsystem", { sensors: "subsystems" }],
+  ["an empty Power and PowerSubsystem", { sensors: "subsystems", powerLimit: "power" }],
+] as const)("power supplies in %s", (_, fields) => {
+  test("are read, with graphics processors, which are no processors", async () => {
+    await start({ ...generic, ...fields, gpus: 1 });
+
+    const { powerSupplies, gpus, processors, complete } = await read();
+
+    expect(powerSupplies).toEqual(
+      [1, 2].map((n) => ({
+        ...{ name: `PSU ${n}`, vendor: "Contoso Power", model: "PS-800", serial: `PSU-${n}` },
+        ...{ firmware: "00.2A.2B", watts: 800, health: "OK", state: "Enabled" },
+      })),
+    );
+    expect(gpus).toEqual([
+      {
+        ...{ name: "GPU 1", vendor: "Contoso", model: "Contoso Shader 40", serial: "GPU-1" },
+        ...{ firmware: "95.02.39", health: "OK", state: "Enabled" },
+      },
+    ]);
+    expect(processors).toHaveLength(2);
+    expect(complete).toContain("powerSupplies");
+  });
+});
+
+test("lists are complete if the BMC has what lists them and all of it could be read", async () => {
+  await start({ ...generic, sensors: "none", network: "none" });
+  const whole = ["processors", "memory", "disks", "nics", "firmware", "tpms", "storageControllers", "gpus"];
+
+  const before = await read();
+  bmc.fail({
+    kind: "refuse",
+    status: 500,
+    messageId: "Base.1.8.InternalError",
+    path: /CPU.Socket.1$/,
+    times: 9,
+  });
+  bmc.fail({ kind: "refuse", status: 404, messageId: "Base.1.8.ResourceMissingAtURI", path: /Drives\/1$/ });
+  const after = await read();
+
+  expect(before).toMatchObject({ powerSupplies: [], gpus: [] });
+  expect(before.complete?.toSorted()).toEqual(whole.toSorted());
+  expect(after.complete?.toSorted()).toEqual(
+    ["memory", "nics", "firmware", "tpms", "storageControllers"].toSorted(),
+  );
 });
 
 test("collections are expanded where the BMC can, which a hint remembers", async () => {
@@ -74,16 +135,14 @@ test("collections are expanded where the BMC can, which a hint remembers", async
 
   await read(hint);
 
-  expect(bmc.log.filter((line) => line.includes("?$expand=."))).toHaveLength(5);
-  // The system, chassis, mainboard, BMC, five expanded collections, two drives.
-  expect(bmc.requests).toHaveLength(11);
-  expect(cold).toBeLessThan(23);
+  expect(bmc.log.filter((line) => line.includes("?$expand=."))).toHaveLength(7);
+  // The system, chassis, mainboard, BMC, seven expanded collections, two drives, Power.
+  expect(bmc.requests).toHaveLength(14);
+  expect(cold).toBeLessThan(28);
 });
 
 test("a BMC that expands unasked is not asked again", async () => {
-  const base = redfishProfiles["generic"];
-  if (!base) throw new Error("no generic profile");
-  await start({ ...base, expandsAnyway: true });
+  await start({ ...generic, expandsAnyway: true });
 
   await read();
 

@@ -261,6 +261,68 @@ describe("the inventory", () => {
     });
   });
 
+  it("has controllers below Storage and of SmartStorage, each once, and no bay that is empty without saying so", async () => {
+    const SMART = `${SYSTEM}/SmartStorage`;
+    const CONTROLLERS = `${SYSTEM}/Storage/1/Controllers`;
+    await using lab = await labOf({
+      ...treeOf({
+        Storage: link(`${SYSTEM}/Storage`),
+        Oem: { Hpe: { Links: { SmartStorage: link(SMART) } } },
+      }),
+      [`${SYSTEM}/Storage`]: collection(`${SYSTEM}/Storage/1`),
+      [`${SYSTEM}/Storage/1`]: { Id: "1", StorageControllers: [{}], Controllers: link(CONTROLLERS) },
+      [CONTROLLERS]: collection(`${CONTROLLERS}/0`),
+      [`${CONTROLLERS}/0`]: { Id: "0", Name: "SR416", PartNumber: "P1", SerialNumber: "C1" },
+      [SMART]: { Links: { ArrayControllers: link(`${SMART}/ArrayControllers`) } },
+      [`${SMART}/ArrayControllers`]: collection(`${SMART}/ArrayControllers/0`, `${SMART}/ArrayControllers/1`),
+      [`${SMART}/ArrayControllers/0`]: { Id: "0", Model: "SR416", SerialNumber: "C1" },
+      [`${SMART}/ArrayControllers/1`]: {
+        ...{ Id: "1", Model: "E208", SerialNumber: "C2" },
+        FirmwareVersion: { Current: { VersionString: "1.99" } },
+      },
+      [CHASSIS]: collection(`${CHASSIS}/1`),
+      [`${CHASSIS}/1`]: { Id: "1", Power: link(`${CHASSIS}/1/Power`) },
+      [`${CHASSIS}/1/Power`]: {
+        PowerSupplies: [{ MemberId: "0", Name: "nil" }, { Status: { State: "Absent" } }],
+      },
+    });
+
+    const { storageControllers, powerSupplies, complete } = await lab.client.readHardware(signal);
+
+    expect(storageControllers).toEqual([
+      { name: "SR416", model: "P1", serial: "C1" },
+      { name: "E208", model: "E208", serial: "C2", firmware: "1.99" },
+    ]);
+    expect(powerSupplies).toEqual([]);
+    expect(complete).toContain("powerSupplies");
+  });
+
+  it("has graphics processors of a board that cannot be reset, and none of another machine", async () => {
+    const system = (name: string) => `/redfish/v1/Systems/${name}`;
+    const processors = (name: string) => ({
+      [`${system(name)}/Processors`]: collection(`${system(name)}/Processors/1`),
+      [`${system(name)}/Processors/1`]: { Name: `GPU of ${name}`, ProcessorType: "GPU" },
+    });
+    const reset = { "#ComputerSystem.Reset": { target: "/reset" } };
+    await using lab = await labOf({
+      ...treeOf({}),
+      [CHASSIS]: collection(`${CHASSIS}/1`),
+      [`${CHASSIS}/1`]: {
+        Id: "1",
+        Links: { ComputerSystems: [SYSTEM, system("board"), system("other")].map(link) },
+      },
+      [system("board")]: { Id: "board", Processors: link(`${system("board")}/Processors`) },
+      [system("other")]: { Id: "other", Actions: reset, Processors: link(`${system("other")}/Processors`) },
+      ...processors("board"),
+      ...processors("other"),
+    });
+
+    const { gpus, complete } = await lab.client.readHardware(signal);
+
+    expect(gpus).toEqual([{ name: "GPU of board" }]);
+    expect(complete).toContain("gpus");
+  });
+
   it("has all members without a service root, and none of a collection without members", async () => {
     const DIMMS = `${SYSTEM}/Memory`;
     const tree: Tree = {
