@@ -51,7 +51,7 @@ export function composeDrift(
   });
   const { queue } = enforcer;
   const source = {
-    ...{ agentId: DRIFT_AGENT_ID, source: queue, sink: queue, observer: watch.observer },
+    ...{ agentId: DRIFT_AGENT_ID, source: queue.held, sink: queue, observer: watch.observer },
     isOurs: ({ environment }: { readonly environment: Readonly<Record<string, string>> }) =>
       isOurs(environment["MACHINE"] ?? ""),
     cancelOf: queue.cancelOf.bind(queue),
