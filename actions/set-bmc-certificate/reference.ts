@@ -20,8 +20,8 @@ const after = {
 const inventory = `tls: {fingerprint: "${fingerprint}"}`;
 
 export const reference = actionReference("set-bmc-certificate", {
-  environment: { CERTIFICATE_FILE: "/certificates/bmc-7.pem" },
-  volumes: ["/etc/bmc-certificates:/certificates:ro"],
+  environment: { CERTIFICATE_FILE: "/data/bmc-7.pem" },
+  volumes: ["/etc/bmc-certificates:/data:ro"],
   keywords: ["certificate", "tls", "https"],
   output: {
     before: certificate,

@@ -20,7 +20,8 @@ export async function openImage(
   if (sha256 !== undefined) {
     const found = await digest(content, signal);
     if (found !== sha256.toLowerCase())
-      throw new BmcError("usage", `${file} has the SHA-256 ${found}, not ${sha256}`);
+      // Without what it has: the digest of a short secret would tell the secret.
+      throw new BmcError("usage", `${file} does not have the SHA-256 ${sha256}`);
   }
   return { name: basename(file), content };
 }

@@ -2,8 +2,8 @@ import { actionReference } from "../harness/input/reference.ts";
 import { bmcUser } from "../harness/input/reference-parts.ts";
 
 export const reference = actionReference("update-user", {
-  environment: { USER_NAME: "deploy", PASSWORD_FILE: "/run/secrets/deploy" },
-  volumes: ["/etc/bmc-passwords/deploy:/run/secrets/deploy:ro"],
+  environment: { USER_NAME: "deploy", PASSWORD_FILE: "/data/deploy" },
+  volumes: ["/etc/bmc-passwords/deploy:/data/deploy:ro"],
   keywords: ["user", "account", "password", "rotation"],
   output: {
     before: bmcUser.describe("The user before"),

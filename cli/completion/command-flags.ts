@@ -23,7 +23,7 @@ export function operandOf(command: Command): Completion {
 
 function flagOfOption(option: Option): Flag {
   const placeholder = /[<[](.+)[>\]]$/.exec(option.flags)?.[1] ?? "";
-  const isFile = placeholder === "file" || placeholder === "path";
+  const isFile = placeholder === "file" || placeholder?.startsWith("path") === true;
   return {
     name: option.long ?? option.flags,
     description: option.description,

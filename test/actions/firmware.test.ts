@@ -258,7 +258,7 @@ describe.concurrent("update-firmware", () => {
 
     expect(resultOf(ended)).toMatchObject({
       class: "usage",
-      message: expect.stringContaining("has the SHA-256"),
+      message: expect.stringMatching(/does not have the SHA-256 [0-9a-f]{64}$/),
     });
     expect(lab.traffic()).toBe(0);
   });

@@ -9,7 +9,8 @@ export const PBNJ_API = ["--pbnj-address", "127.0.0.1:0", "--pbnj-image", `${TRU
 export function policyText(more: Readonly<Record<string, unknown>> = {}): string {
   return JSON.stringify({
     images: [`${TRUSTED}/*`, `${UNTRUSTED}/*`],
-    trustedImages: [`${TRUSTED}/*`],
+    // The hostile one has arguments.
+    trustedImages: [`${TRUSTED}/*`, `${TRUSTED}/hostile`],
     ownConnections: "deny",
     ...more,
   });

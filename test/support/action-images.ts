@@ -9,7 +9,7 @@ import { ACTION_FILE, bundleActions, SCRIPT_FOLDER } from "../../scripts/bundle/
 import { type ProjectImage, projectImages } from "../../scripts/images/project-images.ts";
 import { projectRoot } from "../../scripts/project-root.ts";
 import { contentHash, exclusively } from "./built-once.ts";
-import { buildTestBase, dockerCli, testBaseImage } from "./docker.ts";
+import { buildTestBase, dockerCli, isPodman, testBaseImage } from "./docker.ts";
 
 const REGISTRY = "localhost/pbnj-worker-test/actions";
 const VERSION = "0.0.0";
@@ -69,6 +69,8 @@ export async function provideActionImages(): Promise<(name: string) => string> {
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
+  // Podman takes no filters beside `--all`; its storage in CI is new each time.
+  if (isPodman) return imageOf;
   const old = ["label=pbnj-worker.test-image", `until=${KEPT_HOURS}h`];
   await dockerCli("image", "prune", "--all", "--force", ...old.flatMap((filter) => ["--filter", filter]));
   return imageOf;
@@ -156,11 +158,12 @@ function configOf(image: ProjectImage, base: Base): object {
 
 /**
  * The base's layers as the archive names them. An engine looks a layer up by its digest and reads only one that it lacks;
- * one that keeps images in containerd wants all of them.
+ * one that keeps images in containerd, and Podman, want all of them.
  */
 async function baseLayersIn(archive: string, base: Base): Promise<readonly string[]> {
   const store = await dockerCli("info", "--format", "{{json .DriverStatus}}");
-  if (!store.includes("io.containerd.snapshotter")) return base.RootFS.Layers.map((_, i) => `base-${i}.tar`);
+  if (!isPodman && !store.includes("io.containerd.snapshotter"))
+    return base.RootFS.Layers.map((_, i) => `base-${i}.tar`);
   const file = join(archive, "base.tar");
   await dockerCli("save", "--output", file, testBaseImage);
   await execa("tar", ["--extract", "--file", file, "--directory", archive]);

@@ -7,16 +7,33 @@ import { type ContainerEngine, containerEngine } from "../../scripts/images/cont
 import { buildLocalBase } from "../../scripts/images/local-base.ts";
 import { textOf } from "../../shared/text-of.ts";
 
-export const dockerSocketPath = "/var/run/docker.sock";
+/** Of the engine that DOCKER_HOST names, as for the docker client. */
+export const dockerSocketPath = (process.env["DOCKER_HOST"] ?? "unix:///var/run/docker.sock").replace(
+  "unix://",
+  "",
+);
+/**
+ * Whether this engine runs for a user without rights, on a host with cgroups of version 1: then it cannot limit what containers
+ * take, and has no bridge.
+ */
+export const isRootless = process.env["ROOTLESS_ENGINE"] === "1";
+export const dockerNetwork = isRootless ? "none" : "bridge";
 /** The same base as `npm run images` makes where no registry is reached; left in place between runs. */
 export const testBaseImage = "localhost/pbnj-worker/base:local";
 export const scriptedImage = "localhost/pbnj-worker/scripted:test";
 
 const docker: ContainerEngine = containerEngine("docker");
-const problem = await docker.run(["version"]).then(
-  () => undefined,
+let components = "";
+const problem = await docker.run(["version", "--format", "{{json .Server.Components}}"]).then(
+  (text) => {
+    components = text;
+    return undefined;
+  },
   (thrown: unknown) => textOf(thrown),
 );
+
+/** Whether it is Podman that serves the API. */
+export const isPodman = components.includes("Podman");
 
 export const dockerAnswers = problem === undefined;
 
@@ -48,6 +65,19 @@ export async function buildScriptedImage(): Promise<void> {
     const dockerfile = `FROM ${testBaseImage}\nCOPY action.mts /\nENTRYPOINT ["node", "/action.mts"]\n`;
     await writeFile(join(context, "Dockerfile"), dockerfile);
     await docker.run(["build", "--tag", scriptedImage, context]);
+  } finally {
+    await rm(context, { recursive: true, force: true });
+  }
+}
+
+/** Builds an image from the scripted action's, with these lines of a Dockerfile. */
+export async function buildVariant(tag: string, lines: readonly string[]): Promise<void> {
+  const context = await mkdtemp(join(tmpdir(), "pbnj-variant-"));
+  try {
+    await writeFile(join(context, "passwd"), "app:x:0:0::/:/x\nmember:x:1000:1000::/:/x\n");
+    await writeFile(join(context, "group"), "root:x:0:member\nwheel:x:0:\n");
+    await writeFile(join(context, "Dockerfile"), [`FROM ${scriptedImage}`, ...lines, ""].join("\n"));
+    await docker.run(["build", "--tag", tag, context]);
   } finally {
     await rm(context, { recursive: true, force: true });
   }

@@ -1,6 +1,6 @@
 /** Kinds of objects that another namespace's objects may name. */
 export const REFERENCE_KINDS = ["Secret", "Machine", "Hardware", "BareMetalHost"] as const;
-export type ReferenceKind = (typeof REFERENCE_KINDS)[number];
+type ReferenceKind = (typeof REFERENCE_KINDS)[number];
 
 /** A reference from one object to another one of the same cluster. */
 export interface Reference {

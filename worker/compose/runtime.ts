@@ -54,10 +54,11 @@ export function composeRuntime(config: ExecutionConfig, options: RuntimeOptions)
         stopGraceMs,
       });
     case "docker": {
-      const { network, memoryBytes, cpus, pids, user, registryLogin } = runtime;
+      const { network, memoryBytes, cpus, pids, user, engine, logins } = runtime;
       return new DockerRuntime({
         log,
-        socketPath: runtime.socketPath,
+        ...engine,
+        ...logins,
         pullPolicy: runtime.pullPolicy,
         container: {
           worker: hostname(),
@@ -69,7 +70,6 @@ export function composeRuntime(config: ExecutionConfig, options: RuntimeOptions)
           pids,
           user,
         },
-        registries: registryLogin ? [registryLogin] : [],
         stopGraceMs,
       });
     }

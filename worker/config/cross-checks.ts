@@ -1,5 +1,7 @@
 import type { Problem } from "../../shared/document/problem.ts";
 import { DRIFT_AGENT_ID, PBNJ_AGENT_ID, RUFIO_AGENT_ID } from "../action/source-agent-ids.ts";
+import { mustHaveTls, parseEngineAddress } from "../runtime/docker/engine-address.ts";
+import { parseRegistryName } from "../runtime/docker/registry-login.ts";
 import { type ConfigCommand, type CrossCheck, needs } from "./cross-check.ts";
 import { type GivenSetting, nameOf, settingProblem } from "./given-values.ts";
 import { isOwnSource } from "./machine-sources.ts";
@@ -9,6 +11,9 @@ import type { Setting } from "./setting.ts";
 
 const needsTls = (name: SettingName): CrossCheck =>
   needs(name, "grpcTls", "has no meaning without TLS: set {grpcTls} as well");
+
+const engineOf = ({ dockerSocket, dockerTls, dockerCertPath }: Settings) =>
+  parseEngineAddress(dockerSocket, dockerTls || dockerCertPath !== undefined);
 
 const RULES: readonly CrossCheck[] = [
   {
@@ -92,6 +97,29 @@ const RULES: readonly CrossCheck[] = [
       message: "has no effect without tokens: set {pbnjJwtKeyFile} or {pbnjJwtSecretFile}",
     }),
   ),
+  {
+    settings: ["dockerSocket"],
+    broken: (settings) => settings.runtime === "docker" && engineOf(settings) === undefined,
+    message:
+      "must be the path of a socket, unix:///path or tcp://host:port; for an engine that is reached with ssh, forward its socket",
+  },
+  {
+    settings: ["dockerSocket", "dockerCertPath"],
+    broken: (settings) => {
+      const { runtime, dockerTls, dockerCertPath } = settings;
+      const address = runtime === "docker" ? engineOf(settings) : undefined;
+      return address !== undefined && mustHaveTls(address) && !dockerTls && dockerCertPath === undefined;
+    },
+    message:
+      "needs TLS on another host, because the engine receives BMC passwords: set {dockerCertPath} to the folder with ca.pem, cert.pem and key.pem",
+  },
+  {
+    settings: ["registryName"],
+    broken: ({ runtime, registryName }) =>
+      runtime === "docker" && parseRegistryName(registryName) === undefined,
+    message:
+      "must be a registry's host, optionally with a port, such as registry.example:5000; the path belongs into the names of images",
+  },
   {
     settings: ["registryPassFile", "registryPass"],
     broken: (settings) => settings.registryPassFile !== undefined && settings.registryPass !== undefined,

@@ -70,12 +70,17 @@ function fromEnvironment({ env, aliases = [] }: Setting, sources: ConfigSources)
   return undefined;
 }
 
+/** Of a setting that is a path or a URL. */
+const URL_START = /^[a-z][a-z0-9+.-]*:\/\//i;
+
 function fromFile(setting: Setting, { file }: ConfigSources): GivenSetting | undefined {
   if (!file || setting.noFileKey !== undefined) return undefined;
   const value = entriesOf(file.value).find(([key]) => key === setting.name)?.[1];
   if (value === undefined || value === null) return undefined;
   const absolute = (path: unknown) =>
-    typeof path === "string" && path.trim() !== "" ? resolve(dirname(file.path), path.trim()) : path;
+    typeof path === "string" && path.trim() !== "" && !URL_START.test(path.trim())
+      ? resolve(dirname(file.path), path.trim())
+      : path;
   return {
     value: setting.path ? absolute(value) : withPaths(value, setting.pathKeys, absolute),
     source: file.sourceOf([setting.name]),

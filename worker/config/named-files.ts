@@ -1,9 +1,12 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
 import { defined } from "../../shared/defined.ts";
 import type { Problem } from "../../shared/document/problem.ts";
 import { Secret } from "../../shared/secret.ts";
 import { FileProblem, fileProblemOf, type ReadTextFile } from "../document/read-text-file.ts";
 import { readSecretText } from "../machines/secret-text.ts";
+import { type EngineTls, parseEngineAddress } from "../runtime/docker/engine-address.ts";
 import { type GivenSetting, settingProblem } from "./given-values.ts";
 import { parseJwtPublicKeys, parseJwtSecrets } from "./jwt-keys.ts";
 import { type SettingName, type Settings, settings as table } from "./schema.ts";
@@ -46,6 +49,8 @@ export interface NamedFiles {
   readonly clientCertificate?: string;
   readonly clientKey?: Secret;
   readonly registryPassword?: Secret;
+  /** For a container engine behind TLS. */
+  readonly engineTls?: EngineTls;
   /** For the pages that the worker serves. */
   readonly http: HttpFiles;
   readonly pbnj: ApiFiles;
@@ -91,10 +96,11 @@ export function readNamedFiles({ settings, given, readFile, command }: NamedFile
     const message = `${key} is not the key of the certificate in ${cert}`;
     problems.push(settingProblem("grpcClientKeyFile", message, given, table));
   }
+  const engineTls = readEngineTls(settings, read);
   const http = command !== "run" && settings.httpAddress !== "off" ? readHttpFiles(settings, read) : {};
   const pbnj = command !== "run" && settings.pbnjAddress !== undefined ? readApiFiles(settings, read) : {};
   return {
-    files: { ...defined({ ca, clientCertificate, clientKey, registryPassword }), http, pbnj },
+    files: { ...defined({ ca, clientCertificate, clientKey, registryPassword, engineTls }), http, pbnj },
     problems,
   };
 }
@@ -104,6 +110,33 @@ type Read = <T>(
   path: string | undefined,
   use: (text: string, path: string) => T,
 ) => T | undefined;
+
+/** The files have the names that every Docker client uses. */
+function readEngineTls(settings: Settings, read: Read): EngineTls | undefined {
+  const { runtime, dockerSocket, dockerTls, dockerCertPath } = settings;
+  const isRemote = runtime === "docker" && parseEngineAddress(dockerSocket)?.remote !== undefined;
+  if (!isRemote || (!dockerTls && dockerCertPath === undefined)) return undefined;
+  const folder = dockerCertPath ?? dockerFolder(settings) ?? ".";
+  const place = (name: string) => join(folder, name);
+  const ca = read("dockerCertPath", place("ca.pem"), certificates);
+  const certificate = read("dockerCertPath", place("cert.pem"), certificates);
+  const key = read("dockerCertPath", place("key.pem"), (text, path) => {
+    const secret = privateKey(text);
+    if (!certificate || belongTogether(certificate, secret)) return secret;
+    throw new FileProblem(`is not the key of the certificate in ${join(dirname(path), "cert.pem")}`);
+  });
+  return ca && certificate && key ? { ca, certificate, key } : undefined;
+}
+
+/** The folder of a Docker client; undefined for a user without a home directory. */
+export function dockerFolder({ dockerConfig }: Pick<Settings, "dockerConfig">): string | undefined {
+  if (dockerConfig !== undefined) return dockerConfig;
+  try {
+    return join(homedir(), ".docker");
+  } catch {
+    return undefined;
+  }
+}
 
 function readHttpFiles(settings: Settings, read: Read): HttpFiles {
   const token = read("httpTokenFile", settings.httpTokenFile, (text, path) => {

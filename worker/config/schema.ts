@@ -22,6 +22,7 @@ import {
   Toggle,
 } from "../document/value-types.ts";
 import { AgentId, AgentIdPattern } from "../machines/agent-id.ts";
+import { DEFAULT_SOCKET } from "../runtime/docker/engine-address.ts";
 import { HttpAddress, ListenAddressText, ServerAddress } from "./addresses.ts";
 import { InventoryKind, MachineSources, WatchNamespace } from "./machine-sources.ts";
 import { setting, settingsOf } from "./setting.ts";
@@ -227,10 +228,30 @@ const processRuntime = {
 };
 
 const dockerRuntime = {
-  dockerSocket: setting(Text.prefault("/var/run/docker.sock"), {
-    description: "Socket of the container engine",
-    type: "path",
-    aliases: ["AGENT_DOCKER_SOCKET"],
+  dockerSocket: setting(Text.prefault(DEFAULT_SOCKET), {
+    description: "Container engine: the path of its socket, `unix:///path` or `tcp://host:port`",
+    type: "path or URL",
+    aliases: ["AGENT_DOCKER_SOCKET", "DOCKER_HOST"],
+    chart: "none",
+  }),
+  dockerTls: setting(Toggle.prefault(false), {
+    description: "Whether an engine at a tcp address is reached with TLS; its certificate is always verified",
+    aliases: ["DOCKER_TLS_VERIFY"],
+    chart: "none",
+  }),
+  dockerCertPath: setting(Text.optional(), {
+    description:
+      "Folder with `ca.pem`, `cert.pem` and `key.pem` for an engine at a tcp address; includes TLS",
+    type: "folder",
+    aliases: ["DOCKER_CERT_PATH"],
+    defaultText: "the folder of `dockerConfig`",
+    chart: "none",
+  }),
+  dockerConfig: setting(Text.optional(), {
+    description: "Folder of a Docker client, with `config.json` from `docker login`",
+    type: "folder",
+    aliases: ["DOCKER_CONFIG"],
+    defaultText: "`~/.docker`",
     chart: "none",
   }),
   dockerNetwork: setting(Text.prefault("bridge"), {
@@ -269,7 +290,8 @@ const containers = {
 
 const imageRegistry = {
   registryName: setting(Text.prefault("docker.io"), {
-    description: "Registry to which the user and password below apply",
+    description:
+      "Registry to which the user and password below apply; further ones belong into the login file",
     type: "host[:port]",
     aliases: ["AGENT_REGISTRY_NAME", "DOCKER_REGISTRY"],
     chart: "none",
@@ -297,6 +319,14 @@ const imageRegistry = {
   registryPassFile: setting(Text.optional(), {
     description: "File that contains the password",
     type: "file",
+    chart: "none",
+  }),
+  registryLoginFile: setting(Text.optional(), {
+    description:
+      "Logins of any number of registries and credential helpers, as `docker login` or `podman login` writes them",
+    type: "file",
+    aliases: ["REGISTRY_AUTH_FILE"],
+    defaultText: "`config.json` in the folder of `dockerConfig`, if it exists",
     chart: "none",
   }),
 };

@@ -54,7 +54,7 @@ export interface Setting extends SettingMeta {
 }
 
 const ENV_PREFIX = "PBNJ_";
-const PATH_TYPES = ["file", "folder", "path"];
+const PATH_TYPES = ["file", "folder", "path", "path or URL"];
 
 /** The settings of all groups, in their order. Throws if one has no metadata. */
 export function settingsOf(groups: Readonly<Record<string, z.core.$ZodShape>>): readonly Setting[] {

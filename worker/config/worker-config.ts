@@ -7,10 +7,18 @@ import { LOCAL_SOURCE } from "../machines/cluster/local-source.ts";
 import type { Inventory } from "../machines/inventory.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { TrustSettings } from "../policy/settle-trust.ts";
+import { type EngineAddress, parseEngineAddress } from "../runtime/docker/engine-address.ts";
+import { parseRegistryName, type RegistryLoginOptions } from "../runtime/docker/registry-login.ts";
 import type { PodConfig } from "../runtime/kubernetes/spec.ts";
 import { DEFAULT_HTTP_ADDRESS, type ListenAddress } from "./addresses.ts";
 import { type InventoryKind, isOwnSource, type MachineSourceEntry } from "./machine-sources.ts";
-import type { ApiFiles, HttpFiles, NamedFiles, NamedText } from "./named-files.ts";
+import {
+  type ApiFiles,
+  dockerFolder,
+  type HttpFiles,
+  type NamedFiles,
+  type NamedText,
+} from "./named-files.ts";
 import type { SettingName, Settings } from "./schema.ts";
 
 /** The tink server and its TLS settings. */
@@ -28,23 +36,15 @@ export interface ServerConfig {
   readonly api: Settings["grpcApi"];
 }
 
-/** Credentials of one image registry. */
-interface RegistryLogin {
-  /** `docker.io` or `host[:port]`. */
-  readonly registry: string;
-  readonly username: string;
-  readonly password: Secret;
-}
-
 export type RuntimeConfig =
   | { readonly kind: "process"; readonly actionsDirectory?: string }
   | { readonly kind: "in-process" }
   | ({
       readonly kind: "docker";
-      readonly socketPath: string;
+      readonly engine: EngineAddress;
       readonly network: string;
       readonly pids: number;
-      readonly registryLogin?: RegistryLogin;
+      readonly logins: RegistryLoginOptions;
     } & Pick<PodConfig, "pullPolicy" | "user" | "memoryBytes" | "cpus">)
   | ({ readonly kind: "kubernetes" } & PodConfig);
 
@@ -318,16 +318,32 @@ function runtimeConfig(settings: Settings, files: NamedFiles): RuntimeConfig {
   }
   if (settings.runtime === "in-process") return { kind: "in-process" };
   if (settings.runtime === "kubernetes") return { kind: "kubernetes", ...podConfig(settings) };
-  const password = files.registryPassword ?? settings.registryPass;
-  const { registryName: registry, registryUser: username } = settings;
-  const registryLogin = username && password && { registry, username, password };
   return {
     kind: "docker",
-    socketPath: settings.dockerSocket,
+    engine: engineAddress(settings, files),
     network: settings.dockerNetwork,
     ...containerConfig(settings),
     pids: settings.pidsLimit,
-    ...defined({ registryLogin: registryLogin || undefined }),
+    logins: registryLogins(settings, files),
+  };
+}
+
+/** The settings were checked. */
+function engineAddress(settings: Settings, { engineTls: tls }: NamedFiles): EngineAddress {
+  const { dockerSocket } = settings;
+  const address = parseEngineAddress(dockerSocket, tls !== undefined) ?? { socketPath: dockerSocket };
+  return address.remote ? { remote: { ...address.remote, ...defined({ tls }) } } : address;
+}
+
+function registryLogins(settings: Settings, files: NamedFiles): RegistryLoginOptions {
+  const password = files.registryPassword ?? settings.registryPass;
+  const { registryUser: username, registryLoginFile } = settings;
+  const registry = parseRegistryName(settings.registryName) ?? settings.registryName;
+  const folder = dockerFolder(settings);
+  const loginFile = registryLoginFile ?? (folder && join(folder, "config.json"));
+  return {
+    registries: username && password ? [{ registry, username, password }] : [],
+    ...defined({ loginFile }),
   };
 }
 

@@ -93,13 +93,13 @@ async function provide(
   bound: AbortSignal,
 ): Promise<Provided> {
   const pull = launchTerms(policy, image).pull ?? config.pullPolicy;
-  const engine = new Engine({ socketPath: config.socketPath });
+  const engine = new Engine(config.engine);
   const failures: string[] = [];
   const images = new ImageStore({
     engine,
     log: warningsTo(failures),
     pullPolicy: pull,
-    registries: config.registryLogin ? [config.registryLogin] : [],
+    ...config.logins,
     pullTimeoutMs: timeoutMs,
   });
   const startedAt = performance.now();

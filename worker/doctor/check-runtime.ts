@@ -2,42 +2,55 @@ import { stat } from "node:fs/promises";
 import { textOf } from "../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../shared/timeout.ts";
 import type { RuntimeConfig } from "../config/worker-config.ts";
+import { type EngineAddress, showEngineAddress } from "../runtime/docker/engine-address.ts";
 import { EngineError } from "../runtime/docker/engine-error.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { CauseName } from "./causes.ts";
 import { type Finding, findingOf, okFinding } from "./finding.ts";
 import { currentUser, groupName } from "./user.ts";
 
-/** Whether the runtime can launch actions now. */
+/** Whether the runtime can launch actions now. `why` says why it is this engine. */
 export async function checkRuntime(
   config: RuntimeConfig,
   runtime: Pick<Runtime, "name" | "check">,
   timeoutMs: number,
   signal: AbortSignal,
+  why?: string,
 ): Promise<Finding> {
-  const subject = config.kind === "docker" ? `docker ${config.socketPath}` : config.kind;
+  const subject = config.kind === "docker" ? `docker ${showEngineAddress(config.engine)}` : config.kind;
   try {
     const found = await withTimeout(timeoutMs, signal, (bound) => runtime.check(bound));
-    return okFinding("runtime", found, subject);
+    return okFinding("runtime", config.kind === "docker" ? found + whyThisOne(why) : found, subject);
   } catch (thrown) {
     signal.throwIfAborted();
     const detail = textOf(thrown);
     if (config.kind === "kubernetes") return findingOf("pods-not-possible", detail, { subject });
     if (config.kind !== "docker") return findingOf("actions-absent", detail, { subject });
-    return engineFailure(thrown, config.socketPath, subject);
+    return engineFailure(thrown, config.engine, subject, why);
   }
 }
 
-async function engineFailure(thrown: unknown, socketPath: string, subject: string): Promise<Finding> {
+/** Several engines may be installed, and the client on the command line may use another one. */
+function whyThisOne(why: string | undefined): string {
+  return why === undefined ? "" : `; ${why}`;
+}
+
+async function engineFailure(
+  thrown: unknown,
+  { socketPath = "" }: EngineAddress,
+  subject: string,
+  why: string | undefined,
+): Promise<Finding> {
   const cause = causeOf(thrown);
   const facts = cause === "engine-forbidden" ? { how: await howToPermit(socketPath) } : {};
-  return findingOf(cause, textOf(thrown), { subject, facts });
+  return findingOf(cause, textOf(thrown) + whyThisOne(why), { subject, facts });
 }
 
 function causeOf(thrown: unknown): CauseName {
   if (thrown instanceof TimeoutReached || !(thrown instanceof EngineError)) return "engine-silent";
   if (thrown.class === "unsupported") return "engine-too-old";
   if (thrown.cause instanceof TimeoutReached) return "engine-silent";
+  if (thrown.class === "tls") return "engine-tls";
   switch (codeOf(thrown.cause)) {
     case "ENOENT":
     case "ENOTDIR":

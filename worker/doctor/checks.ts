@@ -5,6 +5,7 @@ import { settings as table } from "../config/schema.ts";
 import { composeConfig, type WorkerConfig } from "../config/worker-config.ts";
 import { emptyInventory } from "../machines/inventory.ts";
 import { defaultPolicy } from "../policy/policy.ts";
+import { parseEngineAddress } from "../runtime/docker/engine-address.ts";
 import type { SelfProgram } from "../runtime/self-program.ts";
 import type { CheckName } from "./causes.ts";
 import { checkAgentIds } from "./check-agent-ids.ts";
@@ -88,7 +89,9 @@ export function composeChecks(
       { log: silentLogger, own, policy: () => config.policy, cluster },
     );
     try {
-      const found = await checkRuntime(config.runtime, runtime, timeoutMs, signal);
+      const namedBy = examined.given.get("dockerSocket")?.source;
+      const why = namedBy === undefined ? "the default" : `named by ${namedBy}`;
+      const found = await checkRuntime(config.runtime, runtime, timeoutMs, signal, why);
       if (found.state !== "ok")
         return [found, skippedFinding("action-image", "the runtime must be healthy first")];
       if (!examined.policy) return [found, skippedFinding("action-image", "the policy must be valid first")];
@@ -137,6 +140,8 @@ function usableGroups({ settings, invalid, files, complete }: Examined): (...gro
     grpcClientCertFile: files.clientCertificate,
     grpcClientKeyFile: files.clientKey,
     registryPassFile: files.registryPassword,
+    // Read only for an engine behind TLS.
+    dockerCertPath: files.engineTls ?? parseEngineAddress(settings.dockerSocket)?.socketPath,
   };
   const unread = new Set(invalid);
   for (const [name, content] of Object.entries(contents)) {

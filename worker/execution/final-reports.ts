@@ -117,7 +117,8 @@ export class FinalReports {
   /** Resolves when every report is finished. Those that the server rejected are left to the next worker. */
   async idle(): Promise<void> {
     const ended = ({ done, postponed, rejected }: Pending) => {
-      void rejected.promise.then(() => postponed.abort());
+      const postpone = () => postponed.abort();
+      void rejected.promise.then(postpone, postpone);
       return done;
     };
     while (this.#pending.size > 0) await Promise.all([...this.#pending.values()].map(ended));

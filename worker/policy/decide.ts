@@ -7,7 +7,7 @@ import { imageProblem } from "./image-rule.ts";
 import type { Policy, VolumeRule } from "./policy.ts";
 import { referenceProblem } from "./reference-rule.ts";
 import { agentProblem, type TenantAction, tenantMachineProblem, tenantProblem } from "./tenant-rule.ts";
-import { trustProblem } from "./trust-rule.ts";
+import { argumentProblem, trustProblem } from "./trust-rule.ts";
 import { holdsFor, volumeProblem } from "./volume-rule.ts";
 
 const TENANTS_TIMEOUT_MS = 24 * 60 * 60_000;
@@ -67,11 +67,10 @@ export function refusals(policy: Policy, catalogue: Catalogue, action: JudgedAct
   const { networkNamespaces, pidNamespaces } = policy;
   const { networkNamespace, pidNamespace } = action;
   const image = imageProblem(action.image, policy);
-  const volumes = volumesFor(policy, action);
   return [
     ...(image ? refusal(image.rule, image.message) : inputRefusals(policy, catalogue, action)),
     ...refusal("tenants", tenantProblem(action, policy.tenants)),
-    ...action.volumes.flatMap((volume) => refusal("volumes", volumeProblem(volume, volumes))),
+    ...action.volumes.flatMap((volume) => refusal("volumes", volumeProblem(volume, policy, action))),
     ...refusal("networkNamespaces", namespaceProblem(networkNamespace, networkNamespaces)),
     ...refusal("pidNamespaces", namespaceProblem(pidNamespace, pidNamespaces)),
     ...refusal("ownConnections", ownConnectionProblem(action, policy)),
@@ -83,6 +82,8 @@ export function refusals(policy: Policy, catalogue: Catalogue, action: JudgedAct
 function inputRefusals(policy: Policy, catalogue: Catalogue, action: JudgedAction): readonly Refusal[] {
   const untrusted = trustProblem(policy, catalogue, action.image);
   if (untrusted !== undefined) return refusal("trustedImages", untrusted);
+  const arguing = argumentProblem(policy, catalogue, action);
+  if (arguing !== undefined) return refusal("trustedImages", arguing);
   return environmentProblems(action, policy, catalogue).flatMap((problem) => refusal("environment", problem));
 }
 

@@ -15,7 +15,7 @@ import { containerRuleFor, launchTerms } from "./launch-terms.ts";
 import { EVERY_IMAGE, type Policy } from "./policy.ts";
 import { agentProblem, tenantMachineProblem } from "./tenant-rule.ts";
 import { isTrusted } from "./trust-rule.ts";
-import { holdsFor, volumeProblem } from "./volume-rule.ts";
+import { volumeProblem } from "./volume-rule.ts";
 
 export interface ExplainOptions {
   /** From `settleTrust`. */
@@ -199,7 +199,7 @@ function grantsOf(action: Action, machine: string | undefined, policy: Policy): 
     ...action.volumes.flatMap((volume) =>
       granted(
         "volumes",
-        volumes.findIndex((rule) => holdsFor(rule, action) && !volumeProblem(volume, [rule])),
+        volumes.findIndex((rule) => !volumeProblem(volume, { ...policy, volumes: [rule] }, action)),
         `${volume} may be mounted`,
       ),
     ),

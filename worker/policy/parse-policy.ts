@@ -1,6 +1,7 @@
 import { valueProblems } from "../../shared/document/issue-problems.ts";
 import { byLine, type Checked, type Problem } from "../../shared/document/problem.ts";
 import { parseYaml, type YamlDocument } from "../../shared/document/yaml-document.ts";
+import { writableFolderAbove } from "./host-path.ts";
 import { Policy } from "./policy.ts";
 
 const refusedKeys: Readonly<Record<string, string>> = {
@@ -28,9 +29,9 @@ export function parsePolicy(path: string, text: string): Checked<Policy> {
   return { ok: false, problems: byLine(problems) };
 }
 
-/** What is allowed but lets tenants reach machines or images of others. */
+/** What is allowed but lets tenants reach machines or images of others, and what has no effect. */
 function concerns(policy: Policy, document: YamlDocument): readonly Problem[] {
-  const { tenants = [], trustedImages = [], privileged } = policy;
+  const { tenants = [], trustedImages = [], privileged, volumes } = policy;
   const open = (patterns: readonly string[] | undefined) => patterns?.includes("**") ?? true;
   const ownImages = open(trustedImages) ? tenants.findIndex((tenant) => open(tenant.images)) : -1;
   const found: Problem[] = [];
@@ -44,6 +45,14 @@ function concerns(policy: Policy, document: YamlDocument): readonly Problem[] {
     found.push({
       source: document.sourceOf(["privileged"]),
       message: "privileged gives every tenant who may run such an image the worker's host",
+    });
+  }
+  for (const [index, { path }] of volumes.entries()) {
+    const above = writableFolderAbove(path, volumes);
+    if (above === undefined) continue;
+    found.push({
+      source: document.sourceOf(["volumes", index]),
+      message: `volumes.${index} is never mounted: actions may write in ${above}, and so replace ${path} with a link; list ${above}/* to mount the folders in it`,
     });
   }
   return byLine(found);

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { parseImageReference } from "../action/image-reference.ts";
 import { REFERENCE_KINDS } from "../action/reference.ts";
 import { ContainerCpus, ContainerMemory, ContainerPids, Duration, Toggle } from "../document/value-types.ts";
+import { reservedTarget } from "./reserved-target.ts";
 
 /** `registry/path`, optionally with a tag or digest; `*` matches within a path segment, `**` across segments. */
 const ImagePattern = z.string().regex(/^[\w.*/:@[\]-]+$/, {
@@ -42,9 +43,21 @@ const HostPath = z
   .string()
   .regex(/^\//, { error: "must be an absolute path" })
   .refine((path) => !path.split("/").includes(".."), { error: "must not contain .." })
+  .refine((path) => !path.replace(/\/\*$/, "").includes("*"), {
+    error: "may contain * only as its last part",
+  })
   .transform((path) => path.replace(/\/+/g, "/").replace(/(.)\/$/, "$1"));
 
-/** A host path that actions may mount, with everything below it. */
+/** A path in containers below which volumes may be mounted. */
+const TargetPath = HostPath.refine((path) => !path.includes("*"), { error: "must not contain *" }).refine(
+  (path) => reservedTarget(path) === undefined,
+  { error: "is reserved for images and the system: choose a folder that only holds data, such as /data" },
+);
+
+/**
+ * A host path that actions may mount: this path, and what is below it unless actions may write there. With `/*` at its end,
+ * each folder in it on its own.
+ */
 const VolumeRule = z.strictObject({
   path: HostPath,
   access: z.enum(["ro", "rw"]).prefault("ro"),
@@ -126,6 +139,8 @@ export const Policy = z.strictObject({
     .prefault(false),
   /** Without containers, the ones with access `rw` also limit the files that an action's variables may name. */
   volumes: z.array(VolumeRule).prefault([]),
+  /** Where volumes may be mounted in containers, besides at the same path as on the host. */
+  volumeTargets: z.array(TargetPath).min(1).prefault(["/data"]),
   /** Exact values such as `host`. */
   networkNamespaces: z.array(z.string().min(1)).prefault([]),
   pidNamespaces: z.array(z.string().min(1)).prefault([]),

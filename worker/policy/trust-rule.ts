@@ -1,6 +1,7 @@
+import type { Action } from "../action/action.ts";
 import { parseImageReference } from "../action/image-reference.ts";
 import type { Catalogue } from "./catalogue.ts";
-import { matchesAnyImage } from "./image-rule.ts";
+import { matchesAnyImage, matchesImagePattern } from "./image-rule.ts";
 import type { Policy } from "./policy.ts";
 
 type TrustPolicy = Pick<Policy, "trustedImages">;
@@ -16,10 +17,44 @@ export function ownActionOf(policy: TrustPolicy, catalogue: Catalogue, image: st
   return isTrusted(policy, image) ? actionNamed(catalogue, image) : undefined;
 }
 
-/** Why an image must not run: it has an action's name but would receive no BMC connection. */
+/** Images of this project that are no actions: they run whatever their arguments say. */
+const NO_ACTIONS = new Set(["base", "worker"]);
+const HELP = "--help";
+
+/** Why an image must not run: it would receive no BMC connection, or would give it to its arguments. */
 export function trustProblem(policy: TrustPolicy, catalogue: Catalogue, image: string): string | undefined {
-  if (isTrusted(policy, image) || actionNamed(catalogue, image) === undefined) return undefined;
-  return `${image} is not trusted with BMC connections`;
+  if (!isTrusted(policy, image)) {
+    return actionNamed(catalogue, image) && `${image} is not trusted with BMC connections`;
+  }
+  const name = parseImageReference(image)?.name ?? "";
+  if (!NO_ACTIONS.has(name) || isNamed(policy, image)) return undefined;
+  return `${image} is not an action: images named ${name} must be listed without a wildcard`;
+}
+
+/**
+ * Why an action must not have arguments: a trusted image of another project may run what they say, with the connection. One that
+ * the policy names, and not only by a wildcard, may have them.
+ */
+export function argumentProblem(
+  policy: TrustPolicy,
+  catalogue: Catalogue,
+  { image, command }: Pick<Action, "command" | "image">,
+): string | undefined {
+  const isHarmless = command.every((argument) => argument === HELP);
+  if (isHarmless || !isTrusted(policy, image) || actionNamed(catalogue, image) !== undefined)
+    return undefined;
+  if (isNamed(policy, image)) return undefined;
+  return `${image} takes no arguments from a template: list it without a wildcard if it may have them together with a BMC connection`;
+}
+
+/** Whether a pattern names the image. Where every image is trusted, a template can name one that does anything. */
+function isNamed({ trustedImages = [] }: TrustPolicy, image: string): boolean {
+  const reference = parseImageReference(image);
+  return trustedImages.some((pattern) => {
+    const last = pattern.split("@")[0]?.split("/").at(-1)?.split(":")[0] ?? "";
+    const names = pattern === "**" || !last.includes("*");
+    return names && reference !== undefined && matchesImagePattern(pattern, reference);
+  });
 }
 
 /** Images are named after their action. */

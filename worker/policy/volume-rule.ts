@@ -1,7 +1,11 @@
 import type { ActionId } from "../action/action.ts";
-import { climbs, judgeHostPath } from "./host-path.ts";
-import type { VolumeRule } from "./policy.ts";
+import { climbs, isEngineSocket, judgeHostPath, writableFolderAbove } from "./host-path.ts";
+import { cleanPath, isWithin } from "./path.ts";
+import type { Policy, VolumeRule } from "./policy.ts";
+import { reservedTarget } from "./reserved-target.ts";
 import { isInNamespace } from "./tenant-rule.ts";
+
+type VolumePolicy = Pick<Policy, "volumes" | "volumeTargets">;
 
 /** Whether a rule applies to an action's workflow. */
 export function holdsFor({ namespaces }: VolumeRule, action: Pick<ActionId, "workflowId">): boolean {
@@ -9,7 +13,11 @@ export function holdsFor({ namespaces }: VolumeRule, action: Pick<ActionId, "wor
 }
 
 /** Why an action must not mount a volume; undefined if it may. */
-export function volumeProblem(volume: string, rules: readonly VolumeRule[]): string | undefined {
+export function volumeProblem(
+  volume: string,
+  policy: VolumePolicy,
+  action: Pick<ActionId, "workflowId">,
+): string | undefined {
   const [source = "", target = "", options = "", ...more] = volume.split(":");
   if (more.length > 0 || target === "") return `${volume} is not source:target or source:target:options`;
   if (!source.startsWith("/")) return `${volume} is not allowed: only absolute host paths can be mounted`;
@@ -19,7 +27,10 @@ export function volumeProblem(volume: string, rules: readonly VolumeRule[]): str
   const strange = asked.find((option) => option !== "ro" && option !== "rw");
   if (strange !== undefined) return `${volume} is not allowed: the option ${strange} is none of ro, rw`;
 
-  const verdict = judgeHostPath(source, rules);
+  const verdict = judgeHostPath(
+    source,
+    policy.volumes.filter((rule) => holdsFor(rule, action)),
+  );
   if (!verdict.listed) return `${volume} is not allowed`;
   const { openSocket, writable } = verdict;
   if (openSocket !== undefined) {
@@ -28,5 +39,22 @@ export function volumeProblem(volume: string, rules: readonly VolumeRule[]): str
   if (!writable && !asked.every((option) => option === "ro")) {
     return `${volume} is not allowed: the path may only be mounted read-only, add :ro`;
   }
-  return undefined;
+  // Also in folders of other namespaces: their actions may have made the link.
+  const above = writableFolderAbove(source, policy.volumes);
+  if (above !== undefined) {
+    return `${volume} is not allowed: actions may write in ${above}, so that a part of the path may be a link: mount ${above} itself, or list the folders in it with ${above}/*`;
+  }
+  return targetProblem(source, target, policy);
+}
+
+function targetProblem(source: string, target: string, { volumeTargets }: VolumePolicy): string | undefined {
+  const clean = cleanPath(target);
+  const inPlace = clean === cleanPath(source);
+  const shown = `the target ${target} is not allowed`;
+  // Judged above: the policy lists this very socket.
+  if (inPlace && isEngineSocket(clean)) return undefined;
+  const reserved = reservedTarget(target);
+  if (reserved !== undefined) return `${shown}: ${reserved} is reserved for the image and the system`;
+  if (inPlace || volumeTargets.some((prefix) => isWithin(clean, cleanPath(prefix)))) return undefined;
+  return `${shown}: mount below ${volumeTargets.join(" or ")}, or at the same path as on the host`;
 }

@@ -22,13 +22,14 @@ export interface Ending {
 
 /**
  * Concludes an action's outcome. Success needs exit code 0 and, if there is a result, an ok result (other projects'
- * images leave none). An action that reported ok and exited with 0 while it was being stopped is a success, because
+ * images leave none), and that memory did not run out: a wrapper may hide that a child was killed. An action that reported ok and exited with 0 while it was being stopped is a success, because
  * the machine is in that state. The message is one line of any length: secrets must be redacted before it is cut.
  */
 export function concludeOutcome(ending: Ending): Outcome {
   const { exitCode, result, startedAt, stoppedAt } = ending;
   const reportedFailure = result?.ok === false;
-  const finished = exitCode === 0 && !reportedFailure && (result !== undefined || !ending.stopReason);
+  const finished =
+    exitCode === 0 && !ending.outOfMemory && !reportedFailure && (result !== undefined || !ending.stopReason);
   const common = {
     ...defined({ exitCode, result }),
     startedAt,
@@ -65,6 +66,18 @@ export function failedLaunch(
   };
 }
 
+/** The outcome of an action whose container is gone. `why` is one line. */
+export function vanishedOutcome(
+  why: string,
+  { result, lastLines, startedAt }: Pick<Ending, "result" | "lastLines" | "startedAt">,
+): Outcome {
+  const reason = result?.message ?? lastLinesOf({ lastLines });
+  const said = result ? "; it had reported" : "; its last lines";
+  const message = foldLine(reason === "" ? why : `${why}${said}: ${reason}`);
+  const common = { startedAt, stoppedAt: new Date(), timedOut: false, killed: true, ...defined({ result }) };
+  return { ...common, ok: false, class: "state", message };
+}
+
 export function nothingToRemove(outcome: Outcome): EndedAction {
   return { outcome, remove: async () => undefined };
 }
@@ -87,16 +100,24 @@ function classOf({ stopReason, result, exitCode }: Ending): ErrorClass {
 
 function messageOf(ending: Ending): string {
   const { stopReason, result, outOfMemory } = ending;
-  const reason = result?.message ?? ending.lastLines.map((line) => readLogLine(line).message).join(" | ");
+  const reason = result?.message ?? lastLinesOf(ending);
   const because = reason === "" ? "" : `: ${reason}`;
   if (stopReason === "timeout") {
     return `timed out, stopped after its ${formatSeconds(ending.timeoutMs)}${because}`;
   }
   if (stopReason === "cancelled") return `cancelled by the worker${because}`;
-  if (outOfMemory) return `killed, out of memory${because}`;
+  if (outOfMemory) {
+    return ending.exitCode === 0
+      ? `a process of the action was killed, out of memory, although the action exited 0${because}`
+      : `killed, out of memory${because}`;
+  }
   if (result?.ok === false) return result.message;
   const end = ending.signal ? `killed by ${ending.signal}` : exitOf(ending);
   return result ? `${end} although it said${because}` : `${end}${because}`;
+}
+
+function lastLinesOf({ lastLines }: Pick<Ending, "lastLines">): string {
+  return lastLines.map((line) => readLogLine(line).message).join(" | ");
 }
 
 /** An engine may learn only after the exit that memory ran out; then it reports 128 + SIGKILL alone (containerd#12372). */

@@ -4,6 +4,7 @@ import type { NameOption } from "../../../shared/contract/name-option.ts";
 import { commonInput } from "./common-input.ts";
 import { missingValue, wrongValue } from "./describe-problem.ts";
 import { fieldNames, unknownVariables, withoutServiceLinks } from "./environment.ts";
+import { type ConnectionPlaces, connectionPlaces, placeProblem } from "./file-place.ts";
 import type { ActionDescription, InputField, InputFields, InputOf, NameInput } from "./input.ts";
 import { type ConnectionSources, readConnection, type SecretInputs } from "./read-connection.ts";
 import { readValue } from "./read-text.ts";
@@ -32,9 +33,10 @@ export async function readInput<Fields extends InputFields>(
   const before = problems.length;
   const connectionProblems: string[] = [];
   const { connection, secretInputs } = await readConnection(sources, connectionProblems);
-  const own = await readFields(action.input, sources, problems, secretInputs);
+  const places = await connectionPlaces(sources);
+  const own = await readFields(action.input, { sources, places }, problems, secretInputs);
   if (problems.length === before) problems.push(...(action.check?.(own, nameInput) ?? []));
-  const common = await readFields(commonInput, sources, problems);
+  const common = await readFields(commonInput, { sources, places }, problems);
   problems.push(...connectionProblems);
   if (problems.length > 0 || !connection) return { ok: false, problems };
   return { ok: true, input: { own, common, connection, nameInput, nameOption: nameOptions(sources) } };
@@ -42,7 +44,7 @@ export async function readInput<Fields extends InputFields>(
 
 async function readFields<Fields extends InputFields>(
   fields: Fields,
-  sources: ConnectionSources,
+  { sources, places }: { readonly sources: ConnectionSources; readonly places: ConnectionPlaces },
   problems: string[],
   secretInputs: SecretInputs = {},
 ): Promise<InputOf<Fields>> {
@@ -51,6 +53,11 @@ async function readFields<Fields extends InputFields>(
     const given = givenValue(field.env, sources) ?? secretGiven(field, secretInputs);
     if (given === undefined && field.default === undefined) {
       if (field.required) problems.push(missingValue(field, nameInputs(sources)));
+      continue;
+    }
+    const misplaced = given && field.type === "file" ? await placeProblem(given.text, places) : undefined;
+    if (given && misplaced !== undefined) {
+      problems.push(`${given.from}: ${given.text} ${misplaced}`);
       continue;
     }
     const text = given ? await readValue(field, given, sources, problems) : field.default;

@@ -15,6 +15,7 @@ async function containerFailure(
   argv: readonly string[],
   image: string,
   by: readonly string[] = [],
+  timeout = 60,
 ): Promise<Seen> {
   const server = await stage.tink();
   const inventory = await stage.inventory(REFUSING);
@@ -23,7 +24,7 @@ async function containerFailure(
   const settings = ["--grpc-server", server.address, ...files, "--runtime", "docker", ...argv];
   if (by.length > 0) stage.startProcess(settings, {}, by);
   else stage.start(settings);
-  return stage.statusOf(await stage.ending(server, { name: "power-on", image }));
+  return stage.statusOf(await stage.ending(server, { name: "power-on", image, timeout }));
 }
 
 const IMAGE = "registry.example/pbnj-worker/power-on:v0.1.0";
@@ -52,7 +53,8 @@ export const engineFailures: readonly Failure[] = [
     provoke: (stage) => {
       const socket = join(stage.folder, "docker.sock");
       stage.hide(socket, "/var/run/docker.sock");
-      return containerFailure(stage, ["--docker-socket", socket], IMAGE);
+      // It is waited for as long as the action may take.
+      return containerFailure(stage, ["--docker-socket", socket], IMAGE, [], 1);
     },
   },
   {

@@ -27,6 +27,7 @@ import { matchesImagePattern } from "../../../worker/policy/image-rule.ts";
 import { Policy } from "../../../worker/policy/policy.ts";
 import { volumeProblem } from "../../../worker/policy/volume-rule.ts";
 import { matchesName, matchesWildcard } from "../../../worker/policy/wildcard.ts";
+import { parseEngineAddress } from "../../../worker/runtime/docker/engine-address.ts";
 import { parseAnswer } from "../../../worker/runtime/docker/engine-connection.ts";
 import { EngineError } from "../../../worker/runtime/docker/engine-error.ts";
 import {
@@ -35,6 +36,7 @@ import {
   ListedContainers,
   PullProgress,
 } from "../../../worker/runtime/docker/engine-schema.ts";
+import { parseRegistryName } from "../../../worker/runtime/docker/registry-login.ts";
 import {
   JobObject,
   observedJob,
@@ -93,7 +95,7 @@ const OBJECT = {
   },
 };
 const STATUS = '{"kind":"Status","message":"no","reason":"NotFound","code":404}';
-const VOLUMES = Policy.parse({ volumes: [{ path: "/dev" }] }).volumes;
+const VOLUMES = Policy.parse({ volumes: [{ path: "/dev" }] });
 const isFileProblem = (thrown: unknown) => thrown instanceof FileProblem;
 /** Node refuses longer headers, and with them longer addresses. */
 const HEADER = 16 * 1_024;
@@ -300,8 +302,22 @@ export const workerTargets: readonly Target[] = [
     name: "volume",
     seeds: ["/dev:/dev:ro", "/var/run/docker.sock:/a", "/a/../b:/c"],
     tokens: ["/", "/..", "/a", ":ro", ",ro"],
-    call: (input) => volumeProblem(input, VOLUMES),
+    call: (input) => volumeProblem(input, VOLUMES, { workflowId: "default/w" }),
     covers: [],
+  },
+  {
+    name: "engine-address",
+    seeds: ["unix:///run/docker.sock", "tcp://[::1]:2376", "tcp://engine.example:99999/"],
+    tokens: ["tcp://", "[", "]", ":", "/", "a.b"],
+    call: parseEngineAddress,
+    covers: ["parseEngineAddress"],
+  },
+  {
+    name: "registry-name",
+    seeds: ["https://index.docker.io/v1/", "registry.example:5000", "[::1]:5000"],
+    tokens: ["https://", "/v2/", ":", ".", "a-"],
+    call: parseRegistryName,
+    covers: ["parseRegistryName"],
   },
   {
     name: "boot-time",

@@ -22,7 +22,7 @@ beforeAll(async () => {
         worker: "pbnj-{{ .machine }}",
         actions: [
           { name: "off", image: `${IMAGES}/power-off:v1`, timeout: 9 },
-          { name: "report", image: `${IMAGES}/report:v1`, timeout: 9, volumes: ["/srv/in:/in:ro"] },
+          { name: "report", image: `${IMAGES}/report:v1`, timeout: 9, volumes: ["/srv/in:/data:ro"] },
         ],
       },
       {
@@ -146,7 +146,7 @@ describe("pbnj-worker policy test", () => {
       ],
       ["", "", "", "", "images.0", `${IMAGES}/* fits ${IMAGES}/report:v1`],
       ["", "", "", "", "tenants.1", "namespace default may use machine node-1"],
-      ["", "", "", "", "volumes.0", "/srv/in:/in:ro may be mounted"],
+      ["", "", "", "", "volumes.0", "/srv/in:/data:ro may be mounted"],
       ["", "", "", "", "settings", "pull if-missing, memory 256Mi, cpus 0.5, pids 64"],
       ["any", "on", "node-2", "allowed", "trustedImages.0", trusted("power-on:v1")],
       ["", "", "", "", "images.0", `${IMAGES}/* fits ${IMAGES}/power-on:v1`],
@@ -218,7 +218,7 @@ describe("pbnj-worker policy test", () => {
       ],
       [
         ...["lane", "report", "node-1", "refused", "runtime"],
-        "the process runtime mounts nothing: source and target of the volume /srv/in:/in:ro must be the same path",
+        "the process runtime mounts nothing: source and target of the volume /srv/in:/data:ro must be the same path",
       ],
       [
         "",

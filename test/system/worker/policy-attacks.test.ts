@@ -132,7 +132,7 @@ describeWithDocker("an image that is not trusted", () => {
     await worker.untilLogged("policy reload failed, keeping the last valid one");
     const still = await run(server, step);
     const askedSecond = await asked();
-    await setPolicy({ images, trustedImages: images });
+    await setPolicy({ images, trustedImages: ["localhost/pbnj-worker/scripted"] });
     await worker.untilLogged("policy reloaded");
     const trusted = await run(server, step);
     await run(server, planting);

@@ -24,7 +24,7 @@ it("the example configuration, with its inventory and policy, starts a worker", 
   expect(config.runtime).toMatchObject({ kind: "docker", cpus: 0.5 });
   const action = {
     image: "registry.example/pbnj-worker/power-on:1",
-    volumes: ["/srv/images:/images:ro"],
+    volumes: ["/srv/images:/data/images:ro"],
     environment: {},
     command: [],
     workflowId: "default/w",

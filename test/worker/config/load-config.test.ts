@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { formatProblem } from "../../../shared/document/problem.ts";
 import { createCertificate } from "../../../simulators/certificate.ts";
 import { loadConfig } from "../../../worker/config/load-config.ts";
-import type { WorkerConfig } from "../../../worker/config/worker-config.ts";
+import type { RuntimeConfig, WorkerConfig } from "../../../worker/config/worker-config.ts";
 
 const CANARY = "canary-7f3a";
 const ENOUGH = { grpcServer: "tink.example.org", agentId: ["pbnj"] };
@@ -66,9 +66,10 @@ describe("the defaults", () => {
   });
 
   it("of the docker runtime limit what a container takes", () => {
-    expect(config({ flags: { ...ENOUGH, ...DOCKER } }).runtime).toEqual({
+    expect(config({ flags: { ...ENOUGH, ...DOCKER, dockerConfig: "/d" } }).runtime).toEqual({
       kind: "docker",
-      socketPath: "/var/run/docker.sock",
+      engine: { socketPath: "/var/run/docker.sock" },
+      logins: { loginFile: "/d/config.json", registries: [] },
       network: "bridge",
       pullPolicy: "if-missing",
       user: "65532:65532",
@@ -137,14 +138,14 @@ describe("what other workers' deployments set", () => {
       agentIds: ["52:54:00:12:34:56"],
       server: { server: "10.0.0.1:42113", tls: true, insecureTls: true },
       runtime: {
-        socketPath: "/run/user/1000/docker.sock",
-        registryLogin: { registry: "registry.example.org", username: "puller" },
+        engine: { socketPath: "/run/user/1000/docker.sock" },
+        logins: { registries: [{ registry: "registry.example.org", username: "puller" }] },
       },
       backoffMaxIntervalMs: 90_000,
       log: { level: "debug" },
     });
     expect(inspect(loaded, { depth: 20 })).not.toContain(CANARY);
-    expect(loaded.runtime.kind === "docker" && loaded.runtime.registryLogin?.password.reveal()).toBe(CANARY);
+    expect(loginOf(loaded.runtime)?.password.reveal()).toBe(CANARY);
   });
 
   it("carries over from tink-worker", () => {
@@ -380,6 +381,99 @@ describe("the address of the status page", () => {
   });
 });
 
+function loginOf(runtime: RuntimeConfig) {
+  return runtime.kind === "docker" ? runtime.logins.registries?.[0] : undefined;
+}
+
+describe("the container engine", () => {
+  const engineOf = (env: Readonly<Record<string, string>>, flags: Readonly<Record<string, string>> = {}) => {
+    const { runtime } = config({ flags: { ...ENOUGH, ...DOCKER, ...flags }, env });
+    return runtime.kind === "docker" ? runtime.engine : undefined;
+  };
+
+  it("is the one of DOCKER_HOST, as for Docker's own clients, unless a setting names another", () => {
+    expect(engineOf({})).toEqual({ socketPath: "/var/run/docker.sock" });
+    expect(engineOf({ DOCKER_HOST: "" })).toEqual({ socketPath: "/var/run/docker.sock" });
+    expect(engineOf({ DOCKER_HOST: "unix:///run/podman/podman.sock" })).toEqual({
+      socketPath: "/run/podman/podman.sock",
+    });
+    expect(engineOf({ DOCKER_HOST: "tcp://127.0.0.1:2375" })).toEqual({
+      remote: { host: "127.0.0.1", port: 2375 },
+    });
+    expect(engineOf({ DOCKER_HOST: "unix:///run/a.sock" }, { dockerSocket: "unix:///run/b.sock" })).toEqual({
+      socketPath: "/run/b.sock",
+    });
+  });
+
+  it("on another host is reached with TLS and the files of DOCKER_CERT_PATH", () => {
+    const { cert, key } = createCertificate({ commonName: "engine.example" });
+    const place = mkdtempSync(join(folder, "certs-"));
+    for (const [name, text] of Object.entries({ ca: cert, cert, key })) {
+      writeFileSync(join(place, `${name}.pem`), text);
+    }
+    const env = { DOCKER_HOST: "tcp://engine.example", DOCKER_TLS_VERIFY: "1", DOCKER_CERT_PATH: place };
+
+    const found = engineOf(env);
+
+    expect(found?.remote).toMatchObject({ host: "engine.example", port: 2376, tls: { ca: cert } });
+    expect(inspect(found, { depth: 5 })).not.toContain(key.slice(100, 140));
+    expect(
+      problems({ flags: { ...ENOUGH, ...DOCKER }, env: { ...env, DOCKER_CERT_PATH: "/nowhere" } }),
+    ).toEqual(["ca", "cert", "key"].map((name) => `DOCKER_CERT_PATH: /nowhere/${name}.pem does not exist`));
+  });
+
+  it.each([
+    [
+      "ssh://root@engine.example",
+      /DOCKER_HOST: must be the path of a socket, unix:\/\/\/path or tcp:\/\/host:port/,
+    ],
+    ["tcp://engine.example:2375", /DOCKER_HOST: needs TLS on another host/],
+    ["tcp://engine.example:99999", /DOCKER_HOST: must be the path of a socket/],
+    ["unix://relative.sock", /DOCKER_HOST: must be the path of a socket/],
+  ])("is refused as %s, with what is needed, and of no interest to other runtimes", (DOCKER_HOST, reason) => {
+    const found = problems({ flags: { ...ENOUGH, ...DOCKER }, env: { DOCKER_HOST } });
+
+    expect(found).toEqual([expect.stringMatching(reason)]);
+    expect(config({ flags: ENOUGH, env: { DOCKER_HOST } }).runtime.kind).toBe("process");
+  });
+});
+
+describe("the registry", () => {
+  it.each([
+    ["https://registry.example.org/v2/", "registry.example.org"],
+    ["http://Registry.example.org:5000", "registry.example.org:5000"],
+    ["https://index.docker.io/v1/", "docker.io"],
+    ["registry.example.org/", "registry.example.org"],
+  ])("is understood as %s", (DOCKER_REGISTRY, expected) => {
+    const env = { DOCKER_REGISTRY, REGISTRY_USERNAME: "u", REGISTRY_PASSWORD: CANARY };
+
+    expect(loginOf(config({ flags: { ...ENOUGH, ...DOCKER }, env }).runtime)?.registry).toBe(expected);
+  });
+
+  it("is refused with a path", () => {
+    const env = {
+      DOCKER_REGISTRY: "registry.example.org/team",
+      REGISTRY_USERNAME: "u",
+      REGISTRY_PASSWORD: "p",
+    };
+
+    expect(problems({ flags: { ...ENOUGH, ...DOCKER }, env })).toEqual([
+      expect.stringMatching(/^DOCKER_REGISTRY: must be a registry's host/),
+    ]);
+  });
+
+  it("has its logins in the file of docker login or podman login", () => {
+    const fileOf = (env: Readonly<Record<string, string>>) => {
+      const { runtime } = config({ flags: { ...ENOUGH, ...DOCKER }, env });
+      return runtime.kind === "docker" ? runtime.logins.loginFile : undefined;
+    };
+
+    expect(fileOf({})).toMatch(/\/\.docker\/config\.json$/);
+    expect(fileOf({ DOCKER_CONFIG: "/etc/d" })).toBe("/etc/d/config.json");
+    expect(fileOf({ DOCKER_CONFIG: "/etc/d", REGISTRY_AUTH_FILE: "/run/auth.json" })).toBe("/run/auth.json");
+  });
+});
+
 describe("the registry's password", () => {
   it("comes from a file without its line end", () => {
     const registryPassFile = write("pass", `${CANARY}\n`);
@@ -387,8 +481,8 @@ describe("the registry's password", () => {
       flags: { ...ENOUGH, ...DOCKER, registryUser: "u", registryPassFile },
     });
 
-    expect(runtime.kind === "docker" && runtime.registryLogin?.password.reveal()).toBe(CANARY);
-    expect(runtime.kind === "docker" && runtime.registryLogin?.registry).toBe("docker.io");
+    expect(loginOf(runtime)?.password.reveal()).toBe(CANARY);
+    expect(loginOf(runtime)?.registry).toBe("docker.io");
   });
 
   it("is refused in the configuration file and never repeated", () => {

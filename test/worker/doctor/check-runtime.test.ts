@@ -35,13 +35,13 @@ async function engine(routes: Routes): Promise<FakeEngine> {
   return started;
 }
 
-async function check(flags: Readonly<Record<string, string>>, timeoutMs = 10_000) {
+async function check(flags: Readonly<Record<string, string>>, timeoutMs = 10_000, why?: string) {
   const loaded = loadExecutionConfig({ flags: { ...flags, unsafeAnyImage: true }, env: {} });
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));
   const { config } = loaded;
   const runtime = composeRuntime(config, { log: silentLogger, own, policy: () => config.policy });
   try {
-    return await checkRuntime(config.runtime, runtime, timeoutMs, never);
+    return await checkRuntime(config.runtime, runtime, timeoutMs, never, why);
   } finally {
     await runtime.close();
   }
@@ -75,6 +75,19 @@ describe("a container engine", () => {
       state: "ok",
       subject: `docker ${socketPath}`,
       detail: "engine 27.3.1, API 1.47",
+    });
+  });
+
+  it("is told with why it is this one, also if it does not answer", async () => {
+    const { socketPath } = await engine({ "GET /version": json(200, { ApiVersion: "1.47" }) });
+    const absent = join(await folder(), "engine.sock");
+
+    expect((await check(docker(`unix://${socketPath}`), 10_000, "named by DOCKER_HOST")).detail).toMatch(
+      /API 1.47; named by DOCKER_HOST$/,
+    );
+    expect(await check(docker(absent), 10_000, "the default")).toMatchObject({
+      cause: "engine-absent",
+      detail: expect.stringMatching(/does not exist; the default$/),
     });
   });
 

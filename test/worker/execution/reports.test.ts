@@ -359,3 +359,13 @@ describe("while a report is pending", () => {
     expect(finished).toEqual([]);
   });
 });
+
+it("a report that probes an unavailable server many times does not wait longer than the others after it", async () => {
+  const outage: Acknowledgement = { kind: "retry", code: "Unavailable", reason: "refused", outage: true };
+  const { ended, reporter, terms } = sinkLab([...times(10, outage), DONE], 30_000);
+
+  const { result, atMs } = await ended(reporter.final(statusOf("default/w"), terms, NEVER));
+
+  expect(result).toBe("acknowledged");
+  expect(atMs).toBeLessThan(6_000);
+});

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { actionLibrary } from "../../../cli/action-library.ts";
 import { decide, decideFile, decideMachine, refusals } from "../../../worker/policy/decide.ts";
+import { cleanPath } from "../../../worker/policy/path.ts";
 import { EVERY_IMAGE, Policy } from "../../../worker/policy/policy.ts";
 
 const DIGEST = `sha256:${"a".repeat(64)}`;
@@ -110,16 +111,25 @@ describe("the images rule", () => {
 
 describe("the volumes rule", () => {
   const policy = {
-    volumes: [{ path: "/srv/images/" }, { path: "/data", access: "rw" }, { path: "/run" }],
+    volumes: [
+      { path: "/srv/images/" },
+      { path: "/data", access: "rw" },
+      { path: "/run" },
+      { path: "/each/*", access: "rw" },
+    ],
+    volumeTargets: ["/data", "/i", "/s"],
   };
 
   it.each([
-    "/srv/images:/images:ro",
-    "/srv/images/sub:/images:ro",
-    "/srv//images/./sub/:/images:ro",
+    "/srv/images:/data/images:ro",
+    "/srv/images/sub:/i:ro",
+    "/srv//images/./sub/:/i/./sub/:ro",
+    "/srv/images/sub:/srv/images/sub:ro",
     "/data:/data",
-    "/data/x:/data:rw",
+    "/data:/i/data:rw",
     "/data:/data:ro",
+    "/each/node-1:/data",
+    "/each/node-1/:/each/node-1",
   ])("allows %s", (volume) => {
     expect(ask(policy, { volumes: [volume] })).toBe("allowed");
   });
@@ -127,6 +137,7 @@ describe("the volumes rule", () => {
   it.each([
     ["/srv/images2:/i:ro", "is not allowed"],
     ["/srv:/i:ro", "is not allowed"],
+    ["/each:/i", "is not allowed"],
     ["/srv/images:/i", "is not allowed: the path may only be mounted read-only, add :ro"],
     ["/srv/images:/i:rw", "is not allowed: the path may only be mounted read-only, add :ro"],
     ["/srv/images:/i:ro,rw", "is not allowed: the path may only be mounted read-only, add :ro"],
@@ -155,6 +166,62 @@ describe("the volumes rule", () => {
     expect(ask(policy, { volumes: ["/data:/data", volume] })).toBe(`policy volumes: ${volume} ${reason}`);
   });
 
+  it.each(["/data/x", "/data/x/y", "/data/./x", "//data//x/", "/each/node-1/x"])(
+    "refuses the source %s, which an action may have replaced with a link",
+    (source) => {
+      for (const options of ["", ":ro"]) {
+        expect(ask(policy, { volumes: [`${source}:/i${options}`] })).toMatch(
+          /is not allowed: actions may write in \/(data|each\/node-1), so that a part of the path may be a link/,
+        );
+      }
+    },
+  );
+
+  it("refuses such a source also where only another namespace may write", () => {
+    const shared = [{ path: "/d", access: "rw", namespaces: ["team-a"] }, { path: "/d/sub" }];
+
+    expect(ask({ volumes: shared }, { volumes: ["/d/sub:/data:ro"] })).toMatch(/actions may write in \/d,/);
+  });
+
+  it.each([
+    ...[
+      "/",
+      "/action",
+      "/action/",
+      "/action/x",
+      "//action",
+      "/./action",
+      "/program",
+      "/worker",
+      "/node_modules",
+    ],
+    ...[
+      "/bin",
+      "/dev/shm",
+      "/etc",
+      "/etc/ssl/certs",
+      "/lib/x86_64-linux-gnu",
+      "/lib64",
+      "/nodejs/bin",
+      "/proc",
+    ],
+    ...["/root", "/run", "/run/secrets", "/sbin", "/sys", "/usr/local/bin", "/var/run/secrets"],
+  ])("refuses the target %s, whatever prefix and source are", (target) => {
+    const wide = { volumes: [{ path: "/d", access: "rw" }, { path: cleanPath(target) }] };
+
+    expect(ask(wide, { volumes: [`/d:${target}`] })).toMatch(/the target .* is not allowed: \S+ is reserved/);
+    expect(ask(wide, { volumes: [`${target}:${target}:ro`] })).toMatch(/is not allowed/);
+  });
+
+  it.each(["/opt/tool", "/var/lib", "/database", "/home/app"])(
+    "refuses the target %s outside of the prefix",
+    (target) => {
+      expect(ask({ volumes: [{ path: "/d", access: "rw" }] }, { volumes: [`/d:${target}`] })).toBe(
+        `policy volumes: the target ${target} is not allowed: mount below /data, or at the same path as on the host`,
+      );
+    },
+  );
+
   it("allows the engine's socket only where it is itself listed", () => {
     const volume = "/var/run/docker.sock:/var/run/docker.sock";
 
@@ -167,6 +234,37 @@ describe("the volumes rule", () => {
     expect(ask({ volumes: [{ path: "/var/run/docker.sock", access: "rw" }] }, { volumes: [volume] })).toBe(
       "allowed",
     );
+  });
+});
+
+describe("arguments of trusted images", () => {
+  const trusting = (trustedImages: readonly string[]) => ({ images: ["**"], trustedImages });
+  const OURS = "registry.example/pbnj-worker";
+
+  it.each(["worker", "base"])("do not matter to %s, which runs anything: no wildcard trusts it", (name) => {
+    const image = `${OURS}/${name}:v1`;
+    const refused = `policy trustedImages: ${image} is not an action: images named ${name} must be listed without a wildcard`;
+
+    for (const pattern of [`${OURS}/*`, "registry.example/**", `${OURS}/*:v1`]) {
+      expect(ask(trusting([pattern]), { image, command: [] })).toBe(refused);
+      expect(ask(trusting([pattern]), { image, command: ["-e", "steal()"] })).toBe(refused);
+    }
+    expect(ask(trusting([`registry.example/acme/${name}`]), { image: `registry.example/acme/${name}` })).toBe(
+      "allowed",
+    );
+  });
+
+  it("come from a template only if the policy names the image", () => {
+    const image = `${OURS}/tool:v1`;
+    const command = ["-e", "steal()"];
+
+    expect(ask(trusting([`${OURS}/*`]), { image, command })).toMatch(/takes no arguments from a template/);
+    expect(ask(trusting([`${OURS}/t*`]), { image, command })).toMatch(/takes no arguments from a template/);
+    expect(ask(trusting([`${OURS}/*`]), { image, command: [] })).toBe("allowed");
+    expect(ask(trusting([`${OURS}/*`]), { image, command: ["--help"] })).toBe("allowed");
+    expect(ask(trusting([`${OURS}/*`, `${OURS}/tool:v1`]), { image, command })).toBe("allowed");
+    expect(ask(trusting([]), { image, command })).toBe("allowed");
+    expect(ask(trusting(["**"]), { image, command })).toBe("allowed");
   });
 });
 
@@ -184,11 +282,11 @@ describe("the other rules", () => {
       trustedImages: EVERY_IMAGE,
       volumes: [
         { path: "/data", access: "rw" },
-        { path: "/data/a", access: "rw" },
+        { path: "/a", access: "rw" },
         { path: "/team", access: "rw", namespaces: ["team-a-*"] },
       ],
     });
-    const volumes = ["/team:/team"];
+    const volumes = ["/team:/data"];
     const file = { name: "RESULT_FILE", path: "/team/x" };
 
     for (const [workflowId, allowed] of [
@@ -201,9 +299,7 @@ describe("the other rules", () => {
         allowed,
       );
       expect((await decideFile(policy, { workflowId }, file)).allowed, workflowId).toBe(allowed);
-      expect(decide(policy, actionLibrary, { ...ACTION, workflowId, volumes: ["/data/a:/a"] }).allowed).toBe(
-        true,
-      );
+      expect(decide(policy, actionLibrary, { ...ACTION, workflowId, volumes: ["/a:/a"] }).allowed).toBe(true);
     }
   });
 });

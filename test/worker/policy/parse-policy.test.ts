@@ -22,6 +22,34 @@ describe("a policy file", () => {
     ]);
   });
 
+  it("lists each folder of a folder with /* at the end, and no other wildcard", () => {
+    const parsed = parsePolicy("p.yaml", "volumes: [{path: /srv//each/*}]");
+
+    expect(parsed.ok && parsed.value.volumes).toEqual([{ path: "/srv/each/*", access: "ro" }]);
+    for (const path of ["/srv/*/x", "/srv/a*", "/srv/**", "/*x"]) {
+      expect(problems(`volumes: [{path: "${path}"}]`)).toEqual([
+        "policy.yaml:1: volumes.0.path may contain * only as its last part",
+      ]);
+    }
+  });
+
+  it("names only folders for data as places of volumes", () => {
+    expect(problems("volumeTargets: [/data, /srv/out]")).toEqual([]);
+    for (const path of ["/", "/usr", "/usr/share", "/etc/x", "/run", "/var/run/x", "/action", "/proc/1"]) {
+      expect(problems(`volumeTargets: [${path}]`)).toEqual([
+        expect.stringMatching(/^policy.yaml:1: volumeTargets.0 is reserved for images and the system/),
+      ]);
+    }
+  });
+
+  it("warns of a volume below a folder that actions may write, which is never mounted", () => {
+    const parsed = parsePolicy("p.yaml", "volumes:\n  - {path: /d, access: rw}\n  - {path: /d/sub}\n");
+
+    expect(parsed.ok && parsed.warnings.map(formatProblem)).toEqual([
+      "p.yaml:3: volumes.1 is never mounted: actions may write in /d, and so replace /d/sub with a link; list /d/* to mount the folders in it",
+    ]);
+  });
+
   it("is told everything that is wrong with it, by line", () => {
     const text = `images: []
 digestOnly: 3

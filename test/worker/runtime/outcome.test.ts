@@ -58,6 +58,15 @@ describe("concluding an outcome", () => {
       { exitCode: 137, outOfMemory: true },
       { ok: false, class: "internal", killed: true, message: "killed, out of memory" },
     ],
+    [
+      "memory that ran out below a wrapper that exits 0",
+      { exitCode: 0, outOfMemory: true, result: ok },
+      {
+        ok: false,
+        class: "internal",
+        message: "a process of the action was killed, out of memory, although the action exited 0: off",
+      },
+    ],
   ])("%s", (_title, ending, expected) => {
     expect(conclude(ending)).toMatchObject({ timedOut: false, ...expected });
   });

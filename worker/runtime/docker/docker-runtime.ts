@@ -11,7 +11,7 @@ import { bootTime } from "../../action/boot-time.ts";
 import { findLaunched, type Launched } from "../find-launched.ts";
 import { launchName } from "../launch-name.ts";
 import { inputTruncated, isOrphan, type Need, ownerLabels } from "../orphan.ts";
-import { concludeOutcome, failedLaunch, nothingToRemove } from "../outcome.ts";
+import { concludeOutcome, failedLaunch, nothingToRemove, vanishedOutcome } from "../outcome.ts";
 import {
   type Adoption,
   type EarlierRun,
@@ -26,10 +26,17 @@ import {
 import { Engine } from "./engine.ts";
 import { type EngineConnectionOptions, negotiateVersion } from "./engine-connection.ts";
 import { EngineError } from "./engine-error.ts";
-import type { ContainerDetails } from "./engine-schema.ts";
-import { followContainer } from "./follow.ts";
+import type { ContainerDetails, ImageDetails } from "./engine-schema.ts";
+import { followContainer, hasEnded, pause } from "./follow.ts";
 import { ImageStore, type ImageStoreOptions } from "./image-store.ts";
-import { type ContainerOptions, type ContainerSpec, containerSpec, isContainerOf, LABEL } from "./spec.ts";
+import {
+  type ContainerOptions,
+  type ContainerSpec,
+  containerSpec,
+  isContainerOf,
+  LABEL,
+  mountProblem,
+} from "./spec.ts";
 
 const CREATE_ATTEMPTS = 5;
 /** The pause while a container is being started or removed. */
@@ -46,6 +53,20 @@ export interface DockerRuntimeOptions
 
 /** The label of images that may run twice with the same effect as once. */
 const IDEMPOTENT_LABEL = "pbnj-worker.idempotent";
+
+const UNCERTAIN = "the container engine restarted while it started the action, which may have run";
+const VANISHED = "the container was removed by someone else";
+
+/** What an attempt to launch leaves for the next one. */
+interface Launch {
+  /** Of the action's time, what the engine was away. */
+  awayMs: number;
+  spec?: ContainerSpec;
+  id?: string;
+  /** The start was sent, and not answered. */
+  mayHaveStarted: boolean;
+  isIdempotent?: boolean;
+}
 
 interface Claim {
   readonly id: string;
@@ -68,8 +89,8 @@ export class DockerRuntime implements Runtime {
   readonly #closing = new AbortController();
 
   constructor(options: DockerRuntimeOptions) {
-    const { log, container, socketPath = "/var/run/docker.sock", stopGraceMs = 10_000 } = options;
-    this.#engine = new Engine({ ...options, socketPath });
+    const { log, container, stopGraceMs = 10_000 } = options;
+    this.#engine = new Engine(options);
     this.#images = new ImageStore({ ...options, engine: this.#engine });
     this.#log = log;
     this.#container = container;
@@ -78,27 +99,72 @@ export class DockerRuntime implements Runtime {
 
   async run(request: LaunchRequest, signal: AbortSignal): Promise<EndedAction> {
     const askedAt = new Date();
-    let id: string | undefined;
-    try {
-      const { action, terms, onProgress } = request;
-      const image = await this.#images.provide(action.image, signal, { policy: terms?.pull, onProgress });
-      const spec = containerSpec(request, image.Config?.User ?? undefined, this.#container);
-      const claim = await this.#claim(request.action, spec, signal);
-      id = claim.id;
-      if (!claim.details) return await this.#launch(claim.id, request, signal);
-      // It already runs: adopt it even if the launch cannot be recorded.
-      await request.onLaunch?.({ container: claim.id }).catch(() => undefined);
-      return await this.#adopt(claim.details, request, signal);
-    } catch (thrown) {
-      if (thrown instanceof NotLaunched) throw thrown;
-      const failure = thrown instanceof CreateUnanswered ? thrown.cause : thrown;
-      const outcome = failedLaunch(...failureOf(failure, signal), askedAt);
-      if (this.#closing.signal.aborted) return nothingToRemove(outcome);
-      if (thrown instanceof CreateUnanswered) {
-        return { outcome, remove: (bound) => this.#removeCreated(request.action, thrown.spec, bound) };
+    const launch: Launch = { awayMs: 0, mayHaveStarted: false };
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await this.#runOnce(request, launch, signal);
+      } catch (thrown) {
+        if (thrown instanceof NotLaunched) throw thrown;
+        const remainingMs = request.timeoutMs - launch.awayMs;
+        if (!isAway(thrown) || remainingMs <= 0 || this.#closing.signal.aborted || signal.aborted) {
+          return this.#notRun(thrown, launch, request, askedAt, signal);
+        }
+        const fields = { ...fieldsOf(request.action, request.connection?.machine), error: textOf(thrown) };
+        logOutage(this.#log, attempt === 0, fields, "container engine not responding, retrying");
+        request.onProgress?.({ text: "waiting for the container engine" });
+        const bound = AbortSignal.any([
+          signal,
+          this.#closing.signal,
+          AbortSignal.timeout(Math.ceil(remainingMs)),
+        ]);
+        const fromMs = performance.now();
+        await pause(attempt, systemClock, bound).catch(() => undefined);
+        launch.awayMs += performance.now() - fromMs;
       }
-      return id === undefined ? nothingToRemove(outcome) : this.#ended(id, outcome);
     }
+  }
+
+  /**
+   * Rejects with an `EngineError` that `isAway` if the engine was away. Then it may be called again: until it is started, a
+   * container has done nothing, and afterwards its name finds it.
+   */
+  async #runOnce(request: LaunchRequest, launch: Launch, signal: AbortSignal): Promise<EndedAction> {
+    const { action, terms, onProgress } = request;
+    const image = await this.#images.provide(action.image, signal, { policy: terms?.pull, onProgress });
+    if (launch.awayMs > 0) onProgress?.(undefined);
+    const problem = mountProblem(action.volumes, image.Config ?? undefined);
+    if (problem !== undefined) throw new EngineError("usage", problem);
+    launch.isIdempotent = isIdempotent(image);
+    launch.spec ??= containerSpec(request, image.Config ?? undefined, this.#container);
+    delete launch.id;
+    const claim = await this.#claim(action, launch.spec, launch, signal);
+    launch.id = claim.id;
+    if (!claim.details) return await this.#launch(claim.id, request, launch, signal);
+    // It already runs: adopt it even if the launch cannot be recorded.
+    await request.onLaunch?.({ container: claim.id }).catch(() => undefined);
+    const ended = await this.#adopt(claim.details, request, signal);
+    const isTruncated = inputTruncated(request.connection !== undefined, ended.outcome.result);
+    if (!launch.mayHaveStarted || !isTruncated) return ended;
+    // The engine died while it wrote the connection.
+    await this.#discard(claim.id, action);
+    launch.mayHaveStarted = false;
+    throw new EngineError("unreachable", "the engine restarted during the start", { isAway: true });
+  }
+
+  #notRun(
+    thrown: unknown,
+    { id, spec }: Launch,
+    { action }: LaunchRequest,
+    askedAt: Date,
+    signal: AbortSignal,
+  ): EndedAction {
+    const outcome = failedLaunch(...failureOf(thrown, signal), askedAt);
+    if (this.#closing.signal.aborted) return nothingToRemove(outcome);
+    const remove = async (bound: AbortSignal) => {
+      if (id !== undefined) await this.#engine.removeContainer(id, bound);
+      else if (spec && isUnanswered(thrown)) await this.#removeCreated(action, spec, bound);
+    };
+    return { outcome, remove };
   }
 
   async adopt(left: ReturnedAction, signal: AbortSignal): Promise<Adoption> {
@@ -157,7 +223,7 @@ export class DockerRuntime implements Runtime {
 
   async #lost({ action }: ReturnedAction, signal: AbortSignal): Promise<Adoption> {
     const image = await this.#engine.inspectImage(action.image, signal).catch(() => undefined);
-    const idempotent = image?.Config?.Labels?.[IDEMPOTENT_LABEL] === "true";
+    const idempotent = isIdempotent(image);
     const reason = "the worker was restarted, and the action's container is gone";
     return { kind: "lost", reason, idempotent };
   }
@@ -178,32 +244,31 @@ export class DockerRuntime implements Runtime {
     await this.#engine.close();
   }
 
-  async #claim(action: Action, spec: ContainerSpec, signal: AbortSignal): Promise<Claim> {
+  async #claim(action: Action, spec: ContainerSpec, launch: Launch, signal: AbortSignal): Promise<Claim> {
     const name = launchName(action);
     for (let attempt = 0; attempt < CREATE_ATTEMPTS; attempt++) {
-      const id = await this.#create(name, spec, signal);
+      // Once it may have run, only its own container shows whether it did.
+      const id = launch.mayHaveStarted ? undefined : await this.#engine.createContainer(name, spec, signal);
       if (id !== undefined) return { id };
       const details = await this.#engine.inspectContainer(name, signal);
+      if (!details && launch.mayHaveStarted)
+        throw new EngineError("state", `${VANISHED}, and it may have run`);
       if (!details) continue;
-      if (!isContainerOf(action, details.Config.Labels ?? {})) {
+      const labels = details.Config.Labels ?? {};
+      if (!isContainerOf(action, labels)) {
         const text = `a container named ${name} exists that was not made for this action: remove it`;
         throw new EngineError("state", text);
       }
       // It never started, so nothing was done; its stdin may be consumed.
-      if (details.State.StartedAt === undefined) await this.#removeUnlessStarted(details.Id, signal);
-      else if (details.State.Status === "removing") await systemClock.sleep(STARTING_PAUSE_MS, signal);
+      if (details.State.StartedAt === undefined) {
+        // An engine that died during the start may not have recorded it.
+        if (launch.mayHaveStarted && !launch.isIdempotent) throw new EngineError("state", UNCERTAIN);
+
+        if (await this.#removeUnlessStarted(details.Id, signal)) launch.mayHaveStarted = false;
+      } else if (details.State.Status === "removing") await systemClock.sleep(STARTING_PAUSE_MS, signal);
       else return { id: details.Id, details };
     }
     throw new EngineError("state", `the container name ${name} is still in use`);
-  }
-
-  async #create(name: string, spec: ContainerSpec, signal: AbortSignal): Promise<string | undefined> {
-    try {
-      return await this.#engine.createContainer(name, spec, signal);
-    } catch (thrown) {
-      if (thrown instanceof EngineError && thrown.status !== undefined) throw thrown;
-      throw new CreateUnanswered(thrown, spec);
-    }
   }
 
   /** Removes what a create without a response may have created: a container of this deadline that never started. */
@@ -214,23 +279,30 @@ export class DockerRuntime implements Runtime {
     if (details?.State.Status === "created" && isOurs) await this.#engine.removeContainer(details.Id, signal);
   }
 
-  async #launch(id: string, request: LaunchRequest, signal: AbortSignal): Promise<EndedAction> {
+  async #launch(
+    id: string,
+    request: LaunchRequest,
+    launch: Launch,
+    signal: AbortSignal,
+  ): Promise<EndedAction> {
     let attachment: Duplex;
     try {
       await request.onLaunch?.({ container: id });
-      attachment = await this.#start(id, request, signal);
+      attachment = await this.#start(id, request, launch, signal);
     } catch (thrown) {
-      await this.#discard(id, request.action);
+      // The next attempt finds it by its name, started or not.
+      if (!isAway(thrown)) await this.#discard(id, request.action);
       throw thrown;
     }
-    return this.#follow({ id, attachment, timeoutMs: request.timeoutMs }, request, signal);
+    const timeoutMs = Math.max(0, request.timeoutMs - launch.awayMs);
+    return this.#follow({ id, attachment, timeoutMs, startedAt: new Date() }, request, signal);
   }
 
   /**
    * Writes the connection before the start: the engine buffers it, and if the worker dies in between, the container
    * has either not run or its complete input.
    */
-  async #start(id: string, request: LaunchRequest, signal: AbortSignal): Promise<Duplex> {
+  async #start(id: string, request: LaunchRequest, launch: Launch, signal: AbortSignal): Promise<Duplex> {
     const attachment = await this.#engine.attach(id, signal);
     try {
       if (request.connection) attachment.end(serialiseConnection(request.connection));
@@ -238,6 +310,7 @@ export class DockerRuntime implements Runtime {
       return attachment;
     } catch (thrown) {
       attachment.destroy();
+      launch.mayHaveStarted = !(thrown instanceof EngineError && thrown.wasNotSent);
       throw thrown;
     }
   }
@@ -248,14 +321,15 @@ export class DockerRuntime implements Runtime {
     const fields = fieldsOf(request.action, request.connection?.machine);
     this.#log.info({ ...fields, container: id.slice(0, 12), status }, "action adopted");
     const { timeoutMs, clockSetMs = 0 } = request;
+    const found = { id, startedAt: startedAt ?? new Date() };
     if (hasEnded(details)) {
       // An earlier worker may have stopped it at its timeout, without reporting it.
       const ranMs = startedAt && finishedAt ? finishedAt.getTime() - startedAt.getTime() : 0;
-      return this.#follow({ id, timeoutMs, overdue: ranMs >= timeoutMs }, request, signal);
+      return this.#follow({ ...found, timeoutMs, overdue: ranMs >= timeoutMs }, request, signal);
     }
     // The engine's clock may be ahead.
     const spentMs = startedAt ? Math.max(0, Date.now() - clockSetMs - startedAt.getTime()) : 0;
-    return this.#follow({ id, timeoutMs: timeoutMs - spentMs }, request, signal);
+    return this.#follow({ ...found, timeoutMs: timeoutMs - spentMs }, request, signal);
   }
 
   async #follow(
@@ -263,16 +337,18 @@ export class DockerRuntime implements Runtime {
       readonly id: string;
       readonly attachment?: Duplex;
       readonly timeoutMs: number;
+      readonly startedAt: Date;
       /** It was found ended, and had used up its time. */
       readonly overdue?: boolean;
     },
     request: FollowRequest,
     signal: AbortSignal,
   ): Promise<EndedAction> {
-    const { overdue, ...container } = started;
+    const { overdue, startedAt, ...container } = started;
     const [engine, stopGraceMs, detached] = [this.#engine, this.#stopGraceMs, this.#closing.signal];
     const options = { ...container, engine, stopGraceMs, ...outputOptions(request), detached };
     const { written, details, ...followed } = await followContainer(options, signal);
+    if (!details) return this.#ended(started.id, vanishedOutcome(VANISHED, { ...written, startedAt }));
     const { State: state } = details;
     const stopReason = overdue ? "timeout" : followed.stopReason;
     const stoppedAt = state.FinishedAt ?? new Date();
@@ -299,22 +375,21 @@ export class DockerRuntime implements Runtime {
   }
 }
 
-/** The engine may or may not have created the container. */
-class CreateUnanswered extends Error {
-  readonly spec: ContainerSpec;
+function isIdempotent(image: ImageDetails | undefined): boolean {
+  return image?.Config?.Labels?.[IDEMPOTENT_LABEL] === "true";
+}
 
-  constructor(cause: unknown, spec: ContainerSpec) {
-    super("the engine did not answer", { cause });
-    this.spec = spec;
-  }
+function isAway(thrown: unknown): boolean {
+  return thrown instanceof EngineError && thrown.isAway;
+}
+
+/** Whether the engine may have done it. */
+function isUnanswered(thrown: unknown): boolean {
+  return !(thrown instanceof EngineError) || thrown.status === undefined;
 }
 
 function failureOf(thrown: unknown, signal: AbortSignal): readonly [ErrorClass, string] {
   if (thrown instanceof EngineError) return [thrown.class, thrown.message];
   if (signal.aborted) return ["cancelled", "cancelled before it started"];
   return ["internal", textOf(thrown)];
-}
-
-function hasEnded({ State: { Status: status } }: ContainerDetails): boolean {
-  return status === "exited" || status === "dead";
 }

@@ -1,8 +1,17 @@
+import { type ClientRequest, request as httpRequest, type IncomingMessage } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { isIP } from "node:net";
 import type { Duplex } from "node:stream";
-import { Client, type Dispatcher, Pool } from "undici";
+import { type Dispatcher, Pool } from "undici";
 import { z } from "zod";
 import { defined } from "../../../shared/defined.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
+import {
+  DEFAULT_SOCKET,
+  type EngineAddress,
+  type RemoteEngine,
+  showEngineAddress,
+} from "./engine-address.ts";
 import { EngineError } from "./engine-error.ts";
 
 /**
@@ -26,7 +35,10 @@ const ErrorMessage = z.object({ message: z.string() });
 export type OnChunk = (chunk: Uint8Array) => void | Promise<void>;
 
 export interface EngineConnectionOptions {
-  readonly socketPath: string;
+  /** Default: `DEFAULT_SOCKET`. */
+  readonly socketPath?: string | undefined;
+  /** Replaces the socket. */
+  readonly remote?: RemoteEngine | undefined;
   /** For one ordinary response; waiting, pulling and following logs have their own limits. */
   readonly requestTimeoutMs?: number;
 }
@@ -41,21 +53,24 @@ export interface EngineRequest {
 }
 
 /**
- * HTTP to a container engine's unix socket: negotiates the version and limits time and size. Rejects with an
+ * HTTP to a container engine's socket or port: negotiates the version and limits time and size. Rejects with an
  * `EngineError`, or with the signal's reason once that aborted.
  */
 export class EngineConnection {
-  readonly socketPath: string;
+  /** A path or URL, for messages. */
+  readonly place: string;
   readonly requestTimeoutMs: number;
+  readonly #address: EngineAddress;
   readonly #pool: Pool;
   #version: string | undefined;
 
-  constructor({ socketPath, requestTimeoutMs = 30_000 }: EngineConnectionOptions) {
-    this.socketPath = socketPath;
+  constructor({ socketPath = DEFAULT_SOCKET, remote, requestTimeoutMs = 30_000 }: EngineConnectionOptions) {
+    this.#address = remote ? { remote } : { socketPath };
+    this.place = showEngineAddress(this.#address);
     this.requestTimeoutMs = requestTimeoutMs;
     // Unlimited, because each wait for a container holds a connection while it runs.
-    this.#pool = new Pool("http://localhost", {
-      connect: { socketPath, timeout: requestTimeoutMs },
+    this.#pool = new Pool(originOf(this.#address), {
+      connect: { ...connectOptions(this.#address), timeout: requestTimeoutMs },
       headersTimeout: 0,
       bodyTimeout: 0,
     });
@@ -72,27 +87,39 @@ export class EngineConnection {
   async stream(request: EngineRequest, onChunk: OnChunk, signal: AbortSignal): Promise<void> {
     const version = await this.#negotiatedVersion(signal);
     const answer = await this.#send(version, request, signal);
-    await this.#read(answer, request.doing, onChunk, signal);
+    await this.#read(answer.body, request.doing, onChunk, signal);
   }
 
-  /** A raw connection to a container. The caller owns it. */
+  /**
+   * A raw connection to a container. The caller owns it. Podman prepares the container here and refuses with status and
+   * reason, as for any other call.
+   */
   async upgrade(path: string, doing: string, signal: AbortSignal): Promise<Duplex> {
     const version = await this.#negotiatedVersion(signal);
-    // It leaves HTTP, so it cannot be in the pool.
-    const client = new Client("http://localhost", {
-      connect: { socketPath: this.socketPath, timeout: this.requestTimeoutMs },
+    return this.#bounded(doing, signal, this.requestTimeoutMs, async (bound) => {
+      const asked = this.#requestUpgrade(`/v${version}${path}`);
+      // Destroyed at the end of `bound`, whatever it waits for.
+      const end = () => asked.destroy();
+      bound.addEventListener("abort", end, { once: true });
+      try {
+        const answer = await upgraded(asked);
+        if (!("response" in answer)) return answer.socket;
+        const { response } = answer;
+        const text = await this.#collect(response, doing, bound);
+        throw EngineError.ofStatus(response.statusCode ?? 0, messageIn(text), doing);
+      } finally {
+        bound.removeEventListener("abort", end);
+      }
     });
-    try {
-      const { socket } = await this.#bounded(doing, signal, this.requestTimeoutMs, (bound) =>
-        client.upgrade({ method: "POST", path: `/v${version}${path}`, protocol: "tcp", signal: bound }),
-      );
-      // Prevents an unhandled error; the reader sees the end.
-      socket.on("error", () => undefined);
-      return socket;
-    } catch (thrown) {
-      await client.destroy();
-      throw thrown;
-    }
+  }
+
+  /** It leaves HTTP, so it cannot be in the pool. */
+  #requestUpgrade(path: string): ClientRequest {
+    const common = { method: "POST", path, agent: false, headers: { connection: "Upgrade", upgrade: "tcp" } };
+    const { remote, socketPath } = this.#address;
+    if (!remote) return httpRequest({ ...common, socketPath, host: "localhost" });
+    const to = { ...common, host: remote.host, port: remote.port };
+    return remote.tls ? httpsRequest({ ...to, ...connectOptions(this.#address) }) : httpRequest(to);
   }
 
   async describe(signal: AbortSignal): Promise<EngineVersion> {
@@ -134,14 +161,18 @@ export class EngineConnection {
       });
     } catch (thrown) {
       signal.throwIfAborted();
-      throw EngineError.ofConnection(thrown, this.socketPath, doing);
+      throw EngineError.ofConnection(thrown, this.place, doing);
     }
     // 304: already in the requested state.
     if (answer.statusCode < 300 || answer.statusCode === 304) return answer;
     throw EngineError.ofStatus(answer.statusCode, messageIn(await this.#text(answer, doing, signal)), doing);
   }
 
-  async #text(answer: Dispatcher.ResponseData, doing: string, signal: AbortSignal): Promise<string> {
+  #text({ body }: Dispatcher.ResponseData, doing: string, signal: AbortSignal): Promise<string> {
+    return this.#collect(body, doing, signal);
+  }
+
+  async #collect(body: AsyncIterable<Uint8Array>, doing: string, signal: AbortSignal): Promise<string> {
     const chunks: Uint8Array[] = [];
     let size = 0;
     const collect = (chunk: Uint8Array) => {
@@ -149,12 +180,12 @@ export class EngineConnection {
       if (size > LONGEST_ANSWER_BYTES) throw new EngineError("protocol", `${doing}: the answer is too long`);
       chunks.push(chunk);
     };
-    await this.#read(answer, doing, collect, signal);
+    await this.#read(body, doing, collect, signal);
     return Buffer.concat(chunks).toString("utf8");
   }
 
   async #read(
-    { body }: Dispatcher.ResponseData,
+    body: AsyncIterable<Uint8Array>,
     doing: string,
     onChunk: OnChunk,
     signal: AbortSignal,
@@ -164,7 +195,7 @@ export class EngineConnection {
     } catch (thrown) {
       signal.throwIfAborted();
       if (thrown instanceof EngineError) throw thrown;
-      throw EngineError.ofConnection(thrown, this.socketPath, doing);
+      throw EngineError.ofConnection(thrown, this.place, doing);
     }
   }
 
@@ -180,12 +211,42 @@ export class EngineConnection {
       signal.throwIfAborted();
       if (thrown instanceof EngineError) throw thrown;
       if (thrown instanceof TimeoutReached) {
-        const text = `${doing}: the engine at ${this.socketPath} gave no answer within ${timeoutMs} ms`;
+        const text = `${doing}: the engine at ${this.place} gave no answer within ${timeoutMs} ms`;
         throw new EngineError("unreachable", text, { cause: thrown });
       }
-      throw EngineError.ofConnection(thrown, this.socketPath, doing);
+      throw EngineError.ofConnection(thrown, this.place, doing);
     }
   }
+}
+
+function originOf({ remote }: EngineAddress): string {
+  if (!remote) return "http://localhost";
+  const host = isIP(remote.host) === 6 ? `[${remote.host}]` : remote.host;
+  return `${remote.tls ? "https" : "http"}://${host}:${remote.port}`;
+}
+
+function connectOptions({ socketPath, remote }: EngineAddress) {
+  if (!remote) return { socketPath };
+  if (!remote.tls) return {};
+  const { ca, certificate: cert, key } = remote.tls;
+  return { ca, cert, key: key.reveal() };
+}
+
+type Upgraded = { readonly socket: Duplex } | { readonly response: IncomingMessage };
+
+function upgraded(asked: ClientRequest): Promise<Upgraded> {
+  return new Promise((resolve, reject) => {
+    asked.on("error", reject);
+    asked.on("response", (response) => resolve({ response }));
+    asked.on("upgrade", (_, socket, head) => {
+      // Prevents an unhandled error; the reader sees the end.
+      socket.on("error", () => undefined);
+      // What came with the answer's headers.
+      if (head.length > 0) socket.unshift(head);
+      resolve({ socket });
+    });
+    asked.end();
+  });
 }
 
 /** Parses a response; rejects with an `EngineError` of class `protocol`. */

@@ -1,39 +1,78 @@
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
 import { textOf } from "../../../shared/text-of.ts";
 
+interface EngineErrorOptions {
+  readonly status?: number;
+  readonly cause?: unknown;
+  readonly isAway?: boolean;
+  readonly wasNotSent?: boolean;
+}
+
 export class EngineError extends Error {
   override readonly name = "EngineError";
   readonly class: ErrorClass;
   readonly status: number | undefined;
+  /** Nothing listens, or the connection broke: the engine may be restarting. */
+  readonly isAway: boolean;
+  /** Nothing listened: the engine has certainly not received the request. */
+  readonly wasNotSent: boolean;
 
-  constructor(errorClass: ErrorClass, message: string, options: { status?: number; cause?: unknown } = {}) {
+  constructor(errorClass: ErrorClass, message: string, options: EngineErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.class = errorClass;
     this.status = options.status;
+    this.isAway = options.isAway ?? false;
+    this.wasNotSent = options.wasNotSent ?? false;
   }
 
-  static ofStatus(status: number, message: string, doing: string): EngineError {
-    return new EngineError(classOfStatus(status), `${doing}: ${message || `HTTP ${status}`}`, { status });
+  static ofStatus(answered: number, message: string, doing: string): EngineError {
+    const status = BY_REASON.find(([said]) => said.test(message))?.[1] ?? answered;
+    const text = `${doing}: ${message || `HTTP ${status}`}`;
+    return new EngineError(classOfRefusal(status, message), text, { status });
   }
 
-  static ofConnection(thrown: unknown, socketPath: string, doing: string): EngineError {
-    const options = { cause: thrown };
-    switch (errorCode(thrown)) {
+  /** `place` is the engine's socket or URL. */
+  static ofConnection(thrown: unknown, place: string, doing: string): EngineError {
+    const code = errorCode(thrown);
+    const options = { cause: thrown, isAway: AWAY.has(code), wasNotSent: ABSENT.has(code) };
+    switch (code) {
       case "ENOENT":
-        return new EngineError("unreachable", `no container engine: ${socketPath} does not exist`, options);
+        return new EngineError("unreachable", `no container engine: ${place} does not exist`, options);
       case "ECONNREFUSED":
-        return new EngineError("unreachable", `no container engine listens on ${socketPath}`, options);
+        return new EngineError("unreachable", `no container engine listens on ${place}`, options);
       case "EACCES":
       case "EPERM":
-        return new EngineError("internal", `no permission to use ${socketPath}`, options);
+        return new EngineError("internal", `no permission to use ${place}`, options);
     }
-    const text = `${doing}: the engine at ${socketPath} failed: ${textOf(thrown)}`;
-    return new EngineError("unreachable", text, options);
+    const text = `${doing}: the engine at ${place} failed: ${textOf(thrown)}`;
+    const isTls = /^(CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/.test(code);
+    return new EngineError(isTls ? "tls" : "unreachable", text, options);
   }
 }
 
+const ABSENT = new Set(["ENOENT", "ECONNREFUSED"]);
+/** An engine that shuts down breaks its connections, then nothing listens. */
+const AWAY = new Set([...ABSENT, "ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
+
+/** Where Podman answers 500, and Docker the status that the API documents. */
+const BY_REASON: readonly (readonly [RegExp, number])[] = [
+  [/\bname\b.* is already in use/i, 409],
+  [/container state improper|cannot remove container .* as it is running/i, 409],
+  [/no such container|no container with name or ID/i, 404],
+];
+
+/** What the engines say with various statuses. */
+const BY_TEXT: readonly (readonly [RegExp, ErrorClass])[] = [
+  [/network \S+ not found|unable to find network|network not found/i, "usage"],
+  [/unable to find (user|group)|no matching entries in (passwd|group) file/i, "usage"],
+  [/bind source path does not exist|statfs \S+: no such file or directory/i, "usage"],
+  [/executable file .*not found|exec: .*: no such file or directory/i, "usage"],
+];
+
 /** Engine API: 400 bad parameter, 404 no such object, 409 conflict, 500 server error, 501 not offered. */
-function classOfStatus(status: number): ErrorClass {
+function classOfRefusal(status: number, message: string): ErrorClass {
+  const known = BY_TEXT.find(([said]) => said.test(message));
+  if (known) return known[1];
   if (status === 400 || status === 404) return "usage";
   if (status === 401 || status === 403) return "auth";
   if (status === 409) return "state";
@@ -41,6 +80,6 @@ function classOfStatus(status: number): ErrorClass {
   return "internal";
 }
 
-function errorCode(thrown: unknown): string | undefined {
-  return thrown instanceof Error && "code" in thrown ? String(thrown.code) : undefined;
+function errorCode(thrown: unknown): string {
+  return thrown instanceof Error && "code" in thrown ? String(thrown.code) : "";
 }

@@ -3,10 +3,18 @@ import { z } from "zod";
 export const ImageDetails = z.object({
   Id: z.string(),
   Config: z
-    .object({ User: z.string().nullish(), Labels: z.record(z.string(), z.string()).nullish() })
+    .object({
+      User: z.string().nullish(),
+      Labels: z.record(z.string(), z.string()).nullish(),
+      Entrypoint: z.array(z.string()).nullish(),
+      Cmd: z.array(z.string()).nullish(),
+      WorkingDir: z.string().nullish(),
+      Volumes: z.record(z.string(), z.unknown()).nullish(),
+    })
     .nullish(),
 });
 export type ImageDetails = z.infer<typeof ImageDetails>;
+export type ImageConfig = NonNullable<ImageDetails["Config"]>;
 
 export const CreatedContainer = z.object({ Id: z.string().min(1) });
 

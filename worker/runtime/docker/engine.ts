@@ -188,9 +188,16 @@ async function unlessStatus<T>(status: number, asked: Promise<T>): Promise<T | u
   }
 }
 
-/** A registry's errors arrive only as text, without a code. */
+/** A registry's errors arrive only as text, without a code, and in the words of registry, engine or credential helper. */
+const REGISTRY_REFUSES =
+  /unauthorized|denied|authentication required|no basic auth credentials|authorization (failed|required)|invalid username\/password|incorrect username or password|\b(status|status code|code|HTTP)\b[^\n]{0,20}\b40[13]\b|401 Unauthorized|403 Forbidden|unable to retrieve auth token|failed to parse "?X-Registry-Auth/i;
+const NO_IMAGE = /not found|manifest unknown|no such image|invalid reference|repository name not known/i;
+const BUSY = /toomanyrequests|too many requests|rate limit/i;
+
 function classOfPullFailure(message: string): ErrorClass {
-  if (/unauthorized|denied|authentication required/i.test(message)) return "auth";
-  if (/not found|manifest unknown|no such image|invalid reference/i.test(message)) return "usage";
+  // First: "pull rate limit" also mentions logging in.
+  if (BUSY.test(message)) return "busy";
+  if (REGISTRY_REFUSES.test(message)) return "auth";
+  if (NO_IMAGE.test(message)) return "usage";
   return "unreachable";
 }

@@ -1,7 +1,6 @@
 import type { Progress } from "../../../shared/contract/progress.ts";
 import { defined } from "../../../shared/defined.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import type { Secret } from "../../../shared/secret.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
 import { type ImageReference, parseImageReference } from "../../action/image-reference.ts";
@@ -9,19 +8,12 @@ import type { PullPolicy } from "../runtime.ts";
 import type { Engine } from "./engine.ts";
 import { EngineError } from "./engine-error.ts";
 import type { ImageDetails, PullProgress } from "./engine-schema.ts";
+import { type RegistryLoginOptions, registryAuth } from "./registry-login.ts";
 
-interface RegistryCredentials {
-  /** `host` or `host:port`, as in image names; `docker.io` for images without a registry. */
-  readonly registry: string;
-  readonly username: string;
-  readonly password: Secret;
-}
-
-export interface ImageStoreOptions {
+export interface ImageStoreOptions extends RegistryLoginOptions {
   readonly engine: Engine;
   readonly log: Logger;
   readonly pullPolicy?: PullPolicy;
-  readonly registries?: readonly RegistryCredentials[];
   readonly pullTimeoutMs?: number;
 }
 
@@ -36,19 +28,18 @@ interface Pull {
   readonly listeners: Set<(progress: Progress) => void>;
 }
 
-const DEFAULT_REGISTRY = "docker.io";
 const PROGRESS_EVERY_MS = 5_000;
 /** Other lines have the tag as ID. */
 const LAYER = /^[0-9a-f]{12}$/;
 
 export class ImageStore {
-  readonly #options: Required<ImageStoreOptions>;
+  readonly #options: ImageStoreOptions & { readonly pullPolicy: PullPolicy; readonly pullTimeoutMs: number };
   /** Pulls in flight: lanes that need the same image share one. */
   readonly #pulls = new Map<string, Pull>();
   readonly #closing = new AbortController();
 
   constructor(options: ImageStoreOptions) {
-    this.#options = { pullPolicy: "if-missing", registries: [], pullTimeoutMs: 600_000, ...options };
+    this.#options = { pullPolicy: "if-missing", pullTimeoutMs: 600_000, ...options };
   }
 
   /**
@@ -130,30 +121,17 @@ export class ImageStore {
     const { registry, repository, tag, digest } = reference;
     const startedAt = performance.now();
     log.info({ image }, "pulling image");
-    const registryAuth = this.#registryAuth(registry ?? DEFAULT_REGISTRY);
+    const login = await registryAuth(reference, this.#options, signal);
     await engine.pullImage(
       {
         repository: registry === undefined ? repository : `${registry}/${repository}`,
         version: digest ?? tag ?? "latest",
-        ...defined({ registryAuth }),
+        ...defined({ registryAuth: login }),
       },
       this.#layerCounter(image, onProgress),
       signal,
     );
     log.info({ image, durationMs: Math.round(performance.now() - startedAt) }, "image pulled");
-  }
-
-  /** Engine API, "Authentication": JSON in base64url. */
-  #registryAuth(registry: string): string | undefined {
-    const found = this.#options.registries.find((credentials) => credentials.registry === registry);
-    if (!found) return undefined;
-    const login = {
-      username: found.username,
-      password: found.password.reveal(),
-      // The engine knows the address of its default registry; JSON omits what is undefined.
-      serveraddress: registry === DEFAULT_REGISTRY ? undefined : registry,
-    };
-    return Buffer.from(JSON.stringify(login)).toString("base64url");
   }
 
   /** Counts layers. The engine reports every few kilobytes of each; one log line per few seconds is enough. */
@@ -180,6 +158,7 @@ function pullFailure(image: string, thrown: unknown): EngineError {
     const text = `the image ${image} was not pulled within ${thrown.afterMs} ms`;
     return new EngineError("unreachable", text, { cause: thrown });
   }
+  if (thrown instanceof EngineError && thrown.isAway) return thrown;
   const errorClass = thrown instanceof EngineError ? thrown.class : "internal";
   const text = `the image ${image} could not be pulled: ${textOf(thrown)}`;
   return new EngineError(errorClass, text, { cause: thrown });

@@ -1,10 +1,13 @@
+import { posix } from "node:path";
 import { defined } from "../../../shared/defined.ts";
 import { type ActionId, actionKey } from "../../action/action.ts";
 import { bootTimeIn } from "../../action/boot-time.ts";
 import type { LaunchRequest } from "../runtime.ts";
+import type { ImageConfig } from "./engine-schema.ts";
 
 /** As `nonroot` in distroless images. */
 const NON_ROOT = "65532:65532";
+const TMP_BYTES = 64 * 1024 * 1024;
 
 /**
  * The engine keeps this much output until the container is removed, for a worker that adopts it. This driver can be
@@ -19,7 +22,7 @@ export interface ContainerOptions {
   /** Unique for this process, so that a sweep never removes what it has just launched. */
   readonly instance?: string;
   readonly network?: string;
-  /** `uid:gid` for images without a user or with root. */
+  /** `uid:gid`, or `uid` for both, for images whose user is root, a name or absent. */
   readonly user?: string;
   readonly memoryBytes?: number;
   readonly cpus?: number;
@@ -48,16 +51,18 @@ export const LABEL = {
 } as const;
 
 /**
- * `imageUser` is the image's own user: without one, or with root, the container runs as non-root, unless the policy
- * allows privileged. The entrypoint is the image's own.
+ * The container of an action. User and group are always numbers and not root, whatever the image says, unless the policy
+ * allows privileged. The entrypoint is the image's own, and its VOLUMEs are in memory: on the host's disk they would have
+ * no limit.
  */
 export function containerSpec(
   request: Pick<LaunchRequest, "action" | "connection" | "environment" | "terms" | "timeoutMs">,
-  imageUser: string | undefined,
+  image: Pick<ImageConfig, "User" | "Volumes"> | undefined,
   options: ContainerOptions,
 ) {
   const { action, terms = {} } = request;
   const { privileged = false } = terms;
+  const tmpBytes = options.tmpBytes ?? TMP_BYTES;
   const memory = terms.memoryBytes ?? options.memoryBytes ?? 256 * 1024 * 1024;
   const takesInput = request.connection !== undefined;
   const environment = {
@@ -69,7 +74,7 @@ export function containerSpec(
     Image: action.image,
     ...defined({
       Cmd: action.command.length > 0 ? action.command : undefined,
-      User: isRoot(imageUser) && !privileged ? (options.user ?? NON_ROOT) : undefined,
+      User: privileged ? undefined : (numericUser(image?.User) ?? numericUser(options.user) ?? NON_ROOT),
     }),
     Env: Object.entries(environment).map(([name, value]) => `${name}=${value}`),
     Labels: actionLabels(action, options, request.timeoutMs),
@@ -93,10 +98,14 @@ export function containerSpec(
       MemorySwap: memory,
       NanoCpus: Math.round((terms.cpus ?? options.cpus ?? 1) * 1_000_000_000),
       PidsLimit: terms.pids ?? options.pids ?? 128,
-      Tmpfs: { "/tmp": `rw,noexec,nosuid,nodev,mode=1777,size=${options.tmpBytes ?? 64 * 1024 * 1024}` },
+      Tmpfs: { "/tmp": `rw,noexec,nosuid,nodev,mode=1777,size=${tmpBytes}` },
       NetworkMode: action.networkNamespace || options.network || "bridge",
       ...defined({ PidMode: action.pidNamespace || undefined }),
-      Binds: action.volumes,
+      // As `Binds`, Docker would create a missing source on the host, as root.
+      Mounts: [
+        ...action.volumes.map(bindMount),
+        ...volumesInMemory(image?.Volumes, action.volumes, tmpBytes),
+      ],
     },
   };
 }
@@ -139,8 +148,55 @@ export function isContainerOf(action: ActionId, labels: Readonly<Record<string, 
   );
 }
 
-/** Docker accepts `name`, `uid`, `name:group` or `uid:gid`. */
-function isRoot(user: string | undefined): boolean {
-  const name = user?.split(":")[0] ?? "";
-  return name === "" || name === "root" || /^0+$/.test(name);
+const HIGHEST_ID = 2 ** 31 - 1;
+
+/**
+ * `uid:gid` of an image's user, if it is a number above 0. A name means what the image's own /etc/passwd says, which may be 0,
+ * and without a group an engine takes one from there, or 0.
+ */
+function numericUser(user: string | null | undefined): string | undefined {
+  const [, uid, gid = uid] = /^(\d{1,10})(?::(\d{1,10}))?$/.exec(user ?? "") ?? [];
+  const ids = [uid, gid].map(Number);
+  return ids.every((id) => id > 0 && id <= HIGHEST_ID) ? ids.join(":") : undefined;
+}
+
+/** `source:target` or `source:target:ro`; the policy allows no other options. */
+function bindMount(volume: string) {
+  const [Source = "", Target = "", options = ""] = volume.split(":");
+  return { Type: "bind", Source, Target, ReadOnly: options.split(",").includes("ro") } as const;
+}
+
+/** A volume that the action mounts at the same place replaces the image's. */
+function volumesInMemory(volumes: ImageConfig["Volumes"], mounted: readonly string[], SizeBytes: number) {
+  const taken = [...mounted.map((volume) => volume.split(":")[1] ?? ""), "/tmp"].map(normalize);
+  const places = new Set(Object.keys(volumes ?? {}).map((place) => normalize(`/${place}`)));
+  return [...places]
+    .filter((place) => !taken.includes(place))
+    .map((Target) => ({ Type: "tmpfs", Target, TmpfsOptions: { SizeBytes, Mode: 0o1777 } }) as const);
+}
+
+/** Why a volume must not be mounted into an image: it would hide or replace a part of its program. Undefined if it may. */
+export function mountProblem(volumes: readonly string[], image: ImageConfig | undefined): string | undefined {
+  const { Entrypoint, Cmd, WorkingDir } = image ?? {};
+  const parts = [...(Entrypoint ?? []), ...(Cmd ?? [])];
+  const files = parts.filter((part) => part.startsWith("/"));
+  // Such as `node main.mjs`. The first part without a slash is found in PATH.
+  const hasRelative = parts.some((part, index) => /^[^/-]/.test(part) && (index > 0 || part.includes("/")));
+  const places = [...files, ...files.map((file) => posix.dirname(file)), (hasRelative && WorkingDir) || "/"]
+    .map((place) => normalize(`/${place}`))
+    .filter((place) => place !== "/");
+  for (const volume of volumes) {
+    const target = normalize(volume.split(":")[1] ?? "");
+    const place = places.find((each) => isWithin(each, target) || isWithin(target, each));
+    if (place !== undefined) return `${volume} cannot be mounted: the image has its program in ${place}`;
+  }
+  return undefined;
+}
+
+function isWithin(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder === "/" ? "/" : `${folder}/`);
+}
+
+function normalize(place: string): string {
+  return posix.normalize(place).replace(/(.)\/$/, "$1");
 }

@@ -1,7 +1,7 @@
 import { type Token, tokensOf } from "./lexer.ts";
 import { RenderProblem } from "./value.ts";
 
-export type Operand =
+type Operand =
   | { readonly kind: "value"; readonly value: string | boolean | bigint | number | null }
   | { readonly kind: "function"; readonly name: string }
   | { readonly kind: "dot" }

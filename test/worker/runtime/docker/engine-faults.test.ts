@@ -156,19 +156,53 @@ describe("the docker runtime, with an engine that fails", () => {
     expect(engine.requests.at(-1)).toBe(`DELETE /containers/${ID}?force=1&v=1`);
   });
 
-  it("removes the container when attaching is refused, and starts nothing", async () => {
-    const { engine, runtime } = await start({}, "refuse");
+  it.each([
+    [
+      "409 Conflict",
+      '{"cause":"x","message":"preparing container 1 for attach: crun: no cgroup","response":409}',
+      "state",
+      "preparing container 1 for attach: crun: no cgroup",
+    ],
+    [
+      "500 Internal Server Error",
+      '{"message":"unable to find user nobody2: no matching entries in passwd file"}',
+      "usage",
+      "unable to find user nobody2: no matching entries in passwd file",
+    ],
+    ["404 Not Found", "", "usage", "HTTP 404"],
+  ])(
+    "reports why attaching is refused (%s), removes the container and starts nothing",
+    async (status, body, errorClass, reason) => {
+      const { engine, runtime } = await start({}, { status, body });
+
+      const { outcome } = await runtime.run(scriptedRequest([]).request, never);
+
+      expect(outcome).toMatchObject({ ok: false, class: errorClass });
+      expect(outcome.message).toBe(`attaching to the container: ${reason}`);
+      expect(engine.requests.some((request) => request.endsWith("/start"))).toBe(false);
+      expect(engine.requests.at(-1)).toBe(`DELETE /containers/${ID}?force=1&v=1`);
+    },
+  );
+
+  it.each([
+    ["Docker", "POST /containers/*/start", json(404, { message: "network lab not found" })],
+    [
+      "Podman",
+      "POST /containers/create",
+      json(500, {
+        message: "container create: unable to find network with name or ID lab: network not found",
+      }),
+    ],
+  ])("has one class for a network that does not exist: %s", async (_, route, reply) => {
+    const { runtime } = await start({ [route]: reply });
 
     const { outcome } = await runtime.run(scriptedRequest([]).request, never);
 
-    expect(outcome).toMatchObject({ ok: false, class: "unreachable" });
-    expect(outcome.message).toContain("attaching to the container");
-    expect(engine.requests.some((request) => request.endsWith("/start"))).toBe(false);
-    expect(engine.requests.at(-1)).toBe(`DELETE /containers/${ID}?force=1&v=1`);
+    expect(outcome).toMatchObject({ ok: false, class: "usage", message: expect.stringContaining("network") });
   });
 
   describe("a create whose response was lost", () => {
-    const { request } = scriptedRequest([]);
+    const { request } = scriptedRequest([], { timeoutMs: 300 });
 
     /** What is there afterwards, from this create or from a later one. */
     async function lost(whose: "its own" | "a later one") {
@@ -244,6 +278,154 @@ describe("the docker runtime, with an engine that fails", () => {
 
     expect(outcome).toMatchObject({ ok: true });
     expect(engine.requests.filter((request) => request.endsWith("/wait"))).toHaveLength(3);
+  });
+
+  describe("an engine that restarts", () => {
+    const launched = (engine: FakeEngine) =>
+      engine.requests.filter((request) => /^POST .*\/(create|start)/.test(request)).length;
+
+    it.each([
+      ["GET /version", inTurn(hangUp, hangUp, json(200, { ApiVersion: "1.41" }))],
+      ["GET /images/*/json", inTurn(hangUp, image)],
+      ["POST /containers/create", inTurn(hangUp, created)],
+    ])("before the launch (%s) costs time only", async (route, reply) => {
+      const { runtime } = await start({ [route]: reply });
+      const progress: unknown[] = [];
+      const request = { ...scriptedRequest([]).request, onProgress: progress.push.bind(progress) };
+
+      const { outcome } = await runtime.run(request, never);
+
+      expect(outcome).toMatchObject({ ok: true, message: "done" });
+      expect(progress).toContainEqual({ text: "waiting for the container engine" });
+    });
+
+    it("is waited for within the action's time", async () => {
+      const { runtime } = await start({}, sendResult, { socketPath: "/nonexistent/engine.sock" });
+      const fromMs = performance.now();
+
+      const { outcome } = await runtime.run(scriptedRequest([], { timeoutMs: 500 }).request, never);
+
+      expect(outcome).toMatchObject({
+        class: "unreachable",
+        message: "no container engine: /nonexistent/engine.sock does not exist",
+      });
+      expect(performance.now() - fromMs).toBeGreaterThan(480);
+    });
+
+    it.each([
+      ["true", "launches it again, with its whole input, if it is idempotent", true, "done"],
+      [
+        "false",
+        "does not launch it again if it is not: the engine may not have recorded the start",
+        false,
+        "the container engine restarted while it started the action, which may have run",
+      ],
+    ])(
+      "during the start finds the container not started (idempotent: %s), and %s",
+      async (label, _, ok, message) => {
+        const { request } = scriptedRequest([], { connected: true });
+        const unstarted = { Status: "created", StartedAt: "0001-01-01T00:00:00Z" };
+        const { engine, runtime } = await start({
+          "GET /images/*/json": json(200, {
+            Id: "1",
+            Config: { Labels: { "pbnj-worker.idempotent": label } },
+          }),
+          "POST /containers/*/start": inTurn(hangUp, empty(204)),
+          "GET /containers/*/json": inTurn(details(unstarted, labelsOf(request.action)), details()),
+        });
+
+        const { outcome } = await runtime.run(request, never);
+
+        expect(outcome).toMatchObject({ ok, message });
+        expect(engine.stdin.match(/"host":"bmc.example"/g)).toHaveLength(ok ? 2 : 1);
+        expect(launched(engine)).toBe(ok ? 4 : 2);
+      },
+    );
+
+    it("during the start finds the container started, and follows it without a second start", async () => {
+      const { request } = scriptedRequest([], { connected: true });
+      const { engine, runtime } = await start({
+        "POST /containers/*/start": hangUp,
+        "GET /containers/*/json": details({}, labelsOf(request.action)),
+      });
+
+      const { outcome } = await runtime.run(request, never);
+
+      expect(outcome).toMatchObject({ ok: true, message: "done" });
+      expect(launched(engine)).toBe(2);
+    });
+
+    it("and has lost a container that may have run: nothing is launched again", async () => {
+      const { engine, runtime } = await start({
+        "POST /containers/*/start": hangUp,
+        "GET /containers/*/json": json(404, { message: "No such container" }),
+      });
+
+      const { outcome } = await runtime.run(scriptedRequest([], { connected: true }).request, never);
+
+      expect(outcome).toMatchObject({
+        class: "state",
+        message: "the container was removed by someone else, and it may have run",
+      });
+      expect(launched(engine)).toBe(2);
+    });
+
+    it("keeps what an action wrote and how it ended while the engine was away", async () => {
+      const failure = resultStep({ ok: false, class: "verify", message: "it reverted" }).slice(
+        "result:".length,
+      );
+      const { runtime } = await start(
+        {
+          "POST /containers/*/wait": inTurn(hangUp, json(200, { StatusCode: 0 })),
+          "GET /containers/*/json": inTurn(hangUp, hangUp, details()),
+          "GET /containers/*/logs": inTurn(hangUp, (response) =>
+            response.end(frame("stdout", `${failure}\n`)),
+          ),
+        },
+        (socket) => socket.destroy(),
+      );
+
+      const { outcome } = await runtime.run(scriptedRequest([]).request, never);
+
+      expect(outcome).toMatchObject({ ok: false, class: "verify", message: "it reverted", exitCode: 0 });
+    });
+  });
+
+  it("adopts a container also from Podman, which answers 500 for a name that is taken", async () => {
+    const { request } = scriptedRequest([]);
+    const { engine, runtime } = await start({
+      "POST /containers/create": json(500, {
+        message:
+          'creating container storage: the container name "x" is already in use by c0ffee. You have to remove it',
+      }),
+      "GET /containers/*/json": details({}, labelsOf(request.action)),
+    });
+
+    const { outcome } = await runtime.run(request, never);
+
+    expect(outcome).toMatchObject({ ok: true, message: "done" });
+    expect(engine.requests.some((line) => line.endsWith("/start"))).toBe(false);
+  });
+
+  it("waits for Podman to record the end of a container that it shows as stopped", async () => {
+    const { runtime } = await start({
+      "GET /containers/*/json": inTurn(details({ Status: "stopped", ExitCode: 0 }), details({ ExitCode: 3 })),
+    });
+
+    const { outcome } = await runtime.run(scriptedRequest([]).request, never);
+
+    expect(outcome).toMatchObject({ ok: false, exitCode: 3 });
+  });
+
+  it("does not take exit code 0 for success where memory ran out", async () => {
+    const { runtime } = await start({ "GET /containers/*/json": details({ OOMKilled: true }) });
+
+    const { outcome } = await runtime.run(scriptedRequest([]).request, never);
+
+    expect(outcome).toMatchObject({ ok: false, class: "internal", exitCode: 0 });
+    expect(outcome.message).toBe(
+      "a process of the action was killed, out of memory, although the action exited 0: done",
+    );
   });
 
   it("kills what a failed stop leaves running, and reports a timeout", async () => {
@@ -329,8 +511,8 @@ describe("the docker runtime, with an engine that fails", () => {
 
     const { outcome } = await runtime.run(scriptedRequest([]).request, never);
 
-    expect(outcome).toMatchObject({ ok: false, class: "internal" });
-    expect(outcome.message).toBe("the container was removed by someone else");
+    expect(outcome).toMatchObject({ ok: false, class: "state", killed: true });
+    expect(outcome.message).toBe("the container was removed by someone else; it had reported: done");
   });
 
   it("counts an adopted action as timed out if it ended at its timeout or later", async () => {
@@ -446,6 +628,29 @@ describe("pulling an image", () => {
     expect(JSON.stringify(logged)).not.toContain(canary);
   });
 
+  it.each(["p", "pp", "ppp", "pppp", "ppppp", "pppppp", "ppppppp", "\u00ff\u00ffÿ~?>"])(
+    "pads the login with the password %s, as the engines' decoder demands",
+    async (password) => {
+      const { engine, runtime } = await start(
+        { "GET /images/*/json": inTurn(missing, image), "POST /images/create": pulls({ status: "ok" }) },
+        sendResult,
+        {
+          registries: [{ registry: "registry.example:5000", username: "u", password: new Secret(password) }],
+        },
+      );
+
+      await runtime.run(scriptedRequest([], { action }).request, never);
+
+      const header = engine.registryAuth ?? "";
+      expect(header).toMatch(/^[\w-]+={0,2}$/);
+      expect(header.length % 4).toBe(0);
+      expect(JSON.parse(Buffer.from(header, "base64url").toString())).toMatchObject({
+        username: "u",
+        password,
+      });
+    },
+  );
+
   it("sends no credentials to another registry", async () => {
     const { engine, runtime } = await start(
       { "GET /images/*/json": inTurn(missing, image), "POST /images/create": pulls({ status: "ok" }) },
@@ -461,6 +666,13 @@ describe("pulling an image", () => {
 
   it.each([
     ["pull access denied for acme/power-off", "auth"],
+    ['Get "http://registry.example/v2/": no basic auth credentials', "auth"],
+    ['Head "https://registry.example/v2/a/manifests/v1": unauthorized: authentication required', "auth"],
+    ["unable to retrieve auth token: invalid username/password: unauthorized", "auth"],
+    ["unexpected status code [manifests v1]: 401 Unauthorized", "auth"],
+    ["error parsing HTTP 403 response body: invalid character '<'", "auth"],
+    ["failed to authorize: failed to fetch oauth token: unexpected status: 401 Unauthorized", "auth"],
+    ["toomanyrequests: You have reached your unauthenticated pull rate limit", "busy"],
     ["manifest for acme/power-off:v1 not found: manifest unknown", "usage"],
     ["dial tcp: lookup registry.example: no such host", "unreachable"],
   ])("fails with the registry's error in the middle of a stream: %s", async (error, errorClass) => {

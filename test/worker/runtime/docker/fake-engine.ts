@@ -9,7 +9,7 @@ export type Reply = (response: ServerResponse, request: IncomingMessage, body: s
 export type Routes = Readonly<Record<string, Reply>>;
 
 /** What happens to an attached connection. */
-export type OnAttach = ((socket: Socket) => void) | "refuse";
+export type OnAttach = ((socket: Socket) => void) | { readonly status: string; readonly body: string };
 
 /** A server that speaks as much of the Engine API as a test says, over a unix socket, and can misbehave. */
 export class FakeEngine {
@@ -50,8 +50,9 @@ export class FakeEngine {
       socket.on("data", (chunk: Buffer) => {
         this.stdin += chunk.toString();
       });
-      if (onAttach === "refuse") {
-        socket.end("HTTP/1.1 409 Conflict\r\nContent-Length: 0\r\n\r\n");
+      if (typeof onAttach !== "function") {
+        const { status, body } = onAttach;
+        socket.end(`HTTP/1.1 ${status}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
         return;
       }
       socket.write("HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n");

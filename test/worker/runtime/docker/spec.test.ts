@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { containerSpec, isContainerOf } from "../../../../worker/runtime/docker/spec.ts";
+import { containerSpec, isContainerOf, mountProblem } from "../../../../worker/runtime/docker/spec.ts";
 import { launchName } from "../../../../worker/runtime/launch-name.ts";
 import type { LaunchTerms } from "../../../../worker/runtime/runtime.ts";
 import { canary, scriptedRequest } from "../launch-request.ts";
@@ -7,15 +7,58 @@ import { canary, scriptedRequest } from "../launch-request.ts";
 const options = { worker: "w" };
 
 describe("the container of an action", () => {
-  it.each([undefined, "", "root", "0", "0:0", "root:wheel"])(
-    "is non-root when the image's user is %j",
-    (user) => {
-      expect(containerSpec(scriptedRequest([]).request, user, options).User).toBe("65532:65532");
-    },
-  );
+  it.each([
+    ...[undefined, "", "root", "0", "0:0", "root:wheel", "+0", "00", "+1000", " 0", "-1", "0x0", "1000:0"],
+    ...[
+      "1000:root",
+      "app",
+      "app:app",
+      "app:0",
+      "0:1000",
+      "99999999999",
+      "4294967296",
+      "1000:4294967296",
+      ":1",
+    ],
+  ])("runs as non-root when the image's user is %j", (User) => {
+    expect(containerSpec(scriptedRequest([]).request, { User }, options).User).toBe("65532:65532");
+  });
 
-  it.each(["65532", "app", "1000:0"])("keeps the image's own user %j", (user) => {
-    expect(containerSpec(scriptedRequest([]).request, user, options).User).toBeUndefined();
+  it.each([
+    ["65532", "65532:65532"],
+    ["1000:2000", "1000:2000"],
+    ["007", "7:7"],
+  ])("keeps the image's own user %s, with a group", (User, expected) => {
+    expect(containerSpec(scriptedRequest([]).request, { User }, options).User).toBe(expected);
+  });
+
+  it("gives the user of the settings a group", () => {
+    expect(
+      containerSpec(scriptedRequest([]).request, { User: "app" }, { ...options, user: "999" }).User,
+    ).toBe("999:999");
+  });
+
+  it("has the volumes of its image in memory, except where the action mounts its own", () => {
+    const image = { Volumes: { "/var/cache/": {}, "/data": {}, "/tmp": {} } };
+    const request = scriptedRequest([], { action: { volumes: ["/srv:/data:ro"] } }).request;
+
+    const { Mounts } = containerSpec(request, image, { ...options, tmpBytes: 1_000 }).HostConfig;
+
+    expect(Mounts).toEqual([
+      { Type: "bind", Source: "/srv", Target: "/data", ReadOnly: true },
+      { Type: "tmpfs", Target: "/var/cache", TmpfsOptions: { SizeBytes: 1_000, Mode: 0o1777 } },
+    ]);
+  });
+
+  it.each([
+    ["/d:/opt/tool", { Entrypoint: ["node", "/opt/tool/main.mjs"] }],
+    ["/d:/opt/tool/main.mjs:ro", { Entrypoint: ["node", "/opt/tool/main.mjs"] }],
+    ["/d:/opt/tool/node_modules", { Entrypoint: ["/opt/tool/run"] }],
+    ["/d:/opt/", { Cmd: ["/opt/tool/run"] }],
+    ["/d:/srv/app/lib", { Entrypoint: ["node", "main.mjs"], WorkingDir: "/srv/app" }],
+  ])("refuses the volume %s over the program of its image", (volume, image) => {
+    expect(mountProblem([volume], image)).toMatch(/cannot be mounted: the image has its program in/);
+    expect(mountProblem(["/d:/data"], image)).toBeUndefined();
   });
 
   it("has no privileges, whatever the action requests", () => {
@@ -61,7 +104,7 @@ describe("the container of an action", () => {
     expect(spec.HostConfig).toMatchObject({
       NetworkMode: "host",
       PidMode: "host",
-      Binds: ["/data:/data:ro"],
+      Mounts: [{ Type: "bind", Source: "/data", Target: "/data", ReadOnly: true }],
     });
     expect(spec.Cmd).toEqual(["--verbose"]);
     expect(spec).not.toHaveProperty("Entrypoint");
@@ -99,8 +142,8 @@ describe("the container of an action", () => {
 
 describe("the terms that the policy sets", () => {
   const limits = { worker: "w", memoryBytes: 1_000, cpus: 0.5, pids: 7 };
-  const specOn = (terms: LaunchTerms, user?: string) =>
-    containerSpec({ ...scriptedRequest([]).request, terms }, user, limits);
+  const specOn = (terms: LaunchTerms, User?: string) =>
+    containerSpec({ ...scriptedRequest([]).request, terms }, { User }, limits);
 
   it("override the options, each by itself", () => {
     expect(specOn({ memoryBytes: 2_000, cpus: 0.25, pids: 3 }).HostConfig).toMatchObject({

@@ -1,5 +1,5 @@
 /** Calls in progress, and of them those of methods that stream: per connection, and of all such connections. */
-export interface CallLimits {
+interface CallLimits {
   readonly calls: number;
   readonly streaming: number;
   readonly callsOfAll: number;

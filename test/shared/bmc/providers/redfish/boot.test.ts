@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
+import { matches } from "../../../../../shared/bmc/operations/boot.ts";
 import type { BootRequest } from "../../../../../shared/bmc/operations/boot-port.ts";
 import type { BootDevice } from "../../../../../shared/contract/vocabulary.ts";
 import { SimulatedMachine, type SimulatedMachineOptions } from "../../../../../simulators/machine.ts";
@@ -123,6 +124,25 @@ describe("writing", () => {
     expect(sentBoot()).toEqual([Boot]);
     expect(plan).toBe(`PATCH /redfish/v1/Systems/1 ${JSON.stringify({ Boot })}`);
     expect(bmc.machine.override).toMatchObject({ device, enabled: "once" });
+  });
+
+  test.each<[BootDevice, string, BootDevice]>([
+    ["remote-drive", "RemoteDrive", "remote-drive"],
+    ["sd-card", "SDCard", "sd-card"],
+    ["utilities", "Utilities", "utilities"],
+    // Second best, where the BMC lists no diagnostics.
+    ["diag", "Utilities", "utilities"],
+  ])("%s is the target %s where the BMC lists it, and is then read as %s", async (device, target, read) => {
+    await start(generic({ bootTargets: ["None", "Pxe", "RemoteDrive", "SDCard", "Utilities"] }));
+
+    const stored = await withSession(bmc, {}, async ({ boot }) => {
+      await boot.write(request(device), signal);
+      return boot.read(signal);
+    });
+
+    expect(sentBoot()).toEqual([{ BootSourceOverrideTarget: target, BootSourceOverrideEnabled: "Once" }]);
+    expect(stored).toMatchObject({ device: read });
+    expect(matches({ ...request(device), mode: "keep" }, stored)).toBe(true);
   });
 
   test("persistent is Continuous and none is Disabled with None", async () => {

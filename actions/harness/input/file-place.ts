@@ -1,0 +1,58 @@
+import { realpath } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { givenValue, type ValueSources } from "../../../shared/contract/given.ts";
+import { connectionFieldTable, connectionFile } from "./connection-input.ts";
+
+/** Kernel and cluster: environments of processes, tokens. */
+const SYSTEM_FOLDERS = ["/proc", "/sys", "/run/secrets/kubernetes.io", "/var/run/secrets/kubernetes.io"];
+
+/** Files and folders that hold an action's connection, with every link followed. */
+export interface ConnectionPlaces {
+  readonly folders: readonly string[];
+  readonly files: readonly string[];
+}
+
+/** Where the connection comes from: the folder of a whole one, which also holds its secrets, or single files. */
+export async function connectionPlaces(sources: ValueSources): Promise<ConnectionPlaces> {
+  const whole = givenValue(connectionFile.env, sources)?.text;
+  const folders = whole === undefined || whole === "-" ? [] : [await follow(dirname(whole))];
+  // A mounted Secret consists of links.
+  if (whole !== undefined && whole !== "-") folders.push(dirname(await follow(whole)));
+  const single = connectionFieldTable
+    .filter(({ type }) => type === "file")
+    .flatMap(({ env }) => givenValue(env, sources)?.text ?? [])
+    .filter((path) => path !== "-");
+  return { folders, files: await Promise.all(single.map(follow)) };
+}
+
+/**
+ * Why an action must not use a file that its input names; undefined if it may. Who writes the input does not always know the
+ * connection, so no input may make the action read it.
+ */
+export async function placeProblem(
+  path: string,
+  { folders, files }: ConnectionPlaces,
+): Promise<string | undefined> {
+  if (path === "-") return undefined;
+  const place = await follow(path);
+  if (files.includes(place) || folders.some((folder) => isWithin(place, folder))) {
+    return "belongs to the connection: name a file in another folder";
+  }
+  const system = SYSTEM_FOLDERS.find((folder) => isWithin(place, folder));
+  return system && `is in ${system}, which holds no files for actions`;
+}
+
+/** With every link in its existing part followed. A pipe has no path, and stays as it is. */
+async function follow(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch {
+    const folder = dirname(path);
+    if (folder === path || path.startsWith("/dev/fd/")) return path;
+    return join(await follow(folder), basename(path));
+  }
+}
+
+function isWithin(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder === "/" ? "/" : `${folder}/`);
+}
