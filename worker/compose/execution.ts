@@ -8,6 +8,7 @@ import type { Target } from "../execution/admit.ts";
 import { Executor, type ExecutorOptions } from "../execution/executor.ts";
 import { Reporter } from "../execution/report.ts";
 import { WorkflowCheck, type WorkflowCheckOptions } from "../execution/workflow-check.ts";
+import { agentIdOf } from "../machines/agent-id.ts";
 import { AuthGate } from "../machines/auth-gate.ts";
 import { connectionRedactor } from "../machines/connection-redactor.ts";
 import type { Inventory } from "../machines/inventory.ts";
@@ -21,12 +22,13 @@ import { isTrusted } from "../policy/trust-rule.ts";
 import type { StatusSink } from "../source/source.ts";
 import { ActionSlots } from "../turns/action-slots.ts";
 import { MachineLocks } from "../turns/machine-locks.ts";
+import { hasMachine, type MachineUse } from "./cluster-services.ts";
 
 /** `pbnj-worker run` uses the defaults of the optional ones. */
 export interface ExecutionOptions
   extends Pick<ExecutorOptions, "runtime" | "journal" | "log" | "clock">,
     Partial<Pick<ExecutorOptions, "locks" | "slots" | "authGate" | "secretCommands">>,
-    Partial<Pick<ExecutorOptions, "isOurs" | "cancelOf" | "staleAfterMs" | "traceEnvironment">> {
+    Partial<Pick<ExecutorOptions, "isLeading" | "isShared" | "cancelOf" | "traceEnvironment">> {
   readonly catalogue: Catalogue;
   readonly inventory: Inventory;
   readonly policy: () => Policy;
@@ -35,20 +37,23 @@ export interface ExecutionOptions
   readonly observer?: Observer;
 }
 
-export function composeExecutor(config: ExecutionConfig, options: ExecutionOptions): Executor {
+export function composeExecutor(
+  config: ExecutionConfig & Pick<MachineUse, "shard">,
+  options: ExecutionOptions,
+): Executor {
   const { catalogue, inventory, policy, sink, seesDeletion, observer = noObserver, ...given } = options;
   const { clock, log, runtime, secretCommands = new SecretCommands() } = given;
   return new Executor({
     locks: new MachineLocks(),
     slots: new ActionSlots(config.maxActions),
     authGate: new AuthGate(clock),
-    isOurs: () => true,
+    isLeading: () => true,
     traceEnvironment: () => ({}),
     ...given,
     observer,
     secretCommands,
     permit: (action) => decide(policy(), catalogue, action),
-    locate: (action) => locate(action, inventory, policy(), config.agentIdPattern),
+    locate: (action) => locate(action, inventory, policy(), config),
     workflowCheck: new WorkflowCheck({ sink, clock, log, ...defined({ seesDeletion }) }),
     reporter: new Reporter({ sink, clock, log, maxBackoffMs: config.backoffMaxIntervalMs, observer }),
     redactorOf: async (name, signal) => {
@@ -89,13 +94,20 @@ export function referenceRefusal(policy: () => Policy): ReferenceRefusal {
 }
 
 /** The machine of an action. An image that the policy does not trust gets no credentials. */
-function locate(action: Action, inventory: Inventory, policy: Policy, agentIdPattern: string): Target {
-  const located = resolveMachine(action, inventory, agentIdPattern, (machine) =>
-    decideMachine(policy, action, machine),
+function locate(action: Action, inventory: Inventory, policy: Policy, use: MachineUse): Target {
+  const located = resolveMachine(action, inventory, use.agentIdPattern, (machine) =>
+    hasMachine(use, machine) ? decideMachine(policy, action, machine) : inOtherShard(use, machine),
   );
   if (!located.ok) return located;
   const terms = launchTerms(policy, action.image);
   return isTrusted(policy, action.image) ? { ...located, terms } : { ...placeOf(located), terms };
+}
+
+/** Two shards must not use one BMC at the same time. */
+function inOtherShard({ agentIdPattern, shard }: MachineUse, machine: string) {
+  const agentId = agentIdOf(agentIdPattern, machine);
+  const reason = `${machine} belongs to another shard than ${shard?.index}/${shard?.of}: address its workflows to ${agentId}`;
+  return { allowed: false, reason } as const;
 }
 
 function placeOf(located: ResolvedMachine & { readonly ok: true }): Target & { readonly ok: true } {

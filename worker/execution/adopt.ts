@@ -33,7 +33,7 @@ export interface AdopterOptions {
 interface AdoptionTerms {
   /** The problem of the journal entry, if it is damaged: the entry may be made from what the server says. */
   readonly damage?: string;
-  /** The server has not served the action to this worker, and another replica may have reported its end. */
+  /** The server has not served the action to this worker, and an earlier leader may have reported its end. */
   readonly isShared?: boolean;
 }
 
@@ -83,7 +83,7 @@ export class Adopter {
       };
       const purpose = { actionKey: entry.key, workflowId: entry.action.workflowId };
       const outcome = await this.#options.turns.take(entry, signals.stop, inTurn, purpose);
-      // Another replica adopted it: it reports the end, or the server serves the action again.
+      // A Job of another action uses its BMC: the server serves the action again.
       if (!hadTurn && !signals.stop.aborted) await this.#return(adopting);
       return outcome;
     } catch (thrown) {
@@ -121,7 +121,7 @@ export class Adopter {
     recording.log.info({ ...fields, state: status.state }, "report of an earlier run pending");
     // Its hook may still run: the machine is free only after the orphan sweep.
     const free = turns.take(entry, stop, () => sweep.done, { actionKey: entry.key });
-    // Its container is no longer needed, but replicas share its Job and mark it.
+    // Its container is no longer needed, but its Job is marked, for the next leader.
     const remove = async () => sweep.again();
     await conclusion.reportEnd(entry.action, status, { remove }, { recorder, fields }, cancel);
     await free;
@@ -168,7 +168,7 @@ export class Adopter {
   }
 
   #checking({ entry, isShared }: Adopting, cancel: AbortSignal): Checking {
-    // A report of RUNNING would replace an end that another replica reported.
+    // A report of RUNNING would replace an end that an earlier leader reported.
     if (isShared) return { cancel, end: () => undefined };
     const { action, machine, startedAt } = entry;
     const running = { state: "running", startedAt: new Date(startedAt), message: "running" } as const;

@@ -20,15 +20,15 @@ export interface ExecutorOptions
   extends Pick<AdmissionOptions, "permit" | "locate">,
     Pick<
       LauncherOptions,
-      "runtime" | "reporter" | "workflowCheck" | "isOurs" | "traceEnvironment" | "observer"
+      "runtime" | "reporter" | "workflowCheck" | "isLeading" | "traceEnvironment" | "observer"
     >,
     Pick<LauncherOptions, "authGate" | "secretCommands">,
     Pick<AdopterOptions, "redactorOf">,
     Omit<RecorderOptions, "runtime"> {
   readonly locks: Locks;
   readonly slots: ActionSlots;
-  /** After that time in the queue, and for its journal entry, an action is left to the server: another replica may have ended it. */
-  readonly staleAfterMs?: number | undefined;
+  /** Whether other workers may have ended an action that is in this worker's journal. */
+  readonly isShared?: (action: ActionId) => boolean;
   /** A signal that aborts when the source no longer wants the action. */
   readonly cancelOf?: (action: ActionId) => AbortSignal | undefined;
 }
@@ -80,10 +80,10 @@ export class Executor {
    * if this is called before the first `execute`. Resolves when all are done and the worker stops. Never rejects.
    */
   async recover(signals: StopSignals): Promise<void> {
-    const { isOurs, journal } = this.#options;
+    const { isShared: isSharedAction, journal } = this.#options;
     const adopted = journal.unfinished().map((entry) => {
       const { key, action } = entry;
-      const isShared = !isOurs({ ...action, environment: {} });
+      const isShared = isSharedAction?.(action) ?? false;
       if (isUnreported(entry)) {
         if (isShared) return this.#withhold(entry, signals.stop);
         this.#endedBefore.add(key);
@@ -99,7 +99,7 @@ export class Executor {
   }
 
   /**
-   * Another replica may have run the action again and reported its end. This one reports it only when the server serves the action, and
+   * An earlier leader may have run the action again and reported its end. This one reports it only when the server serves the action, and
    * forgets it when a report would be abandoned. Never rejects.
    */
   async #withhold(entry: UnreportedEntry, stop: AbortSignal): Promise<void> {
@@ -147,18 +147,13 @@ export class Executor {
     const target = this.#admission.targetOf(action);
     if (!target.ok) return this.#admission.refuse(action, target.reason, signals);
     this.#admission.accepted(action, target);
-    const { clock, staleAfterMs = Number.POSITIVE_INFINITY } = this.#options;
-    const staleMs = clock.monotonicMs() + staleAfterMs;
-    const mayBegin = () => this.#options.isOurs(action) && clock.monotonicMs() <= staleMs;
     const inTurn = async () => {
-      if (!mayBegin()) return undefined;
+      if (!this.#options.isLeading()) return undefined;
       // Policy and inventory may have changed while the action waited.
       const now = this.#admission.targetOf(action);
       if (!now.ok) return this.#admission.refuse(action, now.reason, signals);
       // Another BMC needs another turn: the server serves the action again.
-      return now.lockKey === target.lockKey
-        ? this.#launcher.launch(action, now, signals, mayBegin)
-        : undefined;
+      return now.lockKey === target.lockKey ? this.#launcher.launch(action, now, signals) : undefined;
     };
     const purpose = { actionKey: actionKey(action), workflowId: action.workflowId };
     return this.#turns.take(target, signals.stop, inTurn, purpose);

@@ -154,8 +154,6 @@ export class FinalReports {
       log.warn(fields, "workflow deleted, report dropped");
       return "dropped";
     }
-    // It was withheld.
-    if (!cancel.aborted && !postponed.signal.aborted) return delivery;
     if (!postponed.signal.aborted) {
       delivery = await reporter.finalWithin(LAST_ATTEMPT_MS, status, { onRejected, served }, NEVER);
     }

@@ -34,8 +34,8 @@ export interface LauncherOptions extends CredentialsOptions {
   readonly workflowCheck: WorkflowCheck;
   readonly conclusion: Conclusion;
   readonly recording: RecorderOptions;
-  /** Whether this worker still owns an action when its turn has come, which may take hours. */
-  readonly isOurs: (action: Pick<Action, "agentId" | "environment">) => boolean;
+  /** Whether this worker leads, if only one of several may start anything. Asked right before each start. */
+  readonly isLeading: () => boolean;
   readonly traceEnvironment: TraceEnvironment;
   readonly observer: Pick<Observer, "action" | "spans">;
 }
@@ -55,16 +55,8 @@ export class Launcher {
     this.#options = options;
   }
 
-  /**
-   * Resolves to undefined if nothing was launched, or if another worker adopts the action. `mayBegin` is asked right before the start
-   * is reported: the disk may have taken minutes.
-   */
-  async launch(
-    action: Action,
-    target: AllowedTarget,
-    signals: StopSignals,
-    mayBegin: () => boolean,
-  ): Promise<Outcome | undefined> {
+  /** Resolves to undefined if nothing was launched, or if another worker adopts the action. */
+  async launch(action: Action, target: AllowedTarget, signals: StopSignals): Promise<Outcome | undefined> {
     const { conclusion, hints, observer, recording, reporter, runtime } = this.#options;
     const { log } = recording;
     const about = defined({ machine: target.machine });
@@ -79,7 +71,7 @@ export class Launcher {
       await this.#removeEarlierRun(action, fields, signals.stop);
       const begun = await ActionRecorder.begin(recording, entry);
       recorder = begun;
-      if (!mayBegin()) throw new NotLaunched("its journal entry took too long");
+      this.#stillLeading();
       const status = { action, ...about, state: "running", startedAt, message: "running" } as const;
       const delivery = await reporter.running(status, signals.stop);
       if (delivery !== "acknowledged") {
@@ -94,7 +86,7 @@ export class Launcher {
       await this.#pace.next();
       const onLaunch = async (handle: LaunchHandle) => {
         await begun.launched(handle);
-        this.#stillOurs(action);
+        this.#stillLeading();
       };
       const run = { startedAt, timeoutMs, fields, onLaunch };
       checking = this.#options.workflowCheck.begin(status, signals.cancel);
@@ -156,7 +148,7 @@ export class Launcher {
     }
     const { redact, learn, ...access } = credentials;
     // A hook runs in any case: its action was this worker's.
-    if (onLaunch) this.#stillOurs(action);
+    if (onLaunch) this.#stillLeading();
     const seen = seenAction(action);
     const output = new ActionOutput({ action: seen, fields, redact, clock, log, observer });
     const request = {
@@ -164,7 +156,7 @@ export class Launcher {
       timeoutMs,
       environment: traceEnvironment(seen),
       ...access,
-      ...defined({ terms: target.terms, onLaunch, host: target.host?.() }),
+      ...defined({ terms: target.terms, lockKey: target.lockKey, onLaunch, host: target.host?.() }),
       ...output.terms,
     };
     const ended = await runtime.run(request, cancel);
@@ -173,8 +165,8 @@ export class Launcher {
   }
 
   /** Credentials, engine and disk may each take minutes. Throws `NotLaunched`. */
-  #stillOurs(action: Action): void {
-    if (!this.#options.isOurs(action)) throw new NotLaunched("another replica has its agent ID");
+  #stillLeading(): void {
+    if (!this.#options.isLeading()) throw new NotLaunched("another worker may lead");
   }
 
   /**

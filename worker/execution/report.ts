@@ -47,7 +47,7 @@ const PERHAPS_REJECTED_ATTEMPTS = 8;
 const REJECTED_BACKOFF: Backoff = { firstMs: 30_000, maxMs: 30 * 60_000, jitter: 0.3 };
 
 /** What an answer means in the light of those before it. */
-type Verdict = "acknowledged" | "rejected" | "gone" | "later" | "withheld";
+type Verdict = "acknowledged" | "rejected" | "gone" | "later";
 
 /** An outage may end and begin again at once. */
 const AFTER_OUTAGE_MS = 500;
@@ -81,8 +81,8 @@ export class Reporter {
   }
 
   /**
-   * The end of an action: repeated until it is acknowledged, withheld, or no server waits for it; for `forMs`, or until the signal
-   * aborts. After a rejection it is repeated rarely. Unanswered after the signal, and if it was withheld.
+   * The end of an action: repeated until it is acknowledged, or no server waits for it; for `forMs`, or until the signal aborts. After
+   * a rejection it is repeated rarely. Unanswered after the signal.
    */
   async final(status: EndStatus, terms: FinalTerms, signal: AbortSignal): Promise<FinalDelivery> {
     return this.#deliver(status, terms, signal);
@@ -115,10 +115,6 @@ export class Reporter {
         }
         const facts = { ...fields, attempt, code: answer.code, reason: answer.reason };
         const verdict = answers.judge(answer, askedMs);
-        if (verdict === "withheld") {
-          log.warn(facts, "report withheld");
-          return "unanswered";
-        }
         if (verdict === "gone") {
           log.warn(facts, "workflow not found, report dropped");
           return "dropped";
@@ -197,7 +193,6 @@ class Answers {
     switch (answer.kind) {
       case "acknowledged":
       case "rejected":
-      case "withheld":
         return answer.kind;
       case "gone":
         this.#goneSinceMs ??= askedMs;

@@ -13,8 +13,7 @@ export class TurnRefused extends Error {
 /** Locks by key; first in, first out. */
 export interface Locks {
   /**
-   * Resolves to the lock's release. Rejects when the signal aborts and, if replicas share the locks, with `TurnRefused` or the
-   * cluster's error.
+   * Resolves to the lock's release. Rejects when the signal aborts and, with leader election, with `TurnRefused`.
    */
   acquire(key: string, signal: AbortSignal, purpose?: LockPurpose): Promise<() => void>;
 }

@@ -118,7 +118,7 @@ export async function startReplica(options: ReplicaOptions, onLog: (line: Logged
   const executor = new Executor({
     permit: () => ({ allowed: true }),
     locate: (action) => resolveMachine(action, inventory, "pbnj-{machine}"),
-    isOurs: () => true,
+    isLeading: () => true,
     workflowCheck: new WorkflowCheck({ sink: rufio.sink, clock, log }),
     reporter: new Reporter({ sink: rufio.sink, clock, log, maxBackoffMs: 300, observer }),
     ...{ runtime, journal, clock, log, observer, secretCommands: commands },
