@@ -62,6 +62,7 @@ export function composeRuntime(config: ExecutionConfig, options: RuntimeOptions)
         ...engine,
         ...logins,
         pullPolicy: runtime.pullPolicy,
+        actionNames: own.actions,
         container: {
           worker: hostname(),
           instance: randomUUID(),

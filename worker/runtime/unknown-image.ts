@@ -1,5 +1,10 @@
-import { nearestName } from "../../shared/nearest-name.ts";
-import { parseImageReference } from "../action/image-reference.ts";
+import { nearestName, suggestion } from "../../shared/nearest-name.ts";
+import { type ImageReference, parseImageReference } from "../action/image-reference.ts";
+
+/** `, did you mean x?` if an image of this name cannot exist because an action's name is misspelt, or nothing. */
+export function suggestedAction({ name }: ImageReference, actions: readonly string[]): string {
+  return actions.includes(name) ? "" : suggestion(name, actions);
+}
 
 /** Why a runtime that only has actions of its own cannot run an image. */
 export function unknownImage(runtime: string, image: string, actions: readonly string[]): string {

@@ -29,6 +29,9 @@ interface Piece {
 /** The limit for Kubernetes objects, which templates are. */
 export const LONGEST_TEMPLATE = 1_536 * 1_024;
 
+/** The limit of Tinkerbell's controller for what it renders, in bytes. */
+const LONGEST_RENDERED = 256 * 1_024;
+
 /** Replaces what could not be rendered, so that the rest can be checked: valid as a name, an image and a number. */
 const STAND_IN = "0";
 /** Loops in loops must end. */
@@ -54,6 +57,7 @@ class Rendering implements Substitution {
   readonly problems: SourceProblem[] = [];
   readonly keys = new Set<string>();
   text = "";
+  #bytes = 0;
   #steps = 0;
 
   constructor(source: string, values: ValueMap) {
@@ -80,6 +84,7 @@ class Rendering implements Substitution {
   #append(piece: string, source: number, literal: boolean): void {
     this.#pieces.push({ start: this.text.length, source, literal });
     this.text += piece;
+    this.#bytes += Buffer.byteLength(piece);
   }
 
   #block(nodes: readonly Node[], dot: Value, outer: Scope, depth: number): Flow {
@@ -184,11 +189,13 @@ class Rendering implements Substitution {
 
   #isWithinLimits(offset: number): boolean {
     this.#steps += 1;
-    if (this.text.length <= LONGEST_TEMPLATE && this.#steps <= MOST_STEPS) return true;
-    const isLarge = this.text.length > LONGEST_TEMPLATE;
+    const isLarge = this.#bytes > LONGEST_RENDERED;
+    if (!isLarge && this.#steps <= MOST_STEPS) return true;
     this.problems.push({
       offset,
-      message: isLarge ? "the rendered template is too large" : "the template takes too long to render",
+      message: isLarge
+        ? `the rendered template exceeds ${LONGEST_RENDERED} bytes`
+        : "the template takes too long to render",
     });
     return false;
   }

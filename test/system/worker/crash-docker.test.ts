@@ -7,7 +7,7 @@ import { EngineGate, type Side } from "../../support/engine-gate.ts";
 import type { WorkerProgram } from "../../support/worker-program.ts";
 import { type CrashLab, crashLab, eventuallyEmpty, expectDoneOnce, steps } from "./crash-lab.ts";
 
-const RUN_MS = 120_000;
+const RUN_MS = 240_000;
 const registry = "localhost/pbnj-worker-crash-test";
 
 /** A lab whose workers run actions in containers, through an engine that can be stopped at any call. */

@@ -35,6 +35,23 @@ function problemsOf(parsed: ParsedTemplate): readonly string[] {
   return parsed.problems.map(({ line, column, message }) => `${line}:${column} ${message}`);
 }
 
+/** Tinkerbell's controller refuses both templates: its renderer knows no YAML. */
+describe("what the controller renders before it reads YAML", () => {
+  it("includes comments", () => {
+    const parsed = parseTemplate(`# of {{ .key }}\n${SOUND}`, { machine: "node-01" });
+
+    expect(problemsOf(parsed)).toEqual(["1:6 no value for key: add --map key=<value>"]);
+  });
+
+  it("has the quotes of `quote` within those of the template", () => {
+    const parsed = parseTemplate(SOUND.replace('"{{ .machine }}"', '"{{ .machine | quote }}"'), {
+      machine: "node-01",
+    });
+
+    expect(problemsOf(parsed)).toEqual([expect.stringMatching(/^11:\d+ /)]);
+  });
+});
+
 function task(fields: string): string {
   return `version: "0.1"\nname: t\ntasks:\n  - name: one\n    worker: w\n    ${fields}`;
 }

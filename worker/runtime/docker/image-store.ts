@@ -1,3 +1,4 @@
+import type { ErrorClass } from "../../../shared/contract/error-class.ts";
 import type { Progress } from "../../../shared/contract/progress.ts";
 import { defined } from "../../../shared/defined.ts";
 import type { Logger } from "../../../shared/logger.ts";
@@ -5,6 +6,7 @@ import { textOf } from "../../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
 import { type ImageReference, parseImageReference } from "../../action/image-reference.ts";
 import type { PullPolicy } from "../runtime.ts";
+import { suggestedAction } from "../unknown-image.ts";
 import type { Engine } from "./engine.ts";
 import { EngineError } from "./engine-error.ts";
 import type { ImageDetails, PullProgress } from "./engine-schema.ts";
@@ -15,6 +17,8 @@ export interface ImageStoreOptions extends RegistryLoginOptions {
   readonly log: Logger;
   readonly pullPolicy?: PullPolicy;
   readonly pullTimeoutMs?: number;
+  /** The actions of this release: what a misspelt image may mean. */
+  readonly actionNames?: readonly string[];
 }
 
 interface ProvideOptions {
@@ -33,13 +37,14 @@ const PROGRESS_EVERY_MS = 5_000;
 const LAYER = /^[0-9a-f]{12}$/;
 
 export class ImageStore {
-  readonly #options: ImageStoreOptions & { readonly pullPolicy: PullPolicy; readonly pullTimeoutMs: number };
+  readonly #options: ImageStoreOptions &
+    Required<Pick<ImageStoreOptions, "actionNames" | "pullPolicy" | "pullTimeoutMs">>;
   /** Pulls in flight: lanes that need the same image share one. */
   readonly #pulls = new Map<string, Pull>();
   readonly #closing = new AbortController();
 
   constructor(options: ImageStoreOptions) {
-    this.#options = { pullPolicy: "if-missing", pullTimeoutMs: 600_000, ...options };
+    this.#options = { actionNames: [], pullPolicy: "if-missing", pullTimeoutMs: 600_000, ...options };
   }
 
   /**
@@ -51,7 +56,7 @@ export class ImageStore {
     signal: AbortSignal,
     { policy = this.#options.pullPolicy, onProgress }: ProvideOptions = {},
   ): Promise<ImageDetails> {
-    const { engine, log } = this.#options;
+    const { actionNames, engine, log } = this.#options;
     const reference = parseImageReference(image);
     if (!reference) throw new EngineError("usage", `${JSON.stringify(image)} is not an image reference`);
     const present = await engine.inspectImage(image, signal);
@@ -63,7 +68,7 @@ export class ImageStore {
       await this.#pullOnce(image, reference, onProgress ?? (() => undefined), signal);
     } catch (thrown) {
       signal.throwIfAborted();
-      if (!present) throw pullFailure(image, thrown);
+      if (!present) throw pullFailure(image, thrown, suggestedAction(reference, actionNames));
       log.warn({ image, error: textOf(thrown) }, "image pull failed, using local image");
       return present;
     } finally {
@@ -153,13 +158,17 @@ export class ImageStore {
   }
 }
 
-function pullFailure(image: string, thrown: unknown): EngineError {
+/** Many registries answer that access is denied where a repository does not exist. */
+const MAY_BE_ABSENT: ReadonlySet<ErrorClass> = new Set(["usage", "auth"]);
+
+function pullFailure(image: string, thrown: unknown, meant: string): EngineError {
   if (thrown instanceof TimeoutReached) {
     const text = `the image ${image} was not pulled within ${thrown.afterMs} ms`;
     return new EngineError("unreachable", text, { cause: thrown });
   }
   if (thrown instanceof EngineError && thrown.isAway) return thrown;
   const errorClass = thrown instanceof EngineError ? thrown.class : "internal";
-  const text = `the image ${image} could not be pulled: ${textOf(thrown)}`;
+  const advice = MAY_BE_ABSENT.has(errorClass) ? meant : "";
+  const text = `the image ${image} could not be pulled: ${textOf(thrown)}${advice}`;
   return new EngineError(errorClass, text, { cause: thrown });
 }

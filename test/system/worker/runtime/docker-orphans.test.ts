@@ -74,9 +74,7 @@ describeWithDocker("what workers left in a container engine", () => {
     return { name, key: labels["pbnj-worker.key"] ?? "" };
   }
 
-  it("is removed if this state directory launched it and no worker needs it, or if it is long overdue", {
-    timeout: 60_000,
-  }, async () => {
+  it("is removed if this state directory launched it and no worker needs it, or if it is long overdue", async () => {
     const [mine, other] = [randomUUID(), randomUUID()];
     const soon = new Date(Date.now() + HOUR_MS);
     const late = new Date(Date.now() - HOUR_MS - 60_000);
@@ -105,9 +103,7 @@ describeWithDocker("what workers left in a container engine", () => {
     expect([...own, ...overdue].filter(({ name }) => after.includes(name))).toEqual([]);
   });
 
-  it("is never what a live worker runs, this one or another", {
-    timeout: 60_000,
-  }, async () => {
+  it("is never what a live worker runs, this one or another", async () => {
     const one = newRuntime({ state: randomUUID(), instance: randomUUID() });
     const two = newRuntime({ state: randomUUID(), instance: randomUUID() });
     const run = newRuntime({ instance: randomUUID() });
@@ -186,9 +182,7 @@ describeWithDocker("what workers left in a container engine", () => {
     expect(await names()).not.toContain(launchName(request.action));
   });
 
-  it("of an ID that may return is adopted, and launched again once the earlier run is removed", {
-    timeout: 60_000,
-  }, async () => {
+  it("of an ID that may return is adopted, and launched again once the earlier run is removed", async () => {
     const runtime = newRuntime();
     const { request } = scriptedRequest([resultStep({ message: "anew" })], { action: { idMayReturn: true } });
     const before = { ...request.action, command: [resultStep({ message: "before" })] };

@@ -167,10 +167,13 @@ describe("a watch resumes", () => {
     await fake.stop();
     await vi.waitFor(() => expect(objects.state.kind).toBe("failing"), WITHIN);
     put("a", "1");
+    const opened = vi.fn();
+    cluster.onWatchOpened(opened);
     await fake.listen();
 
     await vi.waitFor(() => expect(changes).toEqual(["set a"]), WITHIN);
     expect(objects.state.kind).toBe("watching");
+    expect(opened).toHaveBeenCalledOnce();
     expect(said).toEqual([
       expect.stringMatching(
         /^cluster watch failed, retrying: watch configmaps in default: .*does not answer/,

@@ -690,6 +690,29 @@ describe("pulling an image", () => {
     expect(outcome.message).toBe(`the image ${action.image} could not be pulled: ${error}`);
   });
 
+  it.each([
+    ["power-of", "manifest unknown", "did you mean power-off?"],
+    ["power-of", "pull access denied, repository does not exist", "did you mean power-off?"],
+    ["power-of", "dial tcp: lookup registry.example: no such host", undefined],
+    ["power-off", "manifest unknown", undefined],
+    ["unrelated", "manifest unknown", undefined],
+  ])("suggests an action for the image %s if the registry lacks it: %s", async (name, error, meant) => {
+    const { runtime } = await start(
+      {
+        "GET /images/*/json": missing,
+        "POST /images/create": pulls({ error, errorDetail: { message: error } }),
+      },
+      sendResult,
+      { actionNames: ["power-off", "power-on"] },
+    );
+    const misspelt = { image: `registry.example/pbnj-worker/${name}:v1` };
+
+    const { outcome } = await runtime.run(scriptedRequest([], { action: misspelt }).request, never);
+
+    const text = `the image ${misspelt.image} could not be pulled: ${error}`;
+    expect(outcome.message).toBe(meant === undefined ? text : `${text}, ${meant}`);
+  });
+
   it("shares a pull between all that wait for it, also when one of them aborts", async () => {
     const begun = Promise.withResolvers<() => void>();
     const { engine, runtime } = await start({
