@@ -22,7 +22,7 @@ import {
   type Runtime,
 } from "../../worker/runtime/runtime.ts";
 import type { Acknowledgement } from "../../worker/source/source.ts";
-import type { LockPurpose } from "../../worker/turns/machine-locks.ts";
+import type { LockPurpose } from "../../worker/turns/turns.ts";
 import { scaledClock } from "../support/scaled-clock.ts";
 import { VirtualClock } from "../support/virtual-clock.ts";
 import { briefRuntime, executorLab, FullJournal } from "./execution/executor-lab.ts";

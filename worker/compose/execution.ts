@@ -19,8 +19,7 @@ import { launchTerms } from "../policy/launch-terms.ts";
 import type { Policy } from "../policy/policy.ts";
 import { isTrusted } from "../policy/trust-rule.ts";
 import type { StatusSink } from "../source/source.ts";
-import { ActionSlots } from "../turns/action-slots.ts";
-import { MachineLocks } from "../turns/machine-locks.ts";
+import { ActionSlots, MachineLocks } from "../turns/turns.ts";
 
 /** `pbnj-worker run` uses the defaults of the optional ones. */
 export interface ExecutionOptions

@@ -15,7 +15,7 @@ import { tenantOf } from "../policy/tenant-rule.ts";
 import { connectServer } from "../source/server/connect-server.ts";
 import { noServer } from "../source/server/no-server.ts";
 import type { AgentHardware } from "../source/tink/tink-transport.ts";
-import { ActionSlots } from "../turns/action-slots.ts";
+import { ActionSlots } from "../turns/turns.ts";
 import { laneFields } from "./change-fields.ts";
 import { type ServiceOptions, withoutCluster } from "./cluster-services.ts";
 import { composeDrift } from "./drift.ts";

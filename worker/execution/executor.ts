@@ -3,8 +3,7 @@ import { type Action, type ActionId, actionKey, type Outcome } from "../action/a
 import { type SeenAction, seenAction } from "../action/observer.ts";
 import { isSettled, isUnreported, type UnreportedEntry } from "../journal/entry.ts";
 import type { Need } from "../runtime/orphan.ts";
-import type { ActionSlots } from "../turns/action-slots.ts";
-import type { Locks } from "../turns/machine-locks.ts";
+import type { ActionSlots, Locks } from "../turns/turns.ts";
 import { Turns } from "../turns/turns.ts";
 import type { RecorderOptions } from "./action-recorder.ts";
 import { Admission, type AdmissionOptions } from "./admit.ts";

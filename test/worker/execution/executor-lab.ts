@@ -12,8 +12,7 @@ import { MemoryJournal } from "../../../worker/journal/memory-journal.ts";
 import { AuthGate } from "../../../worker/machines/auth-gate.ts";
 import { SecretCommands } from "../../../worker/machines/secret-commands.ts";
 import type { Runtime } from "../../../worker/runtime/runtime.ts";
-import { ActionSlots } from "../../../worker/turns/action-slots.ts";
-import { MachineLocks } from "../../../worker/turns/machine-locks.ts";
+import { ActionSlots, MachineLocks } from "../../../worker/turns/turns.ts";
 import { scaledClock } from "../../support/scaled-clock.ts";
 import { canary, testConnection } from "../runtime/launch-request.ts";
 

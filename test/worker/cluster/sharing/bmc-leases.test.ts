@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
-import { TurnRefused } from "../../../../worker/turns/machine-locks.ts";
+import { TurnRefused } from "../../../../worker/turns/turns.ts";
 import { LEASE_API, NAMESPACE, startLab, WAIT } from "./sharing-lab.ts";
 
 const BMC = "bmc 192.0.2.10";

@@ -21,8 +21,7 @@ import { ownActions } from "../../../../worker/runtime/process/action-program.ts
 import { ProcessRuntime } from "../../../../worker/runtime/process/process-runtime.ts";
 import type { HardwareSource } from "../../../../worker/source/rufio/hardware-writer.ts";
 import { openRufio } from "../../../../worker/source/rufio/rufio.ts";
-import { ActionSlots } from "../../../../worker/turns/action-slots.ts";
-import { MachineLocks } from "../../../../worker/turns/machine-locks.ts";
+import { ActionSlots, MachineLocks } from "../../../../worker/turns/turns.ts";
 import { PROGRAM } from "../../../cli/program.ts";
 import { quickLibrary } from "../../../support/quick-actions.ts";
 
