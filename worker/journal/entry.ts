@@ -78,32 +78,22 @@ export function isSettled(entry: JournalEntry): entry is SettledEntry {
 
 /** The same end, as if no server had answered its report. */
 export function unanswered(entry: EndedEntry): EndedEntry & { readonly phase: "ended" } {
-  switch (entry.phase) {
-    case "ended":
-      return entry;
-    case "rejected": {
-      const { rejectedAt: _rejectedAt, code: _code, ...ended } = entry;
-      return { ...ended, phase: "ended" };
-    }
-    case "acknowledged": {
-      const { acknowledgedAt: _acknowledgedAt, ...ended } = entry;
-      return { ...ended, phase: "ended" };
-    }
-    case "dropped": {
-      const { droppedAt: _droppedAt, ...ended } = entry;
-      return { ...ended, phase: "ended" };
-    }
-    default:
-      return entry satisfies never;
-  }
+  return endedEntry(entry, entry.end);
 }
 
-/**
- * Whether the entry must survive a power loss: from when the action may have acted until the server knows its end. Without an
- * earlier entry, the server serves the action again; without a later one, it gets the report twice.
- */
-export function mustLast({ phase, connected }: Pick<JournalEntry, "phase" | "connected">): boolean {
-  return phase === "launched" || phase === "ended" || (phase === "launching" && !connected);
+export function endedEntry(
+  entry: JournalEntry,
+  end: EndedEntry["end"],
+): EndedEntry & { readonly phase: "ended" } {
+  const { key, action, runtime, connected, timeoutMs, startedAt, ...others } = entry;
+  const { machine, lockKey, startedBootTime } = others;
+  const handle = "handle" in others ? others.handle : undefined;
+  return {
+    ...{ key, action, runtime, connected, timeoutMs, startedAt },
+    ...defined({ machine, lockKey, startedBootTime, handle }),
+    phase: "ended",
+    end,
+  };
 }
 
 export function statusOf({ action, machine, startedAt, end }: EndedEntry): EndStatus {

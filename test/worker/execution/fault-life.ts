@@ -11,8 +11,6 @@ import { BmcLeases } from "../../../worker/cluster/sharing/bmc-leases.ts";
 import { LaneShares } from "../../../worker/cluster/sharing/lane-shares.ts";
 import { ownedTransport, STALE_MS } from "../../../worker/compose/cluster/owned-transport.ts";
 import { Executor } from "../../../worker/execution/executor.ts";
-import { Reporter } from "../../../worker/execution/report.ts";
-import { WorkflowCheck } from "../../../worker/execution/workflow-check.ts";
 import { Journal } from "../../../worker/journal/journal.ts";
 import { type LaneControl, type LaneServices, Worker } from "../../../worker/lanes/worker.ts";
 import { AuthGate } from "../../../worker/machines/auth-gate.ts";
@@ -308,8 +306,7 @@ export class Life {
         return { ok: true, machine: `node of ${lockKey}`, lockKey, ...connect };
       },
       runtime,
-      reporter: new Reporter({ ...more, sink: owned }),
-      workflowCheck: new WorkflowCheck({ ...more, sink: owned }),
+      sink: owned,
       locks: this.#leases ?? new MachineLocks(),
       slots: new ActionSlots(4),
       authGate: new AuthGate(),
