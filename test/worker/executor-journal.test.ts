@@ -6,7 +6,7 @@ import { type Action, type ActionStatus, actionKey } from "../../worker/action/a
 import { bootTimeIn } from "../../worker/action/boot-time.ts";
 import { type ActionEvent, noObserver } from "../../worker/action/observer.ts";
 import { WorkflowDeleted } from "../../worker/action/workflow-deleted.ts";
-import type { ExecutorOptions, Target } from "../../worker/execution/execution.ts";
+import type { ExecutorOptions, Target } from "../../worker/execution/executor-options.ts";
 import type { JournalEntry, JournalPhase } from "../../worker/journal/entry.ts";
 import { MemoryJournal } from "../../worker/journal/memory-journal.ts";
 import { DockerRuntime } from "../../worker/runtime/docker/docker-runtime.ts";

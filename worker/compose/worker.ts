@@ -4,7 +4,7 @@ import { noObserver, type Observer, observers } from "../action/observer.ts";
 import { reloadFiles, type WatchedFile } from "../config/reload.ts";
 import type { WorkerConfig } from "../config/worker-config.ts";
 import { readTextFile } from "../document/read-text-file.ts";
-import type { TraceEnvironment } from "../execution/execution.ts";
+import type { TraceEnvironment } from "../execution/executor-options.ts";
 import type { HardwareStore } from "../hardware/hardware-store.ts";
 import type { ActionJournal } from "../journal/journal.ts";
 import type { StateDirectory } from "../journal/state-directory.ts";

@@ -14,17 +14,11 @@ import {
 } from "../action/action.ts";
 import { bootTimeIn } from "../action/boot-time.ts";
 import { seenAction } from "../action/observer.ts";
-import {
-  endedEntry,
-  isSettled,
-  isUnreported,
-  type JournalEntry,
-  statusOf,
-  unanswered,
-} from "../journal/entry.ts";
+import { type EntryFacts, entryIn, isUnreported, type JournalEntry, statusOf } from "../journal/entry.ts";
 import { type ActionEvent, type ActionState, STATES } from "../journal/states.ts";
 import { type EndedAction, type LaunchHandle, LaunchNotRecorded } from "../runtime/runtime.ts";
-import type { Execution, Target } from "./execution.ts";
+import type { Execution } from "./execution.ts";
+import type { Target } from "./executor-options.ts";
 
 type Removable = Pick<EndedAction, "remove">;
 type RecordOptions = Pick<
@@ -81,14 +75,12 @@ export class ActionRecord {
 
   /** Before the launch. Rejects with `LaunchNotRecorded`. */
   async begin(): Promise<void> {
-    await this.#move("begin", () => this.#entry);
+    await this.#move("begin");
   }
 
   /** The action exists, and may act once this has resolved. Rejects with `LaunchNotRecorded`. */
   async launched(handle: LaunchHandle): Promise<void> {
-    const before = this.#entry;
-    if (before.phase === "launching")
-      await this.#move("launch", () => ({ ...before, phase: "launched", handle }));
+    await this.#move("launch", { handle });
   }
 
   /** The action did nothing, and the server serves it again. */
@@ -99,8 +91,7 @@ export class ActionRecord {
 
   /** The server serves the action again, as if it had not got the report. */
   async reopen(): Promise<void> {
-    const before = this.#entry;
-    if (isSettled(before)) await this.#move("serve", () => unanswered(before));
+    await this.#move("serve");
   }
 
   /** Denied before its launch. Reports the end. */
@@ -160,11 +151,7 @@ export class ActionRecord {
   }
 
   async rejected(code: string): Promise<void> {
-    const before = this.#entry;
-    if (!isUnreported(before)) return;
-    const rejected = () =>
-      ({ ...unanswered(before), phase: "rejected", rejectedAt: this.#now(), code }) as const;
-    await this.#move("reject", rejected);
+    await this.#move("reject", { code });
   }
 
   /**
@@ -172,12 +159,8 @@ export class ActionRecord {
    * removed, because the next worker would count the action as lost.
    */
   async settled(delivery: "acknowledged" | "dropped"): Promise<boolean> {
-    const before = this.#entry;
-    if (!isUnreported(before)) return before.phase === delivery;
-    const ended = unanswered(before);
-    return delivery === "acknowledged"
-      ? this.#move("acknowledge", () => ({ ...ended, phase: delivery, acknowledgedAt: this.#now() }))
-      : this.#move("drop", () => ({ ...ended, phase: delivery, droppedAt: this.#now() }));
+    if (this.#state === delivery) return true;
+    return this.#move(delivery === "acknowledged" ? "acknowledge" : "drop");
   }
 
   async remove(ended: Removable, fields = this.fields): Promise<void> {
@@ -191,17 +174,16 @@ export class ActionRecord {
   }
 
   async #end(event: "end" | "deny", { state, message, stoppedAt }: EndStatus): Promise<void> {
-    const end = { state, message, stoppedAt: stoppedAt.toISOString() };
-    await this.#move(event, () => endedEntry(this.#entry, end));
+    await this.#move(event, { end: { state, message, stoppedAt: stoppedAt.toISOString() } });
   }
 
   /** Follows the table. Resolves to false if the event changes nothing, or if what comes next must wait for the disk. */
-  async #move(event: ActionEvent, entryAfter: () => JournalEntry): Promise<boolean> {
+  async #move(event: ActionEvent, facts?: EntryFacts): Promise<boolean> {
     const to = STATES[this.#state].on[event];
     if (to === undefined || to === "gone") return false;
     const [state, entry] = [this.#state, this.#entry];
     this.#state = to;
-    this.#entry = entryAfter();
+    this.#entry = entryIn(to, entry, new Date(this.#options.clock.now()).toISOString(), facts);
     if (!this.#isOnRecord && event !== "begin") return true;
     const written = this.#options.journal.write(this.#entry);
     const { unwritten } = STATES[to];
@@ -216,8 +198,9 @@ export class ActionRecord {
       return true;
     }
     const isWritten = await this.#try(written);
-    if (!isWritten && unwritten === "wait") [this.#state, this.#entry] = [state, entry];
-    return isWritten;
+    if (isWritten || unwritten === "continue") return true;
+    [this.#state, this.#entry] = [state, entry];
+    return false;
   }
 
   async #try(step: Promise<void>): Promise<boolean> {
@@ -230,10 +213,6 @@ export class ActionRecord {
       this.#options.log.error(facts, "journal write failed: action step not recorded");
       return false;
     }
-  }
-
-  #now(): string {
-    return new Date(this.#options.clock.now()).toISOString();
   }
 
   #statusOf(outcome: Outcome): EndStatus {

@@ -6,7 +6,8 @@ import { seenAction } from "../action/observer.ts";
 import { isSettled, type JournalEntry, type SettledEntry } from "../journal/entry.ts";
 import { failedLaunch } from "../runtime/outcome.ts";
 import { ActionRecord, newEntry } from "./action-record.ts";
-import { type Execution, STALE_AT_MOST_MS, type StopSignals, type Target } from "./execution.ts";
+import { type Execution, STALE_AT_MOST_MS } from "./execution.ts";
+import type { StopSignals, Target } from "./executor-options.ts";
 
 /** What to do with an action that the server serves. */
 export type Admitted =

@@ -10,7 +10,8 @@ import { failedAction } from "../runtime/outcome.ts";
 import type { Adoption } from "../runtime/runtime.ts";
 import { ActionOutput } from "./action-output.ts";
 import { ActionRecord } from "./action-record.ts";
-import type { Execution, StopSignals } from "./execution.ts";
+import type { Execution } from "./execution.ts";
+import type { StopSignals } from "./executor-options.ts";
 import { checkWorkflow, type WorkflowCheck } from "./workflow-check.ts";
 
 interface AdoptionTerms {

@@ -4,7 +4,8 @@ import { isSettled, isUnreported, type UnreportedEntry } from "../journal/entry.
 import type { Need } from "../runtime/orphan.ts";
 import { Turns } from "../turns/turns.ts";
 import { adopt } from "./adopt.ts";
-import type { Execution, ExecutorOptions, StopSignals } from "./execution.ts";
+import type { Execution } from "./execution.ts";
+import type { ExecutorOptions, StopSignals } from "./executor-options.ts";
 import { LaunchPace } from "./launch-pace.ts";
 import { LearnedHints } from "./learned-hints.ts";
 import { OrphanSweep } from "./orphan-sweep.ts";

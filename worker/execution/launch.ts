@@ -9,7 +9,8 @@ import { type EndedAction, type LaunchRequest, NotLaunched } from "../runtime/ru
 import { ActionOutput } from "./action-output.ts";
 import type { ActionRecord } from "./action-record.ts";
 import { type LaunchCredentials, readCredentials } from "./credentials.ts";
-import { type AllowedTarget, type Execution, STALE_AT_MOST_MS } from "./execution.ts";
+import { type Execution, STALE_AT_MOST_MS } from "./execution.ts";
+import type { AllowedTarget } from "./executor-options.ts";
 
 /** One run of an action's image: of the action itself, with `onLaunch`, or of a hook. */
 interface Run extends Pick<LaunchRequest, "onLaunch" | "timeoutMs"> {

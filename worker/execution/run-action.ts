@@ -7,7 +7,8 @@ import { Detached, type EndedAction, LaunchNotRecorded, NotLaunched } from "../r
 import { ActionRecord } from "./action-record.ts";
 import { admit, notRecorded, refuse, targetOf } from "./admit.ts";
 import { adopt } from "./adopt.ts";
-import type { AllowedTarget, Execution, StopSignals } from "./execution.ts";
+import type { Execution } from "./execution.ts";
+import type { AllowedTarget, StopSignals } from "./executor-options.ts";
 import { launch, removeEarlierRun, runHook } from "./launch.ts";
 import { checkWorkflow } from "./workflow-check.ts";
 

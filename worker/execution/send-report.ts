@@ -5,7 +5,7 @@ import type { Notifier } from "../../shared/notifier.ts";
 import { TimeoutReached, withTimeout } from "../../shared/timeout.ts";
 import { type ActionStatus, type Delivery, fieldsOf } from "../action/action.ts";
 import type { Acknowledgement } from "../source/source.ts";
-import type { ExecutorOptions } from "./execution.ts";
+import type { ExecutorOptions } from "./executor-options.ts";
 
 export type SendOptions = Pick<ExecutorOptions, "sink" | "clock" | "log" | "maxBackoffMs"> & {
   readonly observer: Pick<ExecutorOptions["observer"], "report">;

@@ -1,7 +1,7 @@
 import { fieldsOf, type RunningStatus } from "../action/action.ts";
 import { WorkflowDeleted } from "../action/workflow-deleted.ts";
 import type { StatusSink } from "../source/source.ts";
-import type { ExecutorOptions } from "./execution.ts";
+import type { ExecutorOptions } from "./executor-options.ts";
 
 export interface WorkflowCheckOptions extends Pick<ExecutorOptions, "seesDeletion" | "clock" | "log"> {
   readonly sink: Pick<StatusSink, "isGone">;

@@ -76,24 +76,43 @@ export function isSettled(entry: JournalEntry): entry is SettledEntry {
   return entry.phase === "acknowledged" || entry.phase === "dropped";
 }
 
-/** The same end, as if no server had answered its report. */
-export function unanswered(entry: EndedEntry): EndedEntry & { readonly phase: "ended" } {
-  return endedEntry(entry, entry.end);
+/** What an entry gets beside what it has. */
+export interface EntryFacts {
+  readonly handle?: z.infer<typeof LaunchHandle>;
+  readonly end?: z.infer<typeof End>;
+  /** Of a rejection. */
+  readonly code?: string;
 }
 
-export function endedEntry(
-  entry: JournalEntry,
-  end: EndedEntry["end"],
-): EndedEntry & { readonly phase: "ended" } {
-  const { key, action, runtime, connected, timeoutMs, startedAt, ...others } = entry;
+/** The entry in another phase, from `at` on: with what that phase has, and without what only others have. */
+export function entryIn(
+  phase: JournalPhase,
+  before: JournalEntry,
+  at: string,
+  facts: EntryFacts = {},
+): JournalEntry {
+  const { key, action, runtime, connected, timeoutMs, startedAt, ...others } = before;
   const { machine, lockKey, startedBootTime } = others;
-  const handle = "handle" in others ? others.handle : undefined;
-  return {
-    ...{ key, action, runtime, connected, timeoutMs, startedAt },
-    ...defined({ machine, lockKey, startedBootTime, handle }),
-    phase: "ended",
-    end,
-  };
+  const optional = defined({ machine, lockKey, startedBootTime });
+  const about = { key, action, ...optional, runtime, connected, timeoutMs, startedAt };
+  const { handle = "handle" in others ? others.handle : undefined, code = "Unknown" } = facts;
+  if (phase === "launching") return { ...about, phase };
+  if (phase === "launched") return { ...about, phase, handle: handle ?? {} };
+  const { end = "end" in others ? others.end : undefined } = facts;
+  if (!end) throw new Error(`an entry in phase ${phase} has no end`);
+  const ended = { ...about, ...defined({ handle }), end };
+  switch (phase) {
+    case "ended":
+      return { ...ended, phase };
+    case "rejected":
+      return { ...ended, phase, rejectedAt: at, code };
+    case "acknowledged":
+      return { ...ended, phase, acknowledgedAt: at };
+    case "dropped":
+      return { ...ended, phase, droppedAt: at };
+    default:
+      return phase satisfies never;
+  }
 }
 
 export function statusOf({ action, machine, startedAt, end }: EndedEntry): EndStatus {

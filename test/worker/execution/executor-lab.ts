@@ -3,7 +3,7 @@ import { Secret } from "../../../shared/secret.ts";
 import { redactor } from "../../../shared/secret-forms.ts";
 import type { ActionStatus, Outcome } from "../../../worker/action/action.ts";
 import { noObserver, type Observer } from "../../../worker/action/observer.ts";
-import type { ExecutorOptions } from "../../../worker/execution/execution.ts";
+import type { ExecutorOptions } from "../../../worker/execution/executor-options.ts";
 import { Executor } from "../../../worker/execution/executor.ts";
 import type { JournalEntry, JournalPhase } from "../../../worker/journal/entry.ts";
 import type { ActionJournal } from "../../../worker/journal/journal.ts";
