@@ -1,4 +1,3 @@
-import { oneLine } from "../../shared/contract/result.ts";
 import { defined } from "../../shared/defined.ts";
 import { textOf } from "../../shared/text-of.ts";
 import {
@@ -109,9 +108,11 @@ export class ActionRecord {
     const outcome = this.#onThisClock(ended.outcome);
     this.#logEnd(outcome);
     this.#observeEnd(outcome);
-    const status = this.#statusOf(outcome);
-    await this.#end("end", status);
-    if (after) await this.#end("end", { ...status, message: oneLine(`${status.message}; ${await after()}`) });
+    await this.#end("end", this.#statusOf(outcome));
+    if (after) {
+      const message = `${outcome.message}; ${await after()}`;
+      await this.#end("end", this.#statusOf({ ...outcome, message }));
+    }
     await this.reportEnd(ended, cancel);
     return outcome;
   }
