@@ -10,6 +10,8 @@ export default defineAction({
   run: async ({ bmc, dryRun, signal }) => {
     if (!dryRun) return bmc.clearSel(signal);
     const { before, steps } = await bmc.planClearSel(signal);
-    return reportPlan({ before: undefined, steps }, `${count(before, "entry", "entries")} in the event log`);
+    const counted =
+      before === undefined ? "entries that cannot be listed" : count(before, "entry", "entries");
+    return reportPlan({ before: undefined, steps }, `${counted} in the event log`);
   },
 });

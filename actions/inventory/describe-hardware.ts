@@ -1,5 +1,6 @@
 import type { Hardware } from "../../shared/bmc/operations/inventory.ts";
 import { vendorAndModel } from "../../shared/bmc/operations/manager.ts";
+import { describeUnread } from "../../shared/bmc/operations/unread.ts";
 import { count } from "../../shared/count.ts";
 import { formatTable } from "../../shared/table.ts";
 
@@ -7,7 +8,7 @@ import { formatTable } from "../../shared/table.ts";
  * One line: `Contoso 3500 437XR1138R2: 2 processors, 128 GiB memory, 4 disks, 2 NICs`. Leaves out kinds of
  * parts that the BMC does not report.
  */
-export function describeHardware({ system, processors, memory, disks, nics }: Hardware): string {
+export function describeHardware({ system, processors, memory, disks, nics, unread }: Hardware): string {
   const { vendor, model, serial = "" } = system;
   const named = `${vendorAndModel(vendor, model)} ${serial}`.trim();
   const parts = [
@@ -16,7 +17,8 @@ export function describeHardware({ system, processors, memory, disks, nics }: Ha
     counted(disks.length, "disk"),
     counted(nics.length, "NIC"),
   ].filter((part) => part !== undefined);
-  return `${named || "machine"}: ${parts.length > 0 ? parts.join(", ") : "the BMC reports no parts"}`;
+  const reported = parts.length > 0 ? parts.join(", ") : "the BMC reports no parts";
+  return `${named || "machine"}: ${reported}${describeUnread(unread, "part")}`;
 }
 
 /** Without the BMC's own sum, that of the modules is a lower bound if the size of one is unknown. */
@@ -49,7 +51,18 @@ export function hardwareTables(hardware: Hardware): string {
 }
 
 function tablesOf(hardware: Hardware): readonly Table[] {
-  const { system, chassis, mainboard, bmc, processors, memory, disks, nics, firmware } = hardware;
+  const {
+    system,
+    chassis,
+    mainboard,
+    bmc,
+    processors,
+    memory,
+    disks,
+    nics,
+    firmware,
+    unread = [],
+  } = hardware;
   const built = Object.entries({ chassis, mainboard, BMC: bmc });
   return [
     {
@@ -89,6 +102,10 @@ function tablesOf(hardware: Hardware): readonly Table[] {
     {
       head: ["firmware", "version"],
       rows: firmware.map(({ name, version }) => [name, version]),
+    },
+    {
+      head: ["not read", "reason"],
+      rows: unread.map(({ name, reason }) => [name, reason]),
     },
   ];
 }

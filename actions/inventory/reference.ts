@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { actionReference } from "../harness/input/reference.ts";
+import { unread } from "../harness/input/reference-parts.ts";
 
 const name = z.string().describe("The BMC's name for it");
 const serial = z.string().optional();
@@ -77,6 +78,7 @@ export const reference = actionReference("inventory", {
         firmware: z
           .array(z.strictObject({ name, version: z.string().describe("The version in use") }))
           .describe("Firmware of the components"),
+        unread: unread("What the BMC lists and could not be read, so that it is missing above"),
       })
       .describe("What the BMC reports; fields that it does not report are absent, and lists may be empty"),
   },

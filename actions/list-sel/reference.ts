@@ -7,6 +7,7 @@ const entry = z.strictObject({
   at: z.string().optional().describe("The time in UTC (ISO 8601); absent if the BMC did not know it"),
   severity: z.enum(SEVERITIES).optional().describe("Absent if the BMC or the IPMI specification has none"),
   message: z.string().describe("What happened; with IPMI, the text of the specification"),
+  unread: z.literal(true).optional().describe("Set if it could not be read; the message then says why"),
 });
 
 export const reference = actionReference("list-sel", {
@@ -15,7 +16,10 @@ export const reference = actionReference("list-sel", {
   readsOnly: true,
   output: {
     data: z.strictObject({
-      total: z.int().min(0).describe("Number of entries in the log, listed or not"),
+      total: z
+        .int()
+        .min(0)
+        .describe("Number of entries in the log, listed or not, without those that could not be read"),
       critical: z.int().min(0).describe("Number of critical entries"),
       entries: z.array(entry).describe("The requested entries, oldest first"),
     }),

@@ -7,9 +7,11 @@ export const SEVERITIES = ["ok", "warning", "critical"] as const;
 type Severity = (typeof SEVERITIES)[number];
 
 export interface Selection {
+  /** Without those that could not be read. */
   readonly total: number;
+  readonly unread: number;
   readonly critical: number;
-  /** At least as severe as requested. */
+  /** At least as severe as requested, or not read. */
   readonly matching: number;
   /** The newest of those, oldest first. */
   readonly entries: readonly SelEntry[];
@@ -21,9 +23,11 @@ export function select(
   { limit, severity: least }: { readonly limit: number; readonly severity: Severity },
 ): Selection {
   const rank = ({ severity = "ok" }: Pick<SelEntry, "severity">) => SEVERITIES.indexOf(severity);
-  const matching = log.filter((entry) => rank(entry) >= SEVERITIES.indexOf(least));
+  const matching = log.filter((entry) => entry.unread || rank(entry) >= SEVERITIES.indexOf(least));
+  const unread = log.filter((entry) => entry.unread).length;
   return {
-    total: log.length,
+    total: log.length - unread,
+    unread,
     critical: log.filter(({ severity }) => severity === "critical").length,
     matching: matching.length,
     entries: limit === 0 ? matching : matching.slice(-limit),
@@ -32,13 +36,14 @@ export function select(
 
 /** One line: `120 entries in the event log, 3 critical; 14 of at least warning, the newest 10 listed`. */
 export function describeSelection(
-  { total, critical, matching, entries }: Selection,
+  { total, unread, critical, matching, entries }: Selection,
   least: Severity,
 ): string {
-  if (total === 0) return "the event log is empty";
+  if (total + unread === 0) return "the event log is empty";
   const counted = `${count(total, "entry", "entries")} in the event log`;
   const remarks = [
-    ...(least === "ok" ? [] : [least === "critical" ? "" : `${matching} of at least ${least}`]),
+    ...(least === "ok" ? [] : [least === "critical" ? "" : `${matching - unread} of at least ${least}`]),
+    ...(unread > 0 ? [`${unread} not read`] : []),
     ...(entries.length < matching ? [`the newest ${entries.length} listed`] : []),
   ].filter((remark) => remark !== "");
   const severe =

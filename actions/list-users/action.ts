@@ -1,3 +1,4 @@
+import { describeUnread } from "../../shared/bmc/operations/unread.ts";
 import { count } from "../../shared/count.ts";
 import { formatTable } from "../../shared/table.ts";
 import { defineAction } from "../harness/action.ts";
@@ -8,11 +9,14 @@ export default defineAction({
   idempotent: true,
   input: {},
   run: async ({ bmc, signal }) => {
-    const users = await bmc.listUsers(signal);
+    const listed = await bmc.listUsers(signal);
+    const users = listed.filter((user) => user.unread === undefined);
+    const unread = listed.flatMap(({ id, unread: reason }) => (reason ? [{ name: id, reason }] : []));
     const disabled = users.filter(({ enabled }) => !enabled).length;
     const counted = count(users.length, "user");
     const summary = disabled === 0 ? counted : `${counted}, ${disabled} disabled`;
-    return { summary, changed: false, data: { users } };
+    const gaps = describeUnread(unread, "account");
+    return { summary: summary + gaps, changed: false, data: { users, ...(gaps ? { unread } : {}) } };
   },
   table: ({ users }) =>
     formatTable(

@@ -1,11 +1,16 @@
 import { z } from "zod";
 import { actionReference } from "../harness/input/reference.ts";
-import { bmcUser } from "../harness/input/reference-parts.ts";
+import { bmcUser, unread } from "../harness/input/reference-parts.ts";
 
 export const reference = actionReference("list-users", {
   keywords: ["user", "account", "audit"],
   readsOnly: true,
-  output: { data: z.strictObject({ users: z.array(bmcUser).describe("The users that have a name") }) },
+  output: {
+    data: z.strictObject({
+      users: z.array(bmcUser).describe("The users that have a name"),
+      unread: unread("Accounts that the BMC lists and that could not be read"),
+    }),
+  },
   result: {
     message: "2 users, 1 disabled via redfish",
     changed: false,

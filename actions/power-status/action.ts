@@ -6,7 +6,8 @@ export default defineAction({
   idempotent: true,
   input: {},
   run: async ({ bmc, signal }) => {
-    const power = await bmc.readPower(signal);
-    return { summary: power, before: power, after: power, changed: false, data: { power } };
+    const { state: power, name } = await bmc.describePower(signal);
+    const summary = power === "unknown" && name !== undefined ? `${power} (${name})` : power;
+    return { summary, before: power, after: power, changed: false, data: { power } };
   },
 });

@@ -24,6 +24,7 @@ const sensor = z.strictObject({
     .enum(SENSOR_STATES)
     .optional()
     .describe("Why there is no reading; not read: it belongs to another controller, or cannot be read"),
+  reason: z.string().optional().describe("Why it could not be read, in one line"),
   events: z.array(z.string()).optional().describe("The states of a sensor without a number"),
   entity: z.string().optional().describe("The part that it is on"),
 });

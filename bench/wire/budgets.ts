@@ -29,7 +29,8 @@ export const REDFISH_BUDGETS: Readonly<Record<Operation, RedfishBudget>> = {
     peers: "bmclib 4; sushy 5 cold, 3 warm",
   },
   "8 sensors": {
-    requests: { "known path, basic": 5, "unknown path, basic": 6, "unknown path, new session": 7 },
+    // The list of chassis, the service root for $expand, and Sensors beside Thermal and Power: each may hold what others lack.
+    requests: { "known path, basic": 7, "unknown path, basic": 8, "unknown path, new session": 9 },
     peers: "-",
   },
 };

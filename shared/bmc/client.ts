@@ -101,6 +101,11 @@ export class BmcClient extends WithOperations {
     return this.#link.provider;
   }
 
+  /** What to know of the machine that was chosen, for people: `system A, not B`. Undefined if there is nothing to say. */
+  get note(): string | undefined {
+    return this.#link.note;
+  }
+
   /** The user that it logs in as. */
   get username(): string | undefined {
     return this.#connection.username;

@@ -48,7 +48,7 @@ export type { NetworkReport, NetworkStage } from "./operations/network-change.ts
 export type { NetworkRequest, NetworkSettings } from "./operations/network-settings.ts";
 export type { NmiReport } from "./operations/nmi.ts";
 export type { NtpReport, NtpRequest, NtpSettings } from "./operations/ntp.ts";
-export type { OffMode, PowerReport, PowerRequest } from "./operations/power.ts";
+export type { OffMode, PowerReading, PowerReport, PowerRequest } from "./operations/power.ts";
 export type { PowerLimit, PowerLimitReport } from "./operations/powerlimit.ts";
 export type { SessionDescription } from "./operations/provider.ts";
 export type {

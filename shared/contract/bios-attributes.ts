@@ -5,8 +5,12 @@ const MOST_ATTRIBUTES = 500;
 const LONGEST_VALUE = 4_096;
 const NAME = /^[^\p{Cc}\p{Cf}]{1,200}$/u;
 
-/** A secret: never sent, never shown. Some BMCs number their attributes: `AdministratorPassword_00F2`. */
-export const isBiosPassword = (name: string): boolean => /pass(word|phrase)(_[0-9a-f]{1,8})?$/i.test(name);
+/**
+ * A secret: never sent, never shown. Some BMCs number their attributes: `AdministratorPassword_00F2`. `StrongPassword` is a switch:
+ * whether passwords must be strong.
+ */
+export const isBiosPassword = (name: string): boolean =>
+  /(?<!strong)pass(word|phrase)(_[0-9a-f]{1,8})?$/i.test(name);
 
 const Value = z.union(
   [

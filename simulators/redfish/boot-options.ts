@@ -23,7 +23,7 @@ export function showBootOrder(
   return {
     BootOrder: machine.bootOrder,
     BootOptions: { "@odata.id": `${systemPath}/BootOptions` },
-    HttpBootUri: machine.httpBootUri,
+    ...(profile.httpBootUri === false ? {} : { HttpBootUri: machine.httpBootUri }),
   };
 }
 

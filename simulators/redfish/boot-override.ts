@@ -62,7 +62,8 @@ export function patchBoot(
   const parsed = BootPatch.safeParse(body);
   if (!parsed.success) return unknown(parsed.error.issues[0]?.path.join("/") ?? "");
   const patch = parsed.data.Boot;
-  if (patch.HttpBootUri !== undefined && profile.bootOrder === false) return unknown("HttpBootUri");
+  const hasUri = profile.bootOrder !== false && profile.httpBootUri !== false;
+  if (patch.HttpBootUri !== undefined && !hasUri) return unknown("HttpBootUri");
   const refused = refuse(patch, profile);
   if (refused) return refused;
   const before = machine.override;

@@ -111,6 +111,8 @@ export interface RedfishProfile {
   readonly certificates?: "several" | "pem-only" | "post" | "hpe" | "none";
   /** False: neither boot order nor URI of HTTP boot. */
   readonly bootOrder?: boolean;
+  /** False: no URI of HTTP boot, which recorded BMCs of NVIDIA and OpenBMC alone have. */
+  readonly httpBootUri?: false;
   /** What of the BIOS attributes it lacks or does another way. */
   readonly bios?: {
     /** False: no BIOS attributes at all. */
@@ -193,6 +195,7 @@ const generic: RedfishProfile = {
 const dell = {
   manufacturer: "Dell Inc.",
   oem: "Dell",
+  httpBootUri: false,
   systemId: "System.Embedded.1",
   resetTypes: [
     "On",
@@ -226,6 +229,7 @@ const dell = {
 const hpe = {
   manufacturer: "HPE",
   oem: "Hpe",
+  httpBootUri: false,
   firmware: "iLO 5 v2.72",
   ntp: "hpe-date-time",
   certificates: "hpe",
@@ -247,6 +251,7 @@ const hpe = {
 const supermicro = {
   manufacturer: "Supermicro",
   oem: "Supermicro",
+  httpBootUri: false,
   media: {
     ...generic.media,
     name: "VM1",
@@ -261,6 +266,7 @@ const supermicro = {
 const lenovo = {
   manufacturer: "Lenovo",
   oem: "Lenovo",
+  httpBootUri: false,
   media: { ...generic.media, actions: false },
   sel: { ...generic.sel, below: "system", name: "StandardLog", embedded: false },
   expand: ".",

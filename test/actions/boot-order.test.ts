@@ -4,9 +4,9 @@ import { resultOf, runAction } from "./action-run.ts";
 import { actionLab } from "./lab.ts";
 
 const URI = "https://192.0.2.9/boot.efi";
+const { generic } = redfishProfiles;
 
 function withoutOrder() {
-  const { generic } = redfishProfiles;
   if (!generic) throw new Error("no generic profile");
   return actionLab({ redfish: { profile: { ...generic, bootOrder: false } } });
 }
@@ -60,7 +60,7 @@ describe.concurrent("set-boot-order", () => {
 
   it("is a verification failure if the BMC keeps its order", async () => {
     await using lab = await actionLab();
-    lab.redfish.fail({ kind: "forget", method: "PATCH" });
+    lab.redfish.fail({ kind: "forget", method: "PATCH", times: 9 });
 
     const ended = await runAction("set-boot-order", {
       env: { ...lab.env("redfish"), BOOT_ORDER: "PXE NIC 1" },
@@ -86,20 +86,24 @@ describe.concurrent("set-boot-order", () => {
 });
 
 describe.concurrent("set-http-boot", () => {
-  it.each(["generic", "dell-idrac10"])("sets URI and boot device of a %s BMC", async (profile) => {
-    await using lab = await actionLab({ redfish: { profile } });
+  it.each(["system", "settings"] as const)(
+    "sets URI and boot device where the %s takes them",
+    async (bootOwner) => {
+      if (!generic) throw new Error("no generic profile");
+      await using lab = await actionLab({ redfish: { profile: { ...generic, bootOwner } } });
 
-    const ended = await runAction("set-http-boot", {
-      env: { ...lab.env("redfish"), HTTP_BOOT_URI: URI },
-    });
+      const ended = await runAction("set-http-boot", {
+        env: { ...lab.env("redfish"), HTTP_BOOT_URI: URI },
+      });
 
-    expect(resultOf(ended)).toMatchObject({
-      ok: true,
-      message: `boot uefi-http once (uefi), HTTP boot from ${URI} via redfish`,
-    });
-    expect(lab.machine.httpBootUri).toBe(URI);
-    expect(lab.machine.override).toMatchObject({ device: "uefi-http", enabled: "once" });
-  });
+      expect(resultOf(ended)).toMatchObject({
+        ok: true,
+        message: `boot uefi-http once (uefi), HTTP boot from ${URI} via redfish`,
+      });
+      expect(lab.machine.httpBootUri).toBe(URI);
+      expect(lab.machine.override).toMatchObject({ device: "uefi-http", enabled: "once" });
+    },
+  );
 
   it("leaves the boot device alone where the BMC takes no URI", async () => {
     await using lab = await withoutOrder();

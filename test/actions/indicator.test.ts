@@ -63,7 +63,7 @@ describe.concurrent("set-indicator", () => {
 
   it("is a verification failure if the BMC accepts it and the LED stays off", async () => {
     await using there = await lab();
-    there.redfish.fail({ kind: "forget", method: "PATCH" });
+    there.redfish.fail({ kind: "forget", method: "PATCH", times: 10 });
 
     const ended = await runAction("set-indicator", { env: there.env("redfish") });
 

@@ -118,8 +118,15 @@ describe.concurrent("inventory", () => {
 
     expect(resultOf(ended)).toMatchObject({
       ok: true,
-      message: "Contoso 3500 CZ00000001: 2 processors, 96 GiB memory, 2 disks via redfish",
-      data: { memory: [], nics: [] },
+      message: expect.stringMatching(/2 processors, 96 GiB memory, 2 disks; 2 parts not read: \S+Memory \(/),
+      data: {
+        memory: [],
+        nics: [],
+        unread: [
+          { name: expect.stringMatching(/Memory$/) },
+          { name: expect.stringMatching(/EthernetInterfaces$/) },
+        ],
+      },
     });
   });
 });

@@ -104,7 +104,7 @@ describe.concurrent.each(TESTED_PROVIDERS)("a generated password via %s", (provi
       messageId: "X.1.0.No",
       path: ACCOUNTS,
       skip: 4,
-      times: 9,
+      times: 99,
     });
     let isSet = false;
     lab.ipmi.faults.refuses = (name) => {

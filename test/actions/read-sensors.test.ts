@@ -52,17 +52,17 @@ describe.concurrent("read-sensors", () => {
   );
 
   it.each([
-    ["one expanded collection instead of Thermal and Power", "both", ".", "Sensors?$expand=."],
-    ["Thermal and Power where a collection costs a request per sensor", "both", "none", "Thermal"],
-  ] as const)("reads %s", async (_, has, expand, path) => {
-    await using there = await lab(has, expand);
+    ["the expanded collection beside Thermal and Power", ".", 3],
+    ["no collection that costs a request per sensor and has no more of them", "none", 3],
+  ] as const)("reads %s", async (_, expand, most) => {
+    await using there = await lab("both", expand);
 
     const ended = await runAction("read-sensors", { env: there.env("redfish") });
 
     expect(resultOf(ended).ok).toBe(true);
     const paths = there.redfish.log.filter((line) => line.startsWith("GET /redfish/v1/Chassis/1/"));
-    expect(paths[0]).toBe(`GET /redfish/v1/Chassis/1/${path}`);
-    expect(paths.length).toBeLessThanOrEqual(2);
+    expect(paths).toContain("GET /redfish/v1/Chassis/1/Thermal");
+    expect(paths.length).toBeLessThanOrEqual(most);
   });
 
   it("prints a table", async () => {

@@ -28,7 +28,7 @@ export const ROUND_TRIPS: Readonly<Record<string, { readonly redfish?: number; r
   "power-on": { redfish: 4, ipmi: 6 },
   "power-reset": { redfish: 4, ipmi: 6 },
   "power-status": { redfish: 2, ipmi: 4 },
-  "read-sensors": { redfish: 6, ipmi: 16 },
+  "read-sensors": { redfish: 8, ipmi: 16 },
   "reset-bios": { redfish: 5 },
   "reset-secure-boot-keys": { redfish: 6 },
   "run-tasks": { redfish: 12, ipmi: 14 },

@@ -40,6 +40,7 @@ const SINK = { opened: () => undefined, output: () => undefined, gap: () => unde
 const CALLS: { readonly [Name in DriverName]: Calls<Drivers[Name]> } = {
   power: {
     read: (power, signal) => power.read(signal),
+    stateName: async (power) => power.stateName?.(),
     plan: (power, signal) => power.plan("cycle", signal),
     send: (power, signal) => power.send("off", signal),
   },

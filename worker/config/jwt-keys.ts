@@ -25,7 +25,7 @@ export function parseJwtSecrets(text: string): readonly JwtKey[] {
     .filter((line) => line !== "");
   // Everyone who can read a public key could sign tokens with it.
   const kind = [text, secrets.join(""), ...secrets].map(publicKind).find((found) => found !== undefined);
-  if (kind !== undefined) throw new FileProblem(`holds ${kind}, which is public: it is no secret`);
+  if (kind !== undefined) throw new FileProblem(`holds ${kind}, which is public and not a secret`);
   if (secrets.some((secret) => Buffer.byteLength(secret) < SHORTEST_SECRET_BYTES)) {
     throw new FileProblem(
       `holds a secret of less than ${SHORTEST_SECRET_BYTES} characters: use one that openssl rand -hex 32 prints`,

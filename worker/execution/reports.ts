@@ -131,7 +131,7 @@ export class Reports {
   async idle(): Promise<void> {
     const ended = ({ done, postponed, rejected }: Pending) => {
       const postpone = () => postponed.abort();
-      rejected.promise.then(postpone, postpone);
+      void rejected.promise.then(postpone, postpone);
       return done;
     };
     while (this.#pending.size > 0) await Promise.all([...this.#pending.values()].map(ended));

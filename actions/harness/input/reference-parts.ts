@@ -126,3 +126,15 @@ export const raidVolumes = z
 export const raidData = z.strictObject({
   pending: z.boolean().describe("Whether the BMC keeps a change for the next boot"),
 });
+
+/** The field of a result that names what could not be read. */
+export const unread = (description: string) =>
+  z
+    .array(
+      z.strictObject({
+        name: z.string().describe("What it is, such as its path"),
+        reason: z.string().describe("Why, in one line"),
+      }),
+    )
+    .optional()
+    .describe(description);

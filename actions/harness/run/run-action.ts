@@ -1,3 +1,4 @@
+import type { BmcClient } from "../../../shared/bmc/client.ts";
 import type { Provider } from "../../../shared/bmc/operations/provider.ts";
 import { type Clock, systemClock } from "../../../shared/clock.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
@@ -76,13 +77,7 @@ export async function runAction<Fields extends InputFields>(
     ...defined({ machine }),
     ok: error === undefined,
     ...defined({ class: error?.class, refused: error?.refused }),
-    message: oneLine(
-      redact(
-        error
-          ? `${error.message}${remedy}`
-          : `${report?.summary}${bmc.provider ? ` via ${bmc.provider}` : ""}`,
-      ),
-    ),
+    message: oneLine(redact(error ? `${error.message}${remedy}` : `${report?.summary}${viaOf(bmc)}`)),
     ...defined({
       provider: clients.provider,
       before: report?.before,
@@ -93,6 +88,11 @@ export async function runAction<Fields extends InputFields>(
     roundTrips: clients.roundTrips,
     ...defined({ data: report?.data, hint: clients.hint }),
   };
+}
+
+function viaOf({ provider, note }: Pick<BmcClient, "provider" | "note">): string {
+  if (!provider) return "";
+  return ` via ${provider}${note === undefined ? "" : ` (${note})`}`;
 }
 
 function describeFailure(

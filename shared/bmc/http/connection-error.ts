@@ -17,11 +17,19 @@ export function connectError(error: Error, peer: Peer): BmcError {
 export function handshakeError(error: Error, peer: Peer): BmcError {
   // System errors are the network's; the rest is OpenSSL's or the certificate check's.
   const errorClass = /^(ECONN|EHOST|ENET|ETIMEDOUT|EPIPE)/.test(errorCode(error)) ? "unreachable" : "tls";
-  const message = `TLS with ${authority(peer)} failed: ${reasonOf(error)}`;
-  const { nameOption = inventoryLine } = peer;
-  const withoutTls = `; if this BMC has no TLS there, name only providers that it has: ${nameOption("providers")}`;
-  const remedy = errorClass === "tls" ? withoutTls : "";
+  const code = errorCode(error);
+  const message = `TLS with ${authority(peer)} failed: ${OUTDATED[code] ?? reasonOf(error)}`;
+  const remedy = errorClass === "tls" ? handshakeRemedy(code, peer) : "";
   return new BmcError(errorClass, oneLine(message + remedy), { cause: error });
+}
+
+/** Only a peer that does not speak TLS has another remedy than a BMC that speaks an old one; after an alert it does. */
+function handshakeRemedy(code: string, { nameOption = inventoryLine }: Peer): string {
+  const providers = nameOption("providers");
+  if (code in OUTDATED)
+    return `; update the BMC's firmware, or name only other providers that it has: ${providers}`;
+  if (/_ALERT_/.test(code)) return "";
+  return `; if this BMC has no TLS there, name only providers that it has: ${providers}`;
 }
 
 /**
@@ -38,13 +46,19 @@ export function pinError(
 
 /** A certificate that Node did not verify, with the code that Node gives. */
 export function certificateError(
-  { found, code }: { readonly found: string | undefined; readonly code: string },
+  {
+    found,
+    code,
+    weakness,
+  }: { readonly found: string | undefined; readonly code: string; readonly weakness?: string | undefined },
   peer: Peer,
 ): BmcError {
   const shown = found === undefined ? "" : ` (fingerprint ${found})`;
-  const message = `TLS with ${authority(peer)} failed: ${reasons[code] ?? code}${shown}`;
+  const isWeak = code === "UNSPECIFIED" && weakness !== undefined;
+  const reason = isWeak ? `the certificate is too weak to be verified: ${weakness}` : (reasons[code] ?? code);
+  const message = `TLS with ${authority(peer)} failed: ${reason}${shown}`;
   const { nameOption = inventoryLine } = peer;
-  const ca = `; to trust its CA, use ${nameOption("tls.ca", "FILE")}`;
+  const ca = isWeak ? "" : `; to trust its CA, use ${nameOption("tls.ca", "FILE")}`;
   return new BmcError("tls", message + acceptance(found, peer) + ca);
 }
 
@@ -103,12 +117,37 @@ export function exchangeError(
   return new BmcError("unreachable", oneLine(message), { cause: error, uncertain });
 }
 
+const TOO_OLD = "the BMC speaks only TLS 1.1 or older";
+const TOO_WEAK = "the BMC offers no cipher suite, key and signature that are strong enough";
+
+/** What OpenSSL calls peers that are older than what Node accepts. */
+const OUTDATED: Readonly<Record<string, string>> = {
+  ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: TOO_OLD,
+  ERR_SSL_UNSUPPORTED_PROTOCOL: TOO_OLD,
+  ERR_SSL_VERSION_TOO_LOW: TOO_OLD,
+  "ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE": TOO_WEAK,
+  ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE: TOO_WEAK,
+  ERR_SSL_TLSV1_ALERT_INSUFFICIENT_SECURITY: TOO_WEAK,
+  ERR_SSL_NO_CIPHERS_AVAILABLE: TOO_WEAK,
+  ERR_SSL_WRONG_SIGNATURE_TYPE: TOO_WEAK,
+  ERR_SSL_UNSUPPORTED_SIGNATURE_ALGORITHM: TOO_WEAK,
+  ERR_SSL_NO_SUITABLE_SIGNATURE_ALGORITHM: TOO_WEAK,
+  ERR_SSL_DH_KEY_TOO_SMALL: "the BMC's Diffie-Hellman parameters are too short",
+  ERR_SSL_BAD_ECC_CERT: TOO_WEAK,
+  ERR_SSL_EE_KEY_TOO_SMALL: "the key of the BMC's certificate is too short",
+  ERR_SSL_CA_KEY_TOO_SMALL: "the key of the CA of the BMC's certificate is too short",
+  ERR_SSL_CA_MD_TOO_WEAK: "the signature of the BMC's certificate is too weak",
+  ERR_SSL_UNSAFE_LEGACY_RENEGOTIATION_DISABLED:
+    "the BMC has only the old, unsafe TLS renegotiation (RFC 5746)",
+};
+
 /** OpenSSL's and the certificate check's. */
 const reasons: Readonly<Record<string, string>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: "self-signed certificate",
   SELF_SIGNED_CERT_IN_CHAIN: "self-signed certificate in the chain",
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: "certificate of an unknown authority",
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "certificate of an unknown authority",
+  UNSPECIFIED: "OpenSSL rejects the certificate or its issuer as too weak, such as for a short key",
   CERT_HAS_EXPIRED: "certificate has expired",
   CERT_NOT_YET_VALID: "certificate is not valid yet",
   ERR_TLS_CERT_ALTNAME_INVALID: "the certificate is for another host name or address",
@@ -117,5 +156,7 @@ const reasons: Readonly<Record<string, string>> = {
 
 function reasonOf(error: Error): string {
   const code = errorCode(error);
-  return networkReason(error) ?? reasons[code] ?? (error.message || code);
+  // OpenSSL's message names its source files.
+  const reason = "reason" in error && typeof error.reason === "string" ? error.reason : error.message;
+  return networkReason(error) ?? reasons[code] ?? (reason || code);
 }

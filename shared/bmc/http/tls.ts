@@ -118,5 +118,21 @@ function certificateProblem(
   const found = certificate && createHash("sha256").update(certificate.raw).digest("hex");
   if (expected !== undefined) return found === expected ? null : pinError({ found, expected }, endpoint);
   if (!verify || authorized) return null;
-  return certificateError({ found, code: String(authorizationError) }, endpoint);
+  const weakness = certificate && weaknessOf(certificate);
+  return certificateError({ found, code: String(authorizationError), weakness }, endpoint);
+}
+
+/** As OpenSSL's security level 2 has it, which Node uses. */
+const SHORTEST_RSA_BITS = 2_048;
+
+/** What OpenSSL rejects a certificate for without a reason of its own; undefined if it is none of these. */
+function weaknessOf({ publicKey, signatureAlgorithm }: X509Certificate): string | undefined {
+  const { asymmetricKeyType: type, asymmetricKeyDetails: details } = publicKey;
+  const bits = details?.modulusLength;
+  const hash = /md[245]|sha-?1(?!\d)/i.exec(signatureAlgorithm ?? "")?.[0];
+  const weak = [
+    type === "rsa" && bits !== undefined && bits < SHORTEST_RSA_BITS ? `RSA key of ${bits} bits` : undefined,
+    hash === undefined ? undefined : `signed with ${hash.toUpperCase().replace(/^SHA1/, "SHA-1")}`,
+  ].filter((part) => part !== undefined);
+  return weak.length > 0 ? weak.join(", ") : undefined;
 }

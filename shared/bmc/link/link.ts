@@ -1,3 +1,4 @@
+import { backoffMs } from "../../backoff.ts";
 import type { Clock } from "../../clock.ts";
 import { BmcError } from "../../contract/bmc-error.ts";
 import type { Connection } from "../../contract/connection.ts";
@@ -10,11 +11,21 @@ import type { Secret } from "../../secret.ts";
 import type { SpanStart, Tracer } from "../../tracing/tracer.ts";
 import type { Access, SessionBase } from "../operations/access.ts";
 import type { Provider, Session } from "../operations/provider.ts";
+import { isFinal } from "../operations/read-back.ts";
 import { type DriverName, type Drivers, isCapability, OPERATIONS } from "../operations/table.ts";
 import type { ProviderLoader } from "../providers/load.ts";
 import { composeHint, readHint } from "./hint.ts";
 import { openFirst } from "./race.ts";
-import { ifBusy, OPEN_RETRY, READ_RETRY, type RetryRule, retrying, WRITE_RETRY } from "./retry.ts";
+import {
+  AFTER_CHANGE,
+  ifBusy,
+  LOGIN_RECHECK_MS,
+  OPEN_RETRY,
+  READ_RETRY,
+  type RetryRule,
+  retrying,
+  WRITE_RETRY,
+} from "./retry.ts";
 
 export interface LinkOptions {
   readonly clock: Clock;
@@ -27,7 +38,17 @@ export interface LinkOptions {
   readonly nameOption: NameOption | undefined;
 }
 
-const ONE_ATTEMPT: RetryRule = { ...OPEN_RETRY, attempts: 1 };
+const ONE_ATTEMPT: RetryRule = { ...OPEN_RETRY, attempts: 1, busyAttempts: 1 };
+
+/** What one operation has done so far with the provider that carries it out. */
+interface Progress {
+  /** The provider that accepted a change, or may have: from then on the only one. */
+  changedBy?: SessionProvider;
+  /** It has answered a read, so that another answer is one for the moment. */
+  hasAnswered?: true;
+  /** The one more login after a refused one is used up. */
+  hasRechecked?: true;
+}
 
 /**
  * The way to one BMC: which provider, its session, what was learned about it. Errors are `BmcError`s whose
@@ -48,9 +69,13 @@ export class BmcLink {
   readonly #looseEnds = new Set<Promise<unknown>>();
   /** Providers whose hint led nowhere in this client's life. */
   readonly #distrusted = new Set<SessionProvider>();
+  /** Providers that accepted the present credentials. */
+  readonly #accepting = new Set<SessionProvider>();
+  #progress: Progress = {};
   #roundTripsBefore = 0;
   #closing: Promise<void> | undefined;
   #provider: SessionProvider | undefined;
+  #note: string | undefined;
   #hint: unknown;
 
   constructor(connection: Connection, options: LinkOptions) {
@@ -62,6 +87,11 @@ export class BmcLink {
   /** The provider that answered last; undefined while none has, also when none does any more. */
   get provider(): SessionProvider | undefined {
     return this.#provider;
+  }
+
+  /** Of the session opened last, as `SessionBase` has it. */
+  get note(): string | undefined {
+    return this.#note;
   }
 
   get roundTrips(): number {
@@ -77,8 +107,8 @@ export class BmcLink {
 
   /**
    * Runs an operation of this driver with the first provider that answers; where that says `unsupported`, which it
-   * does before
-   * anything has changed, with the next one. Rejects with `unsupported` and every reason when none is left.
+   * does before anything has changed, with the next one. Rejects with `unsupported` and every reason when none is left. Once
+   * a change was accepted, or may have been, the operation stays with its provider.
    */
   async use<T>(
     driver: DriverName,
@@ -88,11 +118,13 @@ export class BmcLink {
     const unsupported: BmcError[] = [];
     let candidates = await this.#capable(driver);
     for (;;) {
+      this.#progress = {};
       try {
         return await operation(this.#access(driver, candidates, signal));
       } catch (thrown) {
         signal.throwIfAborted();
         const error = this.#named(BmcError.from(thrown));
+        if (this.#progress.changedBy) throw afterChange(error);
         const refused = this.#provider;
         // What an open session says of its own counts, also after others did not offer it.
         const isFinal =
@@ -121,8 +153,10 @@ export class BmcLink {
 
   #access(driver: DriverName, candidates: readonly SessionProvider[], signal: AbortSignal): Access<Drivers> {
     let names = candidates;
+    const progress = this.#progress;
     const { clock, log } = this.#options;
-    const session = () => this.#session(names, signal);
+    const allowed = () => (progress.changedBy ? [progress.changedBy] : names);
+    const session = () => this.#session(allowed(), signal);
     let wasOpen = false;
     // The first opening has its own rule, so that an unreachable BMC is not tried under both; one that was open
     // and went away may be restarting, and gets the time of the rule for the call.
@@ -130,15 +164,51 @@ export class BmcLink {
       if (!wasOpen) await session();
       wasOpen = true;
     };
+    const readOnce = async <T>(call: (session: SessionBase & Drivers) => Promise<T>): Promise<T> => {
+      await openFirst();
+      const value = await this.#recheckingLogin(signal, () =>
+        this.#retrying(READ_RETRY, signal, async () => this.#call(await session(), having(driver, call))),
+      );
+      progress.hasAnswered = true;
+      return value;
+    };
     return {
       connection: this.#connection,
       clock,
       log,
+      insist: () => progress.changedBy && this.#sessions.get(progress.changedBy)?.insist?.(),
+      hasChanged: () => progress.changedBy !== undefined,
       read: async (call) => {
-        await openFirst();
-        return this.#retrying(READ_RETRY, signal, async () =>
-          this.#call(await session(), having(driver, call)),
-        );
+        if (!progress.changedBy) return readOnce(call);
+        const endMs = clock.monotonicMs() + AFTER_CHANGE.limitMs;
+        for (let attempt = 1; ; attempt += 1) {
+          try {
+            return await readOnce(call);
+          } catch (thrown) {
+            signal.throwIfAborted();
+            const error = BmcError.from(thrown);
+            const leftMs = endMs - clock.monotonicMs();
+            if (isFinal(error) || leftMs <= 0) throw error;
+            log.info(
+              { class: error.class, reason: error.message },
+              "BMC read failed after a change, retrying",
+            );
+            await clock.sleep(Math.min(leftMs, backoffMs(AFTER_CHANGE.backoff, attempt)), signal);
+          }
+        }
+      },
+      look: async (call) => {
+        try {
+          return await readOnce(call);
+        } catch (thrown) {
+          signal.throwIfAborted();
+          const error = BmcError.from(thrown);
+          const isSilence = error.class === "unreachable" || error.class === "timeout";
+          // What a BMC lacks before anything was changed, it lacks for as long as the poll lasts.
+          const mayCome = progress.hasAnswered && error.class !== "unsupported";
+          if (isSilence || ((progress.changedBy || mayCome) && !isFinal(error))) return error;
+          throw error;
+        }
       },
       write: async (call) => {
         await openFirst();
@@ -149,17 +219,21 @@ export class BmcLink {
       sleep: (ms) => clock.sleep(ms, signal),
       progress: (text, limitMs) => log.info(progressFields(limitMs), text),
       afresh: async (provider, limit, call) => {
-        const names = provider === undefined ? candidates : [provider];
+        const names = provider === undefined ? allowed() : [provider];
         await this.#untilDone(Promise.all(names.map((name) => this.#drop(name))));
-        return this.#call(await this.#session(names, limit, ONE_ATTEMPT), having(driver, call));
+        return this.#recheckingLogin(limit, async () =>
+          this.#call(await this.#session(names, limit, ONE_ATTEMPT), having(driver, call)),
+        );
       },
       logInWith: async (password) => {
         this.#password = password;
+        this.#accepting.clear();
         if (this.#provider) names = [this.#provider];
         await this.#dropAll();
       },
       useHost: async (host) => {
         this.#host = host;
+        this.#accepting.clear();
         if (this.#provider) names = [this.#provider];
         await this.#dropAll();
       },
@@ -178,9 +252,12 @@ export class BmcLink {
   /** A broken session is closed and its hint dropped: the BMC may have restarted or moved. */
   async #call<T>(session: Session, call: (session: Session) => Promise<T>): Promise<T> {
     try {
-      return await call(session);
+      const value = await call(session);
+      this.#accepting.add(session.provider);
+      return value;
     } catch (thrown) {
-      const { class: errorClass } = BmcError.from(thrown);
+      const { class: errorClass, uncertain } = BmcError.from(thrown);
+      if (uncertain) this.#progress.changedBy = session.provider;
       if (errorClass === "unreachable" || errorClass === "timeout") {
         this.#distrusted.add(session.provider);
         await this.#untilDone(this.#drop(session.provider));
@@ -194,12 +271,42 @@ export class BmcLink {
     session: () => Promise<Session>,
     call: (session: Session) => Promise<void>,
   ): Promise<void> {
+    const progress = this.#progress;
+    const send = async () => {
+      const open = await session();
+      await this.#call(open, call);
+      progress.changedBy = open.provider;
+    };
     try {
-      await this.#call(await session(), call);
+      await send();
     } catch (thrown) {
       const error = BmcError.from(thrown);
-      if (error.class !== "unreachable" || error.uncertain) throw thrown;
-      await this.#call(await session(), call);
+      if (error.class !== "unreachable" || error.uncertain || progress.changedBy) throw thrown;
+      await send();
+    }
+  }
+
+  /**
+   * A BMC that restarts may refuse a login that it accepts before and afterwards: after a change, credentials that worked in
+   * this client's life are sent once more, and only once, because accounts lock.
+   */
+  async #recheckingLogin<T>(signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
+    const progress = this.#progress;
+    const { clock, log } = this.#options;
+    try {
+      return await attempt();
+    } catch (thrown) {
+      const error = BmcError.from(thrown);
+      const { changedBy, hasRechecked } = progress;
+      if (!changedBy || hasRechecked || !this.#accepting.has(changedBy) || error.refused !== "login")
+        throw thrown;
+      progress.hasRechecked = true;
+      log.info(
+        { reason: error.message, waitMs: LOGIN_RECHECK_MS },
+        "login refused after a change, retrying once",
+      );
+      await clock.sleep(LOGIN_RECHECK_MS, signal);
+      return attempt();
     }
   }
 
@@ -238,7 +345,12 @@ export class BmcLink {
           const hint = this.#distrusted.has(name) ? undefined : hints.providers[name];
           return this.#retrying(rule, raceSignal, async () => {
             try {
-              const context = { clock, log, hint, tracer, nameOption, onReached: progress.reached };
+              const onAccepted = () => {
+                this.#progress.changedBy = name;
+              };
+              const changed = this.#progress.changedBy === name ? hints.providers[name] : undefined;
+              const { reached: onReached } = progress;
+              const context = { clock, log, hint, changed, tracer, nameOption, onReached, onAccepted };
               return await tracer.span(opening(name), () =>
                 provider.open(this.#credentialed(), context, raceSignal),
               );
@@ -260,6 +372,7 @@ export class BmcLink {
     );
     this.#sessions.set(session.provider, session);
     this.#provider = session.provider;
+    this.#note = session.note;
     log.debug({ provider: session.provider, host: this.#connection.host }, "BMC answered");
     return session;
   }
@@ -346,6 +459,15 @@ export class BmcLink {
       ...defined({ retryAfterMs }),
     });
   }
+}
+
+/** What another provider could do has no meaning any more once a change was accepted. */
+function afterChange(error: BmcError): BmcError {
+  if (error.class !== "unsupported") return error;
+  return new BmcError("verify", `after an accepted change, ${error.message}`, {
+    cause: error,
+    uncertain: true,
+  });
 }
 
 /** A call on a session that has the driver; it may lack what its provider has where this BMC does not offer it. */

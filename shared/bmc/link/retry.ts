@@ -8,6 +8,8 @@ import type { Logger } from "../../logger.ts";
 export interface RetryRule {
   readonly classes: ReadonlySet<ErrorClass>;
   readonly attempts: number;
+  /** The same for a BMC that answers that it is not ready; `attempts` when absent. */
+  readonly busyAttempts?: number;
   readonly backoff: Backoff;
 }
 
@@ -18,6 +20,7 @@ const LONGEST_WAIT_MS = 60_000;
 export const READ_RETRY: RetryRule = {
   classes: new Set<ErrorClass>(["busy", "unreachable", "timeout"]),
   attempts: 4,
+  busyAttempts: 6,
   backoff: { firstMs: 500, maxMs: 5_000, jitter: 0.2 },
 };
 
@@ -32,8 +35,18 @@ export const WRITE_RETRY: RetryRule = {
 export const OPEN_RETRY: RetryRule = {
   classes: new Set<ErrorClass>(["busy", "unreachable"]),
   attempts: 3,
+  busyAttempts: 6,
   backoff: { firstMs: 500, maxMs: 2_000, jitter: 0.2 },
 };
+
+/** A read after an accepted change: BMCs answer anything while they restart or carry it out. */
+export const AFTER_CHANGE = {
+  limitMs: 60_000,
+  backoff: { firstMs: 500, maxMs: 5_000, jitter: 0.2 },
+} as const satisfies { readonly limitMs: number; readonly backoff: Backoff };
+
+/** Before a login that was refused after a change is sent once more. */
+export const LOGIN_RECHECK_MS = 5_000;
 
 /** The rule for finding out whether the BMC is there: silence counts as an answer. */
 export function ifBusy(rule: RetryRule): RetryRule {
@@ -52,7 +65,8 @@ export async function retrying<T>(
     } catch (thrown) {
       signal.throwIfAborted();
       const error = BmcError.from(thrown);
-      const isLast = number >= rule.attempts && !error.locked;
+      const most = error.class === "busy" ? (rule.busyAttempts ?? rule.attempts) : rule.attempts;
+      const isLast = number >= most && !error.locked;
       if (!rule.classes.has(error.class) || error.uncertain || isLast) throw error;
       const waitMs = Math.max(
         backoffMs(rule.backoff, number),

@@ -1,4 +1,5 @@
 import type { Clock } from "../../clock.ts";
+import type { BmcError } from "../../contract/bmc-error.ts";
 import type { Connection } from "../../contract/connection.ts";
 import type { SessionProvider } from "../../contract/vocabulary.ts";
 import type { Logger } from "../../logger.ts";
@@ -13,12 +14,19 @@ export interface SessionBase {
   readonly provider: SessionProvider;
   /** The level that the session asks for, if the protocol has such levels. */
   readonly privilege?: SessionPrivilege;
+  /** What the result must say of the machine that was chosen, for people. */
+  readonly note?: string;
   /** When the BMC's certificate expires, milliseconds since the epoch; undefined without TLS. */
   certificateExpiresMs?(): number | undefined;
   /** Requests (or packets) so far that waited for an answer. */
   roundTrips(): number;
   /** What was learned and is worth keeping for the next call; plain JSON. */
   hint(): unknown;
+  /**
+   * After a change was accepted and not kept: makes the next write carry what some BMCs silently need. Undefined if nothing is
+   * left to add; the result takes it back.
+   */
+  insist?(): (() => void) | undefined;
   /** Logs out and frees sockets within a few seconds, in any state. Never throws. */
   close(): Promise<void>;
 }
@@ -31,7 +39,20 @@ export interface Access<Drivers> {
   readonly connection: Connection;
   readonly clock: Clock;
   readonly log: Logger;
+  /** As in `SessionBase`, of the session that accepted the change. */
+  insist(): (() => void) | undefined;
+  /** Whether a change was accepted, or may have been. From then on only one provider is used. */
+  hasChanged(): boolean;
+  /**
+   * Reads. After an accepted change every answer but a refused login means "not yet": the read is repeated for a minute
+   * before it fails.
+   */
   read<T>(call: (session: SessionBase & Drivers) => Promise<T>): Promise<T>;
+  /**
+   * One look of a poll with a limit of its own. Returns the error of a BMC that may be restarting: silence, and after a first
+   * answer or an accepted change everything but a refused login.
+   */
+  look<T>(call: (session: SessionBase & Drivers) => Promise<T>): Promise<T | BmcError>;
   write(call: (session: SessionBase & Drivers) => Promise<void>): Promise<void>;
   sleep(ms: number): Promise<void>;
   /** Logs what a long operation does now, for at most `limitMs` from now. */

@@ -11,7 +11,6 @@ import {
   type BootTarget,
   describeOverride,
 } from "./boot-port.ts";
-import { answerOrSilence } from "./read-back.ts";
 
 /** Result of waiting for a boot. */
 export interface BootWaitReport {
@@ -27,7 +26,8 @@ export interface BootWaitReport {
 
 export interface BootWaitPort {
   readonly clock: Clock;
-  see(): Promise<BootSight>;
+  /** One look; the error of a BMC that may be restarting. */
+  see(): Promise<BootSight | BmcError>;
   /** Set where one-time overrides stay in force, so that one that goes shows nothing. */
   keepsOverrides(): Promise<boolean>;
   sleep(ms: number): Promise<void>;
@@ -55,7 +55,7 @@ export async function waitForBoot(
   const { awaited } = watch;
   let told: string | undefined;
   for (let attempt = 1; ; attempt += 1) {
-    const sight = await answerOrSilence(port.see);
+    const sight = await port.see();
     const nowMs = port.clock.monotonicMs();
     if (!(sight instanceof BmcError)) {
       const shownBy = watch.shownBy(sight, nowMs);

@@ -12,7 +12,7 @@ import {
 import { type BootWaitReport, waitForBoot } from "./boot-wait.ts";
 import { ok, unsupported } from "./finding.ts";
 import type { PowerDriver } from "./power.ts";
-import { awaitState, refusalOf, reported } from "./read-back.ts";
+import { awaitState, insisting, refusalOf, reported } from "./read-back.ts";
 
 /** Result of setting a boot override. */
 export interface BootReport {
@@ -69,7 +69,7 @@ export const bootOperations = defineOperations({
 /** The boot override of one machine with retries in place; what `setBoot` needs and no more. */
 type BootPort = ReturnType<typeof portOf>;
 
-function portOf({ log, read, write, sleep }: Access<BootDrivers>, signal: AbortSignal) {
+function portOf({ log, read, write, insist, sleep }: Access<BootDrivers>, signal: AbortSignal) {
   return {
     ignored: () => read(async ({ boot }) => boot.ignored ?? false),
     keepsOverrides: () => read(async ({ boot }) => boot.keepsOverrides ?? false),
@@ -79,16 +79,17 @@ function portOf({ log, read, write, sleep }: Access<BootDrivers>, signal: AbortS
         await boot.write(request, signal);
         log.debug({ ...request, provider }, "boot override sent");
       }),
+    insist,
     sleep,
   };
 }
 
-function sightOf({ read }: Access<BootDrivers>, target: BootTarget, signal: AbortSignal) {
+function sightOf({ read, look }: Access<BootDrivers>, target: BootTarget, signal: AbortSignal) {
   const postCodes = "postCode" in target;
   return {
     keepsOverrides: () => read(async ({ boot }) => boot.keepsOverrides ?? false),
     see: () =>
-      read(async ({ boot, power }): Promise<BootSight> => {
+      look(async ({ boot, power }): Promise<BootSight> => {
         if (boot.see) return boot.see(postCodes, signal);
         if (postCodes) throw new BmcError("unsupported", "POST codes cannot be read");
         const override = boot.ignored ? undefined : await boot.read(signal);
@@ -122,6 +123,14 @@ async function setBoot(port: BootPort, request: BootRequest): Promise<BootReport
     awaitState(READ_BACK_DELAYS_MS, port, port.read, (stored) => !stored || matches(request, stored));
   const refusal = await refusalOf(() => port.write(request));
   let stored = await readBack();
+  if (!refusal) {
+    const isDone = (state: BootOverride | undefined) => !state || matches(request, state);
+    stored = await insisting(port, stored, isDone, async () => {
+      const again = await refusalOf(() => port.write(request));
+      if (again) throw again;
+      return readBack();
+    });
+  }
   if (!matches(request, stored) && refusal) {
     if (!refusal.uncertain) throw refusal;
     // The answer was lost and so, it seems, was the write; writing the same override again is harmless.

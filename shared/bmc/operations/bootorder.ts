@@ -63,11 +63,12 @@ export const bootOrderOperations = defineOperations({
 /** The boot order with retries in place; what `setBootOrder` needs and no more. */
 type BootOrderPort = ReturnType<typeof portOf>;
 
-function portOf({ read, write, sleep }: Access<BootOrderDrivers>, signal: AbortSignal) {
+function portOf({ read, write, insist, sleep }: Access<BootOrderDrivers>, signal: AbortSignal) {
   return {
     read: () => read(({ bootorder }) => bootorder.read(signal)),
     plan: (ids: readonly string[]) => read(({ bootorder }) => bootorder.plan(ids, signal)),
     write: (ids: readonly string[]) => write(({ bootorder }) => bootorder.write(ids, signal)),
+    insist,
     sleep,
   };
 }

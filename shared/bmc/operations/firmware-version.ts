@@ -1,9 +1,31 @@
+const MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\\.?";
+/** A date behind a version: `1.73 Jun 01 2026`, `2.83 2023-07-05`, `v2.20 (03/01/2024)`. */
+const DATE = new RegExp(
+  `[\\s(,]+(${MONTH} \\d{1,2},? \\d{4}|\\d{1,2} ${MONTH} \\d{4}|\\d{4}-\\d{2}-\\d{2}|\\d{2}/\\d{2}/\\d{4})\\)?$`,
+  "i",
+);
+
 /**
  * Orders two versions by their parts, numbers as numbers: negative if `a` is older, 0 if they are equal. A missing number
- * counts as 0. Undefined if they are not of one kind, such as `iLO 5 v2.72` and `2.73`.
+ * counts as 0. A date behind a version decides only if both have one. Undefined if they are not of one kind, such as
+ * `iLO 5 v2.72` and `2.73`.
  */
 export function compareVersions(a: string, b: string): number | undefined {
-  const [left, right] = [partsOf(a), partsOf(b)];
+  const [left, right] = [withoutDate(a), withoutDate(b)];
+  const order = compareParts(partsOf(left.version), partsOf(right.version));
+  if (order !== 0 || left.ms === undefined || right.ms === undefined) return order;
+  return Math.sign(left.ms - right.ms);
+}
+
+function withoutDate(text: string): { readonly version: string; readonly ms: number | undefined } {
+  const trimmed = text.trim();
+  const date = DATE.exec(trimmed);
+  const ms = Date.parse(date?.[1] ?? "");
+  if (date === null || Number.isNaN(ms)) return { version: trimmed, ms: undefined };
+  return { version: trimmed.slice(0, date.index), ms };
+}
+
+function compareParts(left: readonly string[], right: readonly string[]): number | undefined {
   for (let at = 0; at < Math.max(left.length, right.length); at += 1) {
     const order = comparePart(left[at] ?? "0", right[at] ?? "0", at);
     if (order !== 0) return order;

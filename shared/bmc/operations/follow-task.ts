@@ -13,26 +13,22 @@ export interface OperationTask {
 /** A busy BMC is slow. */
 export const TASK_PAUSE_MS = 1_000;
 
-/** Failures that waiting does not fix. A refused password is not sent again, because accounts lock. */
-const FINAL = ["cancelled", "auth", "tls", "usage", "unsupported", "internal"];
-
 interface Waiting {
   /** What was sent, for people: `update`. */
   readonly what: string;
   readonly signal: AbortSignal;
 }
 
-/** A read of a BMC that may be restarting; its error while it does not answer. */
+/** A look at a BMC that may be restarting. What waiting does not change says what was sent before. */
 export async function whileRestarting<T>(
   { what, signal }: Waiting,
-  call: () => Promise<T>,
+  look: () => Promise<T | BmcError>,
 ): Promise<T | BmcError> {
   try {
-    return await call();
+    return await look();
   } catch (thrown) {
     signal.throwIfAborted();
     const error = BmcError.from(thrown);
-    if (!FINAL.includes(error.class)) return error;
     throw new BmcError(error.class, `after the ${what} was sent: ${error.message}`, { cause: error });
   }
 }
@@ -41,8 +37,8 @@ interface TaskPort {
   readonly clock: Clock;
   sleep(ms: number): Promise<void>;
   progress(text: string, limitMs?: number): void;
-  /** Reads the task once. */
-  readTask(): Promise<OperationTask>;
+  /** One look; the error of a BMC that may be restarting. */
+  readTask(): Promise<OperationTask | BmcError>;
 }
 
 interface TaskLimit extends Waiting {

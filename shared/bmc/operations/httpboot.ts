@@ -50,7 +50,7 @@ export const httpBootOperations = defineOperations({
 const READ_BACK_DELAYS_MS = [0, 500, 2_000] as const;
 
 async function setUri(
-  { read, write, sleep }: Access<HttpBootDrivers>,
+  { read, write, insist, sleep }: Access<HttpBootDrivers>,
   uri: string,
   signal: AbortSignal,
 ): Promise<HttpBootReport> {
@@ -59,6 +59,7 @@ async function setUri(
     {
       read: () => read(({ httpboot }) => httpboot.read(signal)),
       write: () => write(({ httpboot }) => httpboot.write(uri, signal)),
+      insist,
       sleep,
     },
     { asked: describeHttpBoot(uri), isSet: (state) => state === uri, describe: describeHttpBoot },

@@ -57,10 +57,11 @@ export const indicatorOperations = defineOperations({
 /** The identify LED with retries in place; what `setIndicator` needs and no more. */
 type IndicatorPort = ReturnType<typeof portOf>;
 
-function portOf({ read, write, sleep }: Access<IndicatorDrivers>, signal: AbortSignal) {
+function portOf({ read, write, insist, sleep }: Access<IndicatorDrivers>, signal: AbortSignal) {
   return {
     read: () => read(({ indicator }) => indicator.read(signal)),
     write: (lit: boolean) => write(({ indicator }) => indicator.write(lit, signal)),
+    insist,
     sleep,
   };
 }

@@ -2,7 +2,7 @@ import { BmcError } from "../../contract/bmc-error.ts";
 import { formatSeconds } from "../../duration.ts";
 import { type CertificateChain, type CertificateSummary, describeCertificate } from "./certificate-chain.ts";
 import type { CertificatePort } from "./certificate-port.ts";
-import { uncertainty } from "./read-back.ts";
+import { isFinal, uncertainty } from "./read-back.ts";
 
 /** Result of installing a certificate. */
 export interface CertificateReport {
@@ -28,9 +28,7 @@ interface Installation {
 
 const POLL_MS = 2_000;
 const LONGEST_LOOK_MS = 15_000;
-/** Failures of a login that waiting does not fix. A refused password is not sent again, because accounts lock. */
-const FINAL = ["auth", "cancelled", "internal", "usage"];
-/** Failures of a web server that restarts, or shows the new certificate already. */
+/** A reset of the BMC that these end was carried out: it shows nothing, or the new certificate. */
 const RESTARTING = ["tls", "timeout", "unreachable"];
 
 /**
@@ -57,10 +55,7 @@ export async function installCertificate(
     return { before, after, changed: true, summary: `shows ${summary}${login}` };
   } catch (thrown) {
     await port.trustOnly(undefined);
-    const error = BmcError.from(thrown);
-    // The next provider would begin anew.
-    if (error.class !== "unsupported") throw error;
-    throw new BmcError("verify", `after the certificate was sent: ${error.message}`, { cause: error });
+    throw thrown;
   }
 }
 
@@ -104,8 +99,8 @@ async function look(port: CertificatePort, limitMs: number): Promise<Certificate
     return await port.look(limitMs);
   } catch (thrown) {
     const error = BmcError.from(thrown);
-    if (RESTARTING.includes(error.class)) return error;
-    throw error;
+    if (isFinal(error)) throw error;
+    return error;
   }
 }
 
@@ -119,7 +114,7 @@ async function logIn(
     return undefined;
   } catch (thrown) {
     const error = BmcError.from(thrown);
-    if (FINAL.includes(error.class)) throw error;
+    if (isFinal(error)) throw error;
     return error;
   }
 }

@@ -2,6 +2,7 @@ import { count } from "../../count.ts";
 import { defineOperations, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
 import { vendorAndModel } from "./manager.ts";
+import { describeUnread, type Unread } from "./unread.ts";
 
 /** What is built into a machine; a field that the BMC does not report is absent. */
 export interface Hardware {
@@ -108,6 +109,8 @@ export interface Hardware {
     /** Version. */
     readonly version: string;
   }[];
+  /** What the BMC lists and could not be read, so that it is missing above; absent if there is nothing. */
+  readonly unread?: readonly Unread[];
 }
 
 export interface InventoryDriver {
@@ -124,7 +127,7 @@ export const inventoryOperations = defineOperations({
   check: async ({ read }, signal) => ok(describeParts(await read(({ inventory }) => inventory.read(signal)))),
 });
 
-function describeParts({ system, processors, memory, disks, nics, firmware }: Hardware): string {
+function describeParts({ system, processors, memory, disks, nics, firmware, unread }: Hardware): string {
   const named = vendorAndModel(system.vendor, system.model);
   const parts = [
     count(processors.length, "processor"),
@@ -133,5 +136,5 @@ function describeParts({ system, processors, memory, disks, nics, firmware }: Ha
     count(nics.length, "NIC"),
     count(firmware.length, "firmware version"),
   ].filter((part) => !part.startsWith("0 "));
-  return [named || "a machine without a name", ...parts].join(", ");
+  return [named || "a machine without a name", ...parts].join(", ") + describeUnread(unread, "part");
 }

@@ -5,7 +5,7 @@ import { withTimeout } from "../../timeout.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
 import type { PowerDriver } from "./power.ts";
-import { uncertainty } from "./read-back.ts";
+import { isFinal, uncertainty } from "./read-back.ts";
 
 /** How a BMC restarts: `cold` also initializes its hardware. */
 export type BmcResetKind = "cold" | "warm";
@@ -126,9 +126,6 @@ const GOES_AWAY_MS = 60_000;
 const WATCH_MS = 1_000;
 const WAIT_MS = 2_000;
 
-/** Failures that waiting does not fix. A refused password is not sent again, because accounts lock. */
-const FINAL = ["cancelled", "auth", "tls", "usage"];
-
 /**
  * Restarts the BMC and waits until it was silent and answers again, for `timeoutMs` at most. Another provider that
  * answers sooner does not count. The reset is never sent twice: when its answer is lost, only a BMC that goes away
@@ -176,11 +173,9 @@ async function silenceOf(probe: () => Promise<unknown>): Promise<BmcError | unde
     return undefined;
   } catch (thrown) {
     const error = BmcError.from(thrown);
+    if (!isFinal(error)) return error;
     if (error.class === "cancelled") throw error;
-    if (FINAL.includes(error.class)) {
-      throw new BmcError(error.class, `after the reset of the BMC: ${error.message}`, { cause: error });
-    }
-    return error;
+    throw new BmcError(error.class, `after the reset of the BMC: ${error.message}`, { cause: error });
   }
 }
 

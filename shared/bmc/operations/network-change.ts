@@ -2,7 +2,7 @@ import { BmcError } from "../../contract/bmc-error.ts";
 import { formatSeconds } from "../../duration.ts";
 import type { NetworkChange, NetworkPort } from "./network-port.ts";
 import { describeNetwork, isAsTarget, type NetworkSettings } from "./network-settings.ts";
-import { isDenial, uncertainty, unverified } from "./read-back.ts";
+import { isDenial, isFinal, uncertainty, unverified } from "./read-back.ts";
 
 /** Result of changing a BMC's network interface. */
 export interface NetworkReport {
@@ -39,8 +39,6 @@ const LONGEST_PROBE_MS = 15_000;
 const LAST_PROBE_MS = 4_000;
 /** For a BMC that denies the change in the answer that accepts it. */
 const DENIED_MS = 1_000;
-/** Failures that waiting does not fix. A refused password is not sent again, because accounts lock. */
-const FINAL = ["auth", "tls", "usage", "unsupported"];
 
 /**
  * Sends a change once, unless all is as asked, and looks with new sessions until the interface is as asked. When the answer is lost,
@@ -145,13 +143,9 @@ async function probe(port: NetworkPort, host: string, limitMs: number) {
     return await port.probe(Math.min(LONGEST_PROBE_MS, limitMs));
   } catch (thrown) {
     const error = BmcError.from(thrown);
+    if (!isFinal(error)) return error;
     if (error.class === "cancelled") throw error;
-    if (FINAL.includes(error.class)) {
-      // `unsupported` would have the next provider begin anew.
-      const errorClass = error.class === "unsupported" ? "verify" : error.class;
-      throw new BmcError(errorClass, `after the change, at ${host}: ${error.message}`, { cause: error });
-    }
-    return error;
+    throw new BmcError(error.class, `after the change, at ${host}: ${error.message}`, { cause: error });
   }
 }
 

@@ -1,10 +1,11 @@
 import { type Backoff, backoffMs } from "../../backoff.ts";
 import { BmcError } from "../../contract/bmc-error.ts";
 import type { PowerState } from "../../contract/vocabulary.ts";
+import { defined } from "../../defined.ts";
 import { formatSeconds } from "../../duration.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ok, warning } from "./finding.ts";
-import { answerOrSilence, sendOnce, uncertainty } from "./read-back.ts";
+import { ChangeFailed, sendOnce, uncertainty } from "./read-back.ts";
 
 /** One command to a BMC, with the provider's own best way to send it. */
 export type PowerCommand = "on" | "off" | "soft-off" | "cycle" | "reset";
@@ -15,6 +16,8 @@ export type PowerCommand = "on" | "off" | "soft-off" | "cycle" | "reset";
  */
 export interface PowerDriver {
   read(signal: AbortSignal): Promise<PowerState>;
+  /** The BMC's own word for the state that was read last; undefined if it had none. */
+  stateName?(): string | undefined;
   /**
    * What `send` would put on the wire, in one line for people. Changes nothing.
    * Throws `unsupported` when the BMC is known not to offer the command.
@@ -65,6 +68,14 @@ export type PowerRequest =
       readonly timeoutMs: number;
     };
 
+/** A machine's power as the BMC reports it. */
+export interface PowerReading {
+  /** On, off, or neither. */
+  readonly state: PowerState;
+  /** The BMC's own word, such as `Paused`; absent if it has none. */
+  readonly name?: string;
+}
+
 /** Result of a power operation. */
 export interface PowerReport {
   /** As read before. */
@@ -85,6 +96,14 @@ export const powerOperations = defineOperations({
     /** Reads whether the machine is on, off or in an unknown state. */
     readPower: (signal: AbortSignal): Promise<PowerState> =>
       run(signal, ({ read }) => read(({ power }) => power.read(signal))),
+
+    /** Like `readPower`, with the BMC's own word for the state. */
+    describePower: (signal: AbortSignal): Promise<PowerReading> =>
+      run(signal, async (access) => {
+        const port = portOf(access, signal);
+        const state = await port.read();
+        return { state, ...defined({ name: port.stateName() }) };
+      }),
 
     /** Powers the machine on, off or through a cycle or reset, and waits until the state holds; off is read twice. */
     setPower: (request: PowerRequest, signal: AbortSignal): Promise<PowerReport> =>
@@ -114,10 +133,21 @@ export const powerOperations = defineOperations({
 /** The power of one machine with retries in place; what `setPower` needs and no more. */
 type PowerPort = ReturnType<typeof portOf>;
 
-function portOf({ clock, log, read, write, sleep, progress }: Access<PowerDrivers>, signal: AbortSignal) {
+function portOf(access: Access<PowerDrivers>, signal: AbortSignal) {
+  const { clock, log, read, look, write, hasChanged, sleep, progress } = access;
+  let stateName: string | undefined;
+  const readState = async ({ power }: PowerDrivers) => {
+    const state = await power.read(signal);
+    stateName = power.stateName?.();
+    return state;
+  };
   return {
     clock,
-    read: () => read(({ power }) => power.read(signal)),
+    read: () => read(readState),
+    look: () => look(readState),
+    /** Of the state read last, as `PowerDriver` has it. */
+    stateName: () => stateName,
+    hasChanged,
     plan: (name: PowerCommand) => read(({ power }) => power.plan(name, signal)),
     send: (name: PowerCommand, softTimeoutMs?: number) =>
       write(async ({ power, provider }) => {
@@ -129,7 +159,7 @@ function portOf({ clock, log, read, write, sleep, progress }: Access<PowerDriver
   };
 }
 
-type WatchPort = Pick<PowerPort, "clock" | "read" | "sleep" | "progress">;
+type WatchPort = Pick<PowerPort, "clock" | "look" | "stateName" | "sleep" | "progress">;
 
 /** First look after half a second, then backing off: some machines need 46 s to power on. */
 const POLL: Backoff = { firstMs: 500, maxMs: 5_000, factor: 1.5 };
@@ -191,23 +221,23 @@ export async function setPower(port: PowerPort, request: PowerRequest): Promise<
 
 /** Waits until a machine that something else powers on or off is there; sends nothing. */
 export async function waitForPower(
-  port: WatchPort,
+  port: WatchPort & Pick<PowerPort, "read">,
   target: "on" | "off",
   timeoutMs: number,
 ): Promise<PowerReport> {
   const startedMs = port.clock.monotonicMs();
-  const seen = new Set<PowerState>();
-  const read = async () => {
-    const state = await port.read();
-    seen.add(state);
+  const before = await port.read();
+  const seen = new Set<PowerState>([before]);
+  const look = async () => {
+    const state = await port.look();
+    if (typeof state === "string") seen.add(state);
     return state;
   };
-  const before = await read();
-  if (!(await reached({ ...port, read }, target, timeoutMs))) {
-    throw new BmcError(
-      "timeout",
-      `not ${target} after ${formatSeconds(timeoutMs)}, it was ${before} at first`,
-    );
+  const { held, last } = await reached({ ...port, look }, target, timeoutMs);
+  if (!held) {
+    if (last instanceof BmcError) throw last;
+    const message = `not ${target} after ${formatSeconds(timeoutMs)}, it was ${before} at first`;
+    throw new BmcError("timeout", `${message}${unknownState(port, last)}`);
   }
   const took = formatSeconds(port.clock.monotonicMs() - startedMs);
   // Off, on and off again has not been off already.
@@ -220,6 +250,7 @@ function assuming(port: PowerPort, state: PowerState): PowerPort {
   return {
     ...port,
     read: async () => state,
+    look: async () => state,
     plan: async (name) => {
       try {
         return await port.plan(name);
@@ -284,10 +315,13 @@ async function powerOff(port: PowerPort, request: Extract<PowerRequest, { verb: 
   }
   const refusal = await tryGraceful(port, request.mode, request.softTimeoutMs);
   if (refusal === undefined) {
-    if (await reached(port, "off", request.softTimeoutMs, "shutdown requested")) return "graceful";
+    const { held, last } = await reached(port, "off", request.softTimeoutMs, "shutdown requested");
+    if (held) return "graceful";
     if (request.mode === "soft") {
       const waited = formatSeconds(request.softTimeoutMs);
-      throw new BmcError("timeout", `still on ${waited} after the graceful shutdown request`);
+      if (last === "on")
+        throw new BmcError("timeout", `still on ${waited} after the graceful shutdown request`);
+      throw notReached(port, `not off ${waited} after the graceful shutdown request`, last);
     }
   }
   await command(port, "off", "off", request.timeoutMs);
@@ -323,13 +357,18 @@ async function cycle(port: PowerPort, request: Extract<PowerRequest, { verb: "cy
     const offMs = request.offDurationMs || COMPOSED_OFF_MS;
     // What cannot be powered on again is not powered off.
     await port.plan("on");
-    await command(port, "off", "off", request.timeoutMs);
+    await powerOffForCycle(port, request.timeoutMs);
     port.progress("off, waiting before power on", offMs);
     await port.sleep(offMs);
     await command(port, "on", "on", request.timeoutMs);
     return `off for ${formatSeconds(offMs)}, then on`;
   }
-  const offSeen = await watch(port, (state) => state !== "on", CYCLE_WATCH_MS, "waiting for power off");
+  const { held: offSeen } = await watch(
+    port,
+    (state) => state !== "on",
+    CYCLE_WATCH_MS,
+    "waiting for power off",
+  );
   if (!offSeen && sent === "lost") {
     throw new BmcError(
       "timeout",
@@ -338,6 +377,22 @@ async function cycle(port: PowerPort, request: Extract<PowerRequest, { verb: "cy
   }
   await reach(port, "on", request.timeoutMs, "the cycle was accepted");
   return offSeen ? "off, then on" : "confirmed by the BMC, too fast to observe off";
+}
+
+/** A machine that was to be off for a moment is not left off because its state cannot be read. */
+async function powerOffForCycle(port: PowerPort, timeoutMs: number): Promise<void> {
+  try {
+    await command(port, "off", "off", timeoutMs);
+  } catch (thrown) {
+    const error = BmcError.from(thrown);
+    if (error.class !== "timeout" || !port.hasChanged() || (await port.look()) === "on") throw error;
+    const isOn = await command(port, "on", "on", timeoutMs).then(
+      () => "powered on again",
+      (failed: unknown) => `power on was sent: ${BmcError.from(failed).message}`,
+    );
+    const message = `${error.message}; whether the machine was off is not known, ${isOn}`;
+    throw new BmcError("verify", message, { cause: error, uncertain: true });
+  }
 }
 
 /** BMCs may say only when it is sent that they have no cycle. */
@@ -357,13 +412,20 @@ async function command(
   target: "on" | "off",
   timeoutMs: number,
 ): Promise<void> {
-  const lost = await sendOrHold(port, name, target);
+  const endMs = port.clock.monotonicMs() + timeoutMs;
+  const lost = await sendOrHold(port, name, target, timeoutMs);
   if (lost === undefined) {
     await reach(port, target, timeoutMs, `the BMC accepted "${name}"`);
     return;
   }
-  if (await reached(port, target, Math.min(RESEND_AFTER_MS, timeoutMs))) return;
-  const lostAgain = await sendOrHold(port, name, target);
+  const { held, last } = await reached(port, target, Math.min(RESEND_AFTER_MS, timeoutMs));
+  if (held) return;
+  // Only a state that was read shows that nothing has moved.
+  const isRead = typeof last === "string";
+  if (!isRead && port.clock.monotonicMs() >= endMs) {
+    throw notReached(port, `not ${target}, and no answer to "${name}" arrived`, last);
+  }
+  const lostAgain = isRead ? await sendOrHold(port, name, target, timeoutMs) : lost;
   await reach(
     port,
     target,
@@ -374,22 +436,31 @@ async function command(
 
 /**
  * Sends a command. A refusal while the state is already right is success; a lost answer is returned, because
- * only the state shows whether the command was carried out.
+ * only the state shows whether the command was carried out. After an earlier command a refusal is one for the moment: the
+ * command, which does no harm twice, is sent again until the limit.
  */
 async function sendOrHold(
   port: PowerPort,
   name: "on" | "off",
   target: "on" | "off",
+  timeoutMs: number,
 ): Promise<BmcError | undefined> {
-  try {
-    await port.send(name);
-    return undefined;
-  } catch (thrown) {
-    const error = BmcError.from(thrown);
-    if (error.uncertain) return error;
-    if (["auth", "cancelled", "tls", "usage", "unsupported"].includes(error.class)) throw error;
-    if (await reached(port, target, REFUSAL_WATCH_MS)) return undefined;
-    throw error;
+  const mayRepeat = port.hasChanged();
+  const endMs = port.clock.monotonicMs() + timeoutMs;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await port.send(name);
+      return undefined;
+    } catch (thrown) {
+      const error = BmcError.from(thrown);
+      if (error.uncertain) return error;
+      if (["auth", "cancelled", "internal", "tls", "usage"].includes(error.class)) throw error;
+      if (error.class === "unsupported" && !mayRepeat) throw error;
+      if ((await reached(port, target, REFUSAL_WATCH_MS)).held) return undefined;
+      const leftMs = endMs - port.clock.monotonicMs();
+      if (!mayRepeat || leftMs <= 0 || error instanceof ChangeFailed) throw error;
+      await port.sleep(Math.min(leftMs, backoffMs(POLL, attempt)));
+    }
   }
 }
 
@@ -406,23 +477,44 @@ async function offered(port: PowerPort, name: PowerCommand): Promise<string | un
 
 /** A definite state, or `unknown` if there was none in time. */
 async function settle(port: PowerPort, timeoutMs: number): Promise<PowerState> {
-  let state = await port.read();
+  const state = await port.read();
   if (state !== "unknown") return state;
-  await watch(
+  const limitMs = Math.min(SETTLE_MS, timeoutMs);
+  const { last } = await watch(
     port,
-    (read) => {
-      state = read;
-      return read !== "unknown";
-    },
-    Math.min(SETTLE_MS, timeoutMs),
+    (read) => read !== "unknown",
+    limitMs,
     "waiting for a definite power state",
   );
-  return state;
+  if (last instanceof BmcError) throw last;
+  return last;
 }
 
 async function reach(port: PowerPort, target: "on" | "off", timeoutMs: number, soFar: string): Promise<void> {
-  if (await reached(port, target, timeoutMs)) return;
-  throw new BmcError("timeout", `not ${target} after ${formatSeconds(timeoutMs)}, although ${soFar}`);
+  const { held, last } = await reached(port, target, timeoutMs);
+  if (held) return;
+  throw notReached(port, `not ${target} after ${formatSeconds(timeoutMs)}, although ${soFar}`, last);
+}
+
+/** With what the last look showed, if that is no plain state. */
+function notReached(port: WatchPort, what: string, last: PowerState | BmcError): BmcError {
+  if (typeof last === "string") return new BmcError("timeout", `${what}${unknownState(port, last)}`);
+  // What would have another provider tried, or the connection changed, was said by a BMC that was not itself.
+  const errorClass = ["unsupported", "usage"].includes(last.class) ? "timeout" : last.class;
+  return new BmcError(errorClass, `${what}: ${last.message}`, { cause: last });
+}
+
+function unknownState(port: Pick<WatchPort, "stateName">, state: PowerState): string {
+  if (state !== "unknown") return "";
+  const name = port.stateName();
+  return name === undefined ? ": the BMC reports no power state" : `: its power state is ${name}`;
+}
+
+/** What a watch ended with. */
+interface Watched {
+  readonly held: boolean;
+  /** The last state, or why it could not be read. */
+  readonly last: PowerState | BmcError;
 }
 
 /** Polls until the state holds. Off must be read twice in a row: BMCs say it while the machine still runs down. */
@@ -431,10 +523,10 @@ async function reached(
   target: "on" | "off",
   timeoutMs: number,
   progress = `waiting for power ${target}`,
-): Promise<boolean> {
+): Promise<Watched> {
   const needed = target === "off" ? 2 : 1;
   let matching = 0;
-  const held = await watch(
+  const watched = await watch(
     port,
     (state) => {
       matching = state === target ? matching + 1 : 0;
@@ -443,34 +535,34 @@ async function reached(
     timeoutMs,
     progress,
   );
-  // The time may have ended between the reading and the one that confirms it.
-  return held || (matching > 0 && (await port.read()) === target);
+  if (watched.held || matching === 0) return watched;
+  // The time has ended between the reading and the one that confirms it.
+  const last = await port.look();
+  return { held: last === target, last };
 }
 
 /**
- * Reads the state, now and then at growing intervals, until `done` returns true or the time has expired. A reading that
- * moves on resets the interval, so that the confirming one comes soon. A BMC that does not answer may be
- * restarting: that is an error only when it lasts to the end. `progress` is logged once it has to wait.
+ * Looks at the state, now and then at growing intervals, until `done` returns true or the time has expired. A reading that
+ * moves on resets the interval, so that the confirming one comes soon. `progress` is logged once it has to wait.
  */
 async function watch(
   port: WatchPort,
   done: (state: PowerState) => boolean,
   timeoutMs: number,
   progress: string,
-): Promise<boolean> {
+): Promise<Watched> {
   const endMs = port.clock.monotonicMs() + timeoutMs;
-  let last: PowerState | undefined;
+  let before: PowerState | undefined;
   let waits = false;
   for (let attempt = 1; ; attempt += 1) {
-    const reading = await answerOrSilence(port.read);
-    if (typeof reading === "string") {
-      if (done(reading)) return true;
-      if (reading !== last) attempt = 1;
-      last = reading;
+    const last = await port.look();
+    if (typeof last === "string") {
+      if (done(last)) return { held: true, last };
+      if (last !== before) attempt = 1;
+      before = last;
     }
     const leftMs = endMs - port.clock.monotonicMs();
-    if (leftMs <= 0 && typeof reading !== "string") throw reading;
-    if (leftMs <= 0) return false;
+    if (leftMs <= 0) return { held: false, last };
     if (!waits) port.progress(progress, timeoutMs);
     waits = true;
     await port.sleep(Math.min(leftMs, backoffMs(POLL, attempt)));

@@ -62,11 +62,12 @@ export const powerLimitOperations = defineOperations({
 /** The power limit with retries in place; what `setPowerLimit` needs and no more. */
 type PowerLimitPort = ReturnType<typeof portOf>;
 
-function portOf({ read, write, sleep }: Access<PowerLimitDrivers>, signal: AbortSignal) {
+function portOf({ read, write, insist, sleep }: Access<PowerLimitDrivers>, signal: AbortSignal) {
   return {
     read: () => read(({ powerlimit }) => powerlimit.read(signal)),
     plan: (watts: number | undefined) => read(({ powerlimit }) => powerlimit.plan(watts, signal)),
     write: (watts: number | undefined) => write(({ powerlimit }) => powerlimit.write(watts, signal)),
+    insist,
     sleep,
   };
 }

@@ -21,10 +21,14 @@ export interface ProviderContext {
   readonly log: Logger;
   /** This provider's part of an earlier hint; any value, validated by the provider. */
   readonly hint?: unknown;
+  /** The hint of the session that accepted a change of this operation: the session must be about the same machine. */
+  readonly changed?: unknown;
   /** Called with every request. */
   readonly tracer?: Tracer;
   /** Called when the BMC first answers `open` in any way: a connection, a packet. */
   readonly onReached?: () => void;
+  /** Called when the BMC accepts a request that changes something, also one of several of a write. */
+  readonly onAccepted?: () => void;
   /** How the user sets an option of the connection, for errors; as in the inventory when absent. */
   readonly nameOption?: NameOption | undefined;
 }

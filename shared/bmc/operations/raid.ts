@@ -222,7 +222,7 @@ async function changeVolume(
   { change, request, limits, endsMs, onSent }: Step,
   signal: AbortSignal,
 ): Promise<{ readonly after: readonly RaidVolume[]; readonly pending: boolean }> {
-  const { clock, read, write, progress } = access;
+  const { clock, look, write, progress } = access;
   const what = describeChange(change);
   progress(`sending: ${what}`, Math.max(0, endsMs - clock.monotonicMs()));
   onSent();
@@ -235,7 +235,7 @@ async function changeVolume(
     ),
   );
   const path = task;
-  const readTask = (sent: string) => read(({ raid }) => raid.task(sent, signal));
+  const readTask = (sent: string) => look(({ raid }) => raid.task(sent, signal));
   const end =
     path === undefined
       ? undefined
@@ -261,7 +261,7 @@ interface Goal {
 
 /** Reads the volumes until they show the change, unless that waits for the next boot. */
 async function verify(
-  { clock, read, sleep, progress }: RaidAccess,
+  { clock, look, sleep, progress }: RaidAccess,
   { change, what, staged, lost, verifyMs }: Goal,
   signal: AbortSignal,
 ) {
@@ -269,7 +269,7 @@ async function verify(
   if (!staged) progress(`reading back: ${what}`, verifyMs);
   for (;;) {
     const found = await whileRestarting({ what: "change", signal }, () =>
-      read(({ raid }) => raid.read(signal)),
+      look(({ raid }) => raid.read(signal)),
     );
     const silence = found instanceof BmcError ? found : undefined;
     const after = found instanceof BmcError ? [] : volumesOf(found);

@@ -26,15 +26,20 @@ export async function awaitState<State>(
   return state;
 }
 
-/** What was read, or the error of a BMC that does not answer: while something is awaited it may be restarting. */
-export async function answerOrSilence<State>(read: () => Promise<State>): Promise<State | BmcError> {
-  try {
-    return await read();
-  } catch (thrown) {
-    const error = BmcError.from(thrown);
-    if (error.class === "unreachable" || error.class === "timeout") return error;
-    throw error;
+/** The BMC accepted a change and reports that it failed: what the state shows afterwards does not make it a success. */
+export class ChangeFailed extends BmcError {
+  constructor(message: string, cause?: unknown) {
+    super("bmc", message, { cause });
   }
+}
+
+/**
+ * Failures that waiting does not change, once something was sent. A refused login is not sent again, because accounts lock;
+ * a missing right says nothing of the kind.
+ */
+export function isFinal(error: BmcError): boolean {
+  if (error instanceof ChangeFailed) return true;
+  return error.class === "auth" ? error.refused === "login" : ["cancelled", "internal"].includes(error.class);
 }
 
 /** What a setting was and is. */
@@ -60,6 +65,8 @@ interface SettingPort<State> {
   read(): Promise<State>;
   write(): Promise<void>;
   sleep(ms: number): Promise<void>;
+  /** As in `Access`. */
+  insist?(): (() => void) | undefined;
 }
 
 /**
@@ -95,7 +102,14 @@ export async function writeSetting<State>(
     throw error;
   }
   const delays = error && isDenial(error) ? DENIED_DELAYS_MS : delaysMs;
-  const after = await awaitState(delays, port, port.read, (state) => !isRead(state) || isSet(state));
+  const isDone = (state: State) => !isRead(state) || isSet(state);
+  const readBack = () => awaitState(delays, port, port.read, isDone);
+  const first = await readBack();
+  const again = async () => {
+    await port.write();
+    return readBack();
+  };
+  const after = error ? first : await insisting(port, first, isDone, again);
   if (isRead(after) && !isSet(after)) {
     throw unverified(`asked for ${asked}, the BMC keeps ${describe(after)}`, error);
   }
@@ -118,6 +132,28 @@ export function unverified(has: string, lost: BmcError | undefined): BmcError {
   return new BmcError(lost.class, `${lost.message}; ${has}`, { cause: lost, uncertain });
 }
 
+/**
+ * The state after a write that was accepted; where that did not keep it, after one more that carries what the BMC may silently
+ * need, if there is such a thing.
+ */
+export async function insisting<State>(
+  port: Pick<SettingPort<State>, "insist">,
+  state: State,
+  isDone: (state: State) => boolean,
+  again: () => Promise<State>,
+): Promise<State> {
+  const undo = isDone(state) ? undefined : port.insist?.();
+  if (!undo) return state;
+  try {
+    const next = await again();
+    if (!isDone(next)) undo();
+    return next;
+  } catch (thrown) {
+    undo();
+    throw thrown;
+  }
+}
+
 function isRead<State>(state: State): state is Exclude<State, undefined> {
   return state !== undefined;
 }
@@ -132,7 +168,7 @@ export async function refusalOf(write: () => Promise<void>): Promise<BmcError | 
     return undefined;
   } catch (thrown) {
     const error = BmcError.from(thrown);
-    if (FINAL.includes(error.class)) throw error;
+    if (FINAL.includes(error.class) || error instanceof ChangeFailed) throw error;
     return error;
   }
 }

@@ -59,7 +59,7 @@ export const restoreOperations = defineOperations({
 const READ_BACK_DELAYS_MS = [0, 500, 2_000] as const;
 
 async function setPolicy(
-  { read, write, sleep }: Access<RestoreDrivers>,
+  { read, write, insist, sleep }: Access<RestoreDrivers>,
   policy: RestorePolicy,
   signal: AbortSignal,
 ): Promise<RestoreReport> {
@@ -68,6 +68,7 @@ async function setPolicy(
     {
       read: () => read(({ restore }) => restore.read(signal)),
       write: () => write(({ restore }) => restore.write(policy, signal)),
+      insist,
       sleep,
     },
     { asked: policy, isSet: (state) => state === policy, describe: (state) => state },

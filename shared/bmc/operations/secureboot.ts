@@ -77,13 +77,14 @@ export const secureBootOperations = defineOperations({
 /** Secure Boot of one machine with retries in place; what the operations need and no more. */
 type SecureBootPort = ReturnType<typeof portOf>;
 
-function portOf({ read, write, sleep }: Access<SecureBootDrivers>, signal: AbortSignal) {
+function portOf({ read, write, insist, sleep }: Access<SecureBootDrivers>, signal: AbortSignal) {
   return {
     read: () => read(({ secureboot }) => secureboot.read(signal)),
     plan: (enabled: boolean) => read(({ secureboot }) => secureboot.plan(enabled, signal)),
     write: (enabled: boolean) => write(({ secureboot }) => secureboot.write(enabled, signal)),
     planKeys: (keys: SecureBootKeys) => read(({ secureboot }) => secureboot.planKeys(keys, signal)),
     resetKeys: (keys: SecureBootKeys) => write(({ secureboot }) => secureboot.resetKeys(keys, signal)),
+    insist,
     sleep,
   };
 }

@@ -12,8 +12,15 @@ export interface SelEntry {
   readonly at?: string;
   /** Absent if the BMC does not report it. */
   readonly severity?: "ok" | "warning" | "critical";
-  /** In the BMC's words. */
+  /** In the BMC's words; of an entry that could not be read, why. */
   readonly message: string;
+  /** True if the BMC lists the entry, or entries, and it could not be read. */
+  readonly unread?: true;
+}
+
+/** What stands for an entry, or the rest of the log, that could not be read. */
+export function unreadEntry(id: string, reason: string): SelEntry {
+  return { id, message: `not read: ${reason}`, unread: true };
 }
 
 /** How the event log is listed. */
@@ -60,8 +67,8 @@ export const selOperations = defineOperations({
     clearSel: (signal: AbortSignal): Promise<SelReport> =>
       run(signal, (access) => clearSel(portOf(access, signal))),
 
-    /** What `clearSel` would send; `before` is the number of entries. */
-    planClearSel: (signal: AbortSignal): Promise<Plan<number>> =>
+    /** What `clearSel` would send; `before` is the number of entries, undefined if the log cannot be listed. */
+    planClearSel: (signal: AbortSignal): Promise<Plan<number | undefined>> =>
       run(signal, (access) => planClearSel(portOf(access, signal))),
   }),
   check: async ({ read }, signal) =>
@@ -91,31 +98,51 @@ const CLEARING = /\b(log|sel|iml)\b.{0,40}\bcleared\b/i;
 
 /** Clears the log and verifies that no earlier entry is left; many BMCs log the clearing itself. */
 export async function clearSel(port: SelPort): Promise<SelReport> {
-  const before = await port.list();
-  if (isCleared(before)) return { changed: false, summary: `event log already ${describeCleared(before)}` };
+  const before = await listed(port);
+  if (before && isCleared(before)) {
+    return { changed: false, summary: `event log already ${describeCleared(before)}` };
+  }
   port.progress("clearing the event log");
   await port.clear();
   // An entry of an earlier clearing may equal the one of this clearing, where the BMC has no time.
-  const known = new Set(before.filter((entry) => !isClearing(entry)).map(identity));
-  const remaining = (entries: readonly SelEntry[]) =>
-    known.size > 0 ? entries.filter((entry) => known.has(identity(entry))) : entries.slice(1);
+  const known = new Set((before ?? []).filter((entry) => !isClearing(entry) && !entry.unread).map(identity));
+  const isLeft = (entry: SelEntry, index: number) =>
+    entry.unread || (known.size > 0 ? known.has(identity(entry)) : index > 0);
+  const remaining = (entries: readonly SelEntry[]) => entries.filter(isLeft);
   const after = await awaitState(
     READ_BACK_DELAYS_MS,
     port,
-    port.list,
-    (entries) => remaining(entries).length === 0,
+    () => listed(port),
+    (entries) => entries !== undefined && remaining(entries).length === 0,
   );
-  const left = remaining(after);
-  if (left.length === 0) {
-    return { changed: true, summary: `event log cleared of ${count(before.length, "entry", "entries")}` };
+  if (!after) {
+    throw new BmcError("verify", "the BMC accepted the clearing of its event log, which cannot be listed");
   }
-  const text = `the BMC accepted the clearing of its event log and still has ${left.length} of its ${count(before.length, "entry", "entries")}`;
-  throw new BmcError("verify", text);
+  const left = remaining(after);
+  const counted = before && count(before.length, "entry", "entries");
+  if (left.length === 0) {
+    return { changed: true, summary: `event log cleared${counted === undefined ? "" : ` of ${counted}`}` };
+  }
+  const all =
+    counted === undefined ? count(left.length, "entry", "entries") : `${left.length} of its ${counted}`;
+  throw new BmcError("verify", `the BMC accepted the clearing of its event log and still has ${all}`);
 }
 
-export async function planClearSel(port: SelPort): Promise<Plan<number>> {
-  const before = await port.list();
-  return { before: before.length, steps: isCleared(before) ? [] : [await port.plan()] };
+export async function planClearSel(port: SelPort): Promise<Plan<number | undefined>> {
+  const before = await listed(port);
+  return { before: before?.length, steps: before && isCleared(before) ? [] : [await port.plan()] };
+}
+
+/** Undefined for a log that is there and cannot be listed, which clearing may be the cure for. */
+async function listed(port: SelPort): Promise<readonly SelEntry[] | undefined> {
+  try {
+    return await port.list();
+  } catch (thrown) {
+    const error = BmcError.from(thrown);
+    if (error.class !== "protocol" && error.class !== "bmc") throw thrown;
+    port.progress(`the event log cannot be listed: ${error.message}`);
+    return undefined;
+  }
 }
 
 /** Empty, or with nothing in it but that it was cleared. */

@@ -49,6 +49,8 @@ export interface SensorReading {
   readonly thresholds?: SensorThresholds;
   /** Why there is no reading; absent for a sensor that has one. */
   readonly state?: SensorState;
+  /** Why it could not be read, in one line; absent for every other sensor. */
+  readonly reason?: string;
   /** The states that a sensor without a number is in, such as `fully redundant`; absent for others. */
   readonly events?: readonly string[];
   /** The part that it is on, such as `processor 1`; absent if the BMC does not report it. */

@@ -75,7 +75,7 @@ export async function updateFirmware(
       summary: `already ${describeFirmware(before)}`,
     };
   }
-  const { clock, read, write, progress } = access;
+  const { clock, look, write, progress } = access;
   const endsMs = clock.monotonicMs() + limits.updateMs;
   progress("sending the firmware update", limits.updateMs);
   let started: StartedUpdate = {};
@@ -90,7 +90,7 @@ export async function updateFirmware(
   onStage("sent");
   const { task, staged } = started;
   const limit = { what: "update", signal, endsMs, limitMs: limits.updateMs };
-  const readTask = (sent: string) => read(({ firmware }) => firmware.task(sent, signal));
+  const readTask = (sent: string) => look(({ firmware }) => firmware.task(sent, signal));
   const end =
     task === undefined ? undefined : await followTask({ ...access, readTask: () => readTask(task) }, limit);
   onStage("ended");
@@ -195,7 +195,7 @@ function changesIn({ after, change }: Sight, { targets }: FirmwareRequest): Firm
 
 /** Reads the inventory until it shows the update, unless that waits for the next boot. */
 async function verifyUpdate(
-  { clock, read, sleep, progress }: FirmwareAccess,
+  { clock, look, sleep, progress }: FirmwareAccess,
   goal: Goal,
   verifyMs: number,
   signal: AbortSignal,
@@ -206,7 +206,7 @@ async function verifyUpdate(
   let sight = sightOf(goal, all);
   for (;;) {
     const items = await whileRestarting({ what: "update", signal }, () =>
-      read(({ firmware }) => firmware.list(signal)),
+      look(({ firmware }) => firmware.list(signal)),
     );
     const silence = items instanceof BmcError ? items : undefined;
     if (!(items instanceof BmcError)) {

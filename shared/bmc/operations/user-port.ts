@@ -16,6 +16,13 @@ export interface BmcUser {
   readonly role: UserRole | "none" | "unknown";
   /** Whether it may log in. */
   readonly enabled: boolean;
+  /** Why it could not be read, in one line: its name, which is then empty, is unknown. Absent for every other user. */
+  readonly unread?: string;
+}
+
+/** What stands for an account, or accounts, that the BMC lists and that could not be read. */
+export function unreadUser(id: string, reason: string): BmcUser {
+  return { id, name: "", role: "unknown", enabled: false, unread: reason };
 }
 
 export interface NewUser {
@@ -39,7 +46,7 @@ export interface UserDriver {
   checkUser?(user: Pick<NewUser, "name"> & Partial<NewUser>): void;
   /** Throws `auth` where the session is known not to be allowed to change users. Sends nothing. */
   checkRights?(): void;
-  /** Accounts that have a name; empty slots are left out. */
+  /** Accounts that have a name, and those that cannot be read; empty slots are left out. */
   list(signal: AbortSignal): Promise<readonly BmcUser[]>;
   create(user: NewUser, signal: AbortSignal): Promise<void>;
   change(user: BmcUser, change: UserChange, signal: AbortSignal): Promise<void>;
@@ -102,9 +109,16 @@ export function userPort(
 export const LOOKS = 2;
 export const PAUSE_MS = 3_000;
 
-/** The user of this name; what has only the name left of a user does not count. */
+/**
+ * The user of this name; what has only the name left of a user does not count. Throws where it may be one of those that
+ * could not be read.
+ */
 export function findUser(users: readonly BmcUser[], name: string): BmcUser | undefined {
-  return users.find((user) => user.name === name && !isGone(user));
+  const found = users.find((user) => user.name === name && !isGone(user));
+  const unread = users.find((user) => user.unread !== undefined);
+  if (found || !unread) return found;
+  const text = `user ${name} is not among the users that can be read; not read: ${unread.id} (${unread.unread})`;
+  throw new BmcError("bmc", text);
 }
 
 /** Some BMCs never free a name: a user that may do nothing counts as deleted. */

@@ -7,6 +7,7 @@ import { uncertainty } from "./read-back.ts";
 import {
   type BmcUser,
   findUser,
+  isGone,
   LOOKS,
   PAUSE_MS,
   type UserDriver,
@@ -53,7 +54,9 @@ function judge(
   { privilege }: Pick<SessionBase, "privilege">,
   users: readonly BmcUser[],
 ): Finding {
-  const counted = count(users.length, "user");
+  const read = users.filter(({ unread }) => unread === undefined);
+  const gaps = users.length === read.length ? "" : `, ${users.length - read.length} not read`;
+  const counted = count(read.length, "user") + gaps;
   const own = users.find(({ name }) => name === ownName);
   if (own && ["operator", "readonly", "none"].includes(own.role)) {
     return warning("auth", `${counted}; ${own.name} is ${own.role}, ${NEEDS}`);
@@ -71,7 +74,7 @@ async function deleteUser(port: UserPort, name: string): Promise<UserReport> {
   for (let attempt = 1; ; attempt += 1) {
     const target: BmcUser = left;
     const lost = await uncertainty(() => port.remove(target));
-    left = await userLeft(port, name);
+    left = await userLeft(port, before);
     if (!left) return { before, changed: true, summary: `user ${name} deleted` };
     if (lost && attempt > 1) throw lost;
     if (lost) continue;
@@ -97,11 +100,16 @@ async function userToDelete(port: UserPort, name: string): Promise<BmcUser | und
   return existing;
 }
 
-async function userLeft(port: UserPort, name: string): Promise<BmcUser | undefined> {
-  let left = findUser(await port.list(), name);
-  for (let look = 1; left && look < LOOKS; look += 1) {
+/** The user, as long as the BMC lists it; others that cannot be read say nothing about it. */
+async function userLeft(port: UserPort, { id, name }: BmcUser): Promise<BmcUser | undefined> {
+  const look = async () =>
+    (await port.list()).find((user) =>
+      user.unread === undefined ? user.name === name && !isGone(user) : user.id === id,
+    );
+  let left = await look();
+  for (let looks = 1; left && looks < LOOKS; looks += 1) {
     await port.sleep(PAUSE_MS);
-    left = findUser(await port.list(), name);
+    left = await look();
   }
   return left;
 }

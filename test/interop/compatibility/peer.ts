@@ -1,3 +1,4 @@
+import type { MachineResult } from "./machines.ts";
 import type { PeerName } from "./peers.ts";
 
 /** A program of others that a test runs against. */
@@ -27,5 +28,7 @@ declare module "vitest" {
     peers?: readonly Peer[];
     /** The outcome of each action with a server: `works`, or the server's limit. */
     actions?: { readonly server: PeerName; readonly outcomes: Readonly<Record<string, string>> };
+    /** What the actions said of a recorded machine. */
+    machine?: MachineResult & { readonly name: string };
   }
 }

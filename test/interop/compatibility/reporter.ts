@@ -2,10 +2,12 @@ import { readFile, writeFile } from "node:fs/promises";
 import { execa } from "execa";
 import type { Reporter, TestCase, TestModule, TestSuite, Vitest } from "vitest/node";
 import { refreshCompatibilityPage } from "../../../scripts/compatibility-page.ts";
+import { Machines } from "./machines.ts";
 import type { Peer } from "./peer.ts";
 import { differences, mergeResults, type PeerResult, Results } from "./results.ts";
 
 const FILE = new URL("results.json", import.meta.url);
+const MACHINES = new URL("machines.json", import.meta.url);
 const PAGE = new URL("../../../docs/reference/compatibility.md", import.meta.url);
 
 /** Writes what the tests have proven into results.json and the page. In CI it compares instead, and fails the run. */
@@ -20,8 +22,13 @@ export default class CompatibilityReporter implements Reporter {
     if (!modules.every((module) => module.ok())) return;
     const committed = Results.parse(JSON.parse(await readFile(FILE, "utf8")));
     const merged = mergeResults(committed, await resultsOf(modules), await this.#isWhole(modules));
-    if (process.env["CI"]) return report(differences(committed, merged));
+    const committedMachines = Machines.parse(JSON.parse(await readFile(MACHINES, "utf8")));
+    const machines = { ...committedMachines, ...machinesOf(modules) };
+    if (process.env["CI"]) {
+      return report([...differences(committed, merged), ...machineDifferences(committedMachines, machines)]);
+    }
     await writeFile(FILE, `${JSON.stringify(merged, undefined, 2)}\n`);
+    await writeFile(MACHINES, `${JSON.stringify(machines, undefined, 2)}\n`);
     await writeFile(PAGE, await refreshCompatibilityPage(await readFile(PAGE, "utf8")));
   }
 
@@ -50,6 +57,19 @@ async function resultsOf(modules: readonly TestModule[]): Promise<Results> {
     }
   }
   return results;
+}
+
+function machinesOf(modules: readonly TestModule[]): Machines {
+  const tests = modules.flatMap((module) => [...module.children.allTests("passed")]);
+  const found = tests.flatMap((test) => test.meta().machine ?? []);
+  return Object.fromEntries(found.map(({ name, ...result }) => [name, result]));
+}
+
+function machineDifferences(committed: Machines, found: Machines): readonly string[] {
+  const isSame = (name: string) => JSON.stringify(committed[name]) === JSON.stringify(found[name]);
+  return Object.keys(found).flatMap((name) =>
+    isSame(name) ? [] : [`+ ${name}: ${JSON.stringify(found[name])}`],
+  );
 }
 
 /** Those of the test and of all that is around it. */

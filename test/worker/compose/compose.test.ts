@@ -282,7 +282,7 @@ describe.concurrent("a server that", () => {
     const workflow = lab.server.submit({ template: template("pbnj-node-01", [{ name: "power-on" }]) });
     await lab.worker.untilLogged("action started");
 
-    lab.server.faults.fail("ReportActionStatus", new ConnectError("action not found", Code.NotFound));
+    lab.server.faults.fail("ReportActionStatus", new ConnectError("not allowed", Code.PermissionDenied));
     await lab.worker.untilLogged("report rejected");
     lab.server.board.delete(workflow);
     const next = lab.server.submit({ template: template("pbnj-node-01", [{ name: "power-status" }]) });

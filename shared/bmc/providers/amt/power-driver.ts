@@ -42,6 +42,7 @@ export class AmtPower implements PowerDriver {
   readonly #first: FirstReading<PowerStatus>;
   /** What was read since the last command; what a device offers goes with its state. */
   #last: PowerStatus | undefined;
+  #label: string | undefined;
 
   constructor(wsman: WsmanClient, clock: Clock, opened: { status: PowerStatus; reading: PowerReading }) {
     this.#wsman = wsman;
@@ -51,6 +52,10 @@ export class AmtPower implements PowerDriver {
 
   async read(signal: AbortSignal): Promise<PowerState> {
     return (await this.#read(signal)).state;
+  }
+
+  stateName(): string | undefined {
+    return this.#label;
   }
 
   async plan(command: PowerCommand, signal: AbortSignal): Promise<string> {
@@ -70,6 +75,7 @@ export class AmtPower implements PowerDriver {
 
   async #read(signal: AbortSignal): Promise<PowerStatus> {
     this.#last = this.#first.take() ?? (await readPowerStatus(this.#wsman, this.#reading, signal)).status;
+    this.#label = this.#last.label;
     return this.#last;
   }
 }

@@ -32,7 +32,7 @@ async function open(
   const limits = { connectTimeoutMs, requestTimeoutMs, maxBodyBytes: MAX_BODY_BYTES };
   const told = defined({ onReached: context.onReached, nameOption: context.nameOption });
   const http = new HttpConnection({ scheme, host, port, tls, ...limits, ...told, tracer });
-  const wsman = new WsmanClient(http, account, clock);
+  const wsman = new WsmanClient(http, account, clock, context.onAccepted);
   return openHttpSession(http, async () => {
     const opened = await readPowerStatus(wsman, hint.success ? hint.data.reading : "get", signal);
     return {

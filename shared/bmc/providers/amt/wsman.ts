@@ -31,14 +31,17 @@ export class WsmanClient {
   readonly #http: HttpConnection;
   readonly #account: DigestAccount;
   readonly #clock: Clock;
+  readonly #onAccepted: (() => void) | undefined;
   #challenge: DigestChallenge | undefined;
   /** Requests that used the challenge's nonce. */
   #count = 0;
 
-  constructor(http: HttpConnection, account: DigestAccount, clock: Clock) {
+  /** `onAccepted` is called with every change that the device accepts. */
+  constructor(http: HttpConnection, account: DigestAccount, clock: Clock, onAccepted?: () => void) {
     this.#http = http;
     this.#account = account;
     this.#clock = clock;
+    this.#onAccepted = onAccepted;
   }
 
   async get(resource: ResourceClass, signal: AbortSignal): Promise<XmlElement> {
@@ -54,6 +57,7 @@ export class WsmanClient {
   ): Promise<void> {
     const message = putMessage(resource, fields);
     await this.#call({ message, doing: `Put ${resource}`, isWrite: true }, signal);
+    this.#onAccepted?.();
   }
 
   /** All instances of a class. */
@@ -86,7 +90,9 @@ export class WsmanClient {
   ): Promise<XmlElement> {
     const message = invokeMessage(resource, method, input);
     const body = await this.#call({ message, doing: method, isWrite: true }, signal);
-    return this.#expect(body, `${method}_OUTPUT`, method, true);
+    const output = this.#expect(body, `${method}_OUTPUT`, method, true);
+    if (childOf(output, "ReturnValue")?.text === "0") this.#onAccepted?.();
+    return output;
   }
 
   #expect(body: XmlElement, name: string, doing: string, isWrite = false): XmlElement {

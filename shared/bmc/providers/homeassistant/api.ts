@@ -19,12 +19,15 @@ export class HomeAssistantApi {
   readonly #base: string;
   readonly #token: Secret;
   readonly #clock: Clock;
+  readonly #onAccepted: (() => void) | undefined;
 
-  constructor(http: HttpConnection, url: string, token: Secret, clock: Clock) {
+  /** `onAccepted` is called with every service call that Home Assistant accepts. */
+  constructor(http: HttpConnection, url: string, token: Secret, clock: Clock, onAccepted?: () => void) {
     this.#http = http;
     this.#base = new URL(url).pathname.replace(/\/$/, "");
     this.#token = token;
     this.#clock = clock;
+    this.#onAccepted = onAccepted;
   }
 
   /** The entity's state in Home Assistant's words, such as `on`, `off`, `unavailable`. */
@@ -40,6 +43,7 @@ export class HomeAssistantApi {
   async callSwitch(service: SwitchService, entity: string, signal: AbortSignal): Promise<void> {
     const body = JSON.stringify({ entity_id: entity });
     await this.#call({ method: "POST", path: `/api/services/switch/${service}`, body }, signal);
+    this.#onAccepted?.();
   }
 
   async #call(

@@ -14,12 +14,15 @@ export function homeAssistantPower(
   state: string,
 ): PowerDriver {
   const first = new FirstReading(state, clock);
+  let last = state;
   return {
     async read(signal) {
       const state = first.take() ?? (await api.readState(entity, signal));
+      last = state;
       // `unavailable` and `unknown` are neither on nor off.
       return state === "on" || state === "off" ? state : "unknown";
     },
+    stateName: () => last,
     plan: async (command) => `switch.${serviceOf(command)} ${entity}`,
     async send(command, signal) {
       const service = serviceOf(command);

@@ -16,7 +16,7 @@ export const homeAssistant = defineProvider({ name: "homeassistant", capabilitie
 
 async function open(
   connection: Connection,
-  { clock, tracer = untraced, nameOption }: ProviderContext,
+  { clock, tracer = untraced, nameOption, onAccepted }: ProviderContext,
   signal: AbortSignal,
 ): Promise<SessionWith<never>> {
   const { requestTimeoutMs, homeassistant: options, password: token } = connection;
@@ -27,7 +27,7 @@ async function open(
   }
   const endpoint = serviceEndpoint(new URL(options.url), connection, nameOption);
   const http = new HttpConnection({ ...endpoint, requestTimeoutMs, maxBodyBytes: MAX_BODY_BYTES, tracer });
-  const api = new HomeAssistantApi(http, options.url, token, clock);
+  const api = new HomeAssistantApi(http, options.url, token, clock, onAccepted);
   return openHttpSession(http, async () => {
     const state = await api.readState(options.entity, signal);
     const power = homeAssistantPower(api, options, clock, state);

@@ -99,7 +99,7 @@ export function setBootFlags(flags: BootFlags): Command {
  * Set System Boot Options, parameter 3, "boot flag valid bit clearing": bit 3 keeps the flags from expiring
  * when no Chassis Control follows within 60 seconds.
  */
-export const STOP_BOOT_FLAG_EXPIRY: Command = setBootOption(0x03, Buffer.of(0x08));
+export const STOP_BOOT_FLAG_EXPIRY: Command = { ...setBootOption(0x03, Buffer.of(0x08)), prepares: true };
 
 function setBootOption(parameter: number, value: Buffer): Command {
   return ipmiCommand("Set System Boot Options", NetFn.chassis, 0x08, {

@@ -27,6 +27,19 @@ export interface CommandChannel {
   run(commands: readonly Command[], signal: AbortSignal): Promise<readonly Answer[]>;
 }
 
+/** The channel, which calls back with every command that the BMC accepted and that changes something. */
+export function notingChanges(channel: CommandChannel, onAccepted: (() => void) | undefined): CommandChannel {
+  return {
+    async run(commands, signal) {
+      const answers = await channel.run(commands, signal);
+      const changes = ({ command: { effect, prepares }, completionCode }: Answer) =>
+        completionCode === COMPLETED && effect !== "read" && !prepares;
+      if (answers.some(changes)) onAccepted?.();
+      return answers;
+    },
+  };
+}
+
 /** The data of an answer. Throws what its completion code means. */
 export function dataOf(answer: Answer): Buffer {
   if (answer.completionCode === COMPLETED) return answer.data;

@@ -25,6 +25,8 @@ export interface Command {
    * so its packet is never repeated.
    */
   readonly effect: "read" | "set" | "once";
+  /** True for what only makes way for another command: taken alone, it changes nothing. */
+  readonly prepares?: boolean;
   /** True when `data` holds a secret, which must not get into arguments or messages. */
   readonly secret?: boolean;
   /** Meanings of command-specific completion codes (0x80 to 0xBE). */

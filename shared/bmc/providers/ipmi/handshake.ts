@@ -53,6 +53,9 @@ export interface Established {
   readonly preferredSuite: CipherSuiteId | undefined;
 }
 
+/** Pauses before the handshakes that follow one that the BMC has forgotten: afterwards it means what it says. */
+const FORGOTTEN_PAUSES_MS = [100, 300, 900] as const;
+
 interface ShakeHandsOptions extends HandshakeOptions {
   readonly log: Logger;
 }
@@ -69,13 +72,20 @@ export async function shakeHands(
   const link = new HandshakeLink(options, request.limitMs);
   const opening = new Opening(link, log, request.privilege, request.suites);
   try {
-    for (let attempt = 0; ; attempt += 1) {
+    for (let attempt = 0, forgotten = 0; ; attempt += 1) {
       const opened = await opening.open();
-      const keys = await new Authentication(link, log, request, opened, attempt).run();
-      if (!keys) {
-        log.debug({ attempt }, "IPMI handshake lost, restarting");
+      const outcome = await new Authentication(link, log, request, opened, attempt).run();
+      if (outcome instanceof HandshakeLost) {
+        log.debug({ attempt, reason: outcome.message }, "IPMI handshake lost, restarting");
+        // A lost message has cost its whole wait; a BMC that answers at once would be asked without end.
+        if (!outcome.refusal) continue;
+        const pauseMs = FORGOTTEN_PAUSES_MS[forgotten];
+        forgotten += 1;
+        if (pauseMs === undefined || pauseMs >= link.leftMs) throw outcome.refusal;
+        await options.clock.sleep(pauseMs, options.signal);
         continue;
       }
+      const keys = outcome;
       const { suite, consoleId, bmcId } = opened;
       const preferredSuite = opening.preferred(suite);
       return { suite, consoleId, bmcId, keys, flights: link.flights, preferredSuite };
@@ -86,7 +96,15 @@ export async function shakeHands(
 }
 
 /** Thrown inside: the BMC is silent or has forgotten the session. */
-class HandshakeLost extends Error {}
+class HandshakeLost extends Error {
+  /** What the BMC said; undefined if it was silent. */
+  readonly refusal: BmcError | undefined;
+
+  constructor(message: string, refusal?: BmcError) {
+    super(message);
+    this.refusal = refusal;
+  }
+}
 
 /** RAKP 1 to 4 over one opened slot. */
 class Authentication {
@@ -106,8 +124,8 @@ class Authentication {
     this.#windowMs = Math.max(waitAfterCopyMs(attempt), 3 * opened.answeredAfterMs);
   }
 
-  /** The session's keys; undefined when another handshake may succeed. */
-  async run(): Promise<SessionKeys | undefined> {
+  /** The session's keys, or why another handshake may succeed. */
+  async run(): Promise<SessionKeys | HandshakeLost> {
     const { suite, consoleId, bmcId } = this.#opened;
     const { credentials, privilege } = this.#request;
     let refusal = STATUS_INSUFFICIENT_RESOURCES;
@@ -133,7 +151,7 @@ class Authentication {
     } catch (thrown) {
       if (keys) this.#closeUnheard(keys);
       this.#link.abandon(bmcId, refusal);
-      if (thrown instanceof HandshakeLost) return undefined;
+      if (thrown instanceof HandshakeLost) return thrown;
       throw thrown;
     }
   }
@@ -178,7 +196,7 @@ class Authentication {
         (datagram) => matchAnswer(datagram, type + 1, { tag, consoleId }),
         { limitMs, repeat: false },
       );
-      if (forgotSession(status)) throw new HandshakeLost(`${name}: the BMC has forgotten the session`);
+      if (forgotSession(status)) throw new HandshakeLost("forgotten", handshakeError(name, status));
       if (status !== STATUS_OK) throw handshakeError(name, status);
       return payload;
     } catch (thrown) {

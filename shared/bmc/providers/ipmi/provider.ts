@@ -2,6 +2,7 @@ import type { Connection } from "../../../contract/connection.ts";
 import { defined } from "../../../defined.ts";
 import { untraced } from "../../../tracing/tracer.ts";
 import { defineProvider, type ProviderContext, type SessionWith } from "../../operations/provider.ts";
+import { notingChanges } from "./channel.ts";
 import { type CipherSuiteId, isDowngrade, suitePlan } from "./cipher-suite.ts";
 import { IpmiConsole } from "./console-driver.ts";
 import { readCredentials } from "./credentials.ts";
@@ -49,7 +50,8 @@ async function open(
       (await establish(established.suite.id, limitMs, until)).session;
     const session = new LastingSession({ first, renew, requestTimeoutMs, clock, log });
     const console = new IpmiConsole(session, { clock, log });
-    const drivers = ipmiDrivers(session, { clock, hint, privilege, address: options.bridge?.address });
+    const channel = notingChanges(session, context.onAccepted);
+    const drivers = ipmiDrivers(channel, { clock, hint, privilege, address: options.bridge?.address });
     return {
       provider: "ipmi",
       privilege,

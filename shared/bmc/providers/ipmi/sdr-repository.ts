@@ -1,7 +1,9 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
+import type { Unread } from "../../operations/unread.ts";
 import { type CommandChannel, dataOf, exchange } from "./channel.ts";
 import {
   CANNOT_RETURN_SO_MANY,
+  COMPLETED,
   INVALID_COMMAND,
   INVALID_FIELD,
   NOT_PRESENT,
@@ -22,11 +24,16 @@ import {
 } from "./sdr-commands.ts";
 import { FIRST_RECORD, NO_RECORD, NO_RESERVATION } from "./sel-commands.ts";
 import { parseSensorRecord, type SensorRecord } from "./sensor-record.ts";
+import { unreadable } from "./unreadable.ts";
 
 /** The largest known repositories, of blade chassis, have some 500 records. */
 const MOST_RECORDS = 1_024;
 /** How often other clients may cancel the reservation. */
 const MOST_LOSSES = 16;
+/** A record is read as often before it counts as unreadable: some BMCs answer junk now and then. */
+const TRIES = 2;
+/** Behind a record that names no next one, as many IDs are tried: most repositories number their records. */
+const MOST_SKIPPED = 4;
 const LARGEST_PART_BYTES = 32;
 const SMALLEST_PART_BYTES = 8;
 /** What BMCs answer to a read that is larger than they can give. */
@@ -38,6 +45,9 @@ const TOO_MUCH = new Set([
   INVALID_FIELD,
   0xff,
 ]);
+
+/** In this order. */
+const STORES: readonly SdrStore[] = [REPOSITORY, DEVICE_RECORDS];
 
 interface Opened {
   readonly store: SdrStore;
@@ -54,11 +64,18 @@ export class SdrRepository {
   #opened: Opened | undefined;
   #reservation: number | undefined;
   #losses = 0;
+  #gaps: Unread[] = [];
+  #first: SdrStore = REPOSITORY;
   /** Undefined as long as the BMC gives whole records. */
   #partBytes: number | undefined;
 
   constructor(channel: CommandChannel) {
     this.#channel = channel;
+  }
+
+  /** Records that could not be read. */
+  get gaps(): readonly Unread[] {
+    return this.#gaps;
   }
 
   /** Reads until `isEnough`, or all. Throws `unsupported` where the BMC has no records. */
@@ -75,7 +92,7 @@ export class SdrRepository {
 
   /** Finds out where the records are. Throws `unsupported` where the BMC has none. */
   async open(signal: AbortSignal): Promise<Opened> {
-    for (const store of [REPOSITORY, DEVICE_RECORDS]) {
+    for (const store of STORES.slice(STORES.indexOf(this.#first))) {
       const info = await exchange(this.#channel, store.info, signal);
       if (info.completionCode === INVALID_COMMAND) continue;
       const version = dataOf(info);
@@ -87,13 +104,58 @@ export class SdrRepository {
 
   async #readNext(opened: Opened, signal: AbortSignal): Promise<void> {
     const id = this.#next;
-    const record = await this.#readRecord(opened.store, id, signal);
-    if (record === "lost") return this.#reopen(opened, signal);
-    // Records that lead back would never end.
-    if (this.#seen.has(id)) throw new BmcError("protocol", `the sensor data record ${id} comes after itself`);
+    let problem: BmcError | undefined;
+    for (let attempt = 1; attempt <= TRIES; attempt += 1) {
+      try {
+        const record = await this.#readRecord(opened.store, id, signal);
+        if (record === "lost") return await this.#reopen(opened, signal);
+        if (record && this.#leadsBack(id, record)) {
+          throw new BmcError("protocol", `the sensor data record ${id} comes after itself`);
+        }
+        this.#seen.add(id);
+        if (record) this.#sensors.push(...parseSensorRecord(record.bytes));
+        this.#next = record?.next ?? NO_RECORD;
+        return;
+      } catch (thrown) {
+        problem = unreadable(thrown);
+      }
+    }
+    if (!problem) return;
+    const isFirst = this.#seen.size === 0;
+    if (isFirst && problem.class === "unsupported" && opened.store === REPOSITORY) {
+      // Some controllers count the records of a repository that they do not give.
+      this.#first = DEVICE_RECORDS;
+      this.#opened = undefined;
+      return;
+    }
+    if (isFirst) throw problem;
+    this.#gaps.push({ name: `sensor data record ${id}`, reason: problem.message });
     this.#seen.add(id);
-    if (record) this.#sensors.push(...parseSensorRecord(record.bytes));
-    this.#next = record?.next ?? NO_RECORD;
+    this.#next = await this.#after(opened.store, id, signal);
+  }
+
+  /** Records that lead back would never end, and a record with another ID is not the one that was asked for. */
+  #leadsBack(id: number, { next, bytes }: { readonly next: number; readonly bytes: Buffer }): boolean {
+    const isOther = id !== FIRST_RECORD && bytes.readUInt16LE(0) !== id;
+    return (
+      next !== NO_RECORD && (next === id || (isOther ? next === FIRST_RECORD : false) || this.#seen.has(next))
+    );
+  }
+
+  /** The ID of the next record that can be read behind one that cannot. */
+  async #after(store: SdrStore, id: number, signal: AbortSignal): Promise<number> {
+    for (let next = id + 1; next <= id + MOST_SKIPPED && next < NO_RECORD; next += 1) {
+      if (this.#seen.has(next)) continue;
+      const probe = {
+        reservation: this.#reservation ?? NO_RESERVATION,
+        id: next,
+        offset: 0,
+        bytes: SDR_HEADER_BYTES,
+      };
+      const answer = await exchange(this.#channel, store.get(probe), signal);
+      if (answer.completionCode === COMPLETED) return next;
+    }
+    return NO_RECORD;
   }
 
   /** After a reservation was lost. Only if records have changed may their IDs have, too (section 33.11). */
@@ -106,6 +168,7 @@ export class SdrRepository {
     this.#opened = await this.open(signal);
     if (this.#opened.version === lost.version) return;
     this.#sensors = [];
+    this.#gaps = [];
     this.#seen.clear();
     this.#next = FIRST_RECORD;
   }

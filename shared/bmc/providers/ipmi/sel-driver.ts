@@ -1,6 +1,6 @@
 import type { Clock } from "../../../clock.ts";
 import { BmcError } from "../../../contract/bmc-error.ts";
-import type { SelDriver, SelEntry, SelOptions } from "../../operations/sel.ts";
+import { type SelDriver, type SelEntry, type SelOptions, unreadEntry } from "../../operations/sel.ts";
 import { type CommandChannel, dataOf, exchange, request } from "./channel.ts";
 import {
   CANNOT_RETURN_SO_MANY,
@@ -30,6 +30,7 @@ import {
   type SelEntryPart,
 } from "./sel-commands.ts";
 import { parseSelRecord, type SelRecord } from "./sel-record.ts";
+import { unreadable } from "./unreadable.ts";
 
 /** How often a reservation is renewed after another client cancelled it. */
 const RESERVATIONS = 4;
@@ -63,19 +64,41 @@ export class IpmiSel implements SelDriver {
   async list(signal: AbortSignal, { sensorNames = false }: SelOptions = {}): Promise<readonly SelEntry[]> {
     const count = parseSelEntryCount(await request(this.#channel, GET_SEL_INFO, signal));
     if (count === 0) return [];
+    const { records, gaps } = await this.#walk(count, signal);
+    const sensors = sensorNames ? await eventSensors(records, this.#sensors, this.#clock, signal) : undefined;
+    return [...records.map((record) => describeRecord(record, sensors?.get(record))), ...gaps];
+  }
+
+  /** All records, each leading to the next one; those that cannot be read, or be reached, are gaps. */
+  async #walk(
+    count: number,
+    signal: AbortSignal,
+  ): Promise<{ readonly records: readonly SelRecord[]; readonly gaps: readonly SelEntry[] }> {
     const records: SelRecord[] = [];
     const seen = new Set<number>();
+    let problem: string | undefined;
     for (let id = FIRST_RECORD; id !== NO_RECORD; ) {
       // A log that leads back to where it came from would never end.
-      if (seen.has(id)) throw new BmcError("protocol", `the event log's record ${id} comes after itself`);
+      if (seen.has(id)) {
+        problem = `record ${id} comes after itself`;
+        break;
+      }
       seen.add(id);
-      const part = await this.#readRecord(id, signal);
-      if (!part) break;
-      records.push(parseSelRecord(part.bytes));
-      id = part.next;
+      try {
+        const part = await this.#readRecord(id, signal);
+        if (!part) break;
+        records.push(parseSelRecord(part.bytes));
+        id = part.next;
+      } catch (thrown) {
+        if (records.length === 0) throw thrown;
+        problem = unreadable(thrown).message;
+        break;
+      }
     }
-    const sensors = sensorNames ? await eventSensors(records, this.#sensors, this.#clock, signal) : undefined;
-    return records.map((record) => describeRecord(record, sensors?.get(record)));
+    // The last record may lead anywhere; a log that is cleared meanwhile just ends.
+    if (problem === undefined || records.length >= count) return { records, gaps: [] };
+    const reason = `${records.length} of ${count} records were read: ${problem}`;
+    return { records, gaps: [unreadEntry("", reason)] };
   }
 
   async plan(signal: AbortSignal): Promise<string> {

@@ -50,7 +50,16 @@ export class IpmiSensors implements SensorsDriver {
       const answers = await this.#ask(some, signal);
       for (const record of some) readings.push(describeSensor(record, answers.get(record)));
     }
-    return readings;
+    const gaps = this.#records.gaps.map(
+      ({ name, reason }): SensorReading => ({
+        name,
+        kind: "other",
+        health: "unknown",
+        state: "not read",
+        reason,
+      }),
+    );
+    return [...readings, ...gaps];
   }
 
   #isOwn({ owner, lun }: SensorRecord): boolean {

@@ -2,7 +2,7 @@ import type { Connection } from "../../../contract/connection.ts";
 import { defined } from "../../../defined.ts";
 import { type SpanStart, untraced } from "../../../tracing/tracer.ts";
 import { defineProvider, type ProviderContext, type SessionWith } from "../../operations/provider.ts";
-import { dataOf, exchange } from "../ipmi/channel.ts";
+import { dataOf, exchange, notingChanges } from "../ipmi/channel.ts";
 import { GET_CHASSIS_STATUS } from "../ipmi/chassis.ts";
 import { isDowngrade, suitePlan } from "../ipmi/cipher-suite.ts";
 import {
@@ -42,7 +42,7 @@ async function open(
   if (isDowngrade(options, channel.suite))
     log.warn({ host, provider: "ipmitool" }, "IPMI cipher suite downgraded to 3 as allowSuite3 allows");
   const { privilege } = options;
-  const fresh = withFreshAnswer(channel, status, clock);
+  const fresh = notingChanges(withFreshAnswer(channel, status, clock), context.onAccepted);
   const drivers = ipmiDrivers(fresh, { clock, hint, privilege });
   return {
     provider: "ipmitool",

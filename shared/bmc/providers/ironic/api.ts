@@ -12,6 +12,9 @@ const NEWEST_MINOR = 95;
 /** Older ones do not show a node's owner. */
 const OLDEST_MINOR = 50;
 
+/** Behind a proxy, Ironics of several versions may answer; one that lowers its version with every answer is none. */
+const MOST_LOWERINGS = 3;
+
 const VERSION = "x-openstack-ironic-api-version";
 const LARGEST_VERSION = "x-openstack-ironic-api-maximum-version";
 
@@ -28,6 +31,8 @@ export interface IronicApiOptions {
   readonly url: string;
   readonly authentication: Authentication;
   readonly clock: Clock;
+  /** Called with every change that Ironic accepts. */
+  readonly onAccepted?: (() => void) | undefined;
 }
 
 /** Ironic's REST API: version, authentication, errors. One attempt per call. */
@@ -59,16 +64,22 @@ export class IronicApi {
     const answer = await this.#negotiate(current, signal);
     const { method, path } = current();
     const text = answer.body.toString("utf8");
-    if (answer.status >= 200 && answer.status <= 204) return jsonIn(text);
+    if (answer.status >= 200 && answer.status <= 204) {
+      if (method !== "GET") this.#options.onAccepted?.();
+      return jsonIn(text);
+    }
     throw this.#error(answer, `${method} /v1${path}`, text, method !== "GET");
   }
 
   /** A 401 or 406 says that nothing was carried out: the request may be sent again. */
   async #negotiate(request: () => IronicRequest, signal: AbortSignal): Promise<HttpAnswer> {
     let mayRenew = true;
-    for (;;) {
+    for (let lowered = 0; ; ) {
       const answer = await this.#send(request(), signal);
-      if (answer.status === 406 && this.#lower(answer)) continue;
+      if (answer.status === 406 && lowered < MOST_LOWERINGS && this.#lower(answer)) {
+        lowered += 1;
+        continue;
+      }
       if (answer.status !== 401 || !mayRenew || !this.#options.authentication.expire()) return answer;
       mayRenew = false;
     }

@@ -1,6 +1,7 @@
 import type { Clock } from "../../../clock.ts";
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { IronicAllowance } from "../../../contract/ironic-options.ts";
+import { ChangeFailed, isFinal } from "../../operations/read-back.ts";
 import { type IronicApi, type IronicRequest, NotFound } from "./api.ts";
 import { NodeState } from "./node-state.ts";
 import { refusalOf } from "./occupation.ts";
@@ -69,16 +70,29 @@ export class IronicNode {
     await this.write(request, signal);
     const endMs = this.#clock.monotonicMs() + SETTLE_MS;
     for (let poll = 0; ; poll += 1) {
-      const { reservation, last_error: problem } = await this.read(signal);
-      if (!reservation) {
-        if (problem) throw new BmcError("bmc", `Ironic reports: ${problem}`);
+      const state = await this.#look(signal);
+      if (!(state instanceof BmcError) && !state.reservation) {
+        if (state.last_error) throw new ChangeFailed(`Ironic reports: ${state.last_error}`);
         return;
       }
       if (this.#clock.monotonicMs() > endMs) {
-        const message = `node ${this.#name} is still locked by ${reservation} after ${SETTLE_MS / 1_000} s`;
+        const why = state instanceof BmcError ? state.message : `it is locked by ${state.reservation}`;
+        const message = `node ${this.#name} did not end the change within ${SETTLE_MS / 1_000} s: ${why}`;
         throw new BmcError("timeout", message, { uncertain: true });
       }
       await this.#clock.sleep(POLL_MS[Math.min(poll, POLL_MS.length - 1)] ?? 0, signal);
+    }
+  }
+
+  /** The node after a change that was accepted; the error of an Ironic that does not answer now. */
+  async #look(signal: AbortSignal): Promise<NodeState | BmcError> {
+    try {
+      return await this.read(signal);
+    } catch (thrown) {
+      signal.throwIfAborted();
+      const error = BmcError.from(thrown);
+      if (isFinal(error)) throw error;
+      return error;
     }
   }
 

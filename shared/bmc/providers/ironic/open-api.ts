@@ -19,10 +19,11 @@ export interface OpenApi {
 /** Sends nothing yet; `http` must be closed. */
 export function openApi(connection: Connection, context: ProviderContext): OpenApi {
   const { requestTimeoutMs, ironic: options } = connection;
-  const { clock, tracer = untraced, nameOption } = context;
+  const { clock, tracer = untraced, nameOption, onAccepted } = context;
   if (!options) throw new BmcError("usage", "ironic.url is missing");
   const authentication = authenticationOf(options, connection, context);
   const endpoint = serviceEndpoint(new URL(options.url), connection, nameOption);
   const http = new HttpConnection({ ...endpoint, requestTimeoutMs, maxBodyBytes: MAX_BODY_BYTES, tracer });
-  return { api: new IronicApi({ http, url: options.url, authentication, clock }), http, authentication };
+  const api = new IronicApi({ http, url: options.url, authentication, clock, onAccepted });
+  return { api, http, authentication };
 }

@@ -4,6 +4,7 @@ import type { PowerState } from "../../../contract/vocabulary.ts";
 import { defined } from "../../../defined.ts";
 import { FirstReading } from "../../http/first-reading.ts";
 import type { PowerCommand, PowerDriver } from "../../operations/power.ts";
+import { ChangeFailed } from "../../operations/read-back.ts";
 import type { IronicRequest } from "./api.ts";
 import { describeRequest } from "./describe-request.ts";
 import type { IronicNode } from "./node.ts";
@@ -27,6 +28,7 @@ interface Pending {
 export class IronicPower implements PowerDriver {
   readonly #node: IronicNode;
   readonly #first: FirstReading<NodeState>;
+  #last: NodeState | undefined;
   #pending: Pending | undefined;
 
   /** `state` is the node's, read just now. */
@@ -37,6 +39,7 @@ export class IronicPower implements PowerDriver {
 
   async read(signal: AbortSignal): Promise<PowerState> {
     const state = this.#first.take() ?? (await this.#node.read(signal));
+    this.#last = state;
     if (state.target_power_state) return "unknown";
     if (this.#pending) {
       // Locked before the answer, and until the end.
@@ -44,10 +47,14 @@ export class IronicPower implements PowerDriver {
       const { command, error } = this.#pending;
       this.#pending = undefined;
       const problem = failureOf(command, error, state);
-      if (problem)
-        throw new BmcError("bmc", `Ironic could not carry out "${TARGETS.get(command)}": ${problem}`);
+      if (problem) throw new ChangeFailed(`Ironic could not carry out "${TARGETS.get(command)}": ${problem}`);
     }
     return powerOf(state);
+  }
+
+  stateName(): string | undefined {
+    const { target_power_state: target, power_state: state } = this.#last ?? {};
+    return target ? `changing to "${target}"` : (state ?? undefined);
   }
 
   async plan(command: PowerCommand, signal: AbortSignal): Promise<string> {

@@ -11,6 +11,8 @@ export const Hint = z.object({
   /** Path of the system, and the selector it was found with. */
   system: Path,
   selector: lenient(z.string()),
+  /** Systems that the BMC lists beside it, none of which can be reset. */
+  others: lenient(z.array(Path)),
   /** What was learned holds for this make and model only. */
   manufacturer: lenient(z.string()),
   model: lenient(z.string()),
@@ -29,7 +31,7 @@ export const Hint = z.object({
     }),
   ),
   /** The resource `@Redfish.Settings` names, and whether it takes the boot override. */
-  settings: lenient(z.object({ path: Path, takeBoot: lenient(z.boolean()) })),
+  settings: lenient(z.object({ path: Path, takesOverride: lenient(z.boolean()) })),
   auth: lenient(z.enum(["basic", "session"])),
   /** False when the BMC refused `Accept-Encoding: identity`. */
   identityEncoding: lenient(z.boolean()),

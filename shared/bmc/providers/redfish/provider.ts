@@ -1,4 +1,5 @@
 import type { Clock } from "../../../clock.ts";
+import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Connection } from "../../../contract/connection.ts";
 import { defined } from "../../../defined.ts";
 import { TimeoutReached, withTimeout } from "../../../timeout.ts";
@@ -26,7 +27,7 @@ import { RedfishSel } from "./drivers/sel.ts";
 import { RedfishSensors } from "./drivers/sensors.ts";
 import { RedfishUsers } from "./drivers/users.ts";
 import { type Hint, parseHint, rememberedSystem, systemHint } from "./hint.ts";
-import { findSystem } from "./resources/discovery.ts";
+import { findSystem, type Known, SYSTEMS } from "./resources/discovery.ts";
 import { ManagedManager } from "./resources/managed-manager.ts";
 import { Members } from "./resources/members.ts";
 import { ManagedSystem } from "./resources/system.ts";
@@ -105,8 +106,15 @@ async function open(
       hint?.auth,
     );
     release.add(authentication);
-    const service = new Service(http, authentication, clock);
-    const system = await openSystem(service, options.system, hint, clock, signal);
+    const service = new Service(http, authentication, clock, context.onAccepted);
+    // What accepted a change is the machine, whatever else the BMC lists while it restarts.
+    const selector = parseHint(context.changed)?.system ?? options.system;
+    let others: readonly string[] = hint?.others ?? [];
+    const onChoice = (chosen: string, left: readonly string[]) => {
+      others = left;
+      log.info({ system: chosen, others }, "several systems, chose the only one that can be reset");
+    };
+    const system = await openSystem(service, { selector, path: undefined, onChoice }, hint, clock, signal);
     if (system.isRemembered) await authentication.prove(signal);
     const writer = new Writer(system, log);
     const members = new Members(service, log, hint?.expand);
@@ -144,23 +152,29 @@ async function open(
       sensors: new RedfishSensors(resources),
       console,
       raid: redfishRaid(resources),
+      ...(others.length > 0 && { note: `system ${system.path}, not ${others.join(", ")}` }),
+      insist: () => system.insist(),
       certificateExpiresMs: () => http.certificateExpiresMs,
       roundTrips: () => http.roundTrips,
-      hint: () => ({
-        ...systemHint(options.system, system),
-        ...defined({
-          reset: reset.hint,
-          settings: boot.settings,
-          auth: authentication.learned,
-          identityEncoding: http.identityEncoding,
-          keepAlive: http.keepAlive,
-          expand: members.expand,
-          manager: manager.path,
-          media: media.hint,
-          sel: sel.path,
-          accounts: users.collection,
-        }),
-      }),
+      hint: () =>
+        system.isRefused
+          ? undefined
+          : {
+              ...systemHint(options.system, system),
+              ...defined({
+                others: others.length > 0 ? others : undefined,
+                reset: reset.hint,
+                settings: boot.settings,
+                auth: authentication.learned,
+                identityEncoding: http.identityEncoding,
+                keepAlive: http.keepAlive,
+                expand: members.expand,
+                manager: manager.path,
+                media: media.hint,
+                sel: sel.path,
+                accounts: users.collection,
+              }),
+            },
       async close() {
         await console.close();
         await release.run();
@@ -180,17 +194,26 @@ function accountOf({ username, password }: Connection): Account | undefined {
 /** The system as a hint remembers it, without a request; else as it is found now. */
 async function openSystem(
   service: Service,
-  selector: string | undefined,
+  known: Known,
   hint: Hint | undefined,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<ManagedSystem> {
+  const { selector } = known;
   if (hint !== undefined && hint.selector === selector) {
     const first = rememberedSystem(hint);
     return new ManagedSystem({ service, clock, selector, first, remembered: true, learned: hint.learned });
   }
-  const first = await findSystem(service, { selector, path: undefined }, signal);
-  return new ManagedSystem({ service, clock, selector, first, remembered: false, learned: [] });
+  const unknown = { service, clock, selector, remembered: false, learned: [] };
+  try {
+    return new ManagedSystem({ ...unknown, first: await findSystem(service, known, signal) });
+  } catch (thrown) {
+    // The login works, and is good for the change of its own password.
+    const refused = BmcError.from(thrown);
+    if (refused.class !== "auth" || service.accountToChange === undefined) throw thrown;
+    const first = { path: SYSTEMS, value: {}, etag: undefined };
+    return new ManagedSystem({ ...unknown, first, remembered: true, refused });
+  }
 }
 /** Logs out, then frees the connection, once, within `CLOSE_MS`. */
 function releaseOnce(http: HttpClient) {

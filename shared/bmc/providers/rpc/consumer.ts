@@ -8,8 +8,19 @@ import { formatTimestamp } from "./timestamp.ts";
 /** The webhook in place of a machine's BMC: one signed request per call. */
 export type RpcConsumer = ReturnType<typeof rpcConsumer>;
 
-/** `host` is how the consumer knows the machine. */
-export function rpcConsumer(http: HttpConnection, options: RpcOptions, host: string, clock: Clock) {
+interface ConsumerOptions {
+  /** How the consumer knows the machine. */
+  readonly host: string;
+  readonly clock: Clock;
+  /** Called with every change that the consumer accepts. */
+  readonly onAccepted: (() => void) | undefined;
+}
+
+export function rpcConsumer(
+  http: HttpConnection,
+  options: RpcOptions,
+  { host, clock, onAccepted }: ConsumerOptions,
+) {
   const { method, embed, signature, headers: given, contentType, timestampFormat } = options;
   const names = headerNames(options);
   const { pathname, search } = new URL(options.url);
@@ -56,6 +67,7 @@ export function rpcConsumer(http: HttpConnection, options: RpcOptions, host: str
     /** Resolves when the consumer accepted a call that changes something. */
     async write(call: RpcCall, signal: AbortSignal): Promise<void> {
       await accepted(call, true, signal);
+      onAccepted?.();
     },
   };
 }

@@ -15,14 +15,14 @@ export const rpc = defineProvider({ name: "rpc", capabilities: ["media"], open }
 
 async function open(
   connection: Connection,
-  { clock, tracer = untraced, nameOption }: ProviderContext,
+  { clock, tracer = untraced, nameOption, onAccepted }: ProviderContext,
   signal: AbortSignal,
 ): Promise<SessionWith<"media">> {
   const { host, requestTimeoutMs, rpc: options } = connection;
   if (!options) throw new BmcError("usage", "rpc.url is missing");
   const endpoint = serviceEndpoint(new URL(options.url), connection, nameOption);
   const http = new HttpConnection({ ...endpoint, requestTimeoutMs, maxBodyBytes: MAX_BODY_BYTES, tracer });
-  const consumer = rpcConsumer(http, options, host, clock);
+  const consumer = rpcConsumer(http, options, { host, clock, onAccepted });
   return openHttpSession(http, async () => {
     await consumer.ping(signal);
     return {

@@ -1,4 +1,5 @@
 import type { PowerCommand } from "../../../../shared/bmc/operations/power.ts";
+import { isFinal } from "../../../../shared/bmc/operations/read-back.ts";
 import type { BmcError } from "../../../../shared/contract/bmc-error.ts";
 import type { PowerState } from "../../../../shared/contract/vocabulary.ts";
 
@@ -13,8 +14,15 @@ export function machineThatReads(
   const waits: string[] = [];
   let nowMs = 1_000;
   let reads = 0;
+  let hasChanged = false;
   const sleep = async (ms: number) => {
     nowMs += ms;
+  };
+  const look = async (): Promise<PowerState | BmcError> => {
+    reads += 1;
+    const reading = (left.length > 1 ? left.shift() : left[0]) ?? "unknown";
+    if (typeof reading !== "string" && isFinal(reading)) throw reading;
+    return reading;
   };
   return {
     clock: { now: () => nowMs, monotonicMs: () => nowMs, sleep },
@@ -29,11 +37,13 @@ export function machineThatReads(
     /** How often it was read. */
     reads: () => reads,
     async read(): Promise<PowerState> {
-      reads += 1;
-      const reading = (left.length > 1 ? left.shift() : left[0]) ?? "unknown";
+      const reading = await look();
       if (typeof reading !== "string") throw reading;
       return reading;
     },
+    look,
+    stateName: () => undefined,
+    hasChanged: () => hasChanged,
     async plan(name: PowerCommand): Promise<string> {
       const error = plans[name];
       if (error) throw error;
@@ -42,6 +52,7 @@ export function machineThatReads(
     async send(name: PowerCommand): Promise<void> {
       const error = answers[name]?.[sent.filter((each) => each === name).length];
       sent.push(name);
+      hasChanged ||= error === undefined || error.uncertain;
       if (error) throw error;
     },
   };

@@ -53,6 +53,8 @@ describe("a reset of the BMC", () => {
     ["bmc", "internal error"],
     ["protocol", "no JSON"],
     ["unsupported", "no such system"],
+    ["usage", "the BMC has several systems"],
+    ["tls", "internal error"],
   ] as const)("counts an answer of class %s as silence: it is not itself yet", async (errorClass, text) => {
     const report = await resetManager(bmcThat([new BmcError(errorClass, text), "answers"]), "warm", 300_000);
 
@@ -118,18 +120,15 @@ describe("a reset of the BMC", () => {
     expect(bmc.clock.monotonicMs()).toBe(30_000);
   });
 
-  test.each(["auth", "tls", "usage"] as const)(
-    "ends at once with what waiting does not fix: %s",
-    async (errorClass) => {
-      const bmc = bmcThat([silence, new BmcError(errorClass, "no")]);
+  test("ends at once with a refused login", async () => {
+    const bmc = bmcThat([silence, new BmcError("auth", "no")]);
 
-      await expect(resetManager(bmc, "cold", 300_000)).rejects.toMatchObject({
-        class: errorClass,
-        message: "after the reset of the BMC: no",
-      });
-      expect(bmc.seen.looks).toBe(2);
-    },
-  );
+    await expect(resetManager(bmc, "cold", 300_000)).rejects.toMatchObject({
+      class: "auth",
+      message: "after the reset of the BMC: no",
+    });
+    expect(bmc.seen.looks).toBe(2);
+  });
 });
 
 test("a BMC that hangs on the way does not outlast the time for its answer", async () => {

@@ -33,10 +33,8 @@ function machine(...sights: readonly (BootSight | BmcError)[]) {
     sleep,
     keepsOverrides: async () => false,
     progress: (text: string) => told.push(text),
-    async see(): Promise<BootSight> {
-      const sight = left.length > 1 ? left.shift() : left[0];
-      if (!sight || sight instanceof BmcError) throw sight;
-      return sight;
+    async see(): Promise<BootSight | BmcError> {
+      return (left.length > 1 ? left.shift() : left[0]) ?? new BmcError("internal", "nothing to see");
     },
     told,
   };

@@ -90,7 +90,7 @@ test("a machine that is not there in time is a timeout that says what it was at 
 
   await expect(waiting).rejects.toMatchObject({
     class: "timeout",
-    message: "not off after 1m 0s, it was on at first",
+    message: "not off after 1m 0s, it was on at first: the BMC reports no power state",
   });
 });
 

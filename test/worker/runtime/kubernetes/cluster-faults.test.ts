@@ -87,7 +87,8 @@ describe.concurrent("the kubernetes runtime, with a cluster that fails", () => {
 
     const { outcome } = await ended;
 
-    expect(outcome.message).toContain("its Job was deleted by another client");
+    // The watch may have seen its end before.
+    expect(outcome.message).toMatch(/^done|its Job was deleted by another client/);
     expect(await lab.podsMade(request)).toBe(1);
   });
 

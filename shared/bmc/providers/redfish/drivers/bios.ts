@@ -9,12 +9,18 @@ import { readProblem } from "../service/refusal.ts";
 import { Link, lenient, Messages, Values } from "../service/schema.ts";
 import { findBiosRegistry } from "./bios-registry.ts";
 
+const Value = z.union([z.string(), z.number(), z.boolean()]);
+/** Cray describes each attribute by an object. */
+const Described = z.pipe(
+  z.object({ current_value: Value }),
+  z.transform(({ current_value: value }) => value),
+);
+
 /** Values by name; null, which stands for a password, and everything else that is no value is left out. */
 const Attributes = z.pipe(
-  z.record(z.string(), z.unknown()),
-  z.transform((given: Record<string, unknown>): BiosAttributes => {
-    const isValue = (entry: [string, unknown]): entry is [string, BiosValue] =>
-      ["string", "number", "boolean"].includes(typeof entry[1]);
+  z.record(z.string(), z.catch(z.nullable(z.union([Value, Described])), null)),
+  z.transform((given: Record<string, BiosValue | null>): BiosAttributes => {
+    const isValue = (entry: [string, BiosValue | null]): entry is [string, BiosValue] => entry[1] !== null;
     return Object.fromEntries(Object.entries(given).filter(isValue));
   }),
 );
@@ -117,7 +123,8 @@ export function redfishBios({ system, manager, members, writer }: Resources): Bi
   };
 
   const resetRequest = async (signal: AbortSignal): Promise<WriteRequest> => {
-    const path = service.localPath((await find(signal)).value.Actions?.["#Bios.ResetBios"]?.target);
+    const found = await find(signal);
+    const path = service.actionPath(found.path, "#Bios.ResetBios", found.value.Actions?.["#Bios.ResetBios"]);
     if (path === undefined) throw new BmcError("unsupported", "the BMC does not offer to reset the BIOS");
     return { method: "POST", path, body: {}, untilBoot: true };
   };

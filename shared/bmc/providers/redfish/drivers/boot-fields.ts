@@ -23,6 +23,27 @@ export function bootFields(request: BootRequest, boot: Boot, behaviour: Behaviou
   return mode === undefined ? fields : { ...fields, BootSourceOverrideMode: mode };
 }
 
+/** Whether a resource has the override itself: other properties of `Boot`, such as `BootOrder`, say nothing about it. */
+export function hasOverride(boot: Boot | undefined): boot is Boot {
+  return (
+    boot?.BootSourceOverrideTarget !== undefined ||
+    boot?.BootSourceOverrideEnabled !== undefined ||
+    boot?.["BootSourceOverrideTarget@Redfish.AllowableValues"] !== undefined ||
+    boot?.["BootSourceOverrideEnabled@Redfish.AllowableValues"] !== undefined
+  );
+}
+
+/** Fields that a refusal asks for, as asked or as the BMC has them now. */
+export function missingFields(names: readonly string[], boot: Boot, request: BootRequest): BootFields {
+  const asked = request.mode === "keep" ? undefined : MODES[request.mode];
+  const present = {
+    BootSourceOverrideMode: asked ?? boot.BootSourceOverrideMode,
+    BootSourceOverrideTarget: boot.BootSourceOverrideTarget ?? "None",
+    BootSourceOverrideEnabled: "Disabled",
+  };
+  return defined(Object.fromEntries(Object.entries(present).filter(([name]) => names.includes(name))));
+}
+
 /** A boot override as reported; a field that is not reported is absent. */
 export function bootOverride(boot: Boot): BootOverride {
   const target = boot.BootSourceOverrideTarget;

@@ -1,10 +1,12 @@
 import type { Logger } from "../../../../logger.ts";
+import type { BootRequest } from "../../../operations/boot-port.ts";
 import type { ManagedSystem } from "../resources/system.ts";
 import { TagLadder } from "../resources/tag-ladder.ts";
 import { FUTURE_STATE } from "../service/behaviour-quirks.ts";
 import type { HttpAnswer } from "../service/http-client.ts";
+import { missingProperties } from "../service/missing-properties.ts";
 import { readRefusal } from "../service/refusal.ts";
-import type { BootFields } from "./boot-fields.ts";
+import { type BootFields, missingFields } from "./boot-fields.ts";
 
 /** One form of a boot write. Without `etag` it carries no If-Match. */
 export interface BootAttempt {
@@ -13,7 +15,9 @@ export interface BootAttempt {
   readonly etag: string | undefined;
 }
 
-type Rung = "future-state" | "without-mode" | "without-disabled";
+type Rung = "future-state" | "system-itself" | "with-missing" | "without-mode" | "without-disabled";
+
+const FIELDS = ["BootSourceOverrideMode", "BootSourceOverrideTarget", "BootSourceOverrideEnabled"] as const;
 
 /**
  * The forms of one boot write, each tried once: what a refusal asks for decides about the next. On success
@@ -35,6 +39,7 @@ export class BootLadder {
   async next(
     attempt: BootAttempt,
     answer: HttpAnswer,
+    request: BootRequest,
     signal: AbortSignal,
   ): Promise<BootAttempt | undefined> {
     const tag = await this.#tags.next(attempt.path, attempt.etag, answer, signal);
@@ -43,9 +48,27 @@ export class BootLadder {
       this.#tags.startAgain();
       return { ...attempt, path: `${this.#system.path}${FUTURE_STATE.suffix}`, etag: undefined };
     }
+    const lacking = missingProperties(
+      answer,
+      FIELDS.filter((name) => attempt.fields[name] === undefined),
+    );
+    if (lacking.length > 0) {
+      await this.#system.refresh(signal);
+      const more = missingFields(lacking, this.#system.last.value.Boot ?? {}, request);
+      if (Object.keys(more).length > 0 && this.#take("with-missing", answer))
+        return { ...attempt, fields: { ...attempt.fields, ...more } };
+    }
+    const { path, last } = this.#system;
+    const isElsewhere = attempt.path !== path && !attempt.path.endsWith(FUTURE_STATE.suffix);
+    const mayBeElsewhere = [400, 404, 405, 422, 501].includes(answer.status);
+    if (isElsewhere && mayBeElsewhere && this.#take("system-itself", answer)) {
+      this.#tags.startAgain();
+      return { ...attempt, path, etag: attempt.etag === undefined ? undefined : last.etag };
+    }
     const { BootSourceOverrideMode: mode, ...fewer } = attempt.fields;
     const malformed = answer.status === 400 || answer.status === 422;
-    if (malformed && mode !== undefined && this.#take("without-mode", answer))
+    const isAsked = this.#taken.has("with-missing");
+    if (malformed && mode !== undefined && !isAsked && this.#take("without-mode", answer))
       return { ...attempt, fields: fewer };
     const { BootSourceOverrideEnabled: enabled, ...target } = fewer;
     const clears = enabled === "Disabled" && target.BootSourceOverrideTarget === "None";
@@ -58,6 +81,8 @@ export class BootLadder {
     const { behaviour } = this.#system;
     if (this.#taken.has("without-mode") && behaviour.sendMode === "when-different")
       this.#system.learn("mode-read-only");
+    if (this.#taken.has("with-missing") && behaviour.sendMode !== "always")
+      this.#system.learn("mode-required");
     if (this.#taken.has("future-state")) this.#system.learn("ami-future-state");
     if (this.#tags.learned) this.#system.learn(this.#tags.learned);
   }

@@ -1,3 +1,4 @@
+import type { Resources } from "../resources/resources.ts";
 import type { ManagedSystem } from "../resources/system.ts";
 import { FUTURE_STATE } from "../service/behaviour-quirks.ts";
 import { type Boot, BootSettings } from "../service/schema.ts";
@@ -7,6 +8,29 @@ export interface BootPlace {
   readonly path: string;
   readonly etag: string | undefined;
   readonly boot: Boot;
+}
+
+/**
+ * Writes a field of `Boot`: where a settings resource that has it refuses it, to the system itself, which then has the last
+ * word.
+ */
+export async function writeBootField(
+  { system, writer }: Pick<Resources, "system" | "writer">,
+  place: BootPlace,
+  field: Readonly<Record<string, unknown>>,
+  signal: AbortSignal,
+): Promise<void> {
+  const request = { method: "PATCH", path: place.path, body: { Boot: field }, etag: place.etag } as const;
+  if (place.path === system.path) {
+    await writer.write(request, signal);
+    return;
+  }
+  const answer = await writer.attempt(request, signal);
+  if (answer.status < 300) return;
+  const refused = system.service.refusal(answer, request);
+  if (![400, 404, 405, 422, 501].includes(answer.status) || refused.class === "busy") throw refused;
+  const { path, etag } = system.last;
+  await writer.write({ ...request, path, etag }, signal);
 }
 
 /**

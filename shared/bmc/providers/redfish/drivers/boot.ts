@@ -8,7 +8,7 @@ import type { ManagedSystem } from "../resources/system.ts";
 import { awaitTask } from "../resources/task.ts";
 import { FUTURE_STATE } from "../service/behaviour-quirks.ts";
 import { BootSettings } from "../service/schema.ts";
-import { type BootFields, bootFields, bootOverride, holds } from "./boot-fields.ts";
+import { type BootFields, bootFields, bootOverride, hasOverride, holds } from "./boot-fields.ts";
 import { type BootAttempt, BootLadder } from "./boot-ladder.ts";
 import { bootProgress } from "./boot-progress.ts";
 import { postCodeProgress } from "./post-codes.ts";
@@ -23,7 +23,7 @@ interface BootOwner {
 /** The settings resource of the system, and whether it takes the override; undefined until it was looked at. */
 export interface SettingsHint {
   readonly path: string;
-  readonly takeBoot?: boolean | undefined;
+  readonly takesOverride?: boolean | undefined;
 }
 
 export class RedfishBoot implements BootDriver {
@@ -46,8 +46,8 @@ export class RedfishBoot implements BootDriver {
   get settings(): SettingsHint | undefined {
     const path = this.#settingsPath();
     if (path === undefined) return undefined;
-    const takeBoot = this.#settingsTakeBoot(path);
-    return takeBoot === undefined ? { path } : { path, takeBoot };
+    const takesOverride = this.#settingsTakeOverride(path);
+    return takesOverride === undefined ? { path } : { path, takesOverride };
   }
 
   get keepsOverrides(): boolean {
@@ -57,7 +57,7 @@ export class RedfishBoot implements BootDriver {
   async read(signal: AbortSignal): Promise<BootOverride> {
     const { value } = await this.#system.read(signal);
     // What took a write and now shows nothing offers it all the same.
-    if (!value.Boot && !this.#written) throw noOverride();
+    if (!hasOverride(value.Boot) && !this.#written) throw noOverride();
     return bootOverride(value.Boot ?? {});
   }
 
@@ -66,7 +66,7 @@ export class RedfishBoot implements BootDriver {
     const progress = postCodes
       ? await postCodeProgress(this.#system.service, this.#members, value, signal)
       : bootProgress(value);
-    const override = value.Boot && bootOverride(value.Boot);
+    const override = hasOverride(value.Boot) ? bootOverride(value.Boot) : undefined;
     return { power: powerState(value.PowerState), ...defined({ override, progress }) };
   }
 
@@ -85,6 +85,10 @@ export class RedfishBoot implements BootDriver {
       const refusal = await this.#attempt(attempt, signal);
       if (!refusal) {
         ladder.climbed();
+        const settingsPath = this.#settingsPath();
+        const { bootOwner } = behaviour;
+        if (settingsPath !== undefined && bootOwner !== "future-state")
+          this.#looked = { path: settingsPath, takesOverride: attempt.path === settingsPath };
         const next = await this.#afterGuess(request, attempt, signal);
         if (next === undefined) return;
         attempt = next;
@@ -102,9 +106,8 @@ export class RedfishBoot implements BootDriver {
           continue;
         }
       }
-      if (answer.status === 404) throw error;
       if (behaviour.readBack === "each-refusal" && (await this.#holds(request, signal))) return;
-      const next = await ladder.next(attempt, answer, signal);
+      const next = await ladder.next(attempt, answer, request, signal);
       if (next === undefined) {
         if (behaviour.readBack === "before-failing" && (await this.#holds(request, signal))) return;
         throw error;
@@ -124,7 +127,7 @@ export class RedfishBoot implements BootDriver {
     if (this.#system.isRemembered && !this.#memoryWillDo(request)) await this.#system.refresh(signal);
     try {
       const boot = this.#system.last.value.Boot;
-      if (!boot) throw noOverride();
+      if (!hasOverride(boot)) throw noOverride();
       return bootFields(request, boot, this.#system.behaviour);
     } catch (error) {
       if (!(await this.#system.refresh(signal))) throw error;
@@ -172,23 +175,22 @@ export class RedfishBoot implements BootDriver {
   }
 
   /**
-   * Where the override is written: the resource `@Redfish.Settings` points to when it is the one that holds
-   * `Boot` (DSP0266 section 9.10), else the system itself.
+   * Where the override is written: the resource `@Redfish.Settings` points to if it has the override's target itself (DSP0266
+   * section 9.10; as sushy decides), else the system itself.
    */
   async #owner(signal: AbortSignal): Promise<BootOwner> {
     const { service, last, path, behaviour } = this.#system;
     if (behaviour.bootOwner === "future-state") return await this.#futureState(signal);
     const settingsPath = this.#settingsPath();
-    if (settingsPath === undefined || this.#settingsTakeBoot(settingsPath) === false)
+    if (settingsPath === undefined || this.#settingsTakeOverride(settingsPath) === false)
       return { path, etag: last.etag };
-    if (this.#settingsTakeBoot(settingsPath) === true && behaviour.ifMatch === "on-demand")
+    if (this.#settingsTakeOverride(settingsPath) === true && behaviour.ifMatch === "on-demand")
       return { path: settingsPath, etag: undefined };
     const settings = await service.find(settingsPath, BootSettings, signal);
-    const boot = settings?.value.Boot;
-    const holdsBoot = boot !== undefined && Object.values(boot).some((value) => value !== undefined);
-    const takeBoot = settings !== undefined && (behaviour.bootOwner === "settings" || holdsBoot);
-    this.#looked = { path: settingsPath, takeBoot };
-    return takeBoot ? { path: settingsPath, etag: settings?.etag } : { path, etag: last.etag };
+    const hasTarget = settings?.value.Boot?.BootSourceOverrideTarget !== undefined;
+    const takesOverride = settings !== undefined && (behaviour.bootOwner === "settings" || hasTarget);
+    this.#looked = { path: settingsPath, takesOverride };
+    return takesOverride ? { path: settingsPath, etag: settings?.etag } : { path, etag: last.etag };
   }
 
   async #futureState(signal: AbortSignal): Promise<BootOwner> {
@@ -203,8 +205,8 @@ export class RedfishBoot implements BootDriver {
     return service.localPath(last.value["@Redfish.Settings"]?.SettingsObject["@odata.id"]);
   }
 
-  #settingsTakeBoot(path: string): boolean | undefined {
-    return this.#looked?.path === path ? this.#looked.takeBoot : undefined;
+  #settingsTakeOverride(path: string): boolean | undefined {
+    return this.#looked?.path === path ? this.#looked.takesOverride : undefined;
   }
 
   /** Some BMCs refuse and apply nevertheless: a refusal counts only when the system says the same. */

@@ -5,7 +5,7 @@ import type { BootOption, BootOrderDriver } from "../../../operations/bootorder.
 import type { Resources } from "../resources/resources.ts";
 import { describeWrite, type WriteRequest } from "../resources/writer.ts";
 import { lenient } from "../service/schema.ts";
-import { bootPlace } from "./boot-place.ts";
+import { bootPlace, writeBootField } from "./boot-place.ts";
 
 /** As many options are read; machines with many network ports have dozens. */
 const MOST_OPTIONS = 256;
@@ -18,7 +18,7 @@ const BootOptionResource = z.object({
 
 /** `Boot.BootOrder` of the system, with the titles of `Boot.BootOptions` (DSP0268, ComputerSystem 1.5). */
 export function redfishBootOrder(resources: Resources): BootOrderDriver {
-  const { system, members, writer } = resources;
+  const { system, members } = resources;
   const find = async (signal: AbortSignal) => {
     const place = await bootPlace(system, (boot) => boot.BootOrder !== undefined, signal);
     if (!place) throw new BmcError("unsupported", "the BMC offers no boot order");
@@ -48,7 +48,7 @@ export function redfishBootOrder(resources: Resources): BootOrderDriver {
     },
     plan: async (ids, signal) => describeWrite(await request(ids, signal)),
     async write(ids, signal) {
-      await writer.write(await request(ids, signal), signal);
+      await writeBootField(resources, await find(signal), { BootOrder: ids }, signal);
     },
   };
 }

@@ -154,7 +154,8 @@ export function redfishFirmware({ system, members }: Resources): FirmwareDriver 
       const sent = { method: "POST", path: request.path } as const;
       if (answer.status >= 300) throw service.refusal(answer, sent);
       throwDenial(answer, sent);
-      const task = service.localPath(answer.headers["location"] ?? taskLink(answer) ?? namedTask(answer));
+      const named = service.localPath(taskLink(answer) ?? namedTask(answer));
+      const task = service.pathOf(answer.headers["location"]) ?? named;
       return defined({ task, staged: request.staged });
     },
     task: (path, signal) => readTask(service, path, signal),

@@ -55,6 +55,39 @@ export const SimpleStorageResource = z.object({
   Devices: z.catch(z.array(z.object({ Name: Text, Model: Text, CapacityBytes: Count, Status })), []),
 });
 
+/** iLO's own form of a drive (HpeSmartStorageDiskDrive, HpSmartStorageDiskDrive), whose `Name` is that of its type. */
+export const SmartDriveResource = z.object({
+  Id: Text,
+  Status,
+  Location: Text,
+  Model: Text,
+  SerialNumber: Text,
+  CapacityMiB: Count,
+  CapacityGB: Count,
+  MediaType: Text,
+  InterfaceType: Text,
+});
+
+/** NetworkAdapter (DSP0268), as far as it leads to MAC addresses. */
+export const AdapterResource = z.object({
+  Id: Text,
+  NetworkDeviceFunctions: lenient(Link),
+  Ports: lenient(Link),
+  NetworkPorts: lenient(Link),
+});
+
+const Addresses = z.catch(z.array(z.catch(z.string(), "")), []);
+
+/** NetworkDeviceFunction, Port or NetworkPort (DSP0268) of an adapter. */
+export const AdapterPartResource = z.object({
+  ...named,
+  Ethernet: lenient(
+    z.object({ MACAddress: Text, PermanentMACAddress: Text, AssociatedMACAddresses: Addresses }),
+  ),
+  AssociatedNetworkAddresses: Addresses,
+  LinkStatus: Text,
+});
+
 /** EthernetInterface (DSP0268). */
 export const NicResource = z.object({
   ...named,
@@ -155,6 +188,34 @@ export function simpleDisks(path: string, value: z.infer<typeof SimpleStorageRes
     }),
   }));
 }
+
+export function smartDisk(path: string, value: z.infer<typeof SmartDriveResource>): Disk | undefined {
+  const { CapacityMiB: mebibytes, CapacityGB: gigabytes } = value;
+  const bytes = mebibytes === undefined ? gigabytes && gigabytes * 1e9 : mebibytes * 1_048_576;
+  const drive = { ...value, Name: value.Location, Protocol: value.InterfaceType, CapacityBytes: bytes };
+  return disk(path, { ...drive, Manufacturer: undefined });
+}
+
+/** The drives of two lists, those of both once; without a serial number nothing shows that two are one. */
+export function mergeDisks(first: readonly Disk[], second: readonly Disk[]): Disk[] {
+  const known = new Set(first.flatMap(({ serial }) => serial ?? []));
+  return [...first, ...second.filter(({ serial }) => serial === undefined || !known.has(serial))];
+}
+
+/** What an adapter has a MAC address for. */
+export function adapterNics(path: string, value: z.infer<typeof AdapterPartResource>): Nic[] {
+  if (isAbsent(value)) return [];
+  const { Ethernet: ethernet, AssociatedNetworkAddresses: addresses, LinkStatus: status } = value;
+  const own = text(ethernet?.PermanentMACAddress) ?? text(ethernet?.MACAddress);
+  const all = own === undefined ? [...(ethernet?.AssociatedMACAddresses ?? []), ...addresses] : [own];
+  return [...new Set(all.filter((mac) => MAC.test(mac)).map((mac) => mac.toLowerCase()))].map((mac) => ({
+    name: text(value.Id) ?? nameOf(path, value),
+    mac,
+    ...defined({ up: status === undefined ? undefined : /^(Link)?Up$/.test(status) }),
+  }));
+}
+
+const MAC = /^([0-9a-f]{2}:){5}[0-9a-f]{2}$/i;
 
 export function nic(path: string, value: z.infer<typeof NicResource>): Nic | undefined {
   if (isAbsent(value)) return undefined;

@@ -17,7 +17,7 @@ export function redfishManager({ system, manager, members, writer, log }: Resour
   async function resetRequest(kind: BmcResetKind, signal: AbortSignal) {
     const { value, path: tagPath } = await manager.seen(signal);
     const action = value.Actions?.["#Manager.Reset"];
-    const path = system.service.localPath(action?.target);
+    const path = system.service.actionPath(tagPath, "#Manager.Reset", action);
     if (path === undefined) throw new BmcError("unsupported", "the BMC offers no reset of itself");
     const request = { method: "POST", path, tagPath } as const;
     if (system.behaviour.managerReset !== "typed") return { ...request, body: {} };

@@ -91,10 +91,15 @@ export class RedfishMedia implements MediaDriver {
     if (path !== undefined) {
       return forms.map((body, form) => ({ form, method: "POST", path, body, tagPath: slot.path }));
     }
-    // Without the action the drive itself is written to, where an image alone would not say that it is in.
-    return forms
-      .slice(1)
-      .map((body, form) => ({ form, method: "PATCH", path: slot.path, body, etag: slot.etag }));
+    // Without the action the drive itself is written to, where an image alone does not say that it is in: that comes last.
+    const [imageAlone, ...others] = forms.map((body, form) => ({ body, form }));
+    return [...others, ...(imageAlone ? [imageAlone] : [])].map(({ body, form }) => ({
+      form,
+      method: "PATCH",
+      path: slot.path,
+      body,
+      etag: slot.etag,
+    }));
   }
 
   #ejectRequest(slot: Slot): WriteRequest {
@@ -104,7 +109,7 @@ export class RedfishMedia implements MediaDriver {
   }
 
   #target(slot: Slot, action: keyof NonNullable<VirtualMedia["Actions"]>): string | undefined {
-    return this.#options.system.service.localPath(slot.value.Actions?.[action]?.target);
+    return this.#options.system.service.actionPath(slot.path, action, slot.value.Actions?.[action]);
   }
 
   /** The drive used last, else the first that holds something, else the first. */

@@ -8,13 +8,13 @@ import { describeWrite, type WriteRequest } from "../resources/writer.ts";
 import { Link, lenient, Values } from "../service/schema.ts";
 
 /**
- * NTP in the manager's network protocols, or where Dell and HPE have it if those have none. Some iDRACs accept the standard
- * properties and ignore them (dsx-ai-factory/libredfish pull request 87), so Dell's own place comes first there.
+ * NTP in the manager's network protocols, or where Dell, HPE and Supermicro have it if those have none. Some iDRACs accept the
+ * standard properties and ignore them (dsx-ai-factory/libredfish pull request 87), so Dell's own place comes first there.
  */
 export function redfishNtp(options: Resources): NtpDriver {
   const find = async (signal: AbortSignal): Promise<NtpPlace> => {
     const isDell = /^dell\b/i.test(options.system.identity.manufacturer);
-    const standard = [findStandardNtp, findHpeNtp, findDellNtp];
+    const standard = [findStandardNtp, findHpeNtp, findDellNtp, findSupermicroNtp];
     for (const findNtp of isDell ? [findDellNtp, ...standard] : standard) {
       const place = await findNtp(options, signal);
       if (place) return place;
@@ -184,6 +184,39 @@ async function findHpeNtp(
       }
       const body = { StaticNTPServers: slots.map((_, index) => wanted[index] ?? "") };
       return { method: "PATCH", path: found.path, body, etag: found.etag };
+    },
+  };
+}
+
+const SupermicroNtp = z.object({
+  "@odata.etag": lenient(z.string()),
+  NTPEnable: z.boolean(),
+  PrimaryNTPServer: lenient(z.string()),
+  SecondaryNTPServer: lenient(z.string()),
+});
+
+/** Supermicro X10 and X11 before their standard place: a primary and a secondary server. Undefined on other makes. */
+async function findSupermicroNtp(
+  { system, manager }: Resources,
+  signal: AbortSignal,
+): Promise<NtpPlace | undefined> {
+  if (!/^super\s*micro/i.test(system.identity.manufacturer)) return undefined;
+  const { path: managerPath } = await manager.seen(signal);
+  const found = await system.service.find(`${managerPath.replace(/\/$/, "")}/NTP`, SupermicroNtp, signal);
+  if (!found) return undefined;
+  const { NTPEnable, PrimaryNTPServer = "", SecondaryNTPServer = "" } = found.value;
+  return {
+    settings: {
+      enabled: NTPEnable,
+      servers: [PrimaryNTPServer, SecondaryNTPServer].filter((server) => server.trim() !== ""),
+    },
+    request({ enabled, servers }) {
+      if (servers && servers.length > 2) {
+        throw new BmcError("unsupported", "the BMC takes 2 NTP servers at most");
+      }
+      const [primary = "", secondary = ""] = servers ?? [];
+      const named = servers ? { PrimaryNTPServer: primary, SecondaryNTPServer: secondary } : {};
+      return { method: "PATCH", path: found.path, body: { NTPEnable: enabled, ...named }, etag: found.etag };
     },
   };
 }

@@ -11,20 +11,14 @@ import type { Service } from "../service/service.ts";
 /** Messages (Update and Base registries of the DMTF) of a task that takes effect at the next boot. */
 const STAGED = /\.(AwaitToActivate|ResetRequired|RebootRequired|ApplyOnReset)$/;
 
-const NOT_NOW = [408, 409, 429];
-
-/** Reads the monitor or the resource of a task once (DSP0266 section 12.2). An answer that says "not now" throws. */
+/** Reads the monitor or the resource of a task once (DSP0266 section 12.2). An answer that is no task throws. */
 export async function readTask(service: Service, path: string, signal: AbortSignal): Promise<OperationTask> {
   const request = { method: "GET", path } as const;
   const answer = await service.send(request, signal);
   const { status } = answer;
   if (status === 404 || status === 410) return { state: "gone" };
   const task = taskOf(answer);
-  if (status >= 300) {
-    const refusal = service.refusal(answer, request);
-    if (status >= 500 || NOT_NOW.includes(status)) throw refusal;
-    return { state: "failed", message: refusal.message };
-  }
+  if (status >= 300) throw service.refusal(answer, request);
   const message = task && oneLine(describeMessages(task.Messages).text);
   const said = defined({ percent: percentOf(task), message: message === "" ? undefined : message });
   return { state: stateOf(status, task), ...said };

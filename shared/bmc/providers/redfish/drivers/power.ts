@@ -15,6 +15,7 @@ const RESET_TYPES: Readonly<Record<PowerCommand, readonly string[]>> = {
 
 export const redfishPower = (system: ManagedSystem, reset: SystemReset): PowerDriver => ({
   read: async (signal) => powerState((await system.read(signal)).value.PowerState),
+  stateName: () => system.last.value.PowerState,
   plan: (command, signal) => reset.plan(RESET_TYPES[command], command, signal),
   send: (command, signal) => reset.send(RESET_TYPES[command], command, signal),
 });
@@ -32,5 +33,6 @@ const NMI_TYPES = ["Nmi"];
 export const redfishNmi = (reset: SystemReset): NmiDriver => ({
   offered: (signal) => reset.offered(NMI_TYPES, "nmi", signal),
   plan: (signal) => reset.plan(NMI_TYPES, "nmi", signal),
-  send: (signal) => reset.send(NMI_TYPES, "nmi", signal),
+  // Nothing shows an NMI.
+  send: (signal) => reset.send(NMI_TYPES, "nmi", signal, true),
 });

@@ -225,7 +225,8 @@ export function redfishRaid({ system, members, writer }: Resources): RaidDriver 
     async send(change, time, signal) {
       const answer = await writer.write(await requestOf(change, time, signal), signal);
       if (answer.status !== 202) return undefined;
-      return service.localPath(answer.headers["location"] ?? taskLink(answer) ?? namedTask(answer));
+      const named = service.localPath(taskLink(answer) ?? namedTask(answer));
+      return service.pathOf(answer.headers["location"]) ?? named;
     },
     task: (path, signal) => readTask(service, path, signal),
   };

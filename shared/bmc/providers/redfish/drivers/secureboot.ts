@@ -57,15 +57,15 @@ export function redfishSecureBoot({ system, writer }: Resources): SecureBootDriv
     return { method: "PATCH", path: settings ?? path, body, ...(settings === undefined ? { etag } : {}) };
   };
   const keysRequest = async (keys: SecureBootKeys, signal: AbortSignal): Promise<WriteRequest> => {
-    const { value } = await find(signal);
+    const { path: resource, value } = await find(signal);
     const action = value.Actions?.["#SecureBoot.ResetKeys"];
-    const path = service.localPath(action?.target);
+    const path = service.actionPath(resource, "#SecureBoot.ResetKeys", action);
     const type = KEY_RESETS[keys];
     const taken = action?.["ResetKeysType@Redfish.AllowableValues"];
     if (path === undefined || (taken && !taken.includes(type))) {
       throw new BmcError("unsupported", `the BMC does not offer to reset Secure Boot keys (${type})`);
     }
-    return { method: "POST", path, body: { ResetKeysType: type } };
+    return { method: "POST", path, body: { ResetKeysType: type }, needsTask: true };
   };
   return {
     async read(signal) {

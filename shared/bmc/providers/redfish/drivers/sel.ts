@@ -1,8 +1,11 @@
 import * as z from "zod/mini";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
-import type { SelDriver, SelEntry } from "../../../operations/sel.ts";
+import { type SelDriver, type SelEntry, unreadEntry } from "../../../operations/sel.ts";
+import type { ReadLimits } from "../resources/members.ts";
+import { lastPart } from "../resources/paths.ts";
 import type { Resources } from "../resources/resources.ts";
+import { unreadable } from "../resources/unreadable.ts";
 import { describeWrite, type WriteRequest } from "../resources/writer.ts";
 import { Link, lenient } from "../service/schema.ts";
 import type { Resource } from "../service/service.ts";
@@ -12,7 +15,6 @@ const MOST_ENTRIES = 20_000;
 const MOST_REQUESTS = 1_000;
 
 const LogService = z.object({
-  Id: lenient(z.string()),
   Entries: lenient(Link),
   Actions: lenient(z.object({ "#LogService.ClearLog": lenient(z.object({ target: lenient(z.string()) })) })),
 });
@@ -26,13 +28,14 @@ const LogEntry = z.object({
 });
 type LogEntry = z.infer<typeof LogEntry>;
 
-/** How vendors name the log that IPMI calls SEL, best first. */
+/** How vendors name the log that IPMI calls SEL, best first. An active log holds only what is not over yet. */
 const NAMES = [
-  /^sel$/i,
+  /^(system_?)?sel(_?log)?\d*$/i,
   /^iml$/i,
   /^log\d*$/i,
   /^event_?log$/i,
-  /^(standard|active|system)_?(event_?)?log$/i,
+  /^(platform|standard|system)_?(event_?)?log$/i,
+  /^active_?(event_?)?log$/i,
 ];
 
 const SEVERITIES: Readonly<Record<string, NonNullable<SelEntry["severity"]>>> = {
@@ -40,6 +43,8 @@ const SEVERITIES: Readonly<Record<string, NonNullable<SelEntry["severity"]>>> = 
   warning: "warning",
   critical: "critical",
 };
+
+type Log = Resource<z.infer<typeof LogService>>;
 
 const Chassis = z.object({ LogServices: lenient(Link) });
 
@@ -59,21 +64,14 @@ export class RedfishSel implements SelDriver {
   }
 
   async list(signal: AbortSignal): Promise<readonly SelEntry[]> {
-    const { members } = this.#options;
-    const limits = { members: MOST_ENTRIES, requests: { left: MOST_REQUESTS } };
     // Nearly every service names the entries so, which saves reading the log service.
-    const known = this.#path;
     const guessed =
-      known === undefined ? undefined : await members.read(`${known}/Entries`, LogEntry, signal, limits);
-    const entries = guessed ?? (await this.#entries(signal));
-    return oldestFirst(entries.map(({ path, value }) => selEntry(path, value)));
+      this.#path === undefined ? undefined : await this.#entries(`${this.#path}/Entries`, signal);
+    return guessed ?? (await this.#ofLog((entries) => this.#entries(entries, signal), signal));
   }
 
   async count(signal: AbortSignal): Promise<number> {
-    const entries = await this.#entriesPath(signal);
-    const count = await this.#options.members.count(entries, signal);
-    if (count === undefined) throw noEntries(entries);
-    return count;
+    return await this.#ofLog((entries) => this.#options.members.count(entries, signal), signal);
   }
 
   async plan(signal: AbortSignal): Promise<string> {
@@ -91,44 +89,92 @@ export class RedfishSel implements SelDriver {
     return { method: "POST", path, body: {}, tagPath };
   }
 
-  async #entries(signal: AbortSignal) {
-    const entries = await this.#entriesPath(signal);
-    const limits = { members: MOST_ENTRIES, requests: { left: MOST_REQUESTS } };
-    const found = await this.#options.members.read(entries, LogEntry, signal, limits);
-    if (!found) throw noEntries(entries);
-    return found;
+  /** Oldest first, an entry that cannot be read as one that says so; undefined where there are no such entries. */
+  async #entries(path: string, signal: AbortSignal): Promise<readonly SelEntry[] | undefined> {
+    const unread: SelEntry[] = [];
+    const limits: ReadLimits = {
+      members: MOST_ENTRIES,
+      requests: { left: MOST_REQUESTS },
+      unread: ({ name, reason }) => unread.push(unreadEntry(lastPart(name), reason)),
+    };
+    const found = await this.#options.members.read(path, LogEntry, signal, limits);
+    if (!found) return undefined;
+    // BMCs that page wrongly list an entry twice.
+    const entries = new Map(found.map((entry) => [entry.path, selEntry(entry.path, entry.value)]));
+    return [...oldestFirst([...entries.values()]), ...unread];
   }
 
-  async #entriesPath(signal: AbortSignal): Promise<string> {
-    const { value, path } = await this.#service(signal);
+  /** What `read` finds at the entries of the best log that has any; logs may be listed and gone. */
+  async #ofLog<T>(read: (entriesPath: string) => Promise<T | undefined>, signal: AbortSignal): Promise<T> {
+    let gone: string | undefined;
+    for await (const log of this.#logs(signal)) {
+      const entries = this.#entriesPath(log);
+      const found = await read(entries);
+      if (found !== undefined) {
+        this.#path = log.path;
+        return found;
+      }
+      gone ??= entries;
+    }
+    throw new BmcError("unsupported", `there are no log entries at ${gone}`);
+  }
+
+  #entriesPath({ value, path }: Log): string {
     return this.#options.system.service.localPath(value.Entries?.["@odata.id"]) ?? `${path}/Entries`;
   }
 
-  async #service(signal: AbortSignal): Promise<Resource<z.infer<typeof LogService>>> {
+  async #service(signal: AbortSignal): Promise<Log> {
     const { service } = this.#options.system;
     const known = this.#path === undefined ? undefined : await service.find(this.#path, LogService, signal);
     if (known) return known;
-    this.#path = await this.#find(signal);
-    return await service.get(this.#path, LogService, signal);
+    for await (const log of this.#logs(signal)) {
+      this.#path = log.path;
+      return log;
+    }
+    throw new BmcError("unsupported", "the BMC offers no system event log");
   }
 
-  /** Looks at the system's logs, then the manager's and the chassis', and takes the best named of all. */
-  async #find(signal: AbortSignal): Promise<string> {
+  /** The logs that exist, best named first. Throws `unsupported` where no log has the name of an event log. */
+  async *#logs(signal: AbortSignal): AsyncGenerator<Log> {
+    const { service } = this.#options.system;
+    const listed: string[] = [];
+    const tried = new Set<string>();
+    const failures: unknown[] = [];
+    for await (const owned of this.#listed(failures, signal)) {
+      listed.push(...owned);
+      // The best name needs no comparison with the logs of others.
+      for (const path of owned.filter((log) => rank(log) === 0)) {
+        tried.add(path);
+        const log = await service.find(path, LogService, signal);
+        if (log) yield log;
+      }
+    }
+    const others = listed.filter((log) => !tried.has(log) && rank(log) < NAMES.length);
+    for (const path of others.toSorted((a, b) => rank(a) - rank(b))) {
+      tried.add(path);
+      const log = await service.find(path, LogService, signal);
+      if (log) yield log;
+    }
+    if (tried.size > 0) return;
+    if (failures.length > 0) throw failures[0];
+    const logs = listed.length > 0 ? `, only ${listed.join(", ")}` : "";
+    throw new BmcError("unsupported", `the BMC offers no system event log${logs}`);
+  }
+
+  /** The paths of the logs of the system, then the manager's, then the chassis'; those of one may be readable without others. */
+  async *#listed(failures: unknown[], signal: AbortSignal): AsyncGenerator<readonly string[]> {
     const { system, manager, members } = this.#options;
     await system.refresh(signal);
-    const found: string[] = [];
-    for (const owner of [async () => system.last, () => manager.seen(signal), () => this.#chassis(signal)]) {
-      const path = system.service.localPath((await owner())?.value.LogServices?.["@odata.id"]);
-      const listed = path === undefined ? undefined : await members.list(path, signal);
-      found.push(...(listed ?? []).map((member) => member.path));
-      if (found.some((log) => rank(log) === 0)) break;
+    const owners = [async () => system.last, () => manager.seen(signal), () => this.#chassis(signal)];
+    for (const owner of owners) {
+      try {
+        const path = system.service.localPath((await owner())?.value.LogServices?.["@odata.id"]);
+        const listed = path === undefined ? undefined : await members.list(path, signal);
+        if (listed) yield listed.map((member) => member.path);
+      } catch (thrown) {
+        failures.push(unreadable(thrown));
+      }
     }
-    const [best] = found.filter((log) => rank(log) < NAMES.length).toSorted((a, b) => rank(a) - rank(b));
-    if (best === undefined) {
-      const logs = found.length > 0 ? `, only ${found.join(", ")}` : "";
-      throw new BmcError("unsupported", `the BMC offers no system event log${logs}`);
-    }
-    return best;
   }
 
   async #chassis(signal: AbortSignal): Promise<Resource<z.infer<typeof Chassis>> | undefined> {
@@ -138,13 +184,8 @@ export class RedfishSel implements SelDriver {
   }
 }
 
-function noEntries(path: string): BmcError {
-  return new BmcError("unsupported", `there are no log entries at ${path}`);
-}
-
 function rank(path: string): number {
-  const name = path.replace(/\/$/, "").split("/").at(-1) ?? "";
-  const found = NAMES.findIndex((pattern) => pattern.test(name));
+  const found = NAMES.findIndex((pattern) => pattern.test(lastPart(path)));
   return found === -1 ? NAMES.length : found;
 }
 
@@ -152,7 +193,7 @@ function selEntry(path: string, entry: LogEntry): SelEntry {
   const ms = entry.Created === undefined ? Number.NaN : Date.parse(entry.Created);
   const severity = SEVERITIES[entry.Severity?.toLowerCase() ?? ""];
   return {
-    id: entry.Id === undefined ? (path.split("/").at(-1) ?? path) : String(entry.Id),
+    id: entry.Id === undefined ? lastPart(path) : String(entry.Id),
     ...defined({ at: Number.isNaN(ms) ? undefined : new Date(ms).toISOString(), severity }),
     message: entry.Message?.trim() || entry.MessageId || "(no message)",
   };

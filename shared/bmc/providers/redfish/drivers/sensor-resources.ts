@@ -8,10 +8,15 @@ import {
   type SensorState,
   type SensorThresholds,
 } from "../../../operations/sensors.ts";
-import { lenient } from "../service/schema.ts";
+import { Link, lenient } from "../service/schema.ts";
 
 const Text = lenient(z.string());
-const Amount = lenient(z.number());
+/** Some BMCs send numbers as text. */
+const NumberText = z.pipe(
+  z.string().check(z.regex(/^\s*-?\d+(\.\d+)?\s*$/)),
+  z.transform((text) => Number(text)),
+);
+const Amount = lenient(z.union([z.number(), NumberText]));
 const Status = lenient(z.object({ State: Text, Health: Text }));
 /** A list whose unreadable entries are empty. */
 const list = <T extends z.ZodMiniObject>(schema: T) =>
@@ -86,6 +91,9 @@ export const Part = z.object({
   Status,
   SpeedPercent: lenient(z.object({ Reading: Amount, SpeedRPM: Amount })),
 });
+
+export const ThermalSubsystem = z.object({ Fans: lenient(Link) });
+export const PowerSubsystem = z.object({ PowerSupplies: lenient(Link) });
 
 /** UCUM codes (DSP0268) as people write them; others stay as they are. */
 const UNITS: Readonly<Record<string, string>> = {
@@ -225,8 +233,11 @@ function each<T>(
   return entries.flatMap((entry) => (entry === null ? [] : [read(entry)]));
 }
 
+/** BMCs send 0 for a limit that a sensor does not have; only beside negative ones it may be meant. */
 function someOf(limits: { readonly [Name in keyof SensorThresholds]: number | undefined }) {
-  const found: SensorThresholds = defined(limits);
+  const isMeant = Object.values(limits).some((limit) => limit !== undefined && limit < 0);
+  const meant = Object.entries(limits).filter(([, limit]) => limit !== 0 || isMeant);
+  const found: SensorThresholds = defined(Object.fromEntries(meant));
   return Object.keys(found).length === 0 ? undefined : found;
 }
 

@@ -1,10 +1,13 @@
-import * as z from "zod/mini";
+import type * as z from "zod/mini";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import type { SensorReading, SensorsDriver } from "../../../operations/sensors.ts";
-import { chassisOf, MOST_CHASSIS } from "../resources/chassis.ts";
+import type { Unread } from "../../../operations/unread.ts";
+import { allChassis, type Chassis, ChassisResource, chassisOf } from "../resources/chassis.ts";
 import type { ReadLimits } from "../resources/members.ts";
 import type { Resources } from "../resources/resources.ts";
-import { Link, lenient } from "../service/schema.ts";
+import { readable } from "../resources/unreadable.ts";
+import type { Link } from "../service/schema.ts";
+import { mergeReadings, nameByChassis } from "./merge-readings.ts";
 import {
   fromPart,
   fromPower,
@@ -12,30 +15,21 @@ import {
   fromThermal,
   Part,
   Power,
+  PowerSubsystem,
   Sensor,
   Thermal,
+  ThermalSubsystem,
 } from "./sensor-resources.ts";
 
 /** The largest BMCs have some 300 sensors, and need a request for each where they do not expand. */
 const LIMITS = { members: 512, requests: 600 } as const;
 
 const NO_SENSORS = "the BMC offers no sensors";
-
-const Chassis = z.object({
-  Sensors: lenient(Link),
-  Thermal: lenient(Link),
-  Power: lenient(Link),
-  ThermalSubsystem: lenient(Link),
-  PowerSubsystem: lenient(Link),
-});
-type Chassis = z.infer<typeof Chassis>;
-
-const ThermalSubsystem = z.object({ Fans: lenient(Link) });
-const PowerSubsystem = z.object({ PowerSupplies: lenient(Link) });
+const SOURCES = ["Sensors", "Thermal", "Power", "ThermalSubsystem", "PowerSubsystem"] as const;
 
 /**
- * The sensors of the system's chassis, else of the first chassis of the service: the collection Sensors if one request
- * reads it whole or the BMC has nothing else; Thermal and Power; else fans and power supplies of the subsystems.
+ * The sensors of all chassis of the machine: the collection Sensors, and Thermal and Power, merged by name; if a chassis has
+ * none of these, the fans and power supplies of its subsystems. What cannot be read is a reading that says so.
  */
 export class RedfishSensors implements SensorsDriver {
   readonly #resources: Resources;
@@ -45,74 +39,93 @@ export class RedfishSensors implements SensorsDriver {
   }
 
   async offered(signal: AbortSignal): Promise<true> {
-    await this.#resources.system.refresh(signal);
-    for await (const { value } of this.#chassis(signal)) {
-      if (Object.values(value).some((link) => link !== undefined)) return true;
+    const { system } = this.#resources;
+    await system.refresh(signal);
+    // Mostly the system links to a chassis that has some, which costs one request.
+    for await (const { value } of chassisOf(system, ChassisResource, signal)) {
+      if (hasSensors(value)) return true;
     }
+    const limits = { members: LIMITS.members, requests: { left: LIMITS.requests } };
+    const found = await allChassis(this.#resources, limits, signal);
+    if (found.some(({ value }) => hasSensors(value))) return true;
     throw new BmcError("unsupported", NO_SENSORS);
   }
 
   async read(signal: AbortSignal): Promise<readonly SensorReading[]> {
-    const { system, log } = this.#resources;
-    const limits = { members: LIMITS.members, requests: { left: LIMITS.requests } };
-    await system.refresh(signal);
-    const found: SensorReading[] = [];
-    for await (const { value } of this.#chassis(signal))
-      found.push(...(await this.#readChassis(value, limits, signal)));
+    const gaps = new Map<string, Unread>();
+    const limits: ReadLimits = {
+      members: LIMITS.members,
+      requests: { left: LIMITS.requests },
+      unread: (gap) => gaps.set(gap.name, gap),
+    };
+    const found: { readonly chassis: string; readonly readings: readonly SensorReading[] }[] = [];
+    for (const chassis of await allChassis(this.#resources, limits, signal)) {
+      found.push({ chassis: chassis.name, readings: await this.#readChassis(chassis, limits, signal) });
+    }
     if (limits.requests.left <= 0) {
-      log.warn({ requests: LIMITS.requests }, "sensors truncated: too many resources");
+      this.#resources.log.warn({ requests: LIMITS.requests }, "sensors truncated: too many resources");
     }
-    if (found.length === 0) throw new BmcError("unsupported", NO_SENSORS);
-    return found;
-  }
-
-  async *#chassis(signal: AbortSignal) {
-    const { system, members } = this.#resources;
-    if ((system.last.value.Links?.Chassis ?? []).length > 0) {
-      yield* chassisOf(system, Chassis, signal);
-      return;
-    }
-    const listed = await members.list("/redfish/v1/Chassis", signal);
-    for (const { path } of (listed ?? []).slice(0, MOST_CHASSIS)) {
-      const found = await system.service.find(path, Chassis, signal);
-      if (found) yield found;
-    }
+    const readings = nameByChassis(found);
+    const [gap] = gaps.values();
+    if (readings.length === 0 && gap) throw new BmcError("bmc", `no sensor can be read: ${gap.reason}`);
+    if (readings.length === 0) throw new BmcError("unsupported", NO_SENSORS);
+    return [...readings, ...[...gaps.values()].map(notRead)];
   }
 
   async #readChassis(
-    chassis: Chassis,
+    { value: chassis }: Chassis,
     limits: ReadLimits,
     signal: AbortSignal,
   ): Promise<readonly SensorReading[]> {
-    const { members } = this.#resources;
-    const hasOlder = chassis.Thermal !== undefined || chassis.Power !== undefined;
-    // Without $expand, Sensors cost a request each, and Thermal and Power one for all.
-    if (chassis.Sensors && hasOlder && members.expand === undefined) await members.root(signal);
-    const isWorth = !hasOlder || members.expand !== "none";
-    const sensors = isWorth ? await this.#collect(chassis.Sensors, Sensor, fromSensor, limits, signal) : [];
-    if (sensors.length > 0) return sensors;
     const older = [
-      ...(await this.#one(chassis.Thermal, Thermal, fromThermal, signal)),
-      ...(await this.#one(chassis.Power, Power, fromPower, signal)),
+      ...(await this.#one(chassis.Thermal, Thermal, fromThermal, limits, signal)),
+      ...(await this.#one(chassis.Power, Power, fromPower, limits, signal)),
     ];
-    return older.length > 0 ? older : await this.#subsystems(chassis, limits, signal);
+    const sensors = await this.#sensors(chassis, older.length, limits, signal);
+    if (sensors.length > 0 || older.length > 0) return mergeReadings(sensors, older);
+    return await this.#subsystems(chassis, limits, signal);
+  }
+
+  /** Without `$expand` they cost a request each, which is worth it only if there are more of them than were read already. */
+  async #sensors(
+    { Sensors: link }: Chassis["value"],
+    alreadyRead: number,
+    limits: ReadLimits,
+    signal: AbortSignal,
+  ): Promise<readonly SensorReading[]> {
+    const { members, system } = this.#resources;
+    const path = system.service.localPath(link?.["@odata.id"]);
+    if (path === undefined) return [];
+    if (alreadyRead > 0) {
+      if (members.expand === undefined) await members.root(signal);
+      if (members.expand === "none") {
+        const listed = await readable({ name: path, ...limits }, () => members.list(path, signal, limits));
+        const links = listed?.filter(({ body }) => body === undefined) ?? [];
+        if (links.length <= alreadyRead && links.length > 0) return [];
+      }
+    }
+    return await this.#collect(link, Sensor, fromSensor, limits, signal);
   }
 
   async #subsystems(
-    chassis: Chassis,
+    chassis: Chassis["value"],
     limits: ReadLimits,
     signal: AbortSignal,
   ): Promise<readonly SensorReading[]> {
-    const [fans] = await this.#one(chassis.ThermalSubsystem, ThermalSubsystem, ({ Fans }) => [Fans], signal);
-    const [supplies] = await this.#one(
-      chassis.PowerSubsystem,
+    const { ThermalSubsystem: thermal, PowerSubsystem: power } = chassis;
+    const [fans] = await this.#one(thermal, ThermalSubsystem, ({ Fans }) => [Fans], limits, signal);
+    const supplies = await this.#one(
+      power,
       PowerSubsystem,
       ({ PowerSupplies }) => [PowerSupplies],
+      limits,
       signal,
     );
+    const part = (kind: "fan" | "power") => (path: string, value: z.infer<typeof Part>) =>
+      fromPart(path, value, kind);
     return [
-      ...(await this.#collect(fans, Part, (path, part) => fromPart(path, part, "fan"), limits, signal)),
-      ...(await this.#collect(supplies, Part, (path, part) => fromPart(path, part, "power"), limits, signal)),
+      ...(await this.#collect(fans, Part, part("fan"), limits, signal)),
+      ...(await this.#collect(supplies[0], Part, part("power"), limits, signal)),
     ];
   }
 
@@ -120,11 +133,13 @@ export class RedfishSensors implements SensorsDriver {
     link: z.infer<typeof Link> | undefined,
     schema: T,
     read: (value: z.infer<T>) => readonly P[],
+    limits: ReadLimits,
     signal: AbortSignal,
   ): Promise<readonly P[]> {
     const { service } = this.#resources.system;
     const path = service.localPath(link?.["@odata.id"]);
-    const found = path && (await this.#tolerant(path, () => service.find(path, schema, signal)));
+    if (path === undefined || limits.requests.left-- <= 0) return [];
+    const found = await readable({ name: path, ...limits }, () => service.find(path, schema, signal));
     return found ? read(found.value) : [];
   }
 
@@ -137,19 +152,16 @@ export class RedfishSensors implements SensorsDriver {
   ): Promise<readonly SensorReading[]> {
     const { members, system } = this.#resources;
     const path = system.service.localPath(link?.["@odata.id"]);
-    const found = path && (await this.#tolerant(path, () => members.read(path, schema, signal, limits)));
-    return (found || []).map((resource) => read(resource.path, resource.value));
+    if (path === undefined) return [];
+    const found = await readable({ name: path, ...limits }, () => members.read(path, schema, signal, limits));
+    return (found ?? []).map((resource) => read(resource.path, resource.value));
   }
+}
 
-  /** What one resource has wrong is no reason to report nothing; a BMC that is gone or refuses this user is. */
-  async #tolerant<T>(path: string, read: () => Promise<T>): Promise<T | undefined> {
-    try {
-      return await read();
-    } catch (error) {
-      const { class: errorClass, message } = BmcError.from(error);
-      if (!["protocol", "bmc", "unsupported"].includes(errorClass)) throw error;
-      this.#resources.log.debug({ path, reason: message }, "sensors skipped");
-      return undefined;
-    }
-  }
+function hasSensors(chassis: Chassis["value"]): boolean {
+  return SOURCES.some((source) => chassis[source] !== undefined);
+}
+
+function notRead({ name, reason }: Unread): SensorReading {
+  return { name, kind: "other", health: "unknown", state: "not read", reason };
 }

@@ -1,6 +1,8 @@
 import * as z from "zod/mini";
 import { BmcError } from "../../../../contract/bmc-error.ts";
+import { defined } from "../../../../defined.ts";
 import type { Secret } from "../../../../secret.ts";
+import type { Unread } from "../../../operations/unread.ts";
 import type {
   BmcUser,
   NewUser,
@@ -9,17 +11,22 @@ import type {
   UserDriver,
   UserRole,
 } from "../../../operations/user-port.ts";
-import { halfDone } from "../../../operations/user-port.ts";
+import { halfDone, unreadUser } from "../../../operations/user-port.ts";
 import type { Members } from "../resources/members.ts";
 import type { ManagedSystem } from "../resources/system.ts";
 import type { WriteRequest, Writer } from "../resources/writer.ts";
+import type { HttpAnswer } from "../service/http-client.ts";
 import type { PasswordTrials } from "../service/password-trials.ts";
-import { readRefusal } from "../service/refusal.ts";
+import { namesProperty, readRefusal } from "../service/refusal.ts";
 import { Link, lenient } from "../service/schema.ts";
 import type { Resource } from "../service/service.ts";
 
 const SERVICE = "/redfish/v1/AccountService";
 const ACCOUNTS = `${SERVICE}/Accounts`;
+
+/** iLO 4 knows privileges, and no roles. */
+const Privileges = z.record(z.string(), z.unknown());
+const HpeAccount = z.object({ Privileges: lenient(Privileges) });
 
 /** ManagerAccount (DSP0268), as far as it is read. */
 const Account = z.object({
@@ -28,8 +35,12 @@ const Account = z.object({
   UserName: lenient(z.string()),
   RoleId: lenient(z.string()),
   Enabled: lenient(z.boolean()),
+  Oem: lenient(z.object({ Hpe: lenient(HpeAccount), Hp: lenient(HpeAccount) })),
 });
 type Account = z.infer<typeof Account>;
+
+const MOST_ACCOUNTS = 256;
+const MOST_REQUESTS = 300;
 
 const AccountService = z.object({ Accounts: lenient(Link) });
 
@@ -47,6 +58,22 @@ const ROLES: Readonly<Record<string, BmcUser["role"]>> = {
   readonlyuser: "readonly",
   none: "none",
   noaccess: "none",
+};
+
+const USER_ROLES = ["administrator", "operator", "readonly"] as const;
+
+/** What iLO gives these roles. */
+const HPE_PRIVILEGES: Readonly<Record<UserRole, readonly string[]>> = {
+  administrator: [
+    "LoginPriv",
+    "RemoteConsolePriv",
+    "UserConfigPriv",
+    "VirtualMediaPriv",
+    "VirtualPowerAndResetPriv",
+    "iLOConfigPriv",
+  ],
+  operator: ["LoginPriv", "RemoteConsolePriv", "VirtualMediaPriv", "VirtualPowerAndResetPriv"],
+  readonly: ["LoginPriv"],
 };
 
 /** Refusals that say that the method, not the account, is the problem. */
@@ -80,8 +107,10 @@ export class RedfishUsers implements UserDriver {
   }
 
   async list(signal: AbortSignal): Promise<readonly BmcUser[]> {
-    const accounts = await this.#accounts(signal);
-    return accounts.flatMap((account) => bmcUser(account) ?? []);
+    const gaps = new Map<string, BmcUser>();
+    const unread = ({ name, reason }: Unread) => gaps.set(name, unreadUser(name, reason));
+    const accounts = await this.#accounts(signal, unread);
+    return [...accounts.flatMap((account) => bmcUser(account) ?? []), ...gaps.values()];
   }
 
   async create(user: NewUser, signal: AbortSignal): Promise<void> {
@@ -103,7 +132,13 @@ export class RedfishUsers implements UserDriver {
     // A role is in force only for an enabled user, so giving one enables.
     const body = { RoleId: ROLE_IDS[role], ...(user.enabled ? {} : { Enabled: true }) };
     try {
-      await this.#writer.write({ method: "PATCH", path, body }, signal);
+      let request: WriteRequest = { method: "PATCH", path, body };
+      let answer = await this.#writer.attempt(request, signal);
+      if (refusesProperty(answer, "RoleId") && this.#isHpe) {
+        request = { ...request, body: this.#hpePart({ role }) };
+        answer = await this.#writer.attempt(request, signal);
+      }
+      if (answer.status >= 300) throw this.#system.service.refusal(answer, request);
     } catch (thrown) {
       throw password ? halfDone(thrown) : thrown;
     }
@@ -143,14 +178,33 @@ export class RedfishUsers implements UserDriver {
       answer = await this.#writer.attempt(request, signal);
     }
     // New accounts are enabled by default, and some BMCs take nothing on it.
-    if (answer.status === 400 && /\bEnabled\b/.test(readRefusal(answer).text)) {
+    if (refusesProperty(answer, "Enabled")) {
       request = { ...request, body };
+      answer = await this.#writer.attempt(request, signal);
+    }
+    if (refusesProperty(answer, "RoleId") && this.#isHpe) {
+      const { RoleId: _, ...rest } = body;
+      request = { ...request, body: { ...rest, ...this.#hpePart(user) } };
       answer = await this.#writer.attempt(request, signal);
     }
     if (answer.status < 300) return undefined;
     const refused = service.refusal(answer, request);
     if (!NOT_ALLOWED.includes(answer.status)) throw refused;
     return refused;
+  }
+
+  get #isHpe(): boolean {
+    const { oem, manufacturer } = this.#system.identity;
+    return oem.includes("Hp") || oem.includes("Hpe") || /^hpe?\b/i.test(manufacturer);
+  }
+
+  /** What stands for a role in an account of iLO 4. */
+  #hpePart({ name, role }: { readonly name?: string; readonly role: UserRole }) {
+    const all = HPE_PRIVILEGES.administrator;
+    const given = HPE_PRIVILEGES[role];
+    const Privileges = Object.fromEntries(all.map((privilege) => [privilege, given.includes(privilege)]));
+    const part = { ...defined({ LoginName: name }), Privileges };
+    return { Oem: this.#system.identity.oem.includes("Hpe") ? { Hpe: part } : { Hp: part } };
   }
 
   async #fillSlot({ name, password, role }: NewUser, signal: AbortSignal): Promise<void> {
@@ -170,18 +224,40 @@ export class RedfishUsers implements UserDriver {
     await this.#writer.write({ method: "PATCH", path, body: { UserName: "", Enabled: false } }, signal);
   }
 
-  async #accounts(signal: AbortSignal): Promise<readonly Resource<Account>[]> {
-    const known = await this.#members.read(this.#collection ?? ACCOUNTS, Account, signal);
-    if (known) return known;
+  /** Without `unread`, an account that cannot be read throws. */
+  async #accounts(
+    signal: AbortSignal,
+    unread?: (unread: Unread) => void,
+  ): Promise<readonly Resource<Account>[]> {
     const { service } = this.#system;
+    const known = await this.#readAccounts(this.#collection ?? ACCOUNTS, signal, unread);
+    if (known) return known;
     const { value: root } = await this.#members.root(signal);
     const servicePath = service.localPath(root.AccountService?.["@odata.id"]) ?? SERVICE;
     const found = await service.find(servicePath, AccountService, signal);
     const path = service.localPath(found?.value.Accounts?.["@odata.id"]);
-    const accounts = path === undefined ? undefined : await this.#members.read(path, Account, signal);
+    const accounts = path === undefined ? undefined : await this.#readAccounts(path, signal, unread);
     if (!accounts) throw new BmcError("unsupported", "the BMC offers no accounts");
     this.#collection = path;
     return accounts;
+  }
+
+  /** Where the password must be changed first, the one account that the BMC shows. */
+  async #readAccounts(
+    path: string,
+    signal: AbortSignal,
+    unread: ((unread: Unread) => void) | undefined,
+  ): Promise<readonly Resource<Account>[] | undefined> {
+    const { service } = this.#system;
+    const limits = unread && { members: MOST_ACCOUNTS, requests: { left: MOST_REQUESTS }, unread };
+    try {
+      return await this.#members.read(path, Account, signal, limits);
+    } catch (thrown) {
+      const own = service.accountToChange;
+      const account = own === undefined ? undefined : await service.find(own, Account, signal);
+      if (!account) throw thrown;
+      return [account];
+    }
   }
 
   #pathOf({ id, name }: BmcUser): string {
@@ -191,9 +267,26 @@ export class RedfishUsers implements UserDriver {
   }
 }
 
+function refusesProperty(answer: HttpAnswer, name: string): boolean {
+  return answer.status === 400 && namesProperty(readRefusal(answer), name);
+}
+
+/** The role with just these privileges. */
+function hpeRole(privileges: z.infer<typeof Privileges>): BmcUser["role"] {
+  const has = Object.keys(privileges).filter((name) => privileges[name] === true);
+  if (has.length === 0) return "none";
+  const isExactly = (role: UserRole) => {
+    const given = HPE_PRIVILEGES[role];
+    return given.length === has.length && given.every((name) => has.includes(name));
+  };
+  return USER_ROLES.find(isExactly) ?? "unknown";
+}
+
 function bmcUser({ path, value }: Resource<Account>): BmcUser | undefined {
   const name = value.UserName?.trim();
   if (!name) return undefined;
-  const role = ROLES[value.RoleId?.replace(/[\s_-]/g, "").toLowerCase() ?? ""] ?? "unknown";
+  const privileges = value.Oem?.Hp?.Privileges ?? value.Oem?.Hpe?.Privileges;
+  const ownRole = privileges && value.RoleId === undefined ? hpeRole(privileges) : undefined;
+  const role = ownRole ?? ROLES[value.RoleId?.replace(/[\s_-]/g, "").toLowerCase() ?? ""] ?? "unknown";
   return { id: path, name, role, enabled: value.Enabled ?? true };
 }

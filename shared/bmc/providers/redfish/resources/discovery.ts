@@ -3,7 +3,7 @@ import { Collection, ServiceRoot, System } from "../service/schema.ts";
 import type { Resource, Service } from "../service/service.ts";
 import { SERVICE_ROOT } from "./members.ts";
 
-const SYSTEMS = "/redfish/v1/Systems";
+export const SYSTEMS = "/redfish/v1/Systems";
 /** A message names this many systems at most, and as many are read to compare their `Id`. */
 const MOST_NAMED = 16;
 const MOST_PAGES = 16;
@@ -12,12 +12,14 @@ const MOST_PAGES = 16;
 export interface Known {
   readonly selector: string | undefined;
   readonly path: string | undefined;
+  /** Called when one of several systems was chosen, with the others. */
+  readonly onChoice?: ((chosen: string, others: readonly string[]) => void) | undefined;
 }
 
 /**
  * Finds the system in as few requests as can be: a known path costs one, the only member of the collection
- * two, without the service root (standard paths, DSP0266 section 6.3). Throws `usage` naming the systems
- * when there are several and no selector, or none that fits it.
+ * two, without the service root (standard paths, DSP0266 section 6.3). Of several, the one with a reset is chosen. Throws
+ * `usage` naming the systems when there are more of them and no selector, or none that fits it.
  */
 export async function findSystem(
   service: Service,
@@ -37,13 +39,32 @@ export async function findSystem(
   if (selector !== undefined) return await selectSystem(service, members, selector, signal);
   const [only, ...others] = members;
   if (only === undefined) throw new BmcError("unsupported", "the BMC lists no system");
-  if (others.length > 0) {
-    throw new BmcError(
-      "usage",
-      `the BMC has several systems, set redfish.system to one of ${named(members)}`,
-    );
-  }
+  if (others.length > 0) return await chooseSystem(service, members, { signal, onChoice: known.onChoice });
   return await service.get(only, System, signal);
+}
+
+/** Accelerator boards are listed as systems beside their host: what cannot be reset is none of those meant. */
+async function chooseSystem(
+  service: Service,
+  members: readonly string[],
+  { signal, onChoice }: Pick<Known, "onChoice"> & { readonly signal: AbortSignal },
+): Promise<Resource<System>> {
+  const several = `the BMC has several systems, set redfish.system to one of ${named(members)}`;
+  if (members.length > MOST_NAMED) throw new BmcError("usage", several);
+  const systems: Resource<System>[] = [];
+  for (const path of members) {
+    const system = await service.find(path, System, signal);
+    // One that cannot be read could be the one that is meant.
+    if (!system) throw new BmcError("usage", several);
+    systems.push(system);
+  }
+  const [chosen, ...more] = systems.filter(({ value }) => value.Actions?.["#ComputerSystem.Reset"]);
+  if (!chosen || more.length > 0) throw new BmcError("usage", several);
+  onChoice?.(
+    chosen.path,
+    members.filter((path) => path !== chosen.path),
+  );
+  return chosen;
 }
 
 async function findDirectly(

@@ -3,11 +3,12 @@ import { BmcError } from "../../../../contract/bmc-error.ts";
 import { Link, Links, lenient, ResetAction } from "../service/schema.ts";
 import type { Resource } from "../service/service.ts";
 import type { Members } from "./members.ts";
+import { samePath } from "./paths.ts";
 import type { ManagedSystem } from "./system.ts";
 
 const MANAGERS = "/redfish/v1/Managers";
 /** As many managers are looked at to find the one that is a BMC. */
-const MOST_MANAGERS = 8;
+const MOST_MANAGERS = 16;
 
 /** iLO's part of a Manager; `links` in iLO 4. */
 const HpeManager = z.object({ Links: lenient(z.object({ DateTimeService: lenient(Link) })) });
@@ -31,6 +32,7 @@ export const Manager = z.object({
   LogServices: lenient(Link),
   Links: lenient(
     z.object({
+      ManagerForServers: Links,
       Oem: lenient(
         z.object({ Dell: lenient(z.object({ DellAttributes: Links, DellLCService: lenient(Link) })) }),
       ),
@@ -72,7 +74,7 @@ export class ManagedManager {
     return this.#last ?? (await this.read(signal));
   }
 
-  /** The system says who manages it; else the BMC among the managers of the service. */
+  /** The system says who manages it, or the manager what it manages; else the first that calls itself a BMC. */
   async #find(signal: AbortSignal): Promise<Resource<Manager>> {
     const { service } = this.#system;
     await this.#system.refresh(signal);
@@ -83,8 +85,16 @@ export class ManagedManager {
     }
     const limits = { members: MOST_MANAGERS, requests: { left: MOST_MANAGERS + 2 } };
     const managers = (await this.#members.read(MANAGERS, Manager, signal, limits)) ?? [];
-    const found = managers.find(({ value }) => value.ManagerType === "BMC") ?? managers[0];
+    const found =
+      managers.find(({ value }) => this.#manages(value)) ??
+      managers.find(({ value }) => value.ManagerType === "BMC") ??
+      managers[0];
     if (!found) throw new BmcError("unsupported", "the BMC lists no manager");
     return found;
+  }
+
+  #manages({ Links: links }: Manager): boolean {
+    const isSystem = (link: string) => samePath(link, this.#system.path);
+    return links?.ManagerForServers.some((link) => isSystem(link["@odata.id"])) ?? false;
   }
 }

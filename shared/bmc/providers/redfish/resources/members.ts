@@ -1,8 +1,9 @@
-import type * as z from "zod/mini";
-import { BmcError } from "../../../../contract/bmc-error.ts";
+import * as z from "zod/mini";
 import type { Logger } from "../../../../logger.ts";
+import type { Unread } from "../../../operations/unread.ts";
 import { Collection, ServiceRoot } from "../service/schema.ts";
 import { parseResource, type Resource, type Service } from "../service/service.ts";
+import { concernsOneResource, unreadable } from "./unreadable.ts";
 
 export const SERVICE_ROOT = "/redfish/v1/";
 /** Expanded collections hold whole resources; the largest seen, full event logs, stay below this. */
@@ -10,11 +11,13 @@ const MAX_PAGE_BYTES = 8 * 1_048_576;
 const MOST_PAGES = 100;
 /** From as many members on, reading the service root to learn about `$expand` saves a request. */
 const WORTH_EXPANDING = 3;
+/** Fields that every resource has (DSP0266 section 9.5), and that say nothing of it. */
+const NAMING = ["Id", "Name", "Description"];
 
 /** A member of a collection: its path, and its resource where the BMC sent that along. */
 export interface Member {
   readonly path: string;
-  readonly body: unknown;
+  readonly body: object | undefined;
 }
 
 /** How much may be read: members of one collection, and requests in all. */
@@ -22,6 +25,14 @@ export interface ReadLimits {
   readonly members: number;
   /** Counted down by each request; reading stops, without an error, at 0. */
   readonly requests: { left: number };
+  /** Called for each member that cannot be read, and once for those that the BMC counts and does not list. */
+  readonly unread?: (unread: Unread) => void;
+}
+
+/** The members of a collection, and how many it has by its own count. */
+interface Listing {
+  readonly members: readonly Member[];
+  readonly count: number;
 }
 
 /** What `$expand` a BMC takes: `.` or `*` (DSP0266 section 7.3), or none. */
@@ -45,29 +56,43 @@ export class Members {
     return this.#expand;
   }
 
-  /** The service root, read once. */
+  /** The service root, read once; empty if the BMC has none that can be read. */
   async root(signal: AbortSignal): Promise<Resource<ServiceRoot>> {
-    this.#root ??= await this.#service.get(SERVICE_ROOT, ServiceRoot, signal);
+    this.#root ??= await this.#readRoot(signal);
     const query = this.#root.value.ProtocolFeaturesSupported?.ExpandQuery;
     this.#expand ??= query?.NoLinks ? "." : query?.ExpandAll ? "*" : "none";
     return this.#root;
   }
 
+  async #readRoot(signal: AbortSignal): Promise<Resource<ServiceRoot>> {
+    try {
+      return await this.#service.get(SERVICE_ROOT, ServiceRoot, signal);
+    } catch (thrown) {
+      const error = concernsOneResource(thrown);
+      this.#log.debug({ path: SERVICE_ROOT, reason: error.message }, "service root not read");
+      return { path: SERVICE_ROOT, value: {}, etag: undefined };
+    }
+  }
+
   /** All members of a collection, page by page; undefined when there is no such collection. */
   async list(path: string, signal: AbortSignal, limits?: ReadLimits): Promise<readonly Member[] | undefined> {
+    return (await this.#pages(path, signal, limits))?.members;
+  }
+
+  async #pages(path: string, signal: AbortSignal, limits?: ReadLimits): Promise<Listing | undefined> {
     const most = limits?.members ?? Number.POSITIVE_INFINITY;
     const found: Member[] = [];
     const seen = new Set<string>();
+    let count = 0;
     let next: string | undefined = path;
     while (next !== undefined && !seen.has(next) && seen.size < MOST_PAGES && spend(limits)) {
       seen.add(next);
-      const page: Resource<Collection> | undefined = await this.#service.find(
-        next,
-        Collection,
-        signal,
-        MAX_PAGE_BYTES,
-      );
-      if (!page) return seen.size === 1 ? undefined : found;
+      const page: Resource<Collection> | undefined = await this.#page(next, seen.size, signal, limits);
+      if (!page) {
+        if (seen.size === 1) return undefined;
+        break;
+      }
+      count = Math.max(count, page.value["Members@odata.count"] ?? 0);
       for (const body of page.value.Members) {
         const member = this.#member(body);
         if (member && found.length < most) found.push(member);
@@ -76,7 +101,23 @@ export class Members {
       const link = page.value["Members@odata.nextLink"] ?? page.value["@odata.nextLink"];
       next = this.#service.localPath(link);
     }
-    return found;
+    return { members: found, count: Math.max(count, found.length) };
+  }
+
+  /** Undefined where there is none, and for a page after the first that cannot be read. */
+  async #page(
+    path: string,
+    number: number,
+    signal: AbortSignal,
+    limits: ReadLimits | undefined,
+  ): Promise<Resource<Collection> | undefined> {
+    try {
+      return await this.#service.find(path, Collection, signal, MAX_PAGE_BYTES);
+    } catch (thrown) {
+      if (number === 1 || !limits?.unread) throw thrown;
+      limits.unread({ name: path, reason: unreadable(thrown).message });
+      return undefined;
+    }
   }
 
   /** How many members a collection has, with one request where it says so; undefined when there is none. */
@@ -100,30 +141,40 @@ export class Members {
     signal: AbortSignal,
     limits?: ReadLimits,
   ): Promise<readonly Resource<z.infer<T>>[] | undefined> {
-    const members = await this.#listExpanded(path, signal, limits);
-    if (!members) return undefined;
+    const listing = await this.#listExpanded(path, signal, limits);
+    if (!listing) return undefined;
+    const { members, count } = listing;
     const resources: Resource<z.infer<T>>[] = [];
     for (const member of members) {
       const resource = await this.#resource(member, schema, signal, limits);
       if (resource) resources.push(resource);
     }
+    if (count > members.length) {
+      const reason = `the BMC counts ${count} members and lists ${members.length}`;
+      this.#log.debug({ path, reason }, "collection incomplete");
+      limits?.unread?.({ name: path, reason });
+    }
     return resources;
   }
 
-  /** The resource of one member, with a request only where the BMC did not send it along. */
+  /** The resource of one member, with a request only where the BMC did not send it along, or nothing of it. */
   async #resource<T extends z.ZodMiniType>(
-    member: Member,
+    { path, body }: Member,
     schema: T,
     signal: AbortSignal,
     limits: ReadLimits | undefined,
   ): Promise<Resource<z.infer<T>> | undefined> {
     try {
-      if (member.body !== undefined) return parseResource(member.path, member.body, schema);
-      return spend(limits) ? await this.#service.find(member.path, schema, signal) : undefined;
-    } catch (error) {
-      const { class: errorClass, message } = BmcError.from(error);
-      if (!limits || !["protocol", "bmc", "unsupported"].includes(errorClass)) throw error;
-      this.#log.debug({ path: member.path, reason: message }, "collection member skipped");
+      if (body !== undefined && hasFields(body, schema)) return parseResource(path, body, schema);
+      if (!spend(limits)) return undefined;
+      const found = await this.#service.find(path, schema, signal);
+      return found ?? (body === undefined ? undefined : parseResource(path, body, schema));
+    } catch (thrown) {
+      if (!limits) throw thrown;
+      // Where nothing tells of the gap, a member that is only not ready must not be missing.
+      const { message: reason } = limits.unread ? unreadable(thrown) : concernsOneResource(thrown);
+      this.#log.debug({ path, reason }, "collection member skipped");
+      limits.unread?.({ name: path, reason });
       return undefined;
     }
   }
@@ -132,10 +183,10 @@ export class Members {
     path: string,
     signal: AbortSignal,
     limits: ReadLimits | undefined,
-  ): Promise<readonly Member[] | undefined> {
+  ): Promise<Listing | undefined> {
     if (this.#expand === undefined) {
-      const plain = await this.list(path, signal, limits);
-      const links = plain?.filter(({ body }) => body === undefined) ?? [];
+      const plain = await this.#pages(path, signal, limits);
+      const links = plain?.members.filter(({ body }) => body === undefined) ?? [];
       if (links.length < WORTH_EXPANDING || !spend(limits)) return plain;
       await this.root(signal);
       return await this.#tryExpanded(path, plain, signal, limits);
@@ -143,25 +194,30 @@ export class Members {
     return await this.#tryExpanded(path, undefined, signal, limits);
   }
 
-  /** The expanded collection, or the plain one where the BMC does not expand it after all. */
+  /** The expanded collection, or the plain one where the BMC does not expand all of it. */
   async #tryExpanded(
     path: string,
-    plain: readonly Member[] | undefined,
+    plain: Listing | undefined,
     signal: AbortSignal,
     limits: ReadLimits | undefined,
-  ): Promise<readonly Member[] | undefined> {
+  ): Promise<Listing | undefined> {
+    let expanded: Listing | undefined;
     if (this.#expand === "." || this.#expand === "*") {
       try {
-        const expanded = await this.list(`${path}?$expand=${this.#expand}`, signal, limits);
-        if (expanded?.every(({ body }) => body !== undefined)) return expanded;
-      } catch (error) {
-        const { class: errorClass, message } = BmcError.from(error);
-        if (!["protocol", "bmc", "unsupported"].includes(errorClass)) throw error;
-        this.#log.debug({ path, reason: message }, "BMC does not expand a collection");
+        expanded = await this.#pages(`${path}?$expand=${this.#expand}`, signal, limits);
+        if (expanded && isExpanded(expanded, plain, limits)) return expanded;
+      } catch (thrown) {
+        const error = concernsOneResource(thrown);
+        this.#log.debug({ path, reason: error.message }, "BMC does not expand a collection");
       }
+      // What leaves out members of one collection may do so with any other.
       this.#expand = "none";
     }
-    return plain ?? (await this.list(path, signal, limits));
+    const listing = plain ?? (await this.#pages(path, signal, limits));
+    if (!listing || !expanded) return listing;
+    const bodies = new Map(expanded.members.map((member) => [member.path, member]));
+    const members = listing.members.map((member) => bodies.get(member.path) ?? member);
+    return { members, count: Math.max(listing.count, expanded.count) };
   }
 
   #member(body: Readonly<Record<string, unknown>>): Member | undefined {
@@ -171,6 +227,20 @@ export class Members {
     const isWhole = Object.keys(body).some((key) => !key.startsWith("@odata."));
     return { path, body: isWhole ? body : undefined };
   }
+}
+
+/** Every member is a resource, and none is missing that the BMC counts or lists without `$expand`. */
+function isExpanded({ members, count }: Listing, plain: Listing | undefined, limits: ReadLimits | undefined) {
+  const most = limits?.members ?? Number.POSITIVE_INFINITY;
+  const expected = Math.min(Math.max(count, plain?.members.length ?? 0), most);
+  return members.length >= expected && members.every(({ body }) => body !== undefined);
+}
+
+/** Whether a member that was sent along has anything of what `schema` reads. */
+function hasFields(body: object, schema: z.ZodMiniType): boolean {
+  const known = schema instanceof z.ZodMiniObject ? Object.keys(schema.shape) : [];
+  const telling = known.filter((name) => !name.startsWith("@") && !NAMING.includes(name));
+  return telling.length === 0 || telling.some((name) => name in body);
 }
 
 function spend(limits: ReadLimits | undefined): boolean {

@@ -54,25 +54,34 @@ export class SystemReset {
     return (await this.#listed(signal)) ? true : undefined;
   }
 
-  /** Sends the first of the `wanted` types that is listed; where none is listed, each until one is taken. */
-  async send(wanted: readonly string[], what: string, signal: AbortSignal): Promise<void> {
+  /**
+   * Sends the first of the `wanted` types that is listed; where none is listed, each until one is taken. `needsTask` as in
+   * `WriteRequest`.
+   */
+  async send(wanted: readonly string[], what: string, signal: AbortSignal, needsTask = false): Promise<void> {
     const plan = await this.#plan(wanted, what, signal);
-    const refused = await this.#attempt(plan, what, signal);
+    const refused = await this.#attempt(plan, what, signal, needsTask);
     if (!refused) return;
     // Refused as not there or not offered: where that was a hint's doing, the system itself says better.
     if (!(await this.#system.refresh(signal))) throw refused;
     const seen = await this.#plan(wanted, what, signal);
     if (JSON.stringify(seen) === JSON.stringify(plan)) throw refused;
-    const refusedAgain = await this.#attempt(seen, what, signal);
+    const refusedAgain = await this.#attempt(seen, what, signal, needsTask);
     if (refusedAgain) throw refusedAgain;
   }
 
   /** Undefined when the BMC took it, the error when it does not offer it; any other refusal throws. */
-  async #attempt(plan: ResetPlan, what: string, signal: AbortSignal): Promise<BmcError | undefined> {
+  async #attempt(
+    plan: ResetPlan,
+    what: string,
+    signal: AbortSignal,
+    needsTask: boolean,
+  ): Promise<BmcError | undefined> {
     let refused: BmcError | undefined;
     for (const ResetType of plan.types) {
       const body = { ResetType };
-      const request = { method: "POST", path: plan.path, body, tagPath: this.#system.path } as const;
+      const { path } = plan;
+      const request = { method: "POST", path, body, tagPath: this.#system.path, needsTask } as const;
       try {
         await this.#writer.write(request, signal);
         return undefined;
@@ -113,9 +122,9 @@ export class SystemReset {
 
   #target(): string {
     const { service, path } = this.#system;
-    return (
-      service.localPath(this.#action()?.target) ?? `${path.replace(/\/$/, "")}/Actions/ComputerSystem.Reset`
-    );
+    const name = "#ComputerSystem.Reset";
+    // What lists no actions may have them all the same.
+    return service.actionPath(path, name, this.#action() ?? {}) ?? path;
   }
 }
 

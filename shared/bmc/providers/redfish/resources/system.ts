@@ -1,4 +1,5 @@
 import type { Clock } from "../../../../clock.ts";
+import type { BmcError } from "../../../../contract/bmc-error.ts";
 import { FirstReading } from "../../../http/first-reading.ts";
 import {
   activeQuirks,
@@ -19,6 +20,8 @@ export interface ManagedSystemOptions {
   /** The system as it was just found, or as a hint remembers it. */
   readonly first: Resource<System>;
   readonly remembered: boolean;
+  /** Why the BMC allows no reading, of anything but the user's own account. */
+  readonly refused?: BmcError | undefined;
   /** Names of the quirks learned on the make and model in `first`. */
   readonly learned: Iterable<string>;
 }
@@ -32,6 +35,7 @@ export class ManagedSystem {
   readonly service: Service;
   readonly clock: Clock;
   readonly #selector: string | undefined;
+  readonly #refused: BmcError | undefined;
   readonly #learned: Set<string>;
   #last: Resource<System>;
   #identity: Identity;
@@ -39,10 +43,11 @@ export class ManagedSystem {
   /** The reading that the next `read` may use. */
   #unused: FirstReading<Resource<System>> | undefined;
 
-  constructor({ service, clock, selector, first, remembered, learned }: ManagedSystemOptions) {
+  constructor({ service, clock, selector, first, remembered, refused, learned }: ManagedSystemOptions) {
     this.service = service;
     this.clock = clock;
     this.#selector = selector;
+    this.#refused = refused;
     this.#last = first;
     this.#identity = identityOf(first.value);
     this.#learned = new Set(learned);
@@ -61,6 +66,11 @@ export class ManagedSystem {
   /** What was read last, however long ago, or what a hint remembers. */
   get last(): Resource<System> {
     return this.#last;
+  }
+
+  /** Whether the BMC allows no reading of it now. */
+  get isRefused(): boolean {
+    return this.#refused !== undefined;
   }
 
   /** True until the first reading, when all that is known comes from a hint. */
@@ -100,14 +110,30 @@ export class ManagedSystem {
   learn(quirk: LearnedQuirk): void {
     if (quirk === "if-match-refused") this.#learned.delete("if-match-required");
     if (quirk === "if-match-required") this.#learned.delete("if-match-refused");
+    if (quirk === "mode-required") this.#learned.delete("mode-read-only");
     this.#learned.add(quirk);
   }
 
+  /**
+   * MegaRAC drops a write without If-Match and answers success (xcat2/confluent issue 274): the next one carries it. Undefined
+   * where that has been so, or there are no tags.
+   */
+  insist(): (() => void) | undefined {
+    const mayHelp = this.behaviour.ifMatch === "on-demand" && this.#last.etag !== undefined;
+    if (!mayHelp || this.#learned.has("if-match-refused")) return undefined;
+    this.#learned.add("if-match-required");
+    return () => this.#learned.delete("if-match-required");
+  }
+
   async #fetch(signal: AbortSignal): Promise<Resource<System>> {
-    const found =
-      (await this.service.find(this.path, System, signal)) ??
-      // The path is out of date: another firmware, another board, another BMC at this address.
-      (await findSystem(this.service, { selector: this.#selector, path: undefined }, signal));
+    if (this.#refused) throw this.#refused;
+    // A BMC that carries a change out may not list its system for a while: that is no reason to take another one.
+    const isSettled = this.service.hasChanged;
+    const found = isSettled
+      ? await this.service.get(this.path, System, signal)
+      : ((await this.service.find(this.path, System, signal)) ??
+        // The path is out of date: another firmware, another board, another BMC at this address.
+        (await findSystem(this.service, { selector: this.#selector, path: undefined }, signal)));
     const identity = identityOf(found.value);
     const { manufacturer, model } = this.#identity;
     if (identity.manufacturer !== manufacturer || identity.model !== model) this.#learned.clear();

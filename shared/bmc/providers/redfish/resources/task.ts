@@ -1,19 +1,24 @@
+import { type Backoff, backoffMs } from "../../../../backoff.ts";
 import type { Clock } from "../../../../clock.ts";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { oneLine } from "../../../../contract/result.ts";
 import { parseRetryAfterMs } from "../../../http/status-error.ts";
-import { classOfMessages, redact } from "../service/errors.ts";
+import { ChangeFailed, isFinal } from "../../../operations/read-back.ts";
+import { redact } from "../service/errors.ts";
 import type { HttpAnswer } from "../service/http-client.ts";
 import { describeMessages } from "../service/refusal.ts";
-import { Task } from "../service/schema.ts";
+import { Link as Linked, Task } from "../service/schema.ts";
 import type { Service } from "../service/service.ts";
 import { namedTask } from "./named-task.ts";
 
 const POLL_MS = 500;
-const SHORTEST_POLL_MS = 50;
+/** However soon the BMC asks to be asked again. */
+const SHORTEST_POLL: Backoff = { firstMs: 50, maxMs: 1_000, factor: 1.5 };
 const LONGEST_POLL_MS = 30_000;
 /** Power and boot tasks take seconds; one that takes longer is no longer this request's concern. */
 const LONGEST_TASK_MS = 120_000;
+/** Looks at a task that was never there, before it counts as missing: a BMC may make it a moment later. */
+const MISSING_LOOKS = 3;
 
 export const UNDER_WAY = ["New", "Starting", "Running", "Stopping", "Cancelling", "Service"];
 const FAILED = ["Exception", "Killed", "Cancelled", "Interrupted"];
@@ -24,50 +29,73 @@ export interface TaskContext {
   readonly body?: unknown;
 }
 
+/** How a task ended: well, or that is not known, because the BMC never had it or because it takes longer. */
+export type TaskEnd = "ended" | "missing" | "unfinished";
+
 /**
- * Follows what a 202 started, at the task monitor its Location names (DSP0266 section 12.2), to its end.
- * An answer that started nothing, or names no monitor, is accepted as it is. `Pending` counts as accepted:
- * such a task waits for the machine's next boot. A failed task's own messages are the error.
+ * Follows what an answer started, at the task monitor its Location names (DSP0266 section 12.2) or at the task in its body, to its
+ * end. An answer that started nothing, or names no task, is accepted as it is. `Pending` counts as accepted: such a
+ * task waits for the machine's next boot. A failed task's own messages are the error. Until the limit, every answer but a
+ * refused login means "not yet": the change was accepted.
  */
 export async function awaitTask(
   service: Service,
   started: HttpAnswer,
   { clock, body }: TaskContext,
   signal: AbortSignal,
-): Promise<void> {
-  const path =
-    started.status === 202 ? service.localPath(started.headers["location"] ?? namedTask(started)) : undefined;
-  if (path === undefined) return;
+): Promise<TaskEnd> {
+  const paths = taskPaths(service, started);
+  failUnlessWell(started, { path: paths[0] ?? started.path, body });
   const startedAt = clock.monotonicMs();
-  for (let answer = started; isUnderWay(answer); ) {
-    if (clock.monotonicMs() - startedAt > LONGEST_TASK_MS) {
-      throw new BmcError("timeout", `task ${path} did not end within ${LONGEST_TASK_MS / 1_000} s`, {
-        uncertain: true,
-      });
-    }
-    await clock.sleep(pauseMs(answer, clock), signal);
-    answer = await poll(service, path, signal);
-    // Some BMCs drop a monitor as soon as its task has ended.
-    if (answer.status === 404 || answer.status === 410) return;
-    const error = failure(service, answer, { path, body });
-    if (error && error.class !== "busy") throw error;
+  let answer = started;
+  let isFound = false;
+  let missed = 0;
+  let index = 0;
+  for (let looks = 1; isUnderWay(answer); looks += 1) {
+    const path = paths[index];
+    if (path === undefined) return "ended";
+    if (clock.monotonicMs() - startedAt > LONGEST_TASK_MS) return "unfinished";
+    await clock.sleep(pauseMs(answer, looks, clock), signal);
+    answer = (await poll(service, path, signal)) ?? answer;
+    if (answer.status === 404 || answer.status === 410) {
+      // Some BMCs drop a monitor as soon as its task has ended.
+      if (isFound) return "ended";
+      if (paths.length > 1) index = (index + 1) % paths.length;
+      missed += 1;
+      if (missed >= MISSING_LOOKS * paths.length) return "missing";
+    } else if (answer.status < 300) isFound = true;
+    failUnlessWell(answer, { path, body });
   }
+  return "ended";
 }
 
-/** The write has been accepted already: a poll that fails leaves its result open. */
-async function poll(service: Service, path: string, signal: AbortSignal): Promise<HttpAnswer> {
+/** Where a task may be looked at, best first; none where the answer has started none. */
+function taskPaths(service: Service, started: HttpAnswer): readonly string[] {
+  const { status, headers, body } = started;
+  const state = taskOf(started)?.TaskState;
+  if (status >= 300 || (status !== 202 && state === undefined)) return [];
+  const link = Linked.safeParse(body);
+  const linked = link.success ? service.localPath(link.data["@odata.id"]) : undefined;
+  const named = service.localPath(namedTask(started));
+  const paths = [status === 202 ? service.pathOf(headers["location"]) : undefined, linked, named];
+  return [...new Set(paths.filter((path) => path !== undefined))];
+}
+
+/** The write has been accepted already: what a poll is answered says nothing about it, but for a refused login. */
+async function poll(service: Service, path: string, signal: AbortSignal): Promise<HttpAnswer | undefined> {
   try {
     return await service.send({ method: "GET", path }, signal);
   } catch (thrown) {
     signal.throwIfAborted();
-    const { class: errorClass, message } = BmcError.from(thrown);
-    throw new BmcError(errorClass, message, { cause: thrown, uncertain: true });
+    const error = BmcError.from(thrown);
+    if (!isFinal(error)) return undefined;
+    throw new BmcError(error.class, error.message, { cause: thrown, uncertain: true });
   }
 }
 
-function pauseMs(answer: HttpAnswer, clock: Clock): number {
+function pauseMs(answer: HttpAnswer, look: number, clock: Clock): number {
   const asked = parseRetryAfterMs(answer.headers["retry-after"], clock.now()) ?? POLL_MS;
-  return Math.min(Math.max(asked, SHORTEST_POLL_MS), LONGEST_POLL_MS);
+  return Math.min(Math.max(asked, backoffMs(SHORTEST_POLL, look)), LONGEST_POLL_MS);
 }
 
 function isUnderWay(answer: HttpAnswer): boolean {
@@ -77,17 +105,15 @@ function isUnderWay(answer: HttpAnswer): boolean {
   return state !== undefined && UNDER_WAY.includes(state);
 }
 
-function failure(
-  service: Service,
+/** The class of a failed task is its own: what its messages mean for a request, such as "not allowed", no longer counts. */
+function failUnlessWell(
   answer: HttpAnswer,
   { path, body }: { readonly path: string; readonly body: unknown },
-): BmcError | undefined {
-  if (answer.status >= 300) return service.refusal(answer, { method: "GET", path, body });
-  const task = taskOf(answer);
-  if (!task || !hasFailed(task)) return undefined;
-  const { text, messageIds } = describeMessages(task.Messages, (said) => redact(said, body));
-  const message = oneLine(`task ${path} ended as ${task.TaskState}${text && `: ${text}`}`);
-  return new BmcError(classOfMessages(messageIds) ?? "bmc", message);
+): void {
+  const task = answer.status < 300 ? taskOf(answer) : undefined;
+  if (!task || !hasFailed(task)) return;
+  const { text } = describeMessages(task.Messages, (said) => redact(said, body));
+  throw new ChangeFailed(oneLine(`task ${path} ended as ${task.TaskState}${text && `: ${text}`}`));
 }
 
 export function hasFailed({ TaskState: state = "", TaskStatus: status }: Task): boolean {

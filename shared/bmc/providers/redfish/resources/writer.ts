@@ -8,7 +8,7 @@ import { readDenial } from "../service/refusal.ts";
 import { Tagged } from "../service/schema.ts";
 import type { ManagedSystem } from "./system.ts";
 import { TagLadder } from "./tag-ladder.ts";
-import { awaitTask } from "./task.ts";
+import { awaitTask, type TaskEnd } from "./task.ts";
 
 /** A write, its body with its secrets still closed. */
 export interface WriteRequest {
@@ -23,6 +23,8 @@ export interface WriteRequest {
   readonly maxBytes?: number;
   /** Its task waits for the machine's next boot, and is not followed. */
   readonly untilBoot?: boolean;
+  /** Nothing that can be read shows its result: without its task it is not known. */
+  readonly needsTask?: boolean;
 }
 
 /** For people, what a write would send. */
@@ -67,7 +69,10 @@ export class Writer {
       const answer = await service.send(httpRequest(request, etag), signal);
       if (answer.status < 300) {
         if (!isAction && ladder.learned) this.#system.learn(ladder.learned);
-        if (!request.untilBoot) await awaitTask(service, answer, { clock, body: request.body }, signal);
+        if (!request.untilBoot) {
+          const end = await awaitTask(service, answer, { clock, body: request.body }, signal);
+          if (end !== "ended" && request.needsTask) throw resultUnknown(request, end);
+        }
         throwDenial(answer, request);
         return answer;
       }
@@ -76,6 +81,12 @@ export class Writer {
       etag = next.etag;
     }
   }
+}
+
+function resultUnknown({ method, path }: WriteRequest, end: Exclude<TaskEnd, "ended">): BmcError {
+  const why = { missing: "the BMC does not have its task", unfinished: "its task has not ended" }[end];
+  const message = `${method} ${path} was accepted, but ${why}: the result is not known`;
+  return new BmcError("verify", message, { uncertain: true });
 }
 
 /** An answer that accepts the write and denies it, or a part of it, in its body: only the state shows what the BMC did. */

@@ -76,10 +76,13 @@ export class Authentication {
     if (this.#mode === "session") await this.headers(signal);
   }
 
-  /** Takes note of an answer. True when the request should be sent once more, with new headers. */
-  async renewed(answer: HttpAnswer): Promise<boolean> {
+  /**
+   * Takes note of an answer, and whether it refuses the credentials. True when the request should be sent once more, with new
+   * headers.
+   */
+  async renewed(answer: HttpAnswer, isRefused: boolean): Promise<boolean> {
     const { status } = answer;
-    if (status !== 401 && status !== 403) {
+    if (!isRefused || (status !== 401 && status !== 403)) {
       this.#proven = true;
       this.#slotsFull = undefined;
       return false;

@@ -36,9 +36,9 @@ export interface Behaviour {
   readonly once: "one-boot" | "persistent";
   /** Reset types never sent without being listed. */
   readonly unlistedResets: readonly string[];
-  /** The resource that takes the override: the one `@Redfish.Settings` names when it holds `Boot` or in any
-   * case, or the System's `/SD`. */
-  readonly bootOwner: "settings-with-boot" | "settings" | "future-state";
+  /** The resource that takes the override: the one `@Redfish.Settings` names when it has the override's target or in
+   * any case, or the System's `/SD`. */
+  readonly bootOwner: "settings-with-target" | "settings" | "future-state";
   /** What shows that a virtual drive is empty: `Inserted` and `Image`, or `ConnectedVia`. */
   readonly emptySlot: "inserted" | "not-connected";
   /** Whether accounts are made with POST, or by filling one of a fixed number of empty ones. */
@@ -61,7 +61,7 @@ const STANDARD: Behaviour = {
   continuous: "assumed",
   once: "one-boot",
   unlistedResets: [],
-  bootOwner: "settings-with-boot",
+  bootOwner: "settings-with-target",
   emptySlot: "inserted",
   accounts: "collection",
   managerReset: "typed",
@@ -133,6 +133,13 @@ export const quirks: readonly Quirk[] = [
     reason: "answers 400 while the mode is part of the request, and takes the rest without it",
     source: "ansible-collections/community.general issue 3509",
     effect: { sendMode: "never" },
+  },
+  {
+    name: "mode-required",
+    vendors: "some",
+    reason: "answers 400 while the mode is not part of the request, also to clear an override",
+    source: "ansible-collections/community.general issue 11542",
+    effect: { sendMode: "always" },
   },
   {
     name: "supermicro-mode-sent",
@@ -262,6 +269,7 @@ export const quirks: readonly Quirk[] = [
 
 export type LearnedQuirk =
   | "mode-read-only"
+  | "mode-required"
   | "if-match-required"
   | "if-match-refused"
   | "ami-future-state"

@@ -5,8 +5,8 @@ import { defined } from "../../../../defined.ts";
 import { redactor, secretsIn } from "../../../../secret-forms.ts";
 import { parseRetryAfterMs } from "../../../http/status-error.ts";
 import { describe, type HttpAnswer, type HttpRequest } from "./http-client.ts";
-import { messageQuirks } from "./message-quirks.ts";
-import { readRefusal, textOfMessage } from "./refusal.ts";
+import { messageQuirkOf } from "./message-quirks.ts";
+import { type Refusal, readRefusal, textOfMessage } from "./refusal.ts";
 
 /**
  * The only translation of an HTTP status into a class. The message says what was asked, such as
@@ -18,7 +18,7 @@ export function answerError(
   nowMs: number,
 ): BmcError {
   const refusal = readRefusal(answer, (text) => redact(text, request.body));
-  const errorClass = classOfAnswer(answer.status, refusal.messageIds);
+  const errorClass = classOfAnswer(answer.status, refusal);
   const retryAfterMs =
     parseRetryAfterMs(answer.headers["retry-after"], nowMs) ?? retryInMs(refusal.messages.map(textOfMessage));
   const said = refusal.text && `: ${refusal.text}`;
@@ -29,6 +29,8 @@ export function answerError(
   });
 }
 
+/** These say that the credentials are right, whatever the status. */
+const ABOUT_RIGHTS = ["password-must-change", "insufficient-privilege"];
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000 };
 
 /** How long messages ask to wait, such as the Base registry's "Retry in 30 seconds" (ServiceTemporarilyUnavailable). */
@@ -44,24 +46,27 @@ function retryInMs(texts: readonly string[]): number | undefined {
 
 /** DSP0266, status codes: 403 is for credentials that are recognised and do not suffice. */
 function refusesRight(status: number, messageIds: readonly string[]): boolean {
-  return status === 403 || (status !== 401 && messageIds.some((id) => /InsufficientPrivilege/.test(id)));
+  if (status === 403) return true;
+  const said = messageQuirkOf(messageIds);
+  const isSession = messageIds.some((id) => /NoValidSession|AccessDenied/.test(id));
+  return status !== 401 && !isSession && ABOUT_RIGHTS.includes(said?.name ?? "");
 }
 
-function classOfAnswer(status: number, messageIds: readonly string[]): ErrorClass {
-  // Whatever is said beside it: a refused account must never be tried again.
-  if (status === 401 || status === 403) return "auth";
-  return classOfMessages(messageIds) ?? classOfStatus(status);
+/** Words like "a required license is missing" (iDRAC `SWC0242`), beside IDs that are not known. */
+const LICENCE = /licen[sc]e/i;
+
+/** A refused login is one whatever is said beside it, as it must never be tried again; 403 is not one by itself. */
+function classOfAnswer(status: number, { messageIds, text }: Refusal): ErrorClass {
+  if (status === 401) return "auth";
+  const said = messageQuirkOf(messageIds)?.class;
+  if (status === 403) return said === "unsupported" || LICENCE.test(text) ? "unsupported" : "auth";
+  return said ?? classOfStatus(status);
 }
 
 function classOfStatus(status: number): ErrorClass {
   if (status === 409 || status === 429 || status === 503) return "busy";
   if (status === 404 || status === 405 || status === 501) return "unsupported";
   return "bmc";
-}
-
-/** A message says more than a status: BMCs answer 400 for "not now", "not yours" and "not offered" alike. */
-export function classOfMessages(messageIds: readonly string[]): ErrorClass | undefined {
-  return messageQuirks.find(({ messageId }) => messageIds.some((id) => messageId.test(id)))?.class;
 }
 
 /**

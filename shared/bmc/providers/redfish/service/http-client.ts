@@ -191,6 +191,13 @@ export function localPath(link: string | undefined, origin: string, base = "/"):
   return url.pathname.replace(/^\/{2,}/, "/") + url.search;
 }
 
+/** The path of a `Location`, whatever host it names. Undefined when it is none. */
+export function ownPath(location: string | undefined, origin: string): string | undefined {
+  const url = location ? URL.parse(location, origin) : null;
+  if (url?.protocol !== "http:" && url?.protocol !== "https:") return undefined;
+  return url.pathname.replace(/^\/{2,}/, "/") + url.search;
+}
+
 function redirectTarget(
   raw: RawAnswer,
   request: HttpRequest,

@@ -4,7 +4,7 @@ import type { Logger } from "../../../../logger.ts";
 import { textOf } from "../../../../text-of.ts";
 import type { Account } from "./basic-authorization.ts";
 import { answerError } from "./errors.ts";
-import { describe, type HttpAnswer, type HttpClient, localPath } from "./http-client.ts";
+import { describe, type HttpAnswer, type HttpClient, localPath, ownPath } from "./http-client.ts";
 import { SessionResource } from "./schema.ts";
 
 const SESSIONS = "/redfish/v1/SessionService/Sessions";
@@ -108,7 +108,7 @@ async function login(context: LoginContext, account: Account, signal: AbortSigna
 function sessionPath(answer: HttpAnswer, origin: string): string | undefined {
   const body = SessionResource.safeParse(answer.body);
   return (
-    localPath(answer.headers["location"], origin) ??
+    ownPath(answer.headers["location"], origin) ??
     localPath(body.success ? body.data["@odata.id"] : undefined, origin)
   );
 }

@@ -1,11 +1,16 @@
 import type { ErrorClass } from "../../../../contract/error-class.ts";
 import type { QuirkNote } from "./behaviour-quirks.ts";
 
-/** A message that means something else than the status it comes with. */
+/** Messages of registries that mean something else than the status they come with. */
 export interface MessageQuirk extends QuirkNote {
-  readonly messageId: RegExp;
+  /** The prefix of the MessageId (DSP0266, MessageId format); any registry when absent. */
+  readonly registry?: RegExp;
+  /** The last part of the MessageId. */
+  readonly keys: readonly string[];
   readonly class: ErrorClass;
 }
+
+const HPE = /^(ilo|hpe?common|base)\b/i;
 
 /** The first that fits decides. */
 export const messageQuirks: readonly MessageQuirk[] = [
@@ -14,15 +19,15 @@ export const messageQuirks: readonly MessageQuirk[] = [
     vendors: "Dell",
     reason: "RAC0218: the maximum number of sessions is reached; they expire",
     source: "iDRAC message registry, RAC0218",
-    messageId: /RAC0218|SessionLimitExceeded/,
+    keys: ["RAC0218"],
     class: "busy",
   },
   {
     name: "dell-not-ready",
     vendors: "Dell",
-    reason: "SYS518: iDRAC is still starting",
-    source: "iDRAC message registry, SYS518",
-    messageId: /SYS518/,
+    reason: "SYS518, SWC0700: iDRAC is still starting",
+    source: "iDRAC message registry, SYS518; quadsproject/badfish issue 129, SWC0700",
+    keys: ["SYS518", "SWC0700"],
     class: "busy",
   },
   {
@@ -30,7 +35,7 @@ export const messageQuirks: readonly MessageQuirk[] = [
     vendors: "Dell",
     reason: "VRM0012, VRM0021: an earlier image still counts as attached for some seconds after its ejection",
     source: "microsoft/lisa pull request 4168, dell/terraform-provider-redfish issue 331",
-    messageId: /VRM0012|VRM0021/,
+    keys: ["VRM0012", "VRM0021"],
     class: "busy",
   },
   {
@@ -38,7 +43,7 @@ export const messageQuirks: readonly MessageQuirk[] = [
     vendors: "Dell iDRAC10",
     reason: "calls On right after off a conflict of parameters",
     source: "observed on iDRAC10: 409 ActionParameterValueConflict",
-    messageId: /ActionParameterValueConflict/,
+    keys: ["ActionParameterValueConflict"],
     class: "busy",
   },
   {
@@ -46,15 +51,75 @@ export const messageQuirks: readonly MessageQuirk[] = [
     vendors: "HPE",
     reason: "iLO takes no change while the system is in POST or between power states",
     source: "iLO message registry",
-    messageId: /UnableToModifyDuringSystemPOST|InvalidOperationForSystemState/,
+    keys: [
+      "UnableToModifyDuringSystemPOST",
+      "InvalidOperationForSystemState",
+      "OperationAvailableAfterSystemPOST",
+    ],
     class: "busy",
+  },
+  {
+    name: "hpe-not-ready",
+    vendors: "HPE",
+    reason: "iLO or a part of it is starting, in use or being updated",
+    source: "HPE message registries HpeCommon and iLO",
+    registry: HPE,
+    keys: [
+      "ResourceNotReadyRetry",
+      "ResourceTemporarilyUnavailable",
+      "ResourceInUseWithDetail",
+      "ResourceBeingFlashed",
+      "ResetInProgress",
+      "DeviceIsBusy",
+      "AlreadyInProgress",
+      "FirmwareFlashAlreadyInProgress",
+      "ComponentUploadAlreadyInProgress",
+    ],
+    class: "busy",
+  },
+  {
+    name: "hpe-not-offered",
+    vendors: "HPE",
+    reason: "this model, its boot mode or its licence does not have it",
+    source: "HPE message registry iLO",
+    registry: HPE,
+    keys: [
+      "UnsupportedOperation",
+      "UnsupportedOperationInChassisVersion",
+      "UnsupportedOperationInLegacyBootMode",
+      "UnsupportedOperationInSystemBIOS",
+      "UnsupportedHwConfiguration",
+      "ICRUNotSupported",
+      "NotSupportedOnNIC",
+      "RepairNotSupported",
+      "NoPowerMetering",
+      "LicenseKeyRequired",
+      "LicenseKeyNotSupported",
+    ],
+    class: "unsupported",
+  },
+  {
+    name: "licence-missing",
+    vendors: "Supermicro and others",
+    reason: "403 where the BMC's licence does not include it: no matter of the account",
+    source: "Supermicro Redfish guide, OemLicenseNotPassed",
+    keys: ["OemLicenseNotPassed", "LicenseRequired", "LicenseNotInstalled", "LicenseNotActivated"],
+    class: "unsupported",
   },
   {
     name: "hpe-login-refused",
     vendors: "HPE",
     reason: "iLO answers 400 to a login with a wrong password",
     source: "iLO message registry",
-    messageId: /UnauthorizedLoginAttempt/,
+    keys: ["UnauthorizedLoginAttempt", "LoginAttemptDelayed", "LoginAttemptDelayedSeconds"],
+    class: "auth",
+  },
+  {
+    name: "password-must-change",
+    vendors: "some",
+    reason: "a password of the factory or that has expired gives access to nothing but its own change",
+    source: "DSP0266, password change required; dell/iDRAC-Redfish-Scripting issue 346, SWC1908",
+    keys: ["PasswordChangeRequired", "SWC1908"],
     class: "auth",
   },
   {
@@ -62,7 +127,12 @@ export const messageQuirks: readonly MessageQuirk[] = [
     vendors: "some",
     reason: "400 when the account may not do it",
     source: "DSP8011 Base registry",
-    messageId: /InsufficientPrivilege|NoValidSession|AccessDenied/,
+    keys: [
+      "InsufficientPrivilege",
+      "InsufficientPrivilegeForAccessToProperty",
+      "NoValidSession",
+      "AccessDenied",
+    ],
     class: "auth",
   },
   {
@@ -70,7 +140,16 @@ export const messageQuirks: readonly MessageQuirk[] = [
     vendors: "some",
     reason: "registry messages that say the service is busy, whatever the status",
     source: "DSP8011 Base registry",
-    messageId: /ServiceTemporarilyUnavailable|ResourceInUse|ServiceInUnknownState|ResourceInStandby/,
+    keys: [
+      "ServiceTemporarilyUnavailable",
+      "ServiceShuttingDown",
+      "ServiceInUnknownState",
+      "ResourceInUse",
+      "ResourceInStandby",
+      "ResourceExhaustion",
+      "OperationTimeout",
+      "SessionLimitExceeded",
+    ],
     class: "busy",
   },
   {
@@ -78,8 +157,26 @@ export const messageQuirks: readonly MessageQuirk[] = [
     vendors: "some",
     reason: "registry messages that say the value or the action is not offered, mostly with 400",
     source: "DSP8011 Base registry",
-    messageId:
-      /Action(Parameter)?NotSupported|ActionParameterValue(NotInList|FormatError|TypeError|Error)|ActionParameterUnknown|PropertyValueNotInList|PropertyUnknown/,
+    keys: [
+      "ActionNotSupported",
+      "ActionParameterNotSupported",
+      "ActionParameterValueNotInList",
+      "ActionParameterValueFormatError",
+      "ActionParameterValueTypeError",
+      "ActionParameterValueError",
+      "ActionParameterUnknown",
+      "PropertyValueNotInList",
+      "PropertyUnknown",
+      "PropertyNotSupported",
+    ],
     class: "unsupported",
   },
 ];
+
+/** The entry for a MessageId, with or without registry and version in it. */
+export function messageQuirkOf(messageIds: readonly string[]): MessageQuirk | undefined {
+  const given = messageIds.map((id) => ({ id, key: id.slice(id.lastIndexOf(".") + 1) }));
+  return messageQuirks.find(({ registry, keys }) =>
+    given.some(({ id, key }) => keys.includes(key) && (key === id || !registry || registry.test(id))),
+  );
+}

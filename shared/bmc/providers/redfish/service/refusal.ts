@@ -59,6 +59,17 @@ export function readRefusal(
   };
 }
 
+/** The link in a refusal that allows nothing but to change the password of this account. */
+export function accountToChange(answer: Pick<HttpAnswer, "body">): string | undefined {
+  const { messages } = readRefusal(answer);
+  const asking = messages.find(({ MessageId = "" }) => /(^|\.)PasswordChangeRequired$/.test(MessageId));
+  const told = [
+    ...(asking?.MessageArgs ?? []),
+    ...(/'(\/[^']+)'/.exec(asking?.Message ?? "")?.slice(1) ?? []),
+  ];
+  return told.find((link) => /\/Accounts\/[^/]+\/?$/.test(link));
+}
+
 /**
  * Messages of the Base registry (DSP8011) that deny a part of a request. A PATCH that changed only some of its properties is
  * answered 200, with messages about the others (DSP0266 section 7.9); some BMCs deny everything so.
@@ -123,7 +134,7 @@ function quoteAll(messages: readonly Message[], redact: Redact): string {
 
 function quote(message: Message, redact: Redact): string {
   const { MessageId: id, Resolution = "" } = message;
-  const text = textOfMessage(message).trim();
+  const text = textOfMessage(message).trim() || argumentsOf(message).join(", ");
   const words = [text, id === undefined ? "" : `(${id})`].filter((part) => part !== "").join(" ");
   const quoted = clean(words, redact, LONGEST_QUOTE);
   const isUseful = Resolution.trim() !== "" && !USELESS_RESOLUTION.test(Resolution.trim());
@@ -136,8 +147,25 @@ function quoteIds(ids: readonly string[], redact: Redact): string {
   return [...new Set(quotes)].slice(0, MOST_QUOTED).join("; ");
 }
 
-function isTelling({ Message = "" }: Message): boolean {
-  return Message.trim() !== "" && !GENERAL_TEXT.test(Message.trim());
+/** Some BMCs send the arguments of a message and leave its text to their registry. */
+function isTelling(message: Message): boolean {
+  const { Message = "", MessageId } = message;
+  if (Message.trim() === "") return MessageId !== undefined && argumentsOf(message).length > 0;
+  return !GENERAL_TEXT.test(Message.trim());
+}
+
+function argumentsOf({ MessageArgs = [] }: Message): readonly string[] {
+  return MessageArgs.map((argument) => argument.trim()).filter((argument) => argument !== "");
+}
+
+/** Whether a refusal is about a property: its arguments, related properties (JSON pointers) or words name it. */
+export function namesProperty({ messages, text }: Refusal, name: string): boolean {
+  const named = messages.flatMap(({ MessageArgs = [], RelatedProperties = [] }) => [
+    ...MessageArgs,
+    ...RelatedProperties,
+  ]);
+  const isName = (given: string) => given.split(/[/#.]/).at(-1) === name;
+  return named.some(isName) || new RegExp(`\\b${name}\\b`).test(text);
 }
 
 /** Redacted before the tags go, which may be a part of a secret, and after that, as they may split one. */

@@ -34,9 +34,12 @@ export const Links = z.catch(
 /** A member as it is listed: a link, or the whole resource where the BMC expands. */
 const Member = z.record(z.string(), z.unknown());
 
-/** One page of a collection (DSP0266 section 7.6.7). */
+/** One page of a collection (DSP0266 section 7.6.7). Some BMCs leave out the members of an empty one, or send null. */
 export const Collection = z.object({
-  Members: z.array(z.catch(Member, {})),
+  Members: z.pipe(
+    z.nullish(z.array(z.catch(Member, {}))),
+    z.transform((members) => members ?? []),
+  ),
   "Members@odata.count": lenient(z.number()),
   "Members@odata.nextLink": lenient(z.string()),
   "@odata.nextLink": lenient(z.string()),

@@ -12,7 +12,9 @@ import {
   type HttpRequest,
   type HttpUpload,
   localPath,
+  ownPath,
 } from "./http-client.ts";
+import { accountToChange } from "./refusal.ts";
 
 /** A resource as it was read. */
 export interface Resource<T> {
@@ -26,11 +28,21 @@ export class Service {
   readonly #http: HttpClient;
   readonly #authentication: Authentication;
   readonly #clock: Clock;
+  readonly #onAccepted: (() => void) | undefined;
+  #hasChanged = false;
+  #accountToChange: string | undefined;
 
-  constructor(http: HttpClient, authentication: Authentication, clock: Clock) {
+  /** `onAccepted` is called with every change that the BMC accepts. */
+  constructor(http: HttpClient, authentication: Authentication, clock: Clock, onAccepted?: () => void) {
     this.#http = http;
     this.#authentication = authentication;
     this.#clock = clock;
+    this.#onAccepted = onAccepted;
+  }
+
+  /** Whether the BMC has accepted a change since this session began. */
+  get hasChanged(): boolean {
+    return this.#hasChanged;
   }
 
   /** Reads a resource. Throws what the BMC answered, or `protocol` when it is not what `schema` describes. */
@@ -60,13 +72,26 @@ export class Service {
 
   /** Sends a request whatever its answer; only refused credentials throw. */
   async send(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
-    let answer = await this.#authorised(request, signal);
-    if (await this.#authentication.renewed(answer)) {
-      answer = await this.#authorised(request, signal);
-      await this.#authentication.renewed(answer);
+    const answer = await this.#authorised(request, signal);
+    const refused = this.#refused(answer, request);
+    if (!(await this.#authentication.renewed(answer, refused !== undefined))) {
+      if (refused) throw refused;
+      if (request.method !== "GET") this.#noteChange(answer);
+      return answer;
     }
-    if (answer.status === 401 || answer.status === 403) throw this.refusal(answer, request);
-    return answer;
+    const again = await this.#authorised(request, signal);
+    const refusedAgain = this.#refused(again, request);
+    await this.#authentication.renewed(again, refusedAgain !== undefined);
+    if (refusedAgain) throw refusedAgain;
+    if (request.method !== "GET") this.#noteChange(again);
+    return again;
+  }
+
+  /** The refusal of the credentials, which a 403 alone is not. */
+  #refused(answer: HttpAnswer, request: HttpRequest | HttpUpload): BmcError | undefined {
+    if (answer.status !== 401 && answer.status !== 403) return undefined;
+    const refusal = this.refusal(answer, request);
+    return refusal.class === "auth" ? refusal : undefined;
   }
 
   /** Uploads a file once, whatever the answer; refused credentials throw. */
@@ -74,19 +99,54 @@ export class Service {
     const credentials = await this.#authentication.headers(signal);
     const headers = { ...request.headers, ...credentials };
     const answer = await this.#http.upload({ ...request, headers }, signal);
-    await this.#authentication.renewed(answer);
-    if (answer.status === 401 || answer.status === 403) throw this.refusal(answer, request);
+    const refused = this.#refused(answer, request);
+    await this.#authentication.renewed(answer, refused !== undefined);
+    if (refused) throw refused;
+    this.#noteChange(answer);
     return answer;
+  }
+
+  /**
+   * The account whose password must be changed before the BMC allows anything else, if a refusal has named it (DSP0266,
+   * password change required).
+   */
+  get accountToChange(): string | undefined {
+    return this.#accountToChange;
   }
 
   /** A refusal as a typed error. */
   refusal(answer: HttpAnswer, request: Pick<HttpRequest, "method" | "path" | "body">): BmcError {
+    if (answer.status === 403) this.#accountToChange ??= this.pathOf(accountToChange(answer));
     return answerError(answer, request, this.#clock.now());
+  }
+
+  /**
+   * The path of a `Location` that this BMC sent. BMCs name themselves as they know themselves, by another name, address or
+   * port; the path is used on the connection that is open, and nothing is sent anywhere else.
+   */
+  pathOf(location: string | undefined): string | undefined {
+    return ownPath(location, this.#http.origin);
+  }
+
+  /** Where an action that a resource lists goes: its target, else the place that follows from its name (DSP0266 section 7.7). */
+  actionPath(
+    resource: string,
+    name: `#${string}`,
+    action: { readonly target?: string | undefined } | undefined,
+  ): string | undefined {
+    if (!action) return undefined;
+    return this.localPath(action.target) ?? `${resource.replace(/\/$/, "")}/Actions/${name.slice(1)}`;
   }
 
   /** The path of a link on this BMC; undefined when it leads elsewhere. */
   localPath(link: string | undefined): string | undefined {
     return localPath(link, this.#http.origin);
+  }
+
+  #noteChange({ status }: HttpAnswer): void {
+    if (status >= 300) return;
+    this.#hasChanged = true;
+    this.#onAccepted?.();
   }
 
   async #authorised(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {

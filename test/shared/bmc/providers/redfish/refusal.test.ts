@@ -56,7 +56,7 @@ describe("a refusal is quoted", () => {
       "Not now. (iLO.0.10.ServerBusy)",
     ],
     [
-      "by an ID alone where there are no words",
+      "by its arguments and ID where there are no words",
       {
         error: {
           code: "iLO.0.10.ExtendedInfo",
@@ -64,7 +64,7 @@ describe("a refusal is quoted", () => {
           "@Message.ExtendedInfo": [{ MessageId: "Base.0.10.PropertyUnknown", MessageArgs: ["Inserted"] }],
         },
       },
-      "(Base.0.10.PropertyUnknown)",
+      "Inserted (Base.0.10.PropertyUnknown)",
     ],
     [
       "by the general message where there is nothing else",

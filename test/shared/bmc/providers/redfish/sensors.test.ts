@@ -46,7 +46,16 @@ test.each([
   ],
   [{ Reading: 9, Thresholds: { UpperCaution: { Reading: 8 } } }, { health: "warning" }],
   [{ Reading: 9, Thresholds: { LowerCritical: { Reading: 9 } } }, { health: "critical" }],
-  [{ Reading: 9, Thresholds: { LowerCritical: { Reading: "9" }, UpperFatal: null } }, { health: "unknown" }],
+  [
+    { Reading: 9, Thresholds: { LowerCritical: { Reading: "N/A" }, UpperFatal: null } },
+    { health: "unknown" },
+  ],
+  [{ Reading: "41", ReadingUnits: "Cel" }, { value: 41 }],
+  [{ Reading: 45, Thresholds: { UpperCritical: { Reading: 0 } } }, { health: "unknown" }],
+  [
+    { Reading: -12.1, Thresholds: { UpperCritical: { Reading: 0 }, LowerCritical: { Reading: -13 } } },
+    { health: "ok", thresholds: { lowerCritical: -13, upperCritical: 0 } },
+  ],
   [{ Reading: null, Status: { State: "Enabled" } }, { state: "unavailable" }],
   [
     { Reading: 0, Status: { State: "Absent" } },

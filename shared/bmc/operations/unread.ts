@@ -1,0 +1,20 @@
+import { count } from "../../count.ts";
+
+/** Something that the BMC lists and that could not be read. */
+export interface Unread {
+  /** What it is, such as its path. */
+  readonly name: string;
+  /** Why, in one line. */
+  readonly reason: string;
+}
+
+/** A summary names as many. */
+const MOST_NAMED = 2;
+
+/** For people, the end of a summary: `; 1 part not read: /redfish/v1/… (…)`. Empty if everything was read. */
+export function describeUnread(unread: readonly Unread[] | undefined, what: string): string {
+  if (!unread || unread.length === 0) return "";
+  const named = unread.slice(0, MOST_NAMED).map(({ name, reason }) => `${name} (${reason})`);
+  const more = unread.length > MOST_NAMED ? ` and ${unread.length - MOST_NAMED} more` : "";
+  return `; ${count(unread.length, what)} not read: ${named.join(", ")}${more}`;
+}

@@ -1,0 +1,13 @@
+/** A path in the one spelling that paths are compared in: some BMCs end them with a slash, or mix the case. */
+export function pathKey(path: string): string {
+  return path.replace(/\/+$/, "").toLowerCase();
+}
+
+export function samePath(one: string, other: string): boolean {
+  return pathKey(one) === pathKey(other);
+}
+
+/** The last part of a path, which is mostly the `Id` of its resource. */
+export function lastPart(path: string): string {
+  return path.replace(/\/+$/, "").split("/").at(-1) ?? path;
+}

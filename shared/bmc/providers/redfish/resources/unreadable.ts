@@ -1,0 +1,35 @@
+import { BmcError } from "../../../../contract/bmc-error.ts";
+import type { Unread } from "../../../operations/unread.ts";
+
+/** Classes of errors that say something about what was read and not about the BMC. */
+const OF_ONE_RESOURCE = ["protocol", "bmc", "unsupported"];
+
+/** `thrown` as an error of one resource that others need not suffer from; throws every other error. */
+export function concernsOneResource(thrown: unknown): BmcError {
+  const error = BmcError.from(thrown);
+  if (OF_ONE_RESOURCE.includes(error.class)) return error;
+  throw thrown;
+}
+
+/**
+ * Like `concernsOneResource`, for one of many: a BMC that lets this user read the others and not this one, or has this one not
+ * ready, answers for it alone.
+ */
+export function unreadable(thrown: unknown): BmcError {
+  const error = BmcError.from(thrown);
+  const isDenied = error.class === "auth" && error.refused === "right";
+  return isDenied || error.class === "busy" ? error : concernsOneResource(thrown);
+}
+
+/** What `read` resolves to; undefined where that cannot be read, which `unread` is told. Throws what concerns the whole BMC. */
+export async function readable<T>(
+  { name, unread }: { readonly name: string; readonly unread?: ((unread: Unread) => void) | undefined },
+  read: () => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (thrown) {
+    unread?.({ name, reason: unreadable(thrown).message });
+    return undefined;
+  }
+}

@@ -1,0 +1,56 @@
+import { z } from "zod";
+
+/** What a machine without systems has nothing of is absent. */
+const Count = z.number().default(0);
+const Texts = z.nullish(z.array(z.string()));
+
+/** What the data of one recorded machine hold, as far as it is compared; null is what the tree lacks. */
+export const Tree = z.object({
+  system: z.nullish(z.string()),
+  systems: z.array(z.string()),
+  powerState: z.nullish(z.string()),
+  bootTarget: z.nullish(z.string()),
+  bootEnabled: z.nullish(z.string()),
+  bootTargets: Texts,
+  bootEnableds: Texts,
+  processorsRecorded: z.boolean().default(false),
+  processors: Count,
+  dimms: Count,
+  drives: Count,
+  driveSerials: z.array(z.string()).default([]),
+  simpleStorageDevices: Count,
+  smartStorageDrives: Count,
+  drivesElsewhere: Count,
+  nics: Count,
+  adapterMacsElsewhere: Count,
+  firmwareWithVersion: Count,
+  manager: z.nullish(z.string()),
+  bmcFirmware: z.nullish(z.string()),
+  ntp: z.nullish(z.object({ enabled: z.nullish(z.boolean()), servers: z.array(z.string()) })),
+  bmcInterfaces: z.nullish(z.number()),
+  bmcMacs: Texts,
+  users: z.nullish(z.number()),
+  chassisAll: Count,
+  sensorsThermalPower: Count,
+  sensorsSubsystems: Count,
+  sensorsAllChassis: Count,
+  sensorsThermalPowerAll: Count,
+  /** Number of entries; null where these are not recorded. */
+  logs: z.nullish(z.record(z.string(), z.nullable(z.number()))),
+  biosAttributes: z.nullish(z.number()),
+  biosPasswordNames: z.nullish(z.number()),
+  secureBoot: z.nullish(z.object({ enable: z.nullish(z.boolean()) })),
+  resetTarget: z.nullish(z.string()),
+  resetTypes: Texts,
+});
+export type Tree = z.infer<typeof Tree>;
+
+export const Trees = z.record(z.string(), Tree);
+
+/** Of the recording. */
+export const Recording = z.object({
+  vendor: z.string(),
+  model: z.string(),
+  bmcFirmware: z.nullish(z.string()),
+  resources: z.record(z.string(), z.unknown()),
+});

@@ -1,0 +1,280 @@
+import { describe, expect, it } from "vitest";
+import { BmcClient } from "../../../../../shared/bmc/client.ts";
+import { Connection } from "../../../../../shared/contract/connection.ts";
+import { Secret } from "../../../../../shared/secret.ts";
+import { redfishConnection } from "../../../../support/bmc-lab.ts";
+import {
+  collection,
+  refusal,
+  SYSTEM,
+  startTree,
+  type TreeAnswer,
+  type TreeRequest,
+  treeOf,
+} from "../../../../support/redfish-tree.ts";
+import { scaledClock } from "../../../../support/scaled-clock.ts";
+
+const signal = new AbortController().signal;
+const PXE_ONCE = { device: "pxe", persistent: false, mode: "keep" } as const;
+const NO_OVERRIDE = { device: "none", persistent: false, mode: "keep" } as const;
+
+const BOOT = {
+  BootSourceOverrideEnabled: "Disabled",
+  BootSourceOverrideTarget: "None",
+  BootSourceOverrideMode: "UEFI",
+  BootOrder: ["a", "b"],
+};
+
+type Tree = ReturnType<typeof treeOf>;
+
+async function labOf(tree: Tree, hook?: (request: TreeRequest) => TreeAnswer | undefined) {
+  const served = await startTree(tree, hook);
+  const client = new BmcClient(Connection.parse(redfishConnection(served.port)), { clock: scaledClock(50) });
+  return {
+    client,
+    ...served,
+    async [Symbol.asyncDispose]() {
+      await client.close();
+      await served[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Takes a PATCH of `Boot` as it is. */
+function takeBoot(tree: Tree, { path, body }: TreeRequest): TreeAnswer {
+  const resource = tree[path];
+  if (resource) resource["Boot"] = { ...Object(resource["Boot"]), ...Object(body).Boot };
+  return [204];
+}
+
+describe("the boot override is written", () => {
+  const SETTINGS = `${SYSTEM}/Settings`;
+  const withSettings = (settings: Readonly<Record<string, unknown>>) => ({
+    ...treeOf({ Boot: BOOT, "@Redfish.Settings": { SettingsObject: { "@odata.id": SETTINGS } } }),
+    [SETTINGS]: { "@odata.id": SETTINGS, Boot: settings },
+  });
+
+  it.each([
+    ["a boot order alone", { BootOrder: ["a"] }],
+    ["a URI for HTTP boot", { HttpBootUri: "", BootOrder: ["a"] }],
+    ["a mode without a target", { BootSourceOverrideMode: "UEFI" }],
+  ])("to the system if its settings have %s", async (_, settings) => {
+    const tree = withSettings(settings);
+    await using lab = await labOf(tree, (request) =>
+      request.method === "PATCH" ? takeBoot(tree, request) : undefined,
+    );
+
+    await lab.client.setBoot(PXE_ONCE, signal);
+
+    expect(lab.writes().map(([, path]) => path)).toEqual([SYSTEM]);
+  });
+
+  it("to settings that have the target, and to the system if these refuse it", async () => {
+    const tree = withSettings({ BootSourceOverrideTarget: "None" });
+    await using lab = await labOf(tree, (request) => {
+      if (request.method !== "PATCH") return undefined;
+      const isSettings = request.path === SETTINGS;
+      return isSettings ? [400, refusal("Base.1.8.PropertyUnknown", "no")] : takeBoot(tree, request);
+    });
+
+    await lab.client.setBoot(PXE_ONCE, signal);
+    await lab.client.setBoot(NO_OVERRIDE, signal);
+
+    expect(lab.writes().map(([, path]) => path)).toEqual([SETTINGS, SYSTEM, SYSTEM]);
+  });
+
+  it("with the mode that the system has where a refusal names it as missing, from then on at once", async () => {
+    const tree = treeOf({ Boot: { ...BOOT, BootSourceOverrideEnabled: "Continuous" } });
+    await using lab = await labOf(tree, (request) => {
+      if (request.method !== "PATCH") return undefined;
+      if (Object(request.body).Boot.BootSourceOverrideMode) return takeBoot(tree, request);
+      return [400, refusal("Base.1.8.PropertyMissing", "It must be included.", "BootSourceOverrideMode")];
+    });
+
+    await lab.client.setBoot(NO_OVERRIDE, signal);
+    await lab.client.setBoot(PXE_ONCE, signal);
+
+    expect(lab.writes().map(([, , body]) => Object(body).Boot.BootSourceOverrideMode)).toEqual([
+      undefined,
+      "UEFI",
+      "UEFI",
+    ]);
+  });
+
+  it("once more with If-Match where it was accepted and dropped", async () => {
+    const tree = treeOf({ Boot: BOOT, "@odata.etag": '"1"' });
+    await using lab = await labOf(tree, (request) => {
+      if (request.method !== "PATCH") return undefined;
+      return request.headers["if-match"] === undefined ? [204] : takeBoot(tree, request);
+    });
+
+    expect(await lab.client.setBoot(PXE_ONCE, signal)).toMatchObject({ after: { device: "pxe" } });
+
+    expect(lab.writes()).toHaveLength(2);
+  });
+
+  it("nowhere if the BMC has no override: other properties of Boot are none", async () => {
+    await using lab = await labOf(treeOf({ Boot: { AutomaticRetryAttempts: 3, BootOrder: ["a"] } }));
+
+    const message = "redfish: the BMC offers no boot override";
+    await expect(lab.client.readBoot(signal)).rejects.toMatchObject({ class: "unsupported", message });
+    await expect(lab.client.setBoot(PXE_ONCE, signal)).rejects.toMatchObject({
+      class: "unsupported",
+      message,
+    });
+    expect(lab.writes()).toEqual([]);
+  });
+});
+
+describe("of several systems", () => {
+  const HOST = "/redfish/v1/Systems/System_0";
+  const BOARD = "/redfish/v1/Systems/HGX_Baseboard_0";
+  const { [SYSTEM]: host } = treeOf({ "@odata.id": HOST, Id: "System_0" });
+  const both = (board: Readonly<Record<string, unknown>>) => ({
+    "/redfish/v1/Systems": collection(BOARD, HOST),
+    [HOST]: host ?? {},
+    [BOARD]: { "@odata.id": BOARD, Id: "HGX_Baseboard_0", PowerState: "Off", ...board },
+  });
+
+  it("the one that can be reset is meant, and the note names the other", async () => {
+    await using lab = await labOf(both({}));
+
+    expect(await lab.client.readPower(signal)).toBe("on");
+
+    expect(lab.client.note).toBe(`system ${HOST}, not ${BOARD}`);
+  });
+
+  it("none is chosen if each can be reset", async () => {
+    await using lab = await labOf(both({ Actions: host?.["Actions"] }));
+
+    await expect(lab.client.readPower(signal)).rejects.toMatchObject({
+      class: "usage",
+      message: expect.stringContaining(`one of ${BOARD}, ${HOST}`),
+    });
+  });
+});
+
+describe("a task", () => {
+  const TASK = "/redfish/v1/TaskService/Tasks/7";
+  const FAILED = {
+    TaskState: "Exception",
+    Messages: [{ MessageId: "Base.1.8.AccessDenied", Message: "No." }],
+  };
+
+  it.each<[string, TreeAnswer]>([
+    ["a Location with the BMC's own name", [202, undefined, { location: `https://192.0.2.20:8443${TASK}` }]],
+    ["its body", [202, { "@odata.id": TASK, TaskState: "New" }]],
+    ["a Location that is gone, and its body", [202, { "@odata.id": TASK }, { location: "/gone/1" }]],
+  ])("is followed by %s; if it failed, so did the change, and no login", async (_, answer) => {
+    const tree = { ...treeOf({ Boot: BOOT }), [TASK]: { "@odata.id": TASK, ...FAILED } };
+    await using lab = await labOf(tree, (request) => {
+      if (request.method !== "PATCH") return undefined;
+      takeBoot(tree, request);
+      return answer;
+    });
+
+    await expect(lab.client.setBoot(PXE_ONCE, signal)).rejects.toMatchObject({
+      class: "bmc",
+      message: `redfish: task ${TASK} ended as Exception: No. (Base.1.8.AccessDenied)`,
+    });
+    expect(lab.writes()).toHaveLength(1);
+  });
+
+  it("that the BMC does not have is no success where nothing else shows the result", async () => {
+    const tree = treeOf({});
+    Object(tree[SYSTEM]?.["Actions"])["#ComputerSystem.Reset"]["ResetType@Redfish.AllowableValues"].push(
+      "Nmi",
+    );
+    await using lab = await labOf(tree, ({ method }) =>
+      method === "POST" ? [202, undefined, { location: TASK }] : undefined,
+    );
+
+    await expect(lab.client.sendNmi(signal)).rejects.toMatchObject({
+      class: "verify",
+      message: expect.stringContaining("not sent again"),
+    });
+  });
+
+  it("is looked at with growing pauses, however soon the BMC asks for it", async () => {
+    const tree = { ...treeOf({}), [TASK]: { TaskState: "Running" } };
+    let polls = 0;
+    await using lab = await labOf(tree, ({ method, path }) => {
+      if (method === "POST") return [202, undefined, { location: TASK, "retry-after": "0" }];
+      if (path !== TASK) return undefined;
+      polls += 1;
+      return [202, {}, { "retry-after": "0" }];
+    });
+
+    const off = { verb: "off", mode: "hard", softTimeoutMs: 0, timeoutMs: 1_000 } as const;
+    await expect(lab.client.setPower(off, signal)).rejects.toThrow();
+
+    // For 120 s about once per second, after the first few.
+    expect(polls).toBeLessThan(240);
+    expect(lab.writes()).toHaveLength(1);
+  });
+});
+
+describe("an account that must change its password", () => {
+  const ACCOUNTS = "/redfish/v1/AccountService/Accounts";
+  const ROOT = `${ACCOUNTS}/root`;
+  const mustChange = refusal(
+    "Base.1.8.PasswordChangeRequired",
+    "The password must be changed. PATCH the account located at the target URI '%1'.",
+    ROOT,
+  );
+
+  function locked() {
+    const account = { "@odata.id": ROOT, Id: "root", UserName: "admin", RoleId: "Administrator" };
+    const tree = { ...treeOf({}), [ACCOUNTS]: collection(ROOT), [ROOT]: account };
+    let isLocked = true;
+    return labOf(tree, ({ method, path }) => {
+      if (method === "PATCH" && path === ROOT) {
+        isLocked = false;
+        return [204];
+      }
+      return isLocked && path !== ROOT ? [403, mustChange] : undefined;
+    });
+  }
+
+  it("says so, with one request", async () => {
+    await using lab = await locked();
+
+    await expect(lab.client.readPower(signal)).rejects.toMatchObject({
+      class: "auth",
+      refused: "right",
+      message: expect.stringContaining(`target URI '${ROOT}'`),
+    });
+    expect(lab.requests).toHaveLength(1);
+  });
+
+  it("can change it by the one PATCH that the BMC allows", async () => {
+    await using lab = await locked();
+
+    const report = await lab.client.putUser(
+      { name: "admin", password: new Secret("correct-horse-9"), mustExist: true },
+      signal,
+    );
+
+    expect(report.changed).toBe(true);
+    expect(lab.writes()).toEqual([["PATCH", ROOT, { Password: "correct-horse-9" }]]);
+  });
+});
+
+it("an action without a target goes to the place that its name gives", async () => {
+  const MEDIA = `${SYSTEM}/VirtualMedia`;
+  const tree: Tree = {
+    ...treeOf({ VirtualMedia: { "@odata.id": MEDIA } }),
+    [MEDIA]: collection(`${MEDIA}/Cd`),
+    [`${MEDIA}/Cd`]: { MediaTypes: ["CD"], Inserted: false, Actions: { "#VirtualMedia.InsertMedia": {} } },
+  };
+  const image = "http://192.0.2.1/x.iso";
+  await using lab = await labOf(tree, ({ method }) => {
+    if (method !== "POST") return undefined;
+    Object.assign(tree[`${MEDIA}/Cd`] ?? {}, { Inserted: true, Image: image });
+    return [204];
+  });
+
+  await lab.client.insertMedia(image, signal);
+
+  expect(lab.writes()).toEqual([["POST", `${MEDIA}/Cd/Actions/VirtualMedia.InsertMedia`, { Image: image }]]);
+});

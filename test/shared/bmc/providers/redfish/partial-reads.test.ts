@@ -1,0 +1,398 @@
+import { describe, expect, it } from "vitest";
+import { BmcClient } from "../../../../../shared/bmc/client.ts";
+import { Connection } from "../../../../../shared/contract/connection.ts";
+import { redfishConnection } from "../../../../support/bmc-lab.ts";
+import {
+  collection,
+  refusal,
+  SYSTEM,
+  startTree,
+  type TreeAnswer,
+  type TreeRequest,
+  treeOf,
+} from "../../../../support/redfish-tree.ts";
+import { scaledClock } from "../../../../support/scaled-clock.ts";
+
+const signal = new AbortController().signal;
+const link = (path: string) => ({ "@odata.id": path });
+const CHASSIS = "/redfish/v1/Chassis";
+const ACCOUNTS = "/redfish/v1/AccountService/Accounts";
+const LICENCE = refusal("SMC.1.0.OemLicenseNotPassed", "Not licensed to perform this request.");
+
+type Tree = ReturnType<typeof treeOf>;
+
+async function labOf(
+  tree: Tree,
+  hook?: (request: TreeRequest) => TreeAnswer | undefined,
+  redfish: Readonly<Record<string, unknown>> = {},
+) {
+  const served = await startTree(tree, hook);
+  const given = redfishConnection(served.port);
+  const connection = Connection.parse({ ...given, redfish: { ...given.redfish, ...redfish } });
+  const client = new BmcClient(connection, { clock: scaledClock(50) });
+  return {
+    client,
+    ...served,
+    async [Symbol.asyncDispose]() {
+      await client.close();
+      await served[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const EXPANDS = { ProtocolFeaturesSupported: { ExpandQuery: { NoLinks: true } } };
+const expandedOnly = (ids: readonly string[], body: (id: string) => object) => ({
+  ...collection(...ids.map((id) => `${ACCOUNTS}/${id}`)),
+  Members: ids.map((id) => ({ ...link(`${ACCOUNTS}/${id}`), ...body(id) })),
+});
+
+describe("accounts", () => {
+  const ids = ["1", "2", "3", "4"];
+  const account = (id: string) => ({
+    ...link(`${ACCOUNTS}/${id}`),
+    Id: id,
+    UserName: `user${id}`,
+    RoleId: "Operator",
+  });
+  const tree = (): Tree => ({
+    ...treeOf({}),
+    "/redfish/v1": EXPANDS,
+    [ACCOUNTS]: collection(...ids.map((id) => `${ACCOUNTS}/${id}`)),
+    ...Object.fromEntries(ids.map((id) => [`${ACCOUNTS}/${id}`, account(id)])),
+  });
+  /** The second request for the collection is the one with `$expand`. */
+  const expandsTo = (body: object) => {
+    let requests = 0;
+    return ({ path, method }: TreeRequest): TreeAnswer | undefined =>
+      method === "GET" && path === ACCOUNTS && ++requests === 2 ? [200, body] : undefined;
+  };
+
+  it.each([
+    ["fewer members than it has", expandedOnly(ids.slice(0, 2), account)],
+    ["members without their fields", expandedOnly(ids, (id) => ({ Id: id, Name: "User Account" }))],
+  ])("are all listed where $expand answers %s", async (_, body) => {
+    await using lab = await labOf(tree(), expandsTo(body));
+
+    const users = await lab.client.listUsers(signal);
+
+    expect(users.map(({ name }) => name)).toEqual(ids.map((id) => `user${id}`));
+  });
+
+  it("that cannot be read are named, and nothing is said to be absent", async () => {
+    const denied: TreeAnswer = [403, refusal("Base.1.8.InsufficientPrivilege", "No.")];
+    await using lab = await labOf(tree(), ({ path }) => (path === `${ACCOUNTS}/3` ? denied : undefined));
+
+    const users = await lab.client.listUsers(signal);
+
+    expect(users.map(({ name }) => name)).toEqual(["user1", "user2", "user4", ""]);
+    expect(users.at(-1)).toMatchObject({ id: `${ACCOUNTS}/3`, unread: expect.stringContaining("403") });
+    await expect(lab.client.deleteUser("user3", signal)).rejects.toThrow(
+      /not among the users that can be read/,
+    );
+    expect(lab.writes()).toEqual([]);
+  });
+
+  it("that the BMC counts and does not list are no reason to say that one is absent", async () => {
+    const counted = { ...tree(), [ACCOUNTS]: { ...collection(`${ACCOUNTS}/1`), "Members@odata.count": 4 } };
+    await using lab = await labOf(counted);
+
+    await expect(lab.client.deleteUser("user3", signal)).rejects.toThrow(/counts 4 members and lists 1/);
+  });
+
+  it("of iLO 4 have privileges in place of a role", async () => {
+    const all = Object.fromEntries(
+      ["Login", "RemoteConsole", "VirtualMedia", "VirtualPowerAndReset"].map((name) => [`${name}Priv`, true]),
+    );
+    const ilo = (role?: object) => ({ ...account("1"), RoleId: undefined, Oem: { Hp: role } });
+    const hp: Tree = {
+      ...treeOf({ Manufacturer: "HP", Oem: { Hp: {} } }),
+      [ACCOUNTS]: collection(`${ACCOUNTS}/1`),
+      [`${ACCOUNTS}/1`]: ilo({ Privileges: all }),
+    };
+    await using lab = await labOf(hp, ({ method, path, body }) => {
+      if (method !== "PATCH") return undefined;
+      const unknown = { MessageId: "Base.0.10.PropertyUnknown", MessageArgs: ["RoleId"] };
+      if ("RoleId" in Object(body)) return [400, { error: { "@Message.ExtendedInfo": [unknown] } }];
+      hp[path] = ilo(Object(body).Oem.Hp);
+      return [200, {}];
+    });
+
+    expect(await lab.client.listUsers(signal)).toMatchObject([{ name: "user1", role: "operator" }]);
+    const request = { name: "user1", role: "readonly", mustExist: true } as const;
+    expect(await lab.client.putUser(request, signal)).toMatchObject({ after: { role: "readonly" } });
+  });
+});
+
+describe("sensors", () => {
+  const chassis = (id: string, more: object = {}) => ({ ...link(`${CHASSIS}/${id}`), Id: id, ...more });
+  const thermal = (...names: string[]) => ({
+    Temperatures: names.map((name) => ({ Name: name, ReadingCelsius: 40, Status: { Health: "OK" } })),
+  });
+
+  it("of one collection do not hide what Thermal has, and the worse health counts", async () => {
+    const of = (part: string) => link(`${CHASSIS}/1/${part}`);
+    await using lab = await labOf({
+      ...treeOf({ Links: { Chassis: [link(`${CHASSIS}/1`)] } }),
+      "/redfish/v1": EXPANDS,
+      [CHASSIS]: collection(`${CHASSIS}/1`),
+      [`${CHASSIS}/1`]: chassis("1", { Sensors: of("Sensors"), Thermal: of("Thermal") }),
+      [`${CHASSIS}/1/Sensors`]: collection(`${CHASSIS}/1/Sensors/f`),
+      [`${CHASSIS}/1/Sensors/f`]: { Name: "Fan_1", PhysicalContext: "Fan", Status: { Health: "OK" } },
+      [`${CHASSIS}/1/Thermal`]: {
+        Fans: [{ Name: "Fan 1", Reading: 0, ReadingUnits: "RPM", Status: { Health: "Critical" } }],
+        ...thermal("Inlet"),
+      },
+    });
+
+    const found = await lab.client.readSensors(signal);
+
+    expect(found.map(({ name, value, health }) => [name, value, health])).toEqual([
+      ["Fan 1", 0, "critical"],
+      ["Inlet", 40, "ok"],
+    ]);
+  });
+
+  it("are those of all chassis of the machine, found by links in both directions, and of no other machine", async () => {
+    const OTHER = "/redfish/v1/Systems/2";
+    const BOARD = "/redfish/v1/Systems/board";
+    const ids = ["own", "backplane", "card", "board", "enclosure", "other", "othercard"];
+    const links: Readonly<Record<string, object>> = {
+      own: { Contains: [link(`${CHASSIS}/card`)], ContainedBy: link(`${CHASSIS}/enclosure`) },
+      backplane: { ComputerSystems: [link(SYSTEM)] },
+      board: { ComputerSystems: [link(BOARD)] },
+      other: { ComputerSystems: [link(`${OTHER}/`)], ContainedBy: link(`${CHASSIS}/enclosure`) },
+      othercard: { ContainedBy: link(`${CHASSIS}/other`) },
+    };
+    const each = ids.flatMap((id) => [
+      [
+        `${CHASSIS}/${id}`,
+        chassis(id, { Thermal: link(`${CHASSIS}/${id}/Thermal`), Links: links[id] ?? {} }),
+      ],
+      [`${CHASSIS}/${id}/Thermal`, thermal(`${id} temp`, "Temp")],
+    ]);
+    const tree: Tree = {
+      ...treeOf({ Links: { Chassis: [link(`${CHASSIS}/own/`)] } }),
+      "/redfish/v1/Systems": collection(SYSTEM, OTHER, BOARD),
+      [OTHER]: { Id: "2", Actions: { "#ComputerSystem.Reset": {} } },
+      [BOARD]: { Id: "board" },
+      [CHASSIS]: collection(...ids.map((id) => `${CHASSIS}/${id}`)),
+      ...Object.fromEntries(each),
+    };
+    await using lab = await labOf(tree, undefined, { system: "1" });
+
+    const names = (await lab.client.readSensors(signal)).map(({ name }) => name);
+
+    const own = ids.slice(0, 5);
+    expect(names.toSorted()).toEqual(own.flatMap((id) => [`${id} temp`, `Temp (${id})`]).toSorted());
+  });
+
+  it("that cannot be read are named", async () => {
+    const parts = { Thermal: link(`${CHASSIS}/1/Thermal`), Power: link(`${CHASSIS}/1/Power`) };
+    const tree: Tree = {
+      ...treeOf({ Links: { Chassis: [link(`${CHASSIS}/1`)] } }),
+      [CHASSIS]: collection(`${CHASSIS}/1`),
+      [`${CHASSIS}/1`]: chassis("1", parts),
+      [`${CHASSIS}/1/Thermal`]: thermal("Inlet"),
+    };
+    await using lab = await labOf(tree, ({ path }) => (path.endsWith("/Power") ? [403, LICENCE] : undefined));
+
+    expect(await lab.client.readSensors(signal)).toMatchObject([
+      { name: "Inlet" },
+      { name: `${CHASSIS}/1/Power`, state: "not read", reason: expect.stringContaining("Not licensed") },
+    ]);
+  });
+});
+
+describe("the inventory", () => {
+  const DRIVE = "/redfish/v1/Systems/1/Storage/1/Drives/1";
+  const storage = {
+    [`${SYSTEM}/Storage`]: collection(`${SYSTEM}/Storage/1`),
+    [`${SYSTEM}/Storage/1`]: { Id: "1", Drives: [link(DRIVE)] },
+  };
+
+  it("names a drive behind a licence", async () => {
+    await using lab = await labOf(
+      { ...treeOf({ Storage: link(`${SYSTEM}/Storage`) }), ...storage },
+      ({ path }) => (path === DRIVE ? [403, LICENCE] : undefined),
+    );
+
+    const { disks, unread } = await lab.client.readHardware(signal);
+
+    expect(disks).toEqual([]);
+    expect(unread).toMatchObject([{ name: DRIVE, reason: expect.stringContaining("Not licensed") }]);
+  });
+
+  it("has drives of iLO's SmartStorage, and what only chassis and network adapters lead to", async () => {
+    const SMART = `${SYSTEM}/SmartStorage`;
+    const hpe: Tree = {
+      ...treeOf({ Oem: { Hpe: { Links: { SmartStorage: link(SMART) } } } }),
+      [SMART]: { Links: { ArrayControllers: link(`${SMART}/ArrayControllers`) } },
+      [`${SMART}/ArrayControllers`]: collection(`${SMART}/ArrayControllers/0`),
+      [`${SMART}/ArrayControllers/0`]: { Id: "0" },
+      [`${SMART}/ArrayControllers/0/DiskDrives`]: collection(`${SMART}/ArrayControllers/0/DiskDrives/1`),
+      [`${SMART}/ArrayControllers/0/DiskDrives/1`]: {
+        Name: "HpeSmartStorageDiskDrive",
+        Location: "1I:1:1",
+        SerialNumber: "S1",
+        CapacityGB: 600,
+      },
+    };
+    const ADAPTERS = `${CHASSIS}/nvme/NetworkAdapters`;
+    const FUNCTIONS = `${ADAPTERS}/1/NetworkDeviceFunctions`;
+    const elsewhere: Tree = {
+      ...treeOf({}),
+      [CHASSIS]: collection(`${CHASSIS}/nvme`),
+      [`${CHASSIS}/nvme`]: { Id: "nvme", Links: { Drives: [link(DRIVE)] }, NetworkAdapters: link(ADAPTERS) },
+      [DRIVE]: { Id: "1", Name: "NVMe 1", SerialNumber: "S2" },
+      [ADAPTERS]: collection(`${ADAPTERS}/1`),
+      [`${ADAPTERS}/1`]: { Id: "1", NetworkDeviceFunctions: link(FUNCTIONS) },
+      [FUNCTIONS]: collection(`${FUNCTIONS}/eth0`),
+      [`${FUNCTIONS}/eth0`]: { Id: "eth0", Ethernet: { MACAddress: "02:00:00:00:00:0A" } },
+    };
+    await using first = await labOf(hpe);
+    await using second = await labOf(elsewhere);
+
+    expect((await first.client.readHardware(signal)).disks).toEqual([
+      { name: "1I:1:1", serial: "S1", bytes: 600e9 },
+    ]);
+    expect(await second.client.readHardware(signal)).toMatchObject({
+      disks: [{ name: "NVMe 1", serial: "S2" }],
+      nics: [{ name: "eth0", mac: "02:00:00:00:00:0a" }],
+    });
+  });
+
+  it("has all members without a service root, and none of a collection without members", async () => {
+    const DIMMS = `${SYSTEM}/Memory`;
+    const tree: Tree = {
+      ...treeOf({ Memory: link(DIMMS), Processors: link(`${SYSTEM}/Processors`) }),
+      [DIMMS]: collection(...["1", "2", "3", "4"].map((id) => `${DIMMS}/${id}`)),
+      ...Object.fromEntries(
+        ["1", "2", "3", "4"].map((id) => [`${DIMMS}/${id}`, { Id: id, CapacityMiB: 1024 }]),
+      ),
+      [`${SYSTEM}/Processors`]: { Name: "Processors", Members: null },
+    };
+    await using lab = await labOf(tree);
+
+    const { memory, processors, unread } = await lab.client.readHardware(signal);
+
+    expect([memory.length, processors, unread]).toEqual([4, [], undefined]);
+  });
+});
+
+describe("the event log", () => {
+  const LOGS = `${SYSTEM}/LogServices`;
+  const entriesOf = (name: string, ...ids: string[]) => ({
+    Members: ids.map((id) => ({
+      ...link(`${LOGS}/${name}/Entries/${id}`),
+      Id: id,
+      Message: `${name} ${id}`,
+    })),
+  });
+  const logsOf = (names: readonly string[], gone: readonly string[] = []): Tree => ({
+    ...treeOf({ LogServices: link(LOGS) }),
+    [LOGS]: collection(...names.map((name) => `${LOGS}/${name}`)),
+    ...Object.fromEntries(
+      names
+        .filter((name) => !gone.includes(name))
+        .flatMap((name) => {
+          const target = `${LOGS}/${name}/Clear`;
+          return [
+            [`${LOGS}/${name}`, { Id: name, Actions: { "#LogService.ClearLog": { target } } }],
+            [`${LOGS}/${name}/Entries`, entriesOf(name, "1")],
+          ];
+        }),
+    ),
+  });
+
+  it.each([
+    [
+      "the platform log before that of what is active",
+      logsOf(["AuditLog", "ActiveLog", "PlatformLog"]),
+      "PlatformLog 1",
+    ],
+    ["the next log where the best is listed and gone", logsOf(["SEL", "EventLog"], ["SEL"]), "EventLog 1"],
+  ])("is %s", async (_, tree, message) => {
+    await using lab = await labOf(tree);
+
+    expect(await lab.client.listSel(signal)).toMatchObject([{ message }]);
+  });
+
+  it("is listed without an entry that cannot be read, which is named", async () => {
+    const tree = logsOf(["SEL"]);
+    tree[`${LOGS}/SEL/Entries`] = collection(`${LOGS}/SEL/Entries/1`, `${LOGS}/SEL/Entries/2`);
+    tree[`${LOGS}/SEL/Entries/1`] = { Id: "1", Message: "one" };
+    await using lab = await labOf(tree, ({ path }) => (path.endsWith("/2") ? [500, {}] : undefined));
+
+    expect(await lab.client.listSel(signal)).toMatchObject([
+      { message: "one" },
+      { id: "2", unread: true, message: expect.stringContaining("answered 500") },
+    ]);
+  });
+
+  it("is cleared although it cannot be listed", async () => {
+    const tree = logsOf(["SEL"]);
+    let isBroken = true;
+    await using lab = await labOf(tree, ({ method, path }) => {
+      if (method === "POST") {
+        isBroken = false;
+        tree[`${LOGS}/SEL/Entries`] = entriesOf("SEL");
+        return [204];
+      }
+      return isBroken && path.endsWith("/Entries") ? [500, {}] : undefined;
+    });
+
+    expect(await lab.client.clearSel(signal)).toEqual({ changed: true, summary: "event log cleared" });
+  });
+});
+
+it("the manager is the one that says that it manages the system, not the first", async () => {
+  const MANAGERS = "/redfish/v1/Managers";
+  await using lab = await labOf({
+    ...treeOf({}),
+    [MANAGERS]: collection(`${MANAGERS}/MCU1`, `${MANAGERS}/BMC`),
+    [`${MANAGERS}/MCU1`]: { Id: "MCU1", ManagerType: "AuxiliaryController", FirmwareVersion: "1" },
+    [`${MANAGERS}/BMC`]: {
+      Id: "BMC",
+      ManagerType: "EnclosureManager",
+      FirmwareVersion: "2",
+      Links: { ManagerForServers: [link(`${SYSTEM}/`)] },
+    },
+  });
+
+  expect(await lab.client.readInfo(signal)).toMatchObject({ firmware: "2" });
+});
+
+it("BIOS attributes may be objects with a current value, and StrongPassword is no password", async () => {
+  await using lab = await labOf({
+    ...treeOf({ Bios: link(`${SYSTEM}/Bios`) }),
+    [`${SYSTEM}/Bios`]: {
+      Attributes: {
+        "Boot Mode": { current_value: "UEFI", default_value: "UEFI" },
+        StrongPassword: "Disabled",
+      },
+    },
+  });
+
+  expect((await lab.client.readBios(signal)).attributes).toEqual({
+    "Boot Mode": "UEFI",
+    StrongPassword: "Disabled",
+  });
+});
+
+it("NTP of Supermicro X10 is a resource of its own", async () => {
+  const NTP = "/redfish/v1/Managers/1/NTP";
+  const tree: Tree = {
+    ...treeOf({ Manufacturer: "Supermicro", Links: { ManagedBy: [link("/redfish/v1/Managers/1")] } }),
+    "/redfish/v1/Managers/1": { Id: "1" },
+    [NTP]: { NTPEnable: true, PrimaryNTPServer: "a.example", SecondaryNTPServer: "" },
+  };
+  await using lab = await labOf(tree, ({ method, path, body }) => {
+    if (method !== "PATCH") return undefined;
+    tree[path] = { ...tree[path], ...Object(body) };
+    return [200, {}];
+  });
+
+  expect(await lab.client.readNtp(signal)).toEqual({ enabled: true, servers: ["a.example"] });
+  const request = { enabled: true, servers: ["b.example", "c.example"] };
+  expect(await lab.client.setNtp(request, signal)).toMatchObject({ after: request });
+});
