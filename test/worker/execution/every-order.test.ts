@@ -296,7 +296,7 @@ function eventsOfWorker(world: World, setting: Setting, index: number): readonly
   return next;
 }
 
-/** Nothing knows any more how an action ended that acted. Whoever finds the entry says so, unless there is none. */
+/** Nothing knows any more how an action ended that acted. */
 function isEndLost({ container, told, isEndLost: wasLost }: World, entry: JournalEntry | undefined): boolean {
   return wasLost || ((container === "acted" || container === "ended") && told.length === 0 && !entry);
 }
@@ -398,7 +398,7 @@ test.each([
   ["one worker after another, an action without their connection", UNCONNECTED],
   ["two replicas", { connected: true, replicas: true, most: { crashes: 1, full: 1, events: 13 } }],
 ] as const)(
-  "in every order of events, one action runs at most once, and what is told was so: %s",
+  "in every order of events, one action runs at most once, and the server is told only what happened: %s",
   async (_, setting) => {
     const { broken, states } = await explore(setting);
 
