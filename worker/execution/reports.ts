@@ -101,7 +101,16 @@ export class Reports {
       done: Promise.resolve(),
     };
     this.#pending.set(key, pending);
-    pending.done = this.#settle(report, pending, fields).finally(() => this.#pending.delete(key));
+    pending.done = this.#send(report, pending, fields)
+      .catch((thrown: unknown): FinalDelivery => {
+        this.#options.log.error(
+          { ...fields, error: textOf(thrown) },
+          "report failed, retrying after restart",
+        );
+        return "unanswered";
+      })
+      .then(report.finish)
+      .finally(() => this.#pending.delete(key));
     const isLaneFree = Promise.race([pending.done, pending.rejected.promise]);
     if (this.#pending.size > MOST_PENDING) await isLaneFree;
     else if (!(await this.#isDone(isLaneFree))) {
@@ -135,17 +144,6 @@ export class Reports {
       return done;
     };
     while (this.#pending.size > 0) await Promise.all([...this.#pending.values()].map(ended));
-  }
-
-  async #settle(report: FinalReport, pending: Pending, fields: LogFields): Promise<void> {
-    let delivery: FinalDelivery;
-    try {
-      delivery = await this.#send(report, pending, fields);
-    } catch (thrown) {
-      this.#options.log.error({ ...fields, error: textOf(thrown) }, "report failed, retrying after restart");
-      delivery = "unanswered";
-    }
-    await report.finish(delivery);
   }
 
   async #send(report: FinalReport, pending: Pending, fields: LogFields): Promise<FinalDelivery> {
