@@ -51,7 +51,7 @@ export default defineAction({
     if (!given) return [`${text} or ${file} is missing: the tasks`];
     if (given.ok) return [];
     return given.problems.map(({ source, message }) =>
-      formatProblem({ source: source.replace(/^TASKS(_FILE)?/, nameInput), message }),
+      formatProblem({ source: source.replace(/^TASKS(_FILE)?/, (name) => nameInput(name)), message }),
     );
   },
   run: async (context): Promise<ActionReport<DoneTasks | DryRunData>> => {

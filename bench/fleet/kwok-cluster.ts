@@ -24,7 +24,7 @@ export interface KwokCluster extends AsyncDisposable {
   leases(): Promise<readonly KubeObject[]>;
 }
 
-export interface ApiRequest {
+interface ApiRequest {
   /** Such as `create jobs`. */
   readonly name: string;
   /** The name of its object; empty for several. */

@@ -153,7 +153,7 @@ async function wakingArgv(folder: string, kubeconfig: string): Promise<readonly 
 }
 
 /** A measurement that is broken off leaves nothing behind either. */
-export function disposeOnSignals(owned: AsyncDisposableStack): void {
+function disposeOnSignals(owned: AsyncDisposableStack): void {
   for (const [signal, exitCode] of [
     ["SIGINT", 130],
     ["SIGTERM", 143],
@@ -174,7 +174,7 @@ export function templateOf(
   return JSON.stringify({ version: "0.1", name: "bench", global_timeout: 10 * timeoutS, tasks });
 }
 
-export function agentIdOf(index: number): string {
+function agentIdOf(index: number): string {
   return `pbnj-${machineName(index)}`;
 }
 
@@ -183,7 +183,7 @@ function machineName(index: number): string {
 }
 
 /** JSON is YAML as well. With the certificate that all BMCs have, if they speak TLS. */
-export async function writeInventory(
+async function writeInventory(
   folder: string,
   ports: readonly number[],
   certificate?: Certificate,
@@ -206,7 +206,7 @@ export async function writeInventory(
 }
 
 /** From the bundle in `folder`, where its log goes, too. */
-export function startWorker(
+function startWorker(
   folder: string,
   address: string,
   inventory: string,
@@ -226,7 +226,7 @@ export function startWorker(
 }
 
 /** What the workers of `folder` logged last. */
-export async function logTail(folder: string): Promise<string> {
+async function logTail(folder: string): Promise<string> {
   return (await readFile(join(folder, LOG_FILE), "utf8")).slice(-LOG_TAIL);
 }
 

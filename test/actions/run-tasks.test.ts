@@ -419,6 +419,21 @@ describe.concurrent("the list", () => {
   });
 
   it.each([
+    [{ TASKS_FILE: "-" }, [], "TASKS_FILE:1: task 1 does nothing"],
+    [{}, ["--tasks-file", "-"], "--tasks-file:1: task 1 does nothing"],
+  ])("names the file with a mistake as it was given (%j, %j)", async (env, argv, problem) => {
+    await using lab = await actionLab();
+
+    const ended = await runAction("run-tasks", {
+      env: { ...lab.env("redfish"), ...env },
+      argv,
+      stdin: "- {}",
+    });
+
+    expect(resultOf(ended).message).toContain(problem);
+  });
+
+  it.each([
     ["not at all", {}, ["TASKS or TASKS_FILE is missing: the tasks"]],
     ["twice", { TASKS: readsOnly, TASKS_FILE: "-" }, ["TASKS and TASKS_FILE are both set: set only one"]],
     [

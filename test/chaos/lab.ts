@@ -226,7 +226,7 @@ export async function startLab(options: ChaosOptions, images: readonly string[])
         ...(runtime === "kubernetes"
           ? [
               ...["--kubeconfig", kubeconfig, "--kubernetes-namespace", NAMESPACE, "--unsafe-any-image"],
-              ...["--share-lanes", "true", "--share-group", "chaos"],
+              ...["--leader-election", "true", "--leader-election-lease", "chaos"],
             ]
           : []),
       ],

@@ -49,7 +49,8 @@ const STAND_INS: Readonly<Record<string, StandIn>> = {
       "create secret generic edge-kubeconfig --namespace tinkerbell --from-file=kubeconfig=edge.kubeconfig":
         "",
       "label namespace tinkerbell pod-security.kubernetes.io/enforce=restricted": "",
-      "get leases -l pbnj-worker/share-group=pbnj-worker": "",
+      "get lease pbnj-worker": "",
+      "get pods -l pbnj-worker/leader=true": "",
       [`get workflows -n tink-system -o jsonpath={range .items[*]}{.status.state}{" "}{.status.agentID}{"\\n"}{end}`]:
         "SUCCESS pbnj-node-1\nRUNNING pbnj-node-1\nFAILED pbnj-node-2\nSUCCESS pbnj-node-1\n",
       [`get workflows -n tink-system -o go-template={{range .items}}{{.status.state}} {{.metadata.creationTimestamp}} {{.metadata.name}}{{"\\n"}}{{end}}`]:

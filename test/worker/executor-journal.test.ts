@@ -322,7 +322,7 @@ describe("an action of an earlier run", () => {
     for (const entry of journal.unfinished()) await journal.write(entry);
     const { executor, reports, stop, signals } = executorLab(briefRuntime(), journal, noObserver, {
       clock,
-      isOurs: () => false,
+      isShared: () => true,
     });
 
     const recovered = executor.recover(signals);
@@ -753,32 +753,4 @@ it("an end that the server does not take is kept while others are served, and it
   expect(phase).toBe("ended");
   expect(taken.filter((each) => each.startsWith("second"))).toEqual(["second running", "second success"]);
   expect(journal.find(actionKey(second))?.phase).toBe("acknowledged");
-});
-
-it("an end that is withheld is kept with what was launched, and reported when the server serves the action again", async () => {
-  const journal = new MemoryJournal();
-  const remove = vi.fn(async () => undefined);
-  const answers = ["retry", "withheld", "acknowledged"] as const;
-  const reports: string[] = [];
-  const sink = {
-    async report({ state }: ActionStatus): Promise<Acknowledgement> {
-      if (state === "running") return { kind: "acknowledged" };
-      const kind = answers[reports.push(state) - 1] ?? "rejected";
-      return { kind, code: "not-owned", reason: "another replica has the agent ID" };
-    },
-  };
-  const { executor, signals, stop } = executorLab(briefRuntime({ remove }), journal, noObserver, { sink });
-  const { action } = scriptedRequest(["host"]).request;
-  const recovered = executor.recover(signals);
-
-  await executor.execute(action, signals);
-  await executor.reported();
-  const kept = { phase: journal.find(actionKey(action))?.phase, removed: remove.mock.calls.length };
-  await executor.execute(action, signals);
-  stop.abort();
-  await recovered;
-
-  expect(kept).toEqual({ phase: "ended", removed: 0 });
-  expect(reports).toEqual(["success", "success", "success"]);
-  expect(journal.find(actionKey(action))?.phase).toBe("acknowledged");
 });

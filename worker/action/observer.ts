@@ -184,8 +184,8 @@ export interface ClusterFacts {
   readonly sources: readonly MachineSourceFacts[];
   /** Invalid Machine and Hardware objects. */
   readonly unusableMachines: number;
-  /** Absent if lanes are not shared. */
-  readonly replicas?: ReplicaFacts;
+  /** Absent without leader election. */
+  readonly leader?: LeaderFacts;
   /** Agent IDs that a Workflow names in another case, as far as it is known. */
   agentIdsInOtherCase?(): readonly AgentIdCase[];
 }
@@ -203,14 +203,14 @@ export interface AgentIdCase {
   readonly polled: string;
 }
 
-interface ReplicaFacts {
-  /** Certainly a member now; otherwise it has no lanes. */
-  readonly valid: boolean;
-  /** Including this one, as far as it knows. */
-  readonly members: number;
-  readonly ownedShards: number;
-  /** Why it may own less than its share, in one line. */
-  readonly problem?: string | undefined;
+export interface LeaderFacts {
+  readonly lease: string;
+  /** Certainly now; otherwise it does nothing. */
+  readonly isLeading: boolean;
+  /** As far as it knows. */
+  readonly leader: string | undefined;
+  /** Why the Lease cannot be read or renewed, in one line. */
+  readonly problem: string | undefined;
 }
 
 export const noObserver: Observer = observers([], () => undefined);

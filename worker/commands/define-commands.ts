@@ -4,6 +4,7 @@ import type { Problem } from "../../shared/document/problem.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { unknownArgumentProblems } from "../../shared/unknown-arguments.ts";
 import { addConfigOptions } from "../config/options.ts";
+import { RETIRED_FLAGS } from "../config/retired.ts";
 import { RULE_SETTINGS, RUN_SETTINGS, SERVE_SETTINGS, type SettingName } from "../config/schema.ts";
 import { DEFAULT_TIMEOUT } from "../doctor/doctor-options.ts";
 import { problemReport } from "../document/problem-report.ts";
@@ -114,5 +115,8 @@ function collect(value: string, earlier: readonly string[] = []): readonly strin
 /** The arguments that `command` did not parse, as problems. */
 function unknownArguments(command: Command, left: readonly string[]): readonly Problem[] {
   const known = command.options.flatMap(({ long }) => long ?? []);
-  return unknownArgumentProblems(left, known).map((message) => ({ source: "command line", message }));
+  return unknownArgumentProblems(left, known, RETIRED_FLAGS).map((message) => ({
+    source: "command line",
+    message,
+  }));
 }

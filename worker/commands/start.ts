@@ -31,7 +31,7 @@ import { EXIT_TEMPORARY_FAILURE, isTemporary } from "./temporary-failure.ts";
 /**
  * `pbnj-worker start`, or `serve`, which has no tink server. Resolves to the exit code: 0 when it stopped after all actions had ended, 128 plus the signal when actions
  * were cancelled, 2 for an invalid configuration, and 75 when it may start later with the same settings, such as when the disk is
- * full or another worker uses the state directory.
+ * full, another worker uses the state directory, or another one leads.
  */
 export async function start(
   flags: Readonly<Record<string, unknown>>,
@@ -130,13 +130,14 @@ export async function start(
     "worker started",
   );
   const ended = new AbortController();
-  const lost = state.untilLost(ended.signal, log);
+  const stateLost = state.untilLost(ended.signal, log);
   const run = worker.run().finally(() => ended.abort());
-  const problem = await Promise.race([lost, run.then(() => undefined)]);
-  if (problem) {
+  const problem = await Promise.race([stateLost, worker.lost, run.then(() => undefined)]);
+  if (problem !== undefined) {
     // Stops as if it were killed: the other worker adopts the running actions.
-    log.error({ error: problem.message }, "state directory lost, exiting");
-    await observability.close({ stateLost: true });
+    if (typeof problem === "string") log.error({ reason: problem }, "leadership lost, exiting");
+    else log.error({ error: problem.message }, "state directory lost, exiting");
+    await observability.close({ stateLost: typeof problem !== "string" });
     return EXIT_TEMPORARY_FAILURE;
   }
   const end = await run;

@@ -2,16 +2,18 @@ import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Action, ActionId } from "../action/action.ts";
 import type { MachineNotice } from "../action/machine-notice.ts";
-import type { ClusterFacts, Observer } from "../action/observer.ts";
+import type { ClusterFacts, LeaderFacts, Observer } from "../action/observer.ts";
 import type { ReferenceRefusal } from "../action/reference.ts";
 import type { ExecutionConfig, RuntimeConfig, WorkerConfig } from "../config/worker-config.ts";
 import type { HardwareStore } from "../hardware/hardware-store.ts";
 import type { StateDirectory } from "../journal/state-directory.ts";
+import type { Leadership } from "../lanes/leadership.ts";
 import type { LaneServices } from "../lanes/worker.ts";
-import { agentIdsOf } from "../machines/agent-id.ts";
+import { agentIdOf, agentIdsOf } from "../machines/agent-id.ts";
 import type { AuthGate } from "../machines/auth-gate.ts";
 import type { Inventory } from "../machines/inventory.ts";
 import type { SecretCommands } from "../machines/secret-commands.ts";
+import { isInShard } from "../machines/shard.ts";
 import type { ActionLibrary } from "../runtime/action-library.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { StatusSink, Transport } from "../source/source.ts";
@@ -24,6 +26,8 @@ export interface OpenedCluster {
   runtime(options: ClusterRuntimeOptions): Runtime;
   /** Actions of BareMetalHosts run inside the worker, if the settings allow them, and all others with `base`. */
   withHosts(base: Runtime, options: HostOptions): Runtime;
+  /** Undefined without leader election. */
+  leadership(clock: Clock, log: Logger): (Leadership & { state(): LeaderFacts }) | undefined;
   /** For `pbnj-worker start`. */
   services(options: ServiceOptions): ClusterServices;
   /** For `pbnj-worker run`: the machines of the inventory file and of the cluster. */
@@ -35,6 +39,7 @@ interface ClusterRuntimeOptions {
   readonly config: ExecutionConfig;
   readonly pods: RuntimeConfig & { readonly kind: "kubernetes" };
   readonly state: StateDirectory | undefined;
+  readonly isLeading: (() => boolean) | undefined;
   readonly library: ActionLibrary;
   readonly log: Logger;
 }
@@ -57,6 +62,7 @@ export interface ServiceOptions {
   readonly references: ReferenceRefusal;
   /** Why the policy forbids an action at a machine of this name; undefined if it allows it. */
   readonly refusal: (action: Action, machine: string) => string | undefined;
+  readonly leadership: (Leadership & { state(): LeaderFacts }) | undefined;
   /** From `run` on; undefined if the settings do not use it. */
   readonly hardware: () => HardwareStore | undefined;
   readonly clock: Clock;
@@ -69,10 +75,6 @@ export interface ClusterServices extends LaneServices {
   readonly locks: Locks;
   readonly observer: Partial<Observer>;
   sinkOf(action: Pick<ActionId, "agentId">): StatusSink;
-  /** As `ExecutorOptions.isOurs`. */
-  isOurs(action: Pick<Action, "agentId" | "environment">): boolean;
-  /** As `ExecutorOptions.staleAfterMs`. */
-  readonly staleAfterMs?: number | undefined;
   /** As `ExecutorOptions.cancelOf`. */
   cancelOf(action: ActionId): AbortSignal | undefined;
   /** As `WorkflowCheckOptions.seesDeletion`. */
@@ -84,14 +86,22 @@ export interface ClusterServices extends LaneServices {
   machineNamespace?(machine: string): string | undefined;
   /** Writes an event on the machine's object, if it has one. */
   notify?(notice: MachineNotice): void;
-  /** The inventory file was reloaded. */
-  machinesChanged(): void;
 }
 
-/** Every agent ID of the machines in an inventory, and the fixed ones; none without a tink server. */
-export function allAgentIds({ server, fixedAgentIds, agentIdPattern }: WorkerConfig, inventory: Inventory) {
+export type MachineUse = Pick<WorkerConfig, "agentIdPattern" | "shard">;
+
+/** Every agent ID of the machines in an inventory, and the fixed ones, in this shard; none without a tink server. */
+export function allAgentIds(
+  { server, fixedAgentIds, agentIdPattern, shard }: WorkerConfig,
+  inventory: Inventory,
+) {
   if (!server) return [];
-  return agentIdsOf(fixedAgentIds, agentIdPattern, inventory.machines());
+  return agentIdsOf(fixedAgentIds, agentIdPattern, inventory.machines(), shard);
+}
+
+/** Whether this worker's shard has a machine: another one uses the BMCs of all others. */
+export function hasMachine({ agentIdPattern, shard }: MachineUse, machine: string): boolean {
+  return shard === undefined || isInShard(agentIdOf(agentIdPattern, machine), shard);
 }
 
 /** Everything from the inventory file and the tink server. */
@@ -104,9 +114,7 @@ export function withoutCluster({ config, file, transport }: ServiceOptions): Clu
     sourceOf: () => transport,
     sinkOf: () => transport,
     wakingOf: () => undefined,
-    isOurs: () => true,
     cancelOf: () => undefined,
-    machinesChanged: () => undefined,
     run: async () => undefined,
     ready: async () => undefined,
     close: async () => undefined,

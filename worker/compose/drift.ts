@@ -1,4 +1,5 @@
 import type { Clock } from "../../shared/clock.ts";
+import { defined } from "../../shared/defined.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { version } from "../../shared/version.ts";
 import type { MachineNotice } from "../action/machine-notice.ts";
@@ -9,7 +10,7 @@ import { DriftWatch } from "../drift/drift-watch.ts";
 import { Enforcer } from "../drift/enforcer.ts";
 import { MachineReader, type MachineReaderOptions } from "../hardware/machine-reader.ts";
 import { agentIdOf } from "../machines/agent-id.ts";
-import type { ClusterServices } from "./cluster-services.ts";
+import { type ClusterServices, hasMachine } from "./cluster-services.ts";
 import { withSource } from "./with-source.ts";
 
 export interface DriftOptions extends Omit<MachineReaderOptions, "actions" | "inventory" | "locks"> {
@@ -25,7 +26,7 @@ export interface DriftOptions extends Omit<MachineReaderOptions, "actions" | "in
  * source of actions. Undefined if the settings do not ask for it.
  */
 export function composeDrift(
-  { drift: settings, agentIdPattern }: Pick<WorkerConfig, "agentIdPattern" | "drift">,
+  { drift: settings, agentIdPattern, shard }: Pick<WorkerConfig, "agentIdPattern" | "drift" | "shard">,
   services: ClusterServices,
   { library: actions, clock, log, onCompared, ...reading }: DriftOptions,
 ) {
@@ -33,7 +34,7 @@ export function composeDrift(
   const { inventory, locks } = services;
   const reader = new MachineReader({ ...reading, inventory, locks, actions });
   const agentId = (machine: string) => agentIdOf(agentIdPattern, machine);
-  const isOurs = (machine: string) => services.isOurs({ agentId: agentId(machine), environment: {} });
+  const isOurs = (machine: string) => hasMachine({ agentIdPattern, ...defined({ shard }) }, machine);
   const notify = (notice: MachineNotice) => services.notify?.(notice);
   const enforcer = new Enforcer({
     ...{ image: settings.image, version, quietMs: settings.quietTimeMs, clock, log, notify },
@@ -52,8 +53,6 @@ export function composeDrift(
   const { queue } = enforcer;
   const source = {
     ...{ agentId: DRIFT_AGENT_ID, source: queue, sink: queue, observer: watch.observer },
-    isOurs: ({ environment }: { readonly environment: Readonly<Record<string, string>> }) =>
-      isOurs(environment["MACHINE"] ?? ""),
     cancelOf: queue.cancelOf.bind(queue),
     run: (stop: AbortSignal) => watch.run(stop),
     close: () => reader.close(),

@@ -5,6 +5,7 @@ import type { ReferenceRefusal } from "../action/reference.ts";
 import type { ExecutionConfig } from "../config/worker-config.ts";
 import { Executor } from "../execution/executor.ts";
 import type { ExecutorOptions, Target } from "../execution/executor-options.ts";
+import { agentIdOf } from "../machines/agent-id.ts";
 import { AuthGate } from "../machines/auth-gate.ts";
 import { connectionRedactor } from "../machines/connection-redactor.ts";
 import type { Inventory } from "../machines/inventory.ts";
@@ -16,32 +17,36 @@ import { launchTerms } from "../policy/launch-terms.ts";
 import type { Policy } from "../policy/policy.ts";
 import { isTrusted } from "../policy/trust-rule.ts";
 import { ActionSlots, MachineLocks } from "../turns/turns.ts";
+import { hasMachine, type MachineUse } from "./cluster-services.ts";
 
 /** `pbnj-worker run` uses the defaults of the optional ones. */
 export interface ExecutionOptions
   extends Pick<ExecutorOptions, "runtime" | "sink" | "journal" | "log" | "clock">,
     Partial<Pick<ExecutorOptions, "locks" | "slots" | "authGate" | "secretCommands" | "observer">>,
-    Partial<Pick<ExecutorOptions, "isOurs" | "cancelOf" | "seesDeletion">>,
-    Partial<Pick<ExecutorOptions, "staleAfterMs" | "traceEnvironment">> {
+    Partial<Pick<ExecutorOptions, "isLeading" | "isShared" | "cancelOf" | "seesDeletion">>,
+    Partial<Pick<ExecutorOptions, "traceEnvironment">> {
   readonly catalogue: Catalogue;
   readonly inventory: Inventory;
   readonly policy: () => Policy;
 }
 
-export function composeExecutor(config: ExecutionConfig, options: ExecutionOptions): Executor {
+export function composeExecutor(
+  config: ExecutionConfig & Pick<MachineUse, "shard">,
+  options: ExecutionOptions,
+): Executor {
   const { catalogue, inventory, policy, ...given } = options;
   const { clock, runtime, secretCommands = new SecretCommands() } = given;
   return new Executor({
     locks: new MachineLocks(),
     slots: new ActionSlots(config.maxActions),
     authGate: new AuthGate(clock),
-    isOurs: () => true,
+    isLeading: () => true,
     traceEnvironment: () => ({}),
     observer: noObserver,
     ...given,
     secretCommands,
     permit: (action) => decide(policy(), catalogue, action),
-    locate: (action) => locate(action, inventory, policy(), config.agentIdPattern),
+    locate: (action) => locate(action, inventory, policy(), config),
     maxBackoffMs: config.backoffMaxIntervalMs,
     redactorOf: async (name, signal) => {
       const machine = inventory.find(name);
@@ -81,13 +86,20 @@ export function referenceRefusal(policy: () => Policy): ReferenceRefusal {
 }
 
 /** The machine of an action. An image that the policy does not trust gets no credentials. */
-function locate(action: Action, inventory: Inventory, policy: Policy, agentIdPattern: string): Target {
-  const located = resolveMachine(action, inventory, agentIdPattern, (machine) =>
-    decideMachine(policy, action, machine),
+function locate(action: Action, inventory: Inventory, policy: Policy, use: MachineUse): Target {
+  const located = resolveMachine(action, inventory, use.agentIdPattern, (machine) =>
+    hasMachine(use, machine) ? decideMachine(policy, action, machine) : inOtherShard(use, machine),
   );
   if (!located.ok) return located;
   const terms = launchTerms(policy, action.image);
   return isTrusted(policy, action.image) ? { ...located, terms } : { ...placeOf(located), terms };
+}
+
+/** Two shards must not use one BMC at the same time. */
+function inOtherShard({ agentIdPattern, shard }: MachineUse, machine: string) {
+  const agentId = agentIdOf(agentIdPattern, machine);
+  const reason = `${machine} belongs to another shard than ${shard?.index}/${shard?.of}: address its workflows to ${agentId}`;
+  return { allowed: false, reason } as const;
 }
 
 function placeOf(located: ResolvedMachine & { readonly ok: true }): Target & { readonly ok: true } {

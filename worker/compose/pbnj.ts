@@ -93,7 +93,6 @@ export function withPbnj(services: ClusterServices, pbnj: Pbnj, log: Logger): Cl
     services,
     {
       ...{ agentId: PBNJ_AGENT_ID, source: tasks.queue, sink: tasks, observer: tasks.observer },
-      isOurs: () => true,
       cancelOf: (action) => tasks.cancelOf(action),
       open: () => pbnj.open(),
       run: (stop) => pbnj.run(stop),

@@ -25,13 +25,15 @@ export interface RuntimeOptions {
   /** Absent for `pbnj-worker run`, which keeps no state. */
   readonly state?: StateDirectory;
   readonly policy: () => Policy;
+  /** Absent without leader election. */
+  readonly isLeading?: () => boolean;
   /** Set if the configuration uses a cluster. */
   readonly cluster?: OpenedCluster | undefined;
 }
 
 export function composeRuntime(config: ExecutionConfig, options: RuntimeOptions): Runtime {
   const { runtime, stopGraceMs } = config;
-  const { log, own, env, state, policy, cluster } = options;
+  const { log, own, env, state, policy, isLeading, cluster } = options;
   const { file, library, compileCacheDirectory } = own;
   for (const { source, message } of unenforced(policy(), runtime.kind)) log.warn({ source }, message);
   const permitFile: FilePermit = (name, action) => decideFile(policy(), action, name);
@@ -75,7 +77,7 @@ export function composeRuntime(config: ExecutionConfig, options: RuntimeOptions)
     }
     case "kubernetes":
       if (!cluster) throw new Error("the kubernetes runtime needs a cluster");
-      return cluster.runtime({ config, pods: runtime, state, library, log });
+      return cluster.runtime({ config, pods: runtime, state, isLeading, library, log });
     default:
       return runtime satisfies never;
   }

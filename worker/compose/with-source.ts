@@ -1,5 +1,5 @@
 import type { Logger } from "../../shared/logger.ts";
-import type { Action, ActionId } from "../action/action.ts";
+import type { ActionId } from "../action/action.ts";
 import { type Observer, observers } from "../action/observer.ts";
 import type { Waking } from "../action/waking.ts";
 import type { LaneControl } from "../lanes/worker.ts";
@@ -13,7 +13,6 @@ export interface OwnSource {
   readonly source: ActionSource & Waking;
   readonly sink: StatusSink;
   readonly observer: Partial<Observer>;
-  isOurs(action: Pick<Action, "environment">): boolean;
   cancelOf(action: ActionId): AbortSignal | undefined;
   /** Opens what can fail. Rejects with one line. */
   open?(): Promise<void>;
@@ -33,10 +32,8 @@ export function withSource(services: ClusterServices, own: OwnSource, log: Logge
     sourceOf: (agentId) => (agentId === ownId ? source : services.sourceOf(agentId)),
     sinkOf: (action) => (action.agentId === ownId ? sink : services.sinkOf(action)),
     wakingOf: (agentId) => (agentId === ownId ? source : services.wakingOf(agentId)),
-    isOurs: (action) => (action.agentId === ownId ? own.isOurs(action) : services.isOurs(action)),
     cancelOf: (action) => (action.agentId === ownId ? own.cancelOf(action) : services.cancelOf(action)),
     seesDeletion: (action) => services.seesDeletion?.(action) ?? false,
-    machinesChanged: () => services.machinesChanged(),
     hasWorkflow: (agentId) => services.hasWorkflow?.(agentId) ?? false,
     machineNamespace: (machine) => services.machineNamespace?.(machine),
     notify: (notice) => services.notify?.(notice),
@@ -49,7 +46,6 @@ export function withSource(services: ClusterServices, own: OwnSource, log: Logge
       // The services know only their own agent IDs.
       const others: LaneControl = {
         setAgentIds: (agentIds) => lanes.setAgentIds([...agentIds, ownId]),
-        removedPollsEnded: () => lanes.removedPollsEnded(),
       };
       await Promise.all([services.run(others, stop), own.run(stop)]);
     },

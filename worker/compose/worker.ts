@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from "../../shared/clock.ts";
 import { defined } from "../../shared/defined.ts";
 import { noObserver, type Observer, observers } from "../action/observer.ts";
+import { DRIFT_AGENT_ID, PBNJ_AGENT_ID, RUFIO_AGENT_ID } from "../action/source-agent-ids.ts";
 import { reloadFiles, type WatchedFile } from "../config/reload.ts";
 import type { WorkerConfig } from "../config/worker-config.ts";
 import { readTextFile } from "../document/read-text-file.ts";
@@ -25,6 +26,8 @@ import { logFailure } from "./observability.ts";
 import { composePbnj, withPbnj } from "./pbnj.ts";
 import { RuleFiles } from "./rule-files.ts";
 import { composeRuntime, type RuntimeOptions } from "./runtime.ts";
+
+const OWN_AGENT_IDS: ReadonlySet<string> = new Set([RUFIO_AGENT_ID, PBNJ_AGENT_ID, DRIFT_AGENT_ID]);
 
 export interface WorkerOptions extends Pick<RuntimeOptions, "log" | "own" | "env" | "cluster"> {
   readonly state: StateDirectory;
@@ -55,10 +58,13 @@ export function composeWorker(config: WorkerConfig, options: WorkerOptions): Wor
       },
     });
   const transport = server ?? noServer;
-  const base = composeRuntime(config, { log, own, state, policy, cluster, ...defined({ env }) });
+  const leadership = cluster?.leadership(clock, log);
+  const isLeading = leadership && (() => leadership.isLeading);
+  const base = composeRuntime(config, { log, own, state, policy, cluster, ...defined({ env, isLeading }) });
   const authGate = new AuthGate(clock);
   const secretCommands = new SecretCommands();
   const serviceOptions: ServiceOptions = {
+    leadership,
     config,
     file: rules.inventory,
     transport,
@@ -120,9 +126,10 @@ export function composeWorker(config: WorkerConfig, options: WorkerOptions): Wor
     locks,
     authGate,
     secretCommands,
-    isOurs: (action) => services.isOurs(action),
+    ...defined({ isLeading }),
+    // The sources inside a worker have their own records.
+    isShared: ({ agentId }) => leadership !== undefined && !OWN_AGENT_IDS.has(agentId),
     cancelOf: (action) => services.cancelOf(action),
-    staleAfterMs: found.staleAfterMs,
     journal,
     log,
     clock,
@@ -134,7 +141,6 @@ export function composeWorker(config: WorkerConfig, options: WorkerOptions): Wor
     if (intervalMs === 0) return;
     const ruleFiles = rules.watched({
       machinesChanged() {
-        services.machinesChanged();
         return laneFields(lanes.setAgentIds(services.agentIds()));
       },
       inventoryTouched() {
@@ -150,6 +156,7 @@ export function composeWorker(config: WorkerConfig, options: WorkerOptions): Wor
   return new Worker({
     services,
     reload,
+    ...defined({ leadership }),
     transport,
     runtime,
     executor,
@@ -158,7 +165,7 @@ export function composeWorker(config: WorkerConfig, options: WorkerOptions): Wor
       machines: () => inventory.machines().map(({ name }) => name),
       bmcAddress: (name) => inventory.bmcAddress?.(name),
       machineOrigin: (name) => inventory.origin?.(name),
-      agentIds: () => services.agentIds(),
+      agentIds: () => (leadership?.isLeading === false ? [] : services.agentIds()),
       slots: () => slots,
       ...(drift && { machineDrift: (name: string) => drift.watch.find(name) }),
       ...(hardware && { hardwareKnown: () => hardware.size }),

@@ -46,16 +46,16 @@ const RULES: readonly CrossCheck[] = [
       "needs a prefix in each entry, because of {rufio}: a Rufio Job names a Machine of the worker's own cluster",
   },
   {
-    settings: ["shareLanes", "runtime"],
+    settings: ["leaderElection", "runtime"],
     not: ["run"],
-    broken: ({ shareLanes, runtime }) => shareLanes && runtime !== "kubernetes",
-    message: "needs {runtime} kubernetes: another replica can only adopt actions that run in the cluster",
+    broken: ({ leaderElection, runtime }) => leaderElection && runtime !== "kubernetes",
+    message: "needs {runtime} kubernetes: the next leader can only adopt actions that run in the cluster",
   },
   {
-    settings: ["pbnjAddress", "shareLanes"],
-    not: ["run"],
-    broken: ({ pbnjAddress, shareLanes }) => pbnjAddress !== undefined && shareLanes,
-    message: "cannot be used with {shareLanes}: replicas do not share the tasks of PBnJ's API",
+    settings: ["shard", "pbnjAddress"],
+    not: ["run", "serve"],
+    broken: ({ shard, pbnjAddress }) => pbnjAddress !== undefined && shard !== undefined && shard.of > 1,
+    message: "cannot be used with {pbnjAddress}: requests to PBnJ's API are for machines of all shards",
   },
   {
     settings: ["agentId", "pbnjAddress"],

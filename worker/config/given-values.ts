@@ -2,6 +2,7 @@ import { dirname, resolve } from "node:path";
 import type { Problem } from "../../shared/document/problem.ts";
 import type { YamlDocument } from "../../shared/document/yaml-document.ts";
 import { nearestName, suggestion } from "../../shared/nearest-name.ts";
+import { retiredKey, retiredVariables } from "./retired.ts";
 import type { Setting } from "./setting.ts";
 
 /** A value as the operator wrote it. */
@@ -118,7 +119,9 @@ export function fileProblems(settings: readonly Setting[], file: YamlDocument): 
     .map((key) => ({
       source: file.sourceOf([key]),
       message: `${key} ${
-        settings.find(({ name }) => name === key)?.noFileKey ?? `is not known${suggestion(key, names)}`
+        settings.find(({ name }) => name === key)?.noFileKey ??
+        retiredKey(key) ??
+        `is not known${suggestion(key, names)}`
       }`,
     }));
 }
@@ -140,11 +143,15 @@ export function environmentWarnings(
     });
 }
 
-/** Settings of other workers that this one does not support. */
+/** Settings of other workers, or of earlier versions, that this one does not support. */
 export function peerProblems(env: Readonly<Record<string, string | undefined>>): readonly Problem[] {
   const transport = env["AGENT_TRANSPORT"];
-  if (!transport || transport.toLowerCase() === "grpc") return [];
-  return [{ source: "AGENT_TRANSPORT", message: "must be grpc: other transports are not supported" }];
+  const retired = retiredVariables(env);
+  if (!transport || transport.toLowerCase() === "grpc") return retired;
+  return [
+    ...retired,
+    { source: "AGENT_TRANSPORT", message: "must be grpc: other transports are not supported" },
+  ];
 }
 
 function entriesOf(value: unknown): readonly [string, unknown][] {

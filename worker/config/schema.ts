@@ -26,6 +26,7 @@ import { DEFAULT_SOCKET } from "../runtime/docker/engine-address.ts";
 import { HttpAddress, ListenAddressText, ServerAddress } from "./addresses.ts";
 import { InventoryKind, MachineSources, WatchNamespace } from "./machine-sources.ts";
 import { setting, settingsOf } from "./setting.ts";
+import { ShardText } from "./shard.ts";
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -107,6 +108,13 @@ const agentIds = {
       "Pattern for the agent ID of each machine in the inventory; the worker also polls with these",
     type: "pattern",
     chart: { value: "agentIdPattern" },
+  }),
+  shard: setting(ShardText.optional(), {
+    description:
+      "Part of the agent IDs and machines that this worker serves, such as `0/4`; `auto/4` is the number at the end of the host's name, modulo 4",
+    type: "n/m",
+    defaultText: "all",
+    chart: { derivedFrom: "shards" },
   }),
 };
 
@@ -406,14 +414,16 @@ const kubernetes = {
       "No Rufio runs in this cluster: start although it has never held its Lease, which a Rufio without leader election does not",
     chart: { value: "rufio.alone" },
   }),
-  shareLanes: setting(Toggle.prefault(false), {
-    description: "Share the agent IDs with the other replicas of this worker, using Leases",
-    chart: { derivedFrom: "sharing.enabled" },
+  leaderElection: setting(Toggle.prefault(false), {
+    description:
+      "Work only as the leader of all workers that use the same Lease; the others wait and take over from it",
+    chart: { derivedFrom: "leaderElection.enabled" },
   }),
-  shareGroup: setting(GroupName.prefault("pbnj-worker"), {
-    description: "Name of the group of replicas that share agent IDs",
+  leaderElectionLease: setting(GroupName.prefault("pbnj-worker"), {
+    description:
+      "Name of that Lease, in the worker's namespace; with shards each one has its own, such as `pbnj-worker-0`",
     type: "name",
-    chart: { derivedFrom: "sharing.group" },
+    chart: { derivedFrom: "leaderElection.lease" },
   }),
 };
 
@@ -637,7 +647,7 @@ export const RULE_SETTINGS = [
 const STANDING = [
   ...["stateDirectory", "reloadInterval", "agentId", "maxActions", "shutdownGrace", "wakeUp"],
   ...["rufio", "rufioImage", "rufioStatusInterval", "rufioHardware", "rufioLeaseNamespace", "rufioAlone"],
-  ...["shareLanes", "shareGroup"],
+  ...["leaderElection", "leaderElectionLease", "shard"],
 ] as const satisfies readonly SettingName[];
 
 /** The settings of `pbnj-worker run`. */

@@ -5,6 +5,7 @@ import type { Secret } from "../../shared/secret.ts";
 import { agentIdsOf } from "../machines/agent-id.ts";
 import { LOCAL_SOURCE } from "../machines/cluster/local-source.ts";
 import type { Inventory } from "../machines/inventory.ts";
+import type { Shard } from "../machines/shard.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { TrustSettings } from "../policy/settle-trust.ts";
 import { type EngineAddress, parseEngineAddress } from "../runtime/docker/engine-address.ts";
@@ -63,8 +64,15 @@ export interface KubernetesConfig {
   readonly managedHosts?: "refuse" | "via-host";
   readonly wakeUp: boolean;
   readonly rufio?: RufioConfig;
-  /** Absent if this worker does not share its lanes. */
-  readonly sharing?: { readonly group: string };
+  /** Absent without leader election. */
+  readonly leaderElection?: LeaderElectionConfig;
+}
+
+interface LeaderElectionConfig {
+  /** Of this shard. */
+  readonly lease: string;
+  /** The same for all shards: it owns the Jobs. */
+  readonly group: string;
 }
 
 /** A cluster that machines are read from. */
@@ -130,6 +138,8 @@ export interface WorkerConfig extends ExecutionConfig {
   readonly agentIds: readonly string[];
   /** In addition to those of the machines. */
   readonly fixedAgentIds: readonly string[];
+  /** Absent for a worker of all agent IDs and machines. */
+  readonly shard?: Shard;
   /** Absolute. */
   readonly stateDirectory: string;
   /** Reloaded when they change. */
@@ -194,10 +204,12 @@ export function composeConfig(parts: ConfigOptions): WorkerConfig {
   const server = serverConfig(settings, files);
   const fixedAgentIds = server ? settings.agentId : [];
   const machines = server ? parts.inventory.machines() : [];
+  const { shard } = settings;
   return {
     ...composeExecutionConfig(parts),
-    agentIds: agentIdsOf(fixedAgentIds, settings.agentIdPattern, machines),
+    agentIds: agentIdsOf(fixedAgentIds, settings.agentIdPattern, machines, shard),
     fixedAgentIds,
+    ...defined({ shard }),
     stateDirectory,
     watched,
     reloadIntervalMs: settings.reloadInterval,
@@ -378,12 +390,12 @@ function rufioConfig(settings: Settings): RufioConfig {
 
 /** Waking lanes alone does not justify a connection to a cluster unless it was requested; nor do machines of another one. */
 function kubernetesConfig(settings: Settings): Pick<ExecutionConfig, "kubernetes"> {
-  const { runtime, kubernetesInventory, kubernetesSources, rufio, shareLanes, wakeUp } = settings;
+  const { runtime, kubernetesInventory, kubernetesSources, rufio, leaderElection, wakeUp } = settings;
   const own = kubernetesSources.find(isOwnSource)?.inventory ?? kubernetesInventory;
   // Rufio's Jobs refer to Machines.
   const inventory = [...new Set([...own, ...(rufio ? (["machines"] as const) : [])])];
   const hasIdentity = kubernetesSources.some(({ identityRef }) => identityRef !== undefined);
-  const isUsed = runtime === "kubernetes" || inventory.length > 0 || shareLanes || hasIdentity;
+  const isUsed = runtime === "kubernetes" || inventory.length > 0 || leaderElection || hasIdentity;
   if (!isUsed && wakeUp !== "on" && kubernetesSources.length === 0) return {};
   const { kubeconfig, kubernetesNamespace: namespace, watchNamespace } = settings;
   const optional = defined({
@@ -392,12 +404,16 @@ function kubernetesConfig(settings: Settings): Pick<ExecutionConfig, "kubernetes
     watchNamespace,
     managedHosts: settings.metal3Managed === "refuse" ? undefined : settings.metal3Managed,
     rufio: rufio ? rufioConfig(settings) : undefined,
-    sharing: shareLanes ? { group: settings.shareGroup } : undefined,
+    leaderElection: leaderElection ? leaderElectionConfig(settings) : undefined,
   });
   const sources = sourcesConfig(settings, inventory);
   return {
     kubernetes: { inventory, sources, wakeUp: wakeUp === "on" || (wakeUp === "auto" && isUsed), ...optional },
   };
+}
+
+function leaderElectionConfig({ leaderElectionLease: group, shard }: Settings): LeaderElectionConfig {
+  return { group, lease: shard && shard.of > 1 ? `${group}-${shard.index}` : group };
 }
 
 function sourcesConfig(

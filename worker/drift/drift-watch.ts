@@ -19,7 +19,7 @@ export interface DriftWatchOptions {
   /** Waits for the machine's turn. Rejects with a `BmcError`, and with the signal's reason. */
   readonly compare: (machine: string, desired: DesiredState, signal: AbortSignal) => Promise<Comparison>;
   readonly inventory: Pick<Inventory, "machines" | "desiredState">;
-  /** Whether this replica compares the machine. */
+  /** Whether this worker's shard has the machine. */
   readonly isOurs: (machine: string) => boolean;
   readonly intervalMs: number;
   /** Takes what changed. Must not throw. */

@@ -56,7 +56,7 @@ export class Enforcer {
   readonly #options: EnforcerOptions;
   readonly #corrections = new Map<string, Corrections>();
   readonly #shown = new Map<string, Enforcement>();
-  /** Machines of this replica, and since when. */
+  /** Machines of this shard, and since when. */
   readonly #owned = new Map<string, number>();
   readonly #busy = new BusyMachines();
   /** When another action ended, by machine. */
@@ -79,7 +79,7 @@ export class Enforcer {
     else if (!this.#owned.has(machine)) this.#owned.set(machine, this.#nowMs());
   }
 
-  /** The machine has no desired state any more, or another replica has it. */
+  /** The machine has no desired state any more, or another shard has it. */
   forget(machine: string): void {
     this.#owned.delete(machine);
     this.staged.forget(machine);
@@ -195,7 +195,7 @@ export class Enforcer {
     const { hasWorkflow, quietMs } = this.#options;
     const nowMs = this.#nowMs();
     const ownedMs = this.#owned.get(machine);
-    if (ownedMs === undefined) return { reason: "another replica has the machine", ms: AGAIN_MS };
+    if (ownedMs === undefined) return { reason: "another shard has the machine", ms: AGAIN_MS };
     const sinceMs = Math.max(ownedMs, this.#usedMs.get(machine) ?? ownedMs);
     const quiet = sinceMs + quietMs - nowMs;
     if (this.#busy.has(machine)) return { reason: "an action uses the machine", ms: AGAIN_MS };

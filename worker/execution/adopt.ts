@@ -17,7 +17,7 @@ import { checkWorkflow, type WorkflowCheck } from "./workflow-check.ts";
 interface AdoptionTerms {
   /** The problem of the journal entry, if it is damaged: the entry may be made from what the server says. */
   readonly damage?: string;
-  /** The server has not served the action to this worker, and another replica may have reported its end. */
+  /** The server has not served the action to this worker, and an earlier leader may have reported its end. */
   readonly isShared?: boolean;
 }
 
@@ -58,7 +58,7 @@ export async function adopt(
     };
     const purpose = { actionKey: entry.key, workflowId: entry.action.workflowId };
     const outcome = await turns.take(entry, stop, inTurn, purpose);
-    // Another replica adopted it: it reports the end, or the server serves the action again.
+    // A Job of another action uses its BMC: the server serves the action again.
     if (!hadTurn && !stop.aborted) await returnToServer(adopting);
     return outcome;
   } catch (thrown) {
@@ -84,7 +84,7 @@ async function reportPending(
   );
   // Its hook may still run: the machine is free only after the orphan sweep.
   const free = turns.take(entry, stop, () => sweep.done, { actionKey: entry.key });
-  // Its container is no longer needed, but replicas share its Job and mark it.
+  // Its container is no longer needed, but its Job is marked, for the next leader.
   await record.reportEnd({ remove: async () => sweep.again() }, cancel);
   await free;
   return undefined;
@@ -146,7 +146,7 @@ async function adoptOnce(adopting: Adopting, stopNow: AbortSignal): Promise<Outc
 }
 
 function checkOf({ execution, record, isShared }: Adopting, cancel: AbortSignal): WorkflowCheck {
-  // A report of RUNNING would replace an end that another replica reported.
+  // A report of RUNNING would replace an end that an earlier leader reported.
   if (isShared) return { cancel, end: () => undefined };
   return checkWorkflow(execution, record.running, cancel);
 }

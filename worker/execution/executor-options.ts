@@ -60,10 +60,10 @@ export interface ExecutorOptions {
   readonly secretCommands: SecretCommands;
   /** Redacts a machine's secrets. Rejects when they cannot be read, and with the signal's reason. */
   readonly redactorOf: (machine: string, signal: AbortSignal) => Promise<Redactor>;
-  /** Whether this worker still owns an action when its turn has come, which may take hours. */
-  readonly isOurs: (action: Pick<Action, "agentId" | "environment">) => boolean;
-  /** After that time in the queue, and for its journal entry, an action is left to the server: another replica may have ended it. */
-  readonly staleAfterMs?: number | undefined;
+  /** Whether this worker leads, if only one of several may start anything. Asked right before each start. */
+  readonly isLeading: () => boolean;
+  /** Whether other workers may have ended an action that is in this worker's journal. */
+  readonly isShared?: (action: ActionId) => boolean;
   /** A signal that aborts when the source no longer wants the action. */
   readonly cancelOf?: (action: ActionId) => AbortSignal | undefined;
   /** Whether something else sees now when the action's workflow is deleted. */

@@ -43,10 +43,10 @@ export class Executor {
    * if this is called before the first `execute`. Resolves when all are done and the worker stops. Never rejects.
    */
   async recover(signals: StopSignals): Promise<void> {
-    const { isOurs, journal, sweep } = this.#execution;
+    const { isShared: isSharedAction, journal, sweep } = this.#execution;
     const adopted = journal.unfinished().map((entry) => {
       const { key, action } = entry;
-      const isShared = !isOurs({ ...action, environment: {} });
+      const isShared = isSharedAction?.(action) ?? false;
       if (isUnreported(entry)) {
         if (isShared) return this.#withhold(entry, signals.stop);
         this.#endedBefore.add(key);
@@ -62,7 +62,7 @@ export class Executor {
   }
 
   /**
-   * Another replica may have run the action again and reported its end. This one reports it only when the server serves the action, and
+   * An earlier leader may have run the action again and reported its end. This one reports it only when the server serves the action, and
    * forgets it when a report would be abandoned. Never rejects.
    */
   async #withhold(entry: UnreportedEntry, stop: AbortSignal): Promise<void> {

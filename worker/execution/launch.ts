@@ -34,7 +34,7 @@ export async function launch(
     fields: record.fields,
     async onLaunch(handle) {
       await record.launched(handle);
-      stillOurs(execution, action);
+      stillLeading(execution);
     },
   });
   // Without a connection, what an image says about a BMC is not from the BMC.
@@ -109,7 +109,7 @@ async function run(
   }
   const { redact, learn, ...access } = credentials;
   // A hook runs in any case: its action was this worker's.
-  if (onLaunch) stillOurs(execution, action);
+  if (onLaunch) stillLeading(execution);
   const seen = seenAction(action);
   const output = new ActionOutput({ action: seen, fields, redact, clock, log, observer });
   const request = {
@@ -117,7 +117,7 @@ async function run(
     timeoutMs,
     environment: traceEnvironment(seen),
     ...access,
-    ...defined({ terms: target.terms, onLaunch, host: target.host?.() }),
+    ...defined({ terms: target.terms, lockKey: target.lockKey, onLaunch, host: target.host?.() }),
     ...output.terms,
   };
   const ended = await runtime.run(request, cancel);
@@ -126,6 +126,6 @@ async function run(
 }
 
 /** Credentials, engine and disk may each take minutes. Throws `NotLaunched`. */
-function stillOurs({ isOurs }: Execution, action: Action): void {
-  if (!isOurs(action)) throw new NotLaunched("another replica has its agent ID");
+export function stillLeading({ isLeading }: Execution): void {
+  if (!isLeading()) throw new NotLaunched("another worker may lead");
 }

@@ -167,8 +167,6 @@ export class Reports {
       log.warn(fields, "workflow deleted, report dropped");
       return "dropped";
     }
-    // It was withheld.
-    if (!any.aborted) return delivery;
     if (!postponed.signal.aborted) {
       const last = { ...terms, forMs: Number.POSITIVE_INFINITY };
       delivery = await within(LAST_ATTEMPT_MS, options, NEVER, (bound) =>

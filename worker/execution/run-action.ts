@@ -9,7 +9,7 @@ import { admit, notRecorded, refuse, targetOf } from "./admit.ts";
 import { adopt } from "./adopt.ts";
 import type { Execution } from "./execution.ts";
 import type { AllowedTarget, StopSignals } from "./executor-options.ts";
-import { launch, removeEarlierRun, runHook } from "./launch.ts";
+import { launch, removeEarlierRun, runHook, stillLeading } from "./launch.ts";
 import { checkWorkflow } from "./workflow-check.ts";
 
 /**
@@ -28,7 +28,7 @@ export async function runAction(
   if (admitted.kind === "adopt") {
     return adopt(execution, admitted.entry, signals, defined({ damage: admitted.damage }));
   }
-  const { clock, observer, turns, staleAfterMs = Number.POSITIVE_INFINITY } = execution;
+  const { clock, observer, turns } = execution;
   const seen = seenAction(action);
   let outcome: Outcome | undefined;
   try {
@@ -39,16 +39,14 @@ export async function runAction(
     }
     const taken = { kind: "taken", action: seen, ...defined({ machine: target.machine }) } as const;
     observer.action({ ...taken, at: new Date(clock.now()) });
-    const staleMs = clock.monotonicMs() + staleAfterMs;
-    const mayBegin = () => execution.isOurs(action) && clock.monotonicMs() <= staleMs;
 
     // Wait for its turn. Policy and inventory may change meanwhile.
     const inTurn = async () => {
-      if (!mayBegin()) return undefined;
+      if (!execution.isLeading()) return undefined;
       const now = targetOf(execution, action);
       if (!now.ok) return refuse(execution, action, now.reason, signals);
       // Another BMC needs another turn: the server serves the action again.
-      return now.lockKey === target.lockKey ? run(execution, action, now, signals, mayBegin) : undefined;
+      return now.lockKey === target.lockKey ? run(execution, action, now, signals) : undefined;
     };
     const purpose = { actionKey: actionKey(action), workflowId: action.workflowId };
     outcome = await turns.take(target, signals.stop, inTurn, purpose);
@@ -64,7 +62,6 @@ async function run(
   action: Action,
   target: AllowedTarget,
   signals: StopSignals,
-  mayBegin: () => boolean,
 ): Promise<Outcome | undefined> {
   const { log, observer, reports, runtime } = execution;
   const { stop } = signals;
@@ -77,7 +74,7 @@ async function run(
     await removeEarlierRun(execution, action, target.machine, stop);
     await record.begin();
     // The disk may have taken minutes.
-    if (!mayBegin()) throw new NotLaunched("its journal entry took too long");
+    stillLeading(execution);
 
     // Report RUNNING.
     const delivery = await reports.running(running, stop);

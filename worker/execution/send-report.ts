@@ -33,11 +33,11 @@ const REJECTED_BACKOFF: Backoff = { firstMs: 30_000, maxMs: 30 * 60_000, jitter:
 const AFTER_OUTAGE_MS = 500;
 
 /** What an answer means in the light of those before it. */
-type Verdict = "acknowledged" | "rejected" | "gone" | "later" | "withheld";
+type Verdict = "acknowledged" | "rejected" | "gone" | "later";
 
 /**
- * Reports the end of an action: repeated until it is acknowledged, withheld, or no server waits for it; for `forMs`, or until the
- * signal aborts. After a rejection it is repeated rarely. Unanswered after the signal, and if it was withheld.
+ * Reports the end of an action: repeated until it is acknowledged, or no server waits for it; for `forMs`, or until the
+ * signal aborts. After a rejection it is repeated rarely. Unanswered after the signal.
  */
 export async function sendReport(
   options: SendOptions,
@@ -76,11 +76,7 @@ export async function sendReport(
       }
       const facts = { ...fields, attempt, code: answer.code, reason: answer.reason };
       const verdict = answers.judge(answer, askedMs);
-      if (verdict === "withheld") {
-        log.warn(facts, "report withheld");
-        return "unanswered";
-      }
-      if (verdict === "gone") {
+        if (verdict === "gone") {
         log.warn(facts, "workflow not found, report dropped");
         return "dropped";
       }
@@ -162,7 +158,6 @@ class Answers {
     switch (answer.kind) {
       case "acknowledged":
       case "rejected":
-      case "withheld":
         return answer.kind;
       case "gone":
         this.#goneSinceMs ??= askedMs;

@@ -7,6 +7,7 @@ import type { Runtime } from "../runtime/runtime.ts";
 import type { ActionSource, Transport } from "../source/source.ts";
 import { runLane } from "./lane.ts";
 import type { LaneOptions } from "./lane-options.ts";
+import type { Leadership } from "./leadership.ts";
 import { ServerPace } from "./server-pace.ts";
 
 /** Decides which lanes a worker has, and where their actions come from. */
@@ -29,6 +30,8 @@ export interface WorkerOptions extends Pick<LaneOptions, "clock" | "log" | "maxB
   readonly services: LaneServices;
   /** Runs like `LaneServices.run`. */
   readonly reload: LaneServices["run"];
+  /** Absent without leader election. */
+  readonly leadership?: Leadership;
   readonly transport: Pick<Transport, "close">;
   readonly runtime: Pick<Runtime, "detach" | "close">;
   readonly executor: Pick<Executor, "execute" | "recover" | "reported">;
@@ -48,8 +51,6 @@ export interface LaneChanges {
 export interface LaneControl {
   /** From now on polls for these agent IDs. A removed lane ends after the actions that run. */
   setAgentIds(agentIds: readonly string[]): LaneChanges;
-  /** Resolves when no poll is open for an agent ID that was removed; its action may still run. */
-  removedPollsEnded(): Promise<void>;
 }
 
 interface Lane {
@@ -66,10 +67,8 @@ export class Worker implements LaneControl {
   readonly #lanes = new Map<string, Lane>();
   readonly #serverPace: ServerPace;
   #agentIds: ReadonlySet<string> = new Set();
-  /** Agent IDs with an open poll. */
-  readonly #polling = new Set<string>();
-  /** Called whenever a poll ends. */
-  readonly #onPollEnded = new Set<() => void>();
+  /** Only a leader polls. */
+  #mayPoll = false;
   #running = 0;
 
   constructor(options: WorkerOptions) {
@@ -77,33 +76,36 @@ export class Worker implements LaneControl {
     this.#serverPace = new ServerPace(options.clock);
   }
 
+  /** Resolves to the reason when the worker must exit as if it were killed, because another one may lead. */
+  get lost(): Promise<string> {
+    return this.#options.leadership?.lost ?? new Promise(() => undefined);
+  }
+
   get facts(): WorkerFacts {
     return this.#options.facts;
   }
 
-  /** Opens what can fail, such as an address to listen on, before `run`. Rejects with one line. */
+  /** Opens what can fail, such as an address to listen on, before `run`; with leader election, `run` does. Rejects with one line. */
   async open(): Promise<void> {
-    await this.#options.services.open?.();
+    if (!this.#options.leadership) await this.#options.services.open?.();
   }
 
   /** Resolves when all lanes have ended and everything is released. */
   async run(): Promise<WorkerEnd> {
-    const { executor, reload, runtime, services, transport } = this.#options;
+    const { leadership, reload, runtime, services, transport } = this.#options;
     const stop = this.#stop.signal;
     try {
-      const background = Promise.all([services.run(this, stop), reload(this, stop)]);
+      // Files change while a follower waits, too.
+      const reloading = reload(this, stop);
       // It is awaited below, and may reject before.
-      background.catch(() => undefined);
-      await services.ready(stop);
-      // Before the lanes: actions of an earlier worker get their machines first.
-      const recovered = executor.recover(this.#signals);
-      this.setAgentIds(services.agentIds());
-      // `recover` resolves after `stop` has aborted.
-      await Promise.all([recovered, background]);
-      await Promise.all([...this.#lanes.values()].map(({ ended }) => ended));
-      await executor.reported();
+      reloading.catch(() => undefined);
+      await leadership?.acquire(stop);
+      if (leadership && !stop.aborted) await services.open?.();
+      if (!stop.aborted) await this.#work(stop);
+      await reloading;
     } finally {
       this.#ended.abort();
+      await leadership?.release();
       await runtime.close();
       await transport.close();
       await services.close();
@@ -112,36 +114,44 @@ export class Worker implements LaneControl {
     return runtime.detach ? "detached" : "cancelled";
   }
 
+  async #work(stop: AbortSignal): Promise<void> {
+    const { executor, services } = this.#options;
+    this.#mayPoll = true;
+    const background = services.run(this, stop);
+    // It is awaited below, and may reject before.
+    background.catch(() => undefined);
+    await services.ready(stop);
+    // Before the lanes: actions of an earlier worker get their machines first.
+    const recovered = executor.recover(this.#signals);
+    this.setAgentIds(services.agentIds());
+    // `recover` resolves after `stop` has aborted.
+    await Promise.all([recovered, background]);
+    await Promise.all([...this.#lanes.values()].map(({ ended }) => ended));
+    await executor.reported();
+  }
+
   setAgentIds(agentIds: readonly string[]): LaneChanges {
-    if (this.#stop.signal.aborted) return { added: [], removed: [] };
+    if (this.#stop.signal.aborted || !this.#mayPoll) return { added: [], removed: [] };
     const before = this.#agentIds;
     this.#agentIds = new Set(agentIds);
     const added = [...this.#agentIds].filter((agentId) => !before.has(agentId));
     const removed = [...before].filter((agentId) => !this.#agentIds.has(agentId));
-    const reason = new Error("another worker has the agent ID");
+    const reason = new Error("the agent ID was removed");
     for (const agentId of removed) this.#lanes.get(agentId)?.stop.abort(reason);
     for (const agentId of added) this.#ensureLane(agentId);
     return { added, removed };
   }
 
-  async removedPollsEnded(): Promise<void> {
-    const isPolling = () => [...this.#polling].some((agentId) => !this.#isPolled(agentId));
-    while (isPolling()) {
-      const ended = Promise.withResolvers<void>();
-      this.#onPollEnded.add(ended.resolve);
-      await ended.promise;
-      this.#onPollEnded.delete(ended.resolve);
-    }
-  }
-
   /** Starts no more actions; those that run may end by themselves, within the grace period. */
   stop(): void {
     if (this.#stop.signal.aborted) return;
-    const { clock, log, shutdownGraceMs } = this.#options;
+    const { clock, leadership, log, runtime, shutdownGraceMs } = this.#options;
     log.info({ running: this.#running, graceMs: shutdownGraceMs }, "stopping: draining running actions");
     const reason = new Error("the worker is stopping");
     this.#stop.abort(reason);
     for (const lane of this.#lanes.values()) lane.stop.abort(reason);
+    // The next leader begins at once, and adopts them.
+    if (leadership) runtime.detach?.();
     void clock.sleep(shutdownGraceMs, AbortSignal.any([this.#cancel.signal, this.#ended.signal])).then(
       () => this.cancel(),
       () => undefined,
@@ -172,7 +182,7 @@ export class Worker implements LaneControl {
     const ended = runLane(
       {
         agentId,
-        source: this.#tracked(services.sourceOf(agentId)),
+        source: services.sourceOf(agentId),
         execute: (action) => this.#execute(action, stop.signal),
         clock,
         log,
@@ -190,30 +200,7 @@ export class Worker implements LaneControl {
     this.#lanes.set(agentId, { stop, ended });
   }
 
-  #isPolled(agentId: string): boolean {
-    return this.#agentIds.has(agentId) && !this.#stop.signal.aborted;
-  }
-
-  /** Tracks the open polls. An agent ID has one at most. */
-  #tracked(source: ActionSource): ActionSource {
-    return {
-      servesSeveral: () => source.servesSeveral(),
-      next: async (agentId, signal, inFlight) => {
-        this.#polling.add(agentId);
-        try {
-          return await source.next(agentId, signal, inFlight);
-        } finally {
-          this.#polling.delete(agentId);
-          for (const onEnded of this.#onPollEnded) onEnded();
-        }
-      },
-    };
-  }
-
-  /**
-   * Resolves to false if it was not run. An action that still waits when its lane is removed is returned: another replica may run
-   * it before this one has the lane again.
-   */
+  /** Resolves to false if it was not run. An action that still waits when its lane is removed is returned. */
   async #execute(action: Action, stop: AbortSignal): Promise<boolean> {
     this.#running += 1;
     try {

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { AgentIdCase } from "../action/observer.ts";
+import { isInShard, type Shard } from "./shard.ts";
 
 const PLACEHOLDER = "{machine}";
 
@@ -38,11 +39,13 @@ export function inOtherCase(named: Iterable<string>, polled: readonly string[]):
   });
 }
 
-/** All agent IDs to poll for: the fixed ones and one per machine, without duplicates. */
+/** All agent IDs to poll for: the fixed ones and one per machine, without duplicates; those of the shard, if there is one. */
 export function agentIdsOf(
   fixed: readonly string[],
   pattern: string,
   machines: readonly { readonly name: string }[],
+  shard?: Shard,
 ): readonly string[] {
-  return [...new Set([...fixed, ...machines.map(({ name }) => agentIdOf(pattern, name))])];
+  const all = [...new Set([...fixed, ...machines.map(({ name }) => agentIdOf(pattern, name))])];
+  return shard ? all.filter((agentId) => isInShard(agentId, shard)) : all;
 }

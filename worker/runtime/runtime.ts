@@ -46,6 +46,8 @@ export interface LaunchRequest extends OutputOptions {
   readonly terms?: LaunchTerms;
   /** Written to the action's stdin or its own Secret, and nowhere else; absent if the action brings its own. */
   readonly connection?: ActionConnection;
+  /** The BMC that it uses, whatever name that has. */
+  readonly lockKey?: string;
   /** Replaces `connection`, for a runtime with a `secretNamespace`. */
   readonly mounted?: MountedConnection;
   /** In place of the machine's BMC; the runtime then gives the action a `provider`. */
@@ -154,7 +156,7 @@ export interface Runtime {
   earlierRun?(action: ActionId, signal: AbortSignal): Promise<EarlierRun | undefined>;
   /**
    * Removes orphans: what this worker's state directory launched, except running actions and those that `keep` needs
-   * (by `actionKey`), and what other workers launched, long after its deadline. Replicas keep an acknowledged action's
+   * (by `actionKey`), and what other workers launched, long after its deadline. With leader election, keeps an acknowledged action's
    * Job for a while, but not its Secret. Resolves to the number removed; rejects if it cannot list them.
    */
   sweep(keep: (key: string) => Need, signal: AbortSignal): Promise<number>;

@@ -33,9 +33,7 @@ export type Acknowledgement =
   /** Refused, by the server or by a proxy that did not tell it. */
   | { readonly kind: "rejected"; readonly code: string; readonly reason: string }
   /** The server itself says that it does not wait for the report: the workflow is gone, or continues without it. `perhapsStale`: its cache may be behind. */
-  | { readonly kind: "gone"; readonly code: string; readonly reason: string; readonly perhapsStale?: true }
-  /** Not sent: the server may have another worker's end. It is sent if the server serves the action here again. */
-  | { readonly kind: "withheld"; readonly code: string; readonly reason: string };
+  | { readonly kind: "gone"; readonly code: string; readonly reason: string; readonly perhapsStale?: true };
 
 /** By workflow ID. */
 export type WorkflowSet = Pick<ReadonlySet<string>, "has">;

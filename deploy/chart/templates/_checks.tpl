@@ -39,10 +39,8 @@
 {{- if has "pbnj" $values.agentIds -}}
 {{- $problems = append $problems "agentIds holds pbnj, which is reserved for PBnJ's API: choose another one" -}}
 {{- end -}}
-{{- if gt (int $values.replicas) 1 -}}
-{{- $problems = append $problems (printf "replicas is %d, but pbnj.enabled needs one replica: replicas do not share the tasks of PBnJ's API" (int $values.replicas)) -}}
-{{- else if include "pbnj-worker.shares" $ -}}
-{{- $problems = append $problems "sharing.enabled is on, but replicas do not share the tasks of PBnJ's API: remove it or pbnj.enabled" -}}
+{{- if include "pbnj-worker.isSharded" $ -}}
+{{- $problems = append $problems (printf "shards is %d, but pbnj.enabled needs one shard: requests to PBnJ's API are for machines of all shards" (int $values.shards)) -}}
 {{- end -}}
 {{- if eq (int .port) (int $values.service.port) -}}
 {{- $problems = append $problems (printf "pbnj.port and service.port are both %d: the Service needs two ports" (int .port)) -}}
@@ -121,10 +119,13 @@
 
 {{- if and (gt (int $values.replicas) 1) (not (include "pbnj-worker.runsJobs" .)) -}}
 {{- $problems = append $problems (printf "replicas is %d, but with runtime.kind %s no other replica can adopt actions that run in a pod: replicas must be 1, or runtime.kind kubernetes" (int $values.replicas) $values.runtime.kind) -}}
-{{- else if and (gt (int $values.replicas) 1) (not (include "pbnj-worker.shares" .)) -}}
-{{- $problems = append $problems (printf "replicas is %d, but sharing.enabled is off: every replica would receive the same actions" (int $values.replicas)) -}}
-{{- else if and (include "pbnj-worker.shares" .) (not (include "pbnj-worker.runsJobs" .)) -}}
-{{- $problems = append $problems (printf "sharing.enabled needs runtime.kind kubernetes: with %s no other replica can adopt actions that run in a pod" $values.runtime.kind) -}}
+{{- else if and (gt (int $values.replicas) 1) (not (include "pbnj-worker.elects" .)) -}}
+{{- $problems = append $problems (printf "replicas is %d, but leaderElection.enabled is off: every replica would receive the same actions" (int $values.replicas)) -}}
+{{- else if and (include "pbnj-worker.elects" .) (not (include "pbnj-worker.runsJobs" .)) -}}
+{{- $problems = append $problems (printf "leaderElection.enabled needs runtime.kind kubernetes: with %s the next leader cannot adopt actions that run in a pod" $values.runtime.kind) -}}
+{{- end -}}
+{{- if mod (int $values.replicas) (int $values.shards) -}}
+{{- $problems = append $problems (printf "replicas is %d, but must be a multiple of shards, which is %d: %d for one replica per shard, %d to take over within seconds" (int $values.replicas) (int $values.shards) (int $values.shards) (mul 2 (int $values.shards))) -}}
 {{- end -}}
 {{- with $values.state.persistence -}}
 {{- if and .existingClaim (not .enabled) -}}

@@ -63,14 +63,30 @@
 {{- if ne (include "pbnj-worker.watchNamespace" .) .Release.Namespace }}true{{ end -}}
 {{- end }}
 
-{{- define "pbnj-worker.shares" -}}
-{{- $choice := include "pbnj-worker.choice" .Values.sharing.enabled -}}
+{{- define "pbnj-worker.elects" -}}
+{{- $choice := include "pbnj-worker.choice" .Values.leaderElection.enabled -}}
 {{- if or (eq $choice "on") (and (eq $choice "auto") (gt (int .Values.replicas) 1)) }}true{{ end -}}
+{{- end }}
+
+{{- define "pbnj-worker.isSharded" -}}
+{{- if gt (int .Values.shards) 1 }}true{{ end -}}
+{{- end }}
+
+{{/* The names of the leaders' Leases, one a line of a list. */}}
+{{- define "pbnj-worker.leases" -}}
+{{- $lease := .Values.leaderElection.lease | default (include "pbnj-worker.fullname" .) -}}
+{{- $leases := list -}}
+{{- if include "pbnj-worker.isSharded" . -}}
+{{- range $shard := until (int .Values.shards) }}{{ $leases = append $leases (printf "%s-%d" $lease $shard) }}{{ end -}}
+{{- else -}}
+{{- $leases = list $lease -}}
+{{- end -}}
+{{- toYaml $leases -}}
 {{- end }}
 
 {{/* As the worker's `kubernetesConfig` has it: waking up alone is no reason to use a cluster unless it was asked for. */}}
 {{- define "pbnj-worker.usesCluster" -}}
-{{- $used := or (include "pbnj-worker.runsJobs" .) (include "pbnj-worker.hasClusterInventory" .) (include "pbnj-worker.shares" .) .Values.inventory.sources -}}
+{{- $used := or (include "pbnj-worker.runsJobs" .) (include "pbnj-worker.hasClusterInventory" .) (include "pbnj-worker.elects" .) .Values.inventory.sources -}}
 {{- if or $used (eq (include "pbnj-worker.choice" .Values.wakeUp) "on") }}true{{ end -}}
 {{- end }}
 
@@ -106,10 +122,11 @@ to read machines itself.
 
 {{/*
 What a process or the worker itself runs is known to its state directory alone: one pod at a time is to have it, which a
-StatefulSet makes sure of. A Job is found again by its name and labels, so that a Deployment may replace a pod at once.
+StatefulSet makes sure of. A Job is found again by its name and labels, so that a Deployment may replace a pod at once. A pod has
+its shard by its number, which only pods of a StatefulSet have.
 */}}
 {{- define "pbnj-worker.isStateful" -}}
-{{- if or (not (include "pbnj-worker.runsJobs" .)) .Values.state.persistence.enabled }}true{{ end -}}
+{{- if or (not (include "pbnj-worker.runsJobs" .)) .Values.state.persistence.enabled (include "pbnj-worker.isSharded" .) }}true{{ end -}}
 {{- end }}
 
 {{/* Seconds of a duration such as 90, 45s or 1h30m. Rounded up. */}}

@@ -42,6 +42,11 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/component: worker
 {{- end }}
 
+{{/* Of the one Service whose pods are all scraped. */}}
+{{- define "pbnj-worker.scrapedLabel" -}}
+pbnj-worker/scraped: "true"
+{{- end }}
+
 {{/* Not the worker's: the Service must not select the pod of `helm test`. */}}
 {{- define "pbnj-worker.testLabels" -}}
 {{- toYaml (merge (dict "app.kubernetes.io/component" "test") (include "pbnj-worker.labels" . | fromYaml)) -}}

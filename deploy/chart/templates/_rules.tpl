@@ -34,11 +34,22 @@
     {{- end }}
   verbs: [list, watch]
 {{- end }}
-{{- if include "pbnj-worker.shares" . }}
-# sharing: which replica lives, which has which agent IDs, and who is at a BMC.
+{{- if include "pbnj-worker.elects" . }}
+# leaderElection: the first worker creates the Lease.
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
-  verbs: [create, list, watch, update, delete]
+  verbs: [create]
+# leaderElection: the leader renews its Lease, and the others see when they may take it over.
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  resourceNames:
+    {{- include "pbnj-worker.leases" . | nindent 4 }}
+  verbs: [list, watch, update]
+# leaderElection: the leader labels its own pod, which the Service selects. Names of pods are not known before, so that this is for all pods
+# here; a worker that may create Jobs gets no more by it.
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [patch]
 {{- end }}
 {{- end }}
 

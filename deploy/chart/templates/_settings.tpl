@@ -71,10 +71,11 @@
 {{- $_ := set $settings "rufioAlone" .Values.rufio.alone -}}
 {{- with .Values.rufio.leaseNamespace }}{{ $_ := set $settings "rufioLeaseNamespace" . }}{{ end -}}
 {{- end -}}
-{{- if include "pbnj-worker.shares" . -}}
-{{- $_ := set $settings "shareLanes" true -}}
-{{- $_ := set $settings "shareGroup" (.Values.sharing.group | default (include "pbnj-worker.fullname" .)) -}}
+{{- if include "pbnj-worker.elects" . -}}
+{{- $_ := set $settings "leaderElection" true -}}
+{{- $_ := set $settings "leaderElectionLease" (.Values.leaderElection.lease | default (include "pbnj-worker.fullname" .)) -}}
 {{- end -}}
+{{- if include "pbnj-worker.isSharded" . }}{{ $_ := set $settings "shard" (printf "auto/%d" (int .Values.shards)) }}{{ end -}}
 {{- if include "pbnj-worker.compares" . }}{{ $_ := set $settings "driftImage" (include "pbnj-worker.driftImage" .) }}{{ end -}}
 {{- toYaml (merge $settings .Values.config) -}}
 {{- end }}

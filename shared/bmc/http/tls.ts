@@ -12,6 +12,7 @@ import { BmcError } from "../../contract/bmc-error.ts";
 import { defined } from "../../defined.ts";
 import { isIpv6 } from "../../is-ipv6.ts";
 import { textOf } from "../../text-of.ts";
+import { zoneProblem } from "../../zone-problem.ts";
 import { certificateError, connectError, handshakeError, pinError } from "./connection-error.ts";
 import { authority, type Endpoint } from "./endpoint.ts";
 import type { TlsSession } from "./tls-sessions.ts";
@@ -31,6 +32,8 @@ export function openSocket(
     endpoint.scheme === "https"
       ? connectTls({ ...tlsParameters(endpoint), ...(resumed && { session: resumed.data }) })
       : connectTcp(endpoint.port, endpoint.host);
+  const wrongZone = zoneProblem(endpoint.host);
+  if (wrongZone) socket.destroy(wrongZone);
   socket.setNoDelay(true);
   let reached = false;
   let settled = false;

@@ -232,8 +232,9 @@ export class BmcLink {
         await this.#dropAll();
       },
       useHost: async (host) => {
+        // At another address, another BMC may answer.
+        if (host !== this.#host) this.#accepting.clear();
         this.#host = host;
-        this.#accepting.clear();
         if (this.#provider) names = [this.#provider];
         await this.#dropAll();
       },

@@ -125,10 +125,16 @@ export const biosOperations = defineOperations({
 /** The BIOS of one machine with retries in place; what the operations need and no more. */
 type BiosPort = ReturnType<typeof portOf>;
 
-function portOf({ clock, read, write, sleep, progress }: Access<BiosDrivers>, signal: AbortSignal) {
+function portOf({ clock, read, look, write, sleep, progress }: Access<BiosDrivers>, signal: AbortSignal) {
   return {
     clock,
     read: () => read(({ bios }) => bios.read(signal)),
+    lookAt: (values: BiosAttributes) =>
+      look(async ({ bios }): Promise<BiosSight> => {
+        const state = await bios.read(signal);
+        const inEffect = isInEffect(state, values);
+        return { state, inEffect, isApplying: inEffect && (await bios.isApplying(signal)) };
+      }),
     isApplying: () => read(({ bios }) => bios.isApplying(signal)),
     registry: (name: string | undefined) => read(({ bios }) => bios.registry(name, signal)),
     plan: (values: BiosAttributes, time: BiosApplyTime) =>
@@ -140,6 +146,13 @@ function portOf({ clock, read, write, sleep, progress }: Access<BiosDrivers>, si
     sleep,
     progress,
   };
+}
+
+interface BiosSight {
+  readonly state: BiosReading;
+  readonly inEffect: boolean;
+  /** The BMC shows the values, and the boot that applies them has not ended yet. */
+  readonly isApplying: boolean;
 }
 
 /** BMCs hand the values to the firmware, some only after a moment. */
@@ -244,9 +257,15 @@ async function awaitEffect(
   const endMs = port.clock.monotonicMs() + waitMs;
   port.progress("waiting for the boot that applies the BIOS attributes", waitMs);
   for (let pauseMs = FIRST_POLL_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_POLL_MS)) {
-    const state = await port.read();
-    const inEffect = isInEffect(state, values);
-    const isApplying = inEffect && (await port.isApplying());
+    const seen = await port.lookAt(values);
+    const leftMs = endMs - port.clock.monotonicMs();
+    if (seen instanceof BmcError) {
+      // BMCs are busy, silent or confused while the machine boots.
+      if (leftMs <= 0) throw notReadable(seen, waitMs);
+      await port.sleep(Math.min(pauseMs, leftMs));
+      continue;
+    }
+    const { state, inEffect, isApplying } = seen;
     if (inEffect && !isApplying) return state;
     const has = isApplying
       ? "the BMC's job that applies them is still running"
@@ -256,7 +275,6 @@ async function awaitEffect(
     if (problem !== undefined) {
       throw new BmcError("verify", `the boot did not apply the BIOS attributes: ${problem}; ${has}`);
     }
-    const leftMs = endMs - port.clock.monotonicMs();
     if (leftMs <= 0) {
       const said = state.outcome?.problem;
       const words = said === undefined ? "" : `, the BIOS says: ${said}`;
@@ -265,6 +283,11 @@ async function awaitEffect(
     }
     await port.sleep(Math.min(pauseMs, leftMs));
   }
+}
+
+function notReadable(cause: BmcError, waitMs: number): BmcError {
+  const message = `whether the BIOS attributes are in effect is not known after ${formatSeconds(waitMs)}: ${cause.message}`;
+  return new BmcError("timeout", message, { cause, uncertain: true });
 }
 
 /** What the BIOS says against the settings, unless it said that of earlier ones. */

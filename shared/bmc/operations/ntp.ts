@@ -85,6 +85,12 @@ export async function setNtp(port: NtpPort, request: NtpRequest): Promise<NtpRep
   const summary = describeNtp(asked);
   if (hasNtp(before, request))
     return { before, after: before, changed: false, summary: `already ${summary}` };
+  const present = before.enabled === asked.enabled ? othersIn(before, asked) : undefined;
+  const isSuppliedBefore = present && (await port.hasDhcp());
+  if (isSuppliedBefore) {
+    const already = `already ${summary}; ${beside(present)}`;
+    return { before, after: before, changed: false, summary: already };
+  }
   const after = await writeSetting(
     READ_BACK_DELAYS_MS,
     { ...port, write: () => port.write(withoutRepeats(request)) },
@@ -99,9 +105,11 @@ export async function setNtp(port: NtpPort, request: NtpRequest): Promise<NtpRep
   // Without DHCP they are servers that the BMC did not remove.
   const isSupplied = (await port.hasDhcp()) ?? !same(after, before);
   if (!isSupplied) throw unverified(`asked for ${summary}, the BMC keeps ${describeNtp(after)}`, undefined);
-  const beside = `the BMC also lists ${others.join(", ")}, which DHCP may supply`;
-  return { before, after, changed: true, summary: `${summary}; ${beside}` };
+  return { before, after, changed: true, summary: `${summary}; ${beside(others)}` };
 }
+
+const beside = (others: readonly string[]) =>
+  `the BMC also lists ${others.join(", ")}, which DHCP may supply`;
 
 export async function planNtp(port: NtpPort, request: NtpRequest): Promise<Plan<NtpSettings>> {
   const before = await port.read();

@@ -122,11 +122,12 @@ export const dimensions: Dimensions<Values> = {
       },
     },
   },
-  sharing: {
+  leader: {
     alone: {},
     three: { replicas: 3 },
-    group: { sharing: { enabled: "on", group: "bmc-workers" } },
-    off: { sharing: { enabled: false } },
+    named: { leaderElection: { enabled: "on", lease: "bmc-workers" } },
+    shards: { replicas: 4, shards: 2 },
+    off: { leaderElection: { enabled: false } },
   },
   tls: {
     off: { tink: { api: "legacy" } },
@@ -361,7 +362,7 @@ export function isAllowed(row: Row): boolean {
     watched,
     copies,
     rufio,
-    sharing,
+    leader,
     state,
     tls,
     wakeUp,
@@ -377,10 +378,10 @@ export function isAllowed(row: Row): boolean {
   return (
     (isAlone || agentIds === "some" || hasFile || hasCluster || hasOthers) &&
     (credentials === "none" || hasFile) &&
-    (runtime === "jobs" || sharing === "alone" || sharing === "off") &&
-    (pbnj === "off" || sharing === "alone" || sharing === "off") &&
+    (runtime === "jobs" || leader === "alone" || leader === "off") &&
+    (pbnj === "off" || leader !== "shards") &&
     (!isAlone || (agentIds === "none" && tls === "off" && wakeUp !== "on")) &&
-    (sharing !== "three" || state !== "existing") &&
+    ((leader !== "three" && leader !== "shards") || state !== "existing") &&
     (copies !== "off" || !mustCopy)
   );
 }

@@ -1,6 +1,6 @@
 import type { NeededRight } from "../../../worker/cluster/client/needed-right.ts";
 import { RIGHTS as EVENT_RIGHTS } from "../../../worker/cluster/events/rights.ts";
-import { RIGHTS as SHARING_RIGHTS } from "../../../worker/cluster/sharing/rights.ts";
+import { leaderRights } from "../../../worker/cluster/leader/rights.ts";
 import { RIGHTS as WAKE_UP_RIGHTS } from "../../../worker/cluster/wake-up/rights.ts";
 import { RIGHTS as INVENTORY_RIGHTS } from "../../../worker/machines/cluster/rights.ts";
 import { RIGHTS as RUNTIME_RIGHTS } from "../../../worker/runtime/kubernetes/rights.ts";
@@ -78,7 +78,7 @@ const FEATURES: readonly Feature[] = [
   { rights: WAKE_UP_RIGHTS, isChosen: (choices) => choices.wakeUp && usesCluster(choices) },
   { rights: RUFIO_RIGHTS, isChosen: ({ rufio }) => rufio },
   { rights: HARDWARE_RIGHTS, isChosen: ({ rufio, hardwareStatus }) => rufio && hardwareStatus },
-  { rights: SHARING_RIGHTS, isChosen: ({ shared }) => shared },
+  { rights: leaderRights("pbnj-worker"), isChosen: ({ shared }) => shared },
 ];
 
 /** `scope verb resource.group`, sorted, each once. */

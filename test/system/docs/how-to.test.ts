@@ -116,15 +116,11 @@ const STORIES: Readonly<Record<string, (host: ManualHost, open: AsyncDisposableS
     await host.write("kubeconfig", cluster.kubeconfig());
     await host.write("policy.yaml", "trustedImages: [registry.example/pbnj-worker/*]\n");
     host.env = { ...SETTINGS, PBNJ_KUBECONFIG: "kubeconfig", PBNJ_KUBERNETES_NAMESPACE: "default" };
-    const [, selector = ""] = / -l (\S+)/.exec(host.commands[1]?.text ?? "") ?? [];
-
     await host.run({
       during: () =>
         vi.waitFor(() => {
-          const leases = cluster.list("coordination.k8s.io/v1", "Lease", "default", selector);
-          expect(leases.map(({ metadata }) => metadata.name)).toContainEqual(
-            expect.stringMatching(/^pbnj-worker-member-/),
-          );
+          const lease = cluster.get("coordination.k8s.io/v1", "Lease", "pbnj-worker", "default");
+          expect(lease?.["spec"]).toMatchObject({ holderIdentity: expect.stringMatching(/_[0-9a-f]{8}$/) });
         }, 30_000),
     });
   },

@@ -81,41 +81,50 @@ export function itWorksInACluster(open: (options: ClusterLabOptions) => Promise<
     },
   );
 
-  test("shares the lanes with a replica, which continues its action after it dies", TEST, async () => {
-    await using lab = await open({ machines: 4, softOffMs: 3_000 });
-    // Both have to own lanes before there is work, and poll when it comes: these workflows have no objects to watch.
-    const argv = ["--share-lanes", "--wake-up", "off"];
-    const replicas = [lab.startProcess(argv), lab.start(argv)];
-    await Promise.all(replicas.map((replica) => replica.untilLogged("lanes distributed", { members: 2 })));
+  test("follows a leader, and continues its actions after it was killed", TEST, async () => {
+    await using lab = await open({ machines: 4, softOffMs: 25_000 });
+    const leader = lab.startProcess(["--leader-election"]);
+    await leader.untilLogged("leading");
+    const follower = lab.startProcess(["--leader-election"]);
+    await follower.untilLogged("another worker leads, waiting");
     const workflows = lab.machines.map(({ name }) =>
       lab.submit(name, [{ name: "power-off" }, { name: "power-on" }]),
     );
     await vi.waitFor(() => expect(commandsOf(lab).every(({ length }) => length > 0)).toBe(true), IN_TIME);
 
-    replicas[0]?.kill("SIGKILL");
+    leader.kill("SIGKILL");
+    const killedMs = Date.now();
+    await follower.untilLogged("leading");
+    const tookMs = Date.now() - killedMs;
     await lab.server.until(() => workflows.every(isOver), WITHIN_MS);
 
+    expect(tookMs).toBeLessThan(20_000);
     expect(workflows.map(({ state }) => state)).toEqual(workflows.map(() => "SUCCESS"));
     expect(commandsOf(lab)).toEqual(workflows.map(() => ONCE));
-    for (const replica of replicas) {
-      expect(replica.log.map(({ msg }) => msg)).toContain("action started");
-    }
+    expect(leader.log.map(({ msg }) => msg)).toContain("action started");
+    expect(follower.log.map(({ msg }) => msg)).toContain("action adopted");
   });
 
-  test("gives its lanes up at once when it is rolled", TEST, async () => {
-    await using lab = await open({ machines: 4 });
-    const first = lab.start(["--share-lanes"]);
-    await first.untilLogged("lanes distributed", { members: 1 });
-    const second = lab.start(["--share-lanes"]);
-    await second.untilLogged("lanes distributed", { members: 2 });
+  test("lets a follower lead at once when it is rolled, while its action runs on", TEST, async () => {
+    await using lab = await open({ softOffMs: 4_000 });
+    const first = lab.start(["--leader-election", "--shutdown-grace", "1m"]);
+    await first.untilLogged("leading");
+    const second = lab.start(["--leader-election"]);
+    await second.untilLogged("another worker leads, waiting");
+    const workflow = lab.submit("node-01", REBOOT);
+    await vi.waitFor(() => expect(lab.machines[0]?.commands).toHaveLength(1), IN_TIME);
 
     first.kill("SIGTERM");
-    expect((await first.ended).code).toBe(0);
-    await second.untilLogged("lanes distributed", { members: 1, shards: 4 });
-    const workflows = lab.machines.map(({ name }) => lab.submit(name, [{ name: "power-status" }]));
-    await lab.server.until(() => workflows.every(isOver), WITHIN_MS);
+    const toldMs = Date.now();
+    await second.untilLogged("leading");
+    const tookMs = Date.now() - toldMs;
+    const { code } = await first.ended;
+    await lab.server.until(() => isOver(workflow), WITHIN_MS);
 
-    expect(workflows.map(({ state }) => state)).toEqual(workflows.map(() => "SUCCESS"));
+    expect(code).toBe(0);
+    expect(tookMs).toBeLessThan(5_000);
+    expect(workflow.state).toBe("SUCCESS");
+    expect(commandsOf(lab)).toEqual([ONCE]);
   });
 
   test("runs a template by hand, with machine and Jobs of the cluster", TEST, async () => {

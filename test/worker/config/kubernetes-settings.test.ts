@@ -49,8 +49,8 @@ describe("a cluster is used", () => {
       PBNJ_RUFIO_LEASE_NAMESPACE: "tink-system",
       PBNJ_RUFIO_HARDWARE: "false",
       PBNJ_RUFIO_ALONE: "true",
-      PBNJ_SHARE_LANES: "true",
-      PBNJ_SHARE_GROUP: "rack-7",
+      PBNJ_LEADER_ELECTION: "true",
+      PBNJ_LEADER_ELECTION_LEASE: "rack-7",
     });
 
     expect(config.kubernetes).toEqual({
@@ -68,7 +68,7 @@ describe("a cluster is used", () => {
         alone: true,
         leaseNamespace: "tink-system",
       },
-      sharing: { group: "rack-7" },
+      leaderElection: { group: "rack-7", lease: "rack-7" },
     });
   });
 
@@ -201,7 +201,7 @@ describe("settings of the cluster that cannot be meant", () => {
         PBNJ_WATCH_NAMESPACE: "a/b",
         PBNJ_KUBERNETES_INVENTORY: "machine",
         PBNJ_RUFIO_IMAGE: "registry.example/pbnj:v1",
-        PBNJ_SHARE_GROUP: "a.b",
+        PBNJ_LEADER_ELECTION_LEASE: "a.b",
         PBNJ_KUBERNETES_SERVICE_ACCOUNT: "a b",
         PBNJ_POD_NODE_SELECTOR: "arch",
         PBNJ_POD_TOLERATIONS: "a:Sometimes",
@@ -213,7 +213,7 @@ describe("settings of the cluster that cannot be meant", () => {
       expect.stringMatching(/^PBNJ_WATCH_NAMESPACE: /),
       expect.stringMatching(/^PBNJ_KUBERNETES_INVENTORY: .*did you mean machines/),
       expect.stringMatching(/^PBNJ_RUFIO_IMAGE: must be an image with \{action\}/),
-      expect.stringMatching(/^PBNJ_SHARE_GROUP: must be a name/),
+      expect.stringMatching(/^PBNJ_LEADER_ELECTION_LEASE: must be a name/),
       expect.stringMatching(/^PBNJ_KUBERNETES_SERVICE_ACCOUNT: must be the name of an object/),
       expect.stringMatching(/^PBNJ_POD_NODE_SELECTOR: must be a label/),
       expect.stringMatching(/^PBNJ_POD_TOLERATIONS: must be key/),
@@ -222,11 +222,17 @@ describe("settings of the cluster that cannot be meant", () => {
     ]);
   });
 
-  it("are lanes that are shared while their actions run where no other replica can take them over", () => {
-    expect(problemsOf({ PBNJ_SHARE_LANES: "true" })).toEqual([
+  it("are a leader whose actions run where the next one cannot adopt them", () => {
+    expect(problemsOf({ PBNJ_LEADER_ELECTION: "true" })).toEqual([
       expect.stringMatching(
-        /^PBNJ_SHARE_LANES: needs --runtime kubernetes: another replica can only adopt actions/,
+        /^PBNJ_LEADER_ELECTION: needs --runtime kubernetes: the next leader can only adopt actions/,
       ),
+    ]);
+  });
+
+  it("are those of the sharing of lanes, which leader election has replaced", () => {
+    expect(problemsOf({ PBNJ_SHARE_LANES: "true" })).toEqual([
+      expect.stringMatching(/^PBNJ_SHARE_LANES: is gone: use leader election, --leader-election/),
     ]);
   });
 

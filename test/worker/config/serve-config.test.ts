@@ -35,7 +35,6 @@ describe("the configuration of pbnj-worker serve", () => {
   });
 
   it.each([
-    [{ shareLanes: true, runtime: "kubernetes", unsafeAnyImage: true }, "replicas do not share the tasks"],
     [{ runtime: "docker", policy: "policy.yaml" }, "does what PBnJ's API is asked for: add pbnj-worker/*"],
     [{ pbnjImage: "registry.example/all" }, "must be an image with {action} once"],
     [{ pbnjAddress: "off" }, "must be host:port"],

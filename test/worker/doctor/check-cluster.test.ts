@@ -40,7 +40,7 @@ const EVERYTHING = {
   PBNJ_KUBERNETES_INVENTORY: "machines,hardware",
   PBNJ_RUFIO: "true",
   PBNJ_RUFIO_ALONE: "true",
-  PBNJ_SHARE_LANES: "true",
+  PBNJ_LEADER_ELECTION: "true",
 };
 
 describe("the doctor at a cluster", () => {
@@ -55,7 +55,7 @@ describe("the doctor at a cluster", () => {
         state: "ok",
         subject: fake.url,
         detail: expect.stringMatching(
-          /^v1\.\d+\.\d+.*, namespace tink-system, for runtime, inventory, wake-up, rufio, sharing$/,
+          /^v1\.\d+\.\d+.*, namespace tink-system, for runtime, inventory, wake-up, rufio, leader election$/,
         ),
       },
     ]);
@@ -178,7 +178,7 @@ describe("the doctor at a cluster", () => {
       "cluster-right inventory",
       "cluster-right wake-up",
       "cluster-right rufio",
-      "cluster-right sharing",
+      "cluster-right leader election",
     ]);
     expect(problems[0]?.detail).toBe("watch pods in tink-system");
     expect(problems[2]).toMatchObject({

@@ -73,7 +73,7 @@ export function executorLab(
     slots: new ActionSlots(4),
     authGate: new AuthGate(),
     secretCommands: new SecretCommands(),
-    isOurs: () => true,
+    isLeading: () => true,
     redactorOf: async (machine) => {
       if (machine === "gone") throw new Error(`no ${machine}`);
       return redactor({ password: new Secret(canary) });

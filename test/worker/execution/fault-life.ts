@@ -1,24 +1,24 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { Connection } from "../../../bench/scaling/connection.ts";
-import { Host } from "../../../bench/scaling/host.ts";
 import type { Clock } from "../../../shared/clock.ts";
 import { silentLogger } from "../../../shared/logger.ts";
 import { raceAbort } from "../../../shared/race-abort.ts";
 import { redactor } from "../../../shared/secret-forms.ts";
 import type { ActionStatus } from "../../../worker/action/action.ts";
 import { noObserver } from "../../../worker/action/observer.ts";
-import { BmcLeases } from "../../../worker/cluster/sharing/bmc-leases.ts";
-import { LaneShares } from "../../../worker/cluster/sharing/lane-shares.ts";
-import { ownedTransport, STALE_MS } from "../../../worker/compose/cluster/owned-transport.ts";
+import { LeaderElection } from "../../../worker/cluster/leader/leader-election.ts";
+import { LeaderLocks } from "../../../worker/cluster/leader/leader-locks.ts";
+import { leadersTransport } from "../../../worker/compose/cluster/leaders-transport.ts";
 import { Executor } from "../../../worker/execution/executor.ts";
 import { Journal } from "../../../worker/journal/journal.ts";
-import { type LaneControl, type LaneServices, Worker } from "../../../worker/lanes/worker.ts";
+import { type LaneServices, Worker } from "../../../worker/lanes/worker.ts";
 import { AuthGate } from "../../../worker/machines/auth-gate.ts";
 import { SecretCommands } from "../../../worker/machines/secret-commands.ts";
 import { acknowledgementOfError } from "../../../worker/source/grpc/errors.ts";
 import type { Acknowledgement, Poll, Transport, WorkflowSet } from "../../../worker/source/source.ts";
 import { pollOfError } from "../../../worker/source/tink/poll-error.ts";
 import { ActionSlots, MachineLocks } from "../../../worker/turns/turns.ts";
+import { Connection } from "../../support/simulation/connection.ts";
+import { Host } from "../../support/simulation/host.ts";
 import { disk } from "../../support/virtual-disk.ts";
 import { testConnection } from "../runtime/launch-request.ts";
 import { FaultRuntime } from "./fault-runtime.ts";
@@ -57,8 +57,6 @@ const FAULT_MS = 25_000;
 const CLOCK_MS = 60 * 60_000;
 /** How far the clock of a replica may be off. */
 const DRIFT = 0.005;
-/** Few, so that replicas move several agent IDs at once. */
-const SHARDS = 3;
 const UNAVAILABLE = { code: "Unavailable", reason: "the server does not answer" } as const;
 const NO_SECRETS = redactor({});
 const LOST: Acknowledgement = { kind: "retry", ...UNAVAILABLE };
@@ -79,7 +77,7 @@ export class Life {
   readonly steps: string[] = [];
   readonly failed: string[] = [];
   readonly host: Host;
-  readonly shares: LaneShares | undefined;
+  readonly election: LeaderElection | undefined;
   /** The agent IDs with an open poll. */
   readonly polling = new Set<string>();
   wokenMs = Number.NEGATIVE_INFINITY;
@@ -89,8 +87,7 @@ export class Life {
   readonly #world: World;
   readonly #options: LifeOptions;
   readonly #connection: Connection | undefined;
-  readonly #leases: BmcLeases | undefined;
-  #lanes: LaneControl | undefined;
+  readonly #locks: LeaderLocks | undefined;
   #journal: Journal | undefined;
   #worker: Worker | undefined;
   #isStopping = false;
@@ -107,17 +104,19 @@ export class Life {
     const { clock, certainTime } = this.host;
     const cluster = new Connection(api, this.host, time, weather);
     this.#connection = cluster;
-    this.shares = new LaneShares({
-      ...{ cluster, group: "group", member: replica, clock, time: certainTime, random },
-      log: silentLogger,
-      shards: SHARDS,
-      agentIds: () => world.agentIds,
-      onOwned: async () => {
-        this.#lanes?.setAgentIds(this.#ownAgentIds());
-        await this.#lanes?.removedPollsEnded();
-      },
+    const identity = `${replica}_${world.lives.length}`;
+    const log = silentLogger;
+    this.election = new LeaderElection({
+      cluster,
+      lease: "leader",
+      identity,
+      clock,
+      log,
+      time: certainTime,
+      random,
     });
-    this.#leases = new BmcLeases({ cluster, shares: this.shares, clock, log: silentLogger });
+    void this.election.lost.then(() => this.die());
+    this.#locks = new LeaderLocks({ cluster, clock, log });
   }
 
   get clock(): Clock {
@@ -130,13 +129,13 @@ export class Life {
 
   /** Nothing is in its journal that has not ended, and nothing disturbs it. */
   get isIdle(): boolean {
-    const isMember = this.shares?.isValid ?? true;
-    const isUndisturbed = this.host.state === "running" && this.#connection?.isCut !== true && isMember;
-    return isUndisturbed && this.#journal !== undefined && this.unfinished.length === 0;
+    const isUndisturbed = this.host.state === "running" && this.#connection?.isCut !== true;
+    const isFollower = this.election?.isLeading === false;
+    return isUndisturbed && this.#journal !== undefined && (isFollower || this.unfinished.length === 0);
   }
 
   get unfinished(): readonly string[] {
-    const entries = this.#journal ? unfinished(this.#journal, this.shares !== undefined) : [];
+    const entries = this.#journal ? unfinished(this.#journal, this.election !== undefined) : [];
     return entries.map(({ action, phase }) => `${this.name}: entry ${phase} of ${action.name}`);
   }
 
@@ -283,21 +282,17 @@ export class Life {
     });
   }
 
-  #ownAgentIds(): readonly string[] {
-    return this.#world.agentIds.filter((agentId) => this.shares?.owns(agentId) ?? true);
-  }
-
   #compose(journal: Journal): Worker {
     const world = this.#world;
-    const { clock } = this;
+    const { clock, election } = this;
+    const isLeading = () => election?.isLeading ?? true;
     const transport = this.#transport();
-    const owned = this.shares ? ownedTransport(transport, this.shares) : transport;
+    const owned = election ? leadersTransport(transport, isLeading) : transport;
     const runtime = new FaultRuntime(this, world.launches);
     const connect = world.options.connected ? { connect: async () => testConnection() } : {};
     // Alone, a worker may have to wait for days.
-    const maxBackoffMs = this.shares ? 1_000 : 30_000;
+    const maxBackoffMs = election ? 1_000 : 30_000;
     const more = { clock, log: silentLogger, observer: noObserver, maxBackoffMs };
-    const owns = (agentId: string) => this.shares?.owns(agentId) ?? true;
     const executor = new Executor({
       ...more,
       permit: () => ({ allowed: true }),
@@ -307,38 +302,36 @@ export class Life {
       },
       runtime,
       sink: owned,
-      locks: this.#leases ?? new MachineLocks(),
+      locks: this.#locks ?? new MachineLocks(),
       slots: new ActionSlots(4),
       authGate: new AuthGate(),
       secretCommands: new SecretCommands(),
-      isOurs: ({ agentId }) => owns(agentId),
-      staleAfterMs: this.shares && STALE_MS,
+      isLeading,
+      isShared: () => election !== undefined,
       redactorOf: async () => NO_SECRETS,
       journal,
       defaultTimeoutMs: 60_000,
       traceEnvironment: () => ({}),
     });
     const services: LaneServices = {
-      agentIds: () => this.#ownAgentIds(),
+      agentIds: () => world.agentIds,
       sourceOf: () => owned,
       wakingOf: () => undefined,
-      ready: async () => undefined,
-      run: async (lanes, stop) => {
-        this.#lanes = lanes;
-        await Promise.all([this.shares?.run(stop), this.#leases?.run(stop)]);
-      },
-      close: async () => this.#leases?.close(),
+      ready: async (stop) => this.#locks?.takeOver(stop),
+      run: async () => undefined,
+      close: async () => undefined,
     };
     return new Worker({
       ...more,
       services,
+      ...(election && { leadership: election }),
       reload: async () => undefined,
       transport,
       runtime,
       executor,
       facts: {
         machines: () => [],
-        agentIds: () => this.#ownAgentIds(),
+        agentIds: () => world.agentIds,
         slots: () => ({ limit: 4, taken: 0 }),
         unfinished: () => journal.unfinished().length,
         checkRuntime: runtime.check,
@@ -414,7 +407,7 @@ export class Life {
 
   /** A request that arrives, whatever becomes of its sender; without replicas, at once. */
   async #ask<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    if (!this.shares) return work();
+    if (!this.election) return work();
     const { time, weather } = this.#world;
     const answered = new Promise<T>((resolve) => {
       time.after(weather.latencyMs(), () => resolve(work()));

@@ -1,5 +1,5 @@
-import type { LeaseApi } from "../../../bench/scaling/lease-api.ts";
 import { type ActionId, actionKey, type Outcome } from "../../../worker/action/action.ts";
+import { LOCK_LABEL, lockLabelOf } from "../../../worker/cluster/leader/lock-label.ts";
 import { LABEL } from "../../../worker/runtime/kubernetes/labels.ts";
 import { ACKNOWLEDGED_TTL_SECONDS } from "../../../worker/runtime/kubernetes/orphans.ts";
 import { isUnneeded } from "../../../worker/runtime/orphan.ts";
@@ -15,6 +15,7 @@ import {
   type ReturnedAction,
   type Runtime,
 } from "../../../worker/runtime/runtime.ts";
+import type { LeaseApi } from "../../support/simulation/lease-api.ts";
 import type { Life } from "./fault-life.ts";
 import { runKey } from "./fault-server.ts";
 import type { Crash, World } from "./fault-world.ts";
@@ -56,6 +57,8 @@ export class Launches {
   readonly commands: string[] = [];
   /** The same of each run of a workflow. */
   readonly #runs = new Set<string>();
+  /** Runs whose Jobs another client deleted: only the leader that had started one knows of it. */
+  readonly #deleted = new Set<string>();
 
   constructor(world: World, takesMs: number) {
     this.#world = world;
@@ -93,16 +96,17 @@ export class Launches {
     const launched = [...this.#launched.values()].at(-1);
     if (!launched) return;
     this.remove(launched);
+    if (launched.by.election) this.#deleted.add(runKey(launched.action, launched.run));
     if (launched.state === "ended") return;
     launched.state = "deleted";
     launched.ended.resolve();
   }
 
-  create(action: ActionId, by: Life): Launched {
+  create(action: ActionId, by: Life, lockKey = ""): Launched {
     const key = actionKey(action);
     const ended = Promise.withResolvers<void>();
-    const metadata = { name: `act-${key}`, labels: { [LABEL.key]: key } };
-    const job = by.shares && this.#world.api.create({ metadata });
+    const metadata = { name: `act-${key}`, labels: { [LABEL.key]: key, [LOCK_LABEL]: lockLabelOf(lockKey) } };
+    const job = by.election && this.#world.api.create({ metadata, spec: { suspend: true } });
     const { generation } = this.#world;
     const launched: Launched = { action, state: "created", startedMs: 0, run: 0, generation, ended, by, job };
     this.#launched.set(key, launched);
@@ -123,11 +127,14 @@ export class Launches {
         world.break(`${name} began beside ${action.name}`);
     }
     launched.state = "runs";
+    if (launched.job)
+      launched.job = world.api.replace(launched.job.metadata.name, { ...launched.job, spec: {} });
     launched.startedMs = launched.by.clock.now();
     launched.run = world.begunRunOf(launched.action);
     world.time.after(this.#takesMs / 2, () => {
       if (!isThere()) return;
-      if (!isIdempotent(name) && this.wasCarriedOut(launched.action, launched.run))
+      const run = runKey(launched.action, launched.run);
+      if (!isIdempotent(name) && this.#runs.has(run) && !this.#deleted.has(run))
         world.break(`${name} was carried out twice`);
       this.commands.push(key);
       this.#runs.add(runKey(launched.action, launched.run));
@@ -175,7 +182,7 @@ export class FaultRuntime implements Runtime {
     this.#life = life;
     this.#launches = launches;
     this.#detached.promise.catch(() => undefined);
-    if (life.shares) this.detach = () => this.#detached.reject(new Detached());
+    if (life.election) this.detach = () => this.#detached.reject(new Detached());
   }
 
   async run(request: LaunchRequest): Promise<EndedAction> {
@@ -188,7 +195,7 @@ export class FaultRuntime implements Runtime {
     if (hasFailed && !found) {
       return failedAction("internal", NO_IMAGE, startedAt, new Date(clock.now()));
     }
-    const launched = found ?? this.#launches.create(action, this.#life);
+    const launched = found ?? this.#launches.create(action, this.#life, request.lockKey);
     if (found && found.state !== "created") {
       await onLaunch?.({ id: actionKey(action) }).catch(() => undefined);
       return this.#ended(launched, startedAt);
@@ -234,7 +241,7 @@ export class FaultRuntime implements Runtime {
 
   async sweep(keep: Parameters<Runtime["sweep"]>[0]): Promise<number> {
     // Jobs of the group may be another replica's.
-    if (this.#life.shares) return 0;
+    if (this.#life.election) return 0;
     let removed = 0;
     for (const key of this.#launches.keysNotBy(this.#life)) {
       const launched = this.#launches.find(key);

@@ -1,10 +1,10 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { VirtualTime } from "../../../bench/scaling/virtual-time.ts";
 import { isOver, type Workflow } from "../../../simulators/tink/workflow.ts";
 import { type ActionStatus, actionKey } from "../../../worker/action/action.ts";
 import { acknowledgementOfError } from "../../../worker/source/grpc/errors.ts";
 import type { Acknowledgement, Poll, WorkflowSet } from "../../../worker/source/source.ts";
 import { pollOfError } from "../../../worker/source/tink/poll-error.ts";
+import type { VirtualTime } from "../../support/simulation/virtual-time.ts";
 import { currentApi, type FaultApi, idOf, legacyApi } from "./fault-api.ts";
 
 /** A worker that lost its records may do again what a server with an older state serves. */

@@ -1,13 +1,12 @@
-import { ChangingWeather } from "../../../bench/scaling/changing-weather.ts";
-import { Host } from "../../../bench/scaling/host.ts";
-import { LeaseApi } from "../../../bench/scaling/lease-api.ts";
-import { VirtualTime } from "../../../bench/scaling/virtual-time.ts";
 import { silentLogger } from "../../../shared/logger.ts";
 import type { Workflow } from "../../../simulators/tink/workflow.ts";
 import { type ActionId, type ActionStatus, actionKey } from "../../../worker/action/action.ts";
-import { STALE_MS } from "../../../worker/compose/cluster/owned-transport.ts";
 import { Journal } from "../../../worker/journal/journal.ts";
 import { dice } from "../../support/dice.ts";
+import { ChangingWeather } from "../../support/simulation/changing-weather.ts";
+import { Host } from "../../support/simulation/host.ts";
+import { LeaseApi } from "../../support/simulation/lease-api.ts";
+import { VirtualTime } from "../../support/simulation/virtual-time.ts";
 import { disk, type PowerLoss } from "../../support/virtual-disk.ts";
 import { agentOf } from "./fault-api.ts";
 import { type Fault, Life, unfinished } from "./fault-life.ts";
@@ -127,15 +126,22 @@ export async function runReplicas(options: ReplicaOptions): Promise<FaultEnd> {
     return { life: () => current, directory, retire };
   });
   const lives = () => replicas.map(({ life }) => life());
-  // The leases of actions whose replicas died are removed by a later process.
-  const isDone = () =>
-    world.isDone && lives().every((life) => life.isIdle) && world.leasesOf("bmc").length === 0;
+  const isDone = () => world.isDone && lives().every((life) => life.isIdle);
   await world.until(isDone);
   // Requests of those that died may still arrive.
   const lastMs = time.nowMs + LATE_MS;
   await world.until(() => time.nowMs > lastMs && isDone());
-  for (const { retire } of replicas) retire();
-  await world.until(() => lives().every((life) => life.isStopped || life.isDead));
+  // As a rolling update does: each one leads in its turn, and finds what is left in its journal.
+  const left = new Set(replicas);
+  while (left.size > 0) {
+    const leader = () => [...left].find(({ life }) => life().election?.isLeading);
+    await world.until(() => isDone() && leader()?.life().isIdle === true);
+    const next = leader();
+    if (!next) continue;
+    left.delete(next);
+    next.retire();
+    await world.until(() => next.life().isStopped || next.life().isDead);
+  }
   return world.end(replicas.map(({ directory }) => directory));
 }
 
@@ -220,9 +226,7 @@ export class World {
     const endedMs = this.#endedMs.get(run);
     const arrivesMs = this.time.nowMs + lateMs;
     if (state !== "running") this.#endedMs.set(run, Math.min(endedMs ?? arrivesMs, arrivesMs));
-    // A replica that was just served the action may start it again: it then adopts the Job that has ended.
-    const againMs = this.lives[0]?.shares ? 2 * STALE_MS : 0;
-    if (state === "running" && endedMs !== undefined && this.time.nowMs >= endedMs + againMs)
+    if (state === "running" && endedMs !== undefined && this.time.nowMs >= endedMs)
       this.break(`${action.name} was started again after its end`);
     else if (state === "running") this.mayStart(action);
     if (state === "success" && !this.launches.commands.includes(key))
@@ -239,7 +243,7 @@ export class World {
 
   async until(condition: () => boolean): Promise<void> {
     try {
-      const lifeMs = this.lives[0]?.shares ? LIFE_MS.replicas : LIFE_MS.alone;
+      const lifeMs = this.lives[0]?.election ? LIFE_MS.replicas : LIFE_MS.alone;
       const endMs = this.time.nowMs + lifeMs;
       const isOverdue = () => this.time.nowMs > endMs + this.server.absentMs;
       await this.time.until(
@@ -252,7 +256,7 @@ export class World {
       const states = this.server.workflows.map(({ state }) => state);
       const last = this.lives.map(({ name, steps }) => `${name}: ${steps.slice(-30).join(", ")}`);
       const entries = this.lives.filter(({ isDead }) => !isDead).flatMap(({ unfinished }) => unfinished);
-      const where = [...this.launches.left, ...entries, ...this.leasesOf("bmc")];
+      const where = [...this.launches.left, ...entries];
       throw new Error(`stuck: ${states}; ${where} after ${last.join("; ")}; ${[...this.#broken]}`, { cause });
     }
   }
@@ -268,17 +272,12 @@ export class World {
     if (losesPower(crash)) disk.losePower(crash);
   }
 
-  leasesOf(role: string): readonly string[] {
-    const { items } = this.api.list({ labelSelector: `pbnj-worker/share=${role}` });
-    return items.map(({ metadata }) => metadata.name);
-  }
-
   async end(directories: readonly string[]): Promise<FaultEnd> {
     this.server.close();
-    const left = [...this.launches.left, ...this.leasesOf("member"), ...this.leasesOf("bmc")];
+    const left = [...this.launches.left];
     const { clock } = new Host(this.time);
     const failed = this.lives.flatMap((life) => life.failed);
-    const isShared = this.lives[0]?.shares !== undefined;
+    const isShared = this.lives[0]?.election !== undefined;
     // The next start removes an entry whose removal failed, or records the end that a replica keeps.
     const areAllRemoved = !failed.some(
       (step) => step.startsWith('remove "') || (isShared && /"ended"|sync journal/.test(step)),
@@ -302,14 +301,14 @@ export class World {
     };
   }
 
-  /** After each thing that happened: no agent ID has two owners, and none is polled for by two. */
+  /** After each thing that happened: no two lead, and no two poll for an agent ID. */
   #look(): void {
-    if (this.lives[0]?.shares === undefined) return;
+    if (this.lives[0]?.election === undefined) return;
     const alive = this.lives.filter(({ isDead, isStopped }) => !isDead && !isStopped);
     if (alive.length < 2) return;
+    const leaders = alive.filter(({ election }) => election?.isLeading);
+    if (leaders.length > 1) this.break(`${leaders.map(({ name }) => name)} lead`);
     for (const agentId of this.agentIds) {
-      const owners = alive.filter(({ shares }) => shares?.owns(agentId));
-      if (owners.length > 1) this.break(`${owners.map(({ name }) => name)} own ${agentId}`);
       const polling = alive.filter(
         ({ host, polling, wokenMs }) =>
           host.state === "running" && polling.has(agentId) && this.time.nowMs - wokenMs > WAKING_MS,

@@ -137,14 +137,14 @@ describe("an action whose launch does not end with an outcome", () => {
     expect(sleep.mock.calls.filter(([ms]) => ms === 5_000)).toHaveLength(pauses);
   });
 
-  it("is not launched if its agent ID moves to another replica while its credentials are read", async () => {
-    let isOurs = true;
+  it("is not launched if the worker stops leading while its credentials are read", async () => {
+    let isLeading = true;
     const connect = async () => {
-      isOurs = false;
+      isLeading = false;
       return testConnection();
     };
     const { launch, requests } = lab(async () => ({}), {
-      isOurs: () => isOurs,
+      isLeading: () => isLeading,
       locate: () => ({ ...TARGET, connect }),
     });
     const { outcome, phase } = launch();
@@ -199,14 +199,14 @@ describe("the credentials of a launch", () => {
   });
 });
 
-it("a hook runs even if the agent ID has moved to another replica, because its action was this worker's", async () => {
-  let isOurs = true;
+it("a hook runs even if the worker does not lead any more, because its action was this worker's", async () => {
+  let isLeading = true;
   const { launch, reports, requests } = lab(
     async ({ action }) => {
-      isOurs = false;
+      isLeading = false;
       return action.command.includes("hook") ? {} : { ok: false, class: "bmc", exitCode: 1 };
     },
-    { isOurs: () => isOurs },
+    { isLeading: () => isLeading },
   );
   await launch({ onFailure: ["hook"] }).outcome;
 

@@ -24,7 +24,6 @@ const DAY = 24 * HOUR;
 
 const DONE: Acknowledgement = { kind: "acknowledged" };
 const REJECTED: Acknowledgement = { kind: "rejected", code: "NotFound", reason: "no such action" };
-const WITHHELD: Acknowledgement = { ...REJECTED, kind: "withheld" };
 const RETRY: Acknowledgement = { kind: "retry", code: "Internal", reason: "conflict" };
 const GONE: Acknowledgement = { ...REJECTED, kind: "gone" };
 const PERHAPS_STALE: Acknowledgement = { ...GONE, perhapsStale: true };
@@ -122,7 +121,6 @@ describe("a start", () => {
 describe("a report", () => {
   it.each<[string, readonly Acknowledgement[], Delivery, number, number]>([
     ["is acknowledged after any number of failures", [...times(50, RETRY), DONE], "acknowledged", 51, 0],
-    ["is unanswered once it is withheld", [RETRY, WITHHELD], "unanswered", 2, 0],
     ["is dropped at once if the workflow is certainly gone", [RETRY, GONE], "dropped", 2, 0],
     ["is repeated after any number of rejections", [...times(50, REJECTED), DONE], "acknowledged", 51, 1],
     [

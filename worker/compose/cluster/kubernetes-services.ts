@@ -1,4 +1,4 @@
-import { hostname } from "node:os";
+import { defined } from "../../../shared/defined.ts";
 import { version } from "../../../shared/version.ts";
 import type { ActionId } from "../../action/action.ts";
 import type { MachineNotice } from "../../action/machine-notice.ts";
@@ -7,13 +7,12 @@ import type { Waking } from "../../action/waking.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
 import type { ObjectName } from "../../cluster/client/kinds.ts";
 import { ObjectEvents, type ObjectReference } from "../../cluster/events/object-events.ts";
-import { BmcLeases } from "../../cluster/sharing/bmc-leases.ts";
-import { LaneShares } from "../../cluster/sharing/lane-shares.ts";
+import { LeaderLocks } from "../../cluster/leader/leader-locks.ts";
 import { WakeUp } from "../../cluster/wake-up/wake-up.ts";
 import type { KubernetesConfig } from "../../config/worker-config.ts";
 import { MachineReader } from "../../hardware/machine-reader.ts";
 import type { LaneControl } from "../../lanes/worker.ts";
-import { agentIdOf, inOtherCase } from "../../machines/agent-id.ts";
+import { inOtherCase } from "../../machines/agent-id.ts";
 import { ClusterInventory, type MachineChanges } from "../../machines/cluster/cluster-inventory.ts";
 import { CombinedInventory } from "../../machines/combined-inventory.ts";
 import type { Inventory } from "../../machines/inventory.ts";
@@ -22,9 +21,9 @@ import { openRufio, type Rufio } from "../../source/rufio/rufio.ts";
 import type { ActionSource, StatusSink } from "../../source/source.ts";
 import { type Locks, MachineLocks } from "../../turns/turns.ts";
 import { laneFields, machineFields } from "../change-fields.ts";
-import { allAgentIds, type ClusterServices, type ServiceOptions } from "../cluster-services.ts";
+import { allAgentIds, type ClusterServices, hasMachine, type ServiceOptions } from "../cluster-services.ts";
+import { leadersTransport } from "./leaders-transport.ts";
 import { machineSources } from "./machine-sources.ts";
-import { ownedTransport, STALE_MS } from "./owned-transport.ts";
 
 export interface KubernetesServicesOptions extends ServiceOptions {
   readonly cluster: Cluster;
@@ -43,9 +42,8 @@ export class KubernetesServices implements ClusterServices {
   readonly #options: KubernetesServicesOptions;
   readonly #machines: ClusterInventory | undefined;
   readonly #wakeUp: WakeUp | undefined;
-  readonly #shares: LaneShares | undefined;
   readonly #transport: ActionSource & StatusSink;
-  readonly #leases: BmcLeases | undefined;
+  readonly #leaderLocks: LeaderLocks | undefined;
   readonly #reader: MachineReader | undefined;
   readonly #rufio: Rufio | undefined;
   readonly #events: ObjectEvents | undefined;
@@ -54,7 +52,8 @@ export class KubernetesServices implements ClusterServices {
 
   constructor(options: KubernetesServicesOptions) {
     const { authGate, clock, cluster, config, file, kubernetes, library, log } = options;
-    const { references, refusal, secretCommands, state, transport } = options;
+    const { leadership, references, refusal, secretCommands, transport } = options;
+    const isLeading = () => leadership?.isLeading ?? true;
     this.#options = options;
     // Both often restart together.
     cluster.onWatchOpened(() => transport.probeNow?.());
@@ -84,21 +83,9 @@ export class KubernetesServices implements ClusterServices {
       this.#wakeUp = new WakeUp({ cluster, namespace, clock, log });
     }
 
-    if (kubernetes.sharing) {
-      this.#shares = new LaneShares({
-        cluster,
-        group: kubernetes.sharing.group,
-        // The pod's name for people; the ID of the state directory makes it unique.
-        member: `${hostname()}-${state.id.slice(0, 8)}`,
-        agentIds: () => allAgentIds(config, this.inventory),
-        onOwned: () => this.#ownershipChanged(),
-        clock,
-        log,
-      });
-      this.#leases = new BmcLeases({ cluster, shares: this.#shares, clock, log });
-    }
-    this.locks = this.#leases ?? new MachineLocks();
-    this.#transport = this.#shares ? ownedTransport(transport, this.#shares) : transport;
+    this.#leaderLocks = leadership && new LeaderLocks({ cluster, clock, log });
+    this.locks = this.#leaderLocks ?? new MachineLocks();
+    this.#transport = leadership ? leadersTransport(transport, isLeading) : transport;
 
     if (kubernetes.rufio) {
       const { inventory, locks } = this;
@@ -118,8 +105,7 @@ export class KubernetesServices implements ClusterServices {
           const machine = inventory.find(name);
           return machine && inventory.missingSecret?.(machine, signal);
         },
-        // The replica with a Machine's lane also does Rufio's work at it.
-        owns: (key) => this.#owns(agentIdOf(config.agentIdPattern, machineName(machineOf(key)))),
+        owns: (key) => isLeading() && hasMachine(config, machineName(machineOf(key))),
         ...(kubernetes.rufio.hardware && { hardware: this.#hardwareSource() }),
         readPower: (machine, signal) => reader.readPower(machine, signal),
       });
@@ -143,8 +129,7 @@ export class KubernetesServices implements ClusterServices {
   }
 
   agentIds(): readonly string[] {
-    const owned = allAgentIds(this.#options.config, this.inventory).filter((agentId) => this.#owns(agentId));
-    return [...owned, ...(this.#rufio?.agentIds ?? [])];
+    return [...allAgentIds(this.#options.config, this.inventory), ...(this.#rufio?.agentIds ?? [])];
   }
 
   sourceOf(agentId: string): ActionSource {
@@ -162,11 +147,6 @@ export class KubernetesServices implements ClusterServices {
     return this.#options.config.agentAttributes ? undefined : this.#wakeUp;
   }
 
-  /** Rufio's sink decides about Rufio's actions itself. */
-  isOurs({ agentId }: Pick<ActionId, "agentId">): boolean {
-    return this.#rufioOf(agentId) !== undefined || this.#owns(agentId);
-  }
-
   cancelOf(action: ActionId): AbortSignal | undefined {
     return this.#rufio?.cancelOf(action) ?? this.#wakeUp?.cancelOf(action);
   }
@@ -175,16 +155,11 @@ export class KubernetesServices implements ClusterServices {
     return this.#wakeUp?.seesDeletion(action) ?? false;
   }
 
-  get staleAfterMs(): number | undefined {
-    return this.#shares && STALE_MS;
-  }
-
   facts(): ClusterFacts {
     const machines = this.#machines?.state();
     const sources = machines?.sources ?? [];
     const own = sources.filter(({ isOwn }) => isOwn);
     const watches = Object.entries(this.#rufio?.state().watches ?? {});
-    const shares = this.#shares?.state();
     return {
       problems: [
         ...own.flatMap(({ problems }) => problems),
@@ -194,7 +169,7 @@ export class KubernetesServices implements ClusterServices {
       ],
       sources: sources.map(({ name, machines: count, problems }) => ({ name, machines: count, problems })),
       unusableMachines: machines?.unusable.length ?? 0,
-      ...(shares && { replicas: shares }),
+      ...defined({ leader: this.#options.leadership?.state() }),
       agentIdsInOtherCase: () =>
         inOtherCase(this.#wakeUp?.named() ?? [], allAgentIds(this.#options.config, this.inventory)),
     };
@@ -218,41 +193,26 @@ export class KubernetesServices implements ClusterServices {
     return this.#options.file.find(machine) ? undefined : this.#machines?.objectOf(machine);
   }
 
-  machinesChanged(): void {
-    this.#shares?.agentIdsChanged();
-  }
-
   async run(lanes: LaneControl, stop: AbortSignal): Promise<void> {
     this.#lanes = lanes;
-    const parts = [this.#machines, this.#wakeUp, this.#rufio, this.#shares, this.#leases, this.#events];
+    const parts = [this.#machines, this.#wakeUp, this.#rufio, this.#events];
     await Promise.all(parts.map((part) => part?.run(stop)));
   }
 
   async ready(stop: AbortSignal): Promise<void> {
-    await Promise.all([this.#inventoryReady(stop), this.#wakeUpReady(stop)]);
+    const took = this.#leaderLocks?.takeOver(stop);
+    await Promise.all([took, this.#inventoryReady(stop), this.#wakeUpReady(stop)]);
   }
 
   async close(): Promise<void> {
     await this.#reader?.close();
     await this.#machines?.close();
-    await this.#leases?.close();
   }
 
   #clusterMachinesChanged(changes: MachineChanges): void {
-    this.machinesChanged();
     const lanes = this.#lanes?.setAgentIds(this.agentIds());
     const fields = { ...machineFields(changes), ...(lanes && laneFields(lanes)) };
     this.#options.log.info(fields, "cluster machines updated");
-  }
-
-  async #ownershipChanged(): Promise<void> {
-    this.#lanes?.setAgentIds(this.agentIds());
-    await this.#lanes?.removedPollsEnded();
-    this.#rufio?.ownershipChanged();
-  }
-
-  #owns(agentId: string): boolean {
-    return this.#shares?.owns(agentId) ?? true;
   }
 
   #rufioOf(agentId: string): Rufio | undefined {

@@ -1,6 +1,6 @@
 import type { NeededRight } from "../../cluster/client/needed-right.ts";
 import { RIGHTS as EVENT_RIGHTS } from "../../cluster/events/rights.ts";
-import { RIGHTS as SHARING_RIGHTS } from "../../cluster/sharing/rights.ts";
+import { leaderRights } from "../../cluster/leader/rights.ts";
 import { RIGHTS as WAKE_UP_RIGHTS } from "../../cluster/wake-up/rights.ts";
 import type { ExecutionConfig, WorkerConfig } from "../../config/worker-config.ts";
 import { identityRight, rightsFor } from "../../machines/cluster/rights.ts";
@@ -19,7 +19,7 @@ export type ClusterUse = Pick<ExecutionConfig, "kubernetes" | "runtime" | "inven
 export function clusterFeatures(config: ClusterUse): readonly ClusterFeature[] {
   const { kubernetes, runtime, agentAttributes = false, drift } = config;
   if (!kubernetes) return [];
-  const { inventory, managedHosts, sources, wakeUp, rufio, sharing } = kubernetes;
+  const { inventory, managedHosts, sources, wakeUp, rufio, leaderElection } = kubernetes;
   const compares = drift !== undefined;
   const readsItself =
     rufio !== undefined || agentAttributes || compares || inventory.includes("baremetalhosts");
@@ -40,7 +40,7 @@ export function clusterFeatures(config: ClusterUse): readonly ClusterFeature[] {
     ...(compares && inventory.some((kind) => kind !== "baremetalhosts")
       ? [{ name: "events", rights: EVENT_RIGHTS }]
       : []),
-    ...(sharing ? [{ name: "sharing", rights: SHARING_RIGHTS }] : []),
+    ...(leaderElection ? [{ name: "leader election", rights: leaderRights(leaderElection.lease) }] : []),
   ];
 }
 

@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
 import { parseImageReference } from "../../action/image-reference.ts";
 import { Cluster } from "../../cluster/client/cluster.ts";
+import { Leadership } from "../../cluster/leader/leadership.ts";
 import type { KubernetesConfig } from "../../config/worker-config.ts";
 import { HostRuntime } from "../../runtime/baremetalhost/host-runtime.ts";
 import { KubernetesRuntime } from "../../runtime/kubernetes/kubernetes-runtime.ts";
@@ -33,13 +35,14 @@ export async function openKubernetes(kubernetes: KubernetesConfig): Promise<Open
         `${missing}. Fix: start Rufio once with --rufio-controller-enable-leader-election=true, or set --rufio-alone if no Rufio runs`
       );
     },
-    runtime({ config, pods, state, library, log }) {
-      const group = kubernetes.sharing?.group;
+    runtime({ config, pods, state, isLeading, library, log }) {
+      const group = kubernetes.leaderElection?.group;
       return new KubernetesRuntime({
         cluster,
         pods,
         owner: group ?? state?.id ?? randomUUID(),
         shared: group !== undefined,
+        isLeading,
         log,
         stopGraceMs: config.stopGraceMs,
         isIdempotent: async (image) => {
@@ -55,6 +58,12 @@ export async function openKubernetes(kubernetes: KubernetesConfig): Promise<Open
       return isUsed
         ? new HostRuntime(base, { inventory, actions, state: state?.id, log, stopGraceMs })
         : base;
+    },
+    leadership(clock, log) {
+      const lease = kubernetes.leaderElection?.lease;
+      return lease === undefined
+        ? undefined
+        : new Leadership({ cluster, lease, host: hostname(), clock, log });
     },
     services: (options) => new KubernetesServices({ ...options, cluster, kubernetes }),
     inventory: ({ inventory: file, policy }, log, stop) =>

@@ -5,7 +5,7 @@ export const healthCheckNames = [
   "runtime",
   "state_directory",
   "cluster",
-  "replicas",
+  "leader_election",
 ] as const;
 type HealthCheckName = (typeof healthCheckNames)[number];
 

@@ -1,13 +1,13 @@
-import type { ClusterFacts } from "../../action/observer.ts";
+import type { ClusterFacts, LeaderFacts } from "../../action/observer.ts";
 import type { HealthFinding, NamedHealthFinding } from "./check.ts";
 
 /**
- * Whether the watches of the worker's own cluster work, and whether this replica takes part in sharing lanes. A problem in
- * another cluster is only mentioned, because the worker serves the machines of all others.
+ * Whether the watches of the worker's own cluster work, and whether this worker leads or could. A problem in another cluster is only
+ * mentioned, because the worker serves the machines of all others.
  */
 export function clusterChecks(facts: ClusterFacts | undefined): readonly NamedHealthFinding[] {
   if (!facts) return [];
-  const { problems, sources, replicas } = facts;
+  const { problems, sources, leader } = facts;
   const [first, ...more] = problems;
   const others = more.length === 0 ? "" : `, and ${more.length} more`;
   const cluster: NamedHealthFinding = {
@@ -15,7 +15,7 @@ export function clusterChecks(facts: ClusterFacts | undefined): readonly NamedHe
     ok: first === undefined,
     reason: first === undefined ? `sees what it watches${exceptions(sources)}` : `${first}${others}`,
   };
-  return replicas ? [cluster, { name: "replicas", ...replicaFinding(replicas) }] : [cluster];
+  return leader ? [cluster, { name: "leader_election", ...leaderFinding(leader) }] : [cluster];
 }
 
 function exceptions(sources: ClusterFacts["sources"]): string {
@@ -23,13 +23,9 @@ function exceptions(sources: ClusterFacts["sources"]): string {
   return names.length === 0 ? "" : `, except machine sources ${names.join(", ")}`;
 }
 
-function replicaFinding({
-  valid,
-  members,
-  ownedShards,
-  problem,
-}: NonNullable<ClusterFacts["replicas"]>): HealthFinding {
-  const words = `one of ${members}, with ${ownedShards} shards`;
-  if (valid) return { ok: true, reason: problem === undefined ? words : `${words}; ${problem}` };
-  return { ok: false, reason: problem ?? "has not joined the others yet" };
+/** A follower is ready, so that a rollout ends. */
+function leaderFinding({ isLeading, leader, problem }: LeaderFacts): HealthFinding {
+  if (problem !== undefined) return { ok: false, reason: problem };
+  if (isLeading) return { ok: true, reason: "leads" };
+  return { ok: true, reason: leader === undefined ? "nobody leads yet" : `${leader} leads` };
 }

@@ -168,11 +168,7 @@ export const definitions = {
       "file",
     ),
   ),
-  replicas: gauge(
-    "pbnj_replicas",
-    "Replicas that share the lanes, as seen by this one; 0 if lanes are not shared",
-  ),
-  shards: gauge("pbnj_shards_owned", "Shards of agent IDs that this replica owns; 0 if lanes are not shared"),
+  leader: gauge("pbnj_leader", "Whether this worker leads: 1 or 0; absent without leader election", "lease"),
   unusable: gauge(
     "pbnj_machines_unusable",
     "Machines in the cluster with invalid objects; 0 if the inventory is only a file",

@@ -56,7 +56,7 @@ export const labels = {
     values: ["running", "success", "failed", "timeout"],
   },
   delivery: {
-    help: "`rejected` when the server or a proxy refuses it for the first time (it is repeated, and counts again when that succeeds), `dropped` if no workflow waits for it, `unanswered` if it was not acknowledged before the worker stopped or another replica got the agent ID",
+    help: "`rejected` when the server or a proxy refuses it for the first time (it is repeated, and counts again when that succeeds), `dropped` if no workflow waits for it, `unanswered` if it was not acknowledged before the worker stopped",
     values: ["acknowledged", "rejected", "dropped", "unanswered"],
   },
   journal_step: { name: "step", help: "what was done to an entry", values: ["write", "remove"] },
@@ -69,6 +69,7 @@ export const labels = {
   },
   setting: { help: "of the desired state", values: Object.keys(DesiredState.shape) },
   source: { help: "the name of a cluster that machines are read from" },
+  lease: { help: "the name of the leader election's Lease" },
   check: { help: "as the bodies of /healthz and /readyz name them", values: healthCheckNames },
   version: { help: "of this project" },
   node_version: { help: "of Node" },

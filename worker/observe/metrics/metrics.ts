@@ -72,10 +72,7 @@ export class Metrics {
       set.set("sourceUp", { source }, problems.length === 0 ? 1 : 0);
       set.set("sourceMachines", { source }, machines);
     }
-    if (cluster?.replicas) {
-      set.set("replicas", {}, cluster.replicas.members);
-      set.set("shards", {}, cluster.replicas.ownedShards);
-    }
+    if (cluster?.leader) set.set("leader", { lease: cluster.leader.lease }, cluster.leader.isLeading ? 1 : 0);
     const [findings] = await Promise.all([health.findings(facts), this.#process.sample()]);
     for (const { name, ok } of findings) set.set("checks", { check: name }, ok ? 1 : 0);
     return set.text();

@@ -3,7 +3,7 @@ import { type ActionId, actionKey } from "../../action/action.ts";
 import { OWN_REBOOT } from "../../machines/cluster/host-object.ts";
 import { isOrphan, type SweepOptions } from "../orphan.ts";
 
-/** On the host, the key of the last action that rebooted it: an action is never carried out twice, also by other replicas. */
+/** On the host, the key of the last action that rebooted it: an action is never carried out twice, also by other leaders. */
 export const LAST_REBOOT = "pbnj-worker/last-reboot";
 
 /** The annotation with which one action has a host powered off. */

@@ -88,9 +88,9 @@ export class JobClient {
     return (await this.#cluster.list(KINDS.job, selection, JobObject, signal)).items.map(observedJob);
   }
 
-  /** Starts a suspended Job. */
-  async unsuspend(job: JobId, signal: AbortSignal): Promise<Written> {
-    return this.#patch(job, [{ op: "replace", path: "/spec/suspend", value: false }], signal);
+  /** Starts a suspended Job. `onAttempt` is called right before each request, and may throw. */
+  async unsuspend(job: JobId, signal: AbortSignal, onAttempt: () => void): Promise<Written> {
+    return this.#patch(job, [{ op: "replace", path: "/spec/suspend", value: false }], signal, onAttempt);
   }
 
   /** Ends the Job permanently: its controller creates no more pods. */
@@ -183,7 +183,12 @@ export class JobClient {
     }
   }
 
-  async #patch({ name, uid }: JobId, steps: readonly PatchStep[], signal: AbortSignal): Promise<Written> {
+  async #patch(
+    { name, uid }: JobId,
+    steps: readonly PatchStep[],
+    signal: AbortSignal,
+    onAttempt?: () => void,
+  ): Promise<Written> {
     const body = [{ op: "test", path: "/metadata/uid", value: uid }, ...steps];
     const patch = { type: "json", body } as const;
     let gone: Written = "gone";
@@ -191,7 +196,10 @@ export class JobClient {
       gone = "lost";
     };
     try {
-      const work = () => this.#cluster.patch(KINDS.job, this.#named(name), patch, z.unknown(), signal);
+      const work = async () => {
+        onAttempt?.();
+        return this.#cluster.patch(KINDS.job, this.#named(name), patch, z.unknown(), signal);
+      };
       await this.#persist(signal, work, onDoubt);
       return "done";
     } catch (thrown) {

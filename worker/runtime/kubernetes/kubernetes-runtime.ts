@@ -48,6 +48,8 @@ export interface KubernetesRuntimeOptions {
   readonly pods: PodConfig;
   readonly owner: string;
   readonly shared: boolean;
+  /** Asked right before each request to start a Job; always, when absent. */
+  readonly isLeading?: (() => boolean) | undefined;
   readonly log: Logger;
   readonly clock?: Clock;
   readonly stopGraceMs: number;
@@ -111,7 +113,7 @@ export class KubernetesRuntime implements Runtime {
       }
       throw new LaunchFailure("state", `the Job ${launchName(request.action)} is deleted again and again`);
     } catch (thrown) {
-      if (thrown instanceof NotLaunched) throw thrown;
+      if (thrown instanceof NotLaunched || thrown instanceof Detached) throw thrown;
       this.#closing.signal.throwIfAborted();
       return this.#failed(thrown, askedAt, signal);
     }
@@ -180,7 +182,7 @@ export class KubernetesRuntime implements Runtime {
         await this.#client.remove(job, cleanUpSignal());
       });
     }
-    // Another replica may still be served their actions.
+    // The next leader may still be served their actions.
     for (const job of shared ? jobs.filter((job) => isUnacknowledged(job, options)) : []) {
       await this.#discard(job, () => this.#acknowledge(job, undefined, undefined, cleanUpSignal()));
     }
@@ -258,11 +260,13 @@ export class KubernetesRuntime implements Runtime {
     try {
       const { startTimeoutMs } = this.#options.pods;
       const asked = AbortSignal.any([bound, AbortSignal.timeout(startTimeoutMs)]);
-      const started = await this.#client.unsuspend(job, asked);
+      const started = await this.#client.unsuspend(job, asked, () => {
+        if (this.#options.isLeading?.() === false) throw new Detached();
+      });
       // A lost Job is followed: it is gone, and how it ended is not known.
       if (started === "gone") return this.#relaunch("its Job was deleted before it was started");
     } catch (thrown) {
-      if (thrown instanceof NotLaunched) throw thrown;
+      if (thrown instanceof NotLaunched || thrown instanceof Detached) throw thrown;
       this.#closing.signal.throwIfAborted();
       failure = `it could not be started: ${failureOf(thrown, signal)[1]}`;
     }
@@ -276,14 +280,14 @@ export class KubernetesRuntime implements Runtime {
     const name = launchName(action);
     const launch = randomBytes(4).toString("hex");
     const overMs = pods.startTimeoutMs + timeoutMs + stopGraceMs;
-    const worker = { owner, instance: this.#instance, launch };
+    const worker = { owner, instance: this.#instance, launch, lockKey: request.lockKey };
     const labels = jobMetadata(action, worker, overMs, this.#clock.now());
     const secret = request.connection && !request.mounted ? `${name}-${launch}` : undefined;
     const options = { pods, labels, stopGraceMs, ...defined({ secret }) };
     const created = await this.#client.create(jobManifest(request, options), signal);
     if (created?.isFirst === false && shared) {
       await this.#discard(created.job, () => this.#removeSuspended(created.job, cleanUpSignal()), action);
-      return this.#relaunch("its Job may have been created, run by another replica, and deleted before");
+      return this.#relaunch("its Job may have been created, run by another leader, and deleted before");
     }
     if (created) return { kind: "suspended", job: created.job };
     const job = await this.#client.find(name, signal);
@@ -306,7 +310,7 @@ export class KubernetesRuntime implements Runtime {
 
   /**
    * For a Job that something deleted while it was suspended. Only this worker starts its Jobs: nothing was done, and it may try again. Among
-   * replicas another one may have run it meanwhile: the server decides whether the action is still to be run. Throws `NotLaunched`.
+   * leaders another one may have run it meanwhile: the server decides whether the action is still to be run. Throws `NotLaunched`.
    */
   #relaunch(reason: string): undefined {
     if (this.#options.shared) throw new NotLaunched(reason);

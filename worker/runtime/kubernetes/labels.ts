@@ -1,6 +1,7 @@
 import { defined } from "../../../shared/defined.ts";
 import { type ActionId, actionKey } from "../../action/action.ts";
 import { bootTimeIn } from "../../action/boot-time.ts";
+import { LOCK_LABEL, lockLabelOf } from "../../cluster/leader/lock-label.ts";
 
 const LABEL_VALUE = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
 
@@ -9,7 +10,7 @@ export const MANAGED_BY = { "app.kubernetes.io/managed-by": "pbnj-worker" } as c
 /** On every Job and its pod: a label if the value can be one, otherwise an annotation. */
 export const LABEL = {
   key: "pbnj-worker/key",
-  /** The ID of the state directory of the worker that launched it, or its share group. */
+  /** The ID of the state directory of the worker that launched it, or the name of its leader election. */
   owner: "pbnj-worker/owner",
   instance: "pbnj-worker/instance",
   /** Unique per create request, to recognize a Job whose response was lost. */
@@ -22,6 +23,7 @@ export const LABEL = {
   action: "pbnj-worker/action",
   actionName: "pbnj-worker/action-name",
   secret: "pbnj-worker/secret",
+  bmc: LOCK_LABEL,
 } as const;
 
 /** Written to a Job after its creation. */
@@ -48,7 +50,12 @@ export interface JobMetadata {
 /** The labels of an action's Job, which may take `overMs` from now. */
 export function jobMetadata(
   action: ActionId,
-  worker: { readonly owner: string; readonly instance: string; readonly launch: string },
+  worker: {
+    readonly owner: string;
+    readonly instance: string;
+    readonly launch: string;
+    readonly lockKey?: string | undefined;
+  },
   overMs: number,
   nowMs: number,
 ): JobMetadata {
@@ -64,6 +71,7 @@ export function jobMetadata(
     [LABEL.agent]: action.agentId,
     [LABEL.action]: action.actionId,
     [LABEL.actionName]: action.name,
+    ...(worker.lockKey !== undefined && { [LABEL.bmc]: lockLabelOf(worker.lockKey) }),
   };
   const isLabel = ([, value]: [string, string]) => LABEL_VALUE.test(value);
   const entries = Object.entries(values);

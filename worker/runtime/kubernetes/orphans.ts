@@ -8,7 +8,7 @@ export const ACKNOWLEDGED_TTL_SECONDS = 600;
 const CONTROLLER_SLACK_MS = 60_000;
 
 /**
- * Whether the report of a Job's action was acknowledged to this replica, which then died before it marked the Job. A Job
+ * Whether the report of a Job's action was acknowledged to this worker, which then died before it marked the Job. A Job
  * that still runs may be another launch.
  */
 export function isUnacknowledged(

@@ -7,6 +7,7 @@ import {
 } from "node:tls";
 import { defined } from "../../../shared/defined.ts";
 import type { Secret } from "../../../shared/secret.ts";
+import { zoneProblem } from "../../../shared/zone-problem.ts";
 
 /** Where a tink server is and how to trust it. */
 export interface ServerOptions {
@@ -49,6 +50,8 @@ export function createDialer(options: ServerOptions): Dialer {
     url: new URL(`${secure ? "https" : "http"}://${authority}:${port}`).origin,
     dial() {
       const socket = secure ? connectTls({ ...address, ...secure }) : connectTcp(address);
+      const wrongZone = zoneProblem(host);
+      if (wrongZone) socket.destroy(wrongZone);
       boundConnecting(socket, secure ? "secureConnect" : "connect", timeoutMs);
       return socket;
     },

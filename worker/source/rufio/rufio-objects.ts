@@ -93,7 +93,7 @@ export class RufioObjects {
   }
 }
 
-/** The key by which replicas share the work for a Machine. */
+/** The key by which a shard has a Machine. */
 export function shareKey(machine: ObjectName): string {
   return `rufio/${keyOf(machine)}`;
 }

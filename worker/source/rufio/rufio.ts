@@ -28,7 +28,7 @@ export interface RufioOptions {
   readonly version: string;
   readonly log: Logger;
   readonly clock: Clock;
-  /** Whether this replica owns a Machine; the key is `rufio/<namespace>/<Machine>`. */
+  /** Whether this worker leads and its shard has a Machine; the key is `rufio/<namespace>/<Machine>`. */
   readonly owns: (key: string) => boolean;
   /** The inventory's name of a Machine. */
   readonly machineName: (machine: ObjectName) => string;
@@ -60,7 +60,6 @@ export interface Rufio {
   cancelOf(action: ActionId): AbortSignal | undefined;
   /** Runs until the signal aborts. Never rejects. Reports of running actions are still written afterwards. */
   run(signal: AbortSignal): Promise<void>;
-  ownershipChanged(): void;
   state(): RufioState;
 }
 
@@ -139,7 +138,6 @@ export function openRufio(options: RufioOptions): Rufio {
       recheckAll();
       await Promise.all(parts);
     },
-    ownershipChanged: recheckAll,
     state: () => ({
       leaseFree: lease.isFree,
       synced: objects.isSynced,

@@ -28,9 +28,7 @@ const refusal = (reason: string, code = "FailedPrecondition"): Refusal => ({
   reason,
 });
 const GONE = refusal("the Task was deleted, or its Job", "NotFound");
-const NOT_OURS = refusal(
-  "this worker can no longer start the Task: it has ended, or another replica holds its machine",
-);
+const NOT_OURS = refusal("this worker can no longer start the Task: it has ended, or another worker leads");
 const ENDED = refusal("the Task has already ended: another controller has written its outcome");
 const NOT_REPEATED = refusal(
   "the Task was started by another controller and cannot be repeated: it has failed",

@@ -4,6 +4,7 @@ import { BmcError } from "../../../contract/bmc-error.ts";
 import { errorCode, networkReason } from "../../../network-reason.ts";
 import { textOf } from "../../../text-of.ts";
 import { withTimeout } from "../../../timeout.ts";
+import { zoneProblem } from "../../../zone-problem.ts";
 
 export interface DatagramReceiver {
   datagram(datagram: Buffer): void;
@@ -46,6 +47,8 @@ export class UdpTransport {
     onReached?: () => void,
   ): Promise<UdpTransport> {
     try {
+      const wrongZone = zoneProblem(host);
+      if (wrongZone) throw wrongZone;
       // Several addresses may be of networks that this host does not have, such as IPv6: the first with a route is used.
       const addresses = await withTimeout(timeoutMs, signal, () => lookup(host, { all: true }));
       const failures: unknown[] = [];

@@ -15,6 +15,7 @@ const signal = new AbortController().signal;
 async function twoProviders(answer: Omit<Fault, "method">) {
   const machine = new SimulatedMachine({ power: "on" });
   const redfish = await startRedfishBmc({ machines: [machine], tls: "http" });
+  redfish.sel.add("Critical", "Fan 1 has stopped.");
   const ipmi = await startIpmiBmc({ machine });
   let changes = 0;
   const proxy = await startTcpProxy({
@@ -60,6 +61,40 @@ const OPERATIONS: readonly (readonly [string, (client: BmcClient) => Promise<unk
   ["NTP", (client) => client.setNtp({ enabled: true, servers: ["192.0.2.9"] }, signal)],
   ["identify LED", (client) => client.setIndicator(true, signal)],
   [
+    "firmware",
+    (client) =>
+      client.updateFirmware(
+        {
+          image: { uri: "https://192.0.2.1/bmc-1.3.0.bin" },
+          targets: ["BMC"],
+          version: "1.3.0",
+          allowDowngrade: false,
+        },
+        { updateMs: 120_000, verifyMs: 120_000 },
+        signal,
+      ),
+  ],
+  [
+    "firmware file",
+    (client) =>
+      client.updateFirmware(
+        {
+          image: { name: "bmc-1.3.0.bin", content: new Blob(["the image"]) },
+          targets: [],
+          allowDowngrade: false,
+        },
+        { updateMs: 120_000, verifyMs: 120_000 },
+        signal,
+      ),
+  ],
+  [
+    "BIOS attributes",
+    (client) => client.setBios({ values: { ProcTurboMode: "Disabled" }, applyTime: "on-reset" }, signal),
+  ],
+  ["BIOS reset", (client) => client.resetBios(signal)],
+  ["event log", (client) => client.clearSel(signal)],
+  ["network", (client) => client.setNetwork({ hostName: "bmc-8" }, 60_000, signal)],
+  [
     "user",
     (client) =>
       client.putUser({ name: "eve", password: new Secret("correct-horse-9"), role: "operator" }, signal),
@@ -79,6 +114,7 @@ describe.each(OPERATIONS)("after its change was accepted, %s", (_, run) => {
 
     await run(lab.client);
 
+    expect(lab.redfish.requests.some(({ method }) => method !== "GET")).toBe(true);
     expect(lab.ipmi.received).toBe(0);
     const done = lab.machine.commands.map(({ action }) => action);
     expect(done).toEqual([...new Set(done)]);
@@ -103,4 +139,23 @@ it("a BMC that never reads again is an error of the provider that has changed it
     message: expect.stringMatching(/^redfish: not off after 20.0 s, although the BMC accepted "off": .*404/),
   });
   expect(lab.machine.commands.map(({ action }) => action)).toEqual(["off"]);
+});
+
+it("waits for BIOS attributes through what a BMC answers during the boot, also if they were pending already", async () => {
+  await using lab = await twoProviders({ kind: "refuse", status: 503, times: 0 });
+  const asked = { values: { ProcTurboMode: "Disabled" }, applyTime: "on-reset" } as const;
+  await lab.client.setBios(asked, signal);
+  lab.redfish.fail({
+    kind: "refuse",
+    path: /\/Bios$/,
+    status: 500,
+    messageId: "Base.1.8.InternalError",
+    skip: 1,
+    times: 4,
+  });
+
+  const waiting = lab.client.setBios({ ...asked, waitMs: 600_000 }, signal);
+  setTimeout(() => lab.machine.do("reset"), 20);
+
+  expect(await waiting).toMatchObject({ changed: false, summary: "already ProcTurboMode=Disabled" });
 });

@@ -73,6 +73,15 @@ describe("time servers", () => {
     expect(report.summary).toBe("NTP on (c); the BMC also lists d, which DHCP may supply");
   });
 
+  test("are not sent again beside those of DHCP", async () => {
+    const bmc = { ...bmcThatReads({ enabled: true, servers: ["c", "d"] }), hasDhcp: async () => true };
+
+    const report = await setNtp(bmc, { enabled: true, servers: ["c"] });
+
+    expect(report.summary).toBe("already NTP on (c); the BMC also lists d, which DHCP may supply");
+    expect(bmc.written).toEqual([]);
+  });
+
   test.each([
     ["there is no DHCP", { enabled: true, servers: ["c", "d"] }, false],
     ["nothing changed", { enabled: true, servers: ["a.example.org", "b.example.org"] }, undefined],

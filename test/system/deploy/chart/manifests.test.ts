@@ -13,6 +13,8 @@ import { pairwise } from "../../../deploy/chart/pairwise.ts";
 import { typeProblems } from "../../../deploy/chart/types.ts";
 import { violationsOfRestricted } from "../../../support/pod-security.ts";
 
+const Service = Manifest.extend({ spec: z.object({ selector: Labels }) });
+
 const { rows, uncovered } = pairwise(dimensions, isAllowed);
 const cases = Object.fromEntries(rows.map((row, index) => [`row ${index}`, valuesOf(row)]));
 
@@ -41,18 +43,19 @@ describeWithHelm("what the chart makes, for each pair of features", () => {
   it("is looked at for each pair that goes together", () => {
     expect(rows.length).toBeGreaterThan(20);
     expect(uncovered).toEqual([
-      "runtime=inProcess sharing=three",
-      "runtime=inProcess sharing=group",
-      "runtime=process sharing=three",
-      "runtime=process sharing=group",
+      "runtime=inProcess leader=three",
+      "runtime=inProcess leader=named",
+      "runtime=inProcess leader=shards",
+      "runtime=process leader=three",
+      "runtime=process leader=named",
+      "runtime=process leader=shards",
       "agentIds=some pbnj=alone",
       "fileInventory=none credentials=mounted",
       "wakeUp=on pbnj=alone",
-      "sharing=three state=existing",
-      "sharing=three pbnj=open",
-      "sharing=three pbnj=alone",
-      "sharing=group pbnj=open",
-      "sharing=group pbnj=alone",
+      "leader=three state=existing",
+      "leader=shards state=existing",
+      "leader=shards pbnj=open",
+      "leader=shards pbnj=alone",
       "tls=insecure pbnj=alone",
       "tls=verified pbnj=alone",
       "tls=mutual pbnj=alone",
@@ -189,17 +192,18 @@ describeWithHelm("what the chart makes, for each pair of features", () => {
       const accounts = manifests
         .filter(({ kind }) => kind === "ServiceAccount")
         .map(({ metadata }) => metadata.name);
-      const services = manifests.filter(({ kind }) => kind === "Service");
+      const services = allOf(manifests, ["Service"], Service);
+      const scraped = services.filter(({ metadata }) => metadata.labels["pbnj-worker/scraped"] === "true");
       const roles = manifests.map(
         ({ kind, metadata }) => `${kind} ${metadata.namespace ?? "-"} ${metadata.name}`,
       );
 
       expect(selects(spec.selector.matchLabels, labels)).toBe(true);
-      expect(services.length).toBe(1);
+      expect(scraped.map((service) => service.spec.selector)).toEqual([spec.selector.matchLabels]);
+      const leader = { ...spec.selector.matchLabels, "pbnj-worker/leader": "true" };
       for (const service of services)
-        expect(service["spec"]).toMatchObject({ selector: spec.selector.matchLabels });
-      if (spec.serviceName !== undefined)
-        expect(services.map(({ metadata }) => metadata.name)).toEqual([spec.serviceName]);
+        expect(service.spec.selector).toEqual(scraped.includes(service) ? spec.selector.matchLabels : leader);
+      if (spec.serviceName !== undefined) expect(scraped[0]?.metadata.name).toBe(spec.serviceName);
       if (accounts.length > 0) expect(accounts).toEqual([spec.template.spec.serviceAccountName]);
       for (const { metadata, roleRef, subjects } of allOf(
         manifests,
@@ -217,7 +221,7 @@ describeWithHelm("what the chart makes, for each pair of features", () => {
       }
       for (const monitor of manifests.filter(({ kind }) => kind === "ServiceMonitor")) {
         expect(monitor["spec"]).toMatchObject({
-          selector: spec.selector,
+          selector: { matchLabels: { ...spec.selector.matchLabels, "pbnj-worker/scraped": "true" } },
           endpoints: [{ port: "http", path: "/metrics" }],
           // What the alert rules call the job is a label of the Service.
           jobLabel: "app.kubernetes.io/name",
@@ -252,8 +256,9 @@ describeWithHelm("what the chart makes, for each pair of features", () => {
         row["rufio"] !== "off" ||
         row["wakeUp"] === "on" ||
         row["otherClusters"] !== "none";
-      const hasState = row["runtime"] !== "jobs" || row["state"] === "claim" || row["state"] === "existing";
-      const rolls = ["three", "group"].includes(row["sharing"] ?? "") || row["placing"] === "set";
+      const isKept = row["state"] === "claim" || row["state"] === "existing";
+      const hasState = row["runtime"] !== "jobs" || isKept || row["leader"] === "shards";
+      const rolls = ["three", "named"].includes(row["leader"] ?? "") || row["placing"] === "set";
 
       expect(spec.template.spec.automountServiceAccountToken, JSON.stringify(values)).toBe(isUsed);
       expect(kind).toBe(hasState ? "StatefulSet" : "Deployment");

@@ -32,7 +32,7 @@ const misshapen: readonly (readonly [Values, string])[] = [
   [{ inventory: { credentials: [{ machine: "node-1", password: "secret" }] } }, "'/inventory/credentials/0'"],
   [{ agentIdPattern: "bmc" }, "'/agentIdPattern'"],
   [{ shutdownGrace: "soon" }, "'/shutdownGrace'"],
-  [{ sharing: { group: "Workers" } }, "'/sharing/group'"],
+  [{ leaderElection: { lease: "Workers" } }, "'/leaderElection/lease'"],
   [{ networkPolicy: { bmcNetworks: ["192.0.2.1"] } }, "'/networkPolicy/bmcNetworks/0'"],
   [{ watchNamespace: "a,b" }, "'/watchNamespace'"],
   [
@@ -95,10 +95,11 @@ const contradicting: readonly (readonly [Values, string])[] = [
   ],
   [{ agentIds: ["rufio"], rufio: { enabled: true } }, "agentIds holds rufio"],
   [{ replicas: 2, runtime: { kind: "process" } }, "replicas is 2, but with runtime.kind process"],
-  [{ replicas: 3, sharing: { enabled: "off" } }, "replicas is 3, but sharing.enabled is off"],
+  [{ replicas: 3, leaderElection: { enabled: "off" } }, "replicas is 3, but leaderElection.enabled is off"],
+  [{ replicas: 3, shards: 2 }, "replicas is 3, but must be a multiple of shards, which is 2"],
   [
-    { sharing: { enabled: true }, runtime: { kind: "in-process" } },
-    "sharing.enabled needs runtime.kind kubernetes",
+    { leaderElection: { enabled: true }, runtime: { kind: "in-process" } },
+    "leaderElection.enabled needs runtime.kind kubernetes",
   ],
   [{ state: { persistence: { existingClaim: "state" } } }, "state.persistence.existingClaim has no effect"],
   [
@@ -141,8 +142,7 @@ const contradicting: readonly (readonly [Values, string])[] = [
   [{ pbnj: { enabled: true, clientCaSecret: "ca" } }, "pbnj.clientCaSecret needs TLS"],
   [{ pbnj: { ...pbnj, audience: "pbnj" } }, "pbnj.issuer and pbnj.audience have no effect without tokens"],
   [{ pbnj, agentIds: ["pbnj"] }, "agentIds holds pbnj"],
-  [{ pbnj, replicas: 2 }, "replicas is 2, but pbnj.enabled needs one replica"],
-  [{ pbnj, sharing: { enabled: "on" } }, "sharing.enabled is on, but replicas do not share"],
+  [{ pbnj, replicas: 2, shards: 2 }, "shards is 2, but pbnj.enabled needs one shard"],
   [{ pbnj: { ...pbnj, port: 42180 } }, "pbnj.port and service.port are both 42180"],
   [
     { pbnj, networkPolicy: { enabled: true, bmcNetworks: ["192.0.2.0/24"] } },
@@ -196,7 +196,7 @@ describeWithHelm("helm", () => {
     expect(alone).toHaveLength(3);
     expect(alone[1]).toContain("exec statefulset/demo-pbnj-worker -- node /worker/pbnj-worker.mjs doctor");
     expect(alone[2]).toMatch(/^WARNING: without state.persistence.enabled/);
-    expect(shared[0]).toContain("with 2 replicas that share its agent IDs");
+    expect(shared[0]).toContain("with 2 replicas, of which one leads");
     expect(shared[1]).toContain("exec deployment/demo-pbnj-worker");
     expect(shared[2]).toMatch(/^Changes of inventory and policy need no restart/);
   });

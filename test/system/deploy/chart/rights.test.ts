@@ -50,7 +50,7 @@ function valuesOf(choices: Choices): Values {
     wakeUp: wakeUp ? "auto" : "off",
     rufio: { enabled: rufio, hardware: hardwareStatus },
     config: { ...(agentAttributes && { agentAttributes }), ...(compares && { driftInterval: "1h" }) },
-    sharing: { enabled: shared ? "on" : "auto" },
+    leaderElection: { enabled: shared ? "on" : "auto", lease: "pbnj-worker" },
   });
 }
 
@@ -96,7 +96,9 @@ describeWithHelm("the rights that the chart gives", () => {
       for (const { metadata, rules } of allOf(manifests, ["Role", "ClusterRole"], Role)) {
         for (const { apiGroups, resources, resourceNames, verbs } of rules) {
           expect([...apiGroups, ...resources, ...verbs]).not.toContain("*");
-          expect(resourceNames).toEqual(metadata.name.endsWith("-rufio-lease") ? [RUFIO_LEASE] : undefined);
+          const isLease = resources.includes("leases") && !verbs.includes("create");
+          const lease = metadata.name.endsWith("-rufio-lease") ? RUFIO_LEASE : "pbnj-worker";
+          expect(resourceNames).toEqual(isLease ? [lease] : undefined);
         }
       }
     }
@@ -149,7 +151,7 @@ describeWithHelm("a rule of the chart", () => {
 
     expect(rules.length).toBeGreaterThan(15);
     expect(unexplained).toEqual([]);
-    expect(text).toContain("# sharing: which replica lives");
+    expect(text).toContain("# leaderElection: the leader renews its Lease");
   });
 
   it("for Rufio's Lease is in the Lease's namespace", async () => {

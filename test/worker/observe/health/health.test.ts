@@ -369,21 +369,19 @@ describe("a worker that uses a cluster", () => {
     });
   });
 
-  test("is ready as long as it is certainly one of its replicas", async () => {
-    let replicas: NonNullable<ReturnType<NonNullable<WorkerFacts["cluster"]>>["replicas"]> = {
-      ...{ valid: true, members: 3, ownedShards: 12 },
-    };
-    const lab = await healthLab({ cluster: () => ({ ...well, replicas }) });
-    lab.idle();
+  test("is ready as a follower that could lead, which has no lanes", async () => {
+    let problem: string | undefined;
+    const leader = () => ({ lease: "pbnj-worker", isLeading: false, leader: "pod-1_ab", problem });
+    const lab = await healthLab({ agentIds: () => [], cluster: () => ({ ...well, leader: leader() }) });
 
     expect(await lab.ready()).toMatchObject({
       failing: [],
-      reasons: { replicas: "one of 3, with 12 shards" },
+      reasons: { leader_election: "pod-1_ab leads" },
     });
-    replicas = { valid: false, members: 1, ownedShards: 0, problem: "the API does not answer" };
+    problem = "the API does not answer";
     expect(await lab.ready()).toMatchObject({
-      failing: ["replicas"],
-      reasons: { replicas: "the API does not answer" },
+      failing: ["leader_election"],
+      reasons: { leader_election: "the API does not answer" },
     });
   });
 });

@@ -252,8 +252,7 @@ describe("the rest of the worker", () => {
     });
   });
 
-  test("has the state of replicas and the cluster, or 0 without a cluster", async () => {
-    const names = ["pbnj_replicas", "pbnj_shards_owned", "pbnj_machines_unusable"];
+  test("has the state of the leader election and the cluster", async () => {
     await using without = await metricsLab();
     await using lab = await metricsLab({
       cluster: () => ({
@@ -262,18 +261,19 @@ describe("the rest of the worker", () => {
           { name: "local", machines: 3, problems: [] },
           { name: "edge", machines: 2, problems: ["does not answer"] },
         ],
-        replicas: { valid: true, members: 3, ownedShards: 12 },
+        leader: { lease: "pbnj-worker-1", isLeading: true, leader: "pod_1", problem: undefined },
       }),
     });
 
-    const valuesIn = (of: typeof lab) => Promise.all(names.map((name) => of.value(name)));
-    expect(await valuesIn(lab)).toEqual([3, 12, 2]);
-    expect(await valuesIn(without)).toEqual([0, 0, 0]);
+    expect(await lab.value("pbnj_machines_unusable")).toBe(2);
+    expect(await without.value("pbnj_machines_unusable")).toBe(0);
+    expect(await lab.value("pbnj_leader", { lease: "pbnj-worker-1" })).toBe(1);
+    expect(await without.value("pbnj_leader")).toBeUndefined();
     expect(await lab.value("pbnj_machine_source_up", { source: "local" })).toBe(1);
     expect(await lab.value("pbnj_machine_source_up", { source: "edge" })).toBe(0);
     expect(await lab.value("pbnj_machine_source_machines", { source: "edge" })).toBe(2);
     expect(await lab.value("pbnj_check_passing", { check: "cluster" })).toBe(0);
-    expect(await lab.value("pbnj_check_passing", { check: "replicas" })).toBe(1);
+    expect(await lab.value("pbnj_check_passing", { check: "leader_election" })).toBe(1);
   });
 
   test("has the CPU time and memory of the process", async () => {

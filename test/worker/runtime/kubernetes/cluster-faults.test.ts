@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { FakeCluster } from "../../../../simulators/kubernetes/cluster.ts";
 import { launchName } from "../../../../worker/runtime/launch-name.ts";
-import { NotLaunched } from "../../../../worker/runtime/runtime.ts";
+import { Detached, NotLaunched } from "../../../../worker/runtime/runtime.ts";
 import { scriptedRequest } from "../launch-request.ts";
 import { leftOf, resultLine } from "./kubernetes-cases.ts";
 import { begin, never, RuntimeLab } from "./runtime-lab.ts";
@@ -31,6 +31,25 @@ async function finishWell(
 }
 
 describe.concurrent("the kubernetes runtime, with a cluster that fails", () => {
+  it("starts no Job after the worker has stopped leading, not even with a repeated request", async () => {
+    await using there = await clusterLab();
+    const { cluster, lab } = there;
+    let isLeading = true;
+    const runtime = await lab.runtime({ shared: true, isLeading: () => isLeading });
+    const { request } = scriptedRequest([]);
+    const fault = cluster.fail({ verb: "patch", resource: "jobs" }, { status: 503 });
+    const ended = runtime.run(request, never);
+    const reason = ended.then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    );
+    await vi.waitFor(() => expect(fault.hits).toBe(1), WAIT);
+    isLeading = false;
+
+    expect(await reason).toBeInstanceOf(Detached);
+    expect((await lab.job(request))["spec"]).toMatchObject({ suspend: true });
+  });
+
   it("runs an action without polling its state", async () => {
     await using there = await clusterLab();
     const { cluster, lab } = there;

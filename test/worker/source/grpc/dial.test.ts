@@ -32,4 +32,12 @@ describe("a server's address", () => {
     socket.destroy();
     server.close();
   });
+
+  it.each([true, false])("with a zone that this host does not have is an error (TLS: %s)", async (tls) => {
+    const socket = createDialer({ server: "[fe80::1%nope0]:42113", tls }).dial();
+
+    const [error] = await once(socket, "error");
+
+    expect(error).toMatchObject({ message: "this host has no interface named nope0 that is up" });
+  });
 });

@@ -115,7 +115,7 @@ export async function startReplica(options: ReplicaOptions, onLog: (line: Logged
   const executor = new Executor({
     permit: () => ({ allowed: true }),
     locate: (action) => resolveMachine(action, inventory, "pbnj-{machine}"),
-    isOurs: () => true,
+    isLeading: () => true,
     sink: rufio.sink,
     maxBackoffMs: 300,
     ...{ runtime, journal, clock, log, observer, secretCommands: commands },

@@ -3,6 +3,7 @@ import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
 import type { BiosApplyTime, BiosDriver, BiosOutcome } from "../../../operations/bios.ts";
 import { attributeValue, type BiosAttributes, type BiosValue } from "../../../operations/bios-registry.ts";
+import { ListedAction, listedParameters, writeAction } from "../resources/action-parameters.ts";
 import type { Resources } from "../resources/resources.ts";
 import { describeWrite, type WriteRequest } from "../resources/writer.ts";
 import { readProblem } from "../service/refusal.ts";
@@ -37,8 +38,11 @@ const Bios = z.object({
       Messages,
     }),
   ),
-  Actions: lenient(z.object({ "#Bios.ResetBios": lenient(z.object({ target: lenient(z.string()) })) })),
+  Actions: lenient(z.object({ "#Bios.ResetBios": lenient(ListedAction) })),
 });
+
+/** Of MegaRAC, and of Cray. */
+const RESETTING = { ResetType: "Reset", ResetBiosType: "Reset" };
 
 /** The resource that `@Redfish.Settings` of Bios refers to (DSP0266 section 9.10). */
 const Pending = z.object({ Attributes: lenient(Attributes) });
@@ -122,11 +126,14 @@ export function redfishBios({ system, manager, members, writer }: Resources): Bi
     return isPending ? [job] : [patch, job];
   };
 
-  const resetRequest = async (signal: AbortSignal): Promise<WriteRequest> => {
+  const resetRequest = async (signal: AbortSignal) => {
     const found = await find(signal);
-    const path = service.actionPath(found.path, "#Bios.ResetBios", found.value.Actions?.["#Bios.ResetBios"]);
-    if (path === undefined) throw new BmcError("unsupported", "the BMC does not offer to reset the BIOS");
-    return { method: "POST", path, body: {}, untilBoot: true };
+    const action = found.value.Actions?.["#Bios.ResetBios"];
+    const path = service.actionPath(found.path, "#Bios.ResetBios", action);
+    if (!action || path === undefined)
+      throw new BmcError("unsupported", "the BMC does not offer to reset the BIOS");
+    const body = await listedParameters(service, action, RESETTING, signal);
+    return { method: "POST", path, body, untilBoot: true } as const;
   };
 
   return {
@@ -148,7 +155,7 @@ export function redfishBios({ system, manager, members, writer }: Resources): Bi
     },
     planReset: async (signal) => describeWrite(await resetRequest(signal)),
     async reset(signal) {
-      await writer.write(await resetRequest(signal), signal);
+      await writeAction({ writer, service }, await resetRequest(signal), RESETTING, signal);
     },
   };
 }

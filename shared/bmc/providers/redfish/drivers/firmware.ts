@@ -9,7 +9,9 @@ import type {
 } from "../../../operations/firmware-driver.ts";
 import { namedTask } from "../resources/named-task.ts";
 import type { Resources } from "../resources/resources.ts";
-import { throwDenial } from "../resources/writer.ts";
+import { describeWrite, throwDenial, type WriteRequest } from "../resources/writer.ts";
+import type { HttpAnswer } from "../service/http-client.ts";
+import { missingProperties } from "../service/missing-properties.ts";
 import { Link, lenient, Values } from "../service/schema.ts";
 import { FirmwareResource, isInstalled, nameOf, text } from "./inventory-parts.ts";
 import { readTask, taskLink } from "./operation-task.ts";
@@ -27,6 +29,8 @@ const UpdateService = z.object({
   MultipartHttpPushUri: lenient(z.string()),
   "MultipartHttpPushUri@Redfish.OperationApplyTimeSupport": ApplyTimes,
   HttpPushUri: lenient(z.string()),
+  HttpPushUriTargets: lenient(z.array(z.string())),
+  HttpPushUriTargetsBusy: lenient(z.boolean()),
   HttpPushUriOptions: lenient(
     z.object({ HttpPushUriApplyTime: lenient(z.object({ ApplyTime: lenient(z.string()) })) }),
   ),
@@ -62,17 +66,59 @@ function stateOf(state = ""): FirmwareItem["state"] {
   return UPDATING.includes(state) ? "updating" : undefined;
 }
 
+/** The part beside the parameters that MegaRAC requires of a multipart push. */
+interface OemParameters {
+  readonly ImageType: string;
+}
+
+/** The kind of image that belongs to all of these inventory entries. */
+function oemParametersFor(items: readonly Pick<FirmwareItem, "id" | "name">[]): OemParameters | undefined {
+  const types = items.map(({ id, name }) => /bmc|bios/i.exec(id) ?? /bmc|bios/i.exec(name));
+  const [type, ...others] = new Set(types.map((found) => found?.[0].toUpperCase()));
+  return type === undefined || others.length > 0 ? undefined : { ImageType: type };
+}
+
 /** One request that starts an update; `form` and `raw` carry a file. */
 interface Start {
   readonly kind: "simple" | "form" | "raw";
   readonly path: string;
   readonly parameters: Readonly<Record<string, unknown>>;
+  /** What MegaRAC takes beside the parameters; undefined where the targets do not show it. */
+  readonly oemParameters?: OemParameters | undefined;
   /** Set if the BMC applies what is pushed at a reset, or later. */
   readonly staged?: true;
+  /** What a push of a file alone is preceded by, and followed by, where it has targets. */
+  readonly reservation?: Reservation | undefined;
+}
+
+/** Changes of the UpdateService (DSP0268, `HttpPushUriTargets`): the next client's push must not go to our targets. */
+interface Reservation {
+  readonly take: TargetsChange;
+  readonly release: TargetsChange;
+}
+
+type TargetsChange = WriteRequest & { readonly body: { readonly HttpPushUriTargets: readonly string[] } };
+
+/** Also after a cancellation, which its requests must outlive. */
+const RELEASE_MS = 10_000;
+
+function reservationOf(
+  { HttpPushUriTargetsBusy: busy }: UpdateService,
+  targets: readonly string[],
+): Reservation {
+  const change = (paths: readonly string[], isTaken: boolean): TargetsChange => ({
+    method: "PATCH",
+    path: UPDATE_SERVICE,
+    body: {
+      HttpPushUriTargets: paths,
+      ...(busy === undefined ? {} : { HttpPushUriTargetsBusy: isTaken }),
+    },
+  });
+  return { take: change(targets, true), release: change([], false) };
 }
 
 /** UpdateService: SimpleUpdate by URI, multipart push or push of a file (DSP0266, DSP0268, DSP2062). */
-export function redfishFirmware({ system, members }: Resources): FirmwareDriver {
+export function redfishFirmware({ system, members, writer, log }: Resources): FirmwareDriver {
   const { service } = system;
   const find = async (signal: AbortSignal): Promise<UpdateService> => {
     const found = await service.find(UPDATE_SERVICE, UpdateService, signal);
@@ -92,10 +138,10 @@ export function redfishFirmware({ system, members }: Resources): FirmwareDriver 
     const update = await find(signal);
     if (update.ServiceEnabled === false) throw new BmcError("state", "the BMC's UpdateService is disabled");
     const items = send.targets.length === 0 ? [] : await inventory(update, signal);
-    const paths = send.targets.map((target) => {
+    const chosen = send.targets.map((target) => {
       const found = items.find(({ id }) => id === target);
       if (!found) throw new BmcError("state", `the BMC no longer lists firmware ${target}`);
-      return found.path;
+      return found;
     });
     const way = "uri" in send.image ? simple(update, send.image.uri) : push(update, send);
     const path = service.localPath(way.uri);
@@ -105,26 +151,77 @@ export function redfishFirmware({ system, members }: Resources): FirmwareDriver 
       const offered = way.applyTimes.join(", ");
       throw new BmcError("unsupported", `the BMC does not offer apply time ${asked}, only ${offered}`);
     }
-    const targets = paths.length === 0 ? undefined : paths;
+    const targets = chosen.length === 0 ? undefined : chosen.map((item) => item.path);
     const given = defined({ Targets: targets, "@Redfish.OperationApplyTime": asked });
-    return { ...way, path, parameters: { ...way.parameters, ...given } };
+    const oemParameters = oemParametersFor(
+      chosen.map(({ id, path, value }) => ({ id, name: nameOf(path, value) })),
+    );
+    const reservation = way.kind === "raw" && targets ? reservationOf(update, targets) : undefined;
+    return { ...way, path, parameters: { ...way.parameters, ...given }, oemParameters, reservation };
   };
   const upload = async (
-    { kind, path, parameters }: Start,
+    { kind, path, ...parts }: Start,
     send: FirmwareSend,
     timeoutMs: number,
     signal: AbortSignal,
   ) => {
-    if ("uri" in send.image) return service.send({ method: "POST", path, body: parameters }, signal);
+    if ("uri" in send.image) return service.send({ method: "POST", path, body: parts.parameters }, signal);
     const { name, content } = send.image;
     const request = { method: "POST", path, timeoutMs } as const;
     const { Readable } = await import("node:stream");
     if (kind === "form") {
-      const { headers, bytes } = multipart(parameters, name, content);
+      const { headers, bytes } = multipart(parts, name, content);
       return service.upload({ ...request, headers, content: Readable.from(bytes) }, signal);
     }
     const headers = { "content-type": "application/octet-stream", "content-length": String(content.size) };
     return service.upload({ ...request, headers, content: Readable.fromWeb(content.stream()) }, signal);
+  };
+  /** Sends the first form, and where the refusal says that it lacks the maker's part, the whole one. */
+  const uploadParts = async (
+    request: Start,
+    send: FirmwareSend,
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<HttpAnswer> => {
+    const endsMs = system.clock.monotonicMs() + timeoutMs;
+    const isComplete = system.behaviour.oemParameters === "first";
+    const { oemParameters, ...standard } = request;
+    const answer = await upload(isComplete ? request : standard, send, timeoutMs, signal);
+    const mayLack = request.kind === "form" && (!isComplete || oemParameters === undefined);
+    if (!mayLack || missingProperties(answer, ["OemParameters", "ImageType"]).length === 0) return answer;
+    if (oemParameters === undefined) {
+      const { class: errorClass, message } = service.refusal(answer, { method: "POST", path: request.path });
+      const remedy = "name targets that are all the BMC or all the BIOS, which shows the image's type";
+      throw new BmcError(errorClass, `${message}; ${remedy}`);
+    }
+    log.debug({ oemParameters }, "update refused, sending it with OemParameters");
+    const leftMs = Math.max(1, endsMs - system.clock.monotonicMs());
+    const completed = await upload(request, send, leftMs, signal);
+    if (completed.status < 300) system.learn("oem-parameters");
+    return completed;
+  };
+  /** Runs the push while the BMC has its targets; whatever becomes of it, they are taken back. */
+  const reserving = async (
+    { take, release }: Reservation,
+    push: () => Promise<HttpAnswer>,
+    signal: AbortSignal,
+  ) => {
+    await writer.write(take, signal);
+    try {
+      const { HttpPushUriTargets: kept = [] } = await find(signal);
+      const { HttpPushUriTargets: asked } = take.body;
+      if (kept.toSorted().join() !== asked.toSorted().join()) {
+        throw new BmcError(
+          "verify",
+          `the BMC does not keep the targets of the push, but ${kept.join(", ") || "none"}`,
+        );
+      }
+      return await push();
+    } finally {
+      await writer.write(release, AbortSignal.timeout(RELEASE_MS)).catch((error: unknown) => {
+        log.warn({ reason: BmcError.from(error).message }, "HttpPushUriTargets not released");
+      });
+    }
   };
   return {
     async list(signal) {
@@ -143,14 +240,18 @@ export function redfishFirmware({ system, members }: Resources): FirmwareDriver 
       );
     },
     async plan(send, signal) {
-      const { kind, path, parameters } = await start(send, signal);
+      const { kind, path, parameters, oemParameters, reservation } = await start(send, signal);
+      const before = reservation ? `${describeWrite(reservation.take)}, then ` : "";
+      const isSent = kind === "form" && system.behaviour.oemParameters === "first" && oemParameters;
+      const more = isSent ? ` and OemParameters ${JSON.stringify(oemParameters)}` : "";
       const file = "uri" in send.image ? "" : ` and ${send.image.content.size} bytes of ${send.image.name}`;
-      return `POST ${path}${kind === "raw" ? "" : ` ${JSON.stringify(parameters)}`}${file}`;
+      return `${before}POST ${path}${kind === "raw" ? "" : ` ${JSON.stringify(parameters)}`}${more}${file}`;
     },
     async send(send, timeoutMs, signal) {
       const request = await start(send, signal);
       system.markChanged();
-      const answer = await upload(request, send, timeoutMs, signal);
+      const push = () => uploadParts(request, send, timeoutMs, signal);
+      const answer = await (request.reservation ? reserving(request.reservation, push, signal) : push());
       const sent = { method: "POST", path: request.path } as const;
       if (answer.status >= 300) throw service.refusal(answer, sent);
       throwDenial(answer, sent);
@@ -195,11 +296,13 @@ function push(update: UpdateService, { image, targets, applyTime }: FirmwareSend
       applyTimes,
     } as const;
   }
-  if (update.HttpPushUri !== undefined && (targets.length > 0 || applyTime !== undefined)) {
-    throw new BmcError(
-      "unsupported",
-      "the BMC takes files without targets and apply time only (HttpPushUri)",
-    );
+  if (update.HttpPushUri !== undefined && applyTime !== undefined)
+    throw new BmcError("unsupported", "the BMC takes files without an apply time only (HttpPushUri)");
+  if (update.HttpPushUri !== undefined && targets.length > 0) {
+    if (update.HttpPushUriTargets === undefined)
+      throw new BmcError("unsupported", "the BMC takes files without targets only (HttpPushUri)");
+    if (update.HttpPushUriTargetsBusy)
+      throw new BmcError("busy", "another client has reserved the BMC's firmware push (HttpPushUriTargets)");
   }
   return {
     kind: "raw",
@@ -214,13 +317,20 @@ function push(update: UpdateService, { image, targets, applyTime }: FirmwareSend
 }
 
 /** Multipart HTTP push (DSP0266, RFC 7578): the parameters as JSON, then the file, which is read while it is sent. */
-function multipart(parameters: Start["parameters"], name: string, content: Blob) {
+function multipart(
+  { parameters, oemParameters }: Pick<Start, "parameters" | "oemParameters">,
+  name: string,
+  content: Blob,
+) {
   const boundary = crypto.randomUUID();
   const part = (disposition: string, type: string) =>
     `--${boundary}\r\nContent-Disposition: form-data; ${disposition}\r\nContent-Type: ${type}\r\n\r\n`;
   const fileName = name.replace(/["\r\n]/g, encodeURIComponent);
+  const json = (name: string, value: object | undefined) =>
+    value ? `${part(`name="${name}"`, "application/json")}${JSON.stringify(value)}\r\n` : "";
   const head = Buffer.from(
-    `${part('name="UpdateParameters"', "application/json")}${JSON.stringify(parameters)}\r\n` +
+    json("UpdateParameters", parameters) +
+      json("OemParameters", oemParameters) +
       part(`name="UpdateFile"; filename="${fileName}"`, "application/octet-stream"),
   );
   const tail = Buffer.from(`\r\n--${boundary}--\r\n`);

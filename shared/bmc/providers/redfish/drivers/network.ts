@@ -103,7 +103,8 @@ function isLinkLocal({ Address = "", AddressOrigin: origin }: z.infer<typeof Ipv
 function vlanOf({
   VLANEnable: isOn,
   VLANId: id = 0,
-}: NonNullable<EthernetInterface["VLAN"]>): number | "off" {
+}: NonNullable<EthernetInterface["VLAN"]>): number | "off" | undefined {
+  if (isOn === undefined) return undefined;
   return isOn ? id : "off";
 }
 

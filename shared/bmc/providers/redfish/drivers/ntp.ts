@@ -76,16 +76,17 @@ async function findStandardNtp(
 ): Promise<NtpPlace | undefined> {
   const found = await findNetworkProtocol({ system, manager }, NetworkProtocol, signal);
   const ntp = found?.value.NTP;
-  if (!found || !ntp) return undefined;
+  // Other properties, such as its port, are no settings.
+  if (!found || (ntp?.ProtocolEnabled ?? ntp?.NTPServers) === undefined) return undefined;
   const settingsPath = system.service.localPath(
     found.value["@Redfish.Settings"]?.SettingsObject["@odata.id"],
   );
   const { path, etag } = found;
   return {
     settings: {
-      enabled: ntp.ProtocolEnabled ?? false,
+      enabled: ntp?.ProtocolEnabled ?? false,
       // Some BMCs list a fixed number of servers, the unused ones empty.
-      servers: (ntp.NTPServers ?? []).map((server) => server.trim()).filter((server) => server !== ""),
+      servers: (ntp?.NTPServers ?? []).map((server) => server.trim()).filter((server) => server !== ""),
     },
     request({ enabled, servers }) {
       const body = { NTP: defined({ ProtocolEnabled: enabled, NTPServers: servers }) };

@@ -22,7 +22,7 @@ const EnvironmentMetrics = z.object({
   PowerWatts: lenient(z.object({ Reading: Watts })),
   PowerLimitWatts: lenient(
     z.object({
-      SetPoint: Watts,
+      SetPoint: lenient(z.nullable(z.number().check(z.nonnegative()))),
       ControlMode: lenient(z.string()),
       AllowableMin: Watts,
       AllowableMax: Watts,
@@ -102,11 +102,14 @@ function inMetrics(
   etag: string | undefined,
   { PowerWatts, PowerLimitWatts: limit }: z.infer<typeof EnvironmentMetrics>,
 ): LimitPlace | undefined {
+  // Some BMCs have no more than a reading there.
   if (!limit) return undefined;
+  const { SetPoint: set, ControlMode: mode, AllowableMax: most } = limit;
+  if (set === undefined && mode === undefined && most === undefined) return undefined;
   const isOff = limit.ControlMode === "Disabled";
   return {
     limit: defined({
-      watts: isOff ? undefined : limit.SetPoint,
+      watts: isOff ? undefined : (limit.SetPoint ?? undefined),
       consumedWatts: PowerWatts?.Reading,
       minWatts: limit.AllowableMin,
       maxWatts: limit.AllowableMax,
@@ -126,7 +129,8 @@ function inPower(
   { PowerControl }: z.infer<typeof Power>,
 ): LimitPlace | undefined {
   const [whole, ...rest] = PowerControl ?? [];
-  if (!whole?.PowerLimit) return undefined;
+  // OpenBMC has what happens beyond a limit, without a limit; null is one that is not set.
+  if (whole?.PowerLimit?.LimitInWatts === undefined) return undefined;
   return {
     limit: defined({
       watts: whole.PowerLimit.LimitInWatts ?? undefined,

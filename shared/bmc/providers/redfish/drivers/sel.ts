@@ -2,11 +2,12 @@ import * as z from "zod/mini";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
 import { type SelDriver, type SelEntry, unreadEntry } from "../../../operations/sel.ts";
+import { ListedAction, listedParameters, writeAction } from "../resources/action-parameters.ts";
 import type { ReadLimits } from "../resources/members.ts";
 import { lastPart } from "../resources/paths.ts";
 import type { Resources } from "../resources/resources.ts";
 import { unreadable } from "../resources/unreadable.ts";
-import { describeWrite, type WriteRequest } from "../resources/writer.ts";
+import { describeWrite } from "../resources/writer.ts";
 import { Link, lenient } from "../service/schema.ts";
 import type { Resource } from "../service/service.ts";
 
@@ -16,8 +17,11 @@ const MOST_REQUESTS = 1_000;
 
 const LogService = z.object({
   Entries: lenient(Link),
-  Actions: lenient(z.object({ "#LogService.ClearLog": lenient(z.object({ target: lenient(z.string()) })) })),
+  Actions: lenient(z.object({ "#LogService.ClearLog": lenient(ListedAction) })),
 });
+
+/** Of MegaRAC, on boards of several makers. */
+const CLEARING = { ClearType: "ClearAll" };
 
 const LogEntry = z.object({
   Id: lenient(z.union([z.string(), z.number()])),
@@ -79,14 +83,20 @@ export class RedfishSel implements SelDriver {
   }
 
   async clear(signal: AbortSignal): Promise<void> {
-    await this.#options.writer.write(await this.#clearing(signal), signal);
+    const { writer, system } = this.#options;
+    await writeAction({ writer, service: system.service }, await this.#clearing(signal), CLEARING, signal);
   }
 
-  async #clearing(signal: AbortSignal): Promise<WriteRequest> {
+  async #clearing(signal: AbortSignal) {
     const { value, path: tagPath } = await this.#service(signal);
-    const path = this.#options.system.service.localPath(value.Actions?.["#LogService.ClearLog"]?.target);
-    if (path === undefined) throw new BmcError("unsupported", `the BMC does not let ${tagPath} be cleared`);
-    return { method: "POST", path, body: {}, tagPath };
+    const { service } = this.#options.system;
+    const name = "#LogService.ClearLog";
+    const action = value.Actions?.[name];
+    const path = service.actionPath(tagPath, name, action);
+    if (!action || path === undefined)
+      throw new BmcError("unsupported", `the BMC does not let ${tagPath} be cleared`);
+    const body = await listedParameters(service, action, CLEARING, signal);
+    return { method: "POST", path, body, tagPath } as const;
   }
 
   /** Oldest first, an entry that cannot be read as one that says so; undefined where there are no such entries. */

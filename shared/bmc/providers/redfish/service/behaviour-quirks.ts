@@ -49,6 +49,8 @@ export interface Behaviour {
   readonly biosChanges: "boot" | "job";
   /** The type of a certificate that comes with its issuers. */
   readonly certificateChains: "PEMchain" | "PEM";
+  /** Whether a multipart push has `OemParameters` from the start or only once the BMC asks for them. */
+  readonly oemParameters: "on-demand" | "first";
 }
 
 const STANDARD: Behaviour = {
@@ -67,6 +69,7 @@ const STANDARD: Behaviour = {
   managerReset: "typed",
   biosChanges: "boot",
   certificateChains: "PEMchain",
+  oemParameters: "on-demand",
 };
 
 /** A difference with its name, its reason and its effect. Without `match` it is learned from an answer. */
@@ -265,6 +268,13 @@ export const quirks: readonly Quirk[] = [
     source: "observed on BMCs that list no reset types",
     effect: { managerReset: "empty" },
   },
+  {
+    name: "oem-parameters",
+    vendors: "AMI on boards of several makers",
+    reason: "answers 400 to a multipart push without OemParameters, which name the type of the image",
+    source: "ansible-collections/community.general issue 8825",
+    effect: { oemParameters: "first" },
+  },
 ];
 
 export type LearnedQuirk =
@@ -274,7 +284,8 @@ export type LearnedQuirk =
   | "if-match-refused"
   | "ami-future-state"
   | "fixed-account-slots"
-  | "empty-manager-reset";
+  | "empty-manager-reset"
+  | "oem-parameters";
 
 /** The quirks a System's identity shows, with those that were learned. */
 export function activeQuirks(identity: Identity, learned: ReadonlySet<string>): readonly Quirk[] {

@@ -18,7 +18,9 @@ export function missingProperties(
   const has = (id: RegExp) => refusal.messageIds.some((known) => id.test(known));
   if (!has(MISSING) && !((has(GENERAL) || refusal.messageIds.length === 0) && NEEDS.test(refusal.text)))
     return [];
-  return names.filter((name) => isNamed(refusal, name));
+  return names.filter(
+    (name) => isNamed(refusal, name) || refusal.messageIds.some((id) => id.endsWith(`Missing${name}`)),
+  );
 }
 
 /** In the arguments and properties of a message, or in its text: BMCs fill one of them. */

@@ -145,7 +145,9 @@ export const BootSettings = z.object({ "@odata.etag": lenient(z.string()), Boot:
 export const Tagged = z.object({ "@odata.etag": lenient(z.string()) });
 
 export const ActionInfo = z.object({
-  Parameters: z.array(z.object({ Name: lenient(z.string()), AllowableValues: lenient(Values) })),
+  Parameters: z.array(
+    z.object({ Name: lenient(z.string()), Required: lenient(z.boolean()), AllowableValues: lenient(Values) }),
+  ),
 });
 
 export const SessionResource = z.object({ "@odata.id": lenient(z.string()) });

@@ -29,6 +29,15 @@ describe("a UDP transport", () => {
     },
   );
 
+  it("with a zone that this host does not have is unreachable", async () => {
+    const opening = UdpTransport.open("fe80::1%nope0", 623, 5_000, NEVER);
+
+    await expect(opening).rejects.toMatchObject({
+      class: "unreachable",
+      message: "cannot reach fe80::1%nope0 port 623 (UDP): this host has no interface named nope0 that is up",
+    });
+  });
+
   it("passes what a receiver throws to that receiver, and the datagram to the others", async () => {
     await using server = await answeringSocket("127.0.0.1");
     const transport = await UdpTransport.open("127.0.0.1", server.port, 5_000, NEVER);

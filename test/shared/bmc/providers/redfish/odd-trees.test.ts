@@ -278,3 +278,46 @@ it("an action without a target goes to the place that its name gives", async () 
 
   expect(lab.writes()).toEqual([["POST", `${MEDIA}/Cd/Actions/VirtualMedia.InsertMedia`, { Image: image }]]);
 });
+
+describe("an object with other properties only", () => {
+  const MANAGER = "/redfish/v1/Managers/1";
+  const CHASSIS = "/redfish/v1/Chassis/1";
+  const links = { Links: { ManagedBy: [{ "@odata.id": MANAGER }], Chassis: [{ "@odata.id": CHASSIS }] } };
+
+  it.each([
+    ["a reading of the power", { PowerLimitWatts: { Reading: 74.6 } }, {}],
+    ["what happens beyond a limit", {}, { PowerControl: [{ PowerLimit: { LimitException: "NoAction" } }] }],
+  ])("is no power limit (%s)", async (_, metrics, power) => {
+    await using lab = await labOf({
+      ...treeOf(links),
+      [CHASSIS]: {
+        EnvironmentMetrics: { "@odata.id": `${CHASSIS}/Metrics` },
+        Power: { "@odata.id": `${CHASSIS}/Power` },
+      },
+      [`${CHASSIS}/Metrics`]: metrics,
+      [`${CHASSIS}/Power`]: power,
+    });
+
+    await expect(lab.client.readPowerLimit(signal)).rejects.toMatchObject({
+      class: "unsupported",
+      message: "redfish: the BMC offers no power limit",
+    });
+  });
+
+  it("is neither NTP nor a VLAN", async () => {
+    await using lab = await labOf({
+      ...treeOf(links),
+      "/redfish/v1": {},
+      [MANAGER]: {
+        NetworkProtocol: { "@odata.id": `${MANAGER}/NetworkProtocol` },
+        EthernetInterfaces: { "@odata.id": `${MANAGER}/EthernetInterfaces` },
+      },
+      [`${MANAGER}/NetworkProtocol`]: { NTP: { Port: 123 } },
+      [`${MANAGER}/EthernetInterfaces`]: collection(`${MANAGER}/EthernetInterfaces/1`),
+      [`${MANAGER}/EthernetInterfaces/1`]: { Id: "1", HostName: "bmc", VLAN: { VLANPriority: 0 } },
+    });
+
+    await expect(lab.client.readNtp(signal)).rejects.toMatchObject({ class: "unsupported" });
+    expect(await lab.client.listNetwork(signal)).toEqual([{ id: "1", hostName: "bmc" }]);
+  });
+});

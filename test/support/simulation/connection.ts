@@ -1,7 +1,6 @@
 import { safeParse } from "zod/mini";
-import type { Schema, Selection } from "../../worker/cluster/client/cluster.ts";
-import { KubernetesError } from "../../worker/cluster/client/kubernetes-error.ts";
-import type { ShareCluster } from "../../worker/cluster/sharing/share-lease.ts";
+import type { Cluster, Schema, Selection } from "../../../worker/cluster/client/cluster.ts";
+import { KubernetesError } from "../../../worker/cluster/client/kubernetes-error.ts";
 import type { Host } from "./host.ts";
 import type { LeaseApi } from "./lease-api.ts";
 import type { VirtualTime } from "./virtual-time.ts";
@@ -16,6 +15,8 @@ export interface Weather {
   losesAnswer(): boolean;
 }
 
+type SimulatedCluster = Pick<Cluster, "create" | "replace" | "remove" | "list" | "watch" | "namespace">;
+
 const NAMESPACE = "default";
 /** As `Cluster` has them. */
 const REQUEST_MS = 30_000;
@@ -28,7 +29,7 @@ interface OpenWatch {
 }
 
 /** A replica's way to the API: what is sent arrives later, or not; what is answered may be lost, or come to one that is dead. */
-export class Connection implements ShareCluster {
+export class Connection implements SimulatedCluster {
   readonly namespace = NAMESPACE;
   readonly #api: LeaseApi;
   readonly #host: Host;
@@ -44,21 +45,21 @@ export class Connection implements ShareCluster {
     this.#weather = weather;
   }
 
-  create: ShareCluster["create"] = async (_kind, _namespace, object, schema, signal) =>
+  create: SimulatedCluster["create"] = async (_kind, _namespace, object, schema, signal) =>
     parsed(schema, await this.#ask(() => this.#api.create(object), signal));
 
-  replace: ShareCluster["replace"] = async (_kind, { name }, object, schema, signal) =>
+  replace: SimulatedCluster["replace"] = async (_kind, { name }, object, schema, signal) =>
     parsed(schema, await this.#ask(() => this.#api.replace(name, object), signal));
 
-  remove: ShareCluster["remove"] = (_kind, { name }, options, signal) =>
+  remove: SimulatedCluster["remove"] = (_kind, { name }, options, signal) =>
     this.#ask(() => this.#api.remove(name, options), signal);
 
-  list: ShareCluster["list"] = async (_kind, selection, schema, signal) => {
+  list: SimulatedCluster["list"] = async (_kind, selection, schema, signal) => {
     const { items, resourceVersion } = await this.#ask(() => this.#api.list(selection), signal);
     return { items: items.map((item) => parsed(schema, item)), resourceVersion };
   };
 
-  watch: ShareCluster["watch"] = (_kind, selection, resourceVersion, callbacks, signal) => {
+  watch: SimulatedCluster["watch"] = (_kind, selection, resourceVersion, callbacks, signal) => {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     let close = () => {};
     let isOver = false;
@@ -113,7 +114,7 @@ export class Connection implements ShareCluster {
     selection: Selection,
     resourceVersion: string,
     deliver: (work: () => void) => void,
-    onEvent: Parameters<ShareCluster["watch"]>[3]["onEvent"],
+    onEvent: Parameters<SimulatedCluster["watch"]>[3]["onEvent"],
     end: (error?: unknown) => void,
   ): () => void {
     try {

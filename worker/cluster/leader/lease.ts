@@ -1,0 +1,51 @@
+import * as z from "zod/mini";
+
+/** A Lease of `coordination.k8s.io/v1`. Its metadata is sent back as it is, because an update replaces it. */
+export const Lease = z.object({
+  metadata: z.looseObject({ name: z.string(), uid: z.string(), resourceVersion: z.string() }),
+  spec: z.optional(
+    z.object({
+      holderIdentity: z.nullish(z.string()),
+      leaseDurationSeconds: z.nullish(z.number()),
+      acquireTime: z.nullish(z.string()),
+      leaseTransitions: z.nullish(z.number()),
+    }),
+  ),
+});
+export type Lease = z.infer<typeof Lease>;
+
+export function holderOf({ spec }: Lease): string | undefined {
+  return spec?.holderIdentity || undefined;
+}
+
+export interface LeaseText {
+  readonly name: string;
+  /** Empty for a released Lease. */
+  readonly holder: string;
+  readonly durationMs: number;
+  /** Wall clock, for people alone: no worker compares it with its own. */
+  readonly nowMs: number;
+  /** The version to replace; it has the UID, because a PUT without one creates a Lease that was deleted meanwhile. */
+  readonly before?: Lease | undefined;
+}
+
+export function leaseText({ name, holder, durationMs, nowMs, before }: LeaseText) {
+  const now = microTime(nowMs);
+  const isRenewal = before !== undefined && holderOf(before) === holder;
+  const isTakenOver = before !== undefined && holder !== "" && !isRenewal;
+  return {
+    metadata: before?.metadata ?? { name, labels: { "app.kubernetes.io/managed-by": "pbnj-worker" } },
+    spec: {
+      holderIdentity: holder,
+      leaseDurationSeconds: Math.max(1, Math.ceil(durationMs / 1_000)),
+      acquireTime: (isRenewal ? before.spec?.acquireTime : undefined) ?? now,
+      renewTime: now,
+      leaseTransitions: (before?.spec?.leaseTransitions ?? 0) + (isTakenOver ? 1 : 0),
+    },
+  };
+}
+
+/** RFC 3339 with six fractional digits, the only form that the API accepts. */
+function microTime(ms: number): string {
+  return new Date(ms).toISOString().replace("Z", "000Z");
+}
