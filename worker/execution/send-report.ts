@@ -76,7 +76,7 @@ export async function sendReport(
       }
       const facts = { ...fields, attempt, code: answer.code, reason: answer.reason };
       const verdict = answers.judge(answer, askedMs);
-        if (verdict === "gone") {
+      if (verdict === "gone") {
         log.warn(facts, "workflow not found, report dropped");
         return "dropped";
       }
