@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { cell, Report, type ReportSection } from "../scripts/performance/peer-report.ts";
 import { count, tool } from "../scripts/tool.ts";
 import { engine } from "./peers/engine.ts";
 import { fallbacks } from "./peers/fallbacks.ts";
@@ -9,16 +10,7 @@ import { ironic } from "./peers/ironic.ts";
 import { far, lossy, operations } from "./peers/operations.ts";
 import type { Peer } from "./peers/peer.ts";
 import { parsePeers, peers, withGiven } from "./peers/peers.ts";
-import {
-  cell,
-  describeMachine,
-  jsonReport,
-  markdownReport,
-  merged,
-  Report,
-  type ReportSection,
-  svgReport,
-} from "./peers/report.ts";
+import { describeMachine, jsonReport, markdownReport, merged, svgReport } from "./peers/report.ts";
 import { rufio } from "./peers/rufio.ts";
 import type { InstalledPeer, Section } from "./peers/section.ts";
 import { start } from "./peers/start.ts";

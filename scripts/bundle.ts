@@ -2,8 +2,9 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { catalogue } from "../actions/catalogue.ts";
 import { textOf } from "../shared/text-of.ts";
-import { bundleActions, bundleProgram, projectRoot } from "./bundle/bundle.ts";
+import { bundleActions, bundleProgram } from "./bundle/bundle.ts";
 import { writeCodeCache } from "./bundle/code-cache.ts";
+import { projectRoot } from "./project-root.ts";
 import { tool } from "./tool.ts";
 
 const { action, actions, program, codeCache, output } = tool(

@@ -6,9 +6,9 @@ import { catalogueFiles, writeCatalogue } from "./catalogue/write-catalogue.ts";
 import { parseChangelog } from "./changelog.ts";
 import { headCommit } from "./git.ts";
 import { readManifest } from "./manifest.ts";
+import { projectRoot } from "./project-root.ts";
 import { tool } from "./tool.ts";
 
-const projectRoot = join(import.meta.dirname, "..");
 const env = process.env;
 const say = (line: string) => void process.stderr.write(`${line}\n`);
 

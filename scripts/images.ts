@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { catalogue } from "../actions/catalogue.ts";
 import { defined } from "../shared/defined.ts";
 import { textOf } from "../shared/text-of.ts";
@@ -11,11 +10,11 @@ import { versionTag } from "./images/image-name.ts";
 import { COMPRESSED_LIMIT_BYTES, imageSizes, mebibytes, sizeTable } from "./images/image-sizes.ts";
 import { type ProjectImage, projectImages } from "./images/project-images.ts";
 import { readManifest } from "./manifest.ts";
+import { projectRoot } from "./project-root.ts";
 import { tool } from "./tool.ts";
 
 /** Each build sends the sources to the engine, and then waits for it. */
 const AT_ONCE = 4;
-const projectRoot = join(import.meta.dirname, "..");
 const manifest = await readManifest(projectRoot);
 const say = (line: string) => void process.stderr.write(`${line}\n`);
 

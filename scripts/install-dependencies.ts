@@ -1,11 +1,10 @@
 import { spawnSync } from "node:child_process";
-import { join } from "node:path";
+import { projectRoot } from "./project-root.ts";
 
 /**
  * Part of the images' build: uses the dependencies of the build context if they work here, and installs them otherwise (there
  * are none, or they are for another platform). Imports built-in modules only.
  */
-const projectRoot = join(import.meta.dirname, "..");
 
 async function dependenciesWork(): Promise<boolean> {
   try {

@@ -2,9 +2,10 @@ import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, posix } from "node:path";
 import { execa } from "execa";
 import { z } from "zod";
-import { bundleProgram, projectRoot } from "./bundle/bundle.ts";
+import { bundleProgram } from "./bundle/bundle.ts";
 import { readManifest } from "./manifest.ts";
 import { filePages } from "./project-pages.ts";
+import { projectRoot } from "./project-root.ts";
 import { tool } from "./tool.ts";
 
 const Manifest = z.looseObject({ dependencies: z.record(z.string(), z.string()) });

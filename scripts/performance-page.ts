@@ -1,9 +1,8 @@
 import { readFile } from "node:fs/promises";
-import type { Metric } from "../bench/peers/figures.ts";
-import { OPERATIONS, type Operation, operationNames } from "../bench/peers/operations-list.ts";
-import { medianCell, Report } from "../bench/peers/report.ts";
 import { markdownTable } from "./markdown-table.ts";
 import { refreshBetweenMarks } from "./marked-part.ts";
+import { OPERATIONS, type Operation, operationNames } from "./performance/operations.ts";
+import { type Metric, medianCell, Report, type Scenario } from "./performance/peer-report.ts";
 
 const RESULTS = new URL("../bench/results/peers.json", import.meta.url);
 const START = "<!-- generated from bench/results/peers.json: npm run docs -->";
@@ -13,7 +12,6 @@ const LOSSY = "20 ms, 1 % loss";
 /** Of a BMC on another continent. */
 const FAR = "200 ms";
 
-type Scenario = Report["sections"][number]["scenarios"][number];
 type Row = Scenario["rows"][number];
 
 /** The page with the figures of the last `npm run bench:peers`. */

@@ -2,11 +2,11 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { textOf } from "../shared/text-of.ts";
 import { findContainerEngine } from "./images/container-engine.ts";
+import { projectRoot } from "./project-root.ts";
 import { release } from "./release/release.ts";
 import { releaseText } from "./release/release-record.ts";
 import { tool } from "./tool.ts";
 
-const projectRoot = join(import.meta.dirname, "..");
 const env = process.env;
 const say = (line: string) => void process.stderr.write(`${line}\n`);
 

@@ -7,9 +7,7 @@ import { type buildConnector, Client } from "undici";
 import { type Backoff, backoffMs } from "../../shared/backoff.ts";
 import type { Action } from "../../worker/action/action.ts";
 import { createTinkTransport } from "../../worker/source/tink/tink-transport.ts";
-import { ActionSlots } from "../../worker/turns/action-slots.ts";
-import { MachineLocks } from "../../worker/turns/machine-locks.ts";
-import { Turns } from "../../worker/turns/turns.ts";
+import { ActionSlots, MachineLocks, Turns } from "../../worker/turns/turns.ts";
 
 interface Inventory {
   readonly defaults: { readonly credentials: { readonly username: string; readonly passwordFile: string } };

@@ -1,28 +1,8 @@
+import { METRICS, type Metric, type Spread } from "../../scripts/performance/peer-report.ts";
 import { median } from "../figures.ts";
 
 /** What one run showed: metric and value. */
 export type Sample = Readonly<Partial<Record<Metric, number>>>;
-
-export const METRICS = {
-  wallMs: { title: "wall", unit: "ms" },
-  ratio: { title: "times ours", unit: "x" },
-  firstPacketMs: { title: "first packet", unit: "ms" },
-  cpuMs: { title: "CPU", unit: "ms" },
-  peakBytes: { title: "peak memory", unit: "MiB" },
-  requests: { title: "requests", unit: "" },
-  connections: { title: "connections", unit: "" },
-  packets: { title: "packets", unit: "" },
-  bytes: { title: "bytes", unit: "" },
-  perActionMs: { title: "per action", unit: "ms" },
-  apiRequests: { title: "API requests", unit: "" },
-} as const;
-export type Metric = keyof typeof METRICS;
-
-export interface Spread {
-  readonly median: number;
-  readonly least: number;
-  readonly most: number;
-}
 
 /** A subject in a scenario: what was measured, or why it was not. */
 export interface Row {

@@ -1,4 +1,4 @@
-import type { Operation } from "./operations-list.ts";
+import type { Operation } from "../../scripts/performance/operations.ts";
 import type { Protocol } from "./recorder.ts";
 import type { Command } from "./run-child.ts";
 

@@ -4,12 +4,13 @@ import { join } from "node:path";
 import { build } from "esbuild";
 import { execa } from "execa";
 import { z } from "zod";
-import { bundleProgram, PROGRAM_FILE, projectRoot } from "../../scripts/bundle/bundle.ts";
+import { bundleProgram, PROGRAM_FILE } from "../../scripts/bundle/bundle.ts";
 import { writeCodeCache } from "../../scripts/bundle/code-cache.ts";
 import { withoutNative } from "../../scripts/bundle/without-native-plugin.ts";
+import type { Operation } from "../../scripts/performance/operations.ts";
+import { projectRoot } from "../../scripts/project-root.ts";
 import { findProgram } from "../../test/interop/programs.ts";
 import { installPythonPackages } from "../../test/interop/python-packages.ts";
-import type { Operation } from "./operations-list.ts";
 import { environmentOf, type Installed, type Order, type Peer } from "./peer.ts";
 
 const PROGRAMS = join(import.meta.dirname, "programs");

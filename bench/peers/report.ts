@@ -1,40 +1,14 @@
 import { cpus, totalmem } from "node:os";
-import { z } from "zod";
 import { markdownTable } from "../../scripts/markdown-table.ts";
-import { METRICS, type Metric, type Spread } from "./figures.ts";
-
-const SpreadSchema = z.object({ median: z.number(), least: z.number(), most: z.number() });
-const metricNames = Object.keys(METRICS) as [Metric, ...Metric[]];
-
-/** What `bench/results/peers.json` holds. */
-export const Report = z.object({
-  sections: z.array(
-    z.object({
-      name: z.string(),
-      title: z.string(),
-      date: z.string(),
-      machine: z.string(),
-      versions: z.record(z.string(), z.string()),
-      scenarios: z.array(
-        z.object({
-          title: z.string(),
-          charted: z.boolean(),
-          rows: z.array(
-            z.object({
-              subject: z.string(),
-              runs: z.int(),
-              figures: z.partialRecord(z.enum(metricNames), SpreadSchema),
-              note: z.string().optional(),
-            }),
-          ),
-        }),
-      ),
-    }),
-  ),
-});
-export type Report = z.infer<typeof Report>;
-export type ReportSection = Report["sections"][number];
-type Scenario = ReportSection["scenarios"][number];
+import {
+  cell,
+  digits,
+  METRICS,
+  metricNames,
+  type Report,
+  type ReportSection,
+  type Scenario,
+} from "../../scripts/performance/peer-report.ts";
 
 /** What the figures depend on; no name of this machine. */
 export function describeMachine(): string {
@@ -92,27 +66,6 @@ function scenarioTable({ rows }: Scenario): string {
       note ?? "",
     ]),
   );
-}
-
-/** A figure with its unit, and the spread where there is one. */
-export function cell(metric: Metric, spread: Spread | undefined): string {
-  if (!spread) return NO_FIGURE;
-  const [least, most] = [inUnit(metric, spread.least), inUnit(metric, spread.most)];
-  const middle = medianCell(metric, spread);
-  return least === most ? middle : `${middle} (${least}–${most})`;
-}
-
-/** A figure with its unit. */
-export function medianCell(metric: Metric, spread: Spread | undefined): string {
-  return spread ? `${inUnit(metric, spread.median)} ${METRICS[metric].unit}`.trim() : NO_FIGURE;
-}
-
-const NO_FIGURE = "–";
-const inUnit = (metric: Metric, value: number) =>
-  digits(METRICS[metric].unit === "MiB" ? value / 2 ** 20 : value);
-
-function digits(value: number): string {
-  return Number.isInteger(value) || Math.abs(value) >= 99.5 ? value.toFixed(0) : value.toPrecision(2);
 }
 
 const BAR = { height: 16, gap: 4, left: 190, width: 420, right: 90 };

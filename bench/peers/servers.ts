@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { OPERATIONS, type Operation } from "../../scripts/performance/operations.ts";
 import { BmcClient } from "../../shared/bmc/client.ts";
 import { Connection } from "../../shared/contract/connection.ts";
 import { startIpmiBmc } from "../../simulators/ipmi/bmc.ts";
@@ -10,7 +11,6 @@ import { runIpmiSim } from "../../test/interop/ipmi-sim.ts";
 import { findProgram } from "../../test/interop/programs.ts";
 import { installPythonPackages } from "../../test/interop/python-packages.ts";
 import { runFakeEmulator } from "../../test/interop/sushy-emulator.ts";
-import { OPERATIONS, type Operation } from "./operations-list.ts";
 import type { Protocol } from "./recorder.ts";
 
 /** A BMC that peers are measured against. */

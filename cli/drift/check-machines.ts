@@ -2,8 +2,7 @@ import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { UncaughtErrors } from "../../shared/uncaught-errors.ts";
 import type { Inventory, Machine } from "../../worker/machines/inventory.ts";
 import { SecretCommands } from "../../worker/machines/secret-commands.ts";
-import { ActionSlots } from "../../worker/turns/action-slots.ts";
-import { MachineLocks } from "../../worker/turns/machine-locks.ts";
+import { ActionSlots, MachineLocks } from "../../worker/turns/turns.ts";
 import { type CheckOptions, checkMachine, failedMachine, type MachineDrift } from "./check-machine.ts";
 
 export interface CheckMachinesOptions extends CheckOptions {

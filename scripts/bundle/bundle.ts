@@ -2,12 +2,11 @@ import { createHash } from "node:crypto";
 import { chmod, copyFile, mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { type BuildOptions, build, type Metafile } from "esbuild";
+import { projectRoot } from "../project-root.ts";
 import { leaveOutTransports } from "./leave-out-plugin.ts";
 import { textFiles } from "./text-files-plugin.ts";
 import { bundledPackages, namePackages, thirdPartyLicenses } from "./third-party.ts";
 import { withoutNative } from "./without-native-plugin.ts";
-
-export const projectRoot = join(import.meta.dirname, "../..");
 export const LICENSES_FILE = "THIRD-PARTY-LICENSES";
 /** The program in the folder of a bundled action. */
 export const ACTION_FILE = "action.mjs";

@@ -1,9 +1,8 @@
 import { join } from "node:path";
 import { defined } from "../../shared/defined.ts";
+import { projectRoot } from "../project-root.ts";
 import type { BaseImages } from "./base-image.ts";
 import type { ContainerEngine } from "./container-engine.ts";
-
-export const projectRoot = join(import.meta.dirname, "../..");
 
 export interface ImageBuild {
   readonly tag: string;

@@ -1,6 +1,6 @@
 import { execa } from "execa";
 import { textOf } from "../../shared/text-of.ts";
-import { projectRoot } from "./build-image.ts";
+import { projectRoot } from "../project-root.ts";
 
 /** A command-line client of a container engine: `docker` or `podman`. */
 export interface ContainerEngine {

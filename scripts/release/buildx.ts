@@ -3,9 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import { defined } from "../../shared/defined.ts";
-import { buildValues, projectRoot } from "../images/build-image.ts";
+import { buildValues } from "../images/build-image.ts";
 import type { ContainerEngine } from "../images/container-engine.ts";
 import type { ProjectImage } from "../images/project-images.ts";
+import { projectRoot } from "../project-root.ts";
 
 /** A builder for several platforms, with attestations. */
 export interface Builder {

@@ -131,7 +131,7 @@ export class BmcClient extends WithOperations {
     return this.#run(driver, signal, (access) => checkOf(driver)(access, signal));
   }
 
-  /** Whether the BMC has what cannot be tried out without doing it; throws `unsupported` where it has not. */
+  /** Whether the BMC offers operations that cannot be tested without side effects; throws `unsupported` if it does not. */
   readOffer(capability: OfferedCapability, signal: AbortSignal): Promise<Offer> {
     return this.#run(capability, signal, async ({ read }) =>
       (await read((session) => session[capability].offered(signal))) ? "offered" : "unknown",

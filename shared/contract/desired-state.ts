@@ -40,7 +40,7 @@ const Firmware = z.union(
 const NO_PASSWORDS =
   "has a password, which the inventory must not hold: set it in the BIOS or with the vendor's tool";
 
-/** What a machine is to be like. What is not named may be anything. */
+/** The machine's desired state. Absent fields may have any value. */
 export const DesiredState = z.strictObject({
   /** Whether the worker corrects differences. */
   enforce: z.optional(z.boolean()),

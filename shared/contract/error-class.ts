@@ -19,8 +19,7 @@ export const ErrorClass = z.enum([
 export type ErrorClass = z.infer<typeof ErrorClass>;
 
 /**
- * What an error of class `auth` was about: who asks, which is what accounts are locked by, or what that user may do,
- * which is not.
+ * What an error of class `auth` was about: the login, which BMCs use to lock accounts, or a missing right.
  */
 export const AuthRefusal = z.enum(["login", "right"]);
 export type AuthRefusal = z.infer<typeof AuthRefusal>;

@@ -5,7 +5,8 @@ import { expect, onTestFinished, test } from "vitest";
 import { alternate, spreadOf } from "../../bench/peers/figures.ts";
 import { parsePeers, peers, withGiven } from "../../bench/peers/peers.ts";
 import { startRecorder } from "../../bench/peers/recorder.ts";
-import { markdownReport, merged, Report, type ReportSection, svgReport } from "../../bench/peers/report.ts";
+import { markdownReport, merged, svgReport } from "../../bench/peers/report.ts";
+import { Report, type ReportSection } from "../../scripts/performance/peer-report.ts";
 
 const never = new AbortController().signal;
 

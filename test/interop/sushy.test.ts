@@ -83,7 +83,7 @@ function emulatorTests(installed: PythonPackages): void {
     });
   });
 
-  it("finds the system by its Id and by its path, and names those there are when it is another", async () => {
+  it("finds the system by its Id and by its path, and lists the valid names if the name is unknown", async () => {
     const { port } = await startEmulator(installed);
     const powerOf = (system: string) =>
       clientOf(port, { redfish: { port, scheme: "http", system } }).readPower(limit());

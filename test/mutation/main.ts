@@ -15,7 +15,7 @@ interface Part {
 const PARTS: Readonly<Record<string, Part>> = {
   execution: {
     mutate: [
-      "worker/execution/{action-recorder,admit,adopt,conclude,credentials,executor,launch,orphan-sweep}.ts",
+      "worker/execution/{action-record,admit,adopt,credentials,executor,launch,orphan-sweep,run-action}.ts",
     ],
     testFiles: [
       "test/worker/{executor-journal,legacy-again,legacy-hooks}.test.ts",
@@ -25,7 +25,7 @@ const PARTS: Readonly<Record<string, Part>> = {
     ],
   },
   reports: {
-    mutate: ["worker/execution/{final-reports,report}.ts"],
+    mutate: ["worker/execution/{reports,send-report}.ts"],
     testFiles: ["test/worker/execution/{reports,final-reports,outages}.test.ts"],
   },
   journal: {

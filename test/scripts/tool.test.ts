@@ -1,6 +1,6 @@
 import { execa } from "execa";
 import { expect, it } from "vitest";
-import { projectRoot } from "../../scripts/bundle/bundle.ts";
+import { projectRoot } from "../../scripts/project-root.ts";
 import { count, wholeNumber } from "../../scripts/tool.ts";
 
 it("a tool ends with exit code 2 and one line at a flag that it does not understand", async () => {

@@ -5,8 +5,9 @@ import { join, relative } from "node:path";
 import { execa } from "execa";
 import { z } from "zod";
 import { catalogue } from "../../actions/catalogue.ts";
-import { ACTION_FILE, bundleActions, projectRoot, SCRIPT_FOLDER } from "../../scripts/bundle/bundle.ts";
+import { ACTION_FILE, bundleActions, SCRIPT_FOLDER } from "../../scripts/bundle/bundle.ts";
 import { type ProjectImage, projectImages } from "../../scripts/images/project-images.ts";
+import { projectRoot } from "../../scripts/project-root.ts";
 import { contentHash, exclusively } from "./built-once.ts";
 import { buildTestBase, dockerCli, isPodman, testBaseImage } from "./docker.ts";
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
-import { projectRoot } from "../../scripts/bundle/bundle.ts";
+import { projectRoot } from "../../scripts/project-root.ts";
 
 /** A name for what is built from these files and folders of the project: the same for the same contents. */
 export async function contentHash(sources: readonly string[], ...more: readonly string[]): Promise<string> {

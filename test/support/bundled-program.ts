@@ -1,8 +1,9 @@
 import { mkdir, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { execa } from "execa";
-import { type Bundle, bundleProgram, PROGRAM_FILE, projectRoot } from "../../scripts/bundle/bundle.ts";
+import { type Bundle, bundleProgram, PROGRAM_FILE } from "../../scripts/bundle/bundle.ts";
 import { writeCodeCache } from "../../scripts/bundle/code-cache.ts";
+import { projectRoot } from "../../scripts/project-root.ts";
 import { contentHash, exclusively } from "./built-once.ts";
 
 /** Not a folder that other users can write to: what is in it is run. */

@@ -6,10 +6,7 @@ import { type Action, type ActionStatus, actionKey } from "../../worker/action/a
 import { bootTimeIn } from "../../worker/action/boot-time.ts";
 import { type ActionEvent, noObserver } from "../../worker/action/observer.ts";
 import { WorkflowDeleted } from "../../worker/action/workflow-deleted.ts";
-import { ActionRecorder } from "../../worker/execution/action-recorder.ts";
-import type { Target } from "../../worker/execution/admit.ts";
-import type { ExecutorOptions } from "../../worker/execution/executor.ts";
-import { Reporter } from "../../worker/execution/report.ts";
+import type { ExecutorOptions, Target } from "../../worker/execution/executor-options.ts";
 import type { JournalEntry, JournalPhase } from "../../worker/journal/entry.ts";
 import { MemoryJournal } from "../../worker/journal/memory-journal.ts";
 import { DockerRuntime } from "../../worker/runtime/docker/docker-runtime.ts";
@@ -22,8 +19,7 @@ import {
   type Runtime,
 } from "../../worker/runtime/runtime.ts";
 import type { Acknowledgement } from "../../worker/source/source.ts";
-import type { LockPurpose } from "../../worker/turns/machine-locks.ts";
-import { scaledClock } from "../support/scaled-clock.ts";
+import type { LockPurpose } from "../../worker/turns/turns.ts";
 import { VirtualClock } from "../support/virtual-clock.ts";
 import { briefRuntime, executorLab, FullJournal } from "./execution/executor-lab.ts";
 import { entryOf } from "./journal/entries.ts";
@@ -676,19 +672,8 @@ it("a rejected end is kept with what was launched, and its action is answered fr
   const run = vi.fn(briefRuntime({ remove }).run);
   const deliveries: string[] = [];
   const action = (event: ActionEvent) => void (event.kind === "reported" && deliveries.push(event.delivery));
-  const life = () => {
-    const clock = scaledClock(50);
-    const reporter = new Reporter({
-      ...{ sink, clock, log: silentLogger },
-      ...{ maxBackoffMs: 1_000, observer: noObserver },
-    });
-    return executorLab(
-      { ...briefRuntime({ remove }), run },
-      journal,
-      { ...noObserver, action },
-      { reporter },
-    );
-  };
+  const life = () =>
+    executorLab({ ...briefRuntime({ remove }), run }, journal, { ...noObserver, action }, { sink });
   const served = scriptedRequest(["host"]).request.action;
 
   const first = life();
@@ -708,26 +693,6 @@ it("a rejected end is kept with what was launched, and its action is answered fr
   expect(reports).toEqual(["running", "success", "success", "success"]);
   expect(deliveries).toEqual(["rejected", "unanswered", "acknowledged"]);
   expect(journal.find(actionKey(served))?.phase).toBe("acknowledged");
-});
-
-it("an acknowledgement that could not be recorded is recorded by the next attempt, and does not count before", async () => {
-  const journal = new FullJournal("acknowledged");
-  const entry = entryOf("a1");
-  const recording = {
-    journal,
-    clock: scaledClock(50),
-    log: silentLogger,
-    runtime: "process",
-    defaultTimeoutMs: 1,
-  };
-  const recorder = await ActionRecorder.begin(recording, entry);
-  const end = { state: "success", message: "off", startedAt: new Date(), stoppedAt: new Date() } as const;
-  await recorder.ended({ action: servedAgain(entry), ...end });
-
-  expect(await recorder.settled("acknowledged")).toBe(false);
-  expect(journal.find(entry.key)?.phase).toBe("ended");
-  expect(await recorder.settled("acknowledged")).toBe(true);
-  expect(journal.find(entry.key)?.phase).toBe("acknowledged");
 });
 
 it("every lock is acquired for its action, so that replicas know which one they wait for", async () => {
@@ -772,11 +737,7 @@ it("an end that the server does not take is kept while others are served, and it
     },
   };
   const run = vi.fn(briefRuntime().run);
-  const reporter = new Reporter({
-    ...{ sink, clock: scaledClock(50), log: silentLogger },
-    ...{ maxBackoffMs: 1_000, observer: noObserver },
-  });
-  const { executor, signals } = executorLab({ ...briefRuntime(), run }, journal, noObserver, { reporter });
+  const { executor, signals } = executorLab({ ...briefRuntime(), run }, journal, noObserver, { sink });
   const first = { ...scriptedRequest(["host"]).request.action, actionId: "first" };
   const second = { ...first, actionId: "second" };
 

@@ -17,7 +17,7 @@ import { isInShard } from "../machines/shard.ts";
 import type { ActionLibrary } from "../runtime/action-library.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { StatusSink, Transport } from "../source/source.ts";
-import { type Locks, MachineLocks } from "../turns/machine-locks.ts";
+import { type Locks, MachineLocks } from "../turns/turns.ts";
 
 /** A cluster that the settings use. What implements this is in `cluster/`; nothing else of Kubernetes is needed here. */
 export interface OpenedCluster {

@@ -52,7 +52,7 @@ export function composeDrift(
   });
   const { queue } = enforcer;
   const source = {
-    ...{ agentId: DRIFT_AGENT_ID, source: queue, sink: queue, observer: watch.observer },
+    ...{ agentId: DRIFT_AGENT_ID, source: queue.held, sink: queue, observer: watch.observer },
     cancelOf: queue.cancelOf.bind(queue),
     run: (stop: AbortSignal) => watch.run(stop),
     close: () => reader.close(),

@@ -1,13 +1,10 @@
-import { defined } from "../../shared/defined.ts";
 import { redactor } from "../../shared/secret-forms.ts";
 import type { Action } from "../action/action.ts";
-import { noObserver, type Observer } from "../action/observer.ts";
+import { noObserver } from "../action/observer.ts";
 import type { ReferenceRefusal } from "../action/reference.ts";
 import type { ExecutionConfig } from "../config/worker-config.ts";
-import type { Target } from "../execution/admit.ts";
-import { Executor, type ExecutorOptions } from "../execution/executor.ts";
-import { Reporter } from "../execution/report.ts";
-import { WorkflowCheck, type WorkflowCheckOptions } from "../execution/workflow-check.ts";
+import { Executor } from "../execution/executor.ts";
+import type { ExecutorOptions, Target } from "../execution/executor-options.ts";
 import { agentIdOf } from "../machines/agent-id.ts";
 import { AuthGate } from "../machines/auth-gate.ts";
 import { connectionRedactor } from "../machines/connection-redactor.ts";
@@ -19,43 +16,38 @@ import { decide, decideMachine, decideReference } from "../policy/decide.ts";
 import { launchTerms } from "../policy/launch-terms.ts";
 import type { Policy } from "../policy/policy.ts";
 import { isTrusted } from "../policy/trust-rule.ts";
-import type { StatusSink } from "../source/source.ts";
-import { ActionSlots } from "../turns/action-slots.ts";
-import { MachineLocks } from "../turns/machine-locks.ts";
+import { ActionSlots, MachineLocks } from "../turns/turns.ts";
 import { hasMachine, type MachineUse } from "./cluster-services.ts";
 
 /** `pbnj-worker run` uses the defaults of the optional ones. */
 export interface ExecutionOptions
-  extends Pick<ExecutorOptions, "runtime" | "journal" | "log" | "clock">,
-    Partial<Pick<ExecutorOptions, "locks" | "slots" | "authGate" | "secretCommands">>,
-    Partial<Pick<ExecutorOptions, "isLeading" | "isShared" | "cancelOf" | "traceEnvironment">> {
+  extends Pick<ExecutorOptions, "runtime" | "sink" | "journal" | "log" | "clock">,
+    Partial<Pick<ExecutorOptions, "locks" | "slots" | "authGate" | "secretCommands" | "observer">>,
+    Partial<Pick<ExecutorOptions, "isLeading" | "isShared" | "cancelOf" | "seesDeletion">>,
+    Partial<Pick<ExecutorOptions, "traceEnvironment">> {
   readonly catalogue: Catalogue;
   readonly inventory: Inventory;
   readonly policy: () => Policy;
-  readonly sink: StatusSink;
-  readonly seesDeletion?: WorkflowCheckOptions["seesDeletion"];
-  readonly observer?: Observer;
 }
 
 export function composeExecutor(
   config: ExecutionConfig & Pick<MachineUse, "shard">,
   options: ExecutionOptions,
 ): Executor {
-  const { catalogue, inventory, policy, sink, seesDeletion, observer = noObserver, ...given } = options;
-  const { clock, log, runtime, secretCommands = new SecretCommands() } = given;
+  const { catalogue, inventory, policy, ...given } = options;
+  const { clock, runtime, secretCommands = new SecretCommands() } = given;
   return new Executor({
     locks: new MachineLocks(),
     slots: new ActionSlots(config.maxActions),
     authGate: new AuthGate(clock),
     isLeading: () => true,
     traceEnvironment: () => ({}),
+    observer: noObserver,
     ...given,
-    observer,
     secretCommands,
     permit: (action) => decide(policy(), catalogue, action),
     locate: (action) => locate(action, inventory, policy(), config),
-    workflowCheck: new WorkflowCheck({ sink, clock, log, ...defined({ seesDeletion }) }),
-    reporter: new Reporter({ sink, clock, log, maxBackoffMs: config.backoffMaxIntervalMs, observer }),
+    maxBackoffMs: config.backoffMaxIntervalMs,
     redactorOf: async (name, signal) => {
       const machine = inventory.find(name);
       if (!machine) throw new Error(`the inventory no longer has ${name}`);

@@ -4,7 +4,7 @@ import type { Environment } from "../../shared/tracing/variables.ts";
 import type { WatchedFile } from "../config/reload.ts";
 import type { WorkerConfig } from "../config/worker-config.ts";
 import { readTextFile } from "../document/read-text-file.ts";
-import { CurrentInventory } from "../machines/current-inventory.ts";
+import { CombinedInventory } from "../machines/combined-inventory.ts";
 import { parseInventory } from "../machines/parse-inventory.ts";
 import { parsePolicy } from "../policy/parse-policy.ts";
 import type { Policy } from "../policy/policy.ts";
@@ -17,9 +17,9 @@ export interface RuleFileEvents {
   readonly inventoryTouched: () => void;
 }
 
-/** The inventory file and the policy file, as they were loaded last. */
+/** The inventory and the policy, as their files were loaded last. */
 export class RuleFiles {
-  readonly inventory: CurrentInventory;
+  readonly inventory: CombinedInventory;
   readonly #config: WorkerConfig;
   readonly #env: Environment;
   #policy: Policy;
@@ -27,7 +27,7 @@ export class RuleFiles {
   constructor(config: WorkerConfig, env: Environment = process.env) {
     this.#config = config;
     this.#env = env;
-    this.inventory = new CurrentInventory(config.inventory);
+    this.inventory = new CombinedInventory(config.inventory);
     this.#policy = config.policy;
   }
 

@@ -5,7 +5,7 @@ import { DRIFT_AGENT_ID, PBNJ_AGENT_ID, RUFIO_AGENT_ID } from "../action/source-
 import { reloadFiles, type WatchedFile } from "../config/reload.ts";
 import type { WorkerConfig } from "../config/worker-config.ts";
 import { readTextFile } from "../document/read-text-file.ts";
-import type { TraceEnvironment } from "../execution/launch.ts";
+import type { TraceEnvironment } from "../execution/executor-options.ts";
 import type { HardwareStore } from "../hardware/hardware-store.ts";
 import type { ActionJournal } from "../journal/journal.ts";
 import type { StateDirectory } from "../journal/state-directory.ts";
@@ -16,7 +16,7 @@ import { tenantOf } from "../policy/tenant-rule.ts";
 import { connectServer } from "../source/server/connect-server.ts";
 import { noServer } from "../source/server/no-server.ts";
 import type { AgentHardware } from "../source/tink/tink-transport.ts";
-import { ActionSlots } from "../turns/action-slots.ts";
+import { ActionSlots } from "../turns/turns.ts";
 import { laneFields } from "./change-fields.ts";
 import { type ServiceOptions, withoutCluster } from "./cluster-services.ts";
 import { composeDrift } from "./drift.ts";

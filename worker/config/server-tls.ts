@@ -10,16 +10,15 @@ import type { WatchedFile } from "./reload.ts";
 export class ServerTls {
   readonly #files: TlsFiles;
   readonly #readFile: ReadTextFile;
-  readonly #onChange: () => void;
+  readonly #onChange = new Set<() => void>();
   #options: SecureContextOptions | undefined;
   /** A new object for each new CA: certificates of an earlier one are no longer accepted. */
   #authority: object = {};
 
   /** Expects files with valid content. */
-  constructor(files: TlsFiles, readFile: ReadTextFile, onChange: () => void) {
+  constructor(files: TlsFiles, readFile: ReadTextFile) {
     this.#files = files;
     this.#readFile = readFile;
-    this.#onChange = onChange;
     const { certificate, key, clientCa } = files;
     this.#options = certificate &&
       key && {
@@ -44,9 +43,13 @@ export class ServerTls {
     return this.#authority;
   }
 
+  /** Also for changes of the files that `watch` was given. */
+  onChange(listener: () => void): void {
+    this.#onChange.add(listener);
+  }
+
   watchedFiles(address: "http" | "pbnj"): readonly WatchedFile[] {
     const { certificate, key, clientCa } = this.#files;
-    const onChange = this.#onChange;
     const watched: WatchedFile[] = [];
     if (certificate && key) {
       // The other file of the pair may have changed as well and is reloaded next.
@@ -54,8 +57,8 @@ export class ServerTls {
       const takeKey = (text: string) =>
         this.#takePair(this.#readFile(certificate.path), text, certificate.path);
       watched.push(
-        watchedFile(`${address}-cert-file`, certificate, takeCertificate, onChange),
-        watchedFile(`${address}-key-file`, { path: key.path, text: key.text.reveal() }, takeKey, onChange),
+        this.watch(`${address}-cert-file`, certificate, takeCertificate),
+        this.watch(`${address}-key-file`, { path: key.path, text: key.text.reveal() }, takeKey),
       );
     }
     if (clientCa) {
@@ -63,7 +66,7 @@ export class ServerTls {
         this.#options = { ...this.#options, ca: certificates(text) };
         this.#authority = {};
       };
-      watched.push(watchedFile(`${address}-client-ca-file`, clientCa, take, onChange));
+      watched.push(this.watch(`${address}-client-ca-file`, clientCa, take));
     }
     return watched;
   }
@@ -74,23 +77,21 @@ export class ServerTls {
     }
     this.#options = { ...this.#options, cert, key };
   }
-}
-
-/** `takeText` applies a changed text, or throws a `FileProblem`. */
-export function watchedFile(
-  name: WatchedFile["name"],
-  { path, text }: Pick<WatchedFile, "path" | "text">,
-  takeText: (text: string) => void,
-  onChange: () => void,
-): WatchedFile {
-  const take = (changed: string): Checked<LogFields> => {
-    try {
-      takeText(changed);
-    } catch (thrown) {
-      return { ok: false, problems: [{ source: path, message: fileProblemOf(thrown) }] };
-    }
-    onChange();
-    return { ok: true, value: {}, warnings: [] };
-  };
-  return { name, path, text, take };
+  /** `takeText` applies a changed text, or throws a `FileProblem`. */
+  watch(
+    name: WatchedFile["name"],
+    { path, text }: Pick<WatchedFile, "path" | "text">,
+    takeText: (text: string) => void,
+  ): WatchedFile {
+    const take = (changed: string): Checked<LogFields> => {
+      try {
+        takeText(changed);
+      } catch (thrown) {
+        return { ok: false, problems: [{ source: path, message: fileProblemOf(thrown) }] };
+      }
+      for (const listener of this.#onChange) listener();
+      return { ok: true, value: {}, warnings: [] };
+    };
+    return { name, path, text, take };
+  }
 }

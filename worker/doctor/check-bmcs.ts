@@ -10,7 +10,7 @@ import type { Inventory, Machine } from "../machines/inventory.ts";
 import { SecretCommands } from "../machines/secret-commands.ts";
 import { InProcessRuntime } from "../runtime/in-process/in-process-runtime.ts";
 import type { SelfProgram } from "../runtime/self-program.ts";
-import { MachineLocks } from "../turns/machine-locks.ts";
+import { MachineLocks } from "../turns/turns.ts";
 import type { CauseName } from "./causes.ts";
 import { DOCTOR_AGENT_ID } from "./check-server.ts";
 import { FINDING_STATES, type Finding, findingOf, okFinding, remedyOf, skippedFinding } from "./finding.ts";

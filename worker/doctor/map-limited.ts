@@ -1,5 +1,5 @@
 import { UncaughtErrors } from "../../shared/uncaught-errors.ts";
-import { ActionSlots } from "../turns/action-slots.ts";
+import { ActionSlots } from "../turns/turns.ts";
 
 export interface MapLimitedOptions<Item, Made> {
   readonly mostAtATime: number;

@@ -1,11 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../../shared/clock.ts";
-import { Notifier } from "../../shared/notifier.ts";
 import type { Action, ActionId, ActionStatus } from "../action/action.ts";
 import { DRIFT_AGENT_ID } from "../action/source-agent-ids.ts";
-import type { Wake, Waking } from "../action/waking.ts";
-import { heldPoll, waitForAction } from "../source/held-poll.ts";
-import type { Acknowledgement, ActionSource, Poll, StatusSink, WorkflowSet } from "../source/source.ts";
+import { HeldQueue } from "../source/held-queue.ts";
+import type { Acknowledgement, StatusSink } from "../source/source.ts";
 import type { CorrectionPlan } from "./next-correction.ts";
 
 export interface CorrectionQueueOptions {
@@ -20,10 +18,12 @@ export interface CorrectionQueueOptions {
 }
 
 interface Offer {
+  /** The machine. */
+  readonly id: string;
   readonly action: Action;
   readonly offeredMs: number;
   readonly cancel: AbortController;
-  readonly state: "ready" | "served" | "running";
+  readonly isRunning: boolean;
 }
 
 /** The action must end before that, so that it can report what it waited for. */
@@ -34,23 +34,31 @@ const FRESH_MS = 5 * 60_000;
 const WITHDRAWN = new Error("the correction is withdrawn");
 
 /** Corrections as a source of actions, at most one per machine. */
-export class CorrectionQueue implements ActionSource, StatusSink, Waking {
+export class CorrectionQueue implements StatusSink {
+  readonly held: HeldQueue<Offer>;
   readonly #options: CorrectionQueueOptions;
   /** By machine. */
   readonly #offers = new Map<string, Offer>();
-  readonly #notifier = new Notifier();
 
   constructor(options: CorrectionQueueOptions) {
     this.#options = options;
+    this.held = new HeldQueue({
+      agentId: DRIFT_AGENT_ID,
+      idle: "nothing is to correct",
+      actionOf: ({ action }) => action,
+      // The machine is compared again first.
+      onReturn: () => undefined,
+      clock: options.clock,
+    });
   }
 
   /** How many other machines have a correction that has not started. */
   waitingBeside(machine: string): number {
-    return [...this.#offers].filter(([other, { state }]) => other !== machine && state !== "running").length;
+    return [...this.#offers].filter(([other, { isRunning }]) => other !== machine && !isRunning).length;
   }
 
   isRunning(machine: string): boolean {
-    return this.#offers.get(machine)?.state === "running";
+    return this.#offers.get(machine)?.isRunning === true;
   }
 
   /** Replaces an earlier offer that has not started. */
@@ -73,48 +81,29 @@ export class CorrectionQueue implements ActionSource, StatusSink, Waking {
       environment: { MACHINE: machine, ...environment, TIMEOUT: `${(timeoutMs - MARGIN_MS) / 1_000}s` },
     };
     const cancel = new AbortController();
-    this.#offers.set(machine, { action, offeredMs: clock.monotonicMs(), cancel, state: "ready" });
-    this.#notifier.notify();
+    const offer = { id: machine, action, offeredMs: clock.monotonicMs(), cancel, isRunning: false };
+    this.#offers.set(machine, offer);
+    this.held.add(offer);
   }
 
   /** Has no effect on a correction that has started. */
   withdraw(machine: string): void {
     const offer = this.#offers.get(machine);
-    if (!offer || offer.state === "running") return;
-    this.#offers.delete(machine);
+    if (!offer || offer.isRunning) return;
+    this.#forget(machine);
     offer.cancel.abort(WITHDRAWN);
   }
 
   /** Forgets an action that has ended or was not run. Returns its machine; undefined if it is not known. */
   remove({ actionId }: Pick<ActionId, "actionId">): string | undefined {
     const [machine] = this.#find(actionId) ?? [];
-    if (machine !== undefined) this.#offers.delete(machine);
+    if (machine !== undefined) this.#forget(machine);
     return machine;
   }
 
   /** Aborts when the correction is withdrawn before it starts. */
   cancelOf({ actionId }: ActionId): AbortSignal | undefined {
     return this.#find(actionId)?.[1].cancel.signal;
-  }
-
-  servesSeveral(): boolean {
-    return true;
-  }
-
-  next(_agentId: string, signal: AbortSignal, inFlight: WorkflowSet = new Set()): Promise<Poll> {
-    const take = () => this.#take(inFlight);
-    const mayComeBack = () => this.#hasReady();
-    return heldPoll({ take, mayComeBack, idle: "nothing is to correct", ...this.#waiting }, signal);
-  }
-
-  now(): Wake | undefined {
-    return this.#hasReady() ? "addressed" : undefined;
-  }
-
-  served(): void {}
-
-  wait(_agentId: string, signal: AbortSignal): Promise<Wake> {
-    return waitForAction(() => this.#hasReady(), this.#waiting, signal);
   }
 
   /** The start is decided here, when the correction has its turn at the machine: anything may have happened while it waited. */
@@ -125,12 +114,8 @@ export class CorrectionQueue implements ActionSource, StatusSink, Waking {
     const reason =
       machine === undefined || !offer ? "the correction is withdrawn" : this.#refusalOf(machine, offer);
     if (reason !== undefined) return { kind: "rejected", code: "FailedPrecondition", reason };
-    if (machine !== undefined && offer) this.#offers.set(machine, { ...offer, state: "running" });
+    if (machine !== undefined && offer) this.#offers.set(machine, { ...offer, isRunning: true });
     return { kind: "acknowledged" };
-  }
-
-  get #waiting() {
-    return { notifier: this.#notifier, clock: this.#options.clock };
   }
 
   #refusalOf(machine: string, { offeredMs }: Offer): string | undefined {
@@ -139,17 +124,9 @@ export class CorrectionQueue implements ActionSource, StatusSink, Waking {
     return refusalOf(machine);
   }
 
-  #hasReady(): boolean {
-    return [...this.#offers.values()].some(({ state }) => state === "ready");
-  }
-
-  #take(inFlight: WorkflowSet): Action | undefined {
-    for (const [machine, offer] of this.#offers) {
-      if (offer.state !== "ready" || inFlight.has(offer.action.workflowId)) continue;
-      this.#offers.set(machine, { ...offer, state: "served" });
-      return offer.action;
-    }
-    return undefined;
+  #forget(machine: string): void {
+    this.#offers.delete(machine);
+    this.held.remove(machine);
   }
 
   #find(actionId: string): readonly [machine: string, offer: Offer] | undefined {

@@ -9,7 +9,7 @@ import type { AuthGate } from "../machines/auth-gate.ts";
 import { connectionRedactor } from "../machines/connection-redactor.ts";
 import type { SecretCommands } from "../machines/secret-commands.ts";
 import type { LaunchRequest, Runtime } from "../runtime/runtime.ts";
-import type { AllowedTarget } from "./admit.ts";
+import type { AllowedTarget } from "./executor-options.ts";
 import type { LearnedHints } from "./learned-hints.ts";
 
 export interface CredentialsOptions {

@@ -16,7 +16,7 @@ import type { Inventory } from "../machines/inventory.ts";
 import type { SecretCommands } from "../machines/secret-commands.ts";
 import type { ActionLibrary } from "../runtime/action-library.ts";
 import { InProcessRuntime } from "../runtime/in-process/in-process-runtime.ts";
-import type { Locks } from "../turns/machine-locks.ts";
+import type { Locks } from "../turns/turns.ts";
 import { keysOf } from "../turns/turns.ts";
 
 export interface MachineReaderOptions {

@@ -76,40 +76,43 @@ export function isSettled(entry: JournalEntry): entry is SettledEntry {
   return entry.phase === "acknowledged" || entry.phase === "dropped";
 }
 
-/** The same end, as if no server had answered its report. */
-export function unanswered(entry: EndedEntry): EndedEntry & { readonly phase: "ended" } {
-  switch (entry.phase) {
-    case "ended":
-      return entry;
-    case "rejected": {
-      const { rejectedAt: _rejectedAt, code: _code, ...ended } = entry;
-      return { ...ended, phase: "ended" };
-    }
-    case "acknowledged": {
-      const { acknowledgedAt: _acknowledgedAt, ...ended } = entry;
-      return { ...ended, phase: "ended" };
-    }
-    case "dropped": {
-      const { droppedAt: _droppedAt, ...ended } = entry;
-      return { ...ended, phase: "ended" };
-    }
-    default:
-      return entry satisfies never;
-  }
+/** What an entry gets beside what it has. */
+export interface EntryFacts {
+  readonly handle?: z.infer<typeof LaunchHandle>;
+  readonly end?: z.infer<typeof End>;
+  /** Of a rejection. */
+  readonly code?: string;
 }
 
-/**
- * Whether the entry must survive a power loss: from when the action may have acted until the server knows its end. Without an
- * earlier entry, the server serves the action again; without a later one, it gets the report twice. The first entry of a run whose
- * IDs an earlier run had must last, too: else that run's end could return and be reported as this one's.
- */
-export function mustLast({
-  phase,
-  connected,
-  action,
-}: Pick<JournalEntry, "phase" | "connected" | "action">): boolean {
-  if (phase === "launching") return !connected || action.idMayReturn === true;
-  return phase === "launched" || phase === "ended";
+/** The entry in another phase, from `at` on: with what that phase has, and without what only others have. */
+export function entryIn(
+  phase: JournalPhase,
+  before: JournalEntry,
+  at: string,
+  facts: EntryFacts = {},
+): JournalEntry {
+  const { key, action, runtime, connected, timeoutMs, startedAt, ...others } = before;
+  const { machine, lockKey, startedBootTime } = others;
+  const optional = defined({ machine, lockKey, startedBootTime });
+  const about = { key, action, ...optional, runtime, connected, timeoutMs, startedAt };
+  const { handle = "handle" in others ? others.handle : undefined, code = "Unknown" } = facts;
+  if (phase === "launching") return { ...about, phase };
+  if (phase === "launched") return { ...about, phase, handle: handle ?? {} };
+  const { end = "end" in others ? others.end : undefined } = facts;
+  if (!end) throw new Error(`an entry in phase ${phase} has no end`);
+  const ended = { ...about, ...defined({ handle }), end };
+  switch (phase) {
+    case "ended":
+      return { ...ended, phase };
+    case "rejected":
+      return { ...ended, phase, rejectedAt: at, code };
+    case "acknowledged":
+      return { ...ended, phase, acknowledgedAt: at };
+    case "dropped":
+      return { ...ended, phase, droppedAt: at };
+    default:
+      return phase satisfies never;
+  }
 }
 
 export function statusOf({ action, machine, startedAt, end }: EndedEntry): EndStatus {

@@ -5,9 +5,10 @@ import type { Logger } from "../../shared/logger.ts";
 import { textOf } from "../../shared/text-of.ts";
 import type { JournalSeen, Observer } from "../action/observer.ts";
 import { appendText, overwriteTextFile, PART, replaceTextFile, SyncedFolder } from "./durable-file.ts";
-import { isSettled, type JournalEntry, mustLast } from "./entry.ts";
+import { isSettled, type JournalEntry } from "./entry.ts";
 import { encodeEntry } from "./entry-text.ts";
 import { ENTRY_ENDING, keyOfName, LARGEST_ENTRY_BYTES, readEntry } from "./read-entry.ts";
+import { mustLast } from "./states.ts";
 
 export interface ActionJournal {
   find(key: string): JournalEntry | undefined;

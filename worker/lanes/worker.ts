@@ -2,7 +2,7 @@ import type { Action } from "../action/action.ts";
 import type { WorkerFacts } from "../action/observer.ts";
 import type { Waking } from "../action/waking.ts";
 import type { Executor } from "../execution/executor.ts";
-import type { StopSignals } from "../execution/stop-signals.ts";
+import type { StopSignals } from "../execution/executor-options.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { ActionSource, Transport } from "../source/source.ts";
 import { runLane } from "./lane.ts";

@@ -12,27 +12,33 @@ import type {
   MountedConnection,
 } from "./inventory.ts";
 
-export interface CombinedInventoryOptions {
-  readonly file: Inventory;
-  readonly cluster: Inventory;
-  readonly log: Pick<Logger, "warn">;
-}
-
-/** Combines an inventory file and a cluster. Machines of the file come first and keep their names. */
+/**
+ * The machines of an inventory file, which may be replaced, and of a cluster. The file's come first and keep their names. Each
+ * answer is that of the source that has the machine's name now, and each source checks that the BMC is still the same.
+ */
 export class CombinedInventory implements Inventory {
-  readonly #options: CombinedInventoryOptions;
+  #file: Inventory;
+  readonly #cluster: Inventory | undefined;
+  readonly #log: Pick<Logger, "warn"> | undefined;
   /** Duplicate names that were already logged. */
   readonly #logged = new Set<string>();
   /** Cached, because it is read often and seldom changes. */
   #made: { readonly of: readonly (readonly Machine[])[]; readonly machines: readonly Machine[] } | undefined;
 
-  constructor(options: CombinedInventoryOptions) {
-    this.#options = options;
+  constructor(file: Inventory, cluster?: Inventory, log?: Pick<Logger, "warn">) {
+    this.#file = file;
+    this.#cluster = cluster;
+    this.#log = log;
+  }
+
+  replace(file: Inventory): void {
+    this.#file = file;
   }
 
   machines(): readonly Machine[] {
-    const own = this.#options.file.machines();
-    const others = this.#options.cluster.machines();
+    const own = this.#file.machines();
+    const others = this.#cluster?.machines();
+    if (!others) return own;
     if (this.#made?.of[0] !== own || this.#made.of[1] !== others) {
       this.#made = { of: [own, others], machines: this.#combine(own, others) };
     }
@@ -40,52 +46,49 @@ export class CombinedInventory implements Inventory {
   }
 
   find(name: string, namespace?: string): Machine | undefined {
-    return this.#options.file.find(name) ?? this.#options.cluster.find(name, namespace);
+    return this.#file.find(name) ?? this.#cluster?.find(name, namespace);
   }
 
-  async resolveConnection(machine: Machine, reading: ConnectionReading): Promise<Connection> {
-    return this.#ownerOf(machine).resolveConnection(machine, reading);
+  resolveConnection(machine: Machine, reading: ConnectionReading): Promise<Connection> {
+    return this.#ownerOf(machine.name).resolveConnection(machine, reading);
   }
 
   async missingSecret(machine: Machine, signal: AbortSignal): Promise<string | undefined> {
-    return this.#ownerOf(machine).missingSecret?.(machine, signal);
+    return this.#ownerOf(machine.name).missingSecret?.(machine, signal);
   }
 
   directMachine(host: string): DirectMachine {
-    return this.#options.file.directMachine?.(host) ?? directMachine(host);
+    return this.#file.directMachine?.(host) ?? directMachine(host);
   }
 
   bmcAddress(name: string): BmcAddress | undefined {
-    const { file, cluster } = this.#options;
-    return (file.find(name) ? file : cluster).bmcAddress?.(name);
+    return this.#ownerOf(name).bmcAddress?.(name);
   }
 
   desiredState(name: string): DesiredState | undefined {
-    const { file, cluster } = this.#options;
-    return (file.find(name) ? file : cluster).desiredState?.(name);
+    return this.#ownerOf(name).desiredState?.(name);
   }
 
+  /** Undefined without a cluster: there is nothing to tell apart. */
   origin(name: string): MachineOrigin | undefined {
-    const { file, cluster } = this.#options;
-    return file.find(name) ? { source: "inventory file" } : cluster.origin?.(name);
+    const cluster = this.#cluster;
+    return cluster && this.#file.find(name) ? { source: "inventory file" } : cluster?.origin?.(name);
   }
 
   mountedConnection(machine: Machine, namespace: string): MountedConnection | undefined {
-    return this.#ownerOf(machine).mountedConnection?.(machine, namespace);
+    return this.#ownerOf(machine.name).mountedConnection?.(machine, namespace);
   }
 
   hostAccess(machine: Machine, image: string): HostAccess | undefined {
-    return this.#ownerOf(machine).hostAccess?.(machine, image);
+    return this.#ownerOf(machine.name).hostAccess?.(machine, image);
   }
 
   hosts(): readonly HostAccess[] | undefined {
-    const { cluster } = this.#options;
-    return cluster.hosts ? cluster.hosts() : [];
+    return this.#cluster?.hosts ? this.#cluster.hosts() : [];
   }
 
-  /** By the current name; the owner checks whether the BMC is still the same. */
-  #ownerOf({ name }: Machine): Inventory {
-    return this.#options.file.find(name) ? this.#options.file : this.#options.cluster;
+  #ownerOf(name: string): Inventory {
+    return this.#cluster && !this.#file.find(name) ? this.#cluster : this.#file;
   }
 
   #combine(own: readonly Machine[], others: readonly Machine[]): readonly Machine[] {
@@ -94,7 +97,7 @@ export class CombinedInventory implements Inventory {
     for (const { name } of others) {
       if (!names.has(name) || this.#logged.has(name)) continue;
       this.#logged.add(name);
-      this.#options.log.warn({ machine: name }, "duplicate machine: inventory file overrides cluster");
+      this.#log?.warn({ machine: name }, "duplicate machine: inventory file overrides cluster");
     }
     return [...own, ...added];
   }

@@ -41,7 +41,7 @@ export interface Inventory {
   hosts?(): readonly HostAccess[] | undefined;
   /** For people; `name` is as in `machines`. */
   bmcAddress?(name: string): BmcAddress | undefined;
-  /** What the inventory says that the machine is to be like. */
+  /** The machine's desired state in the inventory. */
   desiredState?(name: string): DesiredState | undefined;
   /** The same; absent counts as an inventory file. */
   origin?(name: string): MachineOrigin | undefined;

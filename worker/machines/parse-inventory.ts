@@ -6,7 +6,7 @@ import { parseYaml, type YamlDocument } from "../../shared/document/yaml-documen
 import { fileProblemOf, type ReadTextFile } from "../document/read-text-file.ts";
 import { absoluteEntry } from "./absolute-entry.ts";
 import { entryLockKey } from "./connect-entry.ts";
-import { FileInventory } from "./file-inventory.ts";
+import { fileInventory } from "./file-inventory.ts";
 import type { Inventory } from "./inventory.ts";
 import { mergeDefaults } from "./merge-defaults.ts";
 import type { Environment } from "./run-secret-command.ts";
@@ -32,7 +32,7 @@ export function parseInventory(input: InventoryInput): Checked<Inventory> {
   if (!parsed.ok) return parsed;
   const { entries, defaults } = parsed.value;
   const folder = dirname(resolve(input.path));
-  return { ...parsed, value: new FileInventory(entries, input.env, { defaults, folder }) };
+  return { ...parsed, value: fileInventory(entries, input.env, { defaults, folder }) };
 }
 
 /** The same, for callers that need what the file says about each machine: merged with the defaults, with absolute paths. */

@@ -1,6 +1,5 @@
 import { signalGroup } from "../../shared/child-process/process-group.ts";
-import { ActionSlots } from "../turns/action-slots.ts";
-import { MachineLocks } from "../turns/machine-locks.ts";
+import { ActionSlots, MachineLocks } from "../turns/turns.ts";
 import { type Environment, runSecretCommand, type SecretCommand } from "./run-secret-command.ts";
 import { SharedRun } from "./shared-run.ts";
 

@@ -8,7 +8,7 @@ import { TimeoutReached, withTimeout } from "../../timeout.ts";
 import type { Access } from "./access.ts";
 import type { NetworkSettings } from "./network-settings.ts";
 
-/** An interface as it is, and as it is to be. */
+/** An interface's current and wanted settings. */
 export interface NetworkChange {
   readonly before: NetworkSettings;
   readonly target: NetworkSettings;

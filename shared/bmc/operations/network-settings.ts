@@ -54,7 +54,7 @@ export function describeNetwork({ mode, address, prefix, gateway, vlan, hostName
   return parts.filter((part) => part).join(", ");
 }
 
-/** What an interface is to become. The address of DHCP is not known. Throws `usage` with all problems, and `unsupported`. */
+/** The wanted settings of an interface. The address of DHCP is not known. Throws `usage` with all problems, and `unsupported`. */
 export function targetOf(before: NetworkSettings, request: NetworkRequest): NetworkSettings {
   const isNew = request.address !== undefined || request.prefix !== undefined;
   const mode = request.mode ?? (request.address === undefined ? before.mode : "static");

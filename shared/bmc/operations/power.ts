@@ -33,7 +33,7 @@ export interface PowerDriver {
 /** How to power off: at once, by the operating system, or by the operating system and then at once. */
 export type OffMode = "hard" | "soft" | "soft-then-hard";
 
-/** What a machine's power is to become: one of these. */
+/** The wanted power states; one of them is enough. */
 export type PowerRequest =
   | {
       /** Powers the machine on. */

@@ -55,7 +55,7 @@ export interface UserDriver {
   tryPassword(user: BmcUser, password: Secret, signal: AbortSignal): Promise<PasswordTrial>;
 }
 
-/** A user as it is to be. What is absent stays as it is; a new user needs both. */
+/** The wanted settings of a user. Absent fields stay as they are; a new user needs both. */
 export interface UserRequest {
   /** The name to log in with. */
   readonly name: string;

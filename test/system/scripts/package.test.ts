@@ -5,7 +5,7 @@ import { execa } from "execa";
 import { publint } from "publint";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { catalogue } from "../../../actions/catalogue.ts";
-import { projectRoot } from "../../../scripts/bundle/bundle.ts";
+import { projectRoot } from "../../../scripts/project-root.ts";
 import { parseResultLine } from "../../../shared/contract/result.ts";
 import { SimulatedMachine } from "../../../simulators/machine.ts";
 import { startRedfishBmc } from "../../../simulators/redfish/bmc.ts";

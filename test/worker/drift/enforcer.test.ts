@@ -116,8 +116,8 @@ function lab({
   async function lane(): Promise<void> {
     const inFlight = new Set<string>();
     while (!stop.signal.aborted) {
-      await queue.wait("drift", stop.signal);
-      const poll = await queue.next("drift", stop.signal, inFlight).catch(() => undefined);
+      await queue.held.wait("drift", stop.signal);
+      const poll = await queue.held.next("drift", stop.signal, inFlight).catch(() => undefined);
       if (poll?.kind !== "action") continue;
       inFlight.add(poll.action.workflowId);
       void execute(poll.action).finally(() => inFlight.delete(poll.action.workflowId));

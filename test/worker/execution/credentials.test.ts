@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from "vitest";
 import { Secret } from "../../../shared/secret.ts";
 import type { Outcome } from "../../../worker/action/action.ts";
-import type { AllowedTarget } from "../../../worker/execution/admit.ts";
 import { readCredentials } from "../../../worker/execution/credentials.ts";
+import type { AllowedTarget } from "../../../worker/execution/executor-options.ts";
 import { LearnedHints } from "../../../worker/execution/learned-hints.ts";
 import { AuthGate } from "../../../worker/machines/auth-gate.ts";
 import type { ConnectionReading, MountedConnection } from "../../../worker/machines/inventory.ts";

@@ -3,17 +3,16 @@ import { Secret } from "../../../shared/secret.ts";
 import { redactor } from "../../../shared/secret-forms.ts";
 import type { ActionStatus, Outcome } from "../../../worker/action/action.ts";
 import { noObserver, type Observer } from "../../../worker/action/observer.ts";
-import { Executor, type ExecutorOptions } from "../../../worker/execution/executor.ts";
-import { Reporter } from "../../../worker/execution/report.ts";
-import { WorkflowCheck } from "../../../worker/execution/workflow-check.ts";
+import { Executor } from "../../../worker/execution/executor.ts";
+import type { ExecutorOptions } from "../../../worker/execution/executor-options.ts";
 import type { JournalEntry, JournalPhase } from "../../../worker/journal/entry.ts";
 import type { ActionJournal } from "../../../worker/journal/journal.ts";
 import { MemoryJournal } from "../../../worker/journal/memory-journal.ts";
 import { AuthGate } from "../../../worker/machines/auth-gate.ts";
 import { SecretCommands } from "../../../worker/machines/secret-commands.ts";
 import type { Runtime } from "../../../worker/runtime/runtime.ts";
-import { ActionSlots } from "../../../worker/turns/action-slots.ts";
-import { MachineLocks } from "../../../worker/turns/machine-locks.ts";
+import type { StatusSink } from "../../../worker/source/source.ts";
+import { ActionSlots, MachineLocks } from "../../../worker/turns/turns.ts";
 import { scaledClock } from "../../support/scaled-clock.ts";
 import { canary, testConnection } from "../runtime/launch-request.ts";
 
@@ -52,13 +51,15 @@ export function executorLab(
   journal: ActionJournal,
   observer: Observer = noObserver,
   more: Partial<ExecutorOptions> = {},
+  sees: Pick<StatusSink, "isGone"> = {},
 ) {
   const clock = scaledClock(50);
   const reports: ActionStatus[] = [];
-  const sink = {
+  const sink: StatusSink = {
+    ...sees,
     async report(status: ActionStatus) {
       reports.push(status);
-      return { kind: "acknowledged" } as const;
+      return { kind: "acknowledged" };
     },
   };
   const stop = new AbortController();
@@ -66,8 +67,8 @@ export function executorLab(
     permit: () => ({ allowed: true }),
     locate: () => TARGET,
     runtime,
-    workflowCheck: new WorkflowCheck({ sink: {}, clock, log: silentLogger }),
-    reporter: new Reporter({ sink, clock, log: silentLogger, maxBackoffMs: 1_000, observer: noObserver }),
+    sink,
+    maxBackoffMs: 1_000,
     locks: new MachineLocks(),
     slots: new ActionSlots(4),
     authGate: new AuthGate(),

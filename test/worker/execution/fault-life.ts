@@ -9,8 +9,6 @@ import { LeaderElection } from "../../../worker/cluster/leader/leader-election.t
 import { LeaderLocks } from "../../../worker/cluster/leader/leader-locks.ts";
 import { leadersTransport } from "../../../worker/compose/cluster/leaders-transport.ts";
 import { Executor } from "../../../worker/execution/executor.ts";
-import { Reporter } from "../../../worker/execution/report.ts";
-import { WorkflowCheck } from "../../../worker/execution/workflow-check.ts";
 import { Journal } from "../../../worker/journal/journal.ts";
 import { type LaneServices, Worker } from "../../../worker/lanes/worker.ts";
 import { AuthGate } from "../../../worker/machines/auth-gate.ts";
@@ -18,8 +16,7 @@ import { SecretCommands } from "../../../worker/machines/secret-commands.ts";
 import { acknowledgementOfError } from "../../../worker/source/grpc/errors.ts";
 import type { Acknowledgement, Poll, Transport, WorkflowSet } from "../../../worker/source/source.ts";
 import { pollOfError } from "../../../worker/source/tink/poll-error.ts";
-import { ActionSlots } from "../../../worker/turns/action-slots.ts";
-import { MachineLocks } from "../../../worker/turns/machine-locks.ts";
+import { ActionSlots, MachineLocks } from "../../../worker/turns/turns.ts";
 import { Connection } from "../../support/simulation/connection.ts";
 import { Host } from "../../support/simulation/host.ts";
 import { disk } from "../../support/virtual-disk.ts";
@@ -305,8 +302,7 @@ export class Life {
         return { ok: true, machine: `node of ${lockKey}`, lockKey, ...connect };
       },
       runtime,
-      reporter: new Reporter({ ...more, sink: owned }),
-      workflowCheck: new WorkflowCheck({ ...more, sink: owned }),
+      sink: owned,
       locks: this.#locks ?? new MachineLocks(),
       slots: new ActionSlots(4),
       authGate: new AuthGate(),

@@ -3,7 +3,7 @@ import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { Secret } from "../../../shared/secret.ts";
 import { type Action, actionKey, type Outcome } from "../../../worker/action/action.ts";
 import { type ActionEvent, noObserver } from "../../../worker/action/observer.ts";
-import type { ExecutorOptions } from "../../../worker/execution/executor.ts";
+import type { ExecutorOptions } from "../../../worker/execution/executor-options.ts";
 import { MemoryJournal } from "../../../worker/journal/memory-journal.ts";
 import {
   Detached,

@@ -3,15 +3,15 @@ import type { Clock } from "../../../shared/clock.ts";
 import { silentLogger } from "../../../shared/logger.ts";
 import { Notifier } from "../../../shared/notifier.ts";
 import {
-  type ActionStatus,
   actionKey,
   type Delivery,
   type EndStatus,
+  type RunningStatus,
 } from "../../../worker/action/action.ts";
 import { noObserver } from "../../../worker/action/observer.ts";
 import { WorkflowDeleted } from "../../../worker/action/workflow-deleted.ts";
-import { FinalReports } from "../../../worker/execution/final-reports.ts";
-import { Reporter } from "../../../worker/execution/report.ts";
+import { Reports } from "../../../worker/execution/reports.ts";
+import { type FinalTerms, sendReport, within } from "../../../worker/execution/send-report.ts";
 import type { Acknowledgement, StatusSink } from "../../../worker/source/source.ts";
 import { scaledClock } from "../../support/scaled-clock.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
@@ -38,7 +38,7 @@ function statusOf(workflowId: string, name = "power-on", endedAgoMs = 0): EndSta
   return { action, state: "success", message: "", startedAt: stoppedAt, stoppedAt };
 }
 
-function startOf(workflow: string): ActionStatus {
+function startOf(workflow: string): RunningStatus {
   const { stoppedAt: _stoppedAt, ...status } = statusOf(workflow);
   return { ...status, state: "running" };
 }
@@ -59,14 +59,17 @@ function sinkLab(
       return answer === "held" ? clock.sleep(1_000 * DAY, signal).then(() => DONE) : answer;
     },
   };
-  const log = silentLogger;
-  const reporter = new Reporter({ sink, clock, log, maxBackoffMs, observer: noObserver });
-  const reports = new FinalReports({ reporter, clock: laneClock ?? clock, log });
+  const options = { sink, clock: laneClock ?? clock, log: silentLogger, maxBackoffMs, observer: noObserver };
+  const reports = new Reports(options);
   const rejections: string[] = [];
   const onRejected = async (code: string) => void rejections.push(code);
   const terms = { forMs: Number.POSITIVE_INFINITY, onRejected, served: new Notifier() };
   return {
-    ...{ clock, asked, reporter, reports, rejections, terms },
+    ...{ clock, asked, reports, rejections, terms },
+    final: (status: EndStatus, given: FinalTerms, signal: AbortSignal) =>
+      sendReport(options, status, signal, given),
+    finalWithin: (ms: number, status: EndStatus) =>
+      within(ms, options, NEVER, (bound) => sendReport(options, status, bound, terms)),
     /** The result, and when it came. */
     async ended<T>(work: Promise<T>): Promise<{ readonly result: T; readonly atMs: number }> {
       let atMs: number | undefined;
@@ -98,18 +101,18 @@ describe("a start", () => {
     ["ends with the eighth answer that may be one", [PERHAPS_REJECTED], "rejected", 8],
     ["is dropped when its workflow is gone", [GONE], "dropped", 1],
   ])("%s", async (_, answers, delivery, attempts) => {
-    const { reporter, ended, asked } = sinkLab(answers);
+    const { reports, ended, asked } = sinkLab(answers);
 
-    const { result } = await ended(reporter.running(startOf("w"), NEVER));
+    const { result } = await ended(reports.running(startOf("w"), NEVER));
 
     expect(result).toBe(delivery);
     expect(asked).toHaveLength(attempts);
   });
 
   it.each(["held", RETRY] as const)("is unanswered after 20 s: %o", async (answer) => {
-    const { reporter, ended } = sinkLab([answer]);
+    const { reports, ended } = sinkLab([answer]);
 
-    expect(await ended(reporter.running(startOf("w"), NEVER))).toEqual({
+    expect(await ended(reports.running(startOf("w"), NEVER))).toEqual({
       ...{ result: "unanswered", atMs: 20_000 },
     });
   });
@@ -133,7 +136,7 @@ describe("a report", () => {
   ])("%s", async (_, answers, delivery, attempts, rejections) => {
     const lab = sinkLab(answers);
 
-    const { result } = await lab.ended(lab.reporter.final(statusOf("w"), lab.terms, NEVER));
+    const { result } = await lab.ended(lab.final(statusOf("w"), lab.terms, NEVER));
 
     expect(result).toBe(delivery);
     expect(lab.asked).toHaveLength(attempts);
@@ -143,7 +146,7 @@ describe("a report", () => {
   it("waits for half a minute and longer after a rejection, and as usual after another answer", async () => {
     const lab = sinkLab([REJECTED, REJECTED, RETRY, REJECTED, DONE]);
 
-    await lab.ended(lab.reporter.final(statusOf("w"), lab.terms, NEVER));
+    await lab.ended(lab.final(statusOf("w"), lab.terms, NEVER));
 
     const waits = lab.asked
       .slice(1)
@@ -155,7 +158,7 @@ describe("a report", () => {
 
   it("is repeated at once after a rejection when its action is served again", async () => {
     const lab = sinkLab([REJECTED, DONE]);
-    const ended = lab.ended(lab.reporter.final(statusOf("w"), lab.terms, NEVER));
+    const ended = lab.ended(lab.final(statusOf("w"), lab.terms, NEVER));
     void lab.clock.sleep(2_000).then(lab.terms.served.notify);
 
     expect(await ended).toEqual({ result: "acknowledged", atMs: 2_000 });
@@ -164,7 +167,7 @@ describe("a report", () => {
   it("is dropped when the workflow is missing for 3 s without an interruption", async () => {
     const lab = sinkLab([PERHAPS_STALE, PERHAPS_STALE, RETRY, PERHAPS_STALE]);
 
-    const { result } = await lab.ended(lab.reporter.final(statusOf("w"), lab.terms, NEVER));
+    const { result } = await lab.ended(lab.final(statusOf("w"), lab.terms, NEVER));
 
     const since = lab.asked.map((atMs) => atMs - (lab.asked[3] ?? 0));
     expect(result).toBe("dropped");
@@ -174,11 +177,9 @@ describe("a report", () => {
 
   it("is abandoned after its time, but not before an attempt", async () => {
     const lab = sinkLab([RETRY]);
-    const { result } = await lab.ended(
-      lab.reporter.final(statusOf("w"), { ...lab.terms, forMs: 10_000 }, NEVER),
-    );
+    const { result } = await lab.ended(lab.final(statusOf("w"), { ...lab.terms, forMs: 10_000 }, NEVER));
     const attempts = [...lab.asked];
-    const late = await lab.ended(lab.reporter.final(statusOf("w"), { ...lab.terms, forMs: 0 }, NEVER));
+    const late = await lab.ended(lab.final(statusOf("w"), { ...lab.terms, forMs: 0 }, NEVER));
 
     expect([result, late.result]).toEqual(["dropped", "dropped"]);
     expect(attempts.at(-1)).toBeGreaterThan(10_000);
@@ -190,33 +191,31 @@ describe("a report", () => {
     ["before it is sent", () => AbortSignal.abort(), 0],
     ["while the server holds it", () => AbortSignal.timeout(20), 1],
   ] as const)("is unanswered if it is cancelled %s", async (_, signal, attempts) => {
-    const { reporter, asked, terms } = sinkLab(["held"]);
+    const { final, asked, terms } = sinkLab(["held"]);
 
-    expect(await reporter.final(statusOf("w"), terms, signal())).toBe("unanswered");
+    expect(await final(statusOf("w"), terms, signal())).toBe("unanswered");
     expect(asked).toHaveLength(attempts);
   });
 
   it("fails with an error of the sink that no cancellation explains", async () => {
     const lab = sinkLab([new Error("defect")]);
 
-    await expect(lab.reporter.final(statusOf("w"), lab.terms, NEVER)).rejects.toThrow("defect");
-    await expect(lab.reporter.finalWithin(HOUR, statusOf("w"), lab.terms, NEVER)).rejects.toThrow("defect");
+    await expect(lab.final(statusOf("w"), lab.terms, NEVER)).rejects.toThrow("defect");
+    await expect(lab.finalWithin(HOUR, statusOf("w"))).rejects.toThrow("defect");
   });
 
   it.each(["held", RETRY] as const)("within a time is unanswered when that is over: %o", async (answer) => {
-    const { reporter, ended, terms } = sinkLab([answer]);
+    const { finalWithin, ended } = sinkLab([answer]);
 
-    expect(await ended(reporter.finalWithin(20_000, statusOf("w"), terms, NEVER))).toEqual({
+    expect(await ended(finalWithin(20_000, statusOf("w")))).toEqual({
       ...{ result: "unanswered", atMs: 20_000 },
     });
   });
 
   it("within a time leaves nothing waiting once it is answered", async () => {
-    const { reporter, ended, clock, terms } = sinkLab([DONE]);
+    const { finalWithin, ended, clock } = sinkLab([DONE]);
 
-    expect((await ended(reporter.finalWithin(20_000, statusOf("w"), terms, NEVER))).result).toBe(
-      "acknowledged",
-    );
+    expect((await ended(finalWithin(20_000, statusOf("w")))).result).toBe("acknowledged");
     await expect(clock.until(() => clock.monotonicMs() > 0, HOUR)).rejects.toThrow();
   });
 });
@@ -360,9 +359,9 @@ describe("while a report is pending", () => {
 
 it("a report that probes an unavailable server many times does not wait longer than the others after it", async () => {
   const outage: Acknowledgement = { kind: "retry", code: "Unavailable", reason: "refused", outage: true };
-  const { ended, reporter, terms } = sinkLab([...times(10, outage), DONE], 30_000);
+  const { ended, final, terms } = sinkLab([...times(10, outage), DONE], 30_000);
 
-  const { result, atMs } = await ended(reporter.final(statusOf("default/w"), terms, NEVER));
+  const { result, atMs } = await ended(final(statusOf("default/w"), terms, NEVER));
 
   expect(result).toBe("acknowledged");
   expect(atMs).toBeLessThan(6_000);

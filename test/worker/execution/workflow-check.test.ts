@@ -9,7 +9,7 @@ import { startLegacyTinkServer } from "../../../simulators/tink-legacy/server.ts
 import type { ActionId, RunningStatus } from "../../../worker/action/action.ts";
 import { noObserver } from "../../../worker/action/observer.ts";
 import { isWorkflowDeleted } from "../../../worker/action/workflow-deleted.ts";
-import { WorkflowCheck } from "../../../worker/execution/workflow-check.ts";
+import { checkWorkflow } from "../../../worker/execution/workflow-check.ts";
 import { MemoryJournal } from "../../../worker/journal/memory-journal.ts";
 import { connectServer } from "../../../worker/source/server/connect-server.ts";
 import type { Transport } from "../../../worker/source/source.ts";
@@ -55,7 +55,7 @@ function check(transport: Transport, status: RunningStatus) {
   );
   const sink = { isGone: async (...call: Parameters<typeof isGone>) => (await isGone(...call)) ?? false };
   const options = { sink, clock: scaledClock(SPEED), log: silentLogger };
-  const checking = new WorkflowCheck(options).begin(status, new AbortController().signal);
+  const checking = checkWorkflow(options, status, new AbortController().signal);
   cleanups.push(async () => checking.end());
   return { ...checking, asked: () => isGone.mock.calls.length };
 }
@@ -134,9 +134,8 @@ it("an action whose workflow is gone is stopped, its end is not reported, and it
   const asked: string[] = [];
   const isGone = async ({ state }: RunningStatus) => asked.push(state) > 2;
   const clock = scaledClock(SPEED);
-  const workflowCheck = new WorkflowCheck({ sink: { isGone }, clock, log: silentLogger });
   const runtime = briefRuntime({ untilCancelled: true });
-  const lab = executorLab(runtime, new MemoryJournal(), noObserver, { clock, workflowCheck });
+  const lab = executorLab(runtime, new MemoryJournal(), noObserver, { clock }, { isGone });
   const action = { ...ACTION, image: "power-off", timeoutMs: 0, command: [], volumes: [], environment: {} };
 
   const outcome = await lab.executor.execute(action, lab.signals);
@@ -152,8 +151,8 @@ it("an action whose workflow is gone is stopped, its end is not reported, and it
 it("is not asked for while the cluster shows what is deleted", async () => {
   const isGone = vi.fn(async () => true);
   const clock = scaledClock(SPEED);
-  const checks = new WorkflowCheck({ sink: { isGone }, seesDeletion: () => true, clock, log: silentLogger });
-  const checking = checks.begin(running(ACTION), new AbortController().signal);
+  const options = { sink: { isGone }, seesDeletion: () => true, clock, log: silentLogger };
+  const checking = checkWorkflow(options, running(ACTION), new AbortController().signal);
 
   await clock.sleep(300_000);
   checking.end();

@@ -12,7 +12,7 @@ import { MachineReader } from "../../../worker/hardware/machine-reader.ts";
 import { AuthGate } from "../../../worker/machines/auth-gate.ts";
 import { parseInventory } from "../../../worker/machines/parse-inventory.ts";
 import { SecretCommands } from "../../../worker/machines/secret-commands.ts";
-import { MachineLocks } from "../../../worker/turns/machine-locks.ts";
+import { MachineLocks } from "../../../worker/turns/turns.ts";
 import { quickLibrary } from "../../support/quick-actions.ts";
 
 const { signal } = new AbortController();

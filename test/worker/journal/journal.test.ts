@@ -2,8 +2,9 @@ import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { type JournalEntry, mustLast } from "../../../worker/journal/entry.ts";
+import type { JournalEntry } from "../../../worker/journal/entry.ts";
 import { decodeEntry, encodeEntry } from "../../../worker/journal/entry-text.ts";
+import { mustLast } from "../../../worker/journal/states.ts";
 import { entryOf } from "./entries.ts";
 import { journalLab as lab, NOW } from "./journal-lab.ts";
 

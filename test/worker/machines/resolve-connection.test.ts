@@ -150,7 +150,9 @@ describe("a connection is refused, with the place and never the content", () => 
       parsed.value.resolveConnection({ name: "node-1", lockKey: "192.0.2.9" }, READING),
     );
 
-    expect(error.message).toBe("machine node-1: its BMC in the inventory changed while the action waited");
+    expect(error.message).toBe(
+      "machine node-1: its BMC in the inventory changed while the action waited: nothing was sent",
+    );
   });
 
   it("when the worker stops, as stopped", async () => {

@@ -1,8 +1,7 @@
 import { getEventListeners } from "node:events";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { ActionSlots, type SlotSharing } from "../../../worker/turns/action-slots.ts";
-import { MachineLocks } from "../../../worker/turns/machine-locks.ts";
+import { ActionSlots, MachineLocks, type SlotSharing } from "../../../worker/turns/turns.ts";
 
 const never = new AbortController().signal;
 const settled = () => new Promise((resolve) => setImmediate(resolve));

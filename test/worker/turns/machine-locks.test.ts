@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { systemClock } from "../../../shared/clock.ts";
-import { MachineLocks } from "../../../worker/turns/machine-locks.ts";
+import { MachineLocks } from "../../../worker/turns/turns.ts";
 
 const never = new AbortController().signal;
 const settled = () => new Promise((resolve) => setImmediate(resolve));

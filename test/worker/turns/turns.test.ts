@@ -1,8 +1,12 @@
 import { expect, test } from "vitest";
 import { defined } from "../../../shared/defined.ts";
-import { ActionSlots } from "../../../worker/turns/action-slots.ts";
-import { type LockPurpose, MachineLocks, TurnRefused } from "../../../worker/turns/machine-locks.ts";
-import { Turns } from "../../../worker/turns/turns.ts";
+import {
+  ActionSlots,
+  type LockPurpose,
+  MachineLocks,
+  TurnRefused,
+  Turns,
+} from "../../../worker/turns/turns.ts";
 
 const never = new AbortController().signal;
 const settled = () => new Promise((resolve) => setImmediate(resolve));

@@ -4,7 +4,7 @@ import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
-import { type LockPurpose, type Locks, MachineLocks, TurnRefused } from "../../turns/machine-locks.ts";
+import { type LockPurpose, type Locks, MachineLocks, TurnRefused } from "../../turns/turns.ts";
 import type { Cluster } from "../client/cluster.ts";
 import { KINDS } from "../client/kinds.ts";
 import { watchUntil } from "../client/watched-objects.ts";

@@ -19,7 +19,7 @@ import type { Inventory } from "../../machines/inventory.ts";
 import type { HardwareSource } from "../../source/rufio/hardware-writer.ts";
 import { openRufio, type Rufio } from "../../source/rufio/rufio.ts";
 import type { ActionSource, StatusSink } from "../../source/source.ts";
-import { type Locks, MachineLocks } from "../../turns/machine-locks.ts";
+import { type Locks, MachineLocks } from "../../turns/turns.ts";
 import { laneFields, machineFields } from "../change-fields.ts";
 import { allAgentIds, type ClusterServices, hasMachine, type ServiceOptions } from "../cluster-services.ts";
 import { leadersTransport } from "./leaders-transport.ts";
@@ -72,7 +72,7 @@ export class KubernetesServices implements ClusterServices {
         onChange: (changes) => this.#clusterMachinesChanged(changes),
       });
     }
-    this.inventory = this.#machines ? new CombinedInventory({ file, cluster: this.#machines, log }) : file;
+    this.inventory = this.#machines ? new CombinedInventory(file, this.#machines, log) : file;
 
     if (this.#machines && config.drift) {
       this.#events = new ObjectEvents({ cluster, clock, log });

@@ -43,7 +43,7 @@ export async function runInventory(
   void machines.run(stop);
   const synced = await machines.synced(AbortSignal.any([stop, AbortSignal.timeout(MACHINES_MS)]));
   if (!synced.ok) log.warn({ reason: synced.reason }, "cluster machines not loaded yet");
-  const all = new CombinedInventory({ file, cluster: machines, log });
+  const all = new CombinedInventory(file, machines, log);
   return {
     machines: () => all.machines(),
     find: (name) => all.find(name),

@@ -5,7 +5,7 @@ import { printableLine, shortened } from "../../../shared/printable.ts";
 
 const DESIRED_ANNOTATION = "pbnj-worker/desired";
 
-/** What an annotation says that the machine is to be like, or why it cannot be used. */
+/** The desired state in an annotation, or why it is invalid. */
 export interface AnnotatedState {
   readonly desired?: DesiredState;
   /** One line with all problems. */

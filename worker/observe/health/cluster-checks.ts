@@ -27,5 +27,5 @@ function exceptions(sources: ClusterFacts["sources"]): string {
 function leaderFinding({ isLeading, leader, problem }: LeaderFacts): HealthFinding {
   if (problem !== undefined) return { ok: false, reason: problem };
   if (isLeading) return { ok: true, reason: "leads" };
-  return { ok: true, reason: leader === undefined ? "nobody leads yet" : `${leader} leads` };
+  return { ok: true, reason: leader === undefined ? "no leader yet" : `${leader} leads` };
 }

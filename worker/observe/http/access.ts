@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
-import { type SecureContextOptions, TLSSocket } from "node:tls";
+import { TLSSocket } from "node:tls";
 import type { HttpFiles } from "../../config/named-files.ts";
 import type { WatchedFile } from "../../config/reload.ts";
-import { ServerTls, watchedFile } from "../../config/server-tls.ts";
+import { ServerTls } from "../../config/server-tls.ts";
 import { Tokens, tokenIn } from "../../config/tokens.ts";
 import { type ReadTextFile, readTextFile } from "../../document/read-text-file.ts";
 
@@ -11,46 +11,27 @@ export type Grant = () => boolean;
 
 /** Authentication and TLS of the worker's pages. Both reload their files. */
 export class Access {
+  readonly tls: ServerTls;
   readonly #token: HttpFiles["token"];
-  readonly #serverTls: ServerTls;
-  readonly #onChange = new Set<() => void>();
   #tokens: Tokens | undefined;
 
   /** Expects files with valid content. */
   constructor(files: HttpFiles, readFile: ReadTextFile = readTextFile) {
     this.#token = files.token;
     this.#tokens = files.token && Tokens.parse(files.token.text.reveal());
-    this.#serverTls = new ServerTls(files, readFile, this.#changed);
-  }
-
-  /** Undefined for plain HTTP. */
-  get tls(): SecureContextOptions | undefined {
-    return this.#serverTls.options;
-  }
-
-  get asksForCertificates(): boolean {
-    return this.#serverTls.asksForCertificates;
+    this.tls = new ServerTls(files, readFile);
   }
 
   get takesTokens(): boolean {
     return this.#token !== undefined;
   }
 
-  /** Changes when connections with accepted client certificates must end. */
-  get authority(): object {
-    return this.#serverTls.authority;
-  }
-
-  onChange(listener: () => void): void {
-    this.#onChange.add(listener);
-  }
-
   /** Undefined for a visitor who may read only health. */
   grantFor({ socket, headers }: IncomingMessage): Grant | undefined {
-    if (!this.takesTokens && !this.asksForCertificates) return () => true;
-    if (this.asksForCertificates && socket instanceof TLSSocket && socket.authorized) {
-      const authority = this.authority;
-      return () => this.authority === authority;
+    const { asksForCertificates, authority } = this.tls;
+    if (!this.takesTokens && !asksForCertificates) return () => true;
+    if (asksForCertificates && socket instanceof TLSSocket && socket.authorized) {
+      return () => this.tls.authority === authority;
     }
     const token = tokenIn(headers.authorization);
     const grant = () => token !== undefined && this.#tokens?.accepts(token) === true;
@@ -58,16 +39,12 @@ export class Access {
   }
 
   watchedFiles(): readonly WatchedFile[] {
-    const tlsFiles = this.#serverTls.watchedFiles("http");
+    const tlsFiles = this.tls.watchedFiles("http");
     if (!this.#token) return tlsFiles;
     const file = { path: this.#token.path, text: this.#token.text.reveal() };
     const take = (text: string) => {
       this.#tokens = Tokens.parse(text);
     };
-    return [watchedFile("http-token-file", file, take, this.#changed), ...tlsFiles];
+    return [this.tls.watch("http-token-file", file, take), ...tlsFiles];
   }
-
-  readonly #changed = (): void => {
-    for (const listener of this.#onChange) listener();
-  };
 }

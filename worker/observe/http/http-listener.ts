@@ -1,11 +1,11 @@
-import { once } from "node:events";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { createServer as createTlsServer, Server as TlsServer } from "node:https";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
-import { addressText, type ListenAddress } from "../../config/addresses.ts";
-import { hostsNamed, isLoopback, namesLoopback } from "../../config/loopback.ts";
+import type { ListenAddress } from "../../config/addresses.ts";
+import { hostsNamed, namesLoopback } from "../../config/loopback.ts";
+import { ListeningServer, tlsOptions } from "../../listener/listening-server.ts";
 import { Access, type Grant } from "./access.ts";
 import type { Route } from "./route.ts";
 
@@ -60,21 +60,15 @@ export class HttpListener {
   readonly #routes: readonly Route[];
   readonly #log: Logger;
   readonly #access: Access;
-  readonly #server: Server | TlsServer;
-  readonly #limits: HttpLimits;
-  /** In order of arrival. */
-  readonly #sockets = new Set<Socket>();
+  readonly #server: ListeningServer;
   /** Connections with an answer in progress. */
   readonly #answering = new Map<Socket, Grant>();
-  #address: ListenAddress = { host: "", port: 0 };
-  #loopback = false;
 
   constructor({ routes, log, limits, access = new Access({}) }: HttpListenerOptions) {
     this.#routes = routes;
     this.#log = log;
     this.#access = access;
-    this.#limits = { ...LIMITS, ...limits };
-    const { headerBytes, headersTimeoutMs, keepAliveMs, silenceMs } = this.#limits;
+    const { connections, headerBytes, headersTimeoutMs, keepAliveMs, silenceMs } = { ...LIMITS, ...limits };
     const options = {
       maxHeaderSize: headerBytes,
       headersTimeout: headersTimeoutMs,
@@ -84,69 +78,36 @@ export class HttpListener {
     };
     const onRequest = (request: IncomingMessage, response: ServerResponse) =>
       this.#onRequest(request, response);
-    this.#server = access.tls
-      ? createTlsServer(
-          {
-            ...options,
-            ...access.tls,
-            handshakeTimeout: headersTimeoutMs,
-            // Checked per request: visitors without a certificate may have a token, and probes need neither.
-            requestCert: access.asksForCertificates,
-            rejectUnauthorized: false,
-          },
-          onRequest,
-        )
+    const { tls } = access;
+    const server = tls.options
+      ? createTlsServer({ ...options, ...tlsOptions(tls, headersTimeoutMs) }, onRequest)
       : createServer(options, onRequest);
-    this.#server.maxRequestsPerSocket = MOST_REQUESTS;
-    this.#server.setTimeout(silenceMs);
-    this.#server.on("connection", (socket: Socket) => this.#admit(socket));
-    let { authority } = access;
-    access.onChange(() => {
-      if (this.#server instanceof TlsServer && access.tls) this.#server.setSecureContext(access.tls);
-      const sameAuthority = authority === access.authority;
-      authority = access.authority;
-      this.#revoke(sameAuthority);
+    server.maxRequestsPerSocket = MOST_REQUESTS;
+    server.setTimeout(silenceMs);
+    this.#server = new ListeningServer({ server, tls, connections, log });
+    // Ends answers whose visitor has lost access.
+    tls.onChange(() => {
+      for (const [socket, grant] of this.#answering) if (!grant()) socket.destroy();
     });
   }
 
   /** With the actual port. */
   get address(): ListenAddress {
-    return this.#address;
+    return this.#server.address;
   }
 
   get url(): string {
-    return `${this.#access.tls ? "https" : "http"}://${addressText(this.#address)}`;
+    return this.#server.url;
   }
 
   /** Rejects with a system error, such as that of an address in use. */
-  async listen({ host, port }: ListenAddress): Promise<void> {
-    await once(this.#server.listen({ host, port }), "listening");
-    // An unhandled error, for example when no more files can be opened, would end the worker.
-    this.#server.on("error", (error) => this.#log.warn({ error: error.message }, "connection not accepted"));
-    const bound = this.#server.address();
-    if (bound === null || typeof bound === "string") throw new TypeError("no address of an internet socket");
-    this.#address = { host: bound.address, port: bound.port };
-    this.#loopback = isLoopback(bound.address);
+  listen(address: ListenAddress): Promise<void> {
+    return this.#server.listen(address);
   }
 
   /** Closes all connections, including those with answers in progress. */
-  async close(): Promise<void> {
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    for (const socket of this.#sockets) socket.destroy();
-    await closed;
-  }
-
-  /** Ends answers whose visitor has lost access and, with another CA, every connection. */
-  #revoke(sameAuthority: boolean): void {
-    for (const [socket, grant] of this.#answering) if (!grant()) socket.destroy();
-    if (!sameAuthority) for (const socket of this.#sockets) socket.destroy();
-  }
-
-  #admit(socket: Socket): void {
-    this.#sockets.add(socket);
-    socket.once("close", () => this.#sockets.delete(socket));
-    const [oldest] = this.#sockets;
-    if (this.#sockets.size > this.#limits.connections) oldest?.destroy();
+  close(): Promise<void> {
+    return this.#server.close();
   }
 
   #onRequest(request: IncomingMessage, response: ServerResponse): void {
@@ -188,7 +149,7 @@ export class HttpListener {
       refuse(response, 400, "the request names several hosts");
       return;
     }
-    if (this.#loopback && ![...hosts, url.host].every(namesLoopback)) {
+    if (this.#server.isLoopback && ![...hosts, url.host].every(namesLoopback)) {
       refuse(response, 403, "this address is served to this machine alone");
       return;
     }

@@ -127,8 +127,8 @@ export function openRufio(options: RufioOptions): Rufio {
   });
   return {
     agentIds: [RUFIO_AGENT_ID],
-    source: queue,
-    waking: queue,
+    source: queue.held,
+    waking: queue.held,
     sink: new TaskStatusSink({ cluster, objects, lease, queue }),
     observer: machines.observer,
     cancelOf: (action) => queue.cancelOf(action),

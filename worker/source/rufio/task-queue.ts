@@ -2,18 +2,15 @@ import type { Clock } from "../../../shared/clock.ts";
 import { oneLine } from "../../../shared/contract/result.ts";
 import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import { Notifier } from "../../../shared/notifier.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { WorkQueue } from "../../../shared/work-queue.ts";
 import type { Action, ActionId } from "../../action/action.ts";
 import type { ReferenceRefusal } from "../../action/reference.ts";
 import { RUFIO_AGENT_ID } from "../../action/source-agent-ids.ts";
-import type { Wake, Waking } from "../../action/waking.ts";
 import type { Cluster } from "../../cluster/client/cluster.ts";
 import { KINDS, keyOf, nameOfKey, type ObjectName } from "../../cluster/client/kinds.ts";
 import type { Change } from "../../cluster/client/watched-objects.ts";
-import { heldPoll, RECHECK_MS, waitForAction } from "../held-poll.ts";
-import type { ActionSource, Poll, WorkflowSet } from "../source.ts";
+import { HeldQueue } from "../held-queue.ts";
 import { failedStatus, type Progress } from "./conditions.ts";
 import { type OpenTask, type RufioJob, type RufioTask, TaskObject } from "./objects.ts";
 import { patchStatus } from "./patch-status.ts";
@@ -48,13 +45,12 @@ const MAX_CONCURRENT = 16;
 /** How long a Task without a Job waits for its Machine. */
 const MACHINE_WITHIN_MS = 30_000;
 
-/** The unfinished Tasks as a source of actions, including Tasks that others created. */
-export class TaskQueue implements ActionSource, Waking {
+/** Queues the unfinished Tasks, including those that others created. */
+export class TaskQueue {
+  /** By UID. */
+  readonly held: HeldQueue<{ readonly id: string; readonly key: string }>;
   readonly #options: TaskQueueOptions;
   readonly #work: WorkQueue;
-  readonly #ready = new Map<string, string>();
-  /** Tasks served to the lane, with their workflows. */
-  readonly #served = new Map<string, { readonly key: string; readonly workflowId: string }>();
   /** Tasks whose end is written, but not shown by the watch yet. */
   readonly #ended = new Set<string>();
   readonly #ofJob = new Map<string, Set<string>>();
@@ -63,9 +59,6 @@ export class TaskQueue implements ActionSource, Waking {
   /** Why Tasks wait for a Secret, by UID. */
   readonly #secretless = new Map<string, string>();
   readonly #cancels = new Map<string, { readonly action: ActionId; readonly controller: AbortController }>();
-  /** A Task may be ready; its one lane waits. */
-  readonly #notifier = new Notifier();
-  #recheckedMs = 0;
 
   constructor(options: TaskQueueOptions) {
     this.#options = options;
@@ -79,38 +72,17 @@ export class TaskQueue implements ActionSource, Waking {
       clock,
       concurrency: MAX_CONCURRENT,
     });
+    this.held = new HeldQueue({
+      agentId: RUFIO_AGENT_ID,
+      idle: "no Rufio Task is pending",
+      actionOf: ({ id, key }) => this.#actionOf(id, key),
+      onReturn: ({ key }) => this.#work.add(key),
+      clock,
+    });
   }
 
   run(signal: AbortSignal): Promise<void> {
     return this.#work.run(signal);
-  }
-
-  servesSeveral(): boolean {
-    return true;
-  }
-
-  next(_agentId: string, signal: AbortSignal, inFlight: WorkflowSet = new Set()): Promise<Poll> {
-    const take = () => {
-      this.#takeBack(inFlight);
-      return this.#take(inFlight);
-    };
-    const mayComeBack = () => this.#served.size > 0 || this.#ready.size > 0;
-    return heldPoll({ take, mayComeBack, idle: "no Rufio Task is pending", ...this.#waiting }, signal);
-  }
-
-  now(agentId: string): Wake | undefined {
-    return agentId === RUFIO_AGENT_ID && this.#ready.size + this.#served.size > 0 ? "addressed" : undefined;
-  }
-
-  /** The watch shows every Task. */
-  served(): void {}
-
-  wait(agentId: string, signal: AbortSignal): Promise<Wake> {
-    return waitForAction(() => this.now(agentId) !== undefined, this.#waiting, signal);
-  }
-
-  get #waiting() {
-    return { notifier: this.#notifier, clock: this.#options.clock };
   }
 
   /** Aborts when the action's Task or its Job is deleted; undefined for actions that are not from Rufio. */
@@ -141,7 +113,7 @@ export class TaskQueue implements ActionSource, Waking {
 
   markEnded(uid: string): void {
     this.#ended.add(uid);
-    this.#drop(uid);
+    this.held.remove(uid);
   }
 
   /** Rechecks all Tasks, because ownership has changed or all objects are listed. */
@@ -195,15 +167,14 @@ export class TaskQueue implements ActionSource, Waking {
     const decision = this.#decide(task);
     if (decision.kind === "do") this.#unmatched.delete(task.uid);
     else {
-      this.#drop(task.uid);
+      this.held.remove(task.uid);
       this.#secretless.delete(task.uid);
     }
     switch (decision.kind) {
       case "do":
-        if (this.#ready.has(task.uid) || this.#served.has(task.uid) || this.#ended.has(task.uid)) return;
+        if (this.held.has(task.uid) || this.#ended.has(task.uid)) return;
         if (await this.#awaitsSecret(key, task, decision.machine, signal)) return;
-        this.#ready.set(task.uid, key);
-        return this.#notifier.notify();
+        return this.held.add({ id: task.uid, key });
       case "leave":
         return;
       case "wait":
@@ -298,53 +269,26 @@ export class TaskQueue implements ActionSource, Waking {
     if (patched === "written") log.warn({ task: keyOf(name), reason }, "Rufio task rejected");
   }
 
-  #take(inFlight: WorkflowSet): Action | undefined {
+  #actionOf(uid: string, key: string): Action | undefined {
     const { objects, machineName, image, version } = this.#options;
-    for (const [uid, key] of this.#ready) {
-      const task = objects.tasks.get(nameOfKey(key));
-      const isOpen = task !== undefined && !task.finished && task.uid === uid;
-      const decision = isOpen ? this.#decide(task) : undefined;
-      const read = isOpen ? readTask(task.action) : undefined;
-      if (!isOpen || !read?.ok || decision?.kind !== "do") {
-        this.#ready.delete(uid);
-        continue;
-      }
-      const workflowId = keyOf({ ...task.name, ...(task.owner && { name: task.owner.name }) });
-      if (inFlight.has(workflowId)) continue;
-      this.#ready.delete(uid);
-      this.#served.set(uid, { key, workflowId });
-      return actionOf(read, {
-        workflowId,
-        task: { name: task.name.name, uid },
-        machine: machineName(decision.machine),
-        image,
-        version,
-        begun: task.status.startTime !== undefined,
-      });
-    }
-    return undefined;
-  }
-
-  /** Queues Tasks again that the lane was served and no longer has in flight, although they have not ended. */
-  #takeBack(inFlight: WorkflowSet): void {
-    const nowMs = this.#options.clock.monotonicMs();
-    if (nowMs - this.#recheckedMs < RECHECK_MS) return;
-    this.#recheckedMs = nowMs;
-    for (const [uid, { key, workflowId }] of this.#served) {
-      if (inFlight.has(workflowId)) continue;
-      this.#served.delete(uid);
-      this.#work.add(key);
-    }
-  }
-
-  #drop(uid: string): void {
-    this.#ready.delete(uid);
-    this.#served.delete(uid);
+    const task = objects.tasks.get(nameOfKey(key));
+    if (task === undefined || task.finished || task.uid !== uid) return undefined;
+    const decision = this.#decide(task);
+    const read = readTask(task.action);
+    if (!read.ok || decision.kind !== "do") return undefined;
+    return actionOf(read, {
+      workflowId: keyOf({ ...task.name, ...(task.owner && { name: task.owner.name }) }),
+      task: { name: task.name.name, uid },
+      machine: machineName(decision.machine),
+      image,
+      version,
+      begun: task.status.startTime !== undefined,
+    });
   }
 
   #forget(task: RufioTask, key: string): void {
     const { uid, owner } = task;
-    this.#drop(uid);
+    this.held.remove(uid);
     this.#ended.delete(uid);
     this.#unmatched.delete(uid);
     this.#secretless.delete(uid);

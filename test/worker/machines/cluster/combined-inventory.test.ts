@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { CombinedInventory } from "../../../../worker/machines/combined-inventory.ts";
-import { CurrentInventory } from "../../../../worker/machines/current-inventory.ts";
-import { FileInventory } from "../../../../worker/machines/file-inventory.ts";
+import { fileInventory } from "../../../../worker/machines/file-inventory.ts";
+import type { Inventory } from "../../../../worker/machines/inventory.ts";
 import { MachineEntry } from "../../../../worker/machines/schema.ts";
 import {
   InventoryLab,
@@ -16,9 +16,9 @@ import {
 
 const ENV = { FILE_PASSWORD: "of the file" };
 
-function file(...names: readonly string[]): FileInventory {
+function file(...names: readonly string[]): Inventory {
   const credentials = { username: "file", passwordEnv: "FILE_PASSWORD" };
-  return new FileInventory(
+  return fileInventory(
     names.map((name) =>
       MachineEntry.parse({ name, host: `${name}.file.example`, credentials, desired: { power: "on" } }),
     ),
@@ -46,7 +46,7 @@ describe("a file's machines and a cluster's together", () => {
     const log = {
       warn: (fields: Said["fields"], message: string) => void said.push({ level: "warn", fields, message }),
     };
-    const inventory = new CombinedInventory({ file: file("file-1", "both"), cluster: lab.inventory, log });
+    const inventory = new CombinedInventory(file("file-1", "both"), lab.inventory, log);
 
     expect(inventory.machines().map(({ name }) => name)).toEqual(["file-1", "both", "cluster-1"]);
     expect(inventory.machines()).toBe(inventory.machines());
@@ -75,8 +75,7 @@ describe("a file's machines and a cluster's together", () => {
 
   it("are mounted where the cluster's Secrets are, and never for the file's", async () => {
     await using lab = await start(["both", "cluster-1"]);
-    const log = { warn: () => undefined };
-    const inventory = new CombinedInventory({ file: file("both"), cluster: lab.inventory, log });
+    const inventory = new CombinedInventory(file("both"), lab.inventory);
     const filesOf = (name: string) => {
       const found = inventory.find(name);
       return found && inventory.mountedConnection(found, NAMESPACE)?.files.length;
@@ -88,16 +87,11 @@ describe("a file's machines and a cluster's together", () => {
 
   it("send nothing to the file's BMC for an action that waited for the cluster's", async () => {
     await using lab = await start(["node-1"]);
-    const current = new CurrentInventory(file());
-    const inventory = new CombinedInventory({
-      file: current,
-      cluster: lab.inventory,
-      log: { warn: () => undefined },
-    });
+    const inventory = new CombinedInventory(file(), lab.inventory);
     const waiting = inventory.find("node-1", NAMESPACE);
     if (!waiting) throw new Error("there is no node-1");
 
-    current.replace(file("node-1"));
+    inventory.replace(file("node-1"));
 
     await expect(inventory.resolveConnection(waiting, reading())).rejects.toMatchObject({
       class: "usage",

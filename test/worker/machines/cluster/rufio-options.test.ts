@@ -6,7 +6,7 @@ import {
   describeHardware,
   describeMachine,
 } from "../../../../worker/machines/cluster/described-machine.ts";
-import { FileInventory } from "../../../../worker/machines/file-inventory.ts";
+import { fileInventory } from "../../../../worker/machines/file-inventory.ts";
 import { MachineEntry } from "../../../../worker/machines/schema.ts";
 import { machine, NAMESPACE, newHardware } from "./inventory-lab.ts";
 
@@ -361,7 +361,7 @@ describe("a machine of the cluster and one of the file are one BMC", () => {
       { host: "x", homeassistant: { url: "http://ha.example/", entity: "switch.a" } },
     ],
   ])("%s", (_, connection, entry) => {
-    const file = new FileInventory([MachineEntry.parse({ name: "node-1", ...entry })], {});
+    const file = fileInventory([MachineEntry.parse({ name: "node-1", ...entry })], {});
 
     expect(usable(describedWith(connection)).lockKey).toBe(file.find("node-1")?.lockKey);
   });

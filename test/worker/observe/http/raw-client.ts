@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
+import { type ConnectionOptions, connect as connectTls } from "node:tls";
 import type { ListenAddress } from "../../../../worker/config/addresses.ts";
 
 /** A TCP client that says exactly what it is told to, and keeps what it hears. */
@@ -19,9 +20,10 @@ export class RawClient implements AsyncDisposable {
     this.closed = new Promise((resolve) => socket.once("close", resolve));
   }
 
-  static async open({ host, port }: ListenAddress): Promise<RawClient> {
-    const socket = connect({ host, port });
-    await once(socket, "connect");
+  /** With `tls`, once TLS is established. */
+  static async open({ host, port }: ListenAddress, tls?: ConnectionOptions): Promise<RawClient> {
+    const socket = tls ? connectTls({ host, port, ...tls }) : connect({ host, port });
+    await once(socket, tls ? "secureConnect" : "connect");
     return new RawClient(socket);
   }
 

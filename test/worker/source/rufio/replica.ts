@@ -8,8 +8,6 @@ import { ownNamespaceOnly, type ReferenceRefusal } from "../../../../worker/acti
 import { Cluster } from "../../../../worker/cluster/client/cluster.ts";
 import { loadConfig } from "../../../../worker/config/load-config.ts";
 import { Executor } from "../../../../worker/execution/executor.ts";
-import { Reporter } from "../../../../worker/execution/report.ts";
-import { WorkflowCheck } from "../../../../worker/execution/workflow-check.ts";
 import { Journal } from "../../../../worker/journal/journal.ts";
 import { openStateDirectory } from "../../../../worker/journal/state-directory.ts";
 import { runLane } from "../../../../worker/lanes/lane.ts";
@@ -21,8 +19,7 @@ import { ownActions } from "../../../../worker/runtime/process/action-program.ts
 import { ProcessRuntime } from "../../../../worker/runtime/process/process-runtime.ts";
 import type { HardwareSource } from "../../../../worker/source/rufio/hardware-writer.ts";
 import { openRufio } from "../../../../worker/source/rufio/rufio.ts";
-import { ActionSlots } from "../../../../worker/turns/action-slots.ts";
-import { MachineLocks } from "../../../../worker/turns/machine-locks.ts";
+import { ActionSlots, MachineLocks } from "../../../../worker/turns/turns.ts";
 import { PROGRAM } from "../../../cli/program.ts";
 import { quickLibrary } from "../../../support/quick-actions.ts";
 
@@ -119,8 +116,8 @@ export async function startReplica(options: ReplicaOptions, onLog: (line: Logged
     permit: () => ({ allowed: true }),
     locate: (action) => resolveMachine(action, inventory, "pbnj-{machine}"),
     isLeading: () => true,
-    workflowCheck: new WorkflowCheck({ sink: rufio.sink, clock, log }),
-    reporter: new Reporter({ sink: rufio.sink, clock, log, maxBackoffMs: 300, observer }),
+    sink: rufio.sink,
+    maxBackoffMs: 300,
     ...{ runtime, journal, clock, log, observer, secretCommands: commands },
     locks: new MachineLocks(),
     slots: new ActionSlots(50),

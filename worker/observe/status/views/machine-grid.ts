@@ -1,6 +1,7 @@
 import { type Html, html } from "./html.ts";
 import { type ShownMachine, STATE_LETTERS } from "./machine-states.ts";
-import { countSection, type Row, renderRows, rowId, type Section, textRow } from "./view.ts";
+import { moreSection } from "./parts.ts";
+import { countSection, type Row, renderRows, rowId, type Section } from "./view.ts";
 
 /** From so many on, cells have only the letter. */
 const DENSE_FROM = 200;
@@ -17,10 +18,7 @@ export function machineGrid(machines: readonly ShownMachine[], all: number, more
   return {
     cells: { id: "machines", rows: machines.map(cell) },
     count: countSection("machines-count", all),
-    more: {
-      id: "machines-more",
-      rows: more ? [textRow("more", html`<div data-row="more">${more}</div>`)] : [],
-    },
+    more: moreSection("machines", more),
     isDense: machines.length >= DENSE_FROM,
   };
 }

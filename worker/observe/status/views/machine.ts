@@ -7,9 +7,10 @@ import { fixLink, folded } from "./errors.ts";
 import { type Fact, factSection, renderFacts } from "./facts.ts";
 import { html } from "./html.ts";
 import { renderTable, sectionsOf, tablePart } from "./parts.ts";
-import { ACTION_COLUMNS, actionRow, badge, NOTHING, powerText } from "./rows.ts";
+import { actionKind, badge, NOTHING, powerText } from "./rows.ts";
+import type { RowKind } from "./table-row.ts";
 import { moment, tickingTime } from "./times.ts";
-import { type Row, rowId, textRow, type View } from "./view.ts";
+import { rowId, type View } from "./view.ts";
 
 /** One machine: what is known of it, its actions, failures and power. Undefined for an unknown machine. */
 export function machineView(name: string, { board, facts, clock }: PageOptions): View | undefined {
@@ -35,29 +36,15 @@ export function machineView(name: string, { board, facts, clock }: PageOptions):
     ...about,
     machine?.known && ["Details, last read by", html`${machine.known.by} at ${moment(machine.known.at)}`],
   ]);
-  const actions = (id: string, heading: string, records: readonly ActionRecord[], none?: string) =>
-    tablePart({
-      ...{ id, heading, columns: ACTION_COLUMNS, count: records.length },
-      rows: records.map((record) => actionRow(record, nowMs)),
-      ...(none !== undefined && { none }),
-    });
-  const { failures = [], powerChanges = [] } = machine ?? {};
+  const actions = (id: string, heading: string, items: readonly ActionRecord[], none?: string) =>
+    tablePart({ id, heading, kind: actionKind, items, nowMs, ...(none !== undefined && { none }) });
+  const failures = numbered(machine?.failures ?? [], (failure) => ({ record: board.find(failure.key) }));
+  const powerChanges = numbered(machine?.powerChanges ?? [], () => ({}));
   const parts = [
-    tablePart({
-      ...{ id: "drift", heading: "Desired state", columns: DRIFT_COLUMNS, count: differences.length },
-      rows: differences.map(driftRow),
-    }),
+    tablePart({ id: "drift", heading: "Desired state", kind: driftKind, items: differences, nowMs }),
     actions("at-hand", "Running and waiting", inFlight),
-    tablePart({
-      ...{ id: "failures", heading: "Recent failures", columns: FAILURE_COLUMNS, count: failures.length },
-      rows: failures.map((failure, index) =>
-        failureRow(failure, String(failures.length - index), board.find(failure.key), nowMs),
-      ),
-    }),
-    tablePart({
-      ...{ id: "power", heading: "Power history", columns: POWER_COLUMNS, count: powerChanges.length },
-      rows: powerChanges.map((change, index) => powerRow(change, String(powerChanges.length - index))),
-    }),
+    tablePart({ id: "failures", heading: "Recent failures", kind: failureKind, items: failures, nowMs }),
+    tablePart({ id: "power", heading: "Power history", kind: powerKind, items: powerChanges, nowMs }),
     actions("ended", "Ended", ended, "No ended action is kept."),
   ];
   return {
@@ -121,54 +108,57 @@ function driftFacts({ comparedAt, error, differences, enforcement }: DriftSeen):
   return facts.flatMap((fact) => (fact ? [fact] : []));
 }
 
-const DRIFT_COLUMNS = ["Setting", "State", "Wanted", "Actual"] as const;
-
-function driftRow({ field, state, wanted, actual, reason }: Difference): Row {
-  const id = rowId(field);
-  return textRow(
-    id,
-    html`<tr data-row="${id}">
-<th scope="row" data-label="Setting">${field}</th>
-<td data-label="State">${state}</td>
-<td data-label="Wanted">${valueText(wanted)}</td>
-<td data-label="Actual" class="reason">${reason ?? (actual === undefined ? NOTHING : valueText(actual))}</td>
-</tr>`,
-  );
+/** The oldest one, which is the last, has the number 1. */
+function numbered<T, More>(items: readonly T[], more: (item: T) => More) {
+  return items.map((item, index) => ({ ...item, ...more(item), number: String(items.length - index) }));
 }
+
+const driftKind: RowKind<Difference> = {
+  id: ({ field }) => rowId(field),
+  columns: [
+    { head: "Setting", show: ({ field }) => field },
+    { head: "State", show: ({ state }) => state },
+    { head: "Wanted", show: ({ wanted }) => valueText(wanted) },
+    {
+      ...{ head: "Actual", class: "reason" },
+      show: ({ actual, reason }) => reason ?? (actual === undefined ? NOTHING : valueText(actual)),
+    },
+  ],
+};
 
 function valueText(value: Difference["wanted"]): string {
   return Array.isArray(value) ? value.join(", ") || "none" : String(value);
 }
 
-const FAILURE_COLUMNS = ["Action", "When", "Class", "Reason"] as const;
-
-function failureRow(
-  { key, name, at, sinceMs, class: errorClass, reason }: MachineFailure,
-  id: string,
-  record: ActionRecord | undefined,
-  nowMs: number,
-): Row {
-  return {
-    id,
-    version: `${key} ${record !== undefined}`,
-    render: () => html`<tr data-row="${id}">
-<th scope="row" data-label="Action">${record ? html`<a href="/actions/${key}">${name}</a>` : name}</th>
-<td data-label="When" class="time">${tickingTime(sinceMs, nowMs, at, " ago")}</td>
-<td data-label="Class">${errorClass ?? NOTHING}${fixLink(errorClass)}</td>
-<td data-label="Reason" class="reason">${reason === undefined ? NOTHING : folded(reason)}</td>
-</tr>`,
-  };
+interface Numbered {
+  readonly number: string;
 }
 
-const POWER_COLUMNS = ["Power", "First read", "Read by"] as const;
+const failureKind: RowKind<MachineFailure & Numbered & { readonly record: ActionRecord | undefined }> = {
+  id: ({ number }) => number,
+  version: ({ key, record }) => `${key} ${record !== undefined}`,
+  columns: [
+    {
+      head: "Action",
+      show: ({ key, name, record }) => (record ? html`<a href="/actions/${key}">${name}</a>` : name),
+    },
+    {
+      ...{ head: "When", class: "time" },
+      show: ({ sinceMs, at }, nowMs) => tickingTime(sinceMs, nowMs, at, " ago"),
+    },
+    { head: "Class", show: ({ class: of }) => html`${of ?? NOTHING}${fixLink(of)}` },
+    {
+      ...{ head: "Reason", class: "reason" },
+      show: ({ reason }) => (reason === undefined ? NOTHING : folded(reason)),
+    },
+  ],
+};
 
-function powerRow({ state, at, by }: PowerReading, id: string): Row {
-  return textRow(
-    id,
-    html`<tr data-row="${id}">
-<th scope="row" data-label="Power">${badge(state)}</th>
-<td data-label="First read" class="time">${moment(at)}</td>
-<td data-label="Read by">${by}</td>
-</tr>`,
-  );
-}
+const powerKind: RowKind<PowerReading & Numbered> = {
+  id: ({ number }) => number,
+  columns: [
+    { head: "Power", show: ({ state }) => badge(state) },
+    { head: "First read", class: "time", show: ({ at }) => moment(at) },
+    { head: "Read by", show: ({ by }) => by },
+  ],
+};

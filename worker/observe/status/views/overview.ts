@@ -10,17 +10,7 @@ import { machineGrid, renderGrid } from "./machine-grid.ts";
 import { isIn, MACHINE_STATES, type MachineState, STATE_LETTERS, shownMachine } from "./machine-states.ts";
 import { allLink, pager, renderTable, searchForm, sectionsOf, stateLinks, tablePart } from "./parts.ts";
 import { actionMatches, addressOf, matches, pageOf, type Query } from "./query.ts";
-import {
-  ACTION_COLUMNS,
-  actionRow,
-  CASE_COLUMNS,
-  caseRow,
-  LANE_COLUMNS,
-  laneRow,
-  SOURCE_COLUMNS,
-  sourceRow,
-  tile,
-} from "./rows.ts";
+import { actionKind, agentCaseKind, laneKind, sourceKind, tile } from "./rows.ts";
 import { renderRows, type Section, type View } from "./view.ts";
 
 const MACHINES_PER_PAGE = 3_000;
@@ -43,18 +33,14 @@ export function overview(query: Query, options: PageOptions): View {
   ) => {
     const found = records.filter((record) => actionMatches(query, record));
     return tablePart({
-      id,
-      heading,
-      columns: ACTION_COLUMNS,
-      count: found.length,
-      rows: found.slice(0, most).map((record) => actionRow(record, nowMs)),
+      ...{ id, heading, kind: actionKind, items: found.slice(0, most), nowMs, count: found.length },
       more: allLink(found.length, most, addressOf("/actions", { ...query, state: all, page: 1 }), "actions"),
     });
   };
   const failures = actions("failures", "Unresolved failures", board.failures(), MOST_FAILURES, "failed");
   const failing = failingLanes(board.lanes(), query, nowMs);
-  const sources = failingSources(options.facts.cluster?.().sources ?? []);
-  const misnamed = misnamedAgents(options.facts.cluster?.().agentIdsInOtherCase?.() ?? []);
+  const sources = failingSources(options.facts.cluster?.().sources ?? [], nowMs);
+  const misnamed = misnamedAgents(options.facts.cluster?.().agentIdsInOtherCase?.() ?? [], nowMs);
   const page = pageOf(machinesOf(query, options), MACHINES_PER_PAGE, query);
   const grid = machineGrid(page.items, page.all, pager("/", query, page, "#machines"));
   const inFlight = board.active().toSorted((a, b) => rank(a) - rank(b));
@@ -95,9 +81,7 @@ function failingLanes(lanes: readonly LaneRecord[], query: Query, nowMs: number)
   return tablePart({
     id: "lanes-failing",
     heading: "Lanes without an answer",
-    columns: LANE_COLUMNS,
-    rows: failing.slice(0, MOST_LANES).map((lane) => laneRow(lane, nowMs)),
-    count: failing.length,
+    ...{ kind: laneKind, items: failing.slice(0, MOST_LANES), nowMs, count: failing.length },
     more: allLink(
       failing.length,
       MOST_LANES,
@@ -108,25 +92,23 @@ function failingLanes(lanes: readonly LaneRecord[], query: Query, nowMs: number)
 }
 
 /** The tink server compares agent IDs exactly: these Workflows wait for an agent that no worker is. */
-function misnamedAgents(agentIds: readonly AgentIdCase[]) {
+function misnamedAgents(agentIds: readonly AgentIdCase[], nowMs: number) {
   return tablePart({
     id: "agents-misnamed",
     heading: "Agent IDs that a Workflow names in another case",
-    columns: CASE_COLUMNS,
-    rows: agentIds.slice(0, MOST_LANES).map(caseRow),
-    count: agentIds.length,
+    ...{ kind: agentCaseKind, items: agentIds.slice(0, MOST_LANES), nowMs, count: agentIds.length },
   });
 }
 
 /** Their machines are those that were last seen. */
-function failingSources(sources: readonly MachineSourceFacts[]) {
-  const failing = sources.filter(({ problems }) => problems.length > 0);
+function failingSources(sources: readonly MachineSourceFacts[], nowMs: number) {
+  const items = sources.filter(({ problems }) => problems.length > 0);
   return tablePart({
     id: "sources-failing",
     heading: "Machine sources with problems",
-    columns: SOURCE_COLUMNS,
-    rows: failing.map(sourceRow),
-    count: failing.length,
+    kind: sourceKind,
+    items,
+    nowMs,
   });
 }
 

@@ -1,5 +1,6 @@
 import { type Html, html } from "./html.ts";
-import { addressOf, type Page, type Query, type SortKeys } from "./query.ts";
+import { addressOf, type Page, type Query } from "./query.ts";
+import { type Column, type RowKind, tableRow } from "./table-row.ts";
 import { countSection, renderRows, type Section, textRow } from "./view.ts";
 
 /** A table whose rows change, under a heading with their number. Without rows it is not shown. */
@@ -16,45 +17,56 @@ export interface TablePart {
   readonly none: string | undefined;
 }
 
-export function tablePart<T>(facts: {
+export interface TableFacts<T> {
   readonly id: string;
   readonly heading: string;
-  readonly columns: readonly string[];
-  readonly rows: Section["rows"];
+  readonly kind: RowKind<T>;
+  readonly items: readonly T[];
+  readonly nowMs: number;
+  /** Including those on other pages. Default: the number of items. */
+  readonly count?: number;
   /** Shown if there are no rows; without it, neither is the heading. */
   readonly none?: string;
-  readonly count: number;
   readonly more?: Html | undefined;
   /** Makes heads of columns links that sort. */
-  readonly sort?: { readonly path: string; readonly query: Query; readonly keys: SortKeys<T> };
-}): TablePart {
-  const { id, heading, columns, rows, none, count, more, sort } = facts;
+  readonly sort?: Sort;
+}
+
+interface Sort {
+  readonly path: string;
+  readonly query: Query;
+}
+
+export function tablePart<T>({ id, heading, kind, items, nowMs, ...facts }: TableFacts<T>): TablePart {
+  const { count = items.length, none, more, sort } = facts;
   return {
     id,
     heading,
-    heads: columns.map((column) => headOf(column, sort)),
-    section: { id, rows },
+    heads: kind.columns.map((column) => headOf(column, sort)),
+    section: { id, rows: items.map((one) => tableRow(kind, one, nowMs)) },
     count: countSection(`${id}-count`, count),
-    more: {
-      id: `${id}-more`,
-      rows: more ? [textRow("more", html`<div data-row="more">${more}</div>`)] : [],
-    },
+    more: moreSection(id, more),
     none,
   };
 }
 
-function headOf<T>(
-  column: string,
-  sort: { readonly path: string; readonly query: Query; readonly keys: SortKeys<T> } | undefined,
-): Html {
-  const key = Object.entries(sort?.keys ?? {}).find(([, { column: of }]) => of === column)?.[0];
-  if (!sort || key === undefined) return html`<th scope="col">${column}</th>`;
+/** Below a list: links to its other pages, or to the rest. */
+export function moreSection(id: string, more: Html | undefined): Section {
+  return {
+    id: `${id}-more`,
+    rows: more ? [textRow("more", html`<div data-row="more">${more}</div>`)] : [],
+  };
+}
+
+function headOf<T>({ head, sort: sortedBy }: Pick<Column<T>, "head" | "sort">, sort: Sort | undefined): Html {
+  const key = sortedBy?.[0];
+  if (!sort || key === undefined) return html`<th scope="col">${head}</th>`;
   const { path, query } = sort;
   const direction = query.sort === key ? "ascending" : query.sort === `-${key}` && "descending";
   const next = direction === "ascending" ? `-${key}` : key;
   const mark = direction && html` <span aria-hidden="true">${direction === "ascending" ? "▲" : "▼"}</span>`;
   const state = direction && html` aria-sort="${direction}"`;
-  return html`<th scope="col"${state}><a href="${addressOf(path, { ...query, sort: next, page: 1 })}">${column}${mark}</a></th>`;
+  return html`<th scope="col"${state}><a href="${addressOf(path, { ...query, sort: next, page: 1 })}">${head}${mark}</a></th>`;
 }
 
 export function sectionsOf(parts: readonly TablePart[]): readonly Section[] {

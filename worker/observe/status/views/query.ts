@@ -1,4 +1,5 @@
 import type { ActionRecord } from "../board/action-record.ts";
+import type { Column } from "./table-row.ts";
 
 /** The reader's filter and order of a list. */
 export interface Query {
@@ -50,18 +51,17 @@ export function actionMatches(query: Query, { action, machine, class: errorClass
   );
 }
 
-/** What a list can be sorted by: keys of `?sort=` with the column that each is for. */
-export type SortKeys<T> = Readonly<
-  Record<string, { readonly column: string; readonly value: (item: T) => string | number }>
->;
-
-/** Sorted by the query's key; as it is without one. Names with numbers are in the order of the numbers. */
-export function sorted<T>(items: readonly T[], { sort }: Query, keys: SortKeys<T>): readonly T[] {
+/** Sorted by the column that the query names; as it is without one. Names with numbers are in the order of the numbers. */
+export function sorted<T>(
+  items: readonly T[],
+  { sort }: Query,
+  columns: readonly Pick<Column<T>, "sort">[],
+): readonly T[] {
   const descending = sort.startsWith("-");
   const name = descending ? sort.slice(1) : sort;
-  const key = Object.hasOwn(keys, name) ? keys[name] : undefined;
-  if (!key) return items;
-  const byValue = items.map((item) => ({ item, value: key.value(item) }));
+  const value = columns.find(({ sort: of }) => of?.[0] === name)?.sort?.[1];
+  if (!value) return items;
+  const byValue = items.map((item) => ({ item, value: value(item) }));
   byValue.sort((a, b) => (descending ? -1 : 1) * compare(a.value, b.value));
   return byValue.map(({ item }) => item);
 }

@@ -5,7 +5,8 @@ import type { LaneRecord } from "../board/lane-records.ts";
 import type { MachineRecord } from "../board/machine-record.ts";
 import { fixLink, folded } from "./errors.ts";
 import { type Html, html } from "./html.ts";
-import type { ShownMachine } from "./machine-states.ts";
+import { MACHINE_STATES, type ShownMachine } from "./machine-states.ts";
+import type { RowKind } from "./table-row.ts";
 import { tickingTime } from "./times.ts";
 import { type Row, rowId, textRow } from "./view.ts";
 
@@ -41,22 +42,34 @@ export function actionLink({ action }: ActionRecord): Html {
   return html`<a href="/actions/${action.key}">${action.name}</a>`;
 }
 
-export const MACHINE_COLUMNS = ["Machine", "Power, last seen", "Now", "Last action", "Result"] as const;
-
-export function machineRow({ name, record: machine, inFlight, last }: ShownMachine, nowMs: number): Row {
-  const id = rowId(name);
-  return {
-    id,
-    version: String(machine?.revision ?? 0),
-    render: () => html`<tr data-row="${id}">
-<th scope="row" data-label="Machine">${machineLink(name)}</th>
-<td data-label="Power">${powerText(machine, nowMs)}</td>
-<td data-label="Now">${nowText(inFlight, nowMs)}</td>
-<td data-label="Last action">${last ? html`${actionLink(last)} ${agoText(last, nowMs)}` : NOTHING}</td>
-<td data-label="Result" class="reason">${last ? endText(last) : NOTHING}</td>
-</tr>`,
-  };
-}
+export const machineKind: RowKind<ShownMachine> = {
+  id: ({ name }) => rowId(name),
+  version: ({ record }) => String(record?.revision ?? 0),
+  columns: [
+    { head: "Machine", sort: ["name", ({ name }) => name], show: ({ name }) => machineLink(name) },
+    {
+      ...{ head: "Power, last seen", label: "Power" },
+      sort: ["power", ({ record }) => record?.power?.state ?? "unknown"],
+      show: ({ record }, nowMs) => powerText(record, nowMs),
+    },
+    {
+      head: "Now",
+      // The most urgent first.
+      sort: ["state", ({ state }) => MACHINE_STATES.indexOf(state)],
+      show: ({ inFlight }, nowMs) => nowText(inFlight, nowMs),
+    },
+    {
+      head: "Last action",
+      sort: ["ended", ({ last }) => -(last?.sinceMs ?? Number.NEGATIVE_INFINITY)],
+      show: ({ last }, nowMs) => (last ? html`${actionLink(last)} ${agoText(last, nowMs)}` : NOTHING),
+    },
+    {
+      ...{ head: "Result", class: "reason" },
+      sort: ["result", ({ last }) => `${last?.phase ?? "~"} ${last?.class ?? ""}`],
+      show: ({ last }) => (last ? endText(last) : NOTHING),
+    },
+  ],
+};
 
 export const NOTHING = html`<span class="dim nothing">–</span>`;
 
@@ -143,66 +156,70 @@ export function resultText(record: ActionRecord, nowMs: number): Html {
   return html`${result}${deliveryText(record)}`;
 }
 
-export const ACTION_COLUMNS = ["Action", "Machine", "State", "Time", "Workflow", "Result"] as const;
+export const actionKind: RowKind<ActionRecord> = {
+  id: ({ action }) => action.key,
+  version: ({ revision }) => String(revision),
+  columns: [
+    { head: "Action", sort: ["action", ({ action }) => action.name], show: actionLink },
+    { head: "Machine", sort: ["machine", ({ machine }) => machine ?? ""], show: machineText },
+    {
+      head: "State",
+      sort: ["state", ({ phase, class: errorClass }) => `${phase} ${errorClass ?? ""}`],
+      show: stateText,
+    },
+    // By the begin of the state, the latest first.
+    { head: "Time", class: "time", sort: ["time", ({ sinceMs }) => -sinceMs], show: timeText },
+    {
+      head: "Workflow",
+      sort: ["workflow", ({ action }) => action.workflowId],
+      // Without a machine the agent ID identifies the target.
+      show: ({ action, machine }) =>
+        html`${workflowLink(action.workflowId)}${machine === undefined && html` <span class="dim">as ${action.agentId}</span>`}`,
+    },
+    { head: "Result", class: "reason", show: resultText },
+  ],
+};
 
-export function actionRow(record: ActionRecord, nowMs: number): Row {
-  const { action, machine } = record;
-  // Without a machine the agent ID identifies the target.
-  const agent = machine === undefined && html` <span class="dim">as ${action.agentId}</span>`;
-  return {
-    id: action.key,
-    version: String(record.revision),
-    render: () => html`<tr data-row="${action.key}">
-<th scope="row" data-label="Action">${actionLink(record)}</th>
-<td data-label="Machine">${machineText(record)}</td>
-<td data-label="State">${stateText(record)}</td>
-<td data-label="Time" class="time">${timeText(record, nowMs)}</td>
-<td data-label="Workflow">${workflowLink(action.workflowId)}${agent}</td>
-<td data-label="Result" class="reason">${resultText(record, nowMs)}</td>
-</tr>`,
-  };
-}
+export const LANE_STATES = ["failing", "busy", "polling", "waiting"];
 
-export const LANE_COLUMNS = ["Agent ID", "State", "Since", "The server's answer"] as const;
+export const laneKind: RowKind<LaneRecord> = {
+  id: ({ agentId }) => rowId(agentId),
+  version: ({ revision }) => String(revision),
+  columns: [
+    { head: "Agent ID", sort: ["agent", ({ agentId }) => agentId], show: ({ agentId }) => agentId },
+    {
+      head: "State",
+      sort: ["state", ({ state }) => LANE_STATES.indexOf(state)],
+      show: ({ state }) => badge(state),
+    },
+    {
+      ...{ head: "Since", class: "time" },
+      sort: ["since", ({ sinceMs }) => -sinceMs],
+      show: ({ sinceMs }, nowMs) => tickingTime(sinceMs, nowMs, undefined),
+    },
+    {
+      head: "The server's answer",
+      show: ({ code, state }) => code ?? (state === "failing" ? "none" : NOTHING),
+    },
+  ],
+};
 
-export function laneRow({ agentId, state, sinceMs, code, revision }: LaneRecord, nowMs: number): Row {
-  const id = rowId(agentId);
-  return {
-    id,
-    version: String(revision),
-    render: () => html`<tr data-row="${id}">
-<th scope="row" data-label="Agent ID">${agentId}</th>
-<td data-label="State">${badge(state)}</td>
-<td data-label="Since" class="time">${tickingTime(sinceMs, nowMs, undefined)}</td>
-<td data-label="The server's answer">${code ?? (state === "failing" ? "none" : NOTHING)}</td>
-</tr>`,
-  };
-}
+export const sourceKind: RowKind<MachineSourceFacts> = {
+  id: ({ name }) => rowId(name),
+  columns: [
+    { head: "Source", show: ({ name }) => name },
+    { head: "Machines, last seen", show: ({ machines }) => machines },
+    { head: "Problem", class: "reason", show: ({ problems }) => folded(problems.join("; ")) },
+  ],
+};
 
-export const SOURCE_COLUMNS = ["Source", "Machines, last seen", "Problem"] as const;
-
-export function sourceRow({ name, machines, problems }: MachineSourceFacts): Row {
-  return textRow(
-    rowId(name),
-    html`<tr data-row="${rowId(name)}">
-<th scope="row" data-label="Source">${name}</th>
-<td data-label="Machines, last seen">${machines}</td>
-<td data-label="Problem" class="reason">${folded(problems.join("; "))}</td>
-</tr>`,
-  );
-}
-
-export const CASE_COLUMNS = ["Named by a Workflow", "This worker's agent ID"] as const;
-
-export function caseRow({ named, polled }: AgentIdCase): Row {
-  return textRow(
-    rowId(named),
-    html`<tr data-row="${rowId(named)}">
-<th scope="row" data-label="Named by a Workflow">${named}</th>
-<td data-label="This worker's agent ID">${polled}</td>
-</tr>`,
-  );
-}
+export const agentCaseKind: RowKind<AgentIdCase> = {
+  id: ({ named }) => rowId(named),
+  columns: [
+    { head: "Named by a Workflow", show: ({ named }) => named },
+    { head: "This worker's agent ID", show: ({ polled }) => polled },
+  ],
+};
 
 /** A number of the overview that links to what it counts. */
 export function tile(id: string, label: string, count: number, href: string, isBad = false): Row {

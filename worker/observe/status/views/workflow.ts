@@ -3,14 +3,13 @@ import { formatSeconds } from "../../../../shared/duration.ts";
 import { type ActionRecord, isEnded } from "../board/action-record.ts";
 import type { PageOptions } from "../board/page-options.ts";
 import { factSection, renderFacts } from "./facts.ts";
-import { html } from "./html.ts";
+import { type Html, html } from "./html.ts";
 import { renderTable, sectionsOf, tablePart } from "./parts.ts";
 import { actionLink, machineText, resultText, stateText, timeText } from "./rows.ts";
+import type { RowKind } from "./table-row.ts";
 import { type Course, courseOf, spanOf, timelineBar } from "./timeline.ts";
 import { moment } from "./times.ts";
-import type { Row, View } from "./view.ts";
-
-const COLUMNS = ["Action", "Machine", "State", "Timeline", "Waited", "Time", "Retries", "Result"] as const;
+import type { View } from "./view.ts";
 
 /** The kept actions of one workflow, in the order of their start. Undefined if there are none. */
 export function workflowView(id: string, { board, clock }: PageOptions): View | undefined {
@@ -35,11 +34,8 @@ export function workflowView(id: string, { board, clock }: PageOptions): View | 
     ["Retries", retries],
   ]);
   const table = tablePart({
-    id: "timeline",
-    heading: "Timeline",
-    columns: COLUMNS,
-    count: actions.length,
-    rows: actions.map(({ record, course }) => timelineRow(record, course, span, nowMs)),
+    ...{ id: "timeline", heading: "Timeline", kind: timelineKind, nowMs },
+    items: actions.map((action) => ({ ...action, bar: barOf(action, span) })),
   });
   return {
     status: 200,
@@ -61,30 +57,32 @@ function summaryOf(records: readonly ActionRecord[]): string {
   return phases.join(", ");
 }
 
-function timelineRow(
-  record: ActionRecord,
-  course: Course,
-  span: Parameters<typeof timelineBar>[1],
-  nowMs: number,
-): Row {
-  const { action, phase, retriesMs = [] } = record;
-  const waited = formatSeconds(course.startedMs - course.takenMs);
-  const ran = phase === "waiting" ? "" : `, ran ${formatSeconds(course.endMs - course.startedMs)}`;
-  const label = `waited ${waited}${ran}, ${count(retriesMs.length, "retry", "retries")}`;
-  const bar = timelineBar(course, span, phase, label);
-  return {
-    id: action.key,
-    // The scale changes with the other actions.
-    version: `${record.revision} ${bar.text}`,
-    render: () => html`<tr data-row="${action.key}">
-<th scope="row" data-label="Action">${actionLink(record)}</th>
-<td data-label="Machine">${machineText(record)}</td>
-<td data-label="State">${stateText(record)}</td>
-<td data-label="Timeline" class="bar">${bar}</td>
-<td data-label="Waited" class="time">${waited}</td>
-<td data-label="Time" class="time">${timeText(record, nowMs)}</td>
-<td data-label="Retries">${retriesMs.length}</td>
-<td data-label="Result" class="reason">${resultText(record, nowMs)}</td>
-</tr>`,
-  };
+interface Timed {
+  readonly record: ActionRecord;
+  readonly course: Course;
 }
+
+const waited = ({ startedMs, takenMs }: Course) => formatSeconds(startedMs - takenMs);
+
+function barOf({ record, course }: Timed, span: Parameters<typeof timelineBar>[1]): Html {
+  const { phase, retriesMs = [] } = record;
+  const ran = phase === "waiting" ? "" : `, ran ${formatSeconds(course.endMs - course.startedMs)}`;
+  const label = `waited ${waited(course)}${ran}, ${count(retriesMs.length, "retry", "retries")}`;
+  return timelineBar(course, span, phase, label);
+}
+
+const timelineKind: RowKind<Timed & { readonly bar: Html }> = {
+  id: ({ record }) => record.action.key,
+  // The scale changes with the other actions.
+  version: ({ record, bar }) => `${record.revision} ${bar.text}`,
+  columns: [
+    { head: "Action", show: ({ record }) => actionLink(record) },
+    { head: "Machine", show: ({ record }) => machineText(record) },
+    { head: "State", show: ({ record }) => stateText(record) },
+    { head: "Timeline", class: "bar", show: ({ bar }) => bar },
+    { head: "Waited", class: "time", show: ({ course }) => waited(course) },
+    { head: "Time", class: "time", show: ({ record }, nowMs) => timeText(record, nowMs) },
+    { head: "Retries", show: ({ record }) => record.retriesMs?.length ?? 0 },
+    { head: "Result", class: "reason", show: ({ record }, nowMs) => resultText(record, nowMs) },
+  ],
+};

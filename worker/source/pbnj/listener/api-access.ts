@@ -1,10 +1,9 @@
-import type { SecureContextOptions } from "node:tls";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../../../../shared/clock.ts";
 import { parseJwtPublicKeys, parseJwtSecrets } from "../../../config/jwt-keys.ts";
 import type { ApiFiles } from "../../../config/named-files.ts";
 import type { WatchedFile } from "../../../config/reload.ts";
-import { ServerTls, watchedFile } from "../../../config/server-tls.ts";
+import { ServerTls } from "../../../config/server-tls.ts";
 import { tokenIn } from "../../../config/tokens.ts";
 import { type ReadTextFile, readTextFile } from "../../../document/read-text-file.ts";
 import type { Caller } from "../caller.ts";
@@ -24,9 +23,8 @@ export interface AcceptedCertificate {
 
 /** Authentication and TLS of the API. Both reload their files. */
 export class ApiAccess {
+  readonly tls: ServerTls;
   readonly #options: ApiAccessOptions;
-  readonly #serverTls: ServerTls;
-  readonly #onChange = new Set<() => void>();
   #secrets: TokenRules["keys"] = [];
   #publicKeys: TokenRules["keys"] = [];
 
@@ -36,33 +34,15 @@ export class ApiAccess {
     const { files, readFile = readTextFile } = options;
     if (files.jwtSecret) this.#secrets = parseJwtSecrets(files.jwtSecret.text.reveal());
     if (files.jwtKeys) this.#publicKeys = parseJwtPublicKeys(files.jwtKeys.text);
-    this.#serverTls = new ServerTls(files, readFile, this.#changed);
-  }
-
-  /** Undefined for plaintext. */
-  get tls(): SecureContextOptions | undefined {
-    return this.#serverTls.options;
-  }
-
-  get asksForCertificates(): boolean {
-    return this.#serverTls.asksForCertificates;
-  }
-
-  /** Changes when connections with accepted client certificates must end. */
-  get authority(): object {
-    return this.#serverTls.authority;
+    this.tls = new ServerTls(files, readFile);
   }
 
   get authenticates(): boolean {
-    return this.#takesTokens || this.asksForCertificates;
+    return this.#takesTokens || this.tls.asksForCertificates;
   }
 
   get #takesTokens(): boolean {
     return this.#secrets.length + this.#publicKeys.length > 0;
-  }
-
-  onChange(listener: () => void): void {
-    this.#onChange.add(listener);
   }
 
   /** Rejects with a `ConnectError`. A client with token and certificate has the token's limits. */
@@ -79,19 +59,19 @@ export class ApiAccess {
 
   watchedFiles(): readonly WatchedFile[] {
     const { jwtSecret, jwtKeys } = this.#options.files;
-    const watched = [...this.#serverTls.watchedFiles("pbnj")];
+    const watched = [...this.tls.watchedFiles("pbnj")];
     if (jwtSecret) {
       const take = (text: string) => {
         this.#secrets = parseJwtSecrets(text);
       };
       const file = { path: jwtSecret.path, text: jwtSecret.text.reveal() };
-      watched.push(watchedFile("pbnj-jwt-secret-file", file, take, this.#changed));
+      watched.push(this.tls.watch("pbnj-jwt-secret-file", file, take));
     }
     if (jwtKeys) {
       const take = (text: string) => {
         this.#publicKeys = parseJwtPublicKeys(text);
       };
-      watched.push(watchedFile("pbnj-jwt-key-file", jwtKeys, take, this.#changed));
+      watched.push(this.tls.watch("pbnj-jwt-key-file", jwtKeys, take));
     }
     return watched;
   }
@@ -106,10 +86,6 @@ export class ApiAccess {
   get #whatIsMissing(): string {
     if (!this.#takesTokens) return "a client certificate is required";
     const token = "a token is required, as Authorization: Bearer";
-    return this.asksForCertificates ? `${token}, or a client certificate` : token;
+    return this.tls.asksForCertificates ? `${token}, or a client certificate` : token;
   }
-
-  readonly #changed = (): void => {
-    for (const listener of this.#onChange) listener();
-  };
 }

@@ -1,10 +1,12 @@
-import type { Http2Session, ServerHttp2Session } from "node:http2";
+import type { IncomingMessage } from "node:http";
+import type { Http2ServerRequest, Http2Session, ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
 import type { AcceptedCertificate } from "./api-access.ts";
 import type { ListenerLimits } from "./limits.ts";
 
 type Timeouts = Pick<ListenerLimits, "headersTimeoutMs" | "keepAliveMs" | "idleMs">;
-type ConnectionLimits = Timeouts & Pick<ListenerLimits, "connections" | "accepted" | "strangers">;
+type ConnectionLimits = Timeouts & Pick<ListenerLimits, "accepted" | "strangers">;
 
 /** One client's connection. It closes if it has no call for too long. */
 export class Connection {
@@ -16,8 +18,6 @@ export class Connection {
   #streamingCalls = 0;
   /** Made an accepted call. */
   isTrusted = false;
-  /** A carrier has it. */
-  isCarried = false;
   certificate: AcceptedCertificate | undefined;
   /** The client's address. */
   readonly client: string | undefined;
@@ -60,7 +60,6 @@ export class Connection {
   }
 
   destroy(): void {
-    clearTimeout(this.#deadline);
     this.#socket.destroy();
   }
 
@@ -86,69 +85,82 @@ export class Connection {
   }
 }
 
-/** Both ends of a connection: unique among open connections. */
-type Ends = Pick<Socket, "localAddress" | "localPort" | "remoteAddress" | "remotePort">;
+/**
+ * Who calls is decided by this property alone, because addresses and ports are used again. The socket of HTTP/1.1 has it, with
+ * TLS that of TLS, or the session of HTTP/2.
+ */
+const CONNECTION = Symbol("connection");
+interface Carrier {
+  [CONNECTION]?: Connection;
+}
 
-/** What requests of one connection share: the socket of HTTP/1.1, with TLS that of TLS, or the session of HTTP/2. */
-type Carrier = Socket | Http2Session;
-
-/** All open connections, bounded in number. */
+/** All open connections. */
 export class Connections {
   readonly #limits: ConnectionLimits;
-  /** In order of arrival. */
-  readonly #open = new Map<string, Connection>();
-  /** Who calls is decided by this alone: addresses and ports are used again. */
-  readonly #carried = new WeakMap<Carrier, Connection>();
+  readonly #open = new Set<Connection>();
+  /** By both ends, which are unique among open connections. */
+  readonly #handshaking = new Map<string, Connection>();
   readonly #whenIdle = new Set<() => void>();
 
   constructor(limits: ConnectionLimits) {
     this.#limits = limits;
   }
 
-  admit(socket: Socket): Connection {
+  /** A connection that may still need a TLS handshake. */
+  admit(socket: Socket & Carrier, needsHandshake: boolean): void {
     const connection = new Connection(socket, this.#limits);
-    const key = keyOf(socket);
-    this.#open.set(key, connection);
+    const ends = endsOf(socket);
+    socket[CONNECTION] = connection;
+    this.#open.add(connection);
+    if (needsHandshake) this.#handshaking.set(ends, connection);
     socket.once("close", () => {
-      if (this.#open.get(key) === connection) this.#open.delete(key);
+      this.#open.delete(connection);
+      if (this.#handshaking.get(ends) === connection) this.#handshaking.delete(ends);
     });
-    if (this.#open.size > this.#limits.connections) this.#leastUseful(connection)?.destroy();
-    return connection;
   }
 
-  /** The connection on which TLS was established; undefined if it has ended. */
-  secured(socket: Ends): Connection | undefined {
-    const connection = this.#open.get(keyOf(socket));
-    return connection?.isCarried ? undefined : connection;
+  /** TLS was established on a connection. */
+  secured(socket: TLSSocket & Carrier): void {
+    socket.on("error", () => undefined);
+    const ends = endsOf(socket);
+    const connection = this.#handshaking.get(ends);
+    this.#handshaking.delete(ends);
+    if (!connection) {
+      socket.destroy();
+      return;
+    }
+    connection.certificate = acceptedCertificate(socket);
+    socket[CONNECTION] = connection;
   }
 
-  /** From now on requests of this carrier belong to the connection. A connection has one carrier. */
-  carry(carrier: Carrier, connection: Connection): void {
-    connection.isCarried = true;
-    this.#carried.set(carrier, connection);
+  /** A connection became HTTP/2. */
+  useSession(session: ServerHttp2Session & Carrier): void {
+    // Node's proxy for the socket of a session has the properties of the socket.
+    const { [CONNECTION]: connection }: Socket & Carrier = session.socket;
+    if (!connection) return;
+    session[CONNECTION] = connection;
+    connection.useSession(session);
   }
 
-  of(carrier: Carrier | undefined): Connection | undefined {
-    return carrier && this.#carried.get(carrier);
+  of(request: IncomingMessage | Http2ServerRequest): Connection | undefined {
+    const carrier: (Http2Session & Carrier) | (Socket & Carrier) | undefined =
+      "stream" in request ? request.stream.session : request.socket;
+    return carrier?.[CONNECTION];
   }
 
   /** Whether one more call is within the limits of its connection, and of all that are equally trusted. */
   hasRoom({ isTrusted, calls, streamingCalls }: Connection, isStreaming: boolean): boolean {
     const limits = isTrusted ? this.#limits.accepted : this.#limits.strangers;
-    const alike = [...this.#open.values()].filter((each) => each.isTrusted === isTrusted);
+    const alike = [...this.#open].filter((each) => each.isTrusted === isTrusted);
     const all = (count: (each: Connection) => number) => alike.reduce((sum, each) => sum + count(each), 0);
     if (calls >= limits.calls || all((each) => each.calls) >= limits.callsOfAll) return false;
     if (!isStreaming) return true;
     return streamingCalls < limits.streaming && all((each) => each.streamingCalls) < limits.streamingOfAll;
   }
 
-  destroyAll(): void {
-    for (const connection of this.#open.values()) connection.destroy();
-  }
-
   /** Resolves when no call is in progress. */
   async drain(): Promise<void> {
-    for (const connection of this.#open.values()) connection.drain();
+    for (const connection of this.#open) connection.drain();
     if (this.#isIdle) return;
     await new Promise<void>((resolve) => this.#whenIdle.add(resolve));
   }
@@ -159,18 +171,25 @@ export class Connections {
   }
 
   get #isIdle(): boolean {
-    return [...this.#open.values()].every(({ calls }) => calls === 0);
-  }
-
-  /** The oldest one without an accepted call, else the oldest idle one, else the oldest. */
-  #leastUseful(newest: Connection): Connection | undefined {
-    const others = [...this.#open.values()].filter((connection) => connection !== newest);
-    return (
-      others.find(({ isTrusted }) => !isTrusted) ?? others.find(({ calls }) => calls === 0) ?? others.at(0)
-    );
+    return [...this.#open].every(({ calls }) => calls === 0);
   }
 }
 
-function keyOf({ localAddress, localPort, remoteAddress, remotePort }: Ends): string {
+/** The oldest one without an accepted call, else the oldest idle one, else the oldest. */
+export function leastUseful(sockets: readonly (Socket & Carrier)[]): Socket | undefined {
+  return (
+    sockets.find(({ [CONNECTION]: connection }) => !connection?.isTrusted) ??
+    sockets.find(({ [CONNECTION]: connection }) => connection?.calls === 0) ??
+    sockets.at(0)
+  );
+}
+
+function acceptedCertificate(socket: TLSSocket): AcceptedCertificate | undefined {
+  if (!socket.authorized) return undefined;
+  const commonName: unknown = socket.getPeerCertificate().subject?.CN;
+  return typeof commonName === "string" ? { commonName } : {};
+}
+
+function endsOf({ localAddress, localPort, remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
 }

@@ -1,12 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants, type Http2ServerRequest, type Http2ServerResponse } from "node:http2";
-import { createContextValues } from "@connectrpc/connect";
-import type { UniversalHandler } from "@connectrpc/connect/protocol";
-import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
-import type { Logger } from "../../../../shared/logger.ts";
-import { textOf } from "../../../../shared/text-of.ts";
+import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import { hostsNamed, namesLoopback } from "../../../config/loopback.ts";
-import { CONNECTION } from "./authenticate.ts";
 import type { Connections } from "./connections.ts";
 import type { ListenerLimits } from "./limits.ts";
 
@@ -14,32 +9,36 @@ export type ApiRequest = IncomingMessage | Http2ServerRequest;
 export type ApiResponse = ServerResponse | Http2ServerResponse;
 
 export interface DispatchOptions {
-  readonly handlers: readonly UniversalHandler[];
+  readonly services: readonly DescService[];
+  /** Of all services, as `connectNodeAdapter` makes it. */
+  readonly adapter: (request: ApiRequest, response: ApiResponse) => void;
   readonly connections: Connections;
   readonly limits: Pick<ListenerLimits, "headerBytes" | "bodyTimeoutMs" | "callTimeoutMs">;
   /** Whether only this host reaches the address. */
   readonly isLoopback: () => boolean;
-  readonly log: Logger;
 }
 
 const FORM = "application/x-www-form-urlencoded";
 const JSON_TYPE = "application/json";
 
-/** Takes a request to its method's handler, within the time limits. */
-export function createDispatch({ handlers, connections, limits, isLoopback, log }: DispatchOptions) {
-  const byPath = new Map(handlers.map((handler) => [handler.requestPath, handler]));
+/** Gives requests within the limits to the adapter, and ends those that exceed them. */
+export function createDispatch({ services, adapter, connections, limits, isLoopback }: DispatchOptions) {
+  const kinds = new Map<string, Kind>(
+    services.flatMap(({ typeName, methods }) =>
+      methods.map(({ name, methodKind }) => [`/${typeName}/${name}`, methodKind] as const),
+    ),
+  );
   return (request: ApiRequest, response: ApiResponse): void => {
     request.on("error", () => undefined);
     response.on("error", () => undefined);
-    const isHttp2 = "stream" in request;
-    const connection = connections.of(isHttp2 ? request.stream.session : request.socket);
+    const connection = connections.of(request);
     // Pipelined requests would queue as many answers as requests fit into one packet.
-    if (!connection || (!isHttp2 && connection.calls > 0)) {
+    if (!connection || (!("stream" in request) && connection.calls > 0)) {
       abort(request);
       return;
     }
-    const handler = byPath.get(request.url?.split("?", 1)[0] ?? "");
-    const isStreaming = handler !== undefined && handler.method.methodKind !== "unary";
+    const kind = kinds.get(request.url?.split("?", 1)[0] ?? "");
+    const isStreaming = kind !== undefined && kind !== "unary";
     if (!connections.hasRoom(connection, isStreaming)) {
       // Clients try again with a stream that was refused (RFC 9113 section 8.7).
       abort(request, constants.NGHTTP2_REFUSED_STREAM);
@@ -47,22 +46,19 @@ export function createDispatch({ handlers, connections, limits, isLoopback, log 
     }
     connection.beginCall(isStreaming);
     response.once("close", () => connections.callEnded(connection, isStreaming));
-    limitTimes(request, response, handler, limits);
-    const refusal = refusalOf(request, limits, isLoopback());
-    if (refusal || !handler) {
-      refuse(response, refusal ?? UNKNOWN_METHOD);
+    limitTimes(request, response, kind, limits);
+    const refusal = refusalOf(request, limits, isLoopback()) ?? (kind ? undefined : UNKNOWN_METHOD);
+    if (refusal) {
+      refuse(response, refusal);
       return;
     }
     // `curl -d` calls everything a form.
     if (request.headers["content-type"] === FORM) request.headers["content-type"] = JSON_TYPE;
-    const values = createContextValues().set(CONNECTION, connection);
-    const universal = universalRequestFromNodeRequest(request, response, undefined, values);
-    handler(universal)
-      .then((answer) => universalResponseToNodeResponse(answer, response))
-      // Errors of methods are answers: this is a client that has disconnected.
-      .catch((thrown) => log.debug({ error: textOf(thrown) }, "API answer not sent"));
+    adapter(request, response);
   };
 }
+
+type Kind = DescMethod["methodKind"];
 
 interface Refusal {
   /** Of HTTP, which gRPC clients use. */
@@ -111,15 +107,15 @@ function isHost(host: string | undefined): host is string {
 function limitTimes(
   request: ApiRequest,
   response: ApiResponse,
-  handler: UniversalHandler | undefined,
+  kind: Kind | undefined,
   { bodyTimeoutMs, callTimeoutMs }: DispatchOptions["limits"],
 ): void {
-  const kind = handler?.method.methodKind ?? "unary";
-  if (kind === "unary" || kind === "server_streaming") {
+  const isUnary = kind === undefined || kind === "unary";
+  if (isUnary || kind === "server_streaming") {
     const timer = setTimeout(() => abort(request), bodyTimeoutMs);
     for (const event of ["end", "close"]) request.once(event, () => clearTimeout(timer));
   }
-  if (kind === "unary") {
+  if (isUnary) {
     const timer = setTimeout(() => abort(request), callTimeoutMs);
     response.once("close", () => clearTimeout(timer));
   }

@@ -3,28 +3,27 @@ import {
   Code,
   ConnectError,
   type ConnectRouter,
-  createConnectRouter,
+  createContextValues,
   type Interceptor,
 } from "@connectrpc/connect";
-import { compressionGzip } from "@connectrpc/connect-node";
+import { compressionGzip, connectNodeAdapter } from "@connectrpc/connect-node";
 import type { Clock } from "../../../../shared/clock.ts";
 import type { Logger } from "../../../../shared/logger.ts";
 import { textOf } from "../../../../shared/text-of.ts";
 import { withTimeout } from "../../../../shared/timeout.ts";
 import { noObserver, type Observer } from "../../../action/observer.ts";
 import { addressText, type ListenAddress, listenProblem } from "../../../config/addresses.ts";
-import { isLoopback } from "../../../config/loopback.ts";
+import { ListeningServer } from "../../../listener/listening-server.ts";
 import type { ApiAccess } from "./api-access.ts";
-import { createGate } from "./authenticate.ts";
-import { Connections } from "./connections.ts";
+import { CONNECTION, createGate } from "./authenticate.ts";
+import { Connections, leastUseful } from "./connections.ts";
 import { createDispatch } from "./dispatch.ts";
 import { Health } from "./gen/grpc/health/v1/health_pb.ts";
-import { ServerReflection as V1 } from "./gen/grpc/reflection/v1/reflection_pb.ts";
-import { ServerReflection as V1Alpha } from "./gen/grpc/reflection/v1alpha/reflection_pb.ts";
+import { ServerReflection } from "./gen/grpc/reflection/v1/reflection_pb.ts";
 import { healthService } from "./health.ts";
 import { LIMITS, type ListenerLimits } from "./limits.ts";
 import { reflectionService } from "./reflection.ts";
-import { ApiServer } from "./server.ts";
+import { createApiServer } from "./server.ts";
 
 export interface ListenOptions {
   readonly address: ListenAddress;
@@ -61,38 +60,35 @@ const NEVER = new AbortController().signal;
  * on one address. Rejects with one line if the address is not available; then nothing is left open.
  */
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const { address, access, allowUnauthenticated, log, clock, signal } = options;
+  const { address, services, access, allowUnauthenticated, log, clock, signal } = options;
   signal?.throwIfAborted();
+  const { tls } = access;
   const limits = { ...LIMITS, ...options.limits };
   const connections = new Connections(limits);
   const stop = new AbortController();
-  let loopback = true;
   const onRequest = createDispatch({
-    handlers: createHandlers(options, limits, stop.signal),
+    services: [...services, Health, ServerReflection],
+    adapter: createAdapter(options, connections, limits, stop.signal),
     connections,
     limits,
-    isLoopback: () => loopback,
-    log,
+    isLoopback: () => listening.isLoopback,
   });
-  const server = new ApiServer({ access, connections, limits, onRequest, log });
-  const close = once(async () => {
-    const closed = server.close();
-    stop.abort(new ConnectError("the worker is stopping", Code.Unavailable));
+  const server = createApiServer({ tls, connections, limits, onRequest });
+  const listening = new ListeningServer({ server, tls, connections: limits.connections, leastUseful, log });
+  const close = once(() => {
     const drained = withTimeout(limits.drainMs, NEVER, () => connections.drain(), clock);
-    await drained.catch(() => undefined);
-    connections.destroyAll();
-    await closed;
+    const closed = listening.close(drained.catch(() => undefined));
+    stop.abort(new ConnectError("the worker is stopping", Code.Unavailable));
+    return closed;
   });
-  let bound: ListenAddress;
   try {
-    bound = await server.listen(address);
+    await listening.listen(address);
   } catch (thrown) {
     throw new Error(`cannot listen on ${addressText(address)} (pbnj-address): ${listenProblem(thrown)}`, {
       cause: thrown,
     });
   }
-  loopback = isLoopback(bound.host);
-  if (!loopback && !access.authenticates && !allowUnauthenticated) {
+  if (!listening.isLoopback && !access.authenticates && !allowUnauthenticated) {
     await close();
     throw new Error(
       `${addressText(address)} (pbnj-address) is not a loopback address and needs authentication`,
@@ -103,16 +99,23 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     signal.throwIfAborted();
   }
   signal?.addEventListener("abort", () => void close(), { once: true });
-  const url = `${access.tls ? "https" : "http"}://${addressText(bound)}`;
-  return { port: bound.port, url, close, [Symbol.asyncDispose]: close };
+  return { port: listening.address.port, url: listening.url, close, [Symbol.asyncDispose]: close };
 }
 
-function createHandlers(
+function createAdapter(
   { routes, services, isServing, access, log, clock, observer = noObserver }: ListenOptions,
+  connections: Connections,
   { messageBytes }: ListenerLimits,
   shutdownSignal: AbortSignal,
 ) {
-  const router = createConnectRouter({
+  const names = services.map(({ typeName }) => typeName);
+  return connectNodeAdapter({
+    routes(router) {
+      routes(router);
+      router.service(Health, healthService(names, isServing, clock));
+      router.service(ServerReflection, reflectionService([...services, Health, ServerReflection]));
+    },
+    contextValues: (request) => createContextValues().set(CONNECTION, connections.of(request)),
     // Nothing here is for browsers.
     grpcWeb: false,
     acceptCompression: [compressionGzip],
@@ -123,14 +126,6 @@ function createHandlers(
     interceptors: [watchCalls(services, log, observer)],
     shutdownSignal,
   });
-  routes(router);
-  const listed = [...services, Health, V1, V1Alpha];
-  const names = services.map(({ typeName }) => typeName);
-  const reflection = reflectionService(listed);
-  router.service(Health, healthService(names, isServing, clock));
-  router.service(V1, reflection);
-  router.service(V1Alpha, reflection);
-  return router.handlers;
 }
 
 /** Counts calls, and logs unexpected failures: a client learns only that a failure is internal. */

@@ -9,30 +9,28 @@ import {
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { Code, type ServiceImpl } from "@connectrpc/connect";
 import type {
+  ServerReflection,
   ServerReflectionRequest,
   ServerReflectionResponseSchema,
-  ServerReflection as V1,
 } from "./gen/grpc/reflection/v1/reflection_pb.ts";
-import type { ServerReflection as V1Alpha } from "./gen/grpc/reflection/v1alpha/reflection_pb.ts";
 
 type Request = ServerReflectionRequest["messageRequest"];
 type Answer = NonNullable<MessageInitShape<typeof ServerReflectionResponseSchema>["messageResponse"]>;
 
-/** gRPC's server reflection for the given services. Both versions have the same messages under different names. */
-export function reflectionService(
-  services: readonly DescService[],
-): ServiceImpl<typeof V1> & ServiceImpl<typeof V1Alpha> {
+/** gRPC's server reflection for the given services. */
+export function reflectionService(services: readonly DescService[]): ServiceImpl<typeof ServerReflection> {
   const index = new DescriptorIndex(services);
-  async function* serverReflectionInfo(requests: AsyncIterable<ServerReflectionRequest>) {
-    for await (const request of requests) {
-      yield {
-        validHost: request.host,
-        originalRequest: request,
-        messageResponse: index.answer(request.messageRequest),
-      };
-    }
-  }
-  return { serverReflectionInfo } as unknown as ServiceImpl<typeof V1> & ServiceImpl<typeof V1Alpha>;
+  return {
+    async *serverReflectionInfo(requests) {
+      for await (const request of requests) {
+        yield {
+          validHost: request.host,
+          originalRequest: request,
+          messageResponse: index.answer(request.messageRequest),
+        };
+      }
+    },
+  };
 }
 
 class DescriptorIndex {

@@ -15,7 +15,7 @@ export function taskAction(
 ): Action {
   const { action: name, environment, timeoutMs } = work;
   return {
-    workflowId: workflowOf(id),
+    workflowId: `pbnj/${id}`,
     taskId: id,
     agentId: PBNJ_AGENT_ID,
     anyNamespace: true,
@@ -27,8 +27,4 @@ export function taskAction(
     volumes: [],
     environment: { ...(!hasDirectAccess && { MACHINE: subject }), ...environment },
   };
-}
-
-export function workflowOf(taskId: string): string {
-  return `pbnj/${taskId}`;
 }

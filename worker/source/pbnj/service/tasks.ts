@@ -8,10 +8,10 @@ import type { ActionId, ActionSecrets, ActionStatus, Outcome } from "../../../ac
 import type { ActionEvent, Observer } from "../../../action/observer.ts";
 import { powerSeen } from "../../../action/power-seen.ts";
 import { PBNJ_AGENT_ID } from "../../../action/source-agent-ids.ts";
+import { HeldQueue } from "../../held-queue.ts";
 import type { Acknowledgement, StatusSink } from "../../source.ts";
 import { codeOf } from "./outcome-code.ts";
 import { type ImageTerms, taskAction } from "./task-action.ts";
-import { TaskQueue } from "./task-queue.ts";
 import type { TaskRecord } from "./task-record.ts";
 import type { TaskStore } from "./task-store.ts";
 import { type EndedTask, type TaskEnd, TaskWaiters } from "./task-waiters.ts";
@@ -43,7 +43,7 @@ const TOO_LATE = "not carried out within 10 minutes: the machine, or every slot,
 
 /** The tasks of PBnJ's API, from their acceptance to their outcome. */
 export class Tasks implements StatusSink {
-  readonly queue: TaskQueue;
+  readonly queue: HeldQueue<Pick<TaskRecord, "id">>;
   readonly #options: TasksOptions;
   /** By task ID, as all others. */
   readonly #secrets = new Map<string, ActionSecrets>();
@@ -55,9 +55,11 @@ export class Tasks implements StatusSink {
 
   constructor(options: TasksOptions) {
     this.#options = options;
-    this.queue = new TaskQueue({
+    this.queue = new HeldQueue({
       clock: options.clock,
-      actionOf: (id) => {
+      agentId: PBNJ_AGENT_ID,
+      idle: "no task is pending",
+      actionOf: ({ id }) => {
         const record = options.store.find(id);
         if (!record || record.end) return undefined;
         if (this.#isLate(record)) {
@@ -74,7 +76,7 @@ export class Tasks implements StatusSink {
     for (const record of this.#options.store.pending()) {
       if (isAdopted(taskAction(record, this.#options))) continue;
       if (record.hasSecrets) this.#failForLackOfSecrets(record);
-      else this.queue.add(record.id);
+      else this.queue.add(record);
     }
   }
 
@@ -102,7 +104,7 @@ export class Tasks implements StatusSink {
       log.error({ error: textOf(thrown) }, "PBnJ request rejected: task record not written");
       throw notRecorded();
     }
-    this.queue.add(record.id);
+    this.queue.add(record);
     return record;
   }
 
@@ -195,7 +197,7 @@ export class Tasks implements StatusSink {
       case "returned":
         this.#running.delete(taskId);
         if (record.hasSecrets && !this.#secrets.has(taskId)) this.#failForLackOfSecrets(record);
-        else this.queue.add(taskId);
+        else this.queue.add(record);
         break;
       case "line":
       case "reported":

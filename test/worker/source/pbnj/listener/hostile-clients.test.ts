@@ -6,20 +6,10 @@ import { gzipSync } from "node:zlib";
 import { Code, createClient } from "@connectrpc/connect";
 import { compressionGzip } from "@connectrpc/connect-node";
 import { describe, expect, test } from "vitest";
+import type { ApiFiles } from "../../../../../worker/config/named-files.ts";
 import { Machine } from "../../../../../worker/source/pbnj/api/gen/machine_pb.ts";
 import { RawClient, requestText } from "../../../observe/http/raw-client.ts";
-import {
-  client,
-  clientCa,
-  jwt,
-  ON,
-  POWER,
-  type ServingOptions,
-  server,
-  serving,
-  tls,
-  token,
-} from "./serving.ts";
+import { client, clientCa, jwt, ON, POWER, server, serving, tls, token } from "./serving.ts";
 
 const SHORT = 100;
 const quick = {
@@ -32,10 +22,28 @@ const quick = {
 const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const EMPTY_SETTINGS = "\0\0\0\x04\0\0\0\0\0";
 
-const raw = ({ port }: { readonly port: number }) => RawClient.open({ host: "127.0.0.1", port });
+/** `POST /` of localhost, in indexed header fields (RFC 7541 appendix A). */
+const HEADERS = Buffer.from("\x83\x87\x84\x41\x09localhost", "latin1");
+const CANCEL = Buffer.from([0, 0, 0, 8]);
+
+function http2Frame(type: number, flags: number, stream: number, payload: Buffer): Buffer {
+  const header = Buffer.alloc(9);
+  header.writeUIntBE(payload.length, 0, 3);
+  header[3] = type;
+  header[4] = flags;
+  header.writeUInt32BE(stream, 5);
+  return Buffer.concat([header, payload]);
+}
+
+/** Over TLS if the API has it, and with HTTP/2 if `said` is. */
+const raw = ({ url, port }: { readonly url: string; readonly port: number }, said = "") => {
+  const protocol = said.startsWith("PRI") ? "h2" : "http/1.1";
+  const secure = url.startsWith("https:") ? { ca: server.cert, ALPNProtocols: [protocol] } : undefined;
+  return RawClient.open({ host: "127.0.0.1", port }, secure);
+};
 
 async function http2(api: { readonly url: string }): Promise<ClientHttp2Session & Disposable> {
-  const session = connectHttp2(api.url);
+  const session = connectHttp2(api.url, { ca: server.cert });
   session.on("error", () => undefined);
   await once(session, "connect");
   return Object.assign(session, { [Symbol.dispose]: () => session.destroy() });
@@ -56,10 +64,19 @@ function watch(session: ClientHttp2Session) {
   return { outcome, end: () => stream.close(constants.NGHTTP2_CANCEL) };
 }
 
-describe("a connection closes", () => {
-  test.each<[name: string, said: string, options?: ServingOptions]>([
+test("a connection closes without a TLS handshake", async () => {
+  await using api = await serving({ files: tls, limits: quick });
+  await using client = await RawClient.open({ host: "127.0.0.1", port: api.port });
+
+  await client.closed;
+});
+
+describe.each<[name: string, files: ApiFiles]>([
+  ["plaintext", {}],
+  ["TLS", tls],
+])("with %s, a connection closes", (_, files) => {
+  test.each<[name: string, said: string]>([
     ["that says nothing", ""],
-    ["that says nothing in a TLS handshake", "", { files: tls }],
     ["that stops within the HTTP/2 preface", PREFACE.slice(0, 10)],
     ["that stops after the HTTP/2 preface", PREFACE + EMPTY_SETTINGS],
     ["whose headers do not end", `POST ${POWER} HTTP/1.1\r\nHost: localhost\r\n`],
@@ -79,9 +96,11 @@ describe("a connection closes", () => {
       "that sends a second request before the answer",
       `POST ${POWER} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 17\r\n\r\n{"powerAction":4}GET / HTTP/1.1\r\nHost: localhost\r\n\r\n`,
     ],
-  ])("%s", async (_, said, options) => {
-    await using api = await serving({ ...options, limits: quick });
-    await using client = await raw(api);
+    ["that asks for a tunnel", "CONNECT other:1 HTTP/1.1\r\nHost: other:1\r\n\r\n"],
+    ["that speaks no HTTP", "\x16\x03\x01\r\n\r\n"],
+  ])("%s", async (_, said) => {
+    await using api = await serving({ files, limits: quick });
+    await using client = await raw(api, said);
 
     client.say(said);
 
@@ -89,9 +108,9 @@ describe("a connection closes", () => {
   });
 
   test("that drips its second headers", async () => {
-    await using api = await serving({ limits: { ...quick, headersTimeoutMs: 1_000 } });
+    await using api = await serving({ files, limits: { ...quick, headersTimeoutMs: 1_000 } });
     await using client = await raw(api);
-    client.say(`POST /none HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n`.replace("/none", POWER));
+    client.say(`POST ${POWER} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n`);
     await once(client.socket, "data");
     const dripping = setInterval(() => client.say("a"), 20);
 
@@ -101,7 +120,7 @@ describe("a connection closes", () => {
   });
 
   test("with an open HTTP/2 request whose body does not arrive loses that request only", async () => {
-    await using api = await serving({ limits: { bodyTimeoutMs: SHORT } });
+    await using api = await serving({ files, limits: { bodyTimeoutMs: SHORT } });
     using session = await http2(api);
     const stream = session.request({ ":method": "POST", ":path": POWER, "content-type": "application/grpc" });
     stream.on("error", () => undefined);
@@ -161,8 +180,11 @@ describe("too much is refused:", () => {
     });
   });
 
-  test("a second host", async () => {
-    await using api = await serving();
+  test.each<[name: string, files: ApiFiles]>([
+    ["plaintext", {}],
+    ["TLS", tls],
+  ])("a second host, with %s", async (_, files) => {
+    await using api = await serving({ files });
     await using client = await raw(api);
 
     client.say(
@@ -173,9 +195,12 @@ describe("too much is refused:", () => {
     expect(client.heard).toContain("400 Bad Request");
   });
 
-  test("streams without credentials: a few per connection, and a number of all", async () => {
+  test.each<[name: string, files: ApiFiles]>([
+    ["plaintext", jwt],
+    ["TLS", { ...jwt, ...tls }],
+  ])("streams without credentials, with %s: a few per connection, and a number of all", async (_, files) => {
     const strangers = { calls: 32, streaming: 2, callsOfAll: 512, streamingOfAll: 3 };
-    await using api = await serving({ files: jwt, limits: { strangers } });
+    await using api = await serving({ files, limits: { strangers } });
     using first = await http2(api);
     using second = await http2(api);
     const watches = [first, first, first, second, second].map((session) => watch(session));
@@ -214,9 +239,12 @@ describe("too much is refused:", () => {
   });
 });
 
-describe("other clients are served", () => {
+describe.each<[name: string, files: ApiFiles]>([
+  ["plaintext", {}],
+  ["TLS", tls],
+])("with %s, other clients are served", (_, files) => {
   test("when connections are exhausted, and a client with a token keeps its connection", async () => {
-    await using api = await serving({ files: jwt, limits: { connections: 3 } });
+    await using api = await serving({ files: { ...jwt, ...files }, limits: { connections: 3 } });
     const headers = { authorization: `Bearer ${await token()}` };
     const machine = createClient(Machine, api.grpc());
     await machine.power({ powerAction: 1 }, { headers });
@@ -226,7 +254,9 @@ describe("other clients are served", () => {
       isOpen = false;
     });
     const flood = [];
-    for (let count = 0; count < 8; count += 1) flood.push(await raw(api));
+    for (let count = 0; count < 8; count += 1) {
+      flood.push(await RawClient.open({ host: "127.0.0.1", port: api.port }));
+    }
 
     expect(await api.post(POWER, ON, { headers })).toMatchObject({ status: 200 });
     expect(isOpen).toBe(true);
@@ -237,22 +267,18 @@ describe("other clients are served", () => {
   });
 
   test("while one resets requests without end, which loses its connection", async () => {
-    await using api = await serving();
-    using session = await http2(api);
-    const closed = new Promise((resolve) => session.once("close", resolve));
-    const flood = setInterval(() => {
-      for (let count = 0; count < 50 && !session.closed && !session.destroyed; count += 1) {
-        const stream = session.request({ ":method": "POST", ":path": POWER });
-        stream.on("error", () => undefined);
-        stream.close(8);
-      }
-    }, 1);
+    await using api = await serving({ files });
+    await using client = await raw(api, PREFACE);
+    client.say(PREFACE + EMPTY_SETTINGS);
+    for (let stream = 1; stream < 1_000; stream += 2) {
+      client.socket.write(
+        Buffer.concat([http2Frame(1, 4, stream, HEADERS), http2Frame(3, 0, stream, CANCEL)]),
+      );
+    }
 
     expect(await api.post(POWER, ON)).toMatchObject({ status: 200 });
-    await closed;
+    await client.closed;
     expect(await api.post(POWER, ON)).toMatchObject({ status: 200 });
-
-    clearInterval(flood);
   });
 
   test("while one holds all streams of its connection", async () => {

@@ -1,12 +1,18 @@
-import type { Clock } from "../../shared/clock.ts";
 import { logOutage } from "../../shared/log-outage.ts";
-import type { Logger } from "../../shared/logger.ts";
 import { Notifier } from "../../shared/notifier.ts";
 import { textOf } from "../../shared/text-of.ts";
 import { withTimeout } from "../../shared/timeout.ts";
-import { type ActionId, actionKey, type EndStatus, fieldsOf } from "../action/action.ts";
+import {
+  type ActionId,
+  actionKey,
+  type Delivery,
+  type EndStatus,
+  fieldsOf,
+  type LogFields,
+  type RunningStatus,
+} from "../action/action.ts";
 import { isWorkflowDeleted } from "../action/workflow-deleted.ts";
-import type { FinalDelivery, Reporter } from "./report.ts";
+import { type FinalDelivery, type SendOptions, sendReport, within } from "./send-report.ts";
 
 export interface FinalReport {
   readonly status: EndStatus;
@@ -18,14 +24,8 @@ export interface FinalReport {
   readonly finish: (delivery: FinalDelivery) => Promise<void>;
 }
 
-export interface FinalReportsOptions {
-  readonly reporter: Reporter;
-  readonly clock: Clock;
-  readonly log: Logger;
-}
-
-/** What ends the wait of a report, or shortens it. */
-interface Controls {
+interface Pending {
+  readonly workflowId: string;
   /** Aborts when another action shows that the server has the end. */
   readonly superseded: AbortController;
   /** Aborts when the worker stops and the report was rejected. */
@@ -34,14 +34,15 @@ interface Controls {
   readonly served: Notifier;
   /** Resolves when the server has rejected it. */
   readonly rejected: PromiseWithResolvers<void>;
-}
-
-interface Pending extends Controls {
-  readonly workflowId: string;
   /** Never rejects. */
-  readonly done: Promise<void>;
+  done: Promise<void>;
 }
 
+/**
+ * A RUNNING that is not acknowledged in this time is dropped: the server serves the action again if it still exists. The server
+ * holds a report about a deleted workflow for a minute, and meanwhile the action holds its machine.
+ */
+const RUNNING_TIMEOUT_MS = 20_000;
 /** How long an action keeps its lane, its turn and its slot for its final report. */
 const LANE_WAIT_MS = 5_000;
 /** At most so many reports are pending in the background; further ones keep their lanes. */
@@ -55,15 +56,26 @@ const LAST_ATTEMPT_MS = 10_000;
 const NEVER = new AbortController().signal;
 
 /**
- * The final reports that the server has not acknowledged. Each one delays its lane until it is rejected, for a few seconds at most, and
- * is then repeated in the background. Meanwhile its action is not run again.
+ * The reports of all actions. A final one delays its lane until it is rejected, for a few seconds at most, and is then repeated in
+ * the background. Meanwhile its action is not run again.
  */
-export class FinalReports {
-  readonly #options: FinalReportsOptions;
+export class Reports {
+  readonly #options: SendOptions;
   readonly #pending = new Map<string, Pending>();
 
-  constructor(options: FinalReportsOptions) {
+  constructor(options: SendOptions) {
     this.#options = options;
+  }
+
+  /** The start of an action: limited in time, because nothing has been done yet. Rejected by the first rejection. */
+  async running(status: RunningStatus, stop: AbortSignal): Promise<Delivery> {
+    const options = this.#options;
+    return within(RUNNING_TIMEOUT_MS, options, stop, (bound) => sendReport(options, status, bound));
+  }
+
+  /** Whether reports of an action wait for the end of an outage, which is logged once. */
+  isUnavailable(action: ActionId): boolean {
+    return this.#options.sink.isUnavailable?.(action) ?? false;
   }
 
   /** For how long the end of an action may still be reported. */
@@ -77,22 +89,32 @@ export class FinalReports {
 
   /** Resolves when the report is finished, or continues in the background. Never rejects. */
   async deliver(report: FinalReport): Promise<void> {
-    const { log, reporter } = this.#options;
     const { action, machine, state } = report.status;
+    const fields = { ...fieldsOf(action, machine), state };
     const key = actionKey(action);
-    const controls = {
+    const pending: Pending = {
+      workflowId: action.workflowId,
       superseded: new AbortController(),
       postponed: new AbortController(),
       served: new Notifier(),
       rejected: Promise.withResolvers<void>(),
+      done: Promise.resolve(),
     };
-    const done = this.#run(report, controls).finally(() => this.#pending.delete(key));
-    this.#pending.set(key, { workflowId: action.workflowId, ...controls, done });
-    const isLaneFree = Promise.race([done, controls.rejected.promise]);
+    this.#pending.set(key, pending);
+    pending.done = this.#send(report, pending, fields)
+      .catch((thrown: unknown): FinalDelivery => {
+        this.#options.log.error(
+          { ...fields, error: textOf(thrown) },
+          "report failed, retrying after restart",
+        );
+        return "unanswered";
+      })
+      .then(report.finish)
+      .finally(() => this.#pending.delete(key));
+    const isLaneFree = Promise.race([pending.done, pending.rejected.promise]);
     if (this.#pending.size > MOST_PENDING) await isLaneFree;
     else if (!(await this.#isDone(isLaneFree))) {
-      const fields = { ...fieldsOf(action, machine), state };
-      logOutage(log, !reporter.isUnavailable(action), fields, "report pending, lane continues");
+      logOutage(this.#options.log, !this.isUnavailable(action), fields, "report pending, lane continues");
     }
   }
 
@@ -124,27 +146,18 @@ export class FinalReports {
     while (this.#pending.size > 0) await Promise.all([...this.#pending.values()].map(ended));
   }
 
-  async #run(report: FinalReport, controls: Controls): Promise<void> {
-    const { action, machine, state } = report.status;
-    const delivery = await this.#deliver(report, controls).catch((thrown: unknown): FinalDelivery => {
-      const fields = { ...fieldsOf(action, machine), state, error: textOf(thrown) };
-      this.#options.log.error(fields, "report failed, retrying after restart");
-      return "unanswered";
-    });
-    await report.finish(delivery);
-  }
-
-  async #deliver({ status, cancel, ...report }: FinalReport, controls: Controls): Promise<FinalDelivery> {
-    const { log, reporter } = this.#options;
-    const { superseded, postponed, served, rejected } = controls;
-    const fields = { ...fieldsOf(status.action, status.machine), state: status.state };
-    const either = AbortSignal.any([cancel, superseded.signal, postponed.signal]);
+  async #send(report: FinalReport, pending: Pending, fields: LogFields): Promise<FinalDelivery> {
+    const { status, cancel } = report;
+    const { superseded, postponed, served, rejected } = pending;
+    const options = this.#options;
+    const { log } = options;
     const onRejected = async (code: string) => {
       await report.onRejected(code);
       rejected.resolve();
     };
-    const forMs = this.remainingMs(status.stoppedAt);
-    let delivery = await reporter.final(status, { forMs, onRejected, served }, either);
+    const terms = { forMs: this.remainingMs(status.stoppedAt), onRejected, served };
+    const any = AbortSignal.any([cancel, superseded.signal, postponed.signal]);
+    let delivery = await sendReport(options, status, any, terms);
     if (delivery !== "unanswered") return delivery;
     if (superseded.signal.aborted) {
       log.info(fields, "report superseded by another action of the workflow");
@@ -155,7 +168,10 @@ export class FinalReports {
       return "dropped";
     }
     if (!postponed.signal.aborted) {
-      delivery = await reporter.finalWithin(LAST_ATTEMPT_MS, status, { onRejected, served }, NEVER);
+      const last = { ...terms, forMs: Number.POSITIVE_INFINITY };
+      delivery = await within(LAST_ATTEMPT_MS, options, NEVER, (bound) =>
+        sendReport(options, status, bound, last),
+      );
     }
     if (delivery === "unanswered") log.warn(fields, "report postponed: worker is stopping");
     return delivery;

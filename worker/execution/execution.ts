@@ -1,0 +1,18 @@
+import type { Turns } from "../turns/turns.ts";
+import type { ExecutorOptions } from "./executor-options.ts";
+import type { LaunchPace } from "./launch-pace.ts";
+import type { LearnedHints } from "./learned-hints.ts";
+import type { OrphanSweep } from "./orphan-sweep.ts";
+import type { Reports } from "./reports.ts";
+
+/** What the actions of a worker share. */
+export interface Execution extends ExecutorOptions {
+  readonly turns: Turns;
+  readonly reports: Reports;
+  readonly sweep: OrphanSweep;
+  readonly hints: LearnedHints;
+  readonly pace: LaunchPace;
+}
+
+/** How long a cache may serve an action as it was before its start or its end. */
+export const STALE_AT_MOST_MS = 15_000;

@@ -1,0 +1,95 @@
+import { once } from "node:events";
+import type { Server, Socket } from "node:net";
+import { type TlsOptions, Server as TlsServer } from "node:tls";
+import type { Logger } from "../../shared/logger.ts";
+import { addressText, type ListenAddress } from "../config/addresses.ts";
+import { isLoopback } from "../config/loopback.ts";
+import type { ServerTls } from "../config/server-tls.ts";
+
+export interface ListeningServerOptions {
+  /** Of any protocol; with `tls.options`, created with `tlsOptions`. */
+  readonly server: Server;
+  readonly tls: ServerTls;
+  /** Above this number of connections, the least useful one is closed. */
+  readonly connections: number;
+  /** Selects from the connections before the newest, in order of arrival. Default: the oldest. */
+  readonly leastUseful?: (others: readonly Socket[]) => Socket | undefined;
+  readonly log: Logger;
+}
+
+/** The sockets of an address that the worker serves: bounded in number, and with TLS as its files say now. */
+export class ListeningServer {
+  readonly #options: ListeningServerOptions;
+  /** In order of arrival. */
+  readonly #sockets = new Set<Socket>();
+  #address: ListenAddress = { host: "", port: 0 };
+
+  constructor(options: ListeningServerOptions) {
+    this.#options = options;
+    const { server, tls } = options;
+    server.on("connection", (socket: Socket) => this.#admit(socket));
+    let { authority } = tls;
+    tls.onChange(() => {
+      if (server instanceof TlsServer && tls.options) server.setSecureContext(tls.options);
+      if (authority !== tls.authority) this.#destroyAll();
+      authority = tls.authority;
+    });
+  }
+
+  /** With the actual port. */
+  get address(): ListenAddress {
+    return this.#address;
+  }
+
+  get url(): string {
+    return `${this.#options.tls.options ? "https" : "http"}://${addressText(this.#address)}`;
+  }
+
+  /** Whether only this host reaches the address. */
+  get isLoopback(): boolean {
+    return isLoopback(this.#address.host);
+  }
+
+  /** Rejects with a system error, such as that of an address in use. */
+  async listen({ host, port }: ListenAddress): Promise<void> {
+    const { server, log } = this.#options;
+    await once(server.listen({ host, port }), "listening");
+    // An unhandled error, for example when no more files can be opened, would end the worker.
+    server.on("error", (error) => log.warn({ error: error.message }, "connection not accepted"));
+    const bound = server.address();
+    if (bound === null || typeof bound === "string") throw new TypeError("no address of an internet socket");
+    this.#address = { host: bound.address, port: bound.port };
+  }
+
+  /** Accepts no more connections, and closes those that are open once `drained` has ended. */
+  async close(drained?: Promise<void>): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#options.server.close(() => resolve()));
+    await drained;
+    this.#destroyAll();
+    await closed;
+  }
+
+  #destroyAll(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #admit(socket: Socket): void {
+    const { connections, leastUseful = ([oldest]) => oldest } = this.#options;
+    // A connection that is reset is closed as well.
+    socket.on("error", () => undefined);
+    const others = [...this.#sockets];
+    this.#sockets.add(socket);
+    socket.once("close", () => this.#sockets.delete(socket));
+    if (others.length >= connections) leastUseful(others)?.destroy();
+  }
+}
+
+/** Client certificates are checked per request: a client without one may have a token, and probes need neither. */
+export function tlsOptions(tls: ServerTls, handshakeTimeout: number): TlsOptions {
+  return {
+    ...tls.options,
+    handshakeTimeout,
+    requestCert: tls.asksForCertificates,
+    rejectUnauthorized: false,
+  };
+}
