@@ -4,7 +4,7 @@
 export const ROUND_TRIPS: Readonly<Record<string, { readonly redfish?: number; readonly ipmi?: number }>> = {
   "bmc-info": { redfish: 4, ipmi: 4 },
   "bmc-reset": { redfish: 6, ipmi: 8 },
-  check: { redfish: 65, ipmi: 36 },
+  check: { redfish: 70, ipmi: 36 },
   "clear-boot-override": { redfish: 4, ipmi: 6 },
   "clear-raid": { redfish: 29 },
   "clear-sel": { redfish: 6, ipmi: 4 },

@@ -21,8 +21,6 @@ const STALE_PAUSE_MS = 1_000;
 /** A full disk may be cleaned up; until then the server serves the action again. */
 const UNWRITABLE_PAUSE_MS = 5_000;
 
-const NOTHING_LEFT = { remove: async () => undefined };
-
 /** Is the action known? Decides by the pending reports and the journal. */
 export async function admit(execution: Execution, action: Action, signals: StopSignals): Promise<Admitted> {
   const { journal, reports } = execution;
@@ -98,7 +96,7 @@ async function forgetIfOtherRun(
   { begun }: Action,
   { stop, cancel }: StopSignals,
 ): Promise<boolean> {
-  const { clock, journal, log } = execution;
+  const { clock, journal, log, sweep } = execution;
   const { key, action, machine, end } = known;
   const fields = { ...fieldsOf(action, machine), state: end.state };
   if (action.idMayReturn && journal.ageMs(key) < STALE_AT_MOST_MS) {
@@ -118,7 +116,8 @@ async function forgetIfOtherRun(
   // The server does not know the end, or its cache is stale: the end is reported until it is settled again.
   const record = new ActionRecord(execution, known);
   await record.reopen();
-  await record.reportEnd(NOTHING_LEFT, cancel);
+  // An earlier worker may have died before it removed what it had launched.
+  await record.reportEnd({ remove: async () => sweep.again() }, cancel);
   await clock.sleep(STALE_PAUSE_MS, stop).catch(() => undefined);
   return false;
 }
