@@ -91,7 +91,7 @@ test("the status message of a failure has the last lines of the action's log", {
   timeout: RUN_MS,
 }, async () => {
   await using lab = await crashLab();
-  lab.bmc.fail({ kind: "refuse", status: 503, times: 1 });
+  lab.bmc.fail({ kind: "refuse", status: 503, times: 5 });
   lab.bmc.fail({ kind: "refuse", status: 500, times: 50 });
   const worker = lab.start();
   const workflow = lab.submit([{ name: "power-off" }]);
