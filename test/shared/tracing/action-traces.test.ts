@@ -42,7 +42,7 @@ describe("an action started by hand", () => {
       "GET /redfish/v1/Systems",
       "GET /redfish/v1/Systems/1",
       "open redfish",
-      "readPower",
+      "describePower",
     ]);
     expect(ended.stdout.trim().split("\n")).toHaveLength(1);
   });
