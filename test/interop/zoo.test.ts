@@ -13,10 +13,10 @@ import { judge, TRIALS, type Verdict } from "./zoo/judge.ts";
 import { Recording, type Tree, Trees } from "./zoo/tree.ts";
 
 const TITLE = "the redfish provider reads recorded machines";
-const folder = process.env["REDFISH_ZOO"];
+const folder = process.env["ZOO_FOLDER"];
 const TREE_MS = 300_000;
 
-if (!folder) process.stderr.write(`skipped, REDFISH_ZOO is not set: ${TITLE}\n`);
+if (!folder) process.stderr.write(`skipped, ZOO_FOLDER is not set: ${TITLE}\n`);
 
 /** The server of the recordings, which refuses to set properties that a resource lacks. */
 async function serve(file: string): Promise<number> {

@@ -55,7 +55,9 @@ async function readFields<Fields extends InputFields>(
       if (field.required) problems.push(missingValue(field, nameInputs(sources)));
       continue;
     }
-    const misplaced = given && field.type === "file" ? await placeProblem(given.text, places) : undefined;
+    // A password is rotated in the file that it comes from.
+    const forbidden = field.written ? { ...places, files: [] } : places;
+    const misplaced = given && field.type === "file" ? await placeProblem(given.text, forbidden) : undefined;
     if (given && misplaced !== undefined) {
       problems.push(`${given.from}: ${given.text} ${misplaced}`);
       continue;
