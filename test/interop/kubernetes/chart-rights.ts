@@ -6,6 +6,7 @@ import { mergeValues, needed, type Values } from "../../deploy/chart/values.ts";
 /** What most of the tests use. */
 const VALUES = mergeValues(needed, {
   replicas: 2,
+  leaderElection: { lease: "pbnj-worker" },
   inventory: { kubernetes: ["machines"] },
   rufio: { enabled: true },
   config: { driftInterval: "1m" },
