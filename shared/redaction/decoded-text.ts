@@ -32,6 +32,26 @@ export function plainText(text: string): DecodedText {
   return { codes, starts, ends };
 }
 
+/** The text without the codes that are not kept. */
+export function keepCodes(
+  { codes: from, starts: fromStarts, ends: fromEnds }: DecodedText,
+  isKept: (code: number, index: number) => boolean,
+): DecodedText {
+  const codes = new Uint16Array(from.length);
+  const starts = new Uint32Array(from.length);
+  const ends = new Uint32Array(from.length);
+  let size = 0;
+  for (let index = 0; index < from.length; index += 1) {
+    const code = from[index] ?? 0;
+    if (!isKept(code, index)) continue;
+    codes[size] = code;
+    starts[size] = fromStarts[index] ?? 0;
+    ends[size] = fromEnds[index] ?? 0;
+    size += 1;
+  }
+  return { codes: codes.subarray(0, size), starts: starts.subarray(0, size), ends: ends.subarray(0, size) };
+}
+
 const BACKSLASH = 0x5c;
 const AMPERSAND = 0x26;
 const PERCENT = 0x25;

@@ -1,4 +1,4 @@
-import type { DecodedText } from "./decoded-text.ts";
+import { type DecodedText, keepCodes } from "./decoded-text.ts";
 
 const DOT = 0x2e;
 const ELLIPSIS = 0x2026;
@@ -7,20 +7,9 @@ const ZERO = 0x30;
 const COMMA = 0x2c;
 
 /** Bytes in hex without what separates them: `53:33`, `0x53, 0x33`, `53-33`. What says that text was cut stays. */
-export function hexText({ codes: from, starts: fromStarts, ends: fromEnds }: DecodedText): DecodedText {
-  const codes = new Uint16Array(from.length);
-  const starts = new Uint32Array(from.length);
-  const ends = new Uint32Array(from.length);
-  let size = 0;
-  for (let index = 0; index < from.length; index += 1) {
-    const code = from[index] ?? 0;
-    if (!isHexPart(code, from[index - 1] ?? 0, from[index + 1] ?? 0)) continue;
-    codes[size] = code;
-    starts[size] = fromStarts[index] ?? 0;
-    ends[size] = fromEnds[index] ?? 0;
-    size += 1;
-  }
-  return { codes: codes.subarray(0, size), starts: starts.subarray(0, size), ends: ends.subarray(0, size) };
+export function hexText(text: DecodedText): DecodedText {
+  const { codes } = text;
+  return keepCodes(text, (code, index) => isHexPart(code, codes[index - 1] ?? 0, codes[index + 1] ?? 0));
 }
 
 function isHexPart(code: number, before: number, after: number): boolean {

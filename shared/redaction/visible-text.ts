@@ -1,4 +1,4 @@
-import type { DecodedText } from "./decoded-text.ts";
+import { type DecodedText, keepCodes } from "./decoded-text.ts";
 
 const ESCAPE = 0x1b;
 const BELL = 0x07;
@@ -54,20 +54,8 @@ export function visibleText(
 }
 
 /** The same without spaces, for wrapped text. */
-export function packedText({ codes: from, starts: fromStarts, ends: fromEnds }: DecodedText): DecodedText {
-  const codes = new Uint16Array(from.length);
-  const starts = new Uint32Array(from.length);
-  const ends = new Uint32Array(from.length);
-  let size = 0;
-  for (let index = 0; index < from.length; index += 1) {
-    const code = from[index] ?? 0;
-    if (code === SPACE) continue;
-    codes[size] = code;
-    starts[size] = fromStarts[index] ?? 0;
-    ends[size] = fromEnds[index] ?? 0;
-    size += 1;
-  }
-  return { codes: codes.subarray(0, size), starts: starts.subarray(0, size), ends: ends.subarray(0, size) };
+export function packedText(text: DecodedText): DecodedText {
+  return keepCodes(text, (code) => code !== SPACE);
 }
 
 /** The last code of an escape sequence that begins at `at`; undefined if none begins there, or it has no end. */

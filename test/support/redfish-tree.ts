@@ -1,5 +1,9 @@
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
+import { BmcClient } from "../../shared/bmc/client.ts";
+import { Connection } from "../../shared/contract/connection.ts";
+import { redfishConnection } from "./bmc-lab.ts";
+import { scaledClock } from "./scaled-clock.ts";
 
 /** What a hook answers: status, JSON body, headers. */
 export type TreeAnswer = readonly [
@@ -84,6 +88,27 @@ export async function startTree(
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** A served tree with a client that is connected to it; `redfish` are options of the connection. */
+export async function treeLab(
+  tree: ReturnType<typeof treeOf>,
+  hook?: (request: TreeRequest) => TreeAnswer | undefined,
+  redfish: Readonly<Record<string, unknown>> = {},
+) {
+  const served = await startTree(tree, hook);
+  const given = redfishConnection(served.port);
+  const connection = Connection.parse({ ...given, redfish: { ...given.redfish, ...redfish } });
+  const client = new BmcClient(connection, { clock: scaledClock(50) });
+  return {
+    client,
+    ...served,
+    bodies: () => served.writes().map(([, , body]) => body),
+    async [Symbol.asyncDispose]() {
+      await client.close();
+      await served[Symbol.asyncDispose]();
     },
   };
 }

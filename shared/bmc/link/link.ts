@@ -158,6 +158,7 @@ export class BmcLink {
     const allowed = () => (progress.changedBy ? [progress.changedBy] : names);
     const session = () => this.#session(allowed(), signal);
     let wasOpen = false;
+    let hasLooked = false;
     // The first opening has its own rule, so that an unreachable BMC is not tried under both; one that was open
     // and went away may be restarting, and gets the time of the rule for the call.
     const openFirst = async () => {
@@ -199,13 +200,15 @@ export class BmcLink {
       },
       look: async (call) => {
         try {
-          return await readOnce(call);
+          const seen = await readOnce(call);
+          hasLooked = true;
+          return seen;
         } catch (thrown) {
           signal.throwIfAborted();
           const error = BmcError.from(thrown);
           const isSilence = error.class === "unreachable" || error.class === "timeout";
-          // What a BMC lacks before anything was changed, it lacks for as long as the poll lasts.
-          const mayCome = progress.hasAnswered && error.class !== "unsupported";
+          // What a poll never saw, and no change has begun, the BMC does not have.
+          const mayCome = hasLooked || (progress.hasAnswered && error.class !== "unsupported");
           if (isSilence || ((progress.changedBy || mayCome) && !isFinal(error))) return error;
           throw error;
         }

@@ -1,3 +1,5 @@
+import { BmcError } from "../../contract/bmc-error.ts";
+import type { ErrorClass } from "../../contract/error-class.ts";
 import { count } from "../../count.ts";
 
 /** Something that the BMC lists and that could not be read. */
@@ -6,6 +8,16 @@ export interface Unread {
   readonly name: string;
   /** Why, in one line. */
   readonly reason: string;
+}
+
+/** Classes of errors that say something about what was read and not about the BMC. */
+const OF_ONE_PART: readonly ErrorClass[] = ["protocol", "bmc", "unsupported"];
+
+/** `thrown` as an error of one record or resource, without which the others can be read; throws every other error. */
+export function concernsOnePart(thrown: unknown): BmcError {
+  const error = BmcError.from(thrown);
+  if (OF_ONE_PART.includes(error.class)) return error;
+  throw thrown;
 }
 
 /** A summary names as many. */

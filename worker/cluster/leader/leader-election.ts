@@ -140,7 +140,7 @@ export class LeaderElection {
     return this.#renewed ? RENEW_DEADLINE_MS - this.#time.since(this.#renewed) : 0;
   }
 
-  /** Until a Lease that nobody renews may be taken over; a retry is due earlier if it is not held. */
+  /** Until a Lease that is not renewed may be taken over; a retry is due earlier if it is not held. */
   get #expiresInMs(): number {
     if (this.#seen?.holder === undefined) return Number.POSITIVE_INFINITY;
     return LEASE_MS - (this.#options.clock.monotonicMs() - this.#seen.sinceMs);
@@ -178,7 +178,7 @@ export class LeaderElection {
     while (!signal.aborted && reason === undefined) {
       await this.#notifier.wait(Math.min(RETRY_MS, Math.max(this.#remainingMs, 1)), clock, signal);
       if (signal.aborted) return;
-      // If the version that this leader wrote can still be renewed, nobody has led meanwhile.
+      // If the version that this leader wrote can still be renewed, no other worker has led meanwhile.
       const isLastAttempt = this.#remainingMs <= 0;
       reason = await this.#renew(signal);
       if (isLastAttempt && this.#remainingMs <= 0 && !signal.aborted) {

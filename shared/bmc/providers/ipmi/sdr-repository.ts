@@ -1,5 +1,5 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
-import type { Unread } from "../../operations/unread.ts";
+import { concernsOnePart, type Unread } from "../../operations/unread.ts";
 import { type CommandChannel, dataOf, exchange } from "./channel.ts";
 import {
   CANNOT_RETURN_SO_MANY,
@@ -24,7 +24,6 @@ import {
 } from "./sdr-commands.ts";
 import { FIRST_RECORD, NO_RECORD, NO_RESERVATION } from "./sel-commands.ts";
 import { parseSensorRecord, type SensorRecord } from "./sensor-record.ts";
-import { unreadable } from "./unreadable.ts";
 
 /** The largest known repositories, of blade chassis, have some 500 records. */
 const MOST_RECORDS = 1_024;
@@ -117,7 +116,7 @@ export class SdrRepository {
         this.#next = record?.next ?? NO_RECORD;
         return;
       } catch (thrown) {
-        problem = unreadable(thrown);
+        problem = concernsOnePart(thrown);
       }
     }
     if (!problem) return;

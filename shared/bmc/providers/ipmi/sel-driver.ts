@@ -1,6 +1,7 @@
 import type { Clock } from "../../../clock.ts";
 import { BmcError } from "../../../contract/bmc-error.ts";
 import { type SelDriver, type SelEntry, type SelOptions, unreadEntry } from "../../operations/sel.ts";
+import { concernsOnePart } from "../../operations/unread.ts";
 import { type CommandChannel, dataOf, exchange, request } from "./channel.ts";
 import {
   CANNOT_RETURN_SO_MANY,
@@ -30,7 +31,6 @@ import {
   type SelEntryPart,
 } from "./sel-commands.ts";
 import { parseSelRecord, type SelRecord } from "./sel-record.ts";
-import { unreadable } from "./unreadable.ts";
 
 /** How often a reservation is renewed after another client cancelled it. */
 const RESERVATIONS = 4;
@@ -91,7 +91,7 @@ export class IpmiSel implements SelDriver {
         id = part.next;
       } catch (thrown) {
         if (records.length === 0) throw thrown;
-        problem = unreadable(thrown).message;
+        problem = concernsOnePart(thrown).message;
         break;
       }
     }

@@ -1,9 +1,9 @@
 import * as z from "zod/mini";
 import type { Logger } from "../../../../logger.ts";
-import type { Unread } from "../../../operations/unread.ts";
+import { concernsOnePart, type Unread } from "../../../operations/unread.ts";
 import { Collection, ServiceRoot } from "../service/schema.ts";
 import { parseResource, type Resource, type Service } from "../service/service.ts";
-import { concernsOneResource, unreadable } from "./unreadable.ts";
+import { unreadable } from "./unreadable.ts";
 
 export const SERVICE_ROOT = "/redfish/v1/";
 /** Expanded collections hold whole resources; the largest seen, full event logs, stay below this. */
@@ -68,7 +68,7 @@ export class Members {
     try {
       return await this.#service.get(SERVICE_ROOT, ServiceRoot, signal);
     } catch (thrown) {
-      const error = concernsOneResource(thrown);
+      const error = concernsOnePart(thrown);
       this.#log.debug({ path: SERVICE_ROOT, reason: error.message }, "service root not read");
       return { path: SERVICE_ROOT, value: {}, etag: undefined };
     }
@@ -172,7 +172,7 @@ export class Members {
     } catch (thrown) {
       if (!limits) throw thrown;
       // Where nothing tells of the gap, a member that is only not ready must not be missing.
-      const { message: reason } = limits.unread ? unreadable(thrown) : concernsOneResource(thrown);
+      const { message: reason } = limits.unread ? unreadable(thrown) : concernsOnePart(thrown);
       this.#log.debug({ path, reason }, "collection member skipped");
       limits.unread?.({ name: path, reason });
       return undefined;
@@ -207,7 +207,7 @@ export class Members {
         expanded = await this.#pages(`${path}?$expand=${this.#expand}`, signal, limits);
         if (expanded && isExpanded(expanded, plain, limits)) return expanded;
       } catch (thrown) {
-        const error = concernsOneResource(thrown);
+        const error = concernsOnePart(thrown);
         this.#log.debug({ path, reason: error.message }, "BMC does not expand a collection");
       }
       // What leaves out members of one collection may do so with any other.

@@ -1,24 +1,14 @@
 import { BmcError } from "../../../../contract/bmc-error.ts";
-import type { Unread } from "../../../operations/unread.ts";
-
-/** Classes of errors that say something about what was read and not about the BMC. */
-const OF_ONE_RESOURCE = ["protocol", "bmc", "unsupported"];
-
-/** `thrown` as an error of one resource that others need not suffer from; throws every other error. */
-export function concernsOneResource(thrown: unknown): BmcError {
-  const error = BmcError.from(thrown);
-  if (OF_ONE_RESOURCE.includes(error.class)) return error;
-  throw thrown;
-}
+import { concernsOnePart, type Unread } from "../../../operations/unread.ts";
 
 /**
- * Like `concernsOneResource`, for one of many: a BMC that lets this user read the others and not this one, or has this one not
+ * Like `concernsOnePart`, for one of many: a BMC that lets this user read the others and not this one, or has this one not
  * ready, answers for it alone.
  */
 export function unreadable(thrown: unknown): BmcError {
   const error = BmcError.from(thrown);
   const isDenied = error.class === "auth" && error.refused === "right";
-  return isDenied || error.class === "busy" ? error : concernsOneResource(thrown);
+  return isDenied || error.class === "busy" ? error : concernsOnePart(thrown);
 }
 
 /** What `read` resolves to; undefined where that cannot be read, which `unread` is told. Throws what concerns the whole BMC. */

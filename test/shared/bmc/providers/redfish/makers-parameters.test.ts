@@ -1,17 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { BmcClient } from "../../../../../shared/bmc/client.ts";
-import { Connection } from "../../../../../shared/contract/connection.ts";
-import { redfishConnection } from "../../../../support/bmc-lab.ts";
 import {
   collection,
   refusal,
   SYSTEM,
-  startTree,
-  type TreeAnswer,
   type TreeRequest,
+  treeLab,
   treeOf,
 } from "../../../../support/redfish-tree.ts";
-import { scaledClock } from "../../../../support/scaled-clock.ts";
 
 const signal = new AbortController().signal;
 const SEL = `${SYSTEM}/LogServices/SEL`;
@@ -21,20 +16,6 @@ const UPDATES = "/redfish/v1/UpdateService";
 const INVENTORY = `${UPDATES}/FirmwareInventory`;
 
 type Tree = ReturnType<typeof treeOf>;
-
-async function labOf(tree: Tree, hook: (request: TreeRequest) => TreeAnswer | undefined) {
-  const served = await startTree(tree, hook);
-  const client = new BmcClient(Connection.parse(redfishConnection(served.port)), { clock: scaledClock(50) });
-  return {
-    client,
-    ...served,
-    bodies: () => served.writes().map(([, , body]) => body),
-    async [Symbol.asyncDispose]() {
-      await client.close();
-      await served[Symbol.asyncDispose]();
-    },
-  };
-}
 
 /** A machine whose event log and BIOS list their actions like this. */
 function treeWith(clearing: object, resetting: object, parameters: readonly object[] = []): Tree {
@@ -64,7 +45,7 @@ describe("parameters of makers", () => {
     ["the BMC lists among others", { "ClearType@Redfish.AllowableValues": ["ClearOld", "ClearAll"] }, []],
   ])("are part of ClearLog where %s them", async (_, clearing, info) => {
     const tree = treeWith(clearing, {}, info);
-    await using lab = await labOf(tree, ({ method }) => {
+    await using lab = await treeLab(tree, ({ method }) => {
       if (method !== "POST") return undefined;
       tree[`${SEL}/Entries`] = collection();
       return [204];
@@ -77,7 +58,7 @@ describe("parameters of makers", () => {
 
   it("are added once a refusal names them, and nothing else is", async () => {
     const tree = treeWith({}, {});
-    await using lab = await labOf(tree, ({ method, body }) => {
+    await using lab = await treeLab(tree, ({ method, body }) => {
       if (method !== "POST") return undefined;
       if (!Object(body).ClearType)
         return [400, refusal("Base.1.8.ActionParameterMissing", "It is missing.", "ClearLog", "ClearType")];
@@ -91,7 +72,7 @@ describe("parameters of makers", () => {
   });
 
   it("are not made up: another refusal is told as it is", async () => {
-    await using lab = await labOf(treeWith(byInfo, {}, [parameter("Note", false, "a")]), ({ method }) =>
+    await using lab = await treeLab(treeWith(byInfo, {}, [parameter("Note", false, "a")]), ({ method }) =>
       method === "POST" ? [400, refusal("Base.1.8.ActionParameterMissing", "Say more.", "Token")] : undefined,
     );
 
@@ -104,7 +85,7 @@ describe("parameters of makers", () => {
   it.each(["ResetType", "ResetBiosType"])(
     "are part of ResetBios where its ActionInfo requires %s",
     async (name) => {
-      await using lab = await labOf(treeWith({}, byInfo, [parameter(name, true, "Reset")]), ({ method }) =>
+      await using lab = await treeLab(treeWith({}, byInfo, [parameter(name, true, "Reset")]), ({ method }) =>
         method === "POST" ? [204] : undefined,
       );
 
@@ -142,7 +123,7 @@ describe("a multipart push that is refused without OemParameters", () => {
       [`${INVENTORY}/2`]: { Id: "2", Name: "System BIOS", Version: "1" },
       [`${INVENTORY}/PSU1`]: { Id: "PSU1", Version: "1" },
     };
-    return labOf(tree, ({ method, body }) => {
+    return treeLab(tree, ({ method, body }) => {
       if (method !== "POST") return undefined;
       if (!String(body).includes("OemParameters")) return [400, answer];
       for (const path of [`${INVENTORY}/BMCImage1`, `${INVENTORY}/2`])
@@ -203,7 +184,7 @@ describe("a push of a file alone", () => {
       [INVENTORY]: collection(IMAGE),
       [IMAGE]: { Id: "BMC", Version: "1" },
     };
-    return labOf(tree, ({ method, body }) => {
+    return treeLab(tree, ({ method, body }) => {
       if (method === "PATCH") tree[UPDATES] = { ...tree[UPDATES], ...keeps(body) };
       if (method === "POST") tree[IMAGE] = { Id: "BMC", Version: "2" };
       return method === "GET" ? undefined : [204];

@@ -1,18 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { BmcClient } from "../../../../../shared/bmc/client.ts";
-import { Connection } from "../../../../../shared/contract/connection.ts";
 import { Secret } from "../../../../../shared/secret.ts";
-import { redfishConnection } from "../../../../support/bmc-lab.ts";
 import {
   collection,
   refusal,
   SYSTEM,
-  startTree,
   type TreeAnswer,
   type TreeRequest,
+  treeLab,
   treeOf,
 } from "../../../../support/redfish-tree.ts";
-import { scaledClock } from "../../../../support/scaled-clock.ts";
 
 const signal = new AbortController().signal;
 const PXE_ONCE = { device: "pxe", persistent: false, mode: "keep" } as const;
@@ -26,19 +22,6 @@ const BOOT = {
 };
 
 type Tree = ReturnType<typeof treeOf>;
-
-async function labOf(tree: Tree, hook?: (request: TreeRequest) => TreeAnswer | undefined) {
-  const served = await startTree(tree, hook);
-  const client = new BmcClient(Connection.parse(redfishConnection(served.port)), { clock: scaledClock(50) });
-  return {
-    client,
-    ...served,
-    async [Symbol.asyncDispose]() {
-      await client.close();
-      await served[Symbol.asyncDispose]();
-    },
-  };
-}
 
 /** Takes a PATCH of `Boot` as it is. */
 function takeBoot(tree: Tree, { path, body }: TreeRequest): TreeAnswer {
@@ -60,7 +43,7 @@ describe("the boot override is written", () => {
     ["a mode without a target", { BootSourceOverrideMode: "UEFI" }],
   ])("to the system if its settings have %s", async (_, settings) => {
     const tree = withSettings(settings);
-    await using lab = await labOf(tree, (request) =>
+    await using lab = await treeLab(tree, (request) =>
       request.method === "PATCH" ? takeBoot(tree, request) : undefined,
     );
 
@@ -71,7 +54,7 @@ describe("the boot override is written", () => {
 
   it("to settings that have the target, and to the system if these refuse it", async () => {
     const tree = withSettings({ BootSourceOverrideTarget: "None" });
-    await using lab = await labOf(tree, (request) => {
+    await using lab = await treeLab(tree, (request) => {
       if (request.method !== "PATCH") return undefined;
       const isSettings = request.path === SETTINGS;
       return isSettings ? [400, refusal("Base.1.8.PropertyUnknown", "no")] : takeBoot(tree, request);
@@ -85,7 +68,7 @@ describe("the boot override is written", () => {
 
   it("with the mode that the system has where a refusal names it as missing, from then on at once", async () => {
     const tree = treeOf({ Boot: { ...BOOT, BootSourceOverrideEnabled: "Continuous" } });
-    await using lab = await labOf(tree, (request) => {
+    await using lab = await treeLab(tree, (request) => {
       if (request.method !== "PATCH") return undefined;
       if (Object(request.body).Boot.BootSourceOverrideMode) return takeBoot(tree, request);
       return [400, refusal("Base.1.8.PropertyMissing", "It must be included.", "BootSourceOverrideMode")];
@@ -103,7 +86,7 @@ describe("the boot override is written", () => {
 
   it("once more with If-Match where it was accepted and dropped", async () => {
     const tree = treeOf({ Boot: BOOT, "@odata.etag": '"1"' });
-    await using lab = await labOf(tree, (request) => {
+    await using lab = await treeLab(tree, (request) => {
       if (request.method !== "PATCH") return undefined;
       return request.headers["if-match"] === undefined ? [204] : takeBoot(tree, request);
     });
@@ -114,7 +97,7 @@ describe("the boot override is written", () => {
   });
 
   it("nowhere if the BMC has no override: other properties of Boot are none", async () => {
-    await using lab = await labOf(treeOf({ Boot: { AutomaticRetryAttempts: 3, BootOrder: ["a"] } }));
+    await using lab = await treeLab(treeOf({ Boot: { AutomaticRetryAttempts: 3, BootOrder: ["a"] } }));
 
     const message = "redfish: the BMC offers no boot override";
     await expect(lab.client.readBoot(signal)).rejects.toMatchObject({ class: "unsupported", message });
@@ -137,7 +120,7 @@ describe("of several systems", () => {
   });
 
   it("the one that can be reset is meant, and the note names the other", async () => {
-    await using lab = await labOf(both({}));
+    await using lab = await treeLab(both({}));
 
     expect(await lab.client.readPower(signal)).toBe("on");
 
@@ -145,7 +128,7 @@ describe("of several systems", () => {
   });
 
   it("none is chosen if each can be reset", async () => {
-    await using lab = await labOf(both({ Actions: host?.["Actions"] }));
+    await using lab = await treeLab(both({ Actions: host?.["Actions"] }));
 
     await expect(lab.client.readPower(signal)).rejects.toMatchObject({
       class: "usage",
@@ -167,7 +150,7 @@ describe("a task", () => {
     ["a Location that is gone, and its body", [202, { "@odata.id": TASK }, { location: "/gone/1" }]],
   ])("is followed by %s; if it failed, so did the change, and no login", async (_, answer) => {
     const tree = { ...treeOf({ Boot: BOOT }), [TASK]: { "@odata.id": TASK, ...FAILED } };
-    await using lab = await labOf(tree, (request) => {
+    await using lab = await treeLab(tree, (request) => {
       if (request.method !== "PATCH") return undefined;
       takeBoot(tree, request);
       return answer;
@@ -185,7 +168,7 @@ describe("a task", () => {
     Object(tree[SYSTEM]?.["Actions"])["#ComputerSystem.Reset"]["ResetType@Redfish.AllowableValues"].push(
       "Nmi",
     );
-    await using lab = await labOf(tree, ({ method }) =>
+    await using lab = await treeLab(tree, ({ method }) =>
       method === "POST" ? [202, undefined, { location: TASK }] : undefined,
     );
 
@@ -198,7 +181,7 @@ describe("a task", () => {
   it("is looked at with growing pauses, however soon the BMC asks for it", async () => {
     const tree = { ...treeOf({}), [TASK]: { TaskState: "Running" } };
     let polls = 0;
-    await using lab = await labOf(tree, ({ method, path }) => {
+    await using lab = await treeLab(tree, ({ method, path }) => {
       if (method === "POST") return [202, undefined, { location: TASK, "retry-after": "0" }];
       if (path !== TASK) return undefined;
       polls += 1;
@@ -227,7 +210,7 @@ describe("an account that must change its password", () => {
     const account = { "@odata.id": ROOT, Id: "root", UserName: "admin", RoleId: "Administrator" };
     const tree = { ...treeOf({}), [ACCOUNTS]: collection(ROOT), [ROOT]: account };
     let isLocked = true;
-    return labOf(tree, ({ method, path }) => {
+    return treeLab(tree, ({ method, path }) => {
       if (method === "PATCH" && path === ROOT) {
         isLocked = false;
         return [204];
@@ -268,7 +251,7 @@ it("an action without a target goes to the place that its name gives", async () 
     [`${MEDIA}/Cd`]: { MediaTypes: ["CD"], Inserted: false, Actions: { "#VirtualMedia.InsertMedia": {} } },
   };
   const image = "http://192.0.2.1/x.iso";
-  await using lab = await labOf(tree, ({ method }) => {
+  await using lab = await treeLab(tree, ({ method }) => {
     if (method !== "POST") return undefined;
     Object.assign(tree[`${MEDIA}/Cd`] ?? {}, { Inserted: true, Image: image });
     return [204];
@@ -288,7 +271,7 @@ describe("an object with other properties only", () => {
     ["a reading of the power", { PowerLimitWatts: { Reading: 74.6 } }, {}],
     ["what happens beyond a limit", {}, { PowerControl: [{ PowerLimit: { LimitException: "NoAction" } }] }],
   ])("is no power limit (%s)", async (_, metrics, power) => {
-    await using lab = await labOf({
+    await using lab = await treeLab({
       ...treeOf(links),
       [CHASSIS]: {
         EnvironmentMetrics: { "@odata.id": `${CHASSIS}/Metrics` },
@@ -305,7 +288,7 @@ describe("an object with other properties only", () => {
   });
 
   it("is neither NTP nor a VLAN", async () => {
-    await using lab = await labOf({
+    await using lab = await treeLab({
       ...treeOf(links),
       "/redfish/v1": {},
       [MANAGER]: {

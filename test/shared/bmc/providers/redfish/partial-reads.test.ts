@@ -1,17 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { BmcClient } from "../../../../../shared/bmc/client.ts";
-import { Connection } from "../../../../../shared/contract/connection.ts";
-import { redfishConnection } from "../../../../support/bmc-lab.ts";
 import {
   collection,
   refusal,
   SYSTEM,
-  startTree,
   type TreeAnswer,
   type TreeRequest,
+  treeLab,
   treeOf,
 } from "../../../../support/redfish-tree.ts";
-import { scaledClock } from "../../../../support/scaled-clock.ts";
 
 const signal = new AbortController().signal;
 const link = (path: string) => ({ "@odata.id": path });
@@ -20,25 +16,6 @@ const ACCOUNTS = "/redfish/v1/AccountService/Accounts";
 const LICENCE = refusal("SMC.1.0.OemLicenseNotPassed", "Not licensed to perform this request.");
 
 type Tree = ReturnType<typeof treeOf>;
-
-async function labOf(
-  tree: Tree,
-  hook?: (request: TreeRequest) => TreeAnswer | undefined,
-  redfish: Readonly<Record<string, unknown>> = {},
-) {
-  const served = await startTree(tree, hook);
-  const given = redfishConnection(served.port);
-  const connection = Connection.parse({ ...given, redfish: { ...given.redfish, ...redfish } });
-  const client = new BmcClient(connection, { clock: scaledClock(50) });
-  return {
-    client,
-    ...served,
-    async [Symbol.asyncDispose]() {
-      await client.close();
-      await served[Symbol.asyncDispose]();
-    },
-  };
-}
 
 const EXPANDS = { ProtocolFeaturesSupported: { ExpandQuery: { NoLinks: true } } };
 const expandedOnly = (ids: readonly string[], body: (id: string) => object) => ({
@@ -71,7 +48,7 @@ describe("accounts", () => {
     ["fewer members than it has", expandedOnly(ids.slice(0, 2), account)],
     ["members without their fields", expandedOnly(ids, (id) => ({ Id: id, Name: "User Account" }))],
   ])("are all listed where $expand answers %s", async (_, body) => {
-    await using lab = await labOf(tree(), expandsTo(body));
+    await using lab = await treeLab(tree(), expandsTo(body));
 
     const users = await lab.client.listUsers(signal);
 
@@ -80,7 +57,7 @@ describe("accounts", () => {
 
   it("that cannot be read are named, and nothing is said to be absent", async () => {
     const denied: TreeAnswer = [403, refusal("Base.1.8.InsufficientPrivilege", "No.")];
-    await using lab = await labOf(tree(), ({ path }) => (path === `${ACCOUNTS}/3` ? denied : undefined));
+    await using lab = await treeLab(tree(), ({ path }) => (path === `${ACCOUNTS}/3` ? denied : undefined));
 
     const users = await lab.client.listUsers(signal);
 
@@ -94,7 +71,7 @@ describe("accounts", () => {
 
   it("that the BMC counts and does not list are no reason to say that one is absent", async () => {
     const counted = { ...tree(), [ACCOUNTS]: { ...collection(`${ACCOUNTS}/1`), "Members@odata.count": 4 } };
-    await using lab = await labOf(counted);
+    await using lab = await treeLab(counted);
 
     await expect(lab.client.deleteUser("user3", signal)).rejects.toThrow(/counts 4 members and lists 1/);
   });
@@ -109,7 +86,7 @@ describe("accounts", () => {
       [ACCOUNTS]: collection(`${ACCOUNTS}/1`),
       [`${ACCOUNTS}/1`]: ilo({ Privileges: all }),
     };
-    await using lab = await labOf(hp, ({ method, path, body }) => {
+    await using lab = await treeLab(hp, ({ method, path, body }) => {
       if (method !== "PATCH") return undefined;
       const unknown = { MessageId: "Base.0.10.PropertyUnknown", MessageArgs: ["RoleId"] };
       if ("RoleId" in Object(body)) return [400, { error: { "@Message.ExtendedInfo": [unknown] } }];
@@ -131,7 +108,7 @@ describe("sensors", () => {
 
   it("of one collection do not hide what Thermal has, and the worse health counts", async () => {
     const of = (part: string) => link(`${CHASSIS}/1/${part}`);
-    await using lab = await labOf({
+    await using lab = await treeLab({
       ...treeOf({ Links: { Chassis: [link(`${CHASSIS}/1`)] } }),
       "/redfish/v1": EXPANDS,
       [CHASSIS]: collection(`${CHASSIS}/1`),
@@ -178,7 +155,7 @@ describe("sensors", () => {
       [CHASSIS]: collection(...ids.map((id) => `${CHASSIS}/${id}`)),
       ...Object.fromEntries(each),
     };
-    await using lab = await labOf(tree, undefined, { system: "1" });
+    await using lab = await treeLab(tree, undefined, { system: "1" });
 
     const names = (await lab.client.readSensors(signal)).map(({ name }) => name);
 
@@ -194,7 +171,9 @@ describe("sensors", () => {
       [`${CHASSIS}/1`]: chassis("1", parts),
       [`${CHASSIS}/1/Thermal`]: thermal("Inlet"),
     };
-    await using lab = await labOf(tree, ({ path }) => (path.endsWith("/Power") ? [403, LICENCE] : undefined));
+    await using lab = await treeLab(tree, ({ path }) =>
+      path.endsWith("/Power") ? [403, LICENCE] : undefined,
+    );
 
     expect(await lab.client.readSensors(signal)).toMatchObject([
       { name: "Inlet" },
@@ -211,7 +190,7 @@ describe("the inventory", () => {
   };
 
   it("names a drive behind a licence", async () => {
-    await using lab = await labOf(
+    await using lab = await treeLab(
       { ...treeOf({ Storage: link(`${SYSTEM}/Storage`) }), ...storage },
       ({ path }) => (path === DRIVE ? [403, LICENCE] : undefined),
     );
@@ -249,8 +228,8 @@ describe("the inventory", () => {
       [FUNCTIONS]: collection(`${FUNCTIONS}/eth0`),
       [`${FUNCTIONS}/eth0`]: { Id: "eth0", Ethernet: { MACAddress: "02:00:00:00:00:0A" } },
     };
-    await using first = await labOf(hpe);
-    await using second = await labOf(elsewhere);
+    await using first = await treeLab(hpe);
+    await using second = await treeLab(elsewhere);
 
     expect((await first.client.readHardware(signal)).disks).toEqual([
       { name: "1I:1:1", serial: "S1", bytes: 600e9 },
@@ -264,7 +243,7 @@ describe("the inventory", () => {
   it("has controllers below Storage and of SmartStorage, each once, and no bay that is empty without saying so", async () => {
     const SMART = `${SYSTEM}/SmartStorage`;
     const CONTROLLERS = `${SYSTEM}/Storage/1/Controllers`;
-    await using lab = await labOf({
+    await using lab = await treeLab({
       ...treeOf({
         Storage: link(`${SYSTEM}/Storage`),
         Oem: { Hpe: { Links: { SmartStorage: link(SMART) } } },
@@ -304,7 +283,7 @@ describe("the inventory", () => {
       [`${system(name)}/Processors/1`]: { Name: `GPU of ${name}`, ProcessorType: "GPU" },
     });
     const reset = { "#ComputerSystem.Reset": { target: "/reset" } };
-    await using lab = await labOf({
+    await using lab = await treeLab({
       ...treeOf({}),
       [CHASSIS]: collection(`${CHASSIS}/1`),
       [`${CHASSIS}/1`]: {
@@ -333,7 +312,7 @@ describe("the inventory", () => {
       ),
       [`${SYSTEM}/Processors`]: { Name: "Processors", Members: null },
     };
-    await using lab = await labOf(tree);
+    await using lab = await treeLab(tree);
 
     const { memory, processors, unread } = await lab.client.readHardware(signal);
 
@@ -374,7 +353,7 @@ describe("the event log", () => {
     ],
     ["the next log where the best is listed and gone", logsOf(["SEL", "EventLog"], ["SEL"]), "EventLog 1"],
   ])("is %s", async (_, tree, message) => {
-    await using lab = await labOf(tree);
+    await using lab = await treeLab(tree);
 
     expect(await lab.client.listSel(signal)).toMatchObject([{ message }]);
   });
@@ -383,7 +362,7 @@ describe("the event log", () => {
     const tree = logsOf(["SEL"]);
     tree[`${LOGS}/SEL/Entries`] = collection(`${LOGS}/SEL/Entries/1`, `${LOGS}/SEL/Entries/2`);
     tree[`${LOGS}/SEL/Entries/1`] = { Id: "1", Message: "one" };
-    await using lab = await labOf(tree, ({ path }) => (path.endsWith("/2") ? [500, {}] : undefined));
+    await using lab = await treeLab(tree, ({ path }) => (path.endsWith("/2") ? [500, {}] : undefined));
 
     expect(await lab.client.listSel(signal)).toMatchObject([
       { message: "one" },
@@ -394,7 +373,7 @@ describe("the event log", () => {
   it("is cleared although it cannot be listed", async () => {
     const tree = logsOf(["SEL"]);
     let isBroken = true;
-    await using lab = await labOf(tree, ({ method, path }) => {
+    await using lab = await treeLab(tree, ({ method, path }) => {
       if (method === "POST") {
         isBroken = false;
         tree[`${LOGS}/SEL/Entries`] = entriesOf("SEL");
@@ -409,7 +388,7 @@ describe("the event log", () => {
 
 it("the manager is the one that says that it manages the system, not the first", async () => {
   const MANAGERS = "/redfish/v1/Managers";
-  await using lab = await labOf({
+  await using lab = await treeLab({
     ...treeOf({}),
     [MANAGERS]: collection(`${MANAGERS}/MCU1`, `${MANAGERS}/BMC`),
     [`${MANAGERS}/MCU1`]: { Id: "MCU1", ManagerType: "AuxiliaryController", FirmwareVersion: "1" },
@@ -425,7 +404,7 @@ it("the manager is the one that says that it manages the system, not the first",
 });
 
 it("BIOS attributes may be objects with a current value, and StrongPassword is no password", async () => {
-  await using lab = await labOf({
+  await using lab = await treeLab({
     ...treeOf({ Bios: link(`${SYSTEM}/Bios`) }),
     [`${SYSTEM}/Bios`]: {
       Attributes: {
@@ -448,7 +427,7 @@ it("NTP of Supermicro X10 is a resource of its own", async () => {
     "/redfish/v1/Managers/1": { Id: "1" },
     [NTP]: { NTPEnable: true, PrimaryNTPServer: "a.example", SecondaryNTPServer: "" },
   };
-  await using lab = await labOf(tree, ({ method, path, body }) => {
+  await using lab = await treeLab(tree, ({ method, path, body }) => {
     if (method !== "PATCH") return undefined;
     tree[path] = { ...tree[path], ...Object(body) };
     return [200, {}];
