@@ -39,7 +39,7 @@ describeWithKubernetes("a worker with hosts of Metal3", (kubeconfig) => {
       await using operator = startOperator(lab.client, `${hosts}/one`);
       lab.start(["--kubernetes-inventory", "baremetalhosts", "--metal3-managed", "via-host"]);
       const run = async (name: string, environment = {}) => {
-        const workflow = lab.submit("one", [{ name, environment }]);
+        const workflow = await lab.submit("one", [{ name, environment }]);
         await lab.server.until(() => isOver(workflow), WITHIN_MS);
         return `${workflow.state}: ${workflow.tasks[0]?.actions[0]?.message}`;
       };

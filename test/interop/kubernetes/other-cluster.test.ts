@@ -50,7 +50,7 @@ describeWithKubernetes("a worker with machines of another cluster", (kubeconfig)
         return `${machines}/${login.name}`;
       };
       const run = async (action: string): Promise<string> => {
-        const workflow = lab.submit("edge-node-9", [{ name: action }]);
+        const workflow = await lab.submit("edge-node-9", [{ name: action }]);
         await lab.server.until(() => isOver(workflow), WITHIN_MS);
         return `${workflow.state}: ${workflow.tasks[0]?.actions[0]?.message}`;
       };

@@ -136,14 +136,23 @@ export async function clusterLab({
       ...["--backoff-max-interval", "300ms", "--log-level", "debug", "--shutdown-grace", "1s", ...more],
     ],
 
-    /** At the tink server and, as its controller does, in the cluster. */
-    submit(machine: string, steps: readonly Step[]): Workflow {
+    /** At the tink server and, as its controller does, in the cluster, where the object stays as it begins. */
+    async submit(machine: string, steps: readonly Step[]): Promise<Workflow> {
       const actions = steps.map(({ name, environment = {} }) => ({
         ...{ name, image: `${REGISTRY}/${name}:test`, timeout: 60, environment },
       }));
       const tasks = [{ name: "bmc", worker: `pbnj-${machine}`, actions }];
       const template = { version: "0.1", name: "t", global_timeout: 600, tasks };
-      return server.submit({ template: JSON.stringify(template), namespace });
+      const workflow = server.submit({ template: JSON.stringify(template), namespace });
+      const [, name = ""] = workflow.id.split("/");
+      const workflows = `/apis/tinkerbell.org/v1alpha1/namespaces/${namespace}/workflows`;
+      await client.create(workflows, {
+        ...{ apiVersion: "tinkerbell.org/v1alpha1", kind: "Workflow", metadata: { name } },
+        spec: { templateRef: "t" },
+      });
+      const { state, agentId } = workflow;
+      await client.patch(`${workflows}/${name}/status`, { status: { state, agentID: agentId } });
+      return workflow;
     },
 
     async jobs(): Promise<readonly KubeObject[]> {

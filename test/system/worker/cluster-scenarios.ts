@@ -21,7 +21,7 @@ export function itWorksInACluster(open: (options: ClusterLabOptions) => Promise<
     await using lab = await open({});
     const worker = lab.startProcess();
 
-    const workflow = lab.submit("node-01", REBOOT);
+    const workflow = await lab.submit("node-01", REBOOT);
     await lab.server.until(() => isOver(workflow), WITHIN_MS);
     worker.kill("SIGTERM");
     const { code } = await worker.ended;
@@ -43,7 +43,7 @@ export function itWorksInACluster(open: (options: ClusterLabOptions) => Promise<
     async () => {
       await using lab = await open({ softOffMs: 2_500 });
       const first = lab.startProcess();
-      const workflow = lab.submit("node-01", REBOOT);
+      const workflow = await lab.submit("node-01", REBOOT);
       await vi.waitFor(() => expect(lab.machines[0]?.commands).toHaveLength(1), IN_TIME);
 
       first.kill("SIGKILL");
@@ -64,7 +64,7 @@ export function itWorksInACluster(open: (options: ClusterLabOptions) => Promise<
     async () => {
       await using lab = await open({ softOffMs: 4_000 });
       const first = lab.start();
-      const workflow = lab.submit("node-01", REBOOT);
+      const workflow = await lab.submit("node-01", REBOOT);
       await vi.waitFor(() => expect(lab.machines[0]?.commands).toHaveLength(1), IN_TIME);
 
       first.kill("SIGTERM");
@@ -87,9 +87,8 @@ export function itWorksInACluster(open: (options: ClusterLabOptions) => Promise<
     await leader.untilLogged("leading");
     const follower = lab.startProcess(["--leader-election"]);
     await follower.untilLogged("another worker leads, waiting");
-    const workflows = lab.machines.map(({ name }) =>
-      lab.submit(name, [{ name: "power-off" }, { name: "power-on" }]),
-    );
+    const steps = [{ name: "power-off" }, { name: "power-on" }];
+    const workflows = await Promise.all(lab.machines.map(({ name }) => lab.submit(name, steps)));
     await vi.waitFor(() => expect(commandsOf(lab).every(({ length }) => length > 0)).toBe(true), IN_TIME);
 
     leader.kill("SIGKILL");
@@ -111,7 +110,7 @@ export function itWorksInACluster(open: (options: ClusterLabOptions) => Promise<
     await first.untilLogged("leading");
     const second = lab.start(["--leader-election"]);
     await second.untilLogged("another worker leads, waiting");
-    const workflow = lab.submit("node-01", REBOOT);
+    const workflow = await lab.submit("node-01", REBOOT);
     await vi.waitFor(() => expect(lab.machines[0]?.commands).toHaveLength(1), IN_TIME);
 
     first.kill("SIGTERM");
