@@ -1,3 +1,4 @@
+import { describeUnread } from "../../shared/bmc/operations/unread.ts";
 import { count } from "../../shared/count.ts";
 import { formatTable } from "../../shared/table.ts";
 import { defineAction } from "../harness/action.ts";
@@ -8,10 +9,17 @@ export default defineAction({
   idempotent: true,
   input: {},
   run: async ({ bmc, signal }) => {
-    const firmware = await bmc.listFirmware(signal);
+    const listed = await bmc.listFirmware(signal);
+    const firmware = listed.filter((item) => item.unread === undefined);
+    const unread = listed.flatMap(({ id, unread: reason }) => (reason ? [{ name: id, reason }] : []));
     const updateable = firmware.filter((item) => item.updateable === true).length;
     const counted = count(firmware.length, "firmware entry", "firmware entries");
-    return { summary: `${counted}, ${updateable} updateable`, changed: false, data: { firmware } };
+    const gaps = describeUnread(unread, "entry");
+    return {
+      summary: `${counted}, ${updateable} updateable${gaps}`,
+      changed: false,
+      data: { firmware, ...(gaps ? { unread } : {}) },
+    };
   },
   table: ({ firmware }) =>
     formatTable(

@@ -1,11 +1,16 @@
 import { z } from "zod";
 import { actionReference } from "../harness/input/reference.ts";
-import { firmwareItem } from "../harness/input/reference-parts.ts";
+import { firmwareItem, unread } from "../harness/input/reference-parts.ts";
 
 export const reference = actionReference("list-firmware", {
   keywords: ["firmware", "bios", "version", "audit"],
   readsOnly: true,
-  output: { data: z.strictObject({ firmware: z.array(firmwareItem).describe("What is installed") }) },
+  output: {
+    data: z.strictObject({
+      firmware: z.array(firmwareItem).describe("What is installed"),
+      unread: unread("What the BMC lists and could not be read"),
+    }),
+  },
   result: {
     message: "2 firmware entries, 2 updateable via redfish",
     changed: false,

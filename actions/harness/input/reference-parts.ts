@@ -28,6 +28,10 @@ export const mediaState = z
       .string()
       .optional()
       .describe("Its URL; absent if the drive is empty or the BMC does not report it"),
+    unread: z
+      .array(z.strictObject({ name: z.string(), reason: z.string() }))
+      .optional()
+      .describe("Other drives that could not be read, and why"),
   })
   .describe("The virtual drive as read; absent if a provider cannot read it");
 

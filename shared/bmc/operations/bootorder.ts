@@ -10,6 +10,8 @@ export interface BootOption {
   readonly id: string;
   /** Its title, such as `UEFI PXEv4 (MAC:001B21AABBCC)`; absent if the BMC does not report it. */
   readonly name?: string;
+  /** Why its title could not be read. */
+  readonly unread?: string;
 }
 
 export interface BootOrderDriver {
@@ -102,6 +104,11 @@ function optionNamed(order: readonly BootOption[], asked: string): BootOption {
   if (only) {
     const text = `several boot options are named ${asked}: ${idsOf(found).join(", ")}; use the ID`;
     throw new BmcError("usage", text);
+  }
+  const unread = order.find((option) => option.unread !== undefined);
+  if (unread) {
+    const text = `no boot option whose title can be read is named ${asked}; not read: ${unread.id} (${unread.unread})`;
+    throw new BmcError("bmc", text);
   }
   const names = order.flatMap(({ id, name }) => (name === undefined ? [id] : [name, id]));
   const near = nearestName(asked, names);

@@ -16,8 +16,10 @@ export function compareFirmware(
   after: readonly FirmwareItem[],
 ): FirmwareChange {
   const [old, now] = [before.filter(isInUse), after.filter(isInUse)];
-  const gone = old.filter(({ id }) => !now.some((item) => item.id === id));
-  const come = now.filter(({ id }) => !old.some((item) => item.id === id));
+  // What an incomplete list lacks is neither gone, nor new when it is there the next time.
+  const isGap = ({ unread }: FirmwareItem) => unread !== undefined;
+  const gone = after.some(isGap) ? [] : old.filter(({ id }) => !now.some((item) => item.id === id));
+  const come = before.some(isGap) ? [] : now.filter(({ id }) => !old.some((item) => item.id === id));
   const updated = now.flatMap((to) => {
     const from = old.find(({ id }) => id === to.id);
     return from && to.version !== undefined && to.version !== from.version ? [{ from, to }] : [];
@@ -29,12 +31,12 @@ export function compareFirmware(
   return {
     changed: [...updated, ...replaced],
     gone: new Set(gone.map(({ id }) => id)),
-    waiting: after.filter((item) => !isInUse(item) && !before.some(({ id }) => id === item.id)),
+    waiting: after.filter((item) => item.state !== undefined && !before.some(({ id }) => id === item.id)),
   };
 }
 
-function isInUse({ state }: FirmwareItem): boolean {
-  return state === undefined;
+function isInUse({ state, unread }: FirmwareItem): boolean {
+  return state === undefined && unread === undefined;
 }
 
 /** The one that an image replaced: the only one, or the only one for the same part. */

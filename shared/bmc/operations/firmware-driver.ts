@@ -14,6 +14,13 @@ export interface FirmwareItem {
   readonly updateable?: boolean;
   /** Paths of what it belongs to. */
   readonly related: readonly string[];
+  /** Why it could not be read; nothing else is known of it then. */
+  readonly unread?: string;
+}
+
+/** What stands for an entry, or a part of the inventory, that could not be read; `id` is its path. */
+export function unreadFirmware(id: string, reason: string): FirmwareItem {
+  return { id, name: "", related: [], unread: reason };
 }
 
 /** When an update takes effect. */

@@ -40,7 +40,9 @@ export const firmwareOperations = defineOperations({
   }),
   check: async ({ read }, signal) => {
     const items = await read(({ firmware }) => firmware.list(signal));
-    const counted = count(items.length, "firmware entry", "firmware entries");
+    const known = items.filter(({ unread }) => unread === undefined);
+    const gaps = items.length === known.length ? "" : `, ${items.length - known.length} not read`;
+    const counted = count(known.length, "firmware entry", "firmware entries") + gaps;
     return items.length > 0 ? ok(counted) : warning("unsupported", counted);
   },
 });

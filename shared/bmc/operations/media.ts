@@ -2,6 +2,7 @@ import { BmcError } from "../../contract/bmc-error.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
 import { awaitState, refusalOf, reported } from "./read-back.ts";
+import { describeUnread, type Unread } from "./unread.ts";
 
 export interface MediaImage {
   /** `http`, `https`, `nfs` or `cifs`; BMCs differ in what they take. */
@@ -15,6 +16,8 @@ export interface MediaState {
   readonly inserted: boolean;
   /** The image's URL, if the BMC reports it. */
   readonly image?: string;
+  /** Other drives, which could not be read and may hold an image. */
+  readonly unread?: readonly Unread[];
 }
 
 /** Virtual media through one provider: the first drive that takes a CD or DVD. */
@@ -77,7 +80,8 @@ export const mediaOperations = defineOperations({
     const state = await read(({ media }) => media.read(signal));
     if (!state) return ok("can be inserted, cannot be read back");
     // The image's URL may hold a password.
-    return ok(state.inserted ? "a drive with an image in it" : "an empty drive");
+    const drive = state.inserted ? "a drive with an image in it" : "an empty drive";
+    return ok(drive + describeUnread(state.unread, "drive"));
   },
 });
 
@@ -133,6 +137,12 @@ async function ejectMedia(port: MediaPort): Promise<MediaReport> {
     await port.eject();
     return { changed: true, summary: "eject accepted, cannot be read back" };
   }
+  if (!before.inserted && before.unread) {
+    throw new BmcError(
+      "bmc",
+      `no image in the drives that can be read${describeUnread(before.unread, "drive")}`,
+    );
+  }
   if (!before.inserted) return { before, after: before, changed: false, summary: "media already ejected" };
   const after = await empty(port);
   return { before, after, changed: true, summary: "media ejected" };
@@ -148,8 +158,8 @@ async function planMedia(
 }
 
 /** For people: `no media`, `http://.../rescue.iso`. */
-export function describeMedia({ inserted, image }: MediaState): string {
-  return inserted ? (image ?? "some media") : "no media";
+export function describeMedia({ inserted, image, unread }: MediaState): string {
+  return (inserted ? (image ?? "some media") : "no media") + describeUnread(unread, "drive");
 }
 
 async function empty(port: MediaPort): Promise<MediaState> {

@@ -38,6 +38,8 @@ export interface RaidController {
   readonly levels?: readonly string[];
   readonly drives: readonly RaidDrive[];
   readonly volumes: readonly RaidVolume[];
+  /** Why it could not be read; it may have drives and volumes all the same. */
+  readonly unread?: string;
 }
 
 /** A volume that is wanted. */
@@ -143,6 +145,7 @@ function chooseController(
   id: string | undefined,
 ): RaidController {
   if (id !== undefined) return namedController(controllers, id);
+  throwUnread(controllers);
   const able = controllers.filter(
     ({ levels, drives }) =>
       drives.length > 0 && (!levels || wanted.every(({ level }) => levels.includes(level))),
@@ -154,10 +157,17 @@ function chooseController(
   throw new BmcError("usage", `the machine has several RAID controllers, name one of ${ids}`);
 }
 
+/** What is not found among those that can be read may be there all the same. */
+function throwUnread(controllers: readonly RaidController[]): void {
+  const unread = controllers.find((controller) => controller.unread !== undefined);
+  if (unread) throw new BmcError("bmc", `RAID controller ${unread.id} cannot be read: ${unread.unread}`);
+}
+
 /** Throws `usage` if there is no such controller. */
 function namedController(controllers: readonly RaidController[], id: string): RaidController {
-  const found = controllers.find((controller) => controller.id === id);
+  const found = controllers.find((controller) => controller.id === id && controller.unread === undefined);
   if (found) return found;
+  throwUnread(controllers);
   const ids = controllers.map((controller) => controller.id);
   const near = nearestName(id, ids);
   const hint = near === undefined ? `it has ${ids.join(", ") || "none"}` : `did you mean ${near}?`;
@@ -280,6 +290,7 @@ export function findVolumes(
   const problems: string[] = [];
   const found = names.flatMap((asked) => {
     const fit = volumes.filter(({ name, id }) => name === asked || id === asked);
+    if (fit.length === 0) throwUnread(among);
     if (fit.length < 2) return fit;
     const list = fit.map(({ controller, id, name }) => `${name || "(no name)"} (ID ${id} of ${controller})`);
     problems.push(`${asked} fits several volumes: ${list.join(", ")}`);

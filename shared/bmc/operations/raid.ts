@@ -15,6 +15,7 @@ import {
   type WantedVolume,
 } from "./raid-plan.ts";
 import { once, uncertainty } from "./read-back.ts";
+import { describeUnread } from "./unread.ts";
 
 /** When a change of volumes takes effect: at the next boot, or at once where the BMC offers it. */
 export type RaidApplyTime = "on-reset" | "immediate";
@@ -133,7 +134,11 @@ export const raidOperations = defineOperations({
   check: async (access, signal) => {
     const controllers = await access.read(({ raid }) => raid.read(signal));
     const drives = controllers.flatMap((controller) => controller.drives);
-    return ok(`${count(drives.length, "drive", "drives")}, ${describeVolumes(volumesOf(controllers))}`);
+    const unread = controllers.flatMap(({ id, unread }) => (unread ? [{ name: id, reason: unread }] : []));
+    const gaps = describeUnread(unread, "controller");
+    return ok(
+      `${count(drives.length, "drive", "drives")}, ${describeVolumes(volumesOf(controllers))}${gaps}`,
+    );
   },
 });
 
@@ -273,7 +278,9 @@ async function verify(
     );
     const silence = found instanceof BmcError ? found : undefined;
     const after = found instanceof BmcError ? [] : volumesOf(found);
-    if (!silence && isDone(after, change)) return { after, pending: false };
+    const isHidden = !(found instanceof BmcError) && found.some(({ unread }) => unread !== undefined);
+    if (!silence && isDone(after, change) && !(isHidden && change.kind === "delete"))
+      return { after, pending: false };
     if (!silence && staged) return { after, pending: true };
     const leftMs = endsMs - clock.monotonicMs();
     if (leftMs <= 0) {

@@ -54,7 +54,7 @@ export async function planUpdate(
 
 async function prepare({ read }: FirmwareAccess, request: FirmwareRequest, signal: AbortSignal) {
   const all = await read(({ firmware }) => firmware.list(signal));
-  const before = chosen(all, request.targets);
+  const before = chosen(all, request.targets).filter(isRead);
   if (isThere(before, request)) return { all, before, steps: [] };
   checkUpdate(before, request);
   return { all, before, steps: [await read(({ firmware }) => firmware.plan(request, signal))] };
@@ -118,8 +118,13 @@ const ANSWERED: readonly ErrorClass[] = ["busy", "verify"];
 function chosen(items: readonly FirmwareItem[], targets: readonly string[]): readonly FirmwareItem[] {
   if (targets.length === 0) return items;
   return targets.map((target) => {
-    const found = items.find(({ id }) => id === target);
+    const found = items.find((item) => item.id === target && isRead(item));
     if (found) return found;
+    const unread = items.find((item) => !isRead(item));
+    if (unread) {
+      const text = `firmware ${target} is not in what can be read of the inventory; not read: ${unread.id} (${unread.unread})`;
+      throw new BmcError("bmc", text);
+    }
     const near = nearestName(
       target,
       items.map(({ id }) => id),
@@ -128,6 +133,8 @@ function chosen(items: readonly FirmwareItem[], targets: readonly string[]): rea
     throw new BmcError("usage", `the BMC has no firmware ${target}; ${hint}`);
   });
 }
+
+const isRead = ({ unread }: FirmwareItem) => unread === undefined;
 
 function isThere(items: readonly FirmwareItem[], { version }: FirmwareRequest): boolean {
   return version !== undefined && items.length > 0 && items.every((item) => isVersion(item, version));
@@ -177,7 +184,7 @@ interface Sight {
 
 function sightOf({ all, before, request }: Goal, items: readonly FirmwareItem[]): Sight {
   const change = compareFirmware(all, items);
-  if (request.targets.length === 0) return { after: items, change };
+  if (request.targets.length === 0) return { after: items.filter(isRead), change };
   const after = before.flatMap(({ id }) => {
     const successor = change.gone.has(id)
       ? change.changed.find(({ from, to }) => (from === undefined || from.id === id) && to.id !== id)

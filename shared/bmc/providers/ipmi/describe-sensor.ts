@@ -22,6 +22,8 @@ import { entityText, sensorKind, unitText } from "./sensor-units.ts";
 /** What the BMC answered about one sensor. */
 export type SensorAnswers =
   | { readonly refusal: number }
+  /** What came is no reading. */
+  | { readonly problem: string }
   | {
       readonly reading: RawReading;
       readonly thresholds: RawThresholds | undefined;
@@ -44,6 +46,7 @@ export function describeSensor(record: SensorRecord, answers: SensorAnswers | un
   const without = (state: SensorState): SensorReading => ({ ...described, health: "unknown", state });
   if (!answers) return without("not read");
   if ("refusal" in answers) return without(stateOfRefusal(answers.refusal));
+  if ("problem" in answers) return { ...without("not read"), reason: answers.problem };
   const { reading, thresholds, factors } = answers;
   if (!reading.isScanned) return without("disabled");
   if (!reading.isAvailable) return without("unavailable");

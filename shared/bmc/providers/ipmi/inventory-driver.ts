@@ -1,6 +1,7 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import { defined } from "../../../defined.ts";
 import type { Hardware, InventoryDriver } from "../../operations/inventory.ts";
+import { concernsOnePart, type Unread } from "../../operations/unread.ts";
 import { type CommandChannel, dataOf, exchange, request } from "./channel.ts";
 import {
   CANNOT_RETURN_SO_MANY,
@@ -59,20 +60,33 @@ export class IpmiInventory implements InventoryDriver {
     };
   }
 
-  async #readNames(signal: AbortSignal): Promise<Pick<Hardware, "system" | "chassis" | "mainboard">> {
+  async #readNames(
+    signal: AbortSignal,
+  ): Promise<Pick<Hardware, "system" | "chassis" | "mainboard" | "unread">> {
     const info = parseFruAreaInfo(await request(this.#channel, GET_FRU_AREA_INFO, signal));
     const fru = new FruReader(this.#channel, info);
     const header = parseFruHeader(await fru.read(0, FRU_HEADER_BYTES, signal));
     // Not every machine's maker filled it.
     if (!header) return { system: {} };
-    const area = async (offset: number | undefined, parse: (area: Buffer) => FruNames | undefined) => {
-      const names = offset === undefined ? undefined : parse(await fru.readArea(offset, signal));
-      return names && Object.keys(names).length > 0 ? names : undefined;
+    const unread: Unread[] = [];
+    const area = async (kind: keyof typeof header, parse: (area: Buffer) => FruNames | undefined) => {
+      const offset = header[kind];
+      if (offset === undefined) return undefined;
+      const name = `${kind} area of FRU 0`;
+      try {
+        const names = parse(await fru.readArea(offset, signal));
+        if (!names) unread.push({ name, reason: "it is cut short, or its checksum is wrong" });
+        return names && Object.keys(names).length > 0 ? names : undefined;
+      } catch (thrown) {
+        unread.push({ name, reason: concernsOnePart(thrown).message });
+        return undefined;
+      }
     };
-    const chassis = await area(header.chassis, parseChassisArea);
-    const mainboard = await area(header.board, parseBoardArea);
-    const product = await area(header.product, parseProductArea);
-    return { system: { ...mainboard, ...product }, ...defined({ chassis, mainboard }) };
+    const chassis = await area("chassis", parseChassisArea);
+    const mainboard = await area("board", parseBoardArea);
+    const product = await area("product", parseProductArea);
+    const gaps = unread.length > 0 ? { unread } : {};
+    return { system: { ...mainboard, ...product }, ...defined({ chassis, mainboard }), ...gaps };
   }
 }
 

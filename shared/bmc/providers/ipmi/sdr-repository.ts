@@ -127,10 +127,12 @@ export class SdrRepository {
       this.#opened = undefined;
       return;
     }
-    if (isFirst) throw problem;
+    const next =
+      isFirst && problem.class === "unsupported" ? NO_RECORD : await this.#after(opened.store, id, signal);
+    if (isFirst && next === NO_RECORD) throw problem;
     this.#gaps.push({ name: `sensor data record ${id}`, reason: problem.message });
     this.#seen.add(id);
-    this.#next = await this.#after(opened.store, id, signal);
+    this.#next = next;
   }
 
   /** Records that lead back would never end, and a record with another ID is not the one that was asked for. */

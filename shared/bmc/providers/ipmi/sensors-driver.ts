@@ -1,5 +1,6 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { SensorReading, SensorsDriver } from "../../operations/sensors.ts";
+import { concernsOnePart } from "../../operations/unread.ts";
 import { type Answer, type CommandChannel, dataOf } from "./channel.ts";
 import { COMPLETED, INSUFFICIENT_PRIVILEGE, NODE_BUSY } from "./completion-code.ts";
 import { describeSensor, type SensorAnswers } from "./describe-sensor.ts";
@@ -103,11 +104,15 @@ export class IpmiSensors implements SensorsDriver {
     // Neither says anything about this one sensor.
     if ([INSUFFICIENT_PRIVILEGE, NODE_BUSY].includes(reading.completionCode)) dataOf(reading);
     if (reading.completionCode !== COMPLETED) return { refusal: reading.completionCode };
-    const raw = parseSensorReading(reading.data);
-    const limits =
-      thresholds?.completionCode === COMPLETED ? parseSensorThresholds(thresholds.data) : record.thresholds;
-    const factors = await this.#factorsOf(record, [raw.raw, ...(limits?.raw ?? [])], signal);
-    return { reading: raw, thresholds: limits, factors };
+    try {
+      const raw = parseSensorReading(reading.data);
+      const limits =
+        thresholds?.completionCode === COMPLETED ? parseSensorThresholds(thresholds.data) : record.thresholds;
+      const factors = await this.#factorsOf(record, [raw.raw, ...(limits?.raw ?? [])], signal);
+      return { reading: raw, thresholds: limits, factors };
+    } catch (thrown) {
+      return { problem: concernsOnePart(thrown).message };
+    }
   }
 
   /** Of a non-linear sensor, by raw value; undefined for others. */

@@ -2,7 +2,7 @@ import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Secret } from "../../../secret.ts";
 import type { SessionPrivilege } from "../../operations/access.ts";
 import type { BmcUser, NewUser, PasswordTrial, UserChange, UserDriver } from "../../operations/user-port.ts";
-import { halfDone } from "../../operations/user-port.ts";
+import { halfDone, unreadUser } from "../../operations/user-port.ts";
 import { type CommandChannel, dataOf, exchange, request } from "./channel.ts";
 import type { Command } from "./command.ts";
 import { COMPLETED, NODE_BUSY, tooLittlePrivilege } from "./completion-code.ts";
@@ -17,6 +17,7 @@ import {
   setUserPassword,
   testUserPassword,
   type UserSlot,
+  type UserTable,
 } from "./users.ts";
 
 /** User ID 1 is the one without a name (IPMI 2.0 section 6.9.1), which many BMCs keep to themselves. */
@@ -46,10 +47,11 @@ export class IpmiUsers implements UserDriver {
   }
 
   async list(signal: AbortSignal): Promise<readonly BmcUser[]> {
-    const table = await readUserTable(this.#channel, signal);
-    return table
+    const { slots, unread } = await readUserTable(this.#channel, signal);
+    const users = slots
       .filter(({ name }) => name !== "")
       .map(({ id, name, access: { role, enabled } }) => ({ id: String(id), name, role, enabled }));
+    return [...users, ...unread.map(({ id, reason }) => unreadUser(String(id), reason))];
   }
 
   /** Throws `usage` for a name or password that does not fit, `bmc` when the name is taken or no slot free. */
@@ -127,13 +129,17 @@ export class IpmiUsers implements UserDriver {
   }
 }
 
-function freeSlot(table: readonly UserSlot[], name: string): number {
-  const namesake = table.find((slot) => slot.name === name);
+function freeSlot({ slots, unread: [unread] }: UserTable, name: string): number {
+  const namesake = slots.find((slot) => slot.name === name);
   if (namesake) throw new BmcError("bmc", `the user name ${name} is already used by user ID ${namesake.id}`);
-  const free = table.find(
+  if (unread) {
+    const text = `user ID ${unread.id} cannot be read and may be used by ${name}: ${unread.reason}`;
+    throw new BmcError("bmc", text);
+  }
+  const free = slots.find(
     ({ id, name, access }) => id > NAMELESS_USER && id > access.fixedNames && name === "" && !isInUse(access),
   );
-  if (!free) throw new BmcError("bmc", `all ${table.length} slots of the BMC's user table are taken`);
+  if (!free) throw new BmcError("bmc", `all ${slots.length} slots of the BMC's user table are taken`);
   return free.id;
 }
 

@@ -1,9 +1,10 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Secret } from "../../../secret.ts";
+import { concernsOnePart } from "../../operations/unread.ts";
 import type { BmcUser, UserRole } from "../../operations/user-port.ts";
 import { type CommandChannel, dataOf } from "./channel.ts";
 import { type Command, ipmiCommand, NetFn, type Refusal } from "./command.ts";
-import { COMPLETED, INVALID_FIELD, NOT_PRESENT, REQUEST_TOO_LONG, WRONG_LENGTH } from "./completion-code.ts";
+import { INVALID_FIELD, NOT_PRESENT, REQUEST_TOO_LONG, WRONG_LENGTH } from "./completion-code.ts";
 import { passwordBytes, USERNAME_BYTES, usernameBytes } from "./credentials.ts";
 import { PRIVILEGE_LEVELS } from "./open-session.ts";
 
@@ -177,18 +178,44 @@ const FIRST_ID = 1;
 /** What BMCs answer to the name of a slot that has none. */
 const NO_NAME = new Set([INVALID_FIELD, NOT_PRESENT]);
 
+/** As many slots are tried until one says how many there are. */
+const MOST_UNSIZED = 3;
+
+/** A slot that could not be read. */
+export interface UnreadSlot {
+  readonly id: number;
+  readonly reason: string;
+}
+
+export interface UserTable {
+  readonly slots: readonly UserSlot[];
+  readonly unread: readonly UnreadSlot[];
+}
+
 /** Every slot, in order. One round trip each: rights and name travel together. */
-export async function readUserTable(channel: CommandChannel, signal: AbortSignal): Promise<UserSlot[]> {
-  const table: UserSlot[] = [];
-  for (let id = FIRST_ID, slots = FIRST_ID; id <= slots; id += 1) {
+export async function readUserTable(channel: CommandChannel, signal: AbortSignal): Promise<UserTable> {
+  const slots: UserSlot[] = [];
+  const unread: UnreadSlot[] = [];
+  let size: number | undefined;
+  for (let id = FIRST_ID; id <= (size ?? MOST_UNSIZED); id += 1) {
     const [access, name] = await channel.run([getUserAccess(id), getUserName(id)], signal);
     if (!access || !name) continue;
     // BMCs announce more slots than their channel has users.
-    if (id > FIRST_ID && access.completionCode !== COMPLETED && NO_NAME.has(access.completionCode)) continue;
-    const rights = parseUserAccess(dataOf(access));
-    if (id === FIRST_ID) slots = rights.slots;
-    const text = NO_NAME.has(name.completionCode) ? "" : parseUserName(dataOf(name));
-    table.push({ id, name: text, access: rights });
+    if (size !== undefined && NO_NAME.has(access.completionCode)) continue;
+    try {
+      const rights = parseUserAccess(dataOf(access));
+      if (rights.slots < id) {
+        throw new BmcError("protocol", `Get User Access: user ID ${id} of a table of ${rights.slots}`);
+      }
+      size ??= rights.slots;
+      const text = NO_NAME.has(name.completionCode) ? "" : parseUserName(dataOf(name));
+      slots.push({ id, name: text, access: rights });
+    } catch (thrown) {
+      const error = concernsOnePart(thrown);
+      // Without the size of the table, nothing tells an unreadable slot from a BMC that has no table.
+      if (size === undefined && (id === MOST_UNSIZED || error.class === "unsupported")) throw error;
+      unread.push({ id, reason: error.message });
+    }
   }
-  return table;
+  return { slots, unread };
 }

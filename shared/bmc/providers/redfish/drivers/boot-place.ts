@@ -1,4 +1,5 @@
 import type { Resources } from "../resources/resources.ts";
+import { writeSettings } from "../resources/settings-place.ts";
 import type { ManagedSystem } from "../resources/system.ts";
 import { FUTURE_STATE } from "../service/behaviour-quirks.ts";
 import { type Boot, BootSettings } from "../service/schema.ts";
@@ -21,16 +22,8 @@ export async function writeBootField(
   signal: AbortSignal,
 ): Promise<void> {
   const request = { method: "PATCH", path: place.path, body: { Boot: field }, etag: place.etag } as const;
-  if (place.path === system.path) {
-    await writer.write(request, signal);
-    return;
-  }
-  const answer = await writer.attempt(request, signal);
-  if (answer.status < 300) return;
-  const refused = system.service.refusal(answer, request);
-  if (![400, 404, 405, 422, 501].includes(answer.status) || refused.class === "busy") throw refused;
-  const { path, etag } = system.last;
-  await writer.write({ ...request, path, etag }, signal);
+  const own = { path: system.path, etag: system.last.etag };
+  await writeSettings({ system, writer }, { request, own }, signal);
 }
 
 /**

@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
 import type { BootOption, BootOrderDriver } from "../../../operations/bootorder.ts";
+import type { Unread } from "../../../operations/unread.ts";
 import type { Resources } from "../resources/resources.ts";
 import { describeWrite, type WriteRequest } from "../resources/writer.ts";
 import { lenient } from "../service/schema.ts";
@@ -16,6 +17,11 @@ const BootOptionResource = z.object({
   DisplayName: lenient(z.string()),
 });
 
+interface Titles {
+  readonly named: ReadonlyMap<string, string>;
+  readonly unread: readonly Unread[];
+}
+
 /** `Boot.BootOrder` of the system, with the titles of `Boot.BootOptions` (DSP0268, ComputerSystem 1.5). */
 export function redfishBootOrder(resources: Resources): BootOrderDriver {
   const { system, members } = resources;
@@ -24,27 +30,37 @@ export function redfishBootOrder(resources: Resources): BootOrderDriver {
     if (!place) throw new BmcError("unsupported", "the BMC offers no boot order");
     return { ...place, order: place.boot.BootOrder ?? [] };
   };
-  const titles = async (signal: AbortSignal): Promise<ReadonlyMap<string, string>> => {
+  const titles = async (signal: AbortSignal): Promise<Titles> => {
     const path = system.service.localPath(system.last.value.Boot?.BootOptions?.["@odata.id"]);
-    if (path === undefined) return new Map();
-    const limits = { members: MOST_OPTIONS, requests: { left: MOST_OPTIONS } };
+    if (path === undefined) return { named: new Map(), unread: [] };
+    const unread: Unread[] = [];
+    const limits = {
+      members: MOST_OPTIONS,
+      requests: { left: MOST_OPTIONS },
+      unread: (gap: Unread) => unread.push(gap),
+    };
     const options = (await members.read(path, BootOptionResource, signal, limits)) ?? [];
-    return new Map(
+    const named = new Map(
       options.flatMap(({ value: { BootOptionReference: id, DisplayName: name } }) =>
         id === undefined || name === undefined ? [] : [[id, name] as const],
       ),
     );
+    return { named, unread };
   };
   const request = async (ids: readonly string[], signal: AbortSignal): Promise<WriteRequest> => {
     const { path, etag } = await find(signal);
     return { method: "PATCH", path, body: { Boot: { BootOrder: ids } }, etag };
   };
-  let named: ReadonlyMap<string, string> | undefined;
+  let known: Titles | undefined;
   return {
     async read(signal) {
       const { order } = await find(signal);
-      named ??= await titles(signal);
-      return order.map((id): BootOption => ({ id, ...defined({ name: named?.get(id) }) }));
+      const { named, unread } = known ?? (await titles(signal));
+      if (unread.length === 0) known = { named, unread };
+      return order.map((id): BootOption => {
+        const name = named.get(id);
+        return name === undefined ? { id, ...defined({ unread: unread[0]?.reason }) } : { id, name };
+      });
     },
     plan: async (ids, signal) => describeWrite(await request(ids, signal)),
     async write(ids, signal) {

@@ -1,12 +1,14 @@
 import * as z from "zod/mini";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
-import type {
-  FirmwareApplyTime,
-  FirmwareDriver,
-  FirmwareItem,
-  FirmwareSend,
+import {
+  type FirmwareApplyTime,
+  type FirmwareDriver,
+  type FirmwareItem,
+  type FirmwareSend,
+  unreadFirmware,
 } from "../../../operations/firmware-driver.ts";
+import type { Unread } from "../../../operations/unread.ts";
 import { namedTask } from "../resources/named-task.ts";
 import type { Resources } from "../resources/resources.ts";
 import { describeWrite, throwDenial, type WriteRequest } from "../resources/writer.ts";
@@ -127,20 +129,23 @@ export function redfishFirmware({ system, members, writer, log }: Resources): Fi
   };
   const inventory = async (update: UpdateService, signal: AbortSignal) => {
     const path = service.localPath(update.FirmwareInventory?.["@odata.id"]);
-    const limits = { members: MOST_ITEMS, requests: { left: MOST_ITEMS + 16 } };
+    const unread: Unread[] = [];
+    const tell = (gap: Unread) => unread.push(gap);
+    const limits = { members: MOST_ITEMS, requests: { left: MOST_ITEMS + 16 }, unread: tell };
     const found = path === undefined ? undefined : await members.read(path, FirmwareResource, signal, limits);
     if (!found) throw new BmcError("unsupported", "the BMC has no firmware inventory");
-    return found
+    const items = found
       .filter(({ value }) => isInstalled(value))
       .map(({ path, value }) => ({ path, id: text(value.Id) ?? nameOf(path, {}), value }));
+    return { items, unread };
   };
   const start = async (send: FirmwareSend, signal: AbortSignal): Promise<Start> => {
     const update = await find(signal);
     if (update.ServiceEnabled === false) throw new BmcError("state", "the BMC's UpdateService is disabled");
-    const items = send.targets.length === 0 ? [] : await inventory(update, signal);
+    const { items } = send.targets.length === 0 ? { items: [] } : await inventory(update, signal);
     const chosen = send.targets.map((target) => {
       const found = items.find(({ id }) => id === target);
-      if (!found) throw new BmcError("state", `the BMC no longer lists firmware ${target}`);
+      if (!found) throw new BmcError("state", `firmware ${target} cannot be read any more`);
       return found;
     });
     const way = "uri" in send.image ? simple(update, send.image.uri) : push(update, send);
@@ -225,8 +230,8 @@ export function redfishFirmware({ system, members, writer, log }: Resources): Fi
   };
   return {
     async list(signal) {
-      const found = await inventory(await find(signal), signal);
-      return found.map(
+      const { items, unread } = await inventory(await find(signal), signal);
+      const read = items.map(
         ({ path, id, value }): FirmwareItem => ({
           id,
           name: nameOf(path, value),
@@ -238,6 +243,7 @@ export function redfishFirmware({ system, members, writer, log }: Resources): Fi
           related: (value.RelatedItem ?? []).map((link) => link["@odata.id"]),
         }),
       );
+      return [...read, ...unread.map(({ name, reason }) => unreadFirmware(name, reason))];
     },
     async plan(send, signal) {
       const { kind, path, parameters, oemParameters, reservation } = await start(send, signal);

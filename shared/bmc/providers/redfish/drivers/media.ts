@@ -1,5 +1,6 @@
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import type { MediaDriver, MediaImage, MediaState } from "../../../operations/media.ts";
+import type { Unread } from "../../../operations/unread.ts";
 import type { ManagedManager } from "../resources/managed-manager.ts";
 import type { Resources } from "../resources/resources.ts";
 import { describeWrite, type WriteRequest } from "../resources/writer.ts";
@@ -24,6 +25,8 @@ interface InsertRequest extends WriteRequest {
 export class RedfishMedia implements MediaDriver {
   readonly #options: Resources;
   #hint: MediaHint | undefined;
+  /** Drives that could not be read when they were last listed. */
+  readonly #unread = new Map<string, Unread>();
 
   constructor(options: Resources, hint: MediaHint | undefined) {
     this.#options = options;
@@ -35,7 +38,12 @@ export class RedfishMedia implements MediaDriver {
   }
 
   async read(signal: AbortSignal): Promise<MediaState> {
-    return mediaState(await this.#current(signal), this.#options.system.behaviour);
+    const slot = await this.#current(signal);
+    const unread = [...this.#unread.values()];
+    return {
+      ...mediaState(slot, this.#options.system.behaviour),
+      ...(unread.length > 0 ? { unread } : {}),
+    };
   }
 
   async plan(image: MediaImage | undefined, signal: AbortSignal): Promise<string> {
@@ -51,7 +59,7 @@ export class RedfishMedia implements MediaDriver {
       if (!refused) return;
       this.#options.log.debug({ slot: slot.path, reason: refused.message }, "trying the next virtual drive");
     }
-    throw refused ?? noDrive();
+    throw refused ?? this.#noDrive();
   }
 
   async eject(signal: AbortSignal): Promise<void> {
@@ -116,15 +124,18 @@ export class RedfishMedia implements MediaDriver {
   async #current(signal: AbortSignal): Promise<Slot> {
     const { service, behaviour } = this.#options.system;
     const known = this.#hint && (await service.find(this.#hint.slot, VirtualMedia, signal));
+    this.#unread.clear();
     if (known) return known;
     for (const owner of OWNERS) {
       const slots = await this.#slotsOf(owner, signal);
       const current = slots.find((slot) => mediaState(slot, behaviour).inserted) ?? slots[0];
       if (!current) continue;
-      this.#hint = { slot: current.path };
+      // An empty drive is no reason to stop looking at those that could not be read.
+      const isChosen = this.#unread.size === 0 || mediaState(current, behaviour).inserted;
+      if (isChosen) this.#hint = { slot: current.path };
       return current;
     }
-    throw noDrive();
+    throw this.#noDrive();
   }
 
   /** Every usable drive once, the one used last first. */
@@ -153,9 +164,19 @@ export class RedfishMedia implements MediaDriver {
         : (await this.#managerOrNone(manager, signal))?.value.VirtualMedia;
     const path = system.service.localPath(link?.["@odata.id"]);
     if (path === undefined) return [];
-    const limits = { members: MOST_SLOTS, requests: { left: 2 * MOST_SLOTS } };
+    const limits = { members: MOST_SLOTS, requests: { left: 2 * MOST_SLOTS }, unread: this.#tell };
     const slots = (await members.read(path, VirtualMedia, signal, limits)) ?? [];
     return slots.filter(takesDisc);
+  }
+
+  readonly #tell = (gap: Unread): void => {
+    this.#unread.set(gap.name, gap);
+  };
+
+  #noDrive(): BmcError {
+    const [unread] = this.#unread.values();
+    if (!unread) return noDrive();
+    return new BmcError("bmc", `no virtual drive can be read: ${unread.name} (${unread.reason})`);
   }
 
   async #managerOrNone(manager: ManagedManager, signal: AbortSignal) {

@@ -5,8 +5,14 @@ import { ipv4Mask, ipv4Prefix } from "../../../../ipv4.ts";
 import type { NetworkChange, NetworkDriver } from "../../../operations/network-port.ts";
 import type { NetworkSettings } from "../../../operations/network-settings.ts";
 import type { Resources } from "../resources/resources.ts";
-import { describeWrite, type WriteRequest } from "../resources/writer.ts";
-import { Link, lenient } from "../service/schema.ts";
+import {
+  SettingsLink,
+  type SettingsWrite,
+  settingsWrite,
+  writeSettings,
+} from "../resources/settings-place.ts";
+import { describeWrite } from "../resources/writer.ts";
+import { lenient } from "../service/schema.ts";
 import type { Resource } from "../service/service.ts";
 
 /** BMCs have a few: a dedicated port, a shared one, one to the host. */
@@ -24,7 +30,7 @@ const Ipv4Addresses = z.catch(z.array(z.catch(Ipv4Address, {})), []);
 /** EthernetInterface (DSP0268), as far as it is read. */
 const EthernetInterface = z.object({
   "@odata.etag": lenient(z.string()),
-  "@Redfish.Settings": lenient(z.object({ SettingsObject: Link })),
+  "@Redfish.Settings": SettingsLink,
   Id: lenient(z.string()),
   MACAddress: lenient(z.string()),
   HostName: lenient(z.string()),
@@ -47,19 +53,16 @@ export function redfishNetwork({ system, manager, members, writer }: Resources):
     if (!found?.length) throw new BmcError("unsupported", "the BMC lists no network interface of its own");
     return found;
   };
-  const request = async (change: NetworkChange, signal: AbortSignal): Promise<WriteRequest> => {
+  const request = async (change: NetworkChange, signal: AbortSignal): Promise<SettingsWrite> => {
     const found = (await read(signal)).find((each) => idOf(each) === change.before.id);
     if (!found) throw new BmcError("state", `the BMC no longer lists the interface ${change.before.id}`);
-    const { path, etag, value } = found;
-    const settings = system.service.localPath(value["@Redfish.Settings"]?.SettingsObject["@odata.id"]);
-    const place = settings === undefined ? { path, etag } : { path: settings };
-    return { method: "PATCH", ...place, body: bodyOf(change, value) };
+    return await settingsWrite(system.service, found, bodyOf(change, found.value), signal);
   };
   return {
     list: async (signal) => (await read(signal)).map(settingsOf),
-    plan: async (change, signal) => [describeWrite(await request(change, signal))],
+    plan: async (change, signal) => [describeWrite((await request(change, signal)).request)],
     async write(change, signal) {
-      await writer.write(await request(change, signal), signal);
+      await writeSettings({ system, writer }, await request(change, signal), signal);
     },
   };
 }

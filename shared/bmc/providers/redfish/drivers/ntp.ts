@@ -4,8 +4,15 @@ import { defined } from "../../../../defined.ts";
 import type { NtpDriver, NtpRequest, NtpSettings } from "../../../operations/ntp.ts";
 import { findNetworkProtocol } from "../resources/network-protocol.ts";
 import type { Resources } from "../resources/resources.ts";
-import { describeWrite, type WriteRequest } from "../resources/writer.ts";
-import { Link, lenient, Values } from "../service/schema.ts";
+import {
+  type Described,
+  SettingsLink,
+  type SettingsWrite,
+  settingsWrite,
+  writeSettings,
+} from "../resources/settings-place.ts";
+import { describeWrite } from "../resources/writer.ts";
+import { lenient, Values } from "../service/schema.ts";
 
 /**
  * NTP in the manager's network protocols, or where Dell, HPE and Supermicro have it if those have none. Some iDRACs accept the
@@ -21,11 +28,15 @@ export function redfishNtp(options: Resources): NtpDriver {
     }
     throw new BmcError("unsupported", "the BMC offers no NTP settings");
   };
+  const change = async (request: NtpRequest, signal: AbortSignal): Promise<SettingsWrite> => {
+    const { resource, body } = await find(signal);
+    return await settingsWrite(options.system.service, resource, body(request), signal);
+  };
   return {
     read: async (signal) => (await find(signal)).settings,
-    plan: async (request, signal) => describeWrite((await find(signal)).request(request)),
+    plan: async (request, signal) => describeWrite((await change(request, signal)).request),
     async write(request, signal) {
-      await options.writer.write((await find(signal)).request(request), signal);
+      await writeSettings(options, await change(request, signal), signal);
     },
     hasDhcp: (signal) => hasDhcp(options, signal),
   };
@@ -58,14 +69,15 @@ async function hasDhcp(
 /** One place where a BMC keeps its NTP settings, as it was just read. */
 interface NtpPlace {
   readonly settings: NtpSettings;
+  readonly resource: Described;
   /** What makes them so. Throws `unsupported` for more servers than the place takes. */
-  request(asked: NtpRequest): WriteRequest;
+  body(asked: NtpRequest): object;
 }
 
 /** ManagerNetworkProtocol (DSP0268), as far as NTP needs it. */
 const NetworkProtocol = z.object({
   "@odata.etag": lenient(z.string()),
-  "@Redfish.Settings": lenient(z.object({ SettingsObject: Link })),
+  "@Redfish.Settings": SettingsLink,
   NTP: lenient(z.object({ ProtocolEnabled: lenient(z.boolean()), NTPServers: lenient(Values) })),
 });
 
@@ -78,21 +90,14 @@ async function findStandardNtp(
   const ntp = found?.value.NTP;
   // Other properties, such as its port, are no settings.
   if (!found || (ntp?.ProtocolEnabled ?? ntp?.NTPServers) === undefined) return undefined;
-  const settingsPath = system.service.localPath(
-    found.value["@Redfish.Settings"]?.SettingsObject["@odata.id"],
-  );
-  const { path, etag } = found;
   return {
+    resource: found,
     settings: {
       enabled: ntp?.ProtocolEnabled ?? false,
       // Some BMCs list a fixed number of servers, the unused ones empty.
       servers: (ntp?.NTPServers ?? []).map((server) => server.trim()).filter((server) => server !== ""),
     },
-    request({ enabled, servers }) {
-      const body = { NTP: defined({ ProtocolEnabled: enabled, NTPServers: servers }) };
-      const own = settingsPath === undefined;
-      return { method: "PATCH", path: settingsPath ?? path, body, ...(own ? { etag } : {}) };
-    },
+    body: ({ enabled, servers }) => ({ NTP: defined({ ProtocolEnabled: enabled, NTPServers: servers }) }),
   };
 }
 
@@ -121,21 +126,21 @@ async function findDellNtp(
   const attributes = found?.value.Attributes;
   if (!found || attributes?.[ENABLE_ATTRIBUTE] === undefined) return undefined;
   return {
+    resource: { path: found.path, etag: found.etag, value: {} },
     settings: {
       enabled: attributes[ENABLE_ATTRIBUTE] === "Enabled",
       servers: SERVER_ATTRIBUTES.map((name) => attributes[name])
         .filter((server) => typeof server === "string")
         .filter((server) => server !== ""),
     },
-    request({ enabled, servers }) {
+    body({ enabled, servers }) {
       if (servers && servers.length > SERVER_ATTRIBUTES.length) {
         throw new BmcError("unsupported", `the BMC takes ${SERVER_ATTRIBUTES.length} NTP servers at most`);
       }
       const named = servers ? SERVER_ATTRIBUTES.map((name, index) => [name, servers[index] ?? ""]) : [];
-      const body = {
+      return {
         Attributes: { [ENABLE_ATTRIBUTE]: enabled ? "Enabled" : "Disabled", ...Object.fromEntries(named) },
       };
-      return { method: "PATCH", path: found.path, body, etag: found.etag };
     },
   };
 }
@@ -171,8 +176,9 @@ async function findHpeNtp(
     log.warn({ path }, "BMC settings pending until its reset");
   }
   return {
+    resource: { path: found.path, etag: found.etag, value: {} },
     settings: { enabled: servers.length > 0, servers },
-    request(asked) {
+    body(asked) {
       const wanted = asked.enabled ? (asked.servers ?? servers) : [];
       if (!asked.enabled && asked.servers?.length) {
         throw new BmcError("unsupported", "the BMC keeps no NTP servers while NTP is off");
@@ -183,8 +189,7 @@ async function findHpeNtp(
       if (wanted.length > slots.length) {
         throw new BmcError("unsupported", `the BMC takes ${slots.length} NTP servers at most`);
       }
-      const body = { StaticNTPServers: slots.map((_, index) => wanted[index] ?? "") };
-      return { method: "PATCH", path: found.path, body, etag: found.etag };
+      return { StaticNTPServers: slots.map((_, index) => wanted[index] ?? "") };
     },
   };
 }
@@ -207,17 +212,18 @@ async function findSupermicroNtp(
   if (!found) return undefined;
   const { NTPEnable, PrimaryNTPServer = "", SecondaryNTPServer = "" } = found.value;
   return {
+    resource: { path: found.path, etag: found.etag, value: {} },
     settings: {
       enabled: NTPEnable,
       servers: [PrimaryNTPServer, SecondaryNTPServer].filter((server) => server.trim() !== ""),
     },
-    request({ enabled, servers }) {
+    body({ enabled, servers }) {
       if (servers && servers.length > 2) {
         throw new BmcError("unsupported", "the BMC takes 2 NTP servers at most");
       }
       const [primary = "", secondary = ""] = servers ?? [];
       const named = servers ? { PrimaryNTPServer: primary, SecondaryNTPServer: secondary } : {};
-      return { method: "PATCH", path: found.path, body: { NTPEnable: enabled, ...named }, etag: found.etag };
+      return { NTPEnable: enabled, ...named };
     },
   };
 }

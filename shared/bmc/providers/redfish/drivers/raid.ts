@@ -8,8 +8,10 @@ import {
   type RaidDrive,
   type RaidVolume,
 } from "../../../operations/raid-plan.ts";
+import type { Unread } from "../../../operations/unread.ts";
 import { namedTask } from "../resources/named-task.ts";
 import type { Resources } from "../resources/resources.ts";
+import { readable } from "../resources/unreadable.ts";
 import { describeWrite, type WriteRequest } from "../resources/writer.ts";
 import { Link, Links, lenient, Values } from "../service/schema.ts";
 import type { Resource } from "../service/service.ts";
@@ -130,21 +132,33 @@ export function redfishRaid({ system, members, writer }: Resources): RaidDriver 
     return { id, volumesPath, drives, volumes, levels };
   };
 
-  const readAll = async (signal: AbortSignal) => {
+  const readEach = async (signal: AbortSignal) => {
     await system.refresh(signal);
     const path = service.localPath(system.last.value.Storage?.["@odata.id"]);
     const requests = { left: MOST_REQUESTS };
-    const limits = { members: MOST_CONTROLLERS, requests };
+    const unread: { id: string; reason: string }[] = [];
+    const tell = ({ name, reason }: Unread) => unread.push({ id: nameIn(name), reason });
+    const limits = { members: MOST_CONTROLLERS, requests, unread: tell };
     const storages = path === undefined ? undefined : await members.read(path, Storage, signal, limits);
     const found = [];
     for (const storage of storages ?? []) {
       const volumesPath = service.localPath(storage.value.Volumes?.["@odata.id"]);
       if (volumesPath !== undefined) {
-        found.push(await readController(storage, volumesPath, requests, signal));
+        const read = () => readController(storage, volumesPath, requests, signal);
+        const controller = await readable({ name: storage.path, unread: tell }, read);
+        if (controller) found.push(controller);
       }
     }
+    return { found, unread };
+  };
+
+  const readAll = async (signal: AbortSignal) => {
+    const { found, unread } = await readEach(signal);
+    const [gap] = unread;
+    if (gap && found.length === 0)
+      throw new BmcError("bmc", `RAID controller ${gap.id} cannot be read: ${gap.reason}`);
     if (found.length === 0) throw new BmcError("unsupported", "the BMC reports no RAID controller");
-    return found;
+    return { found, unread };
   };
 
   const creation = async (
@@ -153,7 +167,7 @@ export function redfishRaid({ system, members, writer }: Resources): RaidDriver 
     time: RaidApplyTime | undefined,
     signal: AbortSignal,
   ): Promise<WriteRequest> => {
-    const controller = (await readAll(signal)).find((each) => each.id === id);
+    const controller = (await readAll(signal)).found.find((each) => each.id === id);
     if (!controller) throw new BmcError("state", `the BMC no longer lists controller ${id}`);
     const { volumesPath, levels, volumes } = controller;
     const links = drives.map((asked) => {
@@ -182,7 +196,7 @@ export function redfishRaid({ system, members, writer }: Resources): RaidDriver 
     time: RaidApplyTime | undefined,
     signal: AbortSignal,
   ): Promise<WriteRequest> => {
-    const all = (await readAll(signal)).flatMap(({ volumes }) => volumes);
+    const all = (await readAll(signal)).found.flatMap(({ volumes }) => volumes);
     const found = all.find((each) => isSameVolume(each.volume, volume));
     if (!found)
       throw new BmcError("state", `volume ${volume.name || volume.id} has changed since it was read`);
@@ -199,15 +213,18 @@ export function redfishRaid({ system, members, writer }: Resources): RaidDriver 
 
   return {
     async read(signal) {
-      return (await readAll(signal)).map(({ id, levels, drives, volumes }) => ({
+      const { found, unread } = await readAll(signal);
+      const read = found.map(({ id, levels, drives, volumes }) => ({
         id,
         ...defined({ levels }),
         drives: drives.map(({ drive }) => drive),
         volumes: volumes.map(({ volume }) => volume),
       }));
+      const gaps = unread.map(({ id, reason }) => ({ id, drives: [], volumes: [], unread: reason }));
+      return [...read, ...gaps];
     },
     async pending(controller, signal) {
-      const { volumesPath } = (await readAll(signal)).find(({ id }) => id === controller) ?? {};
+      const { volumesPath } = (await readAll(signal)).found.find(({ id }) => id === controller) ?? {};
       if (volumesPath === undefined) return undefined;
       const limits = { members: MOST_MEMBERS, requests: { left: MOST_TASK_REQUESTS } };
       const tasks = (await members.read(TASKS, StartedTask, signal, limits)) ?? [];

@@ -3,13 +3,14 @@ import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
 import type { SecureBootDriver, SecureBootKeys, SecureBootMode } from "../../../operations/secureboot.ts";
 import type { Resources } from "../resources/resources.ts";
+import { SettingsLink, settingsWrite, writeSettings } from "../resources/settings-place.ts";
 import { describeWrite, type WriteRequest } from "../resources/writer.ts";
-import { Link, lenient, Values } from "../service/schema.ts";
+import { lenient, Values } from "../service/schema.ts";
 
 /** SecureBoot (DSP0268), as far as it is read. */
 const SecureBoot = z.object({
   "@odata.etag": lenient(z.string()),
-  "@Redfish.Settings": lenient(z.object({ SettingsObject: Link })),
+  "@Redfish.Settings": SettingsLink,
   SecureBootEnable: lenient(z.boolean()),
   SecureBootCurrentBoot: lenient(z.string()),
   SecureBootMode: lenient(z.string()),
@@ -50,12 +51,8 @@ export function redfishSecureBoot({ system, writer }: Resources): SecureBootDriv
     }
     return { ...found, enabled: found.value.SecureBootEnable };
   };
-  const request = async (enabled: boolean, signal: AbortSignal): Promise<WriteRequest> => {
-    const { path, etag, value } = await find(signal);
-    const settings = service.localPath(value["@Redfish.Settings"]?.SettingsObject["@odata.id"]);
-    const body = { SecureBootEnable: enabled };
-    return { method: "PATCH", path: settings ?? path, body, ...(settings === undefined ? { etag } : {}) };
-  };
+  const change = async (enabled: boolean, signal: AbortSignal) =>
+    settingsWrite(service, await find(signal), { SecureBootEnable: enabled }, signal);
   const keysRequest = async (keys: SecureBootKeys, signal: AbortSignal): Promise<WriteRequest> => {
     const { path: resource, value } = await find(signal);
     const action = value.Actions?.["#SecureBoot.ResetKeys"];
@@ -74,9 +71,9 @@ export function redfishSecureBoot({ system, writer }: Resources): SecureBootDriv
       const active = current === undefined ? undefined : current === "Enabled";
       return { enabled, ...defined({ active, mode: MODES[mode] }) };
     },
-    plan: async (enabled, signal) => describeWrite(await request(enabled, signal)),
+    plan: async (enabled, signal) => describeWrite((await change(enabled, signal)).request),
     async write(enabled, signal) {
-      await writer.write(await request(enabled, signal), signal);
+      await writeSettings({ system, writer }, await change(enabled, signal), signal);
     },
     planKeys: async (keys, signal) => describeWrite(await keysRequest(keys, signal)),
     async resetKeys(keys, signal) {

@@ -35,9 +35,14 @@ export async function findSystem(
     const direct = await findDirectly(service, selector, signal);
     if (direct) return direct;
   }
-  const members = await listSystems(service, signal);
+  const { paths: members, isWhole } = await listSystems(service, signal);
   if (selector !== undefined) return await selectSystem(service, members, selector, signal);
   const [only, ...others] = members;
+  if (!isWhole) {
+    // Another one than those listed may be meant.
+    const text = `the BMC counts more systems than it lists, set redfish.system; it lists ${named(members)}`;
+    throw new BmcError("usage", text);
+  }
   if (only === undefined) throw new BmcError("unsupported", "the BMC lists no system");
   if (others.length > 0) return await chooseSystem(service, members, { signal, onChoice: known.onChoice });
   return await service.get(only, System, signal);
@@ -81,17 +86,31 @@ async function findDirectly(
   return system?.value.Id === selector ? system : undefined;
 }
 
-async function listSystems(service: Service, signal: AbortSignal): Promise<string[]> {
+async function listSystems(service: Service, signal: AbortSignal): Promise<Listed> {
   let page =
     (await service.find(SYSTEMS, Collection, signal)) ?? (await findCollectionFromRoot(service, signal));
   if (!page) throw new BmcError("unsupported", "the BMC offers no Redfish systems");
   const paths: string[] = [];
-  for (let pages = 1; ; pages++) {
+  const seen = new Set<string>();
+  let counted = 0;
+  for (;;) {
     paths.push(...page.value.Members.map((member) => memberPath(service, member["@odata.id"])));
-    const next = service.localPath(page.value["Members@odata.nextLink"]);
-    if (next === undefined || pages === MOST_PAGES) return paths;
+    counted = Math.max(counted, page.value["Members@odata.count"] ?? 0);
+    const next = service.localPath(page.value["Members@odata.nextLink"] ?? page.value["@odata.nextLink"]);
+    if (next === undefined) break;
+    if (seen.has(next) || seen.size === MOST_PAGES) {
+      throw new BmcError("protocol", `the BMC's list of systems does not end: ${next} follows itself`);
+    }
+    seen.add(next);
     page = await service.get(next, Collection, signal);
   }
+  return { paths, isWhole: counted <= paths.length };
+}
+
+interface Listed {
+  readonly paths: readonly string[];
+  /** Whether these are as many as the BMC counts. */
+  readonly isWhole: boolean;
 }
 
 function memberPath(service: Service, link: unknown): string {

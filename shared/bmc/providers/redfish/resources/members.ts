@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { BmcError } from "../../../../contract/bmc-error.ts";
 import type { Logger } from "../../../../logger.ts";
 import { concernsOnePart, type Unread } from "../../../operations/unread.ts";
 import { Collection, ServiceRoot } from "../service/schema.ts";
@@ -85,13 +86,11 @@ export class Members {
     const seen = new Set<string>();
     let count = 0;
     let next: string | undefined = path;
-    while (next !== undefined && !seen.has(next) && seen.size < MOST_PAGES && spend(limits)) {
+    while (next !== undefined && spend(limits)) {
       seen.add(next);
       const page: Resource<Collection> | undefined = await this.#page(next, seen.size, signal, limits);
-      if (!page) {
-        if (seen.size === 1) return undefined;
-        break;
-      }
+      if (!page && seen.size === 1) return undefined;
+      if (!page) break;
       count = Math.max(count, page.value["Members@odata.count"] ?? 0);
       for (const body of page.value.Members) {
         const member = this.#member(body);
@@ -100,21 +99,28 @@ export class Members {
       if (found.length >= most) break;
       const link = page.value["Members@odata.nextLink"] ?? page.value["@odata.nextLink"];
       next = this.#service.localPath(link);
+      if (link !== undefined && (next === undefined || seen.has(next) || seen.size === MOST_PAGES)) {
+        gap({ name: link, reason: "the next page is on another host, or the pages do not end" }, limits);
+        break;
+      }
     }
     return { members: found, count: Math.max(count, found.length) };
   }
 
-  /** Undefined where there is none, and for a page after the first that cannot be read. */
+  /** Undefined where there is no collection, and for a page after the first that cannot be read, which is a gap. */
   async #page(
     path: string,
     number: number,
     signal: AbortSignal,
     limits: ReadLimits | undefined,
   ): Promise<Resource<Collection> | undefined> {
+    if (number === 1) return await this.#service.find(path, Collection, signal, MAX_PAGE_BYTES);
     try {
-      return await this.#service.find(path, Collection, signal, MAX_PAGE_BYTES);
+      const page = await this.#service.find(path, Collection, signal, MAX_PAGE_BYTES);
+      if (page) return page;
+      throw new BmcError("protocol", `the BMC does not have ${path}, which a page refers to`);
     } catch (thrown) {
-      if (number === 1 || !limits?.unread) throw thrown;
+      if (!limits?.unread) throw thrown;
       limits.unread({ name: path, reason: unreadable(thrown).message });
       return undefined;
     }
@@ -125,9 +131,10 @@ export class Members {
     const page = await this.#service.find(path, Collection, signal, MAX_PAGE_BYTES);
     if (!page) return undefined;
     const { Members: members, "Members@odata.count": count } = page.value;
-    const isWhole =
-      page.value["Members@odata.nextLink"] === undefined && page.value["@odata.nextLink"] === undefined;
-    if (isWhole) return members.length;
+    const isPaged =
+      page.value["Members@odata.nextLink"] !== undefined || page.value["@odata.nextLink"] !== undefined;
+    // Some count 0 and list entries; some list a part without a link to the next.
+    if (!isPaged) return Math.max(members.length, count ?? 0);
     return count ?? (await this.list(path, signal))?.length;
   }
 
@@ -241,6 +248,12 @@ function hasFields(body: object, schema: z.ZodMiniType): boolean {
   const known = schema instanceof z.ZodMiniObject ? Object.keys(schema.shape) : [];
   const telling = known.filter((name) => !name.startsWith("@") && !NAMING.includes(name));
   return telling.length === 0 || telling.some((name) => name in body);
+}
+
+/** Where nothing tells of a gap, a part must not look like the whole. */
+function gap(unread: Unread, limits: ReadLimits | undefined): void {
+  if (!limits?.unread) throw new BmcError("protocol", `${unread.name}: ${unread.reason}`);
+  limits.unread(unread);
 }
 
 function spend(limits: ReadLimits | undefined): boolean {

@@ -233,6 +233,19 @@ describe.concurrent("the inventory", () => {
     });
   });
 
+  it("has what can be read where an area of the FRU cannot, and names that", async () => {
+    await using bmc = await startBmc({ fru });
+    await using session = await openSession(bmc);
+    let reads = 0;
+    // The first is the header's, the second the chassis area's.
+    bmc.faults.refuses = (name) => (name === "Read FRU Data" && ++reads === 2 ? 0xff : undefined);
+
+    const found = await session.inventory?.read(limit());
+
+    expect(found?.unread).toMatchObject([{ name: expect.stringMatching(/area of FRU 0$/) }]);
+    expect(found?.bmc?.firmware).toBeDefined();
+  });
+
   it("is unsupported where the BMC has no FRU", async () => {
     await using bmc = await startBmc();
     await using session = await openSession(bmc);

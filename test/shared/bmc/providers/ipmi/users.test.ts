@@ -60,6 +60,20 @@ describe("listing users", () => {
   });
 });
 
+describe("a slot that cannot be read", () => {
+  it.each([1, 3])("does not hide the other users (user ID %i)", async (slot) => {
+    await using lab = await start();
+    const { bmc, users } = lab;
+    bmc.faults.refuses = (name, data) => (name === "Get User Access" && data[1] === slot ? 0xff : undefined);
+
+    expect(await users.list(limit())).toMatchObject([
+      { id: "2", name: "admin" },
+      { id: String(slot), unread: expect.stringContaining("Get User Access") },
+    ]);
+    await expect(users.create(NEW, limit())).rejects.toThrow(`user ID ${slot} cannot be read`);
+  });
+});
+
 describe("creating a user", () => {
   it.each(["administrator", "operator", "readonly"] as const)("gives it the role %s", async (role) => {
     await using lab = await start();

@@ -437,3 +437,132 @@ it("NTP of Supermicro X10 is a resource of its own", async () => {
   const request = { enabled: true, servers: ["b.example", "c.example"] };
   expect(await lab.client.setNtp(request, signal)).toMatchObject({ after: request });
 });
+
+describe("a list with a member that cannot be read", () => {
+  const BROKEN: TreeAnswer = [500, refusal("Base.1.8.InternalError", "Failed.")];
+
+  it("names the firmware entry, and takes no target for absent", async () => {
+    const INVENTORY = "/redfish/v1/UpdateService/FirmwareInventory";
+    const tree: Tree = {
+      ...treeOf({}),
+      "/redfish/v1/UpdateService": { FirmwareInventory: link(INVENTORY) },
+      [INVENTORY]: collection(`${INVENTORY}/BMC`, `${INVENTORY}/BIOS`),
+      [`${INVENTORY}/BMC`]: { Id: "BMC", Name: "BMC", Version: "1" },
+    };
+    await using lab = await treeLab(tree, ({ path }) => (path === `${INVENTORY}/BIOS` ? BROKEN : undefined));
+
+    const listed = await lab.client.listFirmware(signal);
+
+    expect(listed).toMatchObject([
+      { id: "BMC" },
+      { id: `${INVENTORY}/BIOS`, unread: expect.stringContaining("500") },
+    ]);
+    const image = { uri: "http://192.0.2.1/bios.bin" };
+    const request = { image, targets: ["BIOS"], allowDowngrade: false };
+    await expect(lab.client.planFirmwareUpdate(request, signal)).rejects.toThrow(/not read: .*BIOS/);
+  });
+
+  it("names the virtual drive, and takes nothing for ejected", async () => {
+    const MEDIA = `${SYSTEM}/VirtualMedia`;
+    const tree: Tree = {
+      ...treeOf({ VirtualMedia: link(MEDIA) }),
+      [MEDIA]: collection(`${MEDIA}/1`, `${MEDIA}/2`),
+      [`${MEDIA}/1`]: { MediaTypes: ["CD"], Inserted: false },
+    };
+    await using lab = await treeLab(tree, ({ path }) => (path === `${MEDIA}/2` ? BROKEN : undefined));
+
+    expect(await lab.client.readMedia(signal)).toMatchObject({
+      inserted: false,
+      unread: [{ name: `${MEDIA}/2` }],
+    });
+    await expect(lab.client.ejectMedia(signal)).rejects.toThrow(/1 drive not read/);
+    expect(lab.writes()).toEqual([]);
+  });
+
+  it("says which boot option has no title, and takes no title for absent", async () => {
+    const OPTIONS = `${SYSTEM}/BootOptions`;
+    const tree: Tree = {
+      ...treeOf({ Boot: { BootOrder: ["Boot1", "Boot2"], BootOptions: link(OPTIONS) } }),
+      [OPTIONS]: collection(`${OPTIONS}/1`, `${OPTIONS}/2`),
+      [`${OPTIONS}/1`]: { BootOptionReference: "Boot1", DisplayName: "Disk" },
+    };
+    await using lab = await treeLab(tree, ({ path }) => (path === `${OPTIONS}/2` ? BROKEN : undefined));
+
+    expect(await lab.client.readBootOrder(signal)).toMatchObject([
+      { id: "Boot1", name: "Disk" },
+      { id: "Boot2", unread: expect.stringContaining("500") },
+    ]);
+    await expect(lab.client.setBootOrder(["PXE"], signal)).rejects.toThrow(/not read: Boot2/);
+  });
+
+  it("keeps the other RAID controllers, and takes no volume for absent", async () => {
+    const STORAGE = `${SYSTEM}/Storage`;
+    const tree: Tree = {
+      ...treeOf({ Storage: link(STORAGE) }),
+      [STORAGE]: collection(`${STORAGE}/a`, `${STORAGE}/b`),
+      [`${STORAGE}/a`]: { Id: "a", Drives: [], Volumes: link(`${STORAGE}/a/Volumes`) },
+      [`${STORAGE}/a/Volumes`]: collection(),
+    };
+    await using lab = await treeLab(tree, ({ path }) => (path === `${STORAGE}/b` ? BROKEN : undefined));
+
+    const request = { volumes: ["data"] };
+    await expect(lab.client.planRaidClear(request, signal)).rejects.toThrow(/controller b cannot be read/);
+    expect(await lab.client.planRaidClear({ ...request, controller: "a" }, signal)).toMatchObject({
+      steps: [],
+    });
+  });
+
+  it.each([
+    ["is missing", [404, {}]],
+    ["fails", BROKEN],
+    ["is junk", [200, { Members: 7 }]],
+    ["leads back", [200, { Members: [], "Members@odata.nextLink": ACCOUNTS }]],
+  ] as const)("says so where a later page %s", async (_, page) => {
+    const tree: Tree = {
+      ...treeOf({}),
+      [ACCOUNTS]: { Members: [link(`${ACCOUNTS}/1`)], "Members@odata.nextLink": `${ACCOUNTS}/more` },
+      [`${ACCOUNTS}/1`]: { Id: "1", UserName: "user1", RoleId: "Operator" },
+    };
+    await using lab = await treeLab(tree, ({ path }) => (path === `${ACCOUNTS}/more` ? page : undefined));
+
+    const users = await lab.client.listUsers(signal);
+
+    expect(users).toMatchObject([{ name: "user1" }, { unread: expect.any(String) }]);
+    await expect(lab.client.deleteUser("user2", signal)).rejects.toThrow(/not among the users/);
+  });
+});
+
+describe("the system of a machine", () => {
+  it("is not chosen from a collection that lists fewer than it counts", async () => {
+    const tree = {
+      ...treeOf({}),
+      "/redfish/v1/Systems": { ...collection(SYSTEM), "Members@odata.count": 2 },
+    };
+    await using lab = await treeLab(tree);
+
+    await expect(lab.client.readPower(signal)).rejects.toThrow(/counts more systems than it lists/);
+  });
+});
+
+describe("a setting whose settings resource does not hold it", () => {
+  const SECURE_BOOT = `${SYSTEM}/SecureBoot`;
+
+  it.each([
+    ["is written to the resource itself", {}, SECURE_BOOT],
+    ["is written to the settings resource otherwise", { SecureBootEnable: false }, `${SECURE_BOOT}/Settings`],
+  ])("%s", async (_, settings, place) => {
+    const tree: Tree = {
+      ...treeOf({ SecureBoot: link(SECURE_BOOT) }),
+      [SECURE_BOOT]: {
+        SecureBootEnable: false,
+        "@Redfish.Settings": { SettingsObject: link(`${SECURE_BOOT}/Settings`) },
+      },
+      [`${SECURE_BOOT}/Settings`]: settings,
+    };
+    await using lab = await treeLab(tree);
+
+    const { steps } = await lab.client.planSecureBoot(true, signal);
+
+    expect(steps).toEqual([`PATCH ${place} {"SecureBootEnable":true}`]);
+  });
+});
