@@ -47,7 +47,7 @@ export interface NamedRights {
 
 export type CheckedConfig = ClusterUse & Pick<WorkerConfig, "agentIds" | "fixedAgentIds" | "agentIdPattern">;
 
-export interface CheckTerms {
+interface CheckTerms {
   /** The worker's own cluster; undefined for what is checked elsewhere, whether or not this one answers. */
   readonly cluster: Cluster | undefined;
   /** Of each cluster. */
