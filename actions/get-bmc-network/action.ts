@@ -1,4 +1,8 @@
-import { describeNetwork } from "../../shared/bmc/operations/network-settings.ts";
+import {
+  describeInterfaces,
+  describeNetwork,
+  unreadInterfaces,
+} from "../../shared/bmc/operations/network-settings.ts";
 import { formatTable } from "../../shared/table.ts";
 import { defineAction } from "../harness/action.ts";
 
@@ -8,9 +12,11 @@ export default defineAction({
   idempotent: true,
   input: {},
   run: async ({ bmc, signal }) => {
-    const interfaces = await bmc.listNetwork(signal);
-    const summary = interfaces.map((each) => `${each.id}: ${describeNetwork(each)}`).join("; ");
-    return { summary, changed: false, data: { interfaces } };
+    const listed = await bmc.listNetwork(signal);
+    const summary = describeInterfaces(listed, (each) => `${each.id}: ${describeNetwork(each)}`);
+    const interfaces = listed.filter((each) => each.unread === undefined);
+    const unread = unreadInterfaces(listed);
+    return { summary, changed: false, data: { interfaces, ...(unread.length > 0 ? { unread } : {}) } };
   },
   table: ({ interfaces }) =>
     formatTable(

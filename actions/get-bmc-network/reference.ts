@@ -1,12 +1,15 @@
 import { z } from "zod";
 import { actionReference } from "../harness/input/reference.ts";
-import { networkSettings } from "../harness/input/reference-parts.ts";
+import { networkSettings, unread } from "../harness/input/reference-parts.ts";
 
 export const reference = actionReference("get-bmc-network", {
   keywords: ["network", "address", "vlan"],
   readsOnly: true,
   output: {
-    data: z.strictObject({ interfaces: z.array(networkSettings).describe("The BMC's own interfaces") }),
+    data: z.strictObject({
+      interfaces: z.array(networkSettings).describe("The BMC's own interfaces"),
+      unread: unread("Interfaces that the BMC lists and that could not be read"),
+    }),
   },
   result: {
     message: "eth0: static 192.0.2.11/24, gateway 192.0.2.1, host name bmc-7 via redfish",

@@ -39,6 +39,8 @@ export interface IpmiBmcOptions {
   readonly log?: Partial<EventLogOptions>;
   readonly sdr?: Partial<SdrOptions>;
   readonly fru?: Partial<SimulatedFru>;
+  /** Changes the bytes of the FRU. */
+  readonly damageFru?: (fru: Buffer) => void;
   /** Bytes of the FRU that one answer holds. */
   readonly fruPartBytes?: number;
   /** Instances of serial over LAN that were left open. */
@@ -92,6 +94,11 @@ export interface IpmiBmc extends AsyncDisposable {
   /** Forgets every session and request, and hears nothing for `silentMs`. */
   restart(silentMs?: number): void;
   close(): Promise<void>;
+}
+
+function damaged(fru: Buffer, damage: ((fru: Buffer) => void) | undefined): Buffer {
+  damage?.(fru);
+  return fru;
 }
 
 /** Payload type of serial over LAN. */
@@ -195,7 +202,7 @@ class UdpBmc implements IpmiBmc {
       sol: this.sol,
       console: this.console,
       hasConsole: options.console !== false,
-      fru: writeFru({ ...FRU, ...options.fru }),
+      fru: damaged(writeFru({ ...FRU, ...options.fru }), options.damageFru),
       fruPartBytes: options.fruPartBytes ?? 255,
       clock: () => options.clockSeconds ?? Math.floor(Date.now() / 1_000),
       restart: (kind) => setImmediate(() => this.restart(kind === "cold" ? (options.restartMs ?? 0) : 0)),

@@ -1,6 +1,7 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import { defined } from "../../defined.ts";
 import { ipv4Number, ipv4Subnet } from "../../ipv4.ts";
+import { describeUnread, type Unread } from "./unread.ts";
 
 /** A BMC's network interface. What the BMC does not report is absent. */
 export interface NetworkSettings {
@@ -20,6 +21,8 @@ export interface NetworkSettings {
   readonly vlan?: number | "off";
   /** Name without domain. */
   readonly hostName?: string;
+  /** Why it could not be read; `id` is then what the BMC lists, such as a path. */
+  readonly unread?: string;
 }
 
 /** What to change; the rest stays. */
@@ -38,6 +41,20 @@ export interface NetworkRequest {
   readonly vlan?: number | "off";
   /** Name without domain. */
   readonly hostName?: string;
+}
+
+/** For people, a list: `static 192.0.2.11/24; no address; 1 interface not read: …`. */
+export function describeInterfaces(
+  interfaces: readonly NetworkSettings[],
+  describe: (one: NetworkSettings) => string = describeNetwork,
+): string {
+  const read = interfaces.filter(({ unread }) => unread === undefined);
+  return read.map(describe).join("; ") + describeUnread(unreadInterfaces(interfaces), "interface");
+}
+
+/** Interfaces of a list that could not be read. */
+export function unreadInterfaces(interfaces: readonly NetworkSettings[]): readonly Unread[] {
+  return interfaces.flatMap(({ id, unread }) => (unread === undefined ? [] : [{ name: id, reason: unread }]));
 }
 
 /** For people: `static 192.0.2.11/24, gateway 192.0.2.1, VLAN 42, host name bmc-7`. */
@@ -160,20 +177,23 @@ export function isAsTarget(now: NetworkSettings, target: NetworkSettings): boole
 
 /** The interface with this ID, else the one with one of the connection's addresses, else the only one. Throws `usage`. */
 export function chooseInterface(
-  interfaces: readonly NetworkSettings[],
+  all: readonly NetworkSettings[],
   id: string | undefined,
   hostAddresses: readonly string[],
 ): NetworkSettings {
-  const listed = interfaces.map((each) => `${each.id} (${describeNetwork(each)})`).join("; ");
+  const interfaces = all.filter(({ unread }) => unread === undefined);
+  const isWhole = interfaces.length === all.length;
+  const listed = describeInterfaces(all, (each) => `${each.id} (${describeNetwork(each)})`);
   if (id !== undefined) {
     const found = interfaces.find((each) => each.id.toLowerCase() === id.toLowerCase());
     if (found) return found;
+    if (!isWhole) throw new BmcError("bmc", `interface ${id} is not among those that can be read: ${listed}`);
     throw new BmcError("usage", `the BMC has no interface ${id}; it has ${listed}`);
   }
   const used = interfaces.find(({ address }) => address !== undefined && hostAddresses.includes(address));
   const [only, ...others] = interfaces;
   if (!only) throw new BmcError("unsupported", "the BMC lists no network interface");
-  if (!used && others.length > 0) {
+  if (!used && (others.length > 0 || !isWhole)) {
     throw new BmcError("usage", `name the interface: the BMC has ${listed}`);
   }
   return used ?? only;

@@ -4,7 +4,7 @@ import { type NetworkReport, type NetworkStage, setNetwork } from "./network-cha
 import { type NetworkDrivers, type NetworkPort, networkPort } from "./network-port.ts";
 import {
   chooseInterface,
-  describeNetwork,
+  describeInterfaces,
   isAsTarget,
   type NetworkRequest,
   type NetworkSettings,
@@ -45,7 +45,7 @@ export const networkOperations = defineOperations({
   }),
   check: async (access, signal) => {
     const interfaces = await networkPort(access, signal).list();
-    return ok(interfaces.map(describeNetwork).join("; ") || "no interface");
+    return ok(describeInterfaces(interfaces) || "no interface");
   },
 });
 

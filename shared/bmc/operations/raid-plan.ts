@@ -145,7 +145,8 @@ function chooseController(
   id: string | undefined,
 ): RaidController {
   if (id !== undefined) return namedController(controllers, id);
-  throwUnread(controllers);
+  // It may be the only one that fits, or one of several.
+  throwUnread(controllers, "; name the controller to use");
   const able = controllers.filter(
     ({ levels, drives }) =>
       drives.length > 0 && (!levels || wanted.every(({ level }) => levels.includes(level))),
@@ -158,9 +159,10 @@ function chooseController(
 }
 
 /** What is not found among those that can be read may be there all the same. */
-function throwUnread(controllers: readonly RaidController[]): void {
+function throwUnread(controllers: readonly RaidController[], hint = ""): void {
   const unread = controllers.find((controller) => controller.unread !== undefined);
-  if (unread) throw new BmcError("bmc", `RAID controller ${unread.id} cannot be read: ${unread.unread}`);
+  if (unread)
+    throw new BmcError("bmc", `RAID controller ${unread.id} cannot be read: ${unread.unread}${hint}`);
 }
 
 /** Throws `usage` if there is no such controller. */

@@ -63,11 +63,23 @@ export class IpmiInventory implements InventoryDriver {
   async #readNames(
     signal: AbortSignal,
   ): Promise<Pick<Hardware, "system" | "chassis" | "mainboard" | "unread">> {
-    const info = parseFruAreaInfo(await request(this.#channel, GET_FRU_AREA_INFO, signal));
-    const fru = new FruReader(this.#channel, info);
-    const header = parseFruHeader(await fru.read(0, FRU_HEADER_BYTES, signal));
+    const unreadFru = (reason: string) => ({ system: {}, unread: [{ name: "FRU 0", reason }] });
+    let fru: FruReader;
+    let start: Buffer;
+    try {
+      const info = parseFruAreaInfo(await request(this.#channel, GET_FRU_AREA_INFO, signal));
+      fru = new FruReader(this.#channel, info);
+      start = await fru.read(0, FRU_HEADER_BYTES, signal);
+    } catch (thrown) {
+      const error = concernsOnePart(thrown);
+      // There is none.
+      if (error.class === "unsupported") throw error;
+      return unreadFru(error.message);
+    }
     // Not every machine's maker filled it.
-    if (!header) return { system: {} };
+    if (start.every((byte) => byte === 0 || byte === 0xff)) return { system: {} };
+    const header = parseFruHeader(start);
+    if (!header) return unreadFru("its header is no FRU header, or its checksum is wrong");
     const unread: Unread[] = [];
     const area = async (kind: keyof typeof header, parse: (area: Buffer) => FruNames | undefined) => {
       const offset = header[kind];

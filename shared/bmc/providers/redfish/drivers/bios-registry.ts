@@ -7,7 +7,9 @@ import {
   type BiosRegistryAttribute,
   type BiosValue,
 } from "../../../operations/bios-registry.ts";
+import type { Unread } from "../../../operations/unread.ts";
 import type { Members } from "../resources/members.ts";
+import { throwUnread } from "../resources/unreadable.ts";
 import { lenient } from "../service/schema.ts";
 import type { Service } from "../service/service.ts";
 
@@ -81,12 +83,15 @@ export async function findBiosRegistry(
   const root = await members.root(signal);
   const collection = service.localPath(root.value.Registries?.["@odata.id"]);
   if (collection === undefined) return undefined;
-  const limits = { members: MOST_REGISTRIES, requests: { left: MOST_REGISTRIES } };
+  const gaps: Unread[] = [];
+  const unread = (gap: Unread) => gaps.push(gap);
+  const limits = { members: MOST_REGISTRIES, requests: { left: MOST_REGISTRIES }, unread };
   const listed = (await members.list(collection, signal, limits)) ?? [];
   const filePath = fileNamed(
     listed.map(({ path }) => path),
     name ?? "BiosAttributeRegistry",
   );
+  if (filePath === undefined) throwUnread(gaps, "the registry of BIOS attributes");
   const file = filePath === undefined ? undefined : await service.find(filePath, RegistryFile, signal);
   const locations = file?.value.Location ?? [];
   const location = locations.find(({ Language }) => /^en\b/i.test(Language ?? "")) ?? locations[0];

@@ -3,8 +3,10 @@ import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
 import type { BiosApplyTime, BiosDriver, BiosOutcome } from "../../../operations/bios.ts";
 import { attributeValue, type BiosAttributes, type BiosValue } from "../../../operations/bios-registry.ts";
+import type { Unread } from "../../../operations/unread.ts";
 import { ListedAction, listedParameters, writeAction } from "../resources/action-parameters.ts";
 import type { Resources } from "../resources/resources.ts";
+import { throwUnread } from "../resources/unreadable.ts";
 import { describeWrite, type WriteRequest } from "../resources/writer.ts";
 import { readProblem } from "../service/refusal.ts";
 import { Link, lenient, Messages, Values } from "../service/schema.ts";
@@ -86,13 +88,19 @@ export function redfishBios({ system, manager, members, writer }: Resources): Bi
 
   const jobsPath = async (signal: AbortSignal) => `${(await manager.read(signal)).path}/Jobs`;
 
-  const jobStates = async (signal: AbortSignal): Promise<readonly string[]> => {
-    const limits = { members: MOST_JOBS, requests: { left: MOST_JOB_REQUESTS } };
+  /** Whether a BIOS job is in such a state. */
+  const someJob = async (isMeant: (state: string) => boolean, signal: AbortSignal): Promise<boolean> => {
+    const gaps: Unread[] = [];
+    const unread = (gap: Unread) => gaps.push(gap);
+    const limits = { members: MOST_JOBS, requests: { left: MOST_JOB_REQUESTS }, unread };
     const jobs = (await members.read(await jobsPath(signal), Job, signal, limits)) ?? [];
-    return jobs.flatMap(({ value: { JobType, JobState = "" } }) => (JobType === BIOS_JOB ? [JobState] : []));
+    const found = jobs.some(
+      ({ value: { JobType, JobState = "" } }) => JobType === BIOS_JOB && isMeant(JobState),
+    );
+    if (!found) throwUnread(gaps, "whether a BIOS job waits or runs");
+    return found;
   };
-  const hasJob = async (signal: AbortSignal) =>
-    (await jobStates(signal)).some((state) => !ENDED_JOB.test(state));
+  const hasJob = (signal: AbortSignal) => someJob((state) => !ENDED_JOB.test(state), signal);
 
   const requests = async (
     values: BiosAttributes,
@@ -146,7 +154,7 @@ export function redfishBios({ system, manager, members, writer }: Resources): Bi
     },
     async isApplying(signal) {
       if (system.behaviour.biosChanges !== "job") return false;
-      return (await jobStates(signal)).some((state) => RUNNING_JOB.test(state));
+      return await someJob((state) => RUNNING_JOB.test(state), signal);
     },
     registry: (name, signal) => findBiosRegistry({ service, members }, name, signal),
     plan: async (values, time, signal) => (await requests(values, time, signal)).map(describeWrite),

@@ -6,8 +6,10 @@ import { readPeerCertificate } from "../../../http/peer-certificate.ts";
 import { type CertificateChain, summarize } from "../../../operations/certificate-chain.ts";
 import type { HttpsDriver } from "../../../operations/certificate-port.ts";
 import type { SigningRequestNames } from "../../../operations/signing-request.ts";
+import type { Unread } from "../../../operations/unread.ts";
 import { findNetworkProtocol } from "../resources/network-protocol.ts";
 import type { Resources } from "../resources/resources.ts";
+import { throwUnread } from "../resources/unreadable.ts";
 import { describeWrite, type WriteRequest } from "../resources/writer.ts";
 import { Link, lenient } from "../service/schema.ts";
 
@@ -137,11 +139,14 @@ async function findInUse(
 ): Promise<string | undefined> {
   const listed = (await members.list(collection, signal)) ?? [];
   if (listed.length < 2 || endpoint.scheme !== "https") return listed[0]?.path;
-  const limits = { members: MOST_CERTIFICATES, requests: { left: MOST_CERTIFICATES + 2 } };
+  const gaps: Unread[] = [];
+  const unread = (gap: Unread) => gaps.push(gap);
+  const limits = { members: MOST_CERTIFICATES, requests: { left: MOST_CERTIFICATES + 2 }, unread };
   const found = (await members.read(collection, Certificate, signal, limits)) ?? [];
   const { certificate } = await readPeerCertificate(endpoint, signal);
   const base64 = certificate.raw.toString("base64");
   const inUse = found.find(({ value }) => value.CertificateString?.replaceAll(/\s/g, "").includes(base64));
+  if (!inUse) throwUnread(gaps, "the certificate in use");
   if (!inUse) throw new BmcError("protocol", `none of the certificates in ${collection} is the one in use`);
   return inUse.path;
 }

@@ -9,7 +9,7 @@ import type {
 } from "../../../operations/inventory.ts";
 import type { Unread } from "../../../operations/unread.ts";
 import { allChassis, type Chassis, chassisOf } from "../resources/chassis.ts";
-import type { ReadLimits } from "../resources/members.ts";
+import { maySend, type ReadLimits } from "../resources/members.ts";
 import { pathKey } from "../resources/paths.ts";
 import type { Resources } from "../resources/resources.ts";
 import { readable } from "../resources/unreadable.ts";
@@ -398,13 +398,13 @@ class Reading {
   ): Promise<Resource<z.infer<T>> | undefined> {
     const { service } = this.#options.system;
     const path = service.localPath(link?.["@odata.id"]);
-    if (path === undefined || this.#limits.requests.left-- <= 0) return undefined;
+    if (path === undefined || !maySend(path, this.#limits)) return undefined;
     return await this.#tolerant(path, () => service.find(path, schema, this.#signal));
   }
 
   /** What one resource has wrong is no reason to report nothing; a BMC that is gone or refuses the login is. */
   async #tolerant<T>(name: string, read: () => Promise<T>): Promise<T | undefined> {
-    return await readable({ name, ...defined({ unread: this.#limits.unread }) }, read);
+    return await readable({ name, unread: this.#limits.unread }, read);
   }
 }
 

@@ -4,6 +4,7 @@ import { defined } from "../../../../defined.ts";
 import { ipv4Mask, ipv4Prefix } from "../../../../ipv4.ts";
 import type { NetworkChange, NetworkDriver } from "../../../operations/network-port.ts";
 import type { NetworkSettings } from "../../../operations/network-settings.ts";
+import type { Unread } from "../../../operations/unread.ts";
 import type { Resources } from "../resources/resources.ts";
 import {
   SettingsLink,
@@ -11,6 +12,7 @@ import {
   settingsWrite,
   writeSettings,
 } from "../resources/settings-place.ts";
+import { throwUnread } from "../resources/unreadable.ts";
 import { describeWrite } from "../resources/writer.ts";
 import { lenient } from "../service/schema.ts";
 import type { Resource } from "../service/service.ts";
@@ -44,22 +46,30 @@ type EthernetInterface = z.infer<typeof EthernetInterface>;
 
 /** `EthernetInterfaces` of the manager. */
 export function redfishNetwork({ system, manager, members, writer }: Resources): NetworkDriver {
-  const read = async (signal: AbortSignal): Promise<readonly Resource<EthernetInterface>[]> => {
+  const read = async (signal: AbortSignal) => {
     const { value } = await manager.seen(signal);
     const path = system.service.localPath(value.EthernetInterfaces?.["@odata.id"]);
-    const limits = { members: MOST_INTERFACES, requests: { left: MOST_INTERFACES + 2 } };
+    const gaps: Unread[] = [];
+    const unread = (gap: Unread) => gaps.push(gap);
+    const limits = { members: MOST_INTERFACES, requests: { left: MOST_INTERFACES + 2 }, unread };
     const found =
       path === undefined ? undefined : await members.read(path, EthernetInterface, signal, limits);
+    if (!found?.length) throwUnread(gaps, "the BMC's network");
     if (!found?.length) throw new BmcError("unsupported", "the BMC lists no network interface of its own");
-    return found;
+    return { found, gaps };
   };
   const request = async (change: NetworkChange, signal: AbortSignal): Promise<SettingsWrite> => {
-    const found = (await read(signal)).find((each) => idOf(each) === change.before.id);
+    const { found: interfaces, gaps } = await read(signal);
+    const found = interfaces.find((each) => idOf(each) === change.before.id);
+    if (!found) throwUnread(gaps, `interface ${change.before.id}`);
     if (!found) throw new BmcError("state", `the BMC no longer lists the interface ${change.before.id}`);
     return await settingsWrite(system.service, found, bodyOf(change, found.value), signal);
   };
   return {
-    list: async (signal) => (await read(signal)).map(settingsOf),
+    async list(signal) {
+      const { found, gaps } = await read(signal);
+      return [...found.map(settingsOf), ...gaps.map(({ name, reason }) => ({ id: name, unread: reason }))];
+    },
     plan: async (change, signal) => [describeWrite((await request(change, signal)).request)],
     async write(change, signal) {
       await writeSettings({ system, writer }, await request(change, signal), signal);

@@ -55,15 +55,20 @@ async function hasDhcp(
 ): Promise<boolean | undefined> {
   const { value } = await manager.seen(signal);
   const path = system.service.localPath(value.EthernetInterfaces?.["@odata.id"]);
-  const limits = { members: MOST_INTERFACES, requests: { left: MOST_INTERFACES + 2 } };
+  let isWhole = true;
+  const unread = () => {
+    isWhole = false;
+  };
+  const limits = { members: MOST_INTERFACES, requests: { left: MOST_INTERFACES + 2 }, unread };
   const found = path === undefined ? undefined : await members.read(path, EthernetInterface, signal, limits);
   const known = found?.filter(({ value: { DHCPv4, DHCPv6 } }) => DHCPv4 ?? DHCPv6) ?? [];
   if (known.length === 0) return undefined;
-  return known.some(
+  const isFound = known.some(
     ({ value: { DHCPv4: v4, DHCPv6: v6 } }) =>
       (v4?.DHCPEnabled === true && v4.UseNTPServers !== false) ||
       (v6?.OperatingMode !== undefined && v6.OperatingMode !== "Disabled" && v6.UseNTPServers !== false),
   );
+  return isFound || isWhole ? isFound : undefined;
 }
 
 /** One place where a BMC keeps its NTP settings, as it was just read. */

@@ -1,7 +1,9 @@
 import * as z from "zod/mini";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { type BootProgress, postCodeOf } from "../../../operations/boot-port.ts";
+import type { Unread } from "../../../operations/unread.ts";
 import type { Members } from "../resources/members.ts";
+import { throwUnread } from "../resources/unreadable.ts";
 import { lenient, type System } from "../service/schema.ts";
 import { parseResource, type Service } from "../service/service.ts";
 
@@ -27,10 +29,13 @@ export async function postCodeProgress(
   signal: AbortSignal,
 ): Promise<BootProgress> {
   const below = service.localPath(logs?.["@odata.id"]);
-  const limits = { members: LIMITS.members, requests: { left: LIMITS.requests } };
+  const gaps: Unread[] = [];
+  const unread = (gap: Unread) => gaps.push(gap);
+  const limits = { members: LIMITS.members, requests: { left: LIMITS.requests }, unread };
   const listed =
     below === undefined ? undefined : await members.list(`${below}/PostCodes/Entries`, signal, limits);
   if (!listed) throw new BmcError("unsupported", "the BMC has no log of POST codes");
+  throwUnread(gaps, "the latest POST code");
   const entries = listed
     .map(({ path, body }) => parseResource(path, body, PostCodeEntry).value)
     .filter(({ Id: id }) => OF_LATEST_BOOT.test(id));

@@ -2,8 +2,10 @@ import * as z from "zod/mini";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
 import type { PowerLimit, PowerLimitDriver } from "../../../operations/powerlimit.ts";
+import type { Unread } from "../../../operations/unread.ts";
 import { chassisOf } from "../resources/chassis.ts";
 import type { Resources } from "../resources/resources.ts";
+import { throwUnread } from "../resources/unreadable.ts";
 import { describeWrite, type WriteRequest } from "../resources/writer.ts";
 import { Link, lenient } from "../service/schema.ts";
 import type { Resource } from "../service/service.ts";
@@ -81,10 +83,13 @@ export function redfishPowerLimit({ system, members, writer }: Resources): Power
       const older = power && inPower(power.path, power.etag, power.value);
       if (older) return older;
       const controlsPath = service.localPath(value.Controls?.["@odata.id"]);
-      const limits = { members: MOST_CONTROLS, requests: { left: MOST_CONTROLS + 2 } };
+      const gaps: Unread[] = [];
+      const unread = (gap: Unread) => gaps.push(gap);
+      const limits = { members: MOST_CONTROLS, requests: { left: MOST_CONTROLS + 2 }, unread };
       const controls = controlsPath && (await members.read(controlsPath, Control, signal, limits));
       const control = controls && inControls(controls);
       if (control) return control;
+      throwUnread(gaps, "the power limit");
     }
     throw new BmcError("unsupported", "the BMC offers no power limit");
   };

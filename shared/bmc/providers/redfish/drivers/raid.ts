@@ -11,7 +11,7 @@ import {
 import type { Unread } from "../../../operations/unread.ts";
 import { namedTask } from "../resources/named-task.ts";
 import type { Resources } from "../resources/resources.ts";
-import { readable } from "../resources/unreadable.ts";
+import { readable, throwUnread } from "../resources/unreadable.ts";
 import { describeWrite, type WriteRequest } from "../resources/writer.ts";
 import { Link, Links, lenient, Values } from "../service/schema.ts";
 import type { Resource } from "../service/service.ts";
@@ -95,7 +95,9 @@ export function redfishRaid({ system, members, writer }: Resources): RaidDriver 
     requests: { left: number },
     signal: AbortSignal,
   ) => {
-    const limits = { members: MOST_MEMBERS, requests };
+    const gaps: Unread[] = [];
+    const unread = (gap: Unread) => gaps.push(gap);
+    const limits = { members: MOST_MEMBERS, requests, unread };
     const id = text(storage.value.Id) ?? nameIn(storage.path);
     // No limits: a volume that is left out would look as if its drives were free.
     const found = await members.read(volumesPath, Volume, signal);
@@ -128,7 +130,8 @@ export function redfishRaid({ system, members, writer }: Resources): RaidDriver 
     const reported = [...parts, ...(listed ?? []).map(({ value }) => value)].flatMap(
       ({ SupportedRAIDTypes }) => (SupportedRAIDTypes ? [SupportedRAIDTypes] : []),
     );
-    const levels = reported.length === 0 ? undefined : [...new Set(reported.flat())];
+    // What cannot be read may offer more.
+    const levels = reported.length === 0 || gaps.length > 0 ? undefined : [...new Set(reported.flat())];
     return { id, volumesPath, drives, volumes, levels };
   };
 
@@ -226,13 +229,16 @@ export function redfishRaid({ system, members, writer }: Resources): RaidDriver 
     async pending(controller, signal) {
       const { volumesPath } = (await readAll(signal)).found.find(({ id }) => id === controller) ?? {};
       if (volumesPath === undefined) return undefined;
-      const limits = { members: MOST_MEMBERS, requests: { left: MOST_TASK_REQUESTS } };
+      const gaps: Unread[] = [];
+      const unread = (gap: Unread) => gaps.push(gap);
+      const limits = { members: MOST_MEMBERS, requests: { left: MOST_TASK_REQUESTS }, unread };
       const tasks = (await members.read(TASKS, StartedTask, signal, limits)) ?? [];
       const found = tasks.find(({ value: { TaskState: state, Payload: payload } }) => {
         const target = service.localPath(payload?.TargetUri);
         const isHere = target === volumesPath || target?.startsWith(`${volumesPath}/`) === true;
         return isHere && state !== undefined && !ENDED.includes(state);
       });
+      if (!found) throwUnread(gaps, `whether a change of the volumes of ${controller} waits`);
       return found?.path;
     },
     plan: async (change, time, signal) => {

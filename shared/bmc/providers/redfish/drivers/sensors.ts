@@ -3,9 +3,9 @@ import { BmcError } from "../../../../contract/bmc-error.ts";
 import type { SensorReading, SensorsDriver } from "../../../operations/sensors.ts";
 import type { Unread } from "../../../operations/unread.ts";
 import { allChassis, type Chassis, ChassisResource, chassisOf } from "../resources/chassis.ts";
-import type { ReadLimits } from "../resources/members.ts";
+import { maySend, type ReadLimits } from "../resources/members.ts";
 import type { Resources } from "../resources/resources.ts";
-import { readable } from "../resources/unreadable.ts";
+import { readable, throwUnread } from "../resources/unreadable.ts";
 import type { Link } from "../service/schema.ts";
 import { mergeReadings, nameByChassis } from "./merge-readings.ts";
 import {
@@ -45,9 +45,12 @@ export class RedfishSensors implements SensorsDriver {
     for await (const { value } of chassisOf(system, ChassisResource, signal)) {
       if (hasSensors(value)) return true;
     }
-    const limits = { members: LIMITS.members, requests: { left: LIMITS.requests } };
+    const gaps: Unread[] = [];
+    const unread = (gap: Unread) => gaps.push(gap);
+    const limits = { members: LIMITS.members, requests: { left: LIMITS.requests }, unread };
     const found = await allChassis(this.#resources, limits, signal);
     if (found.some(({ value }) => hasSensors(value))) return true;
+    throwUnread(gaps, "whether the BMC has sensors");
     throw new BmcError("unsupported", NO_SENSORS);
   }
 
@@ -138,7 +141,7 @@ export class RedfishSensors implements SensorsDriver {
   ): Promise<readonly P[]> {
     const { service } = this.#resources.system;
     const path = service.localPath(link?.["@odata.id"]);
-    if (path === undefined || limits.requests.left-- <= 0) return [];
+    if (path === undefined || !maySend(path, limits)) return [];
     const found = await readable({ name: path, ...limits }, () => service.find(path, schema, signal));
     return found ? read(found.value) : [];
   }

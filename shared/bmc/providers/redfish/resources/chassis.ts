@@ -1,11 +1,12 @@
 import * as z from "zod/mini";
+import type { Unread } from "../../../operations/unread.ts";
 import { Link, Links, lenient, System } from "../service/schema.ts";
 import type { Resource, Service } from "../service/service.ts";
 import type { ReadLimits } from "./members.ts";
 import { lastPart, pathKey, samePath } from "./paths.ts";
 import type { Resources } from "./resources.ts";
 import type { ManagedSystem } from "./system.ts";
-import { readable } from "./unreadable.ts";
+import { readable, throwUnread } from "./unreadable.ts";
 
 const CHASSIS = "/redfish/v1/Chassis";
 const SYSTEMS = "/redfish/v1/Systems";
@@ -87,7 +88,7 @@ export async function allChassis(
   const others = await readable({ name: SYSTEMS, ...limits }, () =>
     otherMachines({ system, members }, signal),
   );
-  // Without them, a chassis that nothing links to may be another machine's.
+  // Without all of them, a chassis that nothing links to may be another machine's.
   if (!others) return own;
   const isTheirs = (one: Chassis) => others.some((other) => isOf(one, other));
   return found.filter((one) => own.includes(one) || ![one, ...containersOf(one, found)].some(isTheirs));
@@ -151,12 +152,16 @@ async function otherMachines(
   { system, members }: Pick<Resources, "system" | "members">,
   signal: AbortSignal,
 ): Promise<readonly OtherMachine[]> {
-  const limits = { members: MOST_SYSTEMS, requests: { left: MOST_SYSTEMS } };
+  const gaps: Unread[] = [];
+  const unread = (gap: Unread) => gaps.push(gap);
+  const limits = { members: MOST_SYSTEMS, requests: { left: MOST_SYSTEMS }, unread };
   const listed = (await members.list(SYSTEMS, signal, limits)) ?? [];
   const others = listed.filter(({ path }) => !samePath(path, system.path));
   if (others.length === 0) return [];
   const paths = others.map(({ path }) => path);
-  return (await readEach(system.service, paths, System, limits, signal))
+  const found = await readEach(system.service, paths, System, limits, signal);
+  throwUnread(gaps, "which chassis are other machines'");
+  return found
     .filter(({ value }) => value.Actions?.["#ComputerSystem.Reset"] !== undefined)
     .map(({ path, value }) => ({
       key: pathKey(path),

@@ -1,7 +1,9 @@
 import { BmcError } from "../../../../contract/bmc-error.ts";
+import type { Unread } from "../../../operations/unread.ts";
 import { Collection, ServiceRoot, System } from "../service/schema.ts";
 import type { Resource, Service } from "../service/service.ts";
 import { SERVICE_ROOT } from "./members.ts";
+import { readable, throwUnread } from "./unreadable.ts";
 
 export const SYSTEMS = "/redfish/v1/Systems";
 /** A message names this many systems at most, and as many are read to compare their `Id`. */
@@ -36,7 +38,8 @@ export async function findSystem(
     if (direct) return direct;
   }
   const { paths: members, isWhole } = await listSystems(service, signal);
-  if (selector !== undefined) return await selectSystem(service, members, selector, signal);
+  if (selector !== undefined)
+    return await selectSystem(service, { paths: members, isWhole }, selector, signal);
   const [only, ...others] = members;
   if (!isWhole) {
     // Another one than those listed may be meant.
@@ -57,10 +60,15 @@ async function chooseSystem(
   const several = `the BMC has several systems, set redfish.system to one of ${named(members)}`;
   if (members.length > MOST_NAMED) throw new BmcError("usage", several);
   const systems: Resource<System>[] = [];
+  const gaps: Unread[] = [];
+  const unread = (gap: Unread) => gaps.push(gap);
   for (const path of members) {
-    const system = await service.find(path, System, signal);
+    const system = await readable({ name: path, unread }, () => service.find(path, System, signal));
     // One that cannot be read could be the one that is meant.
-    if (!system) throw new BmcError("usage", several);
+    if (!system) {
+      const [why = { reason: "the BMC does not have it" }] = gaps;
+      throw new BmcError("usage", `${several}; ${path} cannot be read: ${why.reason}`);
+    }
     systems.push(system);
   }
   const [chosen, ...more] = systems.filter(({ value }) => value.Actions?.["#ComputerSystem.Reset"]);
@@ -131,19 +139,26 @@ async function findCollectionFromRoot(
 
 async function selectSystem(
   service: Service,
-  members: readonly string[],
+  { paths: members, isWhole }: Listed,
   selector: string,
   signal: AbortSignal,
 ): Promise<Resource<System>> {
+  const gaps: Unread[] = [];
+  const unread = (gap: Unread) => gaps.push(gap);
   if (!selector.startsWith("/")) {
     const ofThatName: Resource<System>[] = [];
     for (const path of members.slice(0, MOST_NAMED)) {
-      const system = await service.find(path, System, signal);
+      const system = await readable({ name: path, unread }, () => service.find(path, System, signal));
       if (system?.value.Id === selector) return system;
       if (system?.value.Name === selector) ofThatName.push(system);
     }
     const [only, ...others] = ofThatName;
-    if (only && others.length === 0) return only;
+    if (only && others.length === 0 && gaps.length === 0 && isWhole) return only;
+    throwUnread(gaps, `system ${selector}`);
+  }
+  if (!isWhole || members.length > MOST_NAMED) {
+    const text = `system ${selector} is not among those that can be read, set redfish.system to its path; the BMC lists ${named(members)}`;
+    throw new BmcError("usage", text);
   }
   throw new BmcError("usage", `the BMC has no system ${selector}; it has ${named(members)}`);
 }

@@ -1,10 +1,12 @@
 import * as z from "zod/mini";
 import { BmcError } from "../../../../contract/bmc-error.ts";
+import type { Unread } from "../../../operations/unread.ts";
 import { Link, Links, lenient, ResetAction } from "../service/schema.ts";
 import type { Resource } from "../service/service.ts";
 import type { Members } from "./members.ts";
 import { samePath } from "./paths.ts";
 import type { ManagedSystem } from "./system.ts";
+import { throwUnread } from "./unreadable.ts";
 
 const MANAGERS = "/redfish/v1/Managers";
 /** As many managers are looked at to find the one that is a BMC. */
@@ -84,12 +86,13 @@ export class ManagedManager {
       const manager = path === undefined ? undefined : await service.find(path, Manager, signal);
       if (manager) return manager;
     }
-    const limits = { members: MOST_MANAGERS, requests: { left: MOST_MANAGERS + 2 } };
+    const gaps: Unread[] = [];
+    const unread = (gap: Unread) => gaps.push(gap);
+    const limits = { members: MOST_MANAGERS, requests: { left: MOST_MANAGERS + 2 }, unread };
     const managers = (await this.#members.read(MANAGERS, Manager, signal, limits)) ?? [];
-    const found =
-      managers.find(({ value }) => this.#manages(value)) ??
-      managers.find(({ value }) => value.ManagerType === "BMC") ??
-      managers[0];
+    const named = managers.find(({ value }) => this.#manages(value));
+    if (!named) throwUnread(gaps, "the manager of the system");
+    const found = named ?? managers.find(({ value }) => value.ManagerType === "BMC") ?? managers[0];
     if (!found) throw new BmcError("unsupported", "the BMC lists no manager");
     return found;
   }

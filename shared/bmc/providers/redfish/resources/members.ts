@@ -10,6 +10,7 @@ export const SERVICE_ROOT = "/redfish/v1/";
 /** Expanded collections hold whole resources; the largest seen, full event logs, stay below this. */
 const MAX_PAGE_BYTES = 8 * 1_048_576;
 const MOST_PAGES = 100;
+const TOO_MANY_REQUESTS = "reading it takes too many requests";
 /** From as many members on, reading the service root to learn about `$expand` saves a request. */
 const WORTH_EXPANDING = 3;
 /** Fields that an abridged resource has too (DSP0266 section 9.5 and its kind and status), and that say nothing of its contents. */
@@ -24,10 +25,10 @@ export interface Member {
 /** How much may be read: members of one collection, and requests in all. */
 export interface ReadLimits {
   readonly members: number;
-  /** Counted down by each request; reading stops, without an error, at 0. */
+  /** Counted down by each request; reading stops at 0. */
   readonly requests: { left: number };
-  /** Called for each member that cannot be read, and once for those that the BMC counts and does not list. */
-  readonly unread?: (unread: Unread) => void;
+  /** Called for each page or member that cannot be read, and once for those that a limit or the BMC leaves out. */
+  readonly unread: (unread: Unread) => void;
 }
 
 /** The members of a collection, and how many it has by its own count. */
@@ -86,7 +87,8 @@ export class Members {
     const seen = new Set<string>();
     let count = 0;
     let next: string | undefined = path;
-    while (next !== undefined && spend(limits)) {
+    while (next !== undefined) {
+      if (!maySend(next, limits)) break;
       seen.add(next);
       const page: Resource<Collection> | undefined = await this.#page(next, seen.size, signal, limits);
       if (!page && seen.size === 1) return undefined;
@@ -96,8 +98,12 @@ export class Members {
         const member = this.#member(body);
         if (member && found.length < most) found.push(member);
       }
-      if (found.length >= most) break;
+      count = Math.max(count, page.value.Members.length);
       const link = page.value["Members@odata.nextLink"] ?? page.value["@odata.nextLink"];
+      if (found.length >= most) {
+        if (link !== undefined || page.value.Members.length > most) count = Math.max(count, most + 1);
+        break;
+      }
       next = this.#service.localPath(link);
       if (link !== undefined && (next === undefined || seen.has(next) || seen.size === MOST_PAGES)) {
         gap({ name: link, reason: "the next page is on another host, or the pages do not end" }, limits);
@@ -120,7 +126,7 @@ export class Members {
       if (page) return page;
       throw new BmcError("protocol", `the BMC does not have ${path}, which a page refers to`);
     } catch (thrown) {
-      if (!limits?.unread) throw thrown;
+      if (!limits) throw thrown;
       limits.unread({ name: path, reason: unreadable(thrown).message });
       return undefined;
     }
@@ -139,8 +145,8 @@ export class Members {
   }
 
   /**
-   * The resources of a collection; undefined when there is no such collection. A member that is gone or is
-   * something else than `schema` describes throws, or is left out where `limits` are given.
+   * The resources of a collection; undefined when there is no such collection. A member that is gone is left out. One that cannot
+   * be read, or that the BMC counts and does not list, throws, or is told to `unread` where `limits` are given.
    */
   async read<T extends z.ZodMiniType>(
     path: string,
@@ -154,12 +160,19 @@ export class Members {
     const resources: Resource<z.infer<T>>[] = [];
     for (const member of members) {
       const resource = await this.#resource(member, schema, signal, limits);
+      if (resource === "unspent") {
+        gap({ name: path, reason: TOO_MANY_REQUESTS }, limits);
+        break;
+      }
       if (resource) resources.push(resource);
     }
     if (count > members.length) {
-      const reason = `the BMC counts ${count} members and lists ${members.length}`;
+      const isCut = limits !== undefined && members.length >= limits.members;
+      const reason = isCut
+        ? `it has more than ${limits.members} members`
+        : `the BMC counts ${count} members and lists ${members.length}`;
       this.#log.debug({ path, reason }, "collection incomplete");
-      limits?.unread?.({ name: path, reason });
+      gap({ name: path, reason }, limits);
     }
     return resources;
   }
@@ -170,18 +183,17 @@ export class Members {
     schema: T,
     signal: AbortSignal,
     limits: ReadLimits | undefined,
-  ): Promise<Resource<z.infer<T>> | undefined> {
+  ): Promise<Resource<z.infer<T>> | "unspent" | undefined> {
     try {
       if (body !== undefined && hasFields(body, schema)) return parseResource(path, body, schema);
-      if (!spend(limits)) return undefined;
+      if (!spend(limits)) return "unspent";
       const found = await this.#service.find(path, schema, signal);
       return found ?? (body === undefined ? undefined : parseResource(path, body, schema));
     } catch (thrown) {
       if (!limits) throw thrown;
-      // Where nothing tells of the gap, a member that is only not ready must not be missing.
-      const { message: reason } = limits.unread ? unreadable(thrown) : concernsOnePart(thrown);
+      const { message: reason } = unreadable(thrown);
       this.#log.debug({ path, reason }, "collection member skipped");
-      limits.unread?.({ name: path, reason });
+      limits.unread({ name: path, reason });
       return undefined;
     }
   }
@@ -252,8 +264,15 @@ function hasFields(body: object, schema: z.ZodMiniType): boolean {
 
 /** Where nothing tells of a gap, a part must not look like the whole. */
 function gap(unread: Unread, limits: ReadLimits | undefined): void {
-  if (!limits?.unread) throw new BmcError("protocol", `${unread.name}: ${unread.reason}`);
+  if (!limits) throw new BmcError("protocol", `${unread.name}: ${unread.reason}`);
   limits.unread(unread);
+}
+
+/** Whether a request for `path` is within the limits, which counts it; told to `unread` if it is not. */
+export function maySend(path: string, limits: ReadLimits | undefined): boolean {
+  if (spend(limits)) return true;
+  gap({ name: path, reason: TOO_MANY_REQUESTS }, limits);
+  return false;
 }
 
 function spend(limits: ReadLimits | undefined): boolean {

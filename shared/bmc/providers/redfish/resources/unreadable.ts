@@ -11,6 +11,11 @@ export function unreadable(thrown: unknown): BmcError {
   return isDenied || error.class === "busy" ? error : concernsOnePart(thrown);
 }
 
+/** Throws that nothing can be said of `what`, where something that was read for it could not be read. */
+export function throwUnread([gap]: readonly Unread[], what: string): void {
+  if (gap) throw new BmcError("bmc", `${what} is not known: ${gap.name} cannot be read (${gap.reason})`);
+}
+
 /** What `read` resolves to; undefined where that cannot be read, which `unread` is told. Throws what concerns the whole BMC. */
 export async function readable<T>(
   { name, unread }: { readonly name: string; readonly unread?: ((unread: Unread) => void) | undefined },

@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
 import { parseDeviceId, parseGuid } from "../../../../../shared/bmc/providers/ipmi/device-id.ts";
+import type { IpmiBmcOptions } from "../../../../../simulators/ipmi/bmc.ts";
 import { AS_ADMINISTRATOR, limit, openSession, startBmc } from "./bench.ts";
+
+type IpmiBmcOptionsOfFru = Pick<IpmiBmcOptions, "damageFru" | "fruPartBytes">;
 
 function driver<K extends "manager" | "sol" | "nmi" | "inventory">(session: Session, name: K) {
   const found = session[name];
@@ -254,10 +257,17 @@ describe.concurrent("the inventory", () => {
     await expect(driver(session, "inventory").read(limit())).rejects.toMatchObject({ class: "unsupported" });
   });
 
-  it("is a protocol error from a BMC that gives nothing at all", async () => {
-    await using bmc = await startBmc({ fruPartBytes: 4 });
+  it.each<[string, string, IpmiBmcOptionsOfFru]>([
+    ["its header", "FRU 0", { damageFru: (fru) => fru.writeUInt8(0x55, 7) }],
+    ["its chassis area", "chassis area of FRU 0", { damageFru: (fru) => fru.writeUInt8(0x55, 11) }],
+    ["none of its bytes", "FRU 0", { fruPartBytes: 4 }],
+  ])("names what cannot be read of a FRU with junk in %s", async (_, name, options) => {
+    await using bmc = await startBmc({ fru, ...options });
     await using session = await openSession(bmc);
 
-    await expect(driver(session, "inventory").read(limit())).rejects.toMatchObject({ class: "protocol" });
+    const found = await driver(session, "inventory").read(limit());
+
+    expect(found.unread).toEqual([{ name, reason: expect.stringMatching(/checksum|cannot read/) }]);
+    expect(found.bmc?.firmware).toBe("3.45");
   });
 });

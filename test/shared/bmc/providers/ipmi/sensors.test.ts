@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
+import { BmcError } from "../../../../../shared/contract/bmc-error.ts";
 import { fullRecord } from "../../../../../simulators/ipmi/sdr-record.ts";
 import { limit, openSession, startBmc } from "./bench.ts";
 
+const UNSPECIFIED = 0xff;
 const RECORD = fullRecord({ name: "Inlet", kind: "temperature", value: 0 }, 1);
 const reading = (raw: number, flags = 0xc0, ...status: number[]) => Buffer.from([raw, flags, ...status]);
 
@@ -132,6 +134,54 @@ describe("IPMI sensors", () => {
       "absent",
       ...Array.from({ length: 6 }, () => undefined),
     ]);
+  });
+});
+
+describe("IPMI junk", () => {
+  const other = fullRecord({ name: "Outlet", kind: "temperature", value: 0 }, 2);
+
+  it("in the first sensor data record leaves the others, and is named", async () => {
+    await using bmc = await startBmc({
+      sdr: { records: [RECORD, other], readings: { 2: reading(30) } },
+    });
+    await using session = await openSession(bmc);
+    bmc.faults.refuses = (name, data) =>
+      name === "Get SDR" && data.readUInt16LE(2) === 0 ? UNSPECIFIED : undefined;
+
+    const found = await readSensors(session);
+
+    expect(found).toContainEqual(expect.objectContaining({ name: "Outlet", value: 30 }));
+    expect(found).toContainEqual(
+      expect.objectContaining({ name: "sensor data record 0", state: "not read" }),
+    );
+  });
+
+  it.each([
+    ["nothing", Buffer.alloc(0)],
+    ["one byte", Buffer.of(0xff)],
+  ])("in one reading, such as %s, leaves the others, and is named", async (_, junk) => {
+    await using bmc = await startBmc({
+      sdr: { records: [RECORD, other], readings: { 1: junk, 2: reading(30) } },
+    });
+    await using session = await openSession(bmc);
+
+    expect(await readSensors(session)).toMatchObject([
+      { name: "Inlet", state: "not read", reason: expect.stringMatching(/^[ -~]{1,200}$/) },
+      { name: "Outlet", value: 30 },
+    ]);
+  });
+
+  it.each([0x00, 0x7f, 0xff])("of records full of the byte %i is no crash", async (byte) => {
+    const junk = Buffer.alloc(40, byte);
+    await using bmc = await startBmc({ sdr: { records: [junk, RECORD], readings: { 1: reading(30) } } });
+    await using session = await openSession(bmc);
+
+    const found = await readSensors(session).catch((error: unknown) => error);
+
+    if (found instanceof BmcError) {
+      expect(["protocol", "bmc", "unsupported"]).toContain(found.class);
+      expect(found.message).toMatch(/^[ -~]{1,200}$/);
+    } else expect(found).toContainEqual(expect.objectContaining({ name: "Inlet", value: 30 }));
   });
 });
 

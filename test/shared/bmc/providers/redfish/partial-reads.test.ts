@@ -532,7 +532,156 @@ describe("a list with a member that cannot be read", () => {
   });
 });
 
+describe("what depends on a list with a gap", () => {
+  const BROKEN: TreeAnswer = [500, refusal("Base.1.8.InternalError", "Failed.")];
+  const failsAt =
+    (broken: string) =>
+    ({ path }: TreeRequest) =>
+      path === broken ? BROKEN : undefined;
+  const MANAGER = "/redfish/v1/Managers/1";
+  const NICS = `${MANAGER}/EthernetInterfaces`;
+  const managed = (more: object, system: object = {}): Tree => ({
+    ...treeOf({ Links: { ManagedBy: [link(MANAGER)] }, ...system }),
+    [MANAGER]: { Id: "1", ...more },
+  });
+  const volume = (id: string) => ({ Id: id, Name: `v${id}`, RAIDType: "RAID1", CapacityBytes: 1 });
+  const raid = (): Tree => {
+    const STORAGE = `${SYSTEM}/Storage`;
+    return {
+      ...treeOf({ Storage: link(STORAGE) }),
+      [STORAGE]: collection(`${STORAGE}/a`, `${STORAGE}/b`),
+      ...Object.fromEntries(
+        ["a", "b"].flatMap((id) => [
+          [`${STORAGE}/${id}`, { Id: id, Drives: [], Volumes: link(`${STORAGE}/${id}/Volumes`) }],
+          [`${STORAGE}/${id}/Volumes`, collection(`${STORAGE}/${id}/Volumes/1`)],
+          [`${STORAGE}/${id}/Volumes/1`, volume(id)],
+        ]),
+      ),
+    };
+  };
+
+  it("shows the BMC's other interfaces, and none is absent", async () => {
+    const tree: Tree = {
+      ...managed({ EthernetInterfaces: link(NICS) }),
+      [NICS]: collection(`${NICS}/eth0`, `${NICS}/eth1`),
+      [`${NICS}/eth0`]: { Id: "eth0", HostName: "bmc" },
+    };
+    await using lab = await treeLab(tree, failsAt(`${NICS}/eth1`));
+
+    expect(await lab.client.listNetwork(signal)).toMatchObject([
+      { id: "eth0" },
+      { id: `${NICS}/eth1`, unread: expect.stringContaining("500") },
+    ]);
+    const request = { interface: "eth1", hostName: "x" };
+    await expect(lab.client.planNetwork(request, signal)).rejects.toMatchObject({
+      class: "bmc",
+      message: expect.stringMatching(/not among those that can be read.*eth1/),
+    });
+  });
+
+  it("makes a RAID controller with an unreadable volume one that is not read", async () => {
+    await using lab = await treeLab(raid(), failsAt(`${SYSTEM}/Storage/a/Volumes/1`));
+
+    const request = { volumes: ["va"] };
+    await expect(lab.client.planRaidClear(request, signal)).rejects.toThrow(/controller a cannot be read/);
+    expect(await lab.client.planRaidClear({ volumes: ["vb"] }, signal)).toMatchObject({
+      steps: [expect.stringContaining("/b/Volumes/1")],
+    });
+  });
+
+  it("does not claim that no change of volumes waits", async () => {
+    const TASKS = "/redfish/v1/TaskService/Tasks";
+    const tree: Tree = { ...raid(), [TASKS]: collection(`${TASKS}/1`) };
+    await using lab = await treeLab(tree, failsAt(`${TASKS}/1`));
+
+    await expect(lab.client.planRaidClear({ volumes: ["va"] }, signal)).rejects.toThrow(
+      /whether a change of the volumes of a waits is not known: .*Tasks\/1/,
+    );
+  });
+
+  it("takes no power limit for absent", async () => {
+    const CONTROLS = `${CHASSIS}/1/Controls`;
+    const tree: Tree = {
+      ...treeOf({ Links: { Chassis: [link(`${CHASSIS}/1`)] } }),
+      [`${CHASSIS}/1`]: { Id: "1", Controls: link(CONTROLS) },
+      [CONTROLS]: collection(`${CONTROLS}/1`),
+    };
+    await using lab = await treeLab(tree, failsAt(`${CONTROLS}/1`));
+
+    await expect(lab.client.readPowerLimit(signal)).rejects.toThrow(/the power limit is not known/);
+  });
+
+  it("takes no other manager for the system's", async () => {
+    const MANAGERS = "/redfish/v1/Managers";
+    const tree: Tree = {
+      ...treeOf({}),
+      [MANAGERS]: collection(MANAGER, `${MANAGERS}/2`),
+      [MANAGER]: { Id: "1", ManagerType: "BMC", EthernetInterfaces: link(NICS) },
+    };
+    await using lab = await treeLab(tree, failsAt(`${MANAGERS}/2`));
+
+    await expect(lab.client.listNetwork(signal)).rejects.toThrow(/the manager of the system is not known/);
+  });
+
+  it("says so where a list has more members than are read", async () => {
+    const ids = Array.from({ length: 40 }, (_, index) => `${NICS}/${index}`);
+    const tree: Tree = {
+      ...managed({ EthernetInterfaces: link(NICS) }),
+      [NICS]: { Members: ids.map(link) },
+      ...Object.fromEntries(ids.map((path) => [path, { Id: path.split("/").at(-1) }])),
+    };
+    await using lab = await treeLab(tree);
+
+    const listed = await lab.client.listNetwork(signal);
+
+    expect(listed.at(-1)).toMatchObject({ id: NICS, unread: expect.stringMatching(/more than 16 members/) });
+  });
+});
+
 describe("the system of a machine", () => {
+  const OTHER = "/redfish/v1/Systems/2";
+  const SYSTEMS = "/redfish/v1/Systems";
+
+  it.each(["Members@odata.nextLink", "@odata.nextLink"])("may be on a page that %s names", async (next) => {
+    const tree: Tree = {
+      ...treeOf({}),
+      [SYSTEMS]: { Members: [], [next]: `${SYSTEMS}/more` },
+      [`${SYSTEMS}/more`]: collection(SYSTEM),
+    };
+    await using lab = await treeLab(tree);
+    await using endless = await treeLab({ ...tree, [`${SYSTEMS}/more`]: tree[SYSTEMS] ?? {} });
+
+    expect(await lab.client.readPower(signal)).toBe("on");
+    await expect(endless.client.readPower(signal)).rejects.toThrow(/list of systems does not end/);
+    expect(endless.requests.length).toBeLessThan(20);
+  });
+
+  it.each<[string, TreeAnswer]>([
+    ["404", [404, {}]],
+    ["500", [500, refusal("Base.1.8.InternalError", "Failed.")]],
+  ])("is not chosen where another one answers %s, which is named", async (_, answer) => {
+    const tree: Tree = { ...treeOf({}), [SYSTEMS]: collection(SYSTEM, OTHER) };
+    await using lab = await treeLab(tree, ({ path }) => (path === OTHER ? answer : undefined));
+
+    await expect(lab.client.readPower(signal)).rejects.toThrow(
+      /set redfish.system to one of .*; \/redfish\/v1\/Systems\/2 cannot be read: /,
+    );
+  });
+
+  it.each<[string, object, TreeAnswer | undefined]>([
+    ["one cannot be read", collection(SYSTEM, OTHER), [500, refusal("Base.1.8.InternalError", "Failed.")]],
+    ["one is not listed", { ...collection(SYSTEM), "Members@odata.count": 2 }, undefined],
+  ])("is not said to be absent where %s", async (_, listed, answer) => {
+    const tree: Tree = { ...treeOf({}), [SYSTEMS]: { ...listed } };
+    const hook = ({ path }: TreeRequest) => (path === OTHER ? answer : undefined);
+    await using lab = await treeLab(tree, hook, { system: "node-7" });
+
+    const error = await lab.client.readPower(signal).catch((thrown: unknown) => String(thrown));
+
+    expect(error).toMatch(/system node-7 is not/);
+    expect(error).not.toMatch(/has no system/);
+  });
+
   it("is not chosen from a collection that lists fewer than it counts", async () => {
     const tree = {
       ...treeOf({}),
@@ -545,6 +694,59 @@ describe("the system of a machine", () => {
 });
 
 describe("a setting whose settings resource does not hold it", () => {
+  it.each([
+    ["takes it", [200, {}], 1],
+    ["refuses it", [400, refusal("Base.1.8.PropertyUnknown", "No.")], 2],
+  ] as const)(
+    "is written to the resource itself only after the settings resource %s",
+    async (_, answer, writes) => {
+      const MANAGER = "/redfish/v1/Managers/1";
+      const NICS = `${MANAGER}/EthernetInterfaces`;
+      const NIC = `${NICS}/eth0`;
+      const tree: Tree = {
+        ...treeOf({ Links: { ManagedBy: [link(MANAGER)] } }),
+        [MANAGER]: { Id: "1", EthernetInterfaces: link(NICS) },
+        [NICS]: collection(NIC),
+        [NIC]: {
+          Id: "eth0",
+          HostName: "old",
+          "@Redfish.Settings": { SettingsObject: link(`${NIC}/Settings`) },
+        },
+        [`${NIC}/Settings`]: { HostName: "old" },
+      };
+      await using lab = await treeLab(tree, ({ method, path, body }) => {
+        if (method !== "PATCH") return undefined;
+        if (path !== NIC && answer[0] !== 200) return answer;
+        tree[NIC] = { ...tree[NIC], ...Object(body) };
+        return [200, {}];
+      });
+
+      await lab.client.setNetwork({ hostName: "new" }, 60_000, signal);
+
+      const places = [`${NIC}/Settings`, NIC].slice(0, writes);
+      expect(lab.writes().map(([, path]) => path)).toEqual(places);
+    },
+  );
+
+  it("is written to the network protocols themselves where the settings have no NTP", async () => {
+    const MANAGER = "/redfish/v1/Managers/1";
+    const PROTOCOL = `${MANAGER}/NetworkProtocol`;
+    const tree: Tree = {
+      ...treeOf({ Links: { ManagedBy: [link(MANAGER)] } }),
+      [MANAGER]: { Id: "1", NetworkProtocol: link(PROTOCOL) },
+      [PROTOCOL]: {
+        NTP: { ProtocolEnabled: false, NTPServers: [] },
+        "@Redfish.Settings": { SettingsObject: link(`${PROTOCOL}/Settings`) },
+      },
+      [`${PROTOCOL}/Settings`]: { HTTPS: { Port: 443 } },
+    };
+    await using lab = await treeLab(tree);
+
+    const { steps } = await lab.client.planNtp({ enabled: true, servers: ["a.example"] }, signal);
+
+    expect(steps).toEqual([expect.stringContaining(`PATCH ${PROTOCOL} `)]);
+  });
+
   const SECURE_BOOT = `${SYSTEM}/SecureBoot`;
 
   it.each([
