@@ -35,10 +35,10 @@ export async function postCodeProgress(
   const listed =
     below === undefined ? undefined : await members.list(`${below}/PostCodes/Entries`, signal, limits);
   if (!listed) throw new BmcError("unsupported", "the BMC has no log of POST codes");
-  throwUnread(gaps, "the latest POST code");
-  const entries = listed
-    .map(({ path, body }) => parseResource(path, body, PostCodeEntry).value)
-    .filter(({ Id: id }) => OF_LATEST_BOOT.test(id));
+  const all = listed.map(({ path, body }) => parseResource(path, body, PostCodeEntry).value);
+  const entries = all.filter(({ Id: id }) => OF_LATEST_BOOT.test(id));
+  // Those of earlier boots follow: what is behind them is not missed.
+  if (entries.length === all.length) throwUnread(gaps, "the latest POST code");
   const postCodes = entries.map(({ MessageArgs: args }) => postCodeOf(args.at(-1) ?? ""));
   const since = Date.parse(entries[0]?.Created ?? "");
   const reset = Date.parse(lastReset ?? "");

@@ -1,3 +1,4 @@
+import { foldLine } from "../../../../contract/result.ts";
 import { textOf } from "../../../../text-of.ts";
 
 type Headers = Readonly<Record<string, string>>;
@@ -25,7 +26,9 @@ export async function decodeBody(bytes: Buffer, headers: Headers, maxBytes: numb
     if (isJson) return { value: JSON.parse(text) };
     return { problem: `${type} instead of JSON`, ...asText(text) };
   } catch (error) {
-    const problem = isJson ? `a body that is not JSON (${textOf(error)})` : `${type} instead of JSON`;
+    const problem = isJson
+      ? `a body that is not JSON (${foldLine(textOf(error))})`
+      : `${type} instead of JSON`;
     return { problem, ...(text === undefined ? {} : asText(text)) };
   }
 }

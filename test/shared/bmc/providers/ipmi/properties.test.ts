@@ -146,6 +146,7 @@ describe("what parsers make of any bytes", () => {
       fc.property(bytes(1_500), (data) => {
         for (const parse of Object.values(PARSERS)) {
           const made = orTypedError(() => parse(data));
+          if (made instanceof BmcError) expect(made.message).toMatch(/^\P{Cc}+$/u);
           // Hex and the sentence around it are the most that a byte becomes.
           expect(JSON.stringify(made instanceof BmcError ? made.message : made)?.length ?? 0).toBeLessThan(
             2_000 + 40 * data.length,

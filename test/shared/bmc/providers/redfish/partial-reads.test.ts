@@ -1,8 +1,14 @@
 import { describe, expect, it } from "vitest";
+import { redfish } from "../../../../../shared/bmc/providers/redfish/redfish-provider.ts";
+import { systemClock } from "../../../../../shared/clock.ts";
+import { Connection } from "../../../../../shared/contract/connection.ts";
+import { silentLogger } from "../../../../../shared/logger.ts";
+import { redfishConnection } from "../../../../support/bmc-lab.ts";
 import {
   collection,
   refusal,
   SYSTEM,
+  startTree,
   type TreeAnswer,
   type TreeRequest,
   treeLab,
@@ -621,6 +627,66 @@ describe("what depends on a list with a gap", () => {
     await using lab = await treeLab(tree, failsAt(`${MANAGERS}/2`));
 
     await expect(lab.client.listNetwork(signal)).rejects.toThrow(/the manager of the system is not known/);
+  });
+
+  it("takes no BIOS job for absent", async () => {
+    const BIOS = `${SYSTEM}/Bios`;
+    const JOBS = `${MANAGER}/Jobs`;
+    const tree: Tree = {
+      ...managed({}, { Manufacturer: "Dell Inc.", Bios: link(BIOS) }),
+      [BIOS]: {
+        Attributes: { BootMode: "Uefi" },
+        "@Redfish.Settings": { SettingsObject: link(`${BIOS}/Settings`) },
+      },
+      [`${BIOS}/Settings`]: { Attributes: { BootMode: "Bios" } },
+      [JOBS]: collection(`${JOBS}/1`),
+    };
+    await using lab = await treeLab(tree, failsAt(`${JOBS}/1`));
+
+    await expect(lab.client.readBios(signal)).rejects.toThrow(
+      /whether a BIOS job waits or runs is not known/,
+    );
+  });
+
+  it("does not say that DHCP supplies no time servers", async () => {
+    const PROTOCOL = `${MANAGER}/NetworkProtocol`;
+    const tree: Tree = {
+      ...managed({ EthernetInterfaces: link(NICS), NetworkProtocol: link(PROTOCOL) }),
+      [NICS]: collection(`${NICS}/eth0`, `${NICS}/eth1`),
+      [`${NICS}/eth0`]: { DHCPv4: { DHCPEnabled: false } },
+      [PROTOCOL]: { NTP: { ProtocolEnabled: true, NTPServers: ["dhcp.example"] } },
+    };
+    await using lab = await treeLab(tree, ({ method, path }) => {
+      if (method === "GET") return failsAt(`${NICS}/eth1`)({ method, path, body: undefined, headers: {} });
+      tree[PROTOCOL] = { NTP: { ProtocolEnabled: true, NTPServers: ["a.example", "dhcp.example"] } };
+      return [200, {}];
+    });
+
+    const request = { enabled: true, servers: ["a.example"] };
+    // That the BMC changed its list is then what counts.
+    expect(await lab.client.setNtp(request, signal)).toMatchObject({
+      changed: true,
+      summary: expect.stringContaining("the BMC also lists dhcp.example"),
+    });
+  });
+
+  it("takes no POST code for the latest that stands before a page which cannot be read", async () => {
+    const ENTRIES = `${SYSTEM}/LogServices/PostCodes/Entries`;
+    const code = (Id: string) => ({ ...link(`${ENTRIES}/${Id}`), Id, MessageArgs: ["0x10"] });
+    const treeWith = (...ids: string[]): Tree => ({
+      ...treeOf({ LogServices: link(`${SYSTEM}/LogServices`) }),
+      [ENTRIES]: { Members: ids.map(code), "Members@odata.nextLink": `${ENTRIES}/more` },
+    });
+    await using cut = await startTree(treeWith("B1-1"), failsAt(`${ENTRIES}/more`));
+    await using whole = await startTree(treeWith("B1-1", "B2-1"), failsAt(`${ENTRIES}/more`));
+    const seeBoot = async ({ port }: { port: number }) => {
+      const context = { clock: systemClock, log: silentLogger, hint: undefined };
+      const session = await redfish.open(Connection.parse(redfishConnection(port)), context, signal);
+      return await Promise.resolve(session.boot.see?.(true, signal)).finally(() => session.close());
+    };
+
+    await expect(seeBoot(cut)).rejects.toThrow(/the latest POST code is not known/);
+    expect(await seeBoot(whole)).toMatchObject({ progress: { postCodes: ["0x10"] } });
   });
 
   it("says so where a list has more members than are read", async () => {

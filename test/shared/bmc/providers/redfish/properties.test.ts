@@ -82,6 +82,8 @@ async function exercise(name: string, to: number): Promise<void> {
       if (!(error instanceof BmcError)) throw error;
       expect(error.class).not.toBe("internal");
       expect(error.message).not.toContain("canary");
+      // One line, which fits into a report.
+      expect(error.message).toMatch(/^\P{Cc}{1,2000}$/u);
     } finally {
       await session?.close();
     }
@@ -192,6 +194,36 @@ describe.each([...operations.keys()])("%s", (name) => {
     );
   });
 });
+
+/** JSON that a BMC with broken memory or firmware could answer. */
+const JUNK: Readonly<Record<string, string>> = {
+  "a number beyond all sense": `{"Members": [${"9".repeat(400)}], "PowerState": 1e999, "Members@odata.count": 1e300}`,
+  "other types": `{"Members": "x", "Actions": [], "Boot": 7, "Links": true, "Attributes": [[]], "Id": {}, "error": []}`,
+  "control characters": JSON.stringify({
+    error: { message: "a\u0000b\r\nc\u001b[31m\u2028d", code: "\u0007" },
+    PowerState: "\u001b[2J\n",
+    Id: "\r\n",
+  }),
+  "texts without an end": JSON.stringify({
+    error: { message: "x".repeat(100_000), code: "y".repeat(100_000) },
+    PowerState: "z".repeat(100_000),
+    Id: "w".repeat(100_000),
+  }),
+  "nesting without an end": `{"Members": ${"[".repeat(50_000)}${"]".repeat(50_000)}, "error": ${'{"a":'.repeat(20_000)}1${"}".repeat(20_000)}}`,
+};
+
+test.each(Object.entries(JUNK))(
+  "%s is at most a typed error in one line, for every operation",
+  {
+    timeout: OVERALL_MS,
+  },
+  async (_, text) => {
+    for (const status of [200, 400, 500]) {
+      answer = { status, body: Buffer.from(text), type: "application/json" };
+      for (const name of operations.keys()) await exercise(name, port);
+    }
+  },
+);
 
 test("bytes that need not be HTTP are typed errors", { timeout: OVERALL_MS }, async () => {
   let bytes: Uint8Array = new Uint8Array();
