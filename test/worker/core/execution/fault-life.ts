@@ -80,9 +80,6 @@ export class Life {
   readonly failed: string[] = [];
   readonly host: Host;
   readonly election: LeaderElection | undefined;
-  /** When the open poll of an agent ID was sent. */
-  readonly polling = new Map<string, number>();
-  wokenMs = Number.NEGATIVE_INFINITY;
   isStopped = false;
   isDown = false;
   onEnd: () => void = () => undefined;
@@ -246,10 +243,7 @@ export class Life {
       case "suspend":
         // Not between its last look at its lease and its request: nothing protects from that.
         time.after(0, () => this.host.pause(fault === "pause" ? "stopped" : "suspended"));
-        after(() => {
-          this.wokenMs = time.nowMs;
-          this.host.goOn();
-        });
+        after(() => this.host.goOn());
         break;
       case "cut":
         this.#cut();
@@ -347,12 +341,8 @@ export class Life {
       servesSeveral: () => this.#world.server.servesSeveral,
       close: async () => undefined,
       next: async (agentId, signal, inFlight = new Set()) => {
-        this.polling.set(agentId, this.#world.time.nowMs);
-        try {
-          return await this.#poll(agentId, signal, inFlight);
-        } finally {
-          this.polling.delete(agentId);
-        }
+        if (this.election?.isLeading === false) this.#world.break(`${this.name} polls and does not lead`);
+        return this.#poll(agentId, signal, inFlight);
       },
       report: (status, signal) => this.#report(status, signal),
     };

@@ -299,22 +299,12 @@ export class World {
     };
   }
 
-  /**
-   * After each thing that happened: no two lead, and no two poll for an agent ID. A poll that was sent before its process was stopped
-   * may still be open: what it brings is not used.
-   */
+  /** After each thing that happened: no two lead. That only a leader sends a poll is looked at where it is sent. */
   #look(): void {
     if (this.lives[0]?.election === undefined) return;
     const alive = this.lives.filter(({ isDead, isStopped }) => !isDead && !isStopped);
     if (alive.length < 2) return;
     const leaders = alive.filter(({ election }) => election?.isLeading);
     if (leaders.length > 1) this.break(`${leaders.map(({ name }) => name)} lead`);
-    for (const agentId of this.agentIds) {
-      const polling = alive.filter(
-        ({ host, polling, wokenMs }) =>
-          host.state === "running" && (polling.get(agentId) ?? wokenMs) > wokenMs,
-      );
-      if (polling.length > 1) this.break(`${polling.map(({ name }) => name)} poll for ${agentId}`);
-    }
   }
 }
