@@ -181,11 +181,15 @@ function volumesInMemory(volumes: ImageConfig["Volumes"], mounted: readonly stri
  */
 export function mountProblem(volumes: readonly string[], image: ImageConfig | undefined): string | undefined {
   const programs = programPlaces(image);
+  const home = normalize(image?.Env?.findLast((variable) => variable.startsWith("HOME="))?.slice(5) || "/");
   const own = Object.keys(image?.Volumes ?? {}).map((place) => normalize(`/${place}`));
   for (const volume of volumes) {
     const target = normalize(volume.split(":")[1] ?? "");
     const program = programs.find((each) => isWithin(each, target) || isWithin(target, each));
     if (program !== undefined) return `${volume} cannot be mounted: the image has its program in ${program}`;
+    // Interpreters load modules from hidden folders of it.
+    if (isWithin(home, target) || target.startsWith(`${home}/.`))
+      return `${volume} cannot be mounted: the image has its home in ${home}`;
     const inner = own.find((each) => each !== target && isWithin(each, target));
     if (inner !== undefined)
       return `${volume} cannot be mounted: the image has a volume of its own in ${inner}`;
@@ -193,8 +197,8 @@ export function mountProblem(volumes: readonly string[], image: ImageConfig | un
   return undefined;
 }
 
-/** Variables with folders from which shells, linkers and interpreters load code, such as NODE_PATH, LD_PRELOAD and HOME. */
-const LOADS_CODE = /^(?:LD_\w+|(?:BASH_)?ENV|\w*(?:PATH|LIB|OPTIONS|OPT|HOME|STARTUP))=/;
+/** Variables with folders from which shells, linkers and interpreters load code, such as NODE_PATH and LD_PRELOAD. */
+const LOADS_CODE = /^(?:LD_\w+|(?:BASH_)?ENV|\w*(?:PATH|LIB|OPTIONS|OPT|_HOME|STARTUP)|PYTHONHOME)=/;
 
 function absolutePathsIn(text: string): readonly string[] {
   return text.match(/(?<=^|[^\w./-]|(?:^|\s)-\w)\/[^\s"'`;|&()<>:=,]+/g) ?? [];

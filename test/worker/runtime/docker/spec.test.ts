@@ -62,10 +62,22 @@ describe("the container of an action", () => {
     ["/d:/data/x", { Entrypoint: ["tool"], Env: ["LANG=C", "PATH=/usr/bin:/data/x/bin"] }],
     ["/d:/data/x/", { Env: ["NODE_OPTIONS=--max-old-space-size=64 --require /data/x/first.js"] }],
     ["/d:/data/x", { Env: ["LD_PRELOAD=/data/x/lib.so"] }],
-    ["/d:/data/x", { Env: ["HOME=/data/x"] }],
+    ["/d:/data/x", { Env: ["PYTHONHOME=/data/x"] }],
   ])("refuses the volume %s over the program of its image", (volume, image) => {
     expect(mountProblem([volume], image)).toMatch(/cannot be mounted: the image has its program in/);
     expect(mountProblem(["/d:/data/y"], image)).toBeUndefined();
+  });
+
+  it("refuses a volume over the home of the image, or a hidden folder of it", () => {
+    const image = { Env: ["HOME=/data/home"] };
+
+    for (const target of ["/data", "/data/home/", "/data/home/.local"]) {
+      expect(mountProblem([`/d:${target}`], image)).toBe(
+        `/d:${target} cannot be mounted: the image has its home in /data/home`,
+      );
+    }
+    expect(mountProblem(["/d:/data/home/out"], image)).toBeUndefined();
+    expect(mountProblem(["/d:/data"], { Env: ["HOME="] })).toBeUndefined();
   });
 
   it("refuses a volume around one of the image, whose place may be a link there", () => {
