@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "undici";
@@ -283,4 +283,10 @@ export function percentile(measured: readonly number[], share: number): number {
 /** What a step of the hostile action prints. */
 export function printing(text: string): string {
   return `out:${Buffer.from(text).toString("base64")}`;
+}
+
+/** The most that a process had in memory so far (proc_pid_status(5), VmHWM). */
+export async function megabytesOf(pid: number | undefined): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, "utf8");
+  return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1] ?? 0) / 1_024;
 }
