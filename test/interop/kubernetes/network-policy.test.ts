@@ -6,8 +6,8 @@ import { describeWithHelm, renderAll } from "../../deploy/chart/helm.ts";
 import { configIn } from "../../deploy/chart/loaded-config.ts";
 import { allOf, Labels, Manifest } from "../../deploy/chart/manifest.ts";
 import { mergeValues, needed } from "../../deploy/chart/values.ts";
-import { begin, RuntimeLab } from "../../worker/runtime/kubernetes/runtime-lab.ts";
-import { scriptedRequest } from "../../worker/runtime/launch-request.ts";
+import { begin, RuntimeLab } from "../../worker/runtimes/kubernetes/runtime-lab.ts";
+import { scriptedRequest } from "../../worker/runtimes/launch-request.ts";
 import { describeWithKubernetes } from "./with-kubernetes.ts";
 
 const Selector = z.object({ matchLabels: Labels });
