@@ -3,7 +3,7 @@ import type { Clock } from "../../../../shared/clock.ts";
 import { silentLogger } from "../../../../shared/logger.ts";
 import { raceAbort } from "../../../../shared/race-abort.ts";
 import { redactor } from "../../../../shared/secret-forms.ts";
-import type { ActionStatus } from "../../../../worker/core/action/action.ts";
+import { type ActionStatus, actionKey } from "../../../../worker/core/action/action.ts";
 import { noObserver } from "../../../../worker/core/action/observer.ts";
 import { Executor } from "../../../../worker/core/execution/executor.ts";
 import { isUnreported } from "../../../../worker/core/journal/entry.ts";
@@ -117,6 +117,9 @@ export class Life {
     void this.election.lost.then(() => this.die());
     this.#locks = new LeaderLocks({ cluster, clock, log });
   }
+
+  /** By key, when the server said that the action has not ended. */
+  readonly #servedMs = new Map<string, number>();
 
   get clock(): Clock {
     return this.host.clock;
@@ -358,6 +361,7 @@ export class Life {
     if (fault === "error" || this.#isCut) return { kind: "failed", ...UNAVAILABLE };
     if (fault === "refuse") return pollOfError(server.refusal());
     const poll = await this.#ask(() => server.poll(agentId, inFlight), signal);
+    if (poll.kind === "action") this.#servedMs.set(actionKey(poll.action), this.#world.time.nowMs);
     // It is what the server knew when it was asked.
     if (fault === "delay") {
       await this.clock.sleep(DELAY_MS, signal);
@@ -376,7 +380,7 @@ export class Life {
     if (fault === "refuse") return acknowledgementOfError(server.refusal());
     const isSent = this.#world.runOf(status) === server.runOf(status.action.workflowId);
     const isLater = isSent && (fault === "delay" || fault === "late");
-    if (isLater) this.#world.sees(status, DELAY_MS);
+    if (isLater) this.#world.sees(status, { lateMs: DELAY_MS });
     if (isLater || fault === "twice") {
       server.expect(status, this.#world.runOf(status), DELAY_MS);
       if (status.state === "running")
@@ -389,7 +393,8 @@ export class Life {
       // The worker itself keeps an end from a run that has not begun, or the server knows no such action. What refuses that end is
       // the question before it.
       const isKept = answer.kind === "gone" || this.#world.runOf(status) === NO_RUN;
-      if (answer.kind === "acknowledged" || !isKept) this.#world.sees(status);
+      const servedMs = this.#servedMs.get(actionKey(status.action));
+      if (answer.kind === "acknowledged" || !isKept) this.#world.sees(status, { servedMs });
       return answer;
     };
     const answer: Acknowledgement = isLater ? { kind: "acknowledged" } : await this.#ask(arrives, signal);
