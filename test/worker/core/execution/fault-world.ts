@@ -123,14 +123,13 @@ export async function runReplicas(options: ReplicaOptions): Promise<FaultEnd> {
     };
     return { life: () => current, directory, retire };
   });
-  const lives = () => replicas.map(({ life }) => life());
-  const isDone = () => world.isDone && lives().every((life) => life.isIdle);
+  const left = new Set(replicas);
+  const isDone = () => world.isDone && [...left].every(({ life }) => life().isIdle);
   await world.until(isDone);
   // Requests of those that died may still arrive.
   const lastMs = time.nowMs + LATE_MS;
   await world.until(() => time.nowMs > lastMs && isDone());
   // As a rolling update does: each one leads in its turn, and finds what is left in its journal.
-  const left = new Set(replicas);
   while (left.size > 0) {
     const leader = () => [...left].find(({ life }) => life().election?.isLeading);
     await world.until(() => isDone() && leader()?.life().isIdle === true);
