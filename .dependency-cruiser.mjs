@@ -17,6 +17,28 @@ export default {
       to: { path: "^(worker|actions|cli)/", pathNot: "^$1/" },
     },
     {
+      name: "core-knows-no-feature",
+      severity: "error",
+      from: { path: "^worker/core/" },
+      to: { path: "^worker/", pathNot: "^worker/(core|machines|document)/" },
+    },
+    {
+      name: "features-are-on-top",
+      comment: "Only the table in main/ knows them, and what reads it.",
+      severity: "error",
+      from: {
+        path: "^worker/(machines|policy|config|sources|runtimes|kubernetes|listener|template|document)/",
+      },
+      to: { path: "^worker/(features|main|doctor|commands)/" },
+    },
+    {
+      name: "features-are-apart",
+      comment: "What two of them need is a service, or an offer (worker/features/feature.ts).",
+      severity: "error",
+      from: { path: "^worker/features/([^/]+)/" },
+      to: { path: "^worker/(features/[^/]+|main|doctor|commands)/", pathNot: "^worker/features/$1/" },
+    },
+    {
       name: "simulators-are-for-the-lab",
       severity: "error",
       from: { path: "^(worker|shared|actions|cli)/", pathNot: "^cli/lab/" },

@@ -1,7 +1,7 @@
 import { catalogue, loadAction } from "../actions/catalogue.ts";
 import inputNames from "../actions/input-names.json" with { type: "json" };
 import { type Clock, systemClock } from "../shared/clock.ts";
-import type { ActionLibrary } from "../worker/runtime/action-library.ts";
+import type { ActionLibrary } from "../worker/runtimes/action-library.ts";
 
 export const actionLibrary = actionLibraryOn(systemClock);
 

@@ -1,5 +1,5 @@
 import { workerCommands } from "../worker/commands.ts";
-import type { SelfProgram } from "../worker/runtime/self-program.ts";
+import type { SelfProgram } from "../worker/runtimes/self-program.ts";
 import type { ProgramCommand } from "./command.ts";
 
 /** Every command, in the order of the help. */

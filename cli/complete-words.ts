@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { SelfProgram } from "../worker/runtime/self-program.ts";
+import type { SelfProgram } from "../worker/runtimes/self-program.ts";
 import type { ProgramCommand } from "./command.ts";
 import { programCommands } from "./commands.ts";
 import { type Completion, nothing } from "./completion/candidate.ts";

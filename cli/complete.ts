@@ -1,6 +1,6 @@
 import { writeText } from "../actions/harness/result/write-text.ts";
 import { EXIT_OK } from "../shared/contract/exit-code.ts";
-import type { SelfProgram } from "../worker/runtime/self-program.ts";
+import type { SelfProgram } from "../worker/runtimes/self-program.ts";
 import { completeWords } from "./complete-words.ts";
 import { readBashWords } from "./completion/bash-words.ts";
 import type { Completion } from "./completion/candidate.ts";

@@ -4,7 +4,7 @@ import { nearestName } from "../shared/nearest-name.ts";
 import { printableLines } from "../shared/printable.ts";
 import { unknownArgumentProblems } from "../shared/unknown-arguments.ts";
 import { version } from "../shared/version.ts";
-import type { SelfProgram } from "../worker/runtime/self-program.ts";
+import type { SelfProgram } from "../worker/runtimes/self-program.ts";
 import type { ProgramCommand } from "./command.ts";
 import { programCommands } from "./commands.ts";
 import { endWithUsage } from "./usage-problem.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { CAUSES, type Cause, CHECK_NAMES, type CheckName } from "../worker/doctor/causes.ts";
 import { DoctorReport } from "../worker/doctor/report.ts";
+import { CAUSES, type Cause, CHECK_NAMES, type CheckName } from "../worker/findings/causes.ts";
 import { refreshBetweenMarks } from "./marked-part.ts";
 
 const START = "<!-- generated from the causes: npm run docs -->";

@@ -1,9 +1,9 @@
-import { definitions, type MetricDefinition } from "../worker/observe/metrics/definitions.ts";
-import { labels, labelText, labelValues } from "../worker/observe/metrics/labels.ts";
+import { definitions, type MetricDefinition } from "../worker/features/metrics/definitions.ts";
+import { labels, labelText, labelValues } from "../worker/features/metrics/metric-labels.ts";
 
 const INTRODUCTION = `# Metrics
 
-\`npm run docs\` generates this page from \`worker/observe/metrics/definitions.ts\`.
+\`npm run docs\` generates this page from \`worker/features/metrics/definitions.ts\`.
 
 \`pbnj-worker start\` serves its metrics at \`/metrics\` on the address of \`--http-address\`, in the Prometheus text format or,
 if the Accept header prefers it, as OpenMetrics. Times are in seconds, sizes in bytes.

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { SelfProgram } from "./runtime/self-program.ts";
+import type { SelfProgram } from "./runtimes/self-program.ts";
 
 /** A command of the worker. Its modules are loaded when it is defined or run, not when it is listed. */
 export interface WorkerCommand {

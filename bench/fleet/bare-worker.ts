@@ -5,9 +5,9 @@ import { connect, createSecureContext } from "node:tls";
 import { parseArgs } from "node:util";
 import { type buildConnector, Client } from "undici";
 import { type Backoff, backoffMs } from "../../shared/backoff.ts";
-import type { Action } from "../../worker/action/action.ts";
-import { createTinkTransport } from "../../worker/source/tink/tink-transport.ts";
-import { ActionSlots, MachineLocks, Turns } from "../../worker/turns/turns.ts";
+import type { Action } from "../../worker/core/action/action.ts";
+import { ActionSlots, MachineLocks, Turns } from "../../worker/core/turns/turns.ts";
+import { createTinkTransport } from "../../worker/sources/tink/tink-transport.ts";
 
 interface Inventory {
   readonly defaults: { readonly credentials: { readonly username: string; readonly passwordFile: string } };

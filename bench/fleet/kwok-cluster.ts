@@ -13,7 +13,7 @@ import { BackgroundProgram } from "../../test/interop/kubernetes/background-prog
 import { startControlPlane } from "../../test/interop/kubernetes/control-plane.ts";
 import { findProgram } from "../../test/interop/programs.ts";
 import { kubeconfigOf } from "../../test/support/kubeconfig.ts";
-import { LABEL } from "../../worker/runtime/kubernetes/labels.ts";
+import { LABEL } from "../../worker/runtimes/kubernetes/job-labels.ts";
 
 /** A real control plane with nodes of kwok, which simulates their pods. */
 export interface KwokCluster extends AsyncDisposable {

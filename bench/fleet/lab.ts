@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { bundleProgram } from "../../scripts/bundle/bundle.ts";
 import { type Certificate, createCertificate, fingerprintOf } from "../../simulators/certificate.ts";
-import { MOST_SURE_POLLS } from "../../worker/lanes/server-pace.ts";
+import { MOST_SURE_POLLS } from "../../worker/core/lanes/server-pace.ts";
 import { type FarmCount, FarmCount as FarmCountSchema, type FarmOrder, FarmReady } from "./bmc-farm.ts";
 import { ChildProgram } from "./child-program.ts";
 import {

@@ -8,7 +8,7 @@ import {
   ActionResponseSchema,
   ActionStatusRequest_StateType,
   ActionStatusRequestSchema,
-} from "../../worker/source/tink/gen/workflow_pb.ts";
+} from "../../worker/sources/tink/gen/workflow_pb.ts";
 import { AskLoad, Submit } from "../fleet/tink-host.ts";
 import { type RecordedCall, startGrpcRecorder } from "./grpc-recorder.ts";
 

@@ -1,5 +1,5 @@
 import { BmcClient } from "../../shared/bmc/client.ts";
-import { ipmi } from "../../shared/bmc/providers/ipmi/provider.ts";
+import { ipmi } from "../../shared/bmc/providers/ipmi/ipmi-provider.ts";
 import { systemClock } from "../../shared/clock.ts";
 import { Connection } from "../../shared/contract/connection.ts";
 import { silentLogger } from "../../shared/logger.ts";

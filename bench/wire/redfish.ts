@@ -1,5 +1,5 @@
 import { BmcClient } from "../../shared/bmc/client.ts";
-import { redfish } from "../../shared/bmc/providers/redfish/provider.ts";
+import { redfish } from "../../shared/bmc/providers/redfish/redfish-provider.ts";
 import { systemClock } from "../../shared/clock.ts";
 import { Connection } from "../../shared/contract/connection.ts";
 import { silentLogger } from "../../shared/logger.ts";

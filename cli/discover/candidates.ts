@@ -7,7 +7,7 @@ import { parseYaml } from "../../shared/document/yaml-document.ts";
 import { Secret } from "../../shared/secret.ts";
 import { absoluteEntry } from "../../worker/machines/absolute-entry.ts";
 import { readCredentials } from "../../worker/machines/credentials.ts";
-import { type Credentials, MachineEntry } from "../../worker/machines/schema.ts";
+import { type Credentials, MachineEntry } from "../../worker/machines/inventory-schema.ts";
 import { SecretCommands } from "../../worker/machines/secret-commands.ts";
 import { inventoryText } from "../machines/select-machines.ts";
 

@@ -2,9 +2,9 @@ import { stringify } from "yaml";
 import { AMT_PORTS } from "../../shared/contract/connection.ts";
 import { defined } from "../../shared/defined.ts";
 import { printableLine } from "../../shared/printable.ts";
-import { apiVersionOf, KINDS } from "../../worker/cluster/client/kinds.ts";
-import { FINGERPRINT_ANNOTATION } from "../../worker/machines/cluster/connection-problems.ts";
-import { MachineName } from "../../worker/machines/schema.ts";
+import { FINGERPRINT_ANNOTATION } from "../../worker/features/cluster-machines/connection-problems.ts";
+import { apiVersionOf, KINDS } from "../../worker/kubernetes/client/kinds.ts";
+import { MachineName } from "../../worker/machines/inventory-schema.ts";
 import type { FoundCertificate } from "./bmc.ts";
 import type { Discovered } from "./result.ts";
 

@@ -10,10 +10,10 @@ import { EXIT_DRIFT, EXIT_OK, exitCodeOf, type StopSignal } from "../../shared/c
 import type { SessionProvider } from "../../shared/contract/vocabulary.ts";
 import { defined } from "../../shared/defined.ts";
 import { redactor } from "../../shared/secret-forms.ts";
-import type { Difference } from "../../worker/action/drift-seen.ts";
-import { compare, withoutSecrets } from "../../worker/drift/compare.ts";
-import { UPDATE_TIMEOUT_MS } from "../../worker/drift/next-correction.ts";
-import { readMachine } from "../../worker/drift/read-machine.ts";
+import type { Difference } from "../../worker/core/action/drift-seen.ts";
+import { compare, withoutSecrets } from "../../worker/features/drift/compare.ts";
+import { UPDATE_TIMEOUT_MS } from "../../worker/features/drift/next-correction.ts";
+import { readMachine } from "../../worker/features/drift/read-machine.ts";
 import { type Correction, correct } from "./correct.ts";
 
 /** As the timeout of an action. */

@@ -1,8 +1,8 @@
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { UncaughtErrors } from "../../shared/uncaught-errors.ts";
+import { ActionSlots, MachineLocks } from "../../worker/core/turns/turns.ts";
 import type { Inventory, Machine } from "../../worker/machines/inventory.ts";
 import { SecretCommands } from "../../worker/machines/secret-commands.ts";
-import { ActionSlots, MachineLocks } from "../../worker/turns/turns.ts";
 import { type CheckOptions, checkMachine, failedMachine, type MachineDrift } from "./check-machine.ts";
 
 export interface CheckMachinesOptions extends CheckOptions {

@@ -10,7 +10,7 @@ import { textOf } from "../../shared/text-of.ts";
 import { unknownArgumentProblems } from "../../shared/unknown-arguments.ts";
 import { startTinkServer, type TinkServer } from "../../simulators/tink/server.ts";
 import { isOver } from "../../simulators/tink/workflow.ts";
-import type { SelfProgram } from "../../worker/runtime/self-program.ts";
+import type { SelfProgram } from "../../worker/runtimes/self-program.ts";
 import { endWithUsage } from "../usage-problem.ts";
 import { type Lab, startLab } from "./lab.ts";
 import { describeAction } from "./progress.ts";

@@ -7,7 +7,7 @@ import {
   type WorkflowActionStatus,
   WorkflowContextSchema,
   WorkflowService,
-} from "../../worker/source/tink-legacy/gen/workflow_pb.ts";
+} from "../../worker/features/legacy/gen/workflow_pb.ts";
 import { Faults, type Method } from "../tink/faults.ts";
 import { Listener } from "../tink/listener.ts";
 import { unimplemented } from "../tink/unimplemented.ts";

@@ -8,7 +8,7 @@ import {
   type ActionStatusRequest,
   type AgentAttributes,
   WorkflowService,
-} from "../../worker/source/tink/gen/workflow_pb.ts";
+} from "../../worker/sources/tink/gen/workflow_pb.ts";
 import { Faults } from "./faults.ts";
 import { Listener, type ServerTls } from "./listener.ts";
 import { unimplemented } from "./unimplemented.ts";

@@ -7,7 +7,7 @@ import { SimulatedMachine, type SimulatedMachineOptions } from "../../simulators
 import { type RedfishBmcOptions, startRedfishBmc } from "../../simulators/redfish/bmc.ts";
 import { startTinkServer, type TinkServer } from "../../simulators/tink/server.ts";
 import { isOver, type Workflow } from "../../simulators/tink/workflow.ts";
-import { LABEL } from "../../worker/runtime/docker/spec.ts";
+import { LABEL } from "../../worker/runtimes/docker/container-spec.ts";
 import { dockerSocketPath, removeContainers } from "../support/docker.ts";
 import { WorkerProgram } from "../support/worker-program.ts";
 import type { Setting } from "./attack.ts";

@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { LABEL } from "../../worker/runtime/docker/spec.ts";
+import { LABEL } from "../../worker/runtimes/docker/container-spec.ts";
 import { dockerCli } from "../support/docker.ts";
 import { containersOf } from "./engine.ts";
 import type { SecretSearch } from "./secret-traces.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { FakeCluster, type KubeObject, type PlannedFault } from "../../simulators/kubernetes/cluster.ts";
 import { RunningKubelet } from "../../simulators/kubernetes/node/running-kubelet.ts";
-import { ANNOTATION, SELECTOR } from "../../worker/runtime/kubernetes/labels.ts";
+import { ANNOTATION, SELECTOR } from "../../worker/runtimes/kubernetes/job-labels.ts";
 import { kubeconfigOf } from "../support/kubeconfig.ts";
 import { startTcpProxy, type TcpProxy } from "../support/proxy/tcp-proxy.ts";
 import { serveOrders, setupOf } from "./host.ts";

@@ -1,7 +1,7 @@
 import { readdir, readFile, readlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { ContainerEngine } from "../../scripts/images/container-engine.ts";
-import { LABEL } from "../../worker/runtime/docker/spec.ts";
+import { LABEL } from "../../worker/runtimes/docker/container-spec.ts";
 import type { Finding } from "./records.ts";
 
 type EngineClient = Pick<ContainerEngine, "run">;

@@ -2,8 +2,8 @@ import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
-import { definitions, type MetricDefinition } from "../../worker/observe/metrics/definitions.ts";
-import { labelText, labelValues } from "../../worker/observe/metrics/labels.ts";
+import { definitions, type MetricDefinition } from "../../worker/features/metrics/definitions.ts";
+import { labelText, labelValues } from "../../worker/features/metrics/metric-labels.ts";
 import { headingAnchors } from "../docs/markdown.ts";
 import { readPromql } from "./promql.ts";
 

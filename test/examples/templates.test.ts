@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { catalogue, loadAction } from "../../actions/catalogue.ts";
 import { fieldNames } from "../../actions/harness/input/environment.ts";
 import { actionLibrary } from "../../cli/action-library.ts";
-import { parseImageReference } from "../../worker/action/image-reference.ts";
+import { parseImageReference } from "../../worker/core/action/image-reference.ts";
 import { readTextFile } from "../../worker/document/read-text-file.ts";
 import { parseInventory } from "../../worker/machines/parse-inventory.ts";
 import { resolveMachine } from "../../worker/machines/resolve-machine.ts";

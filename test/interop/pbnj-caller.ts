@@ -4,10 +4,10 @@ import { promisify } from "node:util";
 import { type DescService, fromJson, type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import { z } from "zod";
-import { BMC } from "../../worker/source/pbnj/api/gen/bmc_pb.ts";
-import { Diagnostic } from "../../worker/source/pbnj/api/gen/diagnostic_pb.ts";
-import { Machine } from "../../worker/source/pbnj/api/gen/machine_pb.ts";
-import { Task } from "../../worker/source/pbnj/api/gen/task_pb.ts";
+import { BMC } from "../../worker/features/pbnj/api/gen/bmc_pb.ts";
+import { Diagnostic } from "../../worker/features/pbnj/api/gen/diagnostic_pb.ts";
+import { Machine } from "../../worker/features/pbnj/api/gen/machine_pb.ts";
+import { Task } from "../../worker/features/pbnj/api/gen/task_pb.ts";
 
 export const PBNJ_SERVICES: readonly DescService[] = [Machine, BMC, Diagnostic, Task];
 const PACKAGE = "github.com.tinkerbell.pbnj.api.v1";

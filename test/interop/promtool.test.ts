@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
-import { metricsLab } from "../worker/observe/metrics/metrics-lab.ts";
+import { metricsLab } from "../worker/features/metrics/metrics-lab.ts";
 import { describeWithProgram, findProgram } from "./programs.ts";
 
 const deploy = new URL("../../deploy/", import.meta.url);

@@ -6,8 +6,8 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from "p
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../shared/clock.ts";
 import { Secret } from "../../shared/secret.ts";
-import { Access } from "../../worker/observe/http/access.ts";
-import { readPower, statusLab } from "../worker/observe/status/status-lab.ts";
+import { Access } from "../../worker/listener/http/access.ts";
+import { readPower, statusLab } from "../worker/features/status/status-lab.ts";
 import { describeWithProgram, findProgram } from "./programs.ts";
 
 const SLOW_TEST_MS = 120_000;

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it, test, vi } from "vitest";
 import { z } from "zod";
-import { Cluster } from "../../worker/cluster/client/cluster.ts";
-import { KINDS as CLUSTER_KINDS } from "../../worker/cluster/client/kinds.ts";
+import { Cluster } from "../../worker/kubernetes/client/cluster.ts";
+import { KINDS as CLUSTER_KINDS } from "../../worker/kubernetes/client/kinds.ts";
 import { clusterLab } from "../system/worker/cluster-lab.ts";
 
 /**

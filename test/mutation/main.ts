@@ -15,24 +15,24 @@ interface Part {
 const PARTS: Readonly<Record<string, Part>> = {
   execution: {
     mutate: [
-      "worker/execution/{action-record,admit,adopt,credentials,executor,launch,orphan-sweep,run-action}.ts",
+      "worker/core/execution/{action-record,admit,adopt,credentials,executor,launch,orphan-sweep,run-action}.ts",
     ],
     testFiles: [
       "test/worker/{executor-journal,legacy-again,legacy-hooks}.test.ts",
       "test/worker/{execution,lanes}/*.test.ts",
-      "test/worker/execution/crash-points.test.ts",
-      "test/worker/observe/status/worker.test.ts",
+      "test/worker/core/execution/crash-points.test.ts",
+      "test/worker/features/status/worker.test.ts",
     ],
   },
   reports: {
-    mutate: ["worker/execution/{reports,send-report}.ts"],
-    testFiles: ["test/worker/execution/{reports,final-reports,outages}.test.ts"],
+    mutate: ["worker/core/execution/{reports,send-report}.ts"],
+    testFiles: ["test/worker/core/execution/{reports,final-reports,outages}.test.ts"],
   },
   journal: {
-    mutate: ["worker/journal/*.ts"],
-    testFiles: ["test/worker/journal/*.test.ts", "test/system/worker/state-lock.test.ts"],
+    mutate: ["worker/core/journal/*.ts"],
+    testFiles: ["test/worker/core/journal/*.test.ts", "test/system/worker/state-lock.test.ts"],
   },
-  turns: { mutate: ["worker/turns/*.ts"], testFiles: ["test/worker/turns/*.test.ts"] },
+  turns: { mutate: ["worker/core/turns/*.ts"], testFiles: ["test/worker/core/turns/*.test.ts"] },
   power: {
     mutate: ["shared/bmc/operations/power*.ts"],
     testFiles: [

@@ -6,14 +6,11 @@ import { Command } from "commander";
 import { catalogue } from "../../actions/catalogue.ts";
 import { type Clock, systemClock } from "../../shared/clock.ts";
 import type { LogFields, Logger } from "../../shared/logger.ts";
-import { openCluster } from "../../worker/compose/cluster/open-cluster.ts";
-import { composeObservability } from "../../worker/compose/observability.ts";
-import { composeWorker } from "../../worker/compose/worker.ts";
 import { loadConfig } from "../../worker/config/load-config.ts";
 import { addConfigOptions } from "../../worker/config/options.ts";
-import { Journal } from "../../worker/journal/journal.ts";
-import { openStateDirectory } from "../../worker/journal/state-directory.ts";
-import type { Worker } from "../../worker/lanes/worker.ts";
+import { openStateDirectory } from "../../worker/core/journal/state-directory.ts";
+import { openCluster } from "../../worker/main/open-cluster.ts";
+import { openWorker } from "../../worker/main/open-worker.ts";
 import { PROGRAM } from "../cli/program.ts";
 import { quickLibrary } from "./quick-actions.ts";
 
@@ -55,28 +52,15 @@ export async function standingWorker(
     warn: keeper(LEVELS.warn),
     error: keeper(LEVELS.error),
   };
-  const observability = composeObservability(config, { log, clock, env, actionNames: catalogue });
-  const { observer, traceEnvironment, watchedFiles } = observability;
   const state = await openStateDirectory(config.stateDirectory);
-  const journal = await Journal.open({ directory: state.journal, clock, log, observer });
   const own = { file: PROGRAM, actions: catalogue, library: quickLibrary };
   const opening = await openCluster(config);
   if (!opening.ok) throw new Error(opening.reason);
   const { cluster } = opening;
-  const worker: Worker = composeWorker(config, {
-    cluster,
-    log,
-    own,
-    state,
-    journal,
-    clock,
-    observer,
-    env,
-    traceEnvironment,
-    watchedFiles,
-  });
+  const opened = await openWorker(config, { cluster, log, own, state, clock, env });
+  const { worker, journal } = opened;
   await worker.open();
-  await observability.serve(worker.facts, state.path);
+  await opened.serve();
   const ended = worker.run();
   return {
     journal,
@@ -107,8 +91,8 @@ export async function standingWorker(
     async [Symbol.asyncDispose]() {
       worker.cancel();
       await ended;
+      await opened.flush({ stateLost: false });
       await state.close();
-      await observability.close();
       await cluster?.close();
       await rm(stateHome, { recursive: true, force: true });
     },

@@ -2,30 +2,30 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, test, vi } from "vitest";
 import { silentLogger } from "../../shared/logger.ts";
-import { type Action, type ActionStatus, actionKey } from "../../worker/action/action.ts";
-import { bootTimeIn } from "../../worker/action/boot-time.ts";
-import { type ActionEvent, noObserver } from "../../worker/action/observer.ts";
-import { WorkflowDeleted } from "../../worker/action/workflow-deleted.ts";
-import type { ExecutorOptions, Target } from "../../worker/execution/executor-options.ts";
-import type { JournalEntry, JournalPhase } from "../../worker/journal/entry.ts";
-import { MemoryJournal } from "../../worker/journal/memory-journal.ts";
-import { DockerRuntime } from "../../worker/runtime/docker/docker-runtime.ts";
-import { actionLabels } from "../../worker/runtime/docker/spec.ts";
-import { LogStream } from "../../worker/runtime/log-stream.ts";
+import { type Action, type ActionStatus, actionKey } from "../../worker/core/action/action.ts";
+import { bootTimeIn } from "../../worker/core/action/boot-time.ts";
+import { type ActionEvent, noObserver } from "../../worker/core/action/observer.ts";
+import { WorkflowDeleted } from "../../worker/core/action/workflow-deleted.ts";
+import type { ExecutorOptions, Target } from "../../worker/core/execution/executor-options.ts";
+import type { JournalEntry, JournalPhase } from "../../worker/core/journal/entry.ts";
+import { MemoryJournal } from "../../worker/core/journal/memory-journal.ts";
 import {
   type Adoption,
   outputOptions,
   type ReturnedAction,
   type Runtime,
-} from "../../worker/runtime/runtime.ts";
-import type { Acknowledgement } from "../../worker/source/source.ts";
-import type { LockPurpose } from "../../worker/turns/turns.ts";
+} from "../../worker/core/runtime/runtime.ts";
+import type { Acknowledgement } from "../../worker/core/source/source.ts";
+import type { LockPurpose } from "../../worker/core/turns/turns.ts";
+import { actionLabels } from "../../worker/runtimes/docker/container-spec.ts";
+import { DockerRuntime } from "../../worker/runtimes/docker/docker-runtime.ts";
+import { LogStream } from "../../worker/runtimes/log-stream.ts";
 import { VirtualClock } from "../support/virtual-clock.ts";
-import { briefRuntime, executorLab, FullJournal } from "./execution/executor-lab.ts";
-import { entryOf } from "./journal/entries.ts";
-import { journalLab } from "./journal/journal-lab.ts";
-import { empty, FakeEngine, inTurn, json } from "./runtime/docker/fake-engine.ts";
-import { canary, scriptedRequest, testConnection } from "./runtime/launch-request.ts";
+import { briefRuntime, executorLab, FullJournal } from "./core/execution/executor-lab.ts";
+import { entryOf } from "./core/journal/entries.ts";
+import { journalLab } from "./core/journal/journal-lab.ts";
+import { empty, FakeEngine, inTurn, json } from "./runtimes/docker/fake-engine.ts";
+import { canary, scriptedRequest, testConnection } from "./runtimes/launch-request.ts";
 
 const NOW_ENDED = { startedAt: new Date(), stoppedAt: new Date() };
 const WITHHELD = "[withheld: the machine's credentials cannot be read, so they cannot be redacted]";

@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { MemoryJournal } from "../../worker/journal/memory-journal.ts";
-import { actionFolder } from "../../worker/runtime/process/action-program.ts";
-import { ProcessRuntime } from "../../worker/runtime/process/process-runtime.ts";
-import { executorLab } from "./execution/executor-lab.ts";
-import { canary, resultStep, scriptedRequest } from "./runtime/launch-request.ts";
+import { MemoryJournal } from "../../worker/core/journal/memory-journal.ts";
+import { actionFolder } from "../../worker/runtimes/process/action-program.ts";
+import { ProcessRuntime } from "../../worker/runtimes/process/process-runtime.ts";
+import { executorLab } from "./core/execution/executor-lab.ts";
+import { canary, resultStep, scriptedRequest } from "./runtimes/launch-request.ts";
 
 const programs = actionFolder(join(import.meta.dirname, "../support/fixtures/actions"));
 const failure = { ok: false, class: "bmc", message: "the BMC refused it" };

@@ -1,7 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import type { Workflow } from "../../simulators/tink/workflow.ts";
-import { actionKey } from "../../worker/action/action.ts";
+import { actionKey } from "../../worker/core/action/action.ts";
 import { scaledClock } from "../support/scaled-clock.ts";
 import { type LegacyLab, legacyLab, standingWorker, templateOf } from "./legacy-lab.ts";
 

@@ -44,9 +44,11 @@ test("forty workflows on one worker ID run concurrently, one action per machine 
   };
   setLatency(1_000);
 
+  const begunMs = Date.now();
   await using _worker = await standingWorker(lab);
   await server.until(() => workflows.every(({ workflow }) => workflow.state === "SUCCESS"), 100_000);
   const calls = server.calls.length;
+  const idleCalls = ((Date.now() - begunMs) / 1_000) * 5;
 
   expect(most.atOneMachine).toBe(1);
   expect(most.machines).toBeGreaterThan(MACHINES.length / 2);
@@ -55,5 +57,5 @@ test("forty workflows on one worker ID run concurrently, one action per machine 
   );
   // Of each action its start, its end, its workflow's list, and twice the contexts: before it and when it has ended.
   expect(server.reports).toHaveLength(160);
-  expect(calls).toBeLessThan(80 * 5 * 1.5);
+  expect(calls).toBeLessThan(80 * 5 * 1.5 + idleCalls);
 });

@@ -7,11 +7,9 @@ import type { LogFields, Logger } from "../../shared/logger.ts";
 import { SimulatedMachine, type SimulatedMachineOptions } from "../../simulators/machine.ts";
 import { startRedfishBmc } from "../../simulators/redfish/bmc.ts";
 import { startLegacyTinkServer } from "../../simulators/tink-legacy/server.ts";
-import { composeWorker } from "../../worker/compose/worker.ts";
 import { loadConfig } from "../../worker/config/load-config.ts";
-import { Journal } from "../../worker/journal/journal.ts";
-import { openStateDirectory } from "../../worker/journal/state-directory.ts";
-import type { Worker } from "../../worker/lanes/worker.ts";
+import { openStateDirectory } from "../../worker/core/journal/state-directory.ts";
+import { openWorker } from "../../worker/main/open-worker.ts";
 import { PROGRAM } from "../cli/program.ts";
 import { quickLibrary } from "../support/quick-actions.ts";
 
@@ -118,9 +116,8 @@ export async function standingWorker(
   const keep = (fields: LogFields, msg: string) => logged.push({ ...fields, msg });
   const log: Logger = { debug: keep, info: keep, warn: keep, error: keep };
   const state = await openStateDirectory(stateDirectory);
-  const journal = await Journal.open({ directory: state.journal, clock, log });
   const own = { file: PROGRAM, actions: catalogue, library: quickLibrary };
-  const worker: Worker = composeWorker(loaded.config, { log, own, state, journal, clock });
+  const { worker, journal, flush } = await openWorker(loaded.config, { log, own, env: {}, state, clock });
   const ended = worker.run();
   return {
     logged,
@@ -128,6 +125,7 @@ export async function standingWorker(
     async [Symbol.asyncDispose]() {
       worker.cancel();
       await ended;
+      await flush({ stateLost: false });
       await state.close();
     },
   };

@@ -8,7 +8,7 @@ import { RETIRED_FLAGS } from "../config/retired.ts";
 import { RULE_SETTINGS, RUN_SETTINGS, SERVE_SETTINGS, type SettingName } from "../config/schema.ts";
 import { DEFAULT_TIMEOUT } from "../doctor/doctor-options.ts";
 import { problemReport } from "../document/problem-report.ts";
-import type { SelfProgram } from "../runtime/self-program.ts";
+import type { SelfProgram } from "../runtimes/self-program.ts";
 import { type CommandProcess, ownProcess } from "./command-process.ts";
 
 /** `pbnj-worker start`. */

@@ -4,17 +4,24 @@ import { EXIT_OK, exitCodeOf, type StopSignal } from "../../shared/contract/exit
 import type { Checked, Problem } from "../../shared/document/problem.ts";
 import { formatSeconds } from "../../shared/duration.ts";
 import { LiveLine } from "../../shared/live-line.ts";
+import type { Logger } from "../../shared/logger.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { printable, printableLine } from "../../shared/printable.ts";
-import type { Action, ActionStatus, Outcome } from "../action/action.ts";
-import { openCluster } from "../compose/cluster/open-cluster.ts";
-import { composeExecutor } from "../compose/execution.ts";
-import { composeRuntime } from "../compose/runtime.ts";
 import { loadExecutionConfig } from "../config/load-config.ts";
+import type { ExecutionConfig } from "../config/worker-config.ts";
+import type { Action, ActionStatus, Outcome } from "../core/action/action.ts";
+import { MemoryJournal } from "../core/journal/memory-journal.ts";
+import type { Runtime } from "../core/runtime/runtime.ts";
+import type { Acknowledgement, StatusSink } from "../core/source/source.ts";
 import { problemReport } from "../document/problem-report.ts";
-import { MemoryJournal } from "../journal/memory-journal.ts";
-import type { SelfProgram } from "../runtime/self-program.ts";
-import type { Acknowledgement, StatusSink } from "../source/source.ts";
+import type { RunInventory } from "../features/cluster-machines/run-inventory.ts";
+import { openHosts, usesHosts } from "../features/metal3/metal3-feature.ts";
+import type { Cluster } from "../kubernetes/client/cluster.ts";
+import type { Inventory } from "../machines/inventory.ts";
+import { composeExecutor, referenceRefusal } from "../main/compose-executor.ts";
+import { composeRuntime, type RuntimeOptions } from "../main/compose-runtime.ts";
+import { openCluster } from "../main/open-cluster.ts";
+import type { SelfProgram } from "../runtimes/self-program.ts";
 import { actionsOfTask } from "../template/actions.ts";
 import { loadTemplate } from "../template/load-template.ts";
 import type { Template, TemplateTask } from "../template/template.ts";
@@ -56,10 +63,10 @@ export async function runTemplate(
   }
   const { cluster } = opening;
   const stop = stopSignal(host);
-  const inventory = cluster ? await cluster.inventory(config, log, stop.signal) : config.inventory;
+  const machines = cluster && (await openMachines(config, cluster, log, stop.signal));
+  const inventory = machines ?? config.inventory;
   const policy = () => config.policy;
-  const base = composeRuntime(config, { log, own, env, policy, cluster });
-  const runtime = cluster?.withHosts(base, { config, inventory, library: own.library, log }) ?? base;
+  const runtime = await openRuntime(config, { log, own, env, policy, cluster, inventory });
   const executor = composeExecutor(config, {
     catalogue: own.library,
     inventory,
@@ -80,8 +87,34 @@ export async function runTemplate(
     return EXIT_OK;
   } finally {
     await runtime.close();
+    await machines?.close();
     await cluster?.close();
   }
+}
+
+/** The machines of the inventory file and, if the settings say so, of the cluster. */
+async function openMachines(
+  { inventory: file, kubernetes, policy }: ExecutionConfig,
+  cluster: Cluster,
+  log: Logger,
+  stop: AbortSignal,
+): Promise<RunInventory | undefined> {
+  if (!kubernetes || kubernetes.sources.length === 0) return undefined;
+  const { runInventory } = await import("../features/cluster-machines/run-inventory.ts");
+  const references = referenceRefusal(() => policy);
+  return runInventory({ file, kubernetes, references, cluster, log }, stop);
+}
+
+async function openRuntime(
+  config: ExecutionConfig,
+  { inventory, ...options }: RuntimeOptions & { readonly inventory: Inventory },
+): Promise<Runtime> {
+  const base = await composeRuntime(config, options);
+  if (!usesHosts(config)) return base;
+  const { log, own } = options;
+  const { stopGraceMs } = config;
+  const hosts = await openHosts({ inventory, actions: own.library, state: undefined, log, stopGraceMs });
+  return hosts(base);
 }
 
 function chooseTasks(template: Template, name: unknown): Checked<readonly TemplateTask[]> {

@@ -1,29 +1,27 @@
-import { systemClock } from "../../shared/clock.ts";
 import type { StopSignal } from "../../shared/contract/exit-code.ts";
 import { EXIT_OK, exitCodeOf } from "../../shared/contract/exit-code.ts";
 import { defined } from "../../shared/defined.ts";
 import type { Problem } from "../../shared/document/problem.ts";
-import type { Logger, LogLevel } from "../../shared/logger.ts";
+import type { LogLevel } from "../../shared/logger.ts";
 import { printableLine } from "../../shared/printable.ts";
 import { textOf } from "../../shared/text-of.ts";
 import { version } from "../../shared/version.ts";
-import type { Observer } from "../action/observer.ts";
-import { openCluster } from "../compose/cluster/open-cluster.ts";
-import { composeObservability } from "../compose/observability.ts";
-import { composeWorker } from "../compose/worker.ts";
 import { loadConfig } from "../config/load-config.ts";
 import type { WorkerConfig } from "../config/worker-config.ts";
-import { filesOpenToAll } from "../document/open-to-all.ts";
-import { problemReport } from "../document/problem-report.ts";
-import { type ReadTextFile, readTextFile } from "../document/read-text-file.ts";
-import { Journal } from "../journal/journal.ts";
 import {
   openStateDirectory,
   type StateDirectory,
   StateDirectoryProblem,
-} from "../journal/state-directory.ts";
-import type { Worker } from "../lanes/worker.ts";
-import type { SelfProgram } from "../runtime/self-program.ts";
+} from "../core/journal/state-directory.ts";
+import type { Worker } from "../core/lanes/worker.ts";
+import { filesOpenToAll } from "../document/open-to-all.ts";
+import { problemReport } from "../document/problem-report.ts";
+import { type ReadTextFile, readTextFile } from "../document/read-text-file.ts";
+import type { Cluster } from "../kubernetes/client/cluster.ts";
+import { FEATURES } from "../main/features.ts";
+import { openCluster } from "../main/open-cluster.ts";
+import { type OpenedWorker, openWorker } from "../main/open-worker.ts";
+import type { SelfProgram } from "../runtimes/self-program.ts";
 import type { CommandProcess } from "./command-process.ts";
 import { createLogger, type WorkerLog } from "./logger.ts";
 import { EXIT_TEMPORARY_FAILURE, isTemporary } from "./temporary-failure.ts";
@@ -71,47 +69,29 @@ export async function start(
     return exitCodeOf("usage");
   }
   const { cluster } = opening;
-  const refused = await cluster?.refusal();
+  const refused = cluster && (await refusalOf(config, cluster));
   if (refused !== undefined) {
-    host.stderr.write(`${printableLine(`${program}: rufio: ${refused}`)}\n`);
+    host.stderr.write(`${printableLine(`${program}: ${refused}`)}\n`);
     await cluster?.close();
     return exitCodeOf("usage");
   }
-  const observability = composeObservability(config, {
-    log,
-    clock: systemClock,
-    env,
-    actionNames: own.actions,
-  });
   let state: StateDirectory;
-  let journal: Journal;
+  let opened: OpenedWorker;
   try {
     state = await openStateDirectory(config.stateDirectory);
-    journal = await openJournal(state, log, observability.observer);
+    opened = await openWorker(config, { log, own, env, state, cluster });
   } catch (thrown) {
     if (!(thrown instanceof StateDirectoryProblem)) throw thrown;
     host.stderr.write(`${printableLine(`${program}: ${thrown.message}`)}\n`);
-    await observability.close();
     return failedStart(thrown);
   }
-  const { observer, traceEnvironment, watchedFiles } = observability;
-  const worker = composeWorker(config, {
-    log,
-    own,
-    env,
-    state,
-    journal,
-    observer,
-    traceEnvironment,
-    watchedFiles,
-    cluster,
-  });
+  const { worker, journal } = opened;
   try {
     await worker.open();
-    await observability.serve(worker.facts, state.path);
+    await opened.serve();
   } catch (thrown) {
     host.stderr.write(`${printableLine(`${program}: ${textOf(thrown)}`)}\n`);
-    await observability.close();
+    await opened.flush({ stateLost: false });
     await state.close();
     return failedStart(thrown);
   }
@@ -137,12 +117,12 @@ export async function start(
     // Stops as if it were killed: the other worker adopts the running actions.
     if (typeof problem === "string") log.error({ reason: problem }, "leadership lost, exiting");
     else log.error({ error: problem.message }, "state directory lost, exiting");
-    await observability.close({ stateLost: typeof problem !== "string" });
+    await opened.flush({ stateLost: typeof problem !== "string" });
     return EXIT_TEMPORARY_FAILURE;
   }
   const end = await run;
   // It writes to the state directory.
-  await observability.close();
+  await opened.flush({ stateLost: false });
   await state.close();
   await cluster?.close();
   log.info({ end }, "worker stopped");
@@ -160,15 +140,13 @@ function failedStart(thrown: unknown): number {
   return isTemporary(thrown) ? EXIT_TEMPORARY_FAILURE : exitCodeOf("usage");
 }
 
-async function openJournal(state: StateDirectory, log: Logger, observer: Observer): Promise<Journal> {
-  try {
-    const { journal: directory, verify } = state;
-    return await Journal.open({ directory, clock: systemClock, log, observer, verify });
-  } catch (thrown) {
-    const error = textOf(thrown);
-    const text = `the journal ${state.journal} cannot be opened: ${error}`;
-    throw new StateDirectoryProblem(text, { cause: thrown });
+/** Why a feature must not start, in one line. */
+async function refusalOf(config: WorkerConfig, cluster: Cluster): Promise<string | undefined> {
+  for (const { name, isUsed, refusal } of FEATURES) {
+    const reason = isUsed(config) ? await refusal?.(config, cluster) : undefined;
+    if (reason !== undefined) return `${name}: ${reason}`;
   }
+  return undefined;
 }
 
 /** The first SIGTERM or SIGINT lets running actions end, the second cancels them. The result returns the last one. */

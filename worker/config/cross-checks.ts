@@ -1,10 +1,10 @@
 import type { Problem } from "../../shared/document/problem.ts";
-import { DRIFT_AGENT_ID, PBNJ_AGENT_ID, RUFIO_AGENT_ID } from "../action/source-agent-ids.ts";
-import { mustHaveTls, parseEngineAddress } from "../runtime/docker/engine-address.ts";
-import { parseRegistryName } from "../runtime/docker/registry-login.ts";
+import { DRIFT_AGENT_ID, PBNJ_AGENT_ID, RUFIO_AGENT_ID } from "../core/action/source-agent-ids.ts";
+import { mustHaveTls, parseEngineAddress } from "../runtimes/docker/engine-address.ts";
+import { parseRegistryName } from "../runtimes/docker/registry-login.ts";
 import { type ConfigCommand, type CrossCheck, needs } from "./cross-check.ts";
 import { type GivenSetting, nameOf, settingProblem } from "./given-values.ts";
-import { isOwnSource } from "./machine-sources.ts";
+import { isOwnSource } from "./machine-source-list.ts";
 import type { SettingName, Settings } from "./schema.ts";
 import { addressConcerns, addressRules, servedAddresses } from "./served-addresses.ts";
 import type { Setting } from "./setting.ts";

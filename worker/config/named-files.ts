@@ -6,7 +6,7 @@ import type { Problem } from "../../shared/document/problem.ts";
 import { Secret } from "../../shared/secret.ts";
 import { FileProblem, fileProblemOf, type ReadTextFile } from "../document/read-text-file.ts";
 import { readSecretText } from "../machines/secret-text.ts";
-import { type EngineTls, parseEngineAddress } from "../runtime/docker/engine-address.ts";
+import { type EngineTls, parseEngineAddress } from "../runtimes/docker/engine-address.ts";
 import { type GivenSetting, settingProblem } from "./given-values.ts";
 import { parseJwtPublicKeys, parseJwtSecrets } from "./jwt-keys.ts";
 import { type SettingName, type Settings, settings as table } from "./schema.ts";

@@ -3,7 +3,7 @@ import type { Clock } from "../../shared/clock.ts";
 import type { Checked, Problem } from "../../shared/document/problem.ts";
 import type { LogFields, Logger } from "../../shared/logger.ts";
 import { textOf } from "../../shared/text-of.ts";
-import type { FileSeen, Observer } from "../action/observer.ts";
+import type { FileSeen, Observer } from "../core/action/observer.ts";
 import { fileProblemOf, type ReadTextFile } from "../document/read-text-file.ts";
 
 /** A file that is reloaded when it changes. */

@@ -22,11 +22,11 @@ import {
   Toggle,
 } from "../document/value-types.ts";
 import { AgentId, AgentIdPattern } from "../machines/agent-id.ts";
-import { DEFAULT_SOCKET } from "../runtime/docker/engine-address.ts";
+import { DEFAULT_SOCKET } from "../runtimes/docker/engine-address.ts";
 import { HttpAddress, ListenAddressText, ServerAddress } from "./addresses.ts";
-import { InventoryKind, MachineSources, WatchNamespace } from "./machine-sources.ts";
+import { InventoryKind, MachineSources, WatchNamespace } from "./machine-source-list.ts";
 import { setting, settingsOf } from "./setting.ts";
-import { ShardText } from "./shard.ts";
+import { ShardText } from "./shard-text.ts";
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;

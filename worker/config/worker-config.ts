@@ -3,16 +3,16 @@ import { join, resolve } from "node:path";
 import { defined } from "../../shared/defined.ts";
 import type { Secret } from "../../shared/secret.ts";
 import { agentIdsOf } from "../machines/agent-id.ts";
-import { LOCAL_SOURCE } from "../machines/cluster/local-source.ts";
 import type { Inventory } from "../machines/inventory.ts";
 import type { Shard } from "../machines/shard.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { TrustSettings } from "../policy/settle-trust.ts";
-import { type EngineAddress, parseEngineAddress } from "../runtime/docker/engine-address.ts";
-import { parseRegistryName, type RegistryLoginOptions } from "../runtime/docker/registry-login.ts";
-import type { PodConfig } from "../runtime/kubernetes/spec.ts";
+import { type EngineAddress, parseEngineAddress } from "../runtimes/docker/engine-address.ts";
+import { parseRegistryName, type RegistryLoginOptions } from "../runtimes/docker/registry-login.ts";
+import type { PodConfig } from "../runtimes/kubernetes/job-spec.ts";
 import { DEFAULT_HTTP_ADDRESS, type ListenAddress } from "./addresses.ts";
-import { type InventoryKind, isOwnSource, type MachineSourceEntry } from "./machine-sources.ts";
+import { LOCAL_SOURCE } from "./local-source.ts";
+import { type InventoryKind, isOwnSource, type MachineSourceEntry } from "./machine-source-list.ts";
 import {
   type ApiFiles,
   dockerFolder,
@@ -103,7 +103,7 @@ export interface RufioConfig {
 }
 
 /** PBnJ's API. */
-export interface PbnjConfig {
+interface PbnjConfig {
   readonly address: ListenAddress;
   /** With `{action}` and optionally `{version}`. */
   readonly image: string;

@@ -1,11 +1,11 @@
 import { count } from "../../shared/count.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
+import { type Finding, findingOf, joinNames, okFinding, skippedFinding } from "../findings/finding.ts";
 import { agentIdOf, machineNameOf } from "../machines/agent-id.ts";
 import type { Policy } from "../policy/policy.ts";
 import { agentProblem } from "../policy/tenant-rule.ts";
 import { isAmong, matchesName } from "../policy/wildcard.ts";
 import type { Examined } from "./examine.ts";
-import { type Finding, findingOf, joinNames, okFinding, skippedFinding } from "./finding.ts";
 
 /** Whether agent IDs, machines and the policy's rules about them match. Checks names only. */
 export function checkAgentIds({

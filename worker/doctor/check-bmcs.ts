@@ -4,16 +4,23 @@ import type { ErrorClass } from "../../shared/contract/error-class.ts";
 import { silentLogger } from "../../shared/logger.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { textOf } from "../../shared/text-of.ts";
-import type { Action, Outcome } from "../action/action.ts";
+import type { Action, Outcome } from "../core/action/action.ts";
+import { MachineLocks } from "../core/turns/turns.ts";
+import type { CauseName } from "../findings/causes.ts";
+import {
+  FINDING_STATES,
+  type Finding,
+  findingOf,
+  okFinding,
+  remedyOf,
+  skippedFinding,
+} from "../findings/finding.ts";
 import { AuthGate } from "../machines/auth-gate.ts";
 import type { Inventory, Machine } from "../machines/inventory.ts";
 import { SecretCommands } from "../machines/secret-commands.ts";
-import { InProcessRuntime } from "../runtime/in-process/in-process-runtime.ts";
-import type { SelfProgram } from "../runtime/self-program.ts";
-import { MachineLocks } from "../turns/turns.ts";
-import type { CauseName } from "./causes.ts";
+import { InProcessRuntime } from "../runtimes/in-process/in-process-runtime.ts";
+import type { SelfProgram } from "../runtimes/self-program.ts";
 import { DOCTOR_AGENT_ID } from "./check-server.ts";
-import { FINDING_STATES, type Finding, findingOf, okFinding, remedyOf, skippedFinding } from "./finding.ts";
 import { mapLimited } from "./map-limited.ts";
 
 /** The read-only action that checks everything that other actions need. */

@@ -1,47 +1,39 @@
 import { defined } from "../../shared/defined.ts";
 import { textOf } from "../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../shared/timeout.ts";
-import { Cluster } from "../cluster/client/cluster.ts";
-import {
-  isKubernetesError,
-  KubernetesError,
-  type KubernetesReason,
-} from "../cluster/client/kubernetes-error.ts";
-import { type ClusterUse, clusterFeatures } from "../compose/cluster/needed-rights.ts";
-import type { RufioConfig } from "../config/worker-config.ts";
-import { missingLease } from "../source/rufio/rufio-lease.ts";
-import type { CauseName } from "./causes.ts";
-import { checkMachineSources } from "./check-machine-sources.ts";
-import { checkRights } from "./check-rights.ts";
-import { type AgentIdUse, checkWorkflows } from "./check-workflows.ts";
-import { type Finding, findingOf, okFinding } from "./finding.ts";
+import type { CheckedConfig } from "../features/feature.ts";
+import type { CauseName } from "../findings/causes.ts";
+import { checkRights } from "../findings/check-rights.ts";
+import { type Finding, findingOf, okFinding } from "../findings/finding.ts";
+import { Cluster } from "../kubernetes/client/cluster.ts";
+import { KubernetesError, type KubernetesReason } from "../kubernetes/client/kubernetes-error.ts";
+import { FEATURES } from "../main/features.ts";
+import { neededRights } from "../main/needed-rights.ts";
 
-/** Whether the API server answers and grants the permissions that the settings need; nothing if they need no cluster. */
+/** Whether the clusters that the settings use answer and grant what is needed; nothing if they need none. */
 export async function checkCluster(
-  config: ClusterUse & AgentIdUse,
+  config: CheckedConfig,
   timeoutMs: number,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
-  const { kubernetes } = config;
-  if (!kubernetes) return [];
-  const [own, sources] = await Promise.all([
-    clusterFeatures(config).length > 0 ? checkOwn(config, timeoutMs, signal) : [],
-    checkMachineSources(kubernetes, timeoutMs, signal),
+  if (!config.kubernetes) return [];
+  const [own, elsewhere] = await Promise.all([
+    neededRights(config).length > 0 ? checkOwn(config, timeoutMs, signal) : [],
+    checkFeatures(config, undefined, timeoutMs, signal),
   ]);
-  return [...own, ...sources];
+  return [...own, ...elsewhere];
 }
 
 async function checkOwn(
-  config: ClusterUse & AgentIdUse,
+  config: CheckedConfig,
   timeoutMs: number,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
-  const { kubernetes } = config;
   let cluster: Cluster | undefined;
   try {
-    cluster = await Cluster.open({ ...kubernetes, requestTimeoutMs: timeoutMs });
+    cluster = await Cluster.open({ ...config.kubernetes, requestTimeoutMs: timeoutMs });
     const opened = cluster;
-    return await withTimeout(timeoutMs, signal, (bound) => findingsIn(opened, config, bound));
+    return await withTimeout(timeoutMs, signal, (bound) => findingsIn(opened, config, timeoutMs, bound));
   } catch (thrown) {
     signal.throwIfAborted();
     return [failure(thrown, cluster?.server, timeoutMs)];
@@ -52,19 +44,18 @@ async function checkOwn(
 
 async function findingsIn(
   cluster: Cluster,
-  config: ClusterUse & AgentIdUse,
+  config: CheckedConfig,
+  timeoutMs: number,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
   const version = await cluster.version(signal);
   const scopes = { own: cluster.namespace, watched: config.kubernetes?.watchNamespace ?? cluster.namespace };
-  const features = clusterFeatures(config);
-  const watched = scopes.watched === "*" ? undefined : scopes.watched;
+  const needed = neededRights(config);
   const found = await Promise.all([
-    ...features.map(({ name, rights }) => checkRights(name, rights, cluster, scopes, signal)),
-    checkWorkflows(cluster, watched, config, signal),
-    checkLease(cluster, config.kubernetes?.rufio, signal),
+    ...needed.map(({ name, rights }) => checkRights(name, rights, cluster, scopes, signal)),
+    checkFeatures(config, cluster, timeoutMs, signal),
   ]);
-  const parts = features.map(({ name }) => name).join(", ");
+  const parts = needed.map(({ name }) => name).join(", ");
   const well = okFinding(
     "cluster",
     `${version}, namespace ${cluster.namespace}, for ${parts}`,
@@ -73,20 +64,15 @@ async function findingsIn(
   return [well, ...found.flat()];
 }
 
-/** Whether the Lease would show a Rufio that runs; nothing if the Lease cannot be read, which the rights explain. */
-async function checkLease(
-  cluster: Cluster,
-  rufio: RufioConfig | undefined,
+/** What features check in the worker's own cluster or, without one, in others. */
+async function checkFeatures(
+  config: CheckedConfig,
+  cluster: Cluster | undefined,
+  timeoutMs: number,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
-  if (!rufio || rufio.alone) return [];
-  try {
-    const missing = await missingLease(cluster, rufio.leaseNamespace ?? cluster.namespace, signal);
-    return missing === undefined ? [] : [findingOf("rufio-lease-missing", missing)];
-  } catch (thrown) {
-    if (isKubernetesError(thrown, "forbidden")) return [];
-    throw thrown;
-  }
+  const found = FEATURES.map((feature) => feature.check?.(config, { cluster, timeoutMs }, signal) ?? []);
+  return (await Promise.all(found)).flat();
 }
 
 const CAUSES_OF: Partial<Readonly<Record<KubernetesReason, CauseName>>> = {

@@ -1,11 +1,11 @@
 import { count } from "../../shared/count.ts";
 import type { Problem } from "../../shared/document/problem.ts";
+import type { CauseName } from "../findings/causes.ts";
+import { type Finding, findingOf, joinNames, okFinding } from "../findings/finding.ts";
 import { ownConnectionsAllowed } from "../policy/environment-rule.ts";
 import type { Policy } from "../policy/policy.ts";
 import { unenforced } from "../policy/unenforced.ts";
-import type { CauseName } from "./causes.ts";
 import type { Examined } from "./examine.ts";
-import { type Finding, findingOf, joinNames, okFinding } from "./finding.ts";
 
 export function checkSettings({ given, found }: Examined): readonly Finding[] {
   const { problems, warnings } = found.settings;

@@ -3,22 +3,22 @@ import { formatSeconds } from "../../shared/duration.ts";
 import { type Logger, silentLogger } from "../../shared/logger.ts";
 import { textOf } from "../../shared/text-of.ts";
 import { TimeoutReached } from "../../shared/timeout.ts";
-import type { Action, Outcome } from "../action/action.ts";
-import { parseImageReference } from "../action/image-reference.ts";
 import type { RuntimeConfig } from "../config/worker-config.ts";
+import type { Action, Outcome } from "../core/action/action.ts";
+import { parseImageReference } from "../core/action/image-reference.ts";
+import type { Runtime } from "../core/runtime/runtime.ts";
+import type { CauseName } from "../findings/causes.ts";
+import { type Finding, findingOf, okFinding, skippedFinding } from "../findings/finding.ts";
 import { type Decision, decide } from "../policy/decide.ts";
 import { explainTrust } from "../policy/explain.ts";
 import { launchTerms } from "../policy/launch-terms.ts";
 import type { Policy } from "../policy/policy.ts";
-import { Engine } from "../runtime/docker/engine.ts";
-import { EngineError } from "../runtime/docker/engine-error.ts";
-import { ImageStore } from "../runtime/docker/image-store.ts";
-import { launchName } from "../runtime/launch-name.ts";
-import type { Runtime } from "../runtime/runtime.ts";
-import type { SelfProgram } from "../runtime/self-program.ts";
-import type { CauseName } from "./causes.ts";
+import { Engine } from "../runtimes/docker/engine.ts";
+import { EngineError } from "../runtimes/docker/engine-error.ts";
+import { ImageStore } from "../runtimes/docker/image-store.ts";
+import { launchName } from "../runtimes/launch-name.ts";
+import type { SelfProgram } from "../runtimes/self-program.ts";
 import { DOCTOR_AGENT_ID } from "./check-server.ts";
-import { type Finding, findingOf, okFinding, skippedFinding } from "./finding.ts";
 
 export interface ImageCheckOptions {
   /** The value of `--image`. */

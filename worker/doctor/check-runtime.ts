@@ -2,11 +2,11 @@ import { stat } from "node:fs/promises";
 import { textOf } from "../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../shared/timeout.ts";
 import type { RuntimeConfig } from "../config/worker-config.ts";
-import { type EngineAddress, showEngineAddress } from "../runtime/docker/engine-address.ts";
-import { EngineError } from "../runtime/docker/engine-error.ts";
-import type { Runtime } from "../runtime/runtime.ts";
-import type { CauseName } from "./causes.ts";
-import { type Finding, findingOf, okFinding } from "./finding.ts";
+import type { Runtime } from "../core/runtime/runtime.ts";
+import type { CauseName } from "../findings/causes.ts";
+import { type Finding, findingOf, okFinding } from "../findings/finding.ts";
+import { type EngineAddress, showEngineAddress } from "../runtimes/docker/engine-address.ts";
+import { EngineError } from "../runtimes/docker/engine-error.ts";
 import { currentUser, groupName } from "./user.ts";
 
 /** Whether the runtime can launch actions now. `why` says why it is this engine. */

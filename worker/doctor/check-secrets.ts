@@ -4,10 +4,10 @@ import { count } from "../../shared/count.ts";
 import { defined } from "../../shared/defined.ts";
 import { filesOpenToAll } from "../document/open-to-all.ts";
 import { FileProblem } from "../document/read-text-file.ts";
+import { type Finding, findingOf, joinNames, okFinding, skippedFinding } from "../findings/finding.ts";
 import type { Inventory, Machine } from "../machines/inventory.ts";
 import { SecretCommands } from "../machines/secret-commands.ts";
 import type { Examined } from "./examine.ts";
-import { type Finding, findingOf, joinNames, okFinding, skippedFinding } from "./finding.ts";
 import { mapLimited } from "./map-limited.ts";
 import { currentUser } from "./user.ts";
 

@@ -4,8 +4,8 @@ import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { runProgram } from "../../shared/child-process/run-program.ts";
 import { textOf } from "../../shared/text-of.ts";
-import { readIdentity, StateDirectoryProblem } from "../journal/state-directory.ts";
-import { type Finding, findingOf, okFinding, skippedFinding } from "./finding.ts";
+import { readIdentity, StateDirectoryProblem } from "../core/journal/state-directory.ts";
+import { type Finding, findingOf, okFinding, skippedFinding } from "../findings/finding.ts";
 import { currentUser } from "./user.ts";
 
 /** statfs(2): NFS, three versions of SMB, and Ceph. */

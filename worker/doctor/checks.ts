@@ -1,13 +1,14 @@
 import { silentLogger } from "../../shared/logger.ts";
-import { type ClusterOpening, openCluster } from "../compose/cluster/open-cluster.ts";
-import { composeRuntime } from "../compose/runtime.ts";
 import { settings as table } from "../config/schema.ts";
 import { composeConfig, type WorkerConfig } from "../config/worker-config.ts";
+import type { CheckName } from "../findings/causes.ts";
+import { type Finding, skippedFinding } from "../findings/finding.ts";
 import { emptyInventory } from "../machines/inventory.ts";
+import { composeRuntime } from "../main/compose-runtime.ts";
+import { type ClusterOpening, openCluster } from "../main/open-cluster.ts";
 import { defaultPolicy } from "../policy/policy.ts";
-import { parseEngineAddress } from "../runtime/docker/engine-address.ts";
-import type { SelfProgram } from "../runtime/self-program.ts";
-import type { CheckName } from "./causes.ts";
+import { parseEngineAddress } from "../runtimes/docker/engine-address.ts";
+import type { SelfProgram } from "../runtimes/self-program.ts";
 import { checkAgentIds } from "./check-agent-ids.ts";
 import { checkBmcs } from "./check-bmcs.ts";
 import { checkCluster } from "./check-cluster.ts";
@@ -19,7 +20,6 @@ import { checkServer } from "./check-server.ts";
 import { checkStateDirectory } from "./check-state-directory.ts";
 import type { DoctorOptions } from "./doctor-options.ts";
 import type { Examined } from "./examine.ts";
-import { type Finding, skippedFinding } from "./finding.ts";
 
 export interface Check {
   readonly name: CheckName;
@@ -84,7 +84,7 @@ export function composeChecks(
       return [skippedFinding("runtime", CLUSTER_FIRST), skippedFinding("action-image", CLUSTER_FIRST)];
     const { cluster } = opening;
     // `--help` has nothing to clean up.
-    const runtime = composeRuntime(
+    const runtime = await composeRuntime(
       { ...config, stopGraceMs: 0 },
       { log: silentLogger, own, policy: () => config.policy, cluster },
     );

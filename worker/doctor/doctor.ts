@@ -2,12 +2,12 @@ import { exitCodeOf, type StopSignal } from "../../shared/contract/exit-code.ts"
 import type { Problem } from "../../shared/document/problem.ts";
 import { printableLines } from "../../shared/printable.ts";
 import { problemReport } from "../document/problem-report.ts";
-import type { SelfProgram } from "../runtime/self-program.ts";
+import type { Finding } from "../findings/finding.ts";
+import type { SelfProgram } from "../runtimes/self-program.ts";
 import { composeChecks } from "./checks.ts";
 import { readDoctorOptions } from "./doctor-options.ts";
 import { examine } from "./examine.ts";
-import type { Finding } from "./finding.ts";
-import { lineStyleFor, renderCounts, renderFinding } from "./render.ts";
+import { lineStyleFor, renderCounts, renderFinding } from "./render-report.ts";
 import { reportOf } from "./report.ts";
 import { runChecks } from "./run-checks.ts";
 

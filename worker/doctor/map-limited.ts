@@ -1,5 +1,5 @@
 import { UncaughtErrors } from "../../shared/uncaught-errors.ts";
-import { ActionSlots } from "../turns/turns.ts";
+import { ActionSlots } from "../core/turns/turns.ts";
 
 export interface MapLimitedOptions<Item, Made> {
   readonly mostAtATime: number;

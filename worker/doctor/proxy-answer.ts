@@ -1,6 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import { printableLine, shortened } from "../../shared/printable.ts";
-import type { CauseName } from "./causes.ts";
+import type { CauseName } from "../findings/causes.ts";
 
 /** An answer of HTTP without a gRPC status, which only something in front of a tink server gives. */
 export interface ProxyAnswer {

@@ -2,8 +2,8 @@ import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { connect as connectTcp, isIP } from "node:net";
 import { connect as connectTls, type PeerCertificate } from "node:tls";
-import { addressOf, createDialer, type ServerOptions } from "../source/grpc/dial.ts";
-import { openConnection } from "../source/grpc/http2-connection.ts";
+import { addressOf, createDialer, type ServerOptions } from "../sources/grpc/dial.ts";
+import { openConnection } from "../sources/grpc/http2-connection.ts";
 import type { ProxyAnswer } from "./proxy-answer.ts";
 
 /** How long a recheck may take. It sends nothing that the server could act on. */

@@ -1,9 +1,9 @@
 import type { ClientHttp2Stream, IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http2";
 import type { Socket } from "node:net";
 import { type PeerCertificate, TLSSocket } from "node:tls";
-import { Channel } from "../source/grpc/channel.ts";
-import type { Dialer } from "../source/grpc/dial.ts";
-import type { KeepAlive } from "../source/grpc/http2-connection.ts";
+import { Channel } from "../sources/grpc/channel.ts";
+import type { Dialer } from "../sources/grpc/dial.ts";
+import type { KeepAlive } from "../sources/grpc/http2-connection.ts";
 
 /** What the connection showed of the server. */
 export interface ServerFacts {

@@ -2,8 +2,8 @@ import { z } from "zod";
 import { ErrorClass } from "../../shared/contract/error-class.ts";
 import { EXIT_OK, exitCodeOf } from "../../shared/contract/exit-code.ts";
 import { version } from "../../shared/version.ts";
-import { CAUSE_NAMES, CHECK_NAMES } from "./causes.ts";
-import { FINDING_STATES, type Finding, type FindingState } from "./finding.ts";
+import { CAUSE_NAMES, CHECK_NAMES } from "../findings/causes.ts";
+import { FINDING_STATES, type Finding, type FindingState } from "../findings/finding.ts";
 
 /** For a problem without an error class. */
 const EXIT_PROBLEM = 1;

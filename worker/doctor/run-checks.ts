@@ -1,8 +1,8 @@
 import { formatSeconds } from "../../shared/duration.ts";
 import { textOf } from "../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../shared/timeout.ts";
+import { type Finding, findingOf } from "../findings/finding.ts";
 import type { Check } from "./checks.ts";
-import { type Finding, findingOf } from "./finding.ts";
 
 /** For checks that were aborted. */
 const CLEAN_UP_MS = 25_000;

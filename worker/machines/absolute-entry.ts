@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import type { Credentials, MachineEntry, SecretPlace } from "./schema.ts";
+import type { Credentials, MachineEntry, SecretPlace } from "./inventory-schema.ts";
 
 /**
  * Makes all paths of an entry absolute, relative to the inventory's folder. In paths and arguments `{machine}` is

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { AgentIdCase } from "../action/observer.ts";
+import type { AgentIdCase } from "../core/action/observer.ts";
 import { isInShard, type Shard } from "./shard.ts";
 
 const PLACEHOLDER = "{machine}";
@@ -48,4 +48,28 @@ export function agentIdsOf(
 ): readonly string[] {
   const all = [...new Set([...fixed, ...machines.map(({ name }) => agentIdOf(pattern, name))])];
   return shard ? all.filter((agentId) => isInShard(agentId, shard)) : all;
+}
+
+/** The settings that decide which agent IDs and machines are this worker's. */
+export interface MachineUse {
+  readonly agentIdPattern: string;
+  readonly shard?: Shard;
+}
+
+/** The agent IDs to poll a tink server for; none without a server. */
+export function polledAgentIds(
+  {
+    server,
+    fixedAgentIds,
+    agentIdPattern,
+    shard,
+  }: MachineUse & { readonly server?: object; readonly fixedAgentIds: readonly string[] },
+  inventory: { machines(): readonly { readonly name: string }[] },
+): readonly string[] {
+  return server ? agentIdsOf(fixedAgentIds, agentIdPattern, inventory.machines(), shard) : [];
+}
+
+/** Whether this worker's shard has a machine: another one uses the BMCs of all others. */
+export function hasMachine({ agentIdPattern, shard }: MachineUse, machine: string): boolean {
+  return shard === undefined || isInShard(agentIdOf(agentIdPattern, machine), shard);
 }

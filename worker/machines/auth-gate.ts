@@ -4,7 +4,7 @@ import type { Connection } from "../../shared/contract/connection.ts";
 import type { SessionProvider } from "../../shared/contract/vocabulary.ts";
 import { defined } from "../../shared/defined.ts";
 import { revealJson } from "../../shared/secret.ts";
-import type { Outcome } from "../action/action.ts";
+import type { Outcome } from "../core/action/action.ts";
 
 export interface LoginAttempt {
   readonly machine: string;

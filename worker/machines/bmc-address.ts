@@ -2,7 +2,7 @@ import { authority } from "../../shared/bmc/http/endpoint.ts";
 import { AMT_PORTS } from "../../shared/contract/connection.ts";
 import type { ProviderName } from "../../shared/contract/vocabulary.ts";
 import { defined } from "../../shared/defined.ts";
-import type { BmcAddress } from "../action/machine-facts.ts";
+import type { BmcAddress } from "../core/action/machine-facts.ts";
 
 interface WebService {
   readonly scheme: "http" | "https";

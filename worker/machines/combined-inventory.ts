@@ -1,7 +1,7 @@
 import type { Connection } from "../../shared/contract/connection.ts";
 import type { DesiredState } from "../../shared/contract/desired-state.ts";
 import type { Logger } from "../../shared/logger.ts";
-import type { BmcAddress, MachineOrigin } from "../action/machine-facts.ts";
+import type { BmcAddress, MachineOrigin } from "../core/action/machine-facts.ts";
 import { directMachine } from "./direct-machine.ts";
 import type {
   ConnectionReading,
@@ -18,21 +18,30 @@ import type {
  */
 export class CombinedInventory implements Inventory {
   #file: Inventory;
-  readonly #cluster: Inventory | undefined;
+  #cluster: Inventory | undefined;
   readonly #log: Pick<Logger, "warn"> | undefined;
   /** Duplicate names that were already logged. */
   readonly #logged = new Set<string>();
   /** Cached, because it is read often and seldom changes. */
   #made: { readonly of: readonly (readonly Machine[])[]; readonly machines: readonly Machine[] } | undefined;
 
-  constructor(file: Inventory, cluster?: Inventory, log?: Pick<Logger, "warn">) {
+  constructor(file: Inventory, log?: Pick<Logger, "warn">) {
     this.#file = file;
-    this.#cluster = cluster;
     this.#log = log;
   }
 
   replace(file: Inventory): void {
     this.#file = file;
+  }
+
+  /** Adds the machines of a cluster. */
+  join(cluster: Inventory): void {
+    this.#cluster = cluster;
+  }
+
+  /** Not of the cluster, even if that has one of this name. */
+  isInFile(name: string): boolean {
+    return this.#file.find(name) !== undefined;
   }
 
   machines(): readonly Machine[] {

@@ -1,8 +1,8 @@
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { Connection, providersOf } from "../../shared/contract/connection.ts";
 import { type readCredentials, rpcOptions } from "./credentials.ts";
+import type { MachineEntry } from "./inventory-schema.ts";
 import { connectionLockKey } from "./lock-key.ts";
-import type { MachineEntry } from "./schema.ts";
 import { readBundle, type SecretReading } from "./secret-source.ts";
 
 type EntryCredentials = Partial<Awaited<ReturnType<typeof readCredentials>>>;

@@ -2,8 +2,8 @@ import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { absoluteEntry } from "./absolute-entry.ts";
 import { connectEntry, entryLockKey } from "./connect-entry.ts";
 import type { DirectMachine } from "./inventory.ts";
+import { MachineEntry } from "./inventory-schema.ts";
 import { mergeDefaults } from "./merge-defaults.ts";
-import { MachineEntry } from "./schema.ts";
 
 /** What an inventory file says of all machines. */
 export interface EntryDefaults {

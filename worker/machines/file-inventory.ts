@@ -5,8 +5,8 @@ import { connectEntry, entryLockKey } from "./connect-entry.ts";
 import { readCredentials } from "./credentials.ts";
 import { directMachine, type EntryDefaults } from "./direct-machine.ts";
 import type { Inventory } from "./inventory.ts";
+import type { MachineEntry } from "./inventory-schema.ts";
 import type { Environment } from "./run-secret-command.ts";
-import type { MachineEntry } from "./schema.ts";
 
 /**
  * The machines of an inventory file. The file is read once; secrets are read for each connection. Paths in `given` are absolute;

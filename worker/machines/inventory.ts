@@ -1,7 +1,7 @@
 import type { Connection } from "../../shared/contract/connection.ts";
 import type { DesiredState } from "../../shared/contract/desired-state.ts";
-import type { DirectAccess } from "../action/action.ts";
-import type { BmcAddress, MachineOrigin } from "../action/machine-facts.ts";
+import type { DirectAccess } from "../core/action/action.ts";
+import type { BmcAddress, MachineOrigin } from "../core/action/machine-facts.ts";
 import type { SecretCommands } from "./secret-commands.ts";
 
 export interface Machine {

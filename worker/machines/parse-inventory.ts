@@ -8,9 +8,9 @@ import { absoluteEntry } from "./absolute-entry.ts";
 import { entryLockKey } from "./connect-entry.ts";
 import { fileInventory } from "./file-inventory.ts";
 import type { Inventory } from "./inventory.ts";
+import { InventoryFile, MachineDefaults, MachineEntry, refusedKeys } from "./inventory-schema.ts";
 import { mergeDefaults } from "./merge-defaults.ts";
 import type { Environment } from "./run-secret-command.ts";
-import { InventoryFile, MachineDefaults, MachineEntry, refusedKeys } from "./schema.ts";
 import { secretWarnings } from "./secret-warnings.ts";
 
 export interface InventoryInput {

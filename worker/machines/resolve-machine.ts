@@ -3,7 +3,7 @@ import type { Connection } from "../../shared/contract/connection.ts";
 import { connectionGiven, givenValue, valueSources } from "../../shared/contract/given.ts";
 import { defined } from "../../shared/defined.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
-import { type Action, type DirectAccess, namespaceOf } from "../action/action.ts";
+import { type Action, type DirectAccess, namespaceOf } from "../core/action/action.ts";
 import { machineNameOf } from "./agent-id.ts";
 import { directMachine } from "./direct-machine.ts";
 import type { ConnectionReading, HostAccess, Inventory, Machine, MountedConnection } from "./inventory.ts";

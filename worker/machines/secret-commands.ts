@@ -1,5 +1,5 @@
 import { signalGroup } from "../../shared/child-process/process-group.ts";
-import { ActionSlots, MachineLocks } from "../turns/turns.ts";
+import { ActionSlots, MachineLocks } from "../core/turns/turns.ts";
 import { type Environment, runSecretCommand, type SecretCommand } from "./run-secret-command.ts";
 import { SharedRun } from "./shared-run.ts";
 

@@ -4,8 +4,8 @@ import { requiredCredentials } from "../../shared/contract/connection.ts";
 import { secretDoubt, withoutLineEnd } from "../../shared/contract/secret-doubt.ts";
 import { fileProblemOf, type ReadTextFile } from "../document/read-text-file.ts";
 import { credentialSources, rpcSecretSources } from "./credentials.ts";
+import type { MachineEntry } from "./inventory-schema.ts";
 import type { Environment } from "./run-secret-command.ts";
-import type { MachineEntry } from "./schema.ts";
 import type { SecretSource } from "./secret-source.ts";
 
 interface SecretWarningOptions {

@@ -1,7 +1,7 @@
 import { type Endpoint, serviceEndpoint } from "../../shared/bmc/http/endpoint.ts";
 import { AMT_PORTS, providersOf } from "../../shared/contract/connection.ts";
 import { defined } from "../../shared/defined.ts";
-import type { MachineEntry } from "./schema.ts";
+import type { MachineEntry } from "./inventory-schema.ts";
 
 const REDFISH_PORT = 443;
 const CONNECT_TIMEOUT_MS = 5_000;

@@ -1,5 +1,5 @@
-import type { Action } from "../action/action.ts";
-import type { Reference } from "../action/reference.ts";
+import type { Action } from "../core/action/action.ts";
+import type { Reference } from "../core/action/reference.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { environmentProblems, ownConnectionProblem } from "./environment-rule.ts";
 import { fileProblem } from "./file-rule.ts";

@@ -6,8 +6,8 @@ import {
   parseArguments,
 } from "../../shared/contract/given.ts";
 import { nearestName } from "../../shared/nearest-name.ts";
-import type { Action } from "../action/action.ts";
-import { parseImageReference } from "../action/image-reference.ts";
+import type { Action } from "../core/action/action.ts";
+import { parseImageReference } from "../core/action/image-reference.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { matchesAnyImage } from "./image-rule.ts";
 import type { Policy } from "./policy.ts";

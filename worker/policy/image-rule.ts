@@ -1,4 +1,4 @@
-import { type ImageReference, parseImageReference } from "../action/image-reference.ts";
+import { type ImageReference, parseImageReference } from "../core/action/image-reference.ts";
 import { EVERY_IMAGE, type Policy } from "./policy.ts";
 import { matchesWildcard } from "./wildcard.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { parseImageReference } from "../action/image-reference.ts";
-import { REFERENCE_KINDS } from "../action/reference.ts";
+import { parseImageReference } from "../core/action/image-reference.ts";
+import { REFERENCE_KINDS } from "../core/action/reference.ts";
 import { ContainerCpus, ContainerMemory, ContainerPids, Duration, Toggle } from "../document/value-types.ts";
 import { reservedTarget } from "./reserved-target.ts";
 

@@ -1,4 +1,4 @@
-import { type Reference, referenceText, staysInNamespace } from "../action/reference.ts";
+import { type Reference, referenceText, staysInNamespace } from "../core/action/reference.ts";
 import type { ReferenceRule } from "./policy.ts";
 import { isAmong } from "./wildcard.ts";
 

@@ -1,7 +1,7 @@
 import { defined } from "../../shared/defined.ts";
 import type { Problem } from "../../shared/document/problem.ts";
 import { version } from "../../shared/version.ts";
-import { parseImageReference } from "../action/image-reference.ts";
+import { parseImageReference } from "../core/action/image-reference.ts";
 import { matchesAnyImage } from "./image-rule.ts";
 import { EVERY_IMAGE, type Policy } from "./policy.ts";
 

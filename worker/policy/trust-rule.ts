@@ -1,5 +1,5 @@
-import type { Action } from "../action/action.ts";
-import { parseImageReference } from "../action/image-reference.ts";
+import type { Action } from "../core/action/action.ts";
+import { parseImageReference } from "../core/action/image-reference.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { matchesAnyImage, matchesImagePattern } from "./image-rule.ts";
 import type { Policy } from "./policy.ts";

@@ -1,4 +1,4 @@
-import type { ActionId } from "../action/action.ts";
+import type { ActionId } from "../core/action/action.ts";
 import { climbs, isEngineSocket, judgeHostPath, writableFolderAbove } from "./host-path.ts";
 import { cleanPath, isWithin } from "./path.ts";
 import type { Policy, VolumeRule } from "./policy.ts";

@@ -1,5 +1,5 @@
 import { defined } from "../../shared/defined.ts";
-import type { Action } from "../action/action.ts";
+import type { Action } from "../core/action/action.ts";
 import type { Template, TemplateAction, TemplateTask } from "./template.ts";
 
 /** An action as a worker receives it, without the IDs that a workflow adds. */

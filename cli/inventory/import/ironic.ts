@@ -4,7 +4,7 @@ import { type ListedNode, listNodes } from "../../../shared/bmc/providers/ironic
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import type { Connection } from "../../../shared/contract/connection.ts";
 import { count } from "../../../shared/count.ts";
-import { MachineName } from "../../../worker/machines/schema.ts";
+import { MachineName } from "../../../worker/machines/inventory-schema.ts";
 import { type Imported, type ImportedMachine, refusedInput } from "./imported-machine.ts";
 
 /** Where the folder of secrets has the password of all nodes. */

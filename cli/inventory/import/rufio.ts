@@ -2,14 +2,14 @@ import * as z from "zod/mini";
 import { defined } from "../../../shared/defined.ts";
 import type { Problem } from "../../../shared/document/problem.ts";
 import { Secret } from "../../../shared/secret.ts";
-import { apiVersionOf, KINDS, keyOf, type ObjectName } from "../../../worker/cluster/client/kinds.ts";
 import { decodeText, FileProblem, fileProblemOf } from "../../../worker/document/read-text-file.ts";
 import {
   type ConnectionSource,
   connectionDocument,
-} from "../../../worker/machines/cluster/connection-document.ts";
-import { describeMachine } from "../../../worker/machines/cluster/described-machine.ts";
-import { loginUse } from "../../../worker/machines/cluster/secret-uses.ts";
+} from "../../../worker/features/cluster-machines/connection-document.ts";
+import { describeMachine } from "../../../worker/features/cluster-machines/described-machine.ts";
+import { loginUse } from "../../../worker/features/cluster-machines/secret-uses.ts";
+import { apiVersionOf, KINDS, keyOf, type ObjectName } from "../../../worker/kubernetes/client/kinds.ts";
 import { readSecretText } from "../../../worker/machines/secret-text.ts";
 import { type Imported, type ImportedMachine, refusedInput } from "./imported-machine.ts";
 import { parseYamlDocuments } from "./yaml-documents.ts";

@@ -1,4 +1,4 @@
-import type { MachineEntry } from "../../../worker/machines/schema.ts";
+import type { MachineEntry } from "../../../worker/machines/inventory-schema.ts";
 import type { SeenCertificate } from "./read-certificate.ts";
 
 /**

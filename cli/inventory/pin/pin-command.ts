@@ -6,8 +6,8 @@ import { formatProblem } from "../../../shared/document/problem.ts";
 import { parseDurationMs } from "../../../shared/duration.ts";
 import { printableLine } from "../../../shared/printable.ts";
 import { readTextFile } from "../../../worker/document/read-text-file.ts";
+import type { MachineEntry } from "../../../worker/machines/inventory-schema.ts";
 import { parseEntries } from "../../../worker/machines/parse-inventory.ts";
-import type { MachineEntry } from "../../../worker/machines/schema.ts";
 import { isAmong } from "../../../worker/policy/wildcard.ts";
 import {
   concurrencyProblems,

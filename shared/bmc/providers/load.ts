@@ -5,13 +5,13 @@ import type { Provider } from "../operations/provider.ts";
 export type ProviderLoader = (name: ProviderName) => Promise<Provider>;
 
 const LOADERS: Readonly<Record<ProviderName, () => Promise<Provider>>> = {
-  redfish: async () => (await import("./redfish/provider.ts")).redfish,
-  ipmi: async () => (await import("./ipmi/provider.ts")).ipmi,
-  ipmitool: async () => (await import("./ipmitool/provider.ts")).ipmitool,
-  amt: async () => (await import("./amt/provider.ts")).amt,
-  rpc: async () => (await import("./rpc/provider.ts")).rpc,
-  homeassistant: async () => (await import("./homeassistant/provider.ts")).homeAssistant,
-  ironic: async () => (await import("./ironic/provider.ts")).ironic,
+  redfish: async () => (await import("./redfish/redfish-provider.ts")).redfish,
+  ipmi: async () => (await import("./ipmi/ipmi-provider.ts")).ipmi,
+  ipmitool: async () => (await import("./ipmitool/ipmitool-provider.ts")).ipmitool,
+  amt: async () => (await import("./amt/amt-provider.ts")).amt,
+  rpc: async () => (await import("./rpc/rpc-provider.ts")).rpc,
+  homeassistant: async () => (await import("./homeassistant/homeassistant-provider.ts")).homeAssistant,
+  ironic: async () => (await import("./ironic/ironic-provider.ts")).ironic,
 };
 
 export const loadProvider: ProviderLoader = (name) => LOADERS[name]();

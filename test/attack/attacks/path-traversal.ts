@@ -1,4 +1,4 @@
-import { exchange, requestText } from "../../worker/observe/http/raw-client.ts";
+import { exchange, requestText } from "../../worker/listener/http/raw-client.ts";
 import { type Attack, unless } from "../attack.ts";
 import { openLab } from "../lab.ts";
 

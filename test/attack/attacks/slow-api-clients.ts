@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { RawClient } from "../../worker/observe/http/raw-client.ts";
+import { RawClient } from "../../worker/listener/http/raw-client.ts";
 import { type Attack, unless } from "../attack.ts";
 import { openLab } from "../lab.ts";
 import { PBNJ_API } from "../policy.ts";

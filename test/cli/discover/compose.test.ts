@@ -6,7 +6,7 @@ import { readRufio } from "../../../cli/inventory/import/rufio.ts";
 import { parseYamlDocuments } from "../../../cli/inventory/import/yaml-documents.ts";
 import { Secret } from "../../../shared/secret.ts";
 import { readTextFile } from "../../../worker/document/read-text-file.ts";
-import { describeHardwareReference } from "../../../worker/machines/cluster/described-machine.ts";
+import { describeHardwareReference } from "../../../worker/features/cluster-machines/described-machine.ts";
 import { parseEntries } from "../../../worker/machines/parse-inventory.ts";
 
 const FINGERPRINT = "ab".repeat(32);

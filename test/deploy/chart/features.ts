@@ -1,10 +1,10 @@
-import type { NeededRight } from "../../../worker/cluster/client/needed-right.ts";
-import { RIGHTS as EVENT_RIGHTS } from "../../../worker/cluster/events/rights.ts";
-import { leaderRights } from "../../../worker/cluster/leader/rights.ts";
-import { RIGHTS as WAKE_UP_RIGHTS } from "../../../worker/cluster/wake-up/rights.ts";
-import { RIGHTS as INVENTORY_RIGHTS } from "../../../worker/machines/cluster/rights.ts";
-import { RIGHTS as RUNTIME_RIGHTS } from "../../../worker/runtime/kubernetes/rights.ts";
-import { HARDWARE_RIGHTS, RIGHTS as RUFIO_RIGHTS } from "../../../worker/source/rufio/rights.ts";
+import { RIGHTS as INVENTORY_RIGHTS } from "../../../worker/features/cluster-machines/machine-rights.ts";
+import { HARDWARE_RIGHTS, RIGHTS as RUFIO_RIGHTS } from "../../../worker/features/rufio/rufio-rights.ts";
+import { RIGHTS as WAKE_UP_RIGHTS } from "../../../worker/features/wake-up/wake-up-rights.ts";
+import type { NeededRight } from "../../../worker/kubernetes/client/needed-right.ts";
+import { RIGHTS as EVENT_RIGHTS } from "../../../worker/kubernetes/events/event-rights.ts";
+import { leaderRights } from "../../../worker/kubernetes/leader/leader-rights.ts";
+import { RIGHTS as RUNTIME_RIGHTS } from "../../../worker/runtimes/kubernetes/runtime-rights.ts";
 
 /** The choices that decide which rights are needed. */
 export interface Choices {

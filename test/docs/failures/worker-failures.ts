@@ -3,7 +3,7 @@ import { cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { catalogue } from "../../../actions/catalogue.ts";
-import { decodeEntry } from "../../../worker/journal/entry-text.ts";
+import { decodeEntry } from "../../../worker/core/journal/entry-text.ts";
 import { StateDisk } from "../../chaos/state-disk.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
 import type { Failure } from "./failure.ts";

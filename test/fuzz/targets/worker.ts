@@ -7,57 +7,60 @@ import { reference as inventory } from "../../../actions/inventory/reference.ts"
 import powerOff from "../../../actions/power-off/action.ts";
 import { readBashWords } from "../../../cli/completion/bash-words.ts";
 import { parseArguments } from "../../../shared/contract/given.ts";
-import { parseBootTime } from "../../../worker/action/boot-time.ts";
-import { hardwareSeen } from "../../../worker/action/hardware-seen.ts";
-import { errorOfAnswer, errorOfEvent } from "../../../worker/cluster/client/kubernetes-error.ts";
 import { HttpAddress, ServerAddress } from "../../../worker/config/addresses.ts";
 import { namesLoopback } from "../../../worker/config/loopback.ts";
+import { parseBootTime } from "../../../worker/core/action/boot-time.ts";
+import { hardwareSeen } from "../../../worker/core/action/hardware-seen.ts";
+import { decodeEntry, encodeEntry } from "../../../worker/core/journal/entry-text.ts";
 import { decodeText, FileProblem } from "../../../worker/document/read-text-file.ts";
-import { decodeEntry, encodeEntry } from "../../../worker/journal/entry-text.ts";
-import { describeHardware, describeMachine } from "../../../worker/machines/cluster/described-machine.ts";
-import { timestampLayout } from "../../../worker/machines/cluster/timestamp-layout.ts";
+import { folderName, isFolderName } from "../../../worker/features/action-log/names.ts";
+import {
+  describeHardware,
+  describeMachine,
+} from "../../../worker/features/cluster-machines/described-machine.ts";
+import { timestampLayout } from "../../../worker/features/cluster-machines/timestamp-layout.ts";
+import { openMetricsText, preferredFormat } from "../../../worker/features/metrics/exposition.ts";
+import { machineStatus } from "../../../worker/features/rufio/machine-status.ts";
+import { outOfBand } from "../../../worker/features/rufio/out-of-band.ts";
+import { jobOf, machineOf, taskOf } from "../../../worker/features/rufio/rufio-kinds.ts";
+import { readTask } from "../../../worker/features/rufio/rufio-task-action.ts";
+import { addressOf, matches, queryOf } from "../../../worker/features/status/views/query.ts";
+import { errorOfAnswer, errorOfEvent } from "../../../worker/kubernetes/client/kubernetes-error.ts";
 import { lastErrorLine } from "../../../worker/machines/last-error-line.ts";
 import { lockKeyOf, serviceLockKey } from "../../../worker/machines/lock-key.ts";
 import { parsePrinted } from "../../../worker/machines/printed-secrets.ts";
 import { readSecretText } from "../../../worker/machines/secret-text.ts";
-import { folderName, isFolderName } from "../../../worker/observe/action-log/names.ts";
-import { openMetricsText, preferredFormat } from "../../../worker/observe/metrics/exposition.ts";
-import { addressOf, matches, queryOf } from "../../../worker/observe/status/views/query.ts";
 import { matchesImagePattern } from "../../../worker/policy/image-rule.ts";
 import { Policy } from "../../../worker/policy/policy.ts";
 import { volumeProblem } from "../../../worker/policy/volume-rule.ts";
 import { matchesName, matchesWildcard } from "../../../worker/policy/wildcard.ts";
-import { parseEngineAddress } from "../../../worker/runtime/docker/engine-address.ts";
-import { parseAnswer } from "../../../worker/runtime/docker/engine-connection.ts";
-import { EngineError } from "../../../worker/runtime/docker/engine-error.ts";
+import { parseEngineAddress } from "../../../worker/runtimes/docker/engine-address.ts";
+import { parseAnswer } from "../../../worker/runtimes/docker/engine-connection.ts";
+import { EngineError } from "../../../worker/runtimes/docker/engine-error.ts";
 import {
   ContainerDetails,
   ImageDetails,
   ListedContainers,
   PullProgress,
-} from "../../../worker/runtime/docker/engine-schema.ts";
-import { parseRegistryName } from "../../../worker/runtime/docker/registry-login.ts";
+} from "../../../worker/runtimes/docker/engine-schema.ts";
+import { parseRegistryName } from "../../../worker/runtimes/docker/registry-login.ts";
 import {
   JobObject,
   observedJob,
   observedPod,
   PodObject,
-} from "../../../worker/runtime/kubernetes/objects.ts";
-import { terminationResult } from "../../../worker/runtime/kubernetes/pod-outcome.ts";
-import { launchName } from "../../../worker/runtime/launch-name.ts";
-import { MalformedAction } from "../../../worker/source/action-fields.ts";
-import { messagesOf } from "../../../worker/source/grpc/call.ts";
-import { createDialer } from "../../../worker/source/grpc/dial.ts";
-import { repairStatus } from "../../../worker/source/grpc/repair-status.ts";
-import { machineStatus } from "../../../worker/source/rufio/machine-status.ts";
-import { jobOf, machineOf, taskOf } from "../../../worker/source/rufio/objects.ts";
-import { outOfBand } from "../../../worker/source/rufio/out-of-band.ts";
-import { readTask } from "../../../worker/source/rufio/task-action.ts";
-import { agentAttributes } from "../../../worker/source/tink/agent-attributes.ts";
-import { ActionResponseSchema, AgentAttributesSchema } from "../../../worker/source/tink/gen/workflow_pb.ts";
-import { actionOf } from "../../../worker/source/tink/messages.ts";
-import { pollOfError } from "../../../worker/source/tink/poll-error.ts";
-import { entryOf } from "../../worker/journal/entries.ts";
+} from "../../../worker/runtimes/kubernetes/job-objects.ts";
+import { terminationResult } from "../../../worker/runtimes/kubernetes/pod-outcome.ts";
+import { launchName } from "../../../worker/runtimes/launch-name.ts";
+import { MalformedAction } from "../../../worker/sources/action-fields.ts";
+import { messagesOf } from "../../../worker/sources/grpc/call.ts";
+import { createDialer } from "../../../worker/sources/grpc/dial.ts";
+import { repairStatus } from "../../../worker/sources/grpc/repair-status.ts";
+import { agentAttributes } from "../../../worker/sources/tink/agent-attributes.ts";
+import { ActionResponseSchema, AgentAttributesSchema } from "../../../worker/sources/tink/gen/workflow_pb.ts";
+import { pollOfError } from "../../../worker/sources/tink/poll-error.ts";
+import { actionOf } from "../../../worker/sources/tink/tink-messages.ts";
+import { entryOf } from "../../worker/core/journal/entries.ts";
 import { bytesOf, latin, type Target } from "../target.ts";
 import { JSON_TOKENS, jsonOf } from "./json.ts";
 

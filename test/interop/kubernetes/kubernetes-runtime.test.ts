@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll } from "vitest";
 import type { ClusterAccess } from "../../../simulators/kubernetes/node/cluster-access.ts";
 import { accessFromKubeconfig, ClusterClient } from "../../../simulators/kubernetes/node/cluster-client.ts";
-import { itRunsActionsAsJobs } from "../../worker/runtime/kubernetes/kubernetes-cases.ts";
-import { RuntimeLab } from "../../worker/runtime/kubernetes/runtime-lab.ts";
+import { itRunsActionsAsJobs } from "../../worker/runtimes/kubernetes/kubernetes-cases.ts";
+import { RuntimeLab } from "../../worker/runtimes/kubernetes/runtime-lab.ts";
 import { describeWithKubernetes } from "./with-kubernetes.ts";
 
 describeWithKubernetes("the kubernetes runtime", (kubeconfig) => {

@@ -4,8 +4,8 @@ import type { ClusterClient } from "../../../simulators/kubernetes/node/cluster-
 import { isOver } from "../../../simulators/tink/workflow.ts";
 import { describeWithHelm } from "../../deploy/chart/helm.ts";
 import { clusterLab } from "../../system/worker/cluster-lab.ts";
-import { METAL3, stateOf } from "../../worker/machines/cluster/host-lab.ts";
-import { type Host, nextPower } from "../../worker/runtime/baremetalhost/operator.ts";
+import { METAL3, stateOf } from "../../worker/features/cluster-machines/host-lab.ts";
+import { type Host, nextPower } from "../../worker/features/metal3/operator.ts";
 import { chartRights } from "./chart-rights.ts";
 import { describeWithKubernetes } from "./with-kubernetes.ts";
 

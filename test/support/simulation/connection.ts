@@ -1,6 +1,6 @@
 import { safeParse } from "zod/mini";
-import type { Cluster, Schema, Selection } from "../../../worker/cluster/client/cluster.ts";
-import { KubernetesError } from "../../../worker/cluster/client/kubernetes-error.ts";
+import type { Cluster, Schema, Selection } from "../../../worker/kubernetes/client/cluster.ts";
+import { KubernetesError } from "../../../worker/kubernetes/client/kubernetes-error.ts";
 import type { Host } from "./host.ts";
 import type { LeaseApi } from "./lease-api.ts";
 import type { VirtualTime } from "./virtual-time.ts";

@@ -1,5 +1,5 @@
 import type { Clock } from "../../../shared/clock.ts";
-import { ElapsedTime } from "../../../worker/cluster/leader/elapsed-time.ts";
+import { ElapsedTime } from "../../../worker/kubernetes/leader/elapsed-time.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
 /** `stopped` is SIGSTOP: its clocks continue; `suspended` is a sleeping machine: the monotonic one stops. */

@@ -1,5 +1,5 @@
-import type { Selection, WatchEvent } from "../../../worker/cluster/client/cluster.ts";
-import { KubernetesError } from "../../../worker/cluster/client/kubernetes-error.ts";
+import type { Selection, WatchEvent } from "../../../worker/kubernetes/client/cluster.ts";
+import { KubernetesError } from "../../../worker/kubernetes/client/kubernetes-error.ts";
 
 type Verb = "create" | "update" | "delete" | "list" | "watch";
 

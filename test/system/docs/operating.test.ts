@@ -7,7 +7,7 @@ import { parse } from "yaml";
 import { z } from "zod";
 import { ErrorClass } from "../../../shared/contract/error-class.ts";
 import { exitCodeOf } from "../../../shared/contract/exit-code.ts";
-import { definitions } from "../../../worker/observe/metrics/definitions.ts";
+import { definitions } from "../../../worker/features/metrics/definitions.ts";
 import { REFUSING } from "../../docs/failures/machines.ts";
 import { Stage } from "../../docs/failures/stage.ts";
 import { codeBlocks, headingAnchors } from "../../docs/markdown.ts";

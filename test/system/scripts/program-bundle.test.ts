@@ -166,7 +166,7 @@ describe("the bundled program", () => {
     const reached = importedBy(metafile, "actions/run-named.ts", true);
 
     expect(reached).toContain("actions/power-off/action.ts");
-    expect(reached).toContain("shared/bmc/providers/redfish/provider.ts");
+    expect(reached).toContain("shared/bmc/providers/redfish/redfish-provider.ts");
     const foreign = /^(worker|cli)\/|connectrpc|@bufbuild|\/undici\//;
     expect(reached.filter((source) => foreign.test(source))).toEqual([]);
   });
@@ -174,7 +174,7 @@ describe("the bundled program", () => {
   it("loads no action for the worker", () => {
     const reached = importedBy(metafile, "worker/commands/start.ts", true);
 
-    expect(reached).toContain("worker/source/tink/tink-transport.ts");
+    expect(reached).toContain("worker/sources/tink/tink-transport.ts");
     expect(reached.filter((source) => source.startsWith("actions/"))).toEqual([]);
   });
 

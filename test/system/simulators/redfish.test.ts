@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { expect, test } from "vitest";
-import { redfish } from "../../../shared/bmc/providers/redfish/provider.ts";
+import { redfish } from "../../../shared/bmc/providers/redfish/redfish-provider.ts";
 import { systemClock } from "../../../shared/clock.ts";
 import { Connection } from "../../../shared/contract/connection.ts";
 import { silentLogger } from "../../../shared/logger.ts";

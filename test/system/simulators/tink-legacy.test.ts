@@ -8,7 +8,8 @@ import { expect, it } from "vitest";
 import { systemClock } from "../../../shared/clock.ts";
 import { silentLogger } from "../../../shared/logger.ts";
 import { exampleTemplate } from "../../../simulators/tink/example-template.ts";
-import { connectServer } from "../../../worker/source/server/connect-server.ts";
+import { legacyServerApi } from "../../../worker/features/legacy/legacy-feature.ts";
+import { connectServer } from "../../../worker/sources/server/connect-server.ts";
 
 const never = new AbortController().signal;
 const program = join(import.meta.dirname, "../../../simulators/main.ts");
@@ -24,7 +25,13 @@ it("runs from the command line, prints every change and exits 0 when all succeed
   output.on("line", (line) => lines.push(JSON.parse(line)));
   await once(output, "line");
   const options = { server: lines[0]?.address ?? "", tls: false, api: "auto" } as const;
-  const transport = connectServer({ ...options, clock: systemClock, log: silentLogger, maxBackoffMs: 1_000 });
+  const transport = connectServer({
+    legacy: legacyServerApi,
+    ...options,
+    clock: systemClock,
+    log: silentLogger,
+    maxBackoffMs: 1_000,
+  });
 
   const poll = await transport.next("pbnj", never);
   if (poll.kind !== "action") throw new Error(JSON.stringify(poll));

@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { exampleTemplate } from "../../../simulators/tink/example-template.ts";
-import { createTinkTransport } from "../../../worker/source/tink/tink-transport.ts";
+import { createTinkTransport } from "../../../worker/sources/tink/tink-transport.ts";
 
 const never = new AbortController().signal;
 const program = join(import.meta.dirname, "../../../simulators/tink/program.ts");

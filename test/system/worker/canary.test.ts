@@ -12,7 +12,7 @@ import { startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
 import { json, startRpcConsumer } from "../../../simulators/rpc/consumer.ts";
 import { startTinkServer } from "../../../simulators/tink/server.ts";
 import { isOver, type Workflow } from "../../../simulators/tink/workflow.ts";
-import { LABEL } from "../../../worker/runtime/docker/spec.ts";
+import { LABEL } from "../../../worker/runtimes/docker/container-spec.ts";
 import { eventually } from "../../actions/lab.ts";
 import { buildActionImages } from "../../support/action-images.ts";
 import { describeWithDocker, dockerSocketPath } from "../../support/docker.ts";

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from "vitest";
 import { isOver } from "../../../simulators/tink/workflow.ts";
-import { LABEL } from "../../../worker/runtime/docker/spec.ts";
+import { LABEL } from "../../../worker/runtimes/docker/container-spec.ts";
 import { buildActionImages } from "../../support/action-images.ts";
 import { describeWithDocker, dockerCli, dockerSocketPath, removeContainers } from "../../support/docker.ts";
 import { EngineGate, type Side } from "../../support/engine-gate.ts";

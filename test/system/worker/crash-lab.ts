@@ -8,10 +8,10 @@ import { SimulatedMachine, type SimulatedMachineOptions } from "../../../simulat
 import { startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
 import { startTinkServer } from "../../../simulators/tink/server.ts";
 import { isOver, type Workflow } from "../../../simulators/tink/workflow.ts";
-import type { JournalEntry } from "../../../worker/journal/entry.ts";
-import { decodeEntry } from "../../../worker/journal/entry-text.ts";
-import { processesWith } from "../../../worker/runtime/process/process-table.ts";
-import { LABEL_VARIABLE } from "../../../worker/runtime/process/spec.ts";
+import type { JournalEntry } from "../../../worker/core/journal/entry.ts";
+import { decodeEntry } from "../../../worker/core/journal/entry-text.ts";
+import { LABEL_VARIABLE } from "../../../worker/runtimes/process/process-spec.ts";
+import { processesWith } from "../../../worker/runtimes/process/process-table.ts";
 import { CommandInProcess } from "../../support/command-in-process.ts";
 import type { StartedProgram } from "../../support/program-log.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";

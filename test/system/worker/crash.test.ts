@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import { isOver } from "../../../simulators/tink/workflow.ts";
 import { type CrashLab, crashLab, eventuallyEmpty, expectDoneOnce, type Step, steps } from "./crash-lab.ts";
 
-// test/worker/execution/crash-points.test.ts kills workers at every step there is; here real ones die at a few.
+// test/worker/core/execution/crash-points.test.ts kills workers at every step there is; here real ones die at a few.
 const RUN_MS = 90_000;
 const hardOff: Step = { name: "power-off", environment: { MODE: "hard" } };
 

@@ -6,7 +6,7 @@ import { versionTag } from "../../../scripts/images/image-name.ts";
 import { readManifest } from "../../../scripts/manifest.ts";
 import { startTinkServer } from "../../../simulators/tink/server.ts";
 import { isOver } from "../../../simulators/tink/workflow.ts";
-import { LABEL } from "../../../worker/runtime/docker/spec.ts";
+import { LABEL } from "../../../worker/runtimes/docker/container-spec.ts";
 import { buildActionImages } from "../../support/action-images.ts";
 import { describeWithDocker, dockerCli, dockerSocketPath } from "../../support/docker.ts";
 import { EngineGate } from "../../support/engine-gate.ts";

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from "vitest";
-import { actionKey } from "../../../worker/action/action.ts";
-import { LABEL } from "../../../worker/runtime/docker/spec.ts";
+import { actionKey } from "../../../worker/core/action/action.ts";
+import { LABEL } from "../../../worker/runtimes/docker/container-spec.ts";
 import { buildActionImages } from "../../support/action-images.ts";
 import { describeWithDocker, dockerCli, dockerSocketPath } from "../../support/docker.ts";
 import { legacyLab, standingWorker, templateOf } from "../../worker/legacy-lab.ts";

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { eventually, isTrue, type RufioLab, rufioLab } from "../../worker/source/rufio/rufio-lab.ts";
+import { eventually, isTrue, type RufioLab, rufioLab } from "../../worker/features/rufio/rufio-lab.ts";
 
 const PROGRAM = join(import.meta.dirname, "rufio-replica-program.ts");
 const KILLER = join(import.meta.dirname, "../../support/kill-at-step.ts");

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { startReplica } from "../../worker/source/rufio/replica.ts";
+import { startReplica } from "../../worker/features/rufio/replica.ts";
 
 /** A replica as a process of its own, so that it can be killed: `node replica-program.ts '{"kubeconfig": …}'`. */
 const Options = z.object({

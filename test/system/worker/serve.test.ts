@@ -3,10 +3,10 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
-import { PowerAction } from "../../../worker/source/pbnj/api/gen/machine_pb.ts";
+import { PowerAction } from "../../../worker/features/pbnj/api/gen/machine_pb.ts";
 import { CommandInProcess } from "../../support/command-in-process.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
-import { clientsOf, direct, EXTERNAL, pbnjLab } from "../../worker/source/pbnj/service/pbnj-lab.ts";
+import { clientsOf, direct, EXTERNAL, pbnjLab } from "../../worker/features/pbnj/service/pbnj-lab.ts";
 
 const PASSWORD = "canary-bmc-5d1e";
 

@@ -6,10 +6,10 @@ import { execa } from "execa";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { LogFields } from "../../../shared/logger.ts";
 import { silentLogger } from "../../../shared/logger.ts";
-import { Journal } from "../../../worker/journal/journal.ts";
-import { openStateDirectory } from "../../../worker/journal/state-directory.ts";
+import { Journal } from "../../../worker/core/journal/journal.ts";
+import { openStateDirectory } from "../../../worker/core/journal/state-directory.ts";
 import { scaledClock } from "../../support/scaled-clock.ts";
-import { entryOf } from "../../worker/journal/entries.ts";
+import { entryOf } from "../../worker/core/journal/entries.ts";
 
 const OTHER = join(import.meta.dirname, "../../support/fixtures/open-state-directory.ts");
 /** How much faster the clock is. */

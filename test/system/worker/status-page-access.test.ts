@@ -3,7 +3,7 @@ import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../../shared/clock.ts";
 import { describeWithProgram, findProgram } from "../../interop/programs.ts";
-import { readPower, statusLab } from "../../worker/observe/status/status-lab.ts";
+import { readPower, statusLab } from "../../worker/features/status/status-lab.ts";
 
 const SLOW_TEST_MS = 120_000;
 const failed = {

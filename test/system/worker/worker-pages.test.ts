@@ -5,14 +5,14 @@ import { Agent, request } from "undici";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { createCertificate } from "../../../simulators/certificate.ts";
-import { definitions } from "../../../worker/observe/metrics/definitions.ts";
+import { definitions } from "../../../worker/features/metrics/definitions.ts";
 import { CommandInProcess } from "../../support/command-in-process.ts";
 import type { StartedProgram } from "../../support/program-log.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
+import { readPrometheusText } from "../../worker/features/metrics/exposition-reader.ts";
+import { StreamReader } from "../../worker/features/status/status-lab.ts";
 import { type FleetOptions, openRack } from "../../worker/fleet-lab.ts";
-import { RawClient } from "../../worker/observe/http/raw-client.ts";
-import { readPrometheusText } from "../../worker/observe/metrics/exposition-reader.ts";
-import { StreamReader } from "../../worker/observe/status/status-lab.ts";
+import { RawClient } from "../../worker/listener/http/raw-client.ts";
 import { crashLab } from "./crash-lab.ts";
 
 const SERVING = "serving the status page, metrics and health";

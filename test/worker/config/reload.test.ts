@@ -5,8 +5,8 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Clock } from "../../../shared/clock.ts";
 import type { Checked } from "../../../shared/document/problem.ts";
 import type { LogFields, Logger } from "../../../shared/logger.ts";
-import { noObserver } from "../../../worker/action/observer.ts";
 import { reloadFiles } from "../../../worker/config/reload.ts";
+import { noObserver } from "../../../worker/core/action/observer.ts";
 import { readTextFile } from "../../../worker/document/read-text-file.ts";
 import { parseInventory } from "../../../worker/machines/parse-inventory.ts";
 

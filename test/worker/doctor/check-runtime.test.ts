@@ -6,13 +6,13 @@ import { execa } from "execa";
 import { afterEach, describe, expect, it } from "vitest";
 import { actionLibrary } from "../../../cli/action-library.ts";
 import { silentLogger } from "../../../shared/logger.ts";
-import { composeRuntime } from "../../../worker/compose/runtime.ts";
 import { loadExecutionConfig } from "../../../worker/config/load-config.ts";
 import { checkRuntime } from "../../../worker/doctor/check-runtime.ts";
 import { groupName } from "../../../worker/doctor/user.ts";
+import { composeRuntime } from "../../../worker/main/compose-runtime.ts";
 import { PROGRAM } from "../../cli/program.ts";
 import { describeWithDocker } from "../../support/docker.ts";
-import { FakeEngine, json, type Routes, silence } from "../runtime/docker/fake-engine.ts";
+import { FakeEngine, json, type Routes, silence } from "../runtimes/docker/fake-engine.ts";
 import { asOtherUser } from "./as-other-user.ts";
 
 const never = new AbortController().signal;
@@ -39,7 +39,7 @@ async function check(flags: Readonly<Record<string, string>>, timeoutMs = 10_000
   const loaded = loadExecutionConfig({ flags: { ...flags, unsafeAnyImage: true }, env: {} });
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));
   const { config } = loaded;
-  const runtime = composeRuntime(config, { log: silentLogger, own, policy: () => config.policy });
+  const runtime = await composeRuntime(config, { log: silentLogger, own, policy: () => config.policy });
   try {
     return await checkRuntime(config.runtime, runtime, timeoutMs, never, why);
   } finally {

@@ -10,9 +10,9 @@ import { defineDoctor } from "../../../worker/commands/define-commands.ts";
 import { composeChecks } from "../../../worker/doctor/checks.ts";
 import { readDoctorOptions } from "../../../worker/doctor/doctor-options.ts";
 import { examine } from "../../../worker/doctor/examine.ts";
-import type { Finding } from "../../../worker/doctor/finding.ts";
 import { DoctorReport, reportOf } from "../../../worker/doctor/report.ts";
 import { runChecks } from "../../../worker/doctor/run-checks.ts";
+import type { Finding } from "../../../worker/findings/finding.ts";
 import { PROGRAM, runProgram } from "../../cli/program.ts";
 import { quickLibrary } from "../../support/quick-actions.ts";
 

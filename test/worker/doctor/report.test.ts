@@ -2,9 +2,9 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { exitCodeOf } from "../../../shared/contract/exit-code.ts";
-import { findingOf, okFinding, skippedFinding } from "../../../worker/doctor/finding.ts";
-import { lineStyleFor, renderCounts, renderFinding } from "../../../worker/doctor/render.ts";
+import { lineStyleFor, renderCounts, renderFinding } from "../../../worker/doctor/render-report.ts";
 import { DoctorReport, reportOf } from "../../../worker/doctor/report.ts";
+import { findingOf, okFinding, skippedFinding } from "../../../worker/findings/finding.ts";
 import { tcpBlackHole } from "../../actions/lab.ts";
 import { wholeLab } from "./doctor-lab.ts";
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { Connection } from "../../../shared/contract/connection.ts";
 import type { ActionResult } from "../../../shared/contract/result.ts";
-import type { Outcome } from "../../../worker/action/action.ts";
+import type { Outcome } from "../../../worker/core/action/action.ts";
+import { failedLaunch } from "../../../worker/core/runtime/outcome.ts";
 import { AuthGate, type LoginAttempt } from "../../../worker/machines/auth-gate.ts";
-import { failedLaunch } from "../../../worker/runtime/outcome.ts";
 import { SetClock } from "../../support/set-clock.ts";
 
 const AT = new Date("2026-03-01T10:00:00.123Z");

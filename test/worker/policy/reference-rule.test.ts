@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Reference } from "../../../worker/action/reference.ts";
+import type { Reference } from "../../../worker/core/action/reference.ts";
 import { decideReference } from "../../../worker/policy/decide.ts";
 import { Policy } from "../../../worker/policy/policy.ts";
 

@@ -4,17 +4,23 @@ import { join } from "node:path";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { actionLibrary } from "../../../../cli/action-library.ts";
 import { silentLogger } from "../../../../shared/logger.ts";
-import { composeRuntime } from "../../../../worker/compose/runtime.ts";
 import { loadExecutionConfig } from "../../../../worker/config/load-config.ts";
 import { checkImage } from "../../../../worker/doctor/check-image.ts";
 import { DOCTOR_AGENT_ID } from "../../../../worker/doctor/check-server.ts";
+import { composeRuntime } from "../../../../worker/main/compose-runtime.ts";
 import { EVERY_IMAGE, Policy } from "../../../../worker/policy/policy.ts";
-import { LABEL } from "../../../../worker/runtime/docker/spec.ts";
+import { LABEL } from "../../../../worker/runtimes/docker/container-spec.ts";
 import { eventually } from "../../../actions/lab.ts";
 import { PROGRAM } from "../../../cli/program.ts";
 import { buildActionImages } from "../../../support/action-images.ts";
 import { describeWithDocker, dockerCli, testBaseImage } from "../../../support/docker.ts";
-import { empty, FakeEngine, json, type Routes, silence } from "../../../worker/runtime/docker/fake-engine.ts";
+import {
+  empty,
+  FakeEngine,
+  json,
+  type Routes,
+  silence,
+} from "../../../worker/runtimes/docker/fake-engine.ts";
 
 const never = new AbortController().signal;
 const own = { file: PROGRAM, actions: actionLibrary.names(), library: actionLibrary };
@@ -40,7 +46,7 @@ async function check(
     policy: Policy.parse({ trustedImages: EVERY_IMAGE, ...rules }),
     stopGraceMs: 0,
   };
-  const runtime = composeRuntime(config, { log: silentLogger, own, policy: () => config.policy });
+  const runtime = await composeRuntime(config, { log: silentLogger, own, policy: () => config.policy });
   try {
     const { runtime: kind, trust, policy } = config;
     const trial = {

@@ -1,5 +1,5 @@
 import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
-import { ipmi } from "../../../../../shared/bmc/providers/ipmi/provider.ts";
+import { ipmi } from "../../../../../shared/bmc/providers/ipmi/ipmi-provider.ts";
 import { type Clock, systemClock } from "../../../../../shared/clock.ts";
 import { Connection } from "../../../../../shared/contract/connection.ts";
 import type { LogFields, Logger } from "../../../../../shared/logger.ts";

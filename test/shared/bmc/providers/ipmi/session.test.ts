@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ipmi } from "../../../../../shared/bmc/providers/ipmi/provider.ts";
+import { ipmi } from "../../../../../shared/bmc/providers/ipmi/ipmi-provider.ts";
 import { systemClock } from "../../../../../shared/clock.ts";
 import { silentLogger } from "../../../../../shared/logger.ts";
 import { scaledClock } from "../../../../support/scaled-clock.ts";

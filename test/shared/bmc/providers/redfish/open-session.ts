@@ -1,5 +1,5 @@
 import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
-import { redfish } from "../../../../../shared/bmc/providers/redfish/provider.ts";
+import { redfish } from "../../../../../shared/bmc/providers/redfish/redfish-provider.ts";
 import { systemClock } from "../../../../../shared/clock.ts";
 import { BmcError } from "../../../../../shared/contract/bmc-error.ts";
 import { Connection } from "../../../../../shared/contract/connection.ts";

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
 import { clockMs } from "../../../../../shared/bmc/providers/redfish/drivers/manager.ts";
-import { redfish } from "../../../../../shared/bmc/providers/redfish/provider.ts";
+import { redfish } from "../../../../../shared/bmc/providers/redfish/redfish-provider.ts";
 import { decodeBody } from "../../../../../shared/bmc/providers/redfish/service/body.ts";
 import { redact } from "../../../../../shared/bmc/providers/redfish/service/errors.ts";
 import { localPath } from "../../../../../shared/bmc/providers/redfish/service/http-client.ts";

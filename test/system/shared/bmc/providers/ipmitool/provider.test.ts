@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Session } from "../../../../../../shared/bmc/operations/provider.ts";
-import { ipmitool } from "../../../../../../shared/bmc/providers/ipmitool/provider.ts";
+import { ipmitool } from "../../../../../../shared/bmc/providers/ipmitool/ipmitool-provider.ts";
 import { systemClock } from "../../../../../../shared/clock.ts";
 import { type Logger, silentLogger } from "../../../../../../shared/logger.ts";
 import { Secret } from "../../../../../../shared/secret.ts";

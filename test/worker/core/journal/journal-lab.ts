@@ -1,0 +1,50 @@
+import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import type { Clock } from "../../../../shared/clock.ts";
+import type { LogFields, Logger } from "../../../../shared/logger.ts";
+import { Journal } from "../../../../worker/core/journal/journal.ts";
+
+export const NOW = Date.parse("2030-01-02T03:04:10.000Z");
+
+/** A clock that is set by hand: the wall clock apart from the monotonic one. */
+class StandingClock implements Clock {
+  wallMs = NOW;
+  monotonic = 1_000;
+
+  now(): number {
+    return this.wallMs;
+  }
+  monotonicMs(): number {
+    return this.monotonic;
+  }
+  async sleep(): Promise<void> {
+    throw new Error("a journal does not wait");
+  }
+}
+
+/** A journal's directory, and the warnings of opening it. */
+export async function journalLab() {
+  const root = await mkdtemp(join(tmpdir(), "pbnj-journal-"));
+  onTestFinished(() => rm(root, { recursive: true, force: true }));
+  const directory = join(root, "journal");
+  await mkdir(directory);
+  const warnings: LogFields[] = [];
+  const ignore = () => undefined;
+  const log: Logger = {
+    debug: ignore,
+    info: ignore,
+    warn: (fields) => void warnings.push(fields),
+    error: ignore,
+  };
+  const clock = new StandingClock();
+  return {
+    directory,
+    warnings,
+    clock,
+    open: () => Journal.open({ directory, clock, log }),
+    files: async () => (await readdir(directory)).filter((name) => name !== "set-aside").toSorted(),
+    setAside: async () => (await readdir(join(directory, "set-aside"))).toSorted(),
+  };
+}

@@ -1,0 +1,161 @@
+import { once } from "node:events";
+import { describe, expect, test } from "vitest";
+import { fleetLab } from "../../fleet-lab.ts";
+
+const status = { name: "power-status" };
+const RELOADED = "inventory reloaded";
+
+/** Lets the worker poll and work until a lane that should be gone would have polled. */
+async function workElsewhere(lab: Awaited<ReturnType<typeof fleetLab>>, agentId: string) {
+  for (let round = 0; round < 3; round += 1) {
+    const workflow = lab.submit(agentId, status);
+    // A worker that stops before it has the answer would look for the deleted workflow for seconds.
+    await lab.worker.untilLogged("report acknowledged", { task: workflow.tasks[0]?.id, state: "success" });
+    lab.server.board.delete(workflow);
+  }
+}
+
+describe.concurrent("lanes follow the inventory", () => {
+  test("an added machine gets a lane without a restart", async () => {
+    await using lab = await fleetLab({ machines: { one: {}, two: { power: "off" } }, known: ["one"] });
+    const workflow = lab.submit("pbnj-two", { name: "power-on" });
+    await lab.server.until(() => lab.server.polls.includes("pbnj-one"));
+
+    await lab.writeInventory("one", "two");
+    await lab.server.until(() => workflow.state === "SUCCESS");
+
+    expect(lab.machine("two").count("on")).toBe(1);
+    expect(await lab.worker.untilLogged(RELOADED)).toMatchObject({
+      machines: 2,
+      lanesAdded: ["pbnj-two"],
+      lanesRemoved: [],
+    });
+  });
+
+  test("a removed machine completes and reports its action, and loses its lane", async () => {
+    await using lab = await fleetLab({ machines: { one: { power: "off", powerOnMs: "held" }, two: {} } });
+    const poweringOn = once(lab.machine("one"), "command");
+    const workflow = lab.submit("pbnj-one", { name: "power-on" }, status);
+    await poweringOn;
+
+    await lab.writeInventory("two");
+    const reloaded = await lab.worker.untilLogged(RELOADED);
+    expect(workflow.tasks[0]?.actions[0]?.state).toBe("RUNNING");
+    lab.machine("one").finishPowerOn();
+    await lab.server.until(() => workflow.tasks[0]?.actions[0]?.state === "SUCCESS");
+    const polls = lab.server.polls.length;
+    await workElsewhere(lab, "pbnj-two");
+
+    expect(reloaded).toMatchObject({ machines: 1, lanesAdded: [], lanesRemoved: ["pbnj-one"] });
+    expect(workflow.tasks[0]?.actions.map(({ state }) => state)).toEqual(["SUCCESS", "PENDING"]);
+    expect(lab.server.polls.slice(polls)).not.toContain("pbnj-one");
+  });
+
+  test("an idle machine that is removed loses its lane at once", async () => {
+    await using lab = await fleetLab({ machines: { one: {}, two: {} } });
+    await lab.server.until(() => lab.server.polls.includes("pbnj-one"));
+
+    await lab.writeInventory("two");
+    await lab.worker.untilLogged(RELOADED);
+    const workflow = lab.submit("pbnj-one", { name: "power-off" });
+    await workElsewhere(lab, "pbnj-two");
+
+    expect(workflow.state).toBe("PENDING");
+    expect(lab.machine("one").commands).toEqual([]);
+  });
+
+  test("a renamed machine is polled for by its new name only", async () => {
+    await using lab = await fleetLab({ machines: { one: {} } });
+    await lab.server.until(() => lab.server.polls.includes("pbnj-one"));
+
+    await lab.writeInventory("first=one");
+    const reloaded = await lab.worker.untilLogged(RELOADED);
+    const old = lab.submit("pbnj-one", { name: "power-off" });
+    const workflow = lab.submit("pbnj-first", status);
+    await lab.server.until(() => workflow.state === "SUCCESS");
+    await workElsewhere(lab, "pbnj-first");
+
+    expect(reloaded).toMatchObject({ lanesAdded: ["pbnj-first"], lanesRemoved: ["pbnj-one"] });
+    expect(old.state).toBe("PENDING");
+    expect(lab.machine("one").commands).toEqual([]);
+  });
+
+  test("a machine renamed during its action waits for its turn under its new name", async () => {
+    await using lab = await fleetLab({ machines: { one: { power: "off", powerOnMs: 1_500 } } });
+    const first = lab.submit("pbnj-one", { name: "power-on" });
+    await lab.worker.untilLogged("action started");
+
+    await lab.writeInventory("first=one");
+    await lab.worker.untilLogged(RELOADED);
+    const second = lab.submit("pbnj-first", { name: "power-off", environment: { MODE: "hard" } });
+    await lab.server.until(() => second.state === "SUCCESS");
+
+    const [on, off] = [first, second].map(({ tasks }) => tasks[0]?.actions[0]);
+    expect(on?.state).toBe("SUCCESS");
+    expect(off?.startedAt?.getTime()).toBeGreaterThanOrEqual((on?.stoppedAt?.getTime() ?? 0) - 5);
+    expect(lab.machine("one").commands.map(({ action }) => action)).toEqual(["on", "off"]);
+  });
+
+  test("a machine that is removed and added again during its action has one lane", async ({ expect }) => {
+    await using lab = await fleetLab({ machines: { one: { power: "off", powerOnMs: "held" }, two: {} } });
+    const poweringOn = once(lab.machine("one"), "command");
+    const workflow = lab.submit("pbnj-one", { name: "power-on" }, status);
+    await poweringOn;
+
+    await lab.writeInventory("two");
+    await expect.poll(() => lab.said(RELOADED).length).toBe(1);
+    await lab.writeInventory("one", "two");
+    await expect.poll(() => lab.said(RELOADED).length).toBe(2);
+    expect(workflow.tasks[0]?.actions[0]?.state).toBe("RUNNING");
+    lab.machine("one").finishPowerOn();
+    await lab.server.until(() => workflow.state === "SUCCESS");
+
+    expect(lab.machine("one").count("on")).toBe(1);
+    expect(lab.said("action started")).toHaveLength(2);
+  });
+
+  test("a configured agent ID stays when machines are removed", async () => {
+    await using lab = await fleetLab({ machines: { one: {}, two: {} }, argv: ["--agent-id", "pbnj"] });
+    await lab.server.until(() => lab.server.polls.includes("pbnj"));
+
+    await lab.writeInventory("two");
+    await lab.worker.untilLogged(RELOADED);
+    const workflow = lab.submit("pbnj", { name: "power-status", environment: { MACHINE: "two" } });
+    await lab.server.until(() => workflow.state === "SUCCESS");
+
+    expect(workflow.tasks[0]?.actions[0]?.message).toBe("on via redfish");
+  });
+});
+
+describe.concurrent("a broken file", () => {
+  test("keeps the last valid inventory, and logs each problem with its line", async () => {
+    await using lab = await fleetLab({ machines: { one: {} } });
+    await lab.server.until(() => lab.server.polls.includes("pbnj-one"));
+
+    await lab.writeInventoryText("machines:\n- name: one\n- {name: Two, host: 192.0.2.1}\n");
+    await lab.worker.untilLogged("inventory reload failed, keeping the last valid one");
+    await workElsewhere(lab, "pbnj-one");
+
+    const errors = lab.worker.log.filter(({ level }) => level === 50);
+    expect(errors.map(({ source }) => source)).toEqual(
+      expect.arrayContaining(["inventory.yaml:2", "inventory.yaml:3"]),
+    );
+    expect(errors.at(-1)).toMatchObject({ problems: errors.length - 1 });
+    expect(lab.said(RELOADED)).toEqual([]);
+  });
+
+  test("keeps the last valid policy; a valid one applies to the next action", async () => {
+    await using lab = await fleetLab({ machines: { one: {} }, policy: 'images: ["**/power-status"]\n' });
+    await workElsewhere(lab, "pbnj-one");
+
+    await lab.writePolicy("images: 3\n");
+    await lab.worker.untilLogged("policy reload failed, keeping the last valid one");
+    await workElsewhere(lab, "pbnj-one");
+    await lab.writePolicy('images: ["**/power-off"]\n');
+    await lab.worker.untilLogged("policy reloaded");
+    const refused = lab.submit("pbnj-one", status);
+    await lab.server.until(() => refused.state === "FAILED");
+
+    expect(refused.tasks[0]?.actions[0]?.message).toMatch(/power-status/);
+  });
+});

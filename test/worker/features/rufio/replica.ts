@@ -1,0 +1,172 @@
+import { BmcClient } from "../../../../shared/bmc/client.ts";
+import { type Clock, systemClock } from "../../../../shared/clock.ts";
+import type { LogFields, Logger } from "../../../../shared/logger.ts";
+import { redactor } from "../../../../shared/secret-forms.ts";
+import { loadConfig } from "../../../../worker/config/load-config.ts";
+import type { Action } from "../../../../worker/core/action/action.ts";
+import { noObserver, observers } from "../../../../worker/core/action/observer.ts";
+import { ownNamespaceOnly, type ReferenceRefusal } from "../../../../worker/core/action/reference.ts";
+import { Executor } from "../../../../worker/core/execution/executor.ts";
+import { Journal } from "../../../../worker/core/journal/journal.ts";
+import { openStateDirectory } from "../../../../worker/core/journal/state-directory.ts";
+import { runLane } from "../../../../worker/core/lanes/lane.ts";
+import { ActionSlots, MachineLocks } from "../../../../worker/core/turns/turns.ts";
+import type { HardwareSource } from "../../../../worker/features/rufio/hardware-writer.ts";
+import { openRufio } from "../../../../worker/features/rufio/rufio.ts";
+import { Cluster } from "../../../../worker/kubernetes/client/cluster.ts";
+import { AuthGate } from "../../../../worker/machines/auth-gate.ts";
+import { resolveMachine } from "../../../../worker/machines/resolve-machine.ts";
+import { SecretCommands } from "../../../../worker/machines/secret-commands.ts";
+import { InProcessRuntime } from "../../../../worker/runtimes/in-process/in-process-runtime.ts";
+import { ownActions } from "../../../../worker/runtimes/process/action-program.ts";
+import { ProcessRuntime } from "../../../../worker/runtimes/process/process-runtime.ts";
+import { PROGRAM } from "../../../cli/program.ts";
+import { quickLibrary } from "../../../support/quick-actions.ts";
+
+export interface ReplicaOptions {
+  /** A file. */
+  readonly kubeconfig: string;
+  readonly inventoryFile: string;
+  readonly stateDirectory: string;
+  readonly runtime?: "in-process" | "process";
+  readonly statusIntervalMs?: number;
+  readonly watchNamespace?: string;
+  readonly owns?: (key: string) => boolean;
+  readonly clock?: Clock;
+  readonly maxReads?: number;
+  readonly random?: () => number;
+  readonly flags?: Readonly<Record<string, unknown>>;
+  readonly hardware?: HardwareSource;
+  readonly references?: ReferenceRefusal;
+  readonly refusal?: (action: Action, machine: string) => string | undefined;
+  readonly missingSecret?: (machine: string) => Promise<string | undefined>;
+}
+
+export interface Logged extends LogFields {
+  readonly level: string;
+  readonly msg: string;
+}
+
+/** As much of a worker as does Rufio's work, put together as the worker itself is. */
+export async function startReplica(options: ReplicaOptions, onLog: (line: Logged) => void) {
+  const { clock = systemClock, owns = () => true, stateDirectory } = options;
+  const keep = (level: string) => (fields: LogFields, msg: string) => onLog({ ...fields, level, msg });
+  const log: Logger = { debug: keep("debug"), info: keep("info"), warn: keep("warn"), error: keep("error") };
+  const loaded = loadConfig({
+    flags: {
+      ...{ grpcServer: "127.0.0.1:1", runtime: options.runtime ?? "in-process", stateDirectory },
+      ...{
+        inventory: options.inventoryFile,
+        backoffMaxInterval: "300ms",
+        stopGrace: "2s",
+        rufio: true,
+        rufioAlone: true,
+      },
+      ...options.flags,
+    },
+    env: {},
+  });
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));
+  const { config } = loaded;
+  if (!config.kubernetes?.rufio) throw new Error("the settings have no rufio");
+  const { inventory } = config;
+  const state = await openStateDirectory(stateDirectory);
+  const journal = await Journal.open({ directory: state.journal, clock, log });
+  const cluster = await Cluster.open({ kubeconfig: options.kubeconfig, clock, requestTimeoutMs: 10_000 });
+  const commands = new SecretCommands();
+  const reads: string[] = [];
+  const readers = { now: 0, concurrency: 0 };
+  const rufio = openRufio({
+    ...{ cluster, log, clock, owns, version: "1.2.3" },
+    config: { ...config.kubernetes.rufio, statusIntervalMs: options.statusIntervalMs ?? 0 },
+    watchNamespace: options.watchNamespace ?? "default",
+    machineName: ({ name }) => name,
+    async readPower(name, signal) {
+      reads.push(name);
+      const machine = inventory.find(name);
+      if (!machine) throw new Error(`no machine ${name}`);
+      readers.now += 1;
+      readers.concurrency = Math.max(readers.concurrency, readers.now);
+      const client = new BmcClient(await inventory.resolveConnection(machine, { commands, signal }), {
+        retriesSilence: false,
+      });
+      try {
+        return await client.readPower(signal);
+      } finally {
+        readers.now -= 1;
+        await client.close();
+      }
+    },
+    hardware: options.hardware,
+    references: options.references ?? ownNamespaceOnly,
+    refusal: options.refusal ?? (() => undefined),
+    missingSecret: options.missingSecret ?? (async () => undefined),
+    ...(options.random && { random: options.random }),
+    ...(options.maxReads !== undefined && { maxReads: options.maxReads }),
+  });
+  const refuse = async () => undefined;
+  const runtime =
+    options.runtime === "process"
+      ? new ProcessRuntime({
+          ...{ programs: ownActions(PROGRAM, quickLibrary), stopGraceMs: 2_000, state },
+        })
+      : new InProcessRuntime({ actions: quickLibrary, refuse, log, stopGraceMs: 2_000 });
+  const observer = observers([rufio.observer], (thrown) => log.error({ thrown }, "observer failed"));
+  const executor = new Executor({
+    permit: () => ({ allowed: true }),
+    locate: (action) => resolveMachine(action, inventory, "pbnj-{machine}"),
+    isLeading: () => true,
+    sink: rufio.sink,
+    maxBackoffMs: 300,
+    ...{ runtime, journal, clock, log, observer, secretCommands: commands },
+    locks: new MachineLocks(),
+    slots: new ActionSlots(50),
+    authGate: new AuthGate(),
+    redactorOf: async () => redactor({}),
+    defaultTimeoutMs: 60_000,
+    traceEnvironment: () => ({}),
+  });
+  const stop = new AbortController();
+  const cancel = new AbortController();
+  const recovered = executor.recover({ stop: stop.signal, cancel: cancel.signal });
+  const parts = [rufio.run(stop.signal), recovered];
+  const { agentId } = rufio;
+  parts.push(
+    runLane(
+      {
+        agentId,
+        source: rufio.source,
+        waking: rufio.source,
+        async execute(action) {
+          const deleted = rufio.cancelOf(action) ?? cancel.signal;
+          const signals = {
+            stop: AbortSignal.any([stop.signal, deleted]),
+            cancel: AbortSignal.any([cancel.signal, deleted]),
+          };
+          return (await executor.execute(action, signals)) !== undefined;
+        },
+        clock,
+        log,
+        maxBackoffMs: 300,
+        observer: noObserver,
+      },
+      stop.signal,
+    ),
+  );
+  return {
+    rufio,
+    cluster,
+    /** The inventory's names of the machines whose power was read, in order. */
+    reads,
+    /** How many were under way at a time. */
+    readers,
+    async stop(): Promise<void> {
+      stop.abort(new Error("stopping"));
+      cancel.abort(new Error("stopping"));
+      await Promise.all(parts);
+      await runtime.close();
+      await cluster.close();
+      await state.close();
+    },
+  };
+}

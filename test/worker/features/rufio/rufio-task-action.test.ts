@@ -1,0 +1,120 @@
+import { Readable } from "node:stream";
+import { describe, expect, it } from "vitest";
+import { loadAction } from "../../../../actions/catalogue.ts";
+import { readInput } from "../../../../actions/harness/input/read-input.ts";
+import { parseImageReference } from "../../../../worker/core/action/image-reference.ts";
+import { RUFIO_AGENT_ID } from "../../../../worker/core/action/source-agent-ids.ts";
+import { actionOf, readTask } from "../../../../worker/features/rufio/rufio-task-action.ts";
+
+const terms = {
+  ...{
+    workflowId: "default/j1",
+    task: { name: "j1-task-0", uid: "u1" },
+    machine: "node-01",
+    version: "1.2.3",
+  },
+  ...{ image: "registry.example/pbnj/{action}:v{version}", begun: false },
+};
+
+const tasks: readonly (readonly [object, string, Readonly<Record<string, unknown>>])[] = [
+  [{ powerAction: "on" }, "power-on", { stateTimeout: 540_000 }],
+  [{ powerAction: "off" }, "power-off", { mode: "hard", stateTimeout: 540_000 }],
+  [{ powerAction: "soft" }, "power-off", { mode: "soft", softTimeout: 540_000 }],
+  [{ powerAction: "status" }, "power-status", {}],
+  [{ powerAction: "cycle" }, "power-cycle", { stateTimeout: 540_000 }],
+  [{ powerAction: "reset" }, "power-reset", { onIfOff: false, stateTimeout: 540_000 }],
+  [
+    { oneTimeBootDeviceAction: { device: ["pxe", "disk"] } },
+    "set-boot-device",
+    { device: "pxe", persistent: false },
+  ],
+  [
+    { oneTimeBootDeviceAction: { device: ["cdrom"], efiBoot: true } },
+    "set-boot-device",
+    { device: "cdrom", persistent: false, efiBoot: true },
+  ],
+  [
+    { bootDevice: { device: "uefi_http", efiBoot: true } },
+    "set-boot-device",
+    { device: "uefi-http", persistent: false, efiBoot: true },
+  ],
+  [{ bootDevice: { device: "uefi-http" } }, "set-boot-device", { device: "uefi-http" }],
+  [{ oneTimeBootDeviceAction: { device: ["remote_drive"] } }, "set-boot-device", { device: "remote-drive" }],
+  [{ bootDevice: { device: "sd_card" } }, "set-boot-device", { device: "sd-card" }],
+  [{ bootDevice: { device: "utilities" } }, "set-boot-device", { device: "utilities" }],
+  [{ bootDevice: { device: "bios" } }, "set-boot-device", { device: "bios", persistent: false }],
+  [
+    { bootDevice: { device: "safe", persistent: true, efiBoot: false } },
+    "set-boot-device",
+    { device: "safe", persistent: true, efiBoot: false },
+  ],
+  [
+    { virtualMediaAction: { kind: "CD", mediaURL: "http://192.0.2.9/hook.iso?a=b" } },
+    "insert-virtual-media",
+    { mediaUrl: "http://192.0.2.9/hook.iso?a=b" },
+  ],
+  [{ virtualMediaAction: { kind: "CD", mediaURL: "" } }, "eject-virtual-media", {}],
+  [{ virtualMediaAction: { kind: "CD" } }, "eject-virtual-media", {}],
+];
+
+describe("a Task", () => {
+  it.each(tasks)("%j becomes the action %s, which takes its inputs", async (task, name, input) => {
+    const read = readTask(task);
+    if (!read.ok) throw new Error(read.reason);
+    const action = actionOf(read, terms);
+    const { MACHINE, ...environment } = action.environment;
+    const loaded = await loadAction(action.name);
+    if (!loaded) throw new Error("there is no such action");
+
+    const taken = await readInput(loaded, {
+      env: { BMC_HOST: "192.0.2.1", BMC_USERNAME: "admin", BMC_PASSWORD: "calvin", ...environment },
+      flags: {},
+      stdin: () => Readable.from([]),
+      signal: AbortSignal.timeout(10_000),
+    });
+
+    expect(taken).toMatchObject({ ok: true, input: { own: input } });
+    expect(MACHINE).toBe("node-01");
+    expect(action).toMatchObject({
+      ...{ name, workflowId: "default/j1", taskId: "j1-task-0", actionId: "u1", agentId: RUFIO_AGENT_ID },
+      ...{ image: `registry.example/pbnj/${name}:v1.2.3`, timeoutMs: 600_000, command: [], volumes: [] },
+    });
+    expect(parseImageReference(action.image)).toMatchObject({ name, tag: "v1.2.3" });
+    expect(read.idempotent).toBe(loaded.idempotent);
+  });
+
+  it.each([
+    [{}, "no action specified in Task, nothing to do"],
+    [undefined, "no action specified in Task, nothing to do"],
+    [
+      { powerAction: "on", bootDevice: { device: "pxe" } },
+      "names powerAction and bootDevice: a Task does one thing",
+    ],
+    [{ nmi: true }, "nmi is not known to this worker"],
+    [{ bootDevice: {} }, "bootDevice.device is missing: must be one of none, pxe"],
+    [{ bootDevice: { device: "PXE" } }, "bootDevice.device is PXE: must be one of none, pxe"],
+    [
+      { bootDevice: { device: "hdd" } },
+      "bootDevice.device is hdd: must be one of none, pxe, disk, bios, cdrom, safe, diag, floppy, usb, utilities, uefi_http, remote_drive, sd_card",
+    ],
+    [
+      { oneTimeBootDeviceAction: { device: [] } },
+      "oneTimeBootDeviceAction.device is missing: must be one of",
+    ],
+    [
+      { virtualMediaAction: { kind: "DVD", mediaURL: "" } },
+      "virtualMediaAction.kind is DVD: only CD can be inserted",
+    ],
+    [{ powerAction: "off-and-on" }, "powerAction: Invalid option"],
+  ])("%j is refused, saying why", (task, reason) => {
+    const read = readTask(task);
+
+    expect(read).toEqual({ ok: false, reason: expect.stringContaining(reason) });
+  });
+
+  it("is marked as begun if its status has a start time", () => {
+    const read = readTask({ powerAction: "on" });
+
+    expect(read.ok && actionOf(read, { ...terms, begun: true }).begun).toBe(true);
+  });
+});

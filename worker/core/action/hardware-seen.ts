@@ -1,0 +1,101 @@
+import * as z from "zod/mini";
+import type { Hardware } from "../../../shared/bmc/operations/inventory.ts";
+import type { ActionResult } from "../../../shared/contract/result.ts";
+import { defined } from "../../../shared/defined.ts";
+import { printableLine, shortened } from "../../../shared/printable.ts";
+
+/** What a machine is built of, as its BMC reported it. */
+export interface HardwareReading {
+  readonly hardware: Hardware;
+  /** That was asked, such as `redfish`. */
+  readonly provider?: string;
+  readonly readAt: Date;
+}
+
+/** What is known of the hardware of the inventory's machines, by name. */
+export interface HardwareOfMachines {
+  /** Has it read in the background if it is unknown or too old. */
+  find(machine: string): HardwareReading | undefined;
+  /** Aborts when it becomes known. */
+  awaited(machine: string): AbortSignal;
+  refresh(machine: string): void;
+  onRead(listener: (machine: string) => void): void;
+}
+
+/** As many parts of a kind are kept. */
+const MOST_PARTS = 128;
+const LONGEST_TEXT = 128;
+
+const optional = <T extends z.ZodMiniType>(schema: T) => z.catch(z.optional(schema), undefined);
+const Text = optional(z.string());
+const Amount = optional(z.number().check(z.nonnegative(), z.maximum(Number.MAX_SAFE_INTEGER)));
+const Name = z.catch(z.string(), "");
+const nameplate = { vendor: Text, model: Text, serial: Text };
+const condition = { firmware: Text, health: Text, state: Text };
+const component = { name: Name, ...nameplate, ...condition };
+
+/** The first parts of a list that may hold anything. */
+const parts = <T extends z.ZodMiniType>(part: T) =>
+  z.catch(
+    z.pipe(
+      z.array(z.unknown()),
+      z.transform((values: unknown[]) =>
+        values.slice(0, MOST_PARTS).flatMap((value) => {
+          const parsed = z.safeParse(part, value);
+          return parsed.success ? [parsed.data] : [];
+        }),
+      ),
+    ),
+    [],
+  );
+
+const nics = parts(z.object({ name: Name, mac: Text, speedMbps: Amount, up: optional(z.boolean()) }));
+
+const HardwareData = z.object({
+  system: z.object({ ...nameplate, uuid: Text, biosVersion: Text, memoryBytes: Amount }),
+  chassis: optional(z.object(nameplate)),
+  mainboard: optional(z.object(nameplate)),
+  bmc: optional(z.object({ ...nameplate, ...condition, nics: z.optional(nics) })),
+  processors: parts(z.object({ name: Name, vendor: Text, model: Text, cores: Amount, threads: Amount })),
+  memory: parts(z.object({ name: Name, bytes: Amount, kind: Text, vendor: Text, serial: Text })),
+  disks: parts(z.object({ ...component, bytes: Amount, kind: Text })),
+  nics,
+  firmware: parts(z.object({ name: Name, version: Name })),
+  powerSupplies: z.optional(parts(z.object({ ...component, watts: Amount }))),
+  tpms: z.optional(parts(z.object({ ...component, interfaceType: Text }))),
+  storageControllers: z.optional(parts(z.object(component))),
+  gpus: z.optional(parts(z.object(component))),
+  complete: z.optional(parts(z.string())),
+});
+
+/**
+ * The hardware in the result of `inventory`; undefined for other results. The BMC wrote its texts, and may repeat a password
+ * in any of them: `redact` is applied to each, and what is left is one short printable line. Lists are cut at `MOST_PARTS`.
+ */
+export function hardwareSeen(
+  { action, data }: Pick<ActionResult, "action" | "data">,
+  redact: (text: string) => string,
+): Hardware | undefined {
+  if (action !== "inventory") return undefined;
+  const bounded = HardwareData.safeParse(data);
+  if (!bounded.success) return undefined;
+  const line = (text: string) => shortened(printableLine(redact(text)).trim(), LONGEST_TEXT);
+  return withoutUndefined(HardwareData.parse(withTexts(bounded.data, line))) as Hardware;
+}
+
+/** Replaces every text of a value; an empty one is absent. */
+function withTexts(value: unknown, line: (text: string) => string): unknown {
+  if (typeof value === "string") return line(value) || undefined;
+  return mapped(value, (part) => withTexts(part, line));
+}
+
+function withoutUndefined(value: unknown): unknown {
+  const clean = mapped(value, withoutUndefined);
+  return typeof clean === "object" && clean !== null && !Array.isArray(clean) ? defined(clean) : clean;
+}
+
+function mapped(value: unknown, change: (part: unknown) => unknown): unknown {
+  if (Array.isArray(value)) return value.map(change);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, change(part)]));
+}

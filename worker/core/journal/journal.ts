@@ -1,0 +1,368 @@
+import { link, mkdir, readdir, rename, rm, unlink } from "node:fs/promises";
+import { join } from "node:path";
+import type { Clock } from "../../../shared/clock.ts";
+import type { Logger } from "../../../shared/logger.ts";
+import { textOf } from "../../../shared/text-of.ts";
+import type { JournalSeen, Observer } from "../action/observer.ts";
+import { appendText, overwriteTextFile, PART, replaceTextFile, SyncedFolder } from "./durable-file.ts";
+import { isSettled, type JournalEntry } from "./entry.ts";
+import { encodeEntry } from "./entry-text.ts";
+import { ENTRY_ENDING, keyOfName, LARGEST_ENTRY_BYTES, readEntry } from "./read-entry.ts";
+import { mustLast } from "./states.ts";
+
+export interface ActionJournal {
+  find(key: string): JournalEntry | undefined;
+  /**
+   * The problem of a damaged entry: its action may have been launched, and how it ended is unknown. `find` may still know how it
+   * began. In a sentence, it follows "the entry".
+   */
+  damageOf(key: string): string | undefined;
+  /** How long ago the entry was written, by the monotonic clock; 0 without an entry. */
+  ageMs(key: string): number;
+  /** Entries of actions whose end the server may not know yet, the oldest first. */
+  unfinished(): readonly JournalEntry[];
+  /**
+   * Rejects with a system error, such as that of a full disk; the previous file then remains. An end and its acknowledgement
+   * are kept in memory all the same.
+   */
+  write(entry: JournalEntry): Promise<void>;
+  remove(key: string): Promise<void>;
+}
+
+export interface JournalOptions {
+  /** Only the journal's; created if it is missing. */
+  readonly directory: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly observer?: Pick<Observer, "journal">;
+  /** Called before a launch is recorded; rejects when another worker may own the directory. */
+  readonly verify?: () => Promise<void>;
+}
+
+/**
+ * How long an entry is remembered once its end is settled: a start that arrives late, an old cache, or a workflow that is found again may make
+ * the server serve the action again, also after an outage of days.
+ */
+export const REMEMBER_MS = 7 * 24 * 60 * 60_000;
+/** Acknowledged entries, and dropped ones; the number of the others is limited by the actions that run. */
+const MOST_REMEMBERED = 5_000;
+const READ_AT_ONCE = 64;
+const MOST_SET_ASIDE = 100;
+const SET_ASIDE = "set-aside";
+/** A damaged disk must not flood the log. */
+const MOST_WARNED = 20;
+
+interface Kept {
+  readonly entry: JournalEntry;
+  /** By the monotonic clock: setting the clock must not make the worker forget too early or never. */
+  readonly writtenMs: number;
+}
+
+/** A file that this worker created. */
+interface Appendable {
+  /** In bytes. */
+  readonly length: number;
+  /** Its name survives a power loss. */
+  readonly isNameSynced: boolean;
+}
+
+/**
+ * One small file per action with a line for each step, of which the last one counts, so that the next worker can continue after a
+ * crash at any step. Entries are in memory, too; only `open` reads files.
+ */
+export class Journal implements ActionJournal {
+  readonly #options: JournalOptions;
+  readonly #folder: SyncedFolder;
+  /** By key, in the order of writing. */
+  readonly #unfinished = new Map<string, Kept>();
+  /** The same of those whose end is settled. */
+  readonly #settled = { acknowledged: new Map<string, Kept>(), dropped: new Map<string, Kept>() };
+  /** By key. */
+  readonly #appendable = new Map<string, Appendable>();
+  /** By key, the problems of damaged entries. */
+  readonly #damaged = new Map<string, string>();
+  /** By key, the last step: one at a time, so that none removes what another has just written. */
+  readonly #steps = new Map<string, Promise<void>>();
+  #pruning: Promise<void> | undefined;
+
+  private constructor(options: JournalOptions) {
+    this.#options = options;
+    this.#folder = new SyncedFolder(options.directory);
+  }
+
+  /**
+   * Reads the files of an earlier worker. Damaged entries stay in place; files with foreign names are set aside. Rejects with a
+   * system error when the directory cannot be read.
+   */
+  static async open(options: JournalOptions): Promise<Journal> {
+    const { directory } = options;
+    const journal = new Journal(options);
+    await mkdir(join(directory, SET_ASIDE), { recursive: true, mode: 0o700 });
+    const found: JournalEntry[] = [];
+    const doubts = new Map<string, string>();
+    const names: string[] = [];
+    for (const name of (await readdir(directory)).toSorted()) {
+      if (name === SET_ASIDE) continue;
+      if (name.endsWith(`${ENTRY_ENDING}${PART}`)) {
+        await rm(join(directory, name), { recursive: true, force: true });
+      } else if (keyOfName(name) === undefined) await journal.#setAside(name);
+      else names.push(name);
+    }
+    for await (const [name, read] of readEntries(directory, names)) {
+      const key = keyOfName(name) ?? "";
+      if (read.ok && read.entry.key === key) {
+        found.push(read.entry);
+        if (read.doubt !== undefined) doubts.set(key, read.doubt);
+      } else if (!read.ok) journal.#damaged.set(key, read.problem);
+      else {
+        journal.#damaged.set(key, "holds another action's entry");
+        journal.#damaged.set(read.entry.key, "is in the file of another action");
+      }
+    }
+    // A sound entry takes precedence over a misplaced one of the same key.
+    for (const { key } of found) journal.#damaged.delete(key);
+    for (const [key, doubt] of doubts) journal.#damaged.set(key, doubt);
+    journal.#warnOfDamage();
+    const nowMs = options.clock.now();
+    for (const entry of found.toSorted((one, other) => writtenAt(one) - writtenAt(other))) {
+      // By the wall clock; 0 for an entry from the future, which is there if the clock was set back.
+      journal.#keep(entry, Math.max(0, nowMs - writtenAt(entry)));
+    }
+    await journal.#prune();
+    return journal;
+  }
+
+  find(key: string): JournalEntry | undefined {
+    const kept = this.#kept(key);
+    return kept && this.#isStale(kept) ? undefined : kept?.entry;
+  }
+
+  ageMs(key: string): number {
+    const kept = this.#kept(key);
+    return kept ? this.#options.clock.monotonicMs() - kept.writtenMs : 0;
+  }
+
+  unfinished(): readonly JournalEntry[] {
+    return [...this.#unfinished.values()].map(({ entry }) => entry);
+  }
+
+  damageOf(key: string): string | undefined {
+    return this.#damaged.get(key);
+  }
+
+  async write(entry: JournalEntry): Promise<void> {
+    await this.#inOrder(entry.key, () => this.#seen("write", () => this.#write(entry)));
+    if (isSettled(entry)) await this.#prune();
+  }
+
+  async #write(entry: JournalEntry): Promise<void> {
+    if (entry.phase === "launching") await this.#options.verify?.();
+    if ("end" in entry) this.#keep(entry);
+    const text = encodeEntry(entry);
+    if (Buffer.byteLength(text) > LARGEST_ENTRY_BYTES) {
+      throw new Error(`the journal entry of ${entry.key} would be larger than ${LARGEST_ENTRY_BYTES} bytes`);
+    }
+    try {
+      await this.#keepDamaged(entry.key);
+      const file = await this.#store(entry, text);
+      // Another run of the action starts a new file.
+      if (!isSettled(entry)) this.#appendable.set(entry.key, file);
+      this.#damaged.delete(entry.key);
+    } catch (thrown) {
+      const isNew = !this.#kept(entry.key) && !this.#damaged.has(entry.key);
+      // It is not launched, but the file may be there: its folder could not be synced.
+      if (entry.phase === "launching" && isNew) await this.#removeFile(entry.key).catch(() => undefined);
+      if (!isSettled(entry)) throw thrown;
+      // A disk that does not even take that allows removing the file; the entry is in memory.
+      await this.#removeFile(entry.key);
+    }
+    this.#keep(entry);
+  }
+
+  /** Appends to the file, or replaces it: a file of an earlier worker, a damaged one, and one that does not take the line. */
+  async #store(entry: JournalEntry, text: string): Promise<Appendable> {
+    const path = this.#path(entry.key);
+    const sync = mustLast(entry);
+    const file = this.#appendable.get(entry.key);
+    this.#appendable.delete(entry.key);
+    const length = (file?.length ?? 0) + Buffer.byteLength(text);
+    if (file && length <= LARGEST_ENTRY_BYTES) {
+      try {
+        await appendText(path, text, { length: file.length, sync });
+        if (sync && !file.isNameSynced) await this.#folder.sync();
+        return { length, isNameSynced: sync || file.isNameSynced };
+      } catch {
+        // The error of replacing it tells more.
+      }
+    }
+    // The end that it replaces may be on the disk: a power loss must not leave less than that.
+    const isSynced = sync || "end" in entry;
+    const folder = isSynced ? this.#folder : undefined;
+    await replaceTextFile(path, text, folder).catch((thrown: unknown) => {
+      if (!("end" in entry) || this.#damaged.has(entry.key)) throw thrown;
+      // Forgotten, it could run again: a full disk takes it over the entry before it.
+      return overwriteTextFile(path, text, folder).catch(() => Promise.reject(thrown));
+    });
+    return { length: Buffer.byteLength(text), isNameSynced: isSynced };
+  }
+
+  async remove(key: string): Promise<void> {
+    await this.#inOrder(key, () => this.#remove(key));
+  }
+
+  async #remove(key: string): Promise<void> {
+    this.#forget(key);
+    await this.#seen("remove", () => this.#removeFile(key));
+  }
+
+  async #removeFile(key: string): Promise<void> {
+    this.#appendable.delete(key);
+    const path = this.#path(key);
+    if (this.#damaged.has(key)) {
+      // It may be a folder, and is kept for diagnosis.
+      await rename(path, this.#asidePath(`${key}${ENTRY_ENDING}`)).catch(ignoreMissing);
+      this.#damaged.delete(key);
+      await thinOut(join(this.#options.directory, SET_ASIDE)).catch(() => undefined);
+    } else await unlink(path).catch(ignoreMissing);
+  }
+
+  /** Keeps a damaged file under a second name before an entry replaces it. */
+  async #keepDamaged(key: string): Promise<void> {
+    if (!this.#damaged.has(key)) return;
+    try {
+      await link(this.#path(key), this.#asidePath(`${key}${ENTRY_ENDING}`));
+      await thinOut(join(this.#options.directory, SET_ASIDE));
+    } catch {
+      // The new entry is more important.
+    }
+  }
+
+  /** Runs the steps of one key one after the other. */
+  #inOrder<T>(key: string, step: () => Promise<T>): Promise<T> {
+    const taken = (this.#steps.get(key) ?? Promise.resolve()).then(step);
+    const end = () => {
+      if (this.#steps.get(key) === ended) this.#steps.delete(key);
+    };
+    const ended = taken.then(end, end);
+    this.#steps.set(key, ended);
+    return taken;
+  }
+
+  async #seen(step: JournalSeen["step"], work: () => Promise<void>): Promise<void> {
+    const { clock, observer } = this.#options;
+    const startedMs = clock.monotonicMs();
+    let ok = false;
+    try {
+      await work();
+      ok = true;
+    } finally {
+      observer?.journal({ step, ok, durationMs: clock.monotonicMs() - startedMs });
+    }
+  }
+
+  #keep(entry: JournalEntry, agoMs = 0): void {
+    this.#forget(entry.key);
+    const entries = isSettled(entry) ? this.#settled[entry.phase] : this.#unfinished;
+    entries.set(entry.key, { entry, writtenMs: this.#options.clock.monotonicMs() - agoMs });
+  }
+
+  #forget(key: string): void {
+    this.#unfinished.delete(key);
+    this.#settled.acknowledged.delete(key);
+    this.#settled.dropped.delete(key);
+  }
+
+  #kept(key: string): Kept | undefined {
+    const { acknowledged, dropped } = this.#settled;
+    return this.#unfinished.get(key) ?? acknowledged.get(key) ?? dropped.get(key);
+  }
+
+  /** Only warns of a file that cannot be moved, such as on a read-only file system. */
+  async #setAside(name: string): Promise<void> {
+    const { directory, log } = this.#options;
+    log.warn({ file: join(directory, name) }, "foreign file moved out of the journal");
+    try {
+      await rename(join(directory, name), this.#asidePath(name));
+      await thinOut(join(directory, SET_ASIDE));
+    } catch (thrown) {
+      log.debug({ file: name, error: textOf(thrown) }, "foreign file could not be moved");
+    }
+  }
+
+  #warnOfDamage(): void {
+    const { directory, log } = this.#options;
+    for (const [key, problem] of [...this.#damaged].slice(0, MOST_WARNED)) {
+      const file = join(directory, `${key}${ENTRY_ENDING}`);
+      log.warn({ file, problem }, "journal entry damaged: outcome of its action unknown");
+    }
+    const more = this.#damaged.size - MOST_WARNED;
+    if (more > 0) log.warn({ directory, more }, "more journal entries damaged");
+  }
+
+  #asidePath(name: string): string {
+    const { clock, directory } = this.#options;
+    const stamp = new Date(clock.now()).toISOString().replaceAll(":", "");
+    return join(directory, SET_ASIDE, `${stamp}-${name}`);
+  }
+
+  /** One at a time: actions that end meanwhile wait for it instead of forgetting the same entries again. */
+  #prune(): Promise<void> {
+    const { acknowledged, dropped } = this.#settled;
+    this.#pruning ??= this.#forgetOldest(acknowledged)
+      .then(() => this.#forgetOldest(dropped))
+      .finally(() => {
+        this.#pruning = undefined;
+      });
+    return this.#pruning;
+  }
+
+  async #forgetOldest(settled: ReadonlyMap<string, Kept>): Promise<void> {
+    const forgotten: Kept[] = [];
+    const surplus = settled.size - MOST_REMEMBERED;
+    // The oldest come first: after one that stays, all stay.
+    for (const kept of settled.values()) {
+      if (forgotten.length >= surplus && !this.#isStale(kept)) break;
+      forgotten.push(kept);
+    }
+    for (const kept of forgotten) {
+      const { key } = kept.entry;
+      // The entry may have been written again meanwhile.
+      const isSame = () => this.#kept(key) === kept;
+      const removed = this.#inOrder(key, async () => (isSame() ? this.#remove(key) : undefined));
+      // The next start finds and removes the file.
+      await removed.catch(() => undefined);
+    }
+  }
+
+  #isStale({ entry, writtenMs }: Kept): boolean {
+    return isSettled(entry) && this.#options.clock.monotonicMs() - writtenMs > REMEMBER_MS;
+  }
+
+  #path(key: string): string {
+    return join(this.#options.directory, `${key}${ENTRY_ENDING}`);
+  }
+}
+
+/** In the order of the names, some at a time. */
+async function* readEntries(directory: string, names: readonly string[]) {
+  for (let at = 0; at < names.length; at += READ_AT_ONCE) {
+    const some = names.slice(at, at + READ_AT_ONCE);
+    yield* await Promise.all(some.map(async (name) => [name, await readEntry(directory, name)] as const));
+  }
+}
+
+async function thinOut(folder: string): Promise<void> {
+  const kept = (await readdir(folder)).toSorted();
+  for (const old of kept.slice(0, Math.max(0, kept.length - MOST_SET_ASIDE))) {
+    await rm(join(folder, old), { recursive: true, force: true });
+  }
+}
+
+function ignoreMissing(thrown: unknown): void {
+  if (!(thrown instanceof Error && "code" in thrown && thrown.code === "ENOENT")) throw thrown;
+}
+
+function writtenAt(entry: JournalEntry): number {
+  if (entry.phase === "acknowledged") return Date.parse(entry.acknowledgedAt);
+  return Date.parse(entry.phase === "dropped" ? entry.droppedAt : entry.startedAt);
+}

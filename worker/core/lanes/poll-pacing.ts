@@ -1,0 +1,136 @@
+import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
+import { alwaysAwake, type Wake, type Waking } from "../action/waking.ts";
+import type { Poll, WorkflowSet } from "../source/source.ts";
+import type { LaneOptions } from "./lane-options.ts";
+import { ServerPace } from "./server-pace.ts";
+
+/** An answer, or `taken-back`: the lane took the poll back because the server held it. */
+type PollEnd = Poll | { readonly kind: "taken-back" };
+
+/**
+ * How long the server may hold the first polls after a wake-up, in milliseconds. Its view of the cluster may be behind the
+ * worker's; it looks at a held poll again only after a second (tink server, `RetryOptions`), and at a new poll at once.
+ */
+const WOKEN_HOLDS_MS = [100, 200, 400] as const;
+/**
+ * If the agent ID also has completed Workflows, the server looks at a random one of them all: once a second during a poll that
+ * it holds, and at once in a new poll. After so many polls per Workflow, one lane in a hundred is still not served.
+ */
+const BLOCKED_HOLD_MS = 100;
+const POLLS_PER_WORKFLOW = 5;
+/** For a poll that only makes sure. */
+const RARE_HOLD_MS = 2_000;
+/** Without a hold, an idle server is polled less and less often. */
+const IDLE_PAUSE: Backoff = { firstMs: 250, maxMs: 5_000, jitter: 0.5 };
+/** The server held an idle answer that took this long. */
+const HELD_MS = 2_000;
+
+/** When one lane polls, and for how long the server may hold the poll. */
+export class PollPacing {
+  readonly #options: LaneOptions;
+  readonly #waking: Waking;
+  readonly #serverPace: ServerPace;
+  /** Idle answers in a row that the server did not hold. */
+  #quickIdles = 0;
+  /** Polls in a row that were taken back. */
+  #takenBack = 0;
+  /** At the start, so that an operator sees that the server answers; after an action, because the next one may be ready. */
+  #isDue = true;
+
+  constructor(options: LaneOptions) {
+    this.#options = options;
+    this.#waking = options.waking ?? alwaysAwake;
+    this.#serverPace = options.serverPace ?? new ServerPace(options.clock);
+  }
+
+  /** How long to pause after an idle answer. */
+  get idlePauseMs(): number {
+    return this.#quickIdles === 0 ? 0 : backoffMs(IDLE_PAUSE, this.#quickIdles);
+  }
+
+  /** Waits until the lane is to poll, and resolves to the reason. Resolves, too, when `stop` aborts. */
+  async next(mustPoll: boolean, stop: AbortSignal): Promise<Wake> {
+    const { agentId, observer } = this.#options;
+    const now = mustPoll ? "unknown" : this.#waking.now(agentId);
+    if (now) return now;
+    if (this.#isDue) return "rarely";
+    this.#takenBack = 0;
+    observer.lane(agentId, "waiting");
+    return this.#waking.wait(agentId, stop);
+  }
+
+  /** Rejects only when `stop` aborts. */
+  async poll(why: Wake, inFlight: WorkflowSet, stop: AbortSignal): Promise<PollEnd> {
+    this.#isDue = false;
+    const send = () => this.#send(why, inFlight, stop);
+    const sent = why === "rarely" ? await this.#serverPace.makeSure(send) : await send();
+    return sent ?? { kind: "taken-back" };
+  }
+
+  async #send(why: Wake, inFlight: WorkflowSet, stop: AbortSignal): Promise<PollEnd> {
+    const { agentId, clock, observer, source } = this.#options;
+    const sentMs = clock.monotonicMs();
+    observer.polling(agentId);
+    const poll = await this.#pollWithin(this.#holdOf(why, sentMs), inFlight, stop);
+    const durationMs = clock.monotonicMs() - sentMs;
+    this.#takenBack = poll.kind === "taken-back" ? this.#takenBack + 1 : 0;
+    if (poll.kind === "action" || poll.kind === "idle") this.#serverPace.answered(sentMs);
+    observer.poll({
+      agentId,
+      code: poll.kind === "failed" ? poll.code : "OK",
+      kind: poll.kind === "taken-back" ? "idle" : poll.kind,
+      durationMs,
+    });
+    if (poll.kind === "action") {
+      this.#quickIdles = 0;
+      this.#isDue = true;
+    } else if (poll.kind === "idle") {
+      // A server that serves several workflows at a time holds no poll: a slow answer is no reason to poll it more often.
+      const isHeld = !source.servesSeveral() && durationMs >= HELD_MS;
+      this.#quickIdles = isHeld ? 0 : this.#quickIdles + 1;
+    }
+    return poll;
+  }
+
+  /** Resolves when the server has held a poll for long enough; undefined if the server decides. */
+  #holdOf(why: Wake, sentMs: number): ((signal: AbortSignal) => Promise<void>) | undefined {
+    const { clock, source } = this.#options;
+    if (source.servesSeveral()) return undefined;
+    if (why === "rarely") return (signal) => clock.sleep(RARE_HOLD_MS, signal);
+    const ms = why === "addressed" ? this.#wokenHoldMs() : undefined;
+    return ms === undefined ? undefined : (signal) => this.#serverPace.held(sentMs, ms, signal);
+  }
+
+  #wokenHoldMs(): number | undefined {
+    const blocking = this.#waking.blocking?.(this.#options.agentId) ?? 0;
+    if (blocking > 0 && this.#takenBack < POLLS_PER_WORKFLOW * (blocking + 1)) return BLOCKED_HOLD_MS;
+    return WOKEN_HOLDS_MS[this.#takenBack];
+  }
+
+  async #pollWithin(
+    hold: ((signal: AbortSignal) => Promise<void>) | undefined,
+    inFlight: WorkflowSet,
+    stop: AbortSignal,
+  ): Promise<PollEnd> {
+    const { agentId, source } = this.#options;
+    if (hold === undefined) return source.next(agentId, stop, inFlight);
+    const answered = new AbortController();
+    const takenBack = new AbortController();
+    void hold(answered.signal).then(
+      () => takenBack.abort(TAKEN_BACK),
+      () => undefined,
+    );
+    try {
+      return await source.next(agentId, AbortSignal.any([stop, takenBack.signal]), inFlight);
+    } catch (thrown) {
+      if (stop.aborted || !takenBack.signal.aborted) throw thrown;
+      return { kind: "taken-back" };
+    } finally {
+      answered.abort(ANSWERED);
+    }
+  }
+}
+
+/** Created once: an abort without a reason creates an error with a stack, and lanes wake up by the thousand. */
+const ANSWERED = new Error("the poll is answered");
+const TAKEN_BACK = new Error("the poll is taken back");

@@ -1,0 +1,72 @@
+import * as z from "zod/mini";
+import { textOf } from "../../../shared/text-of.ts";
+import { withTimeout } from "../../../shared/timeout.ts";
+import type { KubernetesConfig, MachineSourceConfig } from "../../config/worker-config.ts";
+import { checkRights } from "../../findings/check-rights.ts";
+import { type Finding, findingOf, okFinding } from "../../findings/finding.ts";
+import { Cluster } from "../../kubernetes/client/cluster.ts";
+import { KINDS, keyOf } from "../../kubernetes/client/kinds.ts";
+import { identityTextOf, selectionOf } from "./identity-secret.ts";
+import { rightsFor } from "./machine-rights.ts";
+
+/** Whether the other clusters that machines are read from answer and grant their permissions. */
+export async function checkMachineSources(
+  kubernetes: KubernetesConfig,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<readonly Finding[]> {
+  const others = kubernetes.sources.filter(({ access }) => access !== undefined);
+  const found = others.map((source) => checkSource(source, kubernetes, timeoutMs, signal));
+  return (await Promise.all(found)).flat();
+}
+
+async function checkSource(
+  source: MachineSourceConfig,
+  kubernetes: KubernetesConfig,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<readonly Finding[]> {
+  const subject = `source ${source.name}`;
+  let cluster: Cluster | undefined;
+  try {
+    return await withTimeout(timeoutMs, signal, async (bound) => {
+      const opened = await openSource(source, kubernetes, timeoutMs, bound);
+      cluster = opened;
+      const version = await opened.version(bound);
+      const namespace = source.watchNamespace ?? opened.namespace;
+      const scopes = { own: opened.namespace, watched: namespace };
+      const missing = await checkRights(subject, rightsFor(source.inventory), opened, scopes, bound);
+      return [
+        okFinding("cluster", `${version}, namespace ${namespace}, at ${opened.server}`, subject),
+        ...missing,
+      ];
+    });
+  } catch (thrown) {
+    signal.throwIfAborted();
+    return [findingOf("machine-source", textOf(thrown), { subject })];
+  } finally {
+    await cluster?.close();
+  }
+}
+
+async function openSource(
+  { access }: MachineSourceConfig,
+  kubernetes: KubernetesConfig,
+  requestTimeoutMs: number,
+  signal: AbortSignal,
+): Promise<Cluster> {
+  const { contextName } = access ?? {};
+  if (access?.kind !== "identity") {
+    return Cluster.open({ ...(access && { kubeconfig: access.path }), contextName, requestTimeoutMs });
+  }
+  const own = await Cluster.open({ ...kubernetes, requestTimeoutMs });
+  try {
+    const secret = { namespace: own.namespace, name: access.secret };
+    const { items } = await own.list(KINDS.secret, selectionOf(secret), z.unknown(), signal);
+    const found = items.length === 0 ? { problem: "does not exist" } : identityTextOf(items[0]);
+    if ("problem" in found) throw new Error(`Secret ${keyOf(secret)} ${found.problem}`);
+    return await Cluster.openIdentity(found.text.reveal(), { contextName, requestTimeoutMs });
+  } finally {
+    await own.close();
+  }
+}

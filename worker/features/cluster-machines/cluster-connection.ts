@@ -1,0 +1,114 @@
+import { BmcError } from "../../../shared/contract/bmc-error.ts";
+import { Connection } from "../../../shared/contract/connection.ts";
+import type { FileReference } from "../../../shared/contract/file-reference.ts";
+import type { ReferenceRefusal } from "../../core/action/reference.ts";
+import type { MountedConnection, MountedFile } from "../../machines/inventory.ts";
+import { type ConnectionSource, connectionDocument, type SecretPart } from "./connection-document.ts";
+import type { ClusterMachine } from "./machine-index.ts";
+import { type Algorithm, loginUse, SIGNING_KEY, signingUses } from "./secret-uses.ts";
+import { readSecretKeys, type SecretReader } from "./secret-values.ts";
+
+export interface Connectable extends Pick<ClusterMachine, "machine" | "object" | "at"> {
+  readonly source: ConnectionSource;
+  /** Of the objects' cluster. */
+  readonly references: ReferenceRefusal;
+}
+
+/** Reads the connection with its current secrets. Throws as `readSecrets` does. */
+export async function readConnection(
+  connectable: Connectable,
+  cluster: SecretReader,
+  signal: AbortSignal,
+): Promise<Connection> {
+  const document = connectionDocument(connectable.source, await readSecrets(connectable, cluster, signal));
+  const parsed = Connection.safeParse({ ...document, machine: connectable.machine.name });
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new BmcError("usage", `${issue?.path.join(".")} ${issue?.message}`);
+}
+
+/** Throws as `readSecretKeys` does, and a `BmcError` before anything is read if a Secret may not be used. */
+async function readSecrets(
+  connectable: Connectable,
+  cluster: SecretReader,
+  signal: AbortSignal,
+): Promise<SecretPart> {
+  const { login, signing } = secretUses(connectable);
+  const problem = refusedSecret(connectable);
+  if (problem !== undefined) throw new BmcError("usage", problem);
+  const [credentials, values] = await Promise.all([
+    login ? readSecretKeys(cluster, login.secret, login.keys, signal) : {},
+    Promise.all(
+      signing.map(async ({ algorithm, secret }) => {
+        const { [SIGNING_KEY]: value } = await readSecretKeys(cluster, secret, [SIGNING_KEY], signal);
+        return { algorithm, value };
+      }),
+    ),
+  ]);
+  return { ...credentials, signing: byAlgorithm(values) };
+}
+
+/** Why the secrets cannot be read now but may be later; undefined if they can, or never may. Throws the signal's reason. */
+export async function missingSecret(
+  connectable: Connectable,
+  cluster: SecretReader,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (refusedSecret(connectable) !== undefined) return undefined;
+  try {
+    await readSecrets(connectable, cluster, signal);
+    return undefined;
+  } catch (thrown) {
+    signal.throwIfAborted();
+    return BmcError.from(thrown).message;
+  }
+}
+
+/** Why the policy does not let the object use its Secrets; undefined if it does. */
+export function refusedSecret(connectable: Connectable): string | undefined {
+  const { object, at, references } = connectable;
+  const { login, signing } = secretUses(connectable);
+  const from = { kind: object, namespace: at.namespace, name: at.name };
+  for (const { secret } of [...(login ? [login] : []), ...signing]) {
+    const problem = references({ from, to: { kind: "Secret", ...secret } });
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+function secretUses({ source: { connection }, at: { namespace } }: Connectable) {
+  return { login: loginUse(connection, namespace), signing: signingUses(connection, namespace) };
+}
+
+/** The connection with references to Secrets of `namespace`; undefined unless all of them are there and may be used. */
+export function mountConnection(connectable: Connectable, namespace: string): MountedConnection | undefined {
+  const { machine, source } = connectable;
+  // A header may hold a token, which must not appear in a pod's specification.
+  if (source.connection.providerOptions?.rpc?.request?.staticHeaders) return undefined;
+  const { login, signing } = secretUses(connectable);
+  const secrets = [...(login ? [login.secret] : []), ...signing.map(({ secret }) => secret)];
+  if (secrets.some((secret) => secret.namespace !== namespace)) return undefined;
+  if (refusedSecret(connectable) !== undefined) return undefined;
+
+  const files: MountedFile[] = [];
+  const mount = (file: string, secret: string, key: string): FileReference => {
+    files.push({ file, secret, key });
+    return { $file: file };
+  };
+  const document = connectionDocument(source, {
+    ...Object.fromEntries((login?.keys ?? []).map((key) => [key, mount(key, login?.secret.name ?? "", key)])),
+    signing: byAlgorithm(
+      signing.map(({ algorithm, secret }, index) => ({
+        algorithm,
+        value: mount(`signing-${index + 1}`, secret.name, SIGNING_KEY),
+      })),
+    ),
+  });
+  return { document: { ...document, machine: machine.name }, files };
+}
+
+function byAlgorithm<T>(values: readonly { readonly algorithm: Algorithm; readonly value: T }[]) {
+  const of = (wanted: Algorithm) =>
+    values.flatMap(({ algorithm, value }) => (algorithm === wanted ? [value] : []));
+  return { sha256: of("sha256"), sha512: of("sha512") };
+}

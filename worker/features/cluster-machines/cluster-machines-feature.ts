@@ -1,0 +1,116 @@
+import type { LogFields } from "../../../shared/logger.ts";
+import { laneFields, shortenedNames } from "../../core/lanes/lane-changes.ts";
+import type { LaneChanges } from "../../core/lanes/worker.ts";
+import type { NeededRight } from "../../kubernetes/client/needed-right.ts";
+import { RIGHTS as EVENT_RIGHTS } from "../../kubernetes/events/event-rights.ts";
+import type { ObjectEvents } from "../../kubernetes/events/object-events.ts";
+import type { ClusterUse, Feature, FeatureDefinition, NamedRights, WorkerParts } from "../feature.ts";
+import type { ClusterInventory, MachineChanges } from "./cluster-inventory.ts";
+import { identityRight, rightsFor } from "./machine-rights.ts";
+
+/** How long a starting worker waits for its machines. */
+const READY_MS = 30_000;
+
+/** Machines from the objects of Rufio, Tinkerbell and Metal3, in one cluster or several. */
+export const clusterMachines: FeatureDefinition = {
+  name: "inventory",
+  isUsed: ({ kubernetes }) => (kubernetes?.sources.length ?? 0) > 0,
+  rights,
+  async check({ kubernetes }, { cluster, timeoutMs }, signal) {
+    if (!kubernetes || cluster) return [];
+    const { checkMachineSources } = await import("./check-machine-sources.ts");
+    return checkMachineSources(kubernetes, timeoutMs, signal);
+  },
+  open: openMachines,
+};
+
+function rights({ kubernetes, runtime, agentAttributes, drift }: ClusterUse): readonly NamedRights[] {
+  if (!kubernetes) return [];
+  const { inventory, managedHosts, rufio, sources } = kubernetes;
+  const readsItself =
+    rufio !== undefined ||
+    agentAttributes === true ||
+    drift !== undefined ||
+    inventory.includes("baremetalhosts");
+  // A kubelet mounts the Secrets that are in the namespace of the pods.
+  const mounts = runtime.kind === "kubernetes" && !readsItself;
+  const ofMachines = rightsFor(inventory, managedHosts).filter(
+    ({ resource }) => !mounts || resource !== "secrets",
+  );
+  const writesEvents = drift !== undefined && inventory.some((kind) => kind !== "baremetalhosts");
+  const part = (name: string, needed: readonly NeededRight[]) =>
+    needed.length > 0 ? [{ name, rights: needed }] : [];
+  return [
+    ...part("inventory", inventory.length > 0 ? ofMachines : []),
+    ...part(
+      "machine sources",
+      sources.flatMap(({ access }) => (access?.kind === "identity" ? [identityRight(access.secret)] : [])),
+    ),
+    ...part("events", writesEvents ? EVENT_RIGHTS : []),
+  ];
+}
+
+async function openMachines(worker: WorkerParts): Promise<Feature> {
+  const { clock, cluster, config, inventory, log, references, updateLanes } = worker;
+  const { kubernetes } = config;
+  if (!cluster || !kubernetes) return {};
+  const { ClusterInventory } = await import("./cluster-inventory.ts");
+  const { machineSources } = await import("./machine-sources.ts");
+  const machines = new ClusterInventory({
+    sources: machineSources(kubernetes, { cluster, clock, log }),
+    managedHosts: kubernetes.managedHosts ?? "refuse",
+    references,
+    clock,
+    log,
+    onChange: (changes) => log.info(changeFields(changes, updateLanes()), "cluster machines updated"),
+  });
+  const events = config.drift && (await openEvents(worker));
+  // A machine of the inventory file has no object, even if the cluster has one of its name.
+  const objectOf = (machine: string) =>
+    inventory.isInFile(machine) ? undefined : machines.objectOf(machine);
+  return {
+    machines,
+    offers: {
+      machineObjects: {
+        namespaceOf: (machine) => objectOf(machine)?.namespace,
+        notify({ machine, ...about }) {
+          const object = objectOf(machine);
+          if (object) events?.add({ object, ...about });
+        },
+      },
+    },
+    clusterFacts: () => clusterFacts(machines),
+    async ready(stop) {
+      const synced = await machines.synced(AbortSignal.any([stop, AbortSignal.timeout(READY_MS)]));
+      if (!synced.ok && !stop.aborted) {
+        log.warn({ reason: synced.reason }, "cluster machines not loaded yet");
+      }
+    },
+    async run(stop) {
+      await Promise.all([machines.run(stop), events?.run(stop)]);
+    },
+    close: () => machines.close(),
+  };
+}
+
+async function openEvents({ cluster, clock, log }: WorkerParts): Promise<ObjectEvents | undefined> {
+  const { ObjectEvents } = await import("../../kubernetes/events/object-events.ts");
+  return cluster && new ObjectEvents({ cluster, clock, log });
+}
+
+function clusterFacts(machines: ClusterInventory) {
+  const { sources, unusable } = machines.state();
+  return {
+    problems: sources.filter(({ isOwn }) => isOwn).flatMap(({ problems }) => problems),
+    sources: sources.map(({ name, machines: count, problems }) => ({ name, machines: count, problems })),
+    unusableMachines: unusable.length,
+  };
+}
+
+function changeFields({ added, removed }: MachineChanges, lanes: LaneChanges | undefined): LogFields {
+  return {
+    machinesAdded: shortenedNames(added),
+    machinesRemoved: shortenedNames(removed),
+    ...(lanes && laneFields(lanes)),
+  };
+}

@@ -1,0 +1,59 @@
+import * as z from "zod/mini";
+import { keyOf, type ObjectName } from "../../kubernetes/client/kinds.ts";
+import { pausingAnnotation } from "../../kubernetes/client/pausing-annotation.ts";
+import type { HostContent } from "./described-host.ts";
+import type { BmcTarget, Describe, Described } from "./described-machine.ts";
+
+export type ClaimContent =
+  | { readonly kind: "bound"; readonly host: ObjectName }
+  | { readonly kind: "unbound"; readonly problem: string };
+
+/** What is read of a HostClaim, `metal3.io/v1alpha1`. */
+const ClaimObject = z.object({
+  metadata: z.object({ deletionTimestamp: z.optional(z.string()) }),
+  status: z.optional(
+    z.object({
+      bareMetalHost: z.optional(z.object({ namespace: z.string(), name: z.string() })),
+      conditions: z.optional(z.array(z.object({ type: z.string(), status: z.string() }))),
+    }),
+  ),
+});
+
+/** Reads a HostClaim. Never throws. */
+export const describeClaim: Describe<ClaimContent> = (object, name) => ({ name, content: contentOf(object) });
+
+function contentOf(object: unknown): ClaimContent {
+  const parsed = ClaimObject.safeParse(object);
+  if (!parsed.success) return { kind: "unbound", problem: "is not a valid HostClaim" };
+  const { metadata, status } = parsed.data;
+  if (pausingAnnotation(object) !== undefined) return { kind: "unbound", problem: "is paused" };
+  if (metadata.deletionTimestamp !== undefined) return { kind: "unbound", problem: "is being deleted" };
+  const associated = status?.conditions?.find(({ type }) => type === "Associated");
+  if (!status?.bareMetalHost || associated?.status !== "True") {
+    return { kind: "unbound", problem: "has no host yet: its condition Associated is not True" };
+  }
+  return { kind: "bound", host: status.bareMetalHost };
+}
+
+/**
+ * The host of a claim. Both must name each other: the claim is an object of the tenant. Problems do not tell anything of
+ * the host, which the tenant must not know.
+ */
+export function targetOfClaim(
+  { name: claim, content }: Described<ClaimContent>,
+  findHost: (name: ObjectName) => Described<HostContent> | undefined,
+): { readonly target: BmcTarget; readonly host?: ObjectName } {
+  if (content.kind === "unbound") return { target: { kind: "unusable", problems: [content.problem] } };
+  const found = findHost(content.host)?.content;
+  const isMutual = found?.claim !== undefined && keyOf(found.claim) === keyOf(claim);
+  if (!found || !isMutual) {
+    const problem = "has a host that this worker does not see, or that is not bound to the claim";
+    return { target: { kind: "unusable", problems: [problem] } };
+  }
+  const { target } = found;
+  if (target.kind === "usable") return { target, host: content.host };
+  return { target: { kind: "unusable", problems: [HOST_REFUSED] } };
+}
+
+export const HOST_REFUSED =
+  "has a host that cannot be used now: ask the operator, whose worker logs the reason";

@@ -1,0 +1,26 @@
+import * as z from "zod/mini";
+import { KINDS, keyOf } from "../../kubernetes/client/kinds.ts";
+import type { HostAccess } from "../../machines/inventory.ts";
+import type { HostContent } from "./described-host.ts";
+import type { Described } from "./described-machine.ts";
+import type { SourceCluster } from "./source-connection.ts";
+
+/** Runs work with the connection of a source. Rejects with a `KubernetesError` if there is none. */
+export type UseSource = <T>(work: (cluster: SourceCluster) => Promise<T>) => Promise<T>;
+
+/** A host as a source sees it. */
+export function hostAccess(
+  source: string,
+  { name, content }: Described<HostContent>,
+  use: UseSource,
+): HostAccess {
+  return {
+    key: `${source}/${keyOf(name)}`,
+    reboots: content.reboots ?? {},
+    get: (signal) => use((cluster) => cluster.get(KINDS.bareMetalHost, name, z.unknown(), signal)),
+    async patch(body, signal) {
+      const options = { type: "merge", body } as const;
+      await use((cluster) => cluster.patch(KINDS.bareMetalHost, name, options, z.unknown(), signal));
+    },
+  };
+}

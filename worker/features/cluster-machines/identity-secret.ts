@@ -1,0 +1,29 @@
+import * as z from "zod/mini";
+import { Secret } from "../../../shared/secret.ts";
+import { decodeText, fileProblemOf } from "../../document/read-text-file.ts";
+import type { Selection } from "../../kubernetes/client/cluster.ts";
+import type { ObjectName } from "../../kubernetes/client/kinds.ts";
+
+/** The keys that hold a kubeconfig; the second is Cluster API's. */
+const KEYS = ["kubeconfig", "value"];
+
+const SecretObject = z.object({ data: z.optional(z.nullable(z.record(z.string(), z.string()))) });
+
+/** A kubeconfig, or why there is none: a sentence without its subject. */
+export type IdentityText = { readonly text: Secret } | { readonly problem: string };
+
+/** Selects one object, which RBAC's `resourceNames` allow. */
+export function selectionOf({ namespace, name }: ObjectName): Selection {
+  return { namespace, fieldSelector: `metadata.name=${name}` };
+}
+
+export function identityTextOf(secret: unknown): IdentityText {
+  const { data } = SecretObject.safeParse(secret).data ?? {};
+  const key = KEYS.find((name) => data && Object.hasOwn(data, name));
+  if (key === undefined) return { problem: `has no key ${KEYS.join(" or ")}` };
+  try {
+    return { text: new Secret(decodeText(Buffer.from(data?.[key] ?? "", "base64"))) };
+  } catch (thrown) {
+    return { problem: `has a key ${key} that ${fileProblemOf(thrown)}` };
+  }
+}

@@ -1,0 +1,180 @@
+import { defined } from "../../../shared/defined.ts";
+import { keyOf, type ObjectName } from "../../kubernetes/client/kinds.ts";
+import type { Machine } from "../../machines/inventory.ts";
+import { MachineName } from "../../machines/inventory-schema.ts";
+import { CLAIM_PREFIX } from "../../machines/resolve-machine.ts";
+import { type ClaimContent, targetOfClaim } from "./described-claim.ts";
+import type { HostContent } from "./described-host.ts";
+import type { BmcTarget, Described, MachineReference } from "./described-machine.ts";
+
+/** Hardware of v1alpha1 refers to Machines. */
+export type ClusterSource = "machines" | "hardware" | "baremetalhosts";
+
+/** The BareMetalHost behind a machine. */
+export interface Metal3Machine {
+  readonly host: ObjectName;
+  /** For a machine that is named by its claim. */
+  readonly claim?: ObjectName;
+}
+
+export interface ClusterMachine {
+  /** The public part: an object may hold tokens in its headers. */
+  readonly machine: Machine;
+  readonly object: "Machine" | "Hardware" | "BareMetalHost" | "HostClaim";
+  readonly at: ObjectName;
+  /** The name of its source; of all of them if several have its name. */
+  readonly source: string;
+  /** False for a Machine that only a Hardware names: it can be found, but is not polled for. */
+  readonly isListed: boolean;
+  readonly content: BmcTarget;
+  readonly metal3?: Metal3Machine;
+}
+
+export interface ClusterObjects {
+  readonly machines: Iterable<Described<BmcTarget>>;
+  readonly hardware: Iterable<Described<BmcTarget>>;
+  readonly references: Iterable<Described<MachineReference>>;
+  readonly hosts: Iterable<Described<HostContent>>;
+  readonly claims: Iterable<Described<ClaimContent>>;
+  readonly findHost: (name: ObjectName) => Described<HostContent> | undefined;
+  readonly findMachine: (name: ObjectName) => Described<BmcTarget> | undefined;
+  readonly machinesUnseen: string | undefined;
+}
+
+export interface MachineIndex {
+  /** By name, which includes the namespace if several are watched. */
+  readonly byName: ReadonlyMap<string, ClusterMachine>;
+  /** Machines to poll for, sorted by name. */
+  readonly machines: readonly Machine[];
+  readonly rejected: readonly { readonly object: string; readonly problem: string }[];
+}
+
+export interface Naming {
+  readonly source: string;
+  readonly prefix: string;
+  readonly sources: readonly ClusterSource[];
+  /** Whether several namespaces are watched, so that names need a namespace. */
+  readonly allNamespaces: boolean;
+}
+
+/** Assigns the names. The first object keeps its name; Machines come first. */
+export function indexMachines(
+  objects: ClusterObjects,
+  { source, prefix, sources, allNamespaces }: Naming,
+): MachineIndex {
+  const byName = new Map<string, ClusterMachine>();
+  const rejected: { object: string; problem: string }[] = [];
+
+  const nameOf = (at: ObjectName) => `${prefix}${allNamespaces ? `${at.name}.${at.namespace}` : at.name}`;
+
+  function add(
+    object: ClusterMachine["object"],
+    at: ObjectName,
+    content: BmcTarget,
+    isListed: boolean,
+    metal3?: Metal3Machine,
+  ) {
+    const name = nameOf(at);
+    if (!MachineName.safeParse(name).success) {
+      rejected.push({ object: `${object} ${keyOf(at)}`, problem: `${name} cannot be a machine's name` });
+      return;
+    }
+    const taken = byName.get(name);
+    if (!taken) {
+      const lockKey = content.kind === "usable" ? content.lockKey : `unusable ${object} ${keyOf(at)}`;
+      const machine = { name, lockKey };
+      byName.set(name, { machine, object, at, source, isListed, content, ...defined({ metal3 }) });
+    } else if (isListed && content.kind === "usable" && content.lockKey !== taken.machine.lockKey) {
+      const problem = `its name is that of ${taken.object} ${keyOf(taken.at)}, which has another BMC`;
+      rejected.push({ object: `${object} ${keyOf(at)}`, problem });
+    }
+  }
+
+  if (sources.includes("machines")) {
+    for (const { name, content } of objects.machines) add("Machine", name, content, true);
+  }
+  const referred: Described<BmcTarget>[] = [];
+  for (const { name, content } of everyHardware(objects)) {
+    if (content.kind === "reference") {
+      const machine = objects.findMachine({ namespace: name.namespace, name: content.machine });
+      if (machine) referred.push(machine);
+      add("Hardware", name, throughReference(content.machine, machine, objects.machinesUnseen), true);
+    } else add("Hardware", name, content, true);
+  }
+  for (const { name, content } of referred) add("Machine", name, content, false);
+  for (const { name, content } of objects.hosts) {
+    add("BareMetalHost", name, content.target, true, { host: name });
+  }
+  for (const claimed of objects.claims) {
+    const { name: claim } = claimed;
+    const { target: content, host } = targetOfClaim(claimed, objects.findHost);
+    const lockKey = content.kind === "usable" ? content.lockKey : `unusable HostClaim ${keyOf(claim)}`;
+    const machine = { name: `${CLAIM_PREFIX}${nameOf(claim)}`, lockKey };
+    const metal3 = host && { host, claim };
+    const about = { object: "HostClaim", at: claim, source, isListed: false } as const;
+    byName.set(machine.name, { machine, ...about, content, ...defined({ metal3 }) });
+  }
+
+  return { byName, machines: listed(byName), rejected };
+}
+
+/** All machines of several sources. A name that several of them have is refused, because any of them could be meant. */
+export function mergeIndexes(indexes: readonly MachineIndex[]): MachineIndex {
+  const [first, ...others] = indexes;
+  if (first && others.length === 0) return first;
+  const byName = new Map<string, ClusterMachine>();
+  for (const index of indexes) {
+    for (const [name, found] of index.byName) {
+      const taken = byName.get(name);
+      byName.set(name, taken ? ambiguous(taken, found) : found);
+    }
+  }
+  return { byName, machines: listed(byName), rejected: indexes.flatMap(({ rejected }) => rejected) };
+}
+
+function ambiguous(one: ClusterMachine, other: ClusterMachine): ClusterMachine {
+  const { name } = one.machine;
+  return {
+    ...one,
+    machine: { name, lockKey: `ambiguous ${name}` },
+    source: `${one.source}, ${other.source}`,
+    isListed: one.isListed || other.isListed,
+    content: { kind: "unusable", problems: [AMBIGUOUS] },
+  };
+}
+
+const AMBIGUOUS =
+  "several machine sources have this name: remove the objects of all but one, or set a prefix for a source";
+
+function listed(byName: MachineIndex["byName"]): readonly Machine[] {
+  const machines = [...byName.values()].flatMap(({ machine, isListed }) => (isListed ? [machine] : []));
+  return machines.sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Each object once: a CRD may serve it in both versions, of which one has the data. */
+function* everyHardware({
+  hardware,
+  references,
+}: ClusterObjects): Generator<Described<BmcTarget | MachineReference>> {
+  const seen = new Set<string>();
+  for (const described of hardware) {
+    seen.add(keyOf(described.name));
+    yield described;
+  }
+  for (const described of references) if (!seen.has(keyOf(described.name))) yield described;
+}
+
+function throughReference(
+  name: string,
+  machine: Described<BmcTarget> | undefined,
+  unseen: string | undefined,
+): BmcTarget {
+  const named = `spec.bmcRef names the Machine ${name}`;
+  if (!machine) {
+    const why = unseen === undefined ? "which does not exist" : `and Machines cannot be seen: ${unseen}`;
+    return { kind: "unusable", problems: [`${named}, ${why}`] };
+  }
+  const { content } = machine;
+  if (content.kind === "usable") return content;
+  return { ...content, problems: content.problems.map((problem) => `${named}, whose ${problem}`) };
+}

@@ -1,0 +1,56 @@
+import { systemClock } from "../../../shared/clock.ts";
+import type { Logger } from "../../../shared/logger.ts";
+import type { KubernetesConfig } from "../../config/worker-config.ts";
+import type { ReferenceRefusal } from "../../core/action/reference.ts";
+import type { Cluster } from "../../kubernetes/client/cluster.ts";
+import { CombinedInventory } from "../../machines/combined-inventory.ts";
+import type { Inventory } from "../../machines/inventory.ts";
+import { ClusterInventory } from "./cluster-inventory.ts";
+import { machineSources } from "./machine-sources.ts";
+
+export interface RunInventoryOptions {
+  readonly file: Inventory;
+  readonly kubernetes: KubernetesConfig;
+  readonly references: ReferenceRefusal;
+  readonly cluster: Cluster;
+  readonly log: Logger;
+}
+
+/** To be closed at the end. */
+export interface RunInventory extends Inventory {
+  close(): Promise<void>;
+}
+
+const MACHINES_MS = 30_000;
+
+/**
+ * The inventory of `pbnj-worker run`: the machines of the file and of the cluster. A run has no namespace, so that it may use the
+ * machines of all.
+ */
+export async function runInventory(
+  { file, kubernetes, references, cluster, log }: RunInventoryOptions,
+  stop: AbortSignal,
+): Promise<RunInventory> {
+  const machines = new ClusterInventory({
+    log,
+    clock: systemClock,
+    sources: machineSources(kubernetes, { cluster, clock: systemClock, log }),
+    managedHosts: kubernetes.managedHosts ?? "refuse",
+    references,
+    onChange: () => undefined,
+  });
+  void machines.run(stop);
+  const synced = await machines.synced(AbortSignal.any([stop, AbortSignal.timeout(MACHINES_MS)]));
+  if (!synced.ok) log.warn({ reason: synced.reason }, "cluster machines not loaded yet");
+  const all = new CombinedInventory(file, log);
+  all.join(machines);
+  return {
+    machines: () => all.machines(),
+    find: (name) => all.find(name),
+    resolveConnection: (machine, reading) => all.resolveConnection(machine, reading),
+    hostAccess: (machine, image) => all.hostAccess(machine, image),
+    hosts: () => all.hosts(),
+    mountedConnection: (machine, namespace) => all.mountedConnection(machine, namespace),
+    close: () => machines.close(),
+  };
+}

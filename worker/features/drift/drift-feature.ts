@@ -1,0 +1,50 @@
+import { version } from "../../../shared/version.ts";
+import type { MachineNotice } from "../../core/action/machine-notice.ts";
+import { DRIFT_AGENT_ID } from "../../core/action/source-agent-ids.ts";
+import { agentIdOf, hasMachine } from "../../machines/agent-id.ts";
+import type { Feature, FeatureDefinition, WorkerParts } from "../feature.ts";
+
+/**
+ * Compares the inventory's machines with their desired states, and corrects those whose entry says so: the corrections are actions of
+ * its own.
+ */
+export const drift: FeatureDefinition = {
+  name: "drift",
+  isUsed: (config) => config.drift !== undefined,
+  open: openDrift,
+};
+
+async function openDrift(worker: WorkerParts): Promise<Feature> {
+  const { clock, config, inventory, log, observer, offers, reader } = worker;
+  const { drift: settings, agentIdPattern } = config;
+  if (!settings) return {};
+  const { compareMachine } = await import("./compare-machine.ts");
+  const { DriftWatch } = await import("./drift-watch.ts");
+  const { Enforcer } = await import("./enforcer.ts");
+  const { hasWorkflow, machineObjects } = offers;
+  const notify = (notice: MachineNotice) => machineObjects?.notify(notice);
+  const enforcer = new Enforcer({
+    ...{ image: settings.image, version, quietMs: settings.quietTimeMs, clock, log, notify },
+    hasWorkflow: (machine) => hasWorkflow?.(agentIdOf(agentIdPattern, machine)) ?? false,
+    namespaceOf: (machine) => machineObjects?.namespaceOf(machine),
+  });
+  const watch = new DriftWatch({
+    compare: (machine, desired, signal) =>
+      reader.useBmc(
+        machine,
+        (bmc, connection, redact) => compareMachine(bmc, connection, desired, redact, signal),
+        signal,
+      ),
+    isOurs: (machine) => hasMachine(config, machine),
+    onCompared: (machine) => observer.compared(machine),
+    ...{ inventory, intervalMs: settings.intervalMs, notify, enforcer, clock, log },
+  });
+  const { queue } = enforcer;
+  return {
+    source: { agentId: DRIFT_AGENT_ID, source: queue.held, sink: queue },
+    observer: watch.observer,
+    facts: { machineDrift: (machine) => watch.find(machine) },
+    cancelOf: (action) => queue.cancelOf(action),
+    run: (stop) => watch.run(stop),
+  };
+}

@@ -1,0 +1,234 @@
+import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
+import type { Clock } from "../../../shared/clock.ts";
+import { BmcError } from "../../../shared/contract/bmc-error.ts";
+import type { DesiredState } from "../../../shared/contract/desired-state.ts";
+import { defined } from "../../../shared/defined.ts";
+import { logOutage } from "../../../shared/log-outage.ts";
+import type { Logger } from "../../../shared/logger.ts";
+import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
+import { WorkQueue } from "../../../shared/work-queue.ts";
+import { BusyMachines } from "../../core/action/busy-machines.ts";
+import type { DriftSeen } from "../../core/action/drift-seen.ts";
+import type { MachineNotice } from "../../core/action/machine-notice.ts";
+import type { Observer } from "../../core/action/observer.ts";
+import type { Inventory } from "../../machines/inventory.ts";
+import type { Comparison } from "./compare-machine.ts";
+import type { Enforcer } from "./enforcer.ts";
+
+export interface DriftWatchOptions {
+  /** Waits for the machine's turn. Rejects with a `BmcError`, and with the signal's reason. */
+  readonly compare: (machine: string, desired: DesiredState, signal: AbortSignal) => Promise<Comparison>;
+  readonly inventory: Pick<Inventory, "machines" | "desiredState">;
+  /** Whether this worker's shard has the machine. */
+  readonly isOurs: (machine: string) => boolean;
+  readonly intervalMs: number;
+  /** Takes what changed. Must not throw. */
+  readonly notify: (notice: MachineNotice) => void;
+  /** Takes each machine of which `find` may have changed. Must not throw. */
+  readonly onCompared: (machine: string) => void;
+  /** Corrects what may be corrected. */
+  readonly enforcer: Enforcer;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly random?: () => number;
+}
+
+interface Watched {
+  /** The BMC and the desired state: other ones are compared anew. */
+  readonly version: string;
+  readonly failures: number;
+  readonly seen: DriftSeen;
+}
+
+/** Concurrent comparisons: nothing waits for them. */
+const MAX_COMPARISONS = 4;
+/** How often the inventory is looked at. */
+const INVENTORY_MS = 60_000;
+const JITTER = 0.1;
+const RETRY: Backoff = { firstMs: 60_000, maxMs: 3_600_000, jitter: 0.5 };
+/** Limits waiting for the machine's turn and reading it, which takes a slow BMC minutes. */
+const COMPARE_WITHIN_MS = 10 * 60_000;
+/** Until a machine that an action uses is looked at again. */
+const BUSY_MS = 60_000;
+/** As many fields are logged. */
+const MOST_FIELDS = 20;
+
+const YIELDED = new Error("an action needs the machine");
+
+/**
+ * Compares the machines with their desired states, each once per interval and after corrections. Comparisons only read, never run beside an action on
+ * the machine and never delay one.
+ */
+export class DriftWatch {
+  readonly #options: DriftWatchOptions & { readonly random: () => number };
+  readonly #work: WorkQueue;
+  /** As many as the inventory has machines with a desired state. */
+  readonly #watched = new Map<string, Watched>();
+  readonly #busy = new BusyMachines();
+  readonly #comparing = new Map<string, AbortController>();
+  /** When each machine is compared next. */
+  readonly #dueMs = new Map<string, number>();
+
+  constructor(options: DriftWatchOptions) {
+    this.#options = { random: Math.random, ...options };
+    this.#work = new WorkQueue({
+      work: (machine, signal) => this.#compare(machine, signal),
+      // `#compare` handles its failures itself.
+      onFailure: () => undefined,
+      clock: options.clock,
+      concurrency: MAX_COMPARISONS,
+    });
+  }
+
+  readonly observer: Partial<Observer> = {
+    action: (event) => {
+      const machine = this.#busy.see(event);
+      if (machine !== undefined && this.#busy.has(machine)) this.#comparing.get(machine)?.abort(YIELDED);
+      const again = this.#options.enforcer.see(event);
+      if (!again) return;
+      this.#compareBy(again.machine, again.ms);
+      this.#options.onCompared(again.machine);
+    },
+  };
+
+  /** The last comparison of a machine; undefined if there was none. */
+  find(machine: string): DriftSeen | undefined {
+    const seen = this.#watched.get(machine)?.seen;
+    if (!seen?.comparedAt && !seen?.error) return undefined;
+    return { ...seen, ...defined({ enforcement: this.#options.enforcer.find(machine) }) };
+  }
+
+  /** Runs until the signal aborts and no comparison is in flight. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.#work.run(signal), this.#followInventory(signal)]);
+  }
+
+  async #followInventory(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      this.#refresh();
+      await this.#options.clock.sleep(INVENTORY_MS, signal).catch(() => undefined);
+    }
+  }
+
+  #refresh(): void {
+    const { enforcer, inventory, intervalMs, isOurs, random } = this.#options;
+    const gone = new Set(this.#watched.keys());
+    for (const { name, lockKey } of inventory.machines()) {
+      const desired = inventory.desiredState?.(name);
+      if (!desired) continue;
+      gone.delete(name);
+      enforcer.owned(name, isOurs(name));
+      const version = JSON.stringify([lockKey, desired]);
+      if (this.#watched.get(name)?.version === version) continue;
+      this.#watched.set(name, { version, failures: 0, seen: { differences: [] } });
+      enforcer.reset(name);
+      this.#compareIn(name, random() * intervalMs);
+    }
+    for (const name of gone) {
+      this.#watched.delete(name);
+      this.#dueMs.delete(name);
+      enforcer.forget(name);
+      this.#work.cancel(name);
+    }
+    enforcer.prune();
+  }
+
+  #compareIn(machine: string, ms: number): void {
+    this.#dueMs.set(machine, this.#options.clock.monotonicMs() + ms);
+    this.#work.addAfter(machine, ms);
+  }
+
+  /** Unless it is compared earlier. */
+  #compareBy(machine: string, ms: number): void {
+    const dueMs = this.#dueMs.get(machine);
+    if (dueMs !== undefined && this.#options.clock.monotonicMs() + ms < dueMs) this.#compareIn(machine, ms);
+  }
+
+  async #compare(machine: string, signal: AbortSignal): Promise<void> {
+    const { clock, compare, enforcer, inventory, intervalMs, isOurs, random } = this.#options;
+    const desired = inventory.desiredState?.(machine);
+    const watched = this.#watched.get(machine);
+    if (!desired || !watched) return;
+    const nextMs = intervalMs * (1 - JITTER * random());
+    if (!isOurs(machine)) {
+      this.#watched.set(machine, { ...watched, failures: 0, seen: { differences: [] } });
+      return this.#compareIn(machine, nextMs);
+    }
+    if (this.#busy.has(machine)) return this.#compareIn(machine, BUSY_MS);
+    const stop = new AbortController();
+    this.#comparing.set(machine, stop);
+    try {
+      const either = AbortSignal.any([signal, stop.signal]);
+      const found = await withTimeout(
+        COMPARE_WITHIN_MS,
+        either,
+        (bound) => compare(machine, desired, bound),
+        clock,
+      );
+      const differences = enforcer.staged.withPending({ machine, desired, differences: found.differences });
+      this.#compared(machine, watched, { ...found, differences });
+      if (found.error) return this.#failed(machine, watched, found.error);
+      this.#compareIn(machine, nextMs);
+      // The entry may have changed meanwhile.
+      if (this.#watched.get(machine)?.version !== watched.version) return;
+      const againMs = enforcer.consider({ machine, desired, differences });
+      if (againMs !== undefined) this.#compareBy(machine, againMs);
+    } catch (thrown) {
+      if (signal.aborted) return;
+      if (stop.signal.aborted) return this.#compareIn(machine, BUSY_MS);
+      const isTimeout = thrown instanceof TimeoutReached;
+      this.#failed(
+        machine,
+        watched,
+        isTimeout ? new BmcError("timeout", thrown.message) : BmcError.from(thrown),
+      );
+    } finally {
+      this.#comparing.delete(machine);
+      this.#options.onCompared(machine);
+    }
+  }
+
+  #compared(machine: string, { version }: Watched, { differences, error }: Comparison): void {
+    const { clock, log, notify } = this.#options;
+    const watched = this.#watched.get(machine);
+    // The entry may have changed meanwhile.
+    if (watched?.version !== version || (error && differences.length === 0)) return;
+    const read = new Set(differences.map(({ field }) => field));
+    // What could not be read this time is what it was.
+    const kept = error ? watched.seen.differences.filter(({ field }) => !read.has(field)) : [];
+    const all = [...kept, ...differences.filter(({ state }) => state !== "same")];
+    const seen: DriftSeen = { differences: all, comparedAt: new Date(clock.now()) };
+    this.#watched.set(machine, { version, failures: error ? watched.failures : 0, seen });
+    const before = fieldsThatDiffer(watched.seen);
+    const fields = fieldsThatDiffer(seen);
+    if (fields.join() === before.join()) return;
+    const count = fields.length;
+    if (count === 0) {
+      log.info({ machine }, "machine drift ended");
+      notify({ machine, type: "Normal", reason: "DriftEnded", message: "is as desired again" });
+    } else {
+      const shown = fields.slice(0, MOST_FIELDS);
+      log.warn({ machine, fields: shown, count }, "machine drifted");
+      const others = count > shown.length ? ` and ${count - shown.length} more` : "";
+      const message = `differs from the desired state: ${shown.join(", ")}${others}`;
+      notify({ machine, type: "Warning", reason: "Drifted", message });
+    }
+  }
+
+  #failed(machine: string, { version }: Watched, { class: errorClass, message }: BmcError): void {
+    const { intervalMs, log, random } = this.#options;
+    const watched = this.#watched.get(machine);
+    if (watched?.version !== version) return;
+    const failures = watched.failures + 1;
+    const error = { class: errorClass, message };
+    this.#watched.set(machine, { ...watched, failures, seen: { ...watched.seen, error } });
+    const waitMs = Math.min(backoffMs(RETRY, failures, random), Math.max(intervalMs, RETRY.firstMs));
+    const fields = { machine, class: errorClass, error: message, waitMs };
+    logOutage(log, failures === 1, fields, "comparing machine failed, retrying");
+    this.#compareIn(machine, waitMs);
+  }
+}
+
+function fieldsThatDiffer({ differences }: DriftSeen): readonly string[] {
+  return differences.flatMap(({ field, state }) => (state === "different" ? [field] : [])).toSorted();
+}

@@ -1,0 +1,240 @@
+import type { Logger } from "../../../shared/logger.ts";
+import { printableLine, shortened } from "../../../shared/printable.ts";
+import type { Outcome } from "../../core/action/action.ts";
+import { BusyMachines } from "../../core/action/busy-machines.ts";
+import type { Enforcement } from "../../core/action/drift-seen.ts";
+import type { MachineNotice } from "../../core/action/machine-notice.ts";
+import type { ActionEvent } from "../../core/action/observer.ts";
+import { DRIFT_AGENT_ID } from "../../core/action/source-agent-ids.ts";
+import { CorrectionQueue, type CorrectionQueueOptions } from "./correction-queue.ts";
+import { nextCorrection } from "./next-correction.ts";
+import { type Compared, StagedUpdates } from "./staged-updates.ts";
+
+export interface EnforcerOptions extends Omit<CorrectionQueueOptions, "refusalOf"> {
+  /** How long a machine must not have been used by any other action. */
+  readonly quietMs: number;
+  /** Whether a workflow that names the machine's agent ID has not ended, as far as the worker knows. */
+  readonly hasWorkflow: (machine: string) => boolean;
+  readonly log: Logger;
+  /** Must not throw. */
+  readonly notify: (notice: MachineNotice) => void;
+}
+
+/** What was corrected of a machine. */
+interface Corrections {
+  /** In a row. */
+  readonly failures: number;
+  /** Until when nothing is tried after a failure. */
+  readonly retryMs: number;
+  /** Of the last failure. */
+  readonly error: string;
+  /** When corrections started, in the last hour. */
+  readonly startsMs: readonly number[];
+}
+
+const HOUR_MS = 60 * 60_000;
+/** Starts per hour: each setting once, and one more. */
+const MOST_PER_MACHINE = 6;
+/** A mistake in the defaults of an inventory affects every machine. */
+const MOST_PER_WORKER = 60;
+const MOST_FAILURES = 3;
+const RETRY_MS = 10 * 60_000;
+/** The machine is compared again after a correction. */
+const AFTER_MS = 10_000;
+/** The same after one that was not started, or while a workflow has not ended. */
+const AGAIN_MS = 5 * 60_000;
+const LONGEST_ERROR = 200;
+const NONE: Corrections = { failures: 0, retryMs: 0, error: "", startsMs: [] };
+
+/**
+ * Corrects machines whose entry says so, with one action per comparison: what is corrected next is decided from what is read
+ * next, also after a crash.
+ */
+export class Enforcer {
+  readonly queue: CorrectionQueue;
+  readonly staged = new StagedUpdates();
+  readonly #options: EnforcerOptions;
+  readonly #corrections = new Map<string, Corrections>();
+  readonly #shown = new Map<string, Enforcement>();
+  /** Machines of this shard, and since when. */
+  readonly #owned = new Map<string, number>();
+  readonly #busy = new BusyMachines();
+  /** When another action ended, by machine. */
+  readonly #usedMs = new Map<string, number>();
+  #startsMs: readonly number[] = [];
+
+  constructor(options: EnforcerOptions) {
+    this.#options = options;
+    this.queue = new CorrectionQueue({ ...options, refusalOf: (machine) => this.#begin(machine) });
+  }
+
+  /** What the worker does about a machine's drift; undefined if nothing is to correct. */
+  find(machine: string): Enforcement | undefined {
+    return this.#shown.get(machine);
+  }
+
+  /** Call for each machine with a desired state, at least once per minute. */
+  owned(machine: string, isOurs: boolean): void {
+    if (!isOurs) this.forget(machine);
+    else if (!this.#owned.has(machine)) this.#owned.set(machine, this.#nowMs());
+  }
+
+  /** The machine has no desired state any more, or another shard has it. */
+  forget(machine: string): void {
+    this.#owned.delete(machine);
+    this.staged.forget(machine);
+    this.reset(machine);
+  }
+
+  /** The desired state is another one: earlier failures do not count. */
+  reset(machine: string): void {
+    this.queue.withdraw(machine);
+    this.#shown.delete(machine);
+    const { startsMs } = this.#of(machine);
+    if (startsMs.length > 0 && this.#owned.has(machine))
+      this.#corrections.set(machine, { ...NONE, startsMs });
+    else this.#corrections.delete(machine);
+  }
+
+  /** Offers a correction if one may start. Returns when to compare the machine again; undefined if that can wait. */
+  consider(compared: Compared): number | undefined {
+    const { machine, desired, differences } = compared;
+    const plan = desired.enforce ? nextCorrection(desired, differences) : undefined;
+    if (!plan) {
+      this.reset(machine);
+      return undefined;
+    }
+    const { error, failures } = this.#of(machine);
+    if (failures >= MOST_FAILURES) {
+      this.#show(machine, "stopped", `${failures} corrections failed in a row: ${error}`);
+      return undefined;
+    }
+    if (this.queue.isRunning(machine)) return AGAIN_MS;
+    const wait = this.#waitOf(machine);
+    if (wait) {
+      this.queue.withdraw(machine);
+      this.#show(machine, "waiting", wait.reason);
+      return wait.ms;
+    }
+    this.#show(machine, "correcting", `${plan.setting}, with ${plan.action}`);
+    this.queue.offer(machine, plan);
+    const corrected = differences.find(({ field }) => field === plan.field);
+    if (corrected) this.staged.offered(compared, corrected);
+    return AGAIN_MS;
+  }
+
+  /** Returns a machine that is to be compared, and when. */
+  see(event: ActionEvent): { readonly machine: string; readonly ms: number } | undefined {
+    if (event.action.agentId === DRIFT_AGENT_ID) return this.#seeOwn(event);
+    const machine = this.#busy.see(event);
+    if (machine === undefined) return undefined;
+    this.#usedMs.set(machine, this.#nowMs());
+    this.queue.withdraw(machine);
+    if (this.#busy.has(machine) || !this.#owned.has(machine)) return undefined;
+    return { machine, ms: this.#options.quietMs };
+  }
+
+  /** Forgets what is too old to matter. */
+  prune(): void {
+    const sinceMs = this.#nowMs() - this.#options.quietMs;
+    for (const [machine, usedMs] of this.#usedMs) if (usedMs < sinceMs) this.#usedMs.delete(machine);
+  }
+
+  #seeOwn(event: ActionEvent): ReturnType<Enforcer["see"]> {
+    if (event.kind === "returned") {
+      const machine = this.queue.remove(event.action);
+      return machine === undefined ? undefined : { machine, ms: AGAIN_MS };
+    }
+    if (event.kind === "started" && event.machine !== undefined && !event.adopted) {
+      const { name, taskId: setting } = event.action;
+      const message = `corrects ${setting} with ${name}`;
+      this.#options.notify({ machine: event.machine, type: "Normal", reason: "Correcting", message });
+    }
+    if (event.kind !== "ended") return undefined;
+    // Of an earlier worker's correction, only the event has the machine.
+    const known = this.queue.remove(event.action);
+    const machine = known ?? event.machine;
+    if (machine === undefined) return undefined;
+    this.staged.ended(machine, event.outcome, known !== undefined);
+    this.#ended(machine, event.outcome);
+    return { machine, ms: AFTER_MS };
+  }
+
+  #ended(machine: string, { ok, class: errorClass, message }: Outcome): void {
+    const { log, notify } = this.#options;
+    const known = this.#of(machine);
+    // The worker stops.
+    if (!ok && errorClass === "cancelled") return;
+    if (ok) {
+      this.#corrections.set(machine, { ...known, failures: 0, error: "" });
+      return;
+    }
+    const failures = known.failures + 1;
+    const error = shortened(printableLine(message).trim(), LONGEST_ERROR);
+    this.#corrections.set(machine, { ...known, failures, error, retryMs: this.#nowMs() + RETRY_MS });
+    if (failures !== MOST_FAILURES) return;
+    this.#show(machine, "stopped", `${failures} corrections failed in a row: ${error}`);
+    log.warn({ machine, failures, error }, "machine corrections stopped");
+    const text = `${failures} corrections failed in a row; the desired state is no longer enforced`;
+    notify({ machine, type: "Warning", reason: "CorrectionsStopped", message: `${text}: ${error}` });
+  }
+
+  /** Counts a correction that starts; returns why it must not. */
+  #begin(machine: string): string | undefined {
+    const wait = this.#waitOf(machine);
+    if (wait) return wait.reason;
+    const nowMs = this.#nowMs();
+    const known = this.#of(machine);
+    this.#corrections.set(machine, { ...known, startsMs: [...lastHour(known.startsMs, nowMs), nowMs] });
+    this.#startsMs = [...lastHour(this.#startsMs, nowMs), nowMs];
+    return undefined;
+  }
+
+  /** Why nothing may be corrected now, and when to look again. */
+  #waitOf(machine: string): { readonly reason: string; readonly ms: number } | undefined {
+    const { hasWorkflow, quietMs } = this.#options;
+    const nowMs = this.#nowMs();
+    const ownedMs = this.#owned.get(machine);
+    if (ownedMs === undefined) return { reason: "another shard has the machine", ms: AGAIN_MS };
+    const sinceMs = Math.max(ownedMs, this.#usedMs.get(machine) ?? ownedMs);
+    const quiet = sinceMs + quietMs - nowMs;
+    if (this.#busy.has(machine)) return { reason: "an action uses the machine", ms: AGAIN_MS };
+    if (hasWorkflow(machine)) return { reason: "a workflow for the machine has not ended", ms: AGAIN_MS };
+    if (quiet > 0)
+      return { reason: "until no other action has used the machine for the quiet time", ms: quiet };
+    const { error, retryMs, startsMs } = this.#of(machine);
+    if (retryMs > nowMs) return { reason: `until the next attempt: ${error}`, ms: retryMs - nowMs };
+    const own = lastHour(startsMs, nowMs);
+    if (own.length >= MOST_PER_MACHINE) {
+      return {
+        reason: `${MOST_PER_MACHINE} corrections of the machine in an hour`,
+        ms: nextStart(own, nowMs),
+      };
+    }
+    const all = lastHour(this.#startsMs, nowMs);
+    const isFull = all.length + this.queue.waitingBeside(machine) >= MOST_PER_WORKER;
+    return isFull
+      ? { reason: `${MOST_PER_WORKER} corrections by the worker in an hour`, ms: nextStart(all, nowMs) }
+      : undefined;
+  }
+
+  #show(machine: string, state: Enforcement["state"], reason: string): void {
+    this.#shown.set(machine, { state, reason });
+  }
+
+  #of(machine: string): Corrections {
+    return this.#corrections.get(machine) ?? NONE;
+  }
+
+  #nowMs(): number {
+    return this.#options.clock.monotonicMs();
+  }
+}
+
+function lastHour(timesMs: readonly number[], nowMs: number): readonly number[] {
+  return timesMs.filter((ms) => nowMs - ms < HOUR_MS);
+}
+
+function nextStart([oldestMs = 0]: readonly number[], nowMs: number): number {
+  return Math.max(oldestMs + HOUR_MS - nowMs, AFTER_MS);
+}

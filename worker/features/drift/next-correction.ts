@@ -1,0 +1,113 @@
+import type { BiosValue } from "../../../shared/bmc/operations/bios-registry.ts";
+import { compareVersions } from "../../../shared/bmc/operations/firmware-version.ts";
+import type { DesiredState } from "../../../shared/contract/desired-state.ts";
+import type { Difference, Setting } from "../../core/action/drift-seen.ts";
+
+/** Power is last, so that a machine that is powered on boots with its settings. */
+export const CORRECTION_ORDER: readonly Setting[] = ["bootDevice", "ntp", "bios", "firmware", "power"];
+
+/** An action that corrects all differences of one setting. */
+export interface CorrectionPlan {
+  readonly setting: Setting;
+  /** The action's name. */
+  readonly action: string;
+  /** Besides the machine and the timeout. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** What it corrects; with several differences of the setting, the first. */
+  readonly field: string;
+  readonly timeoutMs: number;
+}
+
+/** A firmware image to install. */
+interface Update {
+  readonly field: string;
+  readonly uri: string;
+  /** IDs as the BMC lists them. */
+  readonly targets: readonly string[];
+  readonly version: string;
+}
+
+const TIMEOUT_MS = 600_000;
+/** Upload, update and the BMC's restart, as `update-firmware` limits them, and some minutes. */
+export const UPDATE_TIMEOUT_MS = 75 * 60_000;
+
+/** What to correct first; undefined if nothing can be corrected. */
+export function nextCorrection(
+  desired: DesiredState,
+  differences: readonly Difference[],
+): CorrectionPlan | undefined {
+  for (const setting of CORRECTION_ORDER) {
+    const different = differences.filter((one) => one.setting === setting && one.state === "different");
+    const plan = different.length > 0 && planOf(setting, desired, different);
+    if (plan) return { setting, field: different[0]?.field ?? setting, timeoutMs: TIMEOUT_MS, ...plan };
+  }
+  return undefined;
+}
+
+/** The update that corrects firmware; undefined without an image, and for versions that are not older than the wanted one. */
+export function updateOf(
+  desired: Pick<DesiredState, "firmware">,
+  difference: Difference,
+): Update | undefined {
+  const { field, actual, ids } = difference;
+  const wanted = wantedFirmware(desired, difference);
+  if (typeof wanted !== "object" || typeof actual !== "string" || !ids?.length) return undefined;
+  const { image: uri, version } = wanted;
+  if (downgradeOf(actual, version) !== undefined) return undefined;
+  return { field, uri, targets: ids, version };
+}
+
+export function wantedFirmware(
+  { firmware }: Pick<DesiredState, "firmware">,
+  { field }: Pick<Difference, "field">,
+) {
+  return firmware?.[field.slice("firmware.".length)];
+}
+
+/** Why a version is not replaced by the wanted one; undefined if it is older. */
+export function downgradeOf(actual: string, wanted: string): string | undefined {
+  const order = compareVersions(actual, wanted);
+  if (order !== undefined && order < 0) return undefined;
+  const why = order === undefined ? `cannot be compared with ${wanted}` : "is newer";
+  return `${actual} ${why}: only update-firmware with ALLOW_DOWNGRADE replaces it`;
+}
+
+/** The wanted values of the BIOS attributes that differ. */
+export function biosValuesOf(different: readonly Difference[]): Readonly<Record<string, BiosValue>> {
+  const values = different.flatMap(({ field, wanted }) =>
+    typeof wanted === "object" ? [] : [[field.slice("bios.".length), wanted] as const],
+  );
+  return Object.fromEntries(values);
+}
+
+function planOf(
+  setting: Setting,
+  desired: DesiredState,
+  different: readonly Difference[],
+): (Pick<CorrectionPlan, "action" | "environment"> & Partial<CorrectionPlan>) | undefined {
+  const { bootDevice, ntp, power } = desired;
+  switch (setting) {
+    case "bootDevice":
+      return (
+        bootDevice && { action: "set-boot-device", environment: { DEVICE: bootDevice, PERSISTENT: "true" } }
+      );
+    case "ntp":
+      return ntp && { action: "set-ntp", environment: { NTP_SERVERS: ntp.join(",") } };
+    case "bios":
+      return {
+        action: "set-bios",
+        environment: { BIOS_ATTRIBUTES: JSON.stringify(biosValuesOf(different)) },
+      };
+    case "firmware": {
+      const update = different.flatMap((one) => updateOf(desired, one) ?? [])[0];
+      if (!update) return undefined;
+      const { field, targets, uri, version } = update;
+      const environment = { FIRMWARE_URI: uri, TARGETS: targets.join(","), FIRMWARE_VERSION: version };
+      return { action: "update-firmware", environment, field, timeoutMs: UPDATE_TIMEOUT_MS };
+    }
+    case "power":
+      return power && { action: power === "on" ? "power-on" : "power-off", environment: {} };
+    default:
+      return setting satisfies never;
+  }
+}

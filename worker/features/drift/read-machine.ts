@@ -1,0 +1,46 @@
+import type { BmcClient } from "../../../shared/bmc/client.ts";
+import { BmcError } from "../../../shared/contract/bmc-error.ts";
+import type { DesiredState } from "../../../shared/contract/desired-state.ts";
+import { defined } from "../../../shared/defined.ts";
+import type { Setting } from "../../core/action/drift-seen.ts";
+import type { Observed, Reading } from "./compare.ts";
+
+/** What the desired state names, read one after the other; and the first error. */
+export async function readMachine(
+  bmc: BmcClient,
+  desired: DesiredState,
+  signal: AbortSignal,
+): Promise<{ readonly observed: Observed; readonly error?: BmcError }> {
+  let error: BmcError | undefined;
+  let isOver = false;
+  const read = async <Value>(
+    setting: Setting,
+    from: (signal: AbortSignal) => Promise<Value>,
+  ): Promise<Reading<Value> | undefined> => {
+    if (desired[setting] === undefined || isOver) return undefined;
+    try {
+      return { value: await from(signal) };
+    } catch (thrown) {
+      const failure = BmcError.from(thrown);
+      if (failure.class === "unsupported") return { unknown: failure.message };
+      isOver = !isOfOneSetting(failure);
+      error ??= isOver
+        ? failure
+        : new BmcError(failure.class, `${setting}: ${failure.message}`, { cause: failure });
+      return undefined;
+    }
+  };
+  const observed = defined({
+    power: await read("power", (until) => bmc.readPower(until)),
+    bootDevice: await read("bootDevice", (until) => bmc.readBoot(until)),
+    ntp: await read("ntp", (until) => bmc.readNtp(until)),
+    bios: await read("bios", (until) => bmc.readBios(until)),
+    firmware: await read("firmware", (until) => bmc.listFirmware(until)),
+  });
+  return { observed, ...defined({ error }) };
+}
+
+/** Whether the other settings may be read. A refused password is not offered again, because BMCs lock accounts. */
+function isOfOneSetting({ class: errorClass, refused }: BmcError): boolean {
+  return ["state", "protocol", "bmc"].includes(errorClass) || refused === "right";
+}

@@ -1,0 +1,84 @@
+import * as z from "zod/mini";
+import type { DesiredState } from "../../../shared/contract/desired-state.ts";
+import { defined } from "../../../shared/defined.ts";
+import type { Outcome } from "../../core/action/action.ts";
+import type { Difference } from "../../core/action/drift-seen.ts";
+import { wantedFirmware } from "./next-correction.ts";
+
+/** An update of firmware that waits for the machine's next boot. */
+interface Staged {
+  /** Of the components. */
+  readonly ids: readonly string[];
+  /** As `keyOf` has it; of an earlier worker's update, that of the first comparison after it. */
+  readonly key?: string;
+}
+
+/** A comparison of a machine. */
+export interface Compared {
+  readonly machine: string;
+  readonly desired: DesiredState;
+  readonly differences: readonly Difference[];
+}
+
+/** As many components as a desired state may have. */
+const MOST_STAGED = 200;
+
+/** What only `update-firmware` reports: an update that waits, and its targets. */
+const Pending = z.object({
+  data: z.object({ pending: z.literal(true) }),
+  before: z.array(z.object({ id: z.string() })).check(z.minLength(1)),
+});
+
+/** The updates that were sent and wait for the next boot. BMCs do not list them, so they are known to this worker only. */
+export class StagedUpdates {
+  /** By machine. */
+  readonly #staged = new Map<string, readonly Staged[]>();
+  /** The key of what was offered last, by machine. */
+  readonly #offered = new Map<string, string>();
+
+  /** The correction of this difference is to start. */
+  offered({ machine, desired }: Compared, difference: Difference): void {
+    this.#offered.set(machine, keyOf(desired, difference));
+  }
+
+  /** A correction has ended. `isOwn`: of this worker, and so the one that was offered last. */
+  ended(machine: string, { ok, result }: Outcome, isOwn: boolean): void {
+    const pending = Pending.safeParse(result);
+    if (!ok || !pending.success) return;
+    const ids = pending.data.before.map(({ id }) => id);
+    const update = { ids, ...defined({ key: isOwn ? this.#offered.get(machine) : undefined }) };
+    const others = this.#of(machine).filter((other) => !ids.some((id) => other.ids.includes(id)));
+    this.#staged.set(machine, [...others, update].slice(-MOST_STAGED));
+  }
+
+  /** The differences, with firmware as `pending` until its version, or what is wanted of it, changes. */
+  withPending({ machine, desired, differences }: Compared): readonly Difference[] {
+    const staged = this.#of(machine).flatMap((update) => {
+      const one = differences.find(({ ids = [] }) => ids.some((id) => update.ids.includes(id)));
+      // It could not be read.
+      if (!one) return [update];
+      const key = keyOf(desired, one);
+      return one.state === "different" && (update.key ?? key) === key ? [{ ...update, key }] : [];
+    });
+    if (staged.length > 0) this.#staged.set(machine, staged);
+    else this.#staged.delete(machine);
+    return differences.map((one) => {
+      const waits = staged.some(({ key }) => key === keyOf(desired, one));
+      return waits && one.state === "different" ? { ...one, state: "pending" } : one;
+    });
+  }
+
+  forget(machine: string): void {
+    this.#offered.delete(machine);
+    this.#staged.delete(machine);
+  }
+
+  #of(machine: string): readonly Staged[] {
+    return this.#staged.get(machine) ?? [];
+  }
+}
+
+/** What an update of a difference depends on. */
+function keyOf(desired: DesiredState, one: Difference): string {
+  return JSON.stringify([one.field, wantedFirmware(desired, one), one.actual]);
+}

@@ -1,0 +1,162 @@
+import type { Clock } from "../../shared/clock.ts";
+import type { Logger } from "../../shared/logger.ts";
+import type { Environment } from "../../shared/tracing/variables.ts";
+import type { WatchedFile } from "../config/reload.ts";
+import type { ExecutionConfig, WorkerConfig } from "../config/worker-config.ts";
+import type { Action, ActionId } from "../core/action/action.ts";
+import type { HardwareOfMachines } from "../core/action/hardware-seen.ts";
+import type { MachineNotice } from "../core/action/machine-notice.ts";
+import type { ClusterFacts, Observer, SeenAction, WorkerFacts } from "../core/action/observer.ts";
+import type { ReferenceRefusal } from "../core/action/reference.ts";
+import type { Waking } from "../core/action/waking.ts";
+import type { ActionJournal } from "../core/journal/journal.ts";
+import type { StateDirectory } from "../core/journal/state-directory.ts";
+import type { LaneChanges } from "../core/lanes/worker.ts";
+import type { Runtime } from "../core/runtime/runtime.ts";
+import type { ActionSource, StatusSink } from "../core/source/source.ts";
+import type { Locks } from "../core/turns/turns.ts";
+import type { Finding } from "../findings/finding.ts";
+import type { Cluster } from "../kubernetes/client/cluster.ts";
+import type { NeededRight } from "../kubernetes/client/needed-right.ts";
+import type { Route } from "../listener/http/route.ts";
+import type { CombinedInventory } from "../machines/combined-inventory.ts";
+import type { Inventory } from "../machines/inventory.ts";
+import type { Policy } from "../policy/policy.ts";
+import type { SelfProgram } from "../runtimes/self-program.ts";
+import type { ServerApi } from "../sources/server/connect-server.ts";
+import type { MachineReader } from "./machine-reader.ts";
+
+/** A feature as the table in `main/features.ts` has it. Its module loads the feature's code only when it is opened. */
+export interface FeatureDefinition {
+  readonly name: string;
+  isUsed(config: WorkerConfig): boolean;
+  /** What it needs of the Kubernetes API, in parts with names for people; nothing where the settings do not use it. */
+  rights?(config: ClusterUse): readonly NamedRights[];
+  /** Why the worker must not start, in one line; undefined if it may, or if the cluster does not answer. */
+  refusal?(config: WorkerConfig, cluster: Cluster): Promise<string | undefined>;
+  /** For `pbnj-worker doctor`. Rejects with a `KubernetesError`, and with the signal's reason. */
+  check?(config: CheckedConfig, terms: CheckTerms, signal: AbortSignal): Promise<readonly Finding[]>;
+  /** Opens nothing that can fail: `serve` and `open` do. */
+  open(worker: WorkerParts): Promise<Feature>;
+}
+
+export interface NamedRights {
+  readonly name: string;
+  readonly rights: readonly NeededRight[];
+}
+
+export type CheckedConfig = ClusterUse & Pick<WorkerConfig, "agentIds" | "fixedAgentIds" | "agentIdPattern">;
+
+interface CheckTerms {
+  /** The worker's own cluster; undefined for what is checked elsewhere, whether or not this one answers. */
+  readonly cluster: Cluster | undefined;
+  /** Of each cluster. */
+  readonly timeoutMs: number;
+}
+
+/** The settings that decide about the needed rights. */
+export type ClusterUse = Pick<ExecutionConfig, "kubernetes" | "runtime" | "inventory"> &
+  Partial<Pick<WorkerConfig, "agentAttributes" | "drift">>;
+
+/** What a feature adds to a worker. All members are optional. */
+export interface Feature {
+  /** An API of tink servers besides the current one. */
+  readonly serverApi?: ServerApi;
+  /** Machines besides those of the inventory file. */
+  readonly machines?: Inventory;
+  /** Actions of its own. */
+  readonly source?: OwnSource;
+  /** Knows when the tink server may have actions. */
+  readonly waking?: Waking;
+  readonly observer?: Partial<Observer>;
+  /** What it knows, for pages, metrics and health. */
+  readonly facts?: Partial<WorkerFacts>;
+  /** Its HTTP routes. */
+  routes?(facts: WorkerFacts): readonly Route[];
+  /** Reloaded when they change. */
+  readonly watchedFiles?: readonly WatchedFile[];
+  /** For features that are opened later. */
+  readonly offers?: Offers;
+  /** A runtime that takes some actions from another one. */
+  runtime?(base: Runtime): Runtime;
+  /** As `ExecutorOptions.traceEnvironment`. */
+  traceEnvironment?(action: SeenAction): Readonly<Record<string, string>>;
+  /** As `ExecutorOptions.cancelOf`. */
+  cancelOf?(action: ActionId): AbortSignal | undefined;
+  /** As `WorkflowCheckOptions.seesDeletion`. */
+  seesDeletion?(action: ActionId): boolean;
+  clusterFacts?(): Partial<ClusterFacts>;
+  /** Opens what every worker serves, also one that waits until it leads. Rejects with one line. */
+  serve?(facts: WorkerFacts): Promise<void>;
+  /** Opens what only a worker that leads serves. Rejects with one line. */
+  open?(): Promise<void>;
+  /** Runs beside the lanes until the signal aborts. Never rejects. */
+  run?(stop: AbortSignal): Promise<void>;
+  /** Resolves when the lanes may start. Never rejects. */
+  ready?(stop: AbortSignal): Promise<void>;
+  /** After the last lane. Never rejects. */
+  close?(): Promise<void>;
+  /** The last step: writes what is still buffered, for a few seconds at most. Never rejects. */
+  flush?(how: FlushTerms): Promise<void>;
+}
+
+export interface FlushTerms {
+  /** The state directory is lost: nothing may be written to it. */
+  readonly stateLost: boolean;
+}
+
+/** A source of actions inside the worker, with an agent ID of its own. */
+interface OwnSource {
+  readonly agentId: string;
+  readonly source: ActionSource & Waking;
+  readonly sink: StatusSink;
+}
+
+/** What features use of each other. Absent without the feature that has it. */
+export interface Offers {
+  /** Whether a Workflow with a task for an agent ID has not ended, as far as it is known. */
+  readonly hasWorkflow?: (agentId: string) => boolean;
+  readonly machineObjects?: MachineObjects;
+  readonly hardware?: HardwareOfMachines;
+}
+
+/** The objects of machines in the worker's own cluster. */
+interface MachineObjects {
+  /** Undefined for a machine without object. */
+  namespaceOf(machine: string): string | undefined;
+  /** Writes an event on the machine's object, if it has one. */
+  notify(notice: MachineNotice): void;
+}
+
+/** What a feature gets of the worker. */
+export interface WorkerParts {
+  readonly config: WorkerConfig;
+  readonly env: Environment;
+  readonly own: SelfProgram;
+  readonly state: StateDirectory;
+  /** From `open` on. */
+  readonly journal: () => Pick<ActionJournal, "find">;
+  /** As its file was loaded last. */
+  readonly policy: () => Policy;
+  /** All machines, as far as the features before have added them. */
+  readonly inventory: CombinedInventory;
+  readonly locks: Locks;
+  /** Reads machines for the worker itself. */
+  readonly reader: MachineReader;
+  /** Set if the settings use one. */
+  readonly cluster: Cluster | undefined;
+  /** Certainly, at this moment. */
+  readonly isLeading: () => boolean;
+  /** What the policy says of references between objects. */
+  readonly references: ReferenceRefusal;
+  /** Why the policy forbids an action at a machine of this name; undefined if it allows it. */
+  readonly refusal: (action: Action, machine: string) => string | undefined;
+  /** Of the features before. */
+  readonly offers: Offers;
+  /** Everything that observes the worker. */
+  readonly observer: Observer;
+  /** Starts and ends lanes after machines have changed; undefined while there are no lanes. */
+  readonly updateLanes: () => LaneChanges | undefined;
+  readonly clock: Clock;
+  readonly log: Logger;
+}

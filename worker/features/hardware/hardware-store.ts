@@ -1,0 +1,203 @@
+import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
+import type { Clock } from "../../../shared/clock.ts";
+import { BmcError } from "../../../shared/contract/bmc-error.ts";
+import type { ErrorClass } from "../../../shared/contract/error-class.ts";
+import { defined } from "../../../shared/defined.ts";
+import { logOutage } from "../../../shared/log-outage.ts";
+import type { Logger } from "../../../shared/logger.ts";
+import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
+import { WorkQueue } from "../../../shared/work-queue.ts";
+import { BusyMachines } from "../../core/action/busy-machines.ts";
+import { type HardwareReading, hardwareSeen } from "../../core/action/hardware-seen.ts";
+import type { Observer } from "../../core/action/observer.ts";
+import type { Machine } from "../../machines/inventory.ts";
+import type { MachineReader } from "../machine-reader.ts";
+
+export interface HardwareStoreOptions {
+  readonly reader: Pick<MachineReader, "readHardware">;
+  readonly maxAgeMs: number;
+  /** Whether an image receives the BMC's password: only the results of such an image count. */
+  readonly isTrusted: (image: string) => boolean;
+  /** Called after each read by the worker itself; the class is why it failed. */
+  readonly onRead: (errorClass: ErrorClass | undefined) => void;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly random?: () => number;
+}
+
+interface Known {
+  readonly lockKey: string;
+  readonly askedMs: number;
+  readonly reading?: HardwareReading;
+  readonly failures: number;
+}
+
+/** Least recently asked ones are dropped, which costs another read. */
+const MOST_MACHINES = 10_000;
+/** Concurrent reads: nothing waits for them. */
+const MAX_READS = 4;
+/** The first reads of a fleet are spread over this time per machine. */
+const SPREAD_MS = 500;
+const JITTER = 0.1;
+const RETRY: Backoff = { firstMs: 60_000, maxMs: 3_600_000, jitter: 0.5 };
+/** Limits waiting for the machine's lock and reading, which has a shorter limit of its own. */
+const READ_WITHIN_MS = 7 * 60_000;
+/** Until a machine that an action uses is looked at again. */
+const BUSY_MS = 60_000;
+/** A machine that was not asked for in this time has no lane here any more. */
+const ASKED_WITHIN_MS = 15 * 60_000;
+
+const KNOWN = new Error("the hardware is known");
+const YIELDED = new Error("an action needs the machine");
+
+/**
+ * The hardware of machines that are asked for: read once, and again when it is too old. Reads never run beside an action on
+ * the machine and never delay one. Results of the action `inventory` save a read.
+ */
+export class HardwareStore {
+  readonly #options: HardwareStoreOptions & { readonly random: () => number };
+  readonly #work: WorkQueue;
+  /** Least recently asked first. */
+  readonly #known = new Map<string, Known>();
+  readonly #busy = new BusyMachines();
+  readonly #reading = new Map<string, AbortController>();
+  /** What waits for the first reading of a machine. */
+  readonly #awaited = new Map<string, AbortController>();
+  readonly #listeners = new Set<(machine: string) => void>();
+
+  constructor(options: HardwareStoreOptions) {
+    this.#options = { random: Math.random, ...options };
+    this.#work = new WorkQueue({
+      work: (machine, signal) => this.#read(machine, signal),
+      // `#read` handles its failures itself.
+      onFailure: () => undefined,
+      clock: options.clock,
+      concurrency: MAX_READS,
+    });
+  }
+
+  readonly observer: Partial<Observer> = {
+    action: (event) => {
+      const machine = this.#busy.see(event);
+      if (machine === undefined) return;
+      if (this.#busy.has(machine)) this.#reading.get(machine)?.abort(YIELDED);
+      if (event.kind !== "ended") return;
+      const { hardware, result, stoppedAt } = event.outcome;
+      if (hardware && this.#options.isTrusted(event.action.image)) {
+        this.#learn(machine, { hardware, ...defined({ provider: result?.provider }), readAt: stoppedAt });
+      }
+    },
+  };
+
+  /** Machines whose hardware is known. */
+  get size(): number {
+    return [...this.#known.values()].filter(({ reading }) => reading).length;
+  }
+
+  /** What is known of a machine. Has it read in the background if that is nothing or too old. */
+  find({ name, lockKey }: Machine): HardwareReading | undefined {
+    const before = this.#known.get(name);
+    // Another BMC is another machine.
+    const same = before?.lockKey === lockKey ? before : undefined;
+    const known = { failures: 0, ...same, lockKey, askedMs: this.#options.clock.monotonicMs() };
+    this.#keep(name, known);
+    if (!this.#work.has(name) && !this.#work.isInFlight(name)) {
+      this.#work.addAfter(name, known.reading ? this.#leftMs(known.reading) : this.#spreadMs());
+    }
+    return known.reading;
+  }
+
+  /** Aborts when the machine's hardware becomes known. */
+  awaited(name: string): AbortSignal {
+    const waiting = this.#awaited.get(name) ?? new AbortController();
+    this.#awaited.set(name, waiting);
+    return waiting.signal;
+  }
+
+  /** Reads a machine that was asked for again. */
+  refresh(name: string): void {
+    if (this.#known.has(name)) this.#work.addAfter(name, 0);
+  }
+
+  /** Calls the listener when the hardware of a machine was read. */
+  onRead(listener: (machine: string) => void): void {
+    this.#listeners.add(listener);
+  }
+
+  /** Runs until the signal aborts and no read is in flight. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#work.run(signal);
+  }
+
+  async #read(machine: string, signal: AbortSignal): Promise<void> {
+    const { clock, onRead, reader } = this.#options;
+    const known = this.#known.get(machine);
+    if (!known || clock.monotonicMs() - known.askedMs > ASKED_WITHIN_MS) return;
+    if (this.#busy.has(machine)) return this.#work.addAfter(machine, BUSY_MS);
+    const stop = new AbortController();
+    this.#reading.set(machine, stop);
+    try {
+      const either = AbortSignal.any([signal, stop.signal]);
+      const { result, redact } = await withTimeout(READ_WITHIN_MS, either, (bound) =>
+        reader.readHardware(machine, bound),
+      );
+      const hardware = result && hardwareSeen(result, redact);
+      if (!hardware) throw new BmcError("internal", "inventory returned no hardware");
+      onRead(undefined);
+      const readAt = new Date(clock.now());
+      this.#learn(machine, { hardware, ...defined({ provider: result.provider }), readAt });
+    } catch (thrown) {
+      if (signal.aborted) return;
+      const isBusy = stop.signal.aborted || thrown instanceof TimeoutReached;
+      if (isBusy) return this.#work.addAfter(machine, BUSY_MS);
+      this.#failed(machine, BmcError.from(thrown));
+    } finally {
+      this.#reading.delete(machine);
+    }
+  }
+
+  #failed(machine: string, error: BmcError): void {
+    const { log, maxAgeMs, onRead, random } = this.#options;
+    onRead(error.class);
+    const known = this.#known.get(machine);
+    if (!known) return;
+    const failures = known.failures + 1;
+    this.#known.set(machine, { ...known, failures });
+    const waitMs = error.class === "unsupported" ? maxAgeMs : backoffMs(RETRY, failures, random);
+    const fields = { machine, class: error.class, error: error.message, waitMs };
+    logOutage(log, failures === 1, fields, "hardware read failed, retrying");
+    this.#work.addAfter(machine, waitMs);
+  }
+
+  #learn(machine: string, reading: HardwareReading): void {
+    const known = this.#known.get(machine);
+    // Only machines that are asked for are kept.
+    if (!known) return;
+    this.#known.set(machine, { ...known, reading, failures: 0 });
+    this.#options.log.debug({ machine }, "hardware known");
+    this.#work.addAfter(machine, this.#leftMs(reading));
+    this.#awaited.get(machine)?.abort(KNOWN);
+    this.#awaited.delete(machine);
+    for (const listener of this.#listeners) listener(machine);
+  }
+
+  #keep(machine: string, known: Known): void {
+    this.#known.delete(machine);
+    this.#known.set(machine, known);
+    const [oldest] = this.#known.keys();
+    if (this.#known.size <= MOST_MACHINES || oldest === undefined) return;
+    this.#known.delete(oldest);
+    this.#awaited.delete(oldest);
+    this.#work.cancel(oldest);
+  }
+
+  #leftMs({ readAt }: HardwareReading): number {
+    const { clock, maxAgeMs, random } = this.#options;
+    const ageMs = Math.max(0, clock.now() - readAt.getTime());
+    return Math.max(0, maxAgeMs * (1 - JITTER * random()) - ageMs);
+  }
+
+  #spreadMs(): number {
+    return SPREAD_MS * this.#known.size * this.#options.random();
+  }
+}

@@ -1,0 +1,16 @@
+import type { FeatureDefinition } from "../feature.ts";
+
+/** Liveness and readiness. */
+export const health: FeatureDefinition = {
+  name: "health",
+  isUsed: ({ http }) => http !== undefined,
+  async open({ clock, config }) {
+    const { Health, longestWaitMs } = await import("./health.ts");
+    const opened = new Health({ clock, longestWaitMs: longestWaitMs(config) });
+    return {
+      observer: opened.observer,
+      facts: { health: (facts) => opened.findings(facts) },
+      routes: (facts) => opened.routes(facts),
+    };
+  },
+};

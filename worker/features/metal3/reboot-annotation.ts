@@ -1,0 +1,60 @@
+import * as z from "zod/mini";
+import { type ActionId, actionKey } from "../../core/action/action.ts";
+import { isOrphan, type SweepOptions } from "../../core/runtime/orphan.ts";
+import { OWN_REBOOT } from "../../kubernetes/client/host-object.ts";
+
+/** On the host, the key of the last action that rebooted it: an action is never carried out twice, also by other leaders. */
+export const LAST_REBOOT = "pbnj-worker/last-reboot";
+
+/** The annotation with which one action has a host powered off. */
+export interface RebootAnnotation {
+  readonly name: string;
+  /** JSON: `mode` is the operator's, `owner` says whose the annotation is; the operator ignores other fields. */
+  readonly value: string;
+  readonly key: string;
+}
+
+const Value = z.object({
+  owner: z.object({
+    state: z.optional(z.string()),
+    key: z.string(),
+    deadline: z.string(),
+  }),
+});
+
+export interface RebootOwner {
+  /** The ID of the worker's state directory, if it has one. */
+  readonly state: string | undefined;
+  readonly action: ActionId;
+  readonly deadline: Date;
+}
+
+export function rebootAnnotation({ state, action, deadline }: RebootOwner): RebootAnnotation {
+  const key = actionKey(action);
+  const owner = { state, key, deadline: deadline.toISOString() };
+  return { name: rebootName(action), key, value: JSON.stringify({ mode: "hard", owner }) };
+}
+
+/** The same in every process. */
+export function rebootName(action: Pick<ActionId, "workflowId" | "actionId">): string {
+  return `${OWN_REBOOT}${actionKey(action).slice(0, 16)}`;
+}
+
+/** The names of annotations that no worker will remove any more. */
+export function orphanReboots(
+  reboots: Readonly<Record<string, string>>,
+  options: SweepOptions,
+): readonly string[] {
+  return Object.entries(reboots).flatMap(([name, text]) => {
+    const owner = Value.safeParse(parse(text)).data?.owner;
+    return owner && isOrphan(owner, options) ? [name] : [];
+  });
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

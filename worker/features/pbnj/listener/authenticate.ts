@@ -1,0 +1,53 @@
+import { Code, ConnectError, createContextKey, type HandlerContext } from "@connectrpc/connect";
+import type { Clock } from "../../../../shared/clock.ts";
+import type { Logger } from "../../../../shared/logger.ts";
+import type { Observer } from "../../../core/action/observer.ts";
+import { CALLER } from "../caller.ts";
+import type { ApiAccess } from "./api-access.ts";
+import type { Connection } from "./connections.ts";
+import { Health } from "./gen/grpc/health/v1/health_pb.ts";
+
+/** The connection that a call arrives on. */
+export const CONNECTION = createContextKey<Connection | undefined>(undefined, {
+  description: "connection of the call",
+});
+
+export interface GateOptions {
+  readonly access: ApiAccess;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly observer: Pick<Observer, "apiCall">;
+}
+
+/** A client that tries without end must not fill the log. */
+const WARN_INTERVAL_MS = 60_000;
+
+/**
+ * Decides, before anything of a message is read, who calls. Health is open, for probes, which have no credentials. Rejects with
+ * a `ConnectError`.
+ */
+export function createGate({
+  access,
+  clock,
+  log,
+  observer,
+}: GateOptions): (context: HandlerContext) => Promise<void> {
+  let warnedMs = Number.NEGATIVE_INFINITY;
+  return async ({ service, requestHeader, values }) => {
+    const connection = values.get(CONNECTION);
+    if (!connection) throw new ConnectError("unknown connection", Code.Internal);
+    if (service.typeName === Health.typeName) return;
+    try {
+      const authorization = requestHeader.get("authorization") ?? undefined;
+      values.set(CALLER, await access.callerOf(authorization, connection.certificate));
+      connection.isTrusted = true;
+    } catch (thrown) {
+      const { rawMessage: reason, code } = ConnectError.from(thrown);
+      observer.apiCall({ code: Code[code] });
+      const isDue = clock.monotonicMs() - warnedMs >= WARN_INTERVAL_MS;
+      if (isDue) warnedMs = clock.monotonicMs();
+      log[isDue ? "warn" : "debug"]({ client: connection.client, reason }, "API client refused");
+      throw thrown;
+    }
+  };
+}

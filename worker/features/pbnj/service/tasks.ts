@@ -1,0 +1,266 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { Clock } from "../../../../shared/clock.ts";
+import { oneLine } from "../../../../shared/contract/result.ts";
+import { defined } from "../../../../shared/defined.ts";
+import type { Logger } from "../../../../shared/logger.ts";
+import { textOf } from "../../../../shared/text-of.ts";
+import type { ActionId, ActionSecrets, ActionStatus, Outcome } from "../../../core/action/action.ts";
+import type { ActionEvent, Observer } from "../../../core/action/observer.ts";
+import { powerSeen } from "../../../core/action/power-seen.ts";
+import { PBNJ_AGENT_ID } from "../../../core/action/source-agent-ids.ts";
+import type { Acknowledgement, StatusSink } from "../../../core/source/source.ts";
+import { HeldQueue } from "../../../sources/held-queue.ts";
+import { codeOf } from "./outcome-code.ts";
+import { type ImageTerms, taskAction } from "./request-action.ts";
+import type { TaskRecord } from "./task-record.ts";
+import type { TaskStore } from "./task-store.ts";
+import { type EndedTask, type TaskEnd, TaskWaiters } from "./task-waiters.ts";
+
+export interface TasksOptions extends ImageTerms {
+  readonly store: TaskStore;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Of tasks that have not ended. */
+  readonly mostPending?: number;
+}
+
+export interface NewTask extends Pick<TaskRecord, "description" | "id" | "subject" | "work"> {
+  readonly secrets: ActionSecrets | undefined;
+  readonly requestKey: string | undefined;
+}
+
+const MOST_PENDING = 1_000;
+/** A task that has not started by then fails: its client has stopped waiting. */
+const START_WITHIN_MS = 600_000;
+const EXPIRY_CHECK_MS = 1_000;
+const MOST_MESSAGES = 100;
+/** PBnJ's result of every failure. */
+const FAILED = "action failed";
+const UNKNOWN_OUTCOME = "the worker was restarted while the action ran: its outcome is unknown";
+const SECRETS_GONE =
+  "not carried out: the worker was restarted before the action began, and the request's secrets were only in memory";
+const TOO_LATE = "not carried out within 10 minutes: the machine, or every slot, was in use";
+
+/** The tasks of PBnJ's API, from their acceptance to their outcome. */
+export class Tasks implements StatusSink {
+  readonly queue: HeldQueue<Pick<TaskRecord, "id">>;
+  readonly #options: TasksOptions;
+  /** By task ID, as all others. */
+  readonly #secrets = new Map<string, ActionSecrets>();
+  readonly #cancels = new Map<string, AbortController>();
+  readonly #outcomes = new Map<string, Outcome>();
+  readonly #refused = new Set<string>();
+  readonly #running = new Set<string>();
+  readonly #waiters = new TaskWaiters();
+
+  constructor(options: TasksOptions) {
+    this.#options = options;
+    this.queue = new HeldQueue({
+      clock: options.clock,
+      agentId: PBNJ_AGENT_ID,
+      idle: "no task is pending",
+      actionOf: ({ id }) => {
+        const record = options.store.find(id);
+        if (!record || record.end) return undefined;
+        if (this.#isLate(record)) {
+          this.#expire(record);
+          return undefined;
+        }
+        return { ...taskAction(record, options), ...defined({ secrets: this.#secrets.get(id) }) };
+      },
+    });
+  }
+
+  /** Continues with the tasks of an earlier worker. What the journal has (`isAdopted`) is adopted; the rest is served again. */
+  resume(isAdopted: (action: ActionId) => boolean): void {
+    for (const record of this.#options.store.pending()) {
+      if (isAdopted(taskAction(record, this.#options))) continue;
+      if (record.hasSecrets) this.#failForLackOfSecrets(record);
+      else this.queue.add(record);
+    }
+  }
+
+  /** Resolves to the task once it is on disk. Throws RESOURCE_EXHAUSTED, or UNAVAILABLE if it cannot be written. */
+  async accept({ secrets, requestKey, ...about }: NewTask): Promise<TaskRecord> {
+    const { clock, store, log, mostPending = MOST_PENDING } = this.#options;
+    if (store.pending().length >= mostPending) {
+      throw new ConnectError(`${mostPending} tasks are pending: retry later`, Code.ResourceExhausted);
+    }
+    const record: TaskRecord = {
+      version: 1,
+      ...about,
+      hasSecrets: secrets !== undefined,
+      hasDirectAccess: secrets?.bmc !== undefined,
+      ...defined({ requestKey }),
+      acceptedAt: new Date(clock.now()).toISOString(),
+      messages: [],
+    };
+    if (secrets) this.#secrets.set(record.id, secrets);
+    try {
+      await store.put(record);
+    } catch (thrown) {
+      this.#secrets.delete(record.id);
+      await store.remove(record.id).catch(() => undefined);
+      log.error({ error: textOf(thrown) }, "PBnJ request rejected: task record not written");
+      throw notRecorded();
+    }
+    this.queue.add(record);
+    return record;
+  }
+
+  /** Resolves when the task has ended. Rejects with the signal's reason. */
+  async ended(id: string, signal: AbortSignal): Promise<EndedTask> {
+    const end = this.#options.store.find(id)?.end;
+    if (end) return { end, outcome: undefined };
+    return this.#waiters.wait(id, signal);
+  }
+
+  /** Aborts when the task did not start in time; undefined for actions that are not of this API. */
+  cancelOf(action: ActionId): AbortSignal | undefined {
+    const record = action.agentId === PBNJ_AGENT_ID && this.#options.store.find(action.taskId);
+    if (!record || record.end) return undefined;
+    const cancel = this.#cancels.get(action.taskId) ?? new AbortController();
+    this.#cancels.set(action.taskId, cancel);
+    return cancel.signal;
+  }
+
+  async report(
+    { action, state, startedAt, message }: ActionStatus,
+    signal: AbortSignal,
+  ): Promise<Acknowledgement> {
+    signal.throwIfAborted();
+    const { store } = this.#options;
+    const record = store.find(action.taskId);
+    if (!record) return { kind: "gone", code: "NotFound", reason: "the task is not known any more" };
+    if (record.end && state === "running") {
+      return { kind: "rejected", code: "FailedPrecondition", reason: "the task has ended" };
+    }
+    try {
+      // Also written again if the last attempt failed.
+      if (record.end) await store.put(record);
+      else if (state !== "running") await this.#end(record, this.#conclude(record, state, message));
+      else await store.put({ ...record, startedAt: startedAt.toISOString() });
+      return { kind: "acknowledged" };
+    } catch (thrown) {
+      return { kind: "retry", code: "Unavailable", reason: textOf(thrown) };
+    }
+  }
+
+  /** Ends tasks that do not start in time, until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, store } = this.#options;
+    while (!signal.aborted) {
+      for (const record of store.pending()) {
+        const isWaiting = this.queue.has(record.id) && !this.#running.has(record.id);
+        if (isWaiting && this.#isLate(record)) this.#expire(record);
+      }
+      await clock.sleep(EXPIRY_CHECK_MS, signal).catch(() => undefined);
+    }
+  }
+
+  #isLate({ acceptedAt }: TaskRecord): boolean {
+    return this.#options.clock.now() - Date.parse(acceptedAt) > START_WITHIN_MS;
+  }
+
+  #expire(record: TaskRecord): void {
+    if (record.startedAt) this.#fail(record, Code.Unknown, UNKNOWN_OUTCOME);
+    else this.#fail(record, Code.DeadlineExceeded, TOO_LATE);
+  }
+
+  readonly observer: Partial<Observer> = {
+    action: (event) => {
+      if (event.action.agentId === PBNJ_AGENT_ID) this.#see(event);
+    },
+  };
+
+  #see(event: ActionEvent): void {
+    const { taskId } = event.action;
+    const record = this.#options.store.find(taskId);
+    if (!record || record.end) return;
+    switch (event.kind) {
+      case "taken":
+        this.#addMessage(record, "waiting for the machine");
+        break;
+      case "refused":
+        this.#refused.add(taskId);
+        break;
+      case "started":
+        this.#running.add(taskId);
+        this.#addMessage(record, `working on ${record.description}`);
+        break;
+      case "progress":
+        if (event.progress) this.#addMessage(record, event.progress.text);
+        break;
+      case "ended":
+        this.#outcomes.set(taskId, event.outcome);
+        break;
+      case "returned":
+        this.#running.delete(taskId);
+        if (record.hasSecrets && !this.#secrets.has(taskId)) this.#failForLackOfSecrets(record);
+        else this.queue.add(record);
+        break;
+      case "line":
+      case "reported":
+        break;
+      default:
+        event satisfies never;
+    }
+  }
+
+  #conclude({ id, work }: TaskRecord, state: ActionStatus["state"], message: string): Omit<TaskEnd, "at"> {
+    const outcome = this.#outcomes.get(id);
+    if (state === "success") {
+      const power = outcome?.result && powerSeen(outcome.result);
+      return { result: work.result === "power-state" ? (power ?? message) : work.result };
+    }
+    const byState = state === "timeout" ? Code.DeadlineExceeded : codeOf(outcome?.class);
+    const code = this.#refused.has(id) ? Code.PermissionDenied : byState;
+    return { result: FAILED, error: { code, message: outcome?.message ?? message } };
+  }
+
+  #failForLackOfSecrets(record: TaskRecord): void {
+    if (record.startedAt) this.#fail(record, Code.Unknown, UNKNOWN_OUTCOME);
+    else this.#fail(record, Code.Aborted, SECRETS_GONE);
+  }
+
+  #fail(record: TaskRecord, code: Code, message: string): void {
+    const { log } = this.#options;
+    const { id: task, subject } = record;
+    log.warn({ task, machine: subject, reason: message }, "PBnJ task failed");
+    this.#cancels.get(task)?.abort(new Error(message));
+    // In memory it has ended; the next worker comes to the same end.
+    this.#end(record, { result: FAILED, error: { code, message } }).catch((thrown: unknown) => {
+      log.error({ task, error: textOf(thrown) }, "PBnJ task record not written");
+    });
+  }
+
+  /** Rejects with a system error; in memory the task has ended in any case. */
+  async #end(record: TaskRecord, ended: Omit<TaskEnd, "at">): Promise<void> {
+    const { clock, store } = this.#options;
+    const { id, description } = record;
+    const outcome = this.#outcomes.get(id);
+    const end = { at: new Date(clock.now()).toISOString(), ...ended };
+    const last = ended.error?.message ?? outcome?.message ?? `${description} complete`;
+    const written = store.put({ ...record, messages: withMessage(record.messages, last), end });
+    this.#waiters.ended(id, { end, outcome });
+    this.queue.remove(id);
+    for (const known of [this.#secrets, this.#cancels, this.#outcomes, this.#refused, this.#running]) {
+      known.delete(id);
+    }
+    await written;
+  }
+
+  #addMessage(record: TaskRecord, text: string): void {
+    this.#options.store.keep({ ...record, messages: withMessage(record.messages, text) });
+  }
+}
+
+export function notRecorded(): ConnectError {
+  return new ConnectError("the task cannot be recorded", Code.Unavailable);
+}
+
+/** Without repetitions; the last one is always among them. */
+function withMessage(messages: readonly string[], text: string): string[] {
+  const line = oneLine(text);
+  return messages.at(-1) === line ? [...messages] : [...messages.slice(0, MOST_MESSAGES - 1), line];
+}

@@ -1,0 +1,122 @@
+import { z } from "zod";
+import { canonical } from "./rufio-kinds.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const Port = z.looseObject({ portID: z.string().optional(), mac: z.string().optional() });
+const Adapter = z.looseObject({ ports: z.array(Port).optional() });
+type Adapter = z.infer<typeof Adapter>;
+const Adapters = z.catch(z.array(Adapter), []);
+const ADAPTERS = "networkInterfaces";
+
+/** What identifies a part of a list, best first. */
+const IDENTITIES = ["serialNumber", "wwn", "mac", "slot", "portID", "description"];
+
+/**
+ * `outOfBand` with what was read now, and otherwise as it was. A server-side apply removes every field of ours that it lacks, and so
+ * what Rufio or an earlier reading has found and this one has not: another provider may have answered, or a collection may not have
+ * been readable. A part is gone only if its list is `complete`, by its place such as `cpu.sockets`.
+ */
+export function carriedOver(before: Fields, read: Fields, complete: readonly string[]): Fields {
+  const gone = complete.map((place) => place.split(".")).filter((place) => !isAt(read, place));
+  const kept = gone.reduce(without, before);
+  const { [ADAPTERS]: _, ...others } = merged(kept, read, complete);
+  const adapters = networkInterfaces(before[ADAPTERS], read[ADAPTERS], complete.includes(ADAPTERS));
+  return { ...others, ...(adapters.length > 0 ? { [ADAPTERS]: adapters } : {}) };
+}
+
+function isAt(fields: unknown, [name, ...rest]: readonly string[]): boolean {
+  if (name === undefined) return fields !== undefined;
+  return isFields(fields) && isAt(fields[name], rest);
+}
+
+/** Without the field at a place, and without what it leaves empty. */
+function without(fields: Fields, [name = "", ...rest]: readonly string[]): Fields {
+  const { [name]: value, ...others } = fields;
+  const inner = rest.length > 0 && isFields(value) ? without(value, rest) : {};
+  return Object.keys(inner).length > 0 ? { ...fields, [name]: inner } : others;
+}
+
+function merged(before: Fields, read: Fields, complete: readonly string[] = [], path = ""): Fields {
+  const entries = Object.entries(read).map(
+    ([name, value]) => [name, mergedValue(before[name], value, complete, `${path}${name}`)] as const,
+  );
+  return { ...before, ...Object.fromEntries(entries) };
+}
+
+function mergedValue(before: unknown, read: unknown, complete: readonly string[], path: string): unknown {
+  if (Array.isArray(read)) {
+    return Array.isArray(before) ? mergedList(before, read, complete.includes(path)) : read;
+  }
+  return isFields(before) && isFields(read) ? merged(before, read, complete, `${path}.`) : read;
+}
+
+/** The parts that were read, with what else was known of them; before them those that an incomplete list lacks. */
+function mergedList(
+  before: readonly unknown[],
+  read: readonly unknown[],
+  isComplete: boolean,
+): readonly unknown[] {
+  const known = read.map((part, index) => knownAs(part, index, before, read.length));
+  const others = isComplete ? [] : before.filter((one) => !known.includes(one));
+  return [
+    ...others,
+    ...read.map((part, index) => {
+      const one = known[index];
+      return isFields(one) && isFields(part) ? merged(one, part) : part;
+    }),
+  ];
+}
+
+/** Without an identity, parts of a list that is as long as before are at their places. */
+function knownAs(part: unknown, index: number, before: readonly unknown[], count: number): unknown {
+  const here = before[index];
+  if (isSamePart(here, part)) return here;
+  const found = before.find((one) => isSamePart(one, part));
+  if (found !== undefined || before.length !== count || hasOther(here, part)) return found;
+  return here;
+}
+
+function isSamePart(one: unknown, other: unknown): boolean {
+  if (!isFields(one) || !isFields(other)) return false;
+  const identity = IDENTITIES.find((name) => one[name] !== undefined && other[name] !== undefined);
+  if (identity !== undefined) return one[identity] === other[identity];
+  return Object.entries(other).every(([name, value]) => canonical(one[name]) === canonical(value));
+}
+
+/** Whether an identity says that two parts at the same place are different ones. */
+function hasOther(one: unknown, other: unknown): boolean {
+  if (!isFields(one) || !isFields(other)) return false;
+  return ["serialNumber", "wwn", "mac"].some(
+    (name) => one[name] !== undefined && other[name] !== undefined && one[name] !== other[name],
+  );
+}
+
+/**
+ * Rufio groups ports by their adapter, which this project does not read: adapters stay, and their ports get what was read of them. Ports
+ * of no adapter are as read.
+ */
+function networkInterfaces(before: unknown, read: unknown, isComplete: boolean): readonly unknown[] {
+  const known = Adapters.parse(before);
+  const ports = portsOf(Adapters.parse(read));
+  const adapters = known.filter(isAdapter).map((adapter) => ({
+    ...adapter,
+    ports: adapter.ports?.map((port) => merged(port, ports.find((one) => isSamePart(port, one)) ?? {})),
+  }));
+  const inAdapters = portsOf(adapters);
+  const others = ports.filter((port) => !inAdapters.some((one) => isSamePart(one, port)));
+  const alone = portsOf(known.filter((one) => !isAdapter(one)));
+  return [...adapters, ...mergedList(alone, others, isComplete).map((port) => ({ ports: [port] }))];
+}
+
+function portsOf(all: readonly Adapter[]) {
+  return all.flatMap(({ ports = [] }) => ports);
+}
+
+function isAdapter(found: Adapter): boolean {
+  return Object.keys(found).some((name) => name !== "ports");
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

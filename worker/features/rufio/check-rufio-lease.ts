@@ -1,0 +1,21 @@
+import type { RufioConfig } from "../../config/worker-config.ts";
+import { type Finding, findingOf } from "../../findings/finding.ts";
+import type { Cluster } from "../../kubernetes/client/cluster.ts";
+import { isKubernetesError } from "../../kubernetes/client/kubernetes-error.ts";
+import { missingLease } from "./rufio-lease.ts";
+
+/** Whether the Lease would show a Rufio that runs; nothing if the Lease cannot be read, which the rights explain. */
+export async function checkRufioLease(
+  { alone, leaseNamespace }: RufioConfig,
+  cluster: Cluster,
+  signal: AbortSignal,
+): Promise<readonly Finding[]> {
+  if (alone) return [];
+  try {
+    const missing = await missingLease(cluster, leaseNamespace ?? cluster.namespace, signal);
+    return missing === undefined ? [] : [findingOf("rufio-lease-missing", missing)];
+  } catch (thrown) {
+    if (isKubernetesError(thrown, "forbidden")) return [];
+    throw thrown;
+  }
+}

@@ -1,0 +1,81 @@
+import { version } from "../../../shared/version.ts";
+import type { WorkerConfig } from "../../config/worker-config.ts";
+import type { Cluster } from "../../kubernetes/client/cluster.ts";
+import type { ObjectName } from "../../kubernetes/client/kinds.ts";
+import { hasMachine } from "../../machines/agent-id.ts";
+import type { Feature, FeatureDefinition, WorkerParts } from "../feature.ts";
+import { HARDWARE_RIGHTS, RIGHTS } from "./rufio-rights.ts";
+
+const LEASE_MS = 10_000;
+
+/** Rufio's work: its Jobs and Tasks, the status of its Machines, and the status of Hardware. */
+export const rufio: FeatureDefinition = {
+  name: "rufio",
+  isUsed: ({ kubernetes }) => kubernetes?.rufio !== undefined,
+  rights({ kubernetes }) {
+    if (!kubernetes?.rufio) return [];
+    return [{ name: "rufio", rights: [...RIGHTS, ...(kubernetes.rufio.hardware ? HARDWARE_RIGHTS : [])] }];
+  },
+  refusal,
+  async check({ kubernetes }, { cluster }, signal) {
+    if (!cluster || !kubernetes?.rufio) return [];
+    const { checkRufioLease } = await import("./check-rufio-lease.ts");
+    return checkRufioLease(kubernetes.rufio, cluster, signal);
+  },
+  open: openFeature,
+};
+
+async function refusal({ kubernetes }: WorkerConfig, cluster: Cluster): Promise<string | undefined> {
+  const settings = kubernetes?.rufio;
+  if (!settings || settings.alone) return undefined;
+  const { missingLease } = await import("./rufio-lease.ts");
+  const namespace = settings.leaseNamespace ?? cluster.namespace;
+  // A cluster that does not answer is no reason: the worker does none of Rufio's work until it has seen the Lease.
+  const missing = await missingLease(cluster, namespace, AbortSignal.timeout(LEASE_MS)).catch(
+    () => undefined,
+  );
+  return (
+    missing &&
+    `${missing}. Fix: start Rufio once with --rufio-controller-enable-leader-election=true, or set --rufio-alone if no Rufio runs`
+  );
+}
+
+async function openFeature(worker: WorkerParts): Promise<Feature> {
+  const { clock, cluster, config, inventory, isLeading, log, offers, reader, references } = worker;
+  const settings = config.kubernetes?.rufio;
+  if (!cluster || !settings) return {};
+  const { openRufio } = await import("./rufio.ts");
+  const watchNamespace = config.kubernetes?.watchNamespace ?? cluster.namespace;
+  const machineName = ({ namespace, name }: ObjectName) =>
+    watchNamespace === "*" ? `${name}.${namespace}` : name;
+  const opened = openRufio({
+    ...{ cluster, watchNamespace, version, clock, log, machineName, references },
+    config: settings,
+    refusal: worker.refusal,
+    missingSecret: async (name, signal) => {
+      const machine = inventory.find(name);
+      return machine && inventory.missingSecret(machine, signal);
+    },
+    owns: (key) => isLeading() && hasMachine(config, machineName(machineOf(key))),
+    hardware: settings.hardware ? offers.hardware : undefined,
+    readPower: (machine, signal) => reader.readPower(machine, signal),
+  });
+  const { agentId, observer, sink, source } = opened;
+  return {
+    source: { agentId, sink, source },
+    observer,
+    cancelOf: (action) => opened.cancelOf(action),
+    clusterFacts: () => ({
+      problems: Object.entries(opened.state().watches).flatMap(([resource, state]) =>
+        state.kind === "failing" ? [`Rufio's ${resource}: ${state.error.message}`] : [],
+      ),
+    }),
+    run: (stop) => opened.run(stop),
+  };
+}
+
+/** The Machine of a key `rufio/<namespace>/<name>`. */
+function machineOf(key: string): ObjectName {
+  const [, namespace = "", name = ""] = key.split("/");
+  return { namespace, name };
+}

@@ -1,0 +1,149 @@
+import type { Clock } from "../../../shared/clock.ts";
+import type { PowerState } from "../../../shared/contract/vocabulary.ts";
+import type { Logger } from "../../../shared/logger.ts";
+import type { RufioConfig } from "../../config/worker-config.ts";
+import type { Action, ActionId } from "../../core/action/action.ts";
+import type { Observer } from "../../core/action/observer.ts";
+import type { ReferenceRefusal } from "../../core/action/reference.ts";
+import { RUFIO_AGENT_ID } from "../../core/action/source-agent-ids.ts";
+import type { Waking } from "../../core/action/waking.ts";
+import type { ActionSource, StatusSink } from "../../core/source/source.ts";
+import type { Cluster } from "../../kubernetes/client/cluster.ts";
+import type { ObjectName } from "../../kubernetes/client/kinds.ts";
+import type { WatchState } from "../../kubernetes/client/watched-objects.ts";
+import { type HardwareSource, HardwareWriter } from "./hardware-writer.ts";
+import { JobController } from "./job-controller.ts";
+import { MachinePoller } from "./machine-poller.ts";
+import { RufioLease } from "./rufio-lease.ts";
+import { RufioObjects } from "./rufio-objects.ts";
+import type { MissingSecret } from "./secret-pace.ts";
+import { TaskStatusSink } from "./status-sink.ts";
+import { TaskQueue } from "./task-queue.ts";
+
+export interface RufioOptions {
+  readonly cluster: Cluster;
+  readonly config: RufioConfig;
+  /** `*` means all. */
+  readonly watchNamespace: string;
+  readonly version: string;
+  readonly log: Logger;
+  readonly clock: Clock;
+  /** Whether this worker leads and its shard has a Machine; the key is `rufio/<namespace>/<Machine>`. */
+  readonly owns: (key: string) => boolean;
+  /** The inventory's name of a Machine. */
+  readonly machineName: (machine: ObjectName) => string;
+  /**
+   * Reads the power state under the machine's lock, with its own timeout and respecting refused passwords
+   * (`AuthGate`). Rejects with a `BmcError`, or with the signal's reason if that aborts while waiting for the lock.
+   */
+  readonly readPower: (machineName: string, signal: AbortSignal) => Promise<PowerState>;
+  /** Whether a Job may name its Machine. */
+  readonly references: ReferenceRefusal;
+  /** Why the policy forbids an action at a machine of the inventory; undefined if it allows it. */
+  readonly refusal: (action: Action, machineName: string) => string | undefined;
+  readonly missingSecret: MissingSecret;
+  /** Absent if the status of Hardware is not written. */
+  readonly hardware?: HardwareSource | undefined;
+  /** At a time. */
+  readonly maxReads?: number;
+  readonly random?: () => number;
+}
+
+export interface Rufio {
+  /** One lane, which serves all Jobs concurrently. */
+  readonly agentId: string;
+  readonly source: ActionSource & Waking;
+  readonly sink: StatusSink;
+  readonly observer: Partial<Observer>;
+  /** Aborts when the action's Task or its Job is deleted; undefined for actions that are not from Rufio. */
+  cancelOf(action: ActionId): AbortSignal | undefined;
+  /** Runs until the signal aborts. Never rejects. Reports of running actions are still written afterwards. */
+  run(signal: AbortSignal): Promise<void>;
+  state(): RufioState;
+}
+
+interface RufioState {
+  /** Also false while it is unknown. */
+  readonly leaseFree: boolean;
+  readonly synced: boolean;
+  readonly watches: Readonly<Record<"jobs" | "tasks" | "machines", WatchState>>;
+}
+
+/** Concurrent reads; BMCs are slow. */
+const MAX_READS = 20;
+
+/** Sends no request before `run`. */
+export function openRufio(options: RufioOptions): Rufio {
+  const { cluster, config, watchNamespace, log, clock, owns, machineName, version } = options;
+  const namespace = watchNamespace === "*" ? undefined : watchNamespace;
+  const objects: RufioObjects = new RufioObjects({
+    cluster,
+    namespace,
+    clock,
+    log,
+    onJob(change) {
+      jobs.jobChanged(change);
+      queue.jobChanged(change);
+    },
+    onTask(change) {
+      jobs.taskChanged(change);
+      queue.taskChanged(change);
+    },
+    onMachine(change) {
+      jobs.machineChanged(change);
+      queue.machinesChanged();
+      machines.machineChanged(change);
+      hardware?.machineChanged(change);
+    },
+  });
+  function recheckAll(): void {
+    if (!objects.isSynced) return;
+    jobs.recheckAll();
+    queue.recheckAll();
+    machines.recheckAll();
+    hardware?.recheckAll();
+  }
+  const lease = new RufioLease({
+    cluster,
+    clock,
+    log,
+    namespace: config.leaseNamespace ?? cluster.namespace,
+    alone: config.alone,
+    onChange: recheckAll,
+  });
+  const { references, missingSecret } = options;
+  const common = { cluster, objects, lease, owns, machineName, clock, log };
+  const actions = { references, image: config.image, version };
+  const hardware = options.hardware && new HardwareWriter({ ...common, namespace, source: options.hardware });
+  const jobs = new JobController({ ...common, ...actions, namespace, refusal: options.refusal });
+  const queue = new TaskQueue({ ...common, ...actions, missingSecret });
+  const machines = new MachinePoller({
+    ...{ ...common, references, missingSecret },
+    readPower: options.readPower,
+    intervalMs: config.statusIntervalMs,
+    maxReads: options.maxReads ?? MAX_READS,
+    random: options.random ?? Math.random,
+  });
+  return {
+    agentId: RUFIO_AGENT_ID,
+    source: queue.held,
+    sink: new TaskStatusSink({ cluster, objects, lease, queue }),
+    observer: machines.observer,
+    cancelOf: (action) => queue.cancelOf(action),
+    async run(signal) {
+      const parts = [lease, objects, jobs, queue, machines, hardware].map((part) => part?.run(signal));
+      await objects.synced();
+      recheckAll();
+      await Promise.all(parts);
+    },
+    state: () => ({
+      leaseFree: lease.isFree,
+      synced: objects.isSynced,
+      watches: {
+        jobs: objects.jobs.state,
+        tasks: objects.tasks.state,
+        machines: objects.machines.state,
+      },
+    }),
+  };
+}

@@ -1,0 +1,322 @@
+import type { Clock } from "../../../shared/clock.ts";
+import { oneLine } from "../../../shared/contract/result.ts";
+import { logOutage } from "../../../shared/log-outage.ts";
+import type { Logger } from "../../../shared/logger.ts";
+import { textOf } from "../../../shared/text-of.ts";
+import { WorkQueue } from "../../../shared/work-queue.ts";
+import type { Action, ActionId } from "../../core/action/action.ts";
+import type { ReferenceRefusal } from "../../core/action/reference.ts";
+import { RUFIO_AGENT_ID } from "../../core/action/source-agent-ids.ts";
+import type { Cluster } from "../../kubernetes/client/cluster.ts";
+import { KINDS, keyOf, nameOfKey, type ObjectName } from "../../kubernetes/client/kinds.ts";
+import type { Change } from "../../kubernetes/client/watched-objects.ts";
+import { HeldQueue } from "../../sources/held-queue.ts";
+import { failedStatus, type Progress } from "./conditions.ts";
+import { patchStatus } from "./patch-status.ts";
+import { type OpenTask, type RufioJob, type RufioTask, TaskObject } from "./rufio-kinds.ts";
+import { LeaseHeld, type RufioLease } from "./rufio-lease.ts";
+import { type RufioObjects, shareKey } from "./rufio-objects.ts";
+import { actionOf, readTask } from "./rufio-task-action.ts";
+import { type MissingSecret, secretPaceMs } from "./secret-pace.ts";
+
+export interface TaskQueueOptions {
+  readonly cluster: Pick<Cluster, "find" | "patch">;
+  readonly objects: Pick<RufioObjects, "isSynced" | "tasks" | "jobOfTask" | "machineWith">;
+  readonly lease: Pick<RufioLease, "isFree" | "confirmFree">;
+  readonly owns: (key: string) => boolean;
+  /** The inventory's name of a Machine. */
+  readonly machineName: (machine: ObjectName) => string;
+  readonly references: ReferenceRefusal;
+  readonly missingSecret: MissingSecret;
+  readonly image: string;
+  readonly version: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+type Decision =
+  | { readonly kind: "do"; readonly machine: ObjectName }
+  | { readonly kind: "leave" }
+  /** Its Machine may still be created, for example by the same `kubectl apply`. */
+  | { readonly kind: "wait"; readonly reason: string }
+  | { readonly kind: "fail"; readonly reason: string };
+
+const MAX_CONCURRENT = 16;
+/** How long a Task without a Job waits for its Machine. */
+const MACHINE_WITHIN_MS = 30_000;
+
+/** Queues the unfinished Tasks, including those that others created. */
+export class TaskQueue {
+  /** By UID. */
+  readonly held: HeldQueue<{ readonly id: string; readonly key: string }>;
+  readonly #options: TaskQueueOptions;
+  readonly #work: WorkQueue;
+  /** Tasks whose end is written, but not shown by the watch yet. */
+  readonly #ended = new Set<string>();
+  readonly #ofJob = new Map<string, Set<string>>();
+  /** Tasks without a Machine, by UID; `late` once they must fail. */
+  readonly #unmatched = new Map<string, "early" | "late">();
+  /** Why Tasks wait for a Secret, by UID. */
+  readonly #secretless = new Map<string, string>();
+  readonly #cancels = new Map<string, { readonly action: ActionId; readonly controller: AbortController }>();
+
+  constructor(options: TaskQueueOptions) {
+    this.#options = options;
+    const { clock, log } = options;
+    this.#work = new WorkQueue({
+      work: (key, signal) => this.#reconcile(key, signal),
+      onFailure: (task, { thrown, failures, waitMs }) => {
+        const facts = { task, error: textOf(thrown), waitMs };
+        logOutage(log, failures === 1, facts, "Rufio task status update failed, retrying");
+      },
+      clock,
+      concurrency: MAX_CONCURRENT,
+    });
+    this.held = new HeldQueue({
+      agentId: RUFIO_AGENT_ID,
+      idle: "no Rufio Task is pending",
+      actionOf: ({ id, key }) => this.#actionOf(id, key),
+      onReturn: ({ key }) => this.#work.add(key),
+      clock,
+    });
+  }
+
+  run(signal: AbortSignal): Promise<void> {
+    return this.#work.run(signal);
+  }
+
+  /** Aborts when the action's Task or its Job is deleted; undefined for actions that are not from Rufio. */
+  cancelOf(action: ActionId): AbortSignal | undefined {
+    if (action.agentId !== RUFIO_AGENT_ID) return undefined;
+    const known = this.#cancels.get(action.actionId);
+    if (known) return known.controller.signal;
+    const controller = new AbortController();
+    if (this.isGone(action)) controller.abort(deleted(action));
+    else this.#cancels.set(action.actionId, { action, controller });
+    return controller.signal;
+  }
+
+  /** Whether the action's Task or its Job is deleted; false while that is unknown. */
+  isGone(action: ActionId): boolean {
+    const { objects } = this.#options;
+    if (!objects.isSynced) return false;
+    const task = objects.tasks.get(taskNameOfAction(action));
+    if (task?.uid !== action.actionId) return true;
+    return !task.finished && this.#isOrphan(task);
+  }
+
+  /** Checked again after the action has its locks, which may take hours. */
+  mayStart(action: ActionId): boolean {
+    const task = this.#options.objects.tasks.get(taskNameOfAction(action));
+    return task?.uid === action.actionId && !task.finished && this.#decide(task).kind === "do";
+  }
+
+  markEnded(uid: string): void {
+    this.#ended.add(uid);
+    this.held.remove(uid);
+  }
+
+  /** Rechecks all Tasks, because ownership has changed or all objects are listed. */
+  recheckAll(): void {
+    for (const task of this.#options.objects.tasks.values())
+      if (!task.finished) this.#work.add(keyOf(task.name));
+    this.#cancelGone([...this.#cancels.values()].map(({ action }) => action));
+  }
+
+  taskChanged(change: Change<RufioTask>): void {
+    const { before } = change;
+    const after = change.kind === "set" ? change.value : undefined;
+    const key = keyOf(change.name);
+    if (before && before.uid !== after?.uid) this.#forget(before, key);
+    if (!after) return;
+    if (after.finished) this.#forget(after, key);
+    else {
+      if (after.owner) {
+        const { uid } = after.owner;
+        this.#ofJob.set(uid, (this.#ofJob.get(uid) ?? new Set()).add(key));
+      }
+      this.#work.add(key);
+      if (after.deleted) this.#cancelGone(this.#actionsOf(after.uid));
+    }
+  }
+
+  jobChanged({ before, ...change }: Change<RufioJob>): void {
+    const after = change.kind === "set" ? change.value : undefined;
+    for (const uid of new Set([before?.uid, after?.uid])) {
+      for (const key of (uid !== undefined && this.#ofJob.get(uid)) || []) {
+        this.#work.add(key);
+        const task = this.#options.objects.tasks.get(nameOfKey(key));
+        if (task) this.#cancelGone(this.#actionsOf(task.uid));
+      }
+    }
+  }
+
+  /** A Task without a Job may have waited for the Machine. */
+  machinesChanged(): void {
+    if (this.#unmatched.size === 0) return;
+    for (const task of this.#options.objects.tasks.values()) {
+      if (!task.finished && this.#unmatched.has(task.uid)) this.#work.add(keyOf(task.name));
+    }
+  }
+
+  /** Queues or drops one Task, and fails it if it can never be done. */
+  async #reconcile(key: string, signal: AbortSignal): Promise<void> {
+    const { objects, clock, log } = this.#options;
+    const task = objects.tasks.get(nameOfKey(key));
+    if (!objects.isSynced || !task || task.finished) return;
+    const decision = this.#decide(task);
+    if (decision.kind === "do") this.#unmatched.delete(task.uid);
+    else {
+      this.held.remove(task.uid);
+      this.#secretless.delete(task.uid);
+    }
+    switch (decision.kind) {
+      case "do":
+        if (this.held.has(task.uid) || this.#ended.has(task.uid)) return;
+        if (await this.#awaitsSecret(key, task, decision.machine, signal)) return;
+        return this.held.add({ id: task.uid, key });
+      case "leave":
+        return;
+      case "wait":
+        if (this.#unmatched.has(task.uid)) return;
+        this.#unmatched.set(task.uid, "early");
+        log.info({ task: key, reason: decision.reason }, "Rufio task waiting for its machine");
+        void clock.sleep(MACHINE_WITHIN_MS, signal).then(
+          () => {
+            if (this.#unmatched.has(task.uid)) this.#unmatched.set(task.uid, "late");
+            this.#work.add(key);
+          },
+          () => undefined,
+        );
+        return;
+      case "fail":
+        return this.#fail(task, decision.reason, signal);
+      default:
+        return decision satisfies never;
+    }
+  }
+
+  /**
+   * Whether the Task waits for a Secret, which is asked for again, as Rufio does. One that was started is in flight, or belongs to the
+   * executor, which says what became of it.
+   */
+  async #awaitsSecret(
+    key: string,
+    task: OpenTask,
+    machine: ObjectName,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { machineName, missingSecret, log } = this.#options;
+    if (task.status.startTime !== undefined) return false;
+    const reason = await missingSecret(machineName(machine), signal);
+    if (reason === undefined) {
+      this.#secretless.delete(task.uid);
+      return false;
+    }
+    if (this.#secretless.get(task.uid) !== reason) {
+      log.warn({ task: key, reason }, "Rufio task waiting for its Secret");
+    }
+    this.#secretless.set(task.uid, reason);
+    this.#work.addAfter(key, secretPaceMs(this.#secretless.size));
+    return true;
+  }
+
+  #decide(task: OpenTask): Decision {
+    const { objects, lease, owns, references } = this.#options;
+    if (!lease.isFree || task.deleted || this.#isOrphan(task)) return { kind: "leave" };
+    const job = objects.jobOfTask(task);
+    if (job?.finished) return { kind: "leave" };
+    const machine = job?.machine ?? objects.machineWith(task);
+    if (!owns(shareKey(machine ?? task.name))) return { kind: "leave" };
+    const from = { kind: KINDS.rufioTask.kind, ...task.name };
+    const refused = machine && references({ from, to: { kind: "Machine", ...machine } });
+    // Of one that was started, the executor says what became of it.
+    if (refused !== undefined && task.status.startTime === undefined)
+      return { kind: "fail", reason: refused };
+    const read = readTask(task.action);
+    if (!read.ok) return { kind: "fail", reason: read.reason };
+    if (machine) return { kind: "do", machine };
+    const reason = `no Machine in ${task.name.namespace} has the connection of this Task: this worker acts on Machines alone`;
+    return { kind: this.#unmatched.get(task.uid) === "late" ? "fail" : "wait", reason };
+  }
+
+  /**
+   * Whether its Job is gone or being deleted: without a garbage collector, as in Tinkerbell's own API server, Tasks
+   * remain.
+   */
+  #isOrphan(task: OpenTask): boolean {
+    if (task.deleted) return true;
+    return task.owner !== undefined && (this.#options.objects.jobOfTask(task)?.deleted ?? true);
+  }
+
+  async #fail({ name, uid, resourceVersion, status }: OpenTask, reason: string, signal: AbortSignal) {
+    const { cluster, lease, clock, log } = this.#options;
+    try {
+      await lease.confirmFree(signal);
+    } catch (thrown) {
+      if (thrown instanceof LeaseHeld) return;
+      throw thrown;
+    }
+    const object = {
+      kind: KINDS.rufioTask,
+      name,
+      uid,
+      schema: TaskObject,
+      known: { resourceVersion, status },
+    };
+    const change = (found: Progress) => failedStatus(found, oneLine(reason), clock.now());
+    const patched = await patchStatus(cluster, object, change, signal);
+    if (patched === "written") log.warn({ task: keyOf(name), reason }, "Rufio task rejected");
+  }
+
+  #actionOf(uid: string, key: string): Action | undefined {
+    const { objects, machineName, image, version } = this.#options;
+    const task = objects.tasks.get(nameOfKey(key));
+    if (task === undefined || task.finished || task.uid !== uid) return undefined;
+    const decision = this.#decide(task);
+    const read = readTask(task.action);
+    if (!read.ok || decision.kind !== "do") return undefined;
+    return actionOf(read, {
+      workflowId: keyOf({ ...task.name, ...(task.owner && { name: task.owner.name }) }),
+      task: { name: task.name.name, uid },
+      machine: machineName(decision.machine),
+      image,
+      version,
+      begun: task.status.startTime !== undefined,
+    });
+  }
+
+  #forget(task: RufioTask, key: string): void {
+    const { uid, owner } = task;
+    this.held.remove(uid);
+    this.#ended.delete(uid);
+    this.#unmatched.delete(uid);
+    this.#secretless.delete(uid);
+    if (owner) {
+      const keys = this.#ofJob.get(owner.uid);
+      keys?.delete(key);
+      if (keys?.size === 0) this.#ofJob.delete(owner.uid);
+    }
+    this.#cancelGone(this.#actionsOf(uid));
+    this.#cancels.delete(uid);
+  }
+
+  #actionsOf(uid: string): readonly ActionId[] {
+    const cancel = this.#cancels.get(uid);
+    return cancel ? [cancel.action] : [];
+  }
+
+  #cancelGone(actions: readonly ActionId[]): void {
+    for (const action of actions) {
+      if (this.isGone(action)) this.#cancels.get(action.actionId)?.controller.abort(deleted(action));
+    }
+  }
+}
+
+export function taskNameOfAction({ workflowId, taskId }: ActionId): ObjectName {
+  return { namespace: nameOfKey(workflowId).namespace, name: taskId };
+}
+
+function deleted({ workflowId, taskId }: ActionId): Error {
+  return new Error(`the Task ${taskId} of ${workflowId} was deleted`);
+}

@@ -1,0 +1,87 @@
+import type { ActionRecord } from "../board/shown-action.ts";
+import type { Column } from "./table-row.ts";
+
+/** The reader's filter and order of a list. */
+export interface Query {
+  /** Lower case; empty for everything. */
+  readonly text: string;
+  /** From 1. */
+  readonly page: number;
+  /** The state of actions, lanes or machines, depending on the page; empty for any. */
+  readonly state: string;
+  /** The error class of actions; empty for any. */
+  readonly class: string;
+  /** The key to sort by, with a leading hyphen for descending order; empty for the page's own order. */
+  readonly sort: string;
+}
+
+const LONGEST_TEXT = 100;
+
+export function queryOf({ searchParams }: URL): Query {
+  const page = Number(searchParams.get("page") ?? "1");
+  const text = (name: string) => (searchParams.get(name) ?? "").slice(0, LONGEST_TEXT);
+  return {
+    text: (searchParams.get("q") ?? "").trim().slice(0, LONGEST_TEXT).toLowerCase(),
+    page: Number.isInteger(page) && page > 0 ? page : 1,
+    state: text("state"),
+    class: text("class"),
+    sort: text("sort"),
+  };
+}
+
+/** The address of a page with this query, without its defaults. */
+export function addressOf(path: string, { text, page, state, class: errorClass, sort }: Query): string {
+  const parameters = new URLSearchParams();
+  if (text !== "") parameters.set("q", text);
+  if (state !== "") parameters.set("state", state);
+  if (errorClass !== "") parameters.set("class", errorClass);
+  if (sort !== "") parameters.set("sort", sort);
+  if (page > 1) parameters.set("page", String(page));
+  return parameters.size === 0 ? path : `${path}?${parameters}`;
+}
+
+export function matches({ text }: Query, ...names: readonly (string | undefined)[]): boolean {
+  return text === "" || names.some((name) => name?.toLowerCase().includes(text));
+}
+
+export function actionMatches(query: Query, { action, machine, class: errorClass }: ActionRecord): boolean {
+  return (
+    (query.class === "" || query.class === errorClass) &&
+    matches(query, machine, action.name, action.workflowId, action.agentId)
+  );
+}
+
+/** Sorted by the column that the query names; as it is without one. Names with numbers are in the order of the numbers. */
+export function sorted<T>(
+  items: readonly T[],
+  { sort }: Query,
+  columns: readonly Pick<Column<T>, "sort">[],
+): readonly T[] {
+  const descending = sort.startsWith("-");
+  const name = descending ? sort.slice(1) : sort;
+  const value = columns.find(({ sort: of }) => of?.[0] === name)?.sort?.[1];
+  if (!value) return items;
+  const byValue = items.map((item) => ({ item, value: value(item) }));
+  byValue.sort((a, b) => (descending ? -1 : 1) * compare(a.value, b.value));
+  return byValue.map(({ item }) => item);
+}
+
+const collator = new Intl.Collator("en", { numeric: true });
+
+function compare(a: string | number, b: string | number): number {
+  return typeof a === "number" && typeof b === "number" ? a - b : collator.compare(String(a), String(b));
+}
+
+/** One page of a list. */
+export interface Page<T> {
+  readonly items: readonly T[];
+  readonly number: number;
+  readonly pages: number;
+  readonly all: number;
+}
+
+export function pageOf<T>(all: readonly T[], size: number, { page }: Query): Page<T> {
+  const pages = Math.max(1, Math.ceil(all.length / size));
+  const number = Math.min(page, pages);
+  return { items: all.slice((number - 1) * size, number * size), number, pages, all: all.length };
+}

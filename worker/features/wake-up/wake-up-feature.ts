@@ -1,0 +1,43 @@
+import { inOtherCase, polledAgentIds } from "../../machines/agent-id.ts";
+import type { Feature, FeatureDefinition, WorkerParts } from "../feature.ts";
+import { RIGHTS } from "./wake-up-rights.ts";
+
+/** How long a starting worker waits for the list of Workflows. */
+const READY_MS = 5_000;
+const LOOK_MS = 20;
+
+/** Polls with an idle agent ID only when a Workflow is addressed to it. */
+export const wakeUp: FeatureDefinition = {
+  name: "wake-up",
+  isUsed: ({ kubernetes, server }) => kubernetes?.wakeUp === true && server !== undefined,
+  rights: ({ kubernetes }) => (kubernetes?.wakeUp ? [{ name: "wake-up", rights: RIGHTS }] : []),
+  async check(config, { cluster }, signal) {
+    const { checkWorkflows } = await import("./check-workflows.ts");
+    return cluster ? checkWorkflows(cluster, config, signal) : [];
+  },
+  open: openWakeUp,
+};
+
+async function openWakeUp({ clock, cluster, config, inventory, log }: WorkerParts): Promise<Feature> {
+  if (!cluster) return {};
+  const { WakeUp } = await import("./wake-up.ts");
+  const watched = config.kubernetes?.watchNamespace ?? cluster.namespace;
+  const workflows = new WakeUp({ cluster, namespace: watched === "*" ? undefined : watched, clock, log });
+  return {
+    // Only a poll starts a workflow by a rule.
+    ...(!config.agentAttributes && { waking: workflows }),
+    offers: { hasWorkflow: (agentId) => workflows.hasOpen(agentId) },
+    cancelOf: (action) => workflows.cancelOf(action),
+    seesDeletion: (action) => workflows.seesDeletion(action),
+    clusterFacts: () => ({
+      agentIdsInOtherCase: () => inOtherCase(workflows.named(), polledAgentIds(config, inventory)),
+    }),
+    async ready(stop) {
+      const endMs = clock.monotonicMs() + READY_MS;
+      while (workflows.isStarting && !stop.aborted && clock.monotonicMs() < endMs) {
+        await clock.sleep(LOOK_MS, stop).catch(() => undefined);
+      }
+    },
+    run: (stop) => workflows.run(stop),
+  };
+}

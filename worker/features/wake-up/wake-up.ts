@@ -1,0 +1,191 @@
+import type { Clock } from "../../../shared/clock.ts";
+import type { Logger } from "../../../shared/logger.ts";
+import type { ActionId } from "../../core/action/action.ts";
+import type { Wake, Waking } from "../../core/action/waking.ts";
+import type { Cluster } from "../../kubernetes/client/cluster.ts";
+import { KINDS, nameOfKey } from "../../kubernetes/client/kinds.ts";
+import { WatchedObjects } from "../../kubernetes/client/watched-objects.ts";
+import { Deletions } from "./deletions.ts";
+import { type WatchedWorkflow, watchedWorkflow } from "./watched-workflow.ts";
+
+export interface WakeUpOptions {
+  readonly cluster: Pick<Cluster, "list" | "watch">;
+  readonly namespace?: string | undefined;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly random?: () => number;
+}
+
+/** How often an agent ID without a Workflow is polled for, in case the watch missed one. */
+const IDLE_POLL_MS = 15 * 60_000;
+/** How stale a watch may be. */
+const WATCH_LAG_MS = 10_000;
+/** Spreads the lanes' polls when the watch fails. */
+const RESUME_SPREAD_MS = 10_000;
+
+/** Made once: an abort without a reason creates an error with a stack, and thousands of lanes are woken. */
+const WOKEN = new Error("woken up");
+
+/** Knows from the cluster's Workflows for which agent IDs the tink server may have an action. */
+export class WakeUp implements Waking {
+  readonly #options: WakeUpOptions;
+  readonly #workflows: WatchedObjects<WatchedWorkflow>;
+  readonly #deletions = new Deletions();
+  readonly #addressed = new Map<string, number>();
+  /** By agent ID: Workflows that have not ended. */
+  readonly #open = new Map<string, number>();
+  /** By agent ID: finished Workflows that the server may pick instead. */
+  readonly #blocking = new Map<string, number>();
+  #stop: AbortSignal | undefined;
+  #isOutsideWatch = false;
+  readonly #sleeping = new Map<string, Set<() => void>>();
+
+  constructor(options: WakeUpOptions) {
+    this.#options = options;
+    const { cluster, namespace, clock, log } = options;
+    this.#workflows = new WatchedObjects<WatchedWorkflow>({
+      cluster,
+      kind: KINDS.workflow,
+      selection: { namespace },
+      clock,
+      log,
+      project: watchedWorkflow,
+      onState: ({ kind }) => {
+        if (kind === "failing") this.#wakeAll();
+      },
+      onChange: (change) => {
+        this.#countAll(change.before, -1);
+        if (change.kind === "set") this.#countAll(change.value, 1);
+        this.#deletions.take(change);
+      },
+    });
+  }
+
+  /** Runs until the signal aborts. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    this.#stop = signal;
+    await this.#workflows.run(signal);
+  }
+
+  get isWatching(): boolean {
+    return !this.#isOutsideWatch && this.#workflows.isSynced && this.#workflows.state.kind === "watching";
+  }
+
+  /** Before the first result, good or bad. */
+  get isStarting(): boolean {
+    return !this.isWatching && !this.#isOutsideWatch && this.#workflows.state.kind !== "failing";
+  }
+
+  now(agentId: string): Wake | undefined {
+    if (!this.isWatching) return "unknown";
+    return this.#addressed.has(agentId) ? "addressed" : undefined;
+  }
+
+  /** Whether a Workflow with a task for the agent ID has not ended, whichever of its tasks is next. */
+  hasOpen(agentId: string): boolean {
+    return this.#open.has(agentId);
+  }
+
+  /** The agent IDs of all tasks of Workflows that have not ended. */
+  named(): Iterable<string> {
+    return this.#open.keys();
+  }
+
+  blocking(agentId: string): number {
+    return this.#blocking.get(agentId) ?? 0;
+  }
+
+  async wait(agentId: string, signal: AbortSignal): Promise<Wake> {
+    const { clock, random = Math.random } = this.#options;
+    if (this.now(agentId) === undefined) {
+      const woken = await this.#sleep(agentId, IDLE_POLL_MS * (0.5 + random()), signal);
+      if (signal.aborted) return "unknown";
+      if (!woken) return "rarely";
+    }
+    const why = this.now(agentId) ?? "rarely";
+    if (why === "unknown") await clock.sleep(RESUME_SPREAD_MS * random(), signal).catch(() => undefined);
+    return why;
+  }
+
+  /** With the wrong namespace no lane would be woken, so the lanes poll continuously. */
+  served({ workflowId }: Pick<ActionId, "workflowId">, why: Wake): void {
+    if (why !== "rarely" || !this.isWatching || this.#knows(workflowId)) return;
+    const { clock, log, namespace } = this.#options;
+    void clock.sleep(WATCH_LAG_MS, this.#stop).then(
+      () => {
+        if (!this.isWatching || this.#knows(workflowId)) return;
+        this.#isOutsideWatch = true;
+        this.#wakeAll();
+        const watched = namespace ?? "*";
+        log.warn(
+          { workflow: workflowId, watched },
+          "workflow outside watched namespaces, lanes poll continuously",
+        );
+      },
+      () => undefined,
+    );
+  }
+
+  /** See `ExecutorOptions.cancelOf`: aborts when the action's Workflow is deleted. */
+  cancelOf(action: ActionId): AbortSignal {
+    return this.#deletions.signalOf(action, this.#find(action.workflowId));
+  }
+
+  /** Whether the watch works and shows the Workflow with this action, so that it also shows that it is deleted. */
+  seesDeletion({ workflowId, actionId }: ActionId): boolean {
+    return this.isWatching && (this.#find(workflowId)?.actionIds.includes(actionId) ?? false);
+  }
+
+  #knows(workflowId: string): boolean {
+    return this.#find(workflowId) !== undefined;
+  }
+
+  #find(workflowId: string): WatchedWorkflow | undefined {
+    return this.#workflows.get(nameOfKey(workflowId));
+  }
+
+  /** Resolves to whether the lane was woken before the time was over. */
+  async #sleep(agentId: string, ms: number, signal: AbortSignal): Promise<boolean> {
+    const woken = new AbortController();
+    const wake = () => woken.abort(WOKEN);
+    const sleeping = this.#sleeping.get(agentId) ?? new Set();
+    this.#sleeping.set(agentId, sleeping.add(wake));
+    signal.addEventListener("abort", wake, { once: true });
+    try {
+      await this.#options.clock.sleep(ms, woken.signal);
+      return false;
+    } catch {
+      return true;
+    } finally {
+      signal.removeEventListener("abort", wake);
+      sleeping.delete(wake);
+      if (sleeping.size === 0) this.#sleeping.delete(agentId);
+    }
+  }
+
+  #wake(agentId: string): void {
+    for (const wake of this.#sleeping.get(agentId) ?? []) wake();
+  }
+
+  /** Without the watch, every agent ID may have an action. */
+  #wakeAll(): void {
+    for (const agentId of [...this.#sleeping.keys()]) this.#wake(agentId);
+  }
+
+  #countAll(workflow: WatchedWorkflow | undefined, by: 1 | -1): void {
+    if (!workflow) return;
+    const { agents, blocked, workers } = workflow;
+    for (const agentId of workers) add(this.#open, agentId, by);
+    if (blocked !== undefined) add(this.#blocking, blocked, by);
+    for (const agentId of agents) {
+      add(this.#addressed, agentId, by);
+      if (by > 0) this.#wake(agentId);
+    }
+  }
+}
+
+function add(counts: Map<string, number>, key: string, by: 1 | -1): void {
+  const count = (counts.get(key) ?? 0) + by;
+  if (count > 0) counts.set(key, count);
+  else counts.delete(key);
+}

@@ -1,0 +1,291 @@
+import type { Clock } from "../../../shared/clock.ts";
+import { logOutage } from "../../../shared/log-outage.ts";
+import type { Logger } from "../../../shared/logger.ts";
+import { Notifier } from "../../../shared/notifier.ts";
+import { textOf } from "../../../shared/text-of.ts";
+import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
+import type { LeaderFacts } from "../../core/action/observer.ts";
+import type { Cluster } from "../client/cluster.ts";
+import { KINDS } from "../client/kinds.ts";
+import { isKubernetesError, KubernetesError } from "../client/kubernetes-error.ts";
+import { WatchedObjects } from "../client/watched-objects.ts";
+import { ElapsedTime, type Moment } from "./elapsed-time.ts";
+import { holderOf, Lease, leaseText } from "./lease.ts";
+
+export interface LeaderElectionOptions {
+  readonly cluster: Pick<Cluster, "create" | "replace" | "list" | "watch" | "namespace">;
+  readonly lease: string;
+  /** Unique for this process: a process that is gone must not be taken for one that was paused. */
+  readonly identity: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly time?: ElapsedTime;
+  readonly random?: () => number;
+}
+
+/** The times of client-go's leader election. */
+const LEASE_MS = 15_000;
+const RENEW_DEADLINE_MS = 10_000;
+const RETRY_MS = 2_000;
+const JITTER = 0.2;
+/** For one answer: two of them and a pause fit between a renewal and its deadline. */
+const REQUEST_MS = 4_000;
+const RELEASE_MS = 2_000;
+const NEVER = new AbortController().signal;
+
+/**
+ * Leader election with one Lease, as client-go does it. Each change of the Lease is a write to the exact version that was read, so
+ * that one of several claims succeeds. A follower takes the Lease over when it has seen no change for its duration, by the
+ * follower's own monotonic clock; the leader stops leading earlier, counted from before it sent its last renewal.
+ */
+export class LeaderElection {
+  readonly #options: LeaderElectionOptions;
+  readonly #time: ElapsedTime;
+  readonly #notifier = new Notifier();
+  readonly #end = new AbortController();
+  readonly #lost = Promise.withResolvers<string>();
+  /** The version that was seen last, and since when. */
+  #seen:
+    | { readonly version: string; readonly holder: string | undefined; readonly sinceMs: number }
+    | undefined;
+  /** As this leader wrote it. */
+  #lease: Lease | undefined;
+  #renewed: Moment | undefined;
+  #previous: string | undefined;
+  #problem: string | undefined;
+  #keeping: Promise<void> | undefined;
+
+  constructor(options: LeaderElectionOptions) {
+    this.#options = options;
+    this.#time = options.time ?? new ElapsedTime(options.clock);
+  }
+
+  /**
+   * Whether this worker certainly leads, at this moment. Ask right before each start: the process may have been paused since the
+   * last time.
+   */
+  get isLeading(): boolean {
+    return this.#remainingMs > 0 && !this.#end.signal.aborted;
+  }
+
+  /** Resolves to the reason when this worker does not lead any more and has not released the Lease: it must exit. */
+  get lost(): Promise<string> {
+    return this.#lost.promise;
+  }
+
+  /** The holder that this leader took the Lease over from. */
+  get previous(): string | undefined {
+    return this.#previous;
+  }
+
+  state(): LeaderFacts {
+    const { lease, identity } = this.#options;
+    const { isLeading } = this;
+    const leader = isLeading ? identity : this.#seen?.holder;
+    return { lease, isLeading, leader, problem: this.#problem };
+  }
+
+  /** Resolves when this worker leads, or when the signal aborts. From then on it renews the Lease, until `release`. Never rejects. */
+  async acquire(stop: AbortSignal): Promise<void> {
+    const { clock, lease, log, random = Math.random } = this.#options;
+    const acquired = new AbortController();
+    const watching = this.#watch(AbortSignal.any([stop, acquired.signal]));
+    let leader: string | undefined;
+    while (!stop.aborted && !(await this.#try(stop))) {
+      const holder = this.#seen?.holder;
+      if (holder !== undefined && holder !== leader)
+        log.info({ lease, leader: holder }, "another worker leads, waiting");
+      leader = holder;
+      const retryMs = RETRY_MS * (1 + JITTER * random());
+      await this.#notifier.wait(Math.min(retryMs, Math.max(this.#expiresInMs, 1)), clock, stop);
+    }
+    acquired.abort(new Error("the Lease is acquired"));
+    await watching;
+    if (!this.isLeading) return;
+    log.info({ lease, ...(this.#previous !== undefined && { previous: this.#previous }) }, "leading");
+    this.#keeping = this.#keep(this.#end.signal);
+  }
+
+  /** Lets the next leader begin at once. Call when nothing is started any more. Never rejects. */
+  async release(): Promise<void> {
+    const { clock, lease, log } = this.#options;
+    const wasLeading = this.isLeading;
+    this.#end.abort(new Error("the Lease is released"));
+    await this.#keeping;
+    if (!wasLeading) return;
+    try {
+      await withTimeout(
+        RELEASE_MS,
+        NEVER,
+        async (bound) => {
+          const release = async (): Promise<void> => {
+            const found = await this.#find(bound);
+            if (found && holderOf(found) === this.#options.identity) await this.#write("", 0, found, bound);
+          };
+          // The last renewal may arrive only now.
+          await release().catch((thrown) => {
+            if (!isKubernetesError(thrown, "conflict")) throw thrown;
+            return release();
+          });
+        },
+        clock,
+      );
+      log.info({ lease }, "leadership released");
+    } catch (thrown) {
+      log.warn({ lease, error: textOf(thrown) }, "lease release failed, leaving it to expire");
+    }
+  }
+
+  get #remainingMs(): number {
+    return this.#renewed ? RENEW_DEADLINE_MS - this.#time.since(this.#renewed) : 0;
+  }
+
+  /** Until a Lease that is not renewed may be taken over; a retry is due earlier if it is not held. */
+  get #expiresInMs(): number {
+    if (this.#seen?.holder === undefined) return Number.POSITIVE_INFINITY;
+    return LEASE_MS - (this.#options.clock.monotonicMs() - this.#seen.sinceMs);
+  }
+
+  /** One attempt to acquire the Lease. */
+  async #try(signal: AbortSignal): Promise<boolean> {
+    const { identity } = this.#options;
+    const sent = this.#time.now();
+    try {
+      const found = await this.#find(signal);
+      if (found) {
+        this.#observe(found);
+        const holder = holderOf(found);
+        if (holder !== undefined && holder !== identity && this.#expiresInMs > 0) {
+          this.#recovered();
+          return false;
+        }
+        if (holder !== identity) this.#previous = holder;
+      }
+      this.#lease = await this.#write(identity, LEASE_MS, found, signal);
+      this.#succeed(sent);
+      return this.isLeading;
+    } catch (thrown) {
+      // Another worker was faster.
+      if (!signal.aborted && !isKubernetesError(thrown, "conflict", "already-exists")) this.#fail(thrown);
+      return false;
+    }
+  }
+
+  /** Renews the Lease until the signal aborts, or until this worker does not lead any more. */
+  async #keep(signal: AbortSignal): Promise<void> {
+    const { clock, lease } = this.#options;
+    let reason: string | undefined;
+    while (!signal.aborted && reason === undefined) {
+      await this.#notifier.wait(Math.min(RETRY_MS, Math.max(this.#remainingMs, 1)), clock, signal);
+      if (signal.aborted) return;
+      // If the version that this leader wrote can still be renewed, no other worker has led meanwhile.
+      const isLastAttempt = this.#remainingMs <= 0;
+      reason = await this.#renew(signal);
+      if (isLastAttempt && this.#remainingMs <= 0 && !signal.aborted) {
+        const problem = this.#problem ?? "this process was paused";
+        reason ??= `${lease} was not renewed for ${RENEW_DEADLINE_MS / 1_000} s: ${problem}`;
+      }
+    }
+    if (reason === undefined) return;
+    this.#renewed = undefined;
+    this.#lost.resolve(reason);
+  }
+
+  /** Resolves to why this worker does not lead any more. */
+  async #renew(signal: AbortSignal): Promise<string | undefined> {
+    const { identity } = this.#options;
+    const sent = this.#time.now();
+    try {
+      try {
+        this.#lease = await this.#write(identity, LEASE_MS, this.#lease, signal);
+      } catch (thrown) {
+        if (!isKubernetesError(thrown, "conflict", "not-found")) throw thrown;
+        const found = await this.#find(signal);
+        const holder = found && holderOf(found);
+        if (!found && this.#remainingMs <= 0) return "its Lease was deleted";
+        if (found && holder !== identity) {
+          this.#observe(found);
+          return holder === undefined ? "its Lease was released by hand" : `${holder} holds the Lease`;
+        }
+        // The answer to an earlier renewal was lost, or the Lease was deleted by hand.
+        this.#lease = await this.#write(identity, LEASE_MS, found, signal);
+      }
+      this.#succeed(sent);
+    } catch (thrown) {
+      if (!signal.aborted) this.#fail(thrown);
+    }
+    return undefined;
+  }
+
+  #succeed(sent: Moment): void {
+    this.#renewed = sent;
+    this.#recovered();
+  }
+
+  #recovered(): void {
+    const { lease, log } = this.#options;
+    if (this.#problem !== undefined) log.info({ lease }, "lease requests recovered");
+    this.#problem = undefined;
+  }
+
+  #fail(thrown: unknown): void {
+    const { lease, log } = this.#options;
+    const facts = { lease, error: textOf(thrown) };
+    logOutage(log, this.#problem === undefined, facts, "lease request failed, retrying");
+    this.#problem = facts.error;
+  }
+
+  #observe(lease: Lease): void {
+    const version = lease.metadata.resourceVersion;
+    if (version === this.#seen?.version) return;
+    this.#seen = { version, holder: holderOf(lease), sinceMs: this.#options.clock.monotonicMs() };
+  }
+
+  /** So that a follower sees each renewal as it happens, and a release at once. Without the right, `acquire` still asks. */
+  #watch(signal: AbortSignal): Promise<void> {
+    const { cluster, lease, clock, log } = this.#options;
+    const watched = new WatchedObjects<Lease>({
+      cluster,
+      kind: KINDS.lease,
+      selection: { namespace: cluster.namespace, fieldSelector: `metadata.name=${lease}` },
+      project: (object) => Lease.safeParse(object).data,
+      onChange: (change) => {
+        if (change.kind === "set") this.#observe(change.value);
+        if (change.kind === "gone" || holderOf(change.value) === undefined) this.#notifier.notify();
+      },
+      clock,
+      log,
+    });
+    return watched.run(signal);
+  }
+
+  /** Lists, because the answer to a list without a version is never stale, and its right can be limited to the name. */
+  async #find(signal: AbortSignal): Promise<Lease | undefined> {
+    const { cluster, lease } = this.#options;
+    const selection = { namespace: cluster.namespace, fieldSelector: `metadata.name=${lease}` };
+    const { items } = await this.#bounded(signal, (bound) =>
+      cluster.list(KINDS.lease, selection, Lease, bound),
+    );
+    return items[0];
+  }
+
+  #write(holder: string, durationMs: number, before: Lease | undefined, signal: AbortSignal): Promise<Lease> {
+    const { cluster, clock, lease: name } = this.#options;
+    const { namespace } = cluster;
+    const text = leaseText({ name, holder, durationMs, nowMs: clock.now(), before });
+    return this.#bounded(signal, (bound) =>
+      before
+        ? cluster.replace(KINDS.lease, { namespace, name }, text, Lease, bound)
+        : cluster.create(KINDS.lease, namespace, text, Lease, bound),
+    );
+  }
+
+  async #bounded<T>(signal: AbortSignal, request: (bound: AbortSignal) => Promise<T>): Promise<T> {
+    try {
+      return await withTimeout(REQUEST_MS, signal, request, this.#options.clock);
+    } catch (thrown) {
+      if (!(thrown instanceof TimeoutReached)) throw thrown;
+      throw new KubernetesError("timeout", `the Kubernetes API did not answer within ${REQUEST_MS} ms`);
+    }
+  }
+}

@@ -1,0 +1,115 @@
+import * as z from "zod/mini";
+import type { Clock } from "../../../shared/clock.ts";
+import { logOutage } from "../../../shared/log-outage.ts";
+import type { Logger } from "../../../shared/logger.ts";
+import { textOf } from "../../../shared/text-of.ts";
+import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
+import { type LockPurpose, type Locks, MachineLocks, TurnRefused } from "../../core/turns/turns.ts";
+import type { Cluster } from "../client/cluster.ts";
+import { KINDS } from "../client/kinds.ts";
+import { watchUntil } from "../client/watched-objects.ts";
+import { LOCK_LABEL, lockLabelOf } from "./lock-label.ts";
+
+export interface LeaderLocksOptions {
+  readonly cluster: Pick<Cluster, "list" | "watch" | "namespace">;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** The runtime's label for the `actionKey`. */
+const KEY_LABEL = "pbnj-worker/key";
+const BMC = /^bmc /;
+const RETRY_MS = 1_000;
+/** Meanwhile the Job's own action may be queued behind the one that waits. */
+const JOB_WAIT_MS = 5_000;
+
+const Job = z.object({
+  metadata: z.object({ labels: z.optional(z.record(z.string(), z.string())) }),
+  spec: z.optional(z.object({ suspend: z.optional(z.boolean()) })),
+  status: z.optional(
+    z.object({
+      conditions: z.optional(z.array(z.object({ type: z.string(), status: z.string() }))),
+    }),
+  ),
+});
+type Job = z.infer<typeof Job>;
+
+/** A suspended Job is started only in the turn of its own action. */
+function isRunning({ spec, status }: Job): boolean {
+  const hasEnded = status?.conditions?.some(
+    ({ type, status: is }) => (type === "Complete" || type === "Failed") && is === "True",
+  );
+  return spec?.suspend !== true && hasEnded !== true;
+}
+
+/**
+ * `MachineLocks` of a leader. A Job that an earlier leader started keeps its BMC until it has ended: only its own action, which adopts it,
+ * gets the turn before.
+ */
+export class LeaderLocks implements Locks {
+  readonly #options: LeaderLocksOptions;
+  readonly #local = new MachineLocks();
+  /** The keys of the actions whose Jobs ran when this worker took over, by the label of their BMC. */
+  readonly #left = new Map<string, Set<string>>();
+
+  constructor(options: LeaderLocksOptions) {
+    this.#options = options;
+  }
+
+  /** Call when this worker leads, before it starts anything. Resolves when it knows the Jobs, or when the signal aborts. Never rejects. */
+  async takeOver(signal: AbortSignal): Promise<void> {
+    const { cluster, clock, log } = this.#options;
+    const selection = { namespace: cluster.namespace, labelSelector: `${KEY_LABEL},${LOCK_LABEL}` };
+    for (let failures = 0; !signal.aborted; failures += 1) {
+      try {
+        const { items } = await cluster.list(KINDS.job, selection, Job, signal);
+        for (const { metadata } of items.filter(isRunning)) {
+          const { [LOCK_LABEL]: bmc = "", [KEY_LABEL]: actionKey = "" } = metadata.labels ?? {};
+          this.#left.set(bmc, (this.#left.get(bmc) ?? new Set()).add(actionKey));
+        }
+        if (this.#left.size > 0) log.info({ bmcs: this.#left.size }, "jobs of an earlier leader are running");
+        return;
+      } catch (thrown) {
+        if (signal.aborted) return;
+        logOutage(log, failures === 0, { error: textOf(thrown) }, "jobs not listed, retrying");
+        await clock.sleep(RETRY_MS, signal).catch(() => undefined);
+      }
+    }
+  }
+
+  /** Rejects when the signal aborts, and with `TurnRefused`. */
+  async acquire(key: string, signal: AbortSignal, { actionKey }: LockPurpose = {}): Promise<() => void> {
+    const release = await this.#local.acquire(key, signal);
+    if (!BMC.test(key)) return release;
+    const bmc = lockLabelOf(key.replace(BMC, ""));
+    try {
+      for (const left of this.#left.get(bmc) ?? []) {
+        if (left === actionKey) continue;
+        await this.#ended(left, signal);
+        this.#left.get(bmc)?.delete(left);
+      }
+      return release;
+    } catch (thrown) {
+      release();
+      throw thrown;
+    }
+  }
+
+  async #ended(actionKey: string, signal: AbortSignal): Promise<void> {
+    const { cluster, clock, log } = this.#options;
+    const selection = { namespace: cluster.namespace, labelSelector: `${KEY_LABEL}=${actionKey}` };
+    const project = (object: unknown) => Job.safeParse(object).data;
+    const hasEnded = (bound: AbortSignal) =>
+      watchUntil(
+        { cluster, kind: KINDS.job, selection, project, clock, log },
+        (jobs) => ![...jobs.values()].some(isRunning),
+        bound,
+      );
+    try {
+      await withTimeout(JOB_WAIT_MS, signal, hasEnded, clock);
+    } catch (thrown) {
+      if (thrown instanceof TimeoutReached) throw new TurnRefused("a Job of an earlier leader uses the BMC");
+      throw thrown;
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import type { Checked } from "../../shared/document/problem.ts";
+import type { LogFields, Logger } from "../../shared/logger.ts";
+import type { Environment } from "../../shared/tracing/variables.ts";
+import type { WatchedFile } from "../config/reload.ts";
+import type { WorkerConfig } from "../config/worker-config.ts";
+import { readTextFile } from "../document/read-text-file.ts";
+import { CombinedInventory } from "../machines/combined-inventory.ts";
+import { parseInventory } from "../machines/parse-inventory.ts";
+import { parsePolicy } from "../policy/parse-policy.ts";
+import type { Policy } from "../policy/policy.ts";
+import { settleTrust } from "../policy/settle-trust.ts";
+import { unenforced } from "../policy/unenforced.ts";
+
+export interface RuleFileEvents {
+  /** Returns fields for the log. */
+  readonly machinesChanged: () => LogFields;
+  readonly inventoryTouched: () => void;
+}
+
+/** The inventory and the policy, as their files were loaded last. */
+export class RuleFiles {
+  readonly inventory: CombinedInventory;
+  readonly #config: WorkerConfig;
+  readonly #env: Environment;
+  #policy: Policy;
+
+  constructor(config: WorkerConfig, env: Environment, log: Logger) {
+    this.#config = config;
+    this.#env = env;
+    this.inventory = new CombinedInventory(config.inventory, log);
+    this.#policy = config.policy;
+  }
+
+  get policy(): Policy {
+    return this.#policy;
+  }
+
+  watched(events: RuleFileEvents): readonly WatchedFile[] {
+    const { inventory, policy } = this.#config.watched;
+    const files: WatchedFile[] = [];
+    if (inventory) {
+      const take = (text: string) => this.#takeInventory(inventory.path, text, events);
+      files.push({ name: "inventory", ...inventory, take, touched: events.inventoryTouched });
+    }
+    if (policy) {
+      files.push({ name: "policy", ...policy, take: (text) => this.#takePolicy(policy.path, text) });
+    }
+    return files;
+  }
+
+  #takeInventory(path: string, text: string, { machinesChanged }: RuleFileEvents): Checked<LogFields> {
+    const parsed = parseInventory({ path, text, env: this.#env, readFile: readTextFile });
+    if (!parsed.ok) return parsed;
+    this.inventory.replace(parsed.value);
+    return { ...parsed, value: { machines: parsed.value.machines().length, ...machinesChanged() } };
+  }
+
+  #takePolicy(path: string, text: string): Checked<LogFields> {
+    const { runtime, trust } = this.#config;
+    const parsed = parsePolicy(path, text);
+    if (!parsed.ok) return parsed;
+    const settled = settleTrust(parsed.value, trust);
+    if (!settled.ok) return { ok: false, problems: [{ source: path, message: settled.message }] };
+    this.#policy = settled.policy;
+    const warnings = [...parsed.warnings, ...unenforced(parsed.value, runtime.kind)];
+    return { ok: true, value: {}, warnings };
+  }
+}

@@ -1,0 +1,202 @@
+import { posix } from "node:path";
+import { defined } from "../../../shared/defined.ts";
+import { type ActionId, actionKey } from "../../core/action/action.ts";
+import { bootTimeIn } from "../../core/action/boot-time.ts";
+import type { LaunchRequest } from "../../core/runtime/runtime.ts";
+import type { ImageConfig } from "./engine-schema.ts";
+
+/** As `nonroot` in distroless images. */
+const NON_ROOT = "65532:65532";
+const TMP_BYTES = 64 * 1024 * 1024;
+
+/**
+ * The engine keeps this much output until the container is removed, for a worker that adopts it. This driver can be
+ * read back (Docker names it `json-file`, Podman treats it as `k8s-file`). One of the two files is always complete,
+ * and holds the longest result.
+ */
+const LOG_CONFIG = { Type: "json-file", Config: { "max-size": "16m", "max-file": "2" } } as const;
+
+export interface ContainerOptions {
+  readonly worker: string;
+  readonly state?: string;
+  /** Unique for this process, so that a sweep never removes what it has just launched. */
+  readonly instance?: string;
+  readonly network?: string;
+  /** `uid:gid`, or `uid` for both, for images whose user is root, a name or absent. */
+  readonly user?: string;
+  readonly memoryBytes?: number;
+  readonly cpus?: number;
+  readonly pids?: number;
+  readonly tmpBytes?: number;
+  /**
+   * Whether an init runs as PID 1 and forwards signals. Default: false, because not every engine has one, and a
+   * program that ignores signals is killed after its grace period anyway.
+   */
+  readonly init?: boolean;
+}
+
+export const LABEL = {
+  worker: "pbnj-worker.worker",
+  state: "pbnj-worker.state",
+  instance: "pbnj-worker.instance",
+  key: "pbnj-worker.key",
+  deadline: "pbnj-worker.deadline",
+  /** The same as time since boot. */
+  deadlineBootTime: "pbnj-worker.deadline-boot-time",
+  workflow: "pbnj-worker.workflow",
+  task: "pbnj-worker.task",
+  agent: "pbnj-worker.agent",
+  action: "pbnj-worker.action",
+  actionName: "pbnj-worker.action-name",
+} as const;
+
+/**
+ * The container of an action. User and group are always numbers and not root, whatever the image says, unless the policy
+ * allows privileged. The entrypoint is the image's own, and its VOLUMEs are in memory: on the host's disk they would have
+ * no limit.
+ */
+export function containerSpec(
+  request: Pick<LaunchRequest, "action" | "connection" | "environment" | "terms" | "timeoutMs">,
+  image: Pick<ImageConfig, "User" | "Volumes"> | undefined,
+  options: ContainerOptions,
+) {
+  const { action, terms = {} } = request;
+  const { privileged = false } = terms;
+  const tmpBytes = options.tmpBytes ?? TMP_BYTES;
+  const memory = terms.memoryBytes ?? options.memoryBytes ?? 256 * 1024 * 1024;
+  const takesInput = request.connection !== undefined;
+  const environment = {
+    ...action.environment,
+    ...request.environment,
+    ...defined({ BMC_CONNECTION_FILE: takesInput ? "-" : undefined }),
+  };
+  return {
+    Image: action.image,
+    ...defined({
+      Cmd: action.command.length > 0 ? action.command : undefined,
+      User: privileged ? undefined : (numericUser(image?.User) ?? numericUser(options.user) ?? NON_ROOT),
+    }),
+    Env: Object.entries(environment).map(([name, value]) => `${name}=${value}`),
+    Labels: actionLabels(action, options, request.timeoutMs),
+    OpenStdin: takesInput,
+    StdinOnce: takesInput,
+    AttachStdin: takesInput,
+    AttachStdout: true,
+    AttachStderr: true,
+    Tty: false,
+    HostConfig: {
+      AutoRemove: false,
+      Privileged: privileged,
+      ReadonlyRootfs: true,
+      CapDrop: privileged ? [] : ["ALL"],
+      SecurityOpt: privileged ? [] : ["no-new-privileges"],
+      RestartPolicy: { Name: "no" },
+      LogConfig: LOG_CONFIG,
+      Init: options.init ?? false,
+      Memory: memory,
+      // Equal to `Memory`: no swap.
+      MemorySwap: memory,
+      NanoCpus: Math.round((terms.cpus ?? options.cpus ?? 1) * 1_000_000_000),
+      PidsLimit: terms.pids ?? options.pids ?? 128,
+      Tmpfs: { "/tmp": `rw,noexec,nosuid,nodev,mode=1777,size=${tmpBytes}` },
+      NetworkMode: action.networkNamespace || options.network || "bridge",
+      ...defined({ PidMode: action.pidNamespace || undefined }),
+      // As `Binds`, Docker would create a missing source on the host, as root.
+      Mounts: [
+        ...action.volumes.map(bindMount),
+        ...volumesInMemory(image?.Volumes, action.volumes, tmpBytes),
+      ],
+    },
+  };
+}
+
+/** The body of the request that creates a container. */
+export type ContainerSpec = ReturnType<typeof containerSpec>;
+
+export function actionLabels(
+  action: ActionId,
+  { worker, state, instance }: Pick<ContainerOptions, "worker" | "state" | "instance">,
+  timeoutMs: number,
+): Record<string, string> {
+  return {
+    ...defined({
+      [LABEL.state]: state,
+      [LABEL.instance]: instance,
+      [LABEL.deadlineBootTime]: bootTimeIn(timeoutMs),
+    }),
+    [LABEL.worker]: worker,
+    [LABEL.key]: actionKey(action),
+    [LABEL.deadline]: new Date(Date.now() + timeoutMs).toISOString(),
+    [LABEL.workflow]: action.workflowId,
+    [LABEL.task]: action.taskId,
+    [LABEL.agent]: action.agentId,
+    [LABEL.action]: action.actionId,
+    [LABEL.actionName]: action.name,
+  };
+}
+
+/**
+ * Whether a container with these labels belongs to the action. The worker's name does not matter: the agent ID is the
+ * worker's identity towards the server, even on a renamed host.
+ */
+export function isContainerOf(action: ActionId, labels: Readonly<Record<string, string>>): boolean {
+  return (
+    labels[LABEL.worker] !== undefined &&
+    labels[LABEL.workflow] === action.workflowId &&
+    labels[LABEL.agent] === action.agentId &&
+    labels[LABEL.action] === action.actionId
+  );
+}
+
+const HIGHEST_ID = 2 ** 31 - 1;
+
+/**
+ * `uid:gid` of an image's user, if it is a number above 0. A name means what the image's own /etc/passwd says, which may be 0,
+ * and without a group an engine takes one from there, or 0.
+ */
+function numericUser(user: string | null | undefined): string | undefined {
+  const [, uid, gid = uid] = /^(\d{1,10})(?::(\d{1,10}))?$/.exec(user ?? "") ?? [];
+  const ids = [uid, gid].map(Number);
+  return ids.every((id) => id > 0 && id <= HIGHEST_ID) ? ids.join(":") : undefined;
+}
+
+/** `source:target` or `source:target:ro`; the policy allows no other options. */
+function bindMount(volume: string) {
+  const [Source = "", Target = "", options = ""] = volume.split(":");
+  return { Type: "bind", Source, Target, ReadOnly: options.split(",").includes("ro") } as const;
+}
+
+/** A volume that the action mounts at the same place replaces the image's. */
+function volumesInMemory(volumes: ImageConfig["Volumes"], mounted: readonly string[], SizeBytes: number) {
+  const taken = [...mounted.map((volume) => volume.split(":")[1] ?? ""), "/tmp"].map(normalize);
+  const places = new Set(Object.keys(volumes ?? {}).map((place) => normalize(`/${place}`)));
+  return [...places]
+    .filter((place) => !taken.includes(place))
+    .map((Target) => ({ Type: "tmpfs", Target, TmpfsOptions: { SizeBytes, Mode: 0o1777 } }) as const);
+}
+
+/** Why a volume must not be mounted into an image: it would hide or replace a part of its program. Undefined if it may. */
+export function mountProblem(volumes: readonly string[], image: ImageConfig | undefined): string | undefined {
+  const { Entrypoint, Cmd, WorkingDir } = image ?? {};
+  const parts = [...(Entrypoint ?? []), ...(Cmd ?? [])];
+  const files = parts.filter((part) => part.startsWith("/"));
+  // Such as `node main.mjs`. The first part without a slash is found in PATH.
+  const hasRelative = parts.some((part, index) => /^[^/-]/.test(part) && (index > 0 || part.includes("/")));
+  const places = [...files, ...files.map((file) => posix.dirname(file)), (hasRelative && WorkingDir) || "/"]
+    .map((place) => normalize(`/${place}`))
+    .filter((place) => place !== "/");
+  for (const volume of volumes) {
+    const target = normalize(volume.split(":")[1] ?? "");
+    const place = places.find((each) => isWithin(each, target) || isWithin(target, each));
+    if (place !== undefined) return `${volume} cannot be mounted: the image has its program in ${place}`;
+  }
+  return undefined;
+}
+
+function isWithin(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder === "/" ? "/" : `${folder}/`);
+}
+
+function normalize(place: string): string {
+  return posix.normalize(place).replace(/(.)\/$/, "$1");
+}

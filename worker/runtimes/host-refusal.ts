@@ -1,0 +1,50 @@
+import { resolve } from "node:path";
+import type { Action } from "../core/action/action.ts";
+import { type NamedFile, namedFiles, refusedNames } from "./named-containers.ts";
+
+/** Decides whether an action may use a file of the host, with the worker's own rights. */
+export type FilePermit = (
+  file: NamedFile,
+  action: Pick<Action, "workflowId">,
+) => Promise<{ readonly allowed: true } | { readonly allowed: false; readonly reason: string }>;
+
+export interface Refusal {
+  readonly class: "unsupported" | "usage";
+  readonly reason: string;
+}
+
+/** Why an action cannot run without a container; undefined if it can. */
+export async function refusalOf(
+  action: Pick<
+    Action,
+    "command" | "environment" | "networkNamespace" | "pidNamespace" | "volumes" | "workflowId"
+  >,
+  permitFile: FilePermit = refuseFile,
+): Promise<Refusal | undefined> {
+  const moved = action.volumes.find((volume) => !staysInPlace(volume));
+  if (moved !== undefined) {
+    return unsupported(`mounts nothing: source and target of the volume ${moved} must be the same path`);
+  }
+  if (action.networkNamespace || action.pidNamespace) return unsupported("has no namespaces");
+  const refused = refusedNames(action);
+  if (refused.length > 0) return unsupported(`takes no ${refused.join(", ")} from a template`);
+  for (const file of namedFiles(action)) {
+    const permission = await permitFile(file, action);
+    if (!permission.allowed) return { class: "usage", reason: permission.reason };
+  }
+  return undefined;
+}
+
+function staysInPlace(volume: string): boolean {
+  const [source = "", target = ""] = volume.split(":");
+  return source.startsWith("/") && resolve(source) === resolve(target);
+}
+
+function unsupported(what: string): Refusal {
+  return { class: "unsupported", reason: `the process runtime ${what}` };
+}
+
+const refuseFile: FilePermit = async ({ name, path }) => ({
+  allowed: false,
+  reason: `the process runtime has no files for actions: ${name} ${path}`,
+});

@@ -1,0 +1,40 @@
+import { LONGEST_TIMER_MS } from "../../shared/deadline.ts";
+import type { Action, ActionId } from "../core/action/action.ts";
+
+/** An answer that is not a valid action; the message says why. */
+export class MalformedAction extends Error {
+  override readonly name = "MalformedAction";
+}
+
+type Known = ActionId & Pick<Action, "image" | "idMayReturn" | "begun">;
+
+/** An action from what `read` returns, or without that and with the reason if `read` throws `MalformedAction`. */
+export function readableAction(known: Known, read: () => Omit<Action, keyof Known>): Action {
+  try {
+    return { ...known, ...read() };
+  } catch (thrown) {
+    if (!(thrown instanceof MalformedAction)) throw thrown;
+    const nothing = { timeoutMs: 0, command: [], volumes: [], environment: {} };
+    return { ...known, ...nothing, unreadable: thrown.message };
+  }
+}
+
+export function required(field: string, value: string): string {
+  if (value === "") throw new MalformedAction(`the action has no ${field}`);
+  return value;
+}
+
+export function timeoutMsOf(seconds: bigint): number {
+  if (seconds < 0n) throw new MalformedAction(`the action's timeout is negative: ${seconds} s`);
+  return Math.min(Number(seconds) * 1_000, LONGEST_TIMER_MS);
+}
+
+export function environmentOf(entries: readonly string[]): Record<string, string> {
+  const pairs = entries.map((entry) => {
+    const equals = entry.indexOf("=");
+    // The message does not quote the entry, which may be a secret.
+    if (equals < 1) throw new MalformedAction("an environment entry of the action is not KEY=value");
+    return [entry.slice(0, equals), entry.slice(equals + 1)] as const;
+  });
+  return Object.fromEntries(pairs);
+}
