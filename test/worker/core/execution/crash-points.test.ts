@@ -351,6 +351,15 @@ const FOUND_OF_REPLICAS: readonly [ReplicaOptions][] = [
   ],
   [
     {
+      // A leader whose report was rejected died: as any end that another one may have reported, it waits until it is served.
+      connected: false,
+      workflows: [["power-off"], ["power-off"], ["power-off"]],
+      ...{ machines: 2, takesMs: 2_000, seed: 1_516_342_418 },
+      replicas: [[], [at({ 45: "refuse", 47: "crash" })]],
+    },
+  ],
+  [
+    {
       // A replica that lost the network repeated its report of a failure after another one had ended the action.
       connected: true,
       workflows: [["power-off"]],

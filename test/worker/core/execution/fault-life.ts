@@ -6,6 +6,7 @@ import { redactor } from "../../../../shared/secret-forms.ts";
 import type { ActionStatus } from "../../../../worker/core/action/action.ts";
 import { noObserver } from "../../../../worker/core/action/observer.ts";
 import { Executor } from "../../../../worker/core/execution/executor.ts";
+import { isUnreported } from "../../../../worker/core/journal/entry.ts";
 import { Journal } from "../../../../worker/core/journal/journal.ts";
 import { type LaneServices, Worker } from "../../../../worker/core/lanes/worker.ts";
 import type { Acknowledgement, Poll, Transport, WorkflowSet } from "../../../../worker/core/source/source.ts";
@@ -69,7 +70,7 @@ disk.beforeStep = async (name) => {
 
 /** A replica keeps an end that the server may have from another one. */
 export function unfinished(journal: Journal, isShared: boolean) {
-  return journal.unfinished().filter(({ phase }) => phase !== "ended" || !isShared);
+  return journal.unfinished().filter((entry) => !isShared || !isUnreported(entry));
 }
 
 /** One worker from its start to its death. After that, nothing it does reaches the world, and nothing reaches it. */
@@ -79,8 +80,8 @@ export class Life {
   readonly failed: string[] = [];
   readonly host: Host;
   readonly election: LeaderElection | undefined;
-  /** The agent IDs with an open poll. */
-  readonly polling = new Set<string>();
+  /** When the open poll of an agent ID was sent. */
+  readonly polling = new Map<string, number>();
   wokenMs = Number.NEGATIVE_INFINITY;
   isStopped = false;
   isDown = false;
@@ -346,7 +347,7 @@ export class Life {
       servesSeveral: () => this.#world.server.servesSeveral,
       close: async () => undefined,
       next: async (agentId, signal, inFlight = new Set()) => {
-        this.polling.add(agentId);
+        this.polling.set(agentId, this.#world.time.nowMs);
         try {
           return await this.#poll(agentId, signal, inFlight);
         } finally {

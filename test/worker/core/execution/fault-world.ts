@@ -76,8 +76,6 @@ const LONGEST_MS = 100 * 24 * 60 * 60_000;
 const LIFE_MS = { alone: 4 * 60 * 60_000, replicas: 60 * 60_000 } as const;
 /** A replica's next process starts so long after its death: after `down`, the Jobs of its actions are gone. */
 const RESTART_MS = { crash: 1_000, down: 12 * 60_000 } as const;
-/** Lanes stop polling within that time after a loss; one whose process was stopped has to wake up first. */
-const WAKING_MS = 1_000;
 /** Requests to the cluster's API arrive within that time. */
 const LATE_MS = 10_000;
 const NONE: Faults = new Map();
@@ -301,7 +299,10 @@ export class World {
     };
   }
 
-  /** After each thing that happened: no two lead, and no two poll for an agent ID. */
+  /**
+   * After each thing that happened: no two lead, and no two poll for an agent ID. A poll that was sent before its process was stopped
+   * may still be open: what it brings is not used.
+   */
   #look(): void {
     if (this.lives[0]?.election === undefined) return;
     const alive = this.lives.filter(({ isDead, isStopped }) => !isDead && !isStopped);
@@ -311,7 +312,7 @@ export class World {
     for (const agentId of this.agentIds) {
       const polling = alive.filter(
         ({ host, polling, wokenMs }) =>
-          host.state === "running" && polling.has(agentId) && this.time.nowMs - wokenMs > WAKING_MS,
+          host.state === "running" && (polling.get(agentId) ?? wokenMs) > wokenMs,
       );
       if (polling.length > 1) this.break(`${polling.map(({ name }) => name)} poll for ${agentId}`);
     }
