@@ -9,15 +9,16 @@ export interface Canary {
   readonly isSecret: boolean;
 }
 
-/** Looks for the secrets and private texts of tenants, in all forms in which output may show them. */
+/** Looks for the secrets and private texts of tenants, in all forms that a program could give them. */
 export class Canaries {
   readonly #planted: readonly (Canary & { readonly search: SecretSearch })[];
   readonly #found = new Set<string>();
+  readonly #seen = new Set<string>();
 
   constructor(planted: readonly Canary[]) {
     this.#planted = planted.map((canary) => ({
       ...canary,
-      search: new SecretSearch(canary.text, "promised"),
+      search: new SecretSearch(canary.text),
     }));
   }
 
@@ -25,17 +26,19 @@ export class Canaries {
     return [...this.#found];
   }
 
-  /** Finds those that the readers of this text must not see. */
-  look(where: string, text: string, isForbidden: (canary: Canary) => boolean): void {
-    for (const canary of this.#planted.filter(isForbidden))
-      for (const form of canary.search.in(text)) this.#found.add(`${canary.name} is in ${where} (${form})`);
+  /** Finds those that the readers of this content must not see, and remembers the others, which show that the search works. */
+  look(where: string, content: string | Buffer, isForbidden: (canary: Canary) => boolean): void {
+    for (const canary of this.#planted) {
+      const forms = canary.search.in(content);
+      if (isForbidden(canary))
+        for (const form of forms) this.#found.add(`${canary.name} is in ${where} (${form})`);
+      else if (forms.length > 0) this.#seen.add(`${canary.name} is in ${where}`);
+    }
   }
 
-  /** The forms of any secret that are in a text. */
-  in(text: string): readonly string[] {
-    return this.#planted
-      .filter(({ isSecret }) => isSecret)
-      .flatMap(({ name, search }) => search.in(text).map((form) => `${name}, ${form}`));
+  /** Those that should have been seen and were not: nothing was read there, or nothing can be found. */
+  unseen(expected: readonly string[]): readonly string[] {
+    return expected.filter((sight) => !this.#seen.has(sight)).map((sight) => `not seen: ${sight}`);
   }
 }
 

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "undici";
@@ -128,8 +128,12 @@ export async function openLab(options: LabOptions) {
   };
   const worker = start();
   const search = new SecretSearch(password, options.reach);
+  const found = new Set<string>();
+  const look = (where: string, content: string | Buffer) => {
+    for (const form of search.in(content)) found.add(`the password is in ${where} (${form})`);
+  };
   const watcher = new Watcher({
-    ...{ pid: worker.child.pid ?? 0, stateDirectory, agentIds, search },
+    ...{ pid: worker.child.pid ?? 0, stateDirectory, agentIds, look },
     containers: runtime === "docker",
   });
 
@@ -142,7 +146,6 @@ export async function openLab(options: LabOptions) {
     server,
     worker,
     argv,
-    watcher,
     /** Another worker with the same settings. */
     start,
 
@@ -207,22 +210,23 @@ export async function openLab(options: LabOptions) {
     /** Everywhere that the password was found. */
     async leaks(): Promise<readonly string[]> {
       for (const path of ["/", "/actions", "/lanes", "/status.json", "/metrics"]) {
-        watcher.look(`the page ${path}`, await lab.page(path).catch(() => ""));
+        look(`the page ${path}`, await lab.page(path).catch(() => ""));
       }
       const status = await lab.page("/status.json").catch(() => "");
       for (const [, key] of status.matchAll(/"key":"([0-9a-f]{32})"/g)) {
-        watcher.look("an action's page", await lab.page(`/actions/${key}`).catch(() => ""));
+        look("an action's page", await lab.page(`/actions/${key}`).catch(() => ""));
       }
       for (const each of workers) {
-        watcher.look("the worker's log", each.stderr);
-        watcher.look("the worker's output", each.stdout);
+        look("the worker's log", each.stderr);
+        look("the worker's output", each.stdout);
       }
-      watcher.look("a message of the workflow", JSON.stringify(server.reports));
-      return watcher.findings();
+      look("a message of the workflow", JSON.stringify(server.reports));
+      await watcher.end();
+      return [...found];
     },
 
     async [Symbol.asyncDispose]() {
-      await watcher.findings();
+      await watcher.end();
       for (const each of workers) await each[Symbol.asyncDispose]();
       if (runtime === "docker") await removeContainers(...(await containersOf(agentIds, LABEL.agent)));
       await server.close();
@@ -279,4 +283,10 @@ export function percentile(measured: readonly number[], share: number): number {
 /** What a step of the hostile action prints. */
 export function printing(text: string): string {
   return `out:${Buffer.from(text).toString("base64")}`;
+}
+
+/** The most that a process had in memory so far (proc_pid_status(5), VmHWM). */
+export async function megabytesOf(pid: number | undefined): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, "utf8");
+  return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1] ?? 0) / 1_024;
 }

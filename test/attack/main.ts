@@ -4,7 +4,7 @@ import { parseArgs } from "node:util";
 import { textOf } from "../../shared/text-of.ts";
 import type { Attack, Setting } from "./attack.ts";
 import { buildImages, engineAnswers } from "./engine.ts";
-import { type Result, table } from "./table.ts";
+import { oneLine, type Result, table } from "./table.ts";
 
 /**
  * `npm run attack`: attacks a running worker in every way that this folder knows. Exits 0 when all it promises held, 1 when
@@ -13,8 +13,8 @@ import { type Result, table } from "./table.ts";
 
 const USAGE = "usage: npm run attack -- [--only <name>]... [--jobs <count>] [--minutes <count>] [--list]";
 const ATTACKS = join(import.meta.dirname, "attacks");
-const DEADLINE_MS = 150_000;
-const WHOLE_RUN_MS = 600_000;
+const DEADLINE_MS = 300_000;
+const WHOLE_RUN_MS = 1_200_000;
 
 interface Named extends Attack {
   readonly name: string;
@@ -120,6 +120,7 @@ async function runOne(attack: Named, setting: Setting): Promise<Result> {
   clearTimeout(deadline);
   const verdict = reasons.length === 0 ? "held" : "NOT HELD";
   say(`${verdict}: ${name}`);
+  for (const reason of reasons) say(`  ${oneLine(reason)}`);
   return { name, verdict, reasons, tookMs: performance.now() - from };
 }
 

@@ -21,7 +21,7 @@ export function table(results: readonly Result[]): string {
   return `${lines.join("\n")}\n${count("held")} held, ${count("NOT HELD")} not held${skipped}\n`;
 }
 
-function oneLine(text: string): string {
+export function oneLine(text: string): string {
   const line = text.replace(/\p{C}+/gu, " ");
   return line.length <= LONGEST_REASON ? line : `${line.slice(0, LONGEST_REASON - 1)}…`;
 }

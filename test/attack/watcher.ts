@@ -4,7 +4,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { LABEL } from "../../worker/runtimes/docker/container-spec.ts";
 import { dockerCli } from "../support/docker.ts";
 import { containersOf } from "./engine.ts";
-import type { SecretSearch } from "./secret-traces.ts";
 
 const PAUSE_MS = 50;
 
@@ -13,16 +12,16 @@ export interface WatcherOptions {
   readonly stateDirectory: string;
   readonly agentIds: readonly string[];
   readonly containers: boolean;
-  readonly search: Pick<SecretSearch, "in">;
+  /** Is given all that is read. */
+  look(where: string, content: string | Buffer): void;
 }
 
 /**
  * Looks, for as long as an attack lasts, where other users of the host, a backup or the engine's users could see a secret:
- * arguments and environments of processes, files of the state directory, containers and their logs.
+ * arguments and environments of processes, files of the state directory, containers.
  */
 export class Watcher {
   readonly #options: WatcherOptions;
-  readonly #found = new Set<string>();
   readonly #work: Promise<void>;
   #over = false;
 
@@ -31,18 +30,11 @@ export class Watcher {
     this.#work = this.#watch();
   }
 
-  /** Adds what is found in a text that is somewhere. */
-  look(where: string, text: string): void {
-    for (const form of this.#options.search.in(text))
-      this.#found.add(`the password is in ${where} (${form})`);
-  }
-
-  /** Ends, and says where a secret was found. */
-  async findings(): Promise<readonly string[]> {
+  /** Looks at the files once more. */
+  async end(): Promise<void> {
     this.#over = true;
     await this.#work;
     await this.#lookAtFiles();
-    return [...this.#found];
   }
 
   async #watch(): Promise<void> {
@@ -55,15 +47,15 @@ export class Watcher {
 
   async #lookAtProcesses(): Promise<void> {
     for (const pid of await descendantsOf(this.#options.pid)) {
-      this.look("a process's arguments", await textOf(`/proc/${pid}/cmdline`));
-      this.look("a process's environment", await textOf(`/proc/${pid}/environ`));
+      this.#options.look("a process's arguments", await contentOf(`/proc/${pid}/cmdline`));
+      this.#options.look("a process's environment", await contentOf(`/proc/${pid}/environ`));
     }
   }
 
   async #lookAtContainers(): Promise<void> {
     const ids = await containersOf(this.#options.agentIds, LABEL.agent).catch(() => []);
     for (const id of ids) {
-      this.look("docker inspect", await dockerCli("inspect", id).catch(() => ""));
+      this.#options.look("docker inspect", await dockerCli("inspect", id).catch(() => ""));
     }
   }
 
@@ -71,13 +63,13 @@ export class Watcher {
     const { stateDirectory } = this.#options;
     const entries = await readdir(stateDirectory, { recursive: true, withFileTypes: true }).catch(() => []);
     for (const entry of entries.filter((each) => each.isFile())) {
-      this.look(`the state directory's ${entry.name}`, await textOf(join(entry.parentPath, entry.name)));
+      this.#options.look("the state directory", await contentOf(join(entry.parentPath, entry.name)));
     }
   }
 }
 
-async function textOf(path: string): Promise<string> {
-  return readFile(path, "utf8").catch(() => "");
+async function contentOf(path: string): Promise<Buffer> {
+  return readFile(path).catch(() => Buffer.alloc(0));
 }
 
 async function descendantsOf(root: number): Promise<readonly number[]> {
@@ -85,7 +77,10 @@ async function descendantsOf(root: number): Promise<readonly number[]> {
   const parents = await Promise.all(
     all.map(
       async (pid) =>
-        [pid, Number(/^\d+ \(.*\) \S (\d+) /s.exec(await textOf(`/proc/${pid}/stat`))?.[1])] as const,
+        [
+          pid,
+          Number(/^\d+ \(.*\) \S (\d+) /s.exec((await contentOf(`/proc/${pid}/stat`)).toString())?.[1]),
+        ] as const,
     ),
   );
   const found = new Set([root]);

@@ -10,7 +10,7 @@ import { redfishProfiles } from "../../simulators/redfish/profiles.ts";
 import { resultOf, runAction } from "../actions/action-run.ts";
 import { freePort } from "./free-port.ts";
 import { judge, TRIALS, type Verdict } from "./zoo/judge.ts";
-import { Recording, type Tree, Trees } from "./zoo/tree.ts";
+import { candidates, Recording, screenshotTarget, type Tree, Trees } from "./zoo/tree.ts";
 
 const TITLE = "the redfish provider reads recorded machines";
 const folder = process.env["ZOO_FOLDER"];
@@ -34,11 +34,14 @@ async function serve(file: string): Promise<number> {
   return port;
 }
 
-async function tryAll(file: string, tree: Tree, needsSystem: boolean): Promise<ReadonlyMap<string, Verdict>> {
-  const port = await serve(file);
+const connectionTo = (port: number) => ({
+  ...{ BMC_HOST: "127.0.0.1", BMC_USERNAME: "admin", BMC_PASSWORD: "calvin" },
+  ...{ BMC_PROVIDERS: "redfish", REDFISH_PORT: String(port), REDFISH_SCHEME: "http" },
+});
+
+async function tryAll(port: number, tree: Tree, needsSystem: boolean): Promise<ReadonlyMap<string, Verdict>> {
   const env = {
-    ...{ BMC_HOST: "127.0.0.1", BMC_USERNAME: "admin", BMC_PASSWORD: "calvin" },
-    ...{ BMC_PROVIDERS: "redfish", REDFISH_PORT: String(port), REDFISH_SCHEME: "http" },
+    ...connectionTo(port),
     ...(tree.system && needsSystem ? { REDFISH_SYSTEM: tree.system } : {}),
   };
   const verdicts = new Map<string, Verdict>();
@@ -49,6 +52,25 @@ async function tryAll(file: string, tree: Tree, needsSystem: boolean): Promise<R
     verdicts.set(trial.action, judge(trial, result, tree));
   }
   return verdicts;
+}
+
+/** Without a name of a system: the only one that can be meant is found, more are refused in one line that names them. */
+async function expectChoice(port: number, recording: Recording, tree: Tree): Promise<void> {
+  const ended = await runAction("power-status", { env: connectionTo(port), clock: systemClock });
+  const result = resultOf(ended);
+
+  const [only, ...more] = candidates(recording, tree);
+  if (only === undefined) {
+    expect(result).toMatchObject({ ok: false, class: "unsupported" });
+  } else if (more.length > 0) {
+    expect(result).toMatchObject({ ok: false, class: "usage" });
+    expect(result.message?.split("\n")).toEqual([expect.stringContaining(tree.systems.join(", "))]);
+  } else {
+    expect(result).toMatchObject({ ok: true });
+    expect(only).toBe(tree.system);
+    const others = tree.systems.filter((path) => path !== only);
+    for (const path of tree.systems) if (others.length > 0) expect(ended.stderr).toContain(path);
+  }
 }
 
 function expectedTrees(): Readonly<Record<string, Tree>> {
@@ -63,9 +85,9 @@ describe.skipIf(!folder)(TITLE, () => {
     expect(trees.length).toBeGreaterThan(0);
   });
 
-  it("of whose makers no profile of the simulator offers HTTP boot by a URI that none of them has", () => {
-    const offers = new Map<string, boolean>();
-    for (const [name] of trees) {
+  it("of whose makers the profiles of the simulator offer only what one of them offers", () => {
+    const recorded = new Map<string, Set<string>>();
+    for (const [name, tree] of trees) {
       const file = join(folder ?? "", "trees", `${name}.json.gz`);
       const { vendor, resources } = Recording.parse(
         JSON.parse(gunzipSync(readFileSync(file)).toString("utf8")),
@@ -73,15 +95,25 @@ describe.skipIf(!folder)(TITLE, () => {
       const hasUri = Object.values(resources).some(
         (resource) => "HttpBootUri" in Object(Object(resource).Boot),
       );
-      offers.set(vendor.toLowerCase(), hasUri || (offers.get(vendor.toLowerCase()) ?? false));
+      const offers = recorded.get(vendor.toLowerCase()) ?? new Set();
+      recorded.set(vendor.toLowerCase(), offers);
+      for (const type of tree.resetTypes ?? []) offers.add(`reset ${type}`);
+      for (const target of tree.bootTargets ?? []) offers.add(`boot ${target}`);
+      if (hasUri) offers.add("HttpBootUri");
     }
 
-    const wrong = Object.values(redfishProfiles).filter(({ manufacturer, bootOrder, httpBootUri }) => {
-      const recorded = [...offers].find(([vendor]) => manufacturer.toLowerCase().startsWith(vendor));
-      return recorded?.[1] === false && bootOrder !== false && httpBootUri !== false;
+    const wrong = Object.values(redfishProfiles).flatMap((profile) => {
+      const maker = profile.manufacturer.toLowerCase();
+      const offers = [...recorded].find(([vendor]) => maker.startsWith(vendor))?.[1];
+      const claims = [
+        ...profile.resetTypes.map((type) => `reset ${type}`),
+        ...profile.bootTargets.map((target) => `boot ${target}`),
+        ...(profile.bootOrder !== false && profile.httpBootUri !== false ? ["HttpBootUri"] : []),
+      ];
+      return offers ? claims.filter((claim) => !offers.has(claim)).map((it) => `${profile.name}: ${it}`) : [];
     });
 
-    expect(wrong.map(({ name }) => name)).toEqual([]);
+    expect(wrong).toEqual([]);
   });
 
   it.for(trees)(
@@ -94,7 +126,11 @@ describe.skipIf(!folder)(TITLE, () => {
       // Several machines share a BMC, or the recording has no list of systems.
       const needsSystem = tree.systems.length > 1 || recording.resources["/redfish/v1/Systems"] === undefined;
 
-      const verdicts = [...(await tryAll(file, tree, needsSystem))];
+      const port = await serve(file);
+      const known = { ...tree, screenshotTarget: screenshotTarget(recording) };
+
+      await expectChoice(port, recording, tree);
+      const verdicts = [...(await tryAll(port, known, needsSystem))];
 
       const reasons = (kind: "lacks" | "wrong") =>
         verdicts.flatMap(([action, verdict]) => (verdict.kind === kind ? [[action, verdict.reason]] : []));

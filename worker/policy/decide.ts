@@ -8,7 +8,7 @@ import type { Policy, VolumeRule } from "./policy.ts";
 import { referenceProblem } from "./reference-rule.ts";
 import { agentProblem, type TenantAction, tenantMachineProblem, tenantProblem } from "./tenant-rule.ts";
 import { argumentProblem, trustProblem } from "./trust-rule.ts";
-import { holdsFor, volumeProblem } from "./volume-rule.ts";
+import { holdsFor, overlapProblems, volumeProblem } from "./volume-rule.ts";
 
 const TENANTS_TIMEOUT_MS = 24 * 60 * 60_000;
 
@@ -70,7 +70,7 @@ export function refusals(policy: Policy, catalogue: Catalogue, action: JudgedAct
   return [
     ...(image ? refusal(image.rule, image.message) : inputRefusals(policy, catalogue, action)),
     ...refusal("tenants", tenantProblem(action, policy.tenants)),
-    ...action.volumes.flatMap((volume) => refusal("volumes", volumeProblem(volume, policy, action))),
+    ...volumeRefusals(policy, action),
     ...refusal("networkNamespaces", namespaceProblem(networkNamespace, networkNamespaces)),
     ...refusal("pidNamespaces", namespaceProblem(pidNamespace, pidNamespaces)),
     ...refusal("ownConnections", ownConnectionProblem(action, policy)),
@@ -85,6 +85,14 @@ function inputRefusals(policy: Policy, catalogue: Catalogue, action: JudgedActio
   const arguing = argumentProblem(policy, catalogue, action);
   if (arguing !== undefined) return refusal("trustedImages", arguing);
   return environmentProblems(action, policy, catalogue).flatMap((problem) => refusal("environment", problem));
+}
+
+function volumeRefusals(policy: Policy, action: JudgedAction): readonly Refusal[] {
+  const { volumes } = action;
+  const problems = volumes.flatMap((volume) => volumeProblem(volume, policy, action) ?? []);
+  // Only of volumes with a target.
+  const found = problems.length > 0 ? problems : overlapProblems(volumes);
+  return found.flatMap((problem) => refusal("volumes", problem));
 }
 
 function volumesFor(

@@ -47,6 +47,19 @@ export function volumeProblem(
   return targetProblem(source, target, policy);
 }
 
+/**
+ * What must not be mounted together. In the folder of one volume, an action may have put a link in the place of the other's target,
+ * and the engine would follow it: to the program of the image, for example.
+ */
+export function overlapProblems(volumes: readonly string[]): readonly string[] {
+  const targets = volumes.map((volume) => volume.split(":")[1] ?? "").map(cleanPath);
+  return volumes.flatMap((volume, index) => {
+    const target = targets[index] ?? "/";
+    const others = volumes.filter((_, other) => other !== index && isWithin(target, targets[other] ?? "/"));
+    return others.map((other) => `${volume} is not allowed: its target is within that of ${other}`);
+  });
+}
+
 function targetProblem(source: string, target: string, { volumeTargets }: VolumePolicy): string | undefined {
   const clean = cleanPath(target);
   const inPlace = clean === cleanPath(source);

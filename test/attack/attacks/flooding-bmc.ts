@@ -1,7 +1,6 @@
-import { readFile } from "node:fs/promises";
 import { HttpListener } from "../../../simulators/http-listener.ts";
 import { type Attack, unless } from "../attack.ts";
-import { closing, openLab, percentile } from "../lab.ts";
+import { closing, megabytesOf, openLab, percentile } from "../lab.ts";
 
 const MOST_MB = 250;
 
@@ -44,9 +43,3 @@ export const attack: Attack = {
     ];
   },
 };
-
-/** The most that a process had in memory so far (proc_pid_status(5), VmHWM). */
-async function megabytesOf(pid: number | undefined): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, "utf8");
-  return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1] ?? 0) / 1_024;
-}

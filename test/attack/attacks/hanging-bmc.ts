@@ -16,8 +16,8 @@ export const attack: Attack = {
       lab.run("node-3", { name: "power-status" }),
     ]);
 
-    // Beside the timeout: a container's start and end, or as long as those of the other machine take on this host.
-    const limitMs = TIMEOUT_S * 1_000 + Math.max(15_000, other.tookMs);
+    // Beside the timeout: a container's start and end, or three times what the whole action of the other machine takes on this host.
+    const limitMs = TIMEOUT_S * 1_000 + Math.max(15_000, 3 * other.tookMs);
     return [
       ...unless(["TIMEOUT", "FAILED"].includes(silent.state), `the silent one: ${silent.state}`),
       ...unless(["TIMEOUT", "FAILED"].includes(slow.state), `the slow one: ${slow.state}`),

@@ -29,10 +29,8 @@ export const attack: Attack = {
       for (const found of await lab.look()) reasons.add(found);
     }
     for (const found of await lab.findings()) reasons.add(found);
-    const kept = await Promise.all(TENANTS.map((tenant) => lab.keeps(lab.mark(tenant))));
     return [
       ...reasons,
-      ...unless(!kept.includes(false), "an action's log does not have what it printed"),
       ...unless(lab.collector.spans.length > 0, "the collector got no trace"),
       ...unless(rufioEnds(lab).includes("Completed"), "no Job of Rufio's was done"),
     ];
@@ -47,6 +45,8 @@ async function roundOf(lab: Lab, tenant: Tenant, round: number): Promise<readonl
     printing("\n"),
     "split:3",
     `err:${Buffer.from("SECRET\n").toString("base64")}`,
+    // Its last line is quoted in the report.
+    `err:${Buffer.from(`${lab.mark(tenant)} SECRET\n`).toString("base64")}`,
   ];
   const own = [
     lab.run(

@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Attack, unless } from "../attack.ts";
@@ -10,17 +10,25 @@ writeFileSync("/data/stolen", readFileSync(0));
 
 export const attack: Attack = {
   tries:
-    "a template mounts a folder that actions may write over the program of a trusted image, or its system",
+    "a template mounts a folder that actions may write over the program of a trusted image, or its system, also through a link in another folder",
   holds: "each target is refused by the policy, and the image runs no other program",
   needsContainers: true,
   async run(setting) {
-    const folder = await mkdtemp(join(tmpdir(), "pbnj-attack-volume-"));
+    const root = await mkdtemp(join(tmpdir(), "pbnj-attack-volume-"));
     try {
-      await chmod(folder, 0o777);
+      // Also for an engine of another user.
+      await chmod(root, 0o755);
+      const [folder, links] = [join(root, "folder"), join(root, "links")];
+      for (const path of [folder, links]) {
+        await mkdir(path);
+        await chmod(path, 0o777);
+      }
       for (const name of ["action.mjs", "node", "ld.so.preload", "connection"]) {
         await writeFile(join(folder, name), THIEF, { mode: 0o755 });
       }
-      await using lab = await openLab({ setting, policy: { volumes: [{ path: folder, access: "rw" }] } });
+      await symlink("/action", join(links, "x"));
+      const rules = [folder, links].map((path) => ({ path, access: "rw" }));
+      await using lab = await openLab({ setting, policy: { volumes: rules } });
       const targets = [
         "/action",
         "//action/.",
@@ -33,12 +41,14 @@ export const attack: Attack = {
         "/",
       ];
       const reasons = [];
-      for (const target of [...targets, "/proc/self", "/sys", "/dev", "/node_modules", "/opt"]) {
-        for (const options of ["", ":ro"]) {
-          const volumes = [`${folder}:${target}${options}`];
+      for (const options of ["", ":ro"]) {
+        const direct = [...targets, "/proc/self", "/sys", "/dev", "/node_modules", "/opt"].map((target) => [
+          `${folder}:${target}${options}`,
+        ]);
+        for (const volumes of [...direct, [`${links}:/data`, `${folder}:/data/x${options}`]]) {
           const { state, message } = await lab.run("node-1", { name: "power-status", volumes });
           const refused = state === "FAILED" && /policy volumes/.test(message);
-          reasons.push(...unless(refused, `${target}${options} not refused: ${state} ${message}`));
+          reasons.push(...unless(refused, `${volumes.join(" and ")} not refused: ${state} ${message}`));
         }
       }
       const { state } = await lab.run("node-1", { name: "power-status", volumes: [`${folder}:/data`] });
@@ -49,7 +59,7 @@ export const attack: Attack = {
         ...(await lab.leaks()),
       ];
     } finally {
-      await rm(folder, { recursive: true, force: true });
+      await rm(root, { recursive: true, force: true });
     }
   },
 };

@@ -71,6 +71,16 @@ function sensorLimits(tree: Tree): readonly [number, number] {
   return [Math.max(...sources), sources.reduce((sum, one) => sum + one, 0)];
 }
 
+/** What each check needs of the tree to say that the BMC offers it. */
+const CHECKS: Readonly<Record<string, (tree: Tree) => boolean>> = {
+  boot: hasOverride,
+  users: ({ users }) => typeof users === "number",
+  sel: (tree) => bestLog(tree) !== undefined,
+  bios: ({ biosAttributes }) => Boolean(biosAttributes),
+  secureboot: ({ secureBoot }) => Boolean(secureBoot),
+  screenshot: ({ screenshotTarget }) => screenshotTarget !== undefined,
+};
+
 /** In this order: later ones change what earlier ones read. */
 export const TRIALS: readonly Trial[] = [
   {
@@ -205,6 +215,37 @@ export const TRIALS: readonly Trial[] = [
         found.filter((mac) => !known.includes(mac.toLowerCase())),
         [],
       );
+    },
+  },
+  {
+    action: "check",
+    env: { REQUIRE: "login" },
+    isThere: () => true,
+    differs(data, tree) {
+      const { checks } = z
+        .object({ checks: z.array(z.object({ check: z.string(), state: z.string() })) })
+        .parse(data);
+      const states = new Map(checks.map(({ check, state }) => [check, state]));
+      const names = Object.keys(CHECKS);
+      // A power state that cannot be read is a warning.
+      const power = same("power", states.get("power"), tree.powerState ? "ok" : "warning");
+      if (power) return power;
+      return same(
+        "checks",
+        names.map((name) => `${name} ${states.get(name)}`),
+        names.map((name) => `${name} ${CHECKS[name]?.(tree) ? "ok" : "unsupported"}`),
+      );
+    },
+  },
+  {
+    action: "screenshot",
+    // The server of the recordings takes no screenshot, so what would be sent is compared.
+    env: { DRY_RUN: "true", SCREENSHOT_INLINE: "true" },
+    isThere: ({ screenshotTarget }) => screenshotTarget !== undefined,
+    differs(data, { screenshotTarget }) {
+      const { wouldSend } = z.object({ wouldSend: z.array(z.string()) }).parse(data);
+      const isSent = wouldSend.length === 1 && wouldSend[0]?.startsWith(`POST ${screenshotTarget} `);
+      return isSent ? undefined : same("request", wouldSend, [`POST ${screenshotTarget}`]);
     },
   },
   {

@@ -43,6 +43,8 @@ export const Tree = z.object({
   secureBoot: z.nullish(z.object({ enable: z.nullish(z.boolean()) })),
   resetTarget: z.nullish(z.string()),
   resetTypes: Texts,
+  /** Of the recording, which the summary does not name: where Dell takes a screenshot. */
+  screenshotTarget: z.optional(z.string()),
 });
 export type Tree = z.infer<typeof Tree>;
 
@@ -55,3 +57,28 @@ export const Recording = z.object({
   bmcFirmware: z.nullish(z.string()),
   resources: z.record(z.string(), z.unknown()),
 });
+export type Recording = z.infer<typeof Recording>;
+
+const Actions = z.object({
+  Actions: z.object({
+    "#ComputerSystem.Reset": z.optional(z.unknown()),
+    "#DellLCService.ExportServerScreenShot": z.optional(z.object({ target: z.string() })),
+  }),
+});
+
+export function screenshotTarget({ resources }: Recording): string | undefined {
+  for (const resource of Object.values(resources)) {
+    const { data } = Actions.safeParse(resource);
+    const action = data?.Actions["#DellLCService.ExportServerScreenShot"];
+    if (action) return action.target;
+  }
+  return undefined;
+}
+
+/** The systems of which one is meant when none is named: the only one, or those with a reset. */
+export function candidates({ resources }: Recording, { systems }: Tree): readonly string[] {
+  if (systems.length < 2) return systems;
+  return systems.filter(
+    (path) => Actions.safeParse(resources[path]).data?.Actions["#ComputerSystem.Reset"] !== undefined,
+  );
+}

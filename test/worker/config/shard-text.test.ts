@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { loadConfig } from "../../../worker/config/load-config.ts";
 import { shardIn } from "../../../worker/config/shard-text.ts";
 import { shardOf } from "../../../worker/machines/shard.ts";
 
@@ -28,4 +29,19 @@ it("shards have as many agent IDs as one another, and the same in every version"
 
   expect(Math.min(...counts) / Math.max(...counts)).toBeGreaterThan(0.9);
   expect(["pbnj-node-1", "pbnj-node-2", "pbnj-node-3"].map((id) => shardOf(id, 4))).toEqual([1, 2, 0]);
+});
+
+it("each shard has a Lease of its own, and all have one owner of Jobs", () => {
+  const flags = {
+    grpcServer: "tink.example:42113",
+    agentId: "pbnj",
+    runtime: "kubernetes",
+    unsafeAnyImage: true,
+  };
+  const loaded = loadConfig({ flags: { ...flags, leaderElection: true, shard: "1/4" }, env: {} });
+
+  expect(loaded.ok && loaded.config.kubernetes?.leaderElection).toEqual({
+    lease: "pbnj-worker-1",
+    group: "pbnj-worker",
+  });
 });

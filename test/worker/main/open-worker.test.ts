@@ -9,6 +9,7 @@ import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
 import { SimulatedMachine, type SimulatedMachineOptions } from "../../../simulators/machine.ts";
 import { type RedfishBmcOptions, startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
 import { startTinkServer, type TinkServerOptions } from "../../../simulators/tink/server.ts";
+import { shardOf } from "../../../worker/machines/shard.ts";
 import { scaledClock } from "../../support/scaled-clock.ts";
 import { standingWorker } from "../../support/standing-worker.ts";
 import { type Step, template } from "../fleet-lab.ts";
@@ -129,6 +130,22 @@ describe.concurrent("a workflow", () => {
 
     expect(lab.machines.map((machine) => machine.count("on"))).toEqual([1, 1, 1, 1]);
     expect(lab.server.connections.accepted).toBe(1);
+  });
+
+  test("leaves the machines of other shards alone, whoever names them", async () => {
+    const { [0]: own = "", [1]: other = "" } = Object.fromEntries(
+      ["node-01", "node-02", "node-03", "node-04"].map((name) => [shardOf(`pbnj-${name}`, 2), name]),
+    );
+    await using lab = await standing({ machines: { [own]: {}, [other]: {} }, argv: ["--shard", "0/2"] });
+
+    const steps = [{ name: "power-status", environment: { MACHINE: other } }];
+    const workflow = lab.server.submit({ template: template(`pbnj-${own}`, steps) });
+    await lab.server.until(() => workflow.state === "FAILED");
+
+    expect(workflow.tasks[0]?.actions[0]?.message).toContain(
+      `${other} belongs to another shard than 0/2: address its workflows to pbnj-${other}`,
+    );
+    expect(new Set(lab.server.polls)).toEqual(new Set([`pbnj-${own}`]));
   });
 
   test("on one agent ID for all machines selects one with MACHINE", async () => {

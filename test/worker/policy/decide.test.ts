@@ -222,6 +222,21 @@ describe("the volumes rule", () => {
     },
   );
 
+  it.each([
+    ["/data:/data", "/each/node-1:/data/x"],
+    ["/data:/data", "/each/node-1:/data/./x/y:ro"],
+    ["/data:/data", "/each/node-1:/data"],
+    ["/srv/images:/i:ro", "/data:/i/sub"],
+  ])("refuses a target within that of another volume, where a link may be: %s and %s", (outer, inner) => {
+    const expected = `${inner} is not allowed: its target is within that of ${outer}`;
+
+    expect(ask(policy, { volumes: [outer, inner] })).toContain(expected);
+    expect(ask(policy, { volumes: [inner, outer] })).toContain(expected);
+    expect(ask(policy, { volumes: [outer, "/each/node-1:/data2", "/each/node-1:/s"] })).not.toContain(
+      "within",
+    );
+  });
+
   it("allows the engine's socket only where it is itself listed", () => {
     const volume = "/var/run/docker.sock:/var/run/docker.sock";
 

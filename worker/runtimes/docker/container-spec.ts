@@ -175,22 +175,51 @@ function volumesInMemory(volumes: ImageConfig["Volumes"], mounted: readonly stri
     .map((Target) => ({ Type: "tmpfs", Target, TmpfsOptions: { SizeBytes, Mode: 0o1777 } }) as const);
 }
 
-/** Why a volume must not be mounted into an image: it would hide or replace a part of its program. Undefined if it may. */
+/**
+ * Why a volume must not be mounted into an image. It would hide or replace a part of its program; or a volume of the image is
+ * within it, whose place may be a link there. Undefined if it may.
+ */
 export function mountProblem(volumes: readonly string[], image: ImageConfig | undefined): string | undefined {
-  const { Entrypoint, Cmd, WorkingDir } = image ?? {};
-  const parts = [...(Entrypoint ?? []), ...(Cmd ?? [])];
-  const files = parts.filter((part) => part.startsWith("/"));
-  // Such as `node main.mjs`. The first part without a slash is found in PATH.
-  const hasRelative = parts.some((part, index) => /^[^/-]/.test(part) && (index > 0 || part.includes("/")));
-  const places = [...files, ...files.map((file) => posix.dirname(file)), (hasRelative && WorkingDir) || "/"]
-    .map((place) => normalize(`/${place}`))
-    .filter((place) => place !== "/");
+  const programs = programPlaces(image);
+  const home = normalize(image?.Env?.findLast((variable) => variable.startsWith("HOME="))?.slice(5) || "/");
+  const own = Object.keys(image?.Volumes ?? {}).map((place) => normalize(`/${place}`));
   for (const volume of volumes) {
     const target = normalize(volume.split(":")[1] ?? "");
-    const place = places.find((each) => isWithin(each, target) || isWithin(target, each));
-    if (place !== undefined) return `${volume} cannot be mounted: the image has its program in ${place}`;
+    const program = programs.find((each) => isWithin(each, target) || isWithin(target, each));
+    if (program !== undefined) return `${volume} cannot be mounted: the image has its program in ${program}`;
+    // Interpreters load modules from hidden folders of it.
+    if (isWithin(home, target) || target.startsWith(`${home}/.`))
+      return `${volume} cannot be mounted: the image has its home in ${home}`;
+    const inner = own.find((each) => each !== target && isWithin(each, target));
+    if (inner !== undefined)
+      return `${volume} cannot be mounted: the image has a volume of its own in ${inner}`;
   }
   return undefined;
+}
+
+/** Variables with folders from which shells, linkers and interpreters load code, such as NODE_PATH and LD_PRELOAD. */
+const LOADS_CODE = /^(?:LD_\w+|(?:BASH_)?ENV|\w*(?:PATH|LIB|OPTIONS|OPT|_HOME|STARTUP)|PYTHONHOME)=/;
+
+function absolutePathsIn(text: string): readonly string[] {
+  return text.match(/(?<=^|[^\w./-]|(?:^|\s)-\w)\/[^\s"'`;|&()<>:=,]+/g) ?? [];
+}
+
+/** The files that an image's command names, their folders, and the folders where programs and libraries are looked for. */
+function programPlaces({ Entrypoint, Cmd, WorkingDir, Env }: ImageConfig = {}): readonly string[] {
+  const parts = [...(Entrypoint ?? []), ...(Cmd ?? [])];
+  // Also in the text of a shell's command, or in a flag.
+  const files = parts.flatMap(absolutePathsIn);
+  // Such as `node main.mjs`. The first part without a slash is found in PATH.
+  const hasRelative = parts.some((part, index) => /^[^/-]/.test(part) && (index > 0 || part.includes("/")));
+  const searched = (Env ?? []).filter((variable) => LOADS_CODE.test(variable)).flatMap(absolutePathsIn);
+  return [
+    ...files,
+    ...files.map((file) => posix.dirname(file)),
+    ...searched,
+    (hasRelative && WorkingDir) || "/",
+  ]
+    .map((place) => normalize(`/${place}`))
+    .filter((place) => place !== "/");
 }
 
 function isWithin(path: string, folder: string): boolean {

@@ -9,6 +9,7 @@ export const ImageDetails = z.object({
       Entrypoint: z.array(z.string()).nullish(),
       Cmd: z.array(z.string()).nullish(),
       WorkingDir: z.string().nullish(),
+      Env: z.array(z.string()).nullish(),
       Volumes: z.record(z.string(), z.unknown()).nullish(),
     })
     .nullish(),

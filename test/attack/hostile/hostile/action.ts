@@ -33,10 +33,9 @@ const steps: Readonly<Record<string, (argument: string) => unknown>> = {
     };
     print(1, `${JSON.stringify(result)}\n`);
   },
-  escapes: (lines) => {
-    const line = `${"\x1b[1;31m\x1b]8;;x\x07".repeat(1_024)}\n`;
-    for (let left = Number(lines); left > 0; left--) print(1, line);
-  },
+  escapes: (lines) => printLines("\x1b[1;31m\x1b]8;;x\x07".repeat(1_024), Number(lines)),
+  /** As long as those of escape sequences. */
+  lines: (lines) => printLines("x".repeat(15 * 1_024), Number(lines)),
   /** Both streams, without end; with the argument `line`, in a single line each. */
   flood: (kind) => {
     process.on("SIGTERM", () => undefined);
@@ -85,6 +84,10 @@ function secret(): string {
 
 function withSecret(text: string): string {
   return text.includes("SECRET") ? text.replaceAll("SECRET", secret()) : text;
+}
+
+function printLines(line: string, count: number): void {
+  for (let left = count; left > 0; left--) print(1, `${line}\n`);
 }
 
 /** Pipes are non-blocking where libuv made them so: a full one answers EAGAIN. */

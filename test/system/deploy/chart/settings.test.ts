@@ -1,14 +1,9 @@
 import { beforeAll, expect, it } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
-import {
-  type LoadConfigInput,
-  type LoadedConfig,
-  loadConfig,
-} from "../../../../worker/config/load-config.ts";
-import type { WorkerConfig } from "../../../../worker/config/worker-config.ts";
-import { dimensions, imageEnvironment, isAllowed, present, valuesOf } from "../../../deploy/chart/cases.ts";
+import { dimensions, isAllowed, valuesOf } from "../../../deploy/chart/cases.ts";
 import { describeWithHelm, RELEASE, renderAll } from "../../../deploy/chart/helm.ts";
+import { configIn, loadIn } from "../../../deploy/chart/loaded-config.ts";
 import { allOf, Manifest, selects, workloadOf } from "../../../deploy/chart/manifest.ts";
 import { mountedFiles } from "../../../deploy/chart/mounted-files.ts";
 import { pairwise } from "../../../deploy/chart/pairwise.ts";
@@ -19,38 +14,10 @@ const Service = Manifest.extend({ spec: z.object({ ports: z.array(z.object({ tar
 const { rows } = pairwise(dimensions, isAllowed);
 const cases = Object.fromEntries(rows.map((row, index) => [`row ${index}`, valuesOf(row)]));
 
-/** What the worker makes of its pod: arguments, variables and files. */
-function loadIn(manifests: readonly Manifest[]): LoadedConfig {
-  const { template } = workloadOf(manifests).spec;
-  const [{ args, env }] = template.spec.containers;
-  const files = mountedFiles(template, manifests, present);
-  const [command, flag, path] = args;
-  if ((command !== "start" && command !== "serve") || flag !== "--config" || args.length !== 3)
-    throw new Error(args.join(" "));
-  const input: LoadConfigInput = {
-    flags: { config: path },
-    env: { ...imageEnvironment, ...Object.fromEntries(env.map(({ name, value = "" }) => [name, value])) },
-    readFile(file) {
-      const text = files.get(file);
-      if (text === undefined) throw Object.assign(new Error(file), { code: "ENOENT" });
-      // The host of the tests has no number at the end of its name.
-      return text.replace("shard: auto/", "shard: 1/");
-    },
-  };
-  return loadConfig(input, command);
-}
-
 /** The ports of the pod that the Service leads to. */
 function servicePorts(manifests: readonly Manifest[]): readonly string[] {
   const [service] = allOf(manifests, ["Service"], Service);
   return service?.spec.ports.map(({ targetPort }) => targetPort) ?? [];
-}
-
-function configIn(manifests: readonly Manifest[]): WorkerConfig {
-  const loaded = loadIn(manifests);
-  if (!loaded.ok)
-    throw new Error(loaded.problems.map(({ source, message }) => `${source} ${message}`).join("\n"));
-  return loaded.config;
 }
 
 describeWithHelm("the settings that the chart gives the worker", () => {

@@ -3,7 +3,7 @@ import type { Clock } from "../../../../shared/clock.ts";
 import { silentLogger } from "../../../../shared/logger.ts";
 import { raceAbort } from "../../../../shared/race-abort.ts";
 import { redactor } from "../../../../shared/secret-forms.ts";
-import type { ActionStatus } from "../../../../worker/core/action/action.ts";
+import { type ActionStatus, actionKey } from "../../../../worker/core/action/action.ts";
 import { noObserver } from "../../../../worker/core/action/observer.ts";
 import { Executor } from "../../../../worker/core/execution/executor.ts";
 import { isUnreported } from "../../../../worker/core/journal/entry.ts";
@@ -80,9 +80,6 @@ export class Life {
   readonly failed: string[] = [];
   readonly host: Host;
   readonly election: LeaderElection | undefined;
-  /** When the open poll of an agent ID was sent. */
-  readonly polling = new Map<string, number>();
-  wokenMs = Number.NEGATIVE_INFINITY;
   isStopped = false;
   isDown = false;
   onEnd: () => void = () => undefined;
@@ -120,6 +117,9 @@ export class Life {
     void this.election.lost.then(() => this.die());
     this.#locks = new LeaderLocks({ cluster, clock, log });
   }
+
+  /** By key, when the server said that the action has not ended. */
+  readonly #servedMs = new Map<string, number>();
 
   get clock(): Clock {
     return this.host.clock;
@@ -246,10 +246,7 @@ export class Life {
       case "suspend":
         // Not between its last look at its lease and its request: nothing protects from that.
         time.after(0, () => this.host.pause(fault === "pause" ? "stopped" : "suspended"));
-        after(() => {
-          this.wokenMs = time.nowMs;
-          this.host.goOn();
-        });
+        after(() => this.host.goOn());
         break;
       case "cut":
         this.#cut();
@@ -347,12 +344,8 @@ export class Life {
       servesSeveral: () => this.#world.server.servesSeveral,
       close: async () => undefined,
       next: async (agentId, signal, inFlight = new Set()) => {
-        this.polling.set(agentId, this.#world.time.nowMs);
-        try {
-          return await this.#poll(agentId, signal, inFlight);
-        } finally {
-          this.polling.delete(agentId);
-        }
+        if (this.election?.isLeading === false) this.#world.break(`${this.name} polls and does not lead`);
+        return this.#poll(agentId, signal, inFlight);
       },
       report: (status, signal) => this.#report(status, signal),
     };
@@ -368,6 +361,7 @@ export class Life {
     if (fault === "error" || this.#isCut) return { kind: "failed", ...UNAVAILABLE };
     if (fault === "refuse") return pollOfError(server.refusal());
     const poll = await this.#ask(() => server.poll(agentId, inFlight), signal);
+    if (poll.kind === "action") this.#servedMs.set(actionKey(poll.action), this.#world.time.nowMs);
     // It is what the server knew when it was asked.
     if (fault === "delay") {
       await this.clock.sleep(DELAY_MS, signal);
@@ -386,7 +380,7 @@ export class Life {
     if (fault === "refuse") return acknowledgementOfError(server.refusal());
     const isSent = this.#world.runOf(status) === server.runOf(status.action.workflowId);
     const isLater = isSent && (fault === "delay" || fault === "late");
-    if (isLater) this.#world.sees(status, DELAY_MS);
+    if (isLater) this.#world.sees(status, { lateMs: DELAY_MS });
     if (isLater || fault === "twice") {
       server.expect(status, this.#world.runOf(status), DELAY_MS);
       if (status.state === "running")
@@ -399,7 +393,8 @@ export class Life {
       // The worker itself keeps an end from a run that has not begun, or the server knows no such action. What refuses that end is
       // the question before it.
       const isKept = answer.kind === "gone" || this.#world.runOf(status) === NO_RUN;
-      if (answer.kind === "acknowledged" || !isKept) this.#world.sees(status);
+      const servedMs = this.#servedMs.get(actionKey(status.action));
+      if (answer.kind === "acknowledged" || !isKept) this.#world.sees(status, { servedMs });
       return answer;
     };
     const answer: Acknowledgement = isLater ? { kind: "acknowledged" } : await this.#ask(arrives, signal);

@@ -123,14 +123,13 @@ export async function runReplicas(options: ReplicaOptions): Promise<FaultEnd> {
     };
     return { life: () => current, directory, retire };
   });
-  const lives = () => replicas.map(({ life }) => life());
-  const isDone = () => world.isDone && lives().every((life) => life.isIdle);
+  const left = new Set(replicas);
+  const isDone = () => world.isDone && [...left].every(({ life }) => life().isIdle);
   await world.until(isDone);
   // Requests of those that died may still arrive.
   const lastMs = time.nowMs + LATE_MS;
   await world.until(() => time.nowMs > lastMs && isDone());
   // As a rolling update does: each one leads in its turn, and finds what is left in its journal.
-  const left = new Set(replicas);
   while (left.size > 0) {
     const leader = () => [...left].find(({ life }) => life().election?.isLeading);
     await world.until(() => isDone() && leader()?.life().isIdle === true);
@@ -216,15 +215,21 @@ export class World {
       this.break(`${action.name} succeeded in a run in which it had no command`);
   }
 
-  /** Called with each report as it is sent; `lateMs` until it arrives. */
-  sees(status: ActionStatus, lateMs = 0): void {
+  /**
+   * Called with each report as it is sent; `lateMs` until it arrives. An end that arrives after the server has served the action, at
+   * `servedMs`, is known to no other replica.
+   */
+  sees(
+    status: ActionStatus,
+    { lateMs = 0, servedMs }: { readonly lateMs?: number; readonly servedMs?: number | undefined } = {},
+  ): void {
     const { action, state, message } = status;
     const key = actionKey(action);
     const run = runKey(action, this.runOf(status));
     const endedMs = this.#endedMs.get(run);
     const arrivesMs = this.time.nowMs + lateMs;
     if (state !== "running") this.#endedMs.set(run, Math.min(endedMs ?? arrivesMs, arrivesMs));
-    if (state === "running" && endedMs !== undefined && this.time.nowMs >= endedMs)
+    if (state === "running" && endedMs !== undefined && (servedMs ?? this.time.nowMs) >= endedMs)
       this.break(`${action.name} was started again after its end`);
     else if (state === "running") this.mayStart(action);
     if (state === "success" && !this.launches.commands.includes(key))
@@ -299,22 +304,12 @@ export class World {
     };
   }
 
-  /**
-   * After each thing that happened: no two lead, and no two poll for an agent ID. A poll that was sent before its process was stopped
-   * may still be open: what it brings is not used.
-   */
+  /** After each thing that happened: no two lead. That only a leader sends a poll is looked at where it is sent. */
   #look(): void {
     if (this.lives[0]?.election === undefined) return;
     const alive = this.lives.filter(({ isDead, isStopped }) => !isDead && !isStopped);
     if (alive.length < 2) return;
     const leaders = alive.filter(({ election }) => election?.isLeading);
     if (leaders.length > 1) this.break(`${leaders.map(({ name }) => name)} lead`);
-    for (const agentId of this.agentIds) {
-      const polling = alive.filter(
-        ({ host, polling, wokenMs }) =>
-          host.state === "running" && (polling.get(agentId) ?? wokenMs) > wokenMs,
-      );
-      if (polling.length > 1) this.break(`${polling.map(({ name }) => name)} poll for ${agentId}`);
-    }
   }
 }

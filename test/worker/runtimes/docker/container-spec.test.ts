@@ -60,9 +60,37 @@ describe("the container of an action", () => {
     ["/d:/opt/tool/node_modules", { Entrypoint: ["/opt/tool/run"] }],
     ["/d:/opt/", { Cmd: ["/opt/tool/run"] }],
     ["/d:/srv/app/lib", { Entrypoint: ["node", "main.mjs"], WorkingDir: "/srv/app" }],
+    ["/d:/data/x", { Entrypoint: ["sh", "-c", "exec '/data/x/run' --fast"] }],
+    ["/d:/data/x", { Entrypoint: ["node", "--import=/data/x/first.mjs", "/main.mjs"] }],
+    ["/d:/data/x", { Entrypoint: ["ruby", "-I/data/x/lib", "-e", "main"] }],
+    ["/d:/data/x", { Entrypoint: ["tool"], Env: ["LANG=C", "PATH=/usr/bin:/data/x/bin"] }],
+    ["/d:/data/x/", { Env: ["NODE_OPTIONS=--max-old-space-size=64 --require /data/x/first.js"] }],
+    ["/d:/data/x", { Env: ["LD_PRELOAD=/data/x/lib.so"] }],
+    ["/d:/data/x", { Env: ["PYTHONHOME=/data/x"] }],
   ])("refuses the volume %s over the program of its image", (volume, image) => {
     expect(mountProblem([volume], image)).toMatch(/cannot be mounted: the image has its program in/);
-    expect(mountProblem(["/d:/data"], image)).toBeUndefined();
+    expect(mountProblem(["/d:/data/y"], image)).toBeUndefined();
+  });
+
+  it("refuses a volume over the home of the image, or a hidden folder of it", () => {
+    const image = { Env: ["HOME=/data/home"] };
+
+    for (const target of ["/data", "/data/home/", "/data/home/.local"]) {
+      expect(mountProblem([`/d:${target}`], image)).toBe(
+        `/d:${target} cannot be mounted: the image has its home in /data/home`,
+      );
+    }
+    expect(mountProblem(["/d:/data/home/out"], image)).toBeUndefined();
+    expect(mountProblem(["/d:/data"], { Env: ["HOME="] })).toBeUndefined();
+  });
+
+  it("refuses a volume around one of the image, whose place may be a link there", () => {
+    const image = { Volumes: { "/data/cache/": {} }, Env: ["OUTPUT=/data"] };
+
+    expect(mountProblem(["/d:/data"], image)).toBe(
+      "/d:/data cannot be mounted: the image has a volume of its own in /data/cache",
+    );
+    expect(mountProblem(["/d:/data/cache"], image)).toBeUndefined();
   });
 
   it("has no privileges, whatever the action requests", () => {
