@@ -19,6 +19,10 @@ const MOST_SYNTAX_PROBLEMS = 10;
 const TOO_DEEP = "the template is nested too deeply";
 /** Each may quote a part of the template. */
 const MOST_PROBLEMS = 100;
+/** After an odd number of double quotes. */
+const QUOTE_IN_QUOTES = /^[^"]*(?:"[^"]*"[^"]*)*"[^"]*\{\{[^{}"]*\bquote\b/;
+/** Before a place in a comment. */
+const COMMENT = /^(?:[^'"]*\s)?#/;
 
 /**
  * Renders and parses a Tinkerbell template by the controller's rules. Reports all problems at once, with their place in
@@ -33,14 +37,29 @@ export function parseTemplate(text: string, values: ValueMap): ParsedTemplate {
     return failed(text, [{ offset: 0, message: "the template is too large" }]);
   const rendered = substitute(text, values);
   const found: SourceProblem[] = [];
-  const report = (offset: number, message: string) => {
-    found.push({ offset: rendered.sourceOffset(offset), message });
+  const report = (renderedOffset: number, message: string, isSyntax = false) => {
+    const offset = rendered.sourceOffset(renderedOffset);
+    const hasQuotes = isSyntax && QUOTE_IN_QUOTES.test(lineAt(text, offset));
+    found.push({ offset, message: hasQuotes ? "quote adds quotes: remove those around {{ }}" : message });
   };
   const template = readYaml(rendered.text, report);
-  const { problems } = rendered;
+  const problems = rendered.problems.map((problem) => inComment(text, problem));
   if (problems.length > 0)
     return failed(text, [...problems, ...(template ? elsewhere(text, found, problems) : [])]);
   return template && found.length === 0 ? { ok: true, template, keys: rendered.keys } : failed(text, found);
+}
+
+function lineAt(text: string, offset: number): string {
+  const start = offset === 0 ? 0 : text.lastIndexOf("\n", offset - 1) + 1;
+  const end = text.indexOf("\n", offset);
+  return text.slice(start, end < 0 ? undefined : end);
+}
+
+function inComment(text: string, problem: SourceProblem): SourceProblem {
+  const { offset, message } = problem;
+  const start = offset === 0 ? 0 : text.lastIndexOf("\n", offset - 1) + 1;
+  if (!COMMENT.test(text.slice(start, offset))) return problem;
+  return { offset, message: `${message} (comments are rendered too)` };
 }
 
 /** Problems on other lines: one on the line of a failed substitution may be its consequence. */
@@ -55,11 +74,14 @@ function elsewhere(
   return found.filter((problem) => !taken.has(lineOf(problem)));
 }
 
-function readYaml(text: string, report: (offset: number, message: string) => void): Template | undefined {
+function readYaml(
+  text: string,
+  report: (offset: number, message: string, isSyntax?: boolean) => void,
+): Template | undefined {
   try {
     const { document, repeatedKeys, aliases } = composeYaml(text);
     const faults = [...document.errors, ...document.warnings].slice(0, MOST_SYNTAX_PROBLEMS);
-    for (const fault of faults) report(fault.pos[0], messageOf(fault));
+    for (const fault of faults) report(fault.pos[0], messageOf(fault), true);
     // Without a reliable structure, further checks would be guesses.
     if (document.errors.length > 0) return undefined;
     for (const offset of repeatedKeys) report(offset, "this key is there twice");

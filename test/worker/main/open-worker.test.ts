@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Clock } from "../../../shared/clock.ts";
+import { type Clock, systemClock } from "../../../shared/clock.ts";
 import type { DesiredState } from "../../../shared/contract/desired-state.ts";
 import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
 import { SimulatedMachine, type SimulatedMachineOptions } from "../../../simulators/machine.ts";
@@ -504,4 +504,40 @@ test.concurrent("polls with attributes also while it watches Workflows, because 
   await lab.server.until(() => lab.server.polls.length >= 5);
 
   expect(lab.server.attributes.get("pbnj-node-01")).toBeDefined();
+});
+
+test("ends the wait for the server when a watch of the cluster opens again", { timeout: 120_000 }, async ({
+  onTestFinished,
+}) => {
+  const cluster = await FakeCluster.start();
+  onTestFinished(() => cluster.close());
+  const kubeconfig = join(folder, "kubeconfig-watch");
+  await writeFile(kubeconfig, cluster.kubeconfig({ namespace: "tink-system" }));
+  // While it is slow, the wait for the next probe never ends. The worker has no other wait of that length.
+  const probeMs = 239;
+  const waiting = Promise.withResolvers<void>();
+  let isSlow = false;
+  const clock: Clock = {
+    ...systemClock,
+    sleep(ms, signal) {
+      if (!isSlow || ms < probeMs / 2 || ms > probeMs) return systemClock.sleep(ms, signal);
+      waiting.resolve();
+      return systemClock.sleep(600_000, signal);
+    },
+  };
+  const watching = ["--kubeconfig", kubeconfig, "--kubernetes-inventory", "machines"];
+  const argv = [...watching, "--backoff-max-interval", `${probeMs}ms`];
+  await using lab = await standing({ argv, clock });
+  await lab.server.until(() => lab.server.polls.length > 0);
+  await lab.server.close();
+  await lab.worker.untilLogged("tink server unavailable, retrying");
+  isSlow = true;
+  await waiting.promise;
+  isSlow = false;
+  const server = await startTinkServer({ port: lab.server.port, holdMs: 2_000 });
+  onTestFinished(() => server.close());
+
+  cluster.dropWatches();
+
+  await lab.worker.untilLogged("tink server available again");
 });

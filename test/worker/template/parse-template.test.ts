@@ -40,7 +40,9 @@ describe("what the controller renders before it reads YAML", () => {
   it("includes comments", () => {
     const parsed = parseTemplate(`# of {{ .key }}\n${SOUND}`, { machine: "node-01" });
 
-    expect(problemsOf(parsed)).toEqual(["1:6 no value for key: add --map key=<value>"]);
+    expect(problemsOf(parsed)).toEqual([
+      "1:6 no value for key: add --map key=<value> (comments are rendered too)",
+    ]);
   });
 
   it("has the quotes of `quote` within those of the template", () => {
@@ -48,7 +50,17 @@ describe("what the controller renders before it reads YAML", () => {
       machine: "node-01",
     });
 
-    expect(problemsOf(parsed)).toEqual([expect.stringMatching(/^11:\d+ /)]);
+    expect(problemsOf(parsed)).toEqual([
+      expect.stringMatching(/^11:\d+ quote adds quotes: remove those around \{\{ \}\}$/),
+    ]);
+  });
+
+  it("has no hint about a comment or quotes for other problems", () => {
+    const text = SOUND.replace("pbnj-{{ .machine }}", '"#{{ .key }}" # {{ .machine | quote }}');
+
+    expect(problemsOf(parseTemplate(text, { machine: "node-01" }))).toEqual([
+      "7:15 no value for key: add --map key=<value>",
+    ]);
   });
 });
 

@@ -183,6 +183,8 @@ class Reading {
   ): Promise<readonly T[]> {
     const own = await this.track(read);
     const all = [...from, own];
+    // Other BMCs list GPUs as PCIe devices only: none among the processors does not mean that there is none.
+    if (name === "gpus" && own.value.length === 0) return own.value;
     if (all.some(({ isListed }) => isListed) && all.every(({ isWhole }) => isWhole))
       this.#complete.push(name);
     return own.value;
