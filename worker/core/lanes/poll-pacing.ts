@@ -97,14 +97,15 @@ export class PollPacing {
     const { clock, source } = this.#options;
     if (source.servesSeveral()) return undefined;
     if (why === "rarely") return (signal) => clock.sleep(RARE_HOLD_MS, signal);
-    const ms = why === "addressed" ? this.#wokenHoldMs() : undefined;
+    const ms = this.#blockedHoldMs() ?? (why === "addressed" ? WOKEN_HOLDS_MS[this.#takenBack] : undefined);
     return ms === undefined ? undefined : (signal) => this.#serverPace.held(sentMs, ms, signal);
   }
 
-  #wokenHoldMs(): number | undefined {
+  /** Completed Workflows are known of also after an outage, when nothing else is. */
+  #blockedHoldMs(): number | undefined {
     const blocking = this.#waking.blocking?.(this.#options.agentId) ?? 0;
-    if (blocking > 0 && this.#takenBack < POLLS_PER_WORKFLOW * (blocking + 1)) return BLOCKED_HOLD_MS;
-    return WOKEN_HOLDS_MS[this.#takenBack];
+    const isBlocked = blocking > 0 && this.#takenBack < POLLS_PER_WORKFLOW * (blocking + 1);
+    return isBlocked ? BLOCKED_HOLD_MS : undefined;
   }
 
   async #pollWithin(

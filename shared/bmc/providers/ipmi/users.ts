@@ -182,7 +182,7 @@ const NO_NAME = new Set([INVALID_FIELD, NOT_PRESENT]);
 const MOST_UNSIZED = 3;
 
 /** A slot that could not be read. */
-export interface UnreadSlot {
+interface UnreadSlot {
   readonly id: number;
   readonly reason: string;
 }

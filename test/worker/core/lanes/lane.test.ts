@@ -511,28 +511,31 @@ describe("a lane with wake-ups", () => {
     expect(source.held).toBe(0);
   });
 
-  it("polls again for each completed workflow that the server may look at instead, and then lets it hold the poll", async () => {
-    const waited: number[] = [];
-    const asked = Promise.withResolvers<void>();
-    const source = new Holding(({ asked: count }) => {
-      if (count === 16) asked.resolve();
-    });
-    const waking: Waking = {
-      now: () => "addressed",
-      wait: async () => "addressed",
-      blocking: () => 2,
-      served: () => undefined,
-    };
-    const { stop, ended } = run(source, async () => true, { waking, clock: eagerClock(waited) });
+  it.each(["addressed", "unknown"] as const)(
+    "%s: polls again for each completed workflow that the server may look at instead, and then lets it hold the poll",
+    async (why) => {
+      const waited: number[] = [];
+      const asked = Promise.withResolvers<void>();
+      const source = new Holding(({ asked: count }) => {
+        if (count === 16) asked.resolve();
+      });
+      const waking: Waking = {
+        now: () => why,
+        wait: async () => why,
+        blocking: () => 2,
+        served: () => undefined,
+      };
+      const { stop, ended } = run(source, async () => true, { waking, clock: eagerClock(waited) });
 
-    await asked.promise;
-    await new Promise((resolve) => setImmediate(resolve));
-    expect([source.asked, source.held]).toEqual([16, 1]);
-    stop.abort();
-    await ended;
+      await asked.promise;
+      await new Promise((resolve) => setImmediate(resolve));
+      expect([source.asked, source.held]).toEqual([16, 1]);
+      stop.abort();
+      await ended;
 
-    expect(waited).toEqual(Array.from({ length: 15 }, () => 100));
-  });
+      expect(waited).toEqual(Array.from({ length: 15 }, () => 100));
+    },
+  );
 
   it("lets the server hold the poll if wake-ups are unknown", async () => {
     const asked = Promise.withResolvers<void>();

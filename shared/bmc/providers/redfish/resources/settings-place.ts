@@ -8,7 +8,7 @@ import type { WriteRequest } from "./writer.ts";
 export const SettingsLink = lenient(z.object({ SettingsObject: Link }));
 
 /** A resource that takes properties, as it was just read. */
-export interface SettingsPlace {
+interface SettingsPlace {
   readonly path: string;
   readonly etag: string | undefined;
 }
