@@ -19,6 +19,8 @@ const MOST_SYNTAX_PROBLEMS = 10;
 const TOO_DEEP = "the template is nested too deeply";
 /** Each may quote a part of the template. */
 const MOST_PROBLEMS = 100;
+/** Only shorter lines are looked at for hints: a template may be one line with many problems. */
+const LONG_LINE = 256;
 /** After an odd number of double quotes. */
 const QUOTE_IN_QUOTES = /^[^"]*(?:"[^"]*"[^"]*)*"[^"]*\{\{[^{}"]*\bquote\b/;
 /** Before a place in a comment. */
@@ -49,16 +51,21 @@ export function parseTemplate(text: string, values: ValueMap): ParsedTemplate {
   return template && found.length === 0 ? { ok: true, template, keys: rendered.keys } : failed(text, found);
 }
 
+/** The part of a line before a place, or nothing if it is long. */
+function lineBefore(text: string, offset: number): string {
+  const near = text.slice(Math.max(0, offset - LONG_LINE), offset);
+  const start = near.lastIndexOf("\n");
+  return start < 0 && offset > LONG_LINE ? "" : near.slice(start + 1);
+}
+
 function lineAt(text: string, offset: number): string {
-  const start = offset === 0 ? 0 : text.lastIndexOf("\n", offset - 1) + 1;
-  const end = text.indexOf("\n", offset);
-  return text.slice(start, end < 0 ? undefined : end);
+  const [after = ""] = text.slice(offset, offset + LONG_LINE).split("\n", 1);
+  return lineBefore(text, offset) + after;
 }
 
 function inComment(text: string, problem: SourceProblem): SourceProblem {
   const { offset, message } = problem;
-  const start = offset === 0 ? 0 : text.lastIndexOf("\n", offset - 1) + 1;
-  if (!COMMENT.test(text.slice(start, offset))) return problem;
+  if (!COMMENT.test(lineBefore(text, offset))) return problem;
   return { offset, message: `${message} (comments are rendered too)` };
 }
 
