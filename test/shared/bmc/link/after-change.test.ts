@@ -8,6 +8,7 @@ import { startRedfishBmc } from "../../../../simulators/redfish/bmc.ts";
 import type { Fault } from "../../../../simulators/redfish/faults.ts";
 import { startTcpProxy } from "../../../support/proxy/tcp-proxy.ts";
 import { scaledClock } from "../../../support/scaled-clock.ts";
+import { eventually } from "../faults/attempt.ts";
 
 const signal = new AbortController().signal;
 
@@ -153,8 +154,12 @@ it("waits for BIOS attributes through what a BMC answers during the boot, also i
     times: 4,
   });
 
+  const reads = () => lab.redfish.log.filter((request) => /^GET .*\/Bios$/.test(request)).length;
+  const before = reads();
   const waiting = lab.client.setBios({ ...asked, waitMs: 600_000 }, signal);
-  setTimeout(() => lab.machine.do("reset"), 20);
+  // The second read follows the answer of the first, which shows the pending value.
+  await eventually(() => reads() > before + 1);
+  lab.machine.do("reset");
 
   expect(await waiting).toMatchObject({ changed: false, summary: "already ProcTurboMode=Disabled" });
 });
