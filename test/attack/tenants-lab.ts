@@ -29,7 +29,7 @@ const WITHIN_MS = 120_000;
 /** Agent IDs of no machine: each runs one action at a time. */
 const SPARE = ["any-1", "any-2", "any-3", "any-4"];
 
-/** What is where it belongs: whoever looks there must see it, or the search proves nothing. */
+/** Texts in the places where they belong: a search that does not find them there proves nothing. */
 const EXPECTED = (tenant: Tenant): readonly string[] => [
   `the password in a Secret of ${tenant} is in Secret in ${tenant}`,
   ...["Machine", "Task"].map((kind) => `the webhook's header of ${tenant} is in ${kind} in ${tenant}`),

@@ -132,7 +132,7 @@ describe.concurrent("a workflow", () => {
     expect(lab.server.connections.accepted).toBe(1);
   });
 
-  test("leaves the machines of other shards alone, whoever names them", async () => {
+  test("refuses an action for a machine of another shard", async () => {
     const { [0]: own = "", [1]: other = "" } = Object.fromEntries(
       ["node-01", "node-02", "node-03", "node-04"].map((name) => [shardOf(`pbnj-${name}`, 2), name]),
     );

@@ -354,7 +354,7 @@ const FOUND_OF_REPLICAS: readonly [ReplicaOptions][] = [
   ],
   [
     {
-      // A leader whose report was rejected died: as any end that another one may have reported, it waits until it is served.
+      // A leader died after its report was rejected. Another leader may have reported the end, so the next process waits until it is served.
       connected: false,
       workflows: [["power-off"], ["power-off"], ["power-off"]],
       ...{ machines: 2, takesMs: 2_000, seed: 1_516_342_418 },

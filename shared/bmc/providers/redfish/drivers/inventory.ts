@@ -131,6 +131,9 @@ export class RedfishInventory implements InventoryDriver {
   }
 }
 
+/** Parts that some BMCs list in another place only, as GPUs among the PCIe devices: an empty list does not mean that there are none. */
+const LISTED_ELSEWHERE: ReadonlySet<HardwareList> = new Set(["gpus"]);
+
 /** What was read, and from what. */
 interface Tracked<T> {
   readonly value: T;
@@ -183,9 +186,8 @@ class Reading {
   ): Promise<readonly T[]> {
     const own = await this.track(read);
     const all = [...from, own];
-    // Other BMCs list GPUs as PCIe devices only: none among the processors does not mean that there is none.
-    if (name === "gpus" && own.value.length === 0) return own.value;
-    if (all.some(({ isListed }) => isListed) && all.every(({ isWhole }) => isWhole))
+    const saysAll = own.value.length > 0 || !LISTED_ELSEWHERE.has(name);
+    if (saysAll && all.some(({ isListed }) => isListed) && all.every(({ isWhole }) => isWhole))
       this.#complete.push(name);
     return own.value;
   }
