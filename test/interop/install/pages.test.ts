@@ -133,7 +133,9 @@ describe.skipIf(missing.length > 0)("a new user", { timeout: PAGE_TIMEOUT_MS }, 
     }
     expect(await host.shell(pin.join("\n"))).toContain("192.0.2.11");
     await host.shell(passwords.join("\n"), `${PASSWORD}\n`);
-    await host.shell(`cp -r /etc/pbnj-worker/bmc ${secrets} && chown -R root:pbnj-worker ${secrets} && chmod -R g+rX ${secrets}`);
+    await host.shell(
+      `cp -r /etc/pbnj-worker/bmc ${secrets} && chown -R root:pbnj-worker ${secrets} && chmod -R g+rX ${secrets}`,
+    );
     {
       const tink = await startTink(1);
       expect(await host.shell(start.join("\n"))).toContain("no problem");
