@@ -46,11 +46,13 @@ interface PatchStep {
   readonly value: unknown;
 }
 
+type JobCluster = Pick<Cluster, "namespace" | "create" | "find" | "list" | "patch" | "remove">;
+
 export class JobClient {
-  readonly #cluster: Cluster;
+  readonly #cluster: JobCluster;
   readonly #clock: Clock;
 
-  constructor(cluster: Cluster, clock: Clock) {
+  constructor(cluster: JobCluster, clock: Clock) {
     this.#cluster = cluster;
     this.#clock = clock;
   }

@@ -168,8 +168,10 @@ function canRemember({ crash, lives }: Schedule): boolean {
   const has = (...some: readonly Fault[]) => some.some((kind) => kinds.has(kind));
   // Without its state directory, a worker knows only of what exists.
   if (crash === "state" && has("delete")) return false;
-  const forgets = has("forward", "back") || crash === "state";
-  return !forgets || !(has("restore") || (has("crash") && has("delay", "late", "twice")));
+  // An end is repeated for an hour at least.
+  if (has("forward") && has("absent")) return false;
+  const forgets = has("crash", "stop") && (has("forward", "back") || crash === "state");
+  return !forgets || !has("restore", "delay", "late", "twice");
 }
 
 /** Schedules that broke a promise once. */
@@ -242,7 +244,7 @@ test("so it is with several workflows for one machine, where steps fail and work
 });
 
 /** Replicas do not have the records of one another: what a server with an older state serves again, another one adopts. */
-const NOT_OF_REPLICAS: readonly Fault[] = ["keep", "restore", "wall", "absent", "recreate"];
+const NOT_OF_REPLICAS: readonly Fault[] = ["keep", "restore", "wall", "absent", "recreate", "store"];
 const OF_REPLICAS = [...FAULTS, ...REPLICA_FAULTS].filter((kind) => !NOT_OF_REPLICAS.includes(kind));
 
 const replicaSchedule: fc.Arbitrary<ReplicaOptions> = fc.record({

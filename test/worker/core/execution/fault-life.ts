@@ -4,7 +4,7 @@ import { silentLogger } from "../../../../shared/logger.ts";
 import { raceAbort } from "../../../../shared/race-abort.ts";
 import { redactor } from "../../../../shared/secret-forms.ts";
 import { type ActionStatus, actionKey } from "../../../../worker/core/action/action.ts";
-import { noObserver } from "../../../../worker/core/action/observer.ts";
+import { noObserver, type Observer } from "../../../../worker/core/action/observer.ts";
 import { Executor } from "../../../../worker/core/execution/executor.ts";
 import { isUnreported } from "../../../../worker/core/journal/entry.ts";
 import { Journal } from "../../../../worker/core/journal/journal.ts";
@@ -44,8 +44,10 @@ export const FAULTS = [
   "absent",
   "recreate",
   "delete",
+  "store",
+  "stop",
 ] as const;
-export const REPLICA_FAULTS = ["down", "pause", "suspend", "cut", "storm", "stop"] as const;
+export const REPLICA_FAULTS = ["down", "pause", "suspend", "cut", "storm"] as const;
 
 interface LifeOptions {
   readonly directory: string;
@@ -54,9 +56,10 @@ interface LifeOptions {
   readonly replica?: string;
 }
 
-const DELAY_MS = 30_000;
+export const DELAY_MS = 30_000;
 const FAULT_MS = 25_000;
-const CLOCK_MS = 60 * 60_000;
+/** Longer than anything is remembered or repeated. */
+const CLOCK_MS = 8 * 24 * 60 * 60_000;
 /** How far the clock of a replica may be off. */
 const DRIFT = 0.005;
 const UNAVAILABLE = { code: "Unavailable", reason: "the server does not answer" } as const;
@@ -232,6 +235,9 @@ export class Life {
       case "absent":
         server.goFarAway();
         break;
+      case "store":
+        server.failStore();
+        break;
       case "recreate":
         this.#world.recreate();
         break;
@@ -291,7 +297,8 @@ export class Life {
     const connect = world.options.connected ? { connect: async () => testConnection() } : {};
     // Alone, a worker may have to wait for days.
     const maxBackoffMs = election ? 1_000 : 30_000;
-    const more = { clock, log: silentLogger, observer: noObserver, maxBackoffMs };
+    const observer: Observer = { ...noObserver, action: (event) => world.observe(event) };
+    const more = { clock, log: silentLogger, observer, maxBackoffMs };
     const executor = new Executor({
       ...more,
       permit: () => ({ allowed: true }),

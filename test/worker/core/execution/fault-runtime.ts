@@ -1,3 +1,4 @@
+import { parse } from "zod/mini";
 import { type ActionId, actionKey, type Outcome } from "../../../../worker/core/action/action.ts";
 import { isUnneeded } from "../../../../worker/core/runtime/orphan.ts";
 import { failedAction } from "../../../../worker/core/runtime/outcome.ts";
@@ -12,11 +13,14 @@ import {
   type ReturnedAction,
   type Runtime,
 } from "../../../../worker/core/runtime/runtime.ts";
+import type { Cluster } from "../../../../worker/kubernetes/client/cluster.ts";
+import { KubernetesError } from "../../../../worker/kubernetes/client/kubernetes-error.ts";
 import { LOCK_LABEL, lockLabelOf } from "../../../../worker/kubernetes/leader/lock-label.ts";
+import { JobClient, type Written } from "../../../../worker/runtimes/kubernetes/job-client.ts";
 import { LABEL } from "../../../../worker/runtimes/kubernetes/job-labels.ts";
 import { ACKNOWLEDGED_TTL_SECONDS } from "../../../../worker/runtimes/kubernetes/orphaned-jobs.ts";
 import type { LeaseApi } from "../../../support/simulation/lease-api.ts";
-import type { Life } from "./fault-life.ts";
+import { DELAY_MS, type Life } from "./fault-life.ts";
 import { runKey } from "./fault-server.ts";
 import type { Crash, World } from "./fault-world.ts";
 
@@ -55,8 +59,8 @@ export class Launches {
   readonly #launched = new Map<string, Launched>();
   /** The keys of the actions whose commands a machine carried out. */
   readonly commands: string[] = [];
-  /** The same of each run of a workflow. */
-  readonly #runs = new Set<string>();
+  /** By run of an action whose command was carried out, who started it first. */
+  readonly #runs = new Map<string, Life>();
   /** Runs whose Jobs another client deleted: only the leader that had started one knows of it. */
   readonly #deleted = new Set<string>();
 
@@ -114,7 +118,7 @@ export class Launches {
   }
 
   /** False if it is gone. Nothing changes if it runs already. */
-  start(launched: Launched): boolean {
+  start(launched: Launched, starter: Life): boolean {
     const key = actionKey(launched.action);
     const isThere = () => this.#launched.get(key) === launched;
     if (!isThere() || launched.state !== "created") return isThere();
@@ -134,10 +138,11 @@ export class Launches {
     world.time.after(this.#takesMs / 2, () => {
       if (!isThere()) return;
       const run = runKey(launched.action, launched.run);
-      if (!isIdempotent(name) && this.#runs.has(run) && !this.#deleted.has(run))
-        world.break(`${name} was carried out twice`);
+      const first = this.#runs.get(run);
+      const isExcused = this.#deleted.has(run) && first !== starter;
+      if (!isIdempotent(name) && first && !isExcused) world.break(`${name} was carried out twice`);
       this.commands.push(key);
-      this.#runs.add(runKey(launched.action, launched.run));
+      this.#runs.set(run, first ?? starter);
     });
     world.time.after(this.#takesMs, () => {
       if (!isThere()) return;
@@ -202,7 +207,7 @@ export class FaultRuntime implements Runtime {
     }
     // A Job is held back, also one with its own connection.
     const isHeldBack = connection !== undefined || launched.job !== undefined;
-    if (!isHeldBack) this.#launches.start(launched);
+    if (!isHeldBack) this.#launches.start(launched, this.#life);
     try {
       await onLaunch?.({ id: actionKey(action) });
     } catch (thrown) {
@@ -211,16 +216,36 @@ export class FaultRuntime implements Runtime {
         throw thrown;
       }
     }
-    if (isHeldBack) {
+    if (launched.job) {
+      // A lost one is followed.
+      if ((await this.#unsuspend(launched, launched.job)) === "gone")
+        throw new NotLaunched("its Job is gone");
+    } else if (isHeldBack) {
       await this.#life.fails(`start ${action.name}`);
-      // Something removed it meanwhile. Among replicas, another one may have run it before.
-      if (!this.#launches.start(launched)) {
-        if (launched.job) throw new NotLaunched("its Job is gone");
-        return this.run(request);
-      }
+      // Something removed it meanwhile.
+      if (!this.#launches.start(launched, this.#life)) return this.run(request);
     }
     await this.#life.fails(`wait for ${action.name}`);
     return this.#ended(launched, startedAt);
+  }
+
+  /** With the runtime's own requests. */
+  #unsuspend(launched: Launched, { metadata }: NonNullable<Launched["job"]>): Promise<Written> {
+    const life = this.#life;
+    const unused = () => Promise.reject(new Error("it is not asked for"));
+    const patch: Cluster["patch"] = async (_kind, _name, _patch, schema) => {
+      const fault = await life.step(`start ${launched.action.name}`);
+      if (fault === "delay") await life.clock.sleep(DELAY_MS);
+      if (fault === "error") throw new KubernetesError("unreachable", "it did not arrive");
+      if (!this.#launches.start(launched, life)) throw new KubernetesError("not-found", "it is gone");
+      if (fault === "late") throw new KubernetesError("unreachable", "its answer is lost");
+      return parse(schema, launched.job);
+    };
+    const cluster = { namespace: "", create: unused, find: unused, list: unused, remove: unused, patch };
+    const { signal } = new AbortController();
+    return new JobClient(cluster, life.clock).unsuspend(metadata, signal, () => {
+      if (life.election?.isLeading === false) throw new Detached();
+    });
   }
 
   async adopt({ action, connected, handle, damaged, startedAt }: ReturnedAction): Promise<Adoption> {

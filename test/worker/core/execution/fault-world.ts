@@ -1,6 +1,7 @@
 import { silentLogger } from "../../../../shared/logger.ts";
 import type { Workflow } from "../../../../simulators/tink/workflow.ts";
 import { type ActionId, type ActionStatus, actionKey } from "../../../../worker/core/action/action.ts";
+import type { ActionEvent } from "../../../../worker/core/action/observer.ts";
 import { Journal } from "../../../../worker/core/journal/journal.ts";
 import { dice } from "../../../support/dice.ts";
 import { ChangingWeather } from "../../../support/simulation/changing-weather.ts";
@@ -94,7 +95,7 @@ export async function runWithFaults(options: FaultOptions): Promise<FaultEnd> {
 /** Resolves when the worker is dead, or when nothing is left to do and it has stopped. */
 async function runLife(world: World, life: Life): Promise<void> {
   life.start();
-  await world.until(() => life.isDead || (world.isDone && life.isIdle));
+  await world.until(() => life.isDead || life.isStopped || (world.isDone && life.isIdle));
   life.stop();
   await world.until(() => life.isDead || life.isStopped);
 }
@@ -158,6 +159,8 @@ export class World {
   readonly #endedMs = new Map<string, number>();
   /** By key, the run of its workflow whose start the server has. */
   readonly #begun = new Map<string, number>();
+  /** Runs whose end the server took. */
+  readonly #told = new Set<string>();
   /** Of the state directory: another one after each loss. */
   generation = 0;
 
@@ -211,8 +214,22 @@ export class World {
   #accepted({ action, state }: ActionStatus): void {
     const run = this.server.runOf(action.workflowId);
     if (state === "running") this.#begun.set(actionKey(action), run);
-    else if (state === "success" && !this.launches.wasCarriedOut(action, run) && this.options.legacy)
+    else this.#told.add(runKey(action, run));
+    if (state === "success" && !this.launches.wasCarriedOut(action, run) && this.options.legacy)
       this.break(`${action.name} succeeded in a run in which it had no command`);
+  }
+
+  /** A report ends only once the server has it, or if it does not wait for it. */
+  observe(event: ActionEvent): void {
+    if (event.kind !== "reported" || !["acknowledged", "dropped"].includes(event.delivery)) return;
+    const { action } = event;
+    const run = this.#begun.get(actionKey(action));
+    if (
+      run !== undefined &&
+      this.server.runOf(action.workflowId) === run &&
+      !this.#told.has(runKey(action, run))
+    )
+      this.break(`the end of ${action.name} is ${event.delivery}, and the server waits for it`);
   }
 
   /**
