@@ -4,7 +4,7 @@ import { silentLogger } from "../../../../shared/logger.ts";
 import { raceAbort } from "../../../../shared/race-abort.ts";
 import { redactor } from "../../../../shared/secret-forms.ts";
 import { type ActionStatus, actionKey } from "../../../../worker/core/action/action.ts";
-import { noObserver, type Observer } from "../../../../worker/core/action/observer.ts";
+import { noObserver } from "../../../../worker/core/action/observer.ts";
 import { Executor } from "../../../../worker/core/execution/executor.ts";
 import { isUnreported } from "../../../../worker/core/journal/entry.ts";
 import { Journal } from "../../../../worker/core/journal/journal.ts";
@@ -179,6 +179,7 @@ export class Life {
     await this.#alive();
     const fault = this.#options.faults.get(this.steps.length);
     this.steps.push(name);
+    if (this.#journal) this.#world.checkSettled(this.#journal);
     if (fault) this.#disturb(fault);
     await this.#alive();
     if (fault === "error" || fault === "late") this.failed.push(name);
@@ -297,8 +298,7 @@ export class Life {
     const connect = world.options.connected ? { connect: async () => testConnection() } : {};
     // Alone, a worker may have to wait for days.
     const maxBackoffMs = election ? 1_000 : 30_000;
-    const observer: Observer = { ...noObserver, action: (event) => world.observe(event) };
-    const more = { clock, log: silentLogger, observer, maxBackoffMs };
+    const more = { clock, log: silentLogger, observer: noObserver, maxBackoffMs };
     const executor = new Executor({
       ...more,
       permit: () => ({ allowed: true }),

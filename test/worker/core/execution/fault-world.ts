@@ -1,7 +1,7 @@
 import { silentLogger } from "../../../../shared/logger.ts";
 import type { Workflow } from "../../../../simulators/tink/workflow.ts";
 import { type ActionId, type ActionStatus, actionKey } from "../../../../worker/core/action/action.ts";
-import type { ActionEvent } from "../../../../worker/core/action/observer.ts";
+import { isSettled } from "../../../../worker/core/journal/entry.ts";
 import { Journal } from "../../../../worker/core/journal/journal.ts";
 import { dice } from "../../../support/dice.ts";
 import { ChangingWeather } from "../../../support/simulation/changing-weather.ts";
@@ -219,17 +219,15 @@ export class World {
       this.break(`${action.name} succeeded in a run in which it had no command`);
   }
 
-  /** A report ends only once the server has it, or if it does not wait for it. */
-  observe(event: ActionEvent): void {
-    if (event.kind !== "reported" || !["acknowledged", "dropped"].includes(event.delivery)) return;
-    const { action } = event;
-    const run = this.#begun.get(actionKey(action));
-    if (
-      run !== undefined &&
-      this.server.runOf(action.workflowId) === run &&
-      !this.#told.has(runKey(action, run))
-    )
-      this.break(`the end of ${action.name} is ${event.delivery}, and the server waits for it`);
+  /** An end is settled only once the server has it, or if it does not wait for it. */
+  checkSettled(journal: Journal): void {
+    for (const [key, run] of this.#begun) {
+      const entry = journal.find(key);
+      if (!entry || !isSettled(entry)) continue;
+      const { workflowId, name } = entry.action;
+      if (this.server.runOf(workflowId) === run && !this.#told.has(runKey(entry.action, run)))
+        this.break(`the end of ${name} is ${entry.phase}, and the server waits for it`);
+    }
   }
 
   /**
