@@ -177,7 +177,9 @@ export class Life {
   /** Called before each step that changes something outside the worker. Resolves to what happens to the step. */
   async step(name: string): Promise<Fault | undefined> {
     await this.#alive();
-    const fault = this.#options.faults.get(this.steps.length);
+    const { faults } = this.#options;
+    const isFirst = !this.steps.includes(name);
+    const fault = faults.get(this.steps.length) ?? (isFirst ? faults.get(name) : undefined);
     this.steps.push(name);
     if (this.#journal) this.#world.checkSettled(this.#journal);
     if (fault) this.#disturb(fault);

@@ -23,8 +23,8 @@ function losesPower(crash: Crash): crash is PowerLoss {
   return crash !== "worker" && crash !== "state" && crash !== "actions";
 }
 
-/** What happens to a worker, by the number of the step. */
-export type Faults = ReadonlyMap<number, Fault>;
+/** What happens to a worker, by the number of the step, or at the first step of that name. */
+export type Faults = ReadonlyMap<number | string, Fault>;
 
 interface WorldOptions {
   /** The worker hands the connections over; otherwise an action can do something as soon as it is launched. */
