@@ -36,7 +36,7 @@ async function busyLab() {
     "/",
     "/machines?sort=state",
     "/actions?state=failed",
-    "/lanes",
+    "/agent-ids",
     `/machines/${machines[0]}`,
     `/machines/${machines[1]}`,
     `/workflows/default/${machines[1]}`,
