@@ -113,7 +113,7 @@ export function machineText({ machine }: ActionRecord): Html {
 
 export function stateText({ phase, class: errorClass, adopted }: ActionRecord): Html {
   const label = errorClass ? `${phase}: ${errorClass}` : phase;
-  return html`${badge(phase, label)}${fixLink(errorClass)}${adopted && html` <span class="note">adopted</span>`}`;
+  return html`${badge(phase, label)}${adopted && html` <span class="note">adopted</span>`}`;
 }
 
 /** How long it has waited or run, with its timeout; or how long it ran, and when it ended. */
@@ -130,7 +130,8 @@ export function timeText(record: ActionRecord, nowMs: number): Html {
 }
 
 export function resultText(record: ActionRecord, nowMs: number): Html {
-  return html`${progressNote(record, nowMs) ?? record.reason ?? NOTHING}${deliveryText(record)}`;
+  const { reason = NOTHING, class: errorClass } = record;
+  return html`${progressNote(record, nowMs) ?? reason}${fixLink(errorClass)}${deliveryText(record)}`;
 }
 
 /** What it does now, for how long, and the limit of that. */

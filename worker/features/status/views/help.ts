@@ -55,7 +55,7 @@ function markup(lines: readonly string[], shown: ReadonlySet<string>): Html {
     if (part.trim() === "") return "";
     if (heading) return html`<h2 id="${heading.slug}">${heading.text}</h2>\n`;
     if (part.startsWith("```"))
-      return html`<pre tabindex="0">${preformatted(part.replace(/^```.*\n|\n```$/g, ""))}</pre>\n`;
+      return html`<pre>${preformatted(part.replace(/^```.*\n|\n```$/g, ""))}</pre>\n`;
     if (/^(?:[-|]|\d+\.) /.test(part)) return listOrTable(part, shown);
     return html`<p>${inline(part, shown)}</p>\n`;
   })}`;

@@ -2,7 +2,7 @@ import { count } from "../../../../shared/count.ts";
 import type { Difference } from "../../../core/action/drift-seen.ts";
 import type { Board } from "../board/board.ts";
 import type { ActionRecord, Failure, MachineRecord, PowerReading } from "../board/records.ts";
-import { actionKind, actionLink, deliveryText, progressNote, stateText, timeText } from "./actions.ts";
+import { actionKind, actionLink, progressNote, resultText, stateText, timeText } from "./actions.ts";
 import { type Html, html } from "./html.ts";
 import { matches, type Query } from "./query.ts";
 import {
@@ -76,8 +76,7 @@ const machineKind: Kind<ShownMachine> = {
     {
       ...{ head: "Result", class: "reason" },
       sort: ["result", ({ last }) => `${last?.phase ?? "~"} ${last?.class ?? ""}`],
-      show: ({ last }) =>
-        last ? html`${stateText(last)} ${last.reason ?? ""}${deliveryText(last)}` : NOTHING,
+      show: ({ last }, nowMs) => (last ? html`${stateText(last)} ${resultText(last, nowMs)}` : NOTHING),
     },
   ],
 };
@@ -156,12 +155,15 @@ export function machineView(name: string, sources: Sources): View | undefined {
         known && ["Details, last read by", html`${known.by} at ${moment(known.at)}`],
       ]),
       table({ id: "drift", heading: "Desired state" }, driftKind, differences, nowMs),
-      table({ id: "in-flight", heading: "Running and waiting" }, actionKind, inFlight, nowMs),
-      table({ id: "ended", heading: "Ended", none }, actionKind, ended, nowMs),
+      table({ id: "in-flight", heading: "Running and waiting" }, ownKind, inFlight, nowMs),
+      table({ id: "ended", heading: "Ended", none }, ownKind, ended, nowMs),
       table({ id: "power", heading: "Power history" }, powerKind, readings, nowMs),
     ],
   };
 }
+
+/** Actions at the machine of the page. */
+const ownKind = { ...actionKind, columns: actionKind.columns.filter(({ head }) => head !== "Machine") };
 
 /** What failed last, in red unless a later action succeeded. */
 function lastFailure(failure: Failure | undefined, isUnresolved: boolean, nowMs: number): Block {

@@ -34,7 +34,7 @@ import {
 const MACHINES_PER_PAGE = 3_000;
 const MOST_FAILURES = 5;
 const MOST_AGENTS = 4;
-const MOST_IN_FLIGHT = 5;
+const MOST_IN_FLIGHT = 4;
 
 /** The first page: counts, problems, all machines at a glance, current actions. */
 export function overview(query: Query, sources: Sources): View {
