@@ -275,7 +275,9 @@ describe("load", () => {
 
     // More than the system's own buffers take.
     for (let round = 0; round < 2_000 && !response?.destroyed; round += 1) {
-      for (const { name, action } of actions) lab.tell.started(action, name);
+      for (const { name, action } of actions)
+        if (round % 2 === 0) lab.tell.started(action, name);
+        else lab.tell.taken(action, name);
       clock.pass(PAUSE_MS);
       await nextTurn();
       buffered.push(response?.writableLength ?? 0);

@@ -150,7 +150,7 @@ const DELIVERY_NOTES = {
 };
 
 /** A note about the final report, unless it was acknowledged. */
-export function deliveryText(record: ActionRecord): Html | undefined {
+function deliveryText(record: ActionRecord): Html | undefined {
   const { delivery = "pending" } = record;
   if (!isEnded(record) || delivery === "acknowledged") return undefined;
   return html` <span class="note">${DELIVERY_NOTES[delivery]}</span>`;
