@@ -20,7 +20,8 @@ type Render = (current: string) => string | Promise<string>;
 
 /** Generated files, and files with a generated part, by path from the project's root; from their current text. */
 export const pages: Readonly<Record<string, Render>> = {
-  "README.md": async (current) => refreshReadmeFigures(await refreshActionList(current)),
+  "README.md": async (current) => refreshReadmeFigures(current),
+  "docs/reference/actions.md": refreshActionList,
   "docs/explanation/performance.md": refreshPerformancePage,
   "docs/reference/action-input.md": refreshInputPage,
   "actions/input-names.json": renderInputNames,
@@ -52,11 +53,11 @@ async function renderInputNames(): Promise<string> {
   return `${JSON.stringify([...names].toSorted(), undefined, 2)}\n`;
 }
 
-/** The list of all actions in the README. */
+/** The page that lists all actions. */
 async function refreshActionList(current: string): Promise<string> {
   const loaded = await Promise.all(catalogue.map(loadAction));
   const rows = loaded.flatMap((action) =>
-    action ? [`| [${action.name}](actions/${action.name}/README.md) | ${action.summary} |`] : [],
+    action ? [`| [${action.name}](../../actions/${action.name}/README.md) | ${action.summary} |`] : [],
   );
   const table = ["| action | does |", "| --- | --- |", ...rows].join("\n");
   return refreshBetweenMarks(current, "<!-- generated from the catalogue: npm run docs -->", table);

@@ -1,3 +1,5 @@
+import { mkdir } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
 import { catalogue } from "../actions/catalogue.ts";
 import { defined } from "../shared/defined.ts";
 import { textOf } from "../shared/text-of.ts";
@@ -6,7 +8,7 @@ import { headCommit } from "./git.ts";
 import { provideBase } from "./images/base-image.ts";
 import { buildImage, removeStages } from "./images/build-image.ts";
 import { findContainerEngine } from "./images/container-engine.ts";
-import { versionTag } from "./images/image-name.ts";
+import { versionTag, WORKER_IMAGE } from "./images/image-name.ts";
 import { COMPRESSED_LIMIT_BYTES, imageSizes, mebibytes, sizeTable } from "./images/image-sizes.ts";
 import { type ProjectImage, projectImages } from "./images/project-images.ts";
 import { readManifest } from "./manifest.ts";
@@ -22,7 +24,9 @@ const options = tool(
   "images",
   "Builds the image of every action and of the worker: <registry>/<name>:<version>.",
 )
-  .option("--action <name...>", "only these actions, and no worker")
+  .option("--image <name...>", `only these: ${WORKER_IMAGE}, or names of actions`)
+  .option("--push", "push them to the registry", false)
+  .option("--save <file>", "write them to an archive, for docker load on a host without registry")
   .option("--engine <program>", "docker or podman (default: the first that answers)")
   .option(
     "--registry <prefix>",
@@ -34,7 +38,9 @@ const options = tool(
   .option("--base <image>", "what the images stand on (default: the node image)", process.env["BASE_IMAGE"])
   .parse()
   .opts<{
-    action?: string[];
+    image?: string[];
+    push: boolean;
+    save?: string;
     engine?: string;
     registry: string;
     version: string;
@@ -42,9 +48,10 @@ const options = tool(
     base?: string;
   }>();
 
-const unknown = options.action?.filter((name) => !catalogue.includes(name)) ?? [];
+const names = [WORKER_IMAGE, ...catalogue];
+const unknown = options.image?.filter((name) => !names.includes(name)) ?? [];
 if (unknown.length > 0) {
-  say(`no such action: ${unknown.join(", ")}\nActions: ${catalogue.join(", ")}`);
+  say(`no such image: ${unknown.join(", ")}\nImages: ${names.join(", ")}`);
   process.exit(2);
 }
 
@@ -68,7 +75,7 @@ async function buildAll(): Promise<void> {
       bases,
       ...defined({ revision, source: manifest.repository }),
     },
-    options.action,
+    options.image,
   );
   const build = async (image: ProjectImage) => {
     say(`building ${image.tag}`);
@@ -83,11 +90,17 @@ async function buildAll(): Promise<void> {
   await mapLimited(others, { mostAtATime: AT_ONCE, work: build, failed }, new AbortController().signal);
   await removeStages(engine, images);
 
-  const sizes = await imageSizes(
-    engine,
-    images.map(({ tag }) => tag),
-  );
+  const tags = images.map(({ tag }) => tag);
+  if (options.save) await mkdir(dirname(options.save), { recursive: true });
+  const sizes = await imageSizes(engine, tags, options.save && resolve(options.save));
   process.stdout.write(`${sizeTable(sizes)}\n`);
+  if (options.save) say(`saved to ${options.save}`);
+  if (options.push) {
+    for (const tag of tags) {
+      say(`pushing ${tag}`);
+      await engine.run(["push", tag]);
+    }
+  }
   say("without SBOM, provenance and signature, which a release has");
   const tooLarge = sizes.filter(({ compressedBytes }) => compressedBytes > COMPRESSED_LIMIT_BYTES);
   if (tooLarge.length > 0) {

@@ -19,6 +19,8 @@ const BUSY_MS = 1_500;
 interface Picture {
   readonly file: string;
   readonly path: string;
+  /** If not `WIDTH` and `HEIGHT`. */
+  readonly size?: { readonly width: number; readonly height: number };
 }
 
 await using stack = new AsyncDisposableStack();
@@ -54,6 +56,7 @@ for (const name of names.slice(4, 22))
 await sleep(BUSY_MS);
 
 const pictures: readonly Picture[] = [
+  { file: "../../pictures/status-page.png", path: "/", size: { width: 960, height: 560 } },
   { file: "overview.png", path: "/" },
   { file: "machine.png", path: "/machines/node-02" },
   { file: "workflow.png", path: "/workflows/default/network-boot-node-03" },
@@ -66,9 +69,9 @@ const browser = stack.adopt(
 );
 for (const picture of pictures) await take(browser, picture);
 
-async function take(from: Browser, { file, path }: Picture): Promise<void> {
+async function take(from: Browser, { file, path, size }: Picture): Promise<void> {
   const context = await from.newContext({
-    viewport: { width: WIDTH, height: HEIGHT },
+    viewport: size ?? { width: WIDTH, height: HEIGHT },
     reducedMotion: "reduce",
   });
   const page = await context.newPage();

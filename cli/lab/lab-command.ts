@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -14,10 +15,12 @@ import type { SelfProgram } from "../../worker/runtimes/self-program.ts";
 import { endWithUsage } from "../usage-problem.ts";
 import { type Lab, startLab } from "./lab.ts";
 import { describeAction } from "./progress.ts";
-import { labTemplate } from "./template.ts";
+import { labPolicy, labTemplate } from "./template.ts";
 
 const COMMAND = "pbnj-worker lab";
 const MOST_MACHINES = 1_000;
+/** Below the ports that Linux gives out by itself (from 32768), and, with those of the machines, none that a worker listens on. */
+const DEFAULT_PORT = "24113";
 const FAULTS = ["none", "some"];
 
 interface Flags {
@@ -49,9 +52,9 @@ export function defineLab(command: Command, own: Pick<SelfProgram, "file">): voi
     .option(
       "--port <number>",
       "port of the tink server; each machine has the next one; 0 takes free ones",
-      "42113",
+      DEFAULT_PORT,
     )
-    .option("--directory <directory>", "folder for inventory, password and template", "lab")
+    .option("--directory <directory>", "folder for inventory, password, policy and template", "lab")
     .allowUnknownOption()
     .allowExcessArguments()
     .action(async (flags: Flags) => {
@@ -92,8 +95,8 @@ async function run(settings: LabSettings, programFile: string): Promise<number> 
     server = await startTinkServer({ host, port });
     lab = await startLab({ ...settings, port: port === 0 ? 0 : port + 1 });
     const templateFile = join(lab.directory, "network-boot.yaml");
-    // The user's own changes stay.
-    await writeFile(templateFile, labTemplate, { flag: "wx" }).catch(() => undefined);
+    await writeIfAbsent(templateFile, labTemplate);
+    await writeIfAbsent(join(lab.directory, "policy.yaml"), labPolicy);
     const submit = () => submitAll(server as TinkServer, lab as Lab, templateFile);
     await submit();
     process.stdout.write(`${introduction(lab, server.address, templateFile, commandOf(programFile))}\n`);
@@ -113,6 +116,11 @@ async function run(settings: LabSettings, programFile: string): Promise<number> 
   }
 }
 
+/** The user's own changes stay. */
+async function writeIfAbsent(file: string, text: string): Promise<void> {
+  await writeFile(file, text, { flag: "wx" }).catch(() => undefined);
+}
+
 function stopSignal(): { readonly promise: Promise<void>; stop(): void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   process.once("SIGINT", () => resolve()).once("SIGTERM", () => resolve());
@@ -122,7 +130,11 @@ function stopSignal(): { readonly promise: Promise<void>; stop(): void } {
 /** A workflow for each machine. Rejects if the template is invalid. */
 async function submitAll(server: TinkServer, lab: Lab, templateFile: string): Promise<void> {
   const template = await readFile(templateFile, "utf8");
-  for (const { machine } of lab.machines) server.submit({ template, values: { machine: machine.name } });
+  // A worker's journal has the names of earlier runs.
+  const run = randomBytes(3).toString("hex");
+  for (const { machine } of lab.machines) {
+    server.submit({ name: `${machine.name}-${run}`, template, values: { machine: machine.name } });
+  }
 }
 
 /** Prints every change of the workflows. */

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stringify } from "yaml";
 import { replaceFile } from "../../actions/harness/input/replace-file.ts";
+import { readKeptCertificates } from "./kept-certificates.ts";
 import { type LabMachine, type MachineTimes, startMachine } from "./machines.ts";
 
 /** Simulated machines with an inventory that a worker can read. */
@@ -52,10 +53,14 @@ export async function startLab(options: LabOptions = {}): Promise<Lab> {
       throw new Error(`${inventoryFile} was not written by a lab: choose another --directory`);
     }
     const password = await keptPassword(join(directory, "bmc-password"));
+    const certificatesFile = join(directory, "certificates.json");
+    const certificates = await readKeptCertificates(certificatesFile);
+    const login = { username: USERNAME, password, certificateFor: certificates.of };
     for (let index = 0; index < count; index += 1) {
-      const own = { host, port: port === 0 ? 0 : port + index, username: USERNAME, password };
+      const own = { host, port: port === 0 ? 0 : port + index, ...login };
       machines.push(await startMachine({ ...own, index, faults, times }));
     }
+    await write(certificatesFile, certificates.text());
     const reached = WILDCARDS[host] ?? host;
     const inventory = {
       defaults: { credentials: { username: USERNAME, passwordFile: "bmc-password" } },

@@ -1,4 +1,5 @@
 import { type AmtDevice, startAmtDevice } from "../../simulators/amt/device.ts";
+import type { Certificate } from "../../simulators/certificate.ts";
 import { startIpmiBmc } from "../../simulators/ipmi/bmc.ts";
 import { SimulatedMachine } from "../../simulators/machine.ts";
 import { startRedfishBmc } from "../../simulators/redfish/bmc.ts";
@@ -12,6 +13,8 @@ interface BmcOptions {
   readonly password: string;
   /** Added to every answer. */
   readonly latencyMs: number;
+  /** Of its web server, if it has TLS. */
+  readonly certificate: Certificate;
 }
 
 /** A BMC that listens. */
@@ -29,8 +32,8 @@ interface Kind {
 
 const redfish = (label: string, profile: string): Kind => ({
   label,
-  start: async ({ machine, ...options }) => {
-    const bmc = await startRedfishBmc({ ...options, machines: [machine], profile });
+  start: async ({ machine, certificate, ...options }) => {
+    const bmc = await startRedfishBmc({ ...options, machines: [machine], profile, tls: certificate });
     const { port, fingerprint } = bmc;
     const entry = { providers: ["redfish"], tls: { fingerprint }, redfish: { port } };
     return { port, entry, close: () => bmc.close() };
@@ -39,7 +42,7 @@ const redfish = (label: string, profile: string): Kind => ({
 
 const ipmi: Kind = {
   label: "IPMI",
-  start: async ({ username, password, latencyMs, ...options }) => {
+  start: async ({ username, password, latencyMs, certificate: _, ...options }) => {
     const users = [{ name: username, password, privilege: "operator" as const }];
     const bmc = await startIpmiBmc({ ...options, users, network: { latencyMs } });
     return {
@@ -105,16 +108,17 @@ export interface LabMachine {
   close(): Promise<void>;
 }
 
-export interface LabMachineOptions extends Omit<BmcOptions, "machine" | "latencyMs"> {
+export interface LabMachineOptions extends Omit<BmcOptions, "machine" | "latencyMs" | "certificate"> {
   /** From 0. */
   readonly index: number;
   readonly faults: boolean;
   readonly times: MachineTimes;
+  readonly certificateFor: (machine: string) => Certificate;
 }
 
 /** Starts the machine with this index of a lab. Rejects if its port is in use. */
 export async function startMachine(options: LabMachineOptions): Promise<LabMachine> {
-  const { index, faults, times, password, ...address } = options;
+  const { index, faults, times, password, certificateFor, ...address } = options;
   const kind = KINDS[index % KINDS.length] as Kind;
   const fault = faults && index % FAULTY_OF === 0 ? FAULTS[(index / FAULTY_OF) % FAULTS.length] : undefined;
   const name = `node-${String(index + 1).padStart(2, "0")}`;
@@ -125,6 +129,7 @@ export async function startMachine(options: LabMachineOptions): Promise<LabMachi
     machine,
     password: fault?.refusesPassword ? [...password].reverse().join("") : password,
     latencyMs: fault?.latencyMs ?? 0,
+    certificate: certificateFor(name),
   });
   if (fault?.unreachable) await close();
   return {

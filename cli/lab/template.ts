@@ -1,6 +1,11 @@
 import { IMAGE_REGISTRY } from "../../shared/image-registry.ts";
 import { version } from "../../shared/version.ts";
 
+/** The images of this project may receive the BMCs' passwords. */
+export const labPolicy = `trustedImages:
+  - ${IMAGE_REGISTRY}/*
+`;
+
 /** A template that every machine of the lab can run. */
 export const labTemplate = `version: "0.1"
 name: network-boot

@@ -28,14 +28,15 @@ export interface ImageSizes {
   readonly ownBytes: number;
 }
 
-/** Saves the images together and compresses each layer once. */
+/** Saves the images together, to `archive` or a temporary file, and compresses each layer once. */
 export async function imageSizes(
   engine: ContainerEngine,
   images: readonly string[],
+  archive?: string,
 ): Promise<readonly ImageSizes[]> {
   const directory = await mkdtemp(join(tmpdir(), "pbnj-sizes-"));
   try {
-    const file = join(directory, "images.tar");
+    const file = archive ?? join(directory, "images.tar");
     const several = /podman$/.test(engine.program) ? ["--multi-image-archive"] : [];
     await engine.run(["save", ...several, "--output", file, ...images]);
     await execa("tar", ["--extract", "--file", file, "--directory", directory]);

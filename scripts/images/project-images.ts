@@ -18,13 +18,14 @@ export interface ProjectImage extends ImageBuild {
   readonly name: string;
 }
 
-/** The builds of all images, or of some actions: first the actions, then the worker. */
+/** The builds of all images, or of those with these names: first the actions, then the worker. */
 export async function projectImages(
   set: ImageSet,
-  actions?: readonly string[],
+  names: readonly string[] = [...catalogue, WORKER_IMAGE],
 ): Promise<readonly ProjectImage[]> {
   const { registry, tag, ...common } = set;
-  const ofActions = (actions ?? catalogue).map(async (name): Promise<ProjectImage> => {
+  const actions = names.filter((name) => name !== WORKER_IMAGE);
+  const ofActions = actions.map(async (name): Promise<ProjectImage> => {
     const action = await loadAction(name);
     return {
       ...common,
@@ -41,5 +42,5 @@ export async function projectImages(
     tag: imageName(registry, WORKER_IMAGE, tag),
     dockerfile: "Dockerfile.worker",
   };
-  return [...(await Promise.all(ofActions)), ...(actions ? [] : [worker])];
+  return [...(await Promise.all(ofActions)), ...(names.includes(WORKER_IMAGE) ? [worker] : [])];
 }

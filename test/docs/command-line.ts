@@ -13,6 +13,7 @@ const OTHERS = [
   ...[
     "awk",
     "basenc",
+    "chown",
     "cp",
     "curl",
     "date",

@@ -113,26 +113,14 @@ export class ManualHost implements AsyncDisposable {
   async #writePrograms(): Promise<void> {
     const bin = join(this.#folder, "bin");
     const docker = findProgram("docker");
-    await writeStandIns(bin, this.root, {
-      npm: `exec ${findProgram("npm")} "$@"`,
-      ...(docker === undefined ? {} : { docker: `[ "$1" != run ] || exec ${docker} "$@"` }),
-    });
+    await writeStandIns(
+      bin,
+      this.root,
+      docker === undefined ? {} : { docker: `[ "$1" != run ] || exec ${docker} "$@"` },
+    );
     await writeProgram(join(bin, "pbnj-worker"), `exec "${process.execPath}" "${PROGRAM}" "$@"\n`);
     // The tests have one user.
-    await writeProgram(join(bin, "sudo"), `[ "$1" != -u ] || shift 2\nexec "$@"\n`);
-    const sysusers = findProgram("systemd-sysusers");
-    await writeProgram(
-      join(bin, "systemd-sysusers"),
-      sysusers ? `exec ${sysusers} --root="${this.root}"\n` : "",
-    );
-    // `helm install` needs a cluster's discovery.
-    const helm = process.env["HELM"] || findProgram("helm");
-    await writeProgram(
-      join(bin, "helm"),
-      helm
-        ? `[ "$1" = install ]; shift; exec ${helm} template --kube-version 1.33.0 "$@"\n`
-        : '[ "$1" = install ]\n',
-    );
+    await writeProgram(join(bin, "sudo"), `exec "$@"\n`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

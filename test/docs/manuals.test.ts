@@ -126,7 +126,17 @@ describe("the running text", () => {
       ...["--port", "--metricsListenAddr", "--enableAuthz"],
       ...["--bmcTimeout", "--skipRedfishVersions", "--logLevel"],
     ];
-    const others = ["--group-add", "--help", "--map", "--namespace", "--task", "--dry-run", "--version"];
+    const others = [
+      "--group-add",
+      "--help",
+      "--map",
+      "--namespace",
+      "--task",
+      "--dry-run",
+      "--version",
+      "--push",
+      "--save",
+    ];
     return new Set([
       ...commands.flatMap(({ options }) => options.flatMap(({ long }) => long ?? [])),
       ...fields.map(flagOf),

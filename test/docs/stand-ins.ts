@@ -17,25 +17,16 @@ const STAND_INS: Readonly<Record<string, StandIn>> = {
   systemctl: {
     needs: "a host that systemd manages; test/system/docs/systemd.test.ts checks the unit",
     answers: {
-      "daemon-reload": "",
-      [`enable --now ${ITS_SERVICE}`]: "",
       [`status ${ITS_SERVICE}`]: "",
       [`stop ${ITS_SERVICE}`]: "",
       [`restart ${ITS_SERVICE}`]: "",
       [`kill --kill-whom=main --signal=SIGUSR2 ${ITS_SERVICE}`]: "",
     },
   },
-  npm: {
-    needs: "the package in a registry; test/system/scripts/package.test.ts installs it",
-    answers: { "install --global --prefix /usr/local pbnj-worker": "" },
-  },
   docker: {
     needs: "the Compose plugin, or images in a registry; test/docs/compose.test.ts checks the file",
     answers: {
-      [`${COMPOSE} config --quiet`]: "",
       [`${COMPOSE} up --detach`]: "",
-      [`${COMPOSE} ps`]: "",
-      [`${COMPOSE} logs worker`]: "",
       [`${COMPOSE} kill --signal SIGUSR2 worker`]: "",
       [`buildx imagetools inspect ${IMAGE}:v1.2.3`]: "",
       [`buildx imagetools inspect ${IMAGE}@sha256:5b1e… --format {{ json .SBOM }}`]: "",
@@ -45,10 +36,8 @@ const STAND_INS: Readonly<Record<string, StandIn>> = {
   kubectl: {
     needs: "a cluster; simulators/kubernetes has no discovery, without which kubectl asks nothing",
     answers: {
-      "create secret generic pbnj-worker-http --namespace tinkerbell --from-literal=token=TOKEN": "",
       "create secret generic edge-kubeconfig --namespace tinkerbell --from-file=kubeconfig=edge.kubeconfig":
         "",
-      "label namespace tinkerbell pod-security.kubernetes.io/enforce=restricted": "",
       "get lease pbnj-worker": "",
       "get pods -l pbnj-worker/leader=true": "",
       [`get workflows -n tink-system -o jsonpath={range .items[*]}{.status.state}{" "}{.status.agentID}{"\\n"}{end}`]:

@@ -7,6 +7,7 @@ import type { SelfProgram } from "../runtimes/self-program.ts";
 import { composeChecks } from "./checks.ts";
 import { readDoctorOptions } from "./doctor-options.ts";
 import { examine } from "./examine.ts";
+import { explainOwnLoopback, isInContainer } from "./own-loopback.ts";
 import { lineStyleFor, renderCounts, renderFinding } from "./render-report.ts";
 import { reportOf } from "./report.ts";
 import { runChecks } from "./run-checks.ts";
@@ -33,6 +34,7 @@ export async function doctor(
   const style = lineStyleFor(process.stdout, process.env);
   const found: Finding[] = [];
   const isText = options.output === "text";
+  const explained = isInContainer() ? explainOwnLoopback : (finding: Finding) => finding;
   // A reader such as `head` may close the pipe early.
   process.stdout.on("error", () => undefined);
   try {
@@ -40,8 +42,10 @@ export async function doctor(
     await runChecks(
       checks,
       (findings) => {
-        found.push(...findings);
-        if (isText) for (const finding of findings) process.stdout.write(renderFinding(finding, style));
+        for (const finding of findings.map(explained)) {
+          found.push(finding);
+          if (isText) process.stdout.write(renderFinding(finding, style));
+        }
       },
       stop.signal,
     );

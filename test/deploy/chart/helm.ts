@@ -16,7 +16,8 @@ export const NAMESPACE = "tink";
 const SURROUNDINGS = ["--namespace", NAMESPACE, "--kube-version", "1.33.0"];
 const TIMEOUT_MS = 100_000;
 
-const helm = process.env["HELM"] || findHelm();
+/** Its path, if it is installed. */
+export const helm = process.env["HELM"] || findHelm();
 
 /**
  * Tests that need Helm: run where it is in PATH or named by HELM, skipped with a notice where it is not, and an error there

@@ -28,7 +28,9 @@ const START_MS = 180_000;
 const PAUSE_MS = 100;
 /** What the worker relies on. Node controllers are left out: the tests play the nodes. */
 const CONTROLLERS = [
+  "deployment-controller",
   "job-controller",
+  "replicaset-controller",
   "ttl-after-finished-controller",
   "garbage-collector-controller",
   "namespace-controller",

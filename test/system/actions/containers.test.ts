@@ -96,6 +96,20 @@ describeWithDocker("the image of every action", () => {
       expect(lab.leaks(ended)).toEqual([]);
     });
 
+    it("an action that must not read its password file says how to run it", async () => {
+      await using lab = await actionLab({});
+      const file = join(lab.folder, "bmc-password");
+      await writeFile(file, CANARY, { mode: 0o600 });
+
+      const ended = await runContainer(imageOf("power-off"), {
+        env: { BMC_HOST: "127.0.0.1", BMC_USERNAME: "admin", BMC_PASSWORD_FILE: "/run/secrets/p" },
+        volumes: [`${file}:/run/secrets/p:ro`],
+      });
+
+      expect(ended.exitCode).toBe(2);
+      expect(ended.stderr).toContain("start the container with --user and the ID of the file's owner");
+    });
+
     it("an action that is given nothing ends with usage, before anything is sent", async () => {
       const ended = await runContainer(imageOf("set-boot-device"), { env: {} });
 

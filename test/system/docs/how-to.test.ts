@@ -10,14 +10,18 @@ import { startTinkServer } from "../../../simulators/tink/server.ts";
 import { isOver } from "../../../simulators/tink/workflow.ts";
 import { ManualHost, NETWORK } from "../../docs/manual-host.ts";
 import { codeBlocks } from "../../docs/markdown.ts";
-import { unitLines, valuesOf } from "../../docs/unit-file.ts";
 import { buildActionImages } from "../../support/action-images.ts";
 import { describeWithDocker } from "../../support/docker.ts";
-import { WorkerProgram } from "../../support/worker-program.ts";
 
 const FOLDER = "docs/how-to";
 /** Pages whose commands, marked with their exit code, a test of their own runs. */
 const OWN_TESTS = { "back-up-and-restore.md": "operating", "write-templates.md": "templates" };
+/** Followed literally, in a copy of this host and in a cluster. */
+const IN_A_HOST = {
+  "install-with-compose.md": "install/pages",
+  "install-with-helm.md": "kubernetes/helm-page",
+  "install-with-systemd.md": "install/pages",
+};
 const SETTINGS = { PBNJ_GRPC_SERVER: `${NETWORK}1:42113`, PBNJ_AGENT_ID: "pbnj-node-1" };
 const TRACED = "docs/how-to/trace-actions.md";
 
@@ -28,7 +32,8 @@ const pages = await Promise.all(
   }),
 );
 const withCommands = pages.filter(
-  ({ name, blocks }) => !(name in OWN_TESTS) && blocks.some(({ language }) => language === "sh"),
+  ({ name, blocks }) =>
+    !(name in OWN_TESTS) && !(name in IN_A_HOST) && blocks.some(({ language }) => language === "sh"),
 );
 
 const startTink = (host: AsyncDisposableStack) =>
@@ -65,40 +70,6 @@ const STORIES: Readonly<Record<string, (host: ManualHost, open: AsyncDisposableS
 
     expect(machine.power).toBe("on");
     expect(machine.bios.attributes).toMatchObject({ NumCores: 8 });
-  },
-
-  async "install-with-compose.md"(host) {
-    await host.run();
-
-    expect(await host.read(".env")).toBe(await readFile("deploy/compose.env", "utf8"));
-  },
-
-  async "install-with-systemd.md"(host, open) {
-    await startTink(open);
-    await host.run();
-    await host.run();
-    const store = host.commands[0];
-    if (store) host.commands.unshift({ ...store, text: store.text.replaceAll("node-1", "node-2") });
-    await host.run({ input: "calvin\n" });
-    await host.run({ input: "calvin\n" });
-    const unit = unitLines(await host.read("/etc/systemd/system/pbnj-worker.service"));
-    for (const name of ["node-1/username", "node-1/password", "node-2/username", "node-2/password"]) {
-      const loaded = `/run/credentials/pbnj-worker.service/bmc_${name.replace("/", "_")}`;
-      await host.write(loaded, await host.read(`/etc/pbnj-worker/bmc/${name}`));
-    }
-    const [, ...argv] = host.adapt(valuesOf(unit, "ExecStart")[0] ?? "").split(" ");
-    const worker = open.use(
-      new WorkerProgram(argv, {
-        PBNJ_STATE_DIRECTORY: `${host.root}/var/lib/pbnj-worker`,
-        PBNJ_HTTP_ADDRESS: `${NETWORK}1:42180`,
-      }),
-    );
-    await worker.untilLogged("worker started");
-    await vi.waitFor(async () => {
-      expect((await request(`http://${NETWORK}1:42180/readyz`)).statusCode).toBe(200);
-    }, 30_000);
-
-    expect(await host.run()).toContain("no problem, 9 ok");
   },
 
   async "reduce-workflow-delay.md"(host) {
@@ -211,6 +182,9 @@ describe("every block of the how-to pages", () => {
 
       expect(await readFile(`test/system/docs/${test}.test.ts`, "utf8")).toContain(`"${FOLDER}/${name}"`);
       expect(commands.filter(({ exitCode }) => exitCode === undefined)).toEqual([]);
+    }
+    for (const [name, test] of Object.entries(IN_A_HOST)) {
+      expect(await readFile(`test/interop/${test}.test.ts`, "utf8")).toContain(`"${FOLDER}/${name}"`);
     }
     expect(withCommands.map(({ name }) => name)).toEqual(expect.arrayContaining(Object.keys(STORIES)));
   });

@@ -92,9 +92,9 @@ describe("the unit", () => {
     const written = [...manual.matchAll(/> (\/etc\/pbnj-worker\/bmc\/\S+?)'/g)].map(([, path = ""]) => path);
     const given = written.map((path) => path.replace(`${folder}/`, `${name}_`).replaceAll("/", "_"));
 
-    expect(given).toEqual(["bmc_node-1_password"]);
+    expect(given).toEqual(["bmc_node-01_password"]);
     for (const file of given) {
-      const inInventory = file.replace("node-1", "{machine}");
+      const inInventory = file.replace("node-01", "{machine}");
       expect(manual).toContain(`/run/credentials/pbnj-worker.service/${inInventory}`);
     }
   });

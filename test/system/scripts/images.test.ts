@@ -78,7 +78,7 @@ describeWithDocker("the image of an action", () => {
       process.execPath,
       [
         join(projectRoot, "scripts/images.ts"),
-        ...["--action", "power-off", "--registry", "localhost/pbnj-worker-test", "--version", "test"],
+        ...["--image", "power-off", "--registry", "localhost/pbnj-worker-test", "--version", "test"],
         ...["--node-image", testBaseImage],
       ],
       { timeout: 280_000 },
