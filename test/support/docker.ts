@@ -35,7 +35,7 @@ const problem = await docker.run(["version", "--format", "{{json .Server.Compone
 /** Whether it is Podman that serves the API. */
 export const isPodman = components.includes("Podman");
 
-export const dockerAnswers = problem === undefined;
+const dockerAnswers = problem === undefined;
 
 /**
  * Tests that need a real engine: run where one answers, skipped with a notice where none does, and an error
