@@ -168,9 +168,9 @@ function canRemember({ crash, lives }: Schedule): boolean {
   const has = (...some: readonly Fault[]) => some.some((kind) => kinds.has(kind));
   // Without its state directory, a worker knows only of what exists.
   if (crash === "state" && has("delete")) return false;
-  // An end is repeated for an hour at least.
-  if (has("forward") && has("absent")) return false;
-  const forgets = has("crash", "stop") && (has("forward", "back") || crash === "state");
+  // After a jump of the clock an end is repeated for an hour at least. The next worker has the right time again.
+  if (has("forward", "back") && has("absent", "wall")) return false;
+  const forgets = has("forward", "back") || (has("crash", "stop") && crash === "state");
   return !forgets || !has("restore", "delay", "late", "twice");
 }
 

@@ -370,7 +370,10 @@ export class Life {
     if (fault === "error" || this.#isCut) return { kind: "failed", ...UNAVAILABLE };
     if (fault === "refuse") return pollOfError(server.refusal());
     const poll = await this.#ask(() => server.poll(agentId, inFlight), signal);
-    if (poll.kind === "action") this.#servedMs.set(actionKey(poll.action), this.#world.time.nowMs);
+    if (poll.kind === "action") {
+      this.#servedMs.set(actionKey(poll.action), this.#world.time.nowMs);
+      this.#world.serves(poll.action);
+    }
     // It is what the server knew when it was asked.
     if (fault === "delay") {
       await this.clock.sleep(DELAY_MS, signal);
@@ -390,13 +393,16 @@ export class Life {
     const isSent = this.#world.runOf(status) === server.runOf(status.action.workflowId);
     const isLater = isSent && (fault === "delay" || fault === "late");
     if (isLater) this.#world.sees(status, { lateMs: DELAY_MS });
+    let arrived: Promise<void> | undefined;
     if (isLater || fault === "twice") {
-      server.expect(status, this.#world.runOf(status), DELAY_MS);
+      arrived = server.expect(status, this.#world.runOf(status), DELAY_MS);
       if (status.state === "running")
         this.#world.time.after(DELAY_MS, () => this.#world.mayStart(status.action));
     }
     if (fault === "late") return LOST;
-    if (fault === "delay") await this.clock.sleep(DELAY_MS, signal);
+    // Its clock may be fast: the answer comes after the report has arrived.
+    if (isLater && arrived) await this.wait(raceAbort(arrived, signal));
+    else if (fault === "delay") await this.clock.sleep(DELAY_MS, signal);
     const arrives = async () => {
       const answer = await server.report(status);
       // The worker itself keeps an end from a run that has not begun, or the server knows no such action. What refuses that end is

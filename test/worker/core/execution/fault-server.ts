@@ -146,8 +146,9 @@ export class FaultServer {
   }
 
   /** A report about a run that arrives after that time, whatever becomes of its sender. */
-  expect(status: ActionStatus, run: number, ms: number): void {
+  expect(status: ActionStatus, run: number, ms: number): Promise<void> {
     this.#late += 1;
+    const { promise, resolve } = Promise.withResolvers<void>();
     const { workflowId } = status.action;
     this.#options.time.after(ms, () => {
       this.#late -= 1;
@@ -159,7 +160,9 @@ export class FaultServer {
         this.#api.arrive(status);
         this.#options.onAccepted(status);
       }
+      resolve();
     });
+    return promise;
   }
 
   close(): void {

@@ -157,6 +157,8 @@ export class World {
   readonly #broken = new Set<string>();
   /** By run, when the server was first told of the end. */
   readonly #endedMs = new Map<string, number>();
+  /** By key, the run of its workflow that was served last. */
+  readonly #served = new Map<string, number>();
   /** By key, the run of its workflow whose start the server has. */
   readonly #begun = new Map<string, number>();
   /** Runs whose end the server took. */
@@ -207,15 +209,23 @@ export class World {
     return this.options.legacy && !this.#begun.has(actionKey(action)) ? NO_RUN : this.begunRunOf(action);
   }
 
+  /** The answer to a poll. */
+  serves(action: ActionId): void {
+    this.#served.set(actionKey(action), this.server.runOf(action.workflowId));
+  }
+
   recreate(): void {
     this.server.recreate();
   }
 
   #accepted({ action, state }: ActionStatus): void {
     const run = this.server.runOf(action.workflowId);
-    if (state === "running") this.#begun.set(actionKey(action), run);
+    const key = actionKey(action);
+    if (state === "running") this.#begun.set(key, run);
     else this.#told.add(runKey(action, run));
-    if (state === "success" && !this.launches.wasCarriedOut(action, run) && this.options.legacy)
+    // Nothing shows the worker that another run with the same IDs came between the answer to its poll and its report.
+    const isSeen = this.#served.get(key) === run;
+    if (state === "success" && isSeen && !this.launches.wasCarriedOut(action, run) && this.options.legacy)
       this.break(`${action.name} succeeded in a run in which it had no command`);
   }
 
@@ -225,6 +235,8 @@ export class World {
       const entry = journal.find(key);
       if (!entry || !isSettled(entry)) continue;
       const { workflowId, name } = entry.action;
+      // The server did not know the run, and may know it again from a backup: it then serves the action, and is told.
+      if (entry.phase === "dropped" && this.server.recreated.has(workflowId)) continue;
       if (this.server.runOf(workflowId) === run && !this.#told.has(runKey(entry.action, run)))
         this.break(`the end of ${name} is ${entry.phase}, and the server waits for it`);
     }
