@@ -3,26 +3,27 @@ import type { Setting } from "../worker/config/setting.ts";
 
 const INTRODUCTION = `# Configuration
 
-\`npm run docs\` generates this page from the schema in \`worker/config/schema.ts\`.
+\`npm run docs\` generates this page from \`worker/config/schema.ts\`.
 
 \`pbnj-worker start\` takes each setting from the first of these places:
 
-1. the flag,
-2. the environment variable of this project (\`PBNJ_…\`),
-3. the environment variables of other Tinkerbell workers, in the order of the tables, so that settings of an existing
-   deployment keep working,
-4. the YAML file that \`--config\` or \`PBNJ_CONFIG\` names ([an example](../../examples/worker.yaml)),
-5. the default.
+| place | name of the setting \`--grpc-tls\` |
+|---|---|
+| flag | \`--grpc-tls\` |
+| environment variable | \`PBNJ_GRPC_TLS\` |
+| environment variable of other Tinkerbell workers | column "also", from left to right |
+| YAML file of \`--config\` ([example](../../examples/worker.yaml)) | \`grpcTls\` |
+| default | |
 
-An empty environment variable counts as not set. Paths in a configuration file are relative to that file. The worker
-reports all problems at once, each with its place, and exits with code 2 (75 if a file cannot be read because the disk
-fails or too many files are open).
+A name without \`--\` has no flag. An empty variable counts as not set. Paths in the file are relative to the file. The
+worker prints all problems at once and exits with code 2, or 75 if it could not read a file.
 
-Write durations as \`90\` (seconds), \`500ms\`, \`45s\`, \`1m30s\` or \`2h\`; sizes as bytes or \`256Mi\`, \`1g\`,
-in units of 1024; booleans also as \`1\`, \`0\`, \`yes\`, \`no\`, \`on\`, \`off\`. Separate lists in the environment by
-commas.
-
-The [inventory](../../examples/inventory.yaml) and the [policy](../../examples/policy.yaml) are separate files.
+| value | write |
+|---|---|
+| duration | \`90\` (seconds), \`500ms\`, \`45s\`, \`1m30s\`, \`2h\` |
+| size | bytes, or \`256Mi\`, \`1g\` (units of 1024) |
+| boolean | \`true\`, \`1\`, \`yes\`, \`on\`, and their opposites |
+| list in a variable | values separated by commas |
 `;
 
 /** The page `docs/reference/configuration.md`. */
@@ -32,8 +33,8 @@ export function renderConfigurationPage(): string {
     [
       `## ${group}`,
       "",
-      "| flag | environment | file key | value | default | what it is |",
-      "|---|---|---|---|---|---|",
+      "| setting | also | value | default | description |",
+      "|---|---|---|---|---|",
       ...members.map(row),
       "",
     ].join("\n"),
@@ -43,12 +44,11 @@ export function renderConfigurationPage(): string {
 
 function row(setting: Setting): string {
   const cells = [
-    setting.flag === undefined ? "–" : code(setting.flag),
-    [setting.env, ...(setting.aliases ?? [])].map(code).join(", "),
-    setting.noFileKey === undefined ? code(setting.name) : "–",
+    code(setting.flag ?? setting.env),
+    (setting.aliases ?? []).map(code).join(", "),
     code(setting.type),
-    setting.default === undefined ? "–" : defaultCell(setting),
-    `${setting.description}.`,
+    setting.default === undefined ? "" : defaultCell(setting),
+    `${setting.description}.${setting.noFileKey === undefined ? "" : " Not in the file."}`,
   ];
   return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
 }

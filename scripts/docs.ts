@@ -10,7 +10,6 @@ import { chartFiles } from "./chart/chart-files.ts";
 import { refreshCompatibilityPage } from "./compatibility-page.ts";
 import { renderConfigurationPage } from "./configuration-page.ts";
 import { refreshAlerts } from "./deploy-files.ts";
-import { refreshDoctorPage } from "./doctor-page.ts";
 import { refreshLibraryPage } from "./library-page.ts";
 import { refreshBetweenMarks } from "./marked-part.ts";
 import { renderMetricsPage } from "./metrics-page.ts";
@@ -29,7 +28,6 @@ export const pages: Readonly<Record<string, Render>> = {
   "docs/reference/bmc-library.md": refreshLibraryPage,
   "docs/reference/compatibility.md": refreshCompatibilityPage,
   "docs/reference/configuration.md": renderConfigurationPage,
-  "docs/reference/doctor.md": refreshDoctorPage,
   "docs/reference/metrics.md": renderMetricsPage,
   "docs/reference/providers/README.md": refreshProviderTable,
   ...Object.fromEntries(

@@ -8,49 +8,36 @@ const RESULTS = new URL("../bench/results/peers.json", import.meta.url);
 const START = "<!-- generated from bench/results/peers.json: npm run docs -->";
 /** Of a BMC in another building. */
 const NEAR = "20 ms";
-const LOSSY = "20 ms, 1 % loss";
-/** Of a BMC on another continent. */
-const FAR = "200 ms";
 
 type Row = Scenario["rows"][number];
 
 /** The page with the figures of the last `npm run bench:peers`. */
 export async function refreshPerformancePage(current: string): Promise<string> {
   const report = await readResults();
-  const operations = (section: string, network: string, when: "first" | "repeated") =>
-    ["Redfish simulator", "IPMI simulator"].map((server) => {
-      const titles = operationNames.map((name) => titleOf(name, when, server, network));
-      const scenarios = scenariosOf(report, section).filter(({ title }) => titles.includes(title));
-      return table(`${when}, ${server}`, scenarios, ["wallMs", "requests"], (title) =>
-        title.slice(0, title.indexOf(`, ${when}`)),
-      );
-    });
+  const operations = ["Redfish simulator", "IPMI simulator"].map((server) => {
+    const titles = operationNames.map((name) => titleOf(name, server));
+    const scenarios = scenariosOf(report, "operations").filter(({ title }) => titles.includes(title));
+    return table(server, scenarios, ["wallMs", "requests"], (title) =>
+      title.slice(0, title.indexOf(", first")),
+    );
+  });
   const section = (name: string, head: string, metrics: readonly Metric[]) =>
     table(head, scenariosOf(report, name), metrics);
   const part = [
     measuredWhere(report),
-    `### Operations at a round trip of ${NEAR}`,
-    "Wall time, then HTTP requests, or round trips for IPMI.",
-    ...operations("operations", NEAR, "first"),
-    ...operations("operations", NEAR, "repeated"),
-    `### Operations at a round trip of ${FAR}`,
-    ...operations("far", FAR, "first"),
-    `### Operations at ${LOSSY}`,
-    ...operations("loss", LOSSY, "first"),
-    "### The preferred protocol does not work",
-    section("fallbacks", "time to the result, or until the program gives up", ["wallMs"]),
-    "### Start",
-    section("start", "to the first packet, and to the end", ["firstPacketMs", "wallMs"]),
-    "### Ironic",
-    section("ironic", "wall time", ["wallMs"]),
-    "### Engine",
+    `Operations of a new process at a round trip of ${NEAR}: wall time, then HTTP requests, or round trips for IPMI.`,
+    ...operations,
+    section("fallbacks", "the preferred protocol fails: time to the end", ["wallMs"]),
     section("engine", "per action: wall time; of all: CPU, peak memory", [
       "perActionMs",
       "cpuMs",
       "peakBytes",
     ]),
-    "### Rufio Jobs",
-    section("rufio", "wall time, API requests, BMC requests", ["wallMs", "apiRequests", "requests"]),
+    section("rufio", "Rufio Jobs: wall time, API requests, BMC requests", [
+      "wallMs",
+      "apiRequests",
+      "requests",
+    ]),
   ];
   return refreshBetweenMarks(current, START, part.join("\n\n"));
 }
@@ -65,7 +52,7 @@ export async function refreshReadmeFigures(current: string): Promise<string> {
   const rows = (["state", "pxe-once", "off", "inventory"] as const).map((name) => [
     OPERATIONS[name].title,
     ...columns.map(([protocol, subject]) => {
-      const title = titleOf(name, "first", `${protocol} simulator`, NEAR);
+      const title = titleOf(name, `${protocol} simulator`);
       const scenario = scenariosOf(report, "operations").find((each) => each.title === title);
       return cellOf(
         scenario?.rows.find((row) => row.subject === subject),
@@ -81,8 +68,8 @@ async function readResults(): Promise<Report> {
   return Report.parse(JSON.parse(await readFile(RESULTS, "utf8")));
 }
 
-function titleOf(name: Operation, when: "first" | "repeated", server: string, network: string): string {
-  return `${OPERATIONS[name].title}, ${when}: ${server}, ${network}`;
+function titleOf(name: Operation, server: string): string {
+  return `${OPERATIONS[name].title}, first: ${server}, ${NEAR}`;
 }
 
 function scenariosOf({ sections }: Report, name: string): readonly Scenario[] {

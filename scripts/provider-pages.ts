@@ -31,11 +31,6 @@ export async function refreshProviderPage(name: ProviderName, current: string): 
 }
 
 function quirkTable(): string {
-  const rows = quirkNotes.map(({ name, vendors, reason, source }) => [
-    `\`${name}\``,
-    vendors,
-    reason,
-    source,
-  ]);
-  return markdownTable(["quirk", "seen on", "why", "source"], rows);
+  const rows = quirkNotes.map(({ name, vendors, reason }) => [`\`${name}\``, vendors, reason]);
+  return markdownTable(["quirk", "seen on", "why"], rows);
 }

@@ -4,7 +4,7 @@ import type { ActionReference } from "../../actions/harness/input/reference.ts";
 import { IMAGE_REGISTRY } from "../../shared/image-registry.ts";
 import { version } from "../../shared/version.ts";
 import { END, refreshBetweenMarks } from "../marked-part.ts";
-import { handExample, templateExample } from "./examples.ts";
+import { templateExample } from "./examples.ts";
 import { fieldTable } from "./input-table.ts";
 import { outputTable } from "./output-table.ts";
 
@@ -17,25 +17,20 @@ const RESULT_PAGE = "../../docs/reference/action-results.md";
 export function refreshActionReadme(readme: string, action: Action, reference: ActionReference): string {
   const image = `${IMAGE_REGISTRY}/${action.name}:v${version}`;
   const parts = [
-    "## In a template",
     fenced("yaml", templateExample(action.name, image, reference)),
-    "## By hand",
-    fenced("sh", handExample(image, reference)),
-    "## Input",
-    ownTable(action),
-    `Each variable is also a flag (\`BMC_HOST\` is \`--bmc-host\`), except secrets. [Variables of every action](${INPUT_PAGE}) has the others.`,
+    ...ownInput(action),
     "## Result",
     fenced("json", shortened(reference.result)),
     outputTable(reference),
-    `[Results of actions](${RESULT_PAGE}) has the fields of every result.`,
+    `Every action also has [these variables](${INPUT_PAGE}) and [result fields](${RESULT_PAGE}).`,
   ];
   const page = readme === "" ? `# ${action.name}\n\n${action.summary}.\n\n${START}\n\n${END}\n` : readme;
   return refreshBetweenMarks(page, START, parts.filter((part) => part !== "").join("\n\n"));
 }
 
-function ownTable(action: Action): string {
+function ownInput(action: Action): readonly string[] {
   const fields = Object.values(action.input);
-  return fields.length > 0 ? fieldTable(fields) : "The action has no variables of its own.";
+  return fields.length > 0 ? ["## Input", fieldTable(fields)] : [];
 }
 
 const EXAMPLE_LINES = 5;

@@ -1,7 +1,7 @@
 import type { InputField } from "../../actions/harness/input/input.ts";
 import { markdownTable } from "../markdown-table.ts";
 
-const HEAD = ["variable", "type", "default", "required", "description"];
+const HEAD = ["variable", "type", "default", "description"];
 
 /** A table of the environment as in hub actions' READMEs. */
 export function fieldTable(fields: readonly InputField[]): string {
@@ -10,6 +10,10 @@ export function fieldTable(fields: readonly InputField[]): string {
 
 function fieldRow(field: InputField): readonly string[] {
   const type = field.choices ? field.choices.map((choice) => `\`${choice}\``).join(", ") : field.type;
-  const shown = field.default === undefined ? "" : `\`${field.default}\``;
-  return [`\`${field.env}\``, type, shown, field.required ? "yes" : "no", field.description];
+  return [`\`${field.env}\``, type, defaultOf(field), field.description];
+}
+
+function defaultOf({ default: value, required }: InputField): string {
+  if (value !== undefined) return `\`${value}\``;
+  return required ? "required" : "";
 }

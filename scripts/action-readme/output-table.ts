@@ -16,31 +16,60 @@ const Node = z.object({
   anyOf: z.array(z.unknown()).optional(),
 });
 type Node = z.infer<typeof Node>;
-type Row = readonly string[];
-
-/** The fields that the action adds to its result, if any; nested ones with dots, lists with `[]`. */
-export function outputTable({ output }: Pick<ActionReference, "output">): string {
-  const rows = Object.entries(output).flatMap(([name, schema]) => rowsOf(name, z.toJSONSchema(schema)));
-  return rows.length > 0 ? markdownTable(HEAD, rows) : "";
+interface Field {
+  /** Its path, such as `data.disks[].vendor`. */
+  readonly path: readonly string[];
+  readonly type: string;
+  readonly description: string;
 }
 
-function rowsOf(name: string, schema: unknown, optional = false): readonly Row[] {
+/** The fields that the action adds to its result, if any; a field that several objects have is one row. */
+export function outputTable({ output }: Pick<ActionReference, "output">): string {
+  const fields = Object.entries(output).flatMap(([name, schema]) => fieldsOf([name], z.toJSONSchema(schema)));
+  const rows = Map.groupBy(fields, ({ path, type, description }) =>
+    JSON.stringify([path.at(-1), type, description]),
+  );
+  return rows.size > 0 ? markdownTable(HEAD, [...rows.values()].map(row)) : "";
+}
+
+function row(same: readonly Field[]): readonly string[] {
+  const { type = "", description = "" } = same[0] ?? {};
+  return [`\`${joined(same)}\``, type, description];
+}
+
+/** Paths that end in the same name, as a shell expands them: `data.{system,chassis}.vendor`. */
+function joined(same: readonly Field[]): string {
+  const paths = same.map(({ path }) => path);
+  const [first = []] = paths;
+  if (paths.length === 1) return first.join(".");
+  let shared = 0;
+  while (paths.every((path) => path.length > shared + 2 && path[shared] === first[shared])) shared += 1;
+  const parents = paths.map((path) => path.slice(shared, -1).join("."));
+  return [...first.slice(0, shared), `{${parents.join(",")}}`, first.at(-1)].join(".");
+}
+
+function fieldsOf(path: readonly string[], schema: unknown, optional = false): readonly Field[] {
   const node = Node.parse(schema);
-  const own = node.properties && !node.description ? [] : [row(name, node, optional)];
+  const type = `${typeOf(node)}${optional ? ", optional" : ""}`;
+  const own =
+    node.properties && !node.description ? [] : [{ path, type, description: node.description ?? "" }];
   const required = node.required ?? [];
   const members = Object.entries(node.properties ?? {}).flatMap(([member, inner]) =>
-    rowsOf(`${name}.${member}`, inner, !required.includes(member)),
+    fieldsOf([...path, member], inner, !required.includes(member)),
   );
-  const items = node.items === undefined ? [] : rowsOf(`${name}[]`, node.items);
+  const list = [...path.slice(0, -1), `${path.at(-1)}[]`];
+  const items = itemsOf(node) === undefined ? [] : fieldsOf(list, node.items);
   return [...own, ...members, ...items];
 }
 
-function row(name: string, node: Node, optional: boolean): Row {
-  const type = `${typeOf(node)}${optional ? ", optional" : ""}`;
-  return [`\`${name}\``, type, node.description ?? ""];
+/** Those of a list that have rows of their own. */
+function itemsOf({ items }: Node): Node | undefined {
+  const node = Node.optional().parse(items);
+  return node?.properties || node?.description ? node : undefined;
 }
 
-function typeOf({ type, enum: values, const: only, anyOf }: Node): string {
+function typeOf({ type, enum: values, const: only, anyOf, items }: Node): string {
+  if (type === "array" && items !== undefined) return `list of ${typeOf(Node.parse(items))}`;
   if (values) return values.map((value) => `\`${String(value)}\``).join(", ");
   if (only !== undefined) return `\`${String(only)}\``;
   if (anyOf) return anyOf.map((choice) => typeOf(Node.parse(choice))).join(" or ");

@@ -209,7 +209,7 @@ export async function openLab(options: LabOptions) {
 
     /** Everywhere that the password was found. */
     async leaks(): Promise<readonly string[]> {
-      for (const path of ["/", "/actions", "/lanes", "/status.json", "/metrics"]) {
+      for (const path of ["/", "/actions", "/agent-ids", "/status.json", "/metrics"]) {
         look(`the page ${path}`, await lab.page(path).catch(() => ""));
       }
       const status = await lab.page("/status.json").catch(() => "");

@@ -63,13 +63,13 @@ describeWithProgram("chromium", "the status page in a browser", () => {
     const action = lab.tell.action("a");
 
     lab.tell.started(action, "node-01");
-    await page.locator(`#at-hand tr[data-row="${action.key}"]`).waitFor();
-    await page.locator('#at-hand time:text-matches("^[1-9]")').waitFor();
+    await page.locator(`#in-flight tr[data-row="${action.key}"]`).waitFor();
+    await page.locator('#in-flight time:text-matches("^[1-9]")').waitFor();
     lab.tell.ended(action, "node-01", readPower("off"));
     lab.tell.reported(action);
     await page.locator("#machines a.off").waitFor();
 
-    expect(await page.locator("#at-hand").isVisible()).toBe(false);
+    expect(await page.locator("#in-flight").isVisible()).toBe(false);
     expect(await page.locator('.counts [data-row="off"] b').textContent()).toBe("1");
     expect(complaints).toEqual([]);
   });
@@ -85,7 +85,7 @@ describeWithProgram("chromium", "the status page in a browser", () => {
     const action = lab.tell.action("a");
 
     lab.tell.started(action, "node-01");
-    await known.page.locator(`#at-hand tr[data-row="${action.key}"]`).waitFor();
+    await known.page.locator(`#in-flight tr[data-row="${action.key}"]`).waitFor();
     const unknown = await open(lab, "/", {
       httpCredentials: { username: "anyone", password: `${token}0` },
     });

@@ -26,7 +26,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   },
   reports: {
     mutate: ["worker/core/execution/{reports,send-report}.ts"],
-    testFiles: ["test/worker/core/execution/{reports,final-reports,outages}.test.ts"],
+    testFiles: ["test/worker/core/execution/{reports,outages}.test.ts"],
   },
   journal: {
     mutate: ["worker/core/journal/*.ts"],

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { catalogue, loadAction } from "../../actions/catalogue.ts";
 import { fieldGroups } from "../../actions/harness/input/flags.ts";
 import { pages } from "../../scripts/docs.ts";
+import { ProviderName } from "../../shared/contract/vocabulary.ts";
 
 const root = new URL("../../", import.meta.url);
 const committed = (path: string) => readFile(new URL(path, root), "utf8");
@@ -20,7 +21,7 @@ describe("the pages made from the code", () => {
 
     const made = await pages[path]?.(text.replaceAll("`SOFT_TIMEOUT`", "`HARD_TIMEOUT`"));
 
-    expect(made).toContain("| `SOFT_TIMEOUT` | duration | `60s` | no |");
+    expect(made).toContain("| `SOFT_TIMEOUT` | duration | `60s` |");
   });
 
   it("take in every folder that holds an action", async () => {
@@ -35,20 +36,22 @@ describe("the pages made from the code", () => {
 });
 
 describe("the README of an action", () => {
-  it.each(catalogue)("%s and the page of common variables have each variable once", async (name) => {
+  it.each(catalogue)("%s and the pages of common variables have each variable once", async (name) => {
     const action = await loadAction(name);
     if (!action) throw new Error(`no action ${name}`);
     const fields = fieldGroups(action).flatMap(([, members]) => members);
-    const [readme, shared] = await Promise.all([
+    const texts = await Promise.all([
       committed(`actions/${name}/README.md`),
       committed("docs/reference/action-input.md"),
+      ...ProviderName.options.map((provider) => committed(`docs/reference/providers/${provider}.md`)),
     ]);
 
-    const rows = `${readme}\n${shared}`.match(/^\| `[A-Z0-9_]+` \|.*$/gm) ?? [];
+    const rows = texts.join("\n").match(/^\| `[A-Z0-9_]+` \|.*$/gm) ?? [];
 
-    expect(rows.map((row) => row.split("`")[1])).toEqual(fields.map(({ env }) => env));
-    for (const [index, field] of fields.entries()) {
-      if (field.default !== undefined) expect(rows[index]).toContain(`| \`${field.default}\` |`);
+    const rowOf = new Map(rows.map((row) => [row.split("`")[1], row]));
+    expect(rows.map((row) => row.split("`")[1]).toSorted()).toEqual(fields.map(({ env }) => env).toSorted());
+    for (const { env, default: value } of fields) {
+      if (value !== undefined) expect(rowOf.get(env)).toContain(`| \`${value}\` |`);
     }
   });
 

@@ -35,8 +35,6 @@ const problem = await docker.run(["version", "--format", "{{json .Server.Compone
 /** Whether it is Podman that serves the API. */
 export const isPodman = components.includes("Podman");
 
-export const dockerAnswers = problem === undefined;
-
 /**
  * Tests that need a real engine: run where one answers, skipped with a notice where none does, and an error
  * there when REQUIRE_DOCKER=1 says that one must.

@@ -722,35 +722,3 @@ it("every lock is acquired for its action, so that replicas know which one they 
   expected.push(`machine m1 for ${actionKey(action)}`, `bmc bmc.example for ${actionKey(action)}`);
   expect(acquired.toSorted()).toEqual(expected.toSorted());
 });
-
-it("an end that the server does not take is kept while others are served, and its action is not run again", async () => {
-  const journal = new MemoryJournal();
-  let takes = false;
-  const taken: string[] = [];
-  const sink = {
-    async report({ action, state }: ActionStatus) {
-      if (action.actionId === "second" && state !== "running" && !takes) {
-        return { kind: "retry", code: "INTERNAL", reason: "conflict" } as const;
-      }
-      taken.push(`${action.actionId} ${state}`);
-      return { kind: "acknowledged" } as const;
-    },
-  };
-  const run = vi.fn(briefRuntime().run);
-  const { executor, signals } = executorLab({ ...briefRuntime(), run }, journal, noObserver, { sink });
-  const first = { ...scriptedRequest(["host"]).request.action, actionId: "first" };
-  const second = { ...first, actionId: "second" };
-
-  await executor.execute(first, signals);
-  await executor.execute(second, signals);
-  const again = [await executor.execute(first, signals), await executor.execute(second, signals)];
-  const phase = journal.find(actionKey(second))?.phase;
-  takes = true;
-  await executor.reported();
-
-  expect(again).toEqual([undefined, undefined]);
-  expect(run).toHaveBeenCalledTimes(2);
-  expect(phase).toBe("ended");
-  expect(taken.filter((each) => each.startsWith("second"))).toEqual(["second running", "second success"]);
-  expect(journal.find(actionKey(second))?.phase).toBe("acknowledged");
-});

@@ -24,8 +24,6 @@ const Cause = z.strictObject({
   state: z.enum(["problem", "warning"]),
   /** Determines the exit code, which is 1 for a problem without a class. */
   class: z.enum(ErrorClass.options).optional(),
-  /** For the manual. */
-  means: z.string(),
   /** `{name}` stands for a fact of the finding. */
   fix: z.string(),
 });

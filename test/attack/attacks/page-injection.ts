@@ -25,7 +25,7 @@ export const attack: Attack = {
     const paths = [
       "/",
       "/actions",
-      "/lanes",
+      "/agent-ids",
       ...keys,
       `/?q=${encoded}`,
       `/?state=${encoded}`,

@@ -10,7 +10,7 @@ const TOKEN = "0123456789abcdef0123456789abcdef";
 const PATHS = [
   "/",
   "/actions",
-  "/lanes",
+  "/agent-ids",
   "/status.json",
   "/metrics",
   "/events?of=/",

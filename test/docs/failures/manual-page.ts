@@ -1,30 +1,29 @@
-import type { Seen } from "./failure.ts";
+import type { LogRecord, Seen } from "./failure.ts";
 
 export const TROUBLESHOOTING_PAGE = "docs/reference/troubleshooting.md";
 
-/** The output of a failure as the manual shows it. */
-export function renderSeen({ status, log, terminal }: Seen): string {
-  const parts: string[] = [];
-  if (terminal) {
-    const { command, text, exitCode } = terminal;
-    parts.push(
-      `On the terminal, which ends with exit code ${exitCode}:`,
-      fence("text", `$ ${command}\n${text}`),
-    );
-  }
-  if (status) {
-    const line = `${status.action}  ${status.state}  ${status.message}`;
-    parts.push("In the workflow's status:", fence("text", line));
-  }
-  if (log) {
-    const lines = log.map((record) => JSON.stringify(record)).join("\n");
-    parts.push("In the worker's log:", fence("json", lines));
-  }
-  return parts.join("\n\n");
+const LEVELS: Readonly<Record<string, string>> = { 20: "DEBUG", 30: "INFO", 40: "WARN", 50: "ERROR" };
+/** The page is not about one workflow. */
+const LEFT_OUT = new Set(["level", "time", "msg", "workflow", "task", "action", "agentId", "machine"]);
+
+/** The output of a failure as the manual shows it: of a command, then the workflow's message, then the log as text. */
+export function renderSeen({ status, log = [], terminal }: Seen): string {
+  const lines = [
+    ...(terminal ? [`$ ${terminal.command}\n${terminal.text}`, `exit code ${terminal.exitCode}`] : []),
+    ...(status ? [status.state === "FAILED" ? status.message : `${status.state}  ${status.message}`] : []),
+    ...log.map(logLine),
+  ];
+  return `\`\`\`text\n${lines.join("\n")}\n\`\`\``;
 }
 
-function fence(language: string, text: string): string {
-  return `\`\`\`${language}\n${text}\n\`\`\``;
+function logLine(record: LogRecord): string {
+  const fields = Object.entries(record).filter(([name]) => !LEFT_OUT.has(name));
+  const shown = fields.map(([name, value]) => `${name}=${isPlain(value) ? value : JSON.stringify(value)}`);
+  return [LEVELS[String(record["level"])], record["msg"], ...shown].join("  ");
+}
+
+function isPlain(value: unknown): value is string {
+  return typeof value === "string" && /^[!#-~]*$/.test(value);
 }
 
 /** What the page shows now of each failure, by name. */

@@ -1,6 +1,4 @@
-import { chmod } from "node:fs/promises";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { catalogue } from "../../../actions/catalogue.ts";
 import { createCertificate } from "../../../simulators/certificate.ts";
 import { startLegacyTinkServer } from "../../../simulators/tink-legacy/server.ts";
 import type { Failure } from "./failure.ts";
@@ -49,23 +47,6 @@ export const serverFailures: readonly Failure[] = [
     provoke: async (stage) => {
       const server = await stage.tink();
       return outage(stage, "--grpc-server", server.address, "--grpc-tls", "true");
-    },
-  },
-  {
-    name: "doctor",
-    provoke: async (stage) => {
-      const server = await stage.tink();
-      stage.hide(`${process.versions.node}, ${catalogue.length} actions`, "24.0.0, 30 actions");
-      const settings = {
-        ...{ grpcServer: server.address, grpcTls: true, stateDirectory: stage.state },
-        inventory: await stage.inventory(REFUSING),
-      };
-      await chmod(`${stage.folder}/password`, 0o600);
-      const config = await stage.file("worker.yaml", settings);
-      return stage.terminal(
-        ["doctor", "--config", config],
-        "pbnj-worker doctor --config /etc/pbnj-worker/worker.yaml",
-      );
     },
   },
   {

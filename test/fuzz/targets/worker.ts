@@ -363,7 +363,7 @@ export const workerTargets: readonly Target[] = [
     tokens: ["&q=", "%20", "%zz", "&page=9", "+"],
     longest: HEADER,
     call: (input) => {
-      const query = queryOf(new URL(`http://localhost/?${input}`));
+      const query = queryOf(new URLSearchParams(input));
       return [addressOf("/", query), matches(query, input)];
     },
     covers: ["matches"],

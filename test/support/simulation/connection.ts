@@ -15,7 +15,10 @@ export interface Weather {
   losesAnswer(): boolean;
 }
 
-type SimulatedCluster = Pick<Cluster, "create" | "replace" | "remove" | "list" | "watch" | "namespace">;
+type SimulatedCluster = Pick<
+  Cluster,
+  "create" | "replace" | "patch" | "remove" | "list" | "watch" | "namespace"
+>;
 
 const NAMESPACE = "default";
 /** As `Cluster` has them. */
@@ -50,6 +53,12 @@ export class Connection implements SimulatedCluster {
 
   replace: SimulatedCluster["replace"] = async (_kind, { name }, object, schema, signal) =>
     parsed(schema, await this.#ask(() => this.#api.replace(name, object), signal));
+
+  patch: SimulatedCluster["patch"] = async (_kind, { name }, { body }, schema, signal) =>
+    parsed(
+      schema,
+      await this.#ask(() => this.#api.patch(name, body as Parameters<LeaseApi["patch"]>[1]), signal),
+    );
 
   remove: SimulatedCluster["remove"] = (_kind, { name }, options, signal) =>
     this.#ask(() => this.#api.remove(name, options), signal);

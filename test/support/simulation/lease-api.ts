@@ -1,7 +1,7 @@
 import type { Selection, WatchEvent } from "../../../worker/kubernetes/client/cluster.ts";
 import { KubernetesError } from "../../../worker/kubernetes/client/kubernetes-error.ts";
 
-type Verb = "create" | "update" | "delete" | "list" | "watch";
+type Verb = "create" | "update" | "patch" | "delete" | "list" | "watch";
 
 interface LeaseObject {
   readonly metadata: Readonly<Record<string, unknown>> & {
@@ -21,6 +21,12 @@ type Sent = Partial<Omit<LeaseObject, "metadata">> & {
 interface Happening {
   readonly version: number;
   readonly event: WatchEvent & { readonly object: LeaseObject };
+}
+
+interface PatchStep {
+  readonly op: string;
+  readonly path: string;
+  readonly value: unknown;
 }
 
 interface Watcher {
@@ -71,6 +77,30 @@ export class LeaseApi {
       throw new KubernetesError("conflict", `${name} was changed`);
     }
     return this.#set(name, before?.uid ?? "", sent);
+  }
+
+  find(name: string): LeaseObject | undefined {
+    return this.#leases.get(name);
+  }
+
+  /** RFC 6902, as far as Jobs need it: a failed `test` is an invalid request. */
+  patch(name: string, steps: readonly PatchStep[]): LeaseObject {
+    this.#count("patch");
+    const before = this.#leases.get(name);
+    if (!before) throw new KubernetesError("not-found", `${name} is gone`);
+    const after = structuredClone(before) as object;
+    for (const { op, path, value } of steps) {
+      const keys = path
+        .split("/")
+        .slice(1)
+        .map((key) => key.replaceAll("~1", "/"));
+      const last = keys.pop() ?? "";
+      let inside = after as Record<string, unknown>;
+      for (const key of keys) inside = inside[key] as Record<string, unknown>;
+      if (op !== "test") inside[last] = value;
+      else if (inside[last] !== value) throw new KubernetesError("invalid", `${path} is another`);
+    }
+    return this.#set(name, before.metadata.uid, after as LeaseObject);
   }
 
   remove(name: string, { uid, resourceVersion }: { uid?: string; resourceVersion?: string }): boolean {

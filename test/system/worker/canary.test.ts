@@ -66,7 +66,7 @@ afterAll(() => rm(root, { recursive: true, force: true }));
 /** Times on the status page that change with the clock, so that every reading would differ. */
 const TICKING = /<time data-elapsed[^>]*>[^<]*<\/time>/g;
 /** Every page that the worker serves, but for those of actions. */
-const SERVED = ["/metrics", "/healthz", "/readyz", "/", "/actions", "/lanes"];
+const SERVED = ["/metrics", "/healthz", "/readyz", "/", "/actions", "/agent-ids"];
 
 /**
  * Looks, for as long as it lives, at all of a worker that other users of its machine, or a backup, could see: its

@@ -1,5 +1,4 @@
-import { beforeAll, expect, test } from "vitest";
-import { isOver } from "../../../simulators/tink/workflow.ts";
+import { beforeAll, test } from "vitest";
 import { LABEL } from "../../../worker/runtimes/docker/container-spec.ts";
 import { buildActionImages } from "../../support/action-images.ts";
 import { describeWithDocker, dockerCli, dockerSocketPath, removeContainers } from "../../support/docker.ts";
@@ -78,61 +77,4 @@ describeWithDocker("a worker with the docker runtime that is killed", () => {
     expectDoneOnce(lab, workflow);
     await expectNoneLeft(lab, last);
   });
-
-  test.concurrent("while the machine obeys adopts the container and reports its result", {
-    timeout: RUN_MS,
-  }, async () => {
-    await using docker = await dockerLab({ machine: { powerOffMs: 1_500 } });
-    const { lab } = docker;
-    let worker = lab.startProcess();
-    lab.machine.on("command", () => worker.kill("SIGKILL"));
-    const workflow = lab.submit([{ name: "power-off", environment: { MODE: "hard" } }]);
-
-    const last = await lab.keepRunning(workflow, 1, () => {
-      worker = worker.child.signalCode === null ? worker : lab.startProcess();
-      return worker;
-    });
-
-    expect(workflow.tasks[0]?.actions[0]?.message).toMatch(/^off after \d+\.\d s \(forced\) via redfish$/);
-    expect(lab.machine.commands.map(({ action }) => action)).toEqual(["off"]);
-    await expectNoneLeft(lab, last);
-  });
-
-  test.concurrent.each([
-    ["power-cycle", "FAILED", "cycle"],
-    ["power-off", "SUCCESS", "off"],
-  ] as const)(
-    "and whose %s's container was taken away meanwhile ends the workflow as %s",
-    {
-      timeout: RUN_MS,
-    },
-    async (name, state, command) => {
-      await using docker = await dockerLab({ machine: { powerOffMs: 300 } });
-      const { lab } = docker;
-      const first = lab.startProcess();
-      const commanded = new Promise<void>((resolve) => lab.machine.once("command", () => resolve()));
-      const environment = name === "power-off" ? { MODE: "hard" } : {};
-      const workflow = lab.submit([{ name, environment }]);
-      await commanded;
-      first.kill("SIGKILL");
-      await first.ended;
-      // An engine may refuse to remove a container that is just ending.
-      await eventuallyEmpty(async () => {
-        const left = await containers(lab);
-        await removeContainers(...left);
-        return left;
-      });
-
-      const second = lab.startProcess();
-      await lab.server.until(() => isOver(workflow));
-
-      const { message } = workflow.tasks[0]?.actions[0] ?? {};
-      expect(workflow.state, message).toBe(state);
-      expect(message).toMatch(
-        state === "FAILED" ? /container is gone; .* not run again$/ : /^(already )?off /,
-      );
-      expect(lab.machine.commands.map(({ action }) => action)).toEqual([command]);
-      await expectNoneLeft(lab, second);
-    },
-  );
 });

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { execa } from "execa";
 import { beforeAll, describe, expect, test, vi } from "vitest";
-import { isOver, type Workflow } from "../../../simulators/tink/workflow.ts";
+import { isOver } from "../../../simulators/tink/workflow.ts";
 import { buildTestBase, describeWithDocker, removeContainers, testBaseImage } from "../../support/docker.ts";
 import { timesAsFast, WorkerProgram } from "../../support/worker-program.ts";
-import { type CrashLab, crashLab, eventuallyEmpty, type Step } from "./crash-lab.ts";
+import { type CrashLab, crashLab, type Step } from "./crash-lab.ts";
 
 const RUN_MS = 90_000;
 const projectRoot = join(import.meta.dirname, "../../..");
@@ -25,10 +25,6 @@ async function commanded({ machine }: CrashLab): Promise<void> {
 }
 
 const hardOff: Step = { name: "power-off", environment: { MODE: "hard" } };
-
-function messagesOf(workflow: Workflow): readonly (string | undefined)[] {
-  return workflow.tasks.flatMap(({ actions }) => actions.map(({ message }) => message));
-}
 
 test("a second worker on one state directory exits with 75 while the first continues", {
   timeout: RUN_MS,
@@ -118,35 +114,6 @@ describe("a run that is killed", () => {
   });
 });
 
-test("an action whose journal entry is damaged, and that left no result, fails and is not repeated", {
-  timeout: RUN_MS,
-}, async () => {
-  await using lab = await crashLab();
-  const first = lab.startProcess();
-  const obeyed = commanded(lab);
-  const workflow = lab.submit([{ name: "power-reset" }]);
-  await obeyed;
-  first.kill("SIGKILL");
-  await first.ended;
-  await eventuallyEmpty(lab.processes);
-  for (const name of await lab.results()) await rm(join(lab.state, "results", name));
-  const directory = join(lab.state, "journal");
-  const [name = ""] = (await readdir(directory)).filter((each) => each.endsWith(".json"));
-  await writeFile(join(directory, name), "");
-
-  const second = lab.start();
-  await lab.server.until(() => isOver(workflow));
-
-  expect(lab.machine.count("reset")).toBe(1);
-  expect(workflow.state).toBe("FAILED");
-  expect(messagesOf(workflow)).toEqual([
-    expect.stringMatching(
-      /^power-reset failed \(internal\): the action's journal entry .*; the worker was restarted, and the action's process is gone without a result; it may have been carried out and is not idempotent, so it is not run again$/,
-    ),
-  ]);
-  await lab.expectNothingLeft(second);
-});
-
 describe("a worker that lost its state directory to another", () => {
   test("exits at once, and what it launched continues", { timeout: RUN_MS }, async () => {
     await using lab = await crashLab({ machine: { softOffMs: "never" } });
@@ -205,48 +172,6 @@ describe("a state directory", () => {
       expect((await worker.ended).code).toBe(0);
     },
   );
-});
-
-test("a worker that is killed while the server is gone reports the end when both are back", {
-  timeout: RUN_MS,
-}, async () => {
-  await using lab = await crashLab({ machine: { powerOffMs: 500 } });
-  const first = lab.startProcess();
-  const obeyed = commanded(lab);
-  const workflow = lab.submit([hardOff]);
-  await obeyed;
-  await lab.server.stop();
-  first.kill("SIGKILL");
-  await first.ended;
-  const second = lab.start();
-  await second.untilLogged("tink server unavailable, retrying");
-
-  await lab.server.start();
-  await lab.server.until(() => isOver(workflow));
-
-  expect(workflow.state).toBe("SUCCESS");
-  expect(lab.machine.commands.map(({ action }) => action)).toEqual(["off"]);
-  await lab.expectNothingLeft(second);
-});
-
-test("a worker that is killed does not repeat an acknowledged action that a stale cache serves again", {
-  timeout: RUN_MS,
-}, async () => {
-  await using lab = await crashLab();
-  const first = lab.startToDie("after acknowledged");
-  const workflow = lab.submit([{ name: "power-cycle" }]);
-  await first.untilLogged("action started");
-  lab.server.faults.serveStale(2);
-  await first.ended;
-
-  const second = lab.start();
-  lab.submit([{ name: "power-status" }], "next");
-  await lab.server.until(() => lab.server.workflows().every(isOver));
-
-  expect(second.log.filter(({ msg }) => msg === "duplicate action skipped: already ended")).toHaveLength(2);
-  expect(workflow.state).toBe("SUCCESS");
-  expect(lab.machine.commands.map(({ action }) => action)).toEqual(["cycle"]);
-  await lab.expectNothingLeft(second);
 });
 
 function runTemplateOf(steps: readonly Step[]): string {

@@ -297,7 +297,7 @@ test("the status page has an action that an earlier worker started, with the tim
   await using reader = new StreamReader(`${address}/events?of=%2F`);
   const said = (section: string) =>
     reader.updates.flatMap((update) => Object.values(update[section]?.rows ?? {})).join("\n");
-  await reader.until(() => said("at-hand").includes("adopted"));
+  await reader.until(() => said("in-flight").includes("adopted"));
 
   expect(said("machines")).toContain("node-01: running");
 });

@@ -19,7 +19,7 @@ import type { BmcAddress, MachineOrigin } from "./machine-facts.ts";
  */
 export type LaneState = "waiting" | "polling" | "busy" | "failing";
 
-export interface PollSeen {
+interface PollSeen {
   readonly agentId: string;
   /** `OK` for an answer, with or without an action; otherwise gRPC's name of the error, such as `Unavailable`. */
   readonly code: string;

@@ -1,9 +1,10 @@
+import { isDeepStrictEqual } from "node:util";
 import { defined } from "../../../shared/defined.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { type Action, actionKey, fieldsOf, type LogFields, type Outcome } from "../action/action.ts";
 import { hooksOf } from "../action/hooks.ts";
 import { seenAction } from "../action/observer.ts";
-import { isSettled, type JournalEntry, type SettledEntry } from "../journal/entry.ts";
+import { isSettled, isUnreported, type JournalEntry, type SettledEntry } from "../journal/entry.ts";
 import { failedLaunch } from "../runtime/outcome.ts";
 import { ActionRecord, newEntry } from "./action-record.ts";
 import { type Execution, STALE_AT_MOST_MS } from "./execution.ts";
@@ -28,13 +29,41 @@ export async function admit(execution: Execution, action: Action, signals: StopS
   if (!(await reports.mayBegin(action, journal.find(key) === undefined))) return { kind: "skip" };
   const known = journal.find(key);
   const damage = journal.damageOf(key);
-  if (known && !isSettled(known)) return { kind: "adopt", entry: known, ...defined({ damage }) };
+  if (known && !isSettled(known)) {
+    const isOutdated = await wasLaunchedSince(execution, known, action, signals.stop);
+    if (isOutdated === undefined) return { kind: "skip" };
+    if (!isOutdated) return { kind: "adopt", entry: known, ...defined({ damage }) };
+    await journal.remove(key);
+    return { kind: "new" };
+  }
   if (known && !(await forgetIfOtherRun(execution, known, action, signals))) return { kind: "skip" };
   if (damage === undefined) return { kind: "new" };
   const target = targetOf(execution, action);
   // Adopted even if it may not run now. Its machine is then unknown, and so are its secrets.
   const entry = target.ok ? newEntry(execution, action, target) : newEntry(execution, action, {}, true);
   return { kind: "adopt", entry, damage };
+}
+
+/**
+ * Whether another leader launched the action after this worker had recorded its end, which is then not the action's. Undefined if that
+ * cannot be known now.
+ */
+async function wasLaunchedSince(
+  { clock, isShared, log, runtime }: Execution,
+  known: JournalEntry,
+  action: Action,
+  stop: AbortSignal,
+): Promise<boolean | undefined> {
+  if (!isUnreported(known) || isShared?.(action) !== true) return false;
+  try {
+    const launched = await runtime.earlierRun?.(action, stop);
+    return launched !== undefined && !isDeepStrictEqual(launched.handle, known.handle);
+  } catch (thrown) {
+    const error = textOf(thrown);
+    log.info({ ...fieldsOf(action, known.machine), error }, "report of an earlier run postponed");
+    await clock.sleep(STALE_PAUSE_MS, stop).catch(() => undefined);
+    return undefined;
+  }
 }
 
 /** May it run, and where? Decides by policy and inventory, for the action and each of its hooks. */

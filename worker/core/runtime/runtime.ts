@@ -132,6 +132,8 @@ export interface EarlierRun {
   readonly hasEnded: boolean;
   /** Since it was launched, by the wall clock. */
   readonly ageMs: number;
+  /** As the launch was recorded. */
+  readonly handle: LaunchHandle;
   /** Call only if it has ended. Resolves when it is gone. */
   remove(signal: AbortSignal): Promise<void>;
 }

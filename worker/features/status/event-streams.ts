@@ -1,18 +1,10 @@
+import { randomUUID } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import type { Clock } from "../../../shared/clock.ts";
 import type { Board } from "./board/board.ts";
 import { changesTo, type Known, knownOf } from "./changes.ts";
-import { MOMENTARY_HEADERS } from "./headers.ts";
-import type { View } from "./views/view.ts";
-
-export interface EventStreamsOptions {
-  readonly board: Board;
-  readonly clock: Clock;
-  readonly viewAt: (url: URL) => View;
-  /** Unique per start of the worker, because revisions start again. */
-  readonly boot: string;
-  readonly mostReaders?: number;
-}
+import { MOMENTARY_HEADERS, send } from "./headers.ts";
+import { sectionsOf, type View } from "./views/view.ts";
 
 const MAX_READERS = 32;
 /** The shortest time between two updates. */
@@ -34,7 +26,8 @@ export const STREAM_HEADERS: Readonly<Record<string, string>> = {
 
 interface Reader {
   readonly response: ServerResponse;
-  readonly url: URL;
+  readonly address: string;
+  readonly view: () => View;
   /** What it was sent. */
   known: Known;
   /** Since when its buffer is full. Nothing more is sent meanwhile, so that memory stays bounded. */
@@ -46,8 +39,11 @@ interface Reader {
  * current one at most twice a second, so that many changes or a slow reader cost no more than one page.
  */
 export class EventStreams {
-  readonly #options: EventStreamsOptions;
+  readonly #board: Board;
+  readonly #clock: Clock;
   readonly #mostReaders: number;
+  /** Of this start of the worker, because revisions start again. */
+  readonly #boot = randomUUID().slice(0, 8);
   readonly #readers = new Set<Reader>();
   readonly #closed = new AbortController();
   readonly #unsubscribe: () => void;
@@ -55,36 +51,32 @@ export class EventStreams {
   #isBeating = false;
   #updatedMs = Number.NEGATIVE_INFINITY;
 
-  constructor(options: EventStreamsOptions) {
-    this.#options = options;
-    this.#mostReaders = options.mostReaders ?? MAX_READERS;
-    this.#unsubscribe = options.board.onChange(() => this.#scheduleUpdate());
-  }
-
-  get readers(): number {
-    return this.#readers.size;
+  constructor(board: Board, clock: Clock, mostReaders = MAX_READERS) {
+    this.#board = board;
+    this.#clock = clock;
+    this.#mostReaders = mostReaders;
+    this.#unsubscribe = board.onChange(() => this.#scheduleUpdate());
   }
 
   /** Identifies the content of a page that is rendered now. */
   get seen(): string {
-    const { board, boot } = this.#options;
-    return `${boot}-${board.revision}`;
+    return `${this.#boot}-${this.#board.revision}`;
   }
 
   /**
-   * Starts a stream for the page at `url`. A reader that has seen the current content gets later changes; any other first gets
+   * Starts a stream for the page at an address. A reader that has seen the current content gets later changes; any other first gets
    * the whole page.
    */
-  open(response: ServerResponse, url: URL, seen: string | undefined): void {
+  open(response: ServerResponse, address: string, view: () => View, seen: unknown): void {
     if (this.#closed.signal.aborted || this.#readers.size >= this.#mostReaders) {
-      response.writeHead(503, { ...MOMENTARY_HEADERS, "Content-Type": "text/plain", "Retry-After": "30" });
-      response.end("too many live pages\n");
+      const headers = { ...MOMENTARY_HEADERS, "Retry-After": "30" };
+      send(response, 503, "text/plain", "too many live pages\n", headers);
       return;
     }
+    const now = view();
     response.writeHead(200, STREAM_HEADERS);
-    const view = this.#options.viewAt(url);
-    const known: Known = seen === this.seen ? knownOf(view) : new Map();
-    const reader: Reader = { response, url, known };
+    const known: Known = seen === this.seen ? knownOf(sectionsOf(now)) : new Map();
+    const reader: Reader = { response, address, view, known };
     this.#readers.add(reader);
     response.on("close", () => this.#readers.delete(reader));
     response.on("error", () => this.#readers.delete(reader));
@@ -93,7 +85,7 @@ export class EventStreams {
       this.#scheduleUpdate();
     });
     this.#write(reader, `retry: ${RETRY_MS}\n\n`);
-    this.#send(reader, view);
+    this.#send(reader, now);
     void this.#beat();
   }
 
@@ -106,10 +98,9 @@ export class EventStreams {
 
   #scheduleUpdate(): void {
     if (this.#isUpdateDue || this.#readers.size === 0) return;
-    const { clock } = this.#options;
-    const waitMs = Math.max(BURST_MS, this.#updatedMs + MIN_INTERVAL_MS - clock.monotonicMs());
+    const waitMs = Math.max(BURST_MS, this.#updatedMs + MIN_INTERVAL_MS - this.#clock.monotonicMs());
     this.#isUpdateDue = true;
-    clock.sleep(waitMs, this.#closed.signal).then(
+    this.#clock.sleep(waitMs, this.#closed.signal).then(
       () => this.#update(),
       () => undefined,
     );
@@ -117,14 +108,14 @@ export class EventStreams {
 
   #update(): void {
     this.#isUpdateDue = false;
-    this.#updatedMs = this.#options.clock.monotonicMs();
+    this.#updatedMs = this.#clock.monotonicMs();
     /** Readers of the same page share its view. */
     const views = new Map<string, View>();
     for (const reader of this.#readers) {
       if (reader.fullSinceMs !== undefined) continue;
       try {
-        const view = views.get(reader.url.href) ?? this.#options.viewAt(reader.url);
-        views.set(reader.url.href, view);
+        const view = views.get(reader.address) ?? reader.view();
+        views.set(reader.address, view);
         this.#send(reader, view);
       } catch {
         // The browser reconnects, and its request logs the failure.
@@ -140,30 +131,30 @@ export class EventStreams {
       this.#readers.delete(reader);
       return;
     }
-    const changes = changesTo(view, reader.known);
+    const sections = sectionsOf(view);
+    const changes = changesTo(sections, reader.known);
     if (!changes) return;
-    reader.known = knownOf(view);
+    reader.known = knownOf(sections);
     this.#write(reader, `id: ${this.seen}\nevent: update\ndata: ${JSON.stringify(changes)}\n\n`);
   }
 
   #write(reader: Reader, text: string): void {
-    if (!reader.response.write(text)) reader.fullSinceMs ??= this.#options.clock.monotonicMs();
+    if (!reader.response.write(text)) reader.fullSinceMs ??= this.#clock.monotonicMs();
   }
 
   async #beat(): Promise<void> {
     if (this.#isBeating) return;
     this.#isBeating = true;
-    const { clock } = this.#options;
     while (this.#readers.size > 0) {
       try {
-        await clock.sleep(HEARTBEAT_MS, this.#closed.signal);
+        await this.#clock.sleep(HEARTBEAT_MS, this.#closed.signal);
       } catch {
         return;
       }
       for (const reader of this.#readers) {
         const { fullSinceMs, response } = reader;
         if (fullSinceMs === undefined) this.#write(reader, "event: beat\ndata: {}\n\n");
-        else if (clock.monotonicMs() - fullSinceMs >= STALLED_MS) response.destroy();
+        else if (this.#clock.monotonicMs() - fullSinceMs >= STALLED_MS) response.destroy();
       }
       // Charts and timelines also change with the time.
       this.#scheduleUpdate();

@@ -1,3 +1,5 @@
+import type { ServerResponse } from "node:http";
+
 /** Pages only load and run what the worker serves, and cannot be framed. */
 const POLICY = [
   "default-src 'none'",
@@ -10,8 +12,10 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
+type Headers = Readonly<Record<string, string>>;
+
 /** For every answer of the status page. */
-export const PAGE_HEADERS: Readonly<Record<string, string>> = {
+export const PAGE_HEADERS: Headers = {
   "Content-Security-Policy": POLICY,
   "Cross-Origin-Resource-Policy": "same-origin",
   "X-Content-Type-Options": "nosniff",
@@ -19,7 +23,16 @@ export const PAGE_HEADERS: Readonly<Record<string, string>> = {
 };
 
 /** For content that changes. */
-export const MOMENTARY_HEADERS: Readonly<Record<string, string>> = {
-  ...PAGE_HEADERS,
-  "Cache-Control": "no-store",
-};
+export const MOMENTARY_HEADERS: Headers = { ...PAGE_HEADERS, "Cache-Control": "no-store" };
+
+export function send(
+  response: ServerResponse,
+  status: number,
+  type: string,
+  text: string,
+  headers = MOMENTARY_HEADERS,
+): void {
+  const about = { "Content-Type": `${type}; charset=utf-8`, "Content-Length": Buffer.byteLength(text) };
+  response.writeHead(status, { ...headers, ...about });
+  response.end(text);
+}

@@ -1,29 +1,66 @@
 import { version } from "../../../shared/version.ts";
 import { assets } from "./assets.ts";
-import type { PageOptions } from "./board/page-options.ts";
-import { type Html, html } from "./views/html.ts";
-import { tickingTime } from "./views/times.ts";
-import type { View } from "./views/view.ts";
+import { actionList, actionView } from "./views/actions.ts";
+import { agentList } from "./views/agents.ts";
+import { helpView } from "./views/help.ts";
+import { Html, html } from "./views/html.ts";
+import { machineList, machineView } from "./views/machines.ts";
+import { overview } from "./views/overview.ts";
+import { type Query, queryOf } from "./views/query.ts";
+import { type Sources, sectionsOf, type View } from "./views/view.ts";
+import { tickingTime } from "./views/words.ts";
+import { workflowView } from "./views/workflow.ts";
+
+const LISTS: Readonly<Record<string, readonly [title: string, view: (query: Query, of: Sources) => View]>> = {
+  "/": ["Overview", overview],
+  "/machines": ["Machines", machineList],
+  "/actions": ["Actions", actionList],
+  "/agent-ids": ["Agent IDs", agentList],
+};
+
+const ONE: Readonly<Record<string, (name: string, of: Sources) => View | undefined>> = {
+  action: actionView,
+  machine: machineView,
+  workflow: workflowView,
+  help: helpView,
+};
+
+/** The addresses of pages. The ID of a workflow has a slash. */
+export const PAGES = /^\/(?:machines|actions|agent-ids|(?:actions|machines|help)\/[^/]+|workflows\/.+)?$/;
 
 /** Without scripts the page reloads at this interval. */
 const RELOAD_SECONDS = 15;
 
-const PLACES = [
-  ["/", "Overview"],
-  ["/machines", "Machines"],
-  ["/actions", "Actions"],
-  ["/lanes", "Lanes"],
-] as const;
+/** The view at one of these addresses. */
+export function viewAt({ pathname, searchParams }: URL, sources: Sources): View {
+  const list = Object.hasOwn(LISTS, pathname) ? LISTS[pathname] : undefined;
+  if (list) return list[1](queryOf(searchParams), sources);
+  const [, path = "", ...rest] = pathname.split("/").map(decoded);
+  const [kind, name] = [path.replace(/s$/, ""), rest.join("/")];
+  const gone = html`<h1>Not found</h1>
+<p>There is no ${kind} ${name}, or it is no longer kept here.</p>
+<p><a href="/">Overview</a></p>`;
+  return ONE[kind]?.(name, sources) ?? { status: 404, title: "Not found", blocks: [gone] };
+}
+
+/** Decodes a part of a path; invalid encoding stays as it is. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
 
 /** A whole page around a view. From `seen` the event stream knows which content the reader has. */
-export function renderPage(
-  view: View,
-  url: URL,
-  seen: string,
-  { clock, begunMs, begunAt }: PageOptions,
-): string {
+export function renderPage(view: View, url: URL, seen: string, { clock, begunMs, begunAt }: Sources): string {
   const address = `${url.pathname}${url.search}`;
-  const stream = view.status === 200 && html` data-events="/events?of=${encodeURIComponent(address)}"`;
+  const isLive = sectionsOf(view).length > 0;
+  const stream = isLive && html` data-events="/events?of=${encodeURIComponent(address)}"`;
+  const places = Object.entries(LISTS).map(([path, [title]]) => {
+    const current = url.pathname === path && html` aria-current="page"`;
+    return html`<a href="${path}"${current}>${title}</a>`;
+  });
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -33,29 +70,24 @@ export function renderPage(
 <link rel="icon" href="${assets.icon.path}">
 <link rel="stylesheet" href="${assets.style.path}">
 <script type="module" src="${assets.script.path}"></script>
-<noscript><meta http-equiv="refresh" content="${RELOAD_SECONDS}"></noscript>
+${isLive && html`<noscript><meta http-equiv="refresh" content="${RELOAD_SECONDS}"></noscript>`}
 </head>
 <body data-seen="${seen}"${stream}>
 <a class="skip" href="#main">Skip to the content</a>
 <header>
 <a class="brand" href="/">pbnj-worker</a>
-<nav aria-label="Pages of the worker">${PLACES.map(([path, name]) => placeLink(path, name, url))}</nav>
+<nav aria-label="Pages of the worker">${places}</nav>
 <div class="worker">
 <span id="live" role="status"></span>
-<noscript><span>reloads every ${RELOAD_SECONDS} s</span></noscript>
+${isLive && html`<noscript><span>reloads every ${RELOAD_SECONDS} s</span></noscript>`}
 <span>version ${version}</span>
 <span>up ${tickingTime(begunMs, clock.monotonicMs(), begunAt)}</span>
 </div>
 </header>
 <main id="main" tabindex="-1">
-${view.render()}
+${view.blocks.map((block) => html`${block instanceof Html ? block : block.render()}\n`)}
 </main>
 </body>
 </html>
 `.text;
-}
-
-function placeLink(path: string, name: string, url: URL): Html {
-  const current = url.pathname === path && html` aria-current="page"`;
-  return html`<a href="${path}"${current}>${name}</a>`;
 }

@@ -6,13 +6,14 @@ export const status: FeatureDefinition = {
   name: "status",
   isUsed: ({ http }) => http !== undefined,
   async open({ clock, log, state }) {
-    const { openStatusPage } = await import("./status-page.ts");
-    const { HistoryFile } = await import("./board/history-file.ts");
-    const page = openStatusPage({ clock });
-    const path = join(state.path, "history.json");
-    const history = new HistoryFile({ path, board: page.board, clock, log });
+    const { Board } = await import("./board/board.ts");
+    const { HistoryFile } = await import("./history-file.ts");
+    const { StatusPage } = await import("./status-page.ts");
+    const board = new Board(clock);
+    const page = new StatusPage(board, clock);
+    const history = new HistoryFile(join(state.path, "history.json"), board, clock, log);
     return {
-      observer: page.observer,
+      observer: board.observer,
       routes: (facts) => page.routes(facts),
       serve: () => history.open(),
       async flush({ stateLost }) {

@@ -1,102 +1,83 @@
 import { version } from "../../../shared/version.ts";
-import type { Minute } from "./board/activity.ts";
-import type { MachineRecord } from "./board/machine-record.ts";
-import type { PageOptions } from "./board/page-options.ts";
-import { type ActionRecord, isEnded } from "./board/shown-action.ts";
+import { type ActionRecord, isEnded } from "./board/records.ts";
+import { type ShownMachine, shownMachines } from "./views/machines.ts";
+import type { Sources } from "./views/view.ts";
 
-/** The content of the pages for scripts; unknown values are omitted. */
-export function statusJson({ board, facts, clock, begunMs, begunAt }: PageOptions) {
+/** The content of the pages for scripts; unknown values are omitted. Its fields are stable: `docs/reference/status-page.md`. */
+export function statusJson({ board, facts, clock, begunMs, begunAt }: Sources) {
   const nowMs = clock.monotonicMs();
+  const sinceMs = (ms: number) => Math.max(0, Math.round(nowMs - ms));
+  const activity = board.activity();
+  const { sources, agentIdsInOtherCase } = facts.cluster?.() ?? {};
+
+  function machineJson({ name, record, inFlight }: ShownMachine) {
+    const { power, powerChanges = [], known, provider, failures = [], last } = record ?? {};
+    return {
+      name,
+      bmc: facts.bmcAddress?.(name),
+      origin: facts.machineOrigin?.(name),
+      drift: facts.machineDrift?.(name),
+      atHand: inFlight.map(({ action }) => action.key),
+      last,
+      power: power && { state: power.state, at: power.at, by: power.by, ageMs: sinceMs(power.sinceMs) },
+      powerChanges: powerChanges.map(({ state, at, by }) => ({ state, at, by })),
+      provider,
+      facts: known?.facts,
+      recentFailures: failures.map(({ sinceMs: _, ...failure }) => failure),
+    };
+  }
+
+  function actionJson(record: ActionRecord) {
+    const { action, progress, delivery = "pending" } = record;
+    const ms = sinceMs(record.sinceMs);
+    return {
+      key: action.key,
+      name: action.name,
+      machine: record.machine,
+      phase: record.phase,
+      class: record.class,
+      reason: record.reason,
+      adopted: record.adopted,
+      workflow: action.workflowId,
+      task: action.taskId,
+      action: action.actionId,
+      agentId: action.agentId,
+      image: action.image,
+      runtime: record.runtime,
+      provider: record.provider,
+      exitCode: record.exitCode,
+      takenAt: record.takenAt,
+      startedAt: record.startedAt,
+      stoppedAt: record.stoppedAt,
+      timeoutMs: record.timeoutMs,
+      progress: progress && {
+        ...{ text: progress.text, elapsedMs: sinceMs(progress.sinceMs), limitMs: progress.limitMs },
+      },
+      waitedMs: record.waitedMs,
+      retries: record.retriesMs?.length,
+      ...(isEnded(record)
+        ? { durationMs: record.durationMs, endedMsAgo: ms, report: delivery }
+        : { elapsedMs: ms }),
+    };
+  }
+
   return {
     version,
     startedAt: begunAt,
-    upMs: elapsedMs(begunMs, nowMs),
+    upMs: sinceMs(begunMs),
     slots: { limit: facts.slots().limit, taken: facts.slots().taken },
     unfinishedReports: facts.unfinished(),
-    lanes: board.lanes().map(({ agentId, state, sinceMs, code }) => ({
-      agentId,
-      state,
-      sinceMs: elapsedMs(sinceMs, nowMs),
-      code,
-    })),
-    machines: facts.machines().map((name) => {
-      const inventory = { bmc: facts.bmcAddress?.(name), origin: facts.machineOrigin?.(name) };
-      return {
-        name,
-        ...inventory,
-        drift: facts.machineDrift?.(name),
-        ...machineJson(board.machine(name), nowMs),
-      };
-    }),
-    machineSources: facts.cluster?.().sources,
-    agentIdsInOtherCase: facts.cluster?.().agentIdsInOtherCase?.(),
-    lastHour: columns(board.activity()),
+    lanes: board.agents().map((agent) => ({ ...agent, sinceMs: sinceMs(agent.sinceMs) })),
+    machines: shownMachines(facts.machines(), board).map(machineJson),
+    machineSources: sources,
+    agentIdsInOtherCase: agentIdsInOtherCase?.(),
+    /** One list per count, oldest minute first. */
+    lastHour: {
+      succeeded: activity.map(({ succeeded }) => succeeded),
+      failed: activity.map(({ failed }) => failed),
+      waiting: activity.map(({ waiting }) => waiting),
+    },
     failures: board.failures().map(({ action }) => action.key),
-    actions: [...board.active(), ...board.ended()].map((record) => actionJson(record, nowMs)),
+    actions: [...board.active(), ...board.ended()].map(actionJson),
   };
-}
-
-function machineJson(record: MachineRecord | undefined, nowMs: number) {
-  const { power, powerChanges = [], known, provider, failures = [], inFlight = [], last } = record ?? {};
-  return {
-    atHand: inFlight,
-    last,
-    power: power && {
-      state: power.state,
-      at: power.at,
-      by: power.by,
-      ageMs: elapsedMs(power.sinceMs, nowMs),
-    },
-    powerChanges: powerChanges.map(({ state, at, by }) => ({ state, at, by })),
-    provider,
-    facts: known?.facts,
-    recentFailures: failures.map(({ sinceMs: _, ...failure }) => failure),
-  };
-}
-
-/** One list per count, oldest minute first. */
-function columns(minutes: readonly Minute[]) {
-  return {
-    succeeded: minutes.map(({ succeeded }) => succeeded),
-    failed: minutes.map(({ failed }) => failed),
-    waiting: minutes.map(({ waiting }) => waiting),
-  };
-}
-
-function actionJson(record: ActionRecord, nowMs: number) {
-  const { action, sinceMs, durationMs, delivery, progress } = record;
-  const ms = elapsedMs(sinceMs, nowMs);
-  return {
-    key: action.key,
-    name: action.name,
-    machine: record.machine,
-    phase: record.phase,
-    class: record.class,
-    reason: record.reason,
-    adopted: record.adopted,
-    workflow: action.workflowId,
-    task: action.taskId,
-    action: action.actionId,
-    agentId: action.agentId,
-    image: action.image,
-    runtime: record.runtime,
-    provider: record.provider,
-    exitCode: record.exitCode,
-    takenAt: record.takenAt,
-    startedAt: record.startedAt,
-    stoppedAt: record.stoppedAt,
-    timeoutMs: record.timeoutMs,
-    progress: progress && {
-      text: progress.text,
-      elapsedMs: elapsedMs(progress.sinceMs, nowMs),
-      limitMs: progress.limitMs,
-    },
-    waitedMs: record.waitedMs,
-    retries: record.retriesMs?.length,
-    ...(isEnded(record) ? { durationMs, endedMsAgo: ms, report: delivery ?? "pending" } : { elapsedMs: ms }),
-  };
-}
-
-function elapsedMs(sinceMs: number, nowMs: number): number {
-  return Math.max(0, Math.round(nowMs - sinceMs));
 }

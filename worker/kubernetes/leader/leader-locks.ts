@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import * as z from "zod/mini";
 import type { Clock } from "../../../shared/clock.ts";
 import { logOutage } from "../../../shared/log-outage.ts";
@@ -7,24 +8,30 @@ import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
 import { type LockPurpose, type Locks, MachineLocks, TurnRefused } from "../../core/turns/turns.ts";
 import type { Cluster } from "../client/cluster.ts";
 import { KINDS } from "../client/kinds.ts";
+import { isKubernetesError } from "../client/kubernetes-error.ts";
 import { watchUntil } from "../client/watched-objects.ts";
-import { LOCK_LABEL, lockLabelOf } from "./lock-label.ts";
+import { LAUNCH_LABEL, LOCK_LABEL, lockLabelOf } from "./lock-label.ts";
 
 export interface LeaderLocksOptions {
-  readonly cluster: Pick<Cluster, "list" | "watch" | "namespace">;
+  readonly cluster: Pick<Cluster, "list" | "patch" | "watch" | "namespace">;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
 /** The runtime's label for the `actionKey`. */
 const KEY_LABEL = "pbnj-worker/key";
+const LAUNCH_PATH = `/metadata/labels/${LAUNCH_LABEL.replaceAll("/", "~1")}`;
 const BMC = /^bmc /;
 const RETRY_MS = 1_000;
 /** Meanwhile the Job's own action may be queued behind the one that waits. */
 const JOB_WAIT_MS = 5_000;
 
 const Job = z.object({
-  metadata: z.object({ labels: z.optional(z.record(z.string(), z.string())) }),
+  metadata: z.object({
+    name: z.string(),
+    uid: z.string(),
+    labels: z.optional(z.record(z.string(), z.string())),
+  }),
   spec: z.optional(z.object({ suspend: z.optional(z.boolean()) })),
   status: z.optional(
     z.object({
@@ -35,11 +42,19 @@ const Job = z.object({
 type Job = z.infer<typeof Job>;
 
 /** A suspended Job is started only in the turn of its own action. */
-function isRunning({ spec, status }: Job): boolean {
-  const hasEnded = status?.conditions?.some(
+function isRunning(job: Job): boolean {
+  return job.spec?.suspend !== true && !hasEnded(job);
+}
+
+function isSuspended(job: Job): boolean {
+  return job.spec?.suspend === true && !hasEnded(job);
+}
+
+function hasEnded({ status }: Job): boolean {
+  const conditions = status?.conditions ?? [];
+  return conditions.some(
     ({ type, status: is }) => (type === "Complete" || type === "Failed") && is === "True",
   );
-  return spec?.suspend !== true && hasEnded !== true;
 }
 
 /**
@@ -63,8 +78,9 @@ export class LeaderLocks implements Locks {
     for (let failures = 0; !signal.aborted; failures += 1) {
       try {
         const { items } = await cluster.list(KINDS.job, selection, Job, signal);
-        for (const { metadata } of items.filter(isRunning)) {
-          const { [LOCK_LABEL]: bmc = "", [KEY_LABEL]: actionKey = "" } = metadata.labels ?? {};
+        for (const job of items) {
+          if (!isRunning(job) && (!isSuspended(job) || (await this.#fence(job, signal)))) continue;
+          const { [LOCK_LABEL]: bmc = "", [KEY_LABEL]: actionKey = "" } = job.metadata.labels ?? {};
           this.#left.set(bmc, (this.#left.get(bmc) ?? new Set()).add(actionKey));
         }
         if (this.#left.size > 0) log.info({ bmcs: this.#left.size }, "jobs of an earlier leader are running");
@@ -74,6 +90,28 @@ export class LeaderLocks implements Locks {
         logOutage(log, failures === 0, { error: textOf(thrown) }, "jobs not listed, retrying");
         await clock.sleep(RETRY_MS, signal).catch(() => undefined);
       }
+    }
+  }
+
+  /**
+   * A request of an earlier leader to start this Job may still be on its way: it is refused from now on. Resolves to false if the Job was
+   * started meanwhile.
+   */
+  async #fence({ metadata }: Job, signal: AbortSignal): Promise<boolean> {
+    const { cluster } = this.#options;
+    const body = [
+      { op: "test", path: "/metadata/uid", value: metadata.uid },
+      { op: "test", path: "/spec/suspend", value: true },
+      { op: "add", path: LAUNCH_PATH, value: randomBytes(4).toString("hex") },
+    ];
+    const at = { namespace: cluster.namespace, name: metadata.name };
+    try {
+      await cluster.patch(KINDS.job, at, { type: "json", body }, z.unknown(), signal);
+      return true;
+    } catch (thrown) {
+      if (isKubernetesError(thrown, "not-found")) return true;
+      if (isKubernetesError(thrown, "invalid")) return false;
+      throw thrown;
     }
   }
 
@@ -99,14 +137,14 @@ export class LeaderLocks implements Locks {
     const { cluster, clock, log } = this.#options;
     const selection = { namespace: cluster.namespace, labelSelector: `${KEY_LABEL}=${actionKey}` };
     const project = (object: unknown) => Job.safeParse(object).data;
-    const hasEnded = (bound: AbortSignal) =>
+    const untilEnded = (bound: AbortSignal) =>
       watchUntil(
         { cluster, kind: KINDS.job, selection, project, clock, log },
         (jobs) => ![...jobs.values()].some(isRunning),
         bound,
       );
     try {
-      await withTimeout(JOB_WAIT_MS, signal, hasEnded, clock);
+      await withTimeout(JOB_WAIT_MS, signal, untilEnded, clock);
     } catch (thrown) {
       if (thrown instanceof TimeoutReached) throw new TurnRefused("a Job of an earlier leader uses the BMC");
       throw thrown;

@@ -200,6 +200,7 @@ export class DockerRuntime implements Runtime {
     return {
       hasEnded: hasEnded(details),
       ageMs: Date.now() - startedAt.getTime(),
+      handle: { container: details.Id },
       remove: (bound) => this.#engine.removeContainer(details.Id, bound),
     };
   }

@@ -5,7 +5,7 @@ import { defined } from "../../../shared/defined.ts";
 import type { Cluster, RemoveOptions } from "../../kubernetes/client/cluster.ts";
 import { KINDS, type Kind } from "../../kubernetes/client/kinds.ts";
 import { isKubernetesError, KubernetesError } from "../../kubernetes/client/kubernetes-error.ts";
-import { ANNOTATION, SELECTOR } from "./job-labels.ts";
+import { ANNOTATION, LABEL, SELECTOR } from "./job-labels.ts";
 import {
   JobObject,
   type ObservedJob,
@@ -41,16 +41,18 @@ const EventObject = z.object({
 });
 
 interface PatchStep {
-  readonly op: "add" | "replace";
+  readonly op: "add" | "replace" | "test";
   readonly path: string;
   readonly value: unknown;
 }
 
+type JobCluster = Pick<Cluster, "namespace" | "create" | "find" | "list" | "patch" | "remove">;
+
 export class JobClient {
-  readonly #cluster: Cluster;
+  readonly #cluster: JobCluster;
   readonly #clock: Clock;
 
-  constructor(cluster: Cluster, clock: Clock) {
+  constructor(cluster: JobCluster, clock: Clock) {
     this.#cluster = cluster;
     this.#clock = clock;
   }
@@ -88,9 +90,21 @@ export class JobClient {
     return (await this.#cluster.list(KINDS.job, selection, JobObject, signal)).items.map(observedJob);
   }
 
-  /** Starts a suspended Job. `onAttempt` is called right before each request, and may throw. */
-  async unsuspend(job: JobId, signal: AbortSignal, onAttempt: () => void): Promise<Written> {
-    return this.#patch(job, [{ op: "replace", path: "/spec/suspend", value: false }], signal, onAttempt);
+  /**
+   * Starts a suspended Job. `onAttempt` is called right before each request, and may throw. `gone`: also if the next leader has taken the
+   * Job over.
+   */
+  async unsuspend(
+    job: JobId & Pick<ObservedJob, "labels">,
+    signal: AbortSignal,
+    onAttempt: () => void,
+  ): Promise<Written> {
+    const start: PatchStep = { op: "replace", path: "/spec/suspend", value: false };
+    const { [LABEL.launch]: launch } = job.labels;
+    const fence: PatchStep = { op: "test", path: label(LABEL.launch), value: launch };
+    const isOwn = (found: ObservedJob | undefined) =>
+      found?.uid === job.uid && found.labels[LABEL.launch] === launch;
+    return this.#patch(job, [fence, start], signal, { onAttempt, isOwn });
   }
 
   /** Ends the Job permanently: its controller creates no more pods. */
@@ -187,7 +201,13 @@ export class JobClient {
     { name, uid }: JobId,
     steps: readonly PatchStep[],
     signal: AbortSignal,
-    onAttempt?: () => void,
+    {
+      onAttempt,
+      isOwn = (found) => found?.uid === uid,
+    }: {
+      readonly onAttempt?: () => void;
+      readonly isOwn?: (found: ObservedJob | undefined) => boolean;
+    } = {},
   ): Promise<Written> {
     const body = [{ op: "test", path: "/metadata/uid", value: uid }, ...steps];
     const patch = { type: "json", body } as const;
@@ -205,7 +225,7 @@ export class JobClient {
     } catch (thrown) {
       if (isKubernetesError(thrown, "not-found")) return gone;
       // A failed `test` is an invalid request, too.
-      if (isKubernetesError(thrown, "invalid") && (await this.find(name, signal))?.uid !== uid) return gone;
+      if (isKubernetesError(thrown, "invalid") && !isOwn(await this.find(name, signal))) return gone;
       throw thrown;
     }
   }
@@ -248,6 +268,10 @@ const DEADLINE_NOW: PatchStep = {
 /** RFC 6901: a slash within a name is `~1`. */
 function annotate(key: string, value: string): PatchStep {
   return { op: "add", path: `/metadata/annotations/${key.replaceAll("/", "~1")}`, value };
+}
+
+function label(key: string): string {
+  return `/metadata/labels/${key.replaceAll("/", "~1")}`;
 }
 
 /** Another object has the name now: the one to delete is gone. */

@@ -1,7 +1,7 @@
 import { defined } from "../../../shared/defined.ts";
 import { type ActionId, actionKey } from "../../core/action/action.ts";
 import { bootTimeIn } from "../../core/action/boot-time.ts";
-import { LOCK_LABEL, lockLabelOf } from "../../kubernetes/leader/lock-label.ts";
+import { LAUNCH_LABEL, LOCK_LABEL, lockLabelOf } from "../../kubernetes/leader/lock-label.ts";
 
 const LABEL_VALUE = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
 
@@ -14,7 +14,7 @@ export const LABEL = {
   owner: "pbnj-worker/owner",
   instance: "pbnj-worker/instance",
   /** Unique per create request, to recognize a Job whose response was lost. */
-  launch: "pbnj-worker/launch",
+  launch: LAUNCH_LABEL,
   deadline: "pbnj-worker/deadline",
   deadlineBootTime: "pbnj-worker/deadline-boot-time",
   workflow: "pbnj-worker/workflow",

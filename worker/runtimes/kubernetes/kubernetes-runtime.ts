@@ -15,6 +15,7 @@ import {
   type EarlierRun,
   type EndedAction,
   type FollowRequest,
+  type LaunchHandle,
   type LaunchRequest,
   NotLaunched,
   outputOptions,
@@ -156,11 +157,16 @@ export class KubernetesRuntime implements Runtime {
     return {
       hasEnded: job.end !== undefined || job.labels[ANNOTATION.acknowledged] !== undefined,
       ageMs: this.#clock.now() - job.createdMs,
+      handle: this.#handleOf(job),
       remove: async (bound) => {
         await this.#client.remove(job, bound);
         await this.#untilGone(job, bound);
       },
     };
+  }
+
+  #handleOf({ name, uid }: ObservedJob): LaunchHandle {
+    return { job: name, uid, namespace: this.#options.cluster.namespace };
   }
 
   /** The cluster deletes Secrets with their Jobs. */
@@ -232,12 +238,11 @@ export class KubernetesRuntime implements Runtime {
     signal: AbortSignal,
     bound: AbortSignal,
   ): Promise<EndedAction | undefined> {
-    const { namespace } = this.#options.cluster;
     const { action } = request;
     const claim = await this.#claim(request, bound);
     if (!claim) return undefined;
     const { job } = claim;
-    const handle = { job: job.name, uid: job.uid, namespace };
+    const handle = this.#handleOf(job);
     if (claim.kind === "adopted") {
       // It already runs: adopt it even if the launch cannot be recorded.
       await request.onLaunch?.(handle).catch(() => undefined);

@@ -1,4 +1,4 @@
-import { ConnectError } from "@connectrpc/connect";
+import { Code, ConnectError } from "@connectrpc/connect";
 import { createWorkflow, type Workflow } from "../../../../simulators/tink/workflow.ts";
 import { type Report, WorkflowBoard } from "../../../../simulators/tink/workflow-board.ts";
 import { LegacyBoard } from "../../../../simulators/tink-legacy/legacy-board.ts";
@@ -31,7 +31,7 @@ export interface FaultApi {
   close(): void;
 }
 
-export function currentApi(workflows: readonly (readonly string[])[]): FaultApi {
+export function currentApi(workflows: readonly (readonly string[])[], takesReports: () => boolean): FaultApi {
   const board = new WorkflowBoard();
   let runs = 0;
   const create = (names: readonly string[], index: number) => {
@@ -40,7 +40,7 @@ export function currentApi(workflows: readonly (readonly string[])[]): FaultApi 
     return workflowOf(names, index, (at) => `action-${index + 1}-${at + 1}${run}`);
   };
   for (const [index, names] of workflows.entries()) board.add(create(names, index));
-  const report = (status: ActionStatus): Acknowledgement => {
+  const take = (status: ActionStatus): Acknowledgement => {
     try {
       onWire(() => board.report(currentReportOf(status)));
       return { kind: "acknowledged" };
@@ -48,6 +48,7 @@ export function currentApi(workflows: readonly (readonly string[])[]): FaultApi 
       return acknowledgementOfError(thrown);
     }
   };
+  const conflict = new ConnectError("error writing report status: conflict", Code.Internal);
   return {
     servesSeveral: false,
     get: (id) => board.get(id),
@@ -61,8 +62,8 @@ export function currentApi(workflows: readonly (readonly string[])[]): FaultApi 
         return pollOfError(thrown);
       }
     },
-    report,
-    arrive: report,
+    report: (status) => (takesReports() ? take(status) : acknowledgementOfError(conflict)),
+    arrive: take,
     recreate(id) {
       const index = indexOf(id);
       const before = board.get(id);
@@ -75,7 +76,7 @@ export function currentApi(workflows: readonly (readonly string[])[]): FaultApi 
 }
 
 /** The deprecated API, by the worker's own reading of it. A recreated workflow has the IDs of the one before. */
-export function legacyApi(workflows: readonly (readonly string[])[]): FaultApi {
+export function legacyApi(workflows: readonly (readonly string[])[], takesReports: () => boolean): FaultApi {
   const board = new LegacyBoard();
   const create = (names: readonly string[], index: number) =>
     workflowOf(names, index, (at) => `${at}/bmc/${names[at]}`);
@@ -83,7 +84,10 @@ export function legacyApi(workflows: readonly (readonly string[])[]): FaultApi {
   const calls: LegacyCalls = {
     contexts: async (agentId) => onWire(() => board.contexts(agentId).map(contextMessageOf)),
     actions: async (workflowId) => onWire(() => board.actions(workflowId).map(actionMessageOf)),
-    report: async (status) => onWire(() => board.report(reportOf(status))),
+    report: async (status) => {
+      if (!takesReports()) throw new ConnectError("invalid workflow id", Code.InvalidArgument);
+      onWire(() => board.report(reportOf(status)));
+    },
   };
   const { next, report } = legacyTransport(calls);
   return {
@@ -91,7 +95,13 @@ export function legacyApi(workflows: readonly (readonly string[])[]): FaultApi {
     get: (id) => board.get(id),
     poll: (agentId, inFlight) => next(agentId, NEVER, inFlight),
     report: (status) => report(status, NEVER),
-    arrive: (status) => void calls.report(statusOf(status), NEVER).catch(() => undefined),
+    arrive: (status) => {
+      try {
+        board.report(reportOf(statusOf(status)));
+      } catch {
+        // Its sender does not wait for the answer.
+      }
+    },
     recreate(id) {
       const index = indexOf(id);
       board.add(create(workflows[index] ?? [], index));

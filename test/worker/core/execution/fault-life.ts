@@ -44,8 +44,10 @@ export const FAULTS = [
   "absent",
   "recreate",
   "delete",
+  "store",
+  "stop",
 ] as const;
-export const REPLICA_FAULTS = ["down", "pause", "suspend", "cut", "storm", "stop"] as const;
+export const REPLICA_FAULTS = ["down", "pause", "suspend", "cut", "storm"] as const;
 
 interface LifeOptions {
   readonly directory: string;
@@ -54,9 +56,10 @@ interface LifeOptions {
   readonly replica?: string;
 }
 
-const DELAY_MS = 30_000;
+export const DELAY_MS = 30_000;
 const FAULT_MS = 25_000;
-const CLOCK_MS = 60 * 60_000;
+/** Longer than anything is remembered or repeated. */
+const CLOCK_MS = 8 * 24 * 60 * 60_000;
 /** How far the clock of a replica may be off. */
 const DRIFT = 0.005;
 const UNAVAILABLE = { code: "Unavailable", reason: "the server does not answer" } as const;
@@ -174,8 +177,11 @@ export class Life {
   /** Called before each step that changes something outside the worker. Resolves to what happens to the step. */
   async step(name: string): Promise<Fault | undefined> {
     await this.#alive();
-    const fault = this.#options.faults.get(this.steps.length);
+    const { faults } = this.#options;
+    const isFirst = !this.steps.includes(name);
+    const fault = faults.get(this.steps.length) ?? (isFirst ? faults.get(name) : undefined);
     this.steps.push(name);
+    if (this.#journal) this.#world.checkSettled(this.#journal);
     if (fault) this.#disturb(fault);
     await this.#alive();
     if (fault === "error" || fault === "late") this.failed.push(name);
@@ -231,6 +237,9 @@ export class Life {
         break;
       case "absent":
         server.goFarAway();
+        break;
+      case "store":
+        server.failStore();
         break;
       case "recreate":
         this.#world.recreate();
@@ -361,7 +370,10 @@ export class Life {
     if (fault === "error" || this.#isCut) return { kind: "failed", ...UNAVAILABLE };
     if (fault === "refuse") return pollOfError(server.refusal());
     const poll = await this.#ask(() => server.poll(agentId, inFlight), signal);
-    if (poll.kind === "action") this.#servedMs.set(actionKey(poll.action), this.#world.time.nowMs);
+    if (poll.kind === "action") {
+      this.#servedMs.set(actionKey(poll.action), this.#world.time.nowMs);
+      this.#world.serves(poll.action);
+    }
     // It is what the server knew when it was asked.
     if (fault === "delay") {
       await this.clock.sleep(DELAY_MS, signal);
@@ -381,13 +393,16 @@ export class Life {
     const isSent = this.#world.runOf(status) === server.runOf(status.action.workflowId);
     const isLater = isSent && (fault === "delay" || fault === "late");
     if (isLater) this.#world.sees(status, { lateMs: DELAY_MS });
+    let arrived: Promise<void> | undefined;
     if (isLater || fault === "twice") {
-      server.expect(status, this.#world.runOf(status), DELAY_MS);
+      arrived = server.expect(status, this.#world.runOf(status), DELAY_MS);
       if (status.state === "running")
         this.#world.time.after(DELAY_MS, () => this.#world.mayStart(status.action));
     }
     if (fault === "late") return LOST;
-    if (fault === "delay") await this.clock.sleep(DELAY_MS, signal);
+    // Its clock may be fast: the answer comes after the report has arrived.
+    if (isLater && arrived) await this.wait(raceAbort(arrived, signal));
+    else if (fault === "delay") await this.clock.sleep(DELAY_MS, signal);
     const arrives = async () => {
       const answer = await server.report(status);
       // The worker itself keeps an end from a run that has not begun, or the server knows no such action. What refuses that end is

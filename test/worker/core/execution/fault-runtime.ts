@@ -1,3 +1,4 @@
+import { parse } from "zod/mini";
 import { type ActionId, actionKey, type Outcome } from "../../../../worker/core/action/action.ts";
 import { isUnneeded } from "../../../../worker/core/runtime/orphan.ts";
 import { failedAction } from "../../../../worker/core/runtime/outcome.ts";
@@ -6,22 +7,29 @@ import {
   Detached,
   type EarlierRun,
   type EndedAction,
+  type LaunchHandle,
   LaunchNotRecorded,
   type LaunchRequest,
   NotLaunched,
   type ReturnedAction,
   type Runtime,
 } from "../../../../worker/core/runtime/runtime.ts";
+import type { Cluster } from "../../../../worker/kubernetes/client/cluster.ts";
+import { KubernetesError } from "../../../../worker/kubernetes/client/kubernetes-error.ts";
 import { LOCK_LABEL, lockLabelOf } from "../../../../worker/kubernetes/leader/lock-label.ts";
+import { JobClient, type Written } from "../../../../worker/runtimes/kubernetes/job-client.ts";
 import { LABEL } from "../../../../worker/runtimes/kubernetes/job-labels.ts";
 import { ACKNOWLEDGED_TTL_SECONDS } from "../../../../worker/runtimes/kubernetes/orphaned-jobs.ts";
 import type { LeaseApi } from "../../../support/simulation/lease-api.ts";
-import type { Life } from "./fault-life.ts";
+import { DELAY_MS, type Life } from "./fault-life.ts";
 import { runKey } from "./fault-server.ts";
 import type { Crash, World } from "./fault-world.ts";
 
+type Job = Parameters<JobClient["unsuspend"]>[0];
+
 interface Launched {
   readonly action: ActionId;
+  readonly handle: LaunchHandle;
   state: "created" | "runs" | "ended" | "deleted";
   /** When it was started, by the clock of its host. */
   startedMs: number;
@@ -32,8 +40,9 @@ interface Launched {
   readonly ended: PromiseWithResolvers<void>;
   /** Only a later worker takes it for an orphan. */
   readonly by: Life;
-  /** What the cluster's API says of it, if replicas share it. */
-  job: ReturnType<LeaseApi["create"]> | undefined;
+  isDiscarded?: true;
+  /** The name of its Job, if replicas share it. */
+  readonly job: string | undefined;
 }
 
 /** Of an action that was never created. */
@@ -53,10 +62,11 @@ export class Launches {
   readonly #world: World;
   readonly #takesMs: number;
   readonly #launched = new Map<string, Launched>();
+  #created = 0;
   /** The keys of the actions whose commands a machine carried out. */
   readonly commands: string[] = [];
-  /** The same of each run of a workflow. */
-  readonly #runs = new Set<string>();
+  /** By run of an action whose command was carried out, who started it first. */
+  readonly #runs = new Map<string, Life>();
   /** Runs whose Jobs another client deleted: only the leader that had started one knows of it. */
   readonly #deleted = new Set<string>();
 
@@ -67,12 +77,24 @@ export class Launches {
 
   /**
    * What a worker has to come back for. A Job that has ended is deleted by the cluster, at the latest after a day, and a container of
-   * another state directory by a sweep.
+   * another state directory by a sweep. One that never started, and could not be removed, is removed when it is served or at the next start.
    */
   get left(): readonly string[] {
     const isKept = ({ job, generation }: Launched) => job || generation !== this.#world.generation;
-    const left = [...this.#launched.values()].filter((one) => !isKept(one) || one.state !== "ended");
+    const isDiscarded = (one: Launched) => one.state === "created" && one.isDiscarded;
+    const all = [...this.#launched.values()].filter((one) => !isDiscarded(one));
+    const left = all.filter((one) => !isKept(one) || one.state !== "ended");
     return left.map(({ action, state }) => `${action.name} ${state}`);
+  }
+
+  get api(): LeaseApi {
+    return this.#world.api;
+  }
+
+  /** As a replica sees it. */
+  jobOf({ job }: Launched): Job | undefined {
+    const { uid = "", labels = {} } = (job && this.api.find(job)?.metadata) || {};
+    return job === undefined ? undefined : { name: job, uid, labels };
   }
 
   find(key: string): Launched | undefined {
@@ -105,16 +127,29 @@ export class Launches {
   create(action: ActionId, by: Life, lockKey = ""): Launched {
     const key = actionKey(action);
     const ended = Promise.withResolvers<void>();
-    const metadata = { name: `act-${key}`, labels: { [LABEL.key]: key, [LOCK_LABEL]: lockLabelOf(lockKey) } };
-    const job = by.election && this.#world.api.create({ metadata, spec: { suspend: true } });
+    const labels = { [LABEL.key]: key, [LOCK_LABEL]: lockLabelOf(lockKey), [LABEL.launch]: by.name };
+    const metadata = { name: `act-${key}`, labels };
+    const job = by.election && this.#world.api.create({ metadata, spec: { suspend: true } }).metadata.name;
     const { generation } = this.#world;
-    const launched: Launched = { action, state: "created", startedMs: 0, run: 0, generation, ended, by, job };
+    this.#created += 1;
+    const handle = { id: this.#created };
+    const launched: Launched = {
+      action,
+      handle,
+      state: "created",
+      startedMs: 0,
+      run: 0,
+      generation,
+      ended,
+      by,
+      job,
+    };
     this.#launched.set(key, launched);
     return launched;
   }
 
   /** False if it is gone. Nothing changes if it runs already. */
-  start(launched: Launched): boolean {
+  start(launched: Launched, starter: Life): boolean {
     const key = actionKey(launched.action);
     const isThere = () => this.#launched.get(key) === launched;
     if (!isThere() || launched.state !== "created") return isThere();
@@ -127,24 +162,22 @@ export class Launches {
         world.break(`${name} began beside ${action.name}`);
     }
     launched.state = "runs";
-    if (launched.job)
-      launched.job = world.api.replace(launched.job.metadata.name, { ...launched.job, spec: {} });
     launched.startedMs = launched.by.clock.now();
     launched.run = world.begunRunOf(launched.action);
     world.time.after(this.#takesMs / 2, () => {
       if (!isThere()) return;
       const run = runKey(launched.action, launched.run);
-      if (!isIdempotent(name) && this.#runs.has(run) && !this.#deleted.has(run))
-        world.break(`${name} was carried out twice`);
+      const first = this.#runs.get(run);
+      const isExcused = this.#deleted.has(run) && first !== starter;
+      if (!isIdempotent(name) && first && !isExcused) world.break(`${name} was carried out twice`);
       this.commands.push(key);
-      this.#runs.add(runKey(launched.action, launched.run));
+      this.#runs.set(run, first ?? starter);
     });
     world.time.after(this.#takesMs, () => {
       if (!isThere()) return;
       launched.state = "ended";
-      const conditions = [{ type: "Complete", status: "True" }];
-      const { job } = launched;
-      if (job) launched.job = world.api.replace(job.metadata.name, { ...job, status: { conditions } });
+      const value = { conditions: [{ type: "Complete", status: "True" }] };
+      if (launched.job) world.api.patch(launched.job, [{ op: "add", path: "/status", value }]);
       launched.ended.resolve();
     });
     return true;
@@ -152,7 +185,7 @@ export class Launches {
 
   remove({ action, job }: Launched): void {
     this.#launched.delete(actionKey(action));
-    if (job) this.#world.api.remove(job.metadata.name, {});
+    if (job !== undefined) this.#world.api.remove(job, {});
   }
 
   /** Replicas keep it for a while, because the server may serve its action to another one. */
@@ -196,31 +229,57 @@ export class FaultRuntime implements Runtime {
       return failedAction("internal", NO_IMAGE, startedAt, new Date(clock.now()));
     }
     const launched = found ?? this.#launches.create(action, this.#life, request.lockKey);
+    const claimed = this.#launches.jobOf(launched);
     if (found && found.state !== "created") {
-      await onLaunch?.({ id: actionKey(action) }).catch(() => undefined);
+      await onLaunch?.(launched.handle).catch(() => undefined);
       return this.#ended(launched, startedAt);
     }
     // A Job is held back, also one with its own connection.
     const isHeldBack = connection !== undefined || launched.job !== undefined;
-    if (!isHeldBack) this.#launches.start(launched);
+    if (!isHeldBack) this.#launches.start(launched, this.#life);
     try {
-      await onLaunch?.({ id: actionKey(action) });
+      await onLaunch?.(launched.handle);
     } catch (thrown) {
       if (!(thrown instanceof LaunchNotRecorded) || isHeldBack) {
-        if (launched.state === "created" || !launched.job) await this.#remove(launched);
+        if (launched.state === "created" || !launched.job) await this.#discard(launched);
         throw thrown;
       }
     }
-    if (isHeldBack) {
+    if (claimed) {
+      // A lost one is followed.
+      if ((await this.#unsuspend(launched, claimed)) === "gone") throw new NotLaunched("its Job is gone");
+    } else if (isHeldBack) {
       await this.#life.fails(`start ${action.name}`);
-      // Something removed it meanwhile. Among replicas, another one may have run it before.
-      if (!this.#launches.start(launched)) {
-        if (launched.job) throw new NotLaunched("its Job is gone");
-        return this.run(request);
-      }
+      // Something removed it meanwhile.
+      if (!this.#launches.start(launched, this.#life)) return this.run(request);
     }
     await this.#life.fails(`wait for ${action.name}`);
     return this.#ended(launched, startedAt);
+  }
+
+  /** With the runtime's own requests. */
+  #unsuspend(launched: Launched, job: Job): Promise<Written> {
+    const life = this.#life;
+    const { api } = this.#launches;
+    const unused = () => Promise.reject(new Error("it is not asked for"));
+    const find: Cluster["find"] = async (_kind, { name }, schema) => {
+      const found = api.find(name);
+      return found && parse(schema, found);
+    };
+    const patch: Cluster["patch"] = async (_kind, { name }, { body }, schema) => {
+      const fault = await life.step(`start ${launched.action.name}`);
+      if (fault === "delay") await life.clock.sleep(DELAY_MS);
+      if (fault === "error") throw new KubernetesError("unreachable", "it did not arrive");
+      const patched = api.patch(name, body as Parameters<LeaseApi["patch"]>[1]);
+      this.#launches.start(launched, life);
+      if (fault === "late") throw new KubernetesError("unreachable", "its answer is lost");
+      return parse(schema, patched);
+    };
+    const cluster = { namespace: "", create: unused, find, list: unused, remove: unused, patch };
+    const { signal } = new AbortController();
+    return new JobClient(cluster, life.clock).unsuspend(job, signal, () => {
+      if (life.election?.isLeading === false) throw new Detached();
+    });
   }
 
   async adopt({ action, connected, handle, damaged, startedAt }: ReturnedAction): Promise<Adoption> {
@@ -258,6 +317,7 @@ export class FaultRuntime implements Runtime {
     return {
       hasEnded: launched.state === "ended",
       ageMs: this.#life.clock.now() - launched.startedMs,
+      handle: launched.handle,
       remove: () => this.#remove(launched, false, true),
     };
   }
@@ -278,6 +338,13 @@ export class FaultRuntime implements Runtime {
       ...{ startedAt, stoppedAt: new Date(this.#life.clock.now()), timedOut: false, killed: false },
     };
     return { outcome, remove: () => this.#remove(launched, true) };
+  }
+
+  /** What cannot be removed is left to a sweep. */
+  async #discard(launched: Launched): Promise<void> {
+    await this.#remove(launched).catch(() => {
+      launched.isDiscarded = true;
+    });
   }
 
   async #remove(launched: Launched, isReported = false, isEarlier = false): Promise<void> {

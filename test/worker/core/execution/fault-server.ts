@@ -7,8 +7,6 @@ import { pollOfError } from "../../../../worker/sources/tink/poll-error.ts";
 import type { VirtualTime } from "../../../support/simulation/virtual-time.ts";
 import { currentApi, type FaultApi, idOf, legacyApi } from "./fault-api.ts";
 
-/** A worker that lost its records may do again what a server with an older state serves. */
-const OLDEST_MS = 2 * 60_000;
 const AWAY_MS = 30_000;
 const WALL_MS = 10 * 60_000;
 const MINUTE_MS = 60_000;
@@ -48,9 +46,10 @@ export class FaultServer {
   readonly #ids: readonly string[];
   /** By workflow ID, how often it was submitted. */
   readonly #runs = new Map<string, number>();
-  #kept: { readonly restore: (() => void) | undefined; readonly atMs: number } | undefined;
+  #restore: (() => void) | undefined;
   #awayUntilMs = 0;
   #wallUntilMs = 0;
+  #storeFailsUntilMs = 0;
   /** How long it was away in all. */
   absentMs = 0;
   /** What is on its way, although its sender does not wait for it any more. */
@@ -59,7 +58,8 @@ export class FaultServer {
   constructor(options: FaultServerOptions) {
     const { workflows, isLegacy } = options;
     this.#options = options;
-    this.#api = isLegacy ? legacyApi(workflows) : currentApi(workflows);
+    const takesReports = () => options.time.nowMs >= this.#storeFailsUntilMs;
+    this.#api = isLegacy ? legacyApi(workflows, takesReports) : currentApi(workflows, takesReports);
     this.#ids = workflows.map((_, index) => idOf(index));
   }
 
@@ -107,6 +107,11 @@ export class FaultServer {
     this.#wallUntilMs = this.#options.time.nowMs + WALL_MS;
   }
 
+  /** From now on its store takes no report, for ten minutes. */
+  failStore(): void {
+    this.#storeFailsUntilMs = this.#options.time.nowMs + WALL_MS;
+  }
+
   /** Deletes a workflow, and submits it again. */
   recreate(): void {
     const id = this.#ids[Math.floor(this.#options.random() * this.#ids.length)] ?? "";
@@ -114,13 +119,13 @@ export class FaultServer {
     this.#api.recreate(id);
   }
 
-  /** A backup, which `restore` brings back if it is not too old. */
+  /** Makes a backup. */
   keep(): void {
-    this.#kept = { restore: this.#api.snapshot(), atMs: this.#options.time.nowMs };
+    this.#restore = this.#api.snapshot();
   }
 
   restore(): void {
-    if (this.#kept && this.#options.time.nowMs - this.#kept.atMs < OLDEST_MS) this.#kept.restore?.();
+    this.#restore?.();
   }
 
   /** An answer that refuses a request. */
@@ -141,8 +146,9 @@ export class FaultServer {
   }
 
   /** A report about a run that arrives after that time, whatever becomes of its sender. */
-  expect(status: ActionStatus, run: number, ms: number): void {
+  expect(status: ActionStatus, run: number, ms: number): Promise<void> {
     this.#late += 1;
+    const { promise, resolve } = Promise.withResolvers<void>();
     const { workflowId } = status.action;
     this.#options.time.after(ms, () => {
       this.#late -= 1;
@@ -154,7 +160,9 @@ export class FaultServer {
         this.#api.arrive(status);
         this.#options.onAccepted(status);
       }
+      resolve();
     });
+    return promise;
   }
 
   close(): void {

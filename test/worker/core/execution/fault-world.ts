@@ -1,6 +1,7 @@
 import { silentLogger } from "../../../../shared/logger.ts";
 import type { Workflow } from "../../../../simulators/tink/workflow.ts";
 import { type ActionId, type ActionStatus, actionKey } from "../../../../worker/core/action/action.ts";
+import { isSettled } from "../../../../worker/core/journal/entry.ts";
 import { Journal } from "../../../../worker/core/journal/journal.ts";
 import { dice } from "../../../support/dice.ts";
 import { ChangingWeather } from "../../../support/simulation/changing-weather.ts";
@@ -22,8 +23,8 @@ function losesPower(crash: Crash): crash is PowerLoss {
   return crash !== "worker" && crash !== "state" && crash !== "actions";
 }
 
-/** What happens to a worker, by the number of the step. */
-export type Faults = ReadonlyMap<number, Fault>;
+/** What happens to a worker, by the number of the step, or at the first step of that name. */
+export type Faults = ReadonlyMap<number | string, Fault>;
 
 interface WorldOptions {
   /** The worker hands the connections over; otherwise an action can do something as soon as it is launched. */
@@ -94,7 +95,7 @@ export async function runWithFaults(options: FaultOptions): Promise<FaultEnd> {
 /** Resolves when the worker is dead, or when nothing is left to do and it has stopped. */
 async function runLife(world: World, life: Life): Promise<void> {
   life.start();
-  await world.until(() => life.isDead || (world.isDone && life.isIdle));
+  await world.until(() => life.isDead || life.isStopped || (world.isDone && life.isIdle));
   life.stop();
   await world.until(() => life.isDead || life.isStopped);
 }
@@ -156,8 +157,12 @@ export class World {
   readonly #broken = new Set<string>();
   /** By run, when the server was first told of the end. */
   readonly #endedMs = new Map<string, number>();
+  /** By key, the run of its workflow that was served last. */
+  readonly #served = new Map<string, number>();
   /** By key, the run of its workflow whose start the server has. */
   readonly #begun = new Map<string, number>();
+  /** Runs whose end the server took. */
+  readonly #told = new Set<string>();
   /** Of the state directory: another one after each loss. */
   generation = 0;
 
@@ -204,15 +209,37 @@ export class World {
     return this.options.legacy && !this.#begun.has(actionKey(action)) ? NO_RUN : this.begunRunOf(action);
   }
 
+  /** The answer to a poll. */
+  serves(action: ActionId): void {
+    this.#served.set(actionKey(action), this.server.runOf(action.workflowId));
+  }
+
   recreate(): void {
     this.server.recreate();
   }
 
   #accepted({ action, state }: ActionStatus): void {
     const run = this.server.runOf(action.workflowId);
-    if (state === "running") this.#begun.set(actionKey(action), run);
-    else if (state === "success" && !this.launches.wasCarriedOut(action, run) && this.options.legacy)
+    const key = actionKey(action);
+    if (state === "running") this.#begun.set(key, run);
+    else this.#told.add(runKey(action, run));
+    // Nothing shows the worker that another run with the same IDs came between the answer to its poll and its report.
+    const isSeen = this.#served.get(key) === run;
+    if (state === "success" && isSeen && !this.launches.wasCarriedOut(action, run) && this.options.legacy)
       this.break(`${action.name} succeeded in a run in which it had no command`);
+  }
+
+  /** An end is settled only once the server has it, or if it does not wait for it. */
+  checkSettled(journal: Journal): void {
+    for (const [key, run] of this.#begun) {
+      const entry = journal.find(key);
+      if (!entry || !isSettled(entry)) continue;
+      const { workflowId, name } = entry.action;
+      // The server did not know the run, and may know it again from a backup: it then serves the action, and is told.
+      if (entry.phase === "dropped" && this.server.recreated.has(workflowId)) continue;
+      if (this.server.runOf(workflowId) === run && !this.#told.has(runKey(entry.action, run)))
+        this.break(`the end of ${name} is ${entry.phase}, and the server waits for it`);
+    }
   }
 
   /**

@@ -64,7 +64,7 @@ describe("an action whose ID an earlier run had", () => {
         earlierRun: async () => {
           if (earlier instanceof Error) throw earlier;
           const remove = async () => void removed.push("removed");
-          return { hasEnded: true, ageMs: 60_000, remove, ...earlier };
+          return { hasEnded: true, ageMs: 60_000, handle: {}, remove, ...earlier };
         },
       },
     );

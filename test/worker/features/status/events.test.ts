@@ -36,8 +36,8 @@ describe("a stream", () => {
     await reader.until(() => reader.updates.length === 1);
 
     const [update = {}] = reader.updates;
-    expect(Object.keys(update).sort()).toEqual(["at-hand", "counts", "machines"]);
-    expect(update["at-hand"]?.rows?.[action.key]).toContain('data-elapsed="50"');
+    expect(Object.keys(update).sort()).toEqual(["counts", "in-flight", "machines"]);
+    expect(update["in-flight"]?.rows?.[action.key]).toContain('data-elapsed="50"');
     expect(Object.keys(update["counts"]?.rows ?? {})).toEqual(["running", "waiting"]);
     expect(update["machines"]).toEqual({ rows: { "node-01": expect.stringContaining("running") } });
   });
@@ -50,7 +50,7 @@ describe("a stream", () => {
       const state = "different" as const;
       const differences = [{ setting: "power", field: "power", wanted: "on", actual, state } as const];
       seen.now = { differences, comparedAt: new Date(clock.now()) };
-      lab.page.observer.compared?.("node-01");
+      lab.board.observer.compared?.("node-01");
     };
     const page = await lab.text("/machines/node-01");
     compared("off");
@@ -194,7 +194,7 @@ describe("a browser that reconnects", () => {
 
     await again[Symbol.asyncDispose]();
     expect(again.updates[0]).not.toHaveProperty("failures");
-    expect(again.updates[0]).toHaveProperty("at-hand");
+    expect(again.updates[0]).toHaveProperty("in-flight");
   });
 
   test.each([
@@ -210,7 +210,7 @@ describe("a browser that reconnects", () => {
     await reader.until(() => reader.updates.length === 1);
 
     expect(Object.keys(reader.updates[0]?.["machines"]?.rows ?? {})).toEqual(["node-01", "node-02"]);
-    expect(reader.updates[0]?.["at-hand"]?.order).toEqual([lab.tell.action("a").key]);
+    expect(reader.updates[0]?.["in-flight"]?.order).toEqual([lab.tell.action("a").key]);
     expect(Object.keys(reader.updates[0]?.["counts"]?.rows ?? {})).toHaveLength(9);
   });
 });
@@ -231,7 +231,7 @@ describe("load", () => {
     }
     clock.pass(BURST_MS);
     await reader.until(() => reader.updates.length === 1);
-    for (const { action } of actions.slice(-3)) lab.tell.reported(action, "rejected");
+    for (const { name } of actions.slice(-3)) lab.tell.started(lab.tell.action(`${name}-2`), name);
     clock.pass(BURST_MS);
     await nextTurn();
     const afterBurst = reader.updates.length;
@@ -242,7 +242,7 @@ describe("load", () => {
     expect(afterBurst).toBe(1);
     expect(burst?.["counts"]?.rows?.["on"]).toContain("<b>1000</b>");
     expect(Object.keys(burst?.["machines"]?.rows ?? {})).toEqual(names);
-    expect(burst?.["at-hand"]?.order).toEqual([]);
+    expect(burst?.["in-flight"]?.order).toEqual([]);
     expect(reader.bytes).toBeLessThan(250_000);
     expect(Object.keys(rest?.["machines"]?.rows ?? {})).toHaveLength(3);
   });
@@ -275,7 +275,9 @@ describe("load", () => {
 
     // More than the system's own buffers take.
     for (let round = 0; round < 2_000 && !response?.destroyed; round += 1) {
-      for (const { name, action } of actions) lab.tell.started(action, name);
+      for (const { name, action } of actions)
+        if (round % 2 === 0) lab.tell.started(action, name);
+        else lab.tell.taken(action, name);
       clock.pass(PAUSE_MS);
       await nextTurn();
       buffered.push(response?.writableLength ?? 0);
@@ -289,7 +291,7 @@ describe("load", () => {
   test("of more readers than may be is refused, and there is room again when one goes", async () => {
     await using lab = await statusLab({ mostReaders: 2 });
     const { reader } = await openPage(lab, "/");
-    await openPage(lab, "/lanes");
+    await openPage(lab, "/agent-ids");
 
     const refused = await lab.fetch("/events?of=/");
     await reader[Symbol.asyncDispose]();

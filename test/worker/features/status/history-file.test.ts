@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type LogFields, type Logger, silentLogger } from "../../../../shared/logger.ts";
 import { Board } from "../../../../worker/features/status/board/board.ts";
-import { HistoryFile } from "../../../../worker/features/status/board/history-file.ts";
+import { HistoryFile } from "../../../../worker/features/status/history-file.ts";
 import { HandClock, readPower, Storyteller } from "./status-lab.ts";
 
 let folder = "";
@@ -16,14 +16,14 @@ afterAll(() => rm(folder, { recursive: true }));
 /** A worker's board on this file, and what is logged about it. */
 async function opened(path: string, machines: readonly string[] = ["node-01", "node-02"], mostEnded = 200) {
   const clock = new HandClock();
-  const board = new Board({ clock, mostEnded });
+  const board = new Board(clock, mostEnded);
   board.know(() => machines);
   const warnings: LogFields[] = [];
   const log: Logger = {
     ...silentLogger,
     warn: (fields, message) => void warnings.push({ ...fields, message }),
   };
-  const file = new HistoryFile({ path, board, clock, log });
+  const file = new HistoryFile(path, board, clock, log);
   await file.open();
   return { board, clock, file, warnings, tell: new Storyteller(board.observer, clock) };
 }
@@ -87,7 +87,7 @@ describe("the history of the status page", () => {
     await file.close(true);
 
     expect(warnings).toEqual([]);
-    expect(board.machine("node-01")).toMatchObject({ power: { state: "on" }, failures: [], inFlight: [] });
+    expect(board.machine("node-01")).toMatchObject({ power: { state: "on" }, failures: [] });
   });
 
   test("is not written where the directory may be another worker's", async () => {

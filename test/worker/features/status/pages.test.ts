@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { ErrorClass } from "../../../../shared/contract/error-class.ts";
 import { MESSAGE_LIMIT } from "../../../../shared/contract/result.ts";
 import { HandClock, readPower, statusLab } from "./status-lab.ts";
 
@@ -30,11 +31,11 @@ describe("the overview", () => {
 
     const text = shown(page);
     expect(text).toContain(
-      "1 failed 1 lanes without an answer 1 running, of 200 1 waiting 2 lanes 3 machines",
+      "1 failed 1 agent IDs without an answer 1 running, of 200 1 waiting 2 agent IDs 3 machines",
     );
     expect(text).toContain("1 on 0 off 2 power unknown");
     expect(text).toContain(
-      "power-off node-02 ✕ failed: unreachable How to fix 0.0 s , 0 s ago default/broken connect",
+      "power-off node-02 ✕ failed: unreachable 0.0 s , 0 s ago default/broken connect ECONNREFUSED How to fix",
     );
     expect(text).toContain("pbnj-node-02 ✕ failing 0 s Unavailable");
     expect(text).toContain("power-cycle node-01 ▶ running 0 s of 2m 00s default/running");
@@ -49,7 +50,7 @@ describe("the overview", () => {
 
     const page = await lab.text("/");
 
-    const sections = ["failures", "lanes-failing", "at-hand", "machines"];
+    const sections = ["failures", "agents-failing", "in-flight", "machines"];
     expect(sections.map((section) => rowsOf(page, section))).toEqual([[], [], [], []]);
     expect(page).toContain('<tbody data-section="failures"></tbody>');
   });
@@ -90,7 +91,7 @@ describe("the overview", () => {
     const page = await lab.text("/");
 
     expect(rowsOf(page, "machines")).toEqual(names);
-    expect(["failures", "at-hand"].map((id) => rowsOf(page, id).length)).toEqual([5, 5]);
+    expect(["failures", "in-flight"].map((id) => rowsOf(page, id).length)).toEqual([5, 4]);
     expect(page).toContain('<a href="/actions?state=failed">All 3000 actions</a>');
     expect(page).toContain('class="grid dense"');
     expect(Buffer.byteLength(page)).toBeLessThan(600_000);
@@ -131,14 +132,17 @@ describe("the overview", () => {
 });
 
 describe("a failure", () => {
-  test("has a link to what fixes its class, and its long reason is folded", async () => {
+  test("has its whole reason, and a link to what fixes its class", async () => {
     await using lab = await statusLab();
-    lab.tell.whole(lab.tell.action("a"), "node-01", { ...failed, class: "tls", message: "y".repeat(500) });
+    const message = "y".repeat(MESSAGE_LIMIT);
+    lab.tell.whole(lab.tell.action("a"), "node-01", { ...failed, class: "tls", message });
 
-    const page = await lab.text("/");
+    const pages = await Promise.all(["/", "/machines", "/actions", "/machines/node-01"].map(lab.text));
 
-    expect(page).toMatch(/href="https:[^"]+\/docs\/reference\/error-classes\.md#tls" rel="noreferrer"/);
-    expect(page).toContain(`<details><summary>${"y".repeat(70)}…</summary>${"y".repeat(500)}</details>`);
+    for (const page of pages) {
+      expect(page).toContain(message);
+      expect(page).toContain('href="/help/tls"');
+    }
   });
 
   test("is found by its class", async () => {
@@ -179,12 +183,12 @@ describe("the lists", () => {
     for (let index = 0; index < 250; index += 1) lab.tell.observer.lane(`agent-${index}`, "polling");
     lab.tell.failing("agent-200", "Unauthenticated");
 
-    const page = await lab.text("/lanes");
-    const failing = await lab.text("/lanes?state=failing");
+    const page = await lab.text("/agent-ids");
+    const failing = await lab.text("/agent-ids?state=failing");
 
-    expect(rowsOf(page, "lanes").slice(0, 2)).toEqual(["agent-200", "agent-0"]);
-    expect(rowsOf(page, "lanes")).toHaveLength(100);
-    expect(rowsOf(failing, "lanes")).toEqual(["agent-200"]);
+    expect(rowsOf(page, "agent-ids").slice(0, 2)).toEqual(["agent-200", "agent-0"]);
+    expect(rowsOf(page, "agent-ids")).toHaveLength(100);
+    expect(rowsOf(failing, "agent-ids")).toEqual(["agent-200"]);
     expect(shown(failing)).toContain("agent-200 ✕ failing 0 s Unauthenticated");
   });
 });
@@ -298,8 +302,11 @@ describe("a machine's page", () => {
     expect(text).toContain(
       "Serial number S1 BMC firmware 1.45 Details, last read by bmc-info at 2026-11-21 03:03:00 UTC",
     );
-    expect(text).toContain("Recent failures 1");
-    expect(text).toContain("power-off 3m 00s ago unreachable How to fix connect ECONNREFUSED");
+    expect(text).toContain(
+      "✕ power-off failed 3m 00s ago , unreachable: connect ECONNREFUSED How to fix . A later action succeeded.",
+    );
+    expect(rowsOf(page, "ended").filter((key) => key === tell.action("old").key)).toHaveLength(1);
+    expect(page).not.toContain(`/actions/${tell.action("old").key}`);
     expect(text).toContain(
       "○ off 2026-11-21 03:03:00 UTC power-status ● on 2026-11-21 03:01:00 UTC power-status",
     );
@@ -411,6 +418,27 @@ describe("a machine's page", () => {
   });
 });
 
+describe("the help for an error class", () => {
+  test.each(ErrorClass.options)(
+    "%s is served by the worker, with the sections that it links to",
+    async (name) => {
+      await using lab = await statusLab();
+
+      const response = await lab.fetch(`/help/${name}`);
+      const page = await response.text();
+
+      const anchors = [...page.matchAll(/href="#([^"]+)"/g)].map(([, anchor]) => anchor);
+      const sections = [...page.matchAll(/<h2 id="([^"]+)"/g)].map(([, id]) => id);
+      expect(response.status).toBe(200);
+      expect(shown(page)).toContain(`How to fix ${name} Exit code`);
+      expect(sections.length).toBeGreaterThan(0);
+      expect(sections).toEqual(expect.arrayContaining(anchors.filter((anchor) => anchor !== "main")));
+      expect(page).not.toMatch(/href="https?:|```|\*\*|<!--/);
+      expect(page).not.toContain("data-events");
+    },
+  );
+});
+
 describe("an action's page", () => {
   test("has everything that is known of it, and its log", async () => {
     await using lab = await statusLab();
@@ -460,7 +488,7 @@ describe("an action's page", () => {
     const page = await lab.text(`/actions/${action.key}`);
 
     expect(shown(page)).toContain("50 lines before these are no longer kept here.");
-    expect(rowsOf(page, "log")).toEqual(["dropped", ...Array.from({ length: 200 }, (_, n) => `${n + 50}`)]);
+    expect(rowsOf(page, "log")).toEqual(["note", ...Array.from({ length: 200 }, (_, n) => `${n + 50}`)]);
   });
 });
 
@@ -483,14 +511,14 @@ describe("what others wrote", () => {
     tell.reported(action, "acknowledged", { message: hostile });
 
     const query = `q=${encodeURIComponent(hostile)}&state=${encodeURIComponent(hostile)}`;
-    const paths = ["/", `/?${query}`, "/actions", "/lanes", `/machines/${encodeURIComponent(hostile)}`];
+    const paths = ["/", `/?${query}`, "/actions", "/agent-ids", `/machines/${encodeURIComponent(hostile)}`];
     const more = [
       "/machines",
       `/machines?sort=${encodeURIComponent(hostile)}&${query}`,
       `/workflows/${encodeURIComponent(hostile)}`,
       `/actions/${action.key}`,
       `/machines/${encodeURIComponent(`${hostile}2`)}`,
-      `/lanes?${query}`,
+      `/agent-ids?${query}`,
     ];
     const pages = await Promise.all([...paths, ...more].map(lab.text));
 
@@ -528,7 +556,7 @@ describe("the wall clock", () => {
 
     clock.pass(10_000);
     clock.wallMs -= 86_400_000;
-    const pages = await Promise.all(["/", "/lanes", `/actions/${running.key}`].map(lab.text));
+    const pages = await Promise.all(["/", "/agent-ids", `/actions/${running.key}`].map(lab.text));
     const json = await lab.text("/status.json");
 
     for (const page of pages) {
@@ -546,10 +574,11 @@ describe("every answer", () => {
     "/machines",
     "/workflows/default/a",
     "/actions",
-    "/lanes",
+    "/agent-ids",
     "/machines/node-01",
     "/status.json",
     "/machines/absent",
+    "/help/tls",
     "/events",
   ];
 
@@ -563,7 +592,7 @@ describe("every answer", () => {
     expect(policy).not.toMatch(/unsafe|\*|http/);
     expect(headers.get("x-content-type-options")).toBe("nosniff");
     expect(headers.get("cache-control")).toBe("no-store");
-    expect(lab.page.board.revision).toBe(0);
+    expect(lab.board.revision).toBe(0);
   });
 
   test("has no script or style in it, and names nothing outside", async () => {

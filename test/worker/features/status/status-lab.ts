@@ -3,10 +3,9 @@ import { vi } from "vitest";
 import type { Clock } from "../../../../shared/clock.ts";
 import { silentLogger } from "../../../../shared/logger.ts";
 import { type ActionStatus, actionKey, type Outcome } from "../../../../worker/core/action/action.ts";
-import type { DriftSeen } from "../../../../worker/core/action/drift-seen.ts";
-import type { BmcAddress, MachineOrigin } from "../../../../worker/core/action/machine-facts.ts";
-import type { ClusterFacts, Observer, SeenAction } from "../../../../worker/core/action/observer.ts";
-import { openStatusPage, type StatusPageOptions } from "../../../../worker/features/status/status-page.ts";
+import type { Observer, SeenAction, WorkerFacts } from "../../../../worker/core/action/observer.ts";
+import { Board } from "../../../../worker/features/status/board/board.ts";
+import { StatusPage } from "../../../../worker/features/status/status-page.ts";
 import type { Access } from "../../../../worker/listener/http/access.ts";
 import { HttpListener } from "../../../../worker/listener/http/http-listener.ts";
 import type { Route } from "../../../../worker/listener/http/route.ts";
@@ -147,31 +146,29 @@ export function readPower(after: "on" | "off" | "unknown"): Partial<Outcome> {
 
 /** A status page behind the worker's own listener, about machines that need not exist. */
 export async function statusLab(
-  options: Partial<StatusPageOptions> & {
+  options: Partial<Omit<WorkerFacts, "machines">> & {
     readonly machines?: readonly string[];
-    readonly bmcAddress?: (machine: string) => BmcAddress | undefined;
-    readonly machineOrigin?: (machine: string) => MachineOrigin | undefined;
-    readonly machineDrift?: (machine: string) => DriftSeen | undefined;
-    readonly cluster?: () => ClusterFacts;
     readonly clock?: Clock;
     readonly access?: Access;
+    readonly mostEnded?: number;
+    readonly mostReaders?: number;
   } = {},
 ) {
-  const { machines = ["node-01", "node-02"], clock = new HandClock(), access, ...others } = options;
-  const { bmcAddress, machineOrigin, machineDrift, cluster, ...rest } = others;
+  const { machines = ["node-01", "node-02"], clock = new HandClock(), access, ...rest } = options;
+  const { mostEnded, mostReaders, ...facts } = rest;
   let known = machines;
-  const page = openStatusPage({ clock, ...rest });
+  const board = new Board(clock, mostEnded);
+  const page = new StatusPage(board, clock, mostReaders);
   const responses: ServerResponse[] = [];
-  const facts = {
+  const worker: WorkerFacts = {
     machines: () => known,
-    ...(bmcAddress && { bmcAddress }),
-    ...(machineOrigin && { machineOrigin }),
-    ...(machineDrift && { machineDrift }),
-    ...(cluster && { cluster }),
+    agentIds: () => [],
     slots: () => ({ limit: 200, taken: 0 }),
     unfinished: () => 0,
+    checkRuntime: () => Promise.resolve(""),
+    ...facts,
   };
-  const routes = page.routes(facts).map(
+  const routes = page.routes(worker).map(
     (route): Route => ({
       ...route,
       handle(request, response, url, granted) {
@@ -184,15 +181,15 @@ export async function statusLab(
   await listener.listen({ host: "127.0.0.1", port: 0 });
   return {
     page,
-    board: page.board,
+    board,
     listener,
     url: listener.url,
     /** Those of the server, in the order in which they began. */
     responses,
-    tell: new Storyteller(page.observer, clock),
+    tell: new Storyteller(board.observer, clock),
     setMachines(names: readonly string[]) {
       known = names;
-      page.observer.file?.({ name: "inventory", taken: true });
+      board.observer.file?.({ name: "inventory", taken: true });
     },
     fetch: (path: string, init?: RequestInit) => fetch(`${listener.url}${path}`, init),
     text: async (path: string) => (await fetch(`${listener.url}${path}`)).text(),

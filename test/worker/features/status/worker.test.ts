@@ -38,7 +38,7 @@ describe("the status page of a worker", () => {
       name: "power-off",
       environment: { MODE: "soft-then-hard", SOFT_TIMEOUT: "2s", LOG_LEVEL: "debug" },
     });
-    await reader.until(() => said(reader, "at-hand").includes("power-off"));
+    await reader.until(() => said(reader, "in-flight").includes("power-off"));
     await reader.until(() => said(reader, "machines").includes("node-01: off"));
     await lab.server.until(() => workflow.state === "SUCCESS");
     const status = Status.parse(await (await fetch(`${url}/status.json`)).json());
@@ -74,7 +74,9 @@ describe("the status page of a worker", () => {
     const { url, reader } = await follow(lab.worker, "/");
     const environment = { UNTIL: "iPXE" };
     const workflow = lab.submit("pbnj-node-01", { name: "watch-console", environment });
-    await reader.until(() => said(reader, "at-hand").includes("waiting for &quot;iPXE&quot; on the console"));
+    await reader.until(() =>
+      said(reader, "in-flight").includes("waiting for &quot;iPXE&quot; on the console"),
+    );
     const [action] = Status.parse(await (await fetch(`${url}/status.json`)).json()).actions;
     const { reader: details } = await follow(lab.worker, `/actions/${action?.key}`);
 
@@ -97,10 +99,10 @@ describe("the status page of a worker", () => {
     await lab.worker.untilLogged("report acknowledged", { state: "failed" });
     await reader.until(() => said(reader, "failures").includes("tape"));
     await lab.server.stop();
-    await reader.until(() => said(reader, "lanes-failing").includes("Unavailable"));
+    await reader.until(() => said(reader, "agents-failing").includes("Unavailable"));
 
     expect(said(reader, "failures")).toContain("failed: usage");
-    expect(said(reader, "lanes-failing")).toContain("pbnj-node-01");
+    expect(said(reader, "agents-failing")).toContain("pbnj-node-01");
   });
 
   test("forgets a machine that leaves the inventory, and has the one that joins it", {

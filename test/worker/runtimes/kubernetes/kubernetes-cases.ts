@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { systemClock } from "../../../../shared/clock.ts";
+import { silentLogger } from "../../../../shared/logger.ts";
 import {
   Detached,
   LaunchNotRecorded,
   NotLaunched,
   type ReturnedAction,
 } from "../../../../worker/core/runtime/runtime.ts";
+import { LeaderLocks } from "../../../../worker/kubernetes/leader/leader-locks.ts";
 import { canary, resultStep, scriptedRequest, testConnection } from "../launch-request.ts";
 import { begin, never, type RuntimeLab } from "./runtime-lab.ts";
 
@@ -30,6 +33,23 @@ export function itRunsActionsAsJobs(create: () => Promise<RuntimeLab>): void {
   });
   afterAll(async () => {
     await lab?.close();
+  });
+
+  it("does not start a Job with a late request of a worker that leads no more", async () => {
+    const { runtime, cluster } = await lab.worker({ shared: true });
+    const { request } = scriptedRequest([]);
+    const next = new LeaderLocks({ cluster, clock: systemClock, log: silentLogger });
+
+    // Between its last look at its Lease and its request.
+    const late = runtime.run({ ...request, lockKey: "bmc-1", onLaunch: () => next.takeOver(never) }, never);
+
+    await expect(late).rejects.toThrow(NotLaunched);
+    expect((await lab.job(request))["spec"]).toMatchObject({ suspend: true });
+    const { ended } = begin(await lab.runtime({ shared: true }), request);
+    const pod = await lab.startPod(request);
+    await lab.kubelet.finish(pod, { container: "action", exitCode: 0, message: resultLine() });
+    expect(await ended).toMatchObject({ outcome: { ok: true } });
+    expect(await lab.podsMade(request)).toBe(1);
   });
 
   it("runs an action in a Job of its own, with the connection in a Secret that the Job owns", async () => {

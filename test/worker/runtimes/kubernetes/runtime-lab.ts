@@ -80,12 +80,12 @@ export class RuntimeLab {
   }
 
   /** As a worker that starts makes it. */
-  async runtime({
-    pods,
-    access,
-    requestTimeoutMs,
-    ...options
-  }: RuntimeOptions = {}): Promise<KubernetesRuntime> {
+  async runtime(options: RuntimeOptions = {}): Promise<KubernetesRuntime> {
+    return (await this.worker(options)).runtime;
+  }
+
+  /** A runtime and its connection to the cluster. */
+  async worker({ pods, access, requestTimeoutMs, ...options }: RuntimeOptions = {}) {
     const kubeconfig = join(this.#directory, `${randomUUID()}.yaml`);
     await writeFile(kubeconfig, kubeconfigOf(access ?? this.#worker), { mode: 0o600 });
     const cluster = await Cluster.open({
@@ -103,7 +103,7 @@ export class RuntimeLab {
       ...options,
     });
     this.#runtimes.push({ runtime, cluster });
-    return runtime;
+    return { runtime, cluster };
   }
 
   async close(): Promise<void> {

@@ -1,52 +1,46 @@
 import type { Clock } from "../../../../shared/clock.ts";
-import { defined } from "../../../../shared/defined.ts";
-import { actionKey, type Outcome } from "../../../core/action/action.ts";
+import { shortened } from "../../../../shared/printable.ts";
+import { actionKey } from "../../../core/action/action.ts";
 import { hookNamed } from "../../../core/action/hooks.ts";
-import type { ActionEvent, FileSeen, Observer, SeenAction } from "../../../core/action/observer.ts";
+import type { ActionEvent, Observer, SeenAction } from "../../../core/action/observer.ts";
 import { powerSeen } from "../../../core/action/power-seen.ts";
-import { ended, isRetry, progressed, retried, started } from "./action-steps.ts";
-import { Activity, type Minute } from "./activity.ts";
-import type { BoardHistory } from "./board-history.ts";
-import { EndedActions } from "./ended-actions.ts";
-import { keptAction, keptMachine, restoredAction, restoredMachine } from "./kept-records.ts";
-import { type LaneRecord, LaneRecords } from "./lane-records.ts";
-import { changeAtEnd, type MachineRecord } from "./machine-record.ts";
-import { MachineRecords } from "./machine-records.ts";
-import { LOG_BOUNDS, type LogBounds, RecentLines } from "./recent-lines.ts";
-import { type ActionRecord, identityOf } from "./shown-action.ts";
+import { readLogLine } from "../../../core/runtime/log-line.ts";
+import { Activity } from "./activity.ts";
+import { RecentLines } from "./recent-lines.ts";
+import type { ActionRecord, AgentRecord, History, MachineRecord, Minute } from "./records.ts";
 
-export interface BoardOptions {
-  readonly clock: Clock;
-  /** How many ended actions are kept in addition to the last one of each machine. */
-  readonly mostEnded?: number;
-  readonly logBounds?: LogBounds;
-}
-
+/** Ended actions, in addition to the last one of each machine. */
 const MAX_ENDED = 200;
+/** Bounds of each machine and action, because there may be thousands. */
+const MAX_POWER_CHANGES = 10;
+const MAX_FAILURES = 5;
+const MAX_RETRIES = 50;
+/** Names from the server can have any length. */
+const LONGEST_NAME = 300;
 
 /** The content of the status page, from the worker's events, in bounded memory. */
 export class Board {
   readonly #clock: Clock;
-  readonly #logs: RecentLines;
-  readonly #active = new Map<string, ActionRecord>();
-  readonly #ended: EndedActions;
-  readonly #machines = new MachineRecords();
-  readonly #lanes = new LaneRecords();
+  readonly #mostEnded: number;
+  readonly #logs = new RecentLines();
   readonly #activity: Activity;
+  /** Waiting and running ones. */
+  readonly #active = new Map<string, ActionRecord>();
+  /** Oldest first. */
+  readonly #ended = new Map<string, ActionRecord>();
+  /** Keys of those that are kept because they are recent, oldest first. */
+  readonly #recent = new Set<string>();
+  readonly #machines = new Map<string, MachineRecord>();
+  readonly #agents = new Map<string, AgentRecord>();
+  readonly #pollCodes = new Map<string, string>();
   readonly #listeners = new Set<() => void>();
-  #known: () => readonly string[] = () => [];
+  #inventory: () => readonly string[] = () => [];
   #revision = 0;
 
-  constructor({ clock, mostEnded = MAX_ENDED, logBounds = LOG_BOUNDS }: BoardOptions) {
+  constructor(clock: Clock, mostEnded = MAX_ENDED) {
     this.#clock = clock;
-    this.#logs = new RecentLines(logBounds);
+    this.#mostEnded = mostEnded;
     this.#activity = new Activity(clock);
-    this.#ended = new EndedActions({
-      most: mostEnded,
-      isKept: ({ action, machine }) =>
-        machine !== undefined && this.#machines.get(machine)?.last === action.key,
-      onRemoved: (key) => this.#logs.forget(key),
-    });
   }
 
   /** Increases with every change. */
@@ -54,31 +48,32 @@ export class Board {
     return this.#revision;
   }
 
-  get keptActions(): number {
-    return this.#active.size + this.#ended.size;
-  }
-
-  get keptMachines(): number {
-    return this.#machines.size;
-  }
-
-  get keptLogCharacters(): number {
-    return this.#logs.characters;
-  }
-
-  readonly observer: Pick<Observer, "lane" | "poll" | "action" | "file" | "compared"> = {
-    lane: (agentId, state) =>
-      this.#lanes.see(agentId, state, this.#clock.monotonicMs(), () => this.#changed()),
-    poll: (poll) => this.#lanes.poll(poll),
+  readonly observer: Partial<Observer> = {
+    lane: (agentId, state) => {
+      if (state === undefined) this.#pollCodes.delete(agentId);
+      const code = state === "failing" ? this.#pollCodes.get(agentId) : undefined;
+      const before = this.#agents.get(agentId);
+      if (before?.state === state && before?.code === code) return;
+      const sinceMs = before?.state === state ? before?.sinceMs : undefined;
+      if (state === undefined) this.#agents.delete(agentId);
+      else this.#agents.set(agentId, { agentId, state, code, sinceMs: sinceMs ?? this.#clock.monotonicMs() });
+      this.#changed();
+    },
+    poll: ({ agentId, kind, code }) => {
+      if (kind === "failed") this.#pollCodes.set(agentId, shortened(code, LONGEST_NAME));
+      else this.#pollCodes.delete(agentId);
+    },
     action: (event) => this.#onAction(event),
-    file: (file) => this.#onFile(file),
+    file: ({ name, taken }) => {
+      if (name === "inventory" && taken) this.#forgetMachines();
+    },
     // Pages ask the worker's facts themselves.
-    compared: () => void this.#changed(),
+    compared: () => this.#changed(),
   };
 
   /** Sets the source of machine names. Other machines are removed when the inventory changes. */
   know(machines: () => readonly string[]): void {
-    this.#known = machines;
+    this.#inventory = machines;
   }
 
   /** Calls `listener` after every change, until the returned function is called. */
@@ -96,17 +91,17 @@ export class Board {
     return [...this.#active.values()];
   }
 
-  /** Ended actions, newest first. */
+  /** Newest first. */
   ended(): readonly ActionRecord[] {
-    return this.#ended.all().toReversed();
+    return [...this.#ended.values()].reverse();
   }
 
   machine(name: string): MachineRecord | undefined {
     return this.#machines.get(name);
   }
 
-  lanes(): readonly LaneRecord[] {
-    return this.#lanes.all();
+  agents(): readonly AgentRecord[] {
+    return [...this.#agents.values()];
   }
 
   /** The last hour by minute, oldest first. */
@@ -129,179 +124,204 @@ export class Board {
     });
   }
 
-  /** What `restore` takes. */
-  kept(): BoardHistory {
+  kept(): History {
     return {
+      actions: [...this.#ended.values()],
+      machines: [...this.#machines.values()],
+      activity: [...this.#activity.minutes()],
       version: 1,
-      actions: this.#ended.all().map((record) => keptAction(record, this.#clock)),
-      machines: this.#machines.all().map(keptMachine),
-      activity: [...this.#activity.kept()],
     };
   }
 
   /** Adds what an earlier worker's board kept, before any event. Machines that left the inventory are left out. */
-  restore({ actions, machines, activity }: BoardHistory): void {
+  restore({ actions, machines, activity }: History): void {
     const keys = new Set(actions.map(({ action }) => action.key));
-    const known = new Set(this.#known());
-    for (const kept of machines) {
-      if (!known.has(kept.name)) continue;
-      const change = restoredMachine(kept, this.#clock, (key) => keys.has(key));
-      this.#machines.set(kept.name, change, this.#revision);
+    const inventory = new Set(this.#inventory());
+    for (const { last = "", ...machine } of machines) {
+      if (!inventory.has(machine.name)) continue;
+      this.#machines.set(machine.name, { ...machine, ...(keys.has(last) && { last }) });
     }
-    for (const kept of actions) {
-      this.#ended.add({ ...restoredAction(kept, this.#clock), revision: this.#changed() });
-    }
+    for (const record of actions) this.#addEnded(record);
     this.#activity.restore(activity);
-  }
-
-  #onFile({ name, taken }: FileSeen): void {
-    if (name !== "inventory" || !taken) return;
-    const known = new Set(this.#known());
-    for (const { name: machine, inFlight, last } of this.#machines.all()) {
-      if (known.has(machine) || inFlight.length > 0) continue;
-      this.#machines.delete(machine);
-      this.#ended.release(last);
-    }
     this.#changed();
   }
 
   #onAction(event: ActionEvent): void {
-    const { key } = event.action;
+    const { action } = event;
+    const { key } = action;
+    const nowMs = this.#clock.monotonicMs();
+    const before = this.#active.get(key);
     switch (event.kind) {
-      case "taken": {
-        const { machine, at: takenAt } = event;
-        const sinceMs = this.#clock.monotonicMs();
+      case "taken":
+      case "refused": {
+        if (event.kind === "refused" && before) return;
+        const machine = event.kind === "taken" ? event.machine : undefined;
+        const waiting = { machine, phase: "waiting", sinceMs: nowMs, takenAt: event.at } as const;
+        this.#begin({ ...waiting, action: shortNames(action), adopted: false });
+        return;
+      }
+      case "started": {
+        const { machine = before?.machine, runtime, startedAt, timeoutMs, adopted } = event;
+        // Only the wall clock shows how long an adopted action has run.
+        const ranMs = adopted ? Math.max(0, this.#clock.now() - startedAt.getTime()) : 0;
+        const waitedMs = !adopted && before?.phase === "waiting" ? nowMs - before.sinceMs : undefined;
         this.#begin({
-          ...identityOf(event.action, machine),
-          phase: "waiting",
-          sinceMs,
-          takenAt,
-          adopted: false,
+          ...{ action: shortNames(action), machine, phase: "running", sinceMs: nowMs - ranMs },
+          ...{ takenAt: before?.takenAt, startedAt, runtime, timeoutMs, adopted, waitedMs },
         });
         return;
       }
-      case "refused": {
-        const before = this.#active.get(key);
-        const record = before ?? { ...identityOf(event.action), adopted: false, takenAt: event.at };
-        this.#begin({ ...record, phase: "waiting", sinceMs: this.#clock.monotonicMs() });
-        return;
-      }
-      case "started":
-        this.#begin(started(this.#active.get(key), event, this.#clock));
-        return;
       case "line":
-        this.#onLine(event);
-        return;
       case "progress":
-        this.#onProgress(event);
+        this.#onOutput(event, nowMs);
         return;
       case "ended":
-        this.#onEnded(event);
+        this.#onEnded(event, nowMs);
         return;
       case "reported":
-        this.#onReported(event);
+        this.#onReported(event, nowMs);
         return;
       case "returned":
-        this.#remove(key);
+        if (!this.#active.delete(key)) return;
+        this.#logs.forget(key);
+        this.#countQueue();
+        this.#changed();
         return;
       default:
         event satisfies never;
     }
   }
 
-  #onLine({ action, line, at }: ActionEvent & { kind: "line" }): void {
-    const key = this.#ownKey(action);
-    if (key === undefined) return;
-    this.#logs.add(key, line, at);
-    const again = isRetry(line.line) && retried(this.#active.get(key), this.#clock.monotonicMs());
-    if (again) this.#active.set(key, { ...again, revision: this.#changed() });
-    else this.#changed();
+  #begin(record: ActionRecord): void {
+    const { key } = record.action;
+    // A workflow that was created again may have the same IDs.
+    const { machine } = this.#ended.get(key) ?? {};
+    this.#forget(key);
+    const known = machine === undefined ? undefined : this.#machines.get(machine);
+    if (known?.last === key) this.#machines.set(known.name, { ...known, last: undefined });
+    this.#active.set(key, record);
+    this.#countQueue();
+    this.#changed();
   }
 
-  #onProgress(event: ActionEvent & { kind: "progress" }): void {
-    const key = this.#ownKey(event.action);
-    const record = key === undefined ? undefined : this.#active.get(key);
-    if (key === undefined || !record) return;
-    this.#active.set(key, { ...progressed(record, event, this.#clock), revision: this.#changed() });
-    this.#machines.touch(record.machine, this.#revision);
-  }
-
-  /** The key of an action, or of the action that a hook belongs to. */
-  #ownKey(action: SeenAction): string | undefined {
-    const owner = this.find(action.key) ? action : hookNamed(action)?.owner;
+  /** A line or the progress of an action, or of a hook that belongs to it. */
+  #onOutput(event: ActionEvent & { kind: "line" | "progress" }, nowMs: number): void {
+    const owner = this.find(event.action.key) ? event.action : hookNamed(event.action)?.owner;
     const key = owner && actionKey(owner);
-    return key !== undefined && this.find(key) ? key : undefined;
+    if (key === undefined || !this.find(key)) return;
+    const record = this.#active.get(key);
+    if (event.kind === "line") {
+      this.#logs.add(key, event.line, event.at);
+      const { retriesMs = [] } = record ?? {};
+      if (record?.phase === "running" && retriesMs.length < MAX_RETRIES && isRetry(event.line.line)) {
+        const retryMs = Math.round(nowMs - record.sinceMs);
+        this.#active.set(key, { ...record, retriesMs: [...retriesMs, retryMs] });
+      }
+    } else if (record) {
+      const { progress, at } = event;
+      // Another host's clock may be wrong.
+      const agoMs = Math.min(Math.max(0, this.#clock.now() - at.getTime()), nowMs - record.sinceMs);
+      this.#active.set(key, { ...record, progress: progress && { ...progress, sinceMs: nowMs - agoMs } });
+    }
+    this.#changed();
   }
 
-  #onEnded(event: ActionEvent & { kind: "ended" }): void {
+  #onEnded(event: ActionEvent & { kind: "ended" }, nowMs: number): void {
+    const { ok, message, exitCode, result, startedAt, stoppedAt, class: errorClass } = event.outcome;
     const { key } = event.action;
-    const step = ended(this.#active.get(key), event, this.#clock.monotonicMs());
-    const record = { ...step, revision: this.#changed() };
+    const unknown = { action: shortNames(event.action), adopted: false, phase: "waiting" } as const;
+    const before: ActionRecord = this.#active.get(key) ?? { ...unknown, sinceMs: nowMs };
+    const waitedMs = nowMs - before.sinceMs;
+    // An adopted action may have ended before this worker started, so only the wall clock shows its duration.
+    const toldMs = Math.max(0, stoppedAt.getTime() - startedAt.getTime());
+    const durationMs = before.adopted ? toldMs : waitedMs;
+    const record: ActionRecord = {
+      ...before,
+      ...{ machine: event.machine ?? before.machine, phase: ok ? "succeeded" : "failed", sinceMs: nowMs },
+      ...{ stoppedAt, progress: undefined, class: errorClass, reason: message, exitCode },
+      provider: result?.provider,
+      ...(before.phase === "running" ? { runtime: event.runtime, startedAt, durationMs } : { waitedMs }),
+    };
     this.#active.delete(key);
     this.#logs.end(key);
-    this.#ended.add(record);
-    this.#activity.ended(event.outcome.ok);
+    const old = this.#endAtMachine(record, event);
+    this.#addEnded(record);
+    this.#release(old);
+    this.#activity.ended(ok);
     this.#countQueue();
-    if (record.machine !== undefined) this.#endAtMachine(record.machine, record, event.outcome);
+    this.#changed();
   }
 
-  #endAtMachine(
-    name: string,
-    record: ActionRecord,
-    { stoppedAt, result, machineFacts: facts }: Outcome,
-  ): void {
-    const before = this.#machines.of(name);
+  /** Returns the key of the machine's last action before. */
+  #endAtMachine(record: ActionRecord, { outcome }: ActionEvent & { kind: "ended" }): string | undefined {
+    const { machine: name, action, sinceMs, class: errorClass, reason, provider } = record;
+    if (name === undefined) return undefined;
+    const before = this.#machines.get(name) ?? { name, powerChanges: [], failures: [] };
+    const { stoppedAt: at, result, machineFacts } = outcome;
     const state = result && powerSeen(result);
-    const change = changeAtEnd(before, record, { at: stoppedAt, ...defined({ state, facts }) });
-    this.#machines.end(name, record.action.key, change, this.#revision);
-    this.#ended.release(before.last);
+    const power = state ? { state, at, sinceMs, by: action.name } : before.power;
+    const isChange = state !== undefined && before.powerChanges[0]?.state !== state;
+    const failure = { key: action.key, name: action.name, at, sinceMs, class: errorClass, reason };
+    const others = before.failures.filter(({ key }) => key !== action.key);
+    this.#machines.set(name, {
+      ...{ name, power, provider: provider ?? before.provider, last: action.key },
+      powerChanges: newest(isChange ? power : undefined, before.powerChanges, MAX_POWER_CHANGES),
+      failures: newest(record.phase === "failed" ? failure : undefined, others, MAX_FAILURES),
+      known: machineFacts
+        ? { facts: { ...before.known?.facts, ...machineFacts }, by: action.name, at }
+        : before.known,
+    });
+    return before.last;
   }
 
-  #onReported({ action, delivery, status }: ActionEvent & { kind: "reported" }): void {
+  #onReported(event: ActionEvent & { kind: "reported" }, nowMs: number): void {
+    const { action, delivery, status } = event;
     const record = this.#ended.get(action.key);
     if (record) {
-      const reported = defined({ reported: status?.message });
-      this.#ended.replace({ ...record, delivery, ...reported, revision: this.#changed() });
-      this.#machines.touch(record.machine, this.#revision);
+      // In the same place of the order.
+      const reported = status?.message ?? record.reported;
+      this.#ended.set(action.key, { ...record, delivery, reported });
     } else if (status && !this.#active.has(action.key)) {
       // Ended under an earlier worker, which did not deliver the report.
-      this.#ended.add({
-        ...identityOf(action),
+      this.#addEnded({
+        ...{ action: shortNames(action), adopted: true, delivery, sinceMs: nowMs },
         phase: status.state === "success" ? "succeeded" : "failed",
-        adopted: true,
-        delivery,
-        sinceMs: this.#clock.monotonicMs(),
-        startedAt: status.startedAt,
-        reason: status.message,
-        revision: this.#changed(),
+        ...{ startedAt: status.startedAt, reason: status.message },
       });
+    }
+    this.#changed();
+  }
+
+  #addEnded(record: ActionRecord): void {
+    this.#ended.set(record.action.key, record);
+    this.#recent.add(record.action.key);
+    for (const oldest of this.#recent) {
+      if (this.#recent.size <= this.#mostEnded) break;
+      this.#recent.delete(oldest);
+      this.#release(oldest);
     }
   }
 
-  #begin(record: Omit<ActionRecord, "revision">): void {
-    const { key } = record.action;
-    // A workflow that was created again may have the same IDs.
-    this.#forgetEnded(key);
-    this.#active.set(key, { ...record, revision: this.#changed() });
-    this.#countQueue();
-    if (record.machine !== undefined) this.#machines.begin(record.machine, key, this.#revision);
+  /** Forgets an ended action unless it is recent, or its machine's last one. */
+  #release(key = ""): void {
+    const { machine = "" } = this.#ended.get(key) ?? {};
+    if (!this.#recent.has(key) && this.#machines.get(machine)?.last !== key) this.#forget(key);
   }
 
-  #remove(key: string): void {
-    const record = this.#active.get(key);
-    if (!record) return;
-    this.#active.delete(key);
-    this.#logs.forget(key);
-    this.#countQueue();
+  #forget(key: string): void {
+    this.#recent.delete(key);
+    if (this.#ended.delete(key)) this.#logs.forget(key);
+  }
+
+  #forgetMachines(): void {
+    const kept = new Set(this.#inventory());
+    for (const { machine = "" } of this.#active.values()) kept.add(machine);
+    for (const { name, last } of this.#machines.values()) {
+      if (kept.has(name)) continue;
+      this.#machines.delete(name);
+      this.#release(last);
+    }
     this.#changed();
-    if (record.machine !== undefined) this.#machines.end(record.machine, key, {}, this.#revision);
-  }
-
-  #forgetEnded(key: string): void {
-    const record = this.#ended.get(key);
-    if (!record) return;
-    this.#ended.remove(key);
-    if (record.machine !== undefined) this.#machines.forgetLast(record.machine, key, this.#changed());
   }
 
   #countQueue(): void {
@@ -310,9 +330,25 @@ export class Board {
     this.#activity.queue(waiting);
   }
 
-  #changed(): number {
+  #changed(): void {
     this.#revision += 1;
     for (const listener of this.#listeners) listener();
-    return this.#revision;
   }
+}
+
+function shortNames({ key, workflowId, taskId, agentId, actionId, name, image }: SeenAction): SeenAction {
+  const short = (text: string) => shortened(text, LONGEST_NAME);
+  return {
+    ...{ key, workflowId: short(workflowId), taskId: short(taskId), agentId: short(agentId) },
+    ...{ actionId: short(actionId), name: short(name), image: short(image) },
+  };
+}
+
+/** Such lines have the number of the attempt that failed: `BMC call failed, retrying`. */
+function isRetry(line: string): boolean {
+  return line.includes('"attempt"') && typeof readLogLine(line).fields["attempt"] === "number";
+}
+
+function newest<T>(item: T | undefined, before: readonly T[], most: number): T[] {
+  return (item === undefined ? before : [item, ...before]).slice(0, most);
 }

@@ -2,7 +2,7 @@ import { printableLine, shortened } from "../../../../shared/printable.ts";
 import type { LogLine } from "../../../core/action/action.ts";
 import { readLogLine, type Severity } from "../../../core/runtime/log-line.ts";
 
-export interface LogBounds {
+interface LogBounds {
   /** Per action; the last ones are kept. */
   readonly lines: number;
   /** Per line. */
@@ -11,7 +11,7 @@ export interface LogBounds {
   readonly characters: number;
 }
 
-export const LOG_BOUNDS: LogBounds = { lines: 200, lineCharacters: 1_000, characters: 4 * 1024 * 1024 };
+const LOG_BOUNDS: LogBounds = { lines: 200, lineCharacters: 1_000, characters: 4 * 1024 * 1024 };
 
 /** One line as shown on the page. */
 export interface ShownLine {
@@ -22,7 +22,7 @@ export interface ShownLine {
   readonly text: string;
 }
 
-interface Kept {
+interface Log {
   readonly lines: ShownLine[];
   /** Number of all lines, including dropped ones. */
   written: number;
@@ -31,9 +31,9 @@ interface Kept {
 /** The last lines of each action's log, in bounded memory: lines of ended actions are dropped first. */
 export class RecentLines {
   readonly #bounds: LogBounds;
-  readonly #running = new Map<string, Kept>();
+  readonly #running = new Map<string, Log>();
   /** In the order in which they ended. */
-  readonly #ended = new Map<string, Kept>();
+  readonly #ended = new Map<string, Log>();
   #characters = 0;
 
   constructor(bounds: LogBounds = LOG_BOUNDS) {
@@ -44,69 +44,60 @@ export class RecentLines {
     return this.#characters;
   }
 
-  add(key: string, line: LogLine, at: Date): void {
-    const kept = this.#ended.get(key) ?? this.#running.get(key) ?? this.#begin(key);
-    const { severity, text } = shownText(line, this.#bounds.lineCharacters);
-    kept.lines.push({ number: kept.written, at, severity, text });
-    kept.written += 1;
+  add(key: string, { line }: LogLine, at: Date): void {
+    const log = this.#find(key) ?? { lines: [], written: 0 };
+    if (log.written === 0) this.#running.set(key, log);
+    const { severity, message, fields } = readLogLine(line);
+    const facts = Object.entries(fields).map(([name, value]) => `${name}=${factText(value)}`);
+    const text = shortened(printableLine([message, ...facts].join(" ")), this.#bounds.lineCharacters);
+    log.lines.push({ number: log.written, at, severity, text });
+    log.written += 1;
     this.#characters += text.length;
-    if (kept.lines.length > this.#bounds.lines) this.#drop(kept, 1);
+    if (log.lines.length > this.#bounds.lines) this.#drop(log, 1);
     while (this.#characters > this.#bounds.characters) this.#makeRoom();
   }
 
   /** Oldest line first, and the number of dropped lines before it. */
   of(key: string): { readonly lines: readonly ShownLine[]; readonly dropped: number } {
-    const kept = this.#running.get(key) ?? this.#ended.get(key);
-    return kept
-      ? { lines: kept.lines, dropped: kept.written - kept.lines.length }
-      : { lines: [], dropped: 0 };
+    const { lines, written } = this.#find(key) ?? { lines: [], written: 0 };
+    return { lines, dropped: written - lines.length };
   }
 
   end(key: string): void {
-    const kept = this.#running.get(key);
-    if (!kept) return;
+    const log = this.#running.get(key);
+    if (log) this.#ended.set(key, log);
     this.#running.delete(key);
-    this.#ended.set(key, kept);
   }
 
   forget(key: string): void {
-    for (const logs of [this.#running, this.#ended]) {
-      const kept = logs.get(key);
-      if (kept) this.#drop(kept, kept.lines.length);
-      logs.delete(key);
-    }
+    const log = this.#find(key);
+    if (log) this.#drop(log, log.lines.length);
+    this.#running.delete(key);
+    this.#ended.delete(key);
   }
 
-  #begin(key: string): Kept {
-    const kept: Kept = { lines: [], written: 0 };
-    this.#running.set(key, kept);
-    return kept;
+  #find(key: string): Log | undefined {
+    return this.#ended.get(key) ?? this.#running.get(key);
   }
 
   #makeRoom(): void {
-    for (const kept of this.#ended.values()) {
-      if (kept.lines.length === 0) continue;
-      this.#drop(kept, kept.lines.length);
+    const ended = [...this.#ended.values()].find(({ lines }) => lines.length > 0);
+    if (ended) {
+      this.#drop(ended, ended.lines.length);
       return;
     }
-    const [first] = this.#running;
-    if (!first) return;
-    const [key, kept] = first;
-    this.#drop(kept, Math.ceil(kept.lines.length / 2));
-    // The next time another action loses lines.
-    this.#running.delete(key);
-    this.#running.set(key, kept);
+    for (const [key, log] of this.#running) {
+      this.#drop(log, Math.ceil(log.lines.length / 2));
+      // The next time another action loses lines.
+      this.#running.delete(key);
+      this.#running.set(key, log);
+      return;
+    }
   }
 
-  #drop(kept: Kept, count: number): void {
-    for (const { text } of kept.lines.splice(0, count)) this.#characters -= text.length;
+  #drop(log: Log, count: number): void {
+    for (const { text } of log.lines.splice(0, count)) this.#characters -= text.length;
   }
-}
-
-function shownText(line: LogLine, most: number): Pick<ShownLine, "severity" | "text"> {
-  const { severity, message, fields } = readLogLine(line.line);
-  const facts = Object.entries(fields).map(([name, value]) => `${name}=${factText(value)}`);
-  return { severity, text: shortened(printableLine([message, ...facts].join(" ")), most) };
 }
 
 function factText(value: unknown): string {

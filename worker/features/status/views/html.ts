@@ -1,11 +1,14 @@
-import { printableLine } from "../../../../shared/printable.ts";
+import { printableLine, printableLines } from "../../../../shared/printable.ts";
 
 /** Safe markup; other values are escaped. */
 export class Html {
   readonly text: string;
+  /** The text without elapsed times, which pages advance themselves: it changes when a page has to. */
+  readonly version: string;
 
-  constructor(text: string) {
+  constructor(text: string, version = text) {
     this.text = text;
+    this.version = version;
   }
 }
 
@@ -13,14 +16,24 @@ export type HtmlValue = Html | string | number | false | undefined | readonly Ht
 
 /** Markup with values in it. Attributes must be quoted; `false` and `undefined` render as nothing. */
 export function html(strings: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
-  return new Html(strings.reduce((before, string, index) => before + textOf(values[index - 1]) + string));
+  const parts = values.map(htmlOf);
+  const joined = (of: (part: Html) => string) =>
+    strings.reduce((before, string, index) => {
+      const part = parts[index - 1];
+      return before + (part ? of(part) : "") + string;
+    });
+  const text = joined((part) => part.text);
+  const isTimeless = parts.every((part) => part.version === part.text);
+  return new Html(text, isTimeless ? text : joined((part) => part.version));
 }
 
-function textOf(value: HtmlValue): string {
-  if (value === undefined || value === false) return "";
-  if (value instanceof Html) return value.text;
-  if (typeof value === "string") return escapeHtml(value);
-  return typeof value === "number" ? String(value) : value.map(textOf).join("");
+function htmlOf(value: HtmlValue): Html {
+  if (value instanceof Html) return value;
+  if (typeof value === "string") return new Html(escapeHtml(value));
+  if (typeof value === "number") return new Html(String(value));
+  if (value === undefined || value === false) return new Html("");
+  const parts = value.map(htmlOf);
+  return new Html(parts.map(({ text }) => text).join(""), parts.map(({ version }) => version).join(""));
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -33,5 +46,14 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 /** For text and for quoted attributes. */
 export function escapeHtml(text: string): string {
-  return printableLine(text).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? "");
+  return withEntities(printableLine(text));
+}
+
+/** Text of several lines, for `<pre>`. */
+export function preformatted(text: string): Html {
+  return new Html(withEntities(printableLines(text)));
+}
+
+function withEntities(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? "");
 }

@@ -1,159 +1,236 @@
 import { settingsThatDiffer } from "../../../core/action/drift-seen.ts";
 import type { AgentIdCase, MachineSourceFacts } from "../../../core/action/observer.ts";
-import type { LaneRecord } from "../board/lane-records.ts";
-import type { PageOptions } from "../board/page-options.ts";
-import type { ActionRecord } from "../board/shown-action.ts";
-import { chartSection } from "./charts.ts";
+import { ACTIVITY_MINUTES } from "../board/activity.ts";
+import type { ActionRecord, Minute } from "../board/records.ts";
+import { actionKind } from "./actions.ts";
+import { agentKind } from "./agents.ts";
 import { type Html, html } from "./html.ts";
-import { machinesOf } from "./lists.ts";
-import { machineGrid, renderGrid } from "./machine-grid.ts";
-import { isIn, MACHINE_STATES, type MachineState, STATE_LETTERS, shownMachine } from "./machine-states.ts";
-import { allLink, pager, renderTable, searchForm, sectionsOf, stateLinks, tablePart } from "./parts.ts";
-import { actionMatches, addressOf, matches, pageOf, type Query } from "./query.ts";
-import { actionKind, agentCaseKind, laneKind, sourceKind, tile } from "./rows.ts";
-import { renderRows, type Section, type View } from "./view.ts";
+import {
+  MACHINE_STATES,
+  type MachineState,
+  machineColumns,
+  machineGrid,
+  machineStates,
+  machinesIn,
+  type ShownMachine,
+  shownMachines,
+} from "./machines.ts";
+import { actionMatches, addressOf, matches, pageOf, type Query, sorted } from "./query.ts";
+import {
+  type Block,
+  block,
+  type Kind,
+  pager,
+  type Row,
+  row,
+  rowId,
+  type Sources,
+  searchForm,
+  stateLinks,
+  table,
+  type View,
+} from "./view.ts";
 
 const MACHINES_PER_PAGE = 3_000;
 const MOST_FAILURES = 5;
-const MOST_LANES = 4;
-const MOST_IN_FLIGHT = 5;
+const MOST_AGENTS = 4;
+const MOST_IN_FLIGHT = 4;
 
-/** The first page, which fits one screen: counts, problems, all machines at a glance, current actions. */
-export function overview(query: Query, options: PageOptions): View {
-  const { board, clock } = options;
+/** The first page: counts, problems, all machines at a glance, current actions. */
+export function overview(query: Query, sources: Sources): View {
+  const { board, facts, clock } = sources;
   const nowMs = clock.monotonicMs();
-  const counts: Section = { id: "counts", rows: countTiles(options) };
-  const charts = chartSection(board.activity());
-  const actions = (
+  const { sources: machineSources = [], agentIdsInOtherCase } = facts.cluster?.() ?? {};
+  const machines = shownMachines(facts.machines(), board);
+
+  /** The first ones of a list, with a link to all. */
+  function some<T>(
     id: string,
     heading: string,
-    records: readonly ActionRecord[],
+    kind: Kind<T>,
+    items: readonly T[],
     most: number,
     all: string,
-  ) => {
-    const found = records.filter((record) => actionMatches(query, record));
-    return tablePart({
-      ...{ id, heading, kind: actionKind, items: found.slice(0, most), nowMs, count: found.length },
-      more: allLink(found.length, most, addressOf("/actions", { ...query, state: all, page: 1 }), "actions"),
-    });
-  };
-  const failures = actions("failures", "Unresolved failures", board.failures(), MOST_FAILURES, "failed");
-  const failing = failingLanes(board.lanes(), query, nowMs);
-  const sources = failingSources(options.facts.cluster?.().sources ?? [], nowMs);
-  const misnamed = misnamedAgents(options.facts.cluster?.().agentIdsInOtherCase?.() ?? [], nowMs);
-  const page = pageOf(machinesOf(query, options), MACHINES_PER_PAGE, query);
-  const grid = machineGrid(page.items, page.all, pager("/", query, page, "#machines"));
-  const inFlight = board.active().toSorted((a, b) => rank(a) - rank(b));
-  const current = actions("at-hand", "Running and waiting", inFlight, MOST_IN_FLIGHT, "");
+  ) {
+    const [path = "", state = ""] = all.split("#");
+    const href = addressOf(path, { ...query, state, page: 1 });
+    const more = html`<p><a href="${href}">All ${items.length} ${path === "/actions" ? "actions" : "agent IDs"}</a></p>`;
+    const about = { id, heading, count: items.length, ...(items.length > most && path && { more }) };
+    return table(about, kind, items.slice(0, most), nowMs);
+  }
+
+  const actions = (records: readonly ActionRecord[]) => records.filter((one) => actionMatches(query, one));
+  const failing = board.agents().filter((one) => one.state === "failing" && matches(query, one.agentId));
+  const inFlight = Object.values(
+    Object.groupBy(board.active(), ({ phase }) => (phase === "running" ? 0 : 1)),
+  ).flat();
+  const broken = machineSources.filter(({ problems }) => problems.length > 0);
+  const page = pageOf(sorted(machinesIn(query, machines), query, machineColumns), MACHINES_PER_PAGE, query);
   return {
     status: 200,
     title: "Overview",
-    sections: [
-      ...[
-        counts,
-        charts,
-        ...sectionsOf([failures, failing, misnamed, sources]),
-        grid.count,
-        grid.cells,
-        grid.more,
-      ],
-      ...sectionsOf([current]),
+    blocks: [
+      html`<h1 class="quiet">Overview</h1>`,
+      block(
+        [{ id: "counts", rows: countTiles(machines, sources) }],
+        (tiles) => html`<ul class="counts" aria-label="Counts" data-section="counts">${tiles}</ul>`,
+      ),
+      some(
+        "failures",
+        "Unresolved failures",
+        actionKind,
+        actions(board.failures()),
+        MOST_FAILURES,
+        "/actions#failed",
+      ),
+      some(
+        "agents-failing",
+        "Agent IDs without an answer",
+        agentKind,
+        failing,
+        MOST_AGENTS,
+        "/agent-ids#failing",
+      ),
+      some(
+        "agents-misnamed",
+        "Agent IDs that a Workflow names in another case",
+        agentCaseKind,
+        agentIdsInOtherCase?.() ?? [],
+        MOST_AGENTS,
+        "",
+      ),
+      table({ id: "sources-failing", heading: "Machine sources with problems" }, sourceKind, broken, nowMs),
+      chartsAndSearch(board.activity(), query),
+      machineGrid(
+        {
+          ...{ id: "machines", heading: "Machines", count: page.all, none: "None." },
+          more: pager("/", query, page, "#machines"),
+          controls: html`${stateLinks("/", query, machineStates, stateLabel)}${sortLinks(query)}`,
+        },
+        page.items,
+      ),
+      some("in-flight", "Running and waiting", actionKind, actions(inFlight), MOST_IN_FLIGHT, "/actions"),
     ],
-    render: () => html`<h1 class="quiet">Overview</h1>
-<ul class="counts" aria-label="Counts" data-section="counts">${renderRows(counts)}</ul>
-<div class="top">
-<div class="charts" data-section="charts">${renderRows(charts)}</div>
-${searchForm("/", query, "Machine, action, workflow or agent ID")}
-</div>
-${renderTable(failures)}
-${renderTable(failing)}
-${renderTable(misnamed)}
-${renderTable(sources)}
-${renderGrid(grid, html`${stateLinks("/", query, MACHINE_STATES, stateLabel)}${sortLinks(query)}`)}
-${renderTable(current)}`,
   };
 }
 
-const rank = ({ phase }: ActionRecord) => (phase === "running" ? 0 : 1);
-
-function failingLanes(lanes: readonly LaneRecord[], query: Query, nowMs: number) {
-  const failing = lanes.filter(({ state, agentId }) => state === "failing" && matches(query, agentId));
-  return tablePart({
-    id: "lanes-failing",
-    heading: "Lanes without an answer",
-    ...{ kind: laneKind, items: failing.slice(0, MOST_LANES), nowMs, count: failing.length },
-    more: allLink(
-      failing.length,
-      MOST_LANES,
-      addressOf("/lanes", { ...query, state: "failing", page: 1 }),
-      "lanes",
-    ),
-  });
-}
+/** Their machines are those that were last seen. */
+const sourceKind: Kind<MachineSourceFacts> = {
+  id: ({ name }) => rowId(name),
+  columns: [
+    { head: "Source", show: ({ name }) => name },
+    { head: "Machines, last seen", show: ({ machines }) => machines },
+    { head: "Problem", class: "reason", show: ({ problems }) => problems.join("; ") },
+  ],
+};
 
 /** The tink server compares agent IDs exactly: these Workflows wait for an agent that no worker is. */
-function misnamedAgents(agentIds: readonly AgentIdCase[], nowMs: number) {
-  return tablePart({
-    id: "agents-misnamed",
-    heading: "Agent IDs that a Workflow names in another case",
-    ...{ kind: agentCaseKind, items: agentIds.slice(0, MOST_LANES), nowMs, count: agentIds.length },
-  });
-}
-
-/** Their machines are those that were last seen. */
-function failingSources(sources: readonly MachineSourceFacts[], nowMs: number) {
-  const items = sources.filter(({ problems }) => problems.length > 0);
-  return tablePart({
-    id: "sources-failing",
-    heading: "Machine sources with problems",
-    kind: sourceKind,
-    items,
-    nowMs,
-  });
-}
+const agentCaseKind: Kind<AgentIdCase> = {
+  id: ({ named }) => rowId(named),
+  columns: [
+    { head: "Named by a Workflow", show: ({ named }) => named },
+    { head: "This worker's agent ID", show: ({ polled }) => polled },
+  ],
+};
 
 /** The filter is the key of the grid, too. */
 function stateLabel(state: string): Html {
-  return html`<b class="key ${state}" aria-hidden="true">${STATE_LETTERS[state as MachineState]}</b> ${state}`;
+  return html`<b class="key ${state}" aria-hidden="true">${MACHINE_STATES[state as MachineState]}</b> ${state}`;
 }
 
 function sortLinks(query: Query): Html {
-  const links = [
-    ["", "inventory"],
-    ["name", "name"],
-    ["state", "urgency"],
-  ].map(([sort = "", label]) => {
+  const links = Object.entries({ "": "inventory", name: "name", state: "urgency" }).map(([sort, label]) => {
     const current = sort === query.sort && html` aria-current="true"`;
     return html`<a href="${addressOf("/", { ...query, sort, page: 1 })}#machines"${current}>${label}</a>`;
   });
   return html`<nav class="states order" aria-label="Order"><span class="dim">Order</span> ${links} <a href="/machines">Table</a></nav>`;
 }
 
-function countTiles({ board, facts }: PageOptions) {
-  const number = <T>(all: readonly T[], fits: (one: T) => boolean) => all.filter(fits).length;
+/** Numbers that link to what they count. */
+function countTiles(machines: readonly ShownMachine[], { board, facts }: Sources): readonly Row[] {
+  const tile = (id: string, label: string, count: number, href: string, isBad = false) =>
+    row(
+      id,
+      html`<li data-row="${id}" class="${isBad && count > 0 && "bad"}"><a href="${href}"><b>${count}</b> <span>${label}</span></a></li>`,
+    );
+  const power = (state: MachineState, label: string = state) =>
+    tile(state, label, machines.filter(({ states }) => states.includes(state)).length, `/?state=${state}`);
   const active = board.active();
-  const lanes = board.lanes();
-  const machines = facts.machines().map((name) => shownMachine(name, board));
-  const waiting = number(active, ({ phase }) => phase === "waiting");
-  const power = (state: string) => number(machines, (machine) => isIn(machine, state));
-  const failed = board.failures().length;
-  const failing = number(lanes, ({ state }) => state === "failing");
-  const drifted = number(machines, ({ name }) => {
-    const seen = facts.machineDrift?.(name);
+  const waiting = active.filter(({ phase }) => phase === "waiting").length;
+  const failing = board.agents().filter(({ state }) => state === "failing").length;
+  const { machineDrift } = facts;
+  const drifted = machines.filter(({ name }) => {
+    const seen = machineDrift?.(name);
     return seen !== undefined && settingsThatDiffer(seen).length > 0;
   });
   return [
-    tile("failed", "failed", failed, "#failures", failed > 0),
-    tile("failing", "lanes without an answer", failing, "#lanes-failing", failing > 0),
-    ...(facts.machineDrift
-      ? [tile("drifted", "differ from the desired state", drifted, "/machines", drifted > 0)]
+    tile("failed", "failed", board.failures().length, "#failures", true),
+    tile("failing", "agent IDs without an answer", failing, "#agents-failing", true),
+    ...(machineDrift
+      ? [tile("drifted", "differ from the desired state", drifted.length, "/machines", true)]
       : []),
     tile("running", `running, of ${facts.slots().limit}`, active.length - waiting, "/actions?state=running"),
     tile("waiting", "waiting", waiting, "/actions?state=waiting"),
-    tile("lanes", "lanes", lanes.length, "/lanes"),
+    tile("agents", "agent IDs", board.agents().length, "/agent-ids"),
     tile("machines", "machines", machines.length, "/machines"),
-    tile("on", "on", power("on"), "/?state=on"),
-    tile("off", "off", power("off"), "/?state=off"),
-    tile("unknown", "power unknown", power("unknown"), "/?state=unknown"),
+    power("on"),
+    power("off"),
+    power("unknown", "power unknown"),
   ];
+}
+
+function chartsAndSearch(minutes: readonly Minute[], query: Query): Block {
+  const sum = (of: (minute: Minute) => number) => minutes.reduce((all, minute) => all + of(minute), 0);
+  const most = (of: (minute: Minute) => number) => Math.max(...minutes.map(of));
+  const [succeeded, failed] = [sum((minute) => minute.succeeded), sum((minute) => minute.failed)];
+  const busiest = most((minute) => minute.succeeded + minute.failed);
+  const queue = most((minute) => minute.waiting);
+  const ended = `${succeeded + failed} in the last hour, ${failed} failed, at most ${busiest}`;
+  const rows = [
+    chart("throughput", "Ended per minute", ended, [
+      bars("failed", minutes, busiest, (minute) => [0, minute.failed]),
+      bars("succeeded", minutes, busiest, (minute) => [minute.failed, minute.succeeded]),
+    ]),
+    chart("queue", "Waiting", `at most ${queue} at once in the last hour`, [
+      bars("waiting", minutes, queue, (minute) => [0, minute.waiting]),
+    ]),
+  ];
+  return block(
+    [{ id: "charts", rows }],
+    (charts) => html`<div class="top">
+<div class="charts" data-section="charts">${charts}</div>
+${searchForm("/", query, "Machine, action, workflow or agent ID")}
+</div>`,
+  );
+}
+
+const BAR = 5;
+const STEP = 6;
+const HEIGHT = 40;
+
+/** A small chart of the last hour, one bar per minute. */
+function chart(id: string, title: string, text: string, series: readonly Html[]): Row {
+  const width = ACTIVITY_MINUTES * STEP;
+  return row(
+    id,
+    html`<figure data-row="${id}"><figcaption><b>${title}</b> <span class="dim">${text}</span></figcaption>
+<svg viewBox="0 0 ${width} ${HEIGHT}" preserveAspectRatio="none" aria-hidden="true"><path class="ground" d="M0 ${HEIGHT}h${width}"/>${series}</svg></figure>`,
+  );
+}
+
+/** Bars from a height to another one, in the unit of `highest`. */
+function bars(
+  kind: string,
+  minutes: readonly Minute[],
+  highest: number,
+  of: (minute: Minute) => readonly [from: number, height: number],
+): Html {
+  const scale = (value: number) => Math.round((10 * value * HEIGHT) / Math.max(1, highest)) / 10;
+  const path = minutes.map((minute, index) => {
+    const [from, height] = of(minute);
+    return (
+      height > 0 && `M${index * STEP} ${HEIGHT - scale(from)}v${-scale(height)}h${BAR}v${scale(height)}z`
+    );
+  });
+  return html`<path class="${kind}" d="${path}"/>`;
 }

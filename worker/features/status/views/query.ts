@@ -1,5 +1,4 @@
-import type { ActionRecord } from "../board/shown-action.ts";
-import type { Column } from "./table-row.ts";
+import type { ActionRecord } from "../board/records.ts";
 
 /** The reader's filter and order of a list. */
 export interface Query {
@@ -7,7 +6,7 @@ export interface Query {
   readonly text: string;
   /** From 1. */
   readonly page: number;
-  /** The state of actions, lanes or machines, depending on the page; empty for any. */
+  /** The state of actions, agent IDs or machines, depending on the page; empty for any. */
   readonly state: string;
   /** The error class of actions; empty for any. */
   readonly class: string;
@@ -17,7 +16,7 @@ export interface Query {
 
 const LONGEST_TEXT = 100;
 
-export function queryOf({ searchParams }: URL): Query {
+export function queryOf(searchParams: URLSearchParams): Query {
   const page = Number(searchParams.get("page") ?? "1");
   const text = (name: string) => (searchParams.get(name) ?? "").slice(0, LONGEST_TEXT);
   return {
@@ -55,7 +54,7 @@ export function actionMatches(query: Query, { action, machine, class: errorClass
 export function sorted<T>(
   items: readonly T[],
   { sort }: Query,
-  columns: readonly Pick<Column<T>, "sort">[],
+  columns: readonly { readonly sort?: readonly [key: string, value: (one: T) => string | number] }[],
 ): readonly T[] {
   const descending = sort.startsWith("-");
   const name = descending ? sort.slice(1) : sort;

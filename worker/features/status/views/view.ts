@@ -1,12 +1,29 @@
-import { createHash } from "node:crypto";
-import { printableLine } from "../../../../shared/printable.ts";
-import { type Html, html } from "./html.ts";
+import type { Clock } from "../../../../shared/clock.ts";
+import type { WorkerFacts } from "../../../core/action/observer.ts";
+import type { Board } from "../board/board.ts";
+import { Html, type HtmlValue, html } from "./html.ts";
+import { addressOf, type Page, pageOf, type Query, sorted } from "./query.ts";
 
-/** A part of a page that is replaced as a whole: an element with `data-row`, whose ID is unique in its section. */
-export interface Row {
-  readonly id: string;
-  /** Changes with the element. Elapsed time does not count, because pages advance it themselves. */
-  readonly version: string;
+/** What pages are made from. */
+export interface Sources {
+  readonly board: Board;
+  readonly facts: WorkerFacts;
+  readonly clock: Clock;
+  /** Start of the worker, on the monotonic clock. */
+  readonly begunMs: number;
+  readonly begunAt: Date;
+}
+
+/** The content of one address. */
+export interface View {
+  readonly status: 200 | 404;
+  readonly title: string;
+  readonly blocks: readonly (Html | Block)[];
+}
+
+/** Something on a page with parts that are updated. */
+export interface Block {
+  readonly sections: readonly Section[];
   render(): Html;
 }
 
@@ -16,40 +33,202 @@ export interface Section {
   readonly rows: readonly Row[];
 }
 
-/** The content of one address. */
-export interface View {
-  readonly status: 200 | 404;
-  readonly title: string;
-  /** The parts that are updated. */
-  readonly sections: readonly Section[];
-  /** The main part of the page, with all sections. */
+/** A part of a page that is replaced as a whole: an element with `data-row`, whose ID is unique in its section. */
+export interface Row {
+  readonly id: string;
+  /** Changes with the element. */
+  readonly version: string;
   render(): Html;
 }
 
-/** A row ID for a name: the name itself, unless a page would display it differently. */
+export function sectionsOf({ blocks }: View): readonly Section[] {
+  return blocks.flatMap((block) => (block instanceof Html ? [] : block.sections));
+}
+
+/** A row ID for a name of others. */
 export function rowId(name: string): string {
-  return printableLine(name) === name ? name : hashOf(name);
+  return encodeURIComponent(name.toWellFormed());
 }
 
-/** A row whose version is its markup. */
-export function textRow(id: string, element: Html): Row {
-  return { id, version: hashOf(element.text), render: () => element };
+export function row(id: string, element: Html): Row {
+  return { id, version: element.version, render: () => element };
 }
 
-function hashOf(text: string): string {
-  return createHash("sha256").update(text).digest("base64url").slice(0, 16);
+/** Sections, and the markup with their rows in it. */
+export function block(sections: readonly Section[], markup: (...rows: readonly Html[][]) => Html): Block {
+  return { sections, render: () => markup(...sections.map(({ rows }) => rows.map((one) => one.render()))) };
 }
 
-/** The rows, or a row that says that there are none. */
-export function orNone(rows: readonly Row[], none: (id: string) => Html): readonly Row[] {
-  return rows.length > 0 ? rows : [textRow("none", none("none"))];
+/** How lists show one kind of thing. */
+export interface Kind<T> {
+  readonly id: (one: T) => string;
+  /** The first one is the heading of the row. */
+  readonly columns: readonly Column<T>[];
 }
 
-export function renderRows({ rows }: Section): readonly Html[] {
-  return rows.map((row) => row.render());
+interface Column<T> {
+  readonly head: string;
+  readonly class?: "time" | "reason" | "bar" | "name";
+  /** What a list is sorted by with `?sort=`. */
+  readonly sort?: readonly [key: string, value: (one: T) => string | number];
+  readonly show: (one: T, nowMs: number) => HtmlValue;
 }
 
-/** A changing number in a heading. */
-export function countSection(id: string, count: number, label = String(count)): Section {
-  return { id, rows: [textRow("count", html`<span data-row="count">${label}</span>`)] };
+/** A list under a heading with its number. */
+interface List {
+  readonly id: string;
+  readonly heading: string;
+  /** Beside the heading. */
+  readonly controls?: Html;
+  /** How many there are, including those on other pages. */
+  readonly count: number;
+  /** Shown if there are no rows; without it, neither is the heading. */
+  readonly none?: string | undefined;
+  /** Below the list: links to other pages, or to the rest. */
+  readonly more?: Html | undefined;
+}
+
+export function list(about: List, rows: readonly Row[], container: (rows: readonly Html[]) => Html): Block {
+  const { id, heading, controls, count, none, more } = about;
+  const sections = [
+    { id, rows },
+    { id: `${id}-count`, rows: [row("count", html`<span data-row="count">${count}</span>`)] },
+    { id: `${id}-more`, rows: more ? [row("more", html`<div data-row="more">${more}</div>`)] : [] },
+  ];
+  // The style sheet hides what has no rows, also when a script removes the last one.
+  return block(
+    sections,
+    (
+      shown = [],
+      counted = [],
+      rest = [],
+    ) => html`<section id="${id}" class="list${none === undefined && " optional"}" aria-labelledby="${id}-heading">
+<div class="controls"><h2 id="${id}-heading">${heading} <span class="count" data-section="${id}-count">${counted}</span></h2>${controls}</div>
+${container(shown)}
+${none !== undefined && html`<p class="none dim">${none}</p>`}
+<div data-section="${id}-more">${rest}</div>
+</section>`,
+  );
+}
+
+/** A list as a table. With `path` and `query`, the heads of its columns are links that sort. */
+export function table<T>(
+  about: Omit<List, "count"> & { readonly count?: number; readonly path?: string; readonly query?: Query },
+  { id: idOf, columns }: Kind<T>,
+  items: readonly T[],
+  nowMs: number,
+): Block {
+  const { id, path, query, count = items.length } = about;
+  const rows = items.map((one) => {
+    const cells = columns.map(({ head, class: of, show }, index) =>
+      index === 0
+        ? html`<th scope="row" data-label="${head}">${show(one, nowMs)}</th>\n`
+        : html`<td data-label="${head}"${of && html` class="${of}"`}>${show(one, nowMs)}</td>\n`,
+    );
+    return row(idOf(one), html`<tr data-row="${idOf(one)}">\n${cells}</tr>`);
+  });
+  const heads = columns.map(({ head, sort: [key] = [undefined] }) => {
+    if (path === undefined || !query || key === undefined) return html`<th scope="col">${head}</th>`;
+    const direction = query.sort === key ? "ascending" : query.sort === `-${key}` && "descending";
+    const sort = direction === "ascending" ? `-${key}` : key;
+    const mark = direction && html` <span aria-hidden="true">${direction === "ascending" ? "▲" : "▼"}</span>`;
+    const state = direction && html` aria-sort="${direction}"`;
+    return html`<th scope="col"${state}><a href="${addressOf(path, { ...query, sort, page: 1 })}">${head}${mark}</a></th>`;
+  });
+  return list(
+    { ...about, count },
+    rows,
+    (shown) => html`<div class="scroll"><table aria-labelledby="${id}-heading">
+<thead><tr>${heads}</tr></thead>
+<tbody data-section="${id}">${shown}</tbody>
+</table></div>`,
+  );
+}
+
+const ROWS_PER_PAGE = 100;
+
+/** A page with all of one kind. */
+export function listPage<T>(
+  about: {
+    readonly path: string;
+    readonly heading: string;
+    readonly states: readonly string[];
+    /** The label of the search form. */
+    readonly search: string;
+  },
+  kind: Kind<T>,
+  items: readonly T[],
+  query: Query,
+  nowMs: number,
+): View {
+  const { path, heading, states, search } = about;
+  const page = pageOf(sorted(items, query, kind.columns), ROWS_PER_PAGE, query);
+  const more = pager(path, query, page);
+  const facts = { id: path.slice(1), heading, path, query, count: page.all, none: "None.", more };
+  return {
+    status: 200,
+    title: heading,
+    blocks: [
+      html`<h1 class="quiet">${heading}</h1>`,
+      searchForm(path, query, search),
+      stateLinks(path, query, states),
+      table(facts, kind, page.items, nowMs),
+    ],
+  };
+}
+
+type Fact = readonly [name: string, value: HtmlValue];
+/** Without a value there is no fact. */
+export type MaybeFact = Fact | false | undefined | "";
+
+/** A list of facts that is updated as a whole. */
+export function facts(id: string, all: readonly MaybeFact[]): Block {
+  const shown = all.flatMap((fact) =>
+    fact && fact[1] !== undefined ? [html`<dt>${fact[0]}</dt><dd>${fact[1]}</dd>`] : [],
+  );
+  const section = { id: `${id}-facts`, rows: [row("facts", html`<dl data-row="facts">${shown}</dl>`)] };
+  return block([section], (rows) => html`<div class="facts" data-section="${section.id}">${rows}</div>`);
+}
+
+/** Links to the other pages, if any. */
+export function pager<T>(path: string, query: Query, page: Page<T>, anchor = ""): Html | undefined {
+  const { number, pages, all } = page;
+  if (pages === 1) return undefined;
+  const link = (to: number, label: string, rel: string) =>
+    html`<a rel="${rel}" href="${addressOf(path, { ...query, page: to })}${anchor}">${label}</a>`;
+  return html`<nav class="pager" aria-label="Pages">
+${number > 1 && link(number - 1, "← Previous", "prev")}
+<span>Page ${number} of ${pages}, ${all} in all</span>
+${number < pages && link(number + 1, "Next →", "next")}
+</nav>`;
+}
+
+/** A search form that works without scripts. */
+export function searchForm(
+  path: string,
+  { text, state, class: errorClass, sort }: Query,
+  label: string,
+): Html {
+  const kept = Object.entries({ state, class: errorClass, sort }).filter(([, value]) => value !== "");
+  return html`<form class="search" role="search" action="${path}" method="get">
+<label for="q">${label}</label>
+<input id="q" name="q" type="search" value="${text}" maxlength="100" autocomplete="off" spellcheck="false">
+${kept.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+<button type="submit">Find</button>
+${(text !== "" || kept.length > 0) && html`<a href="${path}">Show all</a>`}
+</form>`;
+}
+
+/** Links that filter a list by state; `label` is what a link shows. */
+export function stateLinks(
+  path: string,
+  query: Query,
+  states: readonly string[],
+  label: (state: string) => HtmlValue = (state) => state,
+): Html {
+  const links = ["", ...states].map((state) => {
+    const current = state === query.state && html` aria-current="true"`;
+    return html`<a href="${addressOf(path, { ...query, state, page: 1 })}"${current}>${state === "" ? "any" : label(state)}</a>`;
+  });
+  return html`<nav class="states" aria-label="State">${links}</nav>`;
 }

@@ -1,86 +1,97 @@
 import { count } from "../../../../shared/count.ts";
 import { formatSeconds } from "../../../../shared/duration.ts";
-import type { PageOptions } from "../board/page-options.ts";
-import { type ActionRecord, isEnded } from "../board/shown-action.ts";
-import { factSection, renderFacts } from "./facts.ts";
+import { type ActionRecord, isEnded } from "../board/records.ts";
+import { actionLink, machineText, resultText, stateText, timeText } from "./actions.ts";
 import { type Html, html } from "./html.ts";
-import { renderTable, sectionsOf, tablePart } from "./parts.ts";
-import { actionLink, machineText, resultText, stateText, timeText } from "./rows.ts";
-import type { RowKind } from "./table-row.ts";
-import { type Course, courseOf, spanOf, timelineBar } from "./timeline.ts";
-import { moment } from "./times.ts";
-import type { View } from "./view.ts";
+import { facts, type Kind, type Sources, table, type View } from "./view.ts";
+import { moment } from "./words.ts";
+
+/** When an action waited, ran and ended, on the monotonic clock. */
+interface Timed {
+  readonly record: ActionRecord;
+  readonly takenMs: number;
+  /** As `takenMs` or `endMs` if it did not wait or run. */
+  readonly startedMs: number;
+  /** Now if it has not ended. */
+  readonly endMs: number;
+  /** Of the whole workflow. */
+  readonly fromMs: number;
+  readonly toMs: number;
+}
 
 /** The kept actions of one workflow, in the order of their start. Undefined if there are none. */
-export function workflowView(id: string, { board, clock }: PageOptions): View | undefined {
+export function workflowView(id: string, { board, clock }: Sources): View | undefined {
   const nowMs = clock.monotonicMs();
-  const actions = [...board.active(), ...board.ended()]
-    .filter(({ action }) => action.workflowId === id)
-    .map((record) => ({ record, course: courseOf(record, nowMs) }))
-    .sort((a, b) => a.course.takenMs - b.course.takenMs);
-  const [first] = actions;
-  if (!first) return undefined;
-  const records = actions.map(({ record }) => record);
-  const span = spanOf(actions.map(({ course }) => course));
-  const agents = [...new Set(records.map(({ action }) => action.agentId))];
-  const version = records.map(({ revision }) => revision).join(" ");
-  const retries = records.reduce((all, { retriesMs = [] }) => all + retriesMs.length, 0);
-  const begun = first.record.takenAt ?? first.record.startedAt;
-  const facts = factSection("workflow", version, () => [
-    ["Actions", summaryOf(records)],
-    ["Agent IDs", agents.join(", ")],
-    begun && ["First action taken", moment(begun)],
-    records.every(isEnded) && ["From the first to the last", formatSeconds(span.toMs - span.fromMs)],
-    ["Retries", retries],
-  ]);
-  const table = tablePart({
-    ...{ id: "timeline", heading: "Timeline", kind: timelineKind, nowMs },
-    items: actions.map((action) => ({ ...action, bar: barOf(action, span) })),
+  const all = [...board.active(), ...board.ended()].filter(({ action }) => action.workflowId === id);
+  if (all.length === 0) return undefined;
+  const timed = all.map((record) => courseOf(record, nowMs)).sort((a, b) => a.takenMs - b.takenMs);
+  const fromMs = timed.reduce((first, { takenMs }) => Math.min(first, takenMs), nowMs);
+  const toMs = timed.reduce((last, { endMs }) => Math.max(last, endMs), fromMs);
+  const phases = (["waiting", "running", "succeeded", "failed"] as const).flatMap((phase) => {
+    const number = all.filter((record) => record.phase === phase).length;
+    return number === 0 ? [] : [`${number} ${phase}`];
   });
+  const begun = timed[0]?.record.takenAt ?? timed[0]?.record.startedAt;
   return {
     status: 200,
     title: `Workflow ${id}`,
-    sections: [facts, ...sectionsOf([table])],
-    render: () => html`<h1><span class="kind">Workflow</span> ${id}</h1>
-${renderFacts(facts)}
-${renderTable(table)}
-<p class="legend"><span class="key waiting"></span> waiting <span class="key running"></span> running <span class="key succeeded"></span> ran and succeeded
+    blocks: [
+      html`<h1><span class="kind">Workflow</span> ${id}</h1>`,
+      facts("workflow", [
+        ["Actions", phases.join(", ")],
+        ["Agent IDs", [...new Set(all.map(({ action }) => action.agentId))].join(", ")],
+        begun && ["First action taken", moment(begun)],
+        all.every(isEnded) && ["From the first to the last", formatSeconds(toMs - fromMs)],
+        ["Retries", all.reduce((sum, { retriesMs = [] }) => sum + retriesMs.length, 0)],
+      ]),
+      table(
+        { id: "timeline", heading: "Timeline" },
+        timelineKind,
+        timed.map((course) => ({ ...course, fromMs, toMs })),
+        nowMs,
+      ),
+      html`<p class="legend"><span class="key waiting"></span> waiting <span class="key running"></span> running <span class="key succeeded"></span> ran and succeeded
 <span class="key failed"></span> ran and failed <span class="key retry"></span> a call to the BMC is retried</p>`,
+    ],
   };
 }
 
-function summaryOf(records: readonly ActionRecord[]): string {
-  const phases = (["waiting", "running", "succeeded", "failed"] as const).flatMap((phase) => {
-    const number = records.filter((record) => record.phase === phase).length;
-    return number === 0 ? [] : [`${number} ${phase}`];
-  });
-  return phases.join(", ");
+function courseOf(record: ActionRecord, nowMs: number) {
+  const { phase, sinceMs, waitedMs = 0, durationMs = 0 } = record;
+  const endMs = isEnded(record) ? sinceMs : nowMs;
+  const startedMs = phase === "running" ? sinceMs : endMs - durationMs;
+  return { record, endMs, startedMs, takenMs: phase === "waiting" ? sinceMs : startedMs - waitedMs };
 }
 
-interface Timed {
-  readonly record: ActionRecord;
-  readonly course: Course;
-}
+const WIDTH = 1_000;
+const HEIGHT = 16;
+const TICK = 4;
 
-const waited = ({ startedMs, takenMs }: Course) => formatSeconds(startedMs - takenMs);
+const waited = ({ startedMs, takenMs }: Timed) => formatSeconds(startedMs - takenMs);
 
-function barOf({ record, course }: Timed, span: Parameters<typeof timelineBar>[1]): Html {
+/** A bar with the waiting and running parts and a mark per retry; its label says the same in words. */
+function timelineBar(timed: Timed): Html {
+  const { record, takenMs, startedMs, endMs, fromMs, toMs } = timed;
   const { phase, retriesMs = [] } = record;
-  const ran = phase === "waiting" ? "" : `, ran ${formatSeconds(course.endMs - course.startedMs)}`;
-  const label = `waited ${waited(course)}${ran}, ${count(retriesMs.length, "retry", "retries")}`;
-  return timelineBar(course, span, phase, label);
+  const x = (ms: number) => Math.round((WIDTH * (ms - fromMs)) / Math.max(1, toMs - fromMs));
+  const part = (kind: string, from: number, to: number) =>
+    html`<rect class="${kind}" x="${x(from)}" width="${Math.max(2, x(to) - x(from))}" height="${HEIGHT}"/>`;
+  const ran = phase === "waiting" ? "" : `, ran ${formatSeconds(endMs - startedMs)}`;
+  const label = `waited ${waited(timed)}${ran}, ${count(retriesMs.length, "retry", "retries")}`;
+  const isSeen = (phase !== "waiting" && endMs > startedMs) || startedMs === takenMs;
+  return html`<svg class="timeline" viewBox="0 0 ${WIDTH + TICK} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${label}">
+${startedMs > takenMs && part("waiting", takenMs, startedMs)}${isSeen && part(phase, startedMs, endMs)}
+${retriesMs.map((ms) => html`<rect class="retry" x="${x(startedMs + ms)}" width="${TICK}" height="${HEIGHT}"/>`)}</svg>`;
 }
 
-const timelineKind: RowKind<Timed & { readonly bar: Html }> = {
+const timelineKind: Kind<Timed> = {
   id: ({ record }) => record.action.key,
-  // The scale changes with the other actions.
-  version: ({ record, bar }) => `${record.revision} ${bar.text}`,
   columns: [
     { head: "Action", show: ({ record }) => actionLink(record) },
-    { head: "Machine", show: ({ record }) => machineText(record) },
+    { head: "Machine", class: "name", show: ({ record }) => machineText(record) },
     { head: "State", show: ({ record }) => stateText(record) },
-    { head: "Timeline", class: "bar", show: ({ bar }) => bar },
-    { head: "Waited", class: "time", show: ({ course }) => waited(course) },
+    { head: "Timeline", class: "bar", show: timelineBar },
+    { head: "Waited", class: "time", show: waited },
     { head: "Time", class: "time", show: ({ record }, nowMs) => timeText(record, nowMs) },
     { head: "Retries", show: ({ record }) => record.retriesMs?.length ?? 0 },
     { head: "Result", class: "reason", show: ({ record }, nowMs) => resultText(record, nowMs) },
