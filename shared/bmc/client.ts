@@ -116,6 +116,11 @@ export class BmcClient extends WithOperations {
     return this.#link.roundTrips;
   }
 
+  /** When it sent a change last, on the clock's monotonic time in milliseconds; undefined if it sent none. */
+  get writtenMs(): number | undefined {
+    return this.#link.writtenMs;
+  }
+
   /** What was learned, for the next connection's `hint`; plain JSON, complete once the client is closed. */
   get hint(): unknown {
     return this.#link.hint;

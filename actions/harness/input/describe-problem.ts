@@ -35,5 +35,6 @@ function shown(field: InputField, text: string): string {
 }
 
 function lowerFirst(text: string): string {
-  return text.charAt(0).toLowerCase() + text.slice(1);
+  // Not of an abbreviation, such as URL.
+  return /^\p{Lu}{2}/u.test(text) ? text : text.charAt(0).toLowerCase() + text.slice(1);
 }

@@ -42,6 +42,12 @@ export class ActionClients {
     return this.#all.find(({ provider }) => provider !== undefined)?.provider;
   }
 
+  /** When one of them sent a change last. */
+  get writtenMs(): number | undefined {
+    const all = this.#all.flatMap(({ writtenMs }) => writtenMs ?? []);
+    return all.length > 0 ? Math.max(...all) : undefined;
+  }
+
   get roundTrips(): number {
     return this.#all.reduce((sum, { roundTrips }) => sum + roundTrips, 0);
   }

@@ -62,8 +62,13 @@ export async function runAction<Fields extends InputFields>(
       clock,
     );
   } catch (thrown) {
-    const failure = describeFailure(thrown, signal, { ms: common.timeout, name: nameInput("TIMEOUT") });
     const hasReport = thrown instanceof ActionFailure;
+    const { writtenMs } = clients;
+    // A report says itself what was done.
+    const sent =
+      hasReport || soFar || writtenMs === undefined ? "" : sentBefore(clock.monotonicMs() - writtenMs);
+    const timeout = { ms: common.timeout, name: nameInput("TIMEOUT") };
+    const failure = describeFailure(thrown, signal, timeout, sent);
     report = hasReport ? thrown.report : soFar;
     error = hasReport || !soFar ? failure : cutShort(failure, soFar);
   } finally {
@@ -99,15 +104,24 @@ function describeFailure(
   thrown: unknown,
   signal: AbortSignal,
   timeout: { readonly ms: number; readonly name: string },
+  sent: string,
 ): BmcError {
-  if (signal.aborted) return BmcError.from(signal.reason);
+  if (signal.aborted) {
+    const stopped = BmcError.from(signal.reason);
+    return new BmcError(stopped.class, `${stopped.message}${sent}`, { cause: stopped });
+  }
   const error = BmcError.from(thrown);
   const reached = error.cause instanceof TimeoutReached && error.cause.afterMs === timeout.ms;
   return reached
-    ? new BmcError("timeout", `not finished within ${timeout.ms / 1_000} s (${timeout.name})`, {
+    ? new BmcError("timeout", `not finished within ${timeout.ms / 1_000} s (${timeout.name})${sent}`, {
         cause: error,
       })
     : error;
+}
+
+/** A stop does not undo what was sent. */
+function sentBefore(agoMs: number): string {
+  return `; a change was sent ${(agoMs / 1_000).toFixed(1)} s before, and the BMC may still carry it out`;
 }
 
 function cutShort(failure: BmcError, { summary }: ActionReport): BmcError {

@@ -63,6 +63,7 @@ export class BmcLink {
   #host: string | undefined;
   /** The same of its certificate. */
   #fingerprint: string | undefined;
+  #writtenMs: number | undefined;
   readonly #closed = new AbortController();
   readonly #sessions = new Map<SessionProvider, Session>();
   /** Openings and closings under way, which may be logging in or out. */
@@ -92,6 +93,11 @@ export class BmcLink {
   /** Of the session opened last, as `SessionBase` has it. */
   get note(): string | undefined {
     return this.#note;
+  }
+
+  /** When a change was sent last, on the clock's monotonic time. */
+  get writtenMs(): number | undefined {
+    return this.#writtenMs;
   }
 
   get roundTrips(): number {
@@ -215,8 +221,12 @@ export class BmcLink {
       },
       write: async (call) => {
         await openFirst();
+        const send = having(driver, call);
         return this.#retrying(WRITE_RETRY, signal, async () =>
-          this.#callOnceMore(session, having(driver, call)),
+          this.#callOnceMore(session, (opened) => {
+            this.#writtenMs = clock.monotonicMs();
+            return send(opened);
+          }),
         );
       },
       sleep: (ms) => clock.sleep(ms, signal),
