@@ -42,16 +42,17 @@ describe("pbnj-worker lab", () => {
     expect(exitCode).toBe(0);
   });
 
-  it("keeps password and template of an earlier start, and leaves files of others alone", async () => {
+  it("keeps password, certificates and template of an earlier start, and leaves files of others alone", async () => {
     const files = join(directory, "kept");
     const start = async () => {
       await using lab = execaProgram(["lab", "--machines", "1", "--port", "0", "--directory", files]);
       await vi.waitFor(() => expect(lab.said()).toContain("Ctrl+C stops the lab."), { timeout: 30_000 });
-      return readFile(join(files, "bmc-password"), "utf8");
+      const kept = ["bmc-password", "certificates.json", "policy.yaml"];
+      return Promise.all(kept.map((name) => readFile(join(files, name), "utf8")));
     };
 
     const first = await start();
-    expect(await start()).toBe(first);
+    expect(await start()).toEqual(first);
     await writeFile(join(files, "inventory.yaml"), "machines: []\n");
     const refused = await runProgram(["lab", "--port", "0", "--directory", files]);
 

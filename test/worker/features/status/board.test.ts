@@ -220,7 +220,7 @@ describe("an agent ID", () => {
 });
 
 describe("what is kept is bounded", () => {
-  test("of a machine: ten changes of its power, five failures", () => {
+  test("of a machine: ten changes of its power, three failures", () => {
     const { board, clock, tell } = boardLab(1);
     for (let index = 0; index < 30; index += 1) {
       clock.pass(1_000);
@@ -231,7 +231,7 @@ describe("what is kept is bounded", () => {
     const { powerChanges = [], failures = [] } = board.machine("node-01") ?? {};
 
     expect(powerChanges).toHaveLength(10);
-    expect(failures).toHaveLength(5);
+    expect(failures).toHaveLength(3);
     expect(failures[0]).toMatchObject({ key: tell.action("a-29").key });
     expect(failures[0]?.reason).toHaveLength(1_000);
   });

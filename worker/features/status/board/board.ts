@@ -13,7 +13,7 @@ import type { ActionRecord, AgentRecord, History, MachineRecord, Minute } from "
 const MAX_ENDED = 200;
 /** Bounds of each machine and action, because there may be thousands. */
 const MAX_POWER_CHANGES = 10;
-const MAX_FAILURES = 5;
+const MAX_FAILURES = 3;
 const MAX_RETRIES = 50;
 /** Names from the server can have any length. */
 const LONGEST_NAME = 300;
