@@ -43,6 +43,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   readHostConnection: "reads cluster objects; the host's address goes to readAddress, which is a target",
   connectionRedactor: "what redactor, which is a target, is given",
   readInput: "reads files and variables for the fields' schemas",
+  readKeptCertificates: "reads a file of the lab for its schema",
   readOwnFile: "reads a file, bounded",
   readNamedFiles: "reads files of the configuration for Node's own parsers of certificates and keys",
   readPowerStatus: "sends a request, whose answer goes to parsePowerStatus",

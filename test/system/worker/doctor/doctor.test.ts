@@ -61,7 +61,9 @@ describe("pbnj-worker doctor", () => {
     const lines = stdout.split("\n");
     const at = lines.findIndex((line) => line.startsWith("problem  tink-server      127.0.0.1:1: "));
     expect(lines[at]).toMatch(/: connection refused$/);
-    expect(lines[at + 1]).toMatch(/^ {26}fix: start the tink server, or correct the port/);
+    expect(lines[at + 1]).toMatch(
+      /^ {26}fix: (inside a container, .* Otherwise )?start the tink server, or correct the port/,
+    );
     expect(stdout).toMatch(/^problem {2}bmc {14}nod-1: there is no such machine.*did you mean node-1\?$/m);
     expect(stdout).toMatch(/^ok {7}bmc {14}node-1: power /m);
     expect(lines.at(-1)).toBe("2 problems, 9 ok");
