@@ -36,7 +36,7 @@ export interface FaultServerOptions {
   readonly workflows: readonly (readonly string[])[];
   readonly isLegacy: boolean;
   /** Called when the server has taken a report. */
-  readonly onAccepted: (status: ActionStatus) => void;
+  readonly onAccepted: (status: ActionStatus, isLate?: boolean) => void;
 }
 
 /** The tink server: what it knows, whether it answers, and what stands before it. */
@@ -158,7 +158,7 @@ export class FaultServer {
       // The worker asks the deprecated API, which cannot tell one run from another, right before it sends an end.
       if (!isLost && this.runOf(workflowId) === run) {
         this.#api.arrive(status);
-        this.#options.onAccepted(status);
+        this.#options.onAccepted(status, true);
       }
       resolve();
     });

@@ -157,6 +157,8 @@ export class World {
   readonly #broken = new Set<string>();
   /** By run, when the server was first told of the end. */
   readonly #endedMs = new Map<string, number>();
+  /** Runs of actions whose start arrived after its sender had stopped waiting. */
+  readonly #lateStarts = new Set<string>();
   /** By key, the run of its workflow that was served last. */
   readonly #served = new Map<string, number>();
   /** By key, the run of its workflow whose start the server has. */
@@ -174,7 +176,7 @@ export class World {
     const { workflows, legacy = false } = options;
     this.server = new FaultServer({
       ...{ time: this.time, random: this.random, workflows, isLegacy: legacy },
-      onAccepted: (status) => this.#accepted(status),
+      onAccepted: (status, isLate) => this.#accepted(status, isLate),
     });
     this.launches = new Launches(this, options.takesMs ?? 2_000);
   }
@@ -218,9 +220,10 @@ export class World {
     this.server.recreate();
   }
 
-  #accepted({ action, state }: ActionStatus): void {
+  #accepted({ action, state }: ActionStatus, isLate = false): void {
     const run = this.server.runOf(action.workflowId);
     const key = actionKey(action);
+    if (state === "running" && isLate) this.#lateStarts.add(runKey(action, run));
     if (state === "running") this.#begun.set(key, run);
     else this.#told.add(runKey(action, run));
     // Nothing shows the worker that another run with the same IDs came between the answer to its poll and its report.
@@ -235,8 +238,9 @@ export class World {
       const entry = journal.find(key);
       if (!entry || !isSettled(entry)) continue;
       const { workflowId, name } = entry.action;
-      // The server did not know the run, and may know it again from a backup: it then serves the action, and is told.
-      if (entry.phase === "dropped" && this.server.recreated.has(workflowId)) continue;
+      // The server did not know the run or its start, which came late or back from a backup: it then serves the action, and is told.
+      const isLate = this.server.recreated.has(workflowId) || this.#lateStarts.has(runKey(entry.action, run));
+      if (entry.phase === "dropped" && isLate) continue;
       if (this.server.runOf(workflowId) === run && !this.#told.has(runKey(entry.action, run)))
         this.break(`the end of ${name} is ${entry.phase}, and the server waits for it`);
     }
