@@ -19,7 +19,7 @@ const UUID = /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g;
 /** Where OpenSSL's text says in which thread it was. */
 const OPENSSL_THREAD = /\b[0-9A-F]{16}(:error:)/g;
 /** How long a machine really took. */
-const MEASURED = /\b(cycled in|on after|help in) \d+\.\d s/g;
+const MEASURED = /\b(cycled in|on after|help in|change was sent) \d+\.\d s/g;
 /** Quick, but off for long enough that a poll sees it. */
 const QUICK = { powerOnMs: 10, powerOffMs: 10, softOffMs: 10, cycleOffMs: 1_000 };
 
