@@ -141,7 +141,7 @@ describeWithDocker("the image of every action", () => {
         expect(ended.result).toMatchObject({
           ok: false,
           class: "cancelled",
-          message: expect.stringMatching(/^cancelled by SIGTERM; a change was sent /),
+          message: "cancelled by SIGTERM",
         });
         expect([open, lab.redfish.sessions.count]).toEqual([1, 0]);
       } finally {
