@@ -7,7 +7,7 @@ import { type Logger, silentLogger } from "../logger.ts";
 import { raceAbort } from "../race-abort.ts";
 import { type Tracer, untraced } from "../tracing/tracer.ts";
 import { BmcLink } from "./link/link.ts";
-import type { Access } from "./operations/access.ts";
+import type { Access, LastWrite } from "./operations/access.ts";
 import type { Finding } from "./operations/finding.ts";
 import { describeSession, type Provider, type SessionDescription } from "./operations/provider.ts";
 import {
@@ -116,9 +116,9 @@ export class BmcClient extends WithOperations {
     return this.#link.roundTrips;
   }
 
-  /** When it sent a change last, on the clock's monotonic time in milliseconds; undefined if it sent none. */
-  get writtenMs(): number | undefined {
-    return this.#link.writtenMs;
+  /** The last change that the BMC accepted, or may carry out; undefined if there is none. */
+  get lastWrite(): LastWrite | undefined {
+    return this.#link.lastWrite;
   }
 
   /** What was learned, for the next connection's `hint`; plain JSON, complete once the client is closed. */

@@ -20,6 +20,9 @@ describe.concurrent.each(TESTED_PROVIDERS)("via %s", (provider) => {
     await using lab = await actionLab({ machine: stubborn });
     const action = new ActionRun("power-off", { env: { ...lab.env(provider), ...waitForever } });
     await eventually(() => lab.done().length === 1);
+    // The first look after the answer.
+    const readings = lab.readings();
+    await eventually(() => lab.readings() > readings);
     expect(openSessions(lab)).toBe(1);
 
     action.kill(signal);

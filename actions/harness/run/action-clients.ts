@@ -1,5 +1,6 @@
 import { BmcClient, type BmcClientOptions } from "../../../shared/bmc/client.ts";
 import { mergeHints } from "../../../shared/bmc/link/hint.ts";
+import type { LastWrite } from "../../../shared/bmc/operations/access.ts";
 import type { Clock } from "../../../shared/clock.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import type { Connection } from "../../../shared/contract/connection.ts";
@@ -42,10 +43,10 @@ export class ActionClients {
     return this.#all.find(({ provider }) => provider !== undefined)?.provider;
   }
 
-  /** When one of them sent a change last. */
-  get writtenMs(): number | undefined {
-    const all = this.#all.flatMap(({ writtenMs }) => writtenMs ?? []);
-    return all.length > 0 ? Math.max(...all) : undefined;
+  /** Of all of them. */
+  get lastWrite(): LastWrite | undefined {
+    const writes = this.#all.flatMap(({ lastWrite }) => lastWrite ?? []);
+    return writes.toSorted((one, other) => one.atMs - other.atMs).at(-1);
   }
 
   get roundTrips(): number {

@@ -1,4 +1,5 @@
 import type { BmcClient } from "../../../shared/bmc/client.ts";
+import type { LastWrite } from "../../../shared/bmc/operations/access.ts";
 import type { Provider } from "../../../shared/bmc/operations/provider.ts";
 import { type Clock, systemClock } from "../../../shared/clock.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
@@ -63,10 +64,8 @@ export async function runAction<Fields extends InputFields>(
     );
   } catch (thrown) {
     const hasReport = thrown instanceof ActionFailure;
-    const { writtenMs } = clients;
     // A report says itself what was done.
-    const sent =
-      hasReport || soFar || writtenMs === undefined ? "" : sentBefore(clock.monotonicMs() - writtenMs);
+    const sent = hasReport || soFar ? "" : describeWrite(clients.lastWrite, clock);
     const timeout = { ms: common.timeout, name: nameInput("TIMEOUT") };
     const failure = describeFailure(thrown, signal, timeout, sent);
     report = hasReport ? thrown.report : soFar;
@@ -108,7 +107,7 @@ function describeFailure(
 ): BmcError {
   if (signal.aborted) {
     const stopped = BmcError.from(signal.reason);
-    return new BmcError(stopped.class, `${stopped.message}${sent}`, { cause: stopped });
+    return sent === "" ? stopped : new BmcError(stopped.class, stopped.message + sent, { cause: stopped });
   }
   const error = BmcError.from(thrown);
   const reached = error.cause instanceof TimeoutReached && error.cause.afterMs === timeout.ms;
@@ -120,7 +119,10 @@ function describeFailure(
 }
 
 /** A stop does not undo what was sent. */
-function sentBefore(agoMs: number): string {
+function describeWrite(last: LastWrite | undefined, clock: Clock): string {
+  if (!last) return "";
+  if (!last.accepted) return "; a change was being sent, and the BMC may carry it out";
+  const agoMs = clock.monotonicMs() - last.atMs;
   return `; a change was sent ${(agoMs / 1_000).toFixed(1)} s before, and the BMC may still carry it out`;
 }
 

@@ -9,7 +9,7 @@ import { defined } from "../../defined.ts";
 import type { Logger } from "../../logger.ts";
 import type { Secret } from "../../secret.ts";
 import type { SpanStart, Tracer } from "../../tracing/tracer.ts";
-import type { Access, SessionBase } from "../operations/access.ts";
+import type { Access, LastWrite, SessionBase } from "../operations/access.ts";
 import type { Provider, Session } from "../operations/provider.ts";
 import { isFinal } from "../operations/read-back.ts";
 import { type DriverName, type Drivers, isCapability, OPERATIONS } from "../operations/table.ts";
@@ -63,7 +63,7 @@ export class BmcLink {
   #host: string | undefined;
   /** The same of its certificate. */
   #fingerprint: string | undefined;
-  #writtenMs: number | undefined;
+  #lastWrite: LastWrite | undefined;
   readonly #closed = new AbortController();
   readonly #sessions = new Map<SessionProvider, Session>();
   /** Openings and closings under way, which may be logging in or out. */
@@ -95,9 +95,9 @@ export class BmcLink {
     return this.#note;
   }
 
-  /** When a change was sent last, on the clock's monotonic time. */
-  get writtenMs(): number | undefined {
-    return this.#writtenMs;
+  /** The last change that a BMC accepted, or may carry out. */
+  get lastWrite(): LastWrite | undefined {
+    return this.#lastWrite;
   }
 
   get roundTrips(): number {
@@ -179,6 +179,10 @@ export class BmcLink {
       progress.hasAnswered = true;
       return value;
     };
+    const sendOnce = async (send: (session: Session) => Promise<void>) => {
+      await openFirst();
+      return this.#retrying(WRITE_RETRY, signal, async () => this.#callOnceMore(session, send));
+    };
     return {
       connection: this.#connection,
       clock,
@@ -219,16 +223,8 @@ export class BmcLink {
           throw error;
         }
       },
-      write: async (call) => {
-        await openFirst();
-        const send = having(driver, call);
-        return this.#retrying(WRITE_RETRY, signal, async () =>
-          this.#callOnceMore(session, (opened) => {
-            this.#writtenMs = clock.monotonicMs();
-            return send(opened);
-          }),
-        );
-      },
+      write: (call) => sendOnce(this.#noting(having(driver, call))),
+      open: (call) => sendOnce(having(driver, call)),
       sleep: (ms) => clock.sleep(ms, signal),
       progress: (text, limitMs) => log.info(progressFields(limitMs), text),
       afresh: async (provider, limit, call) => {
@@ -278,6 +274,24 @@ export class BmcLink {
       }
       throw thrown;
     }
+  }
+
+  /** Notes a write in `lastWrite`, unless the BMC refuses it. */
+  #noting(send: (session: Session) => Promise<void>): (session: Session) => Promise<void> {
+    const { clock } = this.#options;
+    return async (session) => {
+      const before = this.#lastWrite;
+      const atMs = clock.monotonicMs();
+      this.#lastWrite = { atMs, accepted: false };
+      try {
+        await send(session);
+        this.#lastWrite = { atMs, accepted: true };
+      } catch (thrown) {
+        const { class: errorClass, uncertain } = BmcError.from(thrown);
+        if (!uncertain && errorClass !== "cancelled" && errorClass !== "timeout") this.#lastWrite = before;
+        throw thrown;
+      }
+    };
   }
 
   /** A write that certainly never left, as on a connection that a hint promised, is sent on a new session. */

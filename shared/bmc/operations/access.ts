@@ -9,6 +9,14 @@ import type { Finding } from "./finding.ts";
 /** What a session may do at most (IPMI 2.0 section 6.8). */
 export type SessionPrivilege = "user" | "operator" | "administrator";
 
+/** A change that was sent. */
+export interface LastWrite {
+  /** When it was begun, on the clock's monotonic time in milliseconds. */
+  readonly atMs: number;
+  /** Otherwise it was being sent, or its answer was lost. */
+  readonly accepted: boolean;
+}
+
 /** What every session has, whatever its BMC offers. */
 export interface SessionBase {
   readonly provider: SessionProvider;
@@ -54,6 +62,8 @@ export interface Access<Drivers> {
    */
   look<T>(call: (session: SessionBase & Drivers) => Promise<T>): Promise<T | BmcError>;
   write(call: (session: SessionBase & Drivers) => Promise<void>): Promise<void>;
+  /** Sent as a write is, and changes nothing at the machine: a console session. */
+  open(call: (session: SessionBase & Drivers) => Promise<void>): Promise<void>;
   sleep(ms: number): Promise<void>;
   /** Logs what a long operation does now, for at most `limitMs` from now. */
   progress(text: string, limitMs?: number): void;

@@ -80,7 +80,7 @@ export interface ConsolePort {
 }
 
 function portOf(
-  { clock, log, read, write, sleep, progress }: Access<ConsoleDrivers>,
+  { clock, log, read, write, open, sleep, progress }: Access<ConsoleDrivers>,
   signal: AbortSignal,
 ): ConsolePort {
   return {
@@ -90,7 +90,7 @@ function portOf(
     holder: () => read((session) => session.console.holder(signal)),
     plan: (takesOver) => read(async (session) => session.console.plan(takesOver)),
     takeOver: () => write((session) => session.console.takeOver(signal)),
-    watch: (sink, until) => write((session) => session.console.watch(sink, until, signal)),
+    watch: (sink, until) => open((session) => session.console.watch(sink, until, signal)),
     sleep,
     progress,
   };

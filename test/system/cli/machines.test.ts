@@ -139,7 +139,7 @@ describe("pbnj-worker action --inventory", () => {
     expect(parseResultLine(program.stdout.trimEnd())).toMatchObject({
       machine: "node-01",
       class: "cancelled",
-      message: expect.stringMatching(/^cancelled by SIGTERM; a change was sent /),
+      message: expect.stringMatching(/^cancelled by SIGTERM; a change was (being )?sent /),
     });
     expect(code).toBe(143);
   });

@@ -30,11 +30,9 @@ export async function admit(execution: Execution, action: Action, signals: StopS
   const known = journal.find(key);
   const damage = journal.damageOf(key);
   if (known && !isSettled(known)) {
-    const isOutdated = await wasLaunchedSince(execution, known, action, signals.stop);
-    if (isOutdated === undefined) return { kind: "skip" };
-    if (!isOutdated) return { kind: "adopt", entry: known, ...defined({ damage }) };
-    await journal.remove(key);
-    return { kind: "new" };
+    const kept = await keptEntry(execution, known, action, signals.stop);
+    if (kept !== "known") return { kind: kept };
+    return { kind: "adopt", entry: known, ...defined({ damage }) };
   }
   if (known && !(await forgetIfOtherRun(execution, known, action, signals))) return { kind: "skip" };
   if (damage === undefined) return { kind: "new" };
@@ -45,24 +43,26 @@ export async function admit(execution: Execution, action: Action, signals: StopS
 }
 
 /**
- * Whether another leader launched the action after this worker had recorded its end, which is then not the action's. Undefined if that
- * cannot be known now.
+ * Forgets an end that this worker recorded before another leader launched the action: it is not the action's. Such an action is new here,
+ * and its Job is found by its name. `skip` if that cannot be known now.
  */
-async function wasLaunchedSince(
-  { clock, isShared, log, runtime }: Execution,
+async function keptEntry(
+  { clock, isShared, journal, log, runtime }: Execution,
   known: JournalEntry,
   action: Action,
   stop: AbortSignal,
-): Promise<boolean | undefined> {
-  if (!isUnreported(known) || isShared?.(action) !== true) return false;
+): Promise<"known" | "new" | "skip"> {
+  if (!isUnreported(known) || isShared?.(action) !== true) return "known";
   try {
     const launched = await runtime.earlierRun?.(action, stop);
-    return launched !== undefined && !isDeepStrictEqual(launched.handle, known.handle);
+    if (!launched || isDeepStrictEqual(launched.handle, known.handle)) return "known";
+    await journal.remove(known.key);
+    return "new";
   } catch (thrown) {
     const error = textOf(thrown);
     log.info({ ...fieldsOf(action, known.machine), error }, "report of an earlier run postponed");
     await clock.sleep(STALE_PAUSE_MS, stop).catch(() => undefined);
-    return undefined;
+    return "skip";
   }
 }
 

@@ -10,7 +10,7 @@ import type { Cluster } from "../client/cluster.ts";
 import { KINDS } from "../client/kinds.ts";
 import { isKubernetesError } from "../client/kubernetes-error.ts";
 import { watchUntil } from "../client/watched-objects.ts";
-import { LAUNCH_LABEL, LOCK_LABEL, lockLabelOf } from "./lock-label.ts";
+import { LAUNCH_PATH, LOCK_LABEL, lockLabelOf } from "./lock-label.ts";
 
 export interface LeaderLocksOptions {
   readonly cluster: Pick<Cluster, "list" | "patch" | "watch" | "namespace">;
@@ -20,7 +20,6 @@ export interface LeaderLocksOptions {
 
 /** The runtime's label for the `actionKey`. */
 const KEY_LABEL = "pbnj-worker/key";
-const LAUNCH_PATH = `/metadata/labels/${LAUNCH_LABEL.replaceAll("/", "~1")}`;
 const BMC = /^bmc /;
 const RETRY_MS = 1_000;
 /** Meanwhile the Job's own action may be queued behind the one that waits. */
@@ -42,19 +41,12 @@ const Job = z.object({
 type Job = z.infer<typeof Job>;
 
 /** A suspended Job is started only in the turn of its own action. */
-function isRunning(job: Job): boolean {
-  return job.spec?.suspend !== true && !hasEnded(job);
-}
-
-function isSuspended(job: Job): boolean {
-  return job.spec?.suspend === true && !hasEnded(job);
-}
-
-function hasEnded({ status }: Job): boolean {
-  const conditions = status?.conditions ?? [];
-  return conditions.some(
+function stateOf({ spec, status }: Job): "suspended" | "running" | "ended" {
+  const hasEnded = status?.conditions?.some(
     ({ type, status: is }) => (type === "Complete" || type === "Failed") && is === "True",
   );
+  if (hasEnded) return "ended";
+  return spec?.suspend === true ? "suspended" : "running";
 }
 
 /**
@@ -79,7 +71,8 @@ export class LeaderLocks implements Locks {
       try {
         const { items } = await cluster.list(KINDS.job, selection, Job, signal);
         for (const job of items) {
-          if (!isRunning(job) && (!isSuspended(job) || (await this.#fence(job, signal)))) continue;
+          const state = stateOf(job);
+          if (state === "ended" || (state === "suspended" && (await this.#fence(job, signal)))) continue;
           const { [LOCK_LABEL]: bmc = "", [KEY_LABEL]: actionKey = "" } = job.metadata.labels ?? {};
           this.#left.set(bmc, (this.#left.get(bmc) ?? new Set()).add(actionKey));
         }
@@ -140,7 +133,7 @@ export class LeaderLocks implements Locks {
     const untilEnded = (bound: AbortSignal) =>
       watchUntil(
         { cluster, kind: KINDS.job, selection, project, clock, log },
-        (jobs) => ![...jobs.values()].some(isRunning),
+        (jobs) => ![...jobs.values()].some((job) => stateOf(job) === "running"),
         bound,
       );
     try {

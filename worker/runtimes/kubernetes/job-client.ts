@@ -5,6 +5,7 @@ import { defined } from "../../../shared/defined.ts";
 import type { Cluster, RemoveOptions } from "../../kubernetes/client/cluster.ts";
 import { KINDS, type Kind } from "../../kubernetes/client/kinds.ts";
 import { isKubernetesError, KubernetesError } from "../../kubernetes/client/kubernetes-error.ts";
+import { LAUNCH_PATH } from "../../kubernetes/leader/lock-label.ts";
 import { ANNOTATION, LABEL, SELECTOR } from "./job-labels.ts";
 import {
   JobObject,
@@ -101,7 +102,7 @@ export class JobClient {
   ): Promise<Written> {
     const start: PatchStep = { op: "replace", path: "/spec/suspend", value: false };
     const { [LABEL.launch]: launch } = job.labels;
-    const fence: PatchStep = { op: "test", path: label(LABEL.launch), value: launch };
+    const fence: PatchStep = { op: "test", path: LAUNCH_PATH, value: launch };
     const isOwn = (found: ObservedJob | undefined) =>
       found?.uid === job.uid && found.labels[LABEL.launch] === launch;
     return this.#patch(job, [fence, start], signal, { onAttempt, isOwn });
@@ -268,10 +269,6 @@ const DEADLINE_NOW: PatchStep = {
 /** RFC 6901: a slash within a name is `~1`. */
 function annotate(key: string, value: string): PatchStep {
   return { op: "add", path: `/metadata/annotations/${key.replaceAll("/", "~1")}`, value };
-}
-
-function label(key: string): string {
-  return `/metadata/labels/${key.replaceAll("/", "~1")}`;
 }
 
 /** Another object has the name now: the one to delete is gone. */
