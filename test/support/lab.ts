@@ -62,6 +62,8 @@ export interface RackOptions {
   readonly ipmi?: Partial<IpmiBmcOptions>;
   readonly username?: string;
   readonly password?: string;
+  /** Options of every connection over Redfish. */
+  readonly redfish?: Readonly<Record<string, unknown>>;
   /** What the inventory says of every machine besides. */
   readonly entry?: Readonly<Record<string, unknown>>;
 }
@@ -104,7 +106,13 @@ export async function openRack({
     const redfish = bmcs.get(name);
     entries.set(name, {
       ...{ host: "127.0.0.1", providers: own },
-      ...(redfish && { redfish: { port: redfish.port, scheme: redfish.certificate ? "https" : "http" } }),
+      ...(redfish && {
+        redfish: {
+          port: redfish.port,
+          scheme: redfish.certificate ? "https" : "http",
+          ...options.redfish,
+        },
+      }),
       ...(own.includes("ipmi") && {
         ipmi: { port: ipmiBmcs.get(name)?.port, privilege: "administrator" },
       }),
@@ -146,6 +154,8 @@ export async function openRack({
     ipmi: (name?: string) => found(ipmiBmcs, name),
     /** Closes it with the lab, before all that is there already. */
     own: <T extends AsyncDisposable>(one: T): T => owned.use(one),
+    /** Does this when the lab is closed, before it closes what is there already. */
+    defer: (close: () => Promise<void>) => owned.defer(close),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
@@ -182,7 +192,7 @@ async function labOf<Server extends WorkflowServer>(
   { policy, argv = [], ...options }: Omit<LabOptions, "server">,
 ) {
   const rack = await openRack(options);
-  rack.own({ [Symbol.asyncDispose]: () => server.close() });
+  rack.defer(() => server.close());
   const usual = [
     ...["start", "--grpc-server", server.address, "--inventory", rack.inventoryFile],
     ...["--state-directory", rack.path("state"), "--reload-interval", "100ms"],

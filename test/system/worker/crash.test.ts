@@ -52,7 +52,7 @@ describe.concurrent("a worker that is killed", () => {
   }, async () => {
     const image = "http://192.0.2.9/bmc-9.9.0.bin";
     await using lab = await crashLab({
-      desired: { enforce: true, firmware: { BMC: { version: "9.9.0", image } } },
+      entry: { desired: { enforce: true, firmware: { BMC: { version: "9.9.0", image } } } },
       // The shortest there are: the correction starts after a minute.
       argv: ["--drift-interval", "1m", "--drift-quiet-time", "1m"],
     });

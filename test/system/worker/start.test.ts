@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
+import type { Step } from "../../support/lab.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
-import { crashLab, type Step, steps } from "./crash-lab.ts";
+import { crashLab, steps } from "./crash-lab.ts";
 
 const PASSWORD = "calvin";
 const softOff: Step = { name: "power-off", environment: { MODE: "soft" } };

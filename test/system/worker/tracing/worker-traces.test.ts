@@ -172,7 +172,7 @@ describe("a trace", () => {
         "pbnj.round_trips": expect.any(Number),
         "pbnj.state": "success",
         "pbnj.delivery": "acknowledged",
-        "container.image.name": "registry.example/pbnj-worker/power-off:test",
+        "container.image.name": "registry.example/pbnj-worker/power-off:v1",
       },
       resource: { "deployment.environment.name": "lab", "service.version": expect.any(String) },
     });
