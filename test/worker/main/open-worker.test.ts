@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -10,7 +12,7 @@ import { SimulatedMachine } from "../../../simulators/machine.ts";
 import { startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
 import { startTinkServer } from "../../../simulators/tink/server.ts";
 import { shardOf } from "../../../worker/machines/shard.ts";
-import { messageOf, type Step, workingLab } from "../../support/lab.ts";
+import { messageOf, openLab, type Step, workingLab } from "../../support/lab.ts";
 import { scaledClock } from "../../support/scaled-clock.ts";
 
 const CANARY = "canary-4f1e9";
@@ -448,6 +450,36 @@ test.concurrent("polls with attributes also while it watches Workflows, because 
   expect(lab.server.attributes.get("pbnj-node-01")).toBeDefined();
 });
 
+test.concurrent("serves PBnJ's API where it leads alone: a follower opens the port once it leads", async ({
+  expect,
+  onTestFinished,
+}) => {
+  const cluster = await FakeCluster.start({ controllers: false });
+  onTestFinished(() => cluster.close());
+  await using lab = await openLab();
+  const kubeconfig = await lab.write("kubeconfig", cluster.kubeconfig({ namespace: "tink-system" }));
+  const replica = async (name: string) => {
+    const port = await freePort();
+    const worker = await lab.start([
+      ...["--kubeconfig", kubeconfig, "--leader-election", "--runtime", "kubernetes", "--unsafe-any-image"],
+      ...["--pbnj-address", `127.0.0.1:${port}`, "--state-directory", lab.path(name)],
+    ]);
+    return { worker, answers: () => answers(port) };
+  };
+  const first = await replica("first");
+  await first.worker.untilLogged("serving PBnJ's API");
+  const second = await replica("second");
+  await second.worker.untilLogged("another worker leads, waiting");
+  const served = [await first.answers(), await second.answers()];
+
+  first.worker.stop();
+  await first.worker.ended;
+  await second.worker.untilLogged("serving PBnJ's API");
+
+  expect(served).toEqual([true, false]);
+  expect([await first.answers(), await second.answers()]).toEqual([false, true]);
+});
+
 test("ends the wait for the server when a watch of the cluster opens again", { timeout: 120_000 }, async ({
   onTestFinished,
 }) => {
@@ -483,3 +515,25 @@ test("ends the wait for the server when a watch of the cluster opens again", { t
 
   await lab.worker.untilLogged("tink server available again");
 });
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  return address !== null && typeof address === "object" ? address.port : 0;
+}
+
+/** Whether something listens on the port. */
+async function answers(port: number): Promise<boolean> {
+  const socket = connect(port, "127.0.0.1");
+  try {
+    await once(socket, "connect");
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
