@@ -1,8 +1,6 @@
-import { mkdir, readFile, rename, symlink, utimes, writeFile } from "node:fs/promises";
+import { readFile, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { RedfishBmc } from "../../../simulators/redfish/bmc.ts";
-import { eventually } from "../../actions/lab.ts";
 import { CommandInProcess } from "../../support/command-in-process.ts";
 import { messageOf, openLab, type Step } from "../../support/lab.ts";
 
@@ -52,11 +50,6 @@ const inFile = (directory: string): Entry => ({
   username: "admin",
   passwordFile: join(directory, "password"),
 });
-
-/** Requests that carried credentials; the service root is asked without. */
-function offered({ requests }: RedfishBmc): number {
-  return requests.filter(({ headers }) => headers.authorization !== undefined).length;
-}
 
 describe.each(["process", "in-process"] as const)("a refused password with the %s runtime", (runtime) => {
   test("is offered to the BMC once, whatever the workflows, and a corrected one without a restart", async () => {
@@ -159,22 +152,6 @@ describe("the gate of a real worker", () => {
     expect(third[0]?.state).toBe("SUCCESS");
   });
 
-  test("stays open for what the user may not do", async () => {
-    await using lab = await standing({ credentials: inFile });
-    await lab.write("password", RIGHT);
-    lab.bmc().fail({ kind: "refuse", status: 403, times: 100 });
-    lab.start();
-
-    const forbidden = lab.submit(["one"]);
-    await lab.untilOver(...forbidden);
-    lab.bmc().heal();
-    const allowed = lab.submit(["two"]);
-    await lab.untilOver(...allowed);
-
-    expect(forbidden.map(messageOf)).toEqual([expect.stringMatching(/\(auth, exit 10\): .*403/)]);
-    expect(allowed[0]?.state).toBe("SUCCESS");
-  });
-
   test("opens when the machine's entry is changed in the inventory", async () => {
     await using lab = await standing({ credentials: inFile });
     await lab.write("password", RIGHT);
@@ -225,108 +202,5 @@ describe("the gate of a real worker", () => {
     expect([...rotated, ...beside].map(messageOf)).toEqual(Array.from({ length: 3 }, () => "on via redfish"));
     expect((await readFile(file, "utf8")).trim()).not.toBe(RIGHT);
     expect(lab.bmc().refusedCredentials).toBe(0);
-  });
-});
-
-describe("credentials are read at every launch", () => {
-  test("from a mounted Secret that is swapped", async () => {
-    await using lab = await standing({
-      credentials: (directory) => ({ directory: join(directory, "{machine}") }),
-    });
-    const directory = join(lab.folder, "node-01");
-    const swap = async (generation: string, password: string) => {
-      await mkdir(join(directory, generation), { recursive: true });
-      await writeFile(join(directory, generation, "username"), "admin");
-      await writeFile(join(directory, generation, "password"), password);
-      await symlink(generation, join(directory, "..new"));
-      await rename(join(directory, "..new"), join(directory, "..data"));
-    };
-    await swap("..1", WRONG);
-    lab.start();
-
-    const before = lab.submit(["one"]);
-    await lab.untilOver(...before);
-    await swap("..2", RIGHT);
-    const after = lab.submit(["two"]);
-    await lab.untilOver(...after);
-
-    expect([before[0]?.state, after[0]?.state]).toEqual(["FAILED", "SUCCESS"]);
-    expect(offered(lab.bmc())).toBeGreaterThan(1);
-  });
-
-  test("from a command, whose failure is reported in one line and ends with its cause", async () => {
-    const vault = (directory: string) => `
-      const { readFileSync } = require("node:fs");
-      try {
-        const password = readFileSync(${JSON.stringify(join(directory, "vault"))}, "utf8");
-        console.log(JSON.stringify({ username: "admin", password }));
-      } catch {
-        console.error("sealed");
-        process.exitCode = 2;
-      }
-    `;
-    await using lab = await standing({
-      credentials: (directory) => ({ command: [process.execPath, "-e", vault(directory)], timeout: "20s" }),
-    });
-    lab.start();
-
-    const sealed = lab.submit(["one"]);
-    await lab.untilOver(...sealed);
-    await lab.write("vault", RIGHT);
-    const open = lab.submit(["two"]);
-    await lab.untilOver(...open);
-
-    expect(sealed.map(messageOf)).toEqual([
-      `power-status failed (usage): machine node-01: credentials.command ${process.execPath} failed with exit code 2: sealed`,
-    ]);
-    expect(open[0]?.state).toBe("SUCCESS");
-  });
-
-  test("from a command that hangs, which a stopping worker ends", async () => {
-    const hanging = (directory: string) =>
-      `require("node:fs").writeFileSync(${JSON.stringify(join(directory, "pid"))}, String(process.pid)); setInterval(() => {}, 1000)`;
-    await using lab = await standing({
-      credentials: (directory) => ({ command: [process.execPath, "-e", hanging(directory)], timeout: "5m" }),
-    });
-    const program = lab.start();
-    const workflows = lab.submit(["one"]);
-    let pid = 0;
-    const look = () => {
-      void readFile(join(lab.folder, "pid"), "utf8").then(
-        (text) => {
-          pid = Number(text);
-        },
-        () => undefined,
-      );
-      return pid > 0;
-    };
-    await eventually(look);
-
-    program.kill("SIGTERM");
-    await program.untilLogged("stopping: draining running actions");
-    program.kill("SIGTERM");
-    const { code } = await program.ended;
-
-    expect(code).toBe(143);
-    expect(workflows.map(messageOf)).toEqual([
-      expect.stringMatching(/\(cancelled\): cancelled by the worker/),
-    ]);
-    expect(() => process.kill(pid, 0)).toThrow("ESRCH");
-  });
-
-  test("within the action's own time", async () => {
-    await using lab = await standing({
-      credentials: () => ({
-        command: [process.execPath, "-e", "setInterval(() => {}, 1000)"],
-        timeout: "5m",
-      }),
-    });
-    lab.start();
-    const workflows = lab.submit(["one"], [{ name: "power-status", timeout: 1 }]);
-    await lab.untilOver(...workflows);
-
-    expect(workflows.map(messageOf)).toEqual([
-      "power-status failed (timeout): its credentials were not read within its 1.0 s",
-    ]);
   });
 });

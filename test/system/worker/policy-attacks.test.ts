@@ -24,44 +24,6 @@ async function run(lab: Lab, attack: Attack): Promise<string> {
   return `${workflow.state}: ${messageOf(workflow)}`;
 }
 
-test("variables and flags that are not inputs reach neither action nor BMC", async () => {
-  await using lab = await openLab({
-    machines: { "node-1": {} },
-    password: CANARY,
-    policy: { ownConnections: "deny" },
-  });
-  const worker = lab.own(new CommandInProcess(lab.argv("--log-level", "debug")));
-  const image = `${OWN}/power-off:v1`;
-  const attack = (environment: Readonly<Record<string, string>>, command: readonly string[] = []) =>
-    run(lab, { image, environment, command });
-  const thief = `data:text/javascript,process.stdin.on("data",(d)=>console.error([...String(d)].reverse().join("")))`;
-
-  const said = [
-    await attack({ NODE_OPTIONS: `--import=${encodeURI(thief)}` }),
-    await attack({ LOCALDOMAIN: "evil.example", RES_OPTIONS: "ndots:9" }),
-    await attack({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9", OTEL_EXPORTER_OTLP_HEADERS: "a=b" }),
-    await attack({ MDOE: "hard" }),
-    await attack({ "--bmc-host": "" }, ["--bmc-host", "127.0.0.1"]),
-  ];
-  const heard = lab.bmc().log.length;
-  const honest = await attack({ MODE: "hard" });
-
-  expect(said).toEqual([
-    expect.stringContaining("policy environment: NODE_OPTIONS is not an input of power-off"),
-    expect.stringMatching(
-      /policy environment: LOCALDOMAIN is not .*; RES_OPTIONS is not an input of power-off/,
-    ),
-    expect.stringMatching(
-      /policy environment: OTEL_EXPORTER_OTLP_ENDPOINT is not .*OTLP_HEADERS is not an input/,
-    ),
-    "FAILED: attack failed (usage): policy environment: MDOE is not an input of power-off: did you mean MODE?",
-    expect.stringContaining('policy environment: "--bmc-host" is not the name of a variable'),
-  ]);
-  expect(heard).toBe(0);
-  expect(honest).toMatch(/^SUCCESS: off after .* \(forced\)/);
-  expect(worker.stderr + JSON.stringify(lab.server.reports)).not.toContain([...CANARY].reverse().join(""));
-});
-
 describeWithDocker("an image that is not trusted", () => {
   beforeAll(buildScriptedImage, 300_000);
 

@@ -123,17 +123,10 @@ describe.concurrent("an action fails with its reason, and the worker continues",
       /MACHINE is node-1, which the inventory does not have/,
       "other",
     ],
-    ["unknown image", { name: "power-on", image: "registry.example/strange:v1" }, /strange/, "pbnj-node-01"],
     [
       "bad input",
       { name: "power-off", environment: { MODE: "gently" } },
       /\(usage, exit 2\): .*MODE "gently" is not one of/,
-      "pbnj-node-01",
-    ],
-    [
-      "own connection beside the machine's",
-      { name: "power-on", environment: { BMC_HOST: "192.0.2.1" } },
-      /brings BMC_HOST/,
       "pbnj-node-01",
     ],
   ];
@@ -150,33 +143,6 @@ describe.concurrent("an action fails with its reason, and the worker continues",
 
     expect(messageOf(workflow)).toMatch(reason);
     expect(lab.machine().commands).toEqual([]);
-  });
-
-  test("missing secret file", async () => {
-    await using lab = await workingLab();
-    await rm(lab.passwordFile);
-
-    const workflow = lab.submit("pbnj-node-01", { name: "power-on" });
-    await lab.server.until(() => workflow.state === "FAILED");
-
-    expect(messageOf(workflow)).toMatch(/\(usage\): .*node-01.*password.*does not exist/);
-    expect(lab.bmc().log).toEqual([]);
-  });
-
-  test("refused password, tried once, and a rotated one works without a restart", async () => {
-    await using lab = await workingLab();
-    await lab.write("password", "wrong");
-
-    const workflow = lab.submit("pbnj-node-01", { name: "power-on" });
-    await lab.server.until(() => workflow.state === "FAILED");
-    const refused = lab.bmc().refusedCredentials;
-    await lab.write("password", "calvin");
-    lab.server.board.delete(workflow);
-    const next = lab.submit("pbnj-node-01", { name: "power-status" });
-    await lab.server.until(() => next.state === "SUCCESS");
-
-    expect(refused).toBe(1);
-    expect(messageOf(workflow)).toMatch(/^power-on node-01 failed \(auth, exit 10\): /);
   });
 
   test("timeout: TIMEOUT is reported, and the machine's action is stopped", async () => {
