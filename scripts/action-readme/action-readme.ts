@@ -22,7 +22,7 @@ export function refreshActionReadme(readme: string, action: Action, reference: A
     "## Result",
     fenced("json", shortened(reference.result)),
     outputTable(reference),
-    `Every action also has [these variables](${INPUT_PAGE}) and [result fields](${RESULT_PAGE}).`,
+    `More: [variables](${INPUT_PAGE}) and [result fields](${RESULT_PAGE}) of every action.`,
   ];
   const page = readme === "" ? `# ${action.name}\n\n${action.summary}.\n\n${START}\n\n${END}\n` : readme;
   return refreshBetweenMarks(page, START, parts.filter((part) => part !== "").join("\n\n"));

@@ -27,7 +27,7 @@ interface Field {
 export function outputTable({ output }: Pick<ActionReference, "output">): string {
   const fields = Object.entries(output).flatMap(([name, schema]) => fieldsOf([name], z.toJSONSchema(schema)));
   const rows = Map.groupBy(fields, ({ path, type, description }) =>
-    JSON.stringify([path.at(-1), type, description]),
+    JSON.stringify([path.length === 1 || path.at(-1), type, description]),
   );
   return rows.size > 0 ? markdownTable(HEAD, [...rows.values()].map(row)) : "";
 }
@@ -37,11 +37,12 @@ function row(same: readonly Field[]): readonly string[] {
   return [`\`${joined(same)}\``, type, description];
 }
 
-/** Paths that end in the same name, as a shell expands them: `data.{system,chassis}.vendor`. */
+/** Paths that end in the same name, as a shell expands them: `data.{system,chassis}.vendor`; or of one name, `{before,after}`. */
 function joined(same: readonly Field[]): string {
   const paths = same.map(({ path }) => path);
   const [first = []] = paths;
   if (paths.length === 1) return first.join(".");
+  if (first.length === 1) return `{${paths.join(",")}}`;
   let shared = 0;
   while (paths.every((path) => path.length > shared + 2 && path[shared] === first[shared])) shared += 1;
   const parents = paths.map((path) => path.slice(shared, -1).join("."));
