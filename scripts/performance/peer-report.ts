@@ -67,7 +67,7 @@ export function medianCell(metric: Metric, spread: Spread | undefined): string {
   return spread ? `${inUnit(metric, spread.median)} ${METRICS[metric].unit}`.trim() : NO_FIGURE;
 }
 
-const NO_FIGURE = "–";
+export const NO_FIGURE = "–";
 const inUnit = (metric: Metric, value: number) =>
   digits(METRICS[metric].unit === "MiB" ? value / 2 ** 20 : value);
 
