@@ -21,8 +21,8 @@ export async function refreshCompatibilityPage(current: string): Promise<string>
   const programs = peers.map(({ name, what, version = "not tried" }) => [name, what, version || "unknown"]);
   const servers = peers.flatMap(({ name, actions }) => (actions ? [[name, outcomesOf(actions)]] : []));
   const recorded = Machines.parse(JSON.parse(await readFile(MACHINES, "utf8")));
-  const machines = Object.entries(recorded).map(([name, { machine, firmware, right, lacks }]) => [
-    `${machine} (\`${name}\`)`,
+  const machines = Object.values(recorded).map(({ machine, firmware, right, lacks }) => [
+    machine,
     firmware,
     `${right.length} of ${right.length + Object.keys(lacks).length}`,
   ]);
