@@ -22,7 +22,7 @@ export interface Spread {
 }
 
 const SpreadSchema = z.object({ median: z.number(), least: z.number(), most: z.number() });
-export const metricNames = Object.keys(METRICS) as [Metric, ...Metric[]];
+const metricNames = Object.keys(METRICS) as [Metric, ...Metric[]];
 
 /** What `bench/results/peers.json` holds. */
 export const Report = z.object({
