@@ -3,6 +3,7 @@ import type { Checked, Problem } from "../../shared/document/problem.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { hardwareData } from "./hardware-data.ts";
 import { parseTemplate } from "./parse-template.ts";
+import { isWorkflow, parseWorkflow } from "./rendered-workflow.ts";
 import type { Template } from "./template.ts";
 
 /** From the command line. */
@@ -13,7 +14,7 @@ export interface TemplateFlags {
   readonly hardware?: unknown;
 }
 
-/** Reads a template file and renders it. */
+/** Reads a file: a template, which it renders, or a Workflow, which the server has rendered. */
 export async function loadTemplate(
   path: string,
   { map, hardware: hardwarePath }: TemplateFlags,
@@ -27,6 +28,13 @@ export async function loadTemplate(
   } catch (thrown) {
     const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : String(thrown);
     return { ok: false, problems: [...problems, { source: path, message: `cannot be read (${code})` }] };
+  }
+  if (isWorkflow(text)) {
+    const given = Object.entries({ "--map": map, "--hardware": hardwarePath }).filter(([, value]) => value);
+    for (const [source] of given)
+      problems.push({ source, message: "is not needed: the Workflow is rendered" });
+    const template = parseWorkflow(path, text);
+    return problems.length === 0 ? template : { ok: false, problems };
   }
   const parsed = parseTemplate(text, { ...values, ...(hardware?.ok && hardware.value) });
   if (parsed.ok) problems.push(...unused(values, parsed.keys));
