@@ -6,8 +6,6 @@ import type { LogLevel } from "../../shared/logger.ts";
 import { printableLine } from "../../shared/printable.ts";
 import { textOf } from "../../shared/text-of.ts";
 import { version } from "../../shared/version.ts";
-import { loadConfig } from "../config/load-config.ts";
-import type { WorkerConfig } from "../config/worker-config.ts";
 import {
   openStateDirectory,
   type StateDirectory,
@@ -18,9 +16,10 @@ import { filesOpenToAll } from "../document/open-to-all.ts";
 import { problemReport } from "../document/problem-report.ts";
 import { type ReadTextFile, readTextFile } from "../document/read-text-file.ts";
 import type { Cluster } from "../kubernetes/client/cluster.ts";
-import { FEATURES } from "../main/features.ts";
+import { loadConfig } from "../main/load-config.ts";
 import { openCluster } from "../main/open-cluster.ts";
 import { type OpenedWorker, openWorker } from "../main/open-worker.ts";
+import { FEATURES, type WorkerConfig } from "../main/settings.ts";
 import type { SelfProgram } from "../runtimes/self-program.ts";
 import type { CommandProcess } from "./command-process.ts";
 import { createLogger, type WorkerLog } from "./logger.ts";

@@ -6,21 +6,25 @@ import { PBNJ_AGENT_ID } from "../../core/action/source-agent-ids.ts";
 import { isSettled } from "../../core/journal/entry.ts";
 import { resolveMachine } from "../../machines/resolve-machine.ts";
 import { decide, decideMachine } from "../../policy/decide.ts";
-import type { Feature, FeatureDefinition, WorkerParts } from "../feature.ts";
+import type { Feature, FeatureDefinition, SharedConfig, WorkerParts } from "../feature.ts";
 import type { Listener } from "./listener/listen.ts";
+import { type PbnjPart, pbnjSettings } from "./pbnj-settings.ts";
 import type { Refusal } from "./service/requests.ts";
+
+type Config = SharedConfig & PbnjPart;
 
 const STORED_IN_CLUSTER =
   "with the kubernetes runtime, the request's secrets would be stored in the cluster. Fix: name a machine with externalAuthn; for a user's password, use another runtime";
 
 /** PBnJ's API, whose requests are actions of its own. */
-export const pbnj: FeatureDefinition = {
+export const pbnj = {
   name: "pbnj",
+  settings: pbnjSettings,
   isUsed: (config) => config.pbnj !== undefined,
   open: openPbnj,
-};
+} satisfies FeatureDefinition<Config>;
 
-async function openPbnj(worker: WorkerParts): Promise<Feature> {
+async function openPbnj(worker: WorkerParts<Config>): Promise<Feature> {
   const { clock, config, journal, log, observer, state } = worker;
   if (!config.pbnj) return {};
   const { ApiAccess } = await import("./listener/api-access.ts");
