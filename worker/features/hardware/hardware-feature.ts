@@ -1,6 +1,5 @@
 import { defined } from "../../../shared/defined.ts";
 import type { HardwareOfMachines } from "../../core/action/hardware-seen.ts";
-import { isTrusted } from "../../policy/trust-rule.ts";
 import type { Feature, FeatureDefinition, SharedConfig, WorkerParts } from "../feature.ts";
 import { type HardwarePart, hardwareSettings } from "./hardware-settings.ts";
 
@@ -16,6 +15,7 @@ export const hardware = {
 
 async function openHardware(worker: WorkerParts<Config>): Promise<Feature> {
   const { clock, config, inventory, log, observer, policy, reader } = worker;
+  const { isTrusted } = await import("../../policy/trust-rule.ts");
   const { HardwareStore } = await import("./hardware-store.ts");
   const store = new HardwareStore({
     ...{ reader, maxAgeMs: config.hardwareMaxAgeMs, clock, log },
