@@ -6,7 +6,7 @@ import { formatSeconds } from "../../shared/duration.ts";
 import { LiveLine } from "../../shared/live-line.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
-import { printable, printableLine } from "../../shared/printable.ts";
+import { printable, programLine } from "../../shared/printable.ts";
 import type { Action, ActionStatus, Outcome } from "../core/action/action.ts";
 import { MemoryJournal } from "../core/journal/memory-journal.ts";
 import type { Runtime } from "../core/runtime/runtime.ts";
@@ -58,7 +58,7 @@ export async function runTemplate(
   for (const { source, message } of loaded.warnings) log.warn({ source }, message);
   const opening = await openCluster(config);
   if (!opening.ok) {
-    stderr.write(`${printableLine(`${COMMAND}: ${opening.reason}`)}\n`);
+    stderr.write(programLine(COMMAND, opening.reason));
     return exitCodeOf("usage");
   }
   const { cluster } = opening;

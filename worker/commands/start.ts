@@ -3,7 +3,7 @@ import { EXIT_OK, exitCodeOf } from "../../shared/contract/exit-code.ts";
 import { defined } from "../../shared/defined.ts";
 import type { Problem } from "../../shared/document/problem.ts";
 import type { LogLevel } from "../../shared/logger.ts";
-import { printableLine } from "../../shared/printable.ts";
+import { programLine } from "../../shared/printable.ts";
 import { textOf } from "../../shared/text-of.ts";
 import { version } from "../../shared/version.ts";
 import {
@@ -64,13 +64,13 @@ export async function start(
   }
   const opening = await openCluster(config);
   if (!opening.ok) {
-    host.stderr.write(`${printableLine(`${program}: ${opening.reason}`)}\n`);
+    host.stderr.write(programLine(program, opening.reason));
     return exitCodeOf("usage");
   }
   const { cluster } = opening;
   const refused = cluster && (await refusalOf(config, cluster));
   if (refused !== undefined) {
-    host.stderr.write(`${printableLine(`${program}: ${refused}`)}\n`);
+    host.stderr.write(programLine(program, refused));
     await cluster?.close();
     return exitCodeOf("usage");
   }
@@ -81,7 +81,7 @@ export async function start(
     opened = await openWorker(config, { log, own, env, state, cluster });
   } catch (thrown) {
     if (!(thrown instanceof StateDirectoryProblem)) throw thrown;
-    host.stderr.write(`${printableLine(`${program}: ${thrown.message}`)}\n`);
+    host.stderr.write(programLine(program, thrown.message));
     return failedStart(thrown);
   }
   const { worker, journal } = opened;
@@ -89,7 +89,7 @@ export async function start(
     await worker.open();
     await opened.serve();
   } catch (thrown) {
-    host.stderr.write(`${printableLine(`${program}: ${textOf(thrown)}`)}\n`);
+    host.stderr.write(programLine(program, textOf(thrown)));
     await opened.flush({ stateLost: false });
     await state.close();
     return failedStart(thrown);
