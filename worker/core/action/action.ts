@@ -42,7 +42,7 @@ export interface ReturningIds {
   readonly ownerOfLaunch?: (launch: { readonly hasEnded: boolean; readonly ageMs: number }) => RunOwner;
 }
 
-export type RunOwner = "this-run" | "earlier-run" | "unknown";
+type RunOwner = "this-run" | "earlier-run" | "unknown";
 
 /** An action to run, as every source of actions gives it to the worker. */
 export interface Action extends ActionId {
