@@ -8,7 +8,7 @@ import { count } from "../../shared/count.ts";
 import { parseDurationMs } from "../../shared/duration.ts";
 import { LiveLine } from "../../shared/live-line.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
-import { printableLine } from "../../shared/printable.ts";
+import { programLine } from "../../shared/printable.ts";
 import { textOf } from "../../shared/text-of.ts";
 import { withTimeout } from "../../shared/timeout.ts";
 import { mapLimited } from "../../worker/doctor/map-limited.ts";
@@ -246,5 +246,5 @@ function oneOf(flag: string, text: string, known: readonly string[], problems: s
 }
 
 function complain(message: string): void {
-  process.stderr.write(`${printableLine(`${COMMAND}: ${message}`)}\n`);
+  process.stderr.write(programLine(COMMAND, message));
 }

@@ -1,7 +1,6 @@
 import type { Clock } from "../../../shared/clock.ts";
 import type { PowerState } from "../../../shared/contract/vocabulary.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import type { RufioConfig } from "../../config/worker-config.ts";
 import type { Action, ActionId } from "../../core/action/action.ts";
 import type { Observer } from "../../core/action/observer.ts";
 import type { ReferenceRefusal } from "../../core/action/reference.ts";
@@ -16,6 +15,7 @@ import { JobController } from "./job-controller.ts";
 import { MachinePoller } from "./machine-poller.ts";
 import { RufioLease } from "./rufio-lease.ts";
 import { RufioObjects } from "./rufio-objects.ts";
+import type { RufioConfig } from "./rufio-settings.ts";
 import type { MissingSecret } from "./secret-pace.ts";
 import { TaskStatusSink } from "./status-sink.ts";
 import { TaskQueue } from "./task-queue.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { Secret } from "../../../shared/secret.ts";
-import { examineConfig, loadConfig } from "../../../worker/config/load-config.ts";
 import { resolveMachine } from "../../../worker/machines/resolve-machine.ts";
 import { SecretCommands } from "../../../worker/machines/secret-commands.ts";
+import { examineConfig, loadConfig } from "../../../worker/main/load-config.ts";
 
 const env = { XDG_STATE_HOME: "/var/state" };
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { hostsNamed } from "../../../worker/config/loopback.ts";
+import { hostsNamed } from "../../../worker/listener/loopback.ts";
 
 test.each([
   [["Host", "a"], ["a"]],

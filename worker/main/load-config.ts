@@ -4,34 +4,36 @@ import { defined } from "../../shared/defined.ts";
 import { valueProblems } from "../../shared/document/issue-problems.ts";
 import type { Checked, Problem } from "../../shared/document/problem.ts";
 import { parseYaml, type YamlDocument } from "../../shared/document/yaml-document.ts";
-import { fileProblemOf, type ReadTextFile, readTextFile } from "../document/read-text-file.ts";
-import { emptyInventory, type Inventory } from "../machines/inventory.ts";
-import { parseInventory } from "../machines/parse-inventory.ts";
-import { parsePolicy } from "../policy/parse-policy.ts";
-import { defaultPolicy, type Policy } from "../policy/policy.ts";
-import { settleTrust } from "../policy/settle-trust.ts";
-import { DEFAULT_PBNJ_ADDRESS } from "./addresses.ts";
-import type { ConfigCommand } from "./cross-check.ts";
-import { crossProblems, crossWarnings } from "./cross-checks.ts";
+import { crossProblems } from "../config/cross-check.ts";
 import {
   environmentWarnings,
   fileProblems,
   type GivenSetting,
   givenValues,
-  peerProblems,
+  retiredVariables,
   settingProblem,
-} from "./given-values.ts";
-import { type NamedFiles, type NamedText, readNamedFiles } from "./named-files.ts";
-import { RULE_SETTINGS, type SettingName, Settings, settings as table } from "./schema.ts";
+} from "../config/given-values.ts";
+import type { Loading, OwnImage } from "../config/part.ts";
+import type { NamedText } from "../config/pem.ts";
+import type { ConfigCommand } from "../config/setting.ts";
+import { fileProblemOf, type ReadTextFile, readTextFile } from "../document/read-text-file.ts";
+import { DEFAULT_PBNJ_ADDRESS } from "../features/pbnj/pbnj-settings.ts";
+import { agentIdsOf } from "../machines/agent-id.ts";
+import { emptyInventory, type Inventory } from "../machines/inventory.ts";
+import { parseInventory } from "../machines/parse-inventory.ts";
+import { parsePolicy } from "../policy/parse-policy.ts";
+import { defaultPolicy, type Policy } from "../policy/policy.ts";
+import { settleTrust, type TrustSettings } from "../policy/settle-trust.ts";
 import {
-  composeConfig,
-  composeExecutionConfig,
-  type ExecutionConfig,
-  type ExecutionConfigOptions,
-  TRUST_SETTINGS,
-  trustSettings,
+  PARTS,
+  type PartsConfig,
+  policyTestSettings,
+  retired,
+  type Settings,
+  SettingsSchema,
+  settings as table,
   type WorkerConfig,
-} from "./worker-config.ts";
+} from "./settings.ts";
 
 export interface LoadConfigInput {
   /** By setting name, as commander's `opts()` has them. */
@@ -46,25 +48,21 @@ export type Loaded<Config> =
 export type LoadedConfig = Loaded<WorkerConfig>;
 
 /**
- * Loads the settings of `pbnj-worker start` or `serve` and every file that they name. Precedence: flag, `PBNJ_` variable,
- * other workers' variables, configuration file, default. Reports all problems, not just the first.
+ * Loads the settings of `pbnj-worker start`, `serve` or `run` and every file that they name. Precedence: flag, `PBNJ_` variable,
+ * other workers' variables, configuration file, default. Reports all problems, not just the first. `run` needs no tink server and no
+ * agent ID.
  */
-export function loadConfig(input: LoadConfigInput, command: "start" | "serve" = "start"): LoadedConfig {
-  const read = readAll(input, command);
-  if (!read.ok) return read;
-  const { parts, warnings, watched, stateDirectory } = read;
-  return { ok: true, config: composeConfig({ ...parts, watched, stateDirectory }), warnings };
-}
-
-/** Loads the configuration of `pbnj-worker run`, which needs no tink server and no agent ID. */
-export function loadExecutionConfig(input: LoadConfigInput): Loaded<ExecutionConfig> {
-  const read = readAll(input, "run");
-  return read.ok ? { ok: true, config: composeExecutionConfig(read.parts), warnings: read.warnings } : read;
+export function loadConfig(input: LoadConfigInput, command: ConfigCommand = "start"): LoadedConfig {
+  const { config, inventory, policy, found } = readParts(input, command);
+  const areas = [found.settings, found.inventory, found.policy, found.trust];
+  const problems = areas.flatMap((area) => area.problems);
+  if (problems.length > 0 || !inventory || !policy) return { ok: false, problems };
+  return { ok: true, config, warnings: areas.flatMap((area) => area.warnings) };
 }
 
 /** What determines whether actions may run. */
 export interface Rules {
-  readonly settings: Pick<Settings, (typeof RULE_SETTINGS)[number]>;
+  readonly settings: Settings;
   readonly inventory: Inventory;
   readonly policy: Policy;
 }
@@ -79,9 +77,8 @@ export function loadRules({ flags, env, readFile = readTextFile }: LoadConfigInp
     return checked.ok ? checked.value : undefined;
   };
   const file = take(configFile({ flags, env }, readFile));
-  if (file) problems.push(...fileProblems(table, file));
-  const wanted = table.filter(({ name }) => RULE_SETTINGS.some((setting) => setting === name));
-  const given = givenValues(wanted, { flags, env, ...defined({ file }) });
+  if (file) problems.push(...fileProblems(table, file, retired));
+  const given = givenValues(policyTestSettings, { flags, env, ...defined({ file }) });
   const { settings, problems: wrong } = parseSettings(given);
   problems.push(...wrong);
   const inventory = take(
@@ -113,26 +110,6 @@ function defaultStateDirectory(env: LoadConfigInput["env"]): string {
   }
 }
 
-type ReadAll =
-  | {
-      readonly ok: true;
-      readonly parts: ExecutionConfigOptions;
-      readonly watched: WorkerConfig["watched"];
-      readonly stateDirectory: string;
-      readonly warnings: readonly Problem[];
-    }
-  | { readonly ok: false; readonly problems: readonly Problem[] };
-
-function readAll(input: LoadConfigInput, command: ConfigCommand): ReadAll {
-  const { settings, files, inventory, policy, found, ...places } = readParts(input, command);
-  const areas = [found.settings, found.inventory, found.policy, found.trust];
-  const problems = areas.flatMap((area) => area.problems);
-  if (problems.length > 0 || !inventory || !policy) return { ok: false, problems };
-  const warnings = areas.flatMap((area) => area.warnings);
-  const { watched, stateDirectory } = places;
-  return { ok: true, parts: { settings, files, inventory, policy }, watched, stateDirectory, warnings };
-}
-
 interface AreaFindings {
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
@@ -146,15 +123,15 @@ export interface ExaminedConfig {
   /** Those in `invalid` have their default. */
   readonly settings: Settings;
   readonly invalid: ReadonlySet<string>;
+  /** Settings with a file that cannot be used. */
+  readonly unreadable: ReadonlySet<string>;
   readonly given: ReadonlyMap<string, GivenSetting>;
   /** False if the configuration file cannot be read: the values of all settings are then uncertain. */
   readonly complete: boolean;
-  readonly files: NamedFiles;
+  /** As for `start`; invalid parts have their default. */
+  readonly config: WorkerConfig;
   readonly inventory: Inventory | undefined;
   readonly policy: Policy | undefined;
-  readonly watched: WorkerConfig["watched"];
-  /** Absolute. */
-  readonly stateDirectory: string;
   readonly found: Readonly<Record<ConfigArea, AreaFindings>>;
 }
 
@@ -179,7 +156,8 @@ function readParts(
     trust: areaFindings(),
   };
   const { problems, warnings } = found.settings;
-  problems.push(...peerProblems(env));
+  problems.push(...retiredVariables(env, retired));
+  problems.push(...PARTS.flatMap((part) => part.variableProblems?.(env) ?? []));
   warnings.push(...environmentWarnings(table, env));
   const take = <T>(area: ConfigArea, checked: Checked<T>): T | undefined => {
     if (checked.ok) found[area].warnings.push(...checked.warnings);
@@ -188,7 +166,7 @@ function readParts(
   };
 
   const file = take("settings", configFile({ flags, env }, readFile));
-  if (file) problems.push(...fileProblems(table, file));
+  if (file) problems.push(...fileProblems(table, file, retired));
   const given = givenValues(table, { flags, env, ...defined({ file }) });
   const { settings: parsed, invalid, problems: wrong } = parseSettings(given);
   const settings = command === "serve" ? servedSettings(parsed) : parsed;
@@ -197,10 +175,23 @@ function readParts(
   // Without the configuration file, missing or conflicting settings cannot be detected.
   const complete = file !== undefined || !given.has("config");
   const cross = { settings, invalid, given, table, command };
-  if (complete) problems.push(...crossProblems(cross));
-  warnings.push(...crossWarnings(cross));
-  const named = readNamedFiles({ settings, given, readFile, command });
-  problems.push(...named.problems);
+  const rules = PARTS.flatMap((part) => part.rules ?? []);
+  const concerns = PARTS.flatMap((part) => part.concerns ?? []);
+  if (complete) problems.push(...crossProblems(rules, cross));
+  warnings.push(...crossProblems(concerns, cross));
+  const unreadable = new Set<string>();
+  const read: Loading["read"] = (name, path, use) => {
+    if (path === undefined) return undefined;
+    try {
+      return use(readFile(path), path);
+    } catch (thrown) {
+      unreadable.add(name);
+      problems.push(settingProblem(name, `${path} ${fileProblemOf(thrown)}`, given, table));
+      return undefined;
+    }
+  };
+  const stateDirectory = resolve(settings.stateDirectory ?? defaultStateDirectory(env));
+  const parts = configOfParts(settings, { command, stateDirectory, read });
   const watched: { inventory?: NamedText; policy?: NamedText } = {};
   const inventory = take(
     "inventory",
@@ -220,23 +211,60 @@ function readParts(
   const isUncertain = !complete || TRUST_SETTINGS.some((name) => invalid.has(name));
   const policy = isUncertain ? written : written && take("trust", settle(written, settings, given));
   if (command === "start") found.inventory.problems.push(...noAgentIds(settings, inventory, given));
-  const stateDirectory = resolve(settings.stateDirectory ?? defaultStateDirectory(env));
-  const { files } = named;
-  return { settings, invalid, given, complete, files, inventory, policy, watched, stateDirectory, found };
+  const config = {
+    ...parts,
+    agentIds: agentIdsAtStart(parts, inventory),
+    inventory: inventory ?? emptyInventory,
+    policy: policy ?? defaultPolicy,
+    trust: trustSettings(settings),
+    watched,
+  };
+  return { settings, invalid, unreadable, given, complete, config, inventory, policy, found };
+}
+
+/** What the parts make of their settings. */
+function configOfParts(
+  settings: Settings,
+  terms: Pick<Loading, "command" | "stateDirectory" | "read">,
+): PartsConfig {
+  const uses = PARTS.map((part) => part.cluster?.(settings));
+  const loading = {
+    ...terms,
+    usesCluster: uses.includes("used"),
+    opensCluster: uses.some((use) => use !== undefined),
+  };
+  return Object.assign({}, ...PARTS.map((part) => part.config?.(settings, loading)));
+}
+
+function agentIdsAtStart(
+  { server, fixedAgentIds, agentIdPattern, shard }: PartsConfig,
+  inventory: Inventory | undefined,
+): readonly string[] {
+  const machines = server ? (inventory?.machines() ?? []) : [];
+  return agentIdsOf(fixedAgentIds, agentIdPattern, machines, shard);
+}
+
+/** The settings that determine which images are trusted. */
+const TRUST_SETTINGS = [
+  "runtime",
+  "unsafeAnyImage",
+  ...PARTS.flatMap(({ images }) => images?.settings ?? []),
+];
+
+function trustSettings(settings: Settings): TrustSettings {
+  const { runtime, unsafeAnyImage } = settings;
+  const ownImages: readonly OwnImage[] = PARTS.flatMap(({ images }) => images?.of(settings) ?? []);
+  return { runtime, unsafeAnyImage, ownImages };
 }
 
 /** Without tink server, and with PBnJ's API. */
-function servedSettings({
-  pbnjAddress = DEFAULT_PBNJ_ADDRESS,
-  grpcServer: _,
-  ...settings
-}: Settings): Settings {
-  return { ...settings, pbnjAddress };
+function servedSettings({ pbnjAddress = DEFAULT_PBNJ_ADDRESS, ...settings }: Settings): Settings {
+  return { ...settings, grpcServer: undefined, pbnjAddress };
 }
 
 function settle(
   policy: Policy,
-  settings: Parameters<typeof trustSettings>[0] & Pick<Settings, "policy">,
+  settings: Settings,
   given: ReadonlyMap<string, GivenSetting>,
 ): Checked<Policy> {
   const settled = settleTrust(policy, trustSettings(settings));
@@ -265,7 +293,7 @@ function configFile(
 }
 
 function openNamed<T>(
-  name: SettingName,
+  name: keyof Settings & string,
   path: string | undefined,
   fallback: T,
   given: ReadonlyMap<string, GivenSetting>,
@@ -289,14 +317,14 @@ function parseSettings(given: ReadonlyMap<string, GivenSetting>): {
   readonly problems: readonly Problem[];
 } {
   const raw = Object.fromEntries([...given].map(([name, { value }]) => [name, value]));
-  const parsed = Settings.safeParse(raw);
+  const parsed = SettingsSchema.safeParse(raw);
   if (parsed.success) return { settings: parsed.data, invalid: new Set(), problems: [] };
   const invalid = new Set(parsed.error.issues.map(({ path }) => String(path[0])));
-  const problems = valueProblems(Settings, raw, parsed.error.issues).map(({ path, message }) =>
+  const problems = valueProblems(SettingsSchema, raw, parsed.error.issues).map(({ path, message }) =>
     settingProblem(String(path[0]), message, given, table, partOf(path)),
   );
   const valid = Object.fromEntries(Object.entries(raw).filter(([name]) => !invalid.has(name)));
-  return { settings: Settings.parse(valid), invalid, problems };
+  return { settings: SettingsSchema.parse(valid), invalid, problems };
 }
 
 /** Where in a list of objects; empty for other settings. */

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import { loadConfig } from "../../../worker/config/load-config.ts";
+import { loadConfig } from "../../../worker/main/load-config.ts";
 
 const BASE = { PBNJ_GRPC_SERVER: "tink", PBNJ_AGENT_ID: "pbnj", PBNJ_UNSAFE_ANY_IMAGE: "true" };
 
@@ -32,7 +32,10 @@ describe("a worker without settings of a cluster", () => {
 
 describe("a cluster is used", () => {
   it("for waking up alone, when that is asked for", () => {
-    expect(configOf({ PBNJ_WAKE_UP: "on" }).kubernetes).toEqual({ inventory: [], sources: [], wakeUp: true });
+    const config = configOf({ PBNJ_WAKE_UP: "on" });
+
+    expect(config.kubernetes).toEqual({});
+    expect(config).toMatchObject({ machineSources: [], wakeUp: true });
   });
 
   it("with everything that the settings say of it", () => {
@@ -57,8 +60,9 @@ describe("a cluster is used", () => {
       kubeconfig: resolve("kube/config"),
       namespace: "pbnj",
       watchNamespace: "*",
-      inventory: ["hardware", "machines"],
-      sources: [{ name: "local", inventory: ["hardware", "machines"], watchNamespace: "*" }],
+    });
+    expect(config).toMatchObject({
+      machineSources: [{ name: "local", inventory: ["hardware", "machines"], watchNamespace: "*" }],
       wakeUp: true,
       managedHosts: "via-host",
       rufio: {
@@ -130,10 +134,9 @@ describe("clusters that machines are read from", () => {
     };
     const env = { ...sources({ ...lab, workflowNamespaces: "same" }), PBNJ_KUBERNETES_INVENTORY: "machines" };
 
-    expect(configOf({ ...env, PBNJ_WATCH_NAMESPACE: "bmcs" }).kubernetes).toMatchObject({
-      inventory: ["machines"],
+    expect(configOf({ ...env, PBNJ_WATCH_NAMESPACE: "bmcs" })).toMatchObject({
       wakeUp: true,
-      sources: [
+      machineSources: [
         { name: "local", inventory: ["machines"], watchNamespace: "bmcs" },
         {
           ...{ name: "lab", inventory: ["machines", "hardware"], watchNamespace: "*", prefix: "lab-" },
@@ -148,20 +151,19 @@ describe("clusters that machines are read from", () => {
     const folder = mkdtempSync(join(tmpdir(), "pbnj-settings-"));
     const file = join(folder, "worker.yaml");
     writeFileSync(file, "kubernetesSources:\n  - name: edge\n    kubeconfig: edge.yaml\n");
-    const { kubernetes } = configOf({ PBNJ_CONFIG: file });
+    const config = configOf({ PBNJ_CONFIG: file });
     rmSync(folder, { recursive: true });
 
-    expect(kubernetes).toMatchObject({
-      inventory: [],
+    expect(config).toMatchObject({
+      kubernetes: {},
       wakeUp: false,
-      sources: [{ name: "edge", access: { kind: "file", path: join(folder, "edge.yaml") } }],
+      machineSources: [{ name: "edge", access: { kind: "file", path: join(folder, "edge.yaml") } }],
     });
   });
 
   it("may be the worker's own with a prefix", () => {
-    expect(configOf(sources({ name: "own", prefix: "own-" })).kubernetes).toMatchObject({
-      inventory: ["machines"],
-      sources: [{ name: "own", prefix: "own-", inventory: ["machines"] }],
+    expect(configOf(sources({ name: "own", prefix: "own-" }))).toMatchObject({
+      machineSources: [{ name: "own", prefix: "own-", inventory: ["machines"] }],
     });
   });
 

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { actionLibrary } from "../../../cli/action-library.ts";
-import { loadConfig } from "../../../worker/config/load-config.ts";
+import { loadConfig } from "../../../worker/main/load-config.ts";
 import { decide } from "../../../worker/policy/decide.ts";
 
 const example = (name: string) => fileURLToPath(new URL(`../../../examples/${name}`, import.meta.url));

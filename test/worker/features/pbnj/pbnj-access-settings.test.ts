@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { formatProblem } from "../../../shared/document/problem.ts";
-import { createCertificate } from "../../../simulators/certificate.ts";
-import { loadConfig } from "../../../worker/config/load-config.ts";
+import { formatProblem } from "../../../../shared/document/problem.ts";
+import { createCertificate } from "../../../../simulators/certificate.ts";
+import { loadConfig } from "../../../../worker/main/load-config.ts";
 
 const SECRET = "canary-0123456789abcdef0123456789abcdef";
 const { cert, key } = createCertificate({ commonName: "worker" });

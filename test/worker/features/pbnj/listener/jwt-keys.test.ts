@@ -1,7 +1,10 @@
 import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { createCertificate } from "../../../simulators/certificate.ts";
-import { parseJwtPublicKeys, parseJwtSecrets } from "../../../worker/config/jwt-keys.ts";
+import { createCertificate } from "../../../../../simulators/certificate.ts";
+import {
+  parseJwtPublicKeys,
+  parseJwtSecrets,
+} from "../../../../../worker/features/pbnj/listener/jwt-keys.ts";
 
 const SECRET = "0123456789abcdef0123456789abcdef";
 const rsa = generateKeyPairSync("rsa", { modulusLength: 2_048 });

@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import { z } from "zod";
-import type { Shard } from "../machines/shard.ts";
+import type { Shard } from "./shard.ts";
 
 const FORM = /^(auto|\d{1,4})\/(\d{1,4})$/;
 const AUTO = "auto";

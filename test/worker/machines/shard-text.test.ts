@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { loadConfig } from "../../../worker/config/load-config.ts";
-import { shardIn } from "../../../worker/config/shard-text.ts";
 import { shardOf } from "../../../worker/machines/shard.ts";
+import { shardIn } from "../../../worker/machines/shard-text.ts";
+import { loadConfig } from "../../../worker/main/load-config.ts";
 
 it.each([
   ["0/4", { index: 0, of: 4 }],
@@ -40,8 +40,14 @@ it("each shard has a Lease of its own, and all have one owner of Jobs", () => {
   };
   const loaded = loadConfig({ flags: { ...flags, leaderElection: true, shard: "1/4" }, env: {} });
 
-  expect(loaded.ok && loaded.config.kubernetes?.leaderElection).toEqual({
+  expect(loaded.ok && loaded.config.leaderElection).toEqual({
     lease: "pbnj-worker-1",
     group: "pbnj-worker",
   });
+});
+
+it("is no part of a run, whose template names the machines", () => {
+  const loaded = loadConfig({ flags: {}, env: { PBNJ_SHARD: "1/4" } }, "run");
+
+  expect(loaded.ok && loaded.config).not.toHaveProperty("shard");
 });

@@ -1,14 +1,13 @@
 import { z } from "zod";
-import { GroupName, NamespaceName, ObjectNameText } from "../document/kubernetes-values.ts";
-import { List, Text } from "../document/value-types.ts";
-import { LOCAL_SOURCE } from "./local-source.ts";
+import { GroupName, ObjectNameText, WatchNamespace } from "../../document/kubernetes-values.ts";
+import { List, Text } from "../../document/value-types.ts";
 
 /** Which objects machines are read from. */
 export const InventoryKind = z.enum(["machines", "hardware", "baremetalhosts"]);
 export type InventoryKind = z.infer<typeof InventoryKind>;
 
-/** `*` means all. */
-export const WatchNamespace = z.union([z.literal("*"), NamespaceName]);
+/** The name of the machine source that is the worker's own cluster, unless the settings name it. */
+export const LOCAL_SOURCE = "local";
 
 const Prefix = z.string().regex(/^[a-z0-9][a-z0-9.-]{0,39}$/, {
   error: "must be the beginning of a machine's name, such as edge-",

@@ -5,8 +5,9 @@ import { inspect } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { formatProblem } from "../../../shared/document/problem.ts";
 import { createCertificate } from "../../../simulators/certificate.ts";
-import { loadConfig } from "../../../worker/config/load-config.ts";
-import type { RuntimeConfig, WorkerConfig } from "../../../worker/config/worker-config.ts";
+import type { RuntimeConfig } from "../../../worker/main/core-settings.ts";
+import { loadConfig } from "../../../worker/main/load-config.ts";
+import type { WorkerConfig } from "../../../worker/main/settings.ts";
 
 const CANARY = "canary-7f3a";
 const ENOUGH = { grpcServer: "tink.example.org", agentId: ["pbnj"] };
