@@ -97,7 +97,7 @@ export function templateOf(steps: readonly Step[]): string {
   return JSON.stringify({ version: "0.1", name: "t", global_timeout: 600, tasks });
 }
 
-interface Logged extends LogFields {
+interface Logged extends Readonly<Record<string, unknown>> {
   readonly msg: string;
 }
 

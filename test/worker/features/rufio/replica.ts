@@ -42,7 +42,7 @@ export interface ReplicaOptions {
   readonly missingSecret?: (machine: string) => Promise<string | undefined>;
 }
 
-export interface Logged extends LogFields {
+export interface Logged extends Readonly<Record<string, unknown>> {
   readonly level: string;
   readonly msg: string;
 }
