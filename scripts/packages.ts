@@ -25,6 +25,8 @@ const root = Manifest.parse(JSON.parse(await readFile(join(projectRoot, "package
 const { repository = "", version } = await readManifest(projectRoot);
 const pages = filePages(repository, version);
 const shared = Object.fromEntries(Object.entries(root).filter(([name]) => SHARED.includes(name)));
+/** What only some programs need: a console over SSH. */
+const OPTIONAL = ["ssh2"];
 // Of undici 8, which the command line contains.
 const engines = { node: ">=22.19" };
 
@@ -63,6 +65,7 @@ async function library(folder: string): Promise<void> {
     cwd: projectRoot,
     preferLocal: true,
   });
+  const imported = await dependenciesOf(join(folder, "dist"));
   await finish(folder, "docs/reference/bmc-library.md", {
     name: "@pbnj-worker/bmc",
     description:
@@ -73,7 +76,11 @@ async function library(folder: string): Promise<void> {
       "./package.json": "./package.json",
     },
     files: ["dist", "CHANGELOG.md"],
-    dependencies: await dependenciesOf(join(folder, "dist")),
+    dependencies: Object.fromEntries(Object.entries(imported).filter(([name]) => !OPTIONAL.includes(name))),
+    peerDependencies: Object.fromEntries(
+      Object.entries(imported).filter(([name]) => OPTIONAL.includes(name)),
+    ),
+    peerDependenciesMeta: Object.fromEntries(OPTIONAL.map((name) => [name, { optional: true }])),
   });
 }
 
