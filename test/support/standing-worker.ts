@@ -19,7 +19,7 @@ const WAIT_MS = 60_000;
 /** As pino numbers them. */
 const LEVELS = { debug: 20, info: 30, warn: 40, error: 50 } as const;
 
-export interface Logged extends LogFields {
+export interface Logged extends Readonly<Record<string, unknown>> {
   readonly level: number;
   readonly msg: string;
 }

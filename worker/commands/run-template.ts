@@ -3,10 +3,10 @@ import { systemClock } from "../../shared/clock.ts";
 import { EXIT_OK, exitCodeOf, type StopSignal } from "../../shared/contract/exit-code.ts";
 import type { Checked, Problem } from "../../shared/document/problem.ts";
 import { formatSeconds } from "../../shared/duration.ts";
-import { LiveLine } from "../../shared/live-line.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { printable, programLine } from "../../shared/printable.ts";
+import { openProgressLines, type ProgressLines, withProgress } from "../../shared/progress-lines.ts";
 import type { Action, ActionStatus, Outcome } from "../core/action/action.ts";
 import { MemoryJournal } from "../core/journal/memory-journal.ts";
 import type { Runtime } from "../core/runtime/runtime.ts";
@@ -52,9 +52,9 @@ export async function runTemplate(
     return exitCodeOf("usage");
   }
   const { config } = loaded;
-  const live = stderr.isTTY && config.log.format !== "json" ? new LiveLine(stderr) : undefined;
+  const live = stderr.isTTY && config.log.format !== "json" ? openProgressLines(stderr) : undefined;
   const wholeLog = withoutMessages(createLogger(config.log, host), REPORTED);
-  const log = live?.inPlaceOf(wholeLog, ({ machine, action }) => machine ?? action) ?? wholeLog;
+  const log = live ? withProgress(live, wholeLog, ({ machine, action }) => machine ?? action) : wholeLog;
   for (const { source, message } of loaded.warnings) log.warn({ source }, message);
   const opening = await openCluster(config);
   if (!opening.ok) {
@@ -143,7 +143,7 @@ function actionsToRun(tasks: readonly TemplateTask[]): readonly Action[] {
 const REPORTED = ["action started", "action succeeded", "action failed", "action refused"];
 
 /** Prints the reports. */
-function terminalSink(out: NodeJS.WritableStream, live: LiveLine | undefined): StatusSink {
+function terminalSink(out: NodeJS.WritableStream, live: ProgressLines | undefined): StatusSink {
   return {
     async report(status: ActionStatus): Promise<Acknowledgement> {
       live?.clear();

@@ -168,7 +168,7 @@ function switchLevelOnSignal(host: CommandProcess, log: WorkerLog, configured: L
     level = level === "debug" ? configured : "debug";
     // Logged at the lower level: a log of errors alone would not have it.
     if (level === "debug") log.setLevel(level);
-    log.info({ level, signal: "SIGUSR2" }, "log level changed");
+    log.info({ logLevel: level, signal: "SIGUSR2" }, "log level changed");
     log.setLevel(level);
   });
 }

@@ -48,6 +48,7 @@ export async function importInventory(
 ): Promise<number> {
   const { output, secrets: folder, force = false } = flags;
   const problems = [...unknown, ...formatProblems(flags), ...sourceProblems(path, flags)];
+  if (path === "") problems.push("the name of the file is empty");
   if (problems.length > 0) endWithUsage(COMMAND, problems);
   const name = path === undefined ? IRONIC : path === "-" ? "stdin" : basename(path);
   let imported: Imported;

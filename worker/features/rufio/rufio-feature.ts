@@ -60,7 +60,7 @@ async function openFeature(worker: WorkerParts<Config>): Promise<Feature> {
     },
     owns: (key) => isLeading() && hasMachine(config, machineName(machineOf(key))),
     hardware: settings.hardware ? offers.hardware : undefined,
-    readPower: (machine, signal) => reader.readPower(machine, signal),
+    getPower: (machine, signal) => reader.getPower(machine, signal),
   });
   const { agentId, observer, sink, source } = opened;
   return {

@@ -36,7 +36,7 @@ export interface RufioOptions {
    * Reads the power state under the machine's lock, with its own timeout and respecting refused passwords
    * (`AuthGate`). Rejects with a `BmcError`, or with the signal's reason if that aborts while waiting for the lock.
    */
-  readonly readPower: (machineName: string, signal: AbortSignal) => Promise<PowerState>;
+  readonly getPower: (machineName: string, signal: AbortSignal) => Promise<PowerState>;
   /** Whether a Job may name its Machine. */
   readonly references: ReferenceRefusal;
   /** Why the policy forbids an action at a machine of the inventory; undefined if it allows it. */
@@ -119,7 +119,7 @@ export function openRufio(options: RufioOptions): Rufio {
   const queue = new TaskQueue({ ...common, ...actions, missingSecret });
   const machines = new MachinePoller({
     ...{ ...common, references, missingSecret },
-    readPower: options.readPower,
+    getPower: options.getPower,
     intervalMs: config.statusIntervalMs,
     maxReads: options.maxReads ?? MAX_READS,
     random: options.random ?? Math.random,

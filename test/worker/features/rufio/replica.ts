@@ -42,7 +42,7 @@ export interface ReplicaOptions {
   readonly missingSecret?: (machine: string) => Promise<string | undefined>;
 }
 
-export interface Logged extends LogFields {
+export interface Logged extends Readonly<Record<string, unknown>> {
   readonly level: string;
   readonly msg: string;
 }
@@ -81,7 +81,7 @@ export async function startReplica(options: ReplicaOptions, onLog: (line: Logged
     config: { ...config.rufio, statusIntervalMs: options.statusIntervalMs ?? 0 },
     watchNamespace: options.watchNamespace ?? "default",
     machineName: ({ name }) => name,
-    async readPower(name, signal) {
+    async getPower(name, signal) {
       reads.push(name);
       const machine = inventory.find(name);
       if (!machine) throw new Error(`no machine ${name}`);
@@ -91,7 +91,7 @@ export async function startReplica(options: ReplicaOptions, onLog: (line: Logged
         retriesSilence: false,
       });
       try {
-        return await client.readPower(signal);
+        return await client.getPower(signal);
       } finally {
         readers.now -= 1;
         await client.close();
