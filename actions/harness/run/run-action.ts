@@ -10,6 +10,7 @@ import { defined } from "../../../shared/defined.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { redactor } from "../../../shared/secret-forms.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
+import type { WireTap } from "../../../shared/tracing/wire-tap.ts";
 import { type Action, ActionFailure, type ActionReport } from "../action.ts";
 import type { InputFields } from "../input/input.ts";
 import type { ActionInput } from "../input/read-input.ts";
@@ -26,6 +27,7 @@ export async function runAction<Fields extends InputFields>(
     log: wholeLog,
     trace,
     provider: given,
+    tap,
     clock = systemClock,
   }: {
     readonly signal: AbortSignal;
@@ -33,6 +35,7 @@ export async function runAction<Fields extends InputFields>(
     readonly trace?: ActionTrace | undefined;
     /** Replaces the connection's providers. */
     readonly provider?: Provider | undefined;
+    readonly tap?: WireTap | undefined;
     readonly clock?: Clock | undefined;
   },
 ): Promise<ActionResult> {
@@ -41,7 +44,7 @@ export async function runAction<Fields extends InputFields>(
   const log = changedLogger(wholeLog, redact, common.logLevel);
   trace?.hide(redact, connection.username);
   const startedMs = clock.monotonicMs();
-  const clients = new ActionClients(connection, { log, nameOption, trace, provider: given, clock });
+  const clients = new ActionClients(connection, { log, nameOption, trace, provider: given, tap, clock });
   const { bmc } = clients;
   const doubt = loginDoubt(connection);
   if (doubt !== undefined) log.warn({ reason: doubt }, "login may be wrong");

@@ -18,6 +18,7 @@ describe("the command line", () => {
       "inventory",
       "discover",
       "drift",
+      "record",
       "lab",
       "completion",
       "help",
