@@ -21,7 +21,9 @@ const MAC =
   /(?<![0-9a-f:-])[0-9a-f]{2}(?:([:-])[0-9a-f]{2})(?:\1[0-9a-f]{2}){4}(?:(?:\1[0-9a-f]{2}){2})?(?![0-9a-f:-])/gi;
 const OCTET = "(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)";
 const IPV4 = new RegExp(`(?<![\\w.-])${OCTET}(?:\\.${OCTET}){3}(?![\\w-]|\\.\\d)`, "g");
-const IPV6 = /(?<![\w:.])(?=[0-9a-f:]*:[0-9a-f:]*:)(?:[0-9a-f]{1,4}|:)(?::[0-9a-f]{0,4}){2,7}(?![\w:])/gi;
+/** With all eight groups, or with `::`; a MAC address and a time of day are none. */
+const IPV6 =
+  /(?<![\w:.])(?:(?:[0-9a-f]{1,4}:){7}[0-9a-f]{1,4}|(?:[0-9a-f]{1,4}(?::[0-9a-f]{1,4})*)?::(?:[0-9a-f]{1,4}(?::[0-9a-f]{1,4})*)?)(?![\w:])/gi;
 const EMAIL = /[\w.+-]+@(?!odata\.|Redfish\.|Message\.)[\w-]+(?:\.[\w-]+)+/g;
 const URL_LOGIN = /(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/@]+@/gi;
 const URL_HOST = /(\b[a-z][a-z0-9+.-]*:\/\/)([^\s/:?#[\]]+)/gi;
@@ -30,6 +32,8 @@ const PEM = /-----BEGIN[\s\S]*?(-----END [^-]*-----|$)/g;
 const RANDOM = /(?<![\w+=-])(?=[A-Za-z+]*\d)(?=\S*[A-Za-z])[A-Za-z0-9+_]{32,}={0,2}/g;
 /** Who or what a sentence is about. */
 const SUBJECTS = /(\b(?:users?|accounts?|host(?:name)?|using|from|by|login)\b[ :=]+)(["']?)([^\s"',;]+)\2/gi;
+/** Around what is set aside; for private use in Unicode. */
+const ASIDE = ["\uE000", "\uE001"];
 const WORD = /^[\p{L}\p{N}_.-]+$/u;
 const QUOTED = /"([^"\n]{3,})"|'([^'\n]{3,})'/g;
 const LINK = /^\/[\w$@.~#/()%:,;=+-]*(\?[^\s]*)?$/;
@@ -140,21 +144,29 @@ export class Anonymiser {
   }
 
   #text(text: string, isVersion: boolean): string {
+    // What was replaced is set aside, so that no stand-in is taken for an original.
+    const aside: string[] = [];
+    const put = (shown: string) => `${ASIDE[0]}${aside.push(shown) - 1}${ASIDE[1]}`;
+    const replace = (kind: IdentityKind) => (found: string) => put(this.#pseudonyms.of(kind, found));
     const shown = this.#redact(text)
-      .replace(PEM, "[removed]")
+      .replaceAll(/[\uE000\uE001]/g, "")
+      .replace(PEM, () => put("[removed]"))
       .replace(URL_LOGIN, "$1")
       .replace(URL_HOST, (whole, scheme: string, host: string) =>
         PUBLIC_HOSTS.test(host) || /^[\d.]+$/.test(host)
           ? whole
-          : `${scheme}${this.#pseudonyms.of("host name", host)}`,
+          : `${scheme}${put(this.#pseudonyms.of("host name", host))}`,
       )
-      .replace(EMAIL, (found) => this.#pseudonyms.of("user name", found))
-      .replace(UUID, (found) => this.#pseudonyms.of("UUID", found))
-      .replace(MAC, (found) => this.#pseudonyms.of("MAC address", found))
-      .replace(IPV6, (found) => this.#pseudonyms.of("address", found))
-      .replace(IPV4, (found) => (isVersion ? found : this.#pseudonyms.of("address", found)))
-      .replace(RANDOM, (found) => this.#pseudonyms.of("text", found));
-    return this.#known(shown, isVersion);
+      .replace(EMAIL, replace("user name"))
+      .replace(UUID, replace("UUID"))
+      .replace(MAC, replace("MAC address"))
+      .replace(IPV6, replace("address"))
+      .replace(IPV4, (found) => (isVersion ? found : put(this.#pseudonyms.of("address", found))))
+      .replace(RANDOM, replace("text"));
+    return this.#known(shown, isVersion).replace(
+      /\uE000(\d+)\uE001/g,
+      (_, index: string) => aside[Number(index)] ?? "",
+    );
   }
 
   /** What a person or a log wrote. */

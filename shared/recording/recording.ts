@@ -11,7 +11,8 @@ export const MOST_BYTES = 64 * 1_048_576;
 const MOST_RESOURCES = 50_000;
 const MOST_EXCHANGES = 20_000;
 
-const Path = z.string().regex(/^\/[^?#\s]*$/, "is not a path");
+/** With a query, a page of a collection. */
+const Path = z.string().regex(/^\/[^#\s]*$/, "is not a path");
 const Headers = z.record(z.string(), z.string());
 const Milliseconds = z.number().min(0);
 const Hex = z.string().regex(/^([0-9a-f]{2})*$/i, "is not hexadecimal");
@@ -101,6 +102,7 @@ export const Recording = z.object({
     .enum(["strong", "weak", "doubled", "gzip", "property"])
     .optional()
     .describe("How entity tags are written"),
+  clockSkewMs: z.number().optional().describe("How far the BMC's clock was ahead"),
   latencyMs: Milliseconds.optional().describe("The median time of an answer"),
   slow: z.record(Path, Milliseconds).optional().describe("Resources that took much longer"),
   resources: z.record(Path, z.unknown()).default({}).describe("The Redfish tree, by path"),

@@ -26,6 +26,8 @@ export interface ReadTree {
   readonly unread: { readonly path: string; readonly reason: string }[];
   /** How it writes entity tags. */
   etag: EtagForm | undefined;
+  /** How far its clock is ahead. */
+  clockSkewMs: number | undefined;
   requests: number;
   bytes: number;
 }
@@ -70,6 +72,7 @@ class TreeWalk {
     times: new Map(),
     unread: [],
     etag: undefined,
+    clockSkewMs: undefined,
     requests: 0,
     bytes: 0,
   };
@@ -164,6 +167,9 @@ class TreeWalk {
     }
     if (status === 200 && typeof body === "object" && body !== null && !isTooDeep(body)) {
       this.tree.bytes += JSON.stringify(body).length;
+      const { DateTime: shownTime } = body as { DateTime?: unknown };
+      const atMs = /\/Managers\/[^/]+$/.test(path) ? Date.parse(String(shownTime)) : Number.NaN;
+      if (!Number.isNaN(atMs)) this.tree.clockSkewMs ??= atMs - clock.now();
       return body;
     }
     if (status !== 404) this.tree.refusals.set(path, { status, headers, body });

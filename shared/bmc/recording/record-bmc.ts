@@ -23,6 +23,8 @@ export interface RecordBmcOptions {
 /** An answer that takes so much longer than others is worth remembering. */
 const SLOW_FACTOR = 4;
 const SLOW_MS = 300;
+/** BMCs show whole seconds. */
+const LEAST_SKEW_MS = 5_000;
 
 /** What was read of a BMC, secrets included: `anonymous` makes of it what may be written. */
 export class BmcReading {
@@ -57,6 +59,9 @@ export class BmcReading {
       login,
       tls: wire.tls,
       etag: tree?.etag,
+      ...(Math.abs(tree?.clockSkewMs ?? 0) > LEAST_SKEW_MS && {
+        clockSkewMs: Math.round(tree?.clockSkewMs ?? 0),
+      }),
       latencyMs: latencyMs === undefined ? undefined : Math.round(latencyMs),
       ...unlessEmpty(
         "slow",
