@@ -161,15 +161,18 @@ export async function startRecordedMachine(options: RecordedMachineOptions): Pro
     machine: { name, ...times },
     tls: certificateFor(name),
   });
-  const { redfish, machine, recording, username, sshHostKey } = running;
+  const { redfish, ipmi: overLan, machine, recording, username, sshHostKey } = running;
+  const hasTree = Object.keys(recording.resources).length > 0;
+  const providers = [...(hasTree ? ["redfish"] : []), ...(overLan ? ["ipmi"] : [])];
   const { vendor, model } = recording;
   return {
     machine,
     bmc: ["Recorded", vendor, model].filter(Boolean).join(" "),
     port: redfish.port,
     entry: {
-      providers: ["redfish"],
+      providers,
       tls: { fingerprint: redfish.fingerprint },
+      ...(overLan && { ipmi: { port: overLan.port } }),
       redfish: { port: redfish.port, ...(sshHostKey !== undefined && { sshHostKey }) },
       credentials: { username, passwordFile: "bmc-password" },
     },

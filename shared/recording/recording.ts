@@ -54,20 +54,44 @@ const IpmiExchange = z.object({
 });
 
 const Ipmi = z.object({
-  deviceId: Hex.optional(),
-  /** By number of the parameter: Get LAN Configuration Parameters of the channel in use. */
-  lan: z.record(z.string(), Hex).optional(),
+  deviceId: Hex.optional().describe("The answer to Get Device ID"),
   sdr: z.array(Hex).max(10_000).optional().describe("Sensor data records, with their headers"),
-  readings: z.record(z.string(), Hex).optional().describe("Get Sensor Reading, by sensor number"),
+  readings: z.record(z.string(), Hex).optional().describe("Answers to Get Sensor Reading, by sensor number"),
+  thresholds: z
+    .record(z.string(), Hex)
+    .optional()
+    .describe("Answers to Get Sensor Thresholds, by sensor number"),
   sel: z.array(Hex).max(20_000).optional().describe("Records of the event log, 16 bytes each"),
-  fru: Hex.optional().describe("The built-in FRU device"),
+  fru: z
+    .object({
+      vendor: z.string().optional(),
+      model: z.string().optional(),
+      serial: z.string().optional(),
+      boardSerial: z.string().optional(),
+      chassisSerial: z.string().optional(),
+    })
+    .optional()
+    .describe("What FRU 0 says of the machine"),
   users: z
-    .array(z.object({ id: z.int().min(1).max(63), name: z.string(), access: Hex }))
+    .array(z.object({ name: z.string(), role: z.string(), enabled: z.boolean() }))
     .max(63)
     .optional(),
-  chassis: Hex.optional().describe("Get Chassis Status"),
-  bootOptions: Hex.optional().describe("Get System Boot Options, parameter 5"),
-  cipherSuites: z.array(z.int()).max(64).optional(),
+  network: z
+    .object({
+      mac: z.string().optional(),
+      address: z.string().optional(),
+      gateway: z.string().optional(),
+      hostName: z.string().optional(),
+      mode: z.enum(["static", "dhcp"]).optional(),
+      prefix: z.int().min(0).max(32).optional(),
+      vlan: z.int().min(0).max(4094).optional(),
+    })
+    .optional(),
+  chassis: Hex.optional().describe("The answer to Get Chassis Status"),
+  boot: z
+    .object({ device: z.string(), persistent: z.boolean().optional(), mode: z.string().optional() })
+    .optional()
+    .describe("The boot flags"),
   refused: z.record(z.string(), z.int()).optional().describe("Completion codes, by name of the command"),
 });
 

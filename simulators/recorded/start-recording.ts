@@ -1,9 +1,11 @@
 import { defined } from "../../shared/defined.ts";
 import { readRecording } from "../../shared/recording/read-recording.ts";
 import type { Recording } from "../../shared/recording/recording.ts";
+import { type IpmiBmc, startIpmiBmc } from "../ipmi/bmc.ts";
 import { SimulatedMachine, type SimulatedMachineOptions } from "../machine.ts";
 import { type RedfishBmc, startRedfishBmc } from "../redfish/bmc.ts";
 import type { WebServerTls } from "../web-server.ts";
+import { adoptState, ipmiOptions, replayOn } from "./recorded-ipmi.ts";
 import { RecordedTree } from "./recorded-tree.ts";
 
 export interface StartRecordingOptions {
@@ -30,6 +32,8 @@ export interface RunningRecording {
   readonly recording: Recording;
   readonly machine: SimulatedMachine;
   readonly redfish: RedfishBmc;
+  /** If the recording has it; at the same port, unless that was any free one. */
+  readonly ipmi?: IpmiBmc;
   readonly username: string;
   readonly password: string;
   /** Of its serial console over SSH, if it has one; as a connection's `redfish.sshHostKey`. */
@@ -49,6 +53,7 @@ export async function startRecording(
   const { password = "recorded-machine", speed = 1, host, port, tls, restartMs = RESTART_MS } = options;
   const username = options.username ?? recording.login ?? "admin";
   const machine = new SimulatedMachine({ ...options.machine });
+  if (recording.ipmi) adoptState(recording.ipmi, machine);
   const tree = new RecordedTree(recording, { machine, username, password, speed });
   const latencyMs = (recording.latencyMs ?? 0) / speed;
   const redfish = await startRedfishBmc({
@@ -58,6 +63,14 @@ export async function startRecording(
   });
   // Its answer leaves first.
   tree.onRestart = () => setTimeout(() => void redfish.restart(restartMs / speed), 50);
+  const ipmi =
+    recording.ipmi &&
+    (await startIpmiBmc({
+      ...ipmiOptions(recording.ipmi, { username, password }),
+      ...{ machine, restartMs: restartMs / speed },
+      ...defined({ host, port }),
+    }));
+  if (ipmi && recording.ipmi) replayOn(ipmi, recording.ipmi, recording.commands ?? [], speed);
   const { sshConsole } = tree;
   // Loaded only where there is one.
   const console =
@@ -67,12 +80,13 @@ export async function startRecording(
     ).startSshConsole({ machine, username, password, ...sshConsole }));
   const close = async () => {
     await console?.[Symbol.asyncDispose]();
+    await ipmi?.close();
     await redfish.close();
   };
   const sshHostKey = console?.fingerprint;
   return {
     ...{ recording, machine, redfish, username, password, close },
-    ...defined({ sshHostKey }),
+    ...defined({ ipmi, sshHostKey }),
     [Symbol.asyncDispose]: close,
   };
 }

@@ -8,6 +8,7 @@ import { Recording } from "../../recording/recording.ts";
 import type { WireTap } from "../../tracing/wire-tap.ts";
 import { version } from "../../version.ts";
 import { openRedfishReader } from "../providers/redfish/redfish-reader.ts";
+import { anonymousIpmi, type IpmiReading, readIpmi } from "./read-ipmi.ts";
 import { RECORDING_LANES, type ReadTree, type RecordingLimits, readTree } from "./read-tree.ts";
 import { WireRecorder } from "./wire-recorder.ts";
 
@@ -30,6 +31,7 @@ const LEAST_SKEW_MS = 5_000;
 export class BmcReading {
   readonly wire = new WireRecorder();
   tree: ReadTree | undefined;
+  ipmi: IpmiReading | undefined;
   /** Why a provider has no part in it. */
   readonly failures: string[] = [];
 
@@ -43,6 +45,7 @@ export class BmcReading {
     anonymiser.collect(resources);
     anonymiser.collect(refusals);
     wire.collect(anonymiser);
+    for (const { name } of this.ipmi?.users ?? []) anonymiser.note("user name", name);
     const login = username === undefined ? undefined : String(anonymiser.value(username, "UserName"));
     const shown = new Map(
       [...(tree?.resources ?? [])].map(([path, body]) => [anonymiser.path(path), anonymiser.value(body)]),
@@ -83,6 +86,7 @@ export class BmcReading {
             })),
           }
         : {}),
+      ...(this.ipmi && { ipmi: anonymousIpmi(this.ipmi, anonymiser) }),
       ...wire.anonymous(anonymiser),
     };
     return Recording.parse({ ...draft, replaced: anonymiser.replaced });
@@ -106,12 +110,12 @@ export async function recordBmc(connection: Connection, options: RecordBmcOption
       options.signal.throwIfAborted();
       const error = BmcError.from(thrown);
       // Accounts lock: a refused password is not tried elsewhere.
-      if (error.class === "auth") throw error;
+      if (error.class === "auth" && !reading.tree) throw error;
       errors.push(error);
       reading.failures.push(`${provider}: ${error.message}`);
     }
   }
-  if (reading.tree) return reading;
+  if (reading.tree ?? reading.ipmi) return reading;
   throw (
     errors[0] ?? new BmcError("unsupported", `none of ${connection.providers.join(", ")} can be recorded`)
   );
@@ -119,7 +123,12 @@ export async function recordBmc(connection: Connection, options: RecordBmcOption
 
 type Read = (connection: Connection, reading: BmcReading, options: RecordBmcOptions) => Promise<void>;
 
-const READERS: Readonly<Partial<Record<string, Read>>> = { redfish: readRedfish };
+const READERS: Readonly<Partial<Record<string, Read>>> = {
+  redfish: readRedfish,
+  ipmi: async (connection, reading, options) => {
+    reading.ipmi = await readIpmi(connection, options);
+  },
+};
 
 async function readRedfish(
   connection: Connection,

@@ -82,6 +82,10 @@ function answerBody(body: Buffer, anonymiser: Anonymiser): unknown {
   return json === undefined ? "" : anonymiser.value(json);
 }
 
+/** Commands whose bytes hold neither names, addresses nor texts. */
+const PLAIN =
+  /^(Get|Set|Chassis|Reserve|Clear|Read|Cold|Warm|Activate|Deactivate)\b(?!.*(User|LAN|FRU|GUID|SDR|Session|Security|Password|Hostname|Asset|SEL Entry))/i;
+
 function commandOf(
   { command, netFn, code, data, completionCode, answer, error }: TappedIpmi,
   anonymiser: Anonymiser,
@@ -90,9 +94,9 @@ function commandOf(
     command,
     netFn,
     code,
-    ...(data && { data: Buffer.from(data).toString("hex") }),
+    ...(data && PLAIN.test(command) && { data: Buffer.from(data).toString("hex") }),
     ...(completionCode !== undefined && { completionCode }),
-    ...(answer && { answer: Buffer.from(answer).toString("hex") }),
+    ...(answer && PLAIN.test(command) && { answer: Buffer.from(answer).toString("hex") }),
     ...(error !== undefined && { error: anonymiser.freeText(textOf(error)) }),
   };
 }

@@ -10,11 +10,14 @@ import { parseRecording, recordingText } from "../../../shared/recording/recordi
 import { redactor } from "../../../shared/secret-forms.ts";
 import { startRecording } from "../../../simulators/recorded/start-recording.ts";
 import { resultOf } from "../../actions/action-run.ts";
+import type { TestedProvider } from "../../actions/lab.ts";
 import { CERTIFICATE } from "../../actions/sample-input.ts";
 import { findSubjects, type Subject } from "../../actions/subject.ts";
 import { CANARY, subjectLab } from "../../actions/subject-lab.ts";
 
 const subjects = await findSubjects();
+/** A power supply that failed, of the sensor 9. */
+const EVENT = Buffer.from("01000200a1b26520000408096f01ffff", "hex");
 const QUICK = { powerOnMs: 10, powerOffMs: 10, softOffMs: 10, cycleOffMs: 1_000 };
 
 /** An iDRAC with what its owner would not show. */
@@ -46,10 +49,13 @@ function replacements(
   return found;
 }
 
-async function record({ connection, redfish }: Awaited<ReturnType<typeof originalLab>>) {
+async function record(
+  { connection, redfish }: Awaited<ReturnType<typeof originalLab>>,
+  ...providers: TestedProvider[]
+) {
   const { fingerprint } = redfish.certificate ? redfish : { fingerprint: undefined };
   const given = Connection.parse({
-    ...connection("redfish"),
+    ...connection(...providers),
     password: CANARY,
     ...(fingerprint === undefined ? {} : { tls: { fingerprint } }),
   });
@@ -59,7 +65,18 @@ async function record({ connection, redfish }: Awaited<ReturnType<typeof origina
   const anonymiser = new Anonymiser(redactor({ connection: given }));
   // As a file has it.
   const recording = parseRecording(Buffer.from(recordingText(reading.anonymous(anonymiser, given))));
-  const replaced = [...replacements(Object.fromEntries(reading.tree?.resources ?? []), recording.resources)];
+  const { ipmi } = reading;
+  const originals = {
+    tree: Object.fromEntries(reading.tree?.resources ?? []),
+    users: ipmi?.users,
+    network: ipmi?.networks[0],
+    fru: ipmi && {
+      serial: ipmi.hardware?.system.serial,
+      boardSerial: ipmi.hardware?.mainboard?.serial,
+      chassisSerial: ipmi.hardware?.chassis?.serial,
+    },
+  };
+  const replaced = [...replacements(originals, { tree: recording.resources, ...recording.ipmi })];
   const shown = (text: string) => {
     const [one] = replaced.filter(([original]) => original.toLowerCase() === text.toLowerCase());
     if (one) return text === one[0] ? one[1] : one[1].toLowerCase();
@@ -84,7 +101,7 @@ function comparable(result: ActionResult, shown: (text: string) => string): unkn
 describe.concurrent("a recording of an iDRAC that the command has made gives the same result for", () => {
   it.each(subjects)("$name", { timeout: 120_000 }, async (subject) => {
     await using lab = await originalLab(subject);
-    const { recording, shown } = await record(lab);
+    const { recording, shown } = await record(lab, "redfish");
     await using replayed = await startRecording(recording, {
       password: CANARY,
       tls: lab.redfish.certificate ?? "http",
@@ -103,6 +120,35 @@ describe.concurrent("a recording of an iDRAC that the command has made gives the
     const env = { REDFISH_PORT: String(redfish.port), BMC_USERNAME: username };
     const console = sshHostKey === undefined ? {} : { REDFISH_SSH_HOST_KEY: sshHostKey };
     const found = resultOf(await lab.start(["redfish"], { ...env, ...console }).ended);
+
+    expect(comparable(found, (text) => text)).toEqual(comparable(expected, shown));
+  });
+});
+
+describe.concurrent("a recording of a BMC with IPMI gives the same result for", () => {
+  const able = subjects.filter(({ able: providers }) => providers.includes("ipmi"));
+
+  it.each(able)("$name", { timeout: 120_000 }, async (subject) => {
+    await using lab = await subjectLab(subject, { ipmi: { log: { records: [EVENT] } } });
+    lab.machine.network = { ...lab.machine.network, address: "10.20.30.11", gateway: "10.20.30.1" };
+    const { recording, shown } = await record(lab, "ipmi");
+    await using replayed = await startRecording(recording, {
+      password: CANARY,
+      machine: { ...QUICK, power: subject.power },
+      restartMs: 8_000,
+    });
+    for (const machine of [lab.machine, replayed.machine])
+      machine.print("iPXE initialising devices...ok\r\n");
+
+    const before = await readdir(lab.folder);
+    const expected = resultOf(await lab.start(["ipmi"]).ended);
+    for (const file of await readdir(lab.folder)) {
+      if (!before.includes(file)) await rm(join(lab.folder, file));
+    }
+    const own = subject.reference.environment["USER_NAME"];
+    const user = own === undefined ? {} : { USER_NAME: shown(own) };
+    const env = { IPMI_PORT: String(replayed.ipmi?.port), BMC_USERNAME: replayed.username, ...user };
+    const found = resultOf(await lab.start(["ipmi"], env).ended);
 
     expect(comparable(found, (text) => text)).toEqual(comparable(expected, shown));
   });
