@@ -1,6 +1,7 @@
 import { access } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { type Command, Option } from "commander";
+import { z } from "zod";
 import { loadAction } from "../../actions/catalogue.ts";
 import { parseFlags } from "../../actions/harness/input/flags.ts";
 import type { ActionDescription } from "../../actions/harness/input/input.ts";
@@ -113,13 +114,23 @@ async function record(flags: Flags, rest: readonly string[]): Promise<number> {
     const progress = (text: string) => live?.show(what, { text });
     const reading = await recordBmc(connection, { limits, log, signal: stop.signal, nameOption, progress });
     let ended: Recording["action"];
+    let shown: string | undefined;
     let exitCode: number = EXIT_OK;
     const anonymiser = new Anonymiser(redact);
     if (action) {
       live?.show(what, { text: `running ${action.name}` });
       const result = await runAction(action, input, { signal: stop.signal, log, tap: reading.wire });
-      const { ok, class: errorClass, message = "" } = result;
-      ended = { name: action.name, ok, ...(errorClass && { class: errorClass }), message };
+      const { ok, class: errorClass, message = "", data } = result;
+      const checks = checksOf(data);
+      ended = {
+        name: action.name,
+        ok,
+        ...(errorClass && { class: errorClass }),
+        message,
+        ...(checks && { checks }),
+      };
+      const table = data === undefined ? undefined : action.table?.(data);
+      if (table) shown = table;
       if (errorClass) exitCode = exitCodeOf(errorClass, stop.by());
     }
     live?.clear();
@@ -131,6 +142,7 @@ async function record(flags: Flags, rest: readonly string[]): Promise<number> {
     const file = flags.file ?? (await freeName(recording, flags.format));
     const left = await write(file, flags.format, recording, text);
     const tookMs = performance.now() - startedMs;
+    if (shown !== undefined) await writeText(process.stdout, `${shown}\n\n`);
     await writeText(
       process.stdout,
       `${printableLines(summaryOf({ recording, file, tookMs, left, failures: reading.failures }))}\n`,
@@ -142,6 +154,15 @@ async function record(flags: Flags, rest: readonly string[]): Promise<number> {
     process.stderr.write(`${printableLine(`${COMMAND}: ${redact(error.message)} (${error.class})`)}\n`);
     return exitCodeOf(error.class, stop.by());
   }
+}
+
+const Checks = z.object({
+  checks: z.array(z.object({ provider: z.string(), check: z.string(), state: z.string() })),
+});
+
+/** Of `check`: which checks passed, without their details. */
+function checksOf(data: unknown) {
+  return Checks.safeParse(data).data?.checks;
 }
 
 /** The connection and the action's input, of flags and variables or of a machine in the inventory. */

@@ -53,6 +53,8 @@ const IpmiExchange = z.object({
   error: z.string().optional(),
 });
 
+const Checks = z.array(z.object({ provider: z.string(), check: z.string(), state: z.string() })).max(1_000);
+
 const Ipmi = z.object({
   deviceId: Hex.optional().describe("The answer to Get Device ID"),
   sdr: z.array(Hex).max(10_000).optional().describe("Sensor data records, with their headers"),
@@ -137,7 +139,13 @@ export const Recording = z.object({
     .describe("What the recording lacks, and why"),
   ipmi: Ipmi.optional(),
   action: z
-    .object({ name: z.string(), ok: z.boolean(), class: z.string().optional(), message: z.string() })
+    .object({
+      name: z.string(),
+      ok: z.boolean(),
+      class: z.string().optional(),
+      message: z.string(),
+      checks: Checks.optional(),
+    })
     .optional()
     .describe("The action that was recorded, and how it ended"),
   exchanges: z.array(HttpExchange).max(MOST_EXCHANGES).optional(),

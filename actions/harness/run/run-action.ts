@@ -3,6 +3,7 @@ import type { LastWrite } from "../../../shared/bmc/operations/access.ts";
 import type { Provider } from "../../../shared/bmc/operations/provider.ts";
 import { type Clock, systemClock } from "../../../shared/clock.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
+import type { ErrorClass } from "../../../shared/contract/error-class.ts";
 import { type ActionResult, oneLine } from "../../../shared/contract/result.ts";
 import { loginDoubt } from "../../../shared/contract/secret-doubt.ts";
 import type { ProviderName } from "../../../shared/contract/vocabulary.ts";
@@ -17,6 +18,9 @@ import type { ActionInput } from "../input/read-input.ts";
 import { changedLogger } from "../result/changed-logger.ts";
 import type { ActionTrace } from "../trace/action-trace.ts";
 import { ActionClients } from "./action-clients.ts";
+
+/** Failures that are about how this BMC behaves. */
+const WORTH_RECORDING: readonly ErrorClass[] = ["protocol", "bmc", "verify", "internal"];
 
 /** Runs an action against its BMC and says how it ended. Never rejects; sessions are closed when it resolves. */
 export async function runAction<Fields extends InputFields>(
@@ -77,6 +81,12 @@ export async function runAction<Fields extends InputFields>(
     await clients.close();
   }
   const machine = connection.machine;
+  if (error && WORTH_RECORDING.includes(error.class)) {
+    const target =
+      machine === undefined ? "--bmc-host <host> --bmc-username <user>" : `${machine} --inventory <file>`;
+    const command = `pbnj-worker record --action ${action.name} ${target}`;
+    log.info({ command }, "record this BMC to report the failure");
+  }
   const isRefused = error?.class === "auth" && error.refused !== "right";
   const remedy = isRefused && doubt !== undefined ? `; ${doubt}: remove it if that is a mistake` : "";
   return {

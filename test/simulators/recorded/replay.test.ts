@@ -105,11 +105,14 @@ it("what a BMC refuses to show, it refuses again", async () => {
 });
 
 describe("the recordings of reported cases", () => {
-  it.each(readdirSync(FOLDER))("%s has at most 60 lines, and starts", async (name) => {
-    const text = readFileSync(join(FOLDER, name), "utf8");
+  it.each(readdirSync(FOLDER).filter((name) => name.endsWith(".json")))(
+    "%s has at most 60 lines, and starts",
+    async (name) => {
+      const text = readFileSync(join(FOLDER, name), "utf8");
 
-    expect(text.trimEnd().split("\n").length).toBeLessThanOrEqual(60);
-    const { send } = await started(parseRecording(Buffer.from(text)));
-    expect((await send("/redfish/v1")).status).toBe(200);
-  });
+      expect(text.trimEnd().split("\n").length).toBeLessThanOrEqual(60);
+      const { send } = await started(parseRecording(Buffer.from(text)));
+      expect((await send("/redfish/v1")).status).toBe(200);
+    },
+  );
 });
