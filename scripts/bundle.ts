@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { catalogue } from "../actions/catalogue.ts";
 import { textOf } from "../shared/text-of.ts";
 import { bundleActions, bundleProgram } from "./bundle/bundle.ts";
-import { writeCodeCache } from "./bundle/code-cache.ts";
+import { writeCodeCache, writeProgramCodeCache } from "./bundle/code-cache.ts";
 import { projectRoot } from "./project-root.ts";
 import { tool } from "./tool.ts";
 
@@ -45,8 +45,8 @@ async function bundleAll(): Promise<void> {
   }
   const whole = program && !action;
   if (whole) {
-    const { actions: own } = await bundleProgram(output);
-    if (codeCache) await writeCodeCache(own);
+    const bundle = await bundleProgram(output);
+    if (codeCache) await writeProgramCodeCache(output, bundle);
   }
   process.stderr.write(
     `bundled ${[...(actions ? [`${names.length} actions`] : []), ...(whole ? ["pbnj-worker"] : [])].join(" and ")} into ${output}\n`,

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { bundleProgram } from "../../scripts/bundle/bundle.ts";
+import { writeProgramCodeCache } from "../../scripts/bundle/code-cache.ts";
 import { type Certificate, createCertificate, fingerprintOf } from "../../simulators/certificate.ts";
 import { MOST_SURE_POLLS } from "../../worker/core/lanes/server-pace.ts";
 import { type FarmCount, FarmCount as FarmCountSchema, type FarmOrder, FarmReady } from "./bmc-farm.ts";
@@ -86,8 +87,8 @@ export async function startLab(options: LabOptions): Promise<Lab> {
   await using stack = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "pbnj-worker-bench-"));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
-  // As it is installed: from source a worker is larger and starts its actions more slowly.
-  await bundleProgram(folder);
+  // As images have it: from source a worker is larger and starts its actions more slowly.
+  await writeProgramCodeCache(folder, await bundleProgram(folder));
   const certificate = options.tls
     ? createCertificate({ commonName: "bench", altNames: ["127.0.0.1"] })
     : undefined;

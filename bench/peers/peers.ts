@@ -5,7 +5,7 @@ import { build } from "esbuild";
 import { execa } from "execa";
 import { z } from "zod";
 import { bundleProgram, PROGRAM_FILE } from "../../scripts/bundle/bundle.ts";
-import { writeCodeCache } from "../../scripts/bundle/code-cache.ts";
+import { writeProgramCodeCache } from "../../scripts/bundle/code-cache.ts";
 import { withoutNative } from "../../scripts/bundle/without-native-plugin.ts";
 import type { Operation } from "../../scripts/performance/operations.ts";
 import { projectRoot } from "../../scripts/project-root.ts";
@@ -54,7 +54,7 @@ export const peers: readonly Peer[] = [
     repeats: false,
     async install(folder) {
       const bundle = await bundleProgram(folder);
-      await writeCodeCache(bundle.actions);
+      await writeProgramCodeCache(folder, bundle);
       return {
         version: await ourVersion(),
         argv: [process.execPath, join(folder, PROGRAM_FILE)],

@@ -23,10 +23,13 @@ export function writeOwnCache(file: string, data: Buffer): void {
   const { mkdirSync, renameSync, rmSync, writeFileSync } = process.getBuiltinModule("node:fs");
   const { dirname } = process.getBuiltinModule("node:path");
   const unfinished = `${file}.${process.pid}`;
-  try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  } catch {
-    return;
+  // Two levels of a home directory that exists; `recursive` may never end.
+  for (const folder of [dirname(dirname(file)), dirname(file)]) {
+    try {
+      mkdirSync(folder, { mode: 0o700 });
+    } catch {
+      // It is there, or the file cannot be written.
+    }
   }
   try {
     writeFileSync(unfinished, data, { mode: 0o600, flag: "wx" });

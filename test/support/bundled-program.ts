@@ -1,8 +1,7 @@
 import { mkdir, readdir, rename, rm, stat } from "node:fs/promises";
-import { basename, join } from "node:path";
-import { execa } from "execa";
-import { type Bundle, bundleProgram, PROGRAM_FILE } from "../../scripts/bundle/bundle.ts";
-import { writeCodeCache } from "../../scripts/bundle/code-cache.ts";
+import { join } from "node:path";
+import { bundleProgram, PROGRAM_FILE } from "../../scripts/bundle/bundle.ts";
+import { writeProgramCodeCache } from "../../scripts/bundle/code-cache.ts";
 import { projectRoot } from "../../scripts/project-root.ts";
 import { contentHash, exclusively } from "./built-once.ts";
 
@@ -11,7 +10,6 @@ const CACHE = join(projectRoot, "node_modules/.cache/pbnj-worker-test");
 const SOURCES = ["cli", "worker", "shared", "actions", "scripts/bundle", "package.json", "package-lock.json"];
 /** Programs of other sources that no test has wanted for so long are removed. */
 const KEPT_MS = 24 * 60 * 60_000;
-const LONGEST_MS = 60_000;
 
 /**
  * The program `pbnj-worker` as a release has it, bundled once for each state of the sources: a worker starts in half the
@@ -28,27 +26,9 @@ export async function bundledProgram(): Promise<{ readonly file: string; readonl
   const unfinished = `${directory}.unfinished`;
   await rm(unfinished, { recursive: true, force: true });
   const bundle = await bundleProgram(unfinished);
-  await writeCodeCache(bundle.actions);
-  await compileWorker(unfinished, bundle);
+  await writeProgramCodeCache(unfinished, bundle);
   await rename(unfinished, directory);
   return program;
-}
-
-/** Runs a worker until its first poll, and keeps the code cache that it writes when it ends. */
-async function compileWorker(directory: string, { script }: Pick<Bundle, "script">): Promise<void> {
-  const home = join(directory, "warm-up");
-  const argv = ["start", "--grpc-server", "127.0.0.1:1", "--agent-id", "a", "--http-address", "off"];
-  const env = { PATH: process.env["PATH"] ?? "", NODE_COMPILE_CACHE: home, XDG_STATE_HOME: home };
-  const worker = execa(process.execPath, [join(directory, PROGRAM_FILE), ...argv], {
-    ...{ env, extendEnv: false, stdin: "ignore", buffer: false, timeout: LONGEST_MS },
-  });
-  for await (const line of worker.iterable({ from: "stderr" })) {
-    if (line.includes("tink server unavailable")) worker.kill("SIGTERM");
-  }
-  await worker;
-  const written = (await readdir(home)).find((name) => name.startsWith(basename(script)));
-  await rename(join(home, String(written)), `${script}.cache`);
-  await rm(home, { recursive: true });
 }
 
 async function removeOld(): Promise<void> {

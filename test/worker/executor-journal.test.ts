@@ -615,7 +615,7 @@ it("a new run with the ID of an ended one is needed while its hook runs", async 
   stop.abort();
   await recovered;
 
-  expect(during).toBe(false);
+  expect(during).toBe("once-ended");
   expect(needed).toEqual([true]);
 });
 

@@ -1,4 +1,5 @@
 import { BmcClient } from "../../shared/bmc/client.ts";
+import type { Clock } from "../../shared/clock.ts";
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import type { Connection } from "../../shared/contract/connection.ts";
 import { EXIT_OK, exitCodeOf } from "../../shared/contract/exit-code.ts";
@@ -26,6 +27,7 @@ export interface MachineReaderOptions {
   readonly locks: Locks;
   readonly authGate: AuthGate;
   readonly secretCommands: SecretCommands;
+  readonly clock?: Clock;
 }
 
 /** An action that only reads, and its time limit. */
@@ -142,7 +144,8 @@ export class MachineReader {
     signal: AbortSignal,
   ): Promise<T> {
     const { hinted, connection, attempt } = await this.#connect(name, lockKey, signal);
-    const bmc = new BmcClient(hinted);
+    const { clock } = this.#options;
+    const bmc = new BmcClient(hinted, { ...(clock && { clock }) });
     const startedAt = new Date();
     let error: BmcError | undefined;
     try {

@@ -53,7 +53,6 @@ async function resultsOf(modules: readonly TestModule[]): Promise<Results> {
       const result = results[peer.name] as PeerResult;
       const { actions } = test.meta();
       if (actions?.server === peer.name) result.actions = actions.outcomes;
-      else if (!actions) result.tests = [...(result.tests ?? []), test.name];
     }
   }
   return results;

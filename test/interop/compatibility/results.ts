@@ -5,8 +5,6 @@ export const WORKS = "works";
 /** What the interop tests have found out about one peer. */
 export const PeerResult = z.strictObject({
   version: z.string(),
-  /** Titles of tests that passed, sorted. */
-  tests: z.array(z.string()).optional(),
   /** Per action: `works`, or the limit of the peer as the action reports it. */
   actions: z.record(z.string(), z.string()).optional(),
 });
@@ -24,11 +22,9 @@ export function mergeResults(committed: Results, found: Results, whole: boolean)
   const merged = { ...committed };
   for (const [name, result] of Object.entries(found)) {
     const before = whole ? undefined : committed[name];
-    const tests = [...new Set([...(before?.tests ?? []), ...(result.tests ?? [])])].toSorted();
     const actions = { ...before?.actions, ...result.actions };
     merged[name] = {
       version: result.version,
-      ...(tests.length > 0 && { tests }),
       ...(Object.keys(actions).length > 0 && { actions: sorted(actions) }),
     };
   }
@@ -45,10 +41,9 @@ export function differences(committed: Results, merged: Results): readonly strin
 }
 
 function linesOf(results: Results): readonly string[] {
-  return Object.entries(results).flatMap(([name, { tests = [], actions = {} }]) => [
-    ...tests.map((title) => `${name}: ${title}`),
-    ...Object.entries(actions).map(([action, outcome]) => `${name}: ${action}: ${outcome}`),
-  ]);
+  return Object.entries(results).flatMap(([name, { actions = {} }]) =>
+    Object.entries(actions).map(([action, outcome]) => `${name}: ${action}: ${outcome}`),
+  );
 }
 
 function sorted<Value>(values: Readonly<Record<string, Value>>): Record<string, Value> {

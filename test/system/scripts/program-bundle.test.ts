@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { catalogue } from "../../../actions/catalogue.ts";
 import { startLab } from "../../../cli/lab/lab.ts";
 import { bundleProgram, LICENSES_FILE, PROGRAM_FILE, SCRIPT_FOLDER } from "../../../scripts/bundle/bundle.ts";
-import { writeCodeCache } from "../../../scripts/bundle/code-cache.ts";
+import { writeProgramCodeCache } from "../../../scripts/bundle/code-cache.ts";
 import { parseResultLine } from "../../../shared/contract/result.ts";
 import { actionLab } from "../../actions/lab.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
@@ -127,9 +127,9 @@ describe("the bundled program", () => {
   it("reads the power with a cache that is shipped beside it", async () => {
     await using lab = await actionLab({ machine: { power: "on" } });
     const copy = join(directory, "shipped");
-    const { actions } = await bundleProgram(copy);
-    const { script } = actions;
-    await writeCodeCache(actions);
+    const bundle = await bundleProgram(copy);
+    const { script } = bundle.actions;
+    await writeProgramCodeCache(copy, bundle);
     const env = { PATH: process.env["PATH"] ?? "", HOME: copy, ...lab.env("redfish") };
     const argv = [join(copy, PROGRAM_FILE), "action", "power-status"];
 

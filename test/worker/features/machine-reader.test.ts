@@ -13,7 +13,7 @@ import { MachineReader } from "../../../worker/features/machine-reader.ts";
 import { AuthGate } from "../../../worker/machines/auth-gate.ts";
 import { parseInventory } from "../../../worker/machines/parse-inventory.ts";
 import { SecretCommands } from "../../../worker/machines/secret-commands.ts";
-import { quickLibrary } from "../../support/quick-actions.ts";
+import { quickClock, quickLibrary } from "../../support/quick-actions.ts";
 
 const { signal } = new AbortController();
 
@@ -50,6 +50,7 @@ function readerOf(options: Readonly<Record<string, unknown>>) {
     locks,
     authGate: new AuthGate(),
     secretCommands: new SecretCommands(),
+    clock: quickClock,
   });
   return { reader: made, [Symbol.asyncDispose]: () => made.close() };
 }

@@ -44,8 +44,9 @@ export class FaultServer {
   readonly #options: FaultServerOptions;
   readonly #api: FaultApi;
   readonly #ids: readonly string[];
-  /** By workflow ID, how often it was submitted. */
-  readonly #runs = new Map<string, number>();
+  /** By workflow ID, how often it was submitted again. */
+  #runs = new Map<string, number>();
+  readonly recreated = new Set<string>();
   #restore: (() => void) | undefined;
   #awayUntilMs = 0;
   #wallUntilMs = 0;
@@ -77,10 +78,6 @@ export class FaultServer {
 
   get isQuiet(): boolean {
     return this.#late === 0;
-  }
-
-  get recreated(): ReadonlySet<string> {
-    return new Set(this.#runs.keys());
   }
 
   /** Which run of a workflow the server has now. */
@@ -116,12 +113,19 @@ export class FaultServer {
   recreate(): void {
     const id = this.#ids[Math.floor(this.#options.random() * this.#ids.length)] ?? "";
     this.#runs.set(id, this.runOf(id) + 1);
+    this.recreated.add(id);
     this.#api.recreate(id);
   }
 
   /** Makes a backup. */
   keep(): void {
-    this.#restore = this.#api.snapshot();
+    const restore = this.#api.snapshot();
+    const runs = [...this.#runs];
+    if (!restore) return;
+    this.#restore = () => {
+      restore();
+      this.#runs = new Map(runs);
+    };
   }
 
   restore(): void {

@@ -241,7 +241,9 @@ export class World {
       // The server did not know the run or its start, which came late or back from a backup: it then serves the action, and is told.
       const isLate = this.server.recreated.has(workflowId) || this.#lateStarts.has(runKey(entry.action, run));
       if (entry.phase === "dropped" && isLate) continue;
-      if (this.server.runOf(workflowId) === run && !this.#told.has(runKey(entry.action, run)))
+      // A backup brings back a run that the server had forgotten by then: it serves the action, and is told.
+      if (this.server.runOf(workflowId) !== run) this.#told.add(runKey(entry.action, run));
+      else if (!this.#told.has(runKey(entry.action, run)))
         this.break(`the end of ${name} is ${entry.phase}, and the server waits for it`);
     }
   }
