@@ -3,9 +3,9 @@ import { z } from "zod";
 import { isTooDeep } from "../json-depth.ts";
 import { textOf } from "../text-of.ts";
 
-export const RECORDING_FORMAT = "pbnj-worker-recording";
+const RECORDING_FORMAT = "pbnj-worker-recording";
 /** A later one may have more fields; a reader ignores those that it does not know. */
-export const RECORDING_VERSION = 1;
+const RECORDING_VERSION = 1;
 
 export const MOST_BYTES = 64 * 1_048_576;
 const MOST_RESOURCES = 50_000;
@@ -156,7 +156,6 @@ export type Recording = z.infer<typeof Recording>;
 export type EtagForm = NonNullable<Recording["etag"]>;
 export type RecordedExchange = z.infer<typeof HttpExchange>;
 export type RecordedCommand = z.infer<typeof IpmiExchange>;
-export type RecordedRefusal = z.infer<typeof Refusal>;
 
 /** Reads a recording, compressed or not. Throws one line that says what is wrong with it. */
 export function parseRecording(bytes: Uint8Array): Recording {

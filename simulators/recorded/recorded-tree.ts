@@ -21,7 +21,6 @@ import {
   type OwnedAction,
   RecordedResources,
   setMembers,
-  typeOf,
 } from "./resources.ts";
 import { RecordedTasks } from "./tasks.ts";
 
@@ -179,7 +178,7 @@ export class RecordedTree implements WholeTree {
       merge(console, { SSH: { Port: machine.sshConsole.port } });
       shown["SerialConsole"] = console;
     }
-    if (typeOf(body) === "Manager" && typeof body["DateTime"] === "string") {
+    if (this.#resources.typeOf(path) === "Manager" && typeof body["DateTime"] === "string") {
       const now = new Date(Date.now() + this.#clockSkewMs).toISOString().slice(0, 19);
       shown["DateTime"] = `${now}+00:00`;
       if ("DateTimeLocalOffset" in body) shown["DateTimeLocalOffset"] = "+00:00";
@@ -245,8 +244,8 @@ export class RecordedTree implements WholeTree {
     );
     if (strange !== undefined) return unknown(strange);
     if (isBody(change["Boot"])) return this.#patchBoot(path, resource, change["Boot"]);
-    if (typeOf(resource) === "ManagerAccount") return this.#patchAccount(resource, change);
-    if (typeOf(resource) === "EthernetInterface") return this.#patchInterface(resource, change);
+    if (this.#resources.typeOf(path) === "ManagerAccount") return this.#patchAccount(resource, change);
+    if (this.#resources.typeOf(path) === "EthernetInterface") return this.#patchInterface(resource, change);
     merge(resource, change);
     return noContent;
   }
@@ -338,7 +337,7 @@ export class RecordedTree implements WholeTree {
   }
 
   #delete(path: string, resource: Body, body: unknown): Answer {
-    const type = typeOf(resource);
+    const type = this.#resources.typeOf(path);
     if (type === "ManagerAccount" && !this.#hasSlots(path.slice(0, path.lastIndexOf("/")))) {
       this.#passwords.delete(String(resource["UserName"]));
       this.#resources.delete(path);

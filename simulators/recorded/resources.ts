@@ -1,6 +1,18 @@
 /** A resource's body. */
 export type Body = Record<string, unknown>;
 
+const PLACES: readonly (readonly [RegExp, string])[] = [
+  [/\/Systems\/[^/]+$/, "ComputerSystem"],
+  [/\/Managers\/[^/]+$/, "Manager"],
+  [/\/Accounts\/[^/]+$/, "ManagerAccount"],
+  [/\/EthernetInterfaces\/[^/]+$/, "EthernetInterface"],
+  [/\/(Firmware|Software)Inventory\/[^/]+$/, "SoftwareInventory"],
+  [/\/Drives\/[^/]+$/, "Drive"],
+  [/\/Volumes\/[^/]+$/, "Volume"],
+  [/\/SecureBoot$/, "SecureBoot"],
+  [/\/UpdateService$/, "UpdateService"],
+];
+
 /** What an action belongs to. */
 export interface OwnedAction {
   readonly owner: string;
@@ -65,7 +77,14 @@ export class RecordedResources {
 
   /** The resources of a type, whatever its version. */
   ofType(type: string): readonly (readonly [string, Body])[] {
-    return [...this.#bodies].filter(([, body]) => typeOf(body) === type);
+    return [...this.#bodies].filter(([path]) => this.typeOf(path) === type);
+  }
+
+  /** `Volume` of `#Volume.v1_6_0.Volume`; by its place if the resource does not say. */
+  typeOf(path: string): string {
+    const type = this.get(path)?.["@odata.type"];
+    if (typeof type === "string") return type.replace(/^#/, "").replace(/\..*$/, "");
+    return PLACES.find(([place]) => place.test(path))?.[1] ?? "";
   }
 
   all(): readonly (readonly [string, Body])[] {
@@ -89,13 +108,6 @@ export function isBody(value: unknown): value is Body {
 export function linkOf(value: unknown): string | undefined {
   const link = isBody(value) ? value["@odata.id"] : undefined;
   return typeof link === "string" ? trimmed(link) : undefined;
-}
-
-/** `Volume` of `#Volume.v1_6_0.Volume` */
-export function typeOf(body: Body): string {
-  return String(body["@odata.type"] ?? "")
-    .replace(/^#/, "")
-    .replace(/\..*$/, "");
 }
 
 export function membersOf(collection: Body): readonly unknown[] {
