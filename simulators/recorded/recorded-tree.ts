@@ -277,16 +277,11 @@ export class RecordedTree implements WholeTree {
   #patchBoot(path: string, resource: Body, change: Body): Answer {
     const boot = resource["Boot"];
     if (!isBody(boot)) return unknown("Boot");
-    const settings = settingsOf(resource);
-    const isElsewhere = settings !== undefined && isBody(this.#resources.get(settings)?.["Boot"]);
-    if (isElsewhere)
-      return refusal(400, "Base.1.8.PropertyNotWritable", "The property Boot is a read only property.");
     const machine = this.#machines.get(path) ?? this.#machineBehind(path);
     const isOverride = Object.keys(change).some((name) => OVERRIDE.includes(name));
     if (machine && isOverride) {
       const profile = bootProfile(this.profile, boot);
       const answer = patchBoot({ Boot: change }, machine, profile, () => undefined);
-      if (answer.status >= 300 && "HttpBootUri" in change) boot["HttpBootUri"] = change["HttpBootUri"] ?? "";
       if (answer.status < 300 && "HttpBootUri" in change) boot["HttpBootUri"] = change["HttpBootUri"] ?? "";
       return answer;
     }
