@@ -1,3 +1,4 @@
+import { printableLine } from "../../shared/printable.ts";
 import { type AmtDevice, startAmtDevice } from "../../simulators/amt/device.ts";
 import type { Certificate } from "../../simulators/certificate.ts";
 import { startIpmiBmc } from "../../simulators/ipmi/bmc.ts";
@@ -167,7 +168,7 @@ export async function startRecordedMachine(options: RecordedMachineOptions): Pro
   const { vendor, model } = recording;
   return {
     machine,
-    bmc: ["Recorded", vendor, model].filter(Boolean).join(" "),
+    bmc: printableLine(["Recorded", vendor, model].filter(Boolean).join(" ")).slice(0, 80),
     port: redfish.port,
     entry: {
       providers,

@@ -10,7 +10,7 @@ const HEADERS = new Set(
     .filter((name) => name !== ""),
 );
 
-const LONGEST_TEXT = 4_096;
+const LONGEST_TEXT = 2_048;
 const LONGEST_SECRET = 256;
 const MOST_PHRASES = 500;
 /** Shorter values are in too many other words. */
@@ -193,9 +193,10 @@ export class Anonymiser {
   }
 
   #string(value: string, field: string, inherited: IdentityKind | "secret" | undefined): unknown {
-    if (field === "@odata.etag") return this.#header("etag", value);
-    if (field.startsWith("@odata.") || (LINK.test(value) && value.startsWith("/redfish/"))) {
-      return value.startsWith("/") ? this.path(value) : this.text(value, true);
+    const cut = value.slice(0, LONGEST_TEXT);
+    if (field === "@odata.etag") return this.#header("etag", cut);
+    if (field.startsWith("@odata.") || (value.startsWith("/redfish/") && LINK.test(cut))) {
+      return cut.startsWith("/") ? this.path(cut) : this.text(cut, true);
     }
     const rule = this.#rule(field, inherited);
     if (rule === "secret") {
@@ -203,7 +204,6 @@ export class Anonymiser {
       this.#removed++;
       return null;
     }
-    const cut = value.slice(0, LONGEST_TEXT);
     if (isIdentity(rule)) {
       if (rule === "address" && VOCABULARY.has(cut.toLowerCase())) return cut;
       const isAddress = rule === "address" && !/^[\d.]+$|^[0-9a-f:]*:[0-9a-f:]*$/i.test(cut);
@@ -226,7 +226,8 @@ export class Anonymiser {
   }
 
   #name(name: string): string {
-    return name.includes("/") ? this.path(name) : this.text(name, true);
+    const cut = name.slice(0, LONGEST_TEXT);
+    return cut.includes("/") ? this.path(cut) : this.text(cut, true);
   }
 
   #rule(field: string, inherited: IdentityKind | "secret" | undefined) {

@@ -4,6 +4,7 @@ import { isTooDeep } from "../json-depth.ts";
 import type { Recording } from "./recording.ts";
 
 const MOST_FILES = 50_000;
+const MOST_ENTRIES = 200_000;
 const MOST_LEVELS = 40;
 const MOST_BYTES = 64 * 1_048_576;
 const FILE = "index.json";
@@ -39,10 +40,12 @@ export async function writeMockup(
 export async function readMockup(folder: string): Promise<Pick<Recording, "resources">> {
   const resources: Record<string, unknown> = {};
   let files = 0;
+  let entries = 0;
   let bytes = 0;
   const walk = async (place: string, path: string, level: number): Promise<void> => {
     if (level > MOST_LEVELS) throw new Error(`${place} is nested too deeply`);
     for (const entry of await readdir(place, { withFileTypes: true })) {
+      if (++entries > MOST_ENTRIES) throw new Error(`${folder} holds too much to be a mockup`);
       const file = join(place, entry.name);
       if (entry.isDirectory()) await walk(file, `${path}/${entry.name}`, level + 1);
       if (!entry.isFile() || entry.name !== FILE) continue;

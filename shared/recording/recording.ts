@@ -18,7 +18,7 @@ const Milliseconds = z.number().min(0);
 const Hex = z.string().regex(/^([0-9a-f]{2})*$/i, "is not hexadecimal");
 
 const Refusal = z.object({
-  status: z.int().min(100).max(599),
+  status: z.int().min(200).max(599),
   headers: Headers.optional(),
   body: z.unknown().optional(),
 });
@@ -35,7 +35,7 @@ const HttpExchange = z.object({
   atMs: Milliseconds.describe("When it was sent, since the first exchange"),
   ms: Milliseconds.default(0).describe("Time to the end of the answer"),
   connection: z.int().optional().describe("The connection that it used, from 1"),
-  status: z.int().min(100).max(599).optional().describe("Absent if there was no answer"),
+  status: z.int().min(200).max(599).optional().describe("Absent if there was no answer"),
   headers: Headers.optional(),
   body: z.unknown().optional().describe("JSON; a text is sent as it is, an absent body is empty"),
   error: z.string().optional().describe("Why there was no answer; a replay closes the connection"),

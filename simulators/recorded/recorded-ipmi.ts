@@ -3,6 +3,7 @@ import { BootDevice } from "../../shared/contract/vocabulary.ts";
 import { defined } from "../../shared/defined.ts";
 import type { RecordedCommand, RecordedExchange, RecordedIpmi } from "../../shared/recording/recording.ts";
 import type { IpmiBmc, IpmiBmcOptions } from "../ipmi/bmc.ts";
+import type { SimulatedFru } from "../ipmi/fru.ts";
 import type { SimulatedUser } from "../ipmi/users.ts";
 import type { SimulatedMachine } from "../machine.ts";
 import { Replay } from "./replay.ts";
@@ -38,7 +39,7 @@ export function ipmiOptions(
     userSlots: USER_SLOTS,
     ...defined({
       deviceId: deviceId === undefined ? undefined : bytesOf(deviceId),
-      fru: fru && defined(fru),
+      fru: fru && shortened(fru),
     }),
     sdr: {
       present: (sdr?.length ?? 0) > 0,
@@ -99,6 +100,14 @@ function exchangeOf({
 
 function requestOf(name: string, netFn: number, code: number, data: string): string {
   return `${/^(Get|Read|Reserve)/.test(name) ? "GET" : "SET"} /${netFn}/${code}/${data}`;
+}
+
+/** A field of a FRU holds 63 bytes. */
+function shortened(fru: NonNullable<RecordedIpmi["fru"]>) {
+  const entries = Object.entries(fru).flatMap(([name, text]) =>
+    text === undefined ? [] : [[name, text.slice(0, 60)]],
+  );
+  return Object.fromEntries(entries) as Partial<SimulatedFru>;
 }
 
 function bytesOf(text: string): Buffer {

@@ -487,8 +487,13 @@ function send(response: ServerResponse, { status, body, headers }: Answer): void
 }
 
 function sendRecorded(response: ServerResponse, answer: Answer): void {
-  if (answer.drops === undefined) send(response, answer);
-  else response.destroy();
+  try {
+    if (answer.drops === undefined) send(response, answer);
+    else response.destroy();
+  } catch {
+    // A header that no server can send.
+    response.destroy();
+  }
 }
 
 /** Ends the connection once the answer is out; the answer has said nothing of it. */

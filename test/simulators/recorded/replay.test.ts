@@ -90,6 +90,18 @@ describe("what an exchange recorded happens again", () => {
     await expect(send(SYSTEM)).rejects.toThrow();
   });
 
+  it("also with a header that no server can send, which ends the connection alone", async () => {
+    const { send, redfish } = await started(
+      recordingOf([change, reading(1_000, { status: 200, headers: { allow: "a\nb" } })]),
+      { speed: 1_000 },
+    );
+    await send(SYSTEM, { method: "PATCH", body: "{}" });
+
+    await expect(send(SYSTEM)).rejects.toThrow();
+
+    expect((await fetch(`${redfish.url}/redfish/v1`)).status).toBe(200);
+  });
+
   it("for no other login", async () => {
     const { redfish } = await started(recordingOf([reading(0, { status: 200, body: {} })]));
 
