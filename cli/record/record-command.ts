@@ -17,9 +17,9 @@ import { serialiseConnection } from "../../shared/contract/connection.ts";
 import { EXIT_OK, exitCodeOf } from "../../shared/contract/exit-code.ts";
 import { parseArguments } from "../../shared/contract/given.ts";
 import { formatSeconds, parseDurationMs } from "../../shared/duration.ts";
-import { LiveLine } from "../../shared/live-line.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { printableLine, printableLines } from "../../shared/printable.ts";
+import { openProgressLines } from "../../shared/progress-lines.ts";
 import { Anonymiser } from "../../shared/recording/anonymise.ts";
 import { writeMockup } from "../../shared/recording/mockup.ts";
 import { readRecording } from "../../shared/recording/read-recording.ts";
@@ -106,19 +106,19 @@ async function record(flags: Flags, rest: readonly string[]): Promise<number> {
   if (!input || problems.length > 0) endWithUsage(COMMAND, problems);
 
   const { connection, nameOption } = input;
-  const live = process.stderr.isTTY ? new LiveLine(process.stderr) : undefined;
+  const lines = openProgressLines(process.stderr);
   const redact = redactor({ username: connection.username, connection, own: input.own });
   const startedMs = performance.now();
   try {
     const log = createActionLogger("warn", {});
-    const progress = (text: string) => live?.show(what, { text });
+    const progress = (text: string) => lines.note(what, text);
     const reading = await recordBmc(connection, { limits, log, signal: stop.signal, nameOption, progress });
     let ended: Recording["action"];
     let shown: string | undefined;
     let exitCode: number = EXIT_OK;
     const anonymiser = new Anonymiser(redact);
     if (action) {
-      live?.show(what, { text: `running ${action.name}` });
+      lines.note(what, `running ${action.name}`);
       const result = await runAction(action, input, { signal: stop.signal, log, tap: reading.wire });
       const { ok, class: errorClass, message = "", data } = result;
       const checks = checksOf(data);
@@ -133,7 +133,7 @@ async function record(flags: Flags, rest: readonly string[]): Promise<number> {
       if (table) shown = table;
       if (errorClass) exitCode = exitCodeOf(errorClass, stop.by());
     }
-    live?.clear();
+    lines.clear();
     const recording = reading.anonymous(anonymiser, connection);
     if (ended) recording.action = { ...ended, message: anonymiser.freeText(ended.message) };
     const text = recordingText(recording);
@@ -149,7 +149,7 @@ async function record(flags: Flags, rest: readonly string[]): Promise<number> {
     );
     return exitCode;
   } catch (thrown) {
-    live?.clear();
+    lines.clear();
     const error = stop.signal.aborted ? BmcError.from(stop.signal.reason) : BmcError.from(thrown);
     process.stderr.write(`${printableLine(`${COMMAND}: ${redact(error.message)} (${error.class})`)}\n`);
     return exitCodeOf(error.class, stop.by());

@@ -24,18 +24,22 @@ export function writeOwnCache(file: string, data: Buffer): void {
   const { dirname } = process.getBuiltinModule("node:path");
   const unfinished = `${file}.${process.pid}`;
   // Two levels of a home directory that exists; `recursive` may never end.
-  for (const folder of [dirname(dirname(file)), dirname(file)]) {
-    try {
-      mkdirSync(folder, { mode: 0o700 });
-    } catch {
-      // It is there, or the file cannot be written.
-    }
-  }
-  try {
+  for (const folder of [dirname(dirname(file)), dirname(file)])
+    attempt(() => mkdirSync(folder, { mode: 0o700 }));
+  const isWritten = attempt(() => {
     writeFileSync(unfinished, data, { mode: 0o600, flag: "wx" });
     renameSync(unfinished, file);
+  });
+  if (!isWritten) attempt(() => rmSync(unfinished, { force: true }));
+}
+
+/** Whether it succeeded. */
+function attempt(work: () => void): boolean {
+  try {
+    work();
+    return true;
   } catch {
-    rmSync(unfinished, { force: true });
+    return false;
   }
 }
 

@@ -68,7 +68,7 @@ export class MachineReader {
    * Waits for the machine's lock. Rejects with a `BmcError`, of class `auth` if the BMC rejects the credentials or did so
    * before, and with the signal's reason.
    */
-  async readPower(name: string, signal: AbortSignal): Promise<PowerState> {
+  async getPower(name: string, signal: AbortSignal): Promise<PowerState> {
     const { result } = await this.#inTurn(
       name,
       (lockKey) => this.#read(name, lockKey, POWER, signal),
@@ -78,14 +78,14 @@ export class MachineReader {
     return state.success ? state.data : "unknown";
   }
 
-  /** The result of `inventory`, and what redacts the machine's secrets. As `readPower`. */
-  readHardware(name: string, signal: AbortSignal): Promise<ReadEnd> {
+  /** The result of `inventory`, and what redacts the machine's secrets. As `getPower`. */
+  getHardware(name: string, signal: AbortSignal): Promise<ReadEnd> {
     return this.#inTurn(name, (lockKey) => this.#read(name, lockKey, HARDWARE, signal), signal);
   }
 
   /**
    * Gives `use` a client of the machine's BMC, and what redacts the machine's secrets. What `use` returns as an error counts for the
-   * credentials, too. Otherwise as `readPower`.
+   * credentials, too. Otherwise as `getPower`.
    */
   useBmc<T extends { readonly error?: BmcError }>(
     name: string,

@@ -27,7 +27,7 @@ export const httpBootOperations = defineOperations({
   title: "URI of UEFI HTTP boot",
   methods: (run: Run<HttpBootDrivers>) => ({
     /** Reads the URI of UEFI HTTP boot; empty if the firmware takes the DHCP server's. */
-    readHttpBootUri: (signal: AbortSignal): Promise<string> =>
+    getHttpBootUri: (signal: AbortSignal): Promise<string> =>
       run(signal, ({ read }) => read(({ httpboot }) => httpboot.read(signal))),
 
     /** Sets the URI of UEFI HTTP boot and reads it back; the boot device is `setBoot`'s. Empty leaves it to DHCP. */

@@ -16,7 +16,7 @@ export interface IpmiReading {
   readonly users: readonly BmcUser[];
   readonly networks: readonly NetworkSettings[];
   readonly hardware: Hardware | undefined;
-  readonly bootFlags: Awaited<ReturnType<BmcClient["readBoot"]>> | undefined;
+  readonly bootFlags: Awaited<ReturnType<BmcClient["getBoot"]>> | undefined;
 }
 
 export interface IpmiContext {
@@ -55,16 +55,16 @@ export async function readIpmi(
   };
   try {
     await client.open(signal);
-    await attempt("the device", (until) => client.readInfo(until));
-    await attempt("power", (until) => client.readPower(until));
-    await attempt("the power policy", (until) => client.readRestorePolicy(until));
-    await attempt("the power limit", (until) => client.readPowerLimit(until));
-    const bootFlags = await attempt("boot options", (until) => client.readBoot(until));
-    const hardware = await attempt("the FRU", (until) => client.readHardware(until));
+    await attempt("the device", (until) => client.getInfo(until));
+    await attempt("power", (until) => client.getPower(until));
+    await attempt("the power policy", (until) => client.getRestorePolicy(until));
+    await attempt("the power limit", (until) => client.getPowerLimit(until));
+    const bootFlags = await attempt("boot options", (until) => client.getBoot(until));
+    const hardware = await attempt("the FRU", (until) => client.getHardware(until));
     const users = (await attempt("users", (until) => client.listUsers(until))) ?? [];
     const networks = (await attempt("the network", (until) => client.listNetwork(until))) ?? [];
     await attempt("the event log", (until) => client.listSel(until, { sensorNames: true }));
-    await attempt("sensors", (until) => client.readSensors(until));
+    await attempt("sensors", (until) => client.getSensors(until));
     return { commands, users, networks, hardware, bootFlags };
   } finally {
     await client.close();

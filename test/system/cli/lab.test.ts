@@ -5,7 +5,7 @@ import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { systemClock } from "../../../shared/clock.ts";
 import { silentLogger } from "../../../shared/logger.ts";
-import { legacyServerApi } from "../../../worker/features/legacy/legacy-feature.ts";
+import { legacyServerApi } from "../../../worker/features/legacy/legacy-transport.ts";
 import { connectServer } from "../../../worker/sources/server/connect-server.ts";
 import { PROGRAM, runProgram } from "../../cli/program.ts";
 import { CommandInProcess } from "../../support/command-in-process.ts";

@@ -8,7 +8,7 @@ import {
 import { defined } from "../../../shared/defined.ts";
 import type { Secret } from "../../../shared/secret.ts";
 import { zoneProblem } from "../../../shared/zone-problem.ts";
-import { type HttpProxy, isDirect, openTunnel } from "./http-proxy.ts";
+import { type Address, type HttpProxy, isDirect, openTunnel } from "./http-proxy.ts";
 
 /** Where a tink server is and how to trust it. */
 export interface ServerOptions {
@@ -28,12 +28,6 @@ export interface ServerOptions {
   /** For the TCP connection and the TLS handshake together; a proxy has as long for its answer. */
   readonly connectTimeoutMs?: number;
   readonly proxy?: HttpProxy;
-}
-
-/** Host, IPv6 with its zone and without brackets, and port. */
-export interface Address {
-  readonly host: string;
-  readonly port: number;
 }
 
 /** How to reach one server: its origin, and new sockets to it. */

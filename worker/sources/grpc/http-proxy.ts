@@ -6,7 +6,12 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { printable } from "../../../shared/printable.ts";
 import type { Secret } from "../../../shared/secret.ts";
 import { textOf } from "../../../shared/text-of.ts";
-import type { Address } from "./dial.ts";
+
+/** Host, IPv6 with its zone and without brackets, and port. */
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
 
 /** An HTTP proxy between the worker and the tink server, as the variables HTTPS_PROXY and NO_PROXY describe it. */
 export interface HttpProxy {
