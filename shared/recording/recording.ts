@@ -1,6 +1,7 @@
 import { gunzipSync, gzipSync } from "node:zlib";
 import { z } from "zod";
 import { isTooDeep } from "../json-depth.ts";
+import { printableLine } from "../printable.ts";
 import { textOf } from "../text-of.ts";
 
 const RECORDING_FORMAT = "pbnj-worker-recording";
@@ -179,7 +180,7 @@ function parseJson(text: string): unknown {
   try {
     value = JSON.parse(text);
   } catch (thrown) {
-    throw new Error(`it is not JSON: ${textOf(thrown)}`);
+    throw new Error(`it is not JSON: ${printableLine(textOf(thrown))}`);
   }
   if (isTooDeep(value)) throw new Error("it has too many levels");
   return value;
