@@ -51,6 +51,9 @@ const LOADERS = {
   "get-secure-boot": () => import("./get-secure-boot/action.ts"),
   "set-secure-boot": () => import("./set-secure-boot/action.ts"),
   "reset-secure-boot-keys": () => import("./reset-secure-boot-keys/action.ts"),
+  "list-secure-boot-keys": () => import("./list-secure-boot-keys/action.ts"),
+  "enroll-secure-boot-key": () => import("./enroll-secure-boot-key/action.ts"),
+  "delete-secure-boot-key": () => import("./delete-secure-boot-key/action.ts"),
   screenshot: () => import("./screenshot/action.ts"),
 } satisfies Record<string, () => Promise<{ default: unknown }>>;
 

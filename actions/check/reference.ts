@@ -63,6 +63,7 @@ const checks: readonly CheckRow[] = [
   row("httpboot", ok("HTTP boot from the DHCP server's URI"), { durationMs: 41, roundTrips: 1 }),
   row("bios", ok("312 BIOS attributes"), { durationMs: 82, roundTrips: 2 }),
   row("secureboot", ok("Secure Boot off (user mode)"), { durationMs: 41, roundTrips: 1 }),
+  row("securebootkeys", ok("PK, KEK, db, dbx"), { durationMs: 83, roundTrips: 2 }),
   row("indicator", ok("off"), { durationMs: 42, roundTrips: 1 }),
   row("restore", ok("last-state"), { durationMs: 40, roundTrips: 1 }),
   row("powerlimit", ok("no power limit"), { durationMs: 83, roundTrips: 2 }),
@@ -97,7 +98,7 @@ export const reference = actionReference("check", {
     }),
   },
   result: {
-    message: "all 4 required checks passed; redfish: 24 of 27, ipmi: not reachable",
+    message: "all 4 required checks passed; redfish: 25 of 28, ipmi: not reachable",
     changed: false,
     durationMs: 6_752,
     roundTrips: 40,

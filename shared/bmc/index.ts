@@ -62,11 +62,21 @@ export type { RaidLevel, RaidVolume, WantedVolume } from "./operations/raid-plan
 export type { RestorePolicy, RestoreReport } from "./operations/restore.ts";
 export type { Screenshot } from "./operations/screenshot.ts";
 export type {
+  NewSecureBootKey,
+  SecureBootDatabase,
+  SecureBootKey,
+} from "./operations/secure-boot-key.ts";
+export type {
   SecureBootKeys,
   SecureBootMode,
   SecureBootReport,
   SecureBootState,
 } from "./operations/secureboot.ts";
+export type {
+  SecureBootKeyList,
+  SecureBootKeyOptions,
+  SecureBootKeysReport,
+} from "./operations/securebootkeys.ts";
 export type { SelEntry, SelOptions, SelReport } from "./operations/sel.ts";
 export type {
   SensorHealth,

@@ -62,6 +62,7 @@ describe.concurrent("a BMC that is well", () => {
       httpboot: "unsupported",
       bios: "unsupported",
       secureboot: "unsupported",
+      securebootkeys: "unsupported",
       https: "unsupported",
       raid: "unsupported",
       screenshot: "unsupported",

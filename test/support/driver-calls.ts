@@ -32,6 +32,8 @@ const RAID = {
   controller: "RAID.1",
   volume: { name: "os", level: "RAID1", drives: ["0", "1"] },
 } as const;
+const KEY = { kind: "signature", fingerprint: "00".repeat(32) } as const;
+const LISTED_KEY = { ...KEY, database: "dbx", id: "1" } as const;
 const NTP = { enabled: true, servers: ["a"] };
 
 const SINK = { opened: () => undefined, output: () => undefined, gap: () => undefined };
@@ -134,8 +136,17 @@ const CALLS: { readonly [Name in DriverName]: Calls<Drivers[Name]> } = {
     read: (secureboot, signal) => secureboot.read(signal),
     plan: (secureboot, signal) => secureboot.plan(true, signal),
     write: (secureboot, signal) => secureboot.write(true, signal),
-    planKeys: (secureboot, signal) => secureboot.planKeys("default", signal),
-    resetKeys: (secureboot, signal) => secureboot.resetKeys("default", signal),
+    planKeys: (secureboot, signal) => secureboot.planKeys("default", "db", signal),
+    resetKeys: (secureboot, signal) => secureboot.resetKeys("default", undefined, signal),
+  },
+  securebootkeys: {
+    databases: (securebootkeys, signal) => securebootkeys.databases(signal),
+    rules: (securebootkeys, signal) => securebootkeys.rules(signal),
+    list: (securebootkeys, signal) => securebootkeys.list("dbx", signal),
+    planEnroll: (securebootkeys, signal) => securebootkeys.planEnroll("db", KEY, signal),
+    enroll: (securebootkeys, signal) => securebootkeys.enroll("db", KEY, signal),
+    planRemove: (securebootkeys, signal) => securebootkeys.planRemove(LISTED_KEY, signal),
+    remove: (securebootkeys, signal) => securebootkeys.remove(LISTED_KEY, signal),
   },
   indicator: {
     read: (indicator, signal) => indicator.read(signal),

@@ -20,6 +20,7 @@ import { raidOperations } from "./raid.ts";
 import { restoreOperations } from "./restore.ts";
 import { screenshotOperations } from "./screenshot.ts";
 import { secureBootOperations } from "./secureboot.ts";
+import { secureBootKeyOperations } from "./securebootkeys.ts";
 import { selOperations } from "./sel.ts";
 import { sensorOperations } from "./sensors.ts";
 import { solOperations } from "./sol.ts";
@@ -43,6 +44,7 @@ export const OPERATIONS = {
   httpboot: httpBootOperations,
   bios: biosOperations,
   secureboot: secureBootOperations,
+  securebootkeys: secureBootKeyOperations,
   indicator: indicatorOperations,
   restore: restoreOperations,
   powerlimit: powerLimitOperations,

@@ -23,6 +23,7 @@ import { redfishRaid } from "./drivers/raid.ts";
 import { redfishRestore } from "./drivers/restore.ts";
 import { redfishScreenshot } from "./drivers/screenshot.ts";
 import { redfishSecureBoot } from "./drivers/secureboot.ts";
+import { redfishSecureBootKeys } from "./drivers/securebootkeys.ts";
 import { RedfishSel } from "./drivers/sel.ts";
 import { RedfishSensors } from "./drivers/sensors.ts";
 import { RedfishUsers } from "./drivers/users.ts";
@@ -59,6 +60,7 @@ const CAPABILITIES = [
   "httpboot",
   "bios",
   "secureboot",
+  "securebootkeys",
   "indicator",
   "restore",
   "powerlimit",
@@ -146,6 +148,7 @@ async function open(
       httpboot: redfishHttpBoot(resources),
       bios: redfishBios(resources),
       secureboot: redfishSecureBoot(resources),
+      securebootkeys: redfishSecureBootKeys(resources),
       indicator: redfishIndicator(resources),
       restore: redfishRestore(resources),
       powerlimit: redfishPowerLimit(resources),
