@@ -15,6 +15,7 @@ const LOADERS = {
   "set-disk-persistent": () => import("./set-disk-persistent/action.ts"),
   "set-boot-order": () => import("./set-boot-order/action.ts"),
   "set-http-boot": () => import("./set-http-boot/action.ts"),
+  "set-nic-pxe": () => import("./set-nic-pxe/action.ts"),
   "clear-boot-override": () => import("./clear-boot-override/action.ts"),
   "insert-virtual-media": () => import("./insert-virtual-media/action.ts"),
   "eject-virtual-media": () => import("./eject-virtual-media/action.ts"),

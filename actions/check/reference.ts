@@ -60,7 +60,10 @@ const checks: readonly CheckRow[] = [
   }),
   row("firmware", ok("2 firmware entries"), { durationMs: 172, roundTrips: 5 }),
   row("bootorder", ok("boot order Hard Drive, PXE NIC 1"), { durationMs: 166, roundTrips: 5 }),
-  row("httpboot", ok("HTTP boot from the DHCP server's URI"), { durationMs: 41, roundTrips: 1 }),
+  row("httpboot", ok("HTTP boot from the DHCP server's URI (by HttpBootUri)"), {
+    durationMs: 41,
+    roundTrips: 1,
+  }),
   row("bios", ok("312 BIOS attributes"), { durationMs: 82, roundTrips: 2 }),
   row("secureboot", ok("Secure Boot off (user mode)"), { durationMs: 41, roundTrips: 1 }),
   row("securebootkeys", ok("PK, KEK, db, dbx"), { durationMs: 83, roundTrips: 2 }),

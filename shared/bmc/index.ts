@@ -44,8 +44,10 @@ export type { CertificateReport, CertificateStage } from "./operations/install-c
 export type { Hardware, HardwareComponent, HardwareList } from "./operations/inventory.ts";
 export type { BmcInfo, BmcResetKind, ManagerResetReport } from "./operations/manager.ts";
 export type { MediaReport, MediaState } from "./operations/media.ts";
+export type { HttpBootRequest, PxeSwitch } from "./operations/network-boot-attributes.ts";
 export type { NetworkReport, NetworkStage } from "./operations/network-change.ts";
 export type { NetworkRequest, NetworkSettings } from "./operations/network-settings.ts";
+export type { NicPxeReport } from "./operations/nic-pxe.ts";
 export type { NmiReport } from "./operations/nmi.ts";
 export type { NtpReport, NtpRequest, NtpSettings } from "./operations/ntp.ts";
 export type { OffMode, PowerReading, PowerReport, PowerRequest } from "./operations/power.ts";

@@ -49,7 +49,6 @@ describe.concurrent("a BMC that is well", () => {
       ...Object.fromEntries(names.map((name) => [name, "ok"])),
       sol: "unsupported",
       console: "unsupported",
-      httpboot: "unsupported",
     });
     expect(statesOf(ended, "ipmi")).toEqual({
       ...Object.fromEntries(names.map((name) => [name, "ok"])),

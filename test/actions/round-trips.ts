@@ -45,6 +45,7 @@ export const ROUND_TRIPS: Readonly<Record<string, { readonly redfish?: number; r
   "set-disk-persistent": { redfish: 4, ipmi: 6 },
   "set-http-boot": { redfish: 7 },
   "set-indicator": { redfish: 5, ipmi: 6 },
+  "set-nic-pxe": { redfish: 13 },
   "set-ntp": { redfish: 7 },
   "set-power-limit": { redfish: 9, ipmi: 10 },
   "set-power-restore-policy": { redfish: 5, ipmi: 6 },
