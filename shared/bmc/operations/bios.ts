@@ -107,11 +107,17 @@ export const biosOperations = defineOperations({
 
     /** Switches the PXE of a network interface for the next boot, by the BIOS attributes of its make, and reads them back. */
     setNicPxe: (name: string, enabled: boolean, signal: AbortSignal): Promise<NicPxeReport> =>
-      run(signal, (access) => setNicPxe(access, name, enabled, signal)),
+      run(signal, (access) => {
+        const set = (values: BiosChange["values"]) => setBiosValues(access, nextBoot(values), signal);
+        return setNicPxe(set, name, enabled);
+      }),
 
     /** What `setNicPxe` would send. */
     planNicPxe: (name: string, enabled: boolean, signal: AbortSignal): Promise<Plan<readonly PxeSwitch[]>> =>
-      run(signal, (access) => planNicPxe(access, name, enabled, signal)),
+      run(signal, (access) => {
+        const plan = (values: BiosChange["values"]) => planBiosValues(access, nextBoot(values), signal);
+        return planNicPxe(plan, name, enabled);
+      }),
 
     /** Resets all BIOS attributes to the vendor's defaults, once. Takes effect at the next boot. */
     resetBios: (signal: AbortSignal): Promise<BiosResetReport> =>
@@ -180,6 +186,8 @@ async function prepare(port: BiosPort, { values: asked, ...others }: BiosChange)
 export type BiosChange = Omit<BiosRequest, "values"> & {
   readonly values: BiosAttributes | ((next: BiosAttributes) => BiosAttributes);
 };
+
+const nextBoot = (values: BiosChange["values"]): BiosChange => ({ values, applyTime: "on-reset" });
 
 /** The BIOS attributes as the next boot makes them. */
 export async function readBiosValues(

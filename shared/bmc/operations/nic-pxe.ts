@@ -1,5 +1,4 @@
-import type { Access, Plan } from "./access.ts";
-import { type BiosDrivers, planBiosValues, setBiosValues } from "./bios.ts";
+import type { Plan } from "./access.ts";
 import type { BiosAttributes } from "./bios-registry.ts";
 import { type PxeSwitch, pxeSwitches, pxeValues } from "./network-boot-attributes.ts";
 
@@ -15,15 +14,25 @@ export interface NicPxeReport {
   readonly summary: string;
 }
 
+/** Sets, or plans, the BIOS attributes that follow from those that the next boot would have. */
+type Apply<Result> = (values: (next: BiosAttributes) => BiosAttributes) => Promise<Result>;
+
+interface SetAttributes {
+  readonly after: { readonly attributes: BiosAttributes; readonly pending: BiosAttributes };
+  readonly changed: boolean;
+  readonly summary: string;
+}
+
 export async function setNicPxe(
-  access: Access<BiosDrivers>,
+  set: Apply<SetAttributes>,
   name: string,
   enabled: boolean,
-  signal: AbortSignal,
 ): Promise<NicPxeReport> {
-  const { seen, change } = changeOf(name, enabled);
-  const { after, changed, summary } = await setBiosValues(access, change, signal);
-  const before = seen();
+  let before: BiosAttributes = {};
+  const { after, changed, summary } = await set((next) => {
+    before = next;
+    return pxeValues(name, enabled, next);
+  });
   const what = `PXE of ${name} ${enabled ? "on" : "off"}`;
   return {
     before: pxeSwitches(before),
@@ -34,24 +43,16 @@ export async function setNicPxe(
 }
 
 export async function planNicPxe(
-  access: Access<BiosDrivers>,
+  plan: Apply<Plan<unknown>>,
   name: string,
   enabled: boolean,
-  signal: AbortSignal,
 ): Promise<Plan<readonly PxeSwitch[]>> {
-  const { seen, change } = changeOf(name, enabled);
-  const { steps } = await planBiosValues(access, change, signal);
-  return { before: pxeSwitches(seen()), steps };
-}
-
-/** The change of BIOS attributes, and those that it met. */
-function changeOf(name: string, enabled: boolean) {
-  let present: BiosAttributes = {};
-  const values = (next: BiosAttributes) => {
-    present = next;
+  let before: BiosAttributes = {};
+  const { steps } = await plan((next) => {
+    before = next;
     return pxeValues(name, enabled, next);
-  };
-  return { seen: () => present, change: { values, applyTime: "on-reset" } as const };
+  });
+  return { before: pxeSwitches(before), steps };
 }
 
 /** For people: `PXE on: NIC.Integrated.1-1-1; off: NIC.Slot.5-1`. */
