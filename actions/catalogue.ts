@@ -49,6 +49,7 @@ const LOADERS = {
   "reset-bios": () => import("./reset-bios/action.ts"),
   "set-raid": () => import("./set-raid/action.ts"),
   "clear-raid": () => import("./clear-raid/action.ts"),
+  "erase-drives": () => import("./erase-drives/action.ts"),
   "get-secure-boot": () => import("./get-secure-boot/action.ts"),
   "set-secure-boot": () => import("./set-secure-boot/action.ts"),
   "reset-secure-boot-keys": () => import("./reset-secure-boot-keys/action.ts"),

@@ -77,6 +77,7 @@ const checks: readonly CheckRow[] = [
   }),
   row("https", ok("offered"), { durationMs: 82, roundTrips: 2 }),
   row("raid", ok("2 drives, 1 volume (os RAID1)"), { durationMs: 205, roundTrips: 5 }),
+  row("erase", ok("2 of 2 drives"), { durationMs: 164, roundTrips: 4 }),
   row("sol", unsupported("not part of the provider redfish")),
   row("console", unsupported("the BMC lists no serial console over SSH"), { durationMs: 0, roundTrips: 0 }),
   row("nmi", ok("offered"), { durationMs: 0, roundTrips: 0 }),
@@ -101,7 +102,7 @@ export const reference = actionReference("check", {
     }),
   },
   result: {
-    message: "all 4 required checks passed; redfish: 25 of 28, ipmi: not reachable",
+    message: "all 4 required checks passed; redfish: 26 of 29, ipmi: not reachable",
     changed: false,
     durationMs: 6_752,
     roundTrips: 40,

@@ -30,6 +30,13 @@ export type { BootWaitReport } from "./operations/boot-wait.ts";
 export type { BootOption, BootOrderReport } from "./operations/bootorder.ts";
 export type { CertificateSummary } from "./operations/certificate-chain.ts";
 export type { ConsoleReport, ConsoleRequest, LinePattern } from "./operations/console.ts";
+export type {
+  DriveList,
+  ErasableDrive,
+  EraseMethod,
+  EraseReport,
+  EraseRequest,
+} from "./operations/erase.ts";
 export type { CheckState, Finding } from "./operations/finding.ts";
 export type {
   FirmwareApplyTime,

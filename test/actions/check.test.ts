@@ -62,6 +62,7 @@ describe.concurrent("a BMC that is well", () => {
       bios: "unsupported",
       secureboot: "unsupported",
       securebootkeys: "unsupported",
+      erase: "unsupported",
       https: "unsupported",
       raid: "unsupported",
       screenshot: "unsupported",

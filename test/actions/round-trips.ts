@@ -4,7 +4,7 @@
 export const ROUND_TRIPS: Readonly<Record<string, { readonly redfish?: number; readonly ipmi?: number }>> = {
   "bmc-info": { redfish: 4, ipmi: 4 },
   "bmc-reset": { redfish: 6, ipmi: 8 },
-  check: { redfish: 72, ipmi: 36 },
+  check: { redfish: 76, ipmi: 36 },
   "clear-boot-override": { redfish: 4, ipmi: 6 },
   "clear-raid": { redfish: 29 },
   "clear-sel": { redfish: 6, ipmi: 4 },
@@ -14,6 +14,7 @@ export const ROUND_TRIPS: Readonly<Record<string, { readonly redfish?: number; r
   "delete-user": { redfish: 8, ipmi: 26 },
   "eject-virtual-media": { redfish: 6 },
   "enroll-secure-boot-key": { redfish: 15 },
+  "erase-drives": { redfish: 20 },
   "get-bios": { redfish: 4 },
   "get-bmc-csr": { redfish: 6 },
   "get-bmc-network": { redfish: 5, ipmi: 5 },

@@ -34,6 +34,7 @@ const RAID = {
 } as const;
 const KEY = { kind: "signature", fingerprint: "00".repeat(32) } as const;
 const LISTED_KEY = { ...KEY, database: "dbx", id: "1" } as const;
+const DRIVE = { id: "0", path: "/redfish/v1/Systems/1/Storage/RAID.1/Drives/0", offered: true } as const;
 const NTP = { enabled: true, servers: ["a"] };
 
 const SINK = { opened: () => undefined, output: () => undefined, gap: () => undefined };
@@ -84,6 +85,12 @@ const CALLS: { readonly [Name in DriverName]: Calls<Drivers[Name]> } = {
     plan: (raid, signal) => raid.plan(RAID, "on-reset", signal),
     send: (raid, signal) => raid.send(RAID, undefined, signal),
     task: (raid, signal) => raid.task("/redfish/v1/TaskService/TaskMonitors/1", signal),
+  },
+  erase: {
+    list: (erase, signal) => erase.list(signal),
+    plan: (erase, signal) => erase.plan(DRIVE, "crypto-erase", signal),
+    send: (erase, signal) => erase.send(DRIVE, undefined, signal),
+    task: (erase, signal) => erase.task("/redfish/v1/TaskService/TaskMonitors/1", signal),
   },
   media: {
     read: (media, signal) => media.read(signal),

@@ -190,7 +190,7 @@ export type BiosChange = Omit<BiosRequest, "values"> & {
 const nextBoot = (values: BiosChange["values"]): BiosChange => ({ values, applyTime: "on-reset" });
 
 /** The BIOS attributes as the next boot makes them. */
-export async function readBiosValues(
+export async function nextBiosValues(
   access: Access<BiosDrivers>,
   signal: AbortSignal,
 ): Promise<BiosAttributes> {

@@ -1,6 +1,6 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
-import { type BiosDrivers, planBiosValues, readBiosValues, setBiosValues } from "./bios.ts";
+import { type BiosDrivers, nextBiosValues, planBiosValues, setBiosValues } from "./bios.ts";
 import type { BiosAttributes } from "./bios-registry.ts";
 import { ok } from "./finding.ts";
 import { findHttpBootAttributes, type HttpBootRequest } from "./network-boot-attributes.ts";
@@ -96,7 +96,7 @@ async function findWay(access: HttpBootAccess, signal: AbortSignal): Promise<Fou
 
 async function attributesOrNone(access: HttpBootAccess, signal: AbortSignal): Promise<BiosAttributes> {
   try {
-    return await readBiosValues(access, signal);
+    return await nextBiosValues(access, signal);
   } catch (thrown) {
     if (BmcError.from(thrown).class !== "unsupported") throw thrown;
     return {};

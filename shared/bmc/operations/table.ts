@@ -3,6 +3,7 @@ import { biosOperations } from "./bios.ts";
 import { bootOperations } from "./boot.ts";
 import { bootOrderOperations } from "./bootorder.ts";
 import { consoleOperations } from "./console.ts";
+import { eraseOperations } from "./erase.ts";
 import type { Finding } from "./finding.ts";
 import { firmwareOperations } from "./firmware.ts";
 import { httpBootOperations } from "./httpboot.ts";
@@ -52,6 +53,7 @@ export const OPERATIONS = {
   network: networkOperations,
   https: httpsOperations,
   raid: raidOperations,
+  erase: eraseOperations,
   sol: solOperations,
   console: consoleOperations,
   nmi: nmiOperations,

@@ -8,6 +8,7 @@ import { redfishBios } from "./drivers/bios.ts";
 import { RedfishBoot } from "./drivers/boot.ts";
 import { redfishBootOrder } from "./drivers/bootorder.ts";
 import { RedfishConsole } from "./drivers/console.ts";
+import { redfishErase } from "./drivers/erase.ts";
 import { redfishFirmware } from "./drivers/firmware.ts";
 import { redfishHttpBoot } from "./drivers/httpboot.ts";
 import { redfishHttps } from "./drivers/https.ts";
@@ -67,6 +68,7 @@ const CAPABILITIES = [
   "sensors",
   "console",
   "raid",
+  "erase",
 ] as const;
 
 /**
@@ -155,6 +157,7 @@ async function open(
       sensors: new RedfishSensors(resources),
       console,
       raid: redfishRaid(resources),
+      erase: redfishErase(resources),
       ...(others.length > 0 && { note: `system ${system.path}, not ${others.join(", ")}` }),
       insist: () => system.insist(),
       certificateExpiresMs: () => http.certificateExpiresMs,
