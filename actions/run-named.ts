@@ -10,7 +10,8 @@ import { main } from "./harness/run/main.ts";
  */
 export async function runNamed(program: string, [name = "", ...argv]: readonly string[]): Promise<never> {
   if (name === "--help" || name === "-h") {
-    await writeText(process.stdout, `${helpText(program)}\n`);
+    const { wrappedNames } = await import("../shared/help-layout.ts");
+    await writeText(process.stdout, `${helpText(program)}\n\nActions:\n${wrappedNames(catalogue)}\n`);
     process.exit(EXIT_OK);
   }
   const action = await loadAction(name);
@@ -24,16 +25,15 @@ const ACTIONS = `Actions: ${catalogue.join(", ")}`;
 function helpText(program: string): string {
   return `Usage: ${program} <name> [options]
 
-Runs one action in this process: the same input, output, signals and exit codes as its container.
-${program} <name> --help shows the inputs of an action.
+Runs one action in this process: the same input, output,
+signals and exit codes as its container.
+${program} <name> --help shows its inputs.
 
 On machines of an inventory, several at a time:
-  --inventory <file>     the inventory, which has their connections
-  --machine <name,...>   machines; * in a name matches anything; repeat for several
-  --all                  every machine
-  --concurrency <n>      how many at a time (default: 50)
-
-${ACTIONS}`;
+  --inventory <file>    the inventory with their connections
+  --machine <name,...>  machines; * matches anything
+  --all                 every machine
+  --concurrency <n>     how many at a time (default: 50)`;
 }
 
 function problemWith(name: string): string {

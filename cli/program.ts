@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { exitCodeOf } from "../shared/contract/exit-code.ts";
+import { helpLayout } from "../shared/help-layout.ts";
 import { nearestName } from "../shared/nearest-name.ts";
 import { printableLines } from "../shared/printable.ts";
 import { unknownArgumentProblems } from "../shared/unknown-arguments.ts";
@@ -11,6 +12,17 @@ import { endWithUsage } from "./usage-problem.ts";
 
 const NAME = "pbnj-worker";
 const FLAGS = ["--help", "-h", "--version", "-V"];
+
+const FIRST_STEPS = `
+Start here:
+  pbnj-worker lab
+      simulated machines, to try the rest with
+  pbnj-worker action power-status --help
+      one action on one machine, without a worker
+  pbnj-worker doctor --help
+      check what a worker needs, and how to fix it
+  pbnj-worker start --help
+      run the actions of a tink server`;
 
 /** Runs the command in `argv`. Resolves when it has ended; most commands end the process. */
 export async function runProgram(argv: readonly string[], own: SelfProgram): Promise<void> {
@@ -28,6 +40,7 @@ export async function runProgram(argv: readonly string[], own: SelfProgram): Pro
     if (command === asked) await command.define(added);
     else added.usage(command.usage);
   }
+  program.addHelpText("after", FIRST_STEPS);
   await program.parseAsync(argv, { from: "user" });
 }
 
@@ -40,7 +53,7 @@ function createProgram(): Command {
       .version(version)
       .helpCommand("help [command]", "show the help of a command or an action")
       .configureHelp({
-        helpWidth: 110,
+        ...helpLayout(),
         subcommandTerm: (command) => `${command.name()} ${command.usage()}`.trimEnd(),
       })
       .configureOutput({ writeErr: (text) => process.stderr.write(printableLines(text)) })

@@ -1,6 +1,6 @@
-import { BmcClient, BmcError, Connection } from "@pbnj-worker/bmc";
+import { BmcClient, BmcError, Connection, type ConnectionInput } from "@pbnj-worker/bmc";
 
-const given = {
+const given: ConnectionInput = {
   host: process.env["BMC_HOST"],
   username: process.env["BMC_USERNAME"],
   password: process.env["BMC_PASSWORD"],
@@ -8,7 +8,7 @@ const given = {
   redfish: { port: Number(process.env["BMC_PORT"] ?? 443) },
   tls: { fingerprint: process.env["BMC_FINGERPRINT"] },
 };
-// Throws a ZodError that lists all problems. Secrets cannot be printed from here on.
+// Throws a BmcError with a line per problem. Secrets cannot be printed from here on.
 const bmc = new BmcClient(Connection.parse(given));
 const signal = AbortSignal.timeout(300_000);
 try {

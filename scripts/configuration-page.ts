@@ -1,9 +1,9 @@
-import { settings } from "../worker/config/schema.ts";
 import type { Setting } from "../worker/config/setting.ts";
+import { settings } from "../worker/main/settings.ts";
 
 const INTRODUCTION = `# Configuration
 
-\`npm run docs\` generates this page from \`worker/config/schema.ts\`.
+\`npm run docs\` generates this page from the \`*-settings.ts\` files of \`worker/\`.
 
 \`pbnj-worker start\` takes each setting from the first of these places:
 

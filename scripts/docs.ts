@@ -6,6 +6,7 @@ import { ProviderName } from "../shared/contract/vocabulary.ts";
 import { textOf } from "../shared/text-of.ts";
 import { refreshInputPage } from "./action-readme/action-pages.ts";
 import { refreshActionReadme } from "./action-readme/action-readme.ts";
+import { type SharedObjects, sharedObjects } from "./action-readme/shared-objects.ts";
 import { chartFiles } from "./chart/chart-files.ts";
 import { refreshCompatibilityPage } from "./compatibility-page.ts";
 import { renderConfigurationPage } from "./configuration-page.ts";
@@ -63,11 +64,20 @@ async function refreshActionList(current: string): Promise<string> {
   return refreshBetweenMarks(current, "<!-- generated from the catalogue: npm run docs -->", table);
 }
 
+let shared: Promise<SharedObjects> | undefined;
+
+function loadSharedObjects(): Promise<SharedObjects> {
+  shared ??= Promise.all(
+    catalogue.map(async (name) => [name, (await loadReference(name)).output] as const),
+  ).then((outputs) => sharedObjects(Object.fromEntries(outputs)));
+  return shared;
+}
+
 function actionReadme(name: string): Render {
   return async (current) => {
     const action = await loadAction(name);
     if (!action) throw new Error(`there is no action ${name}`);
-    return refreshActionReadme(current, action, await loadReference(name));
+    return refreshActionReadme(current, action, await loadReference(name), await loadSharedObjects());
   };
 }
 

@@ -2,6 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { catalogue } from "../actions/catalogue.ts";
 import { defined } from "../shared/defined.ts";
+import { formatSeconds } from "../shared/duration.ts";
 import { textOf } from "../shared/text-of.ts";
 import { mapLimited } from "../worker/doctor/map-limited.ts";
 import { headCommit } from "./git.ts";
@@ -13,12 +14,13 @@ import { COMPRESSED_LIMIT_BYTES, imageSizes, mebibytes, sizeTable } from "./imag
 import { type ProjectImage, projectImages } from "./images/project-images.ts";
 import { readManifest } from "./manifest.ts";
 import { projectRoot } from "./project-root.ts";
-import { tool } from "./tool.ts";
+import { tool, toolProgress } from "./tool.ts";
 
 /** Each build sends the sources to the engine, and then waits for it. */
 const AT_ONCE = 4;
 const manifest = await readManifest(projectRoot);
-const say = (line: string) => void process.stderr.write(`${line}\n`);
+const lines = toolProgress();
+const say = (line: string) => void lines.above(() => process.stderr.write(`${line}\n`));
 
 const options = tool(
   "images",
@@ -58,11 +60,13 @@ if (unknown.length > 0) {
 try {
   await buildAll();
 } catch (thrown) {
+  lines.clear();
   say(textOf(thrown));
   process.exitCode = 1;
 }
 
 async function buildAll(): Promise<void> {
+  lines.show("images", { text: "preparing the base" });
   const engine = await findContainerEngine(options.engine);
   const wanted = { nodeImage: options.nodeImage, baseImage: options.base };
   const bases = await provideBase(engine, wanted, `${options.registry}/base:local`, say);
@@ -77,10 +81,15 @@ async function buildAll(): Promise<void> {
     },
     options.image,
   );
+  lines.end("images");
   const build = async (image: ProjectImage) => {
-    say(`building ${image.tag}`);
+    const startedMs = performance.now();
+    lines.show(image.tag, { text: "building" });
     await buildImage(engine, image);
+    lines.end(image.tag);
+    say(`${image.tag}: built in ${formatSeconds(performance.now() - startedMs)}`);
   };
+  for (const { tag } of images) lines.note(tag, "waiting for its turn");
   // The first one bundles all actions; the others find that in the engine's cache.
   const [first, ...others] = images;
   if (first) await build(first);
@@ -88,17 +97,20 @@ async function buildAll(): Promise<void> {
     throw thrown;
   };
   await mapLimited(others, { mostAtATime: AT_ONCE, work: build, failed }, new AbortController().signal);
+  lines.show("images", { text: "measuring" });
   await removeStages(engine, images);
 
   const tags = images.map(({ tag }) => tag);
   if (options.save) await mkdir(dirname(options.save), { recursive: true });
   const sizes = await imageSizes(engine, tags, options.save && resolve(options.save));
+  lines.end("images");
   process.stdout.write(`${sizeTable(sizes)}\n`);
   if (options.save) say(`saved to ${options.save}`);
   if (options.push) {
     for (const tag of tags) {
-      say(`pushing ${tag}`);
+      lines.show(tag, { text: "pushing" });
       await engine.run(["push", tag]);
+      lines.end(tag);
     }
   }
   say("without SBOM, provenance and signature, which a release has");

@@ -1,3 +1,4 @@
+import { ErrorClass } from "../shared/contract/error-class.ts";
 import { definitions, type MetricDefinition } from "../worker/features/metrics/definitions.ts";
 import { labels, labelText, labelValues } from "../worker/features/metrics/metric-labels.ts";
 
@@ -6,11 +7,8 @@ const INTRODUCTION = `# Metrics
 \`npm run docs\` generates this page from \`worker/features/metrics/definitions.ts\`.
 
 The worker serves metrics at \`/metrics\` on \`--http-address\`: Prometheus text, or OpenMetrics if the Accept header prefers it.
-Times are in seconds, sizes in bytes. Every label has a closed set of values, so the number of series is bounded: no label names
-a machine, a workflow or an agent ID. \`pbnj_tasks_total\`, \`pbnj_tasks_active\` and \`pbnj_action_duration_seconds\` have PBnJ's
-names and meaning, with other labels.
-
-Use the [dashboard](../../deploy/grafana/pbnj-worker.json) and the [alert rules](../../deploy/prometheus/alerts.yaml).
+Times are in seconds, sizes in bytes. Every label has a closed set of values: no label names a machine, a workflow or an agent ID, so the number
+of series is bounded. There are a [dashboard](../../deploy/grafana/pbnj-worker.json) and [alert rules](../how-to/respond-to-alerts.md).
 
 ## Scraping
 
@@ -53,8 +51,16 @@ function metricRow({ name, type, labels: own, help }: MetricDefinition): string 
 
 function labelRow(label: string, all: readonly MetricDefinition[]): string {
   const users = all.filter(({ labels: own }) => own.some((each) => each === label));
-  const values = labelValues(label)?.map(code).join(", ") ?? "–";
+  const values = valuesCell(labelValues(label));
   return row([code(labelText(label)), users.map(({ name }) => code(name)).join(", "), values, helpOf(label)]);
+}
+
+/** Error classes have a page of their own. */
+function valuesCell(values: readonly string[] = []): string {
+  const others = values.filter((value) => !ErrorClass.safeParse(value).success);
+  const isClass = values.length - others.length === ErrorClass.options.length;
+  const cells = isClass ? ["[error classes](error-classes.md)", ...others.map(code)] : values.map(code);
+  return cells.join(", ") || "–";
 }
 
 function helpOf(label: string): string {

@@ -2,11 +2,12 @@ import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, posix } from "node:path";
 import { execa } from "execa";
 import { z } from "zod";
+import { formatSeconds } from "../shared/duration.ts";
 import { bundleProgram } from "./bundle/bundle.ts";
 import { readManifest } from "./manifest.ts";
 import { filePages } from "./project-pages.ts";
 import { projectRoot } from "./project-root.ts";
-import { tool } from "./tool.ts";
+import { tool, toolProgress } from "./tool.ts";
 
 const Manifest = z.looseObject({ dependencies: z.record(z.string(), z.string()) });
 /** What both packages have of the sources' own manifest. */
@@ -24,13 +25,27 @@ const root = Manifest.parse(JSON.parse(await readFile(join(projectRoot, "package
 const { repository = "", version } = await readManifest(projectRoot);
 const pages = filePages(repository, version);
 const shared = Object.fromEntries(Object.entries(root).filter(([name]) => SHARED.includes(name)));
+/** What only some programs need: a console over SSH. */
+const OPTIONAL = ["ssh2"];
 // Of undici 8, which the command line contains.
 const engines = { node: ">=22.19" };
 
 await rm(output, { recursive: true, force: true });
-await commandLine(join(output, "pbnj-worker"));
-await library(join(output, "bmc"));
+const lines = toolProgress();
+await Promise.all([
+  assemble("pbnj-worker", commandLine(join(output, "pbnj-worker"))),
+  assemble("@pbnj-worker/bmc", library(join(output, "bmc"))),
+]);
 process.stderr.write(`assembled pbnj-worker and @pbnj-worker/bmc in ${output}\n`);
+
+async function assemble(name: string, assembling: Promise<void>): Promise<void> {
+  const startedMs = performance.now();
+  lines.show(name, { text: "assembling" });
+  await assembling;
+  lines.end(name);
+  const took = formatSeconds(performance.now() - startedMs);
+  lines.above(() => process.stderr.write(`${name}: assembled in ${took}\n`));
+}
 
 async function commandLine(folder: string): Promise<void> {
   await bundleProgram(join(folder, "dist"), "node22.19");
@@ -50,6 +65,7 @@ async function library(folder: string): Promise<void> {
     cwd: projectRoot,
     preferLocal: true,
   });
+  const imported = await dependenciesOf(join(folder, "dist"));
   await finish(folder, "docs/reference/bmc-library.md", {
     name: "@pbnj-worker/bmc",
     description:
@@ -60,7 +76,11 @@ async function library(folder: string): Promise<void> {
       "./package.json": "./package.json",
     },
     files: ["dist", "CHANGELOG.md"],
-    dependencies: await dependenciesOf(join(folder, "dist")),
+    dependencies: Object.fromEntries(Object.entries(imported).filter(([name]) => !OPTIONAL.includes(name))),
+    peerDependencies: Object.fromEntries(
+      Object.entries(imported).filter(([name]) => OPTIONAL.includes(name)),
+    ),
+    peerDependenciesMeta: Object.fromEntries(OPTIONAL.map((name) => [name, { optional: true }])),
   });
 }
 

@@ -1,15 +1,14 @@
 import { readFile } from "node:fs/promises";
 import { markdownTable } from "./markdown-table.ts";
 import { refreshBetweenMarks } from "./marked-part.ts";
+import { comparisonTable } from "./performance/comparison-table.ts";
 import { OPERATIONS, type Operation, operationNames } from "./performance/operations.ts";
-import { type Metric, medianCell, Report, type Scenario } from "./performance/peer-report.ts";
+import { type Metric, medianCell, NO_FIGURE, Report, type Scenario } from "./performance/peer-report.ts";
 
 const RESULTS = new URL("../bench/results/peers.json", import.meta.url);
 const START = "<!-- generated from bench/results/peers.json: npm run docs -->";
 /** Of a BMC in another building. */
 const NEAR = "20 ms";
-
-type Row = Scenario["rows"][number];
 
 /** The page with the figures of the last `npm run bench:peers`. */
 export async function refreshPerformancePage(current: string): Promise<string> {
@@ -17,12 +16,13 @@ export async function refreshPerformancePage(current: string): Promise<string> {
   const operations = ["Redfish simulator", "IPMI simulator"].map((server) => {
     const titles = operationNames.map((name) => titleOf(name, server));
     const scenarios = scenariosOf(report, "operations").filter(({ title }) => titles.includes(title));
-    return table(server, scenarios, ["wallMs", "requests"], (title) =>
-      title.slice(0, title.indexOf(", first")),
-    );
+    return comparisonTable(scenarios, {
+      ...{ head: server, metrics: ["wallMs", "requests"], cellOf: medianCell },
+      labelOf: (title) => title.slice(0, title.indexOf(", first")),
+    });
   });
   const section = (name: string, head: string, metrics: readonly Metric[]) =>
-    table(head, scenariosOf(report, name), metrics);
+    comparisonTable(scenariosOf(report, name), { head, metrics, cellOf: medianCell });
   const part = [
     measuredWhere(report),
     `Operations of a new process at a round trip of ${NEAR}: wall time, then HTTP requests, or round trips for IPMI.`,
@@ -54,10 +54,9 @@ export async function refreshReadmeFigures(current: string): Promise<string> {
     ...columns.map(([protocol, subject]) => {
       const title = titleOf(name, `${protocol} simulator`);
       const scenario = scenariosOf(report, "operations").find((each) => each.title === title);
-      return cellOf(
-        scenario?.rows.find((row) => row.subject === subject),
-        ["wallMs"],
-      );
+      const row = scenario?.rows.find((each) => each.subject === subject);
+      if (row?.note?.startsWith("failed")) return "failed";
+      return row?.figures.wallMs ? medianCell("wallMs", row.figures.wallMs) : NO_FIGURE;
     }),
   ]);
   const head = columns.map(([protocol, subject]) => `${protocol}: ${subject}`);
@@ -87,34 +86,3 @@ function measuredWhere({ sections }: Report): string {
   const named = [...versions].map(([name, each]) => `${name} ${all(each).join(" and ")}`);
   return `${days}; ${machines}; ${named.join(", ")}.`;
 }
-
-/** One row per scenario, one column per program that has a figure in one of them. */
-function table(
-  head: string,
-  scenarios: readonly Scenario[],
-  metrics: readonly Metric[],
-  labelOf = (title: string) => title,
-): string {
-  const measured = scenarios.flatMap(({ rows }) => rows.filter((row) => hasFigure(row, metrics)));
-  const subjects = [...new Set(measured.map(({ subject }) => subject))];
-  const rows = scenarios.map(({ title, rows }) => [
-    labelOf(title),
-    ...subjects.map((name) =>
-      cellOf(
-        rows.find(({ subject }) => subject === name),
-        metrics,
-      ),
-    ),
-  ]);
-  return markdownTable([head, ...subjects], rows);
-}
-
-function cellOf(row: Row | undefined, metrics: readonly Metric[]): string {
-  if (row?.note?.startsWith("failed")) return "failed";
-  if (!row || !hasFigure(row, metrics)) return "–";
-  const cells = metrics.map((metric) => medianCell(metric, row.figures[metric]));
-  return cells.join(", ");
-}
-
-const hasFigure = ({ figures }: Row, metrics: readonly Metric[]) =>
-  metrics.some((metric) => figures[metric] !== undefined);

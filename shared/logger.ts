@@ -1,5 +1,12 @@
+/** Names that every line of a log has itself: a field of that name would be there twice. */
+interface ReservedFields {
+  readonly level?: never;
+  readonly time?: never;
+  readonly msg?: never;
+}
+
 /** Facts that go with a log message. Never a secret: a `Secret` prints itself as `[redacted]`. */
-export type LogFields = Readonly<Record<string, unknown>>;
+export type LogFields = Readonly<Record<string, unknown>> & ReservedFields;
 
 /** From the least severe to the most. */
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;

@@ -33,6 +33,11 @@ export function printableLine(text: string): string {
   return printable(text.replace(ESCAPE_SEQUENCE, "").replace(WHITE_SPACE, " "));
 }
 
+/** What a program says of itself on stderr: one line. */
+export function programLine(program: string, reason: string): string {
+  return `${printableLine(`${program}: ${reason}`)}\n`;
+}
+
 /** As much of a text as is kept and shown; no character is cut in two. */
 export function shortened(text: string, most: number): string {
   if (text.length <= most) return text;

@@ -1,4 +1,5 @@
 import { printableLine } from "./printable.ts";
+import { textWidth } from "./text-width.ts";
 
 /** Longer cells are cut, except in the last column: they would push the columns behind them out of sight. */
 const CELL_LIMIT = 100;
@@ -21,11 +22,14 @@ export function formatTable(
     ),
   );
   const widths = head.map((title, column) => {
-    const widest = clean.reduce((most, row) => Math.max(most, width(row[column] ?? "")), width(title));
+    const widest = clean.reduce(
+      (most, row) => Math.max(most, textWidth(row[column] ?? "")),
+      textWidth(title),
+    );
     return Math.min(widest, WIDEST);
   });
   const pad = (cell: string, column: number) => {
-    const space = " ".repeat(Math.max(0, (widths[column] ?? 0) - width(cell)));
+    const space = " ".repeat(Math.max(0, (widths[column] ?? 0) - textWidth(cell)));
     return toTheRight.includes(column) ? `${space}${cell}` : `${cell}${space}`;
   };
   const line = (row: readonly string[]) => row.map(pad).join("  ").trimEnd();
@@ -39,17 +43,4 @@ export function formatTable(
 function cut(line: string): string {
   const characters = Array.from(line);
   return characters.length <= CELL_LIMIT ? line : `${characters.slice(0, CELL_LIMIT - 1).join("")}…`;
-}
-
-const WIDE =
-  /[\p{sc=Han}\p{sc=Hangul}\p{sc=Hiragana}\p{sc=Katakana}\u3000-\u303e\uff01-\uff60\p{Emoji_Presentation}]/u;
-
-/** How many columns of a terminal a text takes. */
-function width(text: string): number {
-  let columns = 0;
-  for (const character of text) {
-    if (/\p{M}/u.test(character)) continue;
-    columns += WIDE.test(character) ? 2 : 1;
-  }
-  return columns;
 }

@@ -3,12 +3,13 @@ import { suggestion } from "./nearest-name.ts";
 /**
  * The problems with unknown arguments, in the form in which commander returns them.
  * What follows an unknown flag is most likely its value and may be a secret, as may any stray word: neither is
- * repeated. `retired` says what to use in place of a flag of an earlier version.
+ * repeated. `retired` says what to use in place of a flag of an earlier version, `expected` what the command expects besides flags.
  */
 export function unknownArgumentProblems(
   left: readonly string[],
   known: readonly string[],
   retired: Readonly<Record<string, string>> = {},
+  expected = "every value follows its flag",
 ): readonly string[] {
   const isFlag = (argument: string | undefined) =>
     argument !== undefined && /^-./.test(argument) && argument !== "--";
@@ -17,6 +18,8 @@ export function unknownArgumentProblems(
     if (Object.hasOwn(retired, name)) return [`${name} ${retired[name]}`];
     if (isFlag(argument)) return [`unknown flag ${name}${suggestion(name, known)}`];
     const before = left[index - 1];
-    return argument === "--" || (isFlag(before) && !before?.includes("=")) ? [] : ["an unexpected argument"];
+    return argument === "--" || (isFlag(before) && !before?.includes("="))
+      ? []
+      : [`an unexpected argument: ${expected}`];
   });
 }

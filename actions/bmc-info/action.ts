@@ -7,7 +7,7 @@ export default defineAction({
   idempotent: true,
   input: {},
   run: async ({ bmc, signal }) => {
-    const info = await bmc.readInfo(signal);
+    const info = await bmc.getInfo(signal);
     return { summary: describeInfo(info), changed: false, data: info };
   },
 });

@@ -73,7 +73,7 @@ export interface ClockLimit {
 
 async function checkClock({ client, clock, maxClockSkew, signal }: CheckContext): Promise<Finding> {
   const beforeMs = clock.now();
-  const bmcMs = await client.readClock(signal);
+  const bmcMs = await client.getClock(signal);
   if (bmcMs === undefined) return unsupported("the BMC does not know the time");
   const skew = clockSkew({ bmcMs, beforeMs, afterMs: clock.now() });
   return exceeds(skew, maxClockSkew.ms)

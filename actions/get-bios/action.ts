@@ -17,7 +17,7 @@ export default defineAction({
     }),
   },
   run: async ({ bmc, input, signal }) => {
-    const state = selectAttributes(await bmc.readBios(signal), input.attributes);
+    const state = selectAttributes(await bmc.getBios(signal), input.attributes);
     return { summary: describeBios(state), changed: false, data: state };
   },
   table: biosTable,

@@ -7,7 +7,7 @@ export default defineAction({
   idempotent: true,
   input: {},
   run: async ({ bmc, signal }) => {
-    const override = await bmc.readBoot(signal);
+    const override = await bmc.getBoot(signal);
     return {
       summary: `boot ${describeOverride(override)}`,
       before: override,

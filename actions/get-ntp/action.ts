@@ -7,7 +7,7 @@ export default defineAction({
   idempotent: true,
   input: {},
   run: async ({ bmc, signal }) => {
-    const settings = await bmc.readNtp(signal);
+    const settings = await bmc.getNtp(signal);
     return {
       summary: describeNtp(settings),
       before: settings,

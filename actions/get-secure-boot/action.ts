@@ -7,7 +7,7 @@ export default defineAction({
   idempotent: true,
   input: {},
   run: async ({ bmc, signal }) => {
-    const state = await bmc.readSecureBoot(signal);
+    const state = await bmc.getSecureBoot(signal);
     return { summary: describeSecureBoot(state), before: state, after: state, changed: false, data: state };
   },
 });

@@ -7,7 +7,7 @@ export default defineAction({
   idempotent: true,
   input: {},
   run: async ({ bmc, signal }) => {
-    const hardware = await bmc.readHardware(signal);
+    const hardware = await bmc.getHardware(signal);
     return { summary: describeHardware(hardware), changed: false, data: hardware };
   },
   table: hardwareTables,

@@ -44,7 +44,7 @@ export const reference = actionReference("inventory", {
             ...nameplate,
             uuid: z.string().optional().describe("The SMBIOS UUID"),
             biosVersion: z.string().optional().describe("The BIOS or UEFI version"),
-            memoryBytes: z.number().optional().describe("Installed memory as the BMC sums it up"),
+            memoryBytes: z.number().optional().describe("Installed memory in total"),
           })
           .describe("The machine as a whole"),
         chassis: z.strictObject(nameplate).optional().describe("The enclosure"),
@@ -118,7 +118,7 @@ export const reference = actionReference("inventory", {
         complete: z
           .array(z.enum(LISTS))
           .optional()
-          .describe("The lists that were read wholly; from other lists, parts may be missing"),
+          .describe("The lists that were read completely; others may lack parts"),
         unread: unread("What the BMC lists and could not be read, so that it is missing above"),
       })
       .describe("What the BMC reports; fields that it does not report are absent, and lists may be empty"),

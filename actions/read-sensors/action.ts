@@ -8,7 +8,7 @@ export default defineAction({
   idempotent: true,
   input: {},
   run: async ({ bmc, signal }) => {
-    const sensors = await bmc.readSensors(signal);
+    const sensors = await bmc.getSensors(signal);
     const counts = Object.fromEntries(
       SENSOR_HEALTHS.map((health) => [health, sensors.filter((one) => one.health === health).length]),
     );

@@ -18,7 +18,7 @@ export async function performTask(
 ): Promise<ActionReport> {
   switch (task.kind) {
     case "status": {
-      const power = await bmc.readPower(signal);
+      const power = await bmc.getPower(signal);
       return { summary: power, before: power, after: power, changed: false };
     }
     case "power":

@@ -31,7 +31,7 @@ export async function planTask(
 ): Promise<TaskPlan> {
   switch (task.kind) {
     case "status":
-      return { steps: [], now: assumed.power === undefined ? await bmc.readPower(signal) : "" };
+      return { steps: [], now: assumed.power === undefined ? await bmc.getPower(signal) : "" };
     case "power": {
       const { before, steps } = await bmc.planPower(powerRequest(task.verb, timeouts), signal, assumed.power);
       return { steps, now: assumed.power === undefined ? before : "" };

@@ -11,7 +11,7 @@ export const reference = actionReference("set-bios", {
     before: biosState,
     after: biosState,
     data: z.strictObject({
-      validated: z.boolean().describe("Whether the BMC's attribute registry was there to check the values"),
+      validated: z.boolean().describe("Whether the values were checked against the BMC's attribute registry"),
     }),
   },
   result: {

@@ -24,7 +24,7 @@ export const reference = actionReference("set-bmc-network", {
       host: z
         .string()
         .optional()
-        .describe("Where the BMC was read at last; absent if that is not known, or if it failed"),
+        .describe("Address at which the BMC was read last; absent if unknown, or if the action failed"),
       goBack: z
         .string()
         .optional()

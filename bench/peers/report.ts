@@ -1,10 +1,8 @@
 import { cpus, totalmem } from "node:os";
-import { markdownTable } from "../../scripts/markdown-table.ts";
+import { comparisonTable } from "../../scripts/performance/comparison-table.ts";
 import {
   cell,
   digits,
-  METRICS,
-  metricNames,
   type Report,
   type ReportSection,
   type Scenario,
@@ -23,6 +21,8 @@ export function merged(earlier: Report, section: ReportSection): Report {
   return { sections: [...kept, section].toSorted((a, b) => ORDER.indexOf(a.name) - ORDER.indexOf(b.name)) };
 }
 
+/** What the tables show of each run. */
+const SHOWN = ["wallMs", "perActionMs", "requests", "apiRequests"] as const;
 const ORDER = ["operations", "loss", "far", "fallbacks", "start", "ironic", "engine", "rufio"];
 
 /** One line per scenario, so that two runs can be compared; figures have four digits. */
@@ -39,33 +39,35 @@ export function jsonReport({ sections }: Report): string {
 export function markdownReport({ sections }: Report): string {
   const parts = sections.map((section) => {
     const versions = Object.entries(section.versions).map(([name, version]) => `${name} ${version}`);
+    const groups = Map.groupBy(section.scenarios, ({ title }) => partsOf(title).condition);
     return [
       `## ${section.title}`,
       `${section.date.slice(0, 10)}; ${section.machine}; ${versions.join(", ")}.`,
-      ...section.scenarios.flatMap((scenario) => [`### ${scenario.title}`, scenarioTable(scenario)]),
+      ...[...groups].map(([condition, scenarios]) => conditionTable(condition, scenarios)),
     ].join("\n\n");
   });
   return `# Side by side
 
-Written by \`npm run bench:peers\`; [the method](../../docs/explanation/performance.md). Each figure is the median of the runs, with the least
-and the most in brackets. "Times ours" is the wall time divided by that of the first line in the same round.
+Written by \`npm run bench:peers\`; [the method](../../docs/explanation/performance.md). Each figure is the median wall time of the runs (for an
+engine, per action), with the least and the most in brackets, then the requests to the BMC and to the Kubernetes API, if there are any.
+[peers.json](peers.json) has CPU, memory, connections, packets and bytes, and the reason of each "failed" and "–".
 
 ${parts.join("\n\n")}
 `;
 }
 
-function scenarioTable({ rows }: Scenario): string {
-  const metrics = metricNames.filter((metric) => rows.some(({ figures }) => figures[metric] !== undefined));
-  const head = ["", "runs", ...metrics.map((metric) => METRICS[metric].title), ""];
-  return markdownTable(
-    head,
-    rows.map(({ subject, runs, figures, note }) => [
-      subject,
-      runs === 0 ? "" : String(runs),
-      ...metrics.map((metric) => cell(metric, figures[metric])),
-      note ?? "",
-    ]),
-  );
+/** `power state, first: Redfish simulator, 20 ms` is an operation under a condition; other titles have none. */
+function partsOf(title: string): { readonly label: string; readonly condition: string } {
+  const [, label = title, condition = ""] = /^(.+), ((?:first|repeated): .+)$/.exec(title) ?? [];
+  return { label, condition };
+}
+
+function conditionTable(condition: string, scenarios: readonly Scenario[]): string {
+  const rows = scenarios.flatMap((scenario) => scenario.rows);
+  const found = SHOWN.filter((metric) => rows.some(({ figures }) => figures[metric] !== undefined));
+  const metrics = found.includes("perActionMs") ? (["perActionMs"] as const) : found;
+  const labelOf = (title: string) => partsOf(title).label;
+  return comparisonTable(scenarios, { head: condition, metrics, cellOf: cell, labelOf });
 }
 
 const BAR = { height: 16, gap: 4, left: 190, width: 420, right: 90 };

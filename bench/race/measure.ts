@@ -56,7 +56,7 @@ export async function measureRace(scenario: RaceScenario, roundTripMs: RoundTrip
   const client = new BmcClient(connection);
   const startedMs = performance.now();
   try {
-    await client.readPower(AbortSignal.timeout(60_000));
+    await client.getPower(AbortSignal.timeout(60_000));
     const resultMs = performance.now() - startedMs;
     await client.close();
     return { resultMs, closedMs: performance.now() - startedMs };

@@ -62,7 +62,7 @@ export async function driveClient(operation: Operation, client: BmcClient): Prom
   const timeoutMs = LONGEST_MS;
   switch (operation) {
     case "power state":
-      same(await client.readPower(signal), "on");
+      same(await client.getPower(signal), "on");
       return;
     case "power on from off, unverified":
       same((await client.setPower({ verb: "on", timeoutMs }, signal)).after, "on");
@@ -76,7 +76,7 @@ export async function driveClient(operation: Operation, client: BmcClient): Prom
       same((await client.setBoot(PXE_ONCE, signal)).after, PXE_ONCE);
       return;
     case "8 sensors":
-      same(namesOf(await client.readSensors(signal)).length, 8);
+      same(namesOf(await client.getSensors(signal)).length, 8);
       return;
     default:
       operation satisfies never;

@@ -6,9 +6,9 @@ import { systemClock } from "../../shared/clock.ts";
 import { EXIT_OK, exitCodeOf } from "../../shared/contract/exit-code.ts";
 import { count } from "../../shared/count.ts";
 import { parseDurationMs } from "../../shared/duration.ts";
-import { LiveLine } from "../../shared/live-line.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
-import { printableLine } from "../../shared/printable.ts";
+import { programLine } from "../../shared/printable.ts";
+import { openProgressLines } from "../../shared/progress-lines.ts";
 import { textOf } from "../../shared/text-of.ts";
 import { withTimeout } from "../../shared/timeout.ts";
 import { mapLimited } from "../../worker/doctor/map-limited.ts";
@@ -82,10 +82,10 @@ async function run(
   signal: AbortSignal,
 ): Promise<number> {
   const clock = systemClock;
-  const live = process.stderr.isTTY ? new LiveLine(process.stderr) : undefined;
+  const lines = openProgressLines(process.stderr);
   const concurrency = Number(flags.concurrency);
   const timeoutMs = parseDurationMs(flags.timeout) ?? 0;
-  const show = (text: string) => live?.show("discover", { text });
+  const show = (text: string) => lines.show("discover", { text });
   let found: readonly FoundBmc[];
   let logins: Awaited<ReturnType<typeof tryLogins>> = [];
   try {
@@ -96,18 +96,21 @@ async function run(
       complain(`more than ${MOST_ADDRESSES} addresses: name fewer`);
       return exitCodeOf("usage");
     }
+    const addresses = count(targets.length, "address", "addresses");
+    show(`probing ${addresses}`);
     const onProgress = (probed: number, answered: number) =>
-      show(`${probed} of ${count(targets.length, "address", "addresses")} probed, ${answered} found`);
+      lines.note("discover", `${probed} of ${addresses} probed, ${answered} found`);
     const scanning = { ports, rate: Number(flags.rate), concurrency, timeoutMs, clock, onProgress };
     found = await scan(targets, scanning, signal);
     if (flags.credentials !== undefined) {
       show(`trying credentials at ${count(found.length, "BMC")}`);
       const trustOnFirstUse = flags.trustOnFirstUse ?? false;
-      const options = { attempts: Number(flags.attempts), trustOnFirstUse, concurrency, timeoutMs, clock };
+      const attempts = Number(flags.attempts);
+      const options = { attempts, trustOnFirstUse, concurrency, timeoutMs, clock, lines };
       logins = await tryLogins(found, candidates, options, signal);
     }
   } finally {
-    live?.clear();
+    lines.clear();
   }
   const results = found.map((bmc, index): Discovered => {
     const login = logins[index];
@@ -246,5 +249,5 @@ function oneOf(flag: string, text: string, known: readonly string[], problems: s
 }
 
 function complain(message: string): void {
-  process.stderr.write(`${printableLine(`${COMMAND}: ${message}`)}\n`);
+  process.stderr.write(programLine(COMMAND, message));
 }

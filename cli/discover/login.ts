@@ -5,6 +5,7 @@ import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { Connection } from "../../shared/contract/connection.ts";
 import { defined } from "../../shared/defined.ts";
 import { silentLogger } from "../../shared/logger.ts";
+import type { ProgressLines } from "../../shared/progress-lines.ts";
 import { withTimeout } from "../../shared/timeout.ts";
 import { mapLimited } from "../../worker/doctor/map-limited.ts";
 import type { FoundBmc } from "./bmc.ts";
@@ -44,6 +45,7 @@ export interface LoginOptions {
   /** For one connection. */
   readonly timeoutMs: number;
   readonly clock: Clock;
+  readonly lines: ProgressLines;
 }
 
 const REQUEST_TIMEOUT_MS = 30_000;
@@ -95,7 +97,9 @@ async function tryLogin(
   const provider = providerFor(bmc, options.trustOnFirstUse);
   if (!provider) return { state: "skipped", problem: skipReason(bmc) };
   const tried = candidates.slice(0, options.attempts);
-  for (const candidate of tried) {
+  for (const [index, candidate] of tried.entries()) {
+    const text = `trying credentials ${index + 1} of ${tried.length} with ${provider}`;
+    options.lines.show(bmc.host, { text });
     try {
       return await withTimeout(LOGIN_TIMEOUT_MS, signal, (until) =>
         loginOnce(bmc, provider, candidate, options, until),
@@ -107,6 +111,8 @@ async function tryLogin(
       if (error.refused === "right") {
         return { state: "accepted", provider, candidate, problem: error.message };
       }
+    } finally {
+      options.lines.end(bmc.host);
     }
   }
   return { state: "refused", provider, attempts: tried.length };

@@ -9,8 +9,9 @@ import type { ErrorClass } from "../../shared/contract/error-class.ts";
 import { EXIT_DRIFT, EXIT_OK, exitCodeOf, type StopSignal } from "../../shared/contract/exit-code.ts";
 import type { SessionProvider } from "../../shared/contract/vocabulary.ts";
 import { defined } from "../../shared/defined.ts";
+import { type ProgressLines, withProgress } from "../../shared/progress-lines.ts";
 import { redactor } from "../../shared/secret-forms.ts";
-import type { Difference } from "../../worker/core/action/drift-seen.ts";
+import type { Difference, Setting } from "../../worker/core/action/drift-seen.ts";
 import { compare, withoutSecrets } from "../../worker/features/drift/compare.ts";
 import { UPDATE_TIMEOUT_MS } from "../../worker/features/drift/next-correction.ts";
 import { readMachine } from "../../worker/features/drift/read-machine.ts";
@@ -34,6 +35,7 @@ export interface CheckOptions {
   readonly clock?: Clock;
   /** Takes warnings, as lines of JSON. */
   readonly onLog: (line: string) => void;
+  readonly lines: ProgressLines;
 }
 
 /** Reads and compares one machine; with `enforce`, also corrects it. A machine that cannot be read is a result, too. */
@@ -41,7 +43,7 @@ export async function checkMachine(
   machine: string,
   connection: Connection,
   desired: DesiredState,
-  { enforce, clock = systemClock, onLog }: CheckOptions,
+  { enforce, clock = systemClock, onLog, lines }: CheckOptions,
   stop: AbortSignal,
 ): Promise<MachineDrift> {
   const updates = Object.values(desired.firmware ?? {}).filter((wanted) => typeof wanted === "object");
@@ -49,13 +51,19 @@ export async function checkMachine(
   const signal = AbortSignal.any([stop, AbortSignal.timeout(limitMs)]);
   // BMCs quote what they refuse.
   const redact = redactor({ username: connection.username, connection });
-  const log = changedLogger(createLineLogger("warn", { machine }, onLog), redact);
+  const log = changedLogger(
+    withProgress(lines, createLineLogger("warn", { machine }, onLog), () => machine),
+    redact,
+  );
+  const onSetting = (setting: Setting) => lines.show(machine, { text: `correcting ${setting}` });
   const bmc = new BmcClient(connection, { clock, log });
   try {
     const { observed, error } = await readMachine(bmc, desired, signal);
     const differences = compare(desired, observed, connection.bootMode);
     const corrections =
-      enforce && !error ? await correct(bmc, desired, differences, signal) : new Map<string, Correction>();
+      enforce && !error
+        ? await correct(bmc, desired, differences, { signal, onSetting })
+        : new Map<string, Correction>();
     return {
       machine,
       ...defined({ provider: bmc.provider, error: error && failureOf(error, redact) }),

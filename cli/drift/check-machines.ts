@@ -24,10 +24,12 @@ export async function checkMachines(
   const uncaughtErrors = new UncaughtErrors();
   const check = async (machine: Machine): Promise<MachineDrift> => {
     const held: (() => void)[] = [];
+    options.lines.note(machine.name, "waiting for its turn");
     try {
       // Two entries may be the same BMC.
       held.push(await locks.acquire(machine.lockKey, signal));
       held.push(await slots.acquire(signal));
+      options.lines.show(machine.name, { text: "reading" });
       const connection = await inventory.resolveConnection(machine, { commands, signal });
       const desired = inventory.desiredState?.(machine.name) ?? {};
       return await uncaughtErrors.isolate(
@@ -39,6 +41,7 @@ export async function checkMachines(
       return failedMachine(machine.name, error);
     } finally {
       for (const release of held) release();
+      options.lines.end(machine.name);
     }
   };
   try {

@@ -31,7 +31,14 @@ export async function correct(
   bmc: BmcClient,
   desired: DesiredState,
   differences: readonly Difference[],
-  signal: AbortSignal,
+  {
+    signal,
+    onSetting,
+  }: {
+    readonly signal: AbortSignal;
+    /** Called before a setting is corrected. */
+    readonly onSetting: (setting: Setting) => void;
+  },
 ): Promise<ReadonlyMap<string, Correction>> {
   const corrections = new Map<string, Correction>();
   let failed: Setting | undefined;
@@ -43,6 +50,7 @@ export async function correct(
       if (isOver || (failed && setting === "power")) {
         return skipped(`nothing was sent, because ${failed} failed`);
       }
+      onSetting(setting);
       return correctOne(() => send(bmc, desired, { setting, different }, signal));
     })();
     for (const { field } of different) corrections.set(field, correction);

@@ -6,12 +6,17 @@ import type { DriftFlags } from "./drift-command.ts";
 export function defineDrift(command: Command): void {
   command
     .description(
-      "Compare machines with the desired state in their inventory entries. Changes nothing without --enforce.",
+      "Compare machines with the desired state in their inventory entries. Changes nothing without --enforce, which changes " +
+        "boot device, NTP and BIOS settings, updates firmware, and turns machines on or off.",
     )
     .option("--inventory <file>", "the inventory with the machines")
     .option("--machine <name,...>", "these machines, with * for anything; repeat for several", collect)
     .option("--all", "all machines of the inventory")
-    .option("--enforce", "correct each difference once; firmware only if its image is named")
+    .option(
+      "--enforce",
+      "change the machines so that they match: each difference once; firmware only if the entry names its image; " +
+        "a machine that must be off is shut down, and forced off after 1 minute",
+    )
     .option("--concurrency <number>", "machines at a time", "50")
     .option("--output <auto|table|json>", "output format; auto is a table on a terminal, else JSON", "auto")
     .allowUnknownOption()

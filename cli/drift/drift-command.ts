@@ -1,5 +1,6 @@
 import { writeText } from "../../actions/harness/result/write-text.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
+import { openProgressLines } from "../../shared/progress-lines.ts";
 import { chooseMachines } from "../machines/select-machines.ts";
 import { listenForStop } from "../stop-signal.ts";
 import { endWithUsage } from "../usage-problem.ts";
@@ -38,11 +39,13 @@ export async function drift(flags: DriftFlags, unknown: readonly string[]): Prom
   const isTable = output === "table" || (output === "auto" && process.stdout.isTTY);
   const { head, row } = driftRows(machines.map(({ name }) => name));
   if (isTable) await writeText(process.stdout, head);
+  const lines = openProgressLines(process.stderr);
   const onResult = (result: MachineDrift) =>
-    writeText(process.stdout, isTable ? row(result) : driftLine(result));
+    lines.above(() => writeText(process.stdout, isTable ? row(result) : driftLine(result)));
   const onLog = (line: string) => void process.stderr.write(`${line}\n`);
-  const options = { concurrency: Number(concurrency), enforce, onResult, onLog };
+  const options = { concurrency: Number(concurrency), enforce, onResult, onLog, lines };
   const results = await checkMachines(machines, inventory, options, stop.signal);
+  lines.clear();
   const left = chosen.machines.length - machines.length;
   const skipped = left > 0 ? `, ${left} without a desired state skipped` : "";
   process.stderr.write(`${COMMAND}: ${driftSummary(results)}${skipped}\n`);

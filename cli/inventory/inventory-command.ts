@@ -6,6 +6,7 @@ import type { ImportFlags } from "./import/import-command.ts";
 import type { PinFlags } from "./pin/pin-command.ts";
 
 const NAMES = ["pin", "import"];
+const EXPECTED = "name one file, and its format with --format, as in --format csv <file>";
 
 /** `pbnj-worker inventory`, with the subcommands `pin` and `import`. */
 export function defineInventory(command: Command): void {
@@ -64,7 +65,7 @@ function defineImport(parent: Command): void {
       const { importInventory } = await import("./import/import-command.ts");
       // An unknown flag in the file's place may contain a secret, which must not be printed.
       const left = /^-./.test(file ?? "") ? command.args : command.args.slice(1);
-      process.exit(await importInventory(file, flags, unknownArguments(command, left)));
+      process.exit(await importInventory(file, flags, unknownArguments(command, left, EXPECTED)));
     });
 }
 
@@ -80,9 +81,7 @@ function problemWith({ args }: Command): string {
   return `unknown command ${JSON.stringify(word)}${suggestion(word, NAMES)}`;
 }
 
-function unknownArguments(command: Command, left: readonly string[]): readonly string[] {
-  return unknownArgumentProblems(
-    left,
-    command.options.flatMap(({ long }) => long ?? []),
-  );
+function unknownArguments(command: Command, left: readonly string[], expected?: string): readonly string[] {
+  const known = command.options.flatMap(({ long }) => long ?? []);
+  return unknownArgumentProblems(left, known, {}, expected);
 }

@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import { type Command, Option } from "commander";
 import { EXIT_OK, exitCodeOf } from "../../shared/contract/exit-code.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
-import { printable, printableLine } from "../../shared/printable.ts";
+import { printable, programLine } from "../../shared/printable.ts";
 import { formatTable } from "../../shared/table.ts";
 import { textOf } from "../../shared/text-of.ts";
 import { unknownArgumentProblems } from "../../shared/unknown-arguments.ts";
@@ -179,5 +179,5 @@ function complain(thrown: unknown): void {
   const { code, port } = thrown as NodeJS.ErrnoException & { readonly port?: number };
   const inUse = `port ${port} is in use: choose another --port, or 0 for free ones`;
   const reason = code === "EADDRINUSE" ? inUse : textOf(thrown);
-  process.stderr.write(`${printableLine(`${COMMAND}: ${reason}`)}\n`);
+  process.stderr.write(programLine(COMMAND, reason));
 }

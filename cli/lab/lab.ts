@@ -1,9 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stringify } from "yaml";
 import { replaceFile } from "../../actions/harness/input/replace-file.ts";
+import { makeFolder } from "../../shared/make-folder.ts";
 import { readKeptCertificates } from "./kept-certificates.ts";
 import { type LabMachine, type MachineTimes, startMachine } from "./machines.ts";
 
@@ -47,7 +48,7 @@ export async function startLab(options: LabOptions = {}): Promise<Lab> {
     if (options.directory === undefined) await rm(directory, { recursive: true, force: true });
   };
   try {
-    await mkdir(directory, { recursive: true });
+    await makeFolder(directory);
     const present = await readFile(inventoryFile, "utf8").catch(() => undefined);
     if (present !== undefined && !present.startsWith(HEADER)) {
       throw new Error(`${inventoryFile} was not written by a lab: choose another --directory`);

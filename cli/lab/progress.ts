@@ -1,4 +1,5 @@
 import { formatSeconds } from "../../shared/duration.ts";
+import { LiveBlock } from "../../shared/live-block.ts";
 import type { Workflow, WorkflowAction } from "../../simulators/tink/workflow.ts";
 
 /** Shows the progress of workflows: one line per machine, redrawn on a terminal, or one line per change elsewhere. */
@@ -23,14 +24,11 @@ function plainProgress(out: NodeJS.WriteStream): Progress {
 }
 
 function liveProgress(workflows: ReadonlyMap<string, Workflow>, out: NodeJS.WriteStream): Progress {
-  let drawn = 0;
+  const block = new LiveBlock(out);
   const draw = () => {
-    const lines = [...workflows].map(
-      ([machine, workflow]) => `${machine}  ${describeAction(currentAction(workflow))}`,
+    block.draw(
+      [...workflows].map(([machine, workflow]) => `${machine}  ${describeAction(currentAction(workflow))}`),
     );
-    const up = drawn > 0 ? `\u001b[${drawn}A` : "";
-    out.write(up + lines.map((line) => `\r\u001b[2K${line.slice(0, out.columns - 1)}\n`).join(""));
-    drawn = lines.length;
   };
   const timer = setInterval(draw, REDRAW_MS);
   draw();
@@ -39,6 +37,7 @@ function liveProgress(workflows: ReadonlyMap<string, Workflow>, out: NodeJS.Writ
     close() {
       clearInterval(timer);
       draw();
+      block.leave();
     },
   };
 }

@@ -10,7 +10,9 @@ import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { serialiseConnection } from "../../shared/contract/connection.ts";
 import { flagOfVariable, givenValue, isConnectionVariable } from "../../shared/contract/given.ts";
 import type { ActionResult } from "../../shared/contract/result.ts";
+import { LOG_LEVELS, type LogLevel } from "../../shared/logger.ts";
 import { UncaughtErrors } from "../../shared/uncaught-errors.ts";
+import type { LogLine } from "../../worker/core/action/action.ts";
 import { ActionSlots, MachineLocks } from "../../worker/core/turns/turns.ts";
 import type { Machine } from "../../worker/machines/inventory.ts";
 import { SecretCommands } from "../../worker/machines/secret-commands.ts";
@@ -18,6 +20,7 @@ import { actionLibrary } from "../action-library.ts";
 import { listenForStop } from "../stop-signal.ts";
 import { endWithUsage } from "../usage-problem.ts";
 import { chooseMachines, selectionIn } from "./select-machines.ts";
+import { openActionsLog } from "./show-log.ts";
 import { formatOf, openOutput } from "./show-results.ts";
 
 const MACHINE_PLACE = "{machine}";
@@ -47,28 +50,39 @@ export async function runOnMachines(name: string, argv: readonly string[]): Prom
   const locks = new MachineLocks();
   const commands = new SecretCommands();
   const uncaughtErrors = new UncaughtErrors();
-  const output = openOutput(action, formatOf(env), machines);
+  const format = formatOf(env);
+  const log = openActionsLog(format, levelIn(env));
+  const { lines } = log;
+  const output = openOutput(action, { format, machines, lines });
   const runOne = async (machine: Machine): Promise<number> => {
     const held: (() => void)[] = [];
+    const end = (result: ActionResult) => {
+      lines.end(machine.name);
+      return output.add(result, stop.by());
+    };
     try {
+      lines.note(machine.name, "waiting for its turn");
       // Two entries may be the same BMC.
       held.push(await locks.acquire(machine.lockKey, stop.signal));
       held.push(await slots.acquire(stop.signal));
+      lines.show(machine.name, { text: "waiting for the BMC" });
       const connection = await inventory.resolveConnection(machine, { commands, signal: stop.signal });
-      const own = ownFiles(action, env, machine);
+      const own = { ...ownFiles(action, env, machine), LOG_LEVEL: log.level };
+      const onLog = ({ line, stream }: LogLine) => void (stream === "stderr" && log.add(machine.name, line));
       const result = await uncaughtErrors.isolate(
-        (signal) => runAction(action, own, serialiseConnection(connection), { signal, by: stop.by }),
+        (signal) => runAction(action, own, serialiseConnection(connection), { signal, by: stop.by, onLog }),
         stop.signal,
       );
-      return await output.add(result, stop.by());
+      return await end(result);
     } catch (thrown) {
       const error = stop.signal.aborted ? BmcError.from(stop.signal.reason) : BmcError.from(thrown);
-      return await output.add({ ...failedResult(action.name, error), machine: machine.name }, stop.by());
+      return await end({ ...failedResult(action.name, error), machine: machine.name });
     } finally {
       for (const release of held) release();
     }
   };
   const exitCodes = await Promise.all(machines.map(runOne));
+  lines.clear();
   await output.end();
   process.exit(Math.max(...exitCodes));
 }
@@ -103,6 +117,12 @@ function filesWritten(action: Action) {
   return fieldGroups(action).flatMap(([, fields]) => fields.filter(({ written }) => written));
 }
 
+/** Undefined if none is given. */
+function levelIn(env: Environment): LogLevel | undefined {
+  const given = givenValue(commonInput.logLevel.env, { env, flags: {} });
+  return given && LOG_LEVELS.find((level) => level === given.text);
+}
+
 /** The environment with the machine's name in the names of files that the action writes. */
 function ownFiles(action: Action, env: Environment, { name }: Machine): Environment {
   const files = filesWritten(action).flatMap(({ env: variable }) => {
@@ -116,15 +136,14 @@ async function runAction(
   action: Action,
   env: Environment,
   connection: string,
-  { signal, by }: ReturnType<typeof listenForStop>,
+  { signal, by, onLog }: ReturnType<typeof listenForStop> & { readonly onLog: (line: LogLine) => void },
 ): Promise<ActionResult> {
   const program = await actionLibrary.find(action.name);
-  const level = givenValue(commonInput.logLevel.env, { env, flags: {} }) ? {} : { LOG_LEVEL: "warn" };
   const ended = await program?.run({
-    env: { ...env, ...level, BMC_CONNECTION_FILE: "-" },
+    env: { ...env, BMC_CONNECTION_FILE: "-" },
     argv: [],
     stdin: connection,
-    onLog: ({ line, stream }) => void (stream === "stderr" && process.stderr.write(`${line}\n`)),
+    onLog,
     signal,
     stoppedBy: by,
   });

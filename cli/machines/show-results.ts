@@ -6,10 +6,11 @@ import { EXIT_OK, exitCodeOf, type StopSignal } from "../../shared/contract/exit
 import { givenValue } from "../../shared/contract/given.ts";
 import type { ActionResult } from "../../shared/contract/result.ts";
 import { formatSeconds } from "../../shared/duration.ts";
+import type { ProgressLines } from "../../shared/progress-lines.ts";
 import { formatTable } from "../../shared/table.ts";
 import type { Machine } from "../../worker/machines/inventory.ts";
 
-type Format = "text" | "table" | "json" | "yaml";
+export type Format = "text" | "table" | "json" | "yaml";
 
 /** As `OUTPUT` has it. */
 export function formatOf(env: Readonly<Record<string, string>>): Format {
@@ -21,7 +22,19 @@ export function formatOf(env: Readonly<Record<string, string>>): Format {
 }
 
 /** Shows each result as it comes, or a table of all at the end. */
-export function openOutput(action: Action, format: Format, machines: readonly Machine[]) {
+export function openOutput(
+  action: Action,
+  {
+    format,
+    machines,
+    lines,
+  }: {
+    readonly format: Format;
+    readonly machines: readonly Machine[];
+    readonly lines: ProgressLines;
+  },
+) {
+  const write = (text: string) => lines.above(() => writeText(process.stdout, text));
   const results: ActionResult[] = [];
   return {
     /** Resolves to the exit code; `by` is the signal that cancelled the action. */
@@ -30,16 +43,16 @@ export function openOutput(action: Action, format: Format, machines: readonly Ma
       if (format === "text") {
         const table = machines.length === 1 && result.data !== undefined && action.table?.(result.data);
         const sentence = sentenceOf(result, undefined);
-        await writeText(process.stdout, `${table ? `${table}\n\n` : ""}${sentence}\n`);
-      } else if (format === "json") await writeText(process.stdout, resultLine(result));
+        await write(`${table ? `${table}\n\n` : ""}${sentence}\n`);
+      } else if (format === "json") await write(resultLine(result));
       else if (format === "yaml") {
         const { stringify } = await import("yaml");
-        await writeText(process.stdout, `---\n${stringify(result, { lineWidth: 0 })}`);
+        await write(`---\n${stringify(result, { lineWidth: 0 })}`);
       }
       return result.class === undefined ? EXIT_OK : exitCodeOf(result.class, by);
     },
     async end(): Promise<void> {
-      if (format === "table") await writeText(process.stdout, `${tableOf(results)}\n`);
+      if (format === "table") await write(`${tableOf(results)}\n`);
       const failed = results.filter(({ ok }) => !ok).length;
       const summary = `${machines.length} machines: ${machines.length - failed} succeeded, ${failed} failed\n`;
       if (machines.length > 1 && format !== "json") await writeText(process.stderr, summary);

@@ -7,6 +7,7 @@ import { END, refreshBetweenMarks } from "../marked-part.ts";
 import { templateExample } from "./examples.ts";
 import { fieldTable } from "./input-table.ts";
 import { outputTable } from "./output-table.ts";
+import type { SharedObjects } from "./shared-objects.ts";
 
 const START = "<!-- generated from the action: npm run docs -->";
 
@@ -14,15 +15,20 @@ const INPUT_PAGE = "../../docs/reference/action-input.md";
 const RESULT_PAGE = "../../docs/reference/action-results.md";
 
 /** An action's README with its generated part replaced; a missing one is created. */
-export function refreshActionReadme(readme: string, action: Action, reference: ActionReference): string {
+export function refreshActionReadme(
+  readme: string,
+  action: Action,
+  reference: ActionReference,
+  shared: SharedObjects,
+): string {
   const image = `${IMAGE_REGISTRY}/${action.name}:v${version}`;
   const parts = [
     fenced("yaml", templateExample(action.name, image, reference)),
     ...ownInput(action),
     "## Result",
     fenced("json", shortened(reference.result)),
-    outputTable(reference),
-    `Every action also has [these variables](${INPUT_PAGE}) and [result fields](${RESULT_PAGE}).`,
+    outputTable(action.name, reference, shared),
+    `More: [variables](${INPUT_PAGE}) and [result fields](${RESULT_PAGE}) of every action.`,
   ];
   const page = readme === "" ? `# ${action.name}\n\n${action.summary}.\n\n${START}\n\n${END}\n` : readme;
   return refreshBetweenMarks(page, START, parts.filter((part) => part !== "").join("\n\n"));

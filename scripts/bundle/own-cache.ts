@@ -23,16 +23,23 @@ export function writeOwnCache(file: string, data: Buffer): void {
   const { mkdirSync, renameSync, rmSync, writeFileSync } = process.getBuiltinModule("node:fs");
   const { dirname } = process.getBuiltinModule("node:path");
   const unfinished = `${file}.${process.pid}`;
-  try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  } catch {
-    return;
-  }
-  try {
+  // Two levels of a home directory that exists; `recursive` may never end.
+  for (const folder of [dirname(dirname(file)), dirname(file)])
+    attempt(() => mkdirSync(folder, { mode: 0o700 }));
+  const isWritten = attempt(() => {
     writeFileSync(unfinished, data, { mode: 0o600, flag: "wx" });
     renameSync(unfinished, file);
+  });
+  if (!isWritten) attempt(() => rmSync(unfinished, { force: true }));
+}
+
+/** Whether it succeeded. */
+function attempt(work: () => void): boolean {
+  try {
+    work();
+    return true;
   } catch {
-    rmSync(unfinished, { force: true });
+    return false;
   }
 }
 

@@ -1,5 +1,5 @@
-import { settings } from "../../worker/config/schema.ts";
 import type { Setting } from "../../worker/config/setting.ts";
+import { settings } from "../../worker/main/settings.ts";
 
 interface JsonSchema {
   [keyword: string]: unknown;
@@ -40,7 +40,7 @@ export function settingPlaces(): string {
   const lines = inChart.flatMap(({ name, chart }) =>
     typeof chart === "object" ? [`${name}: ${"value" in chart ? chart.value : chart.derivedFrom}\n`] : [],
   );
-  return `# Made by npm run docs from worker/config/schema.ts.\n${lines.join("")}`;
+  return `# Made by npm run docs from the worker's settings.\n${lines.join("")}`;
 }
 
 /** Undefined for text, whose format the worker checks. */

@@ -22,7 +22,7 @@ export interface Spread {
 }
 
 const SpreadSchema = z.object({ median: z.number(), least: z.number(), most: z.number() });
-export const metricNames = Object.keys(METRICS) as [Metric, ...Metric[]];
+const metricNames = Object.keys(METRICS) as [Metric, ...Metric[]];
 
 /** What `bench/results/peers.json` holds. */
 export const Report = z.object({
@@ -67,7 +67,7 @@ export function medianCell(metric: Metric, spread: Spread | undefined): string {
   return spread ? `${inUnit(metric, spread.median)} ${METRICS[metric].unit}`.trim() : NO_FIGURE;
 }
 
-const NO_FIGURE = "–";
+export const NO_FIGURE = "–";
 const inUnit = (metric: Metric, value: number) =>
   digits(METRICS[metric].unit === "MiB" ? value / 2 ** 20 : value);
 

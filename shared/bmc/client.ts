@@ -137,7 +137,7 @@ export class BmcClient extends WithOperations {
   }
 
   /** Whether the BMC offers operations that cannot be tested without side effects; throws `unsupported` if it does not. */
-  readOffer(capability: OfferedCapability, signal: AbortSignal): Promise<Offer> {
+  getOffer(capability: OfferedCapability, signal: AbortSignal): Promise<Offer> {
     return this.#run(capability, signal, async ({ read }) =>
       (await read((session) => session[capability].offered(signal))) ? "offered" : "unknown",
     );

@@ -1,7 +1,7 @@
 /** The BMC library as other programs import it: `@pbnj-worker/bmc`. Shown in docs/reference/bmc-library.md. */
 
 export { BmcError, type BmcErrorOptions } from "../contract/bmc-error.ts";
-export { Connection, serialiseConnection } from "../contract/connection.ts";
+export { serialiseConnection } from "../contract/connection.ts";
 export type { AuthRefusal, ErrorClass } from "../contract/error-class.ts";
 export { errorClassOf, exitCodeOf, type StopSignal } from "../contract/exit-code.ts";
 export type {
@@ -15,6 +15,7 @@ export type {
 export type { Log, LogFields, Logger } from "../logger.ts";
 export { Secret } from "../secret.ts";
 export { BmcClient, type BmcClientOptions, type Offer } from "./client.ts";
+export { Connection, type ConnectionInput } from "./library-connection.ts";
 export type { Plan, SessionPrivilege } from "./operations/access.ts";
 export type {
   BiosApplyTime,

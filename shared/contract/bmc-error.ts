@@ -24,7 +24,7 @@ export interface BmcErrorOptions {
  *
  * const bmc = new BmcClient(Connection.parse({ host: "192.0.2.11", username: "admin", password: "wrong" }));
  * try {
- *   await bmc.readPower(AbortSignal.timeout(60_000));
+ *   await bmc.getPower(AbortSignal.timeout(60_000));
  * } catch (error) {
  *   if (!(error instanceof BmcError)) throw error;
  *   console.log(error.class, error.refused);

@@ -372,12 +372,6 @@ export const connectionRules = z.superRefine<Ways>(
 /**
  * What it takes to reach one BMC. `Connection.parse(value)` checks the value, adds the defaults, and closes secrets: each is a
  * `Secret` afterwards. It throws a `ZodError` that lists all problems. The type is what `parse` returns.
- * @example
- * import { Connection } from "@pbnj-worker/bmc";
- *
- * const connection = Connection.parse({ host: "192.0.2.11", username: "admin", password: "calvin" });
- * console.log(connection.providers, connection.redfish.scheme, String(connection.password));
- * // [ 'redfish', 'ipmi' ] https [redacted]
  */
 export const Connection = z.pipe(
   z

@@ -247,7 +247,7 @@ const wrongInputs: readonly Wrong[] = [
     problems: [
       "unknown flag --state-timout, did you mean --state-timeout?",
       "unknown flag --nonsense-altogether",
-      "an unexpected argument",
+      "an unexpected argument: every value follows its flag",
       "BMC_NONSENSE_ALTOGETHER is not known",
       "BMC_PASWORD is not known, did you mean BMC_PASSWORD?",
       "IPMI_CIPHER is not known",

@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
 import { parseDurationMs } from "../../shared/duration.ts";
-import { loadConfig } from "../../worker/config/load-config.ts";
-import { settings } from "../../worker/config/schema.ts";
+import { loadConfig } from "../../worker/main/load-config.ts";
+import { settings } from "../../worker/main/settings.ts";
 import { commandProblems } from "./command-line.ts";
 
 const text = await readFile("deploy/compose.yaml", "utf8");

@@ -11,7 +11,7 @@ import { defineDiscover } from "../../cli/discover/define-discover.ts";
 import { defineDrift } from "../../cli/drift/define-drift.ts";
 import { definePolicy } from "../../worker/commands/define-commands.ts";
 import { addConfigOptions } from "../../worker/config/options.ts";
-import { settings } from "../../worker/config/schema.ts";
+import { settings } from "../../worker/main/settings.ts";
 import { commandProblems } from "./command-line.ts";
 import { codeBlocks, headingAnchors, inlineCode, localLinks } from "./markdown.ts";
 import { shellCommands } from "./shell-words.ts";
@@ -97,7 +97,7 @@ describe("a file in a manual", () => {
 describe("the running text", () => {
   /** Every flag of every command, of the actions, and of the programs of others that are spoken of. */
   async function knownFlags(): Promise<ReadonlySet<string>> {
-    const start = addConfigOptions(new Command());
+    const start = addConfigOptions(new Command(), settings);
     const policy = new Command();
     const own = { file: "", actions: [], library: actionLibrary };
     definePolicy(policy, own);

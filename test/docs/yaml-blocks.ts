@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { z } from "zod";
-import { loadConfig } from "../../worker/config/load-config.ts";
 import { readTextFile } from "../../worker/document/read-text-file.ts";
 import { parseInventory } from "../../worker/machines/parse-inventory.ts";
+import { loadConfig } from "../../worker/main/load-config.ts";
 import { parsePolicy } from "../../worker/policy/parse-policy.ts";
 import { parseTemplate } from "../../worker/template/parse-template.ts";
 

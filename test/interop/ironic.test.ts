@@ -43,8 +43,8 @@ function tests(installed: PythonPackages): void {
     const boot = await client.setBoot(pxeOnce, limit());
     const disk = await errorOf(client.setBoot({ ...pxeOnce, device: "disk" }, limit()));
     const nmi = await errorOf(client.sendNmi(limit()));
-    const led = await client.readIndicator(limit());
-    const inventory = await errorOf(client.readHardware(limit()));
+    const led = await client.getIndicator(limit());
+    const inventory = await errorOf(client.getHardware(limit()));
 
     expect([down.after, up.after, reset.after]).toEqual(["off", "on", "on"]);
     expect(boot.after).toMatchObject({ device: "pxe", persistent: false });
@@ -68,8 +68,8 @@ function tests(installed: PythonPackages): void {
   });
 
   it("reports a refused password, and a node that is not there", async () => {
-    const refused = await errorOf(clientOf("fake-1", {}, { ...LOGIN, password: "wrong" }).readPower(limit()));
-    const missing = await errorOf(clientOf("other").readPower(limit()));
+    const refused = await errorOf(clientOf("fake-1", {}, { ...LOGIN, password: "wrong" }).getPower(limit()));
+    const missing = await errorOf(clientOf("other").getPower(limit()));
 
     expect([refused.class, missing.class]).toEqual(["auth", "usage"]);
   });
@@ -137,7 +137,7 @@ function tests(installed: PythonPackages): void {
     const inserted = await client.insertMedia(image, limit());
     const ejected = await client.ejectMedia(limit());
     const up = await client.setPower({ verb: "on", timeoutMs }, limit());
-    const hardware = await client.readHardware(limit());
+    const hardware = await client.getHardware(limit());
     const led = await client.setIndicator(true, limit());
     const secure = await client.setSecureBoot(true, limit());
 

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../shared/clock.ts";
 import { Secret } from "../../shared/secret.ts";
 import { Access } from "../../worker/listener/http/access.ts";
-import { readPower, statusLab } from "../worker/features/status/status-lab.ts";
+import { getPower, statusLab } from "../worker/features/status/status-lab.ts";
 import { describeWithProgram, findProgram } from "./programs.ts";
 
 const SLOW_TEST_MS = 120_000;
@@ -65,7 +65,7 @@ describeWithProgram("chromium", "the status page in a browser", () => {
     lab.tell.started(action, "node-01");
     await page.locator(`#in-flight tr[data-row="${action.key}"]`).waitFor();
     await page.locator('#in-flight time:text-matches("^[1-9]")').waitFor();
-    lab.tell.ended(action, "node-01", readPower("off"));
+    lab.tell.ended(action, "node-01", getPower("off"));
     lab.tell.reported(action);
     await page.locator("#machines a.off").waitFor();
 
@@ -108,7 +108,7 @@ describeWithProgram("chromium", "the status page in a browser", () => {
     for (let round = 0; round < 8; round += 1) {
       for (const [index, name] of names.entries()) {
         const action = tell.action(`${name}-${round}`);
-        if (index % 3 === 0) tell.whole(action, name, round % 2 === 0 ? readPower("on") : failed);
+        if (index % 3 === 0) tell.whole(action, name, round % 2 === 0 ? getPower("on") : failed);
         else if (index % 3 === 1) tell.started(action, name);
         else tell.taken(action, name);
         if (index % 4 === 0) tell.failing(`pbnj-${name}`);
@@ -219,7 +219,7 @@ describeWithProgram("chromium", "the status page in a browser", () => {
       );
       await using lab = await statusLab({ clock: systemClock, machines: names });
       for (const [index, name] of names.entries()) {
-        lab.tell.whole(lab.tell.action(name), name, index % 97 === 0 ? failed : readPower("on"));
+        lab.tell.whole(lab.tell.action(name), name, index % 97 === 0 ? failed : getPower("on"));
       }
       lab.tell.started(lab.tell.action("running"), "rack0-node1");
       const { page, complaints } = await open(lab, "/", { colorScheme, viewport: { width, height: 900 } });

@@ -53,7 +53,7 @@ function emulatorTests(installed: PythonPackages): void {
       const { port } = await startEmulator(installed);
       const client = clientOf(port);
 
-      expect(await client.readPower(limit())).toBe("off");
+      expect(await client.getPower(limit())).toBe("off");
       expect(await client.setPower({ verb: "on", timeoutMs }, limit())).toMatchObject({ after: "on" });
       const off = { verb: "off", mode: "soft-then-hard", softTimeoutMs: 30_000, timeoutMs } as const;
       expect(await client.setPower(off, limit())).toMatchObject({ after: "off", changed: true });
@@ -67,7 +67,7 @@ function emulatorTests(installed: PythonPackages): void {
     const request = { device: "pxe", persistent: true, mode: "uefi" } as const;
 
     expect((await client.setBoot(request, limit())).after).toEqual(request);
-    expect(await client.readBoot(limit())).toEqual(request);
+    expect(await client.getBoot(limit())).toEqual(request);
   });
 
   it("says that a one-time override stays", async () => {
@@ -86,7 +86,7 @@ function emulatorTests(installed: PythonPackages): void {
   it("finds the system by its Id and by its path, and lists the valid names if the name is unknown", async () => {
     const { port } = await startEmulator(installed);
     const powerOf = (system: string) =>
-      clientOf(port, { redfish: { port, scheme: "http", system } }).readPower(limit());
+      clientOf(port, { redfish: { port, scheme: "http", system } }).getPower(limit());
 
     expect(await powerOf(SYSTEM)).toBe("off");
     expect(await powerOf(`/redfish/v1/Systems/${SYSTEM}`)).toBe("off");
@@ -99,7 +99,7 @@ function emulatorTests(installed: PythonPackages): void {
   it("names a refused password as such", async () => {
     const { port } = await startEmulator(installed);
 
-    const reading = clientOf(port, { password: "wrong" }).readPower(limit());
+    const reading = clientOf(port, { password: "wrong" }).getPower(limit());
 
     await expect(reading).rejects.toMatchObject({ class: "auth" });
   });

@@ -6,11 +6,12 @@ import { Command } from "commander";
 import { catalogue } from "../../actions/catalogue.ts";
 import { type Clock, systemClock } from "../../shared/clock.ts";
 import type { LogFields, Logger } from "../../shared/logger.ts";
-import { loadConfig } from "../../worker/config/load-config.ts";
 import { addConfigOptions } from "../../worker/config/options.ts";
 import { openStateDirectory } from "../../worker/core/journal/state-directory.ts";
+import { loadConfig } from "../../worker/main/load-config.ts";
 import { openCluster } from "../../worker/main/open-cluster.ts";
 import { openWorker } from "../../worker/main/open-worker.ts";
+import { settings } from "../../worker/main/settings.ts";
 import { PROGRAM } from "../cli/program.ts";
 import { quickLibrary } from "./quick-actions.ts";
 
@@ -18,7 +19,7 @@ const WAIT_MS = 60_000;
 /** As pino numbers them. */
 const LEVELS = { debug: 20, info: 30, warn: 40, error: 50 } as const;
 
-export interface Logged extends LogFields {
+export interface Logged extends Readonly<Record<string, unknown>> {
   readonly level: number;
   readonly msg: string;
 }
@@ -32,7 +33,7 @@ export async function standingWorker(
   { clock = systemClock }: { readonly clock?: Clock } = {},
 ) {
   const stateHome = await mkdtemp(join(tmpdir(), "pbnj-state-"));
-  const command = addConfigOptions(new Command()).exitOverride();
+  const command = addConfigOptions(new Command(), settings).exitOverride();
   command.parse(["--runtime", "in-process", ...argv.filter((word) => word !== "start" && word !== "serve")], {
     from: "user",
   });

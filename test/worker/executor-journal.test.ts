@@ -17,6 +17,7 @@ import {
 } from "../../worker/core/runtime/runtime.ts";
 import type { Acknowledgement } from "../../worker/core/source/source.ts";
 import type { LockPurpose } from "../../worker/core/turns/turns.ts";
+import { TO_BEGIN } from "../../worker/features/legacy/returning-ids.ts";
 import { actionLabels } from "../../worker/runtimes/docker/container-spec.ts";
 import { DockerRuntime } from "../../worker/runtimes/docker/docker-runtime.ts";
 import { LogStream } from "../../worker/runtimes/log-stream.ts";
@@ -140,7 +141,7 @@ it.each([
   });
   const { action } = scriptedRequest(["host"]).request;
 
-  await executor.execute({ ...action, timeoutMs: 0, idMayReturn: true }, signals);
+  await executor.execute({ ...action, timeoutMs: 0, returningIds: TO_BEGIN }, signals);
   await executor.execute({ ...action, actionId: "another", timeoutMs: 7_000 }, signals);
 
   const boot = bootTimeIn(0);
@@ -578,7 +579,7 @@ it("a new run with the ID of an ended one is needed while its hook runs", async 
   const { idMayReturn: _, ...identity } = base.action;
   const action: Action = {
     ...{ ...identity, timeoutMs: 60_000, command: [], volumes: [], environment: {} },
-    ...{ idMayReturn: true, onFailure: ["--tidy-up"] },
+    ...{ returningIds: TO_BEGIN, onFailure: ["--tidy-up"] },
   };
   const entry = { ...base, runtime: "docker", action: { ...base.action, idMayReturn: true } } as const;
   class OldJournal extends LeftJournal {
@@ -615,7 +616,7 @@ it("a new run with the ID of an ended one is needed while its hook runs", async 
   stop.abort();
   await recovered;
 
-  expect(during).toBe(false);
+  expect(during).toBe("once-ended");
   expect(needed).toEqual([true]);
 });
 

@@ -1,19 +1,18 @@
 import { describe, test } from "vitest";
 import type { Workflow } from "../../simulators/tink/workflow.ts";
+import { type LegacyLab, openLegacyLab, templateOf } from "../support/lab.ts";
 import { scaledClock } from "../support/scaled-clock.ts";
-import { type LegacyLab, legacyLab, standingWorker, templateOf } from "./legacy-lab.ts";
 
 /** Seconds of the worker pass in milliseconds of the test. */
 const SPEED = 40;
 
-const REBOOT = templateOf([
+const REBOOT = templateOf(
+  "pbnj",
   { name: "power-reset", environment: { MACHINE: "node-01" } },
   { name: "power-status", environment: { MACHINE: "node-01" } },
-]);
+);
 
-async function rack(): Promise<LegacyLab> {
-  return legacyLab({ machines: { "node-01": { power: "on" } } });
-}
+const rack = () => openLegacyLab({ machines: { "node-01": { power: "on" } } });
 
 /** Calls back once, when the server took the end of the workflow's first action. */
 function onEnd(lab: LegacyLab, workflow: Workflow, then: () => void): void {
@@ -37,17 +36,17 @@ describe.concurrent("an action that a server serves again after its end", () => 
     await using lab = await rack();
     const workflow = lab.server.submit({ name: "reboot", template: REBOOT });
     onEnd(lab, workflow, () => lab.server.board.lag());
-    await using worker = await standingWorker(lab);
+    const worker = await lab.start();
 
     await expect
-      .poll(() => worker.logged.filter(({ msg }) => msg.startsWith("stale action skipped")).length, {
+      .poll(() => worker.log.filter(({ msg }) => msg.startsWith("stale action skipped")).length, {
         timeout: 15_000,
       })
       .toBeGreaterThan(1);
     lab.server.board.thaw();
     await lab.server.until(() => workflow.state === "SUCCESS");
 
-    expect(lab.machines[0]?.count("reset")).toBe(1);
+    expect(lab.machine().count("reset")).toBe(1);
     expect(reportsOf(lab)).toEqual(ONCE);
   });
 
@@ -57,14 +56,14 @@ describe.concurrent("an action that a server serves again after its end", () => 
     await using lab = await rack();
     const workflow = lab.server.submit({ name: "reboot", template: REBOOT });
     onEnd(lab, workflow, () => lab.server.board.lag());
-    await using worker = await standingWorker(lab, { clock: scaledClock(SPEED) });
+    const worker = await lab.start([], { clock: scaledClock(SPEED) });
 
     await expect
-      .poll(() => worker.logged.map(({ msg }) => msg), { timeout: 15_000 })
+      .poll(() => worker.log.map(({ msg }) => msg), { timeout: 15_000 })
       .toContain("duplicate action skipped: already ended");
     lab.server.board.thaw();
     await lab.server.until(() => workflow.state === "SUCCESS");
 
-    expect(lab.machines[0]?.count("reset")).toBe(1);
+    expect(lab.machine().count("reset")).toBe(1);
   });
 });

@@ -1,18 +1,19 @@
 import { expect, test } from "vitest";
-import { legacyLab, standingWorker, templateOf } from "./legacy-lab.ts";
+import { openLegacyLab, templateOf } from "../support/lab.ts";
 
 const MACHINES = Array.from({ length: 20 }, (_, index) => `node-${String(index).padStart(2, "0")}`);
 const WORKFLOWS_PER_MACHINE = 2;
 
 test("forty workflows on one worker ID run concurrently, one action per machine at a time", async () => {
   const machines = Object.fromEntries(MACHINES.map((name) => [name, { power: "on" as const }]));
-  await using lab = await legacyLab({ machines });
+  await using lab = await openLegacyLab({ machines });
   const { server } = lab;
   const steps = (machine: string) =>
-    templateOf([
+    templateOf(
+      "pbnj",
       { name: "power-reset", environment: { MACHINE: machine } },
       { name: "power-status", environment: { MACHINE: machine } },
-    ]);
+    );
   // Ended and abandoned workflows are still there.
   for (const state of ["FAILED", "TIMEOUT", "SUCCESS", "RUNNING"] as const) {
     for (let index = 0; index < 5; index += 1) {
@@ -45,7 +46,7 @@ test("forty workflows on one worker ID run concurrently, one action per machine 
   setLatency(1_000);
 
   const begunMs = Date.now();
-  await using _worker = await standingWorker(lab);
+  await lab.start();
   await server.until(() => workflows.every(({ workflow }) => workflow.state === "SUCCESS"), 100_000);
   const calls = server.calls.length;
   const idleCalls = ((Date.now() - begunMs) / 1_000) * 5;

@@ -1,26 +1,22 @@
-import { writeFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
-import { type LabOptions, legacyLab, type Step, standingWorker, templateOf } from "./legacy-lab.ts";
+import type { SimulatedMachineOptions } from "../../simulators/machine.ts";
+import { messageOf, openLegacyLab, type Step, templateOf } from "../support/lab.ts";
 
 /** One action of a workflow on one machine, from its start to its reported end. */
-async function ran(step: Step, machine: LabOptions["machines"][string] = {}) {
-  const lab = await legacyLab({ machines: { "node-01": machine, "node-02": {} } });
-  const worker = await standingWorker(lab);
+async function ran(step: Step, machine: SimulatedMachineOptions = {}) {
+  const lab = await openLegacyLab({ machines: { "node-01": machine, "node-02": {} } });
+  const worker = await lab.start();
   const workflow = lab.server.submit({
     name: "w",
-    template: templateOf([{ environment: { MACHINE: "node-01" }, ...step }]),
+    template: templateOf("pbnj", { environment: { MACHINE: "node-01" }, ...step }),
   });
   await lab.server.until(() => ["FAILED", "TIMEOUT", "SUCCESS"].includes(workflow.state));
   return {
-    lab,
     workflow,
-    message: workflow.tasks[0]?.actions[0]?.message,
-    hooks: worker.logged.filter(({ msg }) => msg === "hook started").map(({ hook }) => hook),
+    message: messageOf(workflow),
+    hooks: worker.log.filter(({ msg }) => msg === "hook started").map(({ hook }) => hook),
     done: lab.machines.map((each) => each.commands.map(({ action }) => action)),
-    async [Symbol.asyncDispose]() {
-      await worker[Symbol.asyncDispose]();
-      await lab[Symbol.asyncDispose]();
-    },
+    [Symbol.asyncDispose]: () => lab[Symbol.asyncDispose](),
   };
 }
 
@@ -98,18 +94,20 @@ describe("no hook is run", () => {
   });
 
   test("with a password that was refused", async () => {
-    await using lab = await legacyLab({ machines: { "node-01": { power: "off" } } });
-    await writeFile(lab.passwordFile, "wrong\n");
-    await using worker = await standingWorker(lab);
+    await using lab = await openLegacyLab({ machines: { "node-01": { power: "off" } } });
+    await lab.write("password", "wrong\n");
+    const worker = await lab.start();
     const workflow = lab.server.submit({
       name: "w",
-      template: templateOf([
-        { name: "power-reset", environment: { MACHINE: "node-01" }, onFailure: ["--on-if-off"] },
-      ]),
+      template: templateOf("pbnj", {
+        name: "power-reset",
+        environment: { MACHINE: "node-01" },
+        onFailure: ["--on-if-off"],
+      }),
     });
     await lab.server.until(() => workflow.state === "FAILED");
 
     expect(workflow.tasks[0]?.actions[0]?.message).toMatch(/\(auth, exit 10\)/);
-    expect(worker.logged.map(({ msg }) => msg)).not.toContain("hook started");
+    expect(worker.log.map(({ msg }) => msg)).not.toContain("hook started");
   });
 });

@@ -1,14 +1,14 @@
 import { describe, test } from "vitest";
-import { legacyLab, standingWorker, templateOf } from "./legacy-lab.ts";
+import { openLegacyLab, templateOf } from "../support/lab.ts";
 
-const UNREADABLE = templateOf([{ name: "power-reset", environment: { MACHINE: "node-01" } }]);
-const READABLE = templateOf([{ name: "power-status", environment: { MACHINE: "node-01" } }]);
+const UNREADABLE = templateOf("pbnj", { name: "power-reset", environment: { MACHINE: "node-01" } });
+const READABLE = templateOf("pbnj", { name: "power-status", environment: { MACHINE: "node-01" } });
 
 describe.concurrent("an action whose timeout is negative", () => {
   test("fails its workflow with the reason, and the next workflow of the agent ID runs", async ({
     expect,
   }) => {
-    await using lab = await legacyLab({ machines: { "node-01": { power: "on" } } });
+    await using lab = await openLegacyLab({ machines: { "node-01": { power: "on" } } });
     const readable = lab.server.submit({ name: "wrong", template: UNREADABLE });
     const tasks = readable.tasks.map((task) => ({
       ...task,
@@ -17,16 +17,16 @@ describe.concurrent("an action whose timeout is negative", () => {
     const workflow = { ...readable, tasks };
     lab.server.board.add(workflow);
     const next = lab.server.submit({ name: "right", template: READABLE });
-    await using worker = await standingWorker(lab);
+    const worker = await lab.start();
 
     await lab.server.until(() => workflow.state === "FAILED" && next.state === "SUCCESS");
 
     expect(lab.server.reports.map(({ actionName, state }) => `${actionName} ${state}`)).toEqual(
       expect.arrayContaining(["power-reset RUNNING", "power-reset FAILED", "power-status SUCCESS"]),
     );
-    expect(worker.logged.find(({ msg }) => msg === "action refused")?.["reason"]).toBe(
+    expect(worker.log.find(({ msg }) => msg === "action refused")?.["reason"]).toBe(
       "the action's timeout is negative: -1 s",
     );
-    expect(lab.machines[0]?.count("reset")).toBe(0);
+    expect(lab.machine().count("reset")).toBe(0);
   });
 });

@@ -10,7 +10,7 @@ const MANUAL = readFileSync(join(ROOT, "docs/reference/logs.md"), "utf8");
 /** Files that pass on what others log. */
 const sources: readonly LogMessage[] = [
   ...logMessages(join(ROOT, "worker"), ["commands/logger.ts"]),
-  ...logMessages(join(ROOT, "shared"), ["live-line.ts", "log-outage.ts"]),
+  ...logMessages(join(ROOT, "shared"), ["progress-lines.ts", "log-outage.ts"]),
   ...logMessages(join(ROOT, "actions"), ["harness/result/changed-logger.ts", "harness/run/program.ts"]),
 ];
 

@@ -3,17 +3,18 @@ import { exitCodeOf } from "../../shared/contract/exit-code.ts";
 import type { Problem } from "../../shared/document/problem.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { unknownArgumentProblems } from "../../shared/unknown-arguments.ts";
+import { retiredFlags } from "../config/given-values.ts";
 import { addConfigOptions } from "../config/options.ts";
-import { RETIRED_FLAGS } from "../config/retired.ts";
-import { RULE_SETTINGS, RUN_SETTINGS, SERVE_SETTINGS, type SettingName } from "../config/schema.ts";
+import type { Setting } from "../config/setting.ts";
 import { DEFAULT_TIMEOUT } from "../doctor/doctor-options.ts";
 import { problemReport } from "../document/problem-report.ts";
+import { policyTestSettings, retired, settingsFor } from "../main/settings.ts";
 import type { SelfProgram } from "../runtimes/self-program.ts";
 import { type CommandProcess, ownProcess } from "./command-process.ts";
 
 /** `pbnj-worker start`. */
 export function defineStart(command: Command, own: SelfProgram, host: CommandProcess = ownProcess): void {
-  addSettings(command).action(async (flags: Record<string, unknown>) => {
+  addSettings(command, settingsFor("start")).action(async (flags: Record<string, unknown>) => {
     const { start } = await import("./start.ts");
     host.exit(await start(flags, unknownArguments(command, command.args), own, host));
   });
@@ -21,7 +22,7 @@ export function defineStart(command: Command, own: SelfProgram, host: CommandPro
 
 /** `pbnj-worker serve`. */
 export function defineServe(command: Command, own: SelfProgram, host: CommandProcess = ownProcess): void {
-  addSettings(command, SERVE_SETTINGS).action(async (flags: Record<string, unknown>) => {
+  addSettings(command, settingsFor("serve")).action(async (flags: Record<string, unknown>) => {
     const { start } = await import("./start.ts");
     host.exit(await start(flags, unknownArguments(command, command.args), own, host, "serve"));
   });
@@ -30,11 +31,13 @@ export function defineServe(command: Command, own: SelfProgram, host: CommandPro
 /** `pbnj-worker run`. */
 export function defineRun(command: Command, own: SelfProgram, host: CommandProcess = ownProcess): void {
   addTemplateArgument(command).option("--task <name>", "run only this task");
-  addSettings(command, RUN_SETTINGS).action(async (template: string, flags: Record<string, unknown>) => {
-    const { runTemplate } = await import("./run-template.ts");
-    const unknown = unknownArguments(command, command.args.slice(1));
-    host.exit(await runTemplate(template, flags, unknown, own, host));
-  });
+  addSettings(command, settingsFor("run")).action(
+    async (template: string, flags: Record<string, unknown>) => {
+      const { runTemplate } = await import("./run-template.ts");
+      const unknown = unknownArguments(command, command.args.slice(1));
+      host.exit(await runTemplate(template, flags, unknown, own, host));
+    },
+  );
 }
 
 /** `pbnj-worker doctor`. */
@@ -51,7 +54,7 @@ export function defineDoctor(command: Command, own: SelfProgram): void {
     )
     .option("--output <text|json>", "output format: text or JSON", "text")
     .option("--timeout <duration>", "time for each check and for each machine", DEFAULT_TIMEOUT);
-  addSettings(command).action(async (flags: Record<string, unknown>) => {
+  addSettings(command, settingsFor("start")).action(async (flags: Record<string, unknown>) => {
     const { doctor } = await import("../doctor/doctor.ts");
     process.exit(await doctor(flags, unknownArguments(command, command.args), own));
   });
@@ -75,7 +78,7 @@ export function definePolicy(command: Command, own: SelfProgram, host: CommandPr
   addTemplateArgument(test)
     .option("--namespace <name>", "the namespace of the workflow", "default")
     .option("--output <table|json>", "output format: one line per rule, or JSON", "table");
-  addSettings(test, RULE_SETTINGS).action(async (template: string, flags: Record<string, unknown>) => {
+  addSettings(test, policyTestSettings).action(async (template: string, flags: Record<string, unknown>) => {
     const { testPolicy } = await import("./test-policy.ts");
     host.exit(await testPolicy(template, flags, unknownArguments(test, test.args.slice(1)), own, host));
   });
@@ -93,8 +96,8 @@ function problemsWith(command: Command): readonly Problem[] {
 }
 
 /** The flags of settings. Unknown arguments are accepted here and reported with all other problems. */
-function addSettings(command: Command, only?: readonly SettingName[]): Command {
-  return addConfigOptions(command, only).allowUnknownOption().allowExcessArguments();
+function addSettings(command: Command, settings: readonly Setting[]): Command {
+  return addConfigOptions(command, settings).allowUnknownOption().allowExcessArguments();
 }
 
 /** The argument and the option of every command that reads a template. */
@@ -115,7 +118,7 @@ function collect(value: string, earlier: readonly string[] = []): readonly strin
 /** The arguments that `command` did not parse, as problems. */
 function unknownArguments(command: Command, left: readonly string[]): readonly Problem[] {
   const known = command.options.flatMap(({ long }) => long ?? []);
-  return unknownArgumentProblems(left, known, RETIRED_FLAGS).map((message) => ({
+  return unknownArgumentProblems(left, known, retiredFlags(retired)).map((message) => ({
     source: "command line",
     message,
   }));

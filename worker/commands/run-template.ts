@@ -3,12 +3,10 @@ import { systemClock } from "../../shared/clock.ts";
 import { EXIT_OK, exitCodeOf, type StopSignal } from "../../shared/contract/exit-code.ts";
 import type { Checked, Problem } from "../../shared/document/problem.ts";
 import { formatSeconds } from "../../shared/duration.ts";
-import { LiveLine } from "../../shared/live-line.ts";
 import type { Logger } from "../../shared/logger.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
-import { printable, printableLine } from "../../shared/printable.ts";
-import { loadExecutionConfig } from "../config/load-config.ts";
-import type { ExecutionConfig } from "../config/worker-config.ts";
+import { printable, programLine } from "../../shared/printable.ts";
+import { openProgressLines, type ProgressLines, withProgress } from "../../shared/progress-lines.ts";
 import type { Action, ActionStatus, Outcome } from "../core/action/action.ts";
 import { MemoryJournal } from "../core/journal/memory-journal.ts";
 import type { Runtime } from "../core/runtime/runtime.ts";
@@ -20,7 +18,9 @@ import type { Cluster } from "../kubernetes/client/cluster.ts";
 import type { Inventory } from "../machines/inventory.ts";
 import { composeExecutor, referenceRefusal } from "../main/compose-executor.ts";
 import { composeRuntime, type RuntimeOptions } from "../main/compose-runtime.ts";
+import { loadConfig } from "../main/load-config.ts";
 import { openCluster } from "../main/open-cluster.ts";
+import type { WorkerConfig } from "../main/settings.ts";
 import type { SelfProgram } from "../runtimes/self-program.ts";
 import { actionsOfTask } from "../template/actions.ts";
 import { loadTemplate } from "../template/load-template.ts";
@@ -43,7 +43,7 @@ export async function runTemplate(
 ): Promise<number> {
   const { env, stderr } = host;
   const { hardware, map, task: _task, ...settingFlags } = flags;
-  const loaded = loadExecutionConfig({ flags: settingFlags, env });
+  const loaded = loadConfig({ flags: settingFlags, env }, "run");
   const template = await loadTemplate(path, { hardware, map });
   const chosen = template.ok ? chooseTasks(template.value, flags["task"]) : template;
   const problems = [loaded, chosen].flatMap((part) => (part.ok ? [] : part.problems));
@@ -52,13 +52,13 @@ export async function runTemplate(
     return exitCodeOf("usage");
   }
   const { config } = loaded;
-  const live = stderr.isTTY && config.log.format !== "json" ? new LiveLine(stderr) : undefined;
+  const live = stderr.isTTY && config.log.format !== "json" ? openProgressLines(stderr) : undefined;
   const wholeLog = withoutMessages(createLogger(config.log, host), REPORTED);
-  const log = live?.inPlaceOf(wholeLog, ({ machine, action }) => machine ?? action) ?? wholeLog;
+  const log = live ? withProgress(live, wholeLog, ({ machine, action }) => machine ?? action) : wholeLog;
   for (const { source, message } of loaded.warnings) log.warn({ source }, message);
   const opening = await openCluster(config);
   if (!opening.ok) {
-    stderr.write(`${printableLine(`${COMMAND}: ${opening.reason}`)}\n`);
+    stderr.write(programLine(COMMAND, opening.reason));
     return exitCodeOf("usage");
   }
   const { cluster } = opening;
@@ -94,19 +94,19 @@ export async function runTemplate(
 
 /** The machines of the inventory file and, if the settings say so, of the cluster. */
 async function openMachines(
-  { inventory: file, kubernetes, policy }: ExecutionConfig,
+  { inventory: file, machineSources, managedHosts, policy }: WorkerConfig,
   cluster: Cluster,
   log: Logger,
   stop: AbortSignal,
 ): Promise<RunInventory | undefined> {
-  if (!kubernetes || kubernetes.sources.length === 0) return undefined;
+  if (machineSources.length === 0) return undefined;
   const { runInventory } = await import("../features/cluster-machines/run-inventory.ts");
   const references = referenceRefusal(() => policy);
-  return runInventory({ file, kubernetes, references, cluster, log }, stop);
+  return runInventory({ file, machineSources, managedHosts, references, cluster, log }, stop);
 }
 
 async function openRuntime(
-  config: ExecutionConfig,
+  config: WorkerConfig,
   { inventory, ...options }: RuntimeOptions & { readonly inventory: Inventory },
 ): Promise<Runtime> {
   const base = await composeRuntime(config, options);
@@ -143,7 +143,7 @@ function actionsToRun(tasks: readonly TemplateTask[]): readonly Action[] {
 const REPORTED = ["action started", "action succeeded", "action failed", "action refused"];
 
 /** Prints the reports. */
-function terminalSink(out: NodeJS.WritableStream, live: LiveLine | undefined): StatusSink {
+function terminalSink(out: NodeJS.WritableStream, live: ProgressLines | undefined): StatusSink {
   return {
     async report(status: ActionStatus): Promise<Acknowledgement> {
       live?.clear();

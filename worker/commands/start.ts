@@ -3,11 +3,9 @@ import { EXIT_OK, exitCodeOf } from "../../shared/contract/exit-code.ts";
 import { defined } from "../../shared/defined.ts";
 import type { Problem } from "../../shared/document/problem.ts";
 import type { LogLevel } from "../../shared/logger.ts";
-import { printableLine } from "../../shared/printable.ts";
+import { programLine } from "../../shared/printable.ts";
 import { textOf } from "../../shared/text-of.ts";
 import { version } from "../../shared/version.ts";
-import { loadConfig } from "../config/load-config.ts";
-import type { WorkerConfig } from "../config/worker-config.ts";
 import {
   openStateDirectory,
   type StateDirectory,
@@ -18,9 +16,10 @@ import { filesOpenToAll } from "../document/open-to-all.ts";
 import { problemReport } from "../document/problem-report.ts";
 import { type ReadTextFile, readTextFile } from "../document/read-text-file.ts";
 import type { Cluster } from "../kubernetes/client/cluster.ts";
-import { FEATURES } from "../main/features.ts";
+import { loadConfig } from "../main/load-config.ts";
 import { openCluster } from "../main/open-cluster.ts";
 import { type OpenedWorker, openWorker } from "../main/open-worker.ts";
+import { FEATURES, type WorkerConfig } from "../main/settings.ts";
 import type { SelfProgram } from "../runtimes/self-program.ts";
 import type { CommandProcess } from "./command-process.ts";
 import { createLogger, type WorkerLog } from "./logger.ts";
@@ -65,13 +64,13 @@ export async function start(
   }
   const opening = await openCluster(config);
   if (!opening.ok) {
-    host.stderr.write(`${printableLine(`${program}: ${opening.reason}`)}\n`);
+    host.stderr.write(programLine(program, opening.reason));
     return exitCodeOf("usage");
   }
   const { cluster } = opening;
   const refused = cluster && (await refusalOf(config, cluster));
   if (refused !== undefined) {
-    host.stderr.write(`${printableLine(`${program}: ${refused}`)}\n`);
+    host.stderr.write(programLine(program, refused));
     await cluster?.close();
     return exitCodeOf("usage");
   }
@@ -82,7 +81,7 @@ export async function start(
     opened = await openWorker(config, { log, own, env, state, cluster });
   } catch (thrown) {
     if (!(thrown instanceof StateDirectoryProblem)) throw thrown;
-    host.stderr.write(`${printableLine(`${program}: ${thrown.message}`)}\n`);
+    host.stderr.write(programLine(program, thrown.message));
     return failedStart(thrown);
   }
   const { worker, journal } = opened;
@@ -90,7 +89,7 @@ export async function start(
     await worker.open();
     await opened.serve();
   } catch (thrown) {
-    host.stderr.write(`${printableLine(`${program}: ${textOf(thrown)}`)}\n`);
+    host.stderr.write(programLine(program, textOf(thrown)));
     await opened.flush({ stateLost: false });
     await state.close();
     return failedStart(thrown);
@@ -169,7 +168,7 @@ function switchLevelOnSignal(host: CommandProcess, log: WorkerLog, configured: L
     level = level === "debug" ? configured : "debug";
     // Logged at the lower level: a log of errors alone would not have it.
     if (level === "debug") log.setLevel(level);
-    log.info({ level, signal: "SIGUSR2" }, "log level changed");
+    log.info({ logLevel: level, signal: "SIGUSR2" }, "log level changed");
     log.setLevel(level);
   });
 }

@@ -2,8 +2,7 @@ import { dirname, resolve } from "node:path";
 import type { Problem } from "../../shared/document/problem.ts";
 import type { YamlDocument } from "../../shared/document/yaml-document.ts";
 import { nearestName, suggestion } from "../../shared/nearest-name.ts";
-import { retiredKey, retiredVariables } from "./retired.ts";
-import type { Setting } from "./setting.ts";
+import { flagWords, type Setting, variableOf } from "./setting.ts";
 
 /** A value as the operator wrote it. */
 export interface GivenSetting {
@@ -105,7 +104,11 @@ function withPaths(
 }
 
 /** Unknown or forbidden keys of a configuration file. */
-export function fileProblems(settings: readonly Setting[], file: YamlDocument): readonly Problem[] {
+export function fileProblems(
+  settings: readonly Setting[],
+  file: YamlDocument,
+  retired: RetiredSettings,
+): readonly Problem[] {
   if (file.value === null || file.value === undefined) return [];
   if (typeof file.value !== "object" || Array.isArray(file.value)) {
     return [
@@ -120,7 +123,7 @@ export function fileProblems(settings: readonly Setting[], file: YamlDocument): 
       source: file.sourceOf([key]),
       message: `${key} ${
         settings.find(({ name }) => name === key)?.noFileKey ??
-        retiredKey(key) ??
+        (Object.hasOwn(retired, key) ? retired[key] : undefined) ??
         `is not known${suggestion(key, names)}`
       }`,
     }));
@@ -143,15 +146,23 @@ export function environmentWarnings(
     });
 }
 
-/** Settings of other workers, or of earlier versions, that this one does not support. */
-export function peerProblems(env: Readonly<Record<string, string | undefined>>): readonly Problem[] {
-  const transport = env["AGENT_TRANSPORT"];
-  const retired = retiredVariables(env);
-  if (!transport || transport.toLowerCase() === "grpc") return retired;
-  return [
-    ...retired,
-    { source: "AGENT_TRANSPORT", message: "must be grpc: other transports are not supported" },
-  ];
+/** Settings of earlier versions, with what to use in their place, by name. */
+export type RetiredSettings = Readonly<Record<string, string>>;
+
+/** By flag. */
+export function retiredFlags(retired: RetiredSettings): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(retired).map(([name, use]) => [`--${flagWords(name)}`, use]));
+}
+
+/** Variables of settings of earlier versions that are still set. */
+export function retiredVariables(
+  env: Readonly<Record<string, string | undefined>>,
+  retired: RetiredSettings,
+): readonly Problem[] {
+  return Object.entries(retired).flatMap(([name, message]) => {
+    const source = variableOf(name);
+    return env[source]?.trim() ? [{ source, message }] : [];
+  });
 }
 
 function entriesOf(value: unknown): readonly [string, unknown][] {

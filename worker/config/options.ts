@@ -1,15 +1,13 @@
 import { type Command, Option } from "commander";
-import { type SettingName, settings } from "./schema.ts";
 import type { Setting } from "./setting.ts";
 
 /**
- * Adds the flags of all settings, or of those in `only`. Commander only collects the text: `loadConfig` handles defaults,
- * the environment and all checks, so that it reports all problems together.
+ * Adds the flags of settings. Commander only collects the text: `loadConfig` handles defaults, the environment and all checks,
+ * so that it reports all problems together.
  */
-export function addConfigOptions(command: Command, only?: readonly SettingName[]): Command {
+export function addConfigOptions(command: Command, settings: readonly Setting[]): Command {
   for (const setting of settings) {
-    if (setting.flag === undefined || only?.some((name) => name === setting.name) === false) continue;
-    command.addOption(optionOf(setting, setting.flag));
+    if (setting.flag !== undefined) command.addOption(optionOf(setting, setting.flag));
   }
   return command;
 }

@@ -2,6 +2,9 @@ import { z } from "zod";
 import { defined } from "../../shared/defined.ts";
 import { Toggle } from "../document/value-types.ts";
 
+/** The commands that load settings; `serve` is `start` without a tink server. */
+export type ConfigCommand = "start" | "serve" | "run";
+
 /** How a setting is presented. */
 interface SettingMeta {
   /** One sentence without a full stop. */
@@ -20,6 +23,10 @@ interface SettingMeta {
   readonly pathKeys?: readonly string[];
   /** Its place among the Helm chart's values, if not under `config`; `none` if it has no use in the chart's pod. */
   readonly chart?: ChartPlace;
+  /** Commands that have no use for it, in addition to those of its part. */
+  readonly not?: readonly ConfigCommand[];
+  /** `pbnj-worker policy test` has it, too: it decides whether and how actions run. */
+  readonly policyTest?: true;
 }
 
 type ChartPlace =
@@ -29,17 +36,38 @@ type ChartPlace =
   /** The templates derive the setting from these values. */
   | { readonly derivedFrom: string };
 
-const metaOf = z.registry<SettingMeta>();
+/** A setting as the folder that uses it states it. */
+export interface SettingDefinition<Schema extends z.ZodType = z.ZodType> extends SettingMeta {
+  readonly schema: Schema;
+}
 
-/** A setting's schema with its description. */
-export function setting<Schema extends z.ZodType>(schema: Schema, meta: SettingMeta): Schema {
-  metaOf.add(schema, meta);
-  return schema;
+/** By the key of the configuration file and of the parsed settings. */
+export type Definitions = Readonly<Record<string, SettingDefinition>>;
+
+/** The values of settings. Durations are milliseconds, sizes bytes. */
+export type SettingsOf<Defined extends Definitions> = {
+  readonly [Name in keyof Defined]: z.output<Defined[Name]["schema"]>;
+};
+
+/** Schemas that say themselves which values there are. */
+type Choice = z.ZodPrefault<
+  typeof Toggle | z.ZodEnum<Readonly<Record<string, string>>> | z.ZodPreprocess<z.ZodEnum>
+>;
+
+export function setting<Schema extends Choice>(schema: Schema, meta: SettingMeta): SettingDefinition<Schema>;
+export function setting<Schema extends z.ZodType>(
+  schema: Schema,
+  meta: SettingMeta & { readonly type: string },
+): SettingDefinition<Schema>;
+export function setting<Schema extends z.ZodType>(
+  schema: Schema,
+  meta: SettingMeta,
+): SettingDefinition<Schema> {
+  return { schema, ...meta };
 }
 
 /** A setting with its names and default. */
-export interface Setting extends SettingMeta {
-  /** The key of the configuration file and of the parsed settings. */
+export interface Setting extends SettingDefinition {
   readonly name: string;
   readonly group: string;
   /** `true|false` is a flag that needs no value. */
@@ -51,42 +79,48 @@ export interface Setting extends SettingMeta {
   readonly repeatable: boolean;
   /** A path: in the configuration file it is relative to that file. */
   readonly path: boolean;
+  readonly not: readonly ConfigCommand[];
 }
 
 const ENV_PREFIX = "PBNJ_";
 const PATH_TYPES = ["file", "folder", "path", "path or URL"];
 
-/** The settings of all groups, in their order. Throws if one has no metadata. */
-export function settingsOf(groups: Readonly<Record<string, z.core.$ZodShape>>): readonly Setting[] {
-  return Object.entries(groups).flatMap(([group, shape]) =>
-    Object.entries(shape).map(([name, field]) => settingOf(group, name, field)),
-  );
+/** The words of a setting's name, as in its flag. */
+export function flagWords(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
-function settingOf(group: string, name: string, field: z.core.$ZodType): Setting {
-  const meta = metaOf.get(field);
-  const schemas = [...schemasIn(field)];
-  const type = meta?.type ?? choicesOf(schemas);
-  if (!meta || type === undefined) throw new Error(`the setting ${name} has no metadata`);
-  const words = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+export function variableOf(name: string): string {
+  return `${ENV_PREFIX}${flagWords(name).replaceAll("-", "_").toUpperCase()}`;
+}
+
+export function settingOf(
+  name: string,
+  definition: SettingDefinition,
+  part: { readonly group: string; readonly not?: readonly ConfigCommand[] },
+): Setting {
+  const { schema, type, not = [] } = definition;
+  const schemas = [...schemasIn(schema)];
+  const shown = type ?? choicesOf(schemas);
   return {
-    ...meta,
+    ...definition,
     name,
-    group,
-    type,
-    env: `${ENV_PREFIX}${words.replaceAll("-", "_").toUpperCase()}`,
-    repeatable: schemas.some((schema) => schema instanceof z.ZodArray),
-    path: PATH_TYPES.includes(type),
+    group: part.group,
+    type: shown,
+    env: variableOf(name),
+    repeatable: schemas.some((found) => found instanceof z.ZodArray),
+    path: PATH_TYPES.includes(shown),
+    not: [...(part.not ?? []), ...not],
     ...defined({
-      flag: meta.noFlag === undefined ? `--${words}` : undefined,
-      default: meta.defaultText ?? defaultOf(field),
+      flag: definition.noFlag === undefined ? `--${flagWords(name)}` : undefined,
+      default: definition.defaultText ?? defaultOf(schema),
     }),
   };
 }
 
-function choicesOf(schemas: readonly z.core.$ZodType[]): string | undefined {
+function choicesOf(schemas: readonly z.core.$ZodType[]): string {
   if (schemas.includes(Toggle)) return "true|false";
-  return schemas.find((schema) => schema instanceof z.ZodEnum)?.options.join("|");
+  return schemas.find((schema) => schema instanceof z.ZodEnum)?.options.join("|") ?? "text";
 }
 
 /** The schema and those that it wraps. */
@@ -102,7 +136,7 @@ function* schemasIn(schema: z.core.$ZodType): Generator<z.core.$ZodType> {
 }
 
 /** Defaults are stored unparsed, so that they read as an operator would write them. */
-function defaultOf(field: z.core.$ZodType): string | undefined {
-  if (!(field instanceof z.ZodPrefault)) return undefined;
-  return String(field.def.defaultValue) || undefined;
+function defaultOf(schema: z.core.$ZodType): string | undefined {
+  if (!(schema instanceof z.ZodPrefault)) return undefined;
+  return String(schema.def.defaultValue) || undefined;
 }

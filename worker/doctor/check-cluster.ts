@@ -1,18 +1,17 @@
 import { defined } from "../../shared/defined.ts";
 import { textOf } from "../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../shared/timeout.ts";
-import type { CheckedConfig } from "../features/feature.ts";
 import type { CauseName } from "../findings/causes.ts";
 import { checkRights } from "../findings/check-rights.ts";
 import { type Finding, findingOf, okFinding } from "../findings/finding.ts";
 import { Cluster } from "../kubernetes/client/cluster.ts";
 import { KubernetesError, type KubernetesReason } from "../kubernetes/client/kubernetes-error.ts";
-import { FEATURES } from "../main/features.ts";
 import { neededRights } from "../main/needed-rights.ts";
+import { FEATURES, type WorkerConfig } from "../main/settings.ts";
 
 /** Whether the clusters that the settings use answer and grant what is needed; nothing if they need none. */
 export async function checkCluster(
-  config: CheckedConfig,
+  config: WorkerConfig,
   timeoutMs: number,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
@@ -25,7 +24,7 @@ export async function checkCluster(
 }
 
 async function checkOwn(
-  config: CheckedConfig,
+  config: WorkerConfig,
   timeoutMs: number,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
@@ -44,7 +43,7 @@ async function checkOwn(
 
 async function findingsIn(
   cluster: Cluster,
-  config: CheckedConfig,
+  config: WorkerConfig,
   timeoutMs: number,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
@@ -66,7 +65,7 @@ async function findingsIn(
 
 /** What features check in the worker's own cluster or, without one, in others. */
 async function checkFeatures(
-  config: CheckedConfig,
+  config: WorkerConfig,
   cluster: Cluster | undefined,
   timeoutMs: number,
   signal: AbortSignal,

@@ -1,10 +1,10 @@
 import { stat } from "node:fs/promises";
 import { textOf } from "../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../shared/timeout.ts";
-import type { RuntimeConfig } from "../config/worker-config.ts";
 import type { Runtime } from "../core/runtime/runtime.ts";
 import type { CauseName } from "../findings/causes.ts";
 import { type Finding, findingOf, okFinding } from "../findings/finding.ts";
+import type { RuntimeConfig } from "../main/core-settings.ts";
 import { type EngineAddress, showEngineAddress } from "../runtimes/docker/engine-address.ts";
 import { EngineError } from "../runtimes/docker/engine-error.ts";
 import { currentUser, groupName } from "./user.ts";

@@ -1,9 +1,9 @@
 import { X509Certificate } from "node:crypto";
 import { withTimeout } from "../../shared/timeout.ts";
-import type { ServerConfig } from "../config/worker-config.ts";
 import { speaksLegacy } from "../features/legacy/legacy-transport.ts";
 import { type Finding, findingOf, okFinding } from "../findings/finding.ts";
 import { createDialer } from "../sources/grpc/dial.ts";
+import type { ServerConfig } from "../sources/server/server-settings.ts";
 import { certificateFacts, termOf } from "./certificate-facts.ts";
 import { RecordingChannel, type ServerFacts } from "./recording-channel.ts";
 import { serverFailure } from "./server-failure.ts";

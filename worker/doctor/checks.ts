@@ -1,13 +1,9 @@
 import { silentLogger } from "../../shared/logger.ts";
-import { settings as table } from "../config/schema.ts";
-import { composeConfig, type WorkerConfig } from "../config/worker-config.ts";
 import type { CheckName } from "../findings/causes.ts";
 import { type Finding, skippedFinding } from "../findings/finding.ts";
-import { emptyInventory } from "../machines/inventory.ts";
 import { composeRuntime } from "../main/compose-runtime.ts";
 import { type ClusterOpening, openCluster } from "../main/open-cluster.ts";
-import { defaultPolicy } from "../policy/policy.ts";
-import { parseEngineAddress } from "../runtimes/docker/engine-address.ts";
+import { settings as table } from "../main/settings.ts";
 import type { SelfProgram } from "../runtimes/self-program.ts";
 import { checkAgentIds } from "./check-agent-ids.ts";
 import { checkBmcs } from "./check-bmcs.ts";
@@ -34,7 +30,7 @@ export function composeChecks(
   { bmc, image, timeoutMs }: Omit<DoctorOptions, "output">,
   own: SelfProgram,
 ): readonly Check[] {
-  const config = configOf(examined);
+  const { config } = examined;
   const usable = usableGroups(examined);
   const isServe = !config.server && config.pbnj !== undefined;
   return [
@@ -51,7 +47,7 @@ export function composeChecks(
     ),
     checkIf(usable("Tink server"), "tink-server", async (signal) => {
       if (config.server) return checkServer(config.server, timeoutMs, signal);
-      const isRufioAlone = !config.server && config.kubernetes?.rufio !== undefined;
+      const isRufioAlone = !config.server && config.rufio !== undefined;
       return [skippedFinding("tink-server", isServe ? NO_SERVER : isRufioAlone ? RUFIO_ONLY : FIRST)];
     }),
     checkIf(usable("Actions", "Kubernetes", "Kubernetes runtime"), "cluster", (signal) =>
@@ -120,33 +116,9 @@ const NO_SERVER = "no tink server is configured, as for pbnj-worker serve";
 const RUFIO_ONLY = "no tink server is configured, as for Rufio's work alone";
 const FIRST = "its settings must be valid first";
 
-/** As for `start`; invalid parts have their default and are not checked. */
-function configOf(examined: Examined): WorkerConfig {
-  const { settings, files, inventory, policy, watched, stateDirectory } = examined;
-  return composeConfig({
-    settings,
-    files,
-    inventory: inventory ?? emptyInventory,
-    policy: policy ?? defaultPolicy,
-    watched,
-    stateDirectory,
-  });
-}
-
 /** Whether all settings of these groups, and the files that they name, are valid. */
-function usableGroups({ settings, invalid, files, complete }: Examined): (...groups: string[]) => boolean {
-  const contents = {
-    grpcCaFile: files.ca,
-    grpcClientCertFile: files.clientCertificate,
-    grpcClientKeyFile: files.clientKey,
-    registryPassFile: files.registryPassword,
-    // Read only for an engine behind TLS.
-    dockerCertPath: files.engineTls ?? parseEngineAddress(settings.dockerSocket)?.socketPath,
-  };
-  const unread = new Set(invalid);
-  for (const [name, content] of Object.entries(contents)) {
-    if (settings[name as keyof typeof contents] !== undefined && content === undefined) unread.add(name);
-  }
-  const broken = new Set(table.filter(({ name }) => unread.has(name)).map(({ group }) => group));
+function usableGroups({ invalid, unreadable, complete }: Examined): (...groups: string[]) => boolean {
+  const wrong = new Set([...invalid, ...unreadable]);
+  const broken = new Set(table.filter(({ name }) => wrong.has(name)).map(({ group }) => group));
   return (...groups) => complete && !groups.some((group) => broken.has(group));
 }

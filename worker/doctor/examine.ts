@@ -1,7 +1,7 @@
 import type { Problem } from "../../shared/document/problem.ts";
-import { type ExaminedConfig, examineConfig } from "../config/load-config.ts";
 import { readTextFile } from "../document/read-text-file.ts";
 import { parseInventory } from "../machines/parse-inventory.ts";
+import { type ExaminedConfig, examineConfig } from "../main/load-config.ts";
 
 /** The configuration, and which files contain secrets. */
 export interface Examined extends ExaminedConfig {
@@ -22,7 +22,7 @@ export function examine(
   env: Readonly<Record<string, string | undefined>>,
 ): Examined {
   const read = new Map<string, string>();
-  const config = examineConfig({
+  const examined = examineConfig({
     flags,
     env,
     readFile: (path) => {
@@ -31,7 +31,8 @@ export function examine(
       return text;
     },
   });
-  const { settings, watched, found, given } = config;
+  const { settings, found, given } = examined;
+  const { watched } = examined.config;
   const configuration = given.get("config")?.value;
   const others = [configuration, settings.inventory, settings.policy, settings.pbnjJwtKeyFile];
   const secretFiles = [...read].flatMap(([path, text]) =>
@@ -42,7 +43,7 @@ export function examine(
   const secretWarnings = found.inventory.warnings.filter(
     ({ source, message }) => !own.has(`${source} ${message}`),
   );
-  return { ...config, secretFiles, inventoryWarnings, secretWarnings };
+  return { ...examined, secretFiles, inventoryWarnings, secretWarnings };
 }
 
 function warningsOfItself(

@@ -21,7 +21,7 @@ export class RecordingChannel extends Channel {
 
   constructor(dialer: Dialer, keepAlive: KeepAlive) {
     const seen: ServerFacts = { connected: false };
-    super({ url: dialer.url, dial: () => watched(dialer.dial(), seen) }, keepAlive);
+    super({ url: dialer.url, dial: async (signal) => watched(await dialer.dial(signal), seen) }, keepAlive);
     this.seen = seen;
   }
 
@@ -46,6 +46,7 @@ export class RecordingChannel extends Channel {
 }
 
 function watched(socket: Socket, seen: ServerFacts): Socket {
+  seen.connected = !socket.connecting;
   socket.once("connect", () => {
     seen.connected = true;
   });

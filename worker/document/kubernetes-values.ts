@@ -13,6 +13,9 @@ export const NamespaceName = z
   .max(63)
   .regex(DNS_LABEL, { error: "must be a namespace, such as tink-system" });
 
+/** `*` means all. */
+export const WatchNamespace = z.union([z.literal("*"), NamespaceName]);
+
 /** RFC 1123 subdomain: most objects. */
 export const ObjectNameText = z
   .string()

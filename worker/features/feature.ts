@@ -1,8 +1,8 @@
 import type { Clock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Environment } from "../../shared/tracing/variables.ts";
+import type { ConfigPart } from "../config/part.ts";
 import type { WatchedFile } from "../config/reload.ts";
-import type { ExecutionConfig, WorkerConfig } from "../config/worker-config.ts";
 import type { Action, ActionId } from "../core/action/action.ts";
 import type { HardwareOfMachines } from "../core/action/hardware-seen.ts";
 import type { MachineNotice } from "../core/action/machine-notice.ts";
@@ -17,8 +17,10 @@ import type { ActionSource, StatusSink } from "../core/source/source.ts";
 import type { Locks } from "../core/turns/turns.ts";
 import type { Finding } from "../findings/finding.ts";
 import type { Cluster } from "../kubernetes/client/cluster.ts";
+import type { ClusterConfig } from "../kubernetes/client/cluster-settings.ts";
 import type { NeededRight } from "../kubernetes/client/needed-right.ts";
 import type { Route } from "../listener/http/route.ts";
+import type { MachineUse } from "../machines/agent-id.ts";
 import type { CombinedInventory } from "../machines/combined-inventory.ts";
 import type { Inventory } from "../machines/inventory.ts";
 import type { Policy } from "../policy/policy.ts";
@@ -26,18 +28,36 @@ import type { SelfProgram } from "../runtimes/self-program.ts";
 import type { ServerApi } from "../sources/server/connect-server.ts";
 import type { MachineReader } from "./machine-reader.ts";
 
-/** A feature as the table in `main/features.ts` has it. Its module loads the feature's code only when it is opened. */
-export interface FeatureDefinition {
+/**
+ * A feature as the table in `main/features.ts` has it. Its module loads the feature's code only when it is opened. `Config` is what
+ * it reads of the configuration: the compiler checks in the table that there is such a part.
+ */
+export interface FeatureDefinition<Config extends SharedConfig = SharedConfig> {
   readonly name: string;
-  isUsed(config: WorkerConfig): boolean;
+  readonly settings?: ConfigPart<never>;
+  readonly isUsed: (config: Config) => boolean;
   /** What it needs of the Kubernetes API, in parts with names for people; nothing where the settings do not use it. */
-  rights?(config: ClusterUse): readonly NamedRights[];
+  readonly rights?: (config: Config) => readonly NamedRights[];
   /** Why the worker must not start, in one line; undefined if it may, or if the cluster does not answer. */
-  refusal?(config: WorkerConfig, cluster: Cluster): Promise<string | undefined>;
+  readonly refusal?: (config: Config, cluster: Cluster) => Promise<string | undefined>;
   /** For `pbnj-worker doctor`. Rejects with a `KubernetesError`, and with the signal's reason. */
-  check?(config: CheckedConfig, terms: CheckTerms, signal: AbortSignal): Promise<readonly Finding[]>;
+  readonly check?: (config: Config, terms: CheckTerms, signal: AbortSignal) => Promise<readonly Finding[]>;
   /** Opens nothing that can fail: `serve` and `open` do. */
-  open(worker: WorkerParts): Promise<Feature>;
+  readonly open: (worker: WorkerParts<Config>) => Promise<Feature>;
+}
+
+/** What every feature may read of the configuration, besides what its own settings become. */
+export interface SharedConfig extends MachineUse {
+  /** At start: the fixed ones and one per machine. */
+  readonly agentIds: readonly string[];
+  /** In addition to those of the machines. */
+  readonly fixedAgentIds: readonly string[];
+  readonly server?: { readonly pollTimeoutMs: number };
+  readonly backoffMaxIntervalMs: number;
+  readonly runtime: { readonly kind: "docker" | "in-process" | "kubernetes" | "process" };
+  readonly stopGraceMs: number;
+  readonly kubernetes?: ClusterConfig;
+  readonly http?: object;
 }
 
 export interface NamedRights {
@@ -45,18 +65,12 @@ export interface NamedRights {
   readonly rights: readonly NeededRight[];
 }
 
-export type CheckedConfig = ClusterUse & Pick<WorkerConfig, "agentIds" | "fixedAgentIds" | "agentIdPattern">;
-
 interface CheckTerms {
   /** The worker's own cluster; undefined for what is checked elsewhere, whether or not this one answers. */
   readonly cluster: Cluster | undefined;
   /** Of each cluster. */
   readonly timeoutMs: number;
 }
-
-/** The settings that decide about the needed rights. */
-export type ClusterUse = Pick<ExecutionConfig, "kubernetes" | "runtime" | "inventory"> &
-  Partial<Pick<WorkerConfig, "agentAttributes" | "drift">>;
 
 /** What a feature adds to a worker. All members are optional. */
 export interface Feature {
@@ -129,8 +143,8 @@ interface MachineObjects {
 }
 
 /** What a feature gets of the worker. */
-export interface WorkerParts {
-  readonly config: WorkerConfig;
+export interface WorkerParts<Config extends SharedConfig = SharedConfig> {
+  readonly config: Config;
   readonly env: Environment;
   readonly own: SelfProgram;
   readonly state: StateDirectory;

@@ -1,4 +1,5 @@
 import { BmcClient } from "../../shared/bmc/client.ts";
+import type { Clock } from "../../shared/clock.ts";
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import type { Connection } from "../../shared/contract/connection.ts";
 import { EXIT_OK, exitCodeOf } from "../../shared/contract/exit-code.ts";
@@ -26,6 +27,7 @@ export interface MachineReaderOptions {
   readonly locks: Locks;
   readonly authGate: AuthGate;
   readonly secretCommands: SecretCommands;
+  readonly clock?: Clock;
 }
 
 /** An action that only reads, and its time limit. */
@@ -66,7 +68,7 @@ export class MachineReader {
    * Waits for the machine's lock. Rejects with a `BmcError`, of class `auth` if the BMC rejects the credentials or did so
    * before, and with the signal's reason.
    */
-  async readPower(name: string, signal: AbortSignal): Promise<PowerState> {
+  async getPower(name: string, signal: AbortSignal): Promise<PowerState> {
     const { result } = await this.#inTurn(
       name,
       (lockKey) => this.#read(name, lockKey, POWER, signal),
@@ -76,14 +78,14 @@ export class MachineReader {
     return state.success ? state.data : "unknown";
   }
 
-  /** The result of `inventory`, and what redacts the machine's secrets. As `readPower`. */
-  readHardware(name: string, signal: AbortSignal): Promise<ReadEnd> {
+  /** The result of `inventory`, and what redacts the machine's secrets. As `getPower`. */
+  getHardware(name: string, signal: AbortSignal): Promise<ReadEnd> {
     return this.#inTurn(name, (lockKey) => this.#read(name, lockKey, HARDWARE, signal), signal);
   }
 
   /**
    * Gives `use` a client of the machine's BMC, and what redacts the machine's secrets. What `use` returns as an error counts for the
-   * credentials, too. Otherwise as `readPower`.
+   * credentials, too. Otherwise as `getPower`.
    */
   useBmc<T extends { readonly error?: BmcError }>(
     name: string,
@@ -142,7 +144,8 @@ export class MachineReader {
     signal: AbortSignal,
   ): Promise<T> {
     const { hinted, connection, attempt } = await this.#connect(name, lockKey, signal);
-    const bmc = new BmcClient(hinted);
+    const { clock } = this.#options;
+    const bmc = new BmcClient(hinted, { ...(clock && { clock }) });
     const startedAt = new Date();
     let error: BmcError | undefined;
     try {

@@ -2,9 +2,9 @@ import { once } from "node:events";
 import type { Server, Socket } from "node:net";
 import { type TlsOptions, Server as TlsServer } from "node:tls";
 import type { Logger } from "../../shared/logger.ts";
-import { addressText, type ListenAddress } from "../config/addresses.ts";
-import { isLoopback } from "../config/loopback.ts";
-import type { ServerTls } from "../config/server-tls.ts";
+import { addressText, type ListenAddress } from "./addresses.ts";
+import { isLoopback } from "./loopback.ts";
+import type { ServerTls } from "./server-tls.ts";
 
 export interface ListeningServerOptions {
   /** Of any protocol; with `tls.options`, created with `tlsOptions`. */

@@ -1,5 +1,4 @@
 import { redactor } from "../../shared/secret-forms.ts";
-import type { ExecutionConfig } from "../config/worker-config.ts";
 import type { Action } from "../core/action/action.ts";
 import { noObserver } from "../core/action/observer.ts";
 import type { ReferenceRefusal } from "../core/action/reference.ts";
@@ -17,6 +16,7 @@ import { decide, decideMachine, decideReference } from "../policy/decide.ts";
 import { launchTerms } from "../policy/launch-terms.ts";
 import type { Policy } from "../policy/policy.ts";
 import { isTrusted } from "../policy/trust-rule.ts";
+import type { WorkerConfig } from "./settings.ts";
 
 /** `pbnj-worker run` uses the defaults of the optional ones. */
 export interface ExecutionOptions
@@ -29,10 +29,7 @@ export interface ExecutionOptions
   readonly policy: () => Policy;
 }
 
-export function composeExecutor(
-  config: ExecutionConfig & Pick<MachineUse, "shard">,
-  options: ExecutionOptions,
-): Executor {
+export function composeExecutor(config: WorkerConfig, options: ExecutionOptions): Executor {
   const { catalogue, inventory, policy, ...given } = options;
   const { clock, runtime, secretCommands = new SecretCommands() } = given;
   return new Executor({

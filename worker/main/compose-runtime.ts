@@ -3,7 +3,6 @@ import { hostname } from "node:os";
 import { defined } from "../../shared/defined.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { Environment } from "../../shared/tracing/variables.ts";
-import type { ExecutionConfig } from "../config/worker-config.ts";
 import { parseImageReference } from "../core/action/image-reference.ts";
 import type { StateDirectory } from "../core/journal/state-directory.ts";
 import type { Runtime } from "../core/runtime/runtime.ts";
@@ -13,6 +12,7 @@ import type { Policy } from "../policy/policy.ts";
 import { unenforced } from "../policy/unenforced.ts";
 import { type FilePermit, refusalOf } from "../runtimes/host-refusal.ts";
 import type { SelfProgram } from "../runtimes/self-program.ts";
+import type { WorkerConfig } from "./settings.ts";
 
 export interface RuntimeOptions {
   readonly log: Logger;
@@ -29,7 +29,7 @@ export interface RuntimeOptions {
 }
 
 /** Loads only the runtime that is used. */
-export async function composeRuntime(config: ExecutionConfig, options: RuntimeOptions): Promise<Runtime> {
+export async function composeRuntime(config: WorkerConfig, options: RuntimeOptions): Promise<Runtime> {
   const { runtime, stopGraceMs } = config;
   const { log, own, env, state, policy, isLeading, cluster } = options;
   const { file, library, compileCacheDirectory } = own;
@@ -83,7 +83,7 @@ export async function composeRuntime(config: ExecutionConfig, options: RuntimeOp
     case "kubernetes": {
       if (!cluster) throw new Error("the kubernetes runtime needs a cluster");
       const { KubernetesRuntime } = await import("../runtimes/kubernetes/kubernetes-runtime.ts");
-      const group = config.kubernetes?.leaderElection?.group;
+      const group = config.leaderElection?.group;
       return new KubernetesRuntime({
         cluster,
         pods: runtime,

@@ -1,7 +1,6 @@
 import { actionLog } from "../features/action-log/action-log-feature.ts";
 import { clusterMachines } from "../features/cluster-machines/cluster-machines-feature.ts";
 import { drift } from "../features/drift/drift-feature.ts";
-import type { FeatureDefinition } from "../features/feature.ts";
 import { hardware } from "../features/hardware/hardware-feature.ts";
 import { health } from "../features/health/health-feature.ts";
 import { legacy } from "../features/legacy/legacy-feature.ts";
@@ -13,8 +12,11 @@ import { status } from "../features/status/status-feature.ts";
 import { tracing } from "../features/tracing/tracing-feature.ts";
 import { wakeUp } from "../features/wake-up/wake-up-feature.ts";
 
-/** Every feature, a line each. They are opened in this order: one that uses what another one offers comes after it. */
-export const FEATURES: readonly FeatureDefinition[] = [
+/**
+ * Every feature, a line each, with its settings. They are opened in this order: one that uses what another one offers comes after
+ * it.
+ */
+export const TABLE = [
   status,
   metrics,
   health,
@@ -22,10 +24,10 @@ export const FEATURES: readonly FeatureDefinition[] = [
   tracing,
   legacy,
   clusterMachines,
+  metal3,
   wakeUp,
   hardware,
-  metal3,
   rufio,
   pbnj,
   drift,
-];
+] as const;

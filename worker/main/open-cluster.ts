@@ -1,5 +1,5 @@
-import type { ExecutionConfig } from "../config/worker-config.ts";
 import type { Cluster } from "../kubernetes/client/cluster.ts";
+import type { WorkerConfig } from "./settings.ts";
 
 /** `reason` is one line. */
 export type ClusterOpening =
@@ -10,9 +10,7 @@ export type ClusterOpening =
  * Reads how to reach the cluster that the settings use, and sends nothing yet. A worker without a cluster loads nothing of
  * Kubernetes.
  */
-export async function openCluster({
-  kubernetes,
-}: Pick<ExecutionConfig, "kubernetes">): Promise<ClusterOpening> {
+export async function openCluster({ kubernetes }: Pick<WorkerConfig, "kubernetes">): Promise<ClusterOpening> {
   if (!kubernetes) return { ok: true, cluster: undefined };
   const { Cluster } = await import("../kubernetes/client/cluster.ts");
   const { KubernetesError } = await import("../kubernetes/client/kubernetes-error.ts");

@@ -5,7 +5,6 @@ import type { Logger } from "../../shared/logger.ts";
 import { textOf } from "../../shared/text-of.ts";
 import type { Environment } from "../../shared/tracing/variables.ts";
 import { reloadFiles } from "../config/reload.ts";
-import type { WorkerConfig } from "../config/worker-config.ts";
 import type { ActionId } from "../core/action/action.ts";
 import {
   type ClusterFacts,
@@ -35,9 +34,9 @@ import { type ConnectedTransport, connectServer } from "../sources/server/connec
 import { noServer } from "../sources/server/no-server.ts";
 import { composeExecutor, policyRefusal, referenceRefusal } from "./compose-executor.ts";
 import { composeRuntime } from "./compose-runtime.ts";
-import { FEATURES } from "./features.ts";
 import { leadersTransport } from "./leaders-transport.ts";
 import { RuleFiles } from "./rule-files.ts";
+import { FEATURES, type WorkerConfig } from "./settings.ts";
 
 export interface WorkerOptions {
   readonly log: Logger;
@@ -78,7 +77,7 @@ export async function openWorker(
   let lanes: LaneControl | undefined;
   let journal: Journal | undefined;
   const offers: Offers = {};
-  const parts: WorkerParts = {
+  const parts: WorkerParts<WorkerConfig> = {
     ...{ config, env, own, state, policy, inventory, locks, reader, cluster, isLeading, offers, observer },
     journal: () => journal ?? { find: () => undefined },
     references: referenceRefusal(policy),
@@ -204,12 +203,12 @@ export async function openWorker(
 }
 
 async function openLeadership(
-  { kubernetes }: WorkerConfig,
+  { leaderElection }: WorkerConfig,
   cluster: Cluster | undefined,
   clock: Clock,
   log: Logger,
 ) {
-  const lease = kubernetes?.leaderElection?.lease;
+  const lease = leaderElection?.lease;
   if (!cluster || lease === undefined) {
     const locks: Locks = new MachineLocks();
     return { leadership: undefined, locks, takeOver: async () => undefined };

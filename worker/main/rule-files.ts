@@ -2,7 +2,6 @@ import type { Checked } from "../../shared/document/problem.ts";
 import type { LogFields, Logger } from "../../shared/logger.ts";
 import type { Environment } from "../../shared/tracing/variables.ts";
 import type { WatchedFile } from "../config/reload.ts";
-import type { WorkerConfig } from "../config/worker-config.ts";
 import { readTextFile } from "../document/read-text-file.ts";
 import { CombinedInventory } from "../machines/combined-inventory.ts";
 import { parseInventory } from "../machines/parse-inventory.ts";
@@ -10,6 +9,7 @@ import { parsePolicy } from "../policy/parse-policy.ts";
 import type { Policy } from "../policy/policy.ts";
 import { settleTrust } from "../policy/settle-trust.ts";
 import { unenforced } from "../policy/unenforced.ts";
+import type { WorkerConfig } from "./settings.ts";
 
 export interface RuleFileEvents {
   /** Returns fields for the log. */

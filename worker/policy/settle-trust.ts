@@ -1,6 +1,7 @@
 import { defined } from "../../shared/defined.ts";
 import type { Problem } from "../../shared/document/problem.ts";
 import { version } from "../../shared/version.ts";
+import type { OwnImage } from "../config/part.ts";
 import { parseImageReference } from "../core/action/image-reference.ts";
 import { matchesAnyImage } from "./image-rule.ts";
 import { EVERY_IMAGE, type Policy } from "./policy.ts";
@@ -9,10 +10,7 @@ import { EVERY_IMAGE, type Policy } from "./policy.ts";
 export interface TrustSettings {
   readonly runtime: "docker" | "in-process" | "kubernetes" | "process";
   readonly unsafeAnyImage: boolean;
-  /** With `{action}` and optionally `{version}`; absent without Rufio. */
-  readonly rufioImage?: string;
-  /** The same; absent without PBnJ's API. */
-  readonly pbnjImage?: string;
+  readonly ownImages: readonly OwnImage[];
 }
 
 const FIX = `Add these lines to the policy, with your registry:
@@ -55,14 +53,10 @@ export function settleTrust(policy: Policy, settings: TrustSettings): SettledPol
 function lacking(
   list: string,
   patterns: readonly string[],
-  { rufioImage, pbnjImage }: TrustSettings,
+  { ownImages }: TrustSettings,
 ): SettledPolicy | undefined {
-  const needed = [
-    { image: rufioImage, use: "does Rufio's work" },
-    { image: pbnjImage, use: "does what PBnJ's API is asked for" },
-  ];
-  for (const { image, use } of needed) {
-    if (image === undefined || trusts(patterns, image)) continue;
+  for (const { image, use } of ownImages) {
+    if (trusts(patterns, image)) continue;
     const pattern = image.replace("{action}", "*").replace(/:[^/]*$/, "");
     return refused(`${list} lacks ${image}, which ${use}: add ${pattern}`);
   }

@@ -6,7 +6,7 @@ export class MalformedAction extends Error {
   override readonly name = "MalformedAction";
 }
 
-type Known = ActionId & Pick<Action, "image" | "idMayReturn" | "begun">;
+type Known = ActionId & Pick<Action, "image" | "returningIds">;
 
 /** An action from what `read` returns, or without that and with the reason if `read` throws `MalformedAction`. */
 export function readableAction(known: Known, read: () => Omit<Action, keyof Known>): Action {

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { parseAllDocuments } from "yaml";
 import type { Checked } from "../../shared/document/problem.ts";
+import { fileProblemOf } from "../document/read-text-file.ts";
 import { isList, isMap, plainValue, type Value, type ValueMap } from "./go/value.ts";
 
 /** Abbreviations that Go writes in capitals. */
@@ -12,8 +13,7 @@ export async function hardwareData(path: string): Promise<Checked<ValueMap>> {
   try {
     text = await readFile(path, "utf8");
   } catch (thrown) {
-    const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : String(thrown);
-    return { ok: false, problems: [{ source: path, message: `cannot be read (${code})` }] };
+    return { ok: false, problems: [{ source: "--hardware", message: `${path} ${fileProblemOf(thrown)}` }] };
   }
   const objects = objectsIn(text);
   const hardware = objects?.find((object) => isMap(object) && object["kind"] === "Hardware");

@@ -1,8 +1,10 @@
 import { readFile } from "node:fs/promises";
 import type { Checked, Problem } from "../../shared/document/problem.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
+import { fileProblemOf } from "../document/read-text-file.ts";
 import { hardwareData } from "./hardware-data.ts";
-import { parseTemplate } from "./parse-template.ts";
+import { type ParsedTemplate, parseTemplate } from "./parse-template.ts";
+import { isWorkflow, parseWorkflow } from "./rendered-workflow.ts";
 import type { Template } from "./template.ts";
 
 /** From the command line. */
@@ -13,7 +15,7 @@ export interface TemplateFlags {
   readonly hardware?: unknown;
 }
 
-/** Reads a template file and renders it. */
+/** Reads a file: a template, which it renders, or a Workflow, which the server has rendered. */
 export async function loadTemplate(
   path: string,
   { map, hardware: hardwarePath }: TemplateFlags,
@@ -25,24 +27,42 @@ export async function loadTemplate(
   try {
     text = await readFile(path, "utf8");
   } catch (thrown) {
-    const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : String(thrown);
-    return { ok: false, problems: [...problems, { source: path, message: `cannot be read (${code})` }] };
+    const source = path === "" ? "the template" : path;
+    return {
+      ok: false,
+      problems: [...problems, { source, message: path === "" ? "has no file name" : fileProblemOf(thrown) }],
+    };
+  }
+  if (isWorkflow(text)) {
+    const given = Object.entries({ "--map": map, "--hardware": hardwarePath }).filter(([, value]) => value);
+    for (const [source] of given)
+      problems.push({ source, message: "is not needed: the Workflow is rendered" });
+    const template = parseWorkflow(path, text);
+    return problems.length === 0 ? template : { ok: false, problems };
   }
   const parsed = parseTemplate(text, { ...values, ...(hardware?.ok && hardware.value) });
-  if (parsed.ok) problems.push(...unused(values, parsed.keys));
+  problems.push(...unused(values, parsed));
   if (parsed.ok && problems.length === 0) return { ok: true, value: parsed.template, warnings: [] };
   const wrong = parsed.ok ? [] : parsed.problems;
   const placed = wrong.map(({ line, column, message }) => ({ source: `${path}:${line}:${column}`, message }));
   return { ok: false, problems: [...problems, ...placed] };
 }
 
-function unused(values: Readonly<Record<string, string>>, keys: ReadonlySet<string>): readonly Problem[] {
+function unused(
+  values: Readonly<Record<string, string>>,
+  { ok, keys }: Pick<ParsedTemplate, "ok" | "keys">,
+): readonly Problem[] {
   return Object.keys(values)
     .filter((key) => !keys.has(key))
-    .map((key) => ({
-      source: "--map",
-      message: `gives ${key}, which the template does not use${suggestion(key, keys)}`,
-    }));
+    .flatMap((key) => {
+      const meant = suggestion(
+        key,
+        [...keys].filter((used) => !Object.hasOwn(values, used)),
+      );
+      // The keys of a template that cannot be read are not all known.
+      if (!ok && meant === "") return [];
+      return [{ source: "--map", message: `gives ${key}, which the template does not use${meant}` }];
+    });
 }
 
 function readMap(map: unknown): {

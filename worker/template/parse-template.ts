@@ -10,8 +10,8 @@ import type { Template, TemplateAction, TemplateProblem, TemplateTask } from "./
 
 export type ParsedTemplate =
   | { readonly ok: true; readonly template: Template; readonly keys: ReadonlySet<string> }
-  /** In the order of the source. */
-  | { readonly ok: false; readonly problems: readonly TemplateProblem[] };
+  /** The problems are in the order of the source. */
+  | { readonly ok: false; readonly problems: readonly TemplateProblem[]; readonly keys: ReadonlySet<string> };
 
 const NO_ACTIONS = "the task has no actions: the workflow would never get past it";
 /** Further syntax errors are usually consequences of the first ones. */
@@ -35,9 +35,11 @@ const COMMENT = /^(?:[^'"]*\s)?#/;
  * the template's structure. Pass values only from sources that are trusted with the whole template.
  */
 export function parseTemplate(text: string, values: ValueMap): ParsedTemplate {
-  if (text.length > LONGEST_TEMPLATE)
-    return failed(text, [{ offset: 0, message: "the template is too large" }]);
+  if (text.length > LONGEST_TEMPLATE) {
+    return failed(text, [{ offset: 0, message: "the template is too large" }], new Set());
+  }
   const rendered = substitute(text, values);
+  const { keys } = rendered;
   const found: SourceProblem[] = [];
   const report = (renderedOffset: number, message: string, isSyntax = false) => {
     const offset = rendered.sourceOffset(renderedOffset);
@@ -47,8 +49,8 @@ export function parseTemplate(text: string, values: ValueMap): ParsedTemplate {
   const template = readYaml(rendered.text, report);
   const problems = rendered.problems.map((problem) => inComment(text, problem));
   if (problems.length > 0)
-    return failed(text, [...problems, ...(template ? elsewhere(text, found, problems) : [])]);
-  return template && found.length === 0 ? { ok: true, template, keys: rendered.keys } : failed(text, found);
+    return failed(text, [...problems, ...(template ? elsewhere(text, found, problems) : [])], keys);
+  return template && found.length === 0 ? { ok: true, template, keys } : failed(text, found, keys);
 }
 
 /** The part of a line before a place, or nothing if it is long. */
@@ -202,7 +204,11 @@ function readUnique<T extends { readonly name: string }>(
   });
 }
 
-function failed(source: string, problems: readonly SourceProblem[]): ParsedTemplate {
+function failed(
+  source: string,
+  problems: readonly SourceProblem[],
+  keys: ReadonlySet<string>,
+): ParsedTemplate {
   const lines = linesOf(source);
   const sorted = problems.toSorted((a, b) => a.offset - b.offset);
   const left = sorted.length - MOST_PROBLEMS;
@@ -211,7 +217,7 @@ function failed(source: string, problems: readonly SourceProblem[]): ParsedTempl
     const isLast = left > 0 && index === MOST_PROBLEMS - 1;
     return { line, column: col, message: isLast ? `${message} (and ${left} more problems)` : message };
   });
-  return { ok: false, problems: placed };
+  return { ok: false, problems: placed, keys };
 }
 
 function linesOf(source: string): LineCounter {

@@ -1,5 +1,4 @@
 import { oneLine } from "../../shared/contract/result.ts";
-import { suggestion } from "../../shared/nearest-name.ts";
 import type { Pipeline } from "./go/parser.ts";
 import { entriesOf, evaluate, Scope } from "./go/render.ts";
 import { type Node, readTree, type Tree } from "./go/tree.ts";
@@ -183,8 +182,7 @@ class Rendering implements Substitution {
 
   #missing(key: string): string {
     if (key === "hardware" || key === "Hardware") return `no value for ${key}: add --hardware <file>`;
-    const meant = suggestion(key, Object.keys(this.#values));
-    return `no value for ${key}${meant || `: add --map ${key}=<value>`}`;
+    return `no value for ${key}: add --map ${key}=<value>`;
   }
 
   #isWithinLimits(offset: number): boolean {

@@ -1,5 +1,6 @@
 import { Command, Option } from "commander";
 import { type GivenFlag, parseArguments } from "../../../shared/contract/given.ts";
+import { helpLayout, wrapped } from "../../../shared/help-layout.ts";
 import { unknownArgumentProblems } from "../../../shared/unknown-arguments.ts";
 import { commonFields } from "./common-input.ts";
 import { connectionFieldTable, connectionFile, machineField } from "./connection-input.ts";
@@ -80,7 +81,7 @@ function buildCommand(action: ActionDescription): Command {
     .description(action.summary)
     .usage("[options]")
     .helpOption(false)
-    .configureHelp({ helpWidth: 110 });
+    .configureHelp(helpLayout());
   command.optionsGroup("Options:").addOption(new Option("-h, --help", "show this help"));
   command.addOption(new Option("-V, --version", "show the version"));
   for (const [group, fields] of fieldGroups(action)) {
@@ -107,7 +108,6 @@ function placeholder(field: InputField): string {
 }
 
 const environmentHelp = (secrets: readonly InputField[]) =>
-  `Every flag can also be set with the environment variable behind it. Secrets can be set only with a variable, or in the file that a flag names:
-  ${secrets.map(({ env }) => `${env} (or ${env}_FILE)`).join(", ")}.
-On a terminal the result is a table or a sentence; elsewhere the last line on stdout is the result as JSON. Exit codes: 0 success, 2 usage, 10 auth, 11 unreachable, 12 tls,
-  13 unsupported, 14 busy, 15 verify, 16 timeout, 17 state, 18 protocol, 19 bmc, 70 internal, 130/143 cancelled.`;
+  wrapped(`Every flag can also be set with the environment variable behind it. Secrets can be set only with a variable, or in the file that a flag names:
+${secrets.map(({ env }) => `${env} (or ${env}_FILE)`).join(", ")}.
+On a terminal the result is a table or a sentence; elsewhere the last line on stdout is the result as JSON. Exit codes: 0 success, 2 usage, 10 auth, 11 unreachable, 12 tls, 13 unsupported, 14 busy, 15 verify, 16 timeout, 17 state, 18 protocol, 19 bmc, 70 internal, 130/143 cancelled.`);

@@ -129,7 +129,7 @@ export const biosState = z
     scheduled: z
       .literal(false)
       .optional()
-      .describe("False if no job is there that applies `pending` at the next boot; otherwise absent"),
+      .describe("False if no job applies `pending` at the next boot; otherwise absent"),
   })
   .describe("BIOS attributes as read, without passwords");
 

@@ -54,7 +54,7 @@ export function createLineLogger(
 }
 
 /** Undefined if JSON cannot express it: a log line must not fail the action. Errors are written as pino writes them. */
-function asJson(line: LogFields): string | undefined {
+function asJson(line: Readonly<Record<string, unknown>>): string | undefined {
   try {
     return JSON.stringify(line, (_, value: unknown) =>
       value instanceof Error ? { type: value.name, message: value.message, stack: value.stack } : value,

@@ -1,7 +1,7 @@
 import { pino } from "pino";
-import { LiveLine } from "../../../shared/live-line.ts";
 import type { LogFields, Logger } from "../../../shared/logger.ts";
 import { printable } from "../../../shared/printable.ts";
+import { openProgressLines, withProgress } from "../../../shared/progress-lines.ts";
 import { changedLogger } from "./changed-logger.ts";
 
 export interface OpenLog {
@@ -25,8 +25,8 @@ export async function openPino(level: string, context: LogFields): Promise<OpenL
     ignore: "action,machine",
     translateTime: "SYS:HH:MM:ss",
   });
-  const live = new LiveLine(process.stderr);
+  const lines = openProgressLines(process.stderr);
   const log = changedLogger(pino(options, stream), printable);
-  const logger = live.inPlaceOf(log, () => context["machine"] ?? context["action"]);
-  return { logger, end: () => live.clear() };
+  const logger = withProgress(lines, log, () => context["machine"] ?? context["action"]);
+  return { logger, end: () => lines.clear() };
 }

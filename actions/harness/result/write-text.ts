@@ -8,9 +8,13 @@ export type Output = NodeJS.WritableStream & { readonly isTTY?: boolean };
  * the exit code is enough.
  */
 export function writeText(stream: Output, text: string): Promise<void> {
+  // It stays: a broken pipe is reported after the callback, too.
+  if (!stream.listeners("error").includes(ignore)) stream.on("error", ignore);
   return new Promise((resolve) => {
-    // Keep the listener: a broken pipe is reported after the callback, too.
-    stream.on("error", () => resolve());
     stream.write(printableLines(text), () => resolve());
   });
+}
+
+function ignore(): void {
+  // The callback of the write says it, too.
 }

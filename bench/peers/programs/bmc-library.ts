@@ -14,7 +14,7 @@ const portOf = (name: string) => {
   return name === fallback ? Number(given("FALLBACK_PORT")) : undefined;
 };
 const client = new BmcClient(
-  Connection.parse({
+  Connection.parseUnknown({
     host: given("HOST"),
     username: given("USERNAME"),
     password: readFileSync(given("PASSWORD_FILE"), "utf8").trim(),
@@ -39,7 +39,7 @@ async function operate(operation: string): Promise<string> {
   const timeoutMs = LONGEST_MS;
   switch (operation) {
     case "state":
-      return client.readPower(signal);
+      return client.getPower(signal);
     case "on":
       return (await client.setPower({ verb: "on", timeoutMs }, signal)).after;
     case "off":
@@ -50,7 +50,7 @@ async function operate(operation: string): Promise<string> {
       return after?.device === "pxe" && !after.persistent ? "pxe" : `found ${JSON.stringify(after)}`;
     }
     case "inventory":
-      return JSON.stringify((await client.readHardware(signal)).system);
+      return JSON.stringify((await client.getHardware(signal)).system);
     case "insert-media":
       return (await client.insertMedia(given("MEDIA_URL"), signal)).after?.inserted ? "inserted" : "empty";
     default:

@@ -5,7 +5,7 @@ import { EXIT_OK, exitCodeOf } from "../../../shared/contract/exit-code.ts";
 import { count } from "../../../shared/count.ts";
 import { byLine, formatProblem } from "../../../shared/document/problem.ts";
 import { suggestion } from "../../../shared/nearest-name.ts";
-import { printableLine } from "../../../shared/printable.ts";
+import { programLine } from "../../../shared/printable.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { fileProblemOf, readTextFile } from "../../../worker/document/read-text-file.ts";
 import { endWithUsage } from "../../usage-problem.ts";
@@ -48,6 +48,7 @@ export async function importInventory(
 ): Promise<number> {
   const { output, secrets: folder, force = false } = flags;
   const problems = [...unknown, ...formatProblems(flags), ...sourceProblems(path, flags)];
+  if (path === "") problems.push("the name of the file is empty");
   if (problems.length > 0) endWithUsage(COMMAND, problems);
   const name = path === undefined ? IRONIC : path === "-" ? "stdin" : basename(path);
   let imported: Imported;
@@ -147,5 +148,5 @@ function formatProblems({ format }: ImportFlags): readonly string[] {
 }
 
 function complain(message: string): void {
-  process.stderr.write(`${printableLine(`${COMMAND}: ${message}`)}\n`);
+  process.stderr.write(programLine(COMMAND, message));
 }

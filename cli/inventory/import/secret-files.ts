@@ -1,6 +1,7 @@
 import { chmod, lstat, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { replaceFile } from "../../../actions/harness/input/replace-file.ts";
+import { makeFolder } from "../../../shared/make-folder.ts";
 import type { SecretFile } from "./imported-machine.ts";
 
 const OWNER_ONLY = 0o700;
@@ -20,7 +21,7 @@ export async function existingSecrets(
 
 /** Writes each secret into the folder of its machine, which only the owner can read. Rejects with one line. */
 export async function writeSecrets(folder: string, secrets: readonly SecretFile[]): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: OWNER_ONLY });
+  await makeFolder(folder, OWNER_ONLY);
   for (const { machine, file, secret } of secrets) {
     const own = join(folder, machine);
     await mkdir(own, { mode: OWNER_ONLY }).catch(() => undefined);

@@ -4,7 +4,7 @@ import { EXIT_OK, exitCodeOf } from "../../../shared/contract/exit-code.ts";
 import { count } from "../../../shared/count.ts";
 import { formatProblem } from "../../../shared/document/problem.ts";
 import { parseDurationMs } from "../../../shared/duration.ts";
-import { printableLine } from "../../../shared/printable.ts";
+import { printableLine, programLine } from "../../../shared/printable.ts";
 import { readTextFile } from "../../../worker/document/read-text-file.ts";
 import type { MachineEntry } from "../../../worker/machines/inventory-schema.ts";
 import { parseEntries } from "../../../worker/machines/parse-inventory.ts";
@@ -158,5 +158,5 @@ function choose(flags: PinFlags, problems: string[]): Chosen | undefined {
 }
 
 function complain(message: string): void {
-  process.stderr.write(`${printableLine(`${COMMAND}: ${message}`)}\n`);
+  process.stderr.write(programLine(COMMAND, message));
 }

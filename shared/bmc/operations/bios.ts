@@ -91,7 +91,7 @@ export const biosOperations = defineOperations({
   title: "BIOS attributes",
   methods: (run: Run<BiosDrivers>) => ({
     /** Reads the BIOS attributes and those that wait for the next boot. */
-    readBios: (signal: AbortSignal): Promise<BiosState> =>
+    getBios: (signal: AbortSignal): Promise<BiosState> =>
       run(signal, async (access) => shown(await portOf(access, signal).read())),
 
     /**

@@ -30,7 +30,7 @@ export const bootOperations = defineOperations({
   title: "boot device",
   methods: (run: Run<BootDrivers>) => ({
     /** Reads the boot override. */
-    readBoot: (signal: AbortSignal): Promise<BootOverride> =>
+    getBoot: (signal: AbortSignal): Promise<BootOverride> =>
       run(signal, async ({ read }) => reported("boot device", await read(({ boot }) => boot.read(signal)))),
 
     /** Sets the boot override and reads it back; `mode: keep` becomes the connection's boot mode, if it has one. */

@@ -40,7 +40,7 @@ export const bootOrderOperations = defineOperations({
   title: "UEFI boot order",
   methods: (run: Run<BootOrderDrivers>) => ({
     /** Reads the UEFI boot order. */
-    readBootOrder: (signal: AbortSignal): Promise<readonly BootOption[]> =>
+    getBootOrder: (signal: AbortSignal): Promise<readonly BootOption[]> =>
       run(signal, (access) => portOf(access, signal).read()),
 
     /**

@@ -38,7 +38,7 @@ export const httpBootOperations = defineOperations({
   title: "URI of UEFI HTTP boot",
   methods: (run: Run<HttpBootDrivers>) => ({
     /** Reads the URI of UEFI HTTP boot; empty if the firmware takes the DHCP server's. */
-    readHttpBootUri: (signal: AbortSignal): Promise<string> =>
+    getHttpBootUri: (signal: AbortSignal): Promise<string> =>
       run(signal, async (access) => (await findWay(access, signal)).uri),
 
     /**

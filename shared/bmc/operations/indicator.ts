@@ -31,7 +31,7 @@ export const indicatorOperations = defineOperations({
   title: "identify LED",
   methods: (run: Run<IndicatorDrivers>) => ({
     /** Reads the identify LED. */
-    readIndicator: (signal: AbortSignal): Promise<IndicatorState> =>
+    getIndicator: (signal: AbortSignal): Promise<IndicatorState> =>
       run(signal, async ({ read }) =>
         reported("identify LED", await read(({ indicator }) => indicator.read(signal))),
       ),

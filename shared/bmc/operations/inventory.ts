@@ -166,7 +166,7 @@ export const inventoryOperations = defineOperations({
   title: "inventory",
   methods: (run: Run<{ readonly inventory: InventoryDriver }>) => ({
     /** Reads what is built into the machine. */
-    readHardware: (signal: AbortSignal): Promise<Hardware> =>
+    getHardware: (signal: AbortSignal): Promise<Hardware> =>
       run(signal, ({ read }) => read(({ inventory }) => inventory.read(signal))),
   }),
   check: async ({ read }, signal) => ok(describeParts(await read(({ inventory }) => inventory.read(signal)))),

@@ -50,11 +50,11 @@ export const managerOperations = defineOperations({
   title: "BMC reset, info, clock",
   methods: (run: Run<ManagerDrivers>) => ({
     /** Reads what the BMC reports about itself. */
-    readInfo: (signal: AbortSignal): Promise<BmcInfo> =>
+    getInfo: (signal: AbortSignal): Promise<BmcInfo> =>
       run(signal, ({ read }) => read(({ manager }) => manager.info(signal))),
 
     /** Reads the BMC's clock, milliseconds since the epoch; undefined where the BMC does not report it. */
-    readClock: (signal: AbortSignal): Promise<number | undefined> =>
+    getClock: (signal: AbortSignal): Promise<number | undefined> =>
       run(signal, ({ read }) => read(({ manager }) => manager.clockMs(signal))),
 
     /**

@@ -50,7 +50,7 @@ export const mediaOperations = defineOperations({
   title: "virtual media",
   methods: (run: Run<MediaDrivers>) => ({
     /** Reads what is in the virtual drive. */
-    readMedia: (signal: AbortSignal): Promise<MediaState> =>
+    getMedia: (signal: AbortSignal): Promise<MediaState> =>
       run(signal, async ({ read }) => reported(MEDIA, await read(({ media }) => media.read(signal)))),
 
     /** Ejects what is in the virtual drive, inserts the image, and reads the drive back. */

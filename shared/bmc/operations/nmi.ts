@@ -43,7 +43,7 @@ type NmiPort = ReturnType<typeof portOf>;
 
 function portOf({ read, write }: Access<NmiDrivers>, signal: AbortSignal) {
   return {
-    readPower: () => read(({ power }) => power.read(signal)),
+    getPower: () => read(({ power }) => power.read(signal)),
     plan: () => read(({ nmi }) => nmi.plan(signal)),
     send: () => write(({ nmi }) => nmi.send(signal)),
   };
@@ -62,7 +62,7 @@ export async function planNmi(port: NmiPort): Promise<Plan<PowerState>> {
 }
 
 async function target(port: NmiPort): Promise<PowerState> {
-  const power = await port.readPower();
+  const power = await port.getPower();
   if (power === "off") throw new BmcError("state", "the machine is off: it cannot receive an NMI");
   return power;
 }

@@ -45,7 +45,7 @@ export const ntpOperations = defineOperations({
   title: "NTP servers",
   methods: (run: Run<NtpDrivers>) => ({
     /** Reads the BMC's time servers. */
-    readNtp: (signal: AbortSignal): Promise<NtpSettings> =>
+    getNtp: (signal: AbortSignal): Promise<NtpSettings> =>
       run(signal, ({ read }) => read(({ ntp }) => ntp.read(signal))),
 
     /** Sets the time servers and reads them back; without servers, the present ones stay. */

@@ -94,10 +94,10 @@ export const powerOperations = defineOperations({
   title: "power",
   methods: (run: Run<PowerDrivers>) => ({
     /** Reads whether the machine is on, off or in an unknown state. */
-    readPower: (signal: AbortSignal): Promise<PowerState> =>
+    getPower: (signal: AbortSignal): Promise<PowerState> =>
       run(signal, ({ read }) => read(({ power }) => power.read(signal))),
 
-    /** Like `readPower`, with the BMC's own word for the state. */
+    /** Like `getPower`, with the BMC's own word for the state. */
     describePower: (signal: AbortSignal): Promise<PowerReading> =>
       run(signal, async (access) => {
         const port = portOf(access, signal);

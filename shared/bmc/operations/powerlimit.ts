@@ -40,7 +40,7 @@ export const powerLimitOperations = defineOperations({
   title: "power limit",
   methods: (run: Run<PowerLimitDrivers>) => ({
     /** Reads the machine's power limit. */
-    readPowerLimit: (signal: AbortSignal): Promise<PowerLimit> =>
+    getPowerLimit: (signal: AbortSignal): Promise<PowerLimit> =>
       run(signal, ({ read }) => read(({ powerlimit }) => powerlimit.read(signal))),
 
     /** Sets the machine's power limit in watts, or removes it, and reads it back. */

@@ -31,7 +31,7 @@ export const restoreOperations = defineOperations({
   title: "power restore policy",
   methods: (run: Run<RestoreDrivers>) => ({
     /** Reads what the machine does when its power supply returns. */
-    readRestorePolicy: (signal: AbortSignal): Promise<RestorePolicy> =>
+    getRestorePolicy: (signal: AbortSignal): Promise<RestorePolicy> =>
       run(signal, async ({ read }) =>
         reported("power restore policy", await read(({ restore }) => restore.read(signal))),
       ),

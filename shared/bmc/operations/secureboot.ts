@@ -55,7 +55,7 @@ export const secureBootOperations = defineOperations({
   title: "Secure Boot",
   methods: (run: Run<SecureBootDrivers>) => ({
     /** Reads the state of UEFI Secure Boot. */
-    readSecureBoot: (signal: AbortSignal): Promise<SecureBootState> =>
+    getSecureBoot: (signal: AbortSignal): Promise<SecureBootState> =>
       run(signal, (access) => portOf(access, signal).read()),
 
     /** Switches Secure Boot on or off from the next boot, and reads it back. */

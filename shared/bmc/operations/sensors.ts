@@ -66,7 +66,7 @@ export const sensorOperations = defineOperations({
   title: "sensors",
   methods: (run: Run<{ readonly sensors: SensorsDriver }>) => ({
     /** Reads the sensors: temperatures, fans, voltages, currents, power and others, with thresholds and health. */
-    readSensors: (signal: AbortSignal): Promise<readonly SensorReading[]> =>
+    getSensors: (signal: AbortSignal): Promise<readonly SensorReading[]> =>
       run(signal, ({ read }) => read(({ sensors }) => sensors.read(signal))),
   }),
   // Reading them all takes a second or more with IPMI.

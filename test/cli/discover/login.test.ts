@@ -4,6 +4,7 @@ import type { Candidate } from "../../../cli/discover/candidates.ts";
 import { type LoginOptions, tryLogins } from "../../../cli/discover/login.ts";
 import { discoveredFields } from "../../../cli/discover/result.ts";
 import { systemClock } from "../../../shared/clock.ts";
+import { hiddenProgress } from "../../../shared/progress-lines.ts";
 import { Secret } from "../../../shared/secret.ts";
 import { createCertificate } from "../../../simulators/certificate.ts";
 import { startRack } from "./discover-lab.ts";
@@ -23,6 +24,7 @@ function login(found: readonly FoundBmc[], tried: readonly Candidate[], more: Pa
     concurrency: 10,
     timeoutMs: 20_000,
     clock: systemClock,
+    lines: hiddenProgress(),
     ...more,
   };
   return tryLogins(found, tried, options, AbortSignal.timeout(120_000));

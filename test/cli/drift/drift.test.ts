@@ -4,6 +4,7 @@ import { checkMachines } from "../../../cli/drift/check-machines.ts";
 import { driftLine, driftRows, driftSummary } from "../../../cli/drift/show-drift.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { formatProblem } from "../../../shared/document/problem.ts";
+import { hiddenProgress } from "../../../shared/progress-lines.ts";
 import { startIpmiBmc } from "../../../simulators/ipmi/bmc.ts";
 import { SimulatedMachine, type SimulatedMachineOptions } from "../../../simulators/machine.ts";
 import { type RedfishBmcOptions, startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
@@ -49,7 +50,8 @@ async function startRack() {
       if (!parsed.ok) throw new Error(parsed.problems.map(formatProblem).join("\n"));
       const shown: string[] = [];
       const onResult = async ({ machine }: MachineDrift) => void shown.push(machine);
-      const options = { concurrency: 5, enforce, clock: scaledClock(50), onResult, onLog: () => undefined };
+      const silent = { onLog: () => undefined, lines: hiddenProgress() };
+      const options = { concurrency: 5, enforce, clock: scaledClock(50), onResult, ...silent };
       const results = await checkMachines(parsed.value.machines(), parsed.value, options, signal);
       expect(shown.toSorted()).toEqual(results.map(({ machine }) => machine).toSorted());
       return { results, exitCode: exitCodeFor(results, "SIGTERM") };

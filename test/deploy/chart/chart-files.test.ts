@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
 import { describedValues, schemaKeys } from "../../../scripts/chart/values-table.ts";
-import { settings } from "../../../worker/config/schema.ts";
+import { settings } from "../../../worker/main/settings.ts";
 import { dimensions } from "./cases.ts";
 
 const textOf = (path: string) => readFile(new URL(`../../../${path}`, import.meta.url), "utf8");

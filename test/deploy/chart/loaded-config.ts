@@ -1,5 +1,5 @@
-import { type LoadConfigInput, type LoadedConfig, loadConfig } from "../../../worker/config/load-config.ts";
-import type { WorkerConfig } from "../../../worker/config/worker-config.ts";
+import { type LoadConfigInput, type LoadedConfig, loadConfig } from "../../../worker/main/load-config.ts";
+import type { WorkerConfig } from "../../../worker/main/settings.ts";
 import { imageEnvironment, present } from "./cases.ts";
 import { type Manifest, workloadOf } from "./manifest.ts";
 import { mountedFiles } from "./mounted-files.ts";

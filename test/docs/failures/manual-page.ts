@@ -28,13 +28,13 @@ function isPlain(value: unknown): value is string {
 
 /** What the page shows now of each failure, by name. */
 export function shownOutputs(page: string): ReadonlyMap<string, string> {
-  const found = [...page.matchAll(/<!-- output of ([\w-]+) -->\n\n(.*?)\n\n<!-- end of \1 -->/gs)];
+  const found = [...page.matchAll(/<!-- output of ([\w-]+) -->\n\n(```text\n.*?\n```)$/gms)];
   return new Map(found.map(([, name = "", output = ""]) => [name, output]));
 }
 
 /** The page with the output of one failure made anew. Throws when the page has no place for it. */
 export function withOutput(page: string, name: string, output: string): string {
-  const marks = new RegExp(`(<!-- output of ${name} -->\n\n).*?(<!-- end of ${name} -->)`, "s");
-  if (!marks.test(page)) throw new Error(`${TROUBLESHOOTING_PAGE} has no place for the output of ${name}`);
-  return page.replace(marks, (_, start: string, end: string) => `${start}${output}\n\n${end}`);
+  const shown = new RegExp(`(<!-- output of ${name} -->\n\n)\`\`\`text\n.*?\n\`\`\`$`, "ms");
+  if (!shown.test(page)) throw new Error(`${TROUBLESHOOTING_PAGE} has no place for the output of ${name}`);
+  return page.replace(shown, (_, mark: string) => `${mark}${output}`);
 }

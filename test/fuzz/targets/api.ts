@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from "node:crypto";
-import { parseJwtPublicKeys, parseJwtSecrets } from "../../../worker/config/jwt-keys.ts";
 import { FileProblem } from "../../../worker/document/read-text-file.ts";
+import { parseJwtPublicKeys, parseJwtSecrets } from "../../../worker/features/pbnj/listener/jwt-keys.ts";
 import type { Target } from "../target.ts";
 import { JSON_TOKENS } from "./json.ts";
 

@@ -7,8 +7,6 @@ import { reference as inventory } from "../../../actions/inventory/reference.ts"
 import powerOff from "../../../actions/power-off/action.ts";
 import { readBashWords } from "../../../cli/completion/bash-words.ts";
 import { parseArguments } from "../../../shared/contract/given.ts";
-import { HttpAddress, ServerAddress } from "../../../worker/config/addresses.ts";
-import { namesLoopback } from "../../../worker/config/loopback.ts";
 import { parseBootTime } from "../../../worker/core/action/boot-time.ts";
 import { hardwareSeen } from "../../../worker/core/action/hardware-seen.ts";
 import { decodeEntry, encodeEntry } from "../../../worker/core/journal/entry-text.ts";
@@ -26,6 +24,8 @@ import { jobOf, machineOf, taskOf } from "../../../worker/features/rufio/rufio-k
 import { readTask } from "../../../worker/features/rufio/rufio-task-action.ts";
 import { addressOf, matches, queryOf } from "../../../worker/features/status/views/query.ts";
 import { errorOfAnswer, errorOfEvent } from "../../../worker/kubernetes/client/kubernetes-error.ts";
+import { HttpAddress } from "../../../worker/listener/http/http-settings.ts";
+import { namesLoopback } from "../../../worker/listener/loopback.ts";
 import { lastErrorLine } from "../../../worker/machines/last-error-line.ts";
 import { lockKeyOf, serviceLockKey } from "../../../worker/machines/lock-key.ts";
 import { parsePrinted } from "../../../worker/machines/printed-secrets.ts";
@@ -56,6 +56,7 @@ import { MalformedAction } from "../../../worker/sources/action-fields.ts";
 import { messagesOf } from "../../../worker/sources/grpc/call.ts";
 import { createDialer } from "../../../worker/sources/grpc/dial.ts";
 import { repairStatus } from "../../../worker/sources/grpc/repair-status.ts";
+import { ServerAddress } from "../../../worker/sources/server/server-address.ts";
 import { agentAttributes } from "../../../worker/sources/tink/agent-attributes.ts";
 import { ActionResponseSchema, AgentAttributesSchema } from "../../../worker/sources/tink/gen/workflow_pb.ts";
 import { pollOfError } from "../../../worker/sources/tink/poll-error.ts";

@@ -41,9 +41,16 @@ describe("pbnj-worker discover", () => {
       ...["discover", ...scan, "--credentials", credentials, "--trust-on-first-use", "--write", inventory],
     ]);
 
-    expect(stderr).toBe(
-      `pbnj-worker discover: found 3 BMCs\npbnj-worker discover: wrote 3 machines to ${inventory}`,
-    );
+    const told = stderr.split("\n");
+    expect(told[0]).toBe("discover: probing 4 addresses");
+    expect(told.filter((line) => line.startsWith(rack.at(2)))).toEqual([
+      `${rack.at(2)}: trying credentials 1 of 2 with redfish`,
+      `${rack.at(2)}: trying credentials 2 of 2 with redfish`,
+    ]);
+    expect(told.slice(-2)).toEqual([
+      "pbnj-worker discover: found 3 BMCs",
+      `pbnj-worker discover: wrote 3 machines to ${inventory}`,
+    ]);
     expect(exitCode).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject([
       {

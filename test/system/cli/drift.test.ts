@@ -49,6 +49,9 @@ it("pbnj-worker drift prints a row per machine that has a desired state", async 
     expect.stringMatching(/^machine {2}state {8}differences$/),
     expect.stringMatching(/^node-1 {3}unreachable {2}redfish: /),
   ]);
-  expect(stderr).toBe("pbnj-worker drift: 1 machine: 1 unreachable, 1 without a desired state skipped");
+  expect(stderr.split("\n")).toEqual([
+    "node-1: reading",
+    "pbnj-worker drift: 1 machine: 1 unreachable, 1 without a desired state skipped",
+  ]);
   expect(exitCode).toBe(11);
 });

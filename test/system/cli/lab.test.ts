@@ -1,8 +1,12 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { systemClock } from "../../../shared/clock.ts";
+import { silentLogger } from "../../../shared/logger.ts";
+import { legacyServerApi } from "../../../worker/features/legacy/legacy-transport.ts";
+import { connectServer } from "../../../worker/sources/server/connect-server.ts";
 import { PROGRAM, runProgram } from "../../cli/program.ts";
 import { CommandInProcess } from "../../support/command-in-process.ts";
 
@@ -42,17 +46,31 @@ describe("pbnj-worker lab", () => {
     expect(exitCode).toBe(0);
   });
 
-  it("keeps password, certificates and template of an earlier start, and leaves files of others alone", async () => {
+  it("keeps password, certificates and template of an earlier start, and gives its workflows other names", async () => {
     const files = join(directory, "kept");
     const start = async () => {
       await using lab = execaProgram(["lab", "--machines", "1", "--port", "0", "--directory", files]);
       await vi.waitFor(() => expect(lab.said()).toContain("Ctrl+C stops the lab."), { timeout: 30_000 });
-      const kept = ["bmc-password", "certificates.json", "policy.yaml"];
-      return Promise.all(kept.map((name) => readFile(join(files, name), "utf8")));
+      const names = ["bmc-password", "certificates.json", "policy.yaml"];
+      const kept = await Promise.all(names.map((name) => readFile(join(files, name), "utf8")));
+      return { kept, workflow: await workflowAt(/A tink server on (\S+),/.exec(lab.said())?.[1] ?? "") };
     };
 
     const first = await start();
-    expect(await start()).toEqual(first);
+    const second = await start();
+
+    expect(second.kept).toEqual(first.kept);
+    // A worker's journal has the names of the first, and would skip their actions.
+    expect([first.workflow, second.workflow]).toEqual([
+      expect.stringContaining("node-01-"),
+      expect.stringContaining("node-01-"),
+    ]);
+    expect(second.workflow).not.toBe(first.workflow);
+  });
+
+  it("leaves files of others alone", async () => {
+    const files = join(directory, "others");
+    await mkdir(files);
     await writeFile(join(files, "inventory.yaml"), "machines: []\n");
     const refused = await runProgram(["lab", "--port", "0", "--directory", files]);
 
@@ -82,6 +100,20 @@ describe("pbnj-worker lab", () => {
     expect(exitCode).toBe(2);
   });
 });
+
+/** The ID of the workflow that the server gives to node-01. */
+async function workflowAt(server: string): Promise<string> {
+  const transport = connectServer({
+    ...{ server, tls: false, api: "current", legacy: legacyServerApi },
+    ...{ clock: systemClock, log: silentLogger, maxBackoffMs: 1_000 },
+  });
+  try {
+    const poll = await transport.next("pbnj-node-01", AbortSignal.timeout(30_000));
+    return poll.kind === "action" ? poll.action.workflowId : poll.kind;
+  } finally {
+    await transport.close();
+  }
+}
 
 /** A `pbnj-worker` that runs until it is stopped or disposed of. */
 function execaProgram(argv: readonly string[]) {

@@ -71,9 +71,26 @@ describe("pbnj-worker action --inventory", () => {
       expect.stringMatching(/^node-02: off after \S+ s \(forced\) \(redfish, \S+ s\)$/),
       expect.stringMatching(/^node-03: off after \S+ s \(forced\) \(ipmi, \S+ s\)$/),
     ]);
-    expect(stderr).toBe("2 machines: 2 succeeded, 0 failed");
+    const told = stderr.split("\n");
+    expect(told.at(-1)).toBe("2 machines: 2 succeeded, 0 failed");
+    expect(told.filter((line) => line.startsWith("node-03"))).toEqual([
+      "node-03: waiting for the BMC",
+      "node-03: waiting for power off",
+    ]);
     expect(lab.machines.map(({ machine }) => machine.commands.length)).toEqual([0, 1, 1, 0, 0]);
     expect(exitCode).toBe(0);
+  });
+
+  it("beside JSON, prints the progress as JSON, unless warnings alone are asked for", async () => {
+    const argv = ["--machine", "node-03", "--output", "json"];
+
+    const told = await run("power-on", ...argv);
+    const quiet = await run("power-off", ...argv, "--mode", "hard", "--log-level", "warn");
+
+    expect(told.stderr.split("\n").map((line) => JSON.parse(line))).toEqual([
+      expect.objectContaining({ machine: "node-03", progress: true, msg: "waiting for power on" }),
+    ]);
+    expect([told.exitCode, quiet.exitCode, quiet.stderr]).toEqual([0, 0, ""]);
   });
 
   it("prints a table of all, in the order of their names", async () => {

@@ -352,7 +352,7 @@ describe("pbnj-worker policy test", () => {
     [["policy"], "the command is missing: test"],
     [["policy", "tset"], `the command "tset" is not known, did you mean test?`],
     [["policy", "test"], "missing required argument 'template'"],
-    [["policy", "test", "/nonexistent.yaml"], "/nonexistent.yaml: cannot be read (ENOENT)"],
+    [["policy", "test", "/nonexistent.yaml"], "/nonexistent.yaml: does not exist"],
   ])("%j is a usage error", async (argv, expected) => {
     const { exitCode, stdout, stderr } = await runProgram(argv);
 

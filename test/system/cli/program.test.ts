@@ -1,5 +1,7 @@
+import { execa } from "execa";
 import { describe, expect, it } from "vitest";
 import manifest from "../../../package.json" with { type: "json" };
+import { projectRoot } from "../../../scripts/project-root.ts";
 import { runProgram } from "../../cli/program.ts";
 
 describe("the command line", () => {
@@ -31,6 +33,43 @@ describe("the command line", () => {
 
     expect(stdout).toBe("");
     expect(stderr).toContain("action <name> [options]");
+    expect(stderr).toMatch(/\nStart here:\n {2}pbnj-worker lab\n/);
+    expect(exitCode).toBe(2);
+  });
+
+  it("from sources, says in one line that this Node cannot load TypeScript", async () => {
+    const { exitCode, stderr } = await execa(
+      process.execPath,
+      ["--no-strip-types", "cli/pbnj-worker.mjs", "--help"],
+      { cwd: projectRoot, reject: false },
+    );
+
+    expect(stderr).toBe(
+      `pbnj-worker: Node ${process.version} cannot run the sources: use npm run -s pbnj-worker -- <command>, which has its own Node`,
+    );
+    expect(exitCode).toBe(2);
+  });
+
+  it.each([
+    [[]],
+    [["start"]],
+    [["drift"]],
+    [["discover"]],
+    [["inventory", "import"]],
+    [["action"]],
+    [["action", "power-off"]],
+  ])("wraps the help of %j at the terminal's width", async (words) => {
+    const { stdout } = await runProgram([...words, "--help"], { COLUMNS: "60" });
+
+    expect(stdout.split("\n").filter(({ length }) => length > 60)).toEqual([]);
+  });
+
+  it("says what is expected in place of an argument too many, without repeating it", async () => {
+    const { exitCode, stderr } = await runProgram(["inventory", "import", "csv", "hunter2"]);
+
+    expect(stderr.split("\n")[0]).toBe(
+      "pbnj-worker inventory import: an unexpected argument: name one file, and its format with --format, as in --format csv <file>",
+    );
     expect(exitCode).toBe(2);
   });
 

@@ -133,11 +133,13 @@ describe("pbnj-worker", () => {
 
 describe("@pbnj-worker/bmc", () => {
   it("depends on what it imports, and is small with it", async () => {
-    const { dependencies } = await manifestOf("@pbnj-worker/bmc");
+    const { dependencies, peerDependenciesMeta } = await manifestOf("@pbnj-worker/bmc");
     const own = join(consumer, "node_modules/@pbnj-worker/bmc");
     const sizes = await Promise.all([own, ...[...needed].map((name) => join(MODULES, name))].map(sizeOf));
 
-    expect(Object.keys(dependencies)).toEqual(["execa", "ssh2", "zod"]);
+    expect(Object.keys(dependencies)).toEqual(["execa", "zod"]);
+    // Only a console over SSH needs it.
+    expect(peerDependenciesMeta).toEqual({ ssh2: { optional: true } });
     expect(await readFile(join(own, "dist/bmc/client.d.ts"), "utf8")).not.toMatch(
       /nameOption|loadProvider\?/,
     );

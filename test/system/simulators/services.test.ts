@@ -62,7 +62,7 @@ test.each([
   const url = await simulate(...args);
   const client = new BmcClient(Connection.parse(connection(url)));
 
-  const read = await client.readPower(new AbortController().signal);
+  const read = await client.getPower(new AbortController().signal);
   await client.close();
   const ended = child && once(child, "exit");
   child?.kill("SIGINT");

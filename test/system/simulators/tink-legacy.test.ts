@@ -8,7 +8,7 @@ import { expect, it } from "vitest";
 import { systemClock } from "../../../shared/clock.ts";
 import { silentLogger } from "../../../shared/logger.ts";
 import { exampleTemplate } from "../../../simulators/tink/example-template.ts";
-import { legacyServerApi } from "../../../worker/features/legacy/legacy-feature.ts";
+import { legacyServerApi } from "../../../worker/features/legacy/legacy-transport.ts";
 import { connectServer } from "../../../worker/sources/server/connect-server.ts";
 
 const never = new AbortController().signal;

@@ -26,6 +26,7 @@ export const PASSWORD = "canary-5b2e9f";
 export interface ClusterLabOptions {
   readonly machines?: number;
   readonly softOffMs?: number;
+  readonly powerOffMs?: number | "held";
   /** What the workers' account may do; everything without them. A real cluster grants them in the lab's namespace alone. */
   readonly rules?: readonly RbacRule[];
   /** A real API server in the fake's place. */
@@ -49,6 +50,7 @@ interface Step {
 export async function clusterLab({
   machines: count = 1,
   softOffMs = 100,
+  powerOffMs = 50,
   rules,
   real,
 }: ClusterLabOptions = {}) {
@@ -78,7 +80,7 @@ export async function clusterLab({
   await writeFile(kubeconfig, kubeconfigOf(fake?.access(token) ?? realAccess));
   const policy = join(folder, "policy.yaml");
   await writeFile(policy, `trustedImages:\n  - ${REGISTRY}/*\n`);
-  const times = { powerOnMs: 200, powerOffMs: 50, softOffMs };
+  const times = { powerOnMs: 200, powerOffMs, softOffMs };
   const machines = Array.from(
     { length: count },
     (_, index) => new SimulatedMachine({ name: `node-${String(index + 1).padStart(2, "0")}`, ...times }),

@@ -82,7 +82,7 @@ export function itWorksInACluster(open: (options: ClusterLabOptions) => Promise<
   );
 
   test("follows a leader, and continues its actions after it was killed", TEST, async () => {
-    await using lab = await open({ machines: 4, softOffMs: 25_000 });
+    await using lab = await open({ machines: 4, powerOffMs: "held" });
     const leader = lab.startProcess(["--leader-election"]);
     await leader.untilLogged("leading");
     const follower = lab.startProcess(["--leader-election"]);
@@ -95,6 +95,7 @@ export function itWorksInACluster(open: (options: ClusterLabOptions) => Promise<
     const killedMs = Date.now();
     await follower.untilLogged("leading");
     const tookMs = Date.now() - killedMs;
+    for (const machine of lab.machines) machine.finishPowerOff();
     await lab.server.until(() => workflows.every(isOver), WITHIN_MS);
 
     expect(tookMs).toBeLessThan(20_000);

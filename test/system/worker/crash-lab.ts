@@ -1,29 +1,19 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, vi } from "vitest";
-import type { DesiredState } from "../../../shared/contract/desired-state.ts";
-import { defined } from "../../../shared/defined.ts";
-import { SimulatedMachine, type SimulatedMachineOptions } from "../../../simulators/machine.ts";
-import { startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
-import { startTinkServer } from "../../../simulators/tink/server.ts";
+import type { SimulatedMachineOptions } from "../../../simulators/machine.ts";
 import { isOver, type Workflow } from "../../../simulators/tink/workflow.ts";
 import type { JournalEntry } from "../../../worker/core/journal/entry.ts";
 import { decodeEntry } from "../../../worker/core/journal/entry-text.ts";
 import { LABEL_VARIABLE } from "../../../worker/runtimes/process/process-spec.ts";
 import { processesWith } from "../../../worker/runtimes/process/process-table.ts";
 import { CommandInProcess } from "../../support/command-in-process.ts";
+import { type LabOptions, openLab, type Step } from "../../support/lab.ts";
 import type { StartedProgram } from "../../support/program-log.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
 
 const KILLER = join(import.meta.dirname, "../../support/kill-at-step.ts");
 const OVER_WITHIN_MS = 180_000;
-
-export interface Step {
-  readonly name: string;
-  readonly environment?: Readonly<Record<string, string>>;
-  readonly timeout?: number;
-}
 
 /** The last one is the one that must not be repeated: it is not idempotent. */
 export const steps: readonly Step[] = [
@@ -33,76 +23,42 @@ export const steps: readonly Step[] = [
   { name: "power-cycle" },
 ];
 
-/** A machine behind a Redfish BMC, a tink server, and a state directory on which workers are started and killed. */
-export async function crashLab(
-  options: {
-    readonly machine?: SimulatedMachineOptions;
-    readonly argv?: readonly string[];
-    readonly registry?: string;
-    readonly desired?: DesiredState;
-  } = {},
-) {
-  const server = await startTinkServer({ holdMs: 1_000 });
-  const machine = new SimulatedMachine({ name: "node-01", ...options.machine });
-  const bmc = await startRedfishBmc({ machines: [machine], tls: "http" });
-  const folder = await mkdtemp(join(tmpdir(), "pbnj-crash-"));
-  const marks = join(folder, "marks");
+interface CrashLabOptions extends Pick<LabOptions, "argv" | "entry"> {
+  readonly machine?: SimulatedMachineOptions;
+  readonly registry?: string;
+}
+
+/** A lab whose workers are started and killed on one state directory. */
+export async function crashLab({ machine = {}, registry, argv = [], entry = {} }: CrashLabOptions = {}) {
+  const base = await openLab({
+    machines: { "node-01": machine },
+    entry,
+    argv: ["--log-level", "debug", ...argv],
+  });
+  const marks = base.path("marks");
   await mkdir(marks);
-  const state = join(folder, "state");
-  const inventoryFile = join(folder, "inventory.yaml");
-  await writeFile(join(folder, "password"), "calvin\n");
-  const redfish = { port: bmc.port, scheme: "http" };
-  const { desired } = options;
-  const inventory = {
-    defaults: {
-      credentials: { username: "admin", passwordFile: join(folder, "password") },
-      providers: ["redfish"],
-    },
-    machines: [{ name: "node-01", host: "127.0.0.1", redfish, ...defined({ desired }) }],
-  };
-  await writeFile(inventoryFile, JSON.stringify(inventory));
-  const workers: StartedProgram[] = [];
+  const state = base.path("state");
 
   const lab = {
-    server,
-    machine,
-    bmc,
-    folder,
+    ...base,
+    machine: base.machine(),
+    bmc: base.bmc(),
     state,
-    marks,
 
     submit(wanted: readonly Step[], name?: string): Workflow {
-      const actions = wanted.map(({ name, environment = {}, timeout = 60 }) => ({
-        name,
-        image: `${options.registry ?? "registry.example/pbnj-worker"}/${name}:test`,
-        timeout,
-        environment,
+      const imaged = wanted.map((step) => ({
+        ...(registry && { image: `${registry}/${step.name}:test` }),
+        ...step,
       }));
-      const tasks = [{ name: "bmc", worker: "pbnj-node-01", actions }];
-      const template = { version: "0.1", name: "t", global_timeout: 600, tasks };
-      return server.submit({ ...(name === undefined ? {} : { name }), template: JSON.stringify(template) });
+      return base.submitAs({ ...(name && { name }) }, "pbnj-node-01", ...imaged);
     },
 
     /** Starts a worker that can be killed on the state directory, by itself or `by` another program. */
-    startProcess(env: Readonly<Record<string, string>> = {}, by: readonly string[] = []): WorkerProgram {
-      const worker = new WorkerProgram(lab.argv(), env, by);
-      workers.push(worker);
-      return worker;
-    },
+    startProcess: (env: Readonly<Record<string, string>> = {}, by: readonly string[] = []) =>
+      base.own(new WorkerProgram(base.argv(), env, by)),
 
     /** Starts a worker inside this process. */
-    start(env: Readonly<Record<string, string>> = {}): CommandInProcess {
-      const worker = new CommandInProcess(lab.argv(), env);
-      workers.push(worker);
-      return worker;
-    },
-
-    /** The arguments of `start`, for another state directory, too. */
-    argv: (directory = state): readonly string[] => [
-      ...["start", "--grpc-server", server.address, "--inventory", inventoryFile],
-      ...["--state-directory", directory, "--stop-grace", "2s", "--backoff-max-interval", "300ms"],
-      ...["--log-level", "debug", ...(options.argv ?? [])],
-    ],
+    start: (env: Readonly<Record<string, string>> = {}) => base.own(new CommandInProcess(base.argv(), env)),
 
     /** One that kills itself at these points of the journal, once each: see support/kill-at-step.ts. */
     startToDie(...points: readonly string[]): WorkerProgram {
@@ -179,14 +135,6 @@ export async function crashLab(
         (entry) => typeof entry === "string" || entry.phase !== "acknowledged",
       );
       expect(left).toEqual([]);
-    },
-
-    async [Symbol.asyncDispose]() {
-      for (const worker of workers) await worker[Symbol.asyncDispose]();
-      await server.close();
-      await bmc.close();
-      machine.close();
-      await rm(folder, { recursive: true, force: true });
     },
   };
   return lab;

@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { isOver } from "../../../simulators/tink/workflow.ts";
+import { timesAsFast } from "../../support/worker-program.ts";
 import { crashLab, eventuallyEmpty, expectDoneOnce, steps } from "./crash-lab.ts";
 
 // test/worker/core/execution/crash-points.test.ts kills workers at every step there is; here one real worker per runtime dies.
@@ -52,14 +53,14 @@ describe.concurrent("a worker that is killed", () => {
   }, async () => {
     const image = "http://192.0.2.9/bmc-9.9.0.bin";
     await using lab = await crashLab({
-      desired: { enforce: true, firmware: { BMC: { version: "9.9.0", image } } },
-      // The shortest there are: the correction starts after a minute.
+      entry: { desired: { enforce: true, firmware: { BMC: { version: "9.9.0", image } } } },
+      // The shortest there are: the correction starts after a minute of the worker.
       argv: ["--drift-interval", "1m", "--drift-quiet-time", "1m"],
     });
     const { update } = lab.bmc;
     // It must not end before.
     update.taskMs = 60_000;
-    const first = lab.startProcess();
+    const first = lab.startProcess(timesAsFast(5));
     await vi.waitFor(() => expect(update.accepted, first.stderr).toBe(1), {
       timeout: 2 * RUN_MS,
       interval: 50,

@@ -3,7 +3,7 @@ import { actionKey } from "../../../worker/core/action/action.ts";
 import { LABEL } from "../../../worker/runtimes/docker/container-spec.ts";
 import { buildActionImages } from "../../support/action-images.ts";
 import { describeWithDocker, dockerCli, dockerSocketPath } from "../../support/docker.ts";
-import { legacyLab, standingWorker, templateOf } from "../../worker/legacy-lab.ts";
+import { openLegacyLab, templateOf } from "../../support/lab.ts";
 
 const REGISTRY = "localhost/pbnj-worker-legacy-test";
 
@@ -11,27 +11,20 @@ describeWithDocker("a hook with the docker runtime", () => {
   beforeAll(() => buildActionImages(REGISTRY, ["power-reset"]), 300_000);
 
   test("is a container of the same image, of which nothing is left", { timeout: 60_000 }, async () => {
-    await using lab = await legacyLab({ machines: { "node-01": { power: "off" } } });
-    await using worker = await standingWorker(lab, {
-      // The simulators listen on loopback, which is the host's.
-      flags: {
-        runtime: "docker",
-        unsafeAnyImage: true,
-        dockerSocket: dockerSocketPath,
-        pullPolicy: "never",
-        dockerNetwork: "host",
-      },
-    });
+    await using lab = await openLegacyLab({ machines: { "node-01": { power: "off" } } });
+    // The simulators listen on loopback, which is the host's.
+    const worker = await lab.start([
+      ...["--runtime", "docker", "--docker-socket", dockerSocketPath, "--unsafe-any-image"],
+      ...["--pull-policy", "never", "--docker-network", "host"],
+    ]);
     const workflow = lab.server.submit({
       name: lab.folder.slice(lab.folder.lastIndexOf("/") + 1).toLowerCase(),
-      template: templateOf([
-        {
-          name: "power-reset",
-          image: `${REGISTRY}/power-reset:test`,
-          environment: { MACHINE: "node-01" },
-          onFailure: ["--on-if-off"],
-        },
-      ]),
+      template: templateOf("pbnj", {
+        name: "power-reset",
+        image: `${REGISTRY}/power-reset:test`,
+        environment: { MACHINE: "node-01" },
+        onFailure: ["--on-if-off"],
+      }),
     });
     await lab.server.until(() => workflow.state === "FAILED", 40_000);
     const keys = ["0/task-1/power-reset", "0/task-1/power-reset/on-failure"].map((actionId) =>
@@ -43,8 +36,8 @@ describeWithDocker("a hook with the docker runtime", () => {
       );
 
     expect(workflow.tasks[0]?.actions[0]?.message).toMatch(/\(state, exit 17\): .*; on-failure succeeded: /);
-    expect(lab.machines[0]?.commands.map(({ action }) => action)).toEqual(["on"]);
-    expect(worker.logged.filter(({ msg }) => msg.startsWith("hook ")).map(({ msg }) => msg)).toEqual([
+    expect(lab.machine().commands.map(({ action }) => action)).toEqual(["on"]);
+    expect(worker.log.filter(({ msg }) => msg.startsWith("hook ")).map(({ msg }) => msg)).toEqual([
       "hook started",
       "hook succeeded",
     ]);

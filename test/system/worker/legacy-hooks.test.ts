@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
+import { openLegacyLab, templateOf } from "../../support/lab.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
-import { legacyLab, templateOf } from "../../worker/legacy-lab.ts";
 
 test("a worker that is killed in a hook reports the failure, and neither repeats nor keeps the hook", async () => {
-  await using lab = await legacyLab({ machines: { "node-01": { power: "off" } } });
+  await using lab = await openLegacyLab({ machines: { "node-01": { power: "off" } } });
   const step = {
     name: "wait-for-power-state",
     command: ["--state=on", "--state-timeout=100ms"],
@@ -11,19 +11,19 @@ test("a worker that is killed in a hook reports the failure, and neither repeats
     environment: { MACHINE: "node-01" },
     timeout: 600,
   };
-  const workflow = lab.server.submit({ name: "w", template: templateOf([step]) });
+  const workflow = lab.server.submit({ name: "w", template: templateOf("pbnj", step) });
   {
-    await using first = new WorkerProgram(lab.argv);
+    await using first = new WorkerProgram(lab.argv());
     await first.untilLogged("hook started", { hook: "on-failure" });
     // It is there for certain once it talks to the BMC.
-    const before = lab.bmcs[0]?.requests.length ?? 0;
-    await lab.server.until(() => (lab.bmcs[0]?.requests.length ?? 0) > before);
+    const before = lab.bmc().requests.length;
+    await lab.server.until(() => lab.bmc().requests.length > before);
     first.kill("SIGKILL");
     await first.ended;
   }
   expect(workflow.state).toBe("RUNNING");
 
-  await using second = new WorkerProgram(lab.argv);
+  await using second = new WorkerProgram(lab.argv());
   await lab.server.until(() => workflow.state === "FAILED");
   await second.untilLogged("orphans of earlier workers removed");
 

@@ -142,12 +142,12 @@ describe("a signal", () => {
     const quiet = worker.log.length;
 
     worker.kill("SIGUSR2");
-    await worker.untilLogged("log level changed", { level: "debug" });
+    await worker.untilLogged("log level changed", { logLevel: "debug" });
     const workflow = lab.submit([{ name: "power-status" }]);
     await lab.server.until(() => isOver(workflow));
     await worker.untilLogged("report acknowledged", { state: "success" });
     worker.kill("SIGUSR2");
-    await worker.untilLogged("log level changed", { level: "warn" });
+    await worker.untilLogged("log level changed", { logLevel: "warn" });
     const before = worker.log.length;
     const next = lab.submit([{ name: "power-status" }]);
     lab.server.board.delete(workflow);

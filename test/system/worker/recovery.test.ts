@@ -5,8 +5,9 @@ import { execa } from "execa";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { isOver } from "../../../simulators/tink/workflow.ts";
 import { buildTestBase, describeWithDocker, removeContainers, testBaseImage } from "../../support/docker.ts";
+import type { Step } from "../../support/lab.ts";
 import { timesAsFast, WorkerProgram } from "../../support/worker-program.ts";
-import { type CrashLab, crashLab, type Step } from "./crash-lab.ts";
+import { type CrashLab, crashLab } from "./crash-lab.ts";
 
 const RUN_MS = 90_000;
 const projectRoot = join(import.meta.dirname, "../../..");

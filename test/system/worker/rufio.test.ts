@@ -1,35 +1,23 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect, it, vi } from "vitest";
 import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
-import { SimulatedMachine } from "../../../simulators/machine.ts";
-import { startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
 import { CommandInProcess } from "../../support/command-in-process.ts";
+import { openRack } from "../../support/lab.ts";
 
 const API = "bmc.tinkerbell.org/v1alpha1";
 const NAMESPACE = "tink-system";
 const SOON = { timeout: 30_000, interval: 50 };
 
 async function rufioCluster() {
+  const rack = await openRack({ machines: { "node-1": {} }, bmc: { tls: undefined } });
   const fake = await FakeCluster.start();
-  const folder = await mkdtemp(join(tmpdir(), "pbnj-rufio-start-"));
-  const kubeconfig = join(folder, "kubeconfig");
-  await writeFile(kubeconfig, fake.kubeconfig({ namespace: NAMESPACE }));
-  const machine = new SimulatedMachine({ name: "node-1", powerOffMs: 20, powerOnMs: 20 });
-  const bmc = await startRedfishBmc({ machines: [machine] });
+  rack.defer(() => fake.close());
+  const kubeconfig = await rack.write("kubeconfig", fake.kubeconfig({ namespace: NAMESPACE }));
   return {
-    ...{ fake, bmc, machine },
+    ...{ fake, bmc: rack.bmc(), machine: rack.machine() },
     argv: [
       ...["start", "--rufio", "--kubeconfig", kubeconfig, "--kubernetes-namespace", NAMESPACE],
-      ...[
-        "--runtime",
-        "in-process",
-        "--state-directory",
-        join(folder, "state"),
-        "--http-address",
-        "127.0.0.1:0",
-      ],
+      ...["--runtime", "in-process", "--state-directory", rack.path("state")],
+      ...["--http-address", "127.0.0.1:0"],
     ],
     conditions: (kind: string, name: string) =>
       (
@@ -37,12 +25,7 @@ async function rufioCluster() {
           conditions?: { type: string; status: string }[];
         }
       )?.conditions,
-    async [Symbol.asyncDispose]() {
-      await fake.close();
-      await bmc.close();
-      machine.close();
-      await rm(folder, { recursive: true, force: true });
-    },
+    [Symbol.asyncDispose]: () => rack[Symbol.asyncDispose](),
   };
 }
 

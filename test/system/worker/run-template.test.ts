@@ -257,7 +257,12 @@ test("a value that the template does not use is refused, as is one that is missi
 
   const ends = await Promise.all([program.ended, other.ended]);
 
-  expect(program.stderr).toMatch(/network-boot\.yaml:\d+:\d+: no value for machine, did you mean machin\?/);
+  expect(program.stderr).toMatch(
+    /network-boot\.yaml:\d+:\d+: no value for machine: add --map machine=<value>/,
+  );
+  expect(program.stderr).toContain(
+    "--map: gives machin, which the template does not use, did you mean machine?",
+  );
   expect(other.stderr).toContain("--map: gives disk, which the template does not use");
   expect(ends.map(({ code }) => code)).toEqual([2, 2]);
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
+import type { Step } from "../../support/lab.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
-import { crashLab, type Step, steps } from "./crash-lab.ts";
+import { crashLab, steps } from "./crash-lab.ts";
 
 const PASSWORD = "calvin";
 const softOff: Step = { name: "power-off", environment: { MODE: "soft" } };
@@ -11,7 +12,7 @@ describe.concurrent("pbnj-worker start", () => {
     const worker = lab.startProcess();
     const good = lab.submit(steps);
     await lab.server.until(() => good.state === "SUCCESS");
-    lab.bmc.fail({ kind: "refuse", status: 500, times: 50 });
+    lab.bmc.fail({ kind: "refuse", status: 404, times: 50 });
     lab.server.board.delete(good);
     const bad = lab.submit([softOff]);
     await lab.server.until(() => bad.state === "FAILED");

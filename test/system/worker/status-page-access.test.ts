@@ -3,7 +3,7 @@ import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../../shared/clock.ts";
 import { describeWithProgram, findProgram } from "../../interop/programs.ts";
-import { readPower, statusLab } from "../../worker/features/status/status-lab.ts";
+import { getPower, statusLab } from "../../worker/features/status/status-lab.ts";
 
 const SLOW_TEST_MS = 120_000;
 const failed = {
@@ -23,7 +23,7 @@ async function busyLab() {
     const outcome =
       index % 9 === 0
         ? failed
-        : { ...readPower(index % 2 ? "on" : "off"), machineFacts: { vendor: "Contoso" } };
+        : { ...getPower(index % 2 ? "on" : "off"), machineFacts: { vendor: "Contoso" } };
     if (index % 7 !== 6)
       tell.whole(tell.action(`first-${name}`, { workflowId: `default/${name}` }), name, outcome);
     if (index % 5 === 1) tell.started(tell.action(`second-${name}`, { workflowId: `default/${name}` }), name);

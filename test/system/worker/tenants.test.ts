@@ -1,98 +1,41 @@
-import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { SimulatedMachine, type SimulatedMachineOptions } from "../../../simulators/machine.ts";
-import { startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
-import { startTinkServer } from "../../../simulators/tink/server.ts";
+import { describe, expect, test } from "vitest";
+import type { SimulatedMachineOptions } from "../../../simulators/machine.ts";
 import type { Workflow } from "../../../simulators/tink/workflow.ts";
 import { CommandInProcess } from "../../support/command-in-process.ts";
+import { messageOf, openLab, type Step } from "../../support/lab.ts";
 
 const CANARY = "canary-7c2d1";
 const IMAGES = "registry.example/pbnj-worker";
-
-let folder = "";
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "pbnj-tenants-"));
-});
-afterAll(() => rm(folder, { recursive: true }));
 
 const TENANTS = [
   { namespaces: ["team-a"], machines: ["node-a"], images: [`${IMAGES}/power-*`] },
   { namespaces: ["team-b"], machines: ["node-b", "node-bb"], images: [`${IMAGES}/power-*`] },
 ];
 
-/** A rack of two machines behind BMCs with one password, and a worker that serves two teams. */
-async function rack(machines: SimulatedMachineOptions = { power: "off" }) {
-  const server = await startTinkServer({ holdMs: 2_000 });
-  const directory = await mkdtemp(join(folder, "rack-"));
-  const path = (name: string) => join(directory, name);
-  await writeFile(path("password"), CANARY);
-  const labs = await Promise.all(
-    ["node-a", "node-b"].map(async (name) => {
-      const machine = new SimulatedMachine({ name, ...machines });
-      return { machine, bmc: await startRedfishBmc({ machines: [machine], tls: "http", password: CANARY }) };
-    }),
-  );
-  const inventory = {
-    defaults: {
-      credentials: { username: "admin", passwordFile: path("password") },
-      providers: ["redfish"],
-    },
-    machines: labs.map(({ machine, bmc }) => ({
-      name: machine.name,
-      host: "127.0.0.1",
-      redfish: { port: bmc.port, scheme: "http" },
-    })),
-  };
-  await writeFile(path("inventory.yaml"), JSON.stringify(inventory));
-  const setTenants = async (tenants: readonly object[]) => {
-    await writeFile(path("new.yaml"), JSON.stringify({ images: [`${IMAGES}/*`], tenants }));
-    await rename(path("new.yaml"), path("policy.yaml"));
-  };
-  await setTenants(TENANTS);
-  const program = new CommandInProcess([
-    ...["start", "--grpc-server", server.address, "--agent-id", "any", "--reload-interval", "50ms"],
-    ...["--inventory", path("inventory.yaml"), "--policy", path("policy.yaml")],
-  ]);
-  const [a, b] = labs;
-  if (!a || !b) throw new Error("the rack has two machines");
+/** Two machines behind BMCs with one password, and a worker that serves two teams. */
+async function rack(machine: SimulatedMachineOptions = { power: "off" }) {
+  const policyOf = (tenants: readonly object[]) => ({ images: [`${IMAGES}/*`], tenants });
+  const lab = await openLab({
+    machines: { "node-a": machine, "node-b": machine },
+    password: CANARY,
+    policy: policyOf(TENANTS),
+    argv: ["--agent-id", "any"],
+  });
   return {
-    server,
-    program,
-    setTenants,
-    a: a.machine,
-    b: b.machine,
-    requests: () => labs.flatMap(({ bmc }) => bmc.log),
+    ...lab,
+    program: lab.own(new CommandInProcess(lab.argv())),
+    setTenants: (tenants: readonly object[]) => lab.writePolicy(policyOf(tenants)),
+    a: lab.machine("node-a"),
+    b: lab.machine("node-b"),
+    requests: () => lab.bmcs.flatMap(({ log }) => log),
     /** Submits a workflow of one action, waits for its end, and makes room for the next one. */
     async run(namespace: string, worker: string, step: Step): Promise<Workflow> {
-      const { name, environment = {}, image = `${IMAGES}/${name}:v1` } = step;
-      const workflow = server.submit({ namespace, template: template(worker, { name, image, environment }) });
-      await server.until(() => ["SUCCESS", "FAILED"].includes(workflow.state));
-      server.board.delete(workflow);
+      const workflow = lab.submitAs({ namespace }, worker, step);
+      await lab.untilOver(workflow);
+      lab.server.board.delete(workflow);
       return workflow;
     },
-    async [Symbol.asyncDispose]() {
-      await program[Symbol.asyncDispose]();
-      await server.close();
-      for (const { bmc } of labs) await bmc.close();
-    },
   };
-}
-
-interface Step {
-  readonly name: string;
-  readonly image?: string;
-  readonly environment?: Readonly<Record<string, string>>;
-}
-
-function template(worker: string, action: Required<Step>): string {
-  const tasks = [{ name: "bmc", worker, actions: [{ ...action, timeout: 60 }] }];
-  return JSON.stringify({ version: "0.1", name: "t", global_timeout: 600, tasks });
-}
-
-function messageOf({ tasks }: Workflow): string | undefined {
-  return tasks[0]?.actions[0]?.message;
 }
 
 const powerOn: Step = { name: "power-on" };
@@ -161,11 +104,11 @@ describe("two tenants of one rack", () => {
 
   test("who lost a machine while an action waited for it cannot use it", async () => {
     await using lab = await rack({ power: "on", softOffMs: "never" });
-    const off = { name: "power-off", image: `${IMAGES}/power-off:v1`, environment: { MODE: "soft" } };
-    const on = { name: "power-on", image: `${IMAGES}/power-on:v1`, environment: { MACHINE: "node-a" } };
-    const first = lab.server.submit({ namespace: "team-a", template: template("pbnj-node-a", off) });
+    const off = { name: "power-off", environment: { MODE: "soft" } };
+    const on = { name: "power-on", environment: { MACHINE: "node-a" } };
+    const first = lab.submitAs({ namespace: "team-a" }, "pbnj-node-a", off);
     await lab.program.untilLogged("action started");
-    const second = lab.server.submit({ namespace: "team-a", template: template("any", on) });
+    const second = lab.submitAs({ namespace: "team-a" }, "any", on);
     await lab.server.until(() => second.current !== undefined);
 
     await lab.setTenants([{ namespaces: ["team-b"], machines: ["*"] }]);

@@ -7,11 +7,11 @@ import { z } from "zod";
 import { createCertificate } from "../../../simulators/certificate.ts";
 import { definitions } from "../../../worker/features/metrics/definitions.ts";
 import { CommandInProcess } from "../../support/command-in-process.ts";
+import { type LabOptions, openLab } from "../../support/lab.ts";
 import type { StartedProgram } from "../../support/program-log.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
 import { readPrometheusText } from "../../worker/features/metrics/exposition-reader.ts";
 import { StreamReader } from "../../worker/features/status/status-lab.ts";
-import { type FleetOptions, openRack } from "../../worker/fleet-lab.ts";
 import { RawClient } from "../../worker/listener/http/raw-client.ts";
 import { crashLab } from "./crash-lab.ts";
 
@@ -41,19 +41,13 @@ async function pagesOf(program: StartedProgram) {
 
 /** A rack, and a worker that serves it, inside this process or as a process of its own. */
 async function rackLab(
-  options: FleetOptions,
-  Worker: new (argv: string[]) => StartedProgram = CommandInProcess,
+  options: LabOptions,
+  Worker: new (argv: readonly string[]) => StartedProgram = CommandInProcess,
 ) {
-  const rack = await openRack(options);
-  const program = new Worker([...rack.argv.slice(0, 1), "--runtime", "in-process", ...rack.argv.slice(1)]);
-  return {
-    ...rack,
-    program,
-    async [Symbol.asyncDispose]() {
-      await program[Symbol.asyncDispose]();
-      await rack[Symbol.asyncDispose]();
-    },
-  };
+  const lab = await openLab(options);
+  // The test's own flags come last, and may choose another runtime.
+  const [command = "", ...argv] = lab.argv();
+  return { ...lab, program: lab.own(new Worker([command, "--runtime", "in-process", ...argv])) };
 }
 
 describe("a running worker", () => {

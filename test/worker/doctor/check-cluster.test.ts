@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
-import { loadConfig } from "../../../worker/config/load-config.ts";
 import { checkCluster } from "../../../worker/doctor/check-cluster.ts";
+import { loadConfig } from "../../../worker/main/load-config.ts";
 
 const { signal } = new AbortController();
 const TIMEOUT_MS = 15_000;

@@ -6,10 +6,10 @@ import { execa } from "execa";
 import { afterEach, describe, expect, it } from "vitest";
 import { actionLibrary } from "../../../cli/action-library.ts";
 import { silentLogger } from "../../../shared/logger.ts";
-import { loadExecutionConfig } from "../../../worker/config/load-config.ts";
 import { checkRuntime } from "../../../worker/doctor/check-runtime.ts";
 import { groupName } from "../../../worker/doctor/user.ts";
 import { composeRuntime } from "../../../worker/main/compose-runtime.ts";
+import { loadConfig } from "../../../worker/main/load-config.ts";
 import { PROGRAM } from "../../cli/program.ts";
 import { describeWithDocker } from "../../support/docker.ts";
 import { FakeEngine, json, type Routes, silence } from "../runtimes/docker/fake-engine.ts";
@@ -36,7 +36,7 @@ async function engine(routes: Routes): Promise<FakeEngine> {
 }
 
 async function check(flags: Readonly<Record<string, string>>, timeoutMs = 10_000, why?: string) {
-  const loaded = loadExecutionConfig({ flags: { ...flags, unsafeAnyImage: true }, env: {} });
+  const loaded = loadConfig({ flags: { ...flags, unsafeAnyImage: true }, env: {} }, "run");
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));
   const { config } = loaded;
   const runtime = await composeRuntime(config, { log: silentLogger, own, policy: () => config.policy });

@@ -9,8 +9,8 @@ import { Secret } from "../../../shared/secret.ts";
 import { type CertificateOptions, createCertificate } from "../../../simulators/certificate.ts";
 import { startTinkServer, type TinkServerOptions } from "../../../simulators/tink/server.ts";
 import { startLegacyTinkServer } from "../../../simulators/tink-legacy/server.ts";
-import type { ServerConfig } from "../../../worker/config/worker-config.ts";
 import { checkServer, DOCTOR_AGENT_ID } from "../../../worker/doctor/check-server.ts";
+import type { ServerConfig } from "../../../worker/sources/server/server-settings.ts";
 import { eventually } from "../../actions/lab.ts";
 
 const DAY_MS = 86_400_000;

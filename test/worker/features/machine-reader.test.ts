@@ -13,7 +13,7 @@ import { MachineReader } from "../../../worker/features/machine-reader.ts";
 import { AuthGate } from "../../../worker/machines/auth-gate.ts";
 import { parseInventory } from "../../../worker/machines/parse-inventory.ts";
 import { SecretCommands } from "../../../worker/machines/secret-commands.ts";
-import { quickLibrary } from "../../support/quick-actions.ts";
+import { quickClock, quickLibrary } from "../../support/quick-actions.ts";
 
 const { signal } = new AbortController();
 
@@ -50,6 +50,7 @@ function readerOf(options: Readonly<Record<string, unknown>>) {
     locks,
     authGate: new AuthGate(),
     secretCommands: new SecretCommands(),
+    clock: quickClock,
   });
   return { reader: made, [Symbol.asyncDispose]: () => made.close() };
 }
@@ -120,16 +121,16 @@ describe("a client of a machine's BMC", () => {
 
 describe("a machine's power as the worker reads it", () => {
   it("is the BMC's, with fewer requests once it is known how to ask it", async () => {
-    expect(await reader.readPower("node-1", signal)).toBe("on");
+    expect(await reader.getPower("node-1", signal)).toBe("on");
     const first = bmc.requests.length;
-    expect(await reader.readPower("node-1", signal)).toBe("on");
+    expect(await reader.getPower("node-1", signal)).toBe("on");
 
     expect(bmc.requests.length - first).toBeLessThan(first);
   });
 
   it("is read when the machine's turn has come", async () => {
     const release = await locks.acquire("machine node-1", signal);
-    const reading = reader.readPower("node-1", signal);
+    const reading = reader.getPower("node-1", signal);
     await new Promise((resolve) => setImmediate(resolve));
     expect(bmc.requests).toHaveLength(0);
 
@@ -141,17 +142,17 @@ describe("a machine's power as the worker reads it", () => {
 
   it("is not asked for again with a password that the BMC refused", async () => {
     await writeFile(join(folder, "password"), "wrong\n");
-    await expect(reader.readPower("node-1", signal)).rejects.toMatchObject({ class: "auth" });
+    await expect(reader.getPower("node-1", signal)).rejects.toMatchObject({ class: "auth" });
     const tried = bmc.requests.length;
 
-    await expect(reader.readPower("node-1", signal)).rejects.toMatchObject({
+    await expect(reader.getPower("node-1", signal)).rejects.toMatchObject({
       class: "auth",
       message: expect.stringContaining("not offered again"),
     });
     expect(bmc.requests).toHaveLength(tried);
 
     await writeFile(join(folder, "password"), "calvin\n");
-    expect(await reader.readPower("node-1", signal)).toBe("on");
+    expect(await reader.getPower("node-1", signal)).toBe("on");
   });
 
   it("is not read by IPMI where the certificate is another one than the pinned", async () => {
@@ -164,25 +165,25 @@ describe("a machine's power as the worker reads it", () => {
     const ways = { redfish: { port: secure.port }, ipmi: { port: ipmi.port } };
     await using untrusting = readerOf({ ...ways, tls: { fingerprint: "ab".repeat(32) } });
 
-    await expect(untrusting.reader.readPower("node-1", signal)).rejects.toMatchObject({ class: "tls" });
+    await expect(untrusting.reader.getPower("node-1", signal)).rejects.toMatchObject({ class: "tls" });
 
     expect(ipmi.log).not.toContain("Get Chassis Status");
   });
 
   it("fails for an unknown machine and for a BMC that does not answer", async () => {
-    await expect(reader.readPower("node-2", signal)).rejects.toMatchObject({ class: "usage" });
+    await expect(reader.getPower("node-2", signal)).rejects.toMatchObject({ class: "usage" });
     await bmc.stop();
-    await expect(reader.readPower("node-1", signal)).rejects.toMatchObject({ class: "unreachable" });
+    await expect(reader.getPower("node-1", signal)).rejects.toMatchObject({ class: "unreachable" });
   });
 
   it("is given up with the signal's reason while it waits for its turn", async () => {
     const release = await locks.acquire("machine node-1", signal);
     const stop = new AbortController();
-    const reading = reader.readPower("node-1", stop.signal);
+    const reading = reader.getPower("node-1", stop.signal);
     const reason = new Error("enough");
     stop.abort(reason);
     await expect(reading).rejects.toBe(reason);
     release();
-    expect(await reader.readPower("node-1", signal)).toBe("on");
+    expect(await reader.getPower("node-1", signal)).toBe("on");
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { loadConfig, loadExecutionConfig } from "../../../worker/config/load-config.ts";
+import { loadConfig } from "../../../worker/main/load-config.ts";
 
 const START = { grpcServer: "tink", agentId: ["a"] };
 
@@ -13,7 +13,7 @@ function load({ policy, flags = {} }: Given) {
   const readFile = () => policy ?? "";
   const given = { ...(policy === undefined ? {} : { policy: "/etc/policy.yaml" }), ...flags };
   const started = loadConfig({ flags: { ...START, ...given }, env: {}, readFile });
-  const run = loadExecutionConfig({ flags: given, env: {}, readFile });
+  const run = loadConfig({ flags: given, env: {}, readFile }, "run");
   expect(run.ok).toBe(started.ok);
   return started;
 }

@@ -31,6 +31,19 @@ export interface ActionSecrets {
   readonly inputs?: Readonly<Record<string, Secret>>;
 }
 
+/**
+ * What a source knows of IDs that return: what is left under an action's IDs may be of an earlier run. `unknown` while the server may
+ * be behind.
+ */
+export interface ReturningIds {
+  /** Whose end it is that was settled so long ago. */
+  readonly ownerOfEnd: (ageMs: number) => RunOwner;
+  /** Whose it is what the runtime has under the IDs; `ageMs` is since it ended. Absent if it is this run's in any case. */
+  readonly ownerOfLaunch?: (launch: { readonly hasEnded: boolean; readonly ageMs: number }) => RunOwner;
+}
+
+type RunOwner = "this-run" | "earlier-run" | "unknown";
+
 /** An action to run, as every source of actions gives it to the worker. */
 export interface Action extends ActionId {
   readonly image: string;
@@ -46,10 +59,8 @@ export interface Action extends ActionId {
   /** Arguments to run the same image with after the action timed out, or failed; in the deprecated API. */
   readonly onTimeout?: readonly string[];
   readonly onFailure?: readonly string[];
-  /** A recreated workflow has the same IDs, so that the server may serve another run under them. */
-  readonly idMayReturn?: true;
-  /** The server has recorded its start, if it says so. */
-  readonly begun?: true;
+  /** Absent for IDs that are used once. */
+  readonly returningIds?: ReturningIds;
   /** Why nothing but its IDs could be read: it is not run, and reported as failed with this reason. */
   readonly unreadable?: string;
   readonly secrets?: ActionSecrets;

@@ -261,7 +261,8 @@ export function newEntry(
   { machine, lockKey, connect }: Place,
   connected = connect !== undefined,
 ): JournalEntry & { readonly phase: "launching" } {
-  const { workflowId, taskId, agentId, actionId, name, image, idMayReturn } = action;
+  const { workflowId, taskId, agentId, actionId, name, image } = action;
+  const idMayReturn = action.returningIds ? (true as const) : undefined;
   return {
     key: actionKey(action),
     action: { workflowId, taskId, agentId, actionId, name, image, ...defined({ idMayReturn }) },

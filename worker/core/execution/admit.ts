@@ -7,7 +7,7 @@ import { seenAction } from "../action/observer.ts";
 import { isSettled, isUnreported, type JournalEntry, type SettledEntry } from "../journal/entry.ts";
 import { failedLaunch } from "../runtime/outcome.ts";
 import { ActionRecord, newEntry } from "./action-record.ts";
-import { type Execution, STALE_AT_MOST_MS } from "./execution.ts";
+import type { Execution } from "./execution.ts";
 import type { StopSignals, Target } from "./executor-options.ts";
 
 /** What to do with an action that the server serves. */
@@ -115,24 +115,22 @@ export async function notRecorded(
   await clock.sleep(UNWRITABLE_PAUSE_MS, stop).catch(() => undefined);
 }
 
-/**
- * Forgets the run whose end is settled if the server now serves another one. Resolves to whether it did. A recreated
- * workflow may have the same IDs: it is another run if the server has no start of it, unless it may come from a stale cache.
- */
+/** Forgets the run whose end is settled if the server now serves another one. Resolves to whether it did. */
 async function forgetIfOtherRun(
   execution: Execution,
   known: SettledEntry,
-  { begun }: Action,
+  { returningIds }: Action,
   { stop, cancel }: StopSignals,
 ): Promise<boolean> {
   const { clock, journal, log, sweep } = execution;
   const { key, action, machine, end } = known;
   const fields = { ...fieldsOf(action, machine), state: end.state };
-  if (action.idMayReturn && journal.ageMs(key) < STALE_AT_MOST_MS) {
+  const owner = returningIds?.ownerOfEnd(journal.ageMs(key)) ?? "this-run";
+  if (owner === "unknown") {
     log.debug(fields, "stale action skipped: server cache is behind");
     return false;
   }
-  if (action.idMayReturn && !begun) {
+  if (owner === "earlier-run") {
     try {
       await journal.remove(key);
       return true;

@@ -84,7 +84,7 @@ async function reportPending(
   );
   // Its hook may still run: the machine is free only after the orphan sweep.
   const free = turns.take(entry, stop, () => sweep.done, { actionKey: entry.key });
-  // Its container is no longer needed, but its Job is marked, for the next leader.
+  // A sweep removes its container, and marks its Job for the next leader.
   await record.reportEnd({ remove: async () => sweep.again() }, cancel);
   await free;
   return undefined;

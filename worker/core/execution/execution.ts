@@ -13,6 +13,3 @@ export interface Execution extends ExecutorOptions {
   readonly hints: LearnedHints;
   readonly pace: LaunchPace;
 }
-
-/** How long a cache may serve an action as it was before its start or its end. */
-export const STALE_AT_MOST_MS = 15_000;

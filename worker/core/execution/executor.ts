@@ -17,7 +17,7 @@ export class Executor {
   readonly #execution: Execution;
   /** By key: the server may serve an action in flight again. */
   readonly #inFlight = new Map<string, Promise<Outcome | undefined>>();
-  /** Keys of actions whose end an earlier worker recorded and this one reports: no container or process of theirs is needed. */
+  /** Keys of actions whose end an earlier worker recorded and this one reports. */
   readonly #endedBefore = new Set<string>();
 
   constructor(options: ExecutorOptions) {
@@ -99,7 +99,7 @@ export class Executor {
     if (entry && isSettled(entry)) return "settled";
     if (entry && !isUnreported(entry)) return true;
     const isInFlight = this.#inFlight.has(key) || reports.has(key);
-    if (isInFlight) return !this.#endedBefore.has(key);
+    if (isInFlight) return this.#endedBefore.has(key) ? "once-ended" : true;
     // The server may still serve an action whose end it was not told, and that of a damaged entry.
     return entry || journal.damageOf(key) !== undefined ? "until-overdue" : false;
   }

@@ -9,7 +9,7 @@ import { type EndedAction, type LaunchRequest, NotLaunched } from "../runtime/ru
 import { type LaunchCredentials, readCredentials } from "./action-credentials.ts";
 import { ActionOutput } from "./action-output.ts";
 import type { ActionRecord } from "./action-record.ts";
-import { type Execution, STALE_AT_MOST_MS } from "./execution.ts";
+import type { Execution } from "./execution.ts";
 import type { AllowedTarget } from "./executor-options.ts";
 
 /** One run of an action's image: of the action itself, with `onLaunch`, or of a hook. */
@@ -52,14 +52,15 @@ export async function removeEarlierRun(
   machine: string | undefined,
   stop: AbortSignal,
 ): Promise<void> {
-  if (!action.idMayReturn || action.begun) return;
+  const { ownerOfLaunch } = action.returningIds ?? {};
+  if (!ownerOfLaunch) return;
   let reason: string;
   try {
     const earlier = await runtime.earlierRun?.(action, stop);
     if (!earlier) return;
-    const isSettled = earlier.hasEnded && earlier.ageMs >= STALE_AT_MOST_MS;
-    if (isSettled) return await earlier.remove(stop);
-    // The server may have its start, and not show it yet.
+    const owner = ownerOfLaunch(earlier);
+    if (owner === "this-run") return;
+    if (owner === "earlier-run") return await earlier.remove(stop);
     reason = earlier.hasEnded ? "it has just ended" : "it has not ended";
   } catch (thrown) {
     reason = textOf(thrown);

@@ -1,7 +1,8 @@
-import { link, mkdir, readdir, rename, rm, unlink } from "node:fs/promises";
+import { link, readdir, rename, rm, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import { makeFolder } from "../../../shared/make-folder.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import type { JournalSeen, Observer } from "../action/observer.ts";
 import { appendText, overwriteTextFile, PART, replaceTextFile, SyncedFolder } from "./durable-file.ts";
@@ -97,7 +98,7 @@ export class Journal implements ActionJournal {
   static async open(options: JournalOptions): Promise<Journal> {
     const { directory } = options;
     const journal = new Journal(options);
-    await mkdir(join(directory, SET_ASIDE), { recursive: true, mode: 0o700 });
+    await makeFolder(join(directory, SET_ASIDE), 0o700);
     const found: JournalEntry[] = [];
     const doubts = new Map<string, string>();
     const names: string[] = [];

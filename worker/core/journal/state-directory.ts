@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { access, chmod, constants, mkdir, readdir, readFile, realpath, stat } from "node:fs/promises";
+import { access, chmod, constants, readdir, readFile, realpath, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { type Clock, systemClock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
+import { makeFolder } from "../../../shared/make-folder.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { replaceTextFile, SyncedFolder } from "./durable-file.ts";
 import { jsonObjectOf } from "./entry-text.ts";
@@ -34,7 +35,7 @@ export async function openStateDirectory(given: string, clock: Clock = systemClo
   let path: string;
   try {
     for (const name of ["journal", "results"]) {
-      await makeFolder(join(given, name));
+      await makeFolder(join(given, name), 0o700);
       await close(join(given, name));
     }
     if (await holdsNothingElse(given)) await close(given).catch(() => undefined);
@@ -69,17 +70,6 @@ export async function openStateDirectory(given: string, clock: Clock = systemClo
   } catch (thrown) {
     await lock.release();
     throw thrown;
-  }
-}
-
-/** Not recursive at first: on a read-only disk, Node would report ENOENT. */
-async function makeFolder(path: string): Promise<void> {
-  try {
-    await mkdir(path, 0o700);
-  } catch (thrown) {
-    const code = thrown instanceof Error && "code" in thrown ? thrown.code : undefined;
-    if (code === "ENOENT") await mkdir(path, { recursive: true, mode: 0o700 });
-    else if (code !== "EEXIST") throw thrown;
   }
 }
 

@@ -37,13 +37,14 @@ export function ownerLabels(
 }
 
 /**
- * Whether what was launched for an action is needed. `settled`: no longer by this worker, because its end was
- * reported. `until-overdue`: unknown, so that it is removed long after its deadline.
+ * Whether what was launched for an action is needed. `settled`: no longer by this worker, because its end was reported. `once-ended`: what
+ * still runs is not, and what has ended shows that the action began, should the state directory be lost before the report. `until-overdue`:
+ * unknown, so that it is removed long after its deadline.
  */
-export type Need = boolean | "settled" | "until-overdue";
+export type Need = boolean | "settled" | "once-ended" | "until-overdue";
 
-export function isUnneeded(need: Need): boolean {
-  return need === false || need === "settled";
+export function isUnneeded(need: Need, hasEnded: boolean): boolean {
+  return need === false || need === "settled" || (need === "once-ended" && !hasEnded);
 }
 
 export interface SweepOptions {
@@ -72,7 +73,7 @@ export function isOrphan(
   if (key === undefined || Number.isNaN(deadlineMs)) return false;
   const isOwn = state !== undefined && state === options.state;
   const need = isOwn ? options.keep(key) : "until-overdue";
-  if (need !== "until-overdue") return isUnneeded(need);
+  if (need !== "until-overdue") return isUnneeded(need, hasEnded);
   const overMs = msBetween(parseBootTime(deadlineBootTime), options.bootTime);
   const afterMs = hasEnded ? ENDED_AFTER_MS : ABANDONED_AFTER_MS;
   return (overMs ?? options.nowMs - deadlineMs) > afterMs;

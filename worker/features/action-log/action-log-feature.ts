@@ -1,10 +1,12 @@
-import type { Feature, FeatureDefinition, WorkerParts } from "../feature.ts";
+import type { FeatureDefinition, SharedConfig } from "../feature.ts";
+import { type ActionLogPart, actionLogSettings } from "./action-log-settings.ts";
 
 /** A file with the log of each action. */
-export const actionLog: FeatureDefinition = {
+export const actionLog = {
   name: "action-log",
-  isUsed: (config) => config.actionLog !== undefined,
-  async open({ clock, config, log }: WorkerParts): Promise<Feature> {
+  settings: actionLogSettings,
+  isUsed: ({ actionLog: used }) => used !== undefined,
+  async open({ clock, config, log }) {
     if (!config.actionLog) return {};
     const { ActionLogs } = await import("./action-logs.ts");
     const logs = new ActionLogs({ ...config.actionLog, clock, log });
@@ -14,4 +16,4 @@ export const actionLog: FeatureDefinition = {
       flush: () => logs.close(),
     };
   },
-};
+} satisfies FeatureDefinition<SharedConfig & ActionLogPart>;

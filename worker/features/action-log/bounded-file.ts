@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
-import { type FileHandle, lstat, mkdir, open } from "node:fs/promises";
+import { type FileHandle, lstat, open } from "node:fs/promises";
 import { dirname } from "node:path";
+import { makeFolder } from "../../../shared/make-folder.ts";
 import { noteText } from "./text.ts";
 
 export const FOLDER_MODE = 0o700;
@@ -52,7 +53,7 @@ async function openInFolder(path: string, folder: string): Promise<FileHandle> {
       return await open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, FILE_MODE);
     } catch (thrown) {
       if (attempt > MAX_ATTEMPTS || !isMissing(thrown)) throw thrown;
-      await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
+      await makeFolder(folder, FOLDER_MODE);
     }
   }
 }

@@ -1,5 +1,6 @@
-import { lstat, mkdir, opendir, readdir, rmdir, unlink } from "node:fs/promises";
+import { lstat, opendir, readdir, rmdir, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { makeFolder } from "../../../shared/make-folder.ts";
 import { FOLDER_MODE } from "./bounded-file.ts";
 import { isFileName, isFolderName } from "./names.ts";
 
@@ -36,7 +37,7 @@ export const BLOCK_BYTES = 4_096;
  */
 export async function cleanUp(options: CleanUpOptions): Promise<CleanedUp> {
   const { directory, maxAgeMs, maxBytes, nowMs, isOpen, signal } = options;
-  await mkdir(directory, { recursive: true, mode: FOLDER_MODE });
+  await makeFolder(directory, FOLDER_MODE);
   const found: Found[] = [];
   for await (const entry of await opendir(directory)) {
     if (signal.aborted) return { removed: 0, bytes: 0 };

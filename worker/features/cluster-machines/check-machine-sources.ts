@@ -1,28 +1,30 @@
 import * as z from "zod/mini";
 import { textOf } from "../../../shared/text-of.ts";
 import { withTimeout } from "../../../shared/timeout.ts";
-import type { KubernetesConfig, MachineSourceConfig } from "../../config/worker-config.ts";
 import { checkRights } from "../../findings/check-rights.ts";
 import { type Finding, findingOf, okFinding } from "../../findings/finding.ts";
 import { Cluster } from "../../kubernetes/client/cluster.ts";
+import type { ClusterConfig } from "../../kubernetes/client/cluster-settings.ts";
 import { KINDS, keyOf } from "../../kubernetes/client/kinds.ts";
 import { identityTextOf, selectionOf } from "./identity-secret.ts";
 import { rightsFor } from "./machine-rights.ts";
+import type { MachineSourceConfig } from "./machine-settings.ts";
 
 /** Whether the other clusters that machines are read from answer and grant their permissions. */
 export async function checkMachineSources(
-  kubernetes: KubernetesConfig,
+  sources: readonly MachineSourceConfig[],
+  kubernetes: ClusterConfig,
   timeoutMs: number,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
-  const others = kubernetes.sources.filter(({ access }) => access !== undefined);
+  const others = sources.filter(({ access }) => access !== undefined);
   const found = others.map((source) => checkSource(source, kubernetes, timeoutMs, signal));
   return (await Promise.all(found)).flat();
 }
 
 async function checkSource(
   source: MachineSourceConfig,
-  kubernetes: KubernetesConfig,
+  kubernetes: ClusterConfig,
   timeoutMs: number,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
@@ -51,7 +53,7 @@ async function checkSource(
 
 async function openSource(
   { access }: MachineSourceConfig,
-  kubernetes: KubernetesConfig,
+  kubernetes: ClusterConfig,
   requestTimeoutMs: number,
   signal: AbortSignal,
 ): Promise<Cluster> {

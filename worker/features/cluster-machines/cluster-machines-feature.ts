@@ -4,34 +4,41 @@ import type { LaneChanges } from "../../core/lanes/worker.ts";
 import type { NeededRight } from "../../kubernetes/client/needed-right.ts";
 import { RIGHTS as EVENT_RIGHTS } from "../../kubernetes/events/event-rights.ts";
 import type { ObjectEvents } from "../../kubernetes/events/object-events.ts";
-import type { ClusterUse, Feature, FeatureDefinition, NamedRights, WorkerParts } from "../feature.ts";
+import type { Feature, FeatureDefinition, NamedRights, SharedConfig, WorkerParts } from "../feature.ts";
 import type { ClusterInventory, MachineChanges } from "./cluster-inventory.ts";
 import { identityRight, rightsFor } from "./machine-rights.ts";
+import { type MachinesPart, machineSettings } from "./machine-settings.ts";
+
+/** With what other features do with machines. */
+interface Config extends SharedConfig, MachinesPart {
+  readonly managedHosts: "refuse" | "via-host";
+  readonly rufio?: object;
+  readonly agentAttributes: boolean;
+  readonly drift?: object;
+}
 
 /** How long a starting worker waits for its machines. */
 const READY_MS = 30_000;
 
 /** Machines from the objects of Rufio, Tinkerbell and Metal3, in one cluster or several. */
-export const clusterMachines: FeatureDefinition = {
+export const clusterMachines = {
   name: "inventory",
-  isUsed: ({ kubernetes }) => (kubernetes?.sources.length ?? 0) > 0,
+  settings: machineSettings,
+  isUsed: ({ machineSources }) => machineSources.length > 0,
   rights,
-  async check({ kubernetes }, { cluster, timeoutMs }, signal) {
+  async check({ kubernetes, machineSources }, { cluster, timeoutMs }, signal) {
     if (!kubernetes || cluster) return [];
     const { checkMachineSources } = await import("./check-machine-sources.ts");
-    return checkMachineSources(kubernetes, timeoutMs, signal);
+    return checkMachineSources(machineSources, kubernetes, timeoutMs, signal);
   },
   open: openMachines,
-};
+} satisfies FeatureDefinition<Config>;
 
-function rights({ kubernetes, runtime, agentAttributes, drift }: ClusterUse): readonly NamedRights[] {
-  if (!kubernetes) return [];
-  const { inventory, managedHosts, rufio, sources } = kubernetes;
+function rights(config: Config): readonly NamedRights[] {
+  const { agentAttributes, drift, machineSources: sources, managedHosts, rufio, runtime } = config;
+  const inventory = sources.find(({ access }) => access === undefined)?.inventory ?? [];
   const readsItself =
-    rufio !== undefined ||
-    agentAttributes === true ||
-    drift !== undefined ||
-    inventory.includes("baremetalhosts");
+    rufio !== undefined || agentAttributes || drift !== undefined || inventory.includes("baremetalhosts");
   // A kubelet mounts the Secrets that are in the namespace of the pods.
   const mounts = runtime.kind === "kubernetes" && !readsItself;
   const ofMachines = rightsFor(inventory, managedHosts).filter(
@@ -50,15 +57,14 @@ function rights({ kubernetes, runtime, agentAttributes, drift }: ClusterUse): re
   ];
 }
 
-async function openMachines(worker: WorkerParts): Promise<Feature> {
+async function openMachines(worker: WorkerParts<Config>): Promise<Feature> {
   const { clock, cluster, config, inventory, log, references, updateLanes } = worker;
-  const { kubernetes } = config;
-  if (!cluster || !kubernetes) return {};
+  if (!cluster) return {};
   const { ClusterInventory } = await import("./cluster-inventory.ts");
-  const { machineSources } = await import("./machine-sources.ts");
+  const { openSources } = await import("./machine-sources.ts");
   const machines = new ClusterInventory({
-    sources: machineSources(kubernetes, { cluster, clock, log }),
-    managedHosts: kubernetes.managedHosts ?? "refuse",
+    sources: openSources(config.machineSources, { cluster, clock, log }),
+    managedHosts: config.managedHosts,
     references,
     clock,
     log,

@@ -1,11 +1,11 @@
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import type { KubernetesConfig, MachineSourceConfig } from "../../config/worker-config.ts";
 import type { Cluster } from "../../kubernetes/client/cluster.ts";
 import { isAmong } from "../../policy/wildcard.ts";
 import { IdentityAccess } from "./identity-access.ts";
 import type { MachineSource, SourceAccess } from "./inventory-source.ts";
 import { KubeconfigAccess } from "./kubeconfig-access.ts";
+import type { MachineSourceConfig } from "./machine-settings.ts";
 import { ownAccess } from "./own-access.ts";
 import { sourceLog } from "./source-log.ts";
 
@@ -17,7 +17,10 @@ interface SourceUse {
 }
 
 /** Where the settings say that machines are read from; the worker's own cluster first. */
-export function machineSources({ sources }: KubernetesConfig, use: SourceUse): readonly MachineSource[] {
+export function openSources(
+  sources: readonly MachineSourceConfig[],
+  use: SourceUse,
+): readonly MachineSource[] {
   return sources.map((source) => {
     const { name, inventory: kinds, watchNamespace, prefix } = source;
     const mayUse = workflowRule(source, use.cluster.namespace);

@@ -1,16 +1,17 @@
 import { systemClock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import type { KubernetesConfig } from "../../config/worker-config.ts";
 import type { ReferenceRefusal } from "../../core/action/reference.ts";
 import type { Cluster } from "../../kubernetes/client/cluster.ts";
 import { CombinedInventory } from "../../machines/combined-inventory.ts";
 import type { Inventory } from "../../machines/inventory.ts";
 import { ClusterInventory } from "./cluster-inventory.ts";
-import { machineSources } from "./machine-sources.ts";
+import type { Managed } from "./described-host.ts";
+import type { MachinesPart } from "./machine-settings.ts";
+import { openSources } from "./machine-sources.ts";
 
-export interface RunInventoryOptions {
+export interface RunInventoryOptions extends MachinesPart {
   readonly file: Inventory;
-  readonly kubernetes: KubernetesConfig;
+  readonly managedHosts: Managed;
   readonly references: ReferenceRefusal;
   readonly cluster: Cluster;
   readonly log: Logger;
@@ -28,14 +29,14 @@ const MACHINES_MS = 30_000;
  * machines of all.
  */
 export async function runInventory(
-  { file, kubernetes, references, cluster, log }: RunInventoryOptions,
+  { file, machineSources, managedHosts, references, cluster, log }: RunInventoryOptions,
   stop: AbortSignal,
 ): Promise<RunInventory> {
   const machines = new ClusterInventory({
     log,
     clock: systemClock,
-    sources: machineSources(kubernetes, { cluster, clock: systemClock, log }),
-    managedHosts: kubernetes.managedHosts ?? "refuse",
+    sources: openSources(machineSources, { cluster, clock: systemClock, log }),
+    managedHosts,
     references,
     onChange: () => undefined,
   });

@@ -1,7 +1,7 @@
 import type { Logger } from "../../../shared/logger.ts";
-import { LOCAL_SOURCE } from "../../config/local-source.ts";
 import { keyOf } from "../../kubernetes/client/kinds.ts";
 import type { ClusterMachine, MachineIndex } from "./machine-index.ts";
+import { LOCAL_SOURCE } from "./machine-source-list.ts";
 
 /** A problem that the cluster's owners should fix. */
 export type MachineWarning =

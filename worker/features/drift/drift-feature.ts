@@ -2,19 +2,23 @@ import { version } from "../../../shared/version.ts";
 import type { MachineNotice } from "../../core/action/machine-notice.ts";
 import { DRIFT_AGENT_ID } from "../../core/action/source-agent-ids.ts";
 import { agentIdOf, hasMachine } from "../../machines/agent-id.ts";
-import type { Feature, FeatureDefinition, WorkerParts } from "../feature.ts";
+import type { Feature, FeatureDefinition, SharedConfig, WorkerParts } from "../feature.ts";
+import { type DriftPart, driftSettings } from "./drift-settings.ts";
+
+type Config = SharedConfig & DriftPart;
 
 /**
  * Compares the inventory's machines with their desired states, and corrects those whose entry says so: the corrections are actions of
  * its own.
  */
-export const drift: FeatureDefinition = {
+export const drift = {
   name: "drift",
+  settings: driftSettings,
   isUsed: (config) => config.drift !== undefined,
   open: openDrift,
-};
+} satisfies FeatureDefinition<Config>;
 
-async function openDrift(worker: WorkerParts): Promise<Feature> {
+async function openDrift(worker: WorkerParts<Config>): Promise<Feature> {
   const { clock, config, inventory, log, observer, offers, reader } = worker;
   const { drift: settings, agentIdPattern } = config;
   if (!settings) return {};

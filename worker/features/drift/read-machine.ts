@@ -31,10 +31,10 @@ export async function readMachine(
     }
   };
   const observed = defined({
-    power: await read("power", (until) => bmc.readPower(until)),
-    bootDevice: await read("bootDevice", (until) => bmc.readBoot(until)),
-    ntp: await read("ntp", (until) => bmc.readNtp(until)),
-    bios: await read("bios", (until) => bmc.readBios(until)),
+    power: await read("power", (until) => bmc.getPower(until)),
+    bootDevice: await read("bootDevice", (until) => bmc.getBoot(until)),
+    ntp: await read("ntp", (until) => bmc.getNtp(until)),
+    bios: await read("bios", (until) => bmc.getBios(until)),
     firmware: await read("firmware", (until) => bmc.listFirmware(until)),
   });
   return { observed, ...defined({ error }) };

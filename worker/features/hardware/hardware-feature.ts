@@ -1,17 +1,21 @@
 import { defined } from "../../../shared/defined.ts";
 import type { HardwareOfMachines } from "../../core/action/hardware-seen.ts";
-import { isTrusted } from "../../policy/trust-rule.ts";
-import type { Feature, FeatureDefinition, WorkerParts } from "../feature.ts";
+import type { Feature, FeatureDefinition, SharedConfig, WorkerParts } from "../feature.ts";
+import { type HardwarePart, hardwareSettings } from "./hardware-settings.ts";
+
+type Config = SharedConfig & HardwarePart & { readonly rufio?: { readonly hardware: boolean } };
 
 /** What machines are built of, for the polls of their agent IDs and for Rufio's Hardware. */
-export const hardware: FeatureDefinition = {
+export const hardware = {
   name: "hardware",
-  isUsed: ({ agentAttributes, kubernetes }) => agentAttributes || kubernetes?.rufio?.hardware === true,
+  settings: hardwareSettings,
+  isUsed: ({ agentAttributes, rufio }) => agentAttributes || rufio?.hardware === true,
   open: openHardware,
-};
+} satisfies FeatureDefinition<Config>;
 
-async function openHardware(worker: WorkerParts): Promise<Feature> {
+async function openHardware(worker: WorkerParts<Config>): Promise<Feature> {
   const { clock, config, inventory, log, observer, policy, reader } = worker;
+  const { isTrusted } = await import("../../policy/trust-rule.ts");
   const { HardwareStore } = await import("./hardware-store.ts");
   const store = new HardwareStore({
     ...{ reader, maxAgeMs: config.hardwareMaxAgeMs, clock, log },

@@ -14,7 +14,7 @@ import type { Machine } from "../../machines/inventory.ts";
 import type { MachineReader } from "../machine-reader.ts";
 
 export interface HardwareStoreOptions {
-  readonly reader: Pick<MachineReader, "readHardware">;
+  readonly reader: Pick<MachineReader, "getHardware">;
   readonly maxAgeMs: number;
   /** Whether an image receives the BMC's password: only the results of such an image count. */
   readonly isTrusted: (image: string) => boolean;
@@ -139,7 +139,7 @@ export class HardwareStore {
     try {
       const either = AbortSignal.any([signal, stop.signal]);
       const { result, redact } = await withTimeout(READ_WITHIN_MS, either, (bound) =>
-        reader.readHardware(machine, bound),
+        reader.getHardware(machine, bound),
       );
       const hardware = result && hardwareSeen(result, redact);
       if (!hardware) throw new BmcError("internal", "inventory returned no hardware");

@@ -1,7 +1,7 @@
 import type { FeatureDefinition } from "../feature.ts";
 
 /** Liveness and readiness. */
-export const health: FeatureDefinition = {
+export const health = {
   name: "health",
   isUsed: ({ http }) => http !== undefined,
   async open({ clock, config }) {
@@ -13,4 +13,4 @@ export const health: FeatureDefinition = {
       routes: (facts) => opened.routes(facts),
     };
   },
-};
+} satisfies FeatureDefinition;

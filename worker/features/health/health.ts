@@ -1,8 +1,8 @@
 import type { Clock } from "../../../shared/clock.ts";
-import type { WorkerConfig } from "../../config/worker-config.ts";
 import type { HealthFinding, NamedHealthFinding } from "../../core/action/health-finding.ts";
 import type { Observer, WorkerFacts } from "../../core/action/observer.ts";
 import type { Route } from "../../listener/http/route.ts";
+import type { SharedConfig } from "../feature.ts";
 import { clusterChecks } from "./cluster-checks.ts";
 import { JournalWatch } from "./journal-watch.ts";
 import { LaneWatch } from "./lane-watch.ts";
@@ -26,7 +26,7 @@ const RUNTIME_KEEP_MS = 10_000;
 export function longestWaitMs({
   server,
   backoffMaxIntervalMs,
-}: Pick<WorkerConfig, "server" | "backoffMaxIntervalMs">): number {
+}: Pick<SharedConfig, "server" | "backoffMaxIntervalMs">): number {
   const questionMs = 15_000;
   return (server?.pollTimeoutMs ?? 0) + questionMs + backoffMaxIntervalMs;
 }

@@ -1,12 +1,8 @@
-import type { ServerApi } from "../../sources/server/connect-server.ts";
 import type { FeatureDefinition } from "../feature.ts";
-import { legacyApi, speaksLegacy } from "./legacy-transport.ts";
 
 /** The workflow API of tink 0.8 to 0.12. */
-export const legacyServerApi: ServerApi = { connect: legacyApi, speaks: speaksLegacy };
-
-export const legacy: FeatureDefinition = {
+export const legacy = {
   name: "legacy",
   isUsed: ({ server }) => server !== undefined,
-  open: async () => ({ serverApi: legacyServerApi }),
-};
+  open: async () => ({ serverApi: (await import("./legacy-transport.ts")).legacyServerApi }),
+} satisfies FeatureDefinition;

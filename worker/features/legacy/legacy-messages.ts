@@ -9,6 +9,7 @@ import {
   type WorkflowActionStatus,
   WorkflowActionStatusSchema,
 } from "./gen/workflow_pb.ts";
+import { BEGUN, TO_BEGIN } from "./returning-ids.ts";
 
 /**
  * Converts an action of a workflow's list. This API has no action IDs: the index and the names serve as one, so that a
@@ -30,8 +31,7 @@ export function actionOf(
     actionId: `${index}/${taskId}/${name}`,
     name,
     image: given.image,
-    idMayReturn: true as const,
-    ...(begun && { begun }),
+    returningIds: begun ? BEGUN : TO_BEGIN,
   };
   return readableAction(known, () => {
     required("image", given.image);

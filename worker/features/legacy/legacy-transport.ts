@@ -6,6 +6,7 @@ import { MalformedAction } from "../../sources/action-fields.ts";
 import { callStreaming, callUnary } from "../../sources/grpc/call.ts";
 import type { Channel } from "../../sources/grpc/channel.ts";
 import { acknowledgementOfError, codeName, failedPollOfError } from "../../sources/grpc/grpc-errors.ts";
+import type { ServerApi } from "../../sources/server/connect-server.ts";
 import { currentActionOf, currentIndexOf } from "./current-action.ts";
 import {
   State,
@@ -222,3 +223,5 @@ function contextsOf(
 function options(signal: AbortSignal) {
   return { signal, timeoutMs: CALL_TIMEOUT_MS, readMaxBytes: LARGEST_ANSWER_BYTES };
 }
+
+export const legacyServerApi: ServerApi = { connect: legacyApi, speaks: speaksLegacy };

@@ -71,7 +71,7 @@ export class HostRuntime implements Runtime {
     const provider = hostProvider({
       host,
       reboot: rebootAnnotation({ state: this.#options.state, action, deadline }),
-      keyMayReturn: action.idMayReturn ?? false,
+      keyMayReturn: action.returningIds !== undefined,
       release: (held, name) => this.#release(held, name),
       clock: this.#clock,
     });

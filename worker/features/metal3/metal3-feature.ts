@@ -1,21 +1,28 @@
-import type { ExecutionConfig } from "../../config/worker-config.ts";
 import type { Runtime } from "../../core/runtime/runtime.ts";
-import type { FeatureDefinition } from "../feature.ts";
+import type { FeatureDefinition, SharedConfig } from "../feature.ts";
 import type { HostRuntimeOptions } from "./host-runtime.ts";
+import { type Metal3Part, metal3Settings } from "./metal3-settings.ts";
+
+/** Sources of machines: the one without `access` is the worker's own cluster. */
+interface HostUse extends Metal3Part {
+  readonly machineSources: readonly { readonly access?: object; readonly inventory: readonly string[] }[];
+}
 
 /** Changes the power of hosts that Metal3 manages through their BareMetalHosts. */
-export const metal3: FeatureDefinition = {
+export const metal3 = {
   name: "metal3",
+  settings: metal3Settings,
   isUsed: usesHosts,
   async open({ config, inventory, log, own, state }) {
     const { stopGraceMs } = config;
     const options = { inventory, actions: own.library, state: state.id, log, stopGraceMs };
     return { runtime: await openHosts(options) };
   },
-};
+} satisfies FeatureDefinition<SharedConfig & HostUse>;
 
-export function usesHosts({ kubernetes }: Pick<ExecutionConfig, "kubernetes">): boolean {
-  return kubernetes?.managedHosts === "via-host" && kubernetes.inventory.includes("baremetalhosts");
+export function usesHosts({ managedHosts, machineSources }: HostUse): boolean {
+  const own = machineSources.find(({ access }) => access === undefined);
+  return managedHosts === "via-host" && own?.inventory.includes("baremetalhosts") === true;
 }
 
 /** Resolves to what runs actions of BareMetalHosts inside the worker, and all others with another runtime. */

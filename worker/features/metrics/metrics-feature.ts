@@ -1,6 +1,6 @@
 import type { FeatureDefinition } from "../feature.ts";
 
-export const metrics: FeatureDefinition = {
+export const metrics = {
   name: "metrics",
   isUsed: ({ http }) => http !== undefined,
   async open({ clock, own }) {
@@ -12,4 +12,4 @@ export const metrics: FeatureDefinition = {
       flush: async () => opened.close(),
     };
   },
-};
+} satisfies FeatureDefinition;

@@ -1,91 +1,10 @@
-import { join } from "node:path";
-import { defined } from "../../../shared/defined.ts";
-import { version } from "../../../shared/version.ts";
-import { type Action, actionKey } from "../../core/action/action.ts";
-import { PBNJ_AGENT_ID } from "../../core/action/source-agent-ids.ts";
-import { isSettled } from "../../core/journal/entry.ts";
-import { resolveMachine } from "../../machines/resolve-machine.ts";
-import { decide, decideMachine } from "../../policy/decide.ts";
-import type { Feature, FeatureDefinition, WorkerParts } from "../feature.ts";
-import type { Listener } from "./listener/listen.ts";
-import type { Refusal } from "./service/requests.ts";
-
-const STORED_IN_CLUSTER =
-  "with the kubernetes runtime, the request's secrets would be stored in the cluster. Fix: name a machine with externalAuthn; for a user's password, use another runtime";
+import type { FeatureDefinition, SharedConfig } from "../feature.ts";
+import { type PbnjPart, pbnjSettings } from "./pbnj-settings.ts";
 
 /** PBnJ's API, whose requests are actions of its own. */
-export const pbnj: FeatureDefinition = {
+export const pbnj = {
   name: "pbnj",
+  settings: pbnjSettings,
   isUsed: (config) => config.pbnj !== undefined,
-  open: openPbnj,
-};
-
-async function openPbnj(worker: WorkerParts): Promise<Feature> {
-  const { clock, config, journal, log, observer, state } = worker;
-  if (!config.pbnj) return {};
-  const { ApiAccess } = await import("./listener/api-access.ts");
-  const { listen } = await import("./listener/listen.ts");
-  const { Requests } = await import("./service/requests.ts");
-  const { pbnjRoutes, SERVICES } = await import("./service/routes.ts");
-  const { TaskStore } = await import("./service/task-store.ts");
-  const { Tasks } = await import("./service/tasks.ts");
-  const { address, image, files, issuer, audience, allowUnauthenticated } = config.pbnj;
-  const access = new ApiAccess({ files, clock, ...defined({ issuer, audience }) });
-  const store = new TaskStore({ directory: join(state.path, "pbnj-tasks"), clock, log });
-  const tasks = new Tasks({ store, image, version, clock, log });
-  let isStopping = false;
-  const requests = new Requests({
-    ...{ tasks, store, image, version, clock, log },
-    isStopping: () => isStopping,
-    refusalOf: (action) => refusalOf(action, worker),
-    secretsProblem: config.runtime.kind === "kubernetes" ? STORED_IN_CLUSTER : undefined,
-  });
-  let listener: Listener | undefined;
-  return {
-    source: { agentId: PBNJ_AGENT_ID, source: tasks.queue, sink: tasks },
-    observer: tasks.observer,
-    watchedFiles: access.watchedFiles(),
-    cancelOf: (action) => tasks.cancelOf(action),
-    /** Reads the tasks of an earlier worker and starts to listen. */
-    async open() {
-      await store.open();
-      tasks.resume((action) => {
-        const entry = journal().find(actionKey(action));
-        return entry !== undefined && !isSettled(entry);
-      });
-      const terms = { address, access, allowUnauthenticated, clock, log, observer };
-      const isServing = () => !isStopping;
-      listener = await listen({ ...terms, routes: pbnjRoutes(requests), services: SERVICES, isServing });
-      log.info({ url: listener.url }, "serving PBnJ's API");
-    },
-    /** Tasks can be asked for until `close`. */
-    async run(stop) {
-      stop.addEventListener("abort", () => {
-        isStopping = true;
-      });
-      await Promise.all([tasks.run(stop), store.run(stop)]);
-    },
-    async close() {
-      await listener?.close();
-    },
-  };
-}
-
-/** Before a task is accepted; the executor decides again when the action is to start. */
-function refusalOf(
-  action: Action,
-  { config, inventory, own, policy }: Pick<WorkerParts, "config" | "inventory" | "own" | "policy">,
-): Refusal | undefined {
-  const permission = decide(policy(), own.library, action);
-  if (!permission.allowed) return { kind: "denied", reason: permission.reason };
-  const machine = action.environment["MACHINE"];
-  if (machine !== undefined) {
-    const use = decideMachine(policy(), action, machine);
-    if (!use.allowed) return { kind: "denied", reason: use.reason };
-    if (!inventory.find(machine)) {
-      return { kind: "not-found", reason: `the inventory has no machine ${machine}` };
-    }
-  }
-  const located = resolveMachine(action, inventory, config.agentIdPattern);
-  return located.ok ? undefined : { kind: "invalid", reason: located.reason };
-}
+  open: async (worker) => (await import("./open-pbnj.ts")).openPbnj(worker),
+} satisfies FeatureDefinition<SharedConfig & PbnjPart>;

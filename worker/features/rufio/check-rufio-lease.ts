@@ -1,8 +1,8 @@
-import type { RufioConfig } from "../../config/worker-config.ts";
 import { type Finding, findingOf } from "../../findings/finding.ts";
 import type { Cluster } from "../../kubernetes/client/cluster.ts";
 import { isKubernetesError } from "../../kubernetes/client/kubernetes-error.ts";
 import { missingLease } from "./rufio-lease.ts";
+import type { RufioConfig } from "./rufio-settings.ts";
 
 /** Whether the Lease would show a Rufio that runs; nothing if the Lease cannot be read, which the rights explain. */
 export async function checkRufioLease(

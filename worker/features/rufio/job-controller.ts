@@ -201,7 +201,7 @@ export class JobController {
     const machine = machineName(job.machine);
     const task = { name: taskNameOf(job.name, index).name, uid: "" };
     const workflowId = keyOf(job.name);
-    return refusal(actionOf(read, { workflowId, task, machine, image, version, begun: false }), machine);
+    return refusal(actionOf(read, { workflowId, task, machine, image, version }), machine);
   }
 
   #fail(job: OpenJob, index: number, problem: string, signal: AbortSignal): Promise<void> {

@@ -30,7 +30,7 @@ export interface MachinePollerOptions {
    * Reads the power state under the machine's lock, with its own timeout. Rejects with a `BmcError`, which is written
    * to the status, or with the signal's reason if the machine was busy all the time.
    */
-  readonly readPower: (machineName: string, signal: AbortSignal) => Promise<PowerState>;
+  readonly getPower: (machineName: string, signal: AbortSignal) => Promise<PowerState>;
   readonly references: ReferenceRefusal;
   readonly missingSecret: MissingSecret;
   /** 0 means only after actions. */
@@ -234,10 +234,10 @@ export class MachinePoller {
   }
 
   async #read(key: string, signal: AbortSignal): Promise<MachineReading | undefined> {
-    const { readPower, missingSecret, machineName } = this.#options;
+    const { getPower, missingSecret, machineName } = this.#options;
     const machine = machineName(nameOfKey(key));
     try {
-      const power = await withTimeout(READ_WITHIN_MS, signal, (bound) => readPower(machine, bound));
+      const power = await withTimeout(READ_WITHIN_MS, signal, (bound) => getPower(machine, bound));
       this.#secretless.delete(key);
       return { contactable: true, power };
     } catch (thrown) {

@@ -1,32 +1,34 @@
 import { version } from "../../../shared/version.ts";
-import type { WorkerConfig } from "../../config/worker-config.ts";
 import type { Cluster } from "../../kubernetes/client/cluster.ts";
 import type { ObjectName } from "../../kubernetes/client/kinds.ts";
 import { hasMachine } from "../../machines/agent-id.ts";
-import type { Feature, FeatureDefinition, WorkerParts } from "../feature.ts";
+import type { Feature, FeatureDefinition, SharedConfig, WorkerParts } from "../feature.ts";
 import { HARDWARE_RIGHTS, RIGHTS } from "./rufio-rights.ts";
+import { type RufioPart, rufioSettings } from "./rufio-settings.ts";
+
+type Config = SharedConfig & RufioPart;
 
 const LEASE_MS = 10_000;
 
 /** Rufio's work: its Jobs and Tasks, the status of its Machines, and the status of Hardware. */
-export const rufio: FeatureDefinition = {
+export const rufio = {
   name: "rufio",
-  isUsed: ({ kubernetes }) => kubernetes?.rufio !== undefined,
-  rights({ kubernetes }) {
-    if (!kubernetes?.rufio) return [];
-    return [{ name: "rufio", rights: [...RIGHTS, ...(kubernetes.rufio.hardware ? HARDWARE_RIGHTS : [])] }];
+  settings: rufioSettings,
+  isUsed: (config) => config.rufio !== undefined,
+  rights({ rufio: settings }) {
+    if (!settings) return [];
+    return [{ name: "rufio", rights: [...RIGHTS, ...(settings.hardware ? HARDWARE_RIGHTS : [])] }];
   },
   refusal,
-  async check({ kubernetes }, { cluster }, signal) {
-    if (!cluster || !kubernetes?.rufio) return [];
+  async check({ rufio: settings }, { cluster }, signal) {
+    if (!cluster || !settings) return [];
     const { checkRufioLease } = await import("./check-rufio-lease.ts");
-    return checkRufioLease(kubernetes.rufio, cluster, signal);
+    return checkRufioLease(settings, cluster, signal);
   },
   open: openFeature,
-};
+} satisfies FeatureDefinition<Config>;
 
-async function refusal({ kubernetes }: WorkerConfig, cluster: Cluster): Promise<string | undefined> {
-  const settings = kubernetes?.rufio;
+async function refusal({ rufio: settings }: Config, cluster: Cluster): Promise<string | undefined> {
   if (!settings || settings.alone) return undefined;
   const { missingLease } = await import("./rufio-lease.ts");
   const namespace = settings.leaseNamespace ?? cluster.namespace;
@@ -40,9 +42,9 @@ async function refusal({ kubernetes }: WorkerConfig, cluster: Cluster): Promise<
   );
 }
 
-async function openFeature(worker: WorkerParts): Promise<Feature> {
+async function openFeature(worker: WorkerParts<Config>): Promise<Feature> {
   const { clock, cluster, config, inventory, isLeading, log, offers, reader, references } = worker;
-  const settings = config.kubernetes?.rufio;
+  const { rufio: settings } = config;
   if (!cluster || !settings) return {};
   const { openRufio } = await import("./rufio.ts");
   const watchNamespace = config.kubernetes?.watchNamespace ?? cluster.namespace;
@@ -58,7 +60,7 @@ async function openFeature(worker: WorkerParts): Promise<Feature> {
     },
     owns: (key) => isLeading() && hasMachine(config, machineName(machineOf(key))),
     hardware: settings.hardware ? offers.hardware : undefined,
-    readPower: (machine, signal) => reader.readPower(machine, signal),
+    getPower: (machine, signal) => reader.getPower(machine, signal),
   });
   const { agentId, observer, sink, source } = opened;
   return {

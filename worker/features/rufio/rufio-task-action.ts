@@ -116,12 +116,11 @@ export interface TaskActionOptions {
   /** Contains `{action}`, and optionally `{version}`. */
   readonly image: string;
   readonly version: string;
-  readonly begun: boolean;
 }
 
 /** The action for a Task. Its ID is the Task's UID, so that a recreated Task is another action. */
 export function actionOf({ action: name, environment }: TaskWork, terms: TaskActionOptions): Action {
-  const { workflowId, task, machine, image, version, begun } = terms;
+  const { workflowId, task, machine, image, version } = terms;
   return {
     workflowId,
     taskId: task.name,
@@ -133,7 +132,6 @@ export function actionOf({ action: name, environment }: TaskWork, terms: TaskAct
     command: [],
     volumes: [],
     environment: { MACHINE: machine, ...environment },
-    ...(begun && { begun }),
   };
 }
 

@@ -1,7 +1,6 @@
 import type { Clock } from "../../../shared/clock.ts";
 import type { PowerState } from "../../../shared/contract/vocabulary.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import type { RufioConfig } from "../../config/worker-config.ts";
 import type { Action, ActionId } from "../../core/action/action.ts";
 import type { Observer } from "../../core/action/observer.ts";
 import type { ReferenceRefusal } from "../../core/action/reference.ts";
@@ -16,6 +15,7 @@ import { JobController } from "./job-controller.ts";
 import { MachinePoller } from "./machine-poller.ts";
 import { RufioLease } from "./rufio-lease.ts";
 import { RufioObjects } from "./rufio-objects.ts";
+import type { RufioConfig } from "./rufio-settings.ts";
 import type { MissingSecret } from "./secret-pace.ts";
 import { TaskStatusSink } from "./status-sink.ts";
 import { TaskQueue } from "./task-queue.ts";
@@ -36,7 +36,7 @@ export interface RufioOptions {
    * Reads the power state under the machine's lock, with its own timeout and respecting refused passwords
    * (`AuthGate`). Rejects with a `BmcError`, or with the signal's reason if that aborts while waiting for the lock.
    */
-  readonly readPower: (machineName: string, signal: AbortSignal) => Promise<PowerState>;
+  readonly getPower: (machineName: string, signal: AbortSignal) => Promise<PowerState>;
   /** Whether a Job may name its Machine. */
   readonly references: ReferenceRefusal;
   /** Why the policy forbids an action at a machine of the inventory; undefined if it allows it. */
@@ -119,7 +119,7 @@ export function openRufio(options: RufioOptions): Rufio {
   const queue = new TaskQueue({ ...common, ...actions, missingSecret });
   const machines = new MachinePoller({
     ...{ ...common, references, missingSecret },
-    readPower: options.readPower,
+    getPower: options.getPower,
     intervalMs: config.statusIntervalMs,
     maxReads: options.maxReads ?? MAX_READS,
     random: options.random ?? Math.random,

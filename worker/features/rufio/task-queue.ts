@@ -282,7 +282,6 @@ export class TaskQueue {
       machine: machineName(decision.machine),
       image,
       version,
-      begun: task.status.startTime !== undefined,
     });
   }
 

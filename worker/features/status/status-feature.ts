@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { FeatureDefinition } from "../feature.ts";
 
 /** The pages for people. */
-export const status: FeatureDefinition = {
+export const status = {
   name: "status",
   isUsed: ({ http }) => http !== undefined,
   async open({ clock, log, state }) {
@@ -22,4 +22,4 @@ export const status: FeatureDefinition = {
       },
     };
   },
-};
+} satisfies FeatureDefinition;

@@ -2,7 +2,7 @@ import type { FeatureDefinition } from "../feature.ts";
 import { openTracing } from "./tracing.ts";
 
 /** Traces of actions, as OpenTelemetry's variables say. */
-export const tracing: FeatureDefinition = {
+export const tracing = {
   name: "tracing",
   isUsed: () => true,
   async open({ clock, env, log }) {
@@ -15,4 +15,4 @@ export const tracing: FeatureDefinition = {
       flush: () => opened.close(),
     };
   },
-};
+} satisfies FeatureDefinition;

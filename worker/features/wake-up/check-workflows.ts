@@ -1,14 +1,18 @@
 import * as z from "zod/mini";
 import { count } from "../../../shared/count.ts";
-import type { WorkerConfig } from "../../config/worker-config.ts";
 import { type Finding, findingOf, joinNames } from "../../findings/finding.ts";
 import type { Cluster } from "../../kubernetes/client/cluster.ts";
 import { KINDS } from "../../kubernetes/client/kinds.ts";
 import { isKubernetesError } from "../../kubernetes/client/kubernetes-error.ts";
 import { agentIdOf, inOtherCase, machineNameOf } from "../../machines/agent-id.ts";
+import type { SharedConfig } from "../feature.ts";
 import { type WatchedWorkflow, watchedWorkflow } from "./watched-workflow.ts";
 
-export type AgentIdUse = Pick<WorkerConfig, "agentIds" | "fixedAgentIds" | "agentIdPattern" | "kubernetes">;
+export interface AgentIdUse
+  extends Pick<SharedConfig, "agentIds" | "fixedAgentIds" | "agentIdPattern" | "kubernetes"> {
+  /** Clusters that machines are read from. */
+  readonly machineSources: readonly object[];
+}
 
 /** Fewer delay a new Workflow by less than its first action takes. */
 const MAX_FINISHED = 5;
@@ -36,11 +40,11 @@ export async function checkWorkflows(
 /** Agent IDs that differ from one of this worker only in case. */
 function otherCase(
   workflows: readonly WatchedWorkflow[],
-  { agentIds, agentIdPattern: pattern, kubernetes }: AgentIdUse,
+  { agentIds, agentIdPattern: pattern, machineSources }: AgentIdUse,
 ): readonly Finding[] {
   const named = new Set(workflows.flatMap(({ workers }) => workers));
   // Machines of clusters are not read here: their names, as all in Kubernetes, are in lower case.
-  const isGuessed = (kubernetes?.sources.length ?? 0) > 0 && agentIdOf(pattern, "") !== "";
+  const isGuessed = machineSources.length > 0 && agentIdOf(pattern, "") !== "";
   const possible = [...(isGuessed ? named : [])].flatMap((agentId) => {
     const machine = machineNameOf(pattern.toLowerCase(), agentId.toLowerCase());
     return machine === undefined ? [] : [agentIdOf(pattern, machine)];

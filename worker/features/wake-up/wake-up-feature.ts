@@ -1,24 +1,31 @@
 import { inOtherCase, polledAgentIds } from "../../machines/agent-id.ts";
-import type { Feature, FeatureDefinition, WorkerParts } from "../feature.ts";
+import type { Feature, FeatureDefinition, SharedConfig, WorkerParts } from "../feature.ts";
 import { RIGHTS } from "./wake-up-rights.ts";
+import { type WakeUpPart, wakeUpSettings } from "./wake-up-settings.ts";
+
+interface Config extends SharedConfig, WakeUpPart {
+  readonly agentAttributes: boolean;
+  readonly machineSources: readonly object[];
+}
 
 /** How long a starting worker waits for the list of Workflows. */
 const READY_MS = 5_000;
 const LOOK_MS = 20;
 
 /** Polls with an idle agent ID only when a Workflow is addressed to it. */
-export const wakeUp: FeatureDefinition = {
+export const wakeUp = {
   name: "wake-up",
-  isUsed: ({ kubernetes, server }) => kubernetes?.wakeUp === true && server !== undefined,
-  rights: ({ kubernetes }) => (kubernetes?.wakeUp ? [{ name: "wake-up", rights: RIGHTS }] : []),
+  settings: wakeUpSettings,
+  isUsed: (config) => config.wakeUp && config.server !== undefined,
+  rights: (config) => (config.wakeUp ? [{ name: "wake-up", rights: RIGHTS }] : []),
   async check(config, { cluster }, signal) {
     const { checkWorkflows } = await import("./check-workflows.ts");
     return cluster ? checkWorkflows(cluster, config, signal) : [];
   },
   open: openWakeUp,
-};
+} satisfies FeatureDefinition<Config>;
 
-async function openWakeUp({ clock, cluster, config, inventory, log }: WorkerParts): Promise<Feature> {
+async function openWakeUp({ clock, cluster, config, inventory, log }: WorkerParts<Config>): Promise<Feature> {
   if (!cluster) return {};
   const { WakeUp } = await import("./wake-up.ts");
   const watched = config.kubernetes?.watchNamespace ?? cluster.namespace;

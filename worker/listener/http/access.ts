@@ -1,10 +1,10 @@
 import type { IncomingMessage } from "node:http";
 import { TLSSocket } from "node:tls";
-import type { HttpFiles } from "../../config/named-files.ts";
 import type { WatchedFile } from "../../config/reload.ts";
-import { ServerTls } from "../../config/server-tls.ts";
-import { Tokens, tokenIn } from "../../config/tokens.ts";
 import { type ReadTextFile, readTextFile } from "../../document/read-text-file.ts";
+import { ServerTls } from "../server-tls.ts";
+import { Tokens, tokenIn } from "../tokens.ts";
+import type { HttpFiles } from "./http-settings.ts";
 
 /** Whether a visitor may still read the answer in progress. */
 export type Grant = () => boolean;

@@ -3,9 +3,9 @@ import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
-import type { ListenAddress } from "../../config/addresses.ts";
-import { hostsNamed, namesLoopback } from "../../config/loopback.ts";
+import type { ListenAddress } from "../addresses.ts";
 import { ListeningServer, tlsOptions } from "../listening-server.ts";
+import { hostsNamed, namesLoopback } from "../loopback.ts";
 import { Access, type Grant } from "./access.ts";
 import type { Route } from "./route.ts";
 

@@ -1,9 +1,9 @@
 import { defined } from "../../../shared/defined.ts";
 import type { Logger } from "../../../shared/logger.ts";
-import { addressText, listenProblem } from "../../config/addresses.ts";
-import type { HttpConfig } from "../../config/worker-config.ts";
+import { addressText, listenProblem } from "../addresses.ts";
 import type { Access } from "./access.ts";
 import { HttpListener } from "./http-listener.ts";
+import type { HttpConfig } from "./http-settings.ts";
 import type { Route } from "./route.ts";
 
 /**

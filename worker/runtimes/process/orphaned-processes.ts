@@ -62,7 +62,8 @@ export async function sweepProcesses(sweep: ProcessSweep): Promise<number> {
     for (const name of await readdir(sweep.results)) {
       // Also matches results that are being written.
       const key = name.split(".", 1)[0] ?? "";
-      if (isUnneeded(sweep.keep(key))) await rm(join(sweep.results, name), { recursive: true, force: true });
+      if (isUnneeded(sweep.keep(key), true))
+        await rm(join(sweep.results, name), { recursive: true, force: true });
     }
   }
   return ended;

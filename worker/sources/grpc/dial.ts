@@ -8,6 +8,7 @@ import {
 import { defined } from "../../../shared/defined.ts";
 import type { Secret } from "../../../shared/secret.ts";
 import { zoneProblem } from "../../../shared/zone-problem.ts";
+import { type Address, type HttpProxy, isDirect, openTunnel } from "./http-proxy.ts";
 
 /** Where a tink server is and how to trust it. */
 export interface ServerOptions {
@@ -24,14 +25,16 @@ export interface ServerOptions {
   readonly clientKey?: Secret;
   /** The name to ask for and to verify, where it is not the host's. */
   readonly serverName?: string;
-  /** For the TCP connection and the TLS handshake together. */
+  /** For the TCP connection and the TLS handshake together; a proxy has as long for its answer. */
   readonly connectTimeoutMs?: number;
+  readonly proxy?: HttpProxy;
 }
 
 /** How to reach one server: its origin, and new sockets to it. */
 export interface Dialer {
   readonly url: string;
-  dial(): Socket;
+  /** Resolves before the socket is connected, unless it goes through a proxy. */
+  dial(signal: AbortSignal): Promise<Socket>;
 }
 
 const DEFAULT_PORT = 42_113;
@@ -42,13 +45,20 @@ export function createDialer(options: ServerOptions): Dialer {
   const { host, port } = addressOf(options.server);
   const address = { host, port, noDelay: true };
   const secure = options.tls ? tlsOptions(options, host) : undefined;
-  const timeoutMs = options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS;
+  const { proxy, connectTimeoutMs: timeoutMs = CONNECT_TIMEOUT_MS } = options;
   // A zone is only for this host (RFC 6874), and no URL may have one.
   const bare = host.replace(/%.*$/, "");
   const authority = bare.includes(":") ? `[${bare}]` : bare;
   return {
     url: new URL(`${secure ? "https" : "http"}://${authority}:${port}`).origin,
-    dial() {
+    async dial(signal) {
+      if (proxy && !isDirect(proxy.noProxy, address)) {
+        const tunnel = await openTunnel(proxy, `${authority}:${port}`, timeoutMs, signal);
+        if (!secure) return tunnel;
+        const socket = connectTls({ socket: tunnel, host, ...secure });
+        boundConnecting(socket, "secureConnect", timeoutMs);
+        return socket;
+      }
       const socket = secure ? connectTls({ ...address, ...secure }) : connectTcp(address);
       const wrongZone = zoneProblem(host);
       if (wrongZone) socket.destroy(wrongZone);
@@ -58,8 +68,8 @@ export function createDialer(options: ServerOptions): Dialer {
   };
 }
 
-/** Host, IPv6 with its zone and without brackets, and port of `ServerOptions.server`. Throws a `TypeError` if it is no address. */
-export function addressOf(server: string): { readonly host: string; readonly port: number } {
+/** Of `ServerOptions.server`. Throws a `TypeError` if it is no address. */
+export function addressOf(server: string): Address {
   const address =
     /^(?:\[(?<ipv6>[0-9a-f:.]+(?:%[^\s[\]/?#@]+)?)\]|(?<name>[^\s:/?#@[\]]+))(?::(?<port>\d{1,5}))?$/i;
   const groups = address.exec(server.trim())?.groups;

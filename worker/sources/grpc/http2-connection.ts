@@ -137,7 +137,7 @@ export async function openConnection(
   signal: AbortSignal,
 ): Promise<Http2Connection> {
   if (signal.aborted) throw closing();
-  const socket = dialer.dial();
+  const socket = await dialer.dial(signal);
   const session = connect(dialer.url, { createConnection: () => socket });
   let failure: Error | undefined;
   const onFailure = (error: Error) => {

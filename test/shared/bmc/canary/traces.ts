@@ -55,7 +55,7 @@ export async function leftBehind(connection: Connection, clockFactor: number) {
   const texts: string[] = [];
   const classes: (ErrorClass | undefined)[] = [];
   const operations = [
-    () => client.readPower(signal),
+    () => client.getPower(signal),
     () => client.planPower(OFF, signal),
     () => client.setBoot(PXE_ONCE, signal),
     () => client.setPower(OFF, signal),

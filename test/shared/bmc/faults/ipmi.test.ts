@@ -115,7 +115,7 @@ describe.concurrent("a wire on which others put packets too", () => {
         return replaying ? [...recorded, datagram] : [datagram];
       },
     });
-    expect(await succeed((signal) => lab.client.readPower(signal))).toBe("on");
+    expect(await succeed((signal) => lab.client.getPower(signal))).toBe("on");
     replaying = true;
 
     const report = await succeed((signal) => lab.client.setPower(OFF, signal));

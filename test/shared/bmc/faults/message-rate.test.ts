@@ -17,7 +17,7 @@ async function rateOf(connection: Readonly<Record<string, unknown>>, messages: (
   const client = new BmcClient(Connection.parse(connection));
   const startedMs = performance.now();
   try {
-    await client.readPower(signal);
+    await client.getPower(signal);
     throw new Error("it was answered");
   } catch (thrown) {
     const error = BmcError.from(thrown);

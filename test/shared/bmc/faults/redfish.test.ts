@@ -176,7 +176,7 @@ describe.concurrent("a session that ends on the BMC's side", () => {
 
   test("before the command is renewed once, and the command done once", async () => {
     await using lab = await redfishFaultLab({ machine: { power: "on" }, ...session });
-    await succeed((signal) => lab.client.readPower(signal));
+    await succeed((signal) => lab.client.getPower(signal));
     lab.bmc.sessions.expireAll();
 
     await succeed((signal) => lab.client.setPower(OFF, signal));

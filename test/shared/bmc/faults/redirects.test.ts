@@ -35,7 +35,7 @@ describe.concurrent("a redirect to another host is not followed, so that credent
     await using other = await otherHost();
     lab.bmc.fail({ kind: "redirect", method: "GET", status: 302, location: locationOf(other.bmc.port) });
 
-    const error = await fail((signal) => lab.client.readPower(signal));
+    const error = await fail((signal) => lab.client.getPower(signal));
 
     expect(error.class).toBe("protocol");
     expect(other.bmc.connections).toBe(0);
@@ -60,7 +60,7 @@ describe.concurrent("a redirect to another host is not followed, so that credent
     await using other = await otherHost();
     lab.bmc.fail({ kind: "redirect", method: "POST", status, location: `${other.bmc.url}${SESSIONS}` });
 
-    const error = await fail((signal) => lab.client.readPower(signal));
+    const error = await fail((signal) => lab.client.getPower(signal));
 
     expect(error.class).toBe("protocol");
     expect(other.bmc.connections).toBe(0);

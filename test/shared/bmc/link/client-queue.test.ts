@@ -11,10 +11,10 @@ test.each([
 ])("a queued operation that is aborted with %s rejects at once", async (_, reason, expected) => {
   await using lab = await redfishLab({}, { latencyMs: 100 });
   const controller = new AbortController();
-  const first = lab.client.readPower(never);
+  const first = lab.client.getPower(never);
   const signal = reason instanceof AbortSignal ? reason : controller.signal;
 
-  const second = lab.client.readPower(signal).catch((thrown: unknown) => thrown);
+  const second = lab.client.getPower(signal).catch((thrown: unknown) => thrown);
   controller.abort(reason);
   const [ended, error] = await Promise.race([
     first.then(() => ["the operation before", undefined]),
@@ -34,8 +34,8 @@ test("an operation does not overtake the one before an aborted one", async () =>
     .setPower({ verb: "off", mode: "hard", softTimeoutMs: 0, timeoutMs: 10_000 }, never)
     .then(() => order.push("off"));
 
-  const aborted = lab.client.readPower(controller.signal).catch(() => order.push("aborted"));
-  const after = lab.client.readPower(never).then((state) => order.push(`read ${state}`));
+  const aborted = lab.client.getPower(controller.signal).catch(() => order.push("aborted"));
+  const after = lab.client.getPower(never).then((state) => order.push(`read ${state}`));
   await sleep(20);
   controller.abort();
   await Promise.all([off, aborted, after]);

@@ -12,13 +12,13 @@ function clientOf(providers: readonly string[]): BmcClient {
 it("says which providers cannot do it if the others do not answer", async () => {
   const bmc = clientOf(["redfish", "ipmi"]);
   try {
-    const reading = bmc.readMedia(AbortSignal.timeout(20_000));
+    const reading = bmc.getMedia(AbortSignal.timeout(20_000));
 
     await expect(reading).rejects.toMatchObject({
       class: "unreachable",
       message: expect.stringMatching(/^redfish: .*; ipmi has no virtual media$/),
     });
-    await expect(bmc.readPower(AbortSignal.timeout(20_000))).rejects.toMatchObject({
+    await expect(bmc.getPower(AbortSignal.timeout(20_000))).rejects.toMatchObject({
       message: expect.not.stringContaining("has no"),
     });
   } finally {
@@ -29,7 +29,7 @@ it("says which providers cannot do it if the others do not answer", async () => 
 it("says so at once if none of them can do it", async () => {
   const bmc = clientOf(["ipmi"]);
   try {
-    await expect(bmc.readMedia(AbortSignal.timeout(20_000))).rejects.toMatchObject({
+    await expect(bmc.getMedia(AbortSignal.timeout(20_000))).rejects.toMatchObject({
       class: "unsupported",
       message: "ipmi has no virtual media",
     });

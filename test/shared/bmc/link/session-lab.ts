@@ -55,7 +55,7 @@ export async function runOnce(connection: Connection, roll: () => number): Promi
     return undefined;
   });
   try {
-    await client.readPower(abort.signal);
+    await client.getPower(abort.signal);
     await client.setBoot({ device: "pxe", persistent: false, mode: "uefi" }, abort.signal);
     return "none";
   } catch (thrown) {

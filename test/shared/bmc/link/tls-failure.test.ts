@@ -53,7 +53,7 @@ describe("a TLS failure of the preferred provider", () => {
     const tls = trust === "own authority" ? { ca: lab.redfish.certificate?.cert } : trust;
     await using client = clientOf(lab.connection(tls));
 
-    const error = await errorOf(client.readPower(signal));
+    const error = await errorOf(client.getPower(signal));
 
     expect(error.class).toBe("tls");
     expect(error.message).toMatch(/^redfish: [^\n]+$/);
@@ -71,7 +71,7 @@ describe("a TLS failure of the preferred provider", () => {
     const amt = { scheme: "https", port: far.port };
     await using client = clientOf(connection({}, { amt, providers: ["amt", "ipmi"], headStartMs: 20_000 }));
 
-    expect((await errorOf(client.readPower(signal))).class).toBe("tls");
+    expect((await errorOf(client.getPower(signal))).class).toBe("tls");
     expect(ipmi.log).not.toContain("Get Chassis Status");
   });
 
@@ -81,7 +81,7 @@ describe("a TLS failure of the preferred provider", () => {
     onTestFinished(() => plain.close());
     await using client = clientOf(connection({}, { redfish: { port: plain.port } }));
 
-    const error = await errorOf(client.readPower(signal));
+    const error = await errorOf(client.getPower(signal));
 
     expect(error.class).toBe("tls");
     expect(error.message).toMatch(/does not speak TLS on this port; .*: providers in the inventory$/);
@@ -100,7 +100,7 @@ describe("a TLS failure of the preferred provider", () => {
   it("ends the race for a client whose hint is older than the certificate", async () => {
     const { redfish, ipmi, connection } = await twoWays();
     const known = clientOf(connection({ fingerprint: redfish.fingerprint }));
-    await known.readPower(signal);
+    await known.getPower(signal);
     await known.close();
     const requests = redfish.requests.length;
     await using client = clientOf({ ...connection({ fingerprint: OTHER_PIN }), hint: known.hint });
@@ -119,7 +119,7 @@ describe("a TLS failure of the preferred provider", () => {
     const client = new BmcClient(allowed, { log });
     onTestFinished(() => client.close());
 
-    expect(await client.readPower(signal)).toBe("on");
+    expect(await client.getPower(signal)).toBe("on");
 
     expect(client.provider).toBe("ipmi");
     expect(log.lines).toContainEqual({
@@ -135,7 +135,7 @@ describe("the error of a certificate that is not accepted", () => {
     const seen = redfish.fingerprint;
     await using client = clientOf(connection({ fingerprint: OTHER_PIN }));
 
-    const { message } = await errorOf(client.readPower(signal));
+    const { message } = await errorOf(client.getPower(signal));
 
     expect(message).toBe(
       `redfish: certificate fingerprint of 127.0.0.1:${redfish.port} is ${seen}, not the pinned ${OTHER_PIN}; ` +
@@ -144,7 +144,7 @@ describe("the error of a certificate that is not accepted", () => {
     expect(message.length).toBeLessThan(MESSAGE_LIMIT);
     const line = parse(/tls: \{.*\}/.exec(message)?.[0] ?? "");
     await using accepted = clientOf(connection(line.tls));
-    expect(await accepted.readPower(signal)).toBe("on");
+    expect(await accepted.getPower(signal)).toBe("on");
   });
 
   it.each([
@@ -167,7 +167,7 @@ describe("the error of a certificate that is not accepted", () => {
       const login = { host: "127.0.0.1", username: "admin", password: "calvin", providers: [provider] };
       await using client = clientOf({ ...login, ...ways(server.http.port) });
 
-      const error = await errorOf(client.readPower(signal));
+      const error = await errorOf(client.getPower(signal));
 
       expect(error.class).toBe("tls");
       expect(error.message).toContain(`self-signed certificate (fingerprint ${server.http.fingerprint})`);

@@ -33,7 +33,7 @@ describe("a plan for a state that something before brings about", () => {
 
   test("costs no reading of its own", async () => {
     await using lab = await redfishLab({ power: "on" });
-    await lab.client.readPower(signal);
+    await lab.client.getPower(signal);
     const before = lab.bmc.requests.length;
 
     await lab.client.planPower(on, signal, "off");

@@ -19,7 +19,7 @@ test("PXE once is set, read back, and consumed by the next boot", async () => {
     summary: "boot pxe once (uefi)",
   });
   expect(lab.machine.lastBoot).toMatchObject({ device: "pxe", mode: "uefi", overridden: true });
-  expect(await lab.client.readBoot(signal)).toMatchObject({ device: "none" });
+  expect(await lab.client.getBoot(signal)).toMatchObject({ device: "none" });
 });
 
 test("a persistent override survives boots until none clears it", async () => {
@@ -27,11 +27,11 @@ test("a persistent override survives boots until none clears it", async () => {
 
   await lab.client.setBoot({ device: "disk", persistent: true, mode: "keep" }, signal);
   await lab.client.setPower({ verb: "on", timeoutMs: 20_000 }, signal);
-  const kept = await lab.client.readBoot(signal);
+  const kept = await lab.client.getBoot(signal);
   await lab.client.setBoot({ device: "none", persistent: false, mode: "keep" }, signal);
 
   expect(kept).toMatchObject({ device: "disk", persistent: true });
-  expect(await lab.client.readBoot(signal)).toMatchObject({ device: "none" });
+  expect(await lab.client.getBoot(signal)).toMatchObject({ device: "none" });
 });
 
 test("a BMC that answers 200 and keeps something else is a verify error with asked and kept", async () => {

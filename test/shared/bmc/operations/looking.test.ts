@@ -52,7 +52,7 @@ describe("what a BMC offers", () => {
   ])("%s: the NMI is %s", async (profile, offer) => {
     await using lab = await redfishLab({}, { profile });
 
-    expect(await lab.client.readOffer("nmi", signal)).toBe(offer);
+    expect(await lab.client.getOffer("nmi", signal)).toBe(offer);
 
     expect(lab.machine.commands).toEqual([]);
     expect(lab.bmc.log.filter((line) => !line.startsWith("GET "))).toEqual([]);
@@ -63,7 +63,7 @@ describe("what a BMC offers", () => {
     if (!generic) throw new Error("the simulator has no generic profile");
     await using lab = await redfishLab({}, { profile: { ...generic, resetTypes: ["On", "ForceOff"] } });
 
-    const error = await errorOf(lab.client.readOffer("nmi", signal));
+    const error = await errorOf(lab.client.getOffer("nmi", signal));
 
     expect(error.class).toBe("unsupported");
   });
@@ -72,8 +72,8 @@ describe("what a BMC offers", () => {
     await using dell = await redfishLab({}, { profile: "dell-idrac9" });
     await using other = await redfishLab();
 
-    expect(await dell.client.readOffer("screenshot", signal)).toBe("offered");
-    expect((await errorOf(other.client.readOffer("screenshot", signal))).class).toBe("unsupported");
+    expect(await dell.client.getOffer("screenshot", signal)).toBe("offered");
+    expect((await errorOf(other.client.getOffer("screenshot", signal))).class).toBe("unsupported");
 
     expect(dell.bmc.log.filter((line) => !line.startsWith("GET "))).toEqual([]);
   });
@@ -81,10 +81,10 @@ describe("what a BMC offers", () => {
   it("reports serial over LAN without ending a session of it", async () => {
     await using lab = await ipmiLab({ sol: [1] });
 
-    expect(await lab.client.readOffer("sol", signal)).toBe("offered");
+    expect(await lab.client.getOffer("sol", signal)).toBe("offered");
     lab.bmc.faults.refuses = () => 0xc1;
-    expect(await lab.client.readOffer("sol", signal)).toBe("unknown");
-    expect(await lab.client.readOffer("nmi", signal)).toBe("unknown");
+    expect(await lab.client.getOffer("sol", signal)).toBe("unknown");
+    expect(await lab.client.getOffer("nmi", signal)).toBe("unknown");
 
     expect([...lab.bmc.sol]).toEqual([1]);
     expect(lab.bmc.log).not.toContain("Deactivate Payload");

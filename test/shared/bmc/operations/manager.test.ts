@@ -134,7 +134,7 @@ describe("a reset of the BMC", () => {
 test("a BMC that hangs on the way does not outlast the time for its answer", async () => {
   await using lab = await redfishLab({}, {}, { requestTimeoutMs: 600_000 });
   // What the reset needs to know is known, so that its POST is the next request.
-  await lab.client.readInfo(signal);
+  await lab.client.getInfo(signal);
   lab.bmc.fail({ kind: "silent", method: "GET", times: 9 });
 
   await expect(lab.client.resetManager("warm", 3_000, signal)).rejects.toMatchObject({

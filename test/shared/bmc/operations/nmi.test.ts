@@ -7,7 +7,7 @@ import type { PowerState } from "../../../../shared/contract/vocabulary.ts";
 function machine(power: PowerState, answer?: BmcError) {
   const port = {
     sent: 0,
-    readPower: async () => power,
+    getPower: async () => power,
     plan: async () => "NMI",
     async send() {
       port.sent += 1;

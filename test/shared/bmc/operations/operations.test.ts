@@ -40,12 +40,12 @@ test("boot order and power limit are read", async () => {
   await client.setBootOrder(["Boot0003"], signal);
   await client.setPowerLimit(250, signal);
 
-  expect((await client.readBootOrder(signal)).map(({ id }) => id)).toEqual([
+  expect((await client.getBootOrder(signal)).map(({ id }) => id)).toEqual([
     "Boot0003",
     "Boot0001",
     "Boot0002",
   ]);
-  expect(await client.readPowerLimit(signal)).toMatchObject({ watts: 250 });
+  expect(await client.getPowerLimit(signal)).toMatchObject({ watts: 250 });
 });
 
 describe("virtual media", () => {
@@ -60,7 +60,7 @@ describe("virtual media", () => {
       after: { inserted: true, image: ISO },
       summary: `media ${ISO} inserted`,
     });
-    expect(await lab.client.readMedia(signal)).toMatchObject({ inserted: true, image: ISO });
+    expect(await lab.client.getMedia(signal)).toMatchObject({ inserted: true, image: ISO });
   });
 
   test("is ejected, and an empty drive is success", async () => {
@@ -142,9 +142,9 @@ test("an NMI reaches a machine that is on, once, and is refused for one that is 
 test("information and hardware are read", async () => {
   await using lab = await redfishLab();
 
-  const info = await lab.client.readInfo(signal);
-  const hardware = await lab.client.readHardware(signal);
-  const clockMs = await lab.client.readClock(signal);
+  const info = await lab.client.getInfo(signal);
+  const hardware = await lab.client.getHardware(signal);
+  const clockMs = await lab.client.getClock(signal);
 
   expect(info.firmware).toMatch(/\d/);
   expect(hardware.nics.some(({ mac }) => mac !== undefined)).toBe(true);
@@ -168,11 +168,11 @@ test("the event log is cleared of every earlier entry", async () => {
 describe("what the first provider cannot do", () => {
   test("is done by the next one, while the session of the first is kept", async () => {
     await using lab = await dualLab();
-    await lab.client.readPower(signal);
+    await lab.client.getPower(signal);
 
     await lab.client.deactivateSol(signal);
     const through = lab.client.provider;
-    await lab.client.readPower(signal);
+    await lab.client.getPower(signal);
 
     expect(through).toBe("ipmi");
     expect(lab.client.provider).toBe("redfish");

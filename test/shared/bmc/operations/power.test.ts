@@ -128,6 +128,19 @@ describe("the readings decide what is sent, and whether it has succeeded", () =>
     await expect(result).rejects.toMatchObject({ class: "timeout" });
   });
 
+  test("off is read at most 5 s after it came, however long the shutdown takes, and confirmed half a second later", async () => {
+    const afterReadings = async (count: number) => {
+      const machine = machineThatReads([...Array<"on">(count).fill("on"), "off"]);
+      await setPower(machine, { ...softOff, softTimeoutMs: 600_000 });
+      return machine.tookMs();
+    };
+    const took = await Promise.all([40, 41].map(afterReadings));
+
+    // The first reading decides what is sent; the second comes at once.
+    expect(await afterReadings(2)).toBe(500 + 500);
+    expect(took[1]).toBe((took[0] ?? 0) + 5_000);
+  });
+
   test("a graceful shutdown whose answer was lost is waited for, and not sent again", async () => {
     const machine = machineThatReads(["on", "on", "off"], { "soft-off": [lost] });
 

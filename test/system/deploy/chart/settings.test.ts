@@ -147,19 +147,17 @@ describeWithHelm("each value", () => {
         ],
         annotations: [{ name: "example.org/note", value: "one = two: three" }],
       },
-      kubernetes: {
-        watchNamespace: "machines",
-        inventory: ["machines", "hardware"],
-        wakeUp: false,
-        rufio: {
-          image: "registry.example/other/{action}:{version}",
-          statusIntervalMs: 0,
-          hardware: false,
-          leaseNamespace: "rufio-system",
-          alone: true,
-        },
-        leaderElection: { group: "bmc-workers", lease: "bmc-workers" },
+      kubernetes: { watchNamespace: "machines" },
+      machineSources: [{ inventory: ["machines", "hardware"] }],
+      wakeUp: false,
+      rufio: {
+        image: "registry.example/other/{action}:{version}",
+        statusIntervalMs: 0,
+        hardware: false,
+        leaseNamespace: "rufio-system",
+        alone: true,
       },
+      leaderElection: { group: "bmc-workers", lease: "bmc-workers" },
       watched: { inventory: { path: "/etc/pbnj-worker/inventory.yaml" } },
     });
     expect(config.server).toHaveProperty("clientKey");
@@ -169,8 +167,8 @@ describeWithHelm("each value", () => {
     const hosts = { inventory: { kubernetes: ["baremetalhosts"] }, metal3: { managed: "via-host" } };
     const { via } = await renderAll({ via: mergeValues(needed, hosts) });
 
-    expect(configIn(via).kubernetes).toMatchObject({
-      inventory: ["baremetalhosts"],
+    expect(configIn(via)).toMatchObject({
+      machineSources: [{ inventory: ["baremetalhosts"] }],
       managedHosts: "via-host",
     });
   });
@@ -183,16 +181,16 @@ describeWithHelm("each value", () => {
     });
 
     expect(configIn(rendered.one).shutdownGraceMs).toBe(30_000);
-    expect(configIn(rendered.one).kubernetes).toEqual({
-      inventory: ["machines"],
-      sources: [{ name: "local", inventory: ["machines"] }],
+    expect(configIn(rendered.one).kubernetes).toEqual({});
+    expect(configIn(rendered.one)).toMatchObject({
+      machineSources: [{ name: "local", inventory: ["machines"] }],
       wakeUp: true,
     });
     expect(configIn(rendered.one).policy).toMatchObject({
       images: ["registry.example/pbnj-worker/*"],
       trustedImages: ["registry.example/pbnj-worker/*"],
     });
-    expect(configIn(rendered.many).kubernetes).toMatchObject({
+    expect(configIn(rendered.many)).toMatchObject({
       leaderElection: { lease: `${RELEASE}-pbnj-worker` },
       rufio: {
         image: "registry.example/pbnj-worker/{action}:v{version}",

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { actionLibrary } from "../../../../cli/action-library.ts";
 import { silentLogger } from "../../../../shared/logger.ts";
-import { loadExecutionConfig } from "../../../../worker/config/load-config.ts";
 import { checkImage } from "../../../../worker/doctor/check-image.ts";
 import { DOCTOR_AGENT_ID } from "../../../../worker/doctor/check-server.ts";
 import { composeRuntime } from "../../../../worker/main/compose-runtime.ts";
+import { loadConfig } from "../../../../worker/main/load-config.ts";
 import { EVERY_IMAGE, Policy } from "../../../../worker/policy/policy.ts";
 import { LABEL } from "../../../../worker/runtimes/docker/container-spec.ts";
 import { eventually } from "../../../actions/lab.ts";
@@ -39,7 +39,7 @@ async function check(
   image: string | undefined,
   { flags = {}, policy: rules = {}, timeoutMs = 60_000, signal = never }: Trial,
 ) {
-  const loaded = loadExecutionConfig({ flags: { ...flags, unsafeAnyImage: true }, env: {} });
+  const loaded = loadConfig({ flags: { ...flags, unsafeAnyImage: true }, env: {} }, "run");
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));
   const config = {
     ...loaded.config,

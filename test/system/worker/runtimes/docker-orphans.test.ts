@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { silentLogger } from "../../../../shared/logger.ts";
 import { LaunchNotRecorded, type LaunchRequest } from "../../../../worker/core/runtime/runtime.ts";
+import { TO_BEGIN } from "../../../../worker/features/legacy/returning-ids.ts";
 import { actionLabels } from "../../../../worker/runtimes/docker/container-spec.ts";
 import { DockerRuntime } from "../../../../worker/runtimes/docker/docker-runtime.ts";
 import { launchName } from "../../../../worker/runtimes/launch-name.ts";
@@ -184,7 +185,9 @@ describeWithDocker("what workers left in a container engine", () => {
 
   it("of an ID that may return is adopted, and launched again once the earlier run is removed", async () => {
     const runtime = newRuntime();
-    const { request } = scriptedRequest([resultStep({ message: "anew" })], { action: { idMayReturn: true } });
+    const { request } = scriptedRequest([resultStep({ message: "anew" })], {
+      action: { returningIds: TO_BEGIN },
+    });
     const before = { ...request.action, command: [resultStep({ message: "before" })] };
     await runtime.run({ ...request, action: before }, never);
 

@@ -304,7 +304,7 @@ export class FaultRuntime implements Runtime {
     let removed = 0;
     for (const key of this.#launches.keysNotBy(this.#life)) {
       const launched = this.#launches.find(key);
-      if (!launched || !isUnneeded(keep(key))) continue;
+      if (!launched || !isUnneeded(keep(key), launched.state === "ended")) continue;
       await this.#remove(launched);
       removed += 1;
     }

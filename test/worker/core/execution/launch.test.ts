@@ -13,6 +13,7 @@ import {
   NotLaunched,
   type Runtime,
 } from "../../../../worker/core/runtime/runtime.ts";
+import { BEGUN, TO_BEGIN } from "../../../../worker/features/legacy/returning-ids.ts";
 import { scaledClock } from "../../../support/scaled-clock.ts";
 import { scriptedRequest, testConnection } from "../../runtimes/launch-request.ts";
 import { briefRuntime, executorLab, TARGET } from "./executor-lab.ts";
@@ -51,7 +52,7 @@ function lab(
 }
 
 describe("an action whose ID an earlier run had", () => {
-  const RETURNED = { idMayReturn: true } as const;
+  const RETURNED = { returningIds: TO_BEGIN } as const;
   const earlierLab = (earlier: Partial<EarlierRun> | Error) => {
     const removed: string[] = [];
     const given = lab(
@@ -90,7 +91,7 @@ describe("an action whose ID an earlier run had", () => {
   });
 
   it.each([
-    ["the server has its start", { ...RETURNED, begun: true } as const],
+    ["the server has its start", { returningIds: BEGUN } as const],
     ["its ID cannot return", {}],
   ])("is launched without looking if %s: the runtime adopts what exists", async (_, action) => {
     const { launch, removed } = earlierLab({});

@@ -1,14 +1,14 @@
 import { once } from "node:events";
 import { expect, test, vi } from "vitest";
 import { isOver, type Workflow } from "../../../../simulators/tink/workflow.ts";
-import { fleetLab } from "../../fleet-lab.ts";
+import { workingLab } from "../../../support/lab.ts";
 
 const hardOff = { name: "power-off", environment: { MODE: "hard" } };
 
-type Lab = Awaited<ReturnType<typeof fleetLab>>;
+type Lab = Awaited<ReturnType<typeof workingLab>>;
 
 const rack = () =>
-  fleetLab({ machines: { one: { powerOffMs: 400 } }, argv: ["--backoff-max-interval", "300ms"] });
+  workingLab({ machines: { one: { powerOffMs: 400 } }, argv: ["--backoff-max-interval", "300ms"] });
 
 interface Case {
   readonly title: string;
@@ -36,7 +36,8 @@ const cases: readonly Case[] = [
     title: "that was replaced by another one is dropped",
     happens: (lab, workflow) => {
       lab.server.board.delete(workflow);
-      lab.submitAs(workflow, "pbnj-one", { name: "power-status" }, { name: "get-boot-device" });
+      const [namespace = "", name = ""] = workflow.id.split("/");
+      lab.submitAs({ namespace, name }, "pbnj-one", { name: "power-status" }, { name: "get-boot-device" });
     },
     state: "RUNNING",
     // The report and the lane's next poll are answered in any order.

@@ -12,7 +12,7 @@ import { isWorkflowDeleted } from "../../../../worker/core/action/workflow-delet
 import { checkWorkflow } from "../../../../worker/core/execution/workflow-check.ts";
 import { MemoryJournal } from "../../../../worker/core/journal/memory-journal.ts";
 import type { Transport } from "../../../../worker/core/source/source.ts";
-import { legacyServerApi } from "../../../../worker/features/legacy/legacy-feature.ts";
+import { legacyServerApi } from "../../../../worker/features/legacy/legacy-transport.ts";
 import { connectServer } from "../../../../worker/sources/server/connect-server.ts";
 import { scaledClock } from "../../../support/scaled-clock.ts";
 import { briefRuntime, executorLab } from "./executor-lab.ts";

@@ -227,12 +227,17 @@ describe("the journal", () => {
   });
 
   it("remembers the newest 5,000", async () => {
-    const { open, files } = await lab();
-    const journal = await open();
+    const { directory, open, files } = await lab();
     const open1 = entryOf("still-open", "launched");
-    await journal.write(open1);
+    const ended = Array.from({ length: 5_002 }, (_, n) =>
+      entryOf(`a${n}`, "acknowledged", { acknowledgedAt: new Date(NOW - 6_000 + n).toISOString() }),
+    );
+    // Those of an earlier worker: each write of a journal is synced to the disk.
+    for (const entry of [open1, ...ended.slice(0, 5_000)])
+      await writeFile(join(directory, `${entry.key}.json`), encodeEntry(entry));
+    const journal = await open();
 
-    for (let n = 0; n < 5_002; n += 1) await journal.write(entryOf(`a${n}`, "acknowledged"));
+    for (const entry of ended.slice(5_000)) await journal.write(entry);
 
     expect(await files()).toHaveLength(5_001);
     expect(journal.find(entryOf("a1").key)).toBeUndefined();

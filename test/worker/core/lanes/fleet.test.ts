@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { SimulatedMachineOptions } from "../../../../simulators/machine.ts";
-import { fleetLab } from "../../fleet-lab.ts";
+import { workingLab } from "../../../support/lab.ts";
 
 const names = Array.from({ length: 12 }, (_, index) => `node-${index}`);
 const machines: Record<string, SimulatedMachineOptions> = Object.fromEntries(
@@ -21,7 +21,7 @@ function mostAtOnce(spans: readonly Span[]): number {
 }
 
 test.concurrent("no more actions run at a time than may", async () => {
-  await using lab = await fleetLab({ machines, argv: ["--max-actions", "3"] });
+  await using lab = await workingLab({ machines, argv: ["--max-actions", "3"] });
 
   const workflows = names.map((name) => lab.submit(`pbnj-${name}`, off, { name: "power-on" }));
   await lab.server.until(() => workflows.every(({ state }) => state === "SUCCESS"), 60_000);
@@ -39,7 +39,7 @@ test.concurrent("no more actions run at a time than may", async () => {
 });
 
 test.concurrent("actions start in the order of their arrival, over all lanes", async () => {
-  await using lab = await fleetLab({ machines, argv: ["--max-actions", "1"] });
+  await using lab = await workingLab({ machines, argv: ["--max-actions", "1"] });
   const first = lab.submit("pbnj-node-0", { name: "power-off", environment: { MODE: "hard" } });
   await lab.worker.untilLogged("action started");
 
@@ -57,7 +57,7 @@ test.concurrent("actions start in the order of their arrival, over all lanes", a
 });
 
 test.concurrent("one machine has one action at a time, for any agent ID and workflow", async () => {
-  await using lab = await fleetLab({
+  await using lab = await workingLab({
     machines: { "node-0": { power: "on", powerOffMs: 200, powerOnMs: 200 }, "node-1": {} },
     // Another name for the same BMC.
     known: ["node-0", "alias=node-0", "node-1"],
@@ -83,7 +83,7 @@ test.concurrent("one machine has one action at a time, for any agent ID and work
 });
 
 test.concurrent("one machine has one action at a time although its BMC gets another address meanwhile", async () => {
-  await using lab = await fleetLab({
+  await using lab = await workingLab({
     machines: { "node-0": { power: "on", softOffMs: 1_500 }, "node-1": {} },
     known: ["node-0"],
     argv: ["--agent-id", "pbnj", "--max-actions", "10"],

@@ -1,12 +1,12 @@
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
-import { fleetLab } from "../../fleet-lab.ts";
+import { workingLab } from "../../../support/lab.ts";
 
 const status = { name: "power-status" };
 const RELOADED = "inventory reloaded";
 
 /** Lets the worker poll and work until a lane that should be gone would have polled. */
-async function workElsewhere(lab: Awaited<ReturnType<typeof fleetLab>>, agentId: string) {
+async function workElsewhere(lab: Awaited<ReturnType<typeof workingLab>>, agentId: string) {
   for (let round = 0; round < 3; round += 1) {
     const workflow = lab.submit(agentId, status);
     // A worker that stops before it has the answer would look for the deleted workflow for seconds.
@@ -17,7 +17,7 @@ async function workElsewhere(lab: Awaited<ReturnType<typeof fleetLab>>, agentId:
 
 describe.concurrent("lanes follow the inventory", () => {
   test("an added machine gets a lane without a restart", async () => {
-    await using lab = await fleetLab({ machines: { one: {}, two: { power: "off" } }, known: ["one"] });
+    await using lab = await workingLab({ machines: { one: {}, two: { power: "off" } }, known: ["one"] });
     const workflow = lab.submit("pbnj-two", { name: "power-on" });
     await lab.server.until(() => lab.server.polls.includes("pbnj-one"));
 
@@ -33,7 +33,7 @@ describe.concurrent("lanes follow the inventory", () => {
   });
 
   test("a removed machine completes and reports its action, and loses its lane", async () => {
-    await using lab = await fleetLab({ machines: { one: { power: "off", powerOnMs: "held" }, two: {} } });
+    await using lab = await workingLab({ machines: { one: { power: "off", powerOnMs: "held" }, two: {} } });
     const poweringOn = once(lab.machine("one"), "command");
     const workflow = lab.submit("pbnj-one", { name: "power-on" }, status);
     await poweringOn;
@@ -52,7 +52,7 @@ describe.concurrent("lanes follow the inventory", () => {
   });
 
   test("an idle machine that is removed loses its lane at once", async () => {
-    await using lab = await fleetLab({ machines: { one: {}, two: {} } });
+    await using lab = await workingLab({ machines: { one: {}, two: {} } });
     await lab.server.until(() => lab.server.polls.includes("pbnj-one"));
 
     await lab.writeInventory("two");
@@ -65,7 +65,7 @@ describe.concurrent("lanes follow the inventory", () => {
   });
 
   test("a renamed machine is polled for by its new name only", async () => {
-    await using lab = await fleetLab({ machines: { one: {} } });
+    await using lab = await workingLab({ machines: { one: {} } });
     await lab.server.until(() => lab.server.polls.includes("pbnj-one"));
 
     await lab.writeInventory("first=one");
@@ -81,7 +81,7 @@ describe.concurrent("lanes follow the inventory", () => {
   });
 
   test("a machine renamed during its action waits for its turn under its new name", async () => {
-    await using lab = await fleetLab({ machines: { one: { power: "off", powerOnMs: 1_500 } } });
+    await using lab = await workingLab({ machines: { one: { power: "off", powerOnMs: 1_500 } } });
     const first = lab.submit("pbnj-one", { name: "power-on" });
     await lab.worker.untilLogged("action started");
 
@@ -97,7 +97,7 @@ describe.concurrent("lanes follow the inventory", () => {
   });
 
   test("a machine that is removed and added again during its action has one lane", async ({ expect }) => {
-    await using lab = await fleetLab({ machines: { one: { power: "off", powerOnMs: "held" }, two: {} } });
+    await using lab = await workingLab({ machines: { one: { power: "off", powerOnMs: "held" }, two: {} } });
     const poweringOn = once(lab.machine("one"), "command");
     const workflow = lab.submit("pbnj-one", { name: "power-on" }, status);
     await poweringOn;
@@ -115,7 +115,7 @@ describe.concurrent("lanes follow the inventory", () => {
   });
 
   test("a configured agent ID stays when machines are removed", async () => {
-    await using lab = await fleetLab({ machines: { one: {}, two: {} }, argv: ["--agent-id", "pbnj"] });
+    await using lab = await workingLab({ machines: { one: {}, two: {} }, argv: ["--agent-id", "pbnj"] });
     await lab.server.until(() => lab.server.polls.includes("pbnj"));
 
     await lab.writeInventory("two");
@@ -129,10 +129,10 @@ describe.concurrent("lanes follow the inventory", () => {
 
 describe.concurrent("a broken file", () => {
   test("keeps the last valid inventory, and logs each problem with its line", async () => {
-    await using lab = await fleetLab({ machines: { one: {} } });
+    await using lab = await workingLab({ machines: { one: {} } });
     await lab.server.until(() => lab.server.polls.includes("pbnj-one"));
 
-    await lab.writeInventoryText("machines:\n- name: one\n- {name: Two, host: 192.0.2.1}\n");
+    await lab.write("inventory.yaml", "machines:\n- name: one\n- {name: Two, host: 192.0.2.1}\n");
     await lab.worker.untilLogged("inventory reload failed, keeping the last valid one");
     await workElsewhere(lab, "pbnj-one");
 
@@ -145,7 +145,7 @@ describe.concurrent("a broken file", () => {
   });
 
   test("keeps the last valid policy; a valid one applies to the next action", async () => {
-    await using lab = await fleetLab({ machines: { one: {} }, policy: 'images: ["**/power-status"]\n' });
+    await using lab = await workingLab({ machines: { one: {} }, policy: 'images: ["**/power-status"]\n' });
     await workElsewhere(lab, "pbnj-one");
 
     await lab.writePolicy("images: 3\n");

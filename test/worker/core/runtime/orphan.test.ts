@@ -27,6 +27,13 @@ describe("an orphan", () => {
     expect(orphaned({ state: "mine" }, { kept: "k1", afterMs: 24 * HOUR_MS })).toBe(false);
   });
 
+  it("is what still runs of an action whose end is on record; what has ended is kept until the end is reported", () => {
+    const labels = { state: "mine", key: "k1", deadline: DEADLINE };
+    const options = { state: "mine", keep: () => "once-ended" as const, nowMs: atDeadline };
+
+    expect([isOrphan(labels, options, false), isOrphan(labels, options, true)]).toEqual([true, false]);
+  });
+
   it("is what may be needed only an hour after its deadline", () => {
     const at = (afterMs: number) =>
       isOrphan(

@@ -5,8 +5,8 @@ import { expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../../../shared/clock.ts";
 import { silentLogger } from "../../../../shared/logger.ts";
 import { FakeCluster } from "../../../../simulators/kubernetes/cluster.ts";
-import type { MachineSourceConfig } from "../../../../worker/config/worker-config.ts";
-import { machineSources } from "../../../../worker/features/cluster-machines/machine-sources.ts";
+import type { MachineSourceConfig } from "../../../../worker/features/cluster-machines/machine-settings.ts";
+import { openSources } from "../../../../worker/features/cluster-machines/machine-sources.ts";
 import { Cluster } from "../../../../worker/kubernetes/client/cluster.ts";
 
 const EDGE: MachineSourceConfig = {
@@ -29,9 +29,8 @@ it.each<[string, MachineSourceConfig, readonly string[] | undefined]>([
   });
   writeFileSync(join(folder, "kubeconfig"), fake.kubeconfig({ namespace: "pbnj" }));
   const cluster = await Cluster.open({ kubeconfig: join(folder, "kubeconfig") });
-  const config = { inventory: [], sources: [source], wakeUp: false };
 
-  const [made] = machineSources(config, { cluster, clock: systemClock, log: silentLogger });
+  const [made] = openSources([source], { cluster, clock: systemClock, log: silentLogger });
 
   const { mayUse } = made ?? {};
   expect(mayUse && ["pbnj", "team-a", "team-b", "bmcs"].filter(mayUse)).toEqual(allowed);

@@ -25,7 +25,7 @@ function lab(answer: (count: number, signal: AbortSignal) => Promise<void> | voi
   let most = 0;
   const store = new HardwareStore({
     reader: {
-      async readHardware(name, signal) {
+      async getHardware(name, signal) {
         reads.push(name);
         const count = reads.length;
         open += 1;

@@ -7,6 +7,7 @@ import {
   WorkflowActionSchema,
 } from "../../../../worker/features/legacy/gen/workflow_pb.ts";
 import { actionOf, statusOf } from "../../../../worker/features/legacy/legacy-messages.ts";
+import { BEGUN, TO_BEGIN } from "../../../../worker/features/legacy/returning-ids.ts";
 import { MalformedAction } from "../../../../worker/sources/action-fields.ts";
 
 type Fields = Partial<Omit<WorkflowAction, "$typeName" | "$unknown">>;
@@ -51,7 +52,7 @@ describe("an action of the deprecated API", () => {
       onTimeout: ["--mode", "hard"],
       onFailure: ["--check"],
       pidNamespace: "host",
-      idMayReturn: true,
+      returningIds: TO_BEGIN,
     });
   });
 
@@ -61,8 +62,8 @@ describe("an action of the deprecated API", () => {
     expect(action).not.toHaveProperty("onTimeout");
     expect(action).not.toHaveProperty("onFailure");
     expect(action).not.toHaveProperty("pidNamespace");
-    expect(action.begun).toBe(true);
-    expect(parse()).not.toHaveProperty("begun");
+    expect(action.returningIds).toBe(BEGUN);
+    expect(parse().returningIds).toBe(TO_BEGIN);
   });
 
   it.each([
@@ -90,8 +91,7 @@ describe("an action of the deprecated API", () => {
       command: [],
       volumes: [],
       environment: {},
-      idMayReturn: true,
-      begun: true,
+      returningIds: BEGUN,
       unreadable,
     });
   });

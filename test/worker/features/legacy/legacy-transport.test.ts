@@ -5,6 +5,7 @@ import { type LegacyTinkServer, startLegacyTinkServer } from "../../../../simula
 import type { Action, ActionStatus } from "../../../../worker/core/action/action.ts";
 import type { Poll } from "../../../../worker/core/source/source.ts";
 import { legacyApi } from "../../../../worker/features/legacy/legacy-transport.ts";
+import { BEGUN, TO_BEGIN } from "../../../../worker/features/legacy/returning-ids.ts";
 import { Channel } from "../../../../worker/sources/grpc/channel.ts";
 import { createDialer } from "../../../../worker/sources/grpc/dial.ts";
 
@@ -80,8 +81,8 @@ describe("a workflow", () => {
     await transport.report(running(first), never);
     const again = actionIn(await transport.next("pbnj", never));
 
-    expect(first.begun).toBeUndefined();
-    expect(again).toEqual({ ...first, begun: true });
+    expect(first.returningIds).toBe(TO_BEGIN);
+    expect(again).toEqual({ ...first, returningIds: BEGUN });
   });
 
   it.each(["failed", "timeout"] as const)("that %s is served to no worker", async (state) => {

@@ -167,7 +167,7 @@ describe.concurrent("power of a host that Metal3 manages", () => {
   it("fails if something else sets spec.online back", async ({ expect }) => {
     await using lab = await HostLab.start();
     lab.operator.isAway = true;
-    const running = lab.run("power-off", { MODE: "soft" });
+    const running = lab.run("power-off", { MODE: "soft", SOFT_TIMEOUT: "8s" });
     await expect.poll(() => lab.host.spec.online, SOON).toBe(false);
     lab.lab.fake.patch(METAL3, "BareMetalHost", "one", { spec: { online: true } }, NAMESPACE);
 

@@ -2,7 +2,6 @@ import { BmcClient } from "../../../../shared/bmc/client.ts";
 import { type Clock, systemClock } from "../../../../shared/clock.ts";
 import type { LogFields, Logger } from "../../../../shared/logger.ts";
 import { redactor } from "../../../../shared/secret-forms.ts";
-import { loadConfig } from "../../../../worker/config/load-config.ts";
 import type { Action } from "../../../../worker/core/action/action.ts";
 import { noObserver, observers } from "../../../../worker/core/action/observer.ts";
 import { ownNamespaceOnly, type ReferenceRefusal } from "../../../../worker/core/action/reference.ts";
@@ -17,6 +16,7 @@ import { Cluster } from "../../../../worker/kubernetes/client/cluster.ts";
 import { AuthGate } from "../../../../worker/machines/auth-gate.ts";
 import { resolveMachine } from "../../../../worker/machines/resolve-machine.ts";
 import { SecretCommands } from "../../../../worker/machines/secret-commands.ts";
+import { loadConfig } from "../../../../worker/main/load-config.ts";
 import { InProcessRuntime } from "../../../../worker/runtimes/in-process/in-process-runtime.ts";
 import { ownActions } from "../../../../worker/runtimes/process/action-program.ts";
 import { ProcessRuntime } from "../../../../worker/runtimes/process/process-runtime.ts";
@@ -42,7 +42,7 @@ export interface ReplicaOptions {
   readonly missingSecret?: (machine: string) => Promise<string | undefined>;
 }
 
-export interface Logged extends LogFields {
+export interface Logged extends Readonly<Record<string, unknown>> {
   readonly level: string;
   readonly msg: string;
 }
@@ -68,7 +68,7 @@ export async function startReplica(options: ReplicaOptions, onLog: (line: Logged
   });
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));
   const { config } = loaded;
-  if (!config.kubernetes?.rufio) throw new Error("the settings have no rufio");
+  if (!config.rufio) throw new Error("the settings have no rufio");
   const { inventory } = config;
   const state = await openStateDirectory(stateDirectory);
   const journal = await Journal.open({ directory: state.journal, clock, log });
@@ -78,10 +78,10 @@ export async function startReplica(options: ReplicaOptions, onLog: (line: Logged
   const readers = { now: 0, concurrency: 0 };
   const rufio = openRufio({
     ...{ cluster, log, clock, owns, version: "1.2.3" },
-    config: { ...config.kubernetes.rufio, statusIntervalMs: options.statusIntervalMs ?? 0 },
+    config: { ...config.rufio, statusIntervalMs: options.statusIntervalMs ?? 0 },
     watchNamespace: options.watchNamespace ?? "default",
     machineName: ({ name }) => name,
-    async readPower(name, signal) {
+    async getPower(name, signal) {
       reads.push(name);
       const machine = inventory.find(name);
       if (!machine) throw new Error(`no machine ${name}`);
@@ -91,7 +91,7 @@ export async function startReplica(options: ReplicaOptions, onLog: (line: Logged
         retriesSilence: false,
       });
       try {
-        return await client.readPower(signal);
+        return await client.getPower(signal);
       } finally {
         readers.now -= 1;
         await client.close();

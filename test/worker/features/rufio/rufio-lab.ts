@@ -1,5 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { vi } from "vitest";
 import { z } from "zod";
@@ -8,8 +7,8 @@ import {
   type FakeClusterOptions,
   type KubeObject,
 } from "../../../../simulators/kubernetes/cluster.ts";
-import { SimulatedMachine, type SimulatedMachineOptions } from "../../../../simulators/machine.ts";
-import { startRedfishBmc } from "../../../../simulators/redfish/bmc.ts";
+import type { SimulatedMachineOptions } from "../../../../simulators/machine.ts";
+import { openRack } from "../../../support/lab.ts";
 import { type Logged, type ReplicaOptions, startReplica } from "./replica.ts";
 
 export const BMC_API = "bmc.tinkerbell.org/v1alpha1";
@@ -31,25 +30,10 @@ const Status = z.object({
 
 /** A cluster with Rufio's kinds, machines behind Redfish BMCs, and replicas of a worker that do Rufio's work. */
 export async function rufioLab({ machines = { "node-01": {} }, cluster: given }: RufioLabOptions = {}) {
+  const rack = await openRack({ machines });
+  const { folder, inventoryFile } = rack;
   const cluster = await FakeCluster.start(given);
-  const folder = await mkdtemp(join(tmpdir(), "pbnj-rufio-"));
-  const passwordFile = join(folder, "password");
-  await writeFile(passwordFile, "calvin\n");
-  const bmcs = new Map<string, Awaited<ReturnType<typeof startRedfishBmc>>>();
-  const simulated = new Map<string, SimulatedMachine>();
-  for (const [name, options] of Object.entries(machines)) {
-    const machine = new SimulatedMachine({ name, powerOnMs: 20, powerOffMs: 20, softOffMs: 20, ...options });
-    simulated.set(name, machine);
-    bmcs.set(name, await startRedfishBmc({ machines: [machine], tls: "http" }));
-  }
-  const inventoryFile = join(folder, "inventory.yaml");
-  const inventory = {
-    defaults: { credentials: { username: "admin", passwordFile }, providers: ["redfish"] },
-    machines: [...bmcs].map(([name, { port }]) => ({
-      ...{ name, host: "127.0.0.1", redfish: { port, scheme: "http" } },
-    })),
-  };
-  await writeFile(inventoryFile, JSON.stringify(inventory));
+  rack.defer(() => cluster.close());
   const replicas: Awaited<ReturnType<typeof startReplica>>[] = [];
 
   function statusOf(kind: string, name: string, namespace?: string) {
@@ -57,14 +41,9 @@ export async function rufioLab({ machines = { "node-01": {} }, cluster: given }:
   }
 
   const lab = {
+    ...rack,
     cluster,
-    folder,
-    inventoryFile,
-    passwordFile,
     logged: [] as Logged[],
-
-    machine: (name = "node-01") => found(simulated.get(name)),
-    bmc: (name = "node-01") => found(bmcs.get(name)),
 
     /** The connection that the Machine of that name has. */
     connection: (name = "node-01") => ({
@@ -144,10 +123,7 @@ export async function rufioLab({ machines = { "node-01": {} }, cluster: given }:
 
     async [Symbol.asyncDispose]() {
       await Promise.all(replicas.map((replica) => replica.stop()));
-      await cluster.close();
-      for (const bmc of bmcs.values()) await bmc.close();
-      for (const machine of simulated.values()) machine.close();
-      await rm(folder, { recursive: true, force: true });
+      await rack[Symbol.asyncDispose]();
     },
   };
   return lab;
@@ -162,9 +138,4 @@ export function eventually<T>(look: () => T | Promise<T>, timeout = WAIT_MS): Pr
 
 export function isTrue(status: { conditions?: Record<string, string>[] | undefined }, type: string): boolean {
   return status.conditions?.some((one) => one["type"] === type && one["status"] === "True") ?? false;
-}
-
-function found<T>(value: T | undefined): T {
-  if (value === undefined) throw new Error("the lab has no such machine");
-  return value;
 }

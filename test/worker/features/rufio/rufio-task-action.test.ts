@@ -13,7 +13,7 @@ const terms = {
     machine: "node-01",
     version: "1.2.3",
   },
-  ...{ image: "registry.example/pbnj/{action}:v{version}", begun: false },
+  ...{ image: "registry.example/pbnj/{action}:v{version}" },
 };
 
 const tasks: readonly (readonly [object, string, Readonly<Record<string, unknown>>])[] = [
@@ -110,11 +110,5 @@ describe("a Task", () => {
     const read = readTask(task);
 
     expect(read).toEqual({ ok: false, reason: expect.stringContaining(reason) });
-  });
-
-  it("is marked as begun if its status has a start time", () => {
-    const read = readTask({ powerAction: "on" });
-
-    expect(read.ok && actionOf(read, { ...terms, begun: true }).begun).toBe(true);
   });
 });

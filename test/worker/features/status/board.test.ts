@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { Board } from "../../../../worker/features/status/board/board.ts";
-import { HandClock, readPower, Storyteller } from "./status-lab.ts";
+import { getPower, HandClock, Storyteller } from "./status-lab.ts";
 
 function boardLab(mostEnded?: number) {
   const clock = new HandClock();
@@ -153,7 +153,7 @@ describe("the power of a machine", () => {
     ["something transitional", { ...base, after: "unknown" }, "unknown"],
   ])("is what %s has read last", (_, result, state) => {
     const { board, clock, tell } = boardLab();
-    tell.whole(tell.action("before", { name: "power-on" }), "node-01", readPower("on"));
+    tell.whole(tell.action("before", { name: "power-on" }), "node-01", getPower("on"));
     clock.pass(5_000);
 
     tell.whole(tell.action("a", { name: "reader" }), "node-01", { result });
@@ -167,7 +167,7 @@ describe("the power of a machine", () => {
     ["failed before it read it", { ...base, ok: false, before: "on" }],
   ])("stays as it was last seen when an action %s", (_, result) => {
     const { board, clock, tell } = boardLab();
-    tell.whole(tell.action("before"), "node-01", readPower("off"));
+    tell.whole(tell.action("before"), "node-01", getPower("off"));
     clock.pass(5_000);
 
     tell.whole(tell.action("a"), "node-01", { ok: result.ok, result });
@@ -224,7 +224,7 @@ describe("what is kept is bounded", () => {
     const { board, clock, tell } = boardLab(1);
     for (let index = 0; index < 30; index += 1) {
       clock.pass(1_000);
-      const outcome = { ...readPower(index % 2 === 0 ? "on" : "off"), ok: false, message: "x".repeat(1_000) };
+      const outcome = { ...getPower(index % 2 === 0 ? "on" : "off"), ok: false, message: "x".repeat(1_000) };
       tell.whole(tell.action(`a-${index}`), "node-01", outcome);
     }
 

@@ -2,7 +2,7 @@ import { connect } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { DriftSeen } from "../../../../worker/core/action/drift-seen.ts";
-import { HandClock, readPower, StreamReader, statusLab } from "./status-lab.ts";
+import { getPower, HandClock, StreamReader, statusLab } from "./status-lab.ts";
 
 const names = Array.from({ length: 1_000 }, (_, index) => `node-${String(index).padStart(4, "0")}`);
 /** The changes that belong together come this long after the first of them. */
@@ -79,7 +79,7 @@ describe("a stream", () => {
     const { reader } = await openPage(lab, "/machines/node-01");
 
     isBroken = true;
-    lab.tell.whole(lab.tell.action("own"), "node-01", readPower("on"));
+    lab.tell.whole(lab.tell.action("own"), "node-01", getPower("on"));
     clock.pass(PAUSE_MS);
     await broken.ended;
     await reader.until(() => reader.updates.length === 1);
@@ -95,7 +95,7 @@ describe("a stream", () => {
     lab.tell.whole(lab.tell.action("other"), "node-02");
     clock.pass(BURST_MS);
     await nextTurn();
-    lab.tell.whole(lab.tell.action("own"), "node-01", readPower("on"));
+    lab.tell.whole(lab.tell.action("own"), "node-01", getPower("on"));
     clock.pass(PAUSE_MS);
     await reader.until(() => reader.updates.length === 1);
 
@@ -225,7 +225,7 @@ describe("load", () => {
 
     for (const { name, action } of actions) {
       for (let line = 0; line < 5; line += 1) lab.tell.line(action, `line ${line}`);
-      lab.tell.ended(action, name, readPower("on"));
+      lab.tell.ended(action, name, getPower("on"));
       lab.tell.reported(action);
       if (name.endsWith("00")) await nextTurn();
     }
@@ -252,7 +252,7 @@ describe("load", () => {
     await using lab = await statusLab({ clock });
     const readers = await Promise.all(Array.from({ length: 5 }, () => openPage(lab, "/")));
 
-    lab.tell.whole(lab.tell.action("a"), "node-01", readPower("off"));
+    lab.tell.whole(lab.tell.action("a"), "node-01", getPower("off"));
     clock.pass(BURST_MS);
     await Promise.all(readers.map(({ reader }) => reader.until(() => reader.updates.length === 1)));
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type LogFields, type Logger, silentLogger } from "../../../../shared/logger.ts";
 import { Board } from "../../../../worker/features/status/board/board.ts";
 import { HistoryFile } from "../../../../worker/features/status/history-file.ts";
-import { HandClock, readPower, Storyteller } from "./status-lab.ts";
+import { getPower, HandClock, Storyteller } from "./status-lab.ts";
 
 let folder = "";
 beforeAll(async () => {
@@ -34,7 +34,7 @@ describe("the history of the status page", () => {
     const first = await opened(path);
     const [good, bad] = [first.tell.action("good"), first.tell.action("bad")];
     first.tell.started(good, "node-01");
-    first.tell.ended(good, "node-01", { ...readPower("on"), machineFacts: { serial: "S1" } });
+    first.tell.ended(good, "node-01", { ...getPower("on"), machineFacts: { serial: "S1" } });
     first.tell.started(bad, "node-02");
     first.tell.ended(bad, "node-02", { ok: false, class: "auth", message: "refused" });
     first.tell.started(first.tell.action("running"), "node-02");

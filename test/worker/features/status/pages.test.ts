@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ErrorClass } from "../../../../shared/contract/error-class.ts";
 import { MESSAGE_LIMIT } from "../../../../shared/contract/result.ts";
-import { HandClock, readPower, statusLab } from "./status-lab.ts";
+import { getPower, HandClock, statusLab } from "./status-lab.ts";
 
 const failed = { ok: false, class: "unreachable" as const, message: "connect ECONNREFUSED", exitCode: 11 };
 /** What stands between the tags, with one space for each gap. */
@@ -21,7 +21,7 @@ describe("the overview", () => {
     const { tell } = lab;
     tell.observer.lane("pbnj-node-01", "busy");
     tell.failing("pbnj-node-02", "Unavailable");
-    tell.whole(tell.action("boot", { name: "power-status" }), "node-01", readPower("on"));
+    tell.whole(tell.action("boot", { name: "power-status" }), "node-01", getPower("on"));
     tell.whole(tell.action("broken"), "node-02", failed);
     const running = tell.action("running", { name: "power-cycle" });
     tell.started(running, "node-01");
@@ -69,8 +69,8 @@ describe("the overview", () => {
 
   test("is narrowed down to a power state; what was never seen is unknown", async () => {
     await using lab = await statusLab({ machines: ["a", "b", "c"] });
-    lab.tell.whole(lab.tell.action("1"), "a", readPower("off"));
-    lab.tell.whole(lab.tell.action("2"), "b", readPower("unknown"));
+    lab.tell.whole(lab.tell.action("1"), "a", getPower("off"));
+    lab.tell.whole(lab.tell.action("2"), "b", getPower("unknown"));
 
     const pages = await Promise.all(["off", "unknown", "on"].map((state) => lab.text(`/?state=${state}`)));
 
@@ -216,7 +216,7 @@ describe("a list", () => {
   test("of machines has 100 per page, with power and actions", async () => {
     const names = Array.from({ length: 250 }, (_, index) => `node-${index}`);
     await using lab = await statusLab({ machines: names });
-    lab.tell.whole(lab.tell.action("a", { name: "power-status" }), "node-0", readPower("on"));
+    lab.tell.whole(lab.tell.action("a", { name: "power-status" }), "node-0", getPower("on"));
     lab.tell.started(lab.tell.action("b", { name: "power-cycle" }), "node-0");
 
     const [first = "", last = "", beyond = ""] = await Promise.all(
@@ -286,7 +286,7 @@ describe("a machine's page", () => {
     tell.whole(tell.action("old"), "node-01", failed);
     for (const [index, state] of (["on", "on", "off"] as const).entries()) {
       clock.pass(60_000);
-      tell.whole(tell.action(`read-${index}`, { name: "power-status" }), "node-01", readPower(state));
+      tell.whole(tell.action(`read-${index}`, { name: "power-status" }), "node-01", getPower(state));
     }
     tell.whole(tell.action("info", { name: "bmc-info" }), "node-01", {
       machineFacts: { bmcFirmware: "1.45", serial: "S1" },
@@ -315,7 +315,7 @@ describe("a machine's page", () => {
   test("has its power with when and by what it was read, and its actions", async () => {
     await using lab = await statusLab({ machines: ["rack 1/node#1"] });
     const { tell } = lab;
-    tell.whole(tell.action("a", { name: "power-status" }), "rack 1/node#1", readPower("off"));
+    tell.whole(tell.action("a", { name: "power-status" }), "rack 1/node#1", getPower("off"));
 
     const link = /href="(\/machines\/[^"]+)"/.exec(await lab.text("/"))?.[1] ?? "";
     const page = await lab.text(link);
@@ -550,7 +550,7 @@ describe("the wall clock", () => {
     await using lab = await statusLab({ clock });
     const { tell } = lab;
     tell.observer.lane("pbnj", "polling");
-    tell.whole(tell.action("a"), "node-01", readPower("on"));
+    tell.whole(tell.action("a"), "node-01", getPower("on"));
     const running = tell.action("b");
     tell.started(running, "node-01");
 
@@ -652,7 +652,7 @@ describe("status.json", () => {
     await using lab = await statusLab({ clock });
     const { tell } = lab;
     tell.failing("pbnj", "Unavailable");
-    tell.whole(tell.action("read", { name: "power-status" }), "node-01", readPower("on"));
+    tell.whole(tell.action("read", { name: "power-status" }), "node-01", getPower("on"));
     tell.whole(tell.action("bad"), "node-02", failed);
     tell.started(tell.action("now"), "node-01");
     clock.pass(1_500);

@@ -137,7 +137,7 @@ export class Storyteller {
 }
 
 /** The end of an action that says what the power is. */
-export function readPower(after: "on" | "off" | "unknown"): Partial<Outcome> {
+export function getPower(after: "on" | "off" | "unknown"): Partial<Outcome> {
   return {
     message: `${after} via redfish`,
     result: { action: "power-status", ok: true, message: after, after, durationMs: 1, roundTrips: 1 },

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { fleetLab } from "../../fleet-lab.ts";
+import { workingLab } from "../../../support/lab.ts";
 import { StreamReader } from "./status-lab.ts";
 
 const SLOW_TEST_MS = 120_000;
@@ -16,7 +16,7 @@ const Status = z.object({
 const said = ({ updates }: StreamReader, section: string) =>
   updates.flatMap((update) => Object.values(update[section]?.rows ?? {})).join("\n");
 
-async function follow(program: Awaited<ReturnType<typeof fleetLab>>["worker"], path: string) {
+async function follow(program: Awaited<ReturnType<typeof workingLab>>["worker"], path: string) {
   const { address } = await program.untilLogged(SERVING);
   const reader = new StreamReader(`${address}/events?of=${encodeURIComponent(path)}`);
   onTestFinished(() => reader[Symbol.asyncDispose]());
@@ -28,7 +28,7 @@ describe("the status page of a worker", () => {
   test("follows an action at a BMC from its start to the power that it left", {
     timeout: SLOW_TEST_MS,
   }, async () => {
-    await using lab = await fleetLab({
+    await using lab = await workingLab({
       machines: { "node-01": { power: "on", softOffMs: "never" }, "node-02": { power: "off" } },
       argv: anywhere,
     });
@@ -66,10 +66,10 @@ describe("the status page of a worker", () => {
   });
 
   test("shows a machine's console while an action watches it", { timeout: SLOW_TEST_MS }, async () => {
-    await using lab = await fleetLab({
+    await using lab = await workingLab({
       machines: { "node-01": { power: "on" } },
       argv: anywhere,
-      ipmi: true,
+      providers: ["redfish", "ipmi"],
     });
     const { url, reader } = await follow(lab.worker, "/");
     const environment = { UNTIL: "iPXE" };
@@ -91,7 +91,7 @@ describe("the status page of a worker", () => {
   });
 
   test("says why an action failed, and which lanes get no answer", { timeout: SLOW_TEST_MS }, async () => {
-    await using lab = await fleetLab({ machines: { "node-01": { power: "on" } }, argv: anywhere });
+    await using lab = await workingLab({ machines: { "node-01": { power: "on" } }, argv: anywhere });
     const { reader } = await follow(lab.worker, "/");
 
     lab.submit("pbnj-node-01", { name: "set-boot-device", environment: { DEVICE: "tape" } });
@@ -108,7 +108,7 @@ describe("the status page of a worker", () => {
   test("forgets a machine that leaves the inventory, and has the one that joins it", {
     timeout: SLOW_TEST_MS,
   }, async () => {
-    await using lab = await fleetLab({
+    await using lab = await workingLab({
       machines: { "node-01": {}, "node-02": {} },
       known: ["node-01"],
       argv: anywhere,

@@ -7,7 +7,7 @@ import { exchange, RawClient, requestText } from "./raw-client.ts";
 
 const LOCAL = { host: "127.0.0.1", port: 0 };
 
-interface Logged extends LogFields {
+interface Logged extends Readonly<Record<string, unknown>> {
   readonly level: keyof Logger;
   readonly msg: string;
 }

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
-import type { ListenAddress } from "../../../../worker/config/addresses.ts";
+import type { ListenAddress } from "../../../../worker/listener/addresses.ts";
 
 /** A TCP client that says exactly what it is told to, and keeps what it hears. */
 export class RawClient implements AsyncDisposable {

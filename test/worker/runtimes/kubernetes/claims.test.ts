@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { FakeCluster } from "../../../../simulators/kubernetes/cluster.ts";
 import { actionKey } from "../../../../worker/core/action/action.ts";
 import { LaunchNotRecorded, NotLaunched } from "../../../../worker/core/runtime/runtime.ts";
+import { BEGUN } from "../../../../worker/features/legacy/returning-ids.ts";
 import { LABEL } from "../../../../worker/runtimes/kubernetes/job-labels.ts";
 import { launchName } from "../../../../worker/runtimes/launch-name.ts";
 import { scriptedRequest } from "../launch-request.ts";
@@ -133,7 +134,7 @@ describe("the name of an action's Job", () => {
   });
 
   it("belongs to the action that has ended and was not reported, also if its ID may return", async () => {
-    const { request } = scriptedRequest([], { action: { idMayReturn: true, begun: true } });
+    const { request } = scriptedRequest([], { action: { returningIds: BEGUN } });
     const first = begin(await lab.runtime(), request);
     await finishWell(request);
     await first.ended;
@@ -146,7 +147,7 @@ describe("the name of an action's Job", () => {
 
   it("belongs to the running action, also if its ID may return", async () => {
     const first = await lab.runtime();
-    const { request } = scriptedRequest([], { action: { idMayReturn: true, begun: true } });
+    const { request } = scriptedRequest([], { action: { returningIds: BEGUN } });
     begin(first, request);
     await lab.startPod(request);
     await first.close();

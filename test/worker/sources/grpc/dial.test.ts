@@ -3,6 +3,8 @@ import { createServer } from "node:net";
 import { describe, expect, it } from "vitest";
 import { addressOf, createDialer } from "../../../../worker/sources/grpc/dial.ts";
 
+const NEVER = new AbortController().signal;
+
 describe("a server's address", () => {
   it.each([
     ["tink.example", { host: "tink.example", port: 42_113 }, "https://tink.example:42113"],
@@ -26,7 +28,7 @@ describe("a server's address", () => {
     await once(server, "listening");
     const { port } = server.address() as { port: number };
 
-    const socket = createDialer({ server: `[::1%lo]:${port}`, tls: false }).dial();
+    const socket = await createDialer({ server: `[::1%lo]:${port}`, tls: false }).dial(NEVER);
 
     await once(socket, "connect");
     socket.destroy();
@@ -34,7 +36,7 @@ describe("a server's address", () => {
   });
 
   it.each([true, false])("with a zone that this host does not have is an error (TLS: %s)", async (tls) => {
-    const socket = createDialer({ server: "[fe80::1%nope0]:42113", tls }).dial();
+    const socket = await createDialer({ server: "[fe80::1%nope0]:42113", tls }).dial(NEVER);
 
     const [error] = await once(socket, "error");
 

@@ -10,7 +10,7 @@ import { startTinkServer } from "../../../../simulators/tink/server.ts";
 import { startLegacyTinkServer } from "../../../../simulators/tink-legacy/server.ts";
 import type { Action, ActionStatus } from "../../../../worker/core/action/action.ts";
 import type { Poll, Transport } from "../../../../worker/core/source/source.ts";
-import { legacyServerApi } from "../../../../worker/features/legacy/legacy-feature.ts";
+import { legacyServerApi } from "../../../../worker/features/legacy/legacy-transport.ts";
 import { connectServer } from "../../../../worker/sources/server/connect-server.ts";
 
 const never = new AbortController().signal;

@@ -1,13 +1,13 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../../../../shared/clock.ts";
-import { parseJwtPublicKeys, parseJwtSecrets } from "../../../config/jwt-keys.ts";
-import type { ApiFiles } from "../../../config/named-files.ts";
 import type { WatchedFile } from "../../../config/reload.ts";
-import { ServerTls } from "../../../config/server-tls.ts";
-import { tokenIn } from "../../../config/tokens.ts";
 import { type ReadTextFile, readTextFile } from "../../../document/read-text-file.ts";
+import { ServerTls } from "../../../listener/server-tls.ts";
+import { tokenIn } from "../../../listener/tokens.ts";
 import type { Caller } from "../caller.ts";
+import type { ApiFiles } from "../pbnj-settings.ts";
 import { unlimited } from "./callers.ts";
+import { parseJwtPublicKeys, parseJwtSecrets } from "./jwt-keys.ts";
 import type { TokenRules } from "./verify-token.ts";
 
 export interface ApiAccessOptions extends Pick<TokenRules, "issuer" | "audience"> {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants, type Http2ServerRequest, type Http2ServerResponse } from "node:http2";
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
-import { hostsNamed, namesLoopback } from "../../../config/loopback.ts";
+import { hostsNamed, namesLoopback } from "../../../listener/loopback.ts";
 import type { Connections } from "./connections.ts";
 import type { ListenerLimits } from "./limits.ts";
 

@@ -2,9 +2,9 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from "jose";
 import { z } from "zod";
 import { defined } from "../../../../shared/defined.ts";
-import type { JwtKey } from "../../../config/jwt-keys.ts";
 import type { Caller } from "../caller.ts";
 import { limitedTo, unlimited } from "./callers.ts";
+import type { JwtKey } from "./jwt-keys.ts";
 
 export interface TokenRules {
   /** At most `MOST_KEYS` per file. */

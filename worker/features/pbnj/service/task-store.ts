@@ -1,7 +1,8 @@
-import { mkdir, readdir, readFile, rm, stat } from "node:fs/promises";
+import { readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../../../shared/clock.ts";
 import type { Logger } from "../../../../shared/logger.ts";
+import { makeFolder } from "../../../../shared/make-folder.ts";
 import { textOf } from "../../../../shared/text-of.ts";
 import { PART, replaceTextFile, SyncedFolder } from "../../../core/journal/durable-file.ts";
 import { TaskRecord } from "./task-record.ts";
@@ -38,7 +39,7 @@ export class TaskStore {
   /** Reads the tasks of an earlier worker. Rejects with a system error when the directory cannot be read. */
   async open(): Promise<void> {
     const { directory } = this.#options;
-    await mkdir(directory, { recursive: true, mode: 0o700 });
+    await makeFolder(directory, 0o700);
     const found: TaskRecord[] = [];
     for (const name of await readdir(directory)) {
       const path = join(directory, name);

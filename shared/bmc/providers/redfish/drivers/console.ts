@@ -60,7 +60,7 @@ export class RedfishConsole implements ConsoleDriver {
       throw new BmcError("usage", "the serial console over SSH needs user and password");
     }
     // Loaded here: no other action needs it.
-    const { watchSsh } = await import("./ssh-console.ts");
+    const { watchSsh } = await loadSsh();
     await watchSsh(
       {
         ...{ host, username, password, connectTimeoutMs, ...found },
@@ -87,5 +87,18 @@ export class RedfishConsole implements ConsoleDriver {
       throw new BmcError("unsupported", reason);
     }
     return { port: Port, entryCommand: ConsoleEntryCommand };
+  }
+}
+
+/** The library is installed without ssh2, which is larger than the rest. */
+async function loadSsh(): Promise<typeof import("./ssh-console.ts")> {
+  try {
+    return await import("./ssh-console.ts");
+  } catch (thrown) {
+    if (!(thrown instanceof Error && "code" in thrown && thrown.code === "ERR_MODULE_NOT_FOUND"))
+      throw thrown;
+    throw new BmcError("unsupported", "a console over SSH needs the package ssh2: npm install ssh2", {
+      cause: thrown,
+    });
   }
 }

@@ -92,7 +92,7 @@ export const quirks: readonly Quirk[] = [
   {
     name: "dell-idrac10-settings",
     vendors: "Dell iDRAC10",
-    reason: "Boot is read-only on the System; the settings resource takes it, with its own ETag",
+    reason: "Boot is read-only on the System: the settings resource takes it, with its own ETag",
     source: "ansible-collections/community.general issue 11297",
     match: { manufacturer: DELL, model: /\b[A-Z]{1,2}\d7\d{1,2}[a-z]*\b/i },
     effect: { bootOwner: "settings", ifMatch: "first" },
@@ -108,7 +108,7 @@ export const quirks: readonly Quirk[] = [
   {
     name: "dell-account-slots",
     vendors: "Dell",
-    reason: "has 16 accounts; one is made by filling an empty one and deleted by clearing it",
+    reason: "has 16 accounts: an empty one is filled to create a user, and cleared to delete it",
     source: "iDRAC9 Redfish API guide, ManagerAccount",
     match: { manufacturer: DELL },
     effect: { accounts: "slots" },
@@ -117,7 +117,7 @@ export const quirks: readonly Quirk[] = [
     name: "dell-bios-job",
     vendors: "Dell",
     reason:
-      "firmware that lists no apply times leaves pending BIOS attributes alone at a boot until a BIOS configuration job is created",
+      "firmware without apply times applies pending BIOS attributes only after a BIOS configuration job is created",
     source: "dell/iDRAC-Redfish-Scripting, SetBiosAttributesREDFISH.py",
     match: { manufacturer: DELL },
     effect: { biosChanges: "job" },
@@ -133,21 +133,21 @@ export const quirks: readonly Quirk[] = [
   {
     name: "mode-read-only",
     vendors: "HPE and others",
-    reason: "answers 400 while the mode is part of the request, and takes the rest without it",
+    reason: "answers 400 if the request has the mode",
     source: "ansible-collections/community.general issue 3509",
     effect: { sendMode: "never" },
   },
   {
     name: "mode-required",
     vendors: "some",
-    reason: "answers 400 while the mode is not part of the request, also to clear an override",
+    reason: "answers 400 if the request lacks the mode, also to clear an override",
     source: "ansible-collections/community.general issue 11542",
     effect: { sendMode: "always" },
   },
   {
     name: "supermicro-mode-sent",
     vendors: "Supermicro",
-    reason: "the mode reverts unless it is part of the request",
+    reason: "the mode reverts unless the request has it",
     source: "DMTF/Redfishtool pull request 106",
     match: { manufacturer: SUPERMICRO },
     effect: { sendMode: "always" },
@@ -163,7 +163,7 @@ export const quirks: readonly Quirk[] = [
   {
     name: "supermicro-ejected-keeps-image",
     vendors: "Supermicro",
-    reason: "an ejected drive keeps the name of its image; ConnectedVia NotConnected says that it is empty",
+    reason: "an ejected drive keeps the name of its image; ConnectedVia NotConnected means empty",
     source: "observed on X11 and later boards",
     match: { manufacturer: SUPERMICRO },
     effect: { emptySlot: "not-connected" },
@@ -179,7 +179,7 @@ export const quirks: readonly Quirk[] = [
   {
     name: "ami-all-three-oem",
     vendors: "AMI on boards of other makers",
-    reason: "boards of other makers run MegaRAC too and say so in Oem",
+    reason: "boards of other makers that run MegaRAC, as Oem shows",
     source: "dsx-ai-factory/libredfish pull request 34",
     match: { oem: /^ami/i },
     effect: { sendMode: "always" },
@@ -226,7 +226,7 @@ export const quirks: readonly Quirk[] = [
   {
     name: "openbmc-pem-only",
     vendors: "OpenBMC",
-    reason: "takes a certificate with its issuers as PEM and refuses PEMchain",
+    reason: "takes a certificate chain as PEM and refuses PEMchain",
     source: "openbmc/bmcweb, redfish-core/lib/certificate_service.hpp",
     match: { oem: /^openbmc$/i },
     effect: { certificateChains: "PEM" },
@@ -234,8 +234,7 @@ export const quirks: readonly Quirk[] = [
   {
     name: "sushy-keeps-overrides",
     vendors: "sushy-tools",
-    reason:
-      "the emulator keeps every override as Continuous: a one-time one is accepted, and the result says that it is persistent",
+    reason: "the emulator keeps every override as Continuous: the result says that it is persistent",
     source: "sushy-tools 2.2.0, emulator/templates/system.json",
     match: { manufacturer: /^sushy emulator$/i },
     effect: { once: "persistent" },
@@ -250,28 +249,28 @@ export const quirks: readonly Quirk[] = [
   {
     name: "if-match-refused",
     vendors: "any",
-    reason: "the BMC answered 412 to every If-Match and took the request without",
+    reason: "the BMC answered 412 to every If-Match, and accepted the request without it",
     source: "ansible-collections/community.general pull request 3268",
     effect: { ifMatch: "on-demand", afterPreconditionFailed: "without" },
   },
   {
     name: "fixed-account-slots",
     vendors: "any",
-    reason: "the BMC has no POST for accounts, but empty ones to fill",
+    reason: "accounts cannot be created, but empty ones can be filled",
     source: "DSP0268, ManagerAccount",
     effect: { accounts: "slots" },
   },
   {
     name: "empty-manager-reset",
     vendors: "some",
-    reason: "Manager.Reset is refused with a ResetType and taken with an empty body",
+    reason: "Manager.Reset needs an empty body, without ResetType",
     source: "observed on BMCs that list no reset types",
     effect: { managerReset: "empty" },
   },
   {
     name: "oem-parameters",
     vendors: "AMI on boards of several makers",
-    reason: "answers 400 to a multipart push without OemParameters, which name the type of the image",
+    reason: "answers 400 to a multipart push without OemParameters (the type of the image)",
     source: "ansible-collections/community.general issue 8825",
     effect: { oemParameters: "first" },
   },

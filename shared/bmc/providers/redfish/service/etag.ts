@@ -25,7 +25,7 @@ export const etagRepairs: readonly (QuirkNote & {
     name: "etag-gzip",
     vendors: "some",
     source: "Apache httpd, mod_deflate, DeflateAlterETag",
-    reason: "a compressing front end adds -gzip, which the service behind it does not know",
+    reason: "a compressing front end adds -gzip, which the service does not know",
     pattern: /[-;]gzip"$/,
     replacement: '"',
   },

@@ -33,7 +33,7 @@ export const messageQuirks: readonly MessageQuirk[] = [
   {
     name: "dell-media-still-inserted",
     vendors: "Dell",
-    reason: "VRM0012, VRM0021: an earlier image still counts as attached for some seconds after its ejection",
+    reason: "VRM0012, VRM0021: an image counts as attached for some seconds after its ejection",
     source: "microsoft/lisa pull request 4168, dell/terraform-provider-redfish issue 331",
     keys: ["VRM0012", "VRM0021"],
     class: "busy",
@@ -41,7 +41,7 @@ export const messageQuirks: readonly MessageQuirk[] = [
   {
     name: "dell-idrac10-on-after-off",
     vendors: "Dell iDRAC10",
-    reason: "calls On right after off a conflict of parameters",
+    reason: "answers On right after off with a conflict of parameters",
     source: "observed on iDRAC10: 409 ActionParameterValueConflict",
     keys: ["ActionParameterValueConflict"],
     class: "busy",
@@ -101,7 +101,7 @@ export const messageQuirks: readonly MessageQuirk[] = [
   {
     name: "licence-missing",
     vendors: "Supermicro and others",
-    reason: "403 where the BMC's licence does not include it: no matter of the account",
+    reason: "403 if the BMC's licence does not include it: not the account's fault",
     source: "Supermicro Redfish guide, OemLicenseNotPassed",
     keys: ["OemLicenseNotPassed", "LicenseRequired", "LicenseNotInstalled", "LicenseNotActivated"],
     class: "unsupported",
@@ -117,7 +117,7 @@ export const messageQuirks: readonly MessageQuirk[] = [
   {
     name: "password-must-change",
     vendors: "some",
-    reason: "a password of the factory or that has expired gives access to nothing but its own change",
+    reason: "with a factory or expired password, only the password can be changed",
     source: "DSP0266, password change required; dell/iDRAC-Redfish-Scripting issue 346, SWC1908",
     keys: ["PasswordChangeRequired", "SWC1908"],
     class: "auth",
@@ -125,7 +125,7 @@ export const messageQuirks: readonly MessageQuirk[] = [
   {
     name: "insufficient-privilege",
     vendors: "some",
-    reason: "400 when the account may not do it",
+    reason: "400 if the account lacks the privilege",
     source: "DSP8011 Base registry",
     keys: [
       "InsufficientPrivilege",
@@ -138,7 +138,7 @@ export const messageQuirks: readonly MessageQuirk[] = [
   {
     name: "try-later",
     vendors: "some",
-    reason: "registry messages that say the service is busy, whatever the status",
+    reason: "registry messages for a busy service, with any status",
     source: "DSP8011 Base registry",
     keys: [
       "ServiceTemporarilyUnavailable",
@@ -155,7 +155,7 @@ export const messageQuirks: readonly MessageQuirk[] = [
   {
     name: "not-offered",
     vendors: "some",
-    reason: "registry messages that say the value or the action is not offered, mostly with 400",
+    reason: "registry messages for a value or action that is not offered, mostly with 400",
     source: "DSP8011 Base registry",
     keys: [
       "ActionNotSupported",

@@ -465,7 +465,7 @@ describe("through the client", () => {
   test("a lost answer to a cycle never leads to a second one", async () => {
     await start({ machine: new SimulatedMachine({ cycleOffMs: 300 }) });
     await using client = clientOf(connection());
-    await client.readPower(signal);
+    await client.getPower(signal);
     device.script("RequestPowerStateChange", { status: 200, body: "" });
 
     const error = await errorOf(

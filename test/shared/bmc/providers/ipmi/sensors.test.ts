@@ -15,7 +15,7 @@ function changed(changes: Readonly<Record<number, number>>, record = RECORD): Bu
   return copy;
 }
 
-function readSensors({ sensors }: Session) {
+function getSensors({ sensors }: Session) {
   if (!sensors) throw new Error("the session has no sensors");
   return sensors.read(limit());
 }
@@ -26,11 +26,11 @@ describe("IPMI sensors", () => {
     await using session = await openSession(bmc);
     const before = session.roundTrips();
 
-    const readings = await readSensors(session);
+    const readings = await getSensors(session);
 
     expect(readings).toHaveLength(9);
     expect(session.roundTrips() - before).toBe(1 + 9 + 3);
-    await readSensors(session);
+    await getSensors(session);
     // The records are read once.
     expect(session.roundTrips() - before).toBe(1 + 9 + 3 + 3);
   });
@@ -41,7 +41,7 @@ describe("IPMI sensors", () => {
     await using first = await openSession(whole);
     await using second = await openSession(inParts);
 
-    expect(await readSensors(second)).toEqual(await readSensors(first));
+    expect(await getSensors(second)).toEqual(await getSensors(first));
   });
 
   it("are read on where another client took the reservation, and from the start where records changed", async () => {
@@ -56,7 +56,7 @@ describe("IPMI sensors", () => {
       return undefined;
     };
 
-    const names = (await readSensors(session)).map(({ name }) => name);
+    const names = (await getSensors(session)).map(({ name }) => name);
 
     expect(names).toHaveLength(10);
     expect(new Set(names).size).toBe(10);
@@ -68,7 +68,7 @@ describe("IPMI sensors", () => {
     await using session = await openSession(bmc);
     bmc.faults.refuses = (name) => (name === "Get SDR" ? 0xc5 : undefined);
 
-    await expect(readSensors(session)).rejects.toMatchObject({ class: "busy" });
+    await expect(getSensors(session)).rejects.toMatchObject({ class: "busy" });
     expect(bmc.log.filter((name) => name === "Reserve SDR Repository").length).toBeLessThan(20);
   });
 
@@ -96,7 +96,7 @@ describe("IPMI sensors", () => {
     });
     await using session = await openSession(bmc);
 
-    const readings = await readSensors(session);
+    const readings = await getSensors(session);
 
     expect(readings.map(({ state, value, events, health }) => state ?? events ?? [value, health])).toEqual([
       [-10, "unknown"],
@@ -118,7 +118,7 @@ describe("IPMI sensors", () => {
     });
     await using session = await openSession(bmc);
 
-    expect(await readSensors(session)).toMatchObject([{ value: 30, health: "ok" }]);
+    expect(await getSensors(session)).toMatchObject([{ value: 30, health: "ok" }]);
   });
 
   it("do not fail as a whole where one cannot be read", async () => {
@@ -126,7 +126,7 @@ describe("IPMI sensors", () => {
     await using session = await openSession(bmc);
     bmc.faults.refuses = (name, data) => (name === "Get Sensor Reading" && data[0] === 1 ? 0xff : undefined);
 
-    const readings = await readSensors(session);
+    const readings = await getSensors(session);
 
     expect(readings.map(({ state }) => state)).toEqual([
       "not read",
@@ -148,7 +148,7 @@ describe("IPMI junk", () => {
     bmc.faults.refuses = (name, data) =>
       name === "Get SDR" && data.readUInt16LE(2) === 0 ? UNSPECIFIED : undefined;
 
-    const found = await readSensors(session);
+    const found = await getSensors(session);
 
     expect(found).toContainEqual(expect.objectContaining({ name: "Outlet", value: 30 }));
     expect(found).toContainEqual(
@@ -165,7 +165,7 @@ describe("IPMI junk", () => {
     });
     await using session = await openSession(bmc);
 
-    expect(await readSensors(session)).toMatchObject([
+    expect(await getSensors(session)).toMatchObject([
       { name: "Inlet", state: "not read", reason: expect.stringMatching(/^[ -~]{1,200}$/) },
       { name: "Outlet", value: 30 },
     ]);
@@ -176,7 +176,7 @@ describe("IPMI junk", () => {
     await using bmc = await startBmc({ sdr: { records: [junk, RECORD], readings: { 1: reading(30) } } });
     await using session = await openSession(bmc);
 
-    const found = await readSensors(session).catch((error: unknown) => error);
+    const found = await getSensors(session).catch((error: unknown) => error);
 
     if (found instanceof BmcError) {
       expect(["protocol", "bmc", "unsupported"]).toContain(found.class);

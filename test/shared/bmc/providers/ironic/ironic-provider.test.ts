@@ -35,7 +35,7 @@ describe("power", () => {
     await start();
     await using client = clientOf(connection());
 
-    const state = await client.readPower(signal);
+    const state = await client.getPower(signal);
 
     expect(state).toBe("on");
     expect(requests()).toEqual(["GET /v1/nodes/node-1"]);
@@ -81,7 +81,7 @@ describe("power", () => {
   test("is not sent twice after a lost answer that Ironic carried out", async () => {
     await start();
     await using client = clientOf(connection());
-    await client.readPower(signal);
+    await client.getPower(signal);
     server.http.fail("close-after");
 
     const report = await client.setPower(off, signal);
@@ -147,7 +147,7 @@ describe("a node in use", () => {
     await using client = clientOf(connection());
     await using allowed = clientOf(connection({ allow: [kind] }));
 
-    const state = await client.readPower(signal);
+    const state = await client.getPower(signal);
     const errors = [
       await errorOf(client.setPower(off, signal)),
       await errorOf(client.setBoot(pxeOnce, signal)),
@@ -265,7 +265,7 @@ test("the inventory is that of the last inspection", async () => {
   await start();
   await using client = clientOf(connection());
 
-  const before = await errorOf(client.readHardware(signal));
+  const before = await errorOf(client.getHardware(signal));
   server.node().inventory = {
     cpu: { count: 64, model_name: "EPYC", architecture: "x86_64" },
     memory: { physical_mb: 2_048 },
@@ -273,7 +273,7 @@ test("the inventory is that of the last inspection", async () => {
     interfaces: [{ name: "eno1", mac_address: "02:00:00:00:00:01", speed_mbps: 25_000 }],
     system_vendor: { manufacturer: "Dell", product_name: "R640", serial_number: "S1" },
   };
-  const hardware = await client.readHardware(signal);
+  const hardware = await client.getHardware(signal);
 
   expect(before).toMatchObject({
     class: "unsupported",
@@ -302,8 +302,8 @@ describe("authentication", () => {
     await using client = clientOf(connection({ auth, keystone: keystone() }, login));
     await using refused = clientOf(connection({ auth, keystone: keystone() }, wrong));
 
-    const state = await client.readPower(signal);
-    const error = await errorOf(refused.readPower(signal));
+    const state = await client.getPower(signal);
+    const error = await errorOf(refused.getPower(signal));
 
     expect(state).toBe("on");
     expect(error).toMatchObject({ class: "auth", refused: "login" });
@@ -334,8 +334,8 @@ describe("authentication", () => {
     );
     await using unknown = clientOf(connection({ auth: "password", keystone: keystone() }, own));
 
-    const state = await client.readPower(signal);
-    const error = await errorOf(unknown.readPower(signal));
+    const state = await client.getPower(signal);
+    const error = await errorOf(unknown.getPower(signal));
 
     expect(state).toBe("on");
     expect(error.class).toBe("tls");
@@ -346,7 +346,7 @@ describe("authentication", () => {
     await start({ auth: "keystone" });
     await using client = clientOf(connection({ auth: "token" }, { password: "a-token" }));
 
-    const error = await errorOf(client.readPower(signal));
+    const error = await errorOf(client.getPower(signal));
 
     expect(error.class).toBe("auth");
     expect(server.http.requests[0]?.headers["x-auth-token"]).toBe("a-token");
@@ -359,7 +359,7 @@ describe("versions", () => {
     await start({ minor: 72 });
     await using client = clientOf(connection());
 
-    const state = await client.readPower(signal);
+    const state = await client.getPower(signal);
     const error = await errorOf(client.insertMedia("http://192.0.2.1/a.iso", signal));
 
     expect(state).toBe("on");

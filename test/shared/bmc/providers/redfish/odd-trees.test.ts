@@ -100,7 +100,7 @@ describe("the boot override is written", () => {
     await using lab = await treeLab(treeOf({ Boot: { AutomaticRetryAttempts: 3, BootOrder: ["a"] } }));
 
     const message = "redfish: the BMC offers no boot override";
-    await expect(lab.client.readBoot(signal)).rejects.toMatchObject({ class: "unsupported", message });
+    await expect(lab.client.getBoot(signal)).rejects.toMatchObject({ class: "unsupported", message });
     await expect(lab.client.setBoot(PXE_ONCE, signal)).rejects.toMatchObject({
       class: "unsupported",
       message,
@@ -122,7 +122,7 @@ describe("of several systems", () => {
   it("the one that can be reset is meant, and the note names the other", async () => {
     await using lab = await treeLab(both({}));
 
-    expect(await lab.client.readPower(signal)).toBe("on");
+    expect(await lab.client.getPower(signal)).toBe("on");
 
     expect(lab.client.note).toBe(`system ${HOST}, not ${BOARD}`);
   });
@@ -130,7 +130,7 @@ describe("of several systems", () => {
   it("none is chosen if each can be reset", async () => {
     await using lab = await treeLab(both({ Actions: host?.["Actions"] }));
 
-    await expect(lab.client.readPower(signal)).rejects.toMatchObject({
+    await expect(lab.client.getPower(signal)).rejects.toMatchObject({
       class: "usage",
       message: expect.stringContaining(`one of ${BOARD}, ${HOST}`),
     });
@@ -222,7 +222,7 @@ describe("an account that must change its password", () => {
   it("says so, with one request", async () => {
     await using lab = await locked();
 
-    await expect(lab.client.readPower(signal)).rejects.toMatchObject({
+    await expect(lab.client.getPower(signal)).rejects.toMatchObject({
       class: "auth",
       refused: "right",
       message: expect.stringContaining(`target URI '${ROOT}'`),
@@ -281,7 +281,7 @@ describe("an object with other properties only", () => {
       [`${CHASSIS}/Power`]: power,
     });
 
-    await expect(lab.client.readPowerLimit(signal)).rejects.toMatchObject({
+    await expect(lab.client.getPowerLimit(signal)).rejects.toMatchObject({
       class: "unsupported",
       message: "redfish: the BMC offers no power limit",
     });
@@ -300,7 +300,7 @@ describe("an object with other properties only", () => {
       [`${MANAGER}/EthernetInterfaces/1`]: { Id: "1", HostName: "bmc", VLAN: { VLANPriority: 0 } },
     });
 
-    await expect(lab.client.readNtp(signal)).rejects.toMatchObject({ class: "unsupported" });
+    await expect(lab.client.getNtp(signal)).rejects.toMatchObject({ class: "unsupported" });
     expect(await lab.client.listNetwork(signal)).toEqual([{ id: "1", hostName: "bmc" }]);
   });
 });

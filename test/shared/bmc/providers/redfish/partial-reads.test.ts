@@ -127,7 +127,7 @@ describe("sensors", () => {
       },
     });
 
-    const found = await lab.client.readSensors(signal);
+    const found = await lab.client.getSensors(signal);
 
     expect(found.map(({ name, value, health }) => [name, value, health])).toEqual([
       ["Fan 1", 0, "critical"],
@@ -163,7 +163,7 @@ describe("sensors", () => {
     };
     await using lab = await treeLab(tree, undefined, { system: "1" });
 
-    const names = (await lab.client.readSensors(signal)).map(({ name }) => name);
+    const names = (await lab.client.getSensors(signal)).map(({ name }) => name);
 
     const own = ids.slice(0, 5);
     expect(names.toSorted()).toEqual(own.flatMap((id) => [`${id} temp`, `Temp (${id})`]).toSorted());
@@ -181,7 +181,7 @@ describe("sensors", () => {
       path.endsWith("/Power") ? [403, LICENCE] : undefined,
     );
 
-    expect(await lab.client.readSensors(signal)).toMatchObject([
+    expect(await lab.client.getSensors(signal)).toMatchObject([
       { name: "Inlet" },
       { name: `${CHASSIS}/1/Power`, state: "not read", reason: expect.stringContaining("Not licensed") },
     ]);
@@ -201,7 +201,7 @@ describe("the inventory", () => {
       ({ path }) => (path === DRIVE ? [403, LICENCE] : undefined),
     );
 
-    const { disks, unread } = await lab.client.readHardware(signal);
+    const { disks, unread } = await lab.client.getHardware(signal);
 
     expect(disks).toEqual([]);
     expect(unread).toMatchObject([{ name: DRIVE, reason: expect.stringContaining("Not licensed") }]);
@@ -237,10 +237,10 @@ describe("the inventory", () => {
     await using first = await treeLab(hpe);
     await using second = await treeLab(elsewhere);
 
-    expect((await first.client.readHardware(signal)).disks).toEqual([
+    expect((await first.client.getHardware(signal)).disks).toEqual([
       { name: "1I:1:1", serial: "S1", bytes: 600e9 },
     ]);
-    expect(await second.client.readHardware(signal)).toMatchObject({
+    expect(await second.client.getHardware(signal)).toMatchObject({
       disks: [{ name: "NVMe 1", serial: "S2" }],
       nics: [{ name: "eth0", mac: "02:00:00:00:00:0a" }],
     });
@@ -272,7 +272,7 @@ describe("the inventory", () => {
       },
     });
 
-    const { storageControllers, powerSupplies, complete } = await lab.client.readHardware(signal);
+    const { storageControllers, powerSupplies, complete } = await lab.client.getHardware(signal);
 
     expect(storageControllers).toEqual([
       { name: "SR416", model: "P1", serial: "C1" },
@@ -302,7 +302,7 @@ describe("the inventory", () => {
       ...processors("other"),
     });
 
-    const { gpus, complete } = await lab.client.readHardware(signal);
+    const { gpus, complete } = await lab.client.getHardware(signal);
 
     expect(gpus).toEqual([{ name: "GPU of board" }]);
     expect(complete).toContain("gpus");
@@ -320,7 +320,7 @@ describe("the inventory", () => {
     };
     await using lab = await treeLab(tree);
 
-    const { memory, processors, unread } = await lab.client.readHardware(signal);
+    const { memory, processors, unread } = await lab.client.getHardware(signal);
 
     expect([memory.length, processors, unread]).toEqual([4, [], undefined]);
   });
@@ -406,7 +406,7 @@ it("the manager is the one that says that it manages the system, not the first",
     },
   });
 
-  expect(await lab.client.readInfo(signal)).toMatchObject({ firmware: "2" });
+  expect(await lab.client.getInfo(signal)).toMatchObject({ firmware: "2" });
 });
 
 it("BIOS attributes may be objects with a current value, and StrongPassword is no password", async () => {
@@ -420,7 +420,7 @@ it("BIOS attributes may be objects with a current value, and StrongPassword is n
     },
   });
 
-  expect((await lab.client.readBios(signal)).attributes).toEqual({
+  expect((await lab.client.getBios(signal)).attributes).toEqual({
     "Boot Mode": "UEFI",
     StrongPassword: "Disabled",
   });
@@ -439,7 +439,7 @@ it("NTP of Supermicro X10 is a resource of its own", async () => {
     return [200, {}];
   });
 
-  expect(await lab.client.readNtp(signal)).toEqual({ enabled: true, servers: ["a.example"] });
+  expect(await lab.client.getNtp(signal)).toEqual({ enabled: true, servers: ["a.example"] });
   const request = { enabled: true, servers: ["b.example", "c.example"] };
   expect(await lab.client.setNtp(request, signal)).toMatchObject({ after: request });
 });
@@ -477,7 +477,7 @@ describe("a list with a member that cannot be read", () => {
     };
     await using lab = await treeLab(tree, ({ path }) => (path === `${MEDIA}/2` ? BROKEN : undefined));
 
-    expect(await lab.client.readMedia(signal)).toMatchObject({
+    expect(await lab.client.getMedia(signal)).toMatchObject({
       inserted: false,
       unread: [{ name: `${MEDIA}/2` }],
     });
@@ -494,7 +494,7 @@ describe("a list with a member that cannot be read", () => {
     };
     await using lab = await treeLab(tree, ({ path }) => (path === `${OPTIONS}/2` ? BROKEN : undefined));
 
-    expect(await lab.client.readBootOrder(signal)).toMatchObject([
+    expect(await lab.client.getBootOrder(signal)).toMatchObject([
       { id: "Boot1", name: "Disk" },
       { id: "Boot2", unread: expect.stringContaining("500") },
     ]);
@@ -614,7 +614,7 @@ describe("what depends on a list with a gap", () => {
     };
     await using lab = await treeLab(tree, failsAt(`${CONTROLS}/1`));
 
-    await expect(lab.client.readPowerLimit(signal)).rejects.toThrow(/the power limit is not known/);
+    await expect(lab.client.getPowerLimit(signal)).rejects.toThrow(/the power limit is not known/);
   });
 
   it("takes no other manager for the system's", async () => {
@@ -643,9 +643,7 @@ describe("what depends on a list with a gap", () => {
     };
     await using lab = await treeLab(tree, failsAt(`${JOBS}/1`));
 
-    await expect(lab.client.readBios(signal)).rejects.toThrow(
-      /whether a BIOS job waits or runs is not known/,
-    );
+    await expect(lab.client.getBios(signal)).rejects.toThrow(/whether a BIOS job waits or runs is not known/);
   });
 
   it("does not say that DHCP supplies no time servers", async () => {
@@ -717,8 +715,8 @@ describe("the system of a machine", () => {
     await using lab = await treeLab(tree);
     await using endless = await treeLab({ ...tree, [`${SYSTEMS}/more`]: tree[SYSTEMS] ?? {} });
 
-    expect(await lab.client.readPower(signal)).toBe("on");
-    await expect(endless.client.readPower(signal)).rejects.toThrow(/list of systems does not end/);
+    expect(await lab.client.getPower(signal)).toBe("on");
+    await expect(endless.client.getPower(signal)).rejects.toThrow(/list of systems does not end/);
     expect(endless.requests.length).toBeLessThan(20);
   });
 
@@ -729,7 +727,7 @@ describe("the system of a machine", () => {
     const tree: Tree = { ...treeOf({}), [SYSTEMS]: collection(SYSTEM, OTHER) };
     await using lab = await treeLab(tree, ({ path }) => (path === OTHER ? answer : undefined));
 
-    await expect(lab.client.readPower(signal)).rejects.toThrow(
+    await expect(lab.client.getPower(signal)).rejects.toThrow(
       /set redfish.system to one of .*; \/redfish\/v1\/Systems\/2 cannot be read: /,
     );
   });
@@ -742,7 +740,7 @@ describe("the system of a machine", () => {
     const hook = ({ path }: TreeRequest) => (path === OTHER ? answer : undefined);
     await using lab = await treeLab(tree, hook, { system: "node-7" });
 
-    const error = await lab.client.readPower(signal).catch((thrown: unknown) => String(thrown));
+    const error = await lab.client.getPower(signal).catch((thrown: unknown) => String(thrown));
 
     expect(error).toMatch(/system node-7 is not/);
     expect(error).not.toMatch(/has no system/);
@@ -755,7 +753,7 @@ describe("the system of a machine", () => {
     };
     await using lab = await treeLab(tree);
 
-    await expect(lab.client.readPower(signal)).rejects.toThrow(/counts more systems than it lists/);
+    await expect(lab.client.getPower(signal)).rejects.toThrow(/counts more systems than it lists/);
   });
 });
 

@@ -117,7 +117,7 @@ describe("a request", () => {
     });
     await using client = clientOf(connection({ signature: { secrets: { sha256: "wrong" } } }));
 
-    const error = await errorOf(client.readPower(signal));
+    const error = await errorOf(client.getPower(signal));
 
     expect(error).toMatchObject({
       class: "auth",
@@ -274,7 +274,7 @@ describe("through the client", () => {
 
     const plan = await client.planBoot(pxeOnce, signal);
     const report = await client.setBoot(pxeOnce, signal);
-    const read = await errorOf(client.readBoot(signal));
+    const read = await errorOf(client.getBoot(signal));
 
     expect(plan.before).toEqual({ device: "unknown" });
     expect(report).toEqual({
@@ -289,7 +289,7 @@ describe("through the client", () => {
   test("a boot device that the consumer refuses is its refusal", async () => {
     await start();
     await using client = clientOf(connection());
-    await client.readPower(signal);
+    await client.getPower(signal);
     consumer.scripted.push(json(200, { error: { code: 9, message: "no" } }));
 
     expect(await errorOf(client.setBoot(pxeOnce, signal))).toMatchObject({
@@ -301,7 +301,7 @@ describe("through the client", () => {
   test("a boot device whose answer is lost is sent once more", async () => {
     await start();
     await using client = clientOf(connection());
-    await client.readPower(signal);
+    await client.getPower(signal);
     consumer.http.fail("close-after");
 
     expect((await client.setBoot(pxeOnce, signal)).changed).toBe(true);

@@ -6,8 +6,8 @@ import { gzipSync } from "node:zlib";
 import { Code, createClient } from "@connectrpc/connect";
 import { compressionGzip } from "@connectrpc/connect-node";
 import { describe, expect, test } from "vitest";
-import type { ApiFiles } from "../../../../../worker/config/named-files.ts";
 import { Machine } from "../../../../../worker/features/pbnj/api/gen/machine_pb.ts";
+import type { ApiFiles } from "../../../../../worker/features/pbnj/pbnj-settings.ts";
 import { RawClient, requestText } from "../../../listener/http/raw-client.ts";
 import { client, clientCa, jwt, ON, POWER, server, serving, tls, token } from "./serving.ts";
 

@@ -10,12 +10,12 @@ import { type Logger, silentLogger } from "../../../../../shared/logger.ts";
 import { Secret } from "../../../../../shared/secret.ts";
 import type { Certificate } from "../../../../../simulators/certificate.ts";
 import { createCertificate } from "../../../../../simulators/certificate.ts";
-import type { ApiFiles } from "../../../../../worker/config/named-files.ts";
 import type { WatchedFileName } from "../../../../../worker/core/action/observer.ts";
 import { Machine } from "../../../../../worker/features/pbnj/api/gen/machine_pb.ts";
 import { CALLER } from "../../../../../worker/features/pbnj/caller.ts";
 import { ApiAccess } from "../../../../../worker/features/pbnj/listener/api-access.ts";
 import { type ListenOptions, listen } from "../../../../../worker/features/pbnj/listener/listen.ts";
+import type { ApiFiles } from "../../../../../worker/features/pbnj/pbnj-settings.ts";
 
 const authority = createCertificate({ commonName: "clients", authority: true });
 export const client = createCertificate({ commonName: "alice", issuer: authority });

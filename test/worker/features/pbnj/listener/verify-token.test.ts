@@ -2,7 +2,10 @@ import { createHmac, createSecretKey, generateKeyPairSync, type KeyObject } from
 import { Code } from "@connectrpc/connect";
 import { type JWTPayload, SignJWT } from "jose";
 import { describe, expect, test } from "vitest";
-import { parseJwtPublicKeys, parseJwtSecrets } from "../../../../../worker/config/jwt-keys.ts";
+import {
+  parseJwtPublicKeys,
+  parseJwtSecrets,
+} from "../../../../../worker/features/pbnj/listener/jwt-keys.ts";
 import { type TokenRules, verifyToken } from "../../../../../worker/features/pbnj/listener/verify-token.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 1);

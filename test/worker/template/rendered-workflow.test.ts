@@ -1,0 +1,75 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, it } from "vitest";
+import { stringify } from "yaml";
+import { loadTemplate } from "../../../worker/template/load-template.ts";
+
+const folder = await mkdtemp(join(tmpdir(), "pbnj-workflow-"));
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** As the server of Tinkerbell 0.23 writes it. */
+const off = {
+  ...{ id: "0b1c", name: "off", image: "registry.example/power-off:v1", timeout: 90, state: "SUCCESS" },
+  ...{ command: ["--force"], environment: { NOTE: "{{ kept }}" }, executionStart: "2026-01-01T00:00:00Z" },
+};
+const workflow = (tasks: unknown) => ({
+  ...{ apiVersion: "tinkerbell.org/v1alpha1", kind: "Workflow" },
+  metadata: { name: "reboot", namespace: "tink", managedFields: [] },
+  spec: { templateRef: "reboot", hardwareRef: "node-1" },
+  status: { state: "RUNNING", agentID: "bmc-1", globalTimeout: 600, tasks },
+});
+const tasks = [{ id: "1", name: "bmc", agentID: "bmc-1", volumes: ["/a:/b"], actions: [off] }];
+
+async function load(text: string, flags = {}) {
+  const path = join(folder, "workflow.yaml");
+  await writeFile(path, text);
+  return loadTemplate(path, flags);
+}
+
+it.each([
+  ["YAML", stringify],
+  ["JSON", (value: unknown) => JSON.stringify(value, undefined, 4)],
+])(
+  "a Workflow in %s is the template that the server rendered, nothing of which is rendered again",
+  async (_, format) => {
+    const loaded = await load(format(workflow(tasks)));
+
+    expect(loaded).toMatchObject({
+      ok: true,
+      value: {
+        ...{ name: "reboot", globalTimeoutSeconds: 600 },
+        tasks: [
+          {
+            ...{ name: "bmc", worker: "bmc-1", volumes: ["/a:/b"] },
+            actions: [
+              { name: "off", timeoutSeconds: 90, command: ["--force"], environment: off.environment },
+            ],
+          },
+        ],
+      },
+    });
+  },
+);
+
+it.each([
+  [
+    "without tasks",
+    workflow(undefined),
+    {},
+    "workflow.yaml:1: the Workflow is not rendered: its status has no tasks",
+  ],
+  [
+    "with an image that is none",
+    workflow([{ ...tasks[0], actions: [{ ...off, image: "a b" }] }]),
+    {},
+    "workflow.yaml:23: status.tasks.0.actions.0.image is not an image reference",
+  ],
+  ["with values", workflow(tasks), { map: ["a=b"] }, "--map: is not needed: the Workflow is rendered"],
+])("a Workflow %s is refused", async (_, object, flags, problem) => {
+  const loaded = await load(stringify(object), flags);
+
+  expect(loaded.ok ? [] : loaded.problems.map(({ source, message }) => `${source}: ${message}`)).toEqual([
+    problem,
+  ]);
+});

@@ -1,0 +1,100 @@
+import { resolve } from "node:path";
+import { defined } from "../../../shared/defined.ts";
+import type { CrossCheck } from "../../config/cross-check.ts";
+import type { ConfigPart } from "../../config/part.ts";
+import { type SettingsOf, setting } from "../../config/setting.ts";
+import { List } from "../../document/value-types.ts";
+import {
+  InventoryKind,
+  isOwnSource,
+  LOCAL_SOURCE,
+  type MachineSourceEntry,
+  MachineSources,
+} from "./machine-source-list.ts";
+
+const settings = {
+  kubernetesInventory: setting(List(InventoryKind).prefault([]), {
+    description:
+      "Cluster objects to add to the inventory as machines: Rufio's Machines, Tinkerbell's Hardware, Metal3's BareMetalHosts",
+    type: InventoryKind.options.join("|"),
+    chart: { value: "inventory.kubernetes" },
+  }),
+  kubernetesSources: setting(MachineSources.prefault([]), {
+    description:
+      "Clusters to read machines from: a list of name, identityRef or kubeconfig, and options; as JSON in the environment",
+    type: "sources",
+    noFlag: "is a list of objects",
+    pathKeys: ["kubeconfig"],
+    chart: { derivedFrom: "inventory.sources" },
+  }),
+};
+type Given = SettingsOf<typeof settings> & {
+  readonly rufio: boolean;
+  readonly watchNamespace: string | undefined;
+};
+
+const rules: readonly CrossCheck<Given>[] = [
+  {
+    settings: ["kubernetesSources", "kubernetesInventory", "rufio"],
+    broken: ({ kubernetesSources, kubernetesInventory, rufio }) =>
+      kubernetesSources.some(isOwnSource) && (kubernetesInventory.length > 0 || rufio),
+    message:
+      "has an entry for the worker's own cluster, which {kubernetesInventory} or {rufio} selects as well: remove one of them",
+  },
+];
+
+/** A cluster that machines are read from. */
+export interface MachineSourceConfig
+  extends Pick<
+    MachineSourceEntry,
+    "name" | "inventory" | "watchNamespace" | "prefix" | "workflowNamespaces"
+  > {
+  /** Absent for the worker's own cluster. */
+  readonly access?: SourceAccessConfig;
+}
+
+/** A Secret in the worker's namespace, or a file with an absolute path. */
+type SourceAccessConfig =
+  | { readonly kind: "identity"; readonly secret: string; readonly contextName?: string | undefined }
+  | { readonly kind: "file"; readonly path: string; readonly contextName?: string | undefined };
+
+export interface MachinesPart {
+  /** The worker's own cluster first, if it has machines. */
+  readonly machineSources: readonly MachineSourceConfig[];
+}
+
+/** The kinds of objects that are machines in the worker's own cluster. Rufio's Jobs refer to Machines. */
+function ownKinds({ kubernetesSources, kubernetesInventory, rufio }: Given): InventoryKind[] {
+  const own = kubernetesSources.find(isOwnSource)?.inventory ?? kubernetesInventory;
+  return [...new Set([...own, ...(rufio ? (["machines"] as const) : [])])];
+}
+
+function config(given: Given): MachinesPart {
+  const { kubernetesSources, watchNamespace } = given;
+  const inventory = ownKinds(given);
+  const others = kubernetesSources
+    .filter((entry) => !isOwnSource(entry))
+    .map((entry) => ({ ...defined({ watchNamespace }), ...entry, access: accessConfig(entry) }));
+  if (inventory.length === 0) return { machineSources: others };
+  const own = kubernetesSources.find(isOwnSource);
+  const local = { name: LOCAL_SOURCE, ...own, inventory, ...defined({ watchNamespace }) };
+  return { machineSources: [local, ...others] };
+}
+
+function accessConfig({ identityRef, kubeconfig = "", contextName }: MachineSourceEntry): SourceAccessConfig {
+  if (!identityRef) return { kind: "file", path: resolve(kubeconfig), contextName };
+  return { kind: "identity", secret: identityRef.name, contextName: identityRef.contextName };
+}
+
+export const machineSettings = {
+  group: "Kubernetes",
+  settings,
+  rules,
+  cluster(given) {
+    const { kubernetesSources } = given;
+    const readsOwn = kubernetesSources.some(({ identityRef }) => identityRef !== undefined);
+    if (readsOwn || ownKinds(given).length > 0) return "used";
+    return kubernetesSources.length > 0 ? "opened" : undefined;
+  },
+  config,
+} satisfies ConfigPart<Given>;

@@ -1,0 +1,63 @@
+import type { CrossCheck } from "../../config/cross-check.ts";
+import type { ConfigPart } from "../../config/part.ts";
+import { type SettingsOf, setting } from "../../config/setting.ts";
+import { GroupName } from "../../document/kubernetes-values.ts";
+import { Toggle } from "../../document/value-types.ts";
+
+const settings = {
+  leaderElection: setting(Toggle.prefault(false), {
+    description:
+      "Work only as the leader of all workers that use the same Lease; the others wait and take over from it",
+    chart: { derivedFrom: "leaderElection.enabled" },
+  }),
+  leaderElectionLease: setting(GroupName.prefault("pbnj-worker"), {
+    description:
+      "Name of that Lease, in the worker's namespace; with shards each one has its own, such as `pbnj-worker-0`",
+    type: "name",
+    chart: { derivedFrom: "leaderElection.lease" },
+  }),
+};
+type Given = SettingsOf<typeof settings> & {
+  readonly runtime: string;
+  readonly shard: { readonly index: number; readonly of: number } | undefined;
+};
+
+const rules: readonly CrossCheck<Given>[] = [
+  {
+    settings: ["leaderElection", "runtime"],
+    not: ["run"],
+    broken: ({ leaderElection, runtime }) => leaderElection && runtime !== "kubernetes",
+    message: "needs {runtime} kubernetes: the next leader can only adopt actions that run in the cluster",
+  },
+];
+
+interface LeaderElectionConfig {
+  /** Of this shard. */
+  readonly lease: string;
+  /** The same for all shards: it owns the Jobs. */
+  readonly group: string;
+}
+
+interface LeaderPart {
+  /** Absent without leader election. */
+  readonly leaderElection?: LeaderElectionConfig;
+}
+
+function config({ leaderElection, leaderElectionLease: group, shard }: Given): LeaderPart {
+  if (!leaderElection) return {};
+  const lease = shard && shard.of > 1 ? `${group}-${shard.index}` : group;
+  return { leaderElection: { group, lease } };
+}
+
+export const leaderSettings = {
+  group: "Kubernetes",
+  not: ["run"],
+  settings,
+  rules,
+  retired: {
+    shareLanes: "is gone: use leader election, --leader-election (docs/how-to/upgrade-notes.md)",
+    shareGroup: "is gone: use --leader-election-lease (docs/how-to/upgrade-notes.md)",
+  },
+  cluster: ({ leaderElection }) => (leaderElection ? "used" : undefined),
+  config,
+} satisfies ConfigPart<Given>;

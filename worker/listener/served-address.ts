@@ -1,0 +1,102 @@
+import { defined } from "../../shared/defined.ts";
+import { type CrossCheck, needs } from "../config/cross-check.ts";
+import type { ReadNamed } from "../config/part.ts";
+import { certificates, keyOfCertificate, type NamedText, type SecretFile } from "../config/pem.ts";
+import { namesLoopback } from "./loopback.ts";
+
+/** The settings of an address that the worker serves. */
+export interface ServedAddress<Name extends string> {
+  readonly address: Name;
+  readonly auth: Name;
+  /** Files for tokens. */
+  readonly tokens: readonly Name[];
+  readonly certificate: Name;
+  readonly key: Name;
+  readonly clientCa: Name;
+  /** What everyone can do who reaches it without authentication. */
+  readonly risk: string;
+}
+
+type Values<Name extends string> = Readonly<Record<Name, unknown>>;
+
+export function addressRules<Name extends string>(
+  served: ServedAddress<Name>,
+): readonly CrossCheck<Values<Name>>[] {
+  const { address, auth, tokens, certificate, key, clientCa, risk } = served;
+  const credentials = [...tokens, clientCa];
+  const isAuthenticated = (settings: Values<Name>) =>
+    credentials.some((name) => settings[name] !== undefined);
+  return [
+    {
+      settings: [address, auth, ...credentials],
+      not: ["run"],
+      broken: (settings) =>
+        isExposed(settings[address]) && settings[auth] !== "none" && !isAuthenticated(settings),
+      message: `is not a loopback address, so it needs authentication. Fix: set ${listed(credentials, "or")}; or set {${auth}} to none, and everyone who reaches the address can ${risk}`,
+    },
+    {
+      settings: [auth, ...credentials],
+      broken: (settings) => settings[auth] === "none" && isAuthenticated(settings),
+      message: `is none, so ${listed(credentials, "and")} have no effect: remove one or the other`,
+    },
+    needs(certificate, key, `needs its private key: set {${key}}`),
+    needs(key, certificate, `needs its certificate: set {${certificate}}`),
+    needs(clientCa, certificate, `needs TLS: set {${certificate}} and {${key}}`),
+  ];
+}
+
+/** What is valid but probably not intended. */
+export function addressConcerns<Name extends string>({
+  address,
+  tokens,
+  certificate,
+}: ServedAddress<Name>): readonly CrossCheck<Values<Name>>[] {
+  return tokens.map((token) => ({
+    settings: [token, address, certificate],
+    not: ["run"],
+    broken: (settings) =>
+      isExposed(settings[address]) && settings[token] !== undefined && settings[certificate] === undefined,
+    message: `is used without TLS: anyone who can read the traffic can read the token. Set {${certificate}}, unless a proxy encrypts the traffic`,
+  }));
+}
+
+/** Whether other hosts can reach the address. */
+function isExposed(address: unknown): boolean {
+  if (typeof address !== "object" || address === null || !("host" in address)) return false;
+  const host = String(address.host);
+  return !namesLoopback(host.includes(":") ? `[${host}]` : host);
+}
+
+/** `{a}, {b} and {c}`. */
+function listed(names: readonly string[], word: "and" | "or"): string {
+  const shown = names.map((name) => `{${name}}`);
+  return `${shown.slice(0, -1).join(", ")} ${word} ${shown.at(-1)}`;
+}
+
+/** TLS of an address that the worker serves. */
+export interface TlsFiles {
+  /** With its chain; never without `key`. */
+  readonly certificate?: NamedText;
+  readonly key?: SecretFile;
+  readonly clientCa?: NamedText;
+}
+
+/** Reads and checks the files of an address's TLS. */
+export function readTlsFiles<Name extends string>(
+  names: Pick<ServedAddress<Name>, "certificate" | "key" | "clientCa">,
+  settings: Readonly<Record<Name, unknown>>,
+  read: ReadNamed,
+): TlsFiles {
+  const pathOf = (name: Name) => {
+    const path = settings[name];
+    return typeof path === "string" ? path : undefined;
+  };
+  const textIn = (name: Name) =>
+    read(name, pathOf(name), (text, path) => ({ path, text: certificates(text) }));
+  const certificate = textIn(names.certificate);
+  const key = read(names.key, pathOf(names.key), (text, path) => ({
+    path,
+    text: keyOfCertificate(text, certificate),
+  }));
+  return defined({ certificate, key, clientCa: textIn(names.clientCa) });
+}

@@ -1,0 +1,93 @@
+import { once } from "node:events";
+import { type IncomingMessage, request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+import { BlockList, isIP, type Socket } from "node:net";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { printable } from "../../../shared/printable.ts";
+import type { Secret } from "../../../shared/secret.ts";
+import { textOf } from "../../../shared/text-of.ts";
+
+/** Host, IPv6 with its zone and without brackets, and port. */
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** An HTTP proxy between the worker and the tink server, as the variables HTTPS_PROXY and NO_PROXY describe it. */
+export interface HttpProxy {
+  /** `http://` or `https://`, perhaps with user and password. */
+  readonly url: Secret;
+  /** What is reached directly: names with their subdomains, addresses, networks, each perhaps with a port, or `*`. */
+  readonly noProxy: string;
+}
+
+const OK = 200;
+
+/** Whether the address is reached without the proxy. Loopback always is, as for every program in Go. */
+export function isDirect(noProxy: string, { host, port }: Address): boolean {
+  const name = host.toLowerCase().replace(/%.*$/, "").replace(/\.$/, "");
+  if (name === "localhost" || isIn(name, "127.0.0.0/8") || isIn(name, "::1/128")) return true;
+  return noProxy
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .some((entry) => {
+      if (entry === "*") return true;
+      const [, pattern = "", own] = /^(\[[^\]]*\]|[^:]*|.*:.*:.*?)(?::(\d+))?$/.exec(entry) ?? [];
+      if (pattern === "" || (own !== undefined && Number(own) !== port)) return false;
+      const bare = pattern.replace(/^\[|\]$/g, "");
+      if (isIP(bare.split("/")[0] ?? "")) return isIn(name, bare);
+      const domain = bare.replace(/^\*?\./, "");
+      return name === domain || name.endsWith(`.${domain}`);
+    });
+}
+
+/** Whether an address is in a network, or the same; false for a name and for a wrong network. */
+function isIn(address: string, network: string): boolean {
+  const [base = "", prefix] = network.split("/");
+  const family = isIP(address) === 6 ? "ipv6" : "ipv4";
+  if (isIP(address) === 0 || isIP(base) !== isIP(address)) return false;
+  const list = new BlockList();
+  try {
+    list.addSubnet(base, Number(prefix ?? (family === "ipv6" ? 128 : 32)), family);
+  } catch {
+    return false;
+  }
+  return list.check(address, family);
+}
+
+/** Opens a tunnel with CONNECT (RFC 9110 section 9.3.6). Rejects with a `ConnectError` that names the proxy, without its password. */
+export async function openTunnel(
+  { url }: HttpProxy,
+  authority: string,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<Socket> {
+  const { protocol, hostname, port, username, password, origin } = new URL(url.reveal());
+  const login = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`);
+  const request = (protocol === "https:" ? requestHttps : requestHttp)({
+    method: "CONNECT",
+    host: hostname.replace(/^\[|\]$/g, ""),
+    ...(port && { port }),
+    path: authority,
+    headers: {
+      host: authority,
+      ...(username && { "proxy-authorization": `Basic ${login.toString("base64")}` }),
+    },
+    agent: false,
+    signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+  });
+  const failed = (why: string) => new ConnectError(`the proxy ${origin} ${why}`, Code.Unavailable);
+  request.end();
+  const [response, socket, head] = (await once(request, "connect").catch((thrown: unknown) => {
+    const isLate = thrown instanceof Error && thrown.name === "AbortError" && !signal.aborted;
+    throw failed(isLate ? `does not answer within ${timeoutMs} ms` : `cannot be used: ${textOf(thrown)}`);
+  })) as [IncomingMessage, Socket, Buffer];
+  if (response.statusCode !== OK) {
+    socket.destroy();
+    throw failed(
+      `answers ${response.statusCode} ${printable(response.statusMessage ?? "")} to CONNECT ${authority}`,
+    );
+  }
+  if (head.length > 0) socket.unshift(head);
+  return socket;
+}

@@ -1,0 +1,163 @@
+import { z } from "zod";
+import { defined } from "../../../shared/defined.ts";
+import type { Problem } from "../../../shared/document/problem.ts";
+import type { Secret } from "../../../shared/secret.ts";
+import type { Environment } from "../../../shared/tracing/variables.ts";
+import { type CrossCheck, needs } from "../../config/cross-check.ts";
+import type { ConfigPart, Loading } from "../../config/part.ts";
+import { certificates, keyOfCertificate } from "../../config/pem.ts";
+import { type SettingsOf, setting } from "../../config/setting.ts";
+import { Duration, Text, Toggle } from "../../document/value-types.ts";
+import { ServerAddress } from "./server-address.ts";
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+
+const settings = {
+  grpcServer: setting(ServerAddress.optional(), {
+    description: "Address of the tink server; the default port is 42113; write IPv6 addresses in brackets",
+    type: "host:port",
+    aliases: ["AGENT_GRPC_SERVER", "TINKERBELL_GRPC_AUTHORITY"],
+    chart: { value: "tink.address" },
+  }),
+  grpcApi: setting(z.enum(["auto", "current", "legacy"]).prefault("auto"), {
+    description:
+      "Workflow API of the tink server: current (Tinkerbell 0.17 and later), legacy (tink 0.8 to 0.12), or auto to detect it",
+    chart: { value: "tink.api" },
+  }),
+  grpcTls: setting(Toggle.prefault(false), {
+    description: "Use TLS to connect to the tink server",
+    aliases: ["AGENT_GRPC_TLS", "TINKERBELL_TLS"],
+    chart: { value: "tink.tls.enabled" },
+  }),
+  grpcInsecureTls: setting(Toggle.prefault(false), {
+    description: "Accept any certificate from the tink server",
+    aliases: ["AGENT_GRPC_INSECURE_TLS", "TINKERBELL_INSECURE_TLS"],
+    chart: { value: "tink.tls.insecure" },
+  }),
+  grpcCaFile: setting(Text.optional(), {
+    description: "PEM certificates to trust instead of the system's trust store",
+    type: "file",
+    chart: { derivedFrom: "tink.tls.ca" },
+  }),
+  grpcClientCertFile: setting(Text.optional(), {
+    description: "PEM client certificate of the worker, with its chain",
+    type: "file",
+    chart: { derivedFrom: "tink.tls.clientSecret" },
+  }),
+  grpcClientKeyFile: setting(Text.optional(), {
+    description: "PEM private key of that certificate",
+    type: "file",
+    chart: { derivedFrom: "tink.tls.clientSecret" },
+  }),
+  grpcServerName: setting(Text.optional(), {
+    description: "Host name that the tink server's certificate must contain",
+    type: "name",
+    defaultText: "the server's host",
+    chart: { value: "tink.tls.serverName" },
+  }),
+  pollTimeout: setting(Duration(SECOND_MS, 10 * MINUTE_MS).prefault("75s"), {
+    description: "Timeout of one poll; the server holds a poll for up to one minute, so use a longer time",
+    type: "duration",
+  }),
+  backoffMaxInterval: setting(Duration(100, 60 * MINUTE_MS).prefault("30s"), {
+    description:
+      "Maximum backoff between attempts of a call that the server refuses; a server that does not answer is tried every 5 s",
+    type: "duration",
+    aliases: ["AGENT_BACKOFF_MAX_INTERVAL"],
+  }),
+};
+type Given = SettingsOf<typeof settings>;
+
+const needsTls = <Name extends string>(name: Name) =>
+  needs(name, "grpcTls", "has no meaning without TLS: set {grpcTls} as well");
+
+const rules: readonly CrossCheck<Given>[] = [
+  needsTls("grpcInsecureTls"),
+  needsTls("grpcCaFile"),
+  needsTls("grpcClientCertFile"),
+  needsTls("grpcServerName"),
+  {
+    settings: ["grpcInsecureTls", "grpcCaFile"],
+    broken: ({ grpcInsecureTls, grpcCaFile }) => grpcInsecureTls && grpcCaFile !== undefined,
+    message: "accepts any certificate, so {grpcCaFile} has no effect: set only one of them",
+  },
+  needs("grpcClientCertFile", "grpcClientKeyFile", "needs its private key: set {grpcClientKeyFile}"),
+  needs("grpcClientKeyFile", "grpcClientCertFile", "needs its certificate: set {grpcClientCertFile}"),
+];
+
+const concerns: readonly CrossCheck<Given>[] = [
+  {
+    settings: ["pollTimeout"],
+    broken: ({ pollTimeout }) => pollTimeout < 61_000,
+    message: "is shorter than one minute, for which the tink server holds a poll: polls will time out",
+  },
+  {
+    settings: ["grpcInsecureTls"],
+    broken: ({ grpcInsecureTls, grpcTls }) => grpcInsecureTls && grpcTls,
+    message: "accepts any certificate: a man in the middle can make this worker run actions",
+  },
+];
+
+/** The tink server and its TLS settings. */
+export interface ServerConfig {
+  /** `host:port`, IPv6 in brackets. */
+  readonly server: string;
+  readonly tls: boolean;
+  readonly insecureTls: boolean;
+  /** PEM. */
+  readonly ca?: string;
+  readonly clientCertificate?: string;
+  readonly clientKey?: Secret;
+  readonly serverName?: string;
+  readonly pollTimeoutMs: number;
+  readonly api: Given["grpcApi"];
+}
+
+interface ServerPart {
+  /** Absent without a tink server to poll. */
+  readonly server?: ServerConfig;
+  /** Between attempts of a call. */
+  readonly backoffMaxIntervalMs: number;
+}
+
+function config(given: Given, { read }: Loading): ServerPart {
+  const ca = read("grpcCaFile", given.grpcCaFile, certificates);
+  const certificate = read("grpcClientCertFile", given.grpcClientCertFile, (text, path) => ({
+    path,
+    text: certificates(text),
+  }));
+  const clientKey = read("grpcClientKeyFile", given.grpcClientKeyFile, (text) =>
+    keyOfCertificate(text, certificate),
+  );
+  const { backoffMaxInterval: backoffMaxIntervalMs } = given;
+  if (given.grpcServer === undefined) return { backoffMaxIntervalMs };
+  const tls = { ca, clientCertificate: certificate?.text, clientKey, serverName: given.grpcServerName };
+  return {
+    backoffMaxIntervalMs,
+    server: {
+      server: given.grpcServer,
+      tls: given.grpcTls,
+      insecureTls: given.grpcInsecureTls,
+      ...defined(tls),
+      pollTimeoutMs: given.pollTimeout,
+      api: given.grpcApi,
+    },
+  };
+}
+
+/** Tinkerbell's own agent has other transports. */
+function variableProblems({ AGENT_TRANSPORT: transport }: Environment): readonly Problem[] {
+  if (!transport || transport.toLowerCase() === "grpc") return [];
+  return [{ source: "AGENT_TRANSPORT", message: "must be grpc: other transports are not supported" }];
+}
+
+export const serverSettings = {
+  group: "Tink server",
+  not: ["run", "serve"],
+  settings,
+  rules,
+  concerns,
+  variableProblems,
+  config,
+} satisfies ConfigPart<Given>;

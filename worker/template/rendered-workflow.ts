@@ -1,0 +1,79 @@
+import { z } from "zod";
+import { valueProblems } from "../../shared/document/issue-problems.ts";
+import { byLine, type Checked } from "../../shared/document/problem.ts";
+import { parseYaml, type YamlDocument } from "../../shared/document/yaml-document.ts";
+import { parseImageReference } from "../core/action/image-reference.ts";
+import type { Template } from "./template.ts";
+
+const Texts = z.array(z.string()).default([]);
+const Variables = z.record(z.string(), z.string()).default({});
+
+const Action = z.object({
+  name: z.string().min(1),
+  image: z.string().refine((image) => parseImageReference(image) !== undefined, "is not an image reference"),
+  timeout: z.int().nonnegative().default(0),
+  command: Texts,
+  volumes: Texts,
+  environment: Variables,
+  pid: z.string().exactOptional(),
+  namespaces: z
+    .object({ network: z.string().exactOptional(), pid: z.string().exactOptional() })
+    .exactOptional(),
+});
+
+const Task = z.object({
+  name: z.string().min(1),
+  agentID: z.string().min(1),
+  volumes: Texts,
+  environment: Variables,
+  actions: z.array(Action).min(1),
+});
+
+/** What the tink server has made of a template (`api/v1alpha1/tinkerbell/workflow.go`): the tasks in a Workflow's status. */
+const Workflow = z.object({
+  metadata: z.object({ name: z.string() }),
+  status: z.object({ globalTimeout: z.int().nonnegative().default(0), tasks: z.array(Task) }),
+});
+const Rendered = z.object({ status: z.object({ tasks: z.array(z.unknown()).nonempty() }) });
+
+/** A line of a file that holds a Workflow, which no template has. */
+const KIND = /^[ \t]*"?kind"?:[ \t]*"?Workflow"?,?[ \t]*$/m;
+
+/** Whether the text is a Workflow, in YAML or JSON, and no template. */
+export function isWorkflow(text: string): boolean {
+  return KIND.test(text);
+}
+
+/** The template that the server rendered for a Workflow of a file. */
+export function parseWorkflow(path: string, text: string): Checked<Template> {
+  const yaml = parseYaml(path, text);
+  return yaml.ok ? renderedTemplate(yaml.value) : yaml;
+}
+
+export function renderedTemplate({ value, sourceOf }: Omit<YamlDocument, "path">): Checked<Template> {
+  if (!Rendered.safeParse(value).success) {
+    const message = "the Workflow is not rendered: its status has no tasks";
+    return { ok: false, problems: [{ source: sourceOf([]), message }] };
+  }
+  const parsed = Workflow.safeParse(value);
+  if (!parsed.success) {
+    const problems = valueProblems(Workflow, value, parsed.error.issues).map(({ path: keys, message }) => ({
+      source: sourceOf(keys),
+      message: `${keys.map(String).join(".")} ${message}`,
+    }));
+    return { ok: false, problems: byLine(problems) };
+  }
+  const { metadata, status } = parsed.data;
+  const tasks = status.tasks.map(({ agentID, actions, ...task }) => ({
+    ...task,
+    worker: agentID,
+    actions: actions.map(({ timeout, ...action }) => ({
+      ...action,
+      timeoutSeconds: timeout,
+      onTimeout: [],
+      onFailure: [],
+    })),
+  }));
+  const template = { version: "0.1", name: metadata.name, globalTimeoutSeconds: status.globalTimeout, tasks };
+  return { ok: true, value: template, warnings: [] };
+}
