@@ -60,6 +60,17 @@ describe.concurrent("Secure Boot keys", () => {
     expect(lab.writes()).toHaveLength(1);
   });
 
+  it("are not enrolled while a key that cannot be read may be the same", async () => {
+    await using lab = await keyLab();
+    lab.redfish.fail({ kind: "bad-json", path: /db\/Certificates\/1$/, times: 10 });
+
+    const ended = await run(lab, "enroll-secure-boot-key", { DATABASE: "db", CERTIFICATE: CA });
+
+    expect(ended).toMatchObject({ ok: false, class: "bmc" });
+    expect(ended.message).toContain("whether db has the key is not known; 1 key not read: ");
+    expect(lab.writes()).toEqual([]);
+  });
+
   it("may be a signature with its owner", async () => {
     await using lab = await keyLab();
     const owner = "77fa9abd-0359-4d32-bd60-28f4e78f784b";

@@ -89,8 +89,8 @@ export const secureBootKeyOperations = defineOperations({
     ): Promise<Plan<readonly SecureBootKey[]>> =>
       run(signal, async (access) => {
         const port = portOf(access, signal);
-        const { keys: before } = await port.list(database);
-        if (before.some((each) => isNewKey(each, key))) return { before, steps: [] };
+        const { before, isThere } = await findNewKey(port, database, key);
+        if (isThere) return { before, steps: [] };
         checkRules(await port.rules(), options);
         return { before, steps: [await port.planEnroll(database, key)] };
       }),
@@ -171,10 +171,9 @@ async function enrollKey(
   key: NewSecureBootKey,
   options: SecureBootKeyOptions,
 ): Promise<SecureBootKeysReport> {
-  const { keys: before } = await port.list(database);
+  const { before, isThere } = await findNewKey(port, database, key);
   const what = describeSecureBootKey(key);
-  const isThere = (list: SecureBootKeyList) => list.keys.some((each) => isNewKey(each, key));
-  if (isThere({ keys: before })) {
+  if (isThere) {
     const summary = `${titleOf(database)} already has ${what}`;
     return { before, after: before, changed: false, summary };
   }
@@ -185,12 +184,23 @@ async function enrollKey(
     { read: () => port.list(database), write: () => port.enroll(database, key), sleep: port.sleep },
     {
       asked: `${what} in ${titleOf(database)}`,
-      isSet: isThere,
+      isSet: ({ keys }) => keys.some((each) => isNewKey(each, key)),
       describe: (list) => `${describeList(database, list)} without it; ${AT_BOOT}`,
     },
   );
   const summary = `${what} enrolled in ${titleOf(database)}, in effect after the next boot`;
   return { before, after: after.keys, changed: true, summary };
+}
+
+/** The keys of the database, and whether the new one is among them. Throws `bmc` if one that cannot be read may be it. */
+async function findNewKey(port: KeyPort, database: SecureBootDatabase, key: NewSecureBootKey) {
+  const { keys: before, unread } = await port.list(database);
+  const isThere = before.some((each) => isNewKey(each, key));
+  if (!isThere && unread) {
+    const gaps = describeUnread(unread, "key");
+    throw new BmcError("bmc", `whether ${titleOf(database)} has the key is not known${gaps}`);
+  }
+  return { before, isThere };
 }
 
 async function deleteKey(
