@@ -38,6 +38,12 @@ export function programCommands(own: SelfProgram): readonly ProgramCommand[] {
       define: async (command) => (await import("./drift/define-drift.ts")).defineDrift(command),
     },
     {
+      name: "record",
+      usage: "[options] <machine | connection flags>",
+      summary: "record what a BMC shows, without what identifies it",
+      define: async (command) => (await import("./record/record-command.ts")).defineRecord(command),
+    },
+    {
       name: "lab",
       usage: "[options]",
       summary: "start simulated machines and a tink server to try everything with",

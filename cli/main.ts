@@ -18,6 +18,8 @@ const given = process.argv.slice(2);
 void run(given[0] === "help" ? [...given.slice(1), "--help"] : given);
 
 async function run(argv: readonly string[]): Promise<void> {
+  const record = await recordOf(argv);
+  if (record) return run(record);
   if (argv[0] === "action") {
     const [name = "", ...own] = argv.slice(1);
     if (own.some((argument) => /^--inventory(=|$)/.test(argument))) {
@@ -34,4 +36,18 @@ async function run(argv: readonly string[]): Promise<void> {
   const own = { file, actions: catalogue, library: actionLibrary, ...cached };
   if (argv[0] === "complete") await (await import("./complete.ts")).complete(argv.slice(1), own);
   else await (await import("./program.ts")).runProgram(argv, own);
+}
+
+/** `action <name> --record <file>` is the action beside a recording of the BMC. */
+async function recordOf(argv: readonly string[]): Promise<readonly string[] | undefined> {
+  const [command, name = "", ...rest] = argv;
+  if (command !== "action" || !rest.some((argument) => /^--record(=|$)/.test(argument))) return undefined;
+  const { parseArguments } = await import("../shared/contract/given.ts");
+  const { flags, strays } = parseArguments(rest);
+  const words = flags.flatMap(({ flag, value }) => {
+    if (flag === "--record") return value === undefined ? [] : [`--file=${value}`];
+    if (flag === "--machine") return value === undefined ? [] : [value];
+    return [value === undefined ? flag : `${flag}=${value}`];
+  });
+  return ["record", `--action=${name}`, ...words, ...strays];
 }

@@ -3,6 +3,7 @@ import { catalogue, loadAction } from "../actions/catalogue.ts";
 import { fieldNames } from "../actions/harness/input/environment.ts";
 import type { ActionReference } from "../actions/harness/input/reference.ts";
 import { ProviderName } from "../shared/contract/vocabulary.ts";
+import { recordingSchema } from "../shared/recording/recording.ts";
 import { textOf } from "../shared/text-of.ts";
 import { refreshInputPage } from "./action-readme/action-pages.ts";
 import { refreshActionReadme } from "./action-readme/action-readme.ts";
@@ -16,6 +17,8 @@ import { refreshBetweenMarks } from "./marked-part.ts";
 import { renderMetricsPage } from "./metrics-page.ts";
 import { refreshPerformancePage, refreshReadmeFigures } from "./performance-page.ts";
 import { refreshProviderPage, refreshProviderTable } from "./provider-pages.ts";
+
+import { refreshTestedHardware } from "./tested-hardware.ts";
 
 type Render = (current: string) => string | Promise<string>;
 
@@ -37,6 +40,8 @@ export const pages: Readonly<Record<string, Render>> = {
       (current: string) => refreshProviderPage(name, current),
     ]),
   ),
+  "docs/reference/tested-hardware.md": refreshTestedHardware,
+  "docs/reference/recording.schema.json": () => `${JSON.stringify(recordingSchema(), undefined, 2)}\n`,
   "deploy/prometheus/alerts.yaml": refreshAlerts,
   ...chartFiles,
   ...Object.fromEntries(catalogue.map((name) => [`actions/${name}/README.md`, actionReadme(name)])),

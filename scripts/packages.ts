@@ -61,10 +61,11 @@ async function commandLine(folder: string): Promise<void> {
 }
 
 async function library(folder: string): Promise<void> {
-  await execa("tsc", ["-p", "tsconfig.library.json", "--outDir", join(folder, "dist")], {
-    cwd: projectRoot,
-    preferLocal: true,
-  });
+  const compile = (config: string, to: string) =>
+    execa("tsc", ["-p", config, "--outDir", join(folder, to)], { cwd: projectRoot, preferLocal: true });
+  await compile("tsconfig.library.json", "dist");
+  // With copies of what it shares with the library: no program needs both at run time but a test.
+  await compile("tsconfig.testing.json", "dist/testing");
   const imported = await dependenciesOf(join(folder, "dist"));
   await finish(folder, "docs/reference/bmc-library.md", {
     name: "@pbnj-worker/bmc",
@@ -73,6 +74,10 @@ async function library(folder: string): Promise<void> {
     keywords: ["bmc", "redfish", "ipmi", "amt", "bare-metal"],
     exports: {
       ".": { types: "./dist/bmc/index.d.ts", default: "./dist/bmc/index.js" },
+      "./testing": {
+        types: "./dist/testing/simulators/recorded/start-recording.d.ts",
+        default: "./dist/testing/simulators/recorded/start-recording.js",
+      },
       "./package.json": "./package.json",
     },
     files: ["dist", "CHANGELOG.md"],

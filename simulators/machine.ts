@@ -273,6 +273,12 @@ export class SimulatedMachine extends EventEmitter<MachineEvents> {
     this.emit("output", Buffer.from(text));
   }
 
+  /** Puts it into this state, as a recording left it: nothing is carried out. */
+  force(power: "on" | "off"): void {
+    this.#cancelTransition();
+    this.#power = power;
+  }
+
   /** How many times `action` was carried out. */
   count(action: PowerAction): number {
     return this.commands.filter((command) => command.action === action).length;

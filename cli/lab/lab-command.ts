@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { type Command, Option } from "commander";
 import { EXIT_OK, exitCodeOf } from "../../shared/contract/exit-code.ts";
+import { defined } from "../../shared/defined.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { printable, programLine } from "../../shared/printable.ts";
 import { formatTable } from "../../shared/table.ts";
@@ -29,6 +30,8 @@ interface Flags {
   readonly host: string;
   readonly port: string;
   readonly directory: string;
+  readonly recording?: readonly string[];
+  readonly speed: string;
 }
 
 interface LabSettings {
@@ -37,6 +40,8 @@ interface LabSettings {
   readonly host: string;
   readonly port: number;
   readonly directory: string;
+  readonly recordings?: readonly string[];
+  readonly speed: number;
 }
 
 /** `pbnj-worker lab`. */
@@ -55,13 +60,21 @@ export function defineLab(command: Command, own: Pick<SelfProgram, "file">): voi
       DEFAULT_PORT,
     )
     .option("--directory <directory>", "folder for inventory, password, policy and template", "lab")
+    .option("--recording <file...>", "recorded machines in place of simulated ones: files, or mockup folders")
+    .option("--speed <factor>", "how much faster than recorded", "1")
     .allowUnknownOption()
     .allowExcessArguments()
     .action(async (flags: Flags) => {
       const problems = [...unknownArgumentProblems(command.args, longNames(command)), ...problemsOf(flags)];
       if (problems.length > 0) endWithUsage(COMMAND, problems);
-      const { machines, port, ...others } = flags;
-      const settings = { ...others, machines: +machines, port: +port, faults: flags.faults === "some" };
+      const { machines, port, recording, speed, ...others } = flags;
+      const numbers = { machines: +machines, port: +port, speed: +speed };
+      const settings = {
+        ...others,
+        ...numbers,
+        faults: flags.faults === "some",
+        ...defined({ recordings: recording }),
+      };
       process.exit(await run(settings, own.file));
     });
 }
@@ -70,11 +83,15 @@ function longNames(command: Command): readonly string[] {
   return command.options.flatMap(({ long }) => long ?? []);
 }
 
-function problemsOf({ machines, faults, port }: Flags): readonly string[] {
+function problemsOf({ machines, faults, port, recording, speed }: Flags): readonly string[] {
   const problems: string[] = [];
+  if (!/^\d{1,4}(\.\d+)?$/.test(speed) || +speed <= 0)
+    problems.push("--speed is not a number above 0, such as 10");
+  if ((recording?.length ?? 0) > MOST_MACHINES)
+    problems.push(`--recording takes at most ${MOST_MACHINES} files`);
   const count = isWhole(machines, 1, MOST_MACHINES);
   if (!count) problems.push(`--machines is not a whole number from 1 to ${MOST_MACHINES}`);
-  const most = 65_535 - (count ? +machines : 1);
+  const most = 65_535 - (recording?.length ?? (count ? +machines : 1));
   if (!isWhole(port, 0, most)) problems.push(`--port is not a whole number from 0 to ${most}`);
   if (!FAULTS.includes(faults)) {
     problems.push(`--faults is not one of ${FAULTS.join(", ")}${suggestion(faults, FAULTS)}`);

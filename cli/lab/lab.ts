@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { stringify } from "yaml";
 import { replaceFile } from "../../actions/harness/input/replace-file.ts";
 import { makeFolder } from "../../shared/make-folder.ts";
 import { readKeptCertificates } from "./kept-certificates.ts";
-import { type LabMachine, type MachineTimes, startMachine } from "./machines.ts";
+import { type LabMachine, type MachineTimes, startMachine, startRecordedMachine } from "./machines.ts";
 
 /** Simulated machines with an inventory that a worker can read. */
 export interface Lab {
@@ -21,6 +21,10 @@ export interface LabOptions {
   readonly machines?: number;
   /** Whether some machines are faulty. */
   readonly faults?: boolean;
+  /** Recordings and mockup folders: the lab has these machines and no other. */
+  readonly recordings?: readonly string[];
+  /** So many times as fast as they were recorded; default 1. */
+  readonly speed?: number;
   /** The address to listen on; loopback when absent. */
   readonly host?: string;
   /** The first machine's port, the next one's is the next; 0, the default, takes free ones. */
@@ -57,9 +61,16 @@ export async function startLab(options: LabOptions = {}): Promise<Lab> {
     const certificatesFile = join(directory, "certificates.json");
     const certificates = await readKeptCertificates(certificatesFile);
     const login = { username: USERNAME, password, certificateFor: certificates.of };
-    for (let index = 0; index < count; index += 1) {
-      const own = { host, port: port === 0 ? 0 : port + index, ...login };
-      machines.push(await startMachine({ ...own, index, faults, times }));
+    const { recordings, speed = 1 } = options;
+    const names = recordedNames(recordings ?? []);
+    for (let index = 0; index < (recordings?.length ?? count); index += 1) {
+      const own = { host, port: port === 0 ? 0 : port + index, ...login, times };
+      const file = recordings?.[index];
+      machines.push(
+        await (file === undefined
+          ? startMachine({ ...own, index, faults })
+          : startRecordedMachine({ ...own, file, name: names[index] ?? file, speed })),
+      );
     }
     await write(certificatesFile, certificates.text());
     const reached = WILDCARDS[host] ?? host;
@@ -73,6 +84,19 @@ export async function startLab(options: LabOptions = {}): Promise<Lab> {
     throw thrown;
   }
   return { machines, directory, inventoryFile, close };
+}
+
+/** As an inventory may name machines: after the file, and no two alike. */
+function recordedNames(files: readonly string[]): readonly string[] {
+  const names = files.map((file) => {
+    const base = basename(file).replace(/(\.recording)?(\.json)?(\.gz)?$|\.mockup$/g, "");
+    const name = base
+      .toLowerCase()
+      .replace(/[^a-z0-9-]+/g, "-")
+      .replace(/^-+|-+$/g, "");
+    return name.slice(0, 40).replace(/-+$/, "") || "machine";
+  });
+  return names.map((name, index) => (names.indexOf(name) === index ? name : `${name}-${index + 1}`));
 }
 
 /** The password in the file: that of the last start, or the user's own. */

@@ -1,7 +1,9 @@
+import { printableLine } from "../../shared/printable.ts";
 import { type AmtDevice, startAmtDevice } from "../../simulators/amt/device.ts";
 import type { Certificate } from "../../simulators/certificate.ts";
 import { startIpmiBmc } from "../../simulators/ipmi/bmc.ts";
 import { SimulatedMachine } from "../../simulators/machine.ts";
+import { startRecording } from "../../simulators/recorded/start-recording.ts";
 import { startRedfishBmc } from "../../simulators/redfish/bmc.ts";
 
 interface BmcOptions {
@@ -142,5 +144,39 @@ export async function startMachine(options: LabMachineOptions): Promise<LabMachi
       if (!fault?.unreachable) await close();
       machine.close();
     },
+  };
+}
+
+export interface RecordedMachineOptions extends Omit<LabMachineOptions, "index" | "faults"> {
+  readonly file: string;
+  readonly name: string;
+  readonly speed: number;
+}
+
+/** Starts a recorded machine. Rejects if the file is no recording, or the port is in use. */
+export async function startRecordedMachine(options: RecordedMachineOptions): Promise<LabMachine> {
+  const { file, name, speed, times, certificateFor, username: _, ...address } = options;
+  const running = await startRecording(file, {
+    ...address,
+    speed,
+    machine: { name, ...times },
+    tls: certificateFor(name),
+  });
+  const { redfish, ipmi: overLan, machine, recording, username, sshHostKey } = running;
+  const hasTree = Object.keys(recording.resources).length > 0;
+  const providers = [...(hasTree ? ["redfish"] : []), ...(overLan ? ["ipmi"] : [])];
+  const { vendor, model } = recording;
+  return {
+    machine,
+    bmc: printableLine(["Recorded", vendor, model].filter(Boolean).join(" ")).slice(0, 80),
+    port: redfish.port,
+    entry: {
+      providers,
+      tls: { fingerprint: redfish.fingerprint },
+      ...(overLan && { ipmi: { port: overLan.port } }),
+      redfish: { port: redfish.port, ...(sshHostKey !== undefined && { sshHostKey }) },
+      credentials: { username, passwordFile: "bmc-password" },
+    },
+    close: () => running.close(),
   };
 }

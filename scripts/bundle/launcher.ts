@@ -40,9 +40,9 @@ for (const signal of ["SIGUSR1", "SIGUSR2"] as const) process.on(signal, () => u
 
 const argv = [...LEADING, ...process.argv.slice(2)];
 const { action } = SCRIPTS;
-// Several machines of an inventory need what the worker knows of inventories.
+// Several machines of an inventory need what the worker knows of inventories; a recording, what no action does.
 const isOneAction =
-  action !== null && argv[0] === "action" && !argv.some((word) => /^--inventory(=|$)/.test(word));
+  action !== null && argv[0] === "action" && !argv.some((word) => /^--(inventory|record)(=|$)/.test(word));
 if (isOneAction) launch(action, argv.slice(1));
 else launch(SCRIPTS.main, argv);
 

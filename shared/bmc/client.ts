@@ -6,6 +6,7 @@ import type { SessionProvider } from "../contract/vocabulary.ts";
 import { type Logger, silentLogger } from "../logger.ts";
 import { raceAbort } from "../race-abort.ts";
 import { type Tracer, untraced } from "../tracing/tracer.ts";
+import type { WireTap } from "../tracing/wire-tap.ts";
 import { BmcLink } from "./link/link.ts";
 import type { Access, LastWrite } from "./operations/access.ts";
 import type { Finding } from "./operations/finding.ts";
@@ -40,6 +41,11 @@ export interface BmcClientOptions {
    * @internal
    */
   readonly tracer?: Tracer;
+  /**
+   * Called with every exchange, for a recording.
+   * @internal
+   */
+  readonly tap?: WireTap | undefined;
   /**
    * How the user sets an option of the connection, for errors. Default: as in the inventory.
    * @internal
@@ -88,6 +94,7 @@ export class BmcClient extends WithOperations {
       provider: options.provider,
       retriesSilence: options.retriesSilence ?? true,
       tracer: options.tracer ?? untraced,
+      tap: options.tap,
       nameOption: options.nameOption,
     });
     Object.assign(

@@ -36,6 +36,8 @@ export interface IpmiBmcOptions {
   readonly bootFlagExpiryMs?: number;
   readonly bootFlagExpiryCanBeStopped?: boolean;
   readonly manufacturer?: number;
+  /** The whole answer to Get Device ID, in place of the simulator's own. */
+  readonly deviceId?: Buffer;
   readonly log?: Partial<EventLogOptions>;
   readonly sdr?: Partial<SdrOptions>;
   readonly fru?: Partial<SimulatedFru>;
@@ -65,6 +67,8 @@ interface IpmiFaults {
   losesAnswer?: (name: string) => boolean;
   /** A completion code instead of carrying the command out. */
   refuses?: (name: string, data: Buffer) => number | undefined;
+  /** What a command gets in place of being carried out. */
+  answers?: (request: wire.Request) => Reply | undefined;
   /** Changes a datagram on its way out, or adds others before it. */
   rewrites?: (name: string, datagram: Buffer) => readonly Buffer[];
 }
@@ -210,6 +214,7 @@ class UdpBmc implements IpmiBmc {
       suites,
       hasKg: kg !== undefined,
       manufacturer: options.manufacturer ?? 343,
+      deviceId: options.deviceId,
     };
     this.#network = new Network({
       latencyMs: 0,
@@ -412,6 +417,8 @@ class UdpBmc implements IpmiBmc {
     if (session.level < handler.level) return { code: 0xd4 };
     const refusal = this.faults.refuses?.(handler.name, request.data);
     if (refusal !== undefined) return { code: refusal };
+    const given = this.faults.answers?.(request);
+    if (given) return given;
     return handler.run(request.data, devices, session);
   }
 

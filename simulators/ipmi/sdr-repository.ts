@@ -11,6 +11,8 @@ export interface SdrOptions {
   readonly present: boolean;
   /** Answers of Get Sensor Reading by sensor number, instead of the machine's. */
   readonly readings?: Readonly<Record<number, Buffer>>;
+  /** The same of Get Sensor Thresholds. */
+  readonly thresholds?: Readonly<Record<number, Buffer>>;
   /** Answers of Get Sensor Reading Factors. */
   readonly factors?: (sensor: number, raw: number) => Buffer;
 }
@@ -102,6 +104,8 @@ export class SimulatedSdr {
   }
 
   thresholds(data: Buffer): Reply {
+    const given = this.#options.thresholds?.[data[0] ?? 0];
+    if (given) return { data: given };
     const sensor = this.#machine.sensors[(data[0] ?? 0) - 1];
     return sensor && this.#options.records === undefined
       ? { data: thresholdsOf(sensor) }

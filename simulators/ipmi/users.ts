@@ -7,6 +7,8 @@ export interface SimulatedUser {
   readonly password: string;
   /** The highest level the user may reach; administrator when absent. */
   readonly privilege?: SimulatedPrivilege;
+  /** False may not log in. */
+  readonly enabled?: boolean;
 }
 
 export const LEVELS: Readonly<Record<SimulatedPrivilege, number>> = {
@@ -62,12 +64,12 @@ export class UserTable {
   }
 
   /** Adds one as an operator would, to the first empty slot. */
-  add({ name, password, privilege = "administrator" }: SimulatedUser): void {
+  add({ name, password, privilege = "administrator", enabled = true }: SimulatedUser): void {
     const row = this.rows.find((one) => (name === "" ? one.id === 1 : one.id > 1 && one.name === ""));
     if (!row) throw new Error(`the user table has no slot for ${name}`);
     row.name = name;
     row.key = storedKey(password, this.#options.passwordBytes);
-    row.enabled = true;
+    row.enabled = enabled;
     row.messaging = true;
     row.level = LEVELS[privilege];
   }

@@ -3,6 +3,10 @@ export interface Answer {
   readonly status: number;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Sent so much later. */
+  readonly delayMs?: number;
+  /** Closes the connection instead, for this reason. */
+  readonly drops?: string;
 }
 
 export const ok = (body: unknown, headers: Readonly<Record<string, string>> = {}): Answer => ({

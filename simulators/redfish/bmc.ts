@@ -29,7 +29,7 @@ import { SimulatedInterfaces } from "./network.ts";
 import { odataDocument } from "./odata.ts";
 import { type RedfishProfile, redfishProfiles } from "./profiles.ts";
 import { reset } from "./reset.ts";
-import type { ResourceRequest, ResourceService } from "./resource-service.ts";
+import type { ResourceRequest, ResourceService, WholeTree } from "./resource-service.ts";
 import {
   MANAGERS,
   pendingResource,
@@ -67,6 +67,8 @@ export interface RedfishBmcOptions {
   readonly restartMs?: number;
   /** Writes answer 202 and a task monitor. */
   readonly tasks?: TaskOptions;
+  /** In place of the profile's resources, except for its web server's certificates. */
+  readonly tree?: WholeTree;
 }
 
 /** One request as it came in. */
@@ -116,6 +118,7 @@ export class RedfishBmc extends WebServer {
   readonly #systems: ReadonlyMap<string, SimulatedMachine>;
   readonly #static: ReadonlyMap<string, unknown>;
   readonly #services: readonly ResourceService[];
+  readonly #tree: WholeTree | undefined;
   #closed = false;
 
   constructor(options: RedfishBmcOptions) {
@@ -131,7 +134,11 @@ export class RedfishBmc extends WebServer {
     this.#systems = new Map(
       this.machines.map((machine, index) => [`${SYSTEMS}/${this.#systemId(index)}`, machine]),
     );
-    this.#static = staticResources(this.profile, [...this.#systems.keys()]);
+    const { tree } = options;
+    this.#tree = tree;
+    this.#static = tree
+      ? new Map([[ROOT, tree.root]])
+      : staticResources(this.profile, [...this.#systems.keys()]);
     const managerPath = `${MANAGERS}/${this.profile.managerId}`;
     const owners = { manager: managerPath, system: this.systemPaths[0], chassis: CHASSIS };
     const ownerOf = (below: keyof typeof owners) => owners[below] ?? managerPath;
@@ -260,8 +267,8 @@ export class RedfishBmc extends WebServer {
       const url = new URL(path, "http://bmc");
       const asked = { method, path: url.pathname, body, ifMatch: request.headers["if-match"] };
       this.#deliver(response, fault, () => {
-        const answer = this.#answer(asked, request);
-        if (method !== "GET") return answer;
+        const answer = this.#answer(asked, request, url.search);
+        if (method !== "GET" || answer.delayMs !== undefined) return answer;
         const collection = { path: url.pathname, query: url.searchParams };
         return sendCollection(answer, collection, this.profile, (member) =>
           this.#answer({ ...asked, path: member }, request),
@@ -272,7 +279,7 @@ export class RedfishBmc extends WebServer {
     }
   }
 
-  #answer(asked: ResourceRequest, request: IncomingMessage): Answer {
+  #answer(asked: ResourceRequest, request: IncomingMessage, query = ""): Answer {
     const { method, path, body, ifMatch } = asked;
     if (this.profile.refusesIdentityEncoding && request.headers["accept-encoding"] === "identity") {
       return { status: 406 };
@@ -288,6 +295,11 @@ export class RedfishBmc extends WebServer {
       const id = path.slice(SESSIONS.length + 1);
       if (method === "GET") return this.sessions.show(id);
       return method === "DELETE" ? this.sessions.close(id) : methodNotAllowed(method);
+    }
+    const tree = this.#tree;
+    if (tree) {
+      const played = tree.play(`${method} ${path}${query}`, asked);
+      return played ?? tree.answer(asked) ?? this.certificates.answer(asked) ?? notFound(path);
     }
     if (path.startsWith(`${TASK_MONITORS}/`)) {
       const storage = this.storages[0]?.answer(asked);
@@ -367,7 +379,8 @@ export class RedfishBmc extends WebServer {
 
   #login(body: unknown): Answer {
     const parsed = Login.safeParse(body);
-    const right = parsed.success && this.accounts.accepts(parsed.data.UserName, parsed.data.Password);
+    const accounts = this.#tree ?? this.accounts;
+    const right = parsed.success && accounts.accepts(parsed.data.UserName, parsed.data.Password);
     return right ? this.sessions.open(parsed.data.UserName) : this.#unauthorised();
   }
 
@@ -376,7 +389,8 @@ export class RedfishBmc extends WebServer {
     if (typeof token === "string") return this.sessions.accepts(token);
     const [scheme, encoded = ""] = (request.headers.authorization ?? "").split(" ");
     const [name = "", ...password] = Buffer.from(encoded, "base64").toString("utf8").split(":");
-    return this.#basic && scheme === "Basic" && this.accounts.accepts(name, password.join(":"));
+    const accounts = this.#tree ?? this.accounts;
+    return this.#basic && scheme === "Basic" && accounts.accepts(name, password.join(":"));
   }
 
   #unauthorised(): Answer {
@@ -414,7 +428,8 @@ export class RedfishBmc extends WebServer {
     switch (fault?.kind) {
       case undefined:
         if (this.profile.closesConnections) endAfter(response);
-        send(response, answer);
+        if (answer.delayMs === undefined) send(response, answer);
+        else setTimeout(() => sendRecorded(response, answer), answer.delayMs);
         return;
       case "reset-after":
         response.socket?.resetAndDestroy();
@@ -469,6 +484,16 @@ function send(response: ServerResponse, { status, body, headers }: Answer): void
   const type = text === "" ? {} : { "Content-Type": "application/json; charset=utf-8" };
   response.writeHead(status, { ...STANDARD_HEADERS, ...describedBy(body), ...type, ...headers });
   response.end(text);
+}
+
+function sendRecorded(response: ServerResponse, answer: Answer): void {
+  try {
+    if (answer.drops === undefined) send(response, answer);
+    else response.destroy();
+  } catch {
+    // A header that no server can send.
+    response.destroy();
+  }
 }
 
 /** Ends the connection once the answer is out; the answer has said nothing of it. */

@@ -4,7 +4,7 @@ import type { SimulatedMachine, SimulatedOverride } from "../machine.ts";
 import { type Answer, noContent, refusal } from "./answer.ts";
 import type { RedfishProfile } from "./profiles.ts";
 
-const DEVICES: Readonly<Record<string, BootDevice>> = {
+export const BOOT_TARGETS: Readonly<Record<string, BootDevice>> = {
   None: "none",
   Pxe: "pxe",
   Hdd: "disk",
@@ -36,7 +36,7 @@ type BootPatch = z.infer<typeof BootPatch>["Boot"];
 /** A machine's `Boot` as this make shows it. */
 export function showBoot(machine: SimulatedMachine, profile: RedfishProfile): Record<string, unknown> {
   const { device, enabled, mode } = machine.override;
-  const target = profile.bootTargets.find((candidate) => DEVICES[candidate] === device) ?? "None";
+  const target = profile.bootTargets.find((candidate) => BOOT_TARGETS[candidate] === device) ?? "None";
   const withMode = profile.bootModes.length > 0;
   return {
     BootSourceOverrideTarget: target,
@@ -116,7 +116,7 @@ function after(patch: BootPatch, before: SimulatedOverride, profile: RedfishProf
   const target = patch.BootSourceOverrideTarget;
   const enabled = patch.BootSourceOverrideEnabled;
   return {
-    device: target === undefined ? before.device : (DEVICES[target] ?? "none"),
+    device: target === undefined ? before.device : (BOOT_TARGETS[target] ?? "none"),
     enabled: enabled === undefined ? before.enabled : kept(ENABLED[enabled], profile),
     mode,
   };

@@ -100,7 +100,7 @@ export class SimulatedInterfaces implements ResourceService {
   }
 }
 
-function readNew(body: unknown): Partial<SimulatedNetwork> | undefined {
+export function readNew(body: unknown): Partial<SimulatedNetwork> | undefined {
   const { data } = Patch.safeParse(body);
   if (!data) return undefined;
   const [address] = data.IPv4StaticAddresses ?? [];

@@ -3,7 +3,7 @@ import type { PowerAction, SimulatedMachine } from "../machine.ts";
 import { type Answer, noContent, refusal } from "./answer.ts";
 import type { RedfishProfile } from "./profiles.ts";
 
-const ACTIONS: Readonly<Record<string, PowerAction>> = {
+export const RESET_ACTIONS: Readonly<Record<string, PowerAction>> = {
   On: "on",
   ForceOn: "on",
   ForceOff: "off",
@@ -24,7 +24,7 @@ export function reset(body: unknown, machine: SimulatedMachine, profile: Redfish
     return refusal(400, "Base.1.8.ActionParameterMissing", "The action requires the parameter ResetType.");
   }
   const type = parsed.data.ResetType;
-  const action = ACTIONS[type];
+  const action = RESET_ACTIONS[type];
   if (action === undefined || !profile.resetTypes.includes(type)) {
     const message = `The value ${type} for the parameter ResetType is not in the list of acceptable values.`;
     return refusal(400, "Base.1.8.ActionParameterValueNotInList", message);

@@ -14,6 +14,15 @@ export interface ResourceService {
   answer(request: ResourceRequest): Answer | undefined;
 }
 
+/** A whole tree in place of the profile's: a recorded machine. */
+export interface WholeTree extends ResourceService {
+  /** The service root, which is shown without a login. */
+  readonly root: unknown;
+  accepts(username: string, password: string): boolean;
+  /** `request` is the method and the path with its query. */
+  play(request: string, asked: ResourceRequest): Answer | undefined;
+}
+
 /** A collection of links; the BMC pages and expands it on its way out. */
 export function collection(path: string, name: string, members: readonly string[]) {
   return {

@@ -198,7 +198,7 @@ export class SimulatedUpdateService implements ResourceService {
   }
 }
 
-function versionIn(text: string): string | undefined {
+export function versionIn(text: string): string | undefined {
   return /[- ](\d+(?:\.\d+)+)(?:\.bin)?$/m.exec(text)?.[1];
 }
 

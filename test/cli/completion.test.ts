@@ -6,7 +6,7 @@ import { answer } from "../../cli/complete.ts";
 const own = { file: "pbnj-worker", actions: catalogue, library: actionLibrary };
 const COMMANDS = [
   ...["start", "serve", "run", "doctor", "policy", "action", "actions"],
-  ...["inventory", "discover", "drift", "lab", "completion", "help"],
+  ...["inventory", "discover", "drift", "record", "lab", "completion", "help"],
 ];
 
 const linesOf = async (shell: string, words: readonly string[]) =>

@@ -68,6 +68,7 @@ async function pbnjWorkerProblems(words: readonly string[]): Promise<readonly st
   if (["--version", "--help"].includes(name)) return [];
   if (name === "help") return helpProblems(rest);
   if (name === "action") return actionProblems(rest);
+  if (name === "record") return recordProblems(rest);
   const found = programCommands({ file: "pbnj-worker", actions: catalogue, library: actionLibrary }).find(
     (one) => one.name === name,
   );
@@ -84,8 +85,22 @@ async function helpProblems([name = "", action = ""]: readonly string[]): Promis
   return catalogue.includes(action) ? [] : [`there is no action ${action}`];
 }
 
-async function actionProblems([name = "", ...flags]: readonly string[]): Promise<readonly string[]> {
+/** Its own flags, then those of the action, or of a connection. */
+async function recordProblems(words: readonly string[]): Promise<readonly string[]> {
+  const command = new Command("record").exitOverride();
+  const { defineRecord } = await import("../../cli/record/record-command.ts");
+  defineRecord(command);
+  const { operands, unknown } = command.parseOptions([...words]);
+  const action = await loadAction(String(command.opts()["action"] ?? "power-status"));
+  const machines = command.opts()["inventory"] === undefined ? 0 : 1;
+  const problems = action ? parseFlags(action, unknown).problems : ["there is no such action"];
+  return operands.length > machines ? [...problems, "an unexpected argument"] : problems;
+}
+
+async function actionProblems([name = "", ...all]: readonly string[]): Promise<readonly string[]> {
   const action = await loadAction(name);
+  const at = all.indexOf("--record");
+  const flags = at < 0 ? all : all.toSpliced(at, 2);
   return action ? parseFlags(action, selectionIn(flags).rest).problems : [`there is no action ${name}`];
 }
 

@@ -9,6 +9,8 @@ import { flagOf } from "../../actions/harness/input/input.ts";
 import { actionLibrary } from "../../cli/action-library.ts";
 import { defineDiscover } from "../../cli/discover/define-discover.ts";
 import { defineDrift } from "../../cli/drift/define-drift.ts";
+import { defineLab } from "../../cli/lab/lab-command.ts";
+import { defineRecord } from "../../cli/record/record-command.ts";
 import { definePolicy } from "../../worker/commands/define-commands.ts";
 import { addConfigOptions } from "../../worker/config/options.ts";
 import { settings } from "../../worker/main/settings.ts";
@@ -108,7 +110,10 @@ describe("the running text", () => {
     defineDiscover(discover);
     const drift = new Command();
     defineDrift(drift);
-    const commands = [start, doctor, discover, drift, ...policy.commands];
+    const [record, lab] = [new Command(), new Command()];
+    defineRecord(record);
+    defineLab(lab, own);
+    const commands = [start, doctor, discover, drift, record, lab, ...policy.commands];
     const actions = await Promise.all(catalogue.map(loadAction));
     const fields = actions.flatMap((action) =>
       action ? fieldGroups(action).flatMap(([, members]) => members) : [],

@@ -45,7 +45,6 @@ const OTHERS: Readonly<Record<string, string>> = {
   readInput: "reads files and variables for the fields' schemas",
   readKeptCertificates: "reads a file of the lab for its schema",
   readOwnFile: "reads a file, bounded",
-  readNamedFiles: "reads files of the configuration for Node's own parsers of certificates and keys",
   readPowerStatus: "sends a request, whose answer goes to parsePowerStatus",
   readResultFile: "reads a file for parseResultLine",
   readSecret: "reads files for readSecretText",
@@ -59,6 +58,14 @@ const OTHERS: Readonly<Record<string, string>> = {
   readValue: "reads a variable or a file",
   readingOfError: "turns an error of the BMC client into a status",
   readingOfOutcome: "turns the outcome of an action into a status",
+  BmcReading: "reads a BMC with requests of its own, whose answers are parsed by schemas",
+  openRedfishReader: "makes requests",
+  openProgressLines: "writes lines",
+  readIpmi: "sends requests through the IPMI client",
+  readBounded: "reads a file, bounded",
+  readMockup: "reads files, bounded, for JSON.parse",
+  readRecording: "reads a file for parseRecording, which is a target",
+  readTlsFiles: "reads files of the configuration for Node's own parsers of certificates and keys",
   readWholeDirectory: "reads files for readSecretText",
 };
 

@@ -2,11 +2,12 @@ import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { connect as connectTcp, isIP } from "node:net";
 import { connect as connectTls, type PeerCertificate } from "node:tls";
-import { addressOf, createDialer, type ServerOptions } from "../sources/grpc/dial.ts";
+import { defined } from "../../shared/defined.ts";
+import { addressOf, createDialer, type ServerOptions, usesProxy } from "../sources/grpc/dial.ts";
 import { openConnection } from "../sources/grpc/http2-connection.ts";
 import type { ProxyAnswer } from "./proxy-answer.ts";
 
-/** How long a recheck may take. It sends nothing that the server could act on. */
+/** How long a recheck may take. It sends nothing that the server could act on, and nothing past a proxy. */
 export interface RecheckLimits {
   readonly ms: number;
   readonly signal: AbortSignal;
@@ -14,9 +15,11 @@ export interface RecheckLimits {
 
 /** The server's certificate, whether it is trusted or not; undefined without a TLS handshake. Sends no client certificate. */
 export async function fetchCertificate(
-  { server, serverName }: Pick<ServerOptions, "server" | "serverName">,
+  options: Pick<ServerOptions, "server" | "serverName" | "proxy">,
   { ms, signal }: RecheckLimits,
 ): Promise<PeerCertificate | undefined> {
+  if (usesProxy(options)) return undefined;
+  const { server, serverName } = options;
   const { host, port } = addressOf(server);
   const servername = serverName ?? (isIP(host) ? "" : host);
   const tcp = connectTcp({ host, port });
@@ -37,9 +40,11 @@ export async function fetchCertificate(
 
 /** What the server answers to a HEAD request over HTTP/1.1; undefined if that is not HTTP. Sends no client certificate. */
 export async function askOverHttp1(
-  { server, serverName, tls }: Pick<ServerOptions, "server" | "serverName" | "tls">,
+  options: Pick<ServerOptions, "server" | "serverName" | "tls" | "proxy">,
   { ms, signal }: RecheckLimits,
 ): Promise<ProxyAnswer | undefined> {
+  if (usesProxy(options)) return undefined;
+  const { server, serverName, tls } = options;
   const { host, port } = addressOf(server);
   const bound = AbortSignal.any([signal, AbortSignal.timeout(ms)]);
   const common = { host, port, method: "HEAD", path: "/", signal: bound, agent: false };
@@ -61,8 +66,11 @@ export async function askOverHttp1(
 }
 
 /** Whether the server uses HTTP/2 without TLS. */
-export async function acceptsPlaintext(server: string, { ms, signal }: RecheckLimits): Promise<boolean> {
-  const dialer = createDialer({ server, tls: false, connectTimeoutMs: ms });
+export async function acceptsPlaintext(
+  { server, proxy }: Pick<ServerOptions, "server" | "proxy">,
+  { ms, signal }: RecheckLimits,
+): Promise<boolean> {
+  const dialer = createDialer({ server, tls: false, connectTimeoutMs: ms, ...defined({ proxy }) });
   const bound = AbortSignal.any([signal, AbortSignal.timeout(ms)]);
   try {
     const connection = await openConnection(dialer, { pingIntervalMs: 60_000, pingTimeoutMs: 60_000 }, bound);

@@ -5,6 +5,7 @@ import { textOf } from "../../shared/text-of.ts";
 import { TimeoutReached } from "../../shared/timeout.ts";
 import { CAUSE_NAMES, type CauseName } from "../findings/causes.ts";
 import { type Finding, findingOf } from "../findings/finding.ts";
+import { ProxyError } from "../sources/grpc/http-proxy.ts";
 import type { ServerConfig } from "../sources/server/server-settings.ts";
 import { certificateFacts } from "./certificate-facts.ts";
 import errorCodes from "./error-codes.json" with { type: "json" };
@@ -60,6 +61,8 @@ async function causeOf(
   seen: ServerFacts,
   limits: RecheckLimits,
 ): Promise<CauseAndWords> {
+  if (thrown instanceof ConnectError && thrown.cause instanceof ProxyError)
+    return ["http-proxy-unusable", thrown.cause.message];
   const codes = codesOf(thrown);
   if (codes.includes("ETIMEDOUT") || thrown instanceof TimeoutReached) return silent(server, seen);
   for (const code of codes) {
@@ -122,8 +125,7 @@ async function withoutHandshake(
   seen: ServerFacts,
   limits: RecheckLimits,
 ): Promise<CauseAndWords> {
-  if (await acceptsPlaintext(server.server, limits))
-    return ["server-without-tls", "the server does not use TLS"];
+  if (await acceptsPlaintext(server, limits)) return ["server-without-tls", "the server does not use TLS"];
   const ssl = codes.find((code) => code.startsWith("ERR_SSL_"));
   if (ssl === "ERR_SSL_WRONG_VERSION_NUMBER") {
     return ["server-without-tls", "the server does not use TLS"];

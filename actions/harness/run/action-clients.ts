@@ -8,7 +8,7 @@ import type { ProviderName, SessionProvider } from "../../../shared/contract/voc
 import type { Logger } from "../../../shared/logger.ts";
 import type { ActionTrace } from "../trace/action-trace.ts";
 
-export interface ActionClientsOptions extends Pick<BmcClientOptions, "nameOption" | "provider"> {
+export interface ActionClientsOptions extends Pick<BmcClientOptions, "nameOption" | "provider" | "tap"> {
   readonly clock: Clock;
   readonly log: Logger;
   readonly trace?: ActionTrace | undefined;
@@ -66,8 +66,8 @@ export class ActionClients {
   }
 
   #client(connection: Connection, more: BmcClientOptions = {}): BmcClient {
-    const { clock, log, nameOption, provider, trace } = this.#options;
-    const options = { clock, log, nameOption, provider, ...more };
+    const { clock, log, nameOption, provider, tap, trace } = this.#options;
+    const options = { clock, log, nameOption, provider, tap, ...more };
     if (!trace) return new BmcClient(connection, options);
     return trace.watch(new BmcClient(connection, { ...options, tracer: trace.tracer }));
   }

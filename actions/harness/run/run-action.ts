@@ -3,6 +3,7 @@ import type { LastWrite } from "../../../shared/bmc/operations/access.ts";
 import type { Provider } from "../../../shared/bmc/operations/provider.ts";
 import { type Clock, systemClock } from "../../../shared/clock.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
+import type { ErrorClass } from "../../../shared/contract/error-class.ts";
 import { type ActionResult, oneLine } from "../../../shared/contract/result.ts";
 import { loginDoubt } from "../../../shared/contract/secret-doubt.ts";
 import type { ProviderName } from "../../../shared/contract/vocabulary.ts";
@@ -10,12 +11,16 @@ import { defined } from "../../../shared/defined.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { redactor } from "../../../shared/secret-forms.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
+import type { WireTap } from "../../../shared/tracing/wire-tap.ts";
 import { type Action, ActionFailure, type ActionReport } from "../action.ts";
 import type { InputFields } from "../input/input.ts";
 import type { ActionInput } from "../input/read-input.ts";
 import { changedLogger } from "../result/changed-logger.ts";
 import type { ActionTrace } from "../trace/action-trace.ts";
 import { ActionClients } from "./action-clients.ts";
+
+/** Failures that are about how this BMC behaves. */
+const WORTH_RECORDING: readonly ErrorClass[] = ["protocol", "bmc", "verify", "internal"];
 
 /** Runs an action against its BMC and says how it ended. Never rejects; sessions are closed when it resolves. */
 export async function runAction<Fields extends InputFields>(
@@ -26,6 +31,7 @@ export async function runAction<Fields extends InputFields>(
     log: wholeLog,
     trace,
     provider: given,
+    tap,
     clock = systemClock,
   }: {
     readonly signal: AbortSignal;
@@ -33,6 +39,7 @@ export async function runAction<Fields extends InputFields>(
     readonly trace?: ActionTrace | undefined;
     /** Replaces the connection's providers. */
     readonly provider?: Provider | undefined;
+    readonly tap?: WireTap | undefined;
     readonly clock?: Clock | undefined;
   },
 ): Promise<ActionResult> {
@@ -41,7 +48,7 @@ export async function runAction<Fields extends InputFields>(
   const log = changedLogger(wholeLog, redact, common.logLevel);
   trace?.hide(redact, connection.username);
   const startedMs = clock.monotonicMs();
-  const clients = new ActionClients(connection, { log, nameOption, trace, provider: given, clock });
+  const clients = new ActionClients(connection, { log, nameOption, trace, provider: given, tap, clock });
   const { bmc } = clients;
   const doubt = loginDoubt(connection);
   if (doubt !== undefined) log.warn({ reason: doubt }, "login may be wrong");
@@ -74,6 +81,12 @@ export async function runAction<Fields extends InputFields>(
     await clients.close();
   }
   const machine = connection.machine;
+  if (error && WORTH_RECORDING.includes(error.class)) {
+    const target =
+      machine === undefined ? "--bmc-host <host> --bmc-username <user>" : `${machine} --inventory <file>`;
+    const command = `pbnj-worker record --action ${action.name} ${target}`;
+    log.info({ command }, "record this BMC to report the failure");
+  }
   const isRefused = error?.class === "auth" && error.refused !== "right";
   const remedy = isRefused && doubt !== undefined ? `; ${doubt}: remove it if that is a mistake` : "";
   return {

@@ -6,6 +6,7 @@ import { BmcError } from "../../contract/bmc-error.ts";
 import { raceAbort } from "../../race-abort.ts";
 import { TimeoutReached } from "../../timeout.ts";
 import { type SpanStart, type Tracer, untraced } from "../../tracing/tracer.ts";
+import { tlsFactsOf, type WireTap } from "../../tracing/wire-tap.ts";
 import { exchangeError, isMalformed } from "./connection-error.ts";
 import { authority, type Endpoint } from "./endpoint.ts";
 import { openSocket } from "./tls.ts";
@@ -44,6 +45,8 @@ export interface HttpConnectionOptions extends Endpoint {
   /** False takes a new connection for each request, for peers that close after an answer unannounced. */
   readonly keepAlive?: boolean;
   readonly tracer?: Tracer;
+  /** Is told of every exchange, for a recording. */
+  readonly tap?: WireTap;
 }
 
 /** Longer than the longest pause between two polls, so that polling keeps its connection. */
@@ -95,6 +98,7 @@ export class HttpConnection {
   #certificateExpiresMs: number | undefined;
   #keepAlive: boolean;
   #roundTrips = 0;
+  #connections = 0;
   /** Answers that the present connection has carried, and when the last one ended well. */
   #answers = 0;
   #answeredAtMs: number | undefined;
@@ -134,7 +138,7 @@ export class HttpConnection {
   #sendTraced(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
     const { host, port, tracer = untraced } = this.#options;
     return tracer.span(spanOf(request, host, port), async (span) => {
-      const answer = await this.#sendInTurn(request, signal);
+      const answer = await this.#sendTapped(request, signal);
       const { status } = answer;
       span.note({
         "http.response.status_code": status,
@@ -142,6 +146,23 @@ export class HttpConnection {
       });
       return answer;
     });
+  }
+
+  async #sendTapped(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
+    const { tap } = this.#options;
+    if (!tap) return await this.#sendInTurn(request, signal);
+    const startedMs = performance.now();
+    const { method, path, headers, body } = request;
+    const sent = { method, path, headers, body: typeof body === "string" ? body : undefined, startedMs };
+    const timed = () => ({ ...sent, endedMs: performance.now(), connection: this.#connections });
+    try {
+      const answer = await this.#sendInTurn(request, signal);
+      tap.http({ ...timed(), answer });
+      return answer;
+    } catch (thrown) {
+      tap.http({ ...timed(), error: thrown });
+      throw thrown;
+    }
   }
 
   #noteSuddenClose(): void {
@@ -158,7 +179,9 @@ export class HttpConnection {
       this.#answers = 0;
       if (certificate) this.#certificateExpiresMs = certificate.validToDate.getTime();
       if (!socket) return onSocket(error ?? new Error("no socket"));
+      this.#connections++;
       if (socket instanceof TLSSocket && certificate) {
+        this.#options.tap?.connected(tlsFactsOf(socket, certificate));
         tlsSessions.keep(this.#options, socket, certificate, resumed);
       }
       socket.once("close", () => this.#noteClose());

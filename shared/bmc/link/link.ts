@@ -9,6 +9,7 @@ import { defined } from "../../defined.ts";
 import type { Logger } from "../../logger.ts";
 import type { Secret } from "../../secret.ts";
 import type { SpanStart, Tracer } from "../../tracing/tracer.ts";
+import type { WireTap } from "../../tracing/wire-tap.ts";
 import type { Access, LastWrite, SessionBase } from "../operations/access.ts";
 import type { Provider, Session } from "../operations/provider.ts";
 import { isFinal } from "../operations/read-back.ts";
@@ -35,6 +36,7 @@ export interface LinkOptions {
   /** False takes silence for an answer; a BMC that says that it is busy is asked again all the same. */
   readonly retriesSilence: boolean;
   readonly tracer: Tracer;
+  readonly tap: WireTap | undefined;
   readonly nameOption: NameOption | undefined;
 }
 
@@ -360,7 +362,7 @@ export class BmcLink {
 
   async #open(names: readonly SessionProvider[], signal: AbortSignal, rule: RetryRule): Promise<Session> {
     this.#provider = undefined;
-    const { clock, log, tracer, nameOption } = this.#options;
+    const { clock, log, tracer, tap, nameOption } = this.#options;
     const hints = readHint(this.#hint);
     const ordered = inOrder(names, hints.provider);
     // Loading is not the BMC's silence, so it ends before the race begins.
@@ -378,7 +380,8 @@ export class BmcLink {
               };
               const changed = this.#progress.changedBy === name ? hints.providers[name] : undefined;
               const { reached: onReached } = progress;
-              const context = { clock, log, hint, changed, tracer, nameOption, onReached, onAccepted };
+              const shared = { clock, log, hint, changed, tracer, tap, nameOption };
+              const context = { ...shared, onReached, onAccepted };
               return await tracer.span(opening(name), () =>
                 provider.open(this.#credentialed(), context, raceSignal),
               );

@@ -5,6 +5,7 @@ import type { SessionProvider } from "../../contract/vocabulary.ts";
 import { defined } from "../../defined.ts";
 import type { Logger } from "../../logger.ts";
 import type { Tracer } from "../../tracing/tracer.ts";
+import type { WireTap } from "../../tracing/wire-tap.ts";
 import type { SessionBase, SessionPrivilege } from "./access.ts";
 import { CAPABILITIES, type Capability, type Drivers } from "./table.ts";
 
@@ -25,6 +26,8 @@ export interface ProviderContext {
   readonly changed?: unknown;
   /** Called with every request. */
   readonly tracer?: Tracer;
+  /** Is told of every exchange, for a recording. */
+  readonly tap?: WireTap | undefined;
   /** Called when the BMC first answers `open` in any way: a connection, a packet. */
   readonly onReached?: () => void;
   /** Called when the BMC accepts a request that changes something, also one of several of a write. */

@@ -14,7 +14,8 @@ export const APP_COMMANDS: Commands = {
   1: {
     name: "Get Device ID",
     level: LEVELS.user,
-    run: (_, { manufacturer }) => {
+    run: (_, { manufacturer, deviceId }) => {
+      if (deviceId) return { data: deviceId };
       const data = Buffer.from("200103450200000000000000000000", "hex");
       // Chassis device, FRU inventory and event log.
       data[5] = 0x8c;

@@ -27,6 +27,7 @@ export interface Devices {
   readonly hasKg: boolean;
   /** IANA enterprise number. */
   readonly manufacturer: number;
+  readonly deviceId: Buffer | undefined;
   /** Seconds since 1970, as the BMC's clock has them. */
   clock(): number;
   /** The BMC starts again as soon as its answer has left. */

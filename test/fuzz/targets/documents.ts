@@ -3,6 +3,7 @@ import { composeYaml } from "../../../shared/document/compose-yaml.ts";
 import { parseYaml } from "../../../shared/document/yaml-document.ts";
 import { parseDurationMs } from "../../../shared/duration.ts";
 import { nearestName } from "../../../shared/nearest-name.ts";
+import { parseRecording } from "../../../shared/recording/recording.ts";
 import { formatTable } from "../../../shared/table.ts";
 import { parseImageReference } from "../../../worker/core/action/image-reference.ts";
 import { ByteSize, Count, Duration, List, Text } from "../../../worker/document/value-types.ts";
@@ -13,6 +14,7 @@ import { parseInventory } from "../../../worker/machines/parse-inventory.ts";
 import { loadConfig } from "../../../worker/main/load-config.ts";
 import { parsePolicy } from "../../../worker/policy/parse-policy.ts";
 import { parseTemplate } from "../../../worker/template/parse-template.ts";
+import { parseWorkflow } from "../../../worker/template/rendered-workflow.ts";
 import { substitute } from "../../../worker/template/substitute.ts";
 import type { Target } from "../target.ts";
 
@@ -82,6 +84,20 @@ const count = Count(0, 1e9);
 const span = Duration(0, 1e9);
 const list = List(Text);
 
+const WORKFLOW = `kind: Workflow
+metadata: {name: a}
+status:
+  tasks:
+    - {name: b, agentID: c, actions: [{name: d, image: e, timeout: 1, environment: {F: g}}]}
+`;
+
+const RECORDING = JSON.stringify({
+  ...{ format: "pbnj-worker-recording", version: 1 },
+  resources: {
+    "/redfish/v1": { "@odata.id": "/redfish/v1", Systems: { "@odata.id": "/redfish/v1/Systems" } },
+  },
+});
+
 /** What authors of templates and operators write. */
 export const documentTargets: readonly Target[] = [
   {
@@ -119,6 +135,27 @@ export const documentTargets: readonly Target[] = [
       }
     },
     covers: ["parseTemplate", "Reading", "Fields"],
+  },
+  {
+    name: "workflow",
+    seeds: [WORKFLOW],
+    tokens: [...YAML_TOKENS, "tasks: []\n", "agentID: a\n", "image: b\n", "status: {tasks: [", "]}"],
+    longest: YAML_LONGEST,
+    call: (input) => parseWorkflow("/etc/file.yaml", input),
+    holds: (result) => {
+      const parsed = result as ReturnType<typeof parseWorkflow>;
+      if (!parsed.ok && parsed.problems.length === 0) throw new Error("refused without a problem");
+    },
+    covers: ["parseWorkflow"],
+  },
+  {
+    name: "recording",
+    seeds: [RECORDING],
+    tokens: ['{"resources":', '"/redfish/v1"', '"exchanges":[', "{}", "[]", "null", '"x":1', "1e999"],
+    around: [['{"resources":{"/redfish/v1":', "}}"]],
+    call: (input) => parseRecording(Buffer.from(input)),
+    throws: (thrown) => thrown instanceof Error && !thrown.message.includes("\n"),
+    covers: ["parseRecording"],
   },
   {
     name: "yaml-nodes",

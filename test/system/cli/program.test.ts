@@ -20,6 +20,7 @@ describe("the command line", () => {
       "inventory",
       "discover",
       "drift",
+      "record",
       "lab",
       "completion",
       "help",

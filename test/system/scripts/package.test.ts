@@ -146,6 +146,27 @@ describe("@pbnj-worker/bmc", () => {
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(15 * MEGABYTE);
   });
 
+  it("starts recorded machines in the tests of another project", async () => {
+    const program = `
+      import { BmcClient, Connection } from "@pbnj-worker/bmc";
+      import { startRecording } from "@pbnj-worker/bmc/testing";
+      await using bmc = await startRecording(process.argv[2], { tls: "http" });
+      const { host, port } = bmc.redfish;
+      const { username, password } = bmc;
+      const given = { host, username, password, providers: ["redfish"], redfish: { port, scheme: "http" } };
+      const client = new BmcClient(Connection.parse(given));
+      console.log(await client.getPower(AbortSignal.timeout(30_000)));
+      await client.close();
+      await bmc.close();
+    `;
+    await writeFile(join(consumer, "recorded.ts"), program);
+    const recording = join(projectRoot, "test/recordings/licence-refused.json");
+
+    const { stdout } = await execa(process.execPath, ["recorded.ts", recording], { cwd: consumer });
+
+    expect(stdout).toBe("on");
+  });
+
   it("compiles strictly in another project and runs against a BMC, as its page shows", async () => {
     const example = await readFile(join(projectRoot, "examples/bmc-library.ts"), "utf8");
     const page = "docs/reference/bmc-library.md";

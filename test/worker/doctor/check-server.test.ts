@@ -373,6 +373,15 @@ describe("an address where no tink server is", () => {
     expect(found?.detail).toContain(words);
   });
 
+  it("behind an HTTP proxy that cannot be used is told as such, and nothing goes past the proxy", async () => {
+    const proxy = { url: new Secret("http://user:canary@127.0.0.1:1"), noProxy: "" };
+
+    const [found] = await check("tink.example:42113", { tls: true, proxy });
+
+    expect(found).toMatchObject({ cause: "http-proxy-unusable", class: "unreachable" });
+    expect(found?.detail).toMatch(/^the proxy http:\/\/127\.0\.0\.1:1 cannot be used: /);
+  });
+
   it("that is a proxy which says so in gRPC is told as such", async () => {
     const address = await answering(
       grpc(14, "upstream connect error or disconnect/reset before headers. reset reason: connection failure"),

@@ -52,7 +52,7 @@ export function createDialer(options: ServerOptions): Dialer {
   return {
     url: new URL(`${secure ? "https" : "http"}://${authority}:${port}`).origin,
     async dial(signal) {
-      if (proxy && !isDirect(proxy.noProxy, address)) {
+      if (proxy && usesProxy(options)) {
         const tunnel = await openTunnel(proxy, `${authority}:${port}`, timeoutMs, signal);
         if (!secure) return tunnel;
         const socket = connectTls({ socket: tunnel, host, ...secure });
@@ -66,6 +66,11 @@ export function createDialer(options: ServerOptions): Dialer {
       return socket;
     },
   };
+}
+
+/** Throws a `TypeError` if the server is no address. */
+export function usesProxy({ server, proxy }: Pick<ServerOptions, "server" | "proxy">): boolean {
+  return proxy !== undefined && !isDirect(proxy.noProxy, addressOf(server));
 }
 
 /** Of `ServerOptions.server`. Throws a `TypeError` if it is no address. */

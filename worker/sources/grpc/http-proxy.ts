@@ -21,6 +21,11 @@ export interface HttpProxy {
   readonly noProxy: string;
 }
 
+/** Why a tunnel failed: the cause of a `ConnectError`, which has an `instanceof` of its own. */
+export class ProxyError extends Error {
+  override readonly name = "ProxyError";
+}
+
 const OK = 200;
 
 /** Whether the address is reached without the proxy. Loopback always is, as for every program in Go. */
@@ -55,7 +60,7 @@ function isIn(address: string, network: string): boolean {
   return list.check(address, family);
 }
 
-/** Opens a tunnel with CONNECT (RFC 9110 section 9.3.6). Rejects with a `ConnectError` that names the proxy, without its password. */
+/** Opens a tunnel with CONNECT (RFC 9110 section 9.3.6). Rejects with a `ConnectError`, whose cause is a `ProxyError` that names the proxy without its password. */
 export async function openTunnel(
   { url }: HttpProxy,
   authority: string,
@@ -76,7 +81,10 @@ export async function openTunnel(
     agent: false,
     signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
   });
-  const failed = (why: string) => new ConnectError(`the proxy ${origin} ${why}`, Code.Unavailable);
+  const failed = (why: string) => {
+    const cause = new ProxyError(`the proxy ${origin} ${why}`);
+    return new ConnectError(cause.message, Code.Unavailable, undefined, undefined, cause);
+  };
   request.end();
   const [response, socket, head] = (await once(request, "connect").catch((thrown: unknown) => {
     const isLate = thrown instanceof Error && thrown.name === "AbortError" && !signal.aborted;

@@ -8,6 +8,8 @@ import type { ConfigPart, Loading } from "../../config/part.ts";
 import { certificates, keyOfCertificate } from "../../config/pem.ts";
 import { type SettingsOf, setting } from "../../config/setting.ts";
 import { Duration, Text, Toggle } from "../../document/value-types.ts";
+import type { HttpProxy } from "../grpc/http-proxy.ts";
+import { ProxyAddress } from "./proxy-address.ts";
 import { ServerAddress } from "./server-address.ts";
 
 const SECOND_MS = 1_000;
@@ -55,6 +57,17 @@ const settings = {
     type: "name",
     defaultText: "the server's host",
     chart: { value: "tink.tls.serverName" },
+  }),
+  grpcProxy: setting(ProxyAddress.optional(), {
+    description: "HTTP proxy to the tink server, with CONNECT; BMCs and the cluster are reached directly",
+    type: "URL|off",
+    aliases: ["grpc_proxy", "HTTPS_PROXY", "https_proxy"],
+  }),
+  grpcNoProxy: setting(Text.optional(), {
+    description:
+      "Hosts, domains and networks that are reached without that proxy, with commas between them; * is all",
+    type: "hosts",
+    aliases: ["no_grpc_proxy", "NO_PROXY", "no_proxy"],
   }),
   pollTimeout: setting(Duration(SECOND_MS, 10 * MINUTE_MS).prefault("75s"), {
     description: "Timeout of one poll; the server holds a poll for up to one minute, so use a longer time",
@@ -110,6 +123,7 @@ export interface ServerConfig {
   readonly clientCertificate?: string;
   readonly clientKey?: Secret;
   readonly serverName?: string;
+  readonly proxy?: HttpProxy;
   readonly pollTimeoutMs: number;
   readonly api: Given["grpcApi"];
 }
@@ -132,6 +146,7 @@ function config(given: Given, { read }: Loading): ServerPart {
   );
   const { backoffMaxInterval: backoffMaxIntervalMs } = given;
   if (given.grpcServer === undefined) return { backoffMaxIntervalMs };
+  const { grpcProxy: url, grpcNoProxy: noProxy = "" } = given;
   const tls = { ca, clientCertificate: certificate?.text, clientKey, serverName: given.grpcServerName };
   return {
     backoffMaxIntervalMs,
@@ -139,7 +154,7 @@ function config(given: Given, { read }: Loading): ServerPart {
       server: given.grpcServer,
       tls: given.grpcTls,
       insecureTls: given.grpcInsecureTls,
-      ...defined(tls),
+      ...defined({ ...tls, proxy: url && { url, noProxy } }),
       pollTimeoutMs: given.pollTimeout,
       api: given.grpcApi,
     },

@@ -25,7 +25,7 @@ async function open(
   signal: AbortSignal,
 ): Promise<SessionWith<(typeof CAPABILITIES)[number]>> {
   const { host, connectTimeoutMs, requestTimeoutMs, ipmi: options } = connection;
-  const { clock, log, tracer = untraced } = context;
+  const { clock, log, tap, tracer = untraced } = context;
   const { privilege } = options;
   const credentials = readCredentials(connection, options.kg);
   const hint = parseHint(context.hint);
@@ -38,7 +38,7 @@ async function open(
       { credentials, privilege, suites, limitMs },
       { transport, clock, log, tracer, signal: until },
     );
-    const session = new IpmiSession({ established, privilege, route, transport, clock, tracer });
+    const session = new IpmiSession({ established, privilege, route, transport, clock, tracer, tap });
     return { established, session };
   };
 

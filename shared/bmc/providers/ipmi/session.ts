@@ -3,6 +3,7 @@ import type { Clock } from "../../../clock.ts";
 import { BmcError } from "../../../contract/bmc-error.ts";
 import { TimeoutReached } from "../../../timeout.ts";
 import type { Tracer } from "../../../tracing/tracer.ts";
+import type { WireTap } from "../../../tracing/wire-tap.ts";
 import { type Answer, codeOf } from "./channel.ts";
 import { type Command, closeSession, setSessionPrivilege } from "./command.ts";
 import {
@@ -32,6 +33,7 @@ export interface SessionOptions {
   readonly transport: UdpTransport;
   readonly clock: Clock;
   readonly tracer: Tracer;
+  readonly tap?: WireTap | undefined;
 }
 
 interface Asked {
@@ -162,10 +164,27 @@ export class IpmiSession {
   #traced(asked: Asked, limits: FlightLimits): Promise<Answer> {
     const { tracer } = this.#options;
     return tracer.span({ name: asked.command.name, kind: "client" }, async (span) => {
-      const answer = await this.#exchange(asked, limits);
+      const answer = await this.#tapped(asked, limits);
       span.note(codeOf(answer));
       return answer;
     });
+  }
+
+  async #tapped(asked: Asked, limits: FlightLimits): Promise<Answer> {
+    const { tap } = this.#options;
+    if (!tap) return await this.#exchange(asked, limits);
+    const { name, netFn, command: code, data, secret = false } = asked.command;
+    const startedMs = performance.now();
+    const sent = { command: name, netFn, code, data: secret ? undefined : data, startedMs };
+    try {
+      const answer = await this.#exchange(asked, limits);
+      const { completionCode } = answer;
+      tap.ipmi({ ...sent, endedMs: performance.now(), completionCode, answer: answer.data });
+      return answer;
+    } catch (thrown) {
+      tap.ipmi({ ...sent, endedMs: performance.now(), error: thrown });
+      throw thrown;
+    }
   }
 
   async #exchange({ command, route }: Asked, { limitMs, signal }: FlightLimits): Promise<Answer> {

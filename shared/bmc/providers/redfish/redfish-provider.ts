@@ -3,6 +3,7 @@ import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Connection } from "../../../contract/connection.ts";
 import { defined } from "../../../defined.ts";
 import { TimeoutReached, withTimeout } from "../../../timeout.ts";
+import type { Endpoint } from "../../http/endpoint.ts";
 import { defineProvider, type ProviderContext, type SessionWith } from "../../operations/provider.ts";
 import { redfishBios } from "./drivers/bios.ts";
 import { RedfishBoot } from "./drivers/boot.ts";
@@ -85,20 +86,13 @@ async function open(
   signal.throwIfAborted();
   const options = connection.redfish;
   const hint = parseHint(context.hint);
-  const endpoint = {
-    scheme: options.scheme,
-    host: connection.host,
-    port: options.port ?? DEFAULT_PORTS[options.scheme],
-    tls: connection.tls,
-    connectTimeoutMs: connection.connectTimeoutMs,
-    ...defined({ nameOption: context.nameOption }),
-  };
+  const endpoint = endpointOf(connection, context);
   const http = new HttpClient({
     ...endpoint,
     requestTimeoutMs: connection.requestTimeoutMs,
     identityEncoding: hint?.identityEncoding ?? true,
     keepAlive: hint?.keepAlive ?? true,
-    ...defined({ onReached: context.onReached, tracer: context.tracer }),
+    ...defined({ onReached: context.onReached, tracer: context.tracer, tap: context.tap }),
   });
   const release = releaseOnce(http);
   try {
@@ -192,7 +186,16 @@ async function open(
   }
 }
 
-function accountOf({ username, password }: Connection): Account | undefined {
+export function endpointOf(
+  connection: Connection,
+  { nameOption }: Pick<ProviderContext, "nameOption">,
+): Endpoint {
+  const { scheme, port = DEFAULT_PORTS[scheme] } = connection.redfish;
+  const { host, tls, connectTimeoutMs } = connection;
+  return { scheme, host, port, tls, connectTimeoutMs, ...defined({ nameOption }) };
+}
+
+export function accountOf({ username, password }: Connection): Account | undefined {
   if (username === undefined || password === undefined) return undefined;
   return { username, password };
 }
@@ -221,8 +224,9 @@ async function openSystem(
     return new ManagedSystem({ ...unknown, first, remembered: true, refused });
   }
 }
+
 /** Logs out, then frees the connection, once, within `CLOSE_MS`. */
-function releaseOnce(http: HttpClient) {
+export function releaseOnce(http: Pick<HttpClient, "close">) {
   let authentication: Authentication | undefined;
   let done: Promise<void> | undefined;
   const release = async () => {

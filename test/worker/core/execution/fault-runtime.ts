@@ -80,10 +80,11 @@ export class Launches {
    * another state directory by a sweep. One that never started, and could not be removed, is removed when it is served or at the next start.
    */
   get left(): readonly string[] {
-    const isKept = ({ job, generation }: Launched) => job || generation !== this.#world.generation;
-    const isDiscarded = (one: Launched) => one.state === "created" && one.isDiscarded;
-    const all = [...this.#launched.values()].filter((one) => !isDiscarded(one));
-    const left = all.filter((one) => !isKept(one) || one.state !== "ended");
+    const isOthers = ({ generation }: Launched) => generation !== this.#world.generation;
+    const isSwept = (one: Launched) =>
+      one.state === "created" && (one.isDiscarded || (!one.job && isOthers(one)));
+    const isKept = (one: Launched) => one.state === "ended" && (one.job || isOthers(one));
+    const left = [...this.#launched.values()].filter((one) => !isSwept(one) && !isKept(one));
     return left.map(({ action, state }) => `${action.name} ${state}`);
   }
 

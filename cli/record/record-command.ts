@@ -1,0 +1,286 @@
+import { access } from "node:fs/promises";
+import { Readable } from "node:stream";
+import { type Command, Option } from "commander";
+import { z } from "zod";
+import { loadAction } from "../../actions/catalogue.ts";
+import { parseFlags } from "../../actions/harness/input/flags.ts";
+import type { ActionDescription } from "../../actions/harness/input/input.ts";
+import { type ActionInput, readInput } from "../../actions/harness/input/read-input.ts";
+import { replaceFile } from "../../actions/harness/input/replace-file.ts";
+import { createActionLogger } from "../../actions/harness/result/logger.ts";
+import { writeText } from "../../actions/harness/result/write-text.ts";
+import { runAction } from "../../actions/harness/run/run-action.ts";
+import type { RecordingLimits } from "../../shared/bmc/recording/read-tree.ts";
+import { recordBmc } from "../../shared/bmc/recording/record-bmc.ts";
+import { BmcError } from "../../shared/contract/bmc-error.ts";
+import { serialiseConnection } from "../../shared/contract/connection.ts";
+import { EXIT_OK, exitCodeOf } from "../../shared/contract/exit-code.ts";
+import { parseArguments } from "../../shared/contract/given.ts";
+import { formatSeconds, parseDurationMs } from "../../shared/duration.ts";
+import { suggestion } from "../../shared/nearest-name.ts";
+import { printableLine, printableLines } from "../../shared/printable.ts";
+import { openProgressLines } from "../../shared/progress-lines.ts";
+import { Anonymiser } from "../../shared/recording/anonymise.ts";
+import { writeMockup } from "../../shared/recording/mockup.ts";
+import { readRecording } from "../../shared/recording/read-recording.ts";
+import { compress, type Recording, recordingText } from "../../shared/recording/recording.ts";
+import { redactor } from "../../shared/secret-forms.ts";
+import { textOf } from "../../shared/text-of.ts";
+import { SecretCommands } from "../../worker/machines/secret-commands.ts";
+import { chooseMachines } from "../machines/select-machines.ts";
+import { listenForStop } from "../stop-signal.ts";
+import { endWithUsage } from "../usage-problem.ts";
+
+const COMMAND = "pbnj-worker record";
+const FORMATS = ["recording", "mockup"];
+
+interface Flags {
+  readonly action?: string;
+  readonly file?: string;
+  readonly format: string;
+  readonly inventory?: string;
+  readonly maxRequests: string;
+  readonly maxMib: string;
+  readonly maxTime: string;
+  readonly show?: string;
+}
+
+/** Its connection is read as an action's is. */
+const ONLY_CONNECTION: ActionDescription = { name: "record", summary: "", input: {} };
+
+/** `pbnj-worker record`. */
+export function defineRecord(command: Command): void {
+  command
+    .usage("[options] <machine | connection flags>")
+    .description(
+      "Record what a BMC shows, without what identifies it, for a bug report, a test or a lab. Nothing is written to the BMC. " +
+        "Name a machine of --inventory, or use the connection flags of an action, such as --bmc-host.",
+    )
+    .option("--action <name>", "also run this action, and record each of its requests; its flags follow")
+    .option(
+      "--file <file>",
+      "where to; default: <vendor>-<model>.recording.json.gz, or a folder for a mockup",
+    )
+    .addOption(
+      new Option("--format <recording|mockup>", "what to write; a mockup has the Redfish tree only").default(
+        "recording",
+      ),
+    )
+    .option("--inventory <file>", "the inventory that has the machine")
+    .option("--max-requests <number>", "limit of requests", "3000")
+    .option("--max-mib <number>", "limit of what is read, in MiB", "32")
+    .option("--max-time <duration>", "limit of the time", "10m")
+    .option("--show <file>", "print everything that a recording holds, and nothing else")
+    .allowUnknownOption()
+    .allowExcessArguments()
+    .action(async (flags: Flags) => {
+      process.exit(flags.show === undefined ? await record(flags, command.args) : await show(flags.show));
+    });
+}
+
+async function show(file: string): Promise<number> {
+  try {
+    const recording = await readRecording(file);
+    await writeText(process.stdout, `${printableLines(JSON.stringify(recording, undefined, 2))}\n`);
+    return EXIT_OK;
+  } catch (thrown) {
+    process.stderr.write(`${printableLine(`${COMMAND}: ${textOf(thrown)}`)}\n`);
+    return exitCodeOf("usage");
+  }
+}
+
+async function record(flags: Flags, rest: readonly string[]): Promise<number> {
+  const problems: string[] = [];
+  const limits = limitsOf(flags, problems);
+  if (!FORMATS.includes(flags.format)) {
+    problems.push(`--format is not one of ${FORMATS.join(", ")}${suggestion(flags.format, FORMATS)}`);
+  }
+  const action = flags.action === undefined ? undefined : await loadAction(flags.action);
+  if (flags.action !== undefined && !action)
+    problems.push(`there is no action ${JSON.stringify(flags.action)}`);
+  const stop = listenForStop();
+  const { input, what } = await readTarget(action ?? ONLY_CONNECTION, flags, rest, problems, stop.signal);
+  if (flags.file !== undefined && flags.format === "mockup" && (await exists(flags.file))) {
+    problems.push(`--file: ${flags.file} exists`);
+  }
+  if (!input || problems.length > 0) endWithUsage(COMMAND, problems);
+
+  const { connection, nameOption } = input;
+  const lines = openProgressLines(process.stderr);
+  const redact = redactor({ username: connection.username, connection, own: input.own });
+  const startedMs = performance.now();
+  try {
+    const log = createActionLogger("warn", {});
+    const progress = (text: string) => lines.note(what, text);
+    const reading = await recordBmc(connection, { limits, log, signal: stop.signal, nameOption, progress });
+    let ended: Recording["action"];
+    let shown: string | undefined;
+    let exitCode: number = EXIT_OK;
+    const anonymiser = new Anonymiser(redact);
+    if (action) {
+      lines.note(what, `running ${action.name}`);
+      const result = await runAction(action, input, { signal: stop.signal, log, tap: reading.wire });
+      const { ok, class: errorClass, message = "", data } = result;
+      const checks = checksOf(data);
+      ended = {
+        name: action.name,
+        ok,
+        ...(errorClass && { class: errorClass }),
+        message,
+        ...(checks && { checks }),
+      };
+      const table = data === undefined ? undefined : action.table?.(data);
+      if (table) shown = table;
+      if (errorClass) exitCode = exitCodeOf(errorClass, stop.by());
+    }
+    lines.clear();
+    const recording = reading.anonymous(anonymiser, connection);
+    if (ended) recording.action = { ...ended, message: anonymiser.freeText(ended.message) };
+    const text = recordingText(recording);
+    if (redact(text) !== text)
+      throw new BmcError("internal", "the recording holds a secret of the connection: not written");
+    const file = flags.file ?? (await freeName(recording, flags.format));
+    const left = await write(file, flags.format, recording, text);
+    const tookMs = performance.now() - startedMs;
+    if (shown !== undefined) await writeText(process.stdout, `${shown}\n\n`);
+    await writeText(
+      process.stdout,
+      `${printableLines(summaryOf({ recording, file, tookMs, left, failures: reading.failures }))}\n`,
+    );
+    return exitCode;
+  } catch (thrown) {
+    lines.clear();
+    const error = stop.signal.aborted ? BmcError.from(stop.signal.reason) : BmcError.from(thrown);
+    process.stderr.write(`${printableLine(`${COMMAND}: ${redact(error.message)} (${error.class})`)}\n`);
+    return exitCodeOf(error.class, stop.by());
+  }
+}
+
+const Checks = z.object({
+  checks: z.array(z.object({ provider: z.string(), check: z.string(), state: z.string() })),
+});
+
+/** Of `check`: which checks passed, without their details. */
+function checksOf(data: unknown) {
+  return Checks.safeParse(data).data?.checks;
+}
+
+/** The connection and the action's input, of flags and variables or of a machine in the inventory. */
+async function readTarget(
+  action: ActionDescription,
+  flags: Flags,
+  rest: readonly string[],
+  problems: string[],
+  signal: AbortSignal,
+): Promise<{ readonly input: ActionInput<ActionDescription["input"]> | undefined; readonly what: string }> {
+  const { flags: ownFlags, strays } = parseArguments(rest);
+  const [machine, ...others] = strays;
+  const words = ownFlags.map(({ flag, value }) => (value === undefined ? flag : `${flag}=${value}`));
+  const own = parseFlags(action, words);
+  problems.push(...own.problems);
+  if (others.length > 0) problems.push("an unexpected argument");
+  if (machine !== undefined && flags.inventory === undefined) problems.push("a machine needs --inventory");
+  if (machine === undefined && flags.inventory !== undefined) problems.push("--inventory needs a machine");
+  const given = { env: process.env as Readonly<Record<string, string>>, flags: own.values, signal };
+  if (machine === undefined || flags.inventory === undefined) {
+    const read = await readInput(action, { ...given, stdin: () => process.stdin });
+    if (!read.ok) problems.push(...read.problems);
+    return { input: read.ok ? read.input : undefined, what: read.ok ? read.input.connection.host : "" };
+  }
+  const selection = { inventory: flags.inventory, machines: [machine], all: false, concurrency: "1" };
+  const chosen = chooseMachines(selection);
+  problems.push(...chosen.problems);
+  if (chosen.machines.length > 1) problems.push(`${JSON.stringify(machine)} matches several machines`);
+  const [found] = chosen.machines;
+  if (!found || !chosen.inventory || problems.length > 0) return { input: undefined, what: machine };
+  const connection = await chosen.inventory.resolveConnection(found, {
+    commands: new SecretCommands(),
+    signal,
+  });
+  const stdin = () => Readable.from([Buffer.from(serialiseConnection(connection))]);
+  const read = await readInput(action, { ...given, env: { ...given.env, BMC_CONNECTION_FILE: "-" }, stdin });
+  if (!read.ok) problems.push(...read.problems);
+  return { input: read.ok ? read.input : undefined, what: machine };
+}
+
+function limitsOf(flags: Flags, problems: string[]): RecordingLimits {
+  const whole = (name: string, text: string) => {
+    if (/^[1-9]\d{0,6}$/.test(text)) return Number(text);
+    problems.push(`${name} is not a whole number from 1 to 9999999`);
+    return 1;
+  };
+  const ms = parseDurationMs(flags.maxTime);
+  if (ms === undefined) problems.push("--max-time is not a duration, such as 90s or 10m");
+  return {
+    requests: whole("--max-requests", flags.maxRequests),
+    bytes: whole("--max-mib", flags.maxMib) * 1_048_576,
+    ms: ms ?? 1,
+  };
+}
+
+async function write(
+  file: string,
+  format: string,
+  recording: Recording,
+  text: string,
+): Promise<readonly string[]> {
+  if (format === "mockup") return await writeMockup(file, recording);
+  const problem = await replaceFile(file, file.endsWith(".gz") ? compress(text) : text);
+  if (problem !== undefined) throw new BmcError("usage", `cannot write ${file}: ${problem}`);
+  return [];
+}
+
+/** Named for the make: the machine's own name may say where it is. */
+async function freeName({ vendor, model }: Recording, format: string): Promise<string> {
+  const words = `${vendor ?? ""} ${model ?? ""}`.toLowerCase().replace(/[^a-z0-9]+/g, "-");
+  const make = words.replace(/^-+|-+$/g, "").slice(0, 60) || "bmc";
+  const ending = format === "mockup" ? ".mockup" : ".recording.json.gz";
+  for (let number = 1; ; number++) {
+    const name = `${make}${number === 1 ? "" : `-${number}`}${ending}`;
+    if (!(await exists(name))) return name;
+  }
+}
+
+const exists = (file: string) =>
+  access(file).then(
+    () => true,
+    () => false,
+  );
+
+interface Summary {
+  readonly recording: Recording;
+  readonly file: string;
+  readonly tookMs: number;
+  /** Paths that no mockup can hold. */
+  readonly left: readonly string[];
+  readonly failures: readonly string[];
+}
+
+function summaryOf({ recording, file, tookMs, left, failures }: Summary): string {
+  const {
+    vendor,
+    model,
+    resources,
+    refusals = {},
+    unread = [],
+    action,
+    exchanges = [],
+    commands = [],
+    replaced = {},
+  } = recording;
+  const make = [vendor, model].filter(Boolean).join(" ") || "a BMC";
+  const kinds = Object.entries(replaced).filter(([kind]) => kind !== "secret");
+  const counted = kinds.map(([kind, count]) => `${count} × ${kind}`).join(", ");
+  const { secret = 0 } = replaced;
+  return [
+    `Recorded ${make}: ${Object.keys(resources).length} resources, ${Object.keys(refusals).length} refused, in ${formatSeconds(tookMs)}: ${file}`,
+    ...(action ? [`${action.name}: ${action.message}; ${exchanges.length + commands.length} exchanges`] : []),
+    `Replaced: ${counted === "" ? "nothing" : counted}. Removed: ${secret} secret values.`,
+    ...failures.map((failure) => `Not recorded: ${failure}`),
+    ...(unread.length > 0
+      ? [`Not read: ${unread.length}, such as ${unread[0]?.path} (${unread[0]?.reason})`]
+      : []),
+    ...(left.length > 0 ? [`Not in the mockup: ${left.length} resources whose paths cannot be folders`] : []),
+    ...(file.endsWith(".mockup") ? [] : [`Show everything that it holds: pbnj-worker record --show ${file}`]),
+  ].join("\n");
+}

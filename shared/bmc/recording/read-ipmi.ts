@@ -1,0 +1,194 @@
+import { BmcError } from "../../contract/bmc-error.ts";
+import type { Connection } from "../../contract/connection.ts";
+import type { NameOption } from "../../contract/name-option.ts";
+import type { Logger } from "../../logger.ts";
+import type { Anonymiser } from "../../recording/anonymise.ts";
+import type { RecordedIpmi } from "../../recording/recording.ts";
+import type { TappedIpmi, WireTap } from "../../tracing/wire-tap.ts";
+import { BmcClient } from "../client.ts";
+import type { Hardware } from "../operations/inventory.ts";
+import type { NetworkSettings } from "../operations/network-settings.ts";
+import type { BmcUser } from "../operations/user-port.ts";
+
+/** What IPMI told, secrets included. */
+export interface IpmiReading {
+  readonly commands: readonly TappedIpmi[];
+  readonly users: readonly BmcUser[];
+  readonly networks: readonly NetworkSettings[];
+  readonly hardware: Hardware | undefined;
+  readonly bootFlags: Awaited<ReturnType<BmcClient["getBoot"]>> | undefined;
+}
+
+export interface IpmiContext {
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  readonly nameOption?: NameOption | undefined;
+  progress(text: string): void;
+}
+
+/** Runs what reads over IPMI, and keeps the commands. Rejects only if no session opens. */
+export async function readIpmi(
+  connection: Connection,
+  { log, signal, nameOption, progress }: IpmiContext,
+): Promise<IpmiReading> {
+  const commands: TappedIpmi[] = [];
+  const tap: WireTap = {
+    connected: () => undefined,
+    http: () => undefined,
+    ipmi: (exchange) => commands.push(exchange),
+  };
+  const { hint: _, ...own } = connection;
+  const client = new BmcClient({ ...own, providers: ["ipmi"] }, { log, tap, nameOption });
+  const attempt = async <T>(
+    what: string,
+    read: (until: AbortSignal) => Promise<T>,
+  ): Promise<T | undefined> => {
+    progress(`reading ${what} over IPMI`);
+    try {
+      return await read(signal);
+    } catch (thrown) {
+      signal.throwIfAborted();
+      const error = BmcError.from(thrown);
+      log.debug({ reason: error.message }, `${what} not recorded`);
+      return undefined;
+    }
+  };
+  try {
+    await client.open(signal);
+    await attempt("the device", (until) => client.getInfo(until));
+    await attempt("power", (until) => client.getPower(until));
+    await attempt("the power policy", (until) => client.getRestorePolicy(until));
+    await attempt("the power limit", (until) => client.getPowerLimit(until));
+    const bootFlags = await attempt("boot options", (until) => client.getBoot(until));
+    const hardware = await attempt("the FRU", (until) => client.getHardware(until));
+    const users = (await attempt("users", (until) => client.listUsers(until))) ?? [];
+    const networks = (await attempt("the network", (until) => client.listNetwork(until))) ?? [];
+    await attempt("the event log", (until) => client.listSel(until, { sensorNames: true }));
+    await attempt("sensors", (until) => client.getSensors(until));
+    return { commands, users, networks, hardware, bootFlags };
+  } finally {
+    await client.close();
+  }
+}
+
+const [APP, SENSOR, STORAGE] = [0x06, 0x04, 0x0a];
+/** Records of sensors and of where devices are; others are the maker's own, and may hold anything. */
+const SDR_TYPES = [0x01, 0x02, 0x03, 0x11, 0x12];
+/** From here on, records of the event log are the maker's own. */
+const OEM_EVENTS = 0xc0;
+const RECORD_BYTES = 16;
+
+/** As it may be written: raw bytes only of what identifies no machine. */
+export function anonymousIpmi(reading: IpmiReading, anonymiser: Anonymiser): RecordedIpmi {
+  const { commands, users, networks, hardware, bootFlags } = reading;
+  const device = commands.find(({ netFn, code, answer }) => netFn === APP && code === 0x01 && answer);
+  const [network] = networks;
+  const { system, chassis, mainboard } = hardware ?? {};
+  const fru = {
+    vendor: system?.vendor,
+    model: system?.model,
+    serial: anonymiser.value(system?.serial, "SerialNumber"),
+    boardSerial: anonymiser.value(mainboard?.serial, "SerialNumber"),
+    chassisSerial: anonymiser.value(chassis?.serial, "SerialNumber"),
+  };
+  return definedOnly({
+    deviceId: device?.answer && hex(device.answer),
+    sdr: recordsOf(
+      commands,
+      (netFn, code) => (netFn === STORAGE && code === 0x23) || (netFn === SENSOR && code === 0x21),
+    )
+      .filter((record) => SDR_TYPES.includes(record[3] ?? 0))
+      .map(hex),
+    sel: recordsOf(commands, (netFn, code) => netFn === STORAGE && code === 0x43)
+      .filter((record) => record.length === RECORD_BYTES)
+      .map((record) => hex((record[2] ?? 0) >= OEM_EVENTS ? withoutData(record) : record)),
+    readings: answersOf(commands, SENSOR, 0x2d),
+    thresholds: answersOf(commands, SENSOR, 0x27),
+    fru: definedOnly(fru),
+    users: users
+      .filter(({ name, unread }) => name !== "" && unread === undefined)
+      .map(({ name, role, enabled }) => ({
+        name: String(anonymiser.value(name, "UserName")),
+        role,
+        enabled,
+      })),
+    network: network && {
+      ...definedOnly({
+        mac: anonymiser.value(network.mac, "MACAddress"),
+        address: anonymiser.value(network.address, "Address"),
+        gateway: anonymiser.value(network.gateway, "Gateway"),
+        hostName: anonymiser.value(network.hostName, "HostName"),
+        mode: network.mode === "other" ? undefined : network.mode,
+        prefix: network.prefix,
+        vlan: network.vlan === "off" ? 0 : network.vlan,
+      }),
+    },
+    chassis: chassisOf(commands),
+    boot: bootFlags && definedOnly({ ...bootFlags }),
+    refused: refusalsOf(commands),
+  }) as RecordedIpmi;
+}
+
+/** Records out of the parts in which they were read, in the order of their first part. */
+function recordsOf(
+  commands: readonly TappedIpmi[],
+  isOne: (netFn: number, code: number) => boolean,
+): readonly Buffer[] {
+  const records = new Map<number, Buffer>();
+  for (const { netFn, code, data, answer, completionCode } of commands) {
+    if (!isOne(netFn, code) || completionCode !== 0 || !data || !answer || answer.length < 3) continue;
+    const [sent, bytes] = [Buffer.from(data), Buffer.from(answer).subarray(2)];
+    if (sent.length < 6) continue;
+    const offset = sent.readUInt8(4);
+    const id = sent.readUInt16LE(2);
+    const before = records.get(id) ?? Buffer.alloc(0);
+    if (offset <= before.length) records.set(id, Buffer.concat([before.subarray(0, offset), bytes]));
+  }
+  return [...records.values()];
+}
+
+function withoutData(record: Buffer): Buffer {
+  const kept = Buffer.alloc(RECORD_BYTES);
+  record.copy(kept, 0, 0, 10);
+  return kept;
+}
+
+/** By the first byte of the request. */
+function answersOf(commands: readonly TappedIpmi[], netFn: number, code: number): Record<string, string> {
+  const found = commands.flatMap((one) =>
+    one.netFn === netFn && one.code === code && one.completionCode === 0 && one.data && one.answer
+      ? [[String(one.data[0]), hex(one.answer)] as const]
+      : [],
+  );
+  return Object.fromEntries(found);
+}
+
+function chassisOf(commands: readonly TappedIpmi[]): string | undefined {
+  const status = commands.find(
+    ({ netFn, code, completionCode }) => netFn === 0 && code === 0x01 && completionCode === 0,
+  );
+  return status?.answer && hex(status.answer);
+}
+
+/** Of commands that the BMC does not have, in whatever state it is. */
+const NEVER: readonly (number | undefined)[] = [0xc1, 0xc2, 0xd6];
+
+/** Commands that the BMC refused, and never carried out. */
+function refusalsOf(commands: readonly TappedIpmi[]): Record<string, number> | undefined {
+  const carriedOut = new Set(
+    commands.filter(({ completionCode }) => completionCode === 0).map(({ command }) => command),
+  );
+  const refused = commands.filter(
+    ({ command, completionCode }) => NEVER.includes(completionCode) && !carriedOut.has(command),
+  );
+  const entries = refused.map(({ command, completionCode }) => [command, completionCode ?? 0] as const);
+  return entries.length === 0 ? undefined : Object.fromEntries(entries);
+}
+
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString("hex");
+}
+
+function definedOnly(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,177 @@
+import { type Clock, systemClock } from "../../clock.ts";
+import { BmcError } from "../../contract/bmc-error.ts";
+import type { Connection } from "../../contract/connection.ts";
+import type { NameOption } from "../../contract/name-option.ts";
+import type { Logger } from "../../logger.ts";
+import type { Anonymiser } from "../../recording/anonymise.ts";
+import { Recording } from "../../recording/recording.ts";
+import type { WireTap } from "../../tracing/wire-tap.ts";
+import { version } from "../../version.ts";
+import { openRedfishReader } from "../providers/redfish/redfish-reader.ts";
+import { anonymousIpmi, type IpmiReading, readIpmi } from "./read-ipmi.ts";
+import { RECORDING_LANES, type ReadTree, type RecordingLimits, readTree } from "./read-tree.ts";
+import { WireRecorder } from "./wire-recorder.ts";
+
+export interface RecordBmcOptions {
+  readonly limits: RecordingLimits;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  readonly clock?: Clock;
+  readonly nameOption?: NameOption | undefined;
+  progress(text: string): void;
+}
+
+/** An answer that takes so much longer than others is worth remembering. */
+const SLOW_FACTOR = 4;
+const SLOW_MS = 300;
+/** BMCs show whole seconds. */
+const LEAST_SKEW_MS = 5_000;
+
+/** What was read of a BMC, secrets included: `anonymous` makes of it what may be written. */
+export class BmcReading {
+  readonly wire = new WireRecorder();
+  tree: ReadTree | undefined;
+  ipmi: IpmiReading | undefined;
+  /** Why a provider has no part in it. */
+  readonly failures: string[] = [];
+
+  /** As it may be written. */
+  anonymous(anonymiser: Anonymiser, { username, host }: Pick<Connection, "username" | "host">): Recording {
+    const { tree, wire } = this;
+    if (username !== undefined) anonymiser.note("user name", username);
+    anonymiser.note(/^[\d.]+$|:/.test(host) ? "address" : "host name", host);
+    const resources = Object.fromEntries(tree?.resources ?? []);
+    const refusals = Object.fromEntries(tree?.refusals ?? []);
+    anonymiser.collect(resources);
+    anonymiser.collect(refusals);
+    wire.collect(anonymiser);
+    for (const { name } of this.ipmi?.users ?? []) anonymiser.note("user name", name);
+    const login = username === undefined ? undefined : String(anonymiser.value(username, "UserName"));
+    const shown = new Map(
+      [...(tree?.resources ?? [])].map(([path, body]) => [anonymiser.path(path), anonymiser.value(body)]),
+    );
+    const times = [...(tree?.times ?? [])];
+    const latencyMs = medianOf(times.map(([, ms]) => ms));
+    const slow = times.filter(
+      ([, ms]) => latencyMs !== undefined && ms > SLOW_MS && ms > latencyMs * SLOW_FACTOR,
+    );
+    const draft = {
+      recordedBy: `pbnj-worker ${version}`,
+      recordedOn: new Date().toISOString().slice(0, 10),
+      ...labelsOf([...shown.values()]),
+      login,
+      tls: wire.tls,
+      etag: tree?.etag,
+      ...(Math.abs(tree?.clockSkewMs ?? 0) > LEAST_SKEW_MS && {
+        clockSkewMs: Math.round(tree?.clockSkewMs ?? 0),
+      }),
+      latencyMs: latencyMs === undefined ? undefined : Math.round(latencyMs),
+      ...unlessEmpty(
+        "slow",
+        slow.map(([path, ms]) => [anonymiser.path(path.replace(/\?.*$/, "")), Math.round(ms)]),
+      ),
+      resources: Object.fromEntries([...shown].toSorted(([one], [other]) => (one < other ? -1 : 1))),
+      ...unlessEmpty(
+        "refusals",
+        [...(tree?.refusals ?? [])].map(([path, { status, headers, body }]) => [
+          anonymiser.path(path.replace(/\?.*$/, "")),
+          { status, headers: anonymiser.headers(headers), body: anonymiser.value(body) },
+        ]),
+      ),
+      ...(tree?.unread.length
+        ? {
+            unread: tree.unread.map(({ path, reason }) => ({
+              path: anonymiser.path(path),
+              reason: anonymiser.freeText(reason),
+            })),
+          }
+        : {}),
+      ...(this.ipmi && { ipmi: anonymousIpmi(this.ipmi, anonymiser) }),
+      ...wire.anonymous(anonymiser),
+    };
+    return Recording.parse({ ...draft, replaced: anonymiser.replaced });
+  }
+}
+
+/**
+ * Reads what a BMC shows, with the first of the connection's providers that can be read this way. Nothing is written, and the session
+ * is closed. Rejects with a `BmcError` if nothing can be read.
+ */
+export async function recordBmc(connection: Connection, options: RecordBmcOptions): Promise<BmcReading> {
+  const reading = new BmcReading();
+  const errors: BmcError[] = [];
+  for (const provider of connection.providers) {
+    options.signal.throwIfAborted();
+    const read = READERS[provider];
+    if (!read) continue;
+    try {
+      await read(connection, reading, options);
+    } catch (thrown) {
+      options.signal.throwIfAborted();
+      const error = BmcError.from(thrown);
+      // Accounts lock: a refused password is not tried elsewhere.
+      if (error.class === "auth" && !reading.tree) throw error;
+      errors.push(error);
+      reading.failures.push(`${provider}: ${error.message}`);
+    }
+  }
+  if (reading.tree ?? reading.ipmi) return reading;
+  throw (
+    errors[0] ?? new BmcError("unsupported", `none of ${connection.providers.join(", ")} can be recorded`)
+  );
+}
+
+type Read = (connection: Connection, reading: BmcReading, options: RecordBmcOptions) => Promise<void>;
+
+const READERS: Readonly<Partial<Record<string, Read>>> = {
+  redfish: readRedfish,
+  ipmi: async (connection, reading, options) => {
+    reading.ipmi = await readIpmi(connection, options);
+  },
+};
+
+async function readRedfish(
+  connection: Connection,
+  reading: BmcReading,
+  options: RecordBmcOptions,
+): Promise<void> {
+  const { clock = systemClock, log, signal, limits, nameOption } = options;
+  const tap: WireTap = {
+    connected: (facts) => reading.wire.connected(facts),
+    http: () => undefined,
+    ipmi: () => undefined,
+  };
+  const reader = openRedfishReader(connection, { clock, log, tap, nameOption }, RECORDING_LANES);
+  try {
+    reading.tree = await readTree(reader, limits, {
+      clock,
+      signal,
+      progress: (read, known) => options.progress(`read ${read} of ${known} resources`),
+    });
+  } finally {
+    await reader.close();
+  }
+}
+
+/** Of the machine and its BMC, for people. */
+function labelsOf(resources: readonly unknown[]) {
+  const typed = (type: string) =>
+    resources.find((body) =>
+      String((body as Record<string, unknown>)["@odata.type"]).startsWith(`#${type}.`),
+    ) as Record<string, unknown> | undefined;
+  const textOf = (value: unknown) => (typeof value === "string" ? value.trim() : undefined);
+  const system = typed("ComputerSystem");
+  return {
+    vendor: textOf(system?.["Manufacturer"]),
+    model: textOf(system?.["Model"]),
+    bmcFirmware: textOf(typed("Manager")?.["FirmwareVersion"]),
+  };
+}
+
+function medianOf(values: readonly number[]): number | undefined {
+  return values.toSorted((one, other) => one - other)[values.length >> 1];
+}
+
+function unlessEmpty(name: string, entries: readonly (readonly [string, unknown])[]): object {
+  return entries.length === 0 ? {} : { [name]: Object.fromEntries(entries) };
+}

@@ -1,0 +1,111 @@
+import type { Anonymiser } from "../../recording/anonymise.ts";
+import type { RecordedCommand, RecordedExchange } from "../../recording/recording.ts";
+import { textOf } from "../../text-of.ts";
+import type { TappedHttp, TappedIpmi, TlsFacts, WireTap } from "../../tracing/wire-tap.ts";
+
+const MOST_EXCHANGES = 5_000;
+const LONGEST_BODY = 1_048_576;
+
+/** Keeps what goes over the wire, secrets included, until `anonymous` makes of it what may be written. */
+export class WireRecorder implements WireTap {
+  tls: TlsFacts | undefined;
+  readonly #http: TappedHttp[] = [];
+  readonly #ipmi: TappedIpmi[] = [];
+
+  connected(facts: TlsFacts): void {
+    this.tls ??= facts;
+  }
+
+  http(exchange: TappedHttp): void {
+    if (this.#http.length < MOST_EXCHANGES) this.#http.push(exchange);
+  }
+
+  ipmi(exchange: TappedIpmi): void {
+    if (this.#ipmi.length < MOST_EXCHANGES) this.#ipmi.push(exchange);
+  }
+
+  /** Parts of a recording. */
+  anonymous(anonymiser: Anonymiser): { exchanges?: RecordedExchange[]; commands?: RecordedCommand[] } {
+    const startMs = Math.min(...[...this.#http, ...this.#ipmi].map(({ startedMs }) => startedMs));
+    const times = ({ startedMs, endedMs }: { startedMs: number; endedMs: number }) => ({
+      atMs: Math.round(startedMs - startMs),
+      ms: Math.round(endedMs - startedMs),
+    });
+    const http = this.#http.filter(({ path }) => !isLogin(path));
+    return {
+      ...(http.length > 0 && {
+        exchanges: http.map((one) => ({ ...exchangeOf(one, anonymiser), ...times(one) })),
+      }),
+      ...(this.#ipmi.length > 0 && {
+        commands: this.#ipmi.map((one) => ({ ...commandOf(one, anonymiser), ...times(one) })),
+      }),
+    };
+  }
+
+  /** Looks through it for what identifies, before anything is written. */
+  collect(anonymiser: Anonymiser): void {
+    for (const { body, answer } of this.#http) {
+      anonymiser.collect(jsonOf(body));
+      anonymiser.collect(jsonOf(answer?.body));
+    }
+  }
+}
+
+/** Logins and logouts, which a replay does itself. */
+function isLogin(path: string): boolean {
+  return /\/Sessions(\/[^/]*)?$/i.test(path);
+}
+
+function exchangeOf(
+  { method, path, headers, body, connection, answer, error }: TappedHttp,
+  anonymiser: Anonymiser,
+) {
+  const [bare = "", query] = path.split("?");
+  const sent = anonymiser.value(jsonOf(body));
+  return {
+    request: `${method} ${anonymiser.path(bare)}${query === undefined ? "" : `?${anonymiser.text(query)}`}`,
+    sent: { headers: anonymiser.headers(headers), ...(sent !== undefined && { body: sent }) },
+    connection,
+    ...(answer && {
+      status: answer.status,
+      headers: anonymiser.headers(answer.headers),
+      body: answerBody(answer.body, anonymiser),
+    }),
+    ...(error !== undefined && { error: anonymiser.freeText(textOf(error)) }),
+  };
+}
+
+/** A body that is no JSON may hold anything; what is left of it is that it was there. */
+function answerBody(body: Buffer, anonymiser: Anonymiser): unknown {
+  if (body.length === 0) return undefined;
+  const json = jsonOf(body);
+  return json === undefined ? "" : anonymiser.value(json);
+}
+
+/** Commands whose bytes hold neither names, addresses nor texts. */
+const PLAIN =
+  /^(Get|Set|Chassis|Reserve|Clear|Read|Cold|Warm|Activate|Deactivate)\b(?!.*(User|LAN|FRU|GUID|SDR|Session|Security|Password|Hostname|Asset|SEL Entry))/i;
+
+function commandOf(
+  { command, netFn, code, data, completionCode, answer, error }: TappedIpmi,
+  anonymiser: Anonymiser,
+) {
+  return {
+    command,
+    netFn,
+    code,
+    ...(data && PLAIN.test(command) && { data: Buffer.from(data).toString("hex") }),
+    ...(completionCode !== undefined && { completionCode }),
+    ...(answer && PLAIN.test(command) && { answer: Buffer.from(answer).toString("hex") }),
+    ...(error !== undefined && { error: anonymiser.freeText(textOf(error)) }),
+  };
+}
+
+function jsonOf(body: string | Buffer | undefined): unknown {
+  if (body === undefined || body.length > LONGEST_BODY) return undefined;
+  try {
+    return JSON.parse(body.toString());
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,15 @@
+import { stat } from "node:fs/promises";
+import { readBounded, readMockup } from "./mockup.ts";
+import { MOST_BYTES, parseRecording, type Recording } from "./recording.ts";
+
+/** Reads a recording or a mockup folder. Rejects with one line that names it. */
+export async function readRecording(path: string): Promise<Recording> {
+  try {
+    const found = await stat(path);
+    if (found.isDirectory()) return await readMockup(path);
+    if (!found.isFile()) throw new Error("it is neither a file nor a folder");
+    return parseRecording(await readBounded(path, MOST_BYTES));
+  } catch (thrown) {
+    throw new Error(`${path}: ${(thrown as Error).message}`, { cause: thrown });
+  }
+}

@@ -1,0 +1,221 @@
+import { gunzipSync, gzipSync } from "node:zlib";
+import { z } from "zod";
+import { isTooDeep } from "../json-depth.ts";
+import { printableLine } from "../printable.ts";
+import { textOf } from "../text-of.ts";
+
+const RECORDING_FORMAT = "pbnj-worker-recording";
+/** A later one may have more fields; a reader ignores those that it does not know. */
+const RECORDING_VERSION = 1;
+
+export const MOST_BYTES = 64 * 1_048_576;
+const MOST_RESOURCES = 50_000;
+const MOST_EXCHANGES = 20_000;
+
+/** With a query, a page of a collection. */
+const Path = z.string().regex(/^\/[^#\s]*$/, "is not a path");
+const Headers = z.record(z.string(), z.string());
+const Milliseconds = z.number().min(0);
+const Hex = z.string().regex(/^([0-9a-f]{2})*$/i, "is not hexadecimal");
+
+const Refusal = z.object({
+  status: z.int().min(200).max(599),
+  headers: Headers.optional(),
+  body: z.unknown().optional(),
+});
+
+const HttpExchange = z.object({
+  request: z
+    .string()
+    .regex(/^[A-Z]+ \/\S*$/, "is not a method and a path")
+    .describe("Method and path, with its query"),
+  sent: z
+    .object({ headers: Headers.optional(), body: z.unknown().optional() })
+    .optional()
+    .describe("What was sent. A replay ignores the headers; without a body it matches any"),
+  atMs: Milliseconds.describe("When it was sent, since the first exchange"),
+  ms: Milliseconds.default(0).describe("Time to the end of the answer"),
+  connection: z.int().optional().describe("The connection that it used, from 1"),
+  status: z.int().min(200).max(599).optional().describe("Absent if there was no answer"),
+  headers: Headers.optional(),
+  body: z.unknown().optional().describe("JSON; a text is sent as it is, an absent body is empty"),
+  error: z.string().optional().describe("Why there was no answer; a replay closes the connection"),
+});
+
+const IpmiExchange = z.object({
+  command: z.string().describe("Its name in the specification"),
+  netFn: z.int().min(0).max(63),
+  code: z.int().min(0).max(255).describe("The command's number"),
+  data: Hex.optional().describe("Absent if it holds something secret"),
+  atMs: Milliseconds,
+  ms: Milliseconds.default(0),
+  completionCode: z.int().min(0).max(255).optional().describe("Absent if there was no answer"),
+  answer: Hex.optional(),
+  error: z.string().optional(),
+});
+
+const Checks = z.array(z.object({ provider: z.string(), check: z.string(), state: z.string() })).max(1_000);
+
+const Ipmi = z.object({
+  deviceId: Hex.optional().describe("The answer to Get Device ID"),
+  sdr: z.array(Hex).max(10_000).optional().describe("Sensor data records, with their headers"),
+  readings: z.record(z.string(), Hex).optional().describe("Answers to Get Sensor Reading, by sensor number"),
+  thresholds: z
+    .record(z.string(), Hex)
+    .optional()
+    .describe("Answers to Get Sensor Thresholds, by sensor number"),
+  sel: z.array(Hex).max(20_000).optional().describe("Records of the event log, 16 bytes each"),
+  fru: z
+    .object({
+      vendor: z.string().optional(),
+      model: z.string().optional(),
+      serial: z.string().optional(),
+      boardSerial: z.string().optional(),
+      chassisSerial: z.string().optional(),
+    })
+    .optional()
+    .describe("What FRU 0 says of the machine"),
+  users: z
+    .array(z.object({ name: z.string(), role: z.string(), enabled: z.boolean() }))
+    .max(63)
+    .optional(),
+  network: z
+    .object({
+      mac: z.string().optional(),
+      address: z.string().optional(),
+      gateway: z.string().optional(),
+      hostName: z.string().optional(),
+      mode: z.enum(["static", "dhcp"]).optional(),
+      prefix: z.int().min(0).max(32).optional(),
+      vlan: z.int().min(0).max(4094).optional(),
+    })
+    .optional(),
+  chassis: Hex.optional().describe("The answer to Get Chassis Status"),
+  boot: z
+    .object({ device: z.string(), persistent: z.boolean().optional(), mode: z.string().optional() })
+    .optional()
+    .describe("The boot flags"),
+  refused: z.record(z.string(), z.int()).optional().describe("Completion codes, by name of the command"),
+});
+
+/** What an IPMI BMC answered to commands that read. */
+export type RecordedIpmi = z.infer<typeof Ipmi>;
+
+/** One recorded BMC. Everything but `resources` may be absent; a small case is written by hand. */
+export const Recording = z.object({
+  format: z.literal(RECORDING_FORMAT).optional(),
+  version: z.literal(RECORDING_VERSION).optional(),
+  name: z.string().optional(),
+  recordedBy: z.string().optional().describe("Program and version"),
+  recordedOn: z.string().optional().describe("The day"),
+  vendor: z.string().nullish(),
+  model: z.string().nullish(),
+  bmcFirmware: z.string().nullish(),
+  login: z.string().optional().describe("The user that recorded it, by its replacement"),
+  tls: z
+    .object({
+      protocol: z.string().optional(),
+      cipher: z.string().optional(),
+      keyType: z.string().optional(),
+      keyBits: z.number().optional(),
+      signature: z.string().optional(),
+      selfSigned: z.boolean().optional(),
+      notBefore: z.string().optional(),
+      notAfter: z.string().optional(),
+    })
+    .optional()
+    .describe("Facts of the certificate and the connection, nothing that identifies it"),
+  etag: z
+    .enum(["strong", "weak", "doubled", "gzip", "property"])
+    .optional()
+    .describe("How entity tags are written"),
+  clockSkewMs: z.number().optional().describe("How far the BMC's clock was ahead"),
+  latencyMs: Milliseconds.optional().describe("The median time of an answer"),
+  slow: z.record(Path, Milliseconds).optional().describe("Resources that took much longer"),
+  resources: z.record(Path, z.unknown()).default({}).describe("The Redfish tree, by path"),
+  refusals: z.record(Path, Refusal).optional().describe("What the BMC refused to show"),
+  unread: z
+    .array(z.object({ path: z.string(), reason: z.string() }))
+    .optional()
+    .describe("What the recording lacks, and why"),
+  ipmi: Ipmi.optional(),
+  action: z
+    .object({
+      name: z.string(),
+      ok: z.boolean(),
+      class: z.string().optional(),
+      message: z.string(),
+      checks: Checks.optional(),
+    })
+    .optional()
+    .describe("The action that was recorded, and how it ended"),
+  exchanges: z.array(HttpExchange).max(MOST_EXCHANGES).optional(),
+  commands: z.array(IpmiExchange).max(MOST_EXCHANGES).optional(),
+  replaced: z.record(z.string(), z.int()).optional().describe("How many values of a kind were replaced"),
+});
+export type Recording = z.infer<typeof Recording>;
+export type EtagForm = NonNullable<Recording["etag"]>;
+export type RecordedExchange = z.infer<typeof HttpExchange>;
+export type RecordedCommand = z.infer<typeof IpmiExchange>;
+
+/** Reads a recording, compressed or not. Throws one line that says what is wrong with it. */
+export function parseRecording(bytes: Uint8Array): Recording {
+  const parsed = Recording.safeParse(parseJson(unzipped(bytes)));
+  if (parsed.success) {
+    if (Object.keys(parsed.data.resources).length <= MOST_RESOURCES) return parsed.data;
+    throw new Error(`it has more than ${MOST_RESOURCES} resources`);
+  }
+  const issue = parsed.error.issues[0];
+  throw new Error(`it is not a recording: ${[...(issue?.path ?? []), issue?.message].join(": ")}`);
+}
+
+function unzipped(bytes: Uint8Array): string {
+  if (bytes.length > MOST_BYTES) throw new Error(`it is larger than ${MOST_BYTES} bytes`);
+  const isCompressed = bytes[0] === 0x1f && bytes[1] === 0x8b;
+  return Buffer.from(isCompressed ? gunzipSync(bytes, { maxOutputLength: MOST_BYTES }) : bytes).toString();
+}
+
+function parseJson(text: string): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (thrown) {
+    throw new Error(`it is not JSON: ${printableLine(textOf(thrown))}`);
+  }
+  if (isTooDeep(value)) throw new Error("it has too many levels");
+  return value;
+}
+
+/** The text of a file: one line per field and small resource, so that people can read and compare it. */
+export function recordingText(recording: Recording): string {
+  const { resources, exchanges, commands, ...rest } = recording;
+  const fields = Object.entries({ format: RECORDING_FORMAT, version: RECORDING_VERSION, ...rest })
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `  ${JSON.stringify(name)}: ${JSON.stringify(value)}`);
+  const tree = Object.entries(resources).map(
+    ([path, body]) => `    ${JSON.stringify(path)}: ${JSON.stringify(body)}`,
+  );
+  const list = (name: string, entries: readonly unknown[] | undefined) =>
+    entries === undefined
+      ? []
+      : [
+          `  ${JSON.stringify(name)}: [\n${entries.map((entry) => `    ${JSON.stringify(entry)}`).join(",\n")}\n  ]`,
+        ];
+  const parts = [
+    ...fields,
+    `  "resources": {\n${tree.join(",\n")}\n  }`,
+    ...list("exchanges", exchanges),
+    ...list("commands", commands),
+  ];
+  return `{\n${parts.join(",\n")}\n}\n`;
+}
+
+export function compress(text: string): Buffer {
+  return gzipSync(text, { level: 9 });
+}
+
+/** The format for other programs: `docs/reference/recording.schema.json`. */
+export function recordingSchema(): object {
+  const { $schema, ...schema } = z.toJSONSchema(Recording, { io: "input" });
+  return { $schema, title: "A recorded BMC", ...schema };
+}

@@ -1,0 +1,73 @@
+import type { X509Certificate } from "node:crypto";
+import type { TLSSocket } from "node:tls";
+import { defined } from "../defined.ts";
+
+/** Facts of a connection and its certificate, none of which identifies a machine. */
+export interface TlsFacts {
+  readonly protocol?: string;
+  readonly cipher?: string;
+  readonly keyType?: string;
+  readonly keyBits?: number;
+  readonly signature?: string;
+  readonly selfSigned: boolean;
+  readonly notBefore: string;
+  readonly notAfter: string;
+}
+
+/** As it went over the wire, secrets included. Times are on the monotonic clock. */
+export interface TappedHttp {
+  readonly method: string;
+  /** Path and query. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Undefined if there was none, or it was a file. */
+  readonly body: string | undefined;
+  readonly startedMs: number;
+  readonly endedMs: number;
+  /** From 1. */
+  readonly connection: number;
+  readonly answer?: {
+    readonly status: number;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body: Buffer;
+  };
+  readonly error?: unknown;
+}
+
+export interface TappedIpmi {
+  /** As the specification names it. */
+  readonly command: string;
+  readonly netFn: number;
+  readonly code: number;
+  /** Undefined if it holds a secret. */
+  readonly data: Uint8Array | undefined;
+  readonly startedMs: number;
+  readonly endedMs: number;
+  readonly completionCode?: number;
+  readonly answer?: Uint8Array;
+  readonly error?: unknown;
+}
+
+/** Is told of everything that goes to and comes from one BMC. */
+export interface WireTap {
+  connected(facts: TlsFacts): void;
+  http(exchange: TappedHttp): void;
+  ipmi(exchange: TappedIpmi): void;
+}
+
+export function tlsFactsOf(socket: TLSSocket, certificate: X509Certificate): TlsFacts {
+  const { publicKey, signatureAlgorithm, subject, issuer, validFromDate, validToDate } = certificate;
+  const { asymmetricKeyType: keyType, asymmetricKeyDetails: details } = publicKey;
+  return {
+    ...defined({
+      protocol: socket.getProtocol() ?? undefined,
+      cipher: socket.getCipher()?.name,
+      keyType,
+      keyBits: details?.modulusLength,
+      signature: signatureAlgorithm,
+    }),
+    selfSigned: subject === issuer,
+    notBefore: validFromDate.toISOString(),
+    notAfter: validToDate.toISOString(),
+  };
+}

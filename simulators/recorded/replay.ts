@@ -1,0 +1,108 @@
+import type { RecordedExchange } from "../../shared/recording/recording.ts";
+import type { Answer } from "../redfish/answer.ts";
+import { isBody } from "./resources.ts";
+
+/** What followed one change, or what came before the first. */
+interface Episode {
+  readonly change: RecordedExchange | undefined;
+  /** By request, in the order of time. */
+  readonly reads: ReadonlyMap<string, readonly RecordedExchange[]>;
+}
+
+/** What a recorded exchange says to a request. */
+export interface Played {
+  readonly answer: Answer;
+  /** The change that began it was accepted, or this is a reading. */
+  readonly isAccepted: boolean;
+}
+
+/**
+ * Recorded exchanges, which happen again: what a change was answered, and what each resource showed how long after it. It holds until
+ * the next change, which is answered as it was recorded, or else by the machine.
+ */
+export class Replay {
+  readonly #episodes: readonly Episode[];
+  readonly #speed: number;
+  #current = -1;
+  #startedMs = 0;
+
+  /** `speed`: so many times as fast. */
+  constructor(exchanges: readonly RecordedExchange[], speed: number) {
+    this.#episodes = episodesOf(exchanges);
+    this.#speed = speed;
+  }
+
+  /** Undefined for what was not recorded. `request` is the method and the path with its query. */
+  play(request: string, body: unknown): Played | undefined {
+    if (this.#episodes.length === 0) return undefined;
+    if (!isRead(request)) return this.#change(request, body);
+    if (this.#current < 0 && this.#episodes[0]?.change === undefined) this.#begin(0);
+    const episode = this.#episodes[this.#current];
+    const reads = episode?.reads.get(request);
+    if (!episode || !reads) return undefined;
+    const firstMs =
+      episode.change?.atMs ?? Math.min(...[...episode.reads.values()].map(([one]) => one?.atMs ?? 0));
+    const elapsedMs = (Date.now() - this.#startedMs) * this.#speed + firstMs;
+    const read = reads.findLast(({ atMs }) => atMs <= elapsedMs) ?? reads[0];
+    return read && { answer: this.#answer(read), isAccepted: true };
+  }
+
+  /** What the resources showed last, by path, which lasts. */
+  settled(): readonly (readonly [string, unknown])[] {
+    const reads = this.#episodes[this.#current]?.reads ?? new Map<string, readonly RecordedExchange[]>();
+    return [...reads].flatMap(([request, list]) => {
+      const last = list.at(-1);
+      return last?.status === 200 && isBody(last.body)
+        ? [[request.replace(/^GET /, ""), last.body] as const]
+        : [];
+    });
+  }
+
+  #change(request: string, body: unknown): Played | undefined {
+    const fits = ({ change }: Episode) =>
+      change?.request === request && isAsRecorded(change.sent?.body, body);
+    const next = this.#episodes.findIndex((episode, index) => index > this.#current && fits(episode));
+    const index = next >= 0 ? next : this.#episodes.findIndex(fits);
+    this.#begin(index >= 0 ? index : this.#episodes.length);
+    const change = this.#episodes[index]?.change;
+    return change && { answer: this.#answer(change), isAccepted: (change.status ?? 0) < 300 };
+  }
+
+  #begin(index: number): void {
+    this.#current = index;
+    this.#startedMs = Date.now();
+  }
+
+  #answer({ status, headers = {}, body, ms, error }: RecordedExchange): Answer {
+    const delayMs = ms / this.#speed;
+    if (status === undefined) return { status: 0, drops: error ?? "no answer", delayMs };
+    const { "content-length": _, "content-encoding": __, "transfer-encoding": ___, ...kept } = headers;
+    return { status, headers: kept, body, delayMs };
+  }
+}
+
+function isRead(request: string): boolean {
+  return request.startsWith("GET ");
+}
+
+function episodesOf(exchanges: readonly RecordedExchange[]): readonly Episode[] {
+  const episodes: { change: RecordedExchange | undefined; reads: Map<string, RecordedExchange[]> }[] = [];
+  for (const exchange of exchanges.toSorted((one, other) => one.atMs - other.atMs)) {
+    const last = episodes.at(-1);
+    if (!isRead(exchange.request)) episodes.push({ change: exchange, reads: new Map() });
+    else if (!last) episodes.push({ change: undefined, reads: new Map([[exchange.request, [exchange]]]) });
+    else last.reads.set(exchange.request, [...(last.reads.get(exchange.request) ?? []), exchange]);
+  }
+  return episodes;
+}
+
+/** Whether what is sent has what was sent then; values that were removed or replaced there may be any. */
+function isAsRecorded(recorded: unknown, sent: unknown): boolean {
+  if (recorded === undefined || recorded === null || recorded === "[redacted]") return true;
+  if (!isBody(recorded))
+    return Array.isArray(recorded) ? Array.isArray(sent) : typeof recorded !== "boolean" || recorded === sent;
+  if (!isBody(sent)) return false;
+  return Object.entries(recorded).every(([name, value]) =>
+    name === "ResetType" ? value === sent[name] : isAsRecorded(value, sent[name]),
+  );
+}

@@ -1,0 +1,92 @@
+import { defined } from "../../shared/defined.ts";
+import { readRecording } from "../../shared/recording/read-recording.ts";
+import type { Recording } from "../../shared/recording/recording.ts";
+import { type IpmiBmc, startIpmiBmc } from "../ipmi/bmc.ts";
+import { SimulatedMachine, type SimulatedMachineOptions } from "../machine.ts";
+import { type RedfishBmc, startRedfishBmc } from "../redfish/bmc.ts";
+import type { WebServerTls } from "../web-server.ts";
+import { adoptState, ipmiOptions, replayOn } from "./recorded-ipmi.ts";
+import { RecordedTree } from "./recorded-tree.ts";
+
+export interface StartRecordingOptions {
+  /** Default: the recorded user, by its replacement, or `admin`. */
+  readonly username?: string;
+  /** Default `recorded-machine`. */
+  readonly password?: string;
+  /** Default 127.0.0.1. */
+  readonly host?: string;
+  /** Default 0, any free one. */
+  readonly port?: number;
+  /** So many times as fast as it was recorded. Default 1. */
+  readonly speed?: number;
+  /** `http`, or a certificate with its key, PEM; a self-signed one when absent. */
+  readonly tls?: WebServerTls;
+  /** How long the machine takes for power; quick when absent. */
+  readonly machine?: SimulatedMachineOptions;
+  /** How long the BMC is away after its reset. */
+  readonly restartMs?: number;
+}
+
+/** A recorded machine that answers. */
+export interface RunningRecording {
+  readonly recording: Recording;
+  readonly machine: SimulatedMachine;
+  readonly redfish: RedfishBmc;
+  /** If the recording has it; at the same port, unless that was any free one. */
+  readonly ipmi?: IpmiBmc;
+  readonly username: string;
+  readonly password: string;
+  /** Of its serial console over SSH, if it has one; as a connection's `redfish.sshHostKey`. */
+  readonly sshHostKey?: string;
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+const RESTART_MS = 1_500;
+
+/** Starts a recorded machine: a file, a folder with a mockup, or a recording that was read. */
+export async function startRecording(
+  source: string | Recording,
+  options: StartRecordingOptions = {},
+): Promise<RunningRecording> {
+  const recording = typeof source === "string" ? await readRecording(source) : source;
+  const { password = "recorded-machine", speed = 1, host, port, tls, restartMs = RESTART_MS } = options;
+  const username = options.username ?? recording.login ?? "admin";
+  const machine = new SimulatedMachine({ ...options.machine });
+  if (recording.ipmi) adoptState(recording.ipmi, machine);
+  const tree = new RecordedTree(recording, { machine, username, password, speed });
+  const latencyMs = (recording.latencyMs ?? 0) / speed;
+  const redfish = await startRedfishBmc({
+    machines: [machine],
+    ...{ profile: tree.profile, tree, username, password, latencyMs },
+    ...defined({ host, port, tls }),
+  });
+  // Its answer leaves first.
+  tree.onRestart = () => setTimeout(() => void redfish.restart(restartMs / speed), 50);
+  const ipmi =
+    recording.ipmi &&
+    (await startIpmiBmc({
+      ...ipmiOptions(recording.ipmi, { username, password }),
+      ...{ machine, restartMs: restartMs / speed },
+      ...defined({ host, port }),
+    }));
+  if (ipmi && recording.ipmi) replayOn(ipmi, recording.ipmi, recording.commands ?? [], speed);
+  const { sshConsole } = tree;
+  // Loaded only where there is one.
+  const console =
+    sshConsole &&
+    (await (
+      await import("../ssh-console.ts")
+    ).startSshConsole({ machine, username, password, ...sshConsole }));
+  const close = async () => {
+    await console?.[Symbol.asyncDispose]();
+    await ipmi?.close();
+    await redfish.close();
+  };
+  const sshHostKey = console?.fingerprint;
+  return {
+    ...{ recording, machine, redfish, username, password, close },
+    ...defined({ ipmi, sshHostKey }),
+    [Symbol.asyncDispose]: close,
+  };
+}

@@ -1,0 +1,106 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { loadAction } from "../../../../actions/catalogue.ts";
+import { readInput } from "../../../../actions/harness/input/read-input.ts";
+import { runAction } from "../../../../actions/harness/run/run-action.ts";
+import { recordBmc } from "../../../../shared/bmc/recording/record-bmc.ts";
+import { Connection } from "../../../../shared/contract/connection.ts";
+import { silentLogger } from "../../../../shared/logger.ts";
+import { Anonymiser } from "../../../../shared/recording/anonymise.ts";
+import { type Recording, recordingText } from "../../../../shared/recording/recording.ts";
+import { redactor } from "../../../../shared/secret-forms.ts";
+import { SimulatedMachine } from "../../../../simulators/machine.ts";
+import { startRecording } from "../../../../simulators/recorded/start-recording.ts";
+import { startRedfishBmc } from "../../../../simulators/redfish/bmc.ts";
+import { redfishProfiles } from "../../../../simulators/redfish/profiles.ts";
+import { redfishConnection } from "../../../support/bmc-lab.ts";
+
+const PASSWORD = "canary-login-5f1e";
+/** One of each kind that a BMC may show, and where. */
+const SECRETS: Readonly<Record<string, unknown>> = {
+  SHA256Password: "canary-hash-9d27c1",
+  AgentCommunityName: "canary-community-41",
+  PrivateKey: "-----BEGIN PRIVATE KEY-----\ncanary-private-77\n-----END PRIVATE KEY-----",
+  ApiToken: "canary-token-aa31",
+  LicenseKey: "CANARY-LICEN-SE123",
+  "LDAP.1.BindPassword": "canary-bind-b2",
+  SSHAuthorizedKey: "ssh-ed25519 AAAAcanaryssh someone@host",
+  Attributes: { AdminPassword: "canary-bios-c3", "Users.2.IPMIKey": "canary-ipmi-d4" },
+  Nested: { Tokens: ["canary-list-e5"], Credentials: { Value: "canary-deep-f6" } },
+};
+const COPIES = {
+  Description: "The community is canary-community-41, set with canary-token-aa31",
+  Oem: { Contoso: { Whatever: "canary-unknown-field-99", Url: "https://svc:canary-url-18@files.example/x" } },
+};
+/** What of them must be nowhere, in any notation that the redactor does not know. */
+const CANARY = /canary|Y2FuYXJ5|63616e617279/i;
+
+const profiles = Object.keys(redfishProfiles);
+/** 20 of them: each profile, and then again without basic authentication. */
+const cases = Array.from({ length: 20 }, (_, index) => ({
+  profile: profiles[index % profiles.length] ?? "generic",
+  auth: index < profiles.length ? "basic" : "session",
+}));
+const trees = new Map<string, Recording["resources"]>();
+const options = {
+  limits: { requests: 2_000, bytes: 20_000_000, ms: 60_000 },
+  log: silentLogger,
+  progress: () => undefined,
+};
+
+async function rawTree(profile: string): Promise<Recording["resources"]> {
+  const bmc = await startRedfishBmc({ profile, machines: [new SimulatedMachine()], tls: "http" });
+  const reading = await recordBmc(Connection.parse(redfishConnection(bmc.port)), {
+    ...options,
+    signal: AbortSignal.timeout(60_000),
+  });
+  await bmc.close();
+  return Object.fromEntries(reading.tree?.resources ?? []);
+}
+
+beforeAll(async () => {
+  for (const { profile } of cases) if (!trees.has(profile)) trees.set(profile, await rawTree(profile));
+}, 120_000);
+
+describe("a recording holds no secret", () => {
+  it.each(cases)("of $profile with $auth login", async ({ profile, auth }) => {
+    const planted = Object.entries(trees.get(profile) ?? {}).map(([path, body]) => [
+      path,
+      Array.isArray(Object(body).Members)
+        ? body
+        : { ...SECRETS, ...Object(body), ...COPIES, Leaked: SECRETS },
+    ]);
+    await using bmc = await startRecording(
+      { resources: Object.fromEntries(planted) },
+      { username: "admin", password: PASSWORD, tls: "http" },
+    );
+    const connection = redfishConnection(bmc.redfish.port, {
+      password: PASSWORD,
+      redfish: { port: bmc.redfish.port, scheme: "http", auth },
+    });
+    const signal = AbortSignal.timeout(60_000);
+    const action = await loadAction("create-user");
+    if (!action) throw new Error("there is no such action");
+    const read = await readInput(action, {
+      env: { BMC_CONNECTION_FILE: "-", USER_NAME: "eve", ROLE: "operator", PASSWORD: "canary-new-user-1" },
+      flags: {},
+      stdin: async function* () {
+        yield Buffer.from(JSON.stringify(connection));
+      },
+      signal,
+    });
+    if (!read.ok) throw new Error(read.problems.join());
+
+    const reading = await recordBmc(read.input.connection, { ...options, signal });
+    await runAction(action, read.input, { signal, log: silentLogger, tap: reading.wire });
+    const anonymiser = new Anonymiser(redactor({ username: "admin", ...read.input }));
+    const recording = reading.anonymous(anonymiser, read.input.connection);
+    const text = recordingText(recording);
+
+    expect(recording.exchanges?.map(({ request }) => request).join("\n")).toMatch(
+      /^(POST|PATCH) .*Accounts/m,
+    );
+    expect(text).not.toMatch(CANARY);
+    expect(text).not.toMatch(/"x-auth-token"|"authorization"|-----BEGIN/i);
+    expect(Object.keys(recording.resources).length).toBeGreaterThan(20);
+  });
+});

@@ -1,0 +1,119 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { RecordingLimits } from "../../../../shared/bmc/recording/read-tree.ts";
+import { recordBmc } from "../../../../shared/bmc/recording/record-bmc.ts";
+import { Connection } from "../../../../shared/contract/connection.ts";
+import { silentLogger } from "../../../../shared/logger.ts";
+import { Anonymiser } from "../../../../shared/recording/anonymise.ts";
+import { redactor } from "../../../../shared/secret-forms.ts";
+import { type RedfishBmcOptions, startRedfishBmc } from "../../../../simulators/redfish/bmc.ts";
+import { redfishConnection } from "../../../support/bmc-lab.ts";
+
+const LIMITS: RecordingLimits = { requests: 1_000, bytes: 10_000_000, ms: 60_000 };
+
+async function recordSimulated(
+  options: RedfishBmcOptions = {},
+  limits: Partial<RecordingLimits> = {},
+  given = {},
+) {
+  const bmc = await startRedfishBmc({ profile: "dell-idrac9", tls: "http", ...options });
+  onTestFinished(() => bmc.close());
+  const connection = Connection.parse(redfishConnection(bmc.port, given));
+  const reading = recordBmc(connection, {
+    limits: { ...LIMITS, ...limits },
+    log: silentLogger,
+    signal: AbortSignal.timeout(60_000),
+    progress: () => undefined,
+  });
+  const read = () =>
+    reading.then((done) => done.anonymous(new Anonymiser(redactor({ connection })), connection));
+  return { bmc, read };
+}
+
+describe("a recording of a BMC", () => {
+  it("has the tree and the registry that the BIOS needs, and neither schemas nor other registries", async () => {
+    const { read } = await recordSimulated();
+
+    const { resources, refusals, unread, vendor, bmcFirmware } = await read();
+
+    expect({ vendor, bmcFirmware, refusals, unread }).toEqual({
+      vendor: "Dell Inc.",
+      bmcFirmware: "6.10.80.00",
+    });
+    const paths = Object.keys(resources);
+    expect(paths).toContain("/redfish/v1/Systems/System.Embedded.1/Bios/Settings");
+    expect(paths.filter((path) => path.includes("/Registries/"))).toEqual([
+      "/redfish/v1/Registries/BiosAttributeRegistry",
+      "/redfish/v1/Registries/BiosAttributeRegistry/BiosAttributeRegistry.v1_0_0.json",
+    ]);
+  });
+
+  it("is made without a write, and leaves no session", async () => {
+    const { bmc, read } = await recordSimulated({ basic: false });
+
+    await read();
+
+    const writes = bmc.log.filter((line) => !line.startsWith("GET "));
+    expect(writes).toEqual([
+      "POST /redfish/v1/SessionService/Sessions",
+      "DELETE /redfish/v1/SessionService/Sessions/1",
+    ]);
+    expect(bmc.sessions.count).toBe(0);
+  });
+
+  it("takes two connections", async () => {
+    const { bmc, read } = await recordSimulated({ latencyMs: 2 });
+
+    await read();
+
+    expect(bmc.connections).toBe(2);
+  });
+
+  it("joins the pages of a collection", async () => {
+    const { read } = await recordSimulated({ profile: "openbmc" });
+
+    const { resources } = await read();
+
+    expect(JSON.stringify(resources)).not.toContain("nextLink");
+  });
+
+  it.each([
+    ["requests", { requests: 10 }],
+    ["bytes", { bytes: 2_000 }],
+    ["time", { ms: 1 }],
+  ])("ends at its limit of %s, and says so", async (_, limits) => {
+    const { bmc, read } = await recordSimulated({ latencyMs: 2 }, limits);
+
+    const { unread } = await read();
+
+    expect(unread).toEqual([
+      { path: expect.any(String), reason: expect.stringMatching(/^limit of .*not read$/) },
+    ]);
+    expect(bmc.log.length).toBeLessThan(40);
+  });
+
+  it("keeps what the BMC refuses to show, and goes on", async () => {
+    const { bmc, read } = await recordSimulated();
+    bmc.fail({ kind: "refuse", status: 500, messageId: "Contoso.1.0.Broken", path: /\/Memory$/ });
+
+    const { refusals, resources } = await read();
+
+    expect(refusals).toMatchObject({ "/redfish/v1/Systems/System.Embedded.1/Memory": { status: 500 } });
+    expect(JSON.stringify(refusals)).toContain("Contoso.1.0.Broken");
+    expect(Object.keys(resources).length).toBeGreaterThan(50);
+  });
+
+  it("asks a busy BMC once more", async () => {
+    const { bmc, read } = await recordSimulated();
+    bmc.fail({ kind: "refuse", status: 503, retryAfter: "0", path: /\/Memory$/ });
+
+    expect(await read()).not.toHaveProperty("refusals");
+  });
+
+  it("sends a refused password once", async () => {
+    const { bmc, read } = await recordSimulated({ password: "other" });
+
+    await expect(read()).rejects.toMatchObject({ class: "auth" });
+
+    expect(bmc.refusedCredentials).toBe(1);
+  });
+});

@@ -1,0 +1,175 @@
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { execa } from "execa";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { readMockup } from "../../../shared/recording/mockup.ts";
+import { readRecording } from "../../../shared/recording/read-recording.ts";
+import { SimulatedMachine } from "../../../simulators/machine.ts";
+import { type RedfishBmc, startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
+import { PROGRAM, runProgram } from "../../cli/program.ts";
+
+const PASSWORD = "calvin-canary-83d1c2";
+let directory = "";
+let bmc: RedfishBmc;
+let flags: readonly string[];
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "pbnj-record-test-"));
+  bmc = await startRedfishBmc({
+    profile: "dell-idrac9",
+    password: PASSWORD,
+    machines: [new SimulatedMachine()],
+  });
+  await writeFile(join(directory, "password"), `${PASSWORD}\n`);
+  flags = [
+    ...["--bmc-host", "127.0.0.1", "--bmc-username", "admin", "--bmc-providers", "redfish"],
+    ...["--bmc-password-file", join(directory, "password"), "--redfish-port", String(bmc.port)],
+    ...["--bmc-tls-fingerprint", bmc.fingerprint],
+  ];
+});
+afterAll(async () => {
+  await bmc.close();
+  await rm(directory, { recursive: true });
+});
+
+describe("pbnj-worker record", () => {
+  it("records a machine of the inventory with an action, says what it replaced, and shows the file", async () => {
+    const inventory = join(directory, "inventory.yaml");
+    const entry = `{ name: node-01, host: 127.0.0.1, redfish: { port: ${bmc.port} }, tls: { fingerprint: ${bmc.fingerprint} } }`;
+    await writeFile(
+      inventory,
+      `defaults: { providers: [redfish], credentials: { username: admin, passwordFile: password } }\nmachines: [${entry}]\n`,
+    );
+    const file = join(directory, "recorded.json.gz");
+
+    const { exitCode, stdout } = await runProgram([
+      ...[
+        "record",
+        "node-01",
+        "--inventory",
+        inventory,
+        "--file",
+        file,
+        "--action",
+        "power-off",
+        "--mode",
+        "hard",
+      ],
+    ]);
+    const shown = await runProgram(["record", "--show", file]);
+
+    expect(stdout).toMatch(/^Recorded Dell Inc\. PowerEdge R640: \d+ resources, 0 refused, in /);
+    expect(stdout).toMatch(
+      /power-off: off after .* exchanges\nReplaced: .*serial number.*Removed: \d+ secret/,
+    );
+    expect(exitCode).toBe(0);
+    const recording = await readRecording(file);
+    expect(recording).toMatchObject({ action: { name: "power-off", ok: true }, tls: { selfSigned: true } });
+    expect(JSON.parse(shown.stdout)).toEqual(recording);
+    expect(stdout + shown.stdout).not.toMatch(/calvin|CZ00000001/);
+  });
+
+  it("records a check, which becomes a row of the tested hardware", async () => {
+    const file = join(directory, "check.json");
+
+    const { stdout } = await runProgram(["action", "check", "--record", file, ...flags]);
+    const recording = await readRecording(file);
+
+    expect(stdout).toMatch(/^provider +check +state/);
+    const { rowsOf } = await import("../../../scripts/tested-hardware.ts");
+    expect(rowsOf(recording)).toEqual([
+      expect.stringMatching(
+        /^\| Dell Inc\. \| PowerEdge R640 \| 6\.10\.80\.00 \| redfish \| login, certificate, power, boot, /,
+      ),
+    ]);
+  });
+
+  it("writes a mockup folder once, which the lab runs", async () => {
+    const folder = join(directory, "mockup");
+    const argv = ["record", "--format", "mockup", "--file", folder, ...flags];
+
+    expect(await runProgram(argv)).toMatchObject({ exitCode: 0 });
+    const again = await runProgram(argv);
+
+    expect(again).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("exists") });
+    expect(Object.keys((await readMockup(folder)).resources).length).toBeGreaterThan(50);
+    const files = join(directory, "lab");
+    const lab = execa(
+      process.execPath,
+      [
+        PROGRAM,
+        "lab",
+        "--port",
+        "0",
+        "--directory",
+        files,
+        "--recording",
+        folder,
+        join(directory, "check.json"),
+      ],
+      { reject: false, stdin: "ignore" },
+    );
+    let said = "";
+    lab.stdout?.on("data", (chunk: Buffer) => {
+      said += chunk.toString();
+    });
+    await vi.waitFor(() => expect(said).toContain("Ctrl+C stops the lab."), { timeout: 60_000 });
+    const inventory = join(files, "inventory.yaml");
+    const off = await runProgram([
+      "action",
+      "power-off",
+      "--mode",
+      "hard",
+      "--inventory",
+      inventory,
+      "--all",
+    ]);
+    lab.kill("SIGTERM");
+    await lab;
+
+    expect(off).toMatchObject({ exitCode: 0 });
+    expect(said).toMatch(/mockup +Recorded.*\n.*check +Recorded Dell Inc\. PowerEdge R640/);
+  });
+
+  it("lists every problem of its command line, and writes nothing", async () => {
+    const before = await readdir(directory);
+
+    const { exitCode, stderr } = await runProgram([
+      "record",
+      "node-01",
+      "--format",
+      "mockp",
+      "--action",
+      "power-of",
+    ]);
+
+    expect(stderr).toContain("--format is not one of recording, mockup, did you mean mockup?");
+    expect(stderr).toContain('there is no action "power-of"');
+    expect(stderr).toContain("a machine needs --inventory");
+    expect(exitCode).toBe(2);
+    expect(await readdir(directory)).toEqual(before);
+  });
+
+  it("ends with the class of the failure if nothing can be read", async () => {
+    const wrong = join(directory, "wrong");
+    await writeFile(wrong, "other\n");
+
+    const { exitCode, stderr } = await runProgram(["record", ...flags, "--bmc-password-file", wrong]);
+
+    expect(stderr).toMatch(/^pbnj-worker record: .* \(auth\)$/);
+    expect(exitCode).toBe(10);
+  });
+});
+
+it("a failed action names the command that records it", async () => {
+  bmc.fail({ kind: "bad-json", path: /./, times: 100 });
+
+  const { exitCode, stderr } = await runProgram(["action", "power-status", ...flags]);
+  bmc.heal();
+
+  expect(stderr).toContain(
+    "pbnj-worker record --action power-status --bmc-host <host> --bmc-username <user>",
+  );
+  expect(exitCode).toBe(18);
+});
