@@ -20,6 +20,52 @@ export interface SimulatedSecureBootState {
   hasKeys: boolean;
   /** What the next boot makes of `hasKeys`. */
   keysAfterBoot?: boolean;
+  readonly databases: Record<SimulatedKeyDatabase, readonly SimulatedKey[]>;
+  /** When a key that was enrolled or deleted shows: at once, or only after the boot. */
+  keyChanges: "at-once" | "at-boot";
+  /** What the next boot makes of the databases. */
+  databasesAfterBoot?: Partial<Record<SimulatedKeyDatabase, readonly SimulatedKey[]>>;
+}
+
+export const KEY_DATABASES = ["PK", "KEK", "db", "dbx"] as const;
+export type SimulatedKeyDatabase = (typeof KEY_DATABASES)[number];
+
+/** A certificate or a signature in a database of Secure Boot: the resource's fields. */
+export interface SimulatedKey {
+  readonly id: string;
+  readonly kind: "Certificates" | "Signatures";
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** As delivered. */
+export function defaultKeys(): Record<SimulatedKeyDatabase, readonly SimulatedKey[]> {
+  const certificate = (commonName: string): SimulatedKey => ({
+    id: "1",
+    kind: "Certificates",
+    fields: {
+      CertificateType: "PEM",
+      CertificateString: null,
+      Subject: { CommonName: commonName },
+      Issuer: { CommonName: "Microsoft Root Certificate Authority 2010" },
+      ValidNotAfter: "2026-6-24T20:51:29+00:00",
+    },
+  });
+  const signature = (id: string, digit: string): SimulatedKey => ({
+    id,
+    kind: "Signatures",
+    fields: {
+      SignatureTypeRegistry: "UEFI",
+      SignatureType: "EFI_CERT_SHA256_GUID",
+      SignatureString: digit.repeat(64),
+      UefiSignatureOwner: "77fa9abd-0359-4d32-bd60-28f4e78f784b",
+    },
+  });
+  return {
+    PK: [certificate("Contoso Platform Key")],
+    KEK: [certificate("Microsoft Corporation KEK CA 2011")],
+    db: [certificate("Microsoft Corporation UEFI CA 2011")],
+    dbx: [signature("1", "A"), signature("2", "B")],
+  };
 }
 
 /** Values of BIOS attributes; what is pending becomes current at the next boot. */
@@ -152,7 +198,10 @@ export class SimulatedMachine extends EventEmitter<MachineEvents> {
   /** The serial console over SSH, as Redfish lists it. */
   sshConsole: { readonly port: number; readonly entryCommand?: string | undefined } | undefined;
   readonly sensors: SimulatedSensor[] = defaultSensors();
-  readonly secureBoot: SimulatedSecureBootState = { enabled: false, active: false, hasKeys: true };
+  readonly secureBoot: SimulatedSecureBootState = {
+    ...{ enabled: false, active: false, hasKeys: true },
+    ...{ databases: defaultKeys(), keyChanges: "at-once" },
+  };
 
   readonly bios: SimulatedBiosState = { attributes: BIOS_DEFAULTS, pending: {}, scheduled: false };
 
@@ -275,6 +324,8 @@ export class SimulatedMachine extends EventEmitter<MachineEvents> {
     if (enabled === "once") this.override = { ...this.override, device: "none", enabled: "disabled" };
     const { secureBoot } = this;
     secureBoot.hasKeys = secureBoot.keysAfterBoot ?? secureBoot.hasKeys;
+    Object.assign(secureBoot.databases, secureBoot.databasesAfterBoot);
+    secureBoot.databasesAfterBoot = {};
     secureBoot.active = secureBoot.enabled && secureBoot.hasKeys;
     const { bios } = this;
     if (bios.scheduled) {

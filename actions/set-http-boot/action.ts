@@ -1,7 +1,8 @@
-import { describeHttpBoot } from "../../shared/bmc/operations/httpboot.ts";
-import { defineAction } from "../harness/action.ts";
+import { describeHttpBoot, type HttpBootWay } from "../../shared/bmc/operations/httpboot.ts";
+import { defined } from "../../shared/defined.ts";
+import { type ActionReport, defineAction } from "../harness/action.ts";
 import { boolean, text } from "../harness/input/input.ts";
-import { reportPlan } from "../harness/run/dry-run.ts";
+import { type DryRunData, reportPlan } from "../harness/run/dry-run.ts";
 
 export default defineAction({
   name: "set-http-boot",
@@ -19,17 +20,34 @@ export default defineAction({
       description: "Every boot instead of the next one",
       default: "false",
     }),
+    nic: text({
+      env: "NIC",
+      description: "The BIOS's name of the network interface, where BIOS attributes select it",
+      pattern: /^[\w.:-]{1,100}$/,
+      expected: "is not the name of a network interface",
+    }),
+    verifyServer: boolean({
+      env: "VERIFY_SERVER",
+      description: "Whether the firmware verifies an https server, where BIOS attributes select it",
+      default: "true",
+    }),
   },
-  run: async ({ bmc, input, dryRun, signal }) => {
-    const { uri = "", persistent } = input;
-    const request = { device: "uefi-http", persistent, mode: "uefi" } as const;
+  run: async ({
+    bmc,
+    input,
+    dryRun,
+    signal,
+  }): Promise<ActionReport<DryRunData | { readonly way: HttpBootWay }>> => {
+    const { uri = "", persistent, nic, verifyServer: verifiesServer } = input;
+    const request = { uri, verifiesServer, ...defined({ interface: nic }) };
+    const device = { device: "uefi-http", persistent, mode: "uefi" } as const;
     if (dryRun) {
-      const { before, steps } = await bmc.planHttpBootUri(uri, signal);
-      const boot = await bmc.planBoot(request, signal);
+      const { before, steps } = await bmc.planHttpBootUri(request, signal);
+      const boot = await bmc.planBoot(device, signal);
       return reportPlan({ before: undefined, steps: [...steps, ...boot.steps] }, describeHttpBoot(before));
     }
-    const set = await bmc.setHttpBootUri(uri, signal);
-    const boot = await bmc.setBoot(request, signal);
-    return { after: boot.after, changed: true, summary: `${boot.summary}, ${set.summary}` };
+    const { way, summary } = await bmc.setHttpBootUri(request, signal);
+    const boot = await bmc.setBoot(device, signal);
+    return { after: boot.after, changed: true, summary: `${boot.summary}, ${summary}`, data: { way } };
   },
 });

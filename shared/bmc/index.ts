@@ -31,6 +31,13 @@ export type { BootWaitReport } from "./operations/boot-wait.ts";
 export type { BootOption, BootOrderReport } from "./operations/bootorder.ts";
 export type { CertificateSummary } from "./operations/certificate-chain.ts";
 export type { ConsoleReport, ConsoleRequest, LinePattern } from "./operations/console.ts";
+export type {
+  DriveList,
+  ErasableDrive,
+  EraseMethod,
+  EraseReport,
+  EraseRequest,
+} from "./operations/erase.ts";
 export type { CheckState, Finding } from "./operations/finding.ts";
 export type {
   FirmwareApplyTime,
@@ -45,8 +52,10 @@ export type { CertificateReport, CertificateStage } from "./operations/install-c
 export type { Hardware, HardwareComponent, HardwareList } from "./operations/inventory.ts";
 export type { BmcInfo, BmcResetKind, ManagerResetReport } from "./operations/manager.ts";
 export type { MediaReport, MediaState } from "./operations/media.ts";
+export type { HttpBootRequest, PxeSwitch } from "./operations/network-boot-attributes.ts";
 export type { NetworkReport, NetworkStage } from "./operations/network-change.ts";
 export type { NetworkRequest, NetworkSettings } from "./operations/network-settings.ts";
+export type { NicPxeReport } from "./operations/nic-pxe.ts";
 export type { NmiReport } from "./operations/nmi.ts";
 export type { NtpReport, NtpRequest, NtpSettings } from "./operations/ntp.ts";
 export type { OffMode, PowerReading, PowerReport, PowerRequest } from "./operations/power.ts";
@@ -63,11 +72,21 @@ export type { RaidLevel, RaidVolume, WantedVolume } from "./operations/raid-plan
 export type { RestorePolicy, RestoreReport } from "./operations/restore.ts";
 export type { Screenshot } from "./operations/screenshot.ts";
 export type {
+  NewSecureBootKey,
+  SecureBootDatabase,
+  SecureBootKey,
+} from "./operations/secure-boot-key.ts";
+export type {
   SecureBootKeys,
   SecureBootMode,
   SecureBootReport,
   SecureBootState,
 } from "./operations/secureboot.ts";
+export type {
+  SecureBootKeyList,
+  SecureBootKeyOptions,
+  SecureBootKeysReport,
+} from "./operations/securebootkeys.ts";
 export type { SelEntry, SelOptions, SelReport } from "./operations/sel.ts";
 export type {
   SensorHealth,

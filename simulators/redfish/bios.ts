@@ -25,6 +25,7 @@ export class SimulatedBios implements ResourceService {
     this.#jobs = `${managerPath}/Jobs`;
     this.#machine = machine;
     this.#profile = profile;
+    machine.bios.attributes = { ...machine.bios.attributes, ...profile.bios?.attributes };
   }
 
   answer(request: ResourceRequest): Answer | undefined {

@@ -128,6 +128,8 @@ export interface RedfishProfile {
     readonly applyTimes?: readonly string[];
     /** Nothing is applied without a job of the manager. */
     readonly jobs?: true;
+    /** What its BIOS has beside the attributes of every simulated machine. */
+    readonly attributes?: Readonly<Record<string, string | number>>;
   };
   /** iDRAC's export of the screen. */
   readonly screenshot: boolean;
@@ -138,6 +140,14 @@ export interface RedfishProfile {
   /** Members on one page of a collection; all when absent. */
   readonly pageSize?: number;
 }
+
+/** Of Dell: one PXE device is free. */
+const PXE_DEVICES = {
+  PxeDev1EnDis: "Enabled",
+  PxeDev1Interface: "NIC.Embedded.1-1-1",
+  PxeDev2EnDis: "Disabled",
+  PxeDev2Interface: "NIC.Embedded.2-1-1",
+} as const;
 
 const generic: RedfishProfile = {
   name: "generic",
@@ -192,9 +202,17 @@ const generic: RedfishProfile = {
   accounts: { kind: "collection", below: "service", refusesEnabled: false },
   ntp: "standard",
   sel: { below: "manager", name: "SEL", newestFirst: false, embedded: true, clearable: true },
+  bios: { attributes: PXE_DEVICES },
   screenshot: false,
   expand: "none",
 };
+
+const HTTP_DEVICE = {
+  HttpDev1EnDis: "Disabled",
+  HttpDev1Interface: "NIC.Embedded.1-1-1",
+  HttpDev1TlsMode: "None",
+  HttpDev1Uri: "",
+} as const;
 
 const dell = {
   manufacturer: "Dell Inc.",
@@ -239,7 +257,10 @@ const dell = {
   sel: { ...generic.sel, name: "Sel", newestFirst: true },
   screenshot: true,
   expand: "*",
-  bios: { applyTimes: ["OnReset", "AtMaintenanceWindowStart", "InMaintenanceWindowOnReset"] },
+  bios: {
+    applyTimes: ["OnReset", "AtMaintenanceWindowStart", "InMaintenanceWindowOnReset"],
+    attributes: { ...PXE_DEVICES, ...HTTP_DEVICE },
+  },
 } as const;
 
 const hpe = {
@@ -248,6 +269,15 @@ const hpe = {
   httpBootUri: false,
   firmware: "iLO 5 v2.72",
   ntp: "hpe-date-time",
+  bios: {
+    attributes: {
+      HttpSupport: "HttpsOnly",
+      PreBootNetwork: "Auto",
+      Slot1NicBoot1: "NetworkBoot",
+      Slot1NicBoot2: "Disabled",
+      UrlBootFile: "",
+    },
+  },
   certificates: "hpe",
   progress: "post-state",
   accounts: { kind: "collection", below: "service", refusesEnabled: true },

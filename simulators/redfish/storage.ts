@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { SimulatedMachine } from "../machine.ts";
-import { type Answer, methodNotAllowed, notFound, ok, refusal } from "./answer.ts";
+import { type Answer, methodNotAllowed, noContent, notFound, ok, refusal } from "./answer.ts";
 import { collection, type ResourceRequest, type ResourceService } from "./resource-service.ts";
 import { resource } from "./schema-types.ts";
 import { TASK_MONITORS } from "./tasks.ts";
@@ -34,6 +34,9 @@ const Create = Apply.extend({
   Links: z.object({ Drives: z.array(Link).min(1) }),
 });
 
+const Erase = z.strictObject({ SanitizationType: z.enum(["BlockErase", "CryptographicErase"]).optional() });
+const ERASE = /^\/Drives\/([^/]+)\/Actions\/Drive\.SecureErase$/;
+
 interface Change {
   readonly target: string;
   readonly onReset: boolean;
@@ -47,6 +50,10 @@ export class SimulatedStorage implements ResourceService {
   readonly drives = new Map<string, SimulatedDrive>(["0", "1"].map((id) => [id, simulatedDrive()]));
   readonly volumes = new Map<string, SimulatedVolume>();
   levels: readonly string[] = ["RAID0", "RAID1", "RAID5", "RAID6", "RAID10"];
+  /** IDs of the drives that were erased, in order. */
+  readonly erased: string[] = [];
+  /** Whether drives offer to be erased, and whether a task shows its end. */
+  erasing: "task" | "no-task" | "none" = "task";
   /** How long each task runs. */
   taskMs = 0;
   /** Why tasks fail, if they do. */
@@ -84,6 +91,9 @@ export class SimulatedStorage implements ResourceService {
     if (method === "POST" && path === volumes) return this.#create(body);
     const id = path.startsWith(`${volumes}/`) ? path.slice(volumes.length + 1) : "";
     if (method === "DELETE" && this.volumes.has(id)) return this.#delete(path, id, body);
+    const erase = ERASE.exec(path.slice(this.#own.length))?.[1] ?? "";
+    if (method === "POST" && path.startsWith(this.#own) && this.drives.has(erase))
+      return this.#erase(path, erase, body);
     const found = this.#resource(path);
     if (found) return method === "GET" ? ok(found) : methodNotAllowed(method);
     return path.startsWith(`${this.#own}/`) ? notFound(path) : undefined;
@@ -139,6 +149,16 @@ export class SimulatedStorage implements ResourceService {
       Protocol: "SAS",
       HotspareType: hotspare,
       Status: { State: state, Health: "OK" },
+      ...(this.erasing === "none"
+        ? {}
+        : {
+            Actions: {
+              "#Drive.SecureErase": {
+                target: `${path}/Actions/Drive.SecureErase`,
+                "SanitizationType@Redfish.AllowableValues": ["BlockErase", "CryptographicErase"],
+              },
+            },
+          }),
       Links: { Volumes: used.map(([volume]) => link(`${this.#own}/Volumes/${volume}`)) },
       ...(raidStatus === undefined
         ? {}
@@ -178,6 +198,15 @@ export class SimulatedStorage implements ResourceService {
     const parsed = Apply.safeParse(body === undefined || body === "" ? {} : body);
     if (!parsed.success) return invalid("@Redfish.OperationApplyTime");
     return this.#start(path, parsed.data, () => this.volumes.delete(id));
+  }
+
+  #erase(path: string, id: string, body: unknown): Answer {
+    if (this.erasing === "none") return notFound(path);
+    if (!Erase.safeParse(body).success) return invalid("SanitizationType");
+    const apply = () => void this.erased.push(id);
+    if (this.erasing === "task") return this.#start(path, {}, apply);
+    apply();
+    return noContent;
   }
 
   #start(target: string, given: z.infer<typeof Apply>, apply: () => void): Answer {

@@ -98,7 +98,8 @@ describe.concurrent("set-http-boot", () => {
 
       expect(resultOf(ended)).toMatchObject({
         ok: true,
-        message: `boot uefi-http once (uefi), HTTP boot from ${URI} via redfish`,
+        message: `boot uefi-http once (uefi), HTTP boot from ${URI} by HttpBootUri via redfish`,
+        data: { way: "http-boot-uri" },
       });
       expect(lab.machine.httpBootUri).toBe(URI);
       expect(lab.machine.override).toMatchObject({ device: "uefi-http", enabled: "once" });
@@ -134,6 +135,127 @@ describe.concurrent("set-http-boot", () => {
         ],
       },
     });
+    expect(lab.writes()).toEqual([]);
+  });
+
+  const HTTPS = "https://192.0.2.9/boot.efi";
+  const HTTP = "http://192.0.2.9/boot.efi";
+  const makes = {
+    Dell: {
+      HttpDev1EnDis: "Enabled",
+      HttpDev1Uri: HTTPS,
+      HttpDev1TlsMode: "OneWay",
+      HttpDev1Interface: "NIC.Slot.5-1",
+    },
+    HPE: { UrlBootFile: HTTPS, PreBootNetwork: "Slot1NicPort1" },
+  } as const;
+
+  it.each([
+    ["dell-idrac9", "NIC.Slot.5-1", makes.Dell],
+    ["hpe-ilo5", "Slot1NicPort1", makes.HPE],
+  ])("sets the BIOS attributes of %s, where the BMC takes no URI, once", async (profile, nic, values) => {
+    await using lab = await actionLab({ redfish: { profile } });
+    const env = { ...lab.env("redfish"), HTTP_BOOT_URI: HTTPS, NIC: nic };
+
+    const ended = await runAction("set-http-boot", { env });
+    const again = await runAction("set-http-boot", { env });
+
+    expect(resultOf(ended)).toMatchObject({ ok: true, data: { way: "bios-attributes" } });
+    expect(resultOf(ended).message).toContain(`HTTP boot from ${HTTPS} by BIOS attributes: `);
+    expect(resultOf(ended).message).toContain(", in effect after the next boot");
+    expect(resultOf(again)).toMatchObject({ ok: true });
+    expect(lab.machine.bios.pending).toMatchObject(values);
+    expect(lab.machine.override).toMatchObject({ device: "uefi-http", enabled: "once" });
+    expect(lab.writes().filter((line) => line.includes("/Bios"))).toHaveLength(1);
+  });
+
+  it.each([
+    ["dell-idrac9", { HTTP_BOOT_URI: HTTPS, VERIFY_SERVER: "false" }, { HttpDev1TlsMode: "None" }],
+    ["hpe-ilo5", { HTTP_BOOT_URI: HTTP }, { UrlBootFile: HTTP, HttpSupport: "Auto" }],
+  ])("sets what %s needs for the scheme: %j", async (profile, input, values) => {
+    await using lab = await actionLab({ redfish: { profile } });
+    lab.machine.bios.attributes = { ...lab.machine.bios.attributes, HttpDev1TlsMode: "OneWay" };
+
+    const ended = await runAction("set-http-boot", { env: { ...lab.env("redfish"), ...input } });
+
+    expect(resultOf(ended)).toMatchObject({ ok: true });
+    expect(lab.machine.bios.pending).toMatchObject(values);
+  });
+
+  it.each([
+    ["generic", { NIC: "NIC.1" }, "the BMC does not select the network interface of HTTP boot"],
+    ["generic", { VERIFY_SERVER: "false" }, "the BMC does not select whether HTTP boot verifies the server"],
+    ["hpe-ilo5", { VERIFY_SERVER: "false" }, "the BIOS always verifies the server of HTTP boot"],
+  ])("is unsupported where %s cannot do what is asked: %j", async (profile, input, problem) => {
+    await using lab = await actionLab({ redfish: { profile } });
+
+    const ended = await runAction("set-http-boot", {
+      env: { ...lab.env("redfish"), HTTP_BOOT_URI: HTTPS, ...input },
+    });
+
+    expect(resultOf(ended)).toMatchObject({
+      ok: false,
+      class: "unsupported",
+      message: `redfish: ${problem}`,
+    });
+    expect(lab.writes()).toEqual([]);
+  });
+});
+
+describe.concurrent("set-nic-pxe", () => {
+  const run = async (profile: string, input: Readonly<Record<string, string>>) => {
+    const lab = await actionLab({ redfish: { profile } });
+    try {
+      const env = { ...lab.env("redfish"), ...input };
+      const first = resultOf(await runAction("set-nic-pxe", { env }));
+      const again = resultOf(await runAction("set-nic-pxe", { env }));
+      return { first, again, pending: lab.machine.bios.pending, writes: lab.writes() };
+    } finally {
+      await lab[Symbol.asyncDispose]();
+    }
+  };
+
+  it.each([
+    ["dell-idrac9", { NIC: "NIC.Slot.5-1" }, { PxeDev2EnDis: "Enabled", PxeDev2Interface: "NIC.Slot.5-1" }],
+    ["dell-idrac9", { NIC: "nic.embedded.2-1-1" }, { PxeDev2EnDis: "Enabled" }],
+    ["dell-idrac9", { NIC: "NIC.Embedded.1-1-1", PXE_ENABLED: "false" }, { PxeDev1EnDis: "Disabled" }],
+    ["hpe-ilo5", { NIC: "Slot1NicPort2" }, { Slot1NicBoot2: "NetworkBoot" }],
+    ["hpe-ilo5", { NIC: "Slot1NicPort1", PXE_ENABLED: "false" }, { Slot1NicBoot1: "Disabled" }],
+  ])("sets the BIOS attribute of %s once: %j", async (profile, input, values) => {
+    const { first, again, pending, writes } = await run(profile, input);
+
+    expect(first).toMatchObject({ ok: true, changed: true });
+    expect(first.message).toContain("in effect after the next boot");
+    expect(again).toMatchObject({ ok: true, changed: false });
+    expect(pending).toMatchObject(values);
+    expect(writes).toHaveLength(1);
+  });
+
+  it.each([
+    [
+      "hpe-ilo5",
+      { NIC: "Slot9NicPort1" },
+      "usage",
+      "no network interface Slot9NicPort1: it has Slot1NicPort1",
+    ],
+    ["dell-idrac9", { NIC: "NIC.Slot.9-1", PXE_ENABLED: "false" }, "usage", "it has NIC.Embedded.1-1-1"],
+    ["dell-13g", { NIC: "NIC.1" }, "unsupported", "no attribute that switches PXE"],
+  ])("sends nothing to %s for %j", async (profile, input, errorClass, problem) => {
+    const { first, writes } = await run(profile, input);
+
+    expect(first).toMatchObject({ ok: false, class: errorClass });
+    expect(first.message).toContain(problem);
+    expect(writes).toEqual([]);
+  });
+
+  it("says which PXE devices are in use if none is free", async () => {
+    await using lab = await actionLab({ redfish: { profile: "dell-idrac9" } });
+    lab.machine.bios.attributes = { ...lab.machine.bios.attributes, PxeDev2EnDis: "Enabled" };
+
+    const ended = await runAction("set-nic-pxe", { env: { ...lab.env("redfish"), NIC: "NIC.Slot.5-1" } });
+
+    expect(resultOf(ended)).toMatchObject({ ok: false, class: "state" });
+    expect(resultOf(ended).message).toContain("all 2 PXE devices of the BIOS are in use: NIC.Embedded.1-1-1");
     expect(lab.writes()).toEqual([]);
   });
 });

@@ -49,7 +49,6 @@ describe.concurrent("a BMC that is well", () => {
       ...Object.fromEntries(names.map((name) => [name, "ok"])),
       sol: "unsupported",
       console: "unsupported",
-      httpboot: "unsupported",
     });
     expect(statesOf(ended, "ipmi")).toEqual({
       ...Object.fromEntries(names.map((name) => [name, "ok"])),
@@ -62,6 +61,8 @@ describe.concurrent("a BMC that is well", () => {
       httpboot: "unsupported",
       bios: "unsupported",
       secureboot: "unsupported",
+      securebootkeys: "unsupported",
+      erase: "unsupported",
       https: "unsupported",
       raid: "unsupported",
       screenshot: "unsupported",

@@ -32,6 +32,9 @@ const RAID = {
   controller: "RAID.1",
   volume: { name: "os", level: "RAID1", drives: ["0", "1"] },
 } as const;
+const KEY = { kind: "signature", fingerprint: "00".repeat(32) } as const;
+const LISTED_KEY = { ...KEY, database: "dbx", id: "1" } as const;
+const DRIVE = { id: "0", path: "/redfish/v1/Systems/1/Storage/RAID.1/Drives/0", offered: true } as const;
 const NTP = { enabled: true, servers: ["a"] };
 
 const SINK = { opened: () => undefined, output: () => undefined, gap: () => undefined };
@@ -82,6 +85,12 @@ const CALLS: { readonly [Name in DriverName]: Calls<Drivers[Name]> } = {
     plan: (raid, signal) => raid.plan(RAID, "on-reset", signal),
     send: (raid, signal) => raid.send(RAID, undefined, signal),
     task: (raid, signal) => raid.task("/redfish/v1/TaskService/TaskMonitors/1", signal),
+  },
+  erase: {
+    list: (erase, signal) => erase.list(signal),
+    plan: (erase, signal) => erase.plan(DRIVE, "crypto-erase", signal),
+    send: (erase, signal) => erase.send(DRIVE, undefined, signal),
+    task: (erase, signal) => erase.task("/redfish/v1/TaskService/TaskMonitors/1", signal),
   },
   media: {
     read: (media, signal) => media.read(signal),
@@ -134,8 +143,17 @@ const CALLS: { readonly [Name in DriverName]: Calls<Drivers[Name]> } = {
     read: (secureboot, signal) => secureboot.read(signal),
     plan: (secureboot, signal) => secureboot.plan(true, signal),
     write: (secureboot, signal) => secureboot.write(true, signal),
-    planKeys: (secureboot, signal) => secureboot.planKeys("default", signal),
-    resetKeys: (secureboot, signal) => secureboot.resetKeys("default", signal),
+    planKeys: (secureboot, signal) => secureboot.planKeys("default", "db", signal),
+    resetKeys: (secureboot, signal) => secureboot.resetKeys("default", undefined, signal),
+  },
+  securebootkeys: {
+    databases: (securebootkeys, signal) => securebootkeys.databases(signal),
+    rules: (securebootkeys, signal) => securebootkeys.rules(signal),
+    list: (securebootkeys, signal) => securebootkeys.list("dbx", signal),
+    planEnroll: (securebootkeys, signal) => securebootkeys.planEnroll("db", KEY, signal),
+    enroll: (securebootkeys, signal) => securebootkeys.enroll("db", KEY, signal),
+    planRemove: (securebootkeys, signal) => securebootkeys.planRemove(LISTED_KEY, signal),
+    remove: (securebootkeys, signal) => securebootkeys.remove(LISTED_KEY, signal),
   },
   indicator: {
     read: (indicator, signal) => indicator.read(signal),

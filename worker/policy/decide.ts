@@ -2,6 +2,7 @@ import type { Action } from "../core/action/action.ts";
 import type { Reference } from "../core/action/reference.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { environmentProblems, ownConnectionProblem } from "./environment-rule.ts";
+import { eraseMachineProblem, eraseProblem } from "./erase-rule.ts";
 import { fileProblem } from "./file-rule.ts";
 import { imageProblem } from "./image-rule.ts";
 import type { Policy, VolumeRule } from "./policy.ts";
@@ -34,13 +35,14 @@ export function decide(policy: Policy, catalogue: Catalogue, action: JudgedActio
 
 /** Whether an action may use a machine of this name. Checks names only, so the answer reveals nothing about the inventory. */
 export function decideMachine(
-  { tenants, agents }: Pick<Policy, "agents" | "tenants">,
+  policy: Pick<Policy, "agents" | "eraseDrives" | "tenants">,
   action: TenantAction & Pick<Action, "agentId">,
   machine: string,
 ): Decision {
   return decisionOf([
-    ...refusal("tenants", tenantMachineProblem(action, machine, tenants)),
-    ...refusal("agents", agentProblem(action, machine, agents)),
+    ...refusal("tenants", tenantMachineProblem(action, machine, policy.tenants)),
+    ...refusal("agents", agentProblem(action, machine, policy.agents)),
+    ...refusal("eraseDrives", eraseMachineProblem(action, machine, policy)),
   ]);
 }
 
@@ -74,6 +76,7 @@ export function refusals(policy: Policy, catalogue: Catalogue, action: JudgedAct
     ...refusal("networkNamespaces", namespaceProblem(networkNamespace, networkNamespaces)),
     ...refusal("pidNamespaces", namespaceProblem(pidNamespace, pidNamespaces)),
     ...refusal("ownConnections", ownConnectionProblem(action, policy)),
+    ...refusal("eraseDrives", eraseProblem(action, policy)),
     ...refusal("maxTimeout", timeoutProblem(action, policy)),
   ];
 }

@@ -17,13 +17,10 @@ const PinnedImage = z.string().refine((image) => parseImageReference(image)?.dig
 
 /** The characters of machine names and Kubernetes namespaces. */
 const NAME_CHARACTERS = /^[a-z0-9.*-]+$/;
-const MachinePatterns = z
-  .array(
-    z.string().regex(NAME_CHARACTERS, {
-      error: "must be a machine's name, in which * matches a part, such as rack-1-*",
-    }),
-  )
-  .min(1);
+const MachinePattern = z.string().regex(NAME_CHARACTERS, {
+  error: "must be a machine's name, in which * matches a part, such as rack-1-*",
+});
+const MachinePatterns = z.array(MachinePattern).min(1);
 const NamespacePatterns = z
   .array(
     z.string().regex(NAME_CHARACTERS, {
@@ -157,6 +154,8 @@ export const Policy = z.strictObject({
     .prefault([]),
   /** The longest `timeout` of an action. Absent means a day with tenants, and any without. */
   maxTimeout: Duration(1_000, MOST_TIMEOUT_MS).optional(),
+  /** Machines whose drives the action `erase-drives` may erase. */
+  eraseDrives: z.array(MachinePattern).prefault([]),
   /** Every other reference stays in its namespace. */
   references: z.array(ReferenceRule).prefault([]),
   /** If present, workflows of other namespaces run nothing. */

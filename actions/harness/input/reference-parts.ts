@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { SECURE_BOOT_DATABASES } from "../../../shared/bmc/operations/secure-boot-key.ts";
 import { BootDevice, BootMode, PowerState } from "../../../shared/contract/vocabulary.ts";
 import { USER_ROLES } from "./user-input.ts";
 
@@ -74,6 +75,24 @@ export const secureBootState = z
       .describe("In setup mode there is no platform key; absent if the BMC does not report it"),
   })
   .describe("UEFI Secure Boot as read");
+
+export const secureBootKeys = z
+  .array(
+    z.strictObject({
+      database: z.enum(SECURE_BOOT_DATABASES).describe("Which database has it"),
+      kind: z.enum(["certificate", "signature"]).describe("What it is"),
+      id: z.string().describe("The BMC's ID of it, unique among its kind; a deletion may give new ones"),
+      fingerprint: z
+        .string()
+        .optional()
+        .describe("SHA-256 of the certificate, or the signature, in hex; absent if the BMC does not send it"),
+      subject: z.string().optional().describe("Common name of a certificate"),
+      issuer: z.string().optional().describe("Common name of its issuer"),
+      notAfter: z.string().optional().describe("When a certificate expires, ISO 8601"),
+      owner: z.string().optional().describe("GUID of its owner"),
+    }),
+  )
+  .describe("The keys as read");
 
 /** A user in the results of several actions, for their references. */
 export const bmcUser = z.strictObject({

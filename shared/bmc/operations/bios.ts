@@ -6,6 +6,8 @@ import { type Access, defineOperations, type Plan, type Run } from "./access.ts"
 import { attributeValue, type BiosAttributes, type BiosRegistry } from "./bios-registry.ts";
 import { checkBiosValues } from "./bios-values.ts";
 import { ok } from "./finding.ts";
+import type { PxeSwitch } from "./network-boot-attributes.ts";
+import { type NicPxeReport, planNicPxe, setNicPxe } from "./nic-pxe.ts";
 import { sendOnce, writeSetting } from "./read-back.ts";
 
 /** BIOS attributes of a machine, without passwords. */
@@ -83,7 +85,7 @@ export interface BiosResetReport {
   readonly summary: string;
 }
 
-type BiosDrivers = { readonly bios: BiosDriver };
+export type BiosDrivers = { readonly bios: BiosDriver };
 
 export const biosOperations = defineOperations({
   title: "BIOS attributes",
@@ -97,15 +99,24 @@ export const biosOperations = defineOperations({
      * waits until they are in effect. Throws `usage` with all problems before anything is sent.
      */
     setBios: (request: BiosRequest, signal: AbortSignal): Promise<BiosReport> =>
-      run(signal, (access) => setBios(portOf(access, signal), request)),
+      run(signal, (access) => setBiosValues(access, request, signal)),
 
     /** What `setBios` would send. */
     planBios: (request: BiosRequest, signal: AbortSignal): Promise<Plan<BiosState>> =>
-      run(signal, async (access) => {
-        const port = portOf(access, signal);
-        const { before, values } = await prepare(port, request);
-        const steps = isSet(before, values, request) ? [] : await port.plan(values, request.applyTime);
-        return { before: shown(before, values), steps };
+      run(signal, (access) => planBiosValues(access, request, signal)),
+
+    /** Switches the PXE of a network interface for the next boot, by the BIOS attributes of its make, and reads them back. */
+    setNicPxe: (name: string, enabled: boolean, signal: AbortSignal): Promise<NicPxeReport> =>
+      run(signal, (access) => {
+        const set = (values: BiosChange["values"]) => setBiosValues(access, nextBoot(values), signal);
+        return setNicPxe(set, name, enabled);
+      }),
+
+    /** What `setNicPxe` would send. */
+    planNicPxe: (name: string, enabled: boolean, signal: AbortSignal): Promise<Plan<readonly PxeSwitch[]>> =>
+      run(signal, (access) => {
+        const plan = (values: BiosChange["values"]) => planBiosValues(access, nextBoot(values), signal);
+        return planNicPxe(plan, name, enabled);
       }),
 
     /** Resets all BIOS attributes to the vendor's defaults, once. Takes effect at the next boot. */
@@ -161,15 +172,49 @@ const READ_BACK_DELAYS_MS = [0, 1_000, 4_000] as const;
 const FIRST_POLL_MS = 1_000;
 const LONGEST_POLL_MS = 15_000;
 
-async function prepare(port: BiosPort, { values }: BiosRequest) {
+async function prepare(port: BiosPort, { values: asked, ...others }: BiosChange) {
   const before = await port.read();
+  const next = nextOf(before);
+  const wanted = typeof asked === "function" ? asked(next) : asked;
   const registry = await port.registry(before.registry);
-  const next = { ...before.attributes, ...before.pending };
-  return { before, values: checkBiosValues(values, next, registry), validated: registry !== undefined };
+  const values = checkBiosValues(wanted, next, registry);
+  const request: BiosRequest = { ...others, values };
+  return { before, values, request, validated: registry !== undefined };
 }
 
-async function setBios(port: BiosPort, request: BiosRequest): Promise<BiosReport> {
-  const { before, values, validated } = await prepare(port, request);
+/** A request whose values may follow from what the next boot would make of the attributes without it. */
+export type BiosChange = Omit<BiosRequest, "values"> & {
+  readonly values: BiosAttributes | ((next: BiosAttributes) => BiosAttributes);
+};
+
+const nextBoot = (values: BiosChange["values"]): BiosChange => ({ values, applyTime: "on-reset" });
+
+/** The BIOS attributes as the next boot makes them. */
+export async function nextBiosValues(
+  access: Access<BiosDrivers>,
+  signal: AbortSignal,
+): Promise<BiosAttributes> {
+  return nextOf(await portOf(access, signal).read());
+}
+
+export async function planBiosValues(
+  access: Access<BiosDrivers>,
+  change: BiosChange,
+  signal: AbortSignal,
+): Promise<Plan<BiosState>> {
+  const port = portOf(access, signal);
+  const { before, values, request } = await prepare(port, change);
+  const steps = isSet(before, values, request) ? [] : await port.plan(values, request.applyTime);
+  return { before: shown(before, values), steps };
+}
+
+export async function setBiosValues(
+  access: Access<BiosDrivers>,
+  change: BiosChange,
+  signal: AbortSignal,
+): Promise<BiosReport> {
+  const port = portOf(access, signal);
+  const { before, values, validated, request } = await prepare(port, change);
   const changed = !isSet(before, values, request);
   const after = changed
     ? await writeSetting(

@@ -1,6 +1,10 @@
+import { BmcError } from "../../contract/bmc-error.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
+import { type BiosDrivers, nextBiosValues, planBiosValues, setBiosValues } from "./bios.ts";
+import type { BiosAttributes } from "./bios-registry.ts";
 import { ok } from "./finding.ts";
-import { changeSetting } from "./read-back.ts";
+import { findHttpBootAttributes, type HttpBootRequest } from "./network-boot-attributes.ts";
+import { writeSetting } from "./read-back.ts";
 
 export interface HttpBootDriver {
   /** The URI that the firmware boots from with HTTP; empty if it takes the DHCP server's. */
@@ -8,6 +12,9 @@ export interface HttpBootDriver {
   plan(uri: string, signal: AbortSignal): Promise<string>;
   write(uri: string, signal: AbortSignal): Promise<void>;
 }
+
+/** How a BMC takes the URI of HTTP boot: Redfish's `Boot.HttpBootUri`, or BIOS attributes of its make. */
+export type HttpBootWay = "http-boot-uri" | "bios-attributes";
 
 /** Result of setting the URI of HTTP boot. */
 export interface HttpBootReport {
@@ -17,44 +24,118 @@ export interface HttpBootReport {
   readonly after: string;
   /** Whether anything was sent. */
   readonly changed: boolean;
+  /** How the BMC takes it. */
+  readonly way: HttpBootWay;
   /** How it went, in one line for people. */
   readonly summary: string;
 }
 
-type HttpBootDrivers = { readonly httpboot: HttpBootDriver };
+/** A provider with HTTP boot has BIOS attributes, too, which makes without a URI use instead. */
+type HttpBootDrivers = BiosDrivers & { readonly httpboot: HttpBootDriver };
+type HttpBootAccess = Access<HttpBootDrivers>;
 
 export const httpBootOperations = defineOperations({
   title: "URI of UEFI HTTP boot",
   methods: (run: Run<HttpBootDrivers>) => ({
     /** Reads the URI of UEFI HTTP boot; empty if the firmware takes the DHCP server's. */
     getHttpBootUri: (signal: AbortSignal): Promise<string> =>
-      run(signal, ({ read }) => read(({ httpboot }) => httpboot.read(signal))),
+      run(signal, async (access) => (await findWay(access, signal)).uri),
 
-    /** Sets the URI of UEFI HTTP boot and reads it back; the boot device is `setBoot`'s. Empty leaves it to DHCP. */
-    setHttpBootUri: (uri: string, signal: AbortSignal): Promise<HttpBootReport> =>
-      run(signal, (access) => setUri(access, uri, signal)),
+    /**
+     * Sets the URI of UEFI HTTP boot and reads it back; the boot device is `setBoot`'s. An empty URI leaves it to DHCP. Where the
+     * BMC takes no URI, BIOS attributes of its make do, from the next boot.
+     */
+    setHttpBootUri: (request: HttpBootRequest, signal: AbortSignal): Promise<HttpBootReport> =>
+      run(signal, (access) => setUri(access, request, signal)),
 
     /** What `setHttpBootUri` would send. */
-    planHttpBootUri: (uri: string, signal: AbortSignal): Promise<Plan<string>> =>
-      run(signal, async ({ read }) => {
-        const before = await read(({ httpboot }) => httpboot.read(signal));
-        const step = () => read(({ httpboot }) => httpboot.plan(uri, signal));
-        return { before, steps: before === uri ? [] : [await step()] };
+    planHttpBootUri: (request: HttpBootRequest, signal: AbortSignal): Promise<Plan<string>> =>
+      run(signal, async (access) => {
+        const found = await findWay(access, signal);
+        const { uri: before } = found;
+        if (found.way === "bios-attributes") {
+          const { steps } = await planBiosValues(access, biosRequest(found.values(request)), signal);
+          return { before, steps };
+        }
+        checkOptions(request);
+        const step = () => access.read(({ httpboot }) => httpboot.plan(request.uri, signal));
+        return { before, steps: before === request.uri ? [] : [await step()] };
       }),
   }),
-  check: async ({ read }, signal) =>
-    ok(describeHttpBoot(await read(({ httpboot }) => httpboot.read(signal)))),
+  check: async (access, signal) => {
+    const { uri, way } = await findWay(access, signal);
+    return ok(`${describeHttpBoot(uri)} (${BY[way]})`);
+  },
 });
+
+const BY: Readonly<Record<HttpBootWay, string>> = {
+  "http-boot-uri": "by HttpBootUri",
+  "bios-attributes": "by BIOS attributes",
+};
+
+type FoundWay =
+  | { readonly way: "http-boot-uri"; readonly uri: string }
+  | {
+      readonly way: "bios-attributes";
+      readonly uri: string;
+      readonly values: (request: HttpBootRequest) => BiosAttributes;
+    };
+
+/** How this BMC takes the URI. Throws `unsupported` if it takes none. */
+async function findWay(access: HttpBootAccess, signal: AbortSignal): Promise<FoundWay> {
+  try {
+    const uri = await access.read(({ httpboot }) => httpboot.read(signal));
+    return { way: "http-boot-uri", uri };
+  } catch (thrown) {
+    if (BmcError.from(thrown).class !== "unsupported") throw thrown;
+    const found = findHttpBootAttributes(await attributesOrNone(access, signal));
+    if (!found) throw thrown;
+    return { way: "bios-attributes", ...found };
+  }
+}
+
+async function attributesOrNone(access: HttpBootAccess, signal: AbortSignal): Promise<BiosAttributes> {
+  try {
+    return await nextBiosValues(access, signal);
+  } catch (thrown) {
+    if (BmcError.from(thrown).class !== "unsupported") throw thrown;
+    return {};
+  }
+}
+
+/** `Boot.HttpBootUri` has no interface and no TLS mode beside it. */
+function checkOptions({ interface: nic, verifiesServer = true }: HttpBootRequest): void {
+  if (nic !== undefined) {
+    throw new BmcError("unsupported", "the BMC does not select the network interface of HTTP boot");
+  }
+  if (!verifiesServer) {
+    throw new BmcError("unsupported", "the BMC does not select whether HTTP boot verifies the server");
+  }
+}
+
+const biosRequest = (values: BiosAttributes) => ({ values, applyTime: "on-reset" }) as const;
 
 /** Some BMCs answer the write before a read shows it. */
 const READ_BACK_DELAYS_MS = [0, 500, 2_000] as const;
 
 async function setUri(
-  { read, write, insist, sleep }: Access<HttpBootDrivers>,
-  uri: string,
+  access: HttpBootAccess,
+  request: HttpBootRequest,
   signal: AbortSignal,
 ): Promise<HttpBootReport> {
-  const change = await changeSetting(
+  const { uri } = request;
+  const found = await findWay(access, signal);
+  if (found.way === "bios-attributes") {
+    const { changed, summary } = await setBiosValues(access, biosRequest(found.values(request)), signal);
+    const text = `${describeHttpBoot(uri)} ${BY[found.way]}: ${summary}`;
+    return { before: found.uri, after: uri, changed, way: found.way, summary: text };
+  }
+  checkOptions(request);
+  const { way, uri: before } = found;
+  const what = `${describeHttpBoot(uri)} ${BY[way]}`;
+  if (before === uri) return { before, after: uri, changed: false, way, summary: `already ${what}` };
+  const { read, write, insist, sleep } = access;
+  const after = await writeSetting(
     READ_BACK_DELAYS_MS,
     {
       read: () => read(({ httpboot }) => httpboot.read(signal)),
@@ -64,7 +145,7 @@ async function setUri(
     },
     { asked: describeHttpBoot(uri), isSet: (state) => state === uri, describe: describeHttpBoot },
   );
-  return { ...change, summary: `${change.changed ? "" : "already "}${describeHttpBoot(uri)}` };
+  return { before, after, changed: true, way, summary: what };
 }
 
 /** For people: `HTTP boot from https://192.0.2.1/boot.efi`. */

@@ -2,6 +2,7 @@ import { BmcError } from "../../contract/bmc-error.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
 import { changeSetting, sendOnce } from "./read-back.ts";
+import { type SecureBootDatabase, titleOf } from "./secure-boot-key.ts";
 
 /** UEFI Secure Boot of a machine; a field that the BMC does not report is absent. */
 export interface SecureBootState {
@@ -23,8 +24,17 @@ export interface SecureBootDriver {
   read(signal: AbortSignal): Promise<SecureBootState>;
   plan(enabled: boolean, signal: AbortSignal): Promise<string>;
   write(enabled: boolean, signal: AbortSignal): Promise<void>;
-  planKeys(keys: SecureBootKeys, signal: AbortSignal): Promise<string>;
-  resetKeys(keys: SecureBootKeys, signal: AbortSignal): Promise<void>;
+  /** Of one database, or of all. */
+  planKeys(
+    keys: SecureBootKeys,
+    database: SecureBootDatabase | undefined,
+    signal: AbortSignal,
+  ): Promise<string>;
+  resetKeys(
+    keys: SecureBootKeys,
+    database: SecureBootDatabase | undefined,
+    signal: AbortSignal,
+  ): Promise<void>;
 }
 
 /** Result of setting Secure Boot. */
@@ -60,15 +70,23 @@ export const secureBootOperations = defineOperations({
         return { before, steps: before.enabled === enabled ? [] : [await port.plan(enabled)] };
       }),
 
-    /** Resets or deletes the keys of Secure Boot, once. Takes effect at the next boot. */
-    resetSecureBootKeys: (keys: SecureBootKeys, signal: AbortSignal): Promise<SecureBootReport> =>
-      run(signal, (access) => resetKeys(portOf(access, signal), keys)),
+    /** Resets or deletes the keys of Secure Boot, of one database or of all, once. Takes effect at the next boot. */
+    resetSecureBootKeys: (
+      keys: SecureBootKeys,
+      database: SecureBootDatabase | undefined,
+      signal: AbortSignal,
+    ): Promise<SecureBootReport> =>
+      run(signal, (access) => resetKeys(portOf(access, signal), keys, database)),
 
     /** What `resetSecureBootKeys` would send. */
-    planSecureBootKeys: (keys: SecureBootKeys, signal: AbortSignal): Promise<Plan<SecureBootState>> =>
+    planSecureBootKeys: (
+      keys: SecureBootKeys,
+      database: SecureBootDatabase | undefined,
+      signal: AbortSignal,
+    ): Promise<Plan<SecureBootState>> =>
       run(signal, async (access) => {
         const port = portOf(access, signal);
-        return { before: await port.read(), steps: [await port.planKeys(keys)] };
+        return { before: await port.read(), steps: [await port.planKeys(keys, database)] };
       }),
   }),
   check: async (access, signal) => ok(describeSecureBoot(await portOf(access, signal).read())),
@@ -82,8 +100,10 @@ function portOf({ read, write, insist, sleep }: Access<SecureBootDrivers>, signa
     read: () => read(({ secureboot }) => secureboot.read(signal)),
     plan: (enabled: boolean) => read(({ secureboot }) => secureboot.plan(enabled, signal)),
     write: (enabled: boolean) => write(({ secureboot }) => secureboot.write(enabled, signal)),
-    planKeys: (keys: SecureBootKeys) => read(({ secureboot }) => secureboot.planKeys(keys, signal)),
-    resetKeys: (keys: SecureBootKeys) => write(({ secureboot }) => secureboot.resetKeys(keys, signal)),
+    planKeys: (keys: SecureBootKeys, database: SecureBootDatabase | undefined) =>
+      read(({ secureboot }) => secureboot.planKeys(keys, database, signal)),
+    resetKeys: (keys: SecureBootKeys, database: SecureBootDatabase | undefined) =>
+      write(({ secureboot }) => secureboot.resetKeys(keys, database, signal)),
     insist,
     sleep,
   };
@@ -111,11 +131,17 @@ async function setSecureBoot(port: SecureBootPort, enabled: boolean): Promise<Se
 }
 
 /** The keys themselves change when the firmware runs: only then can their effect be read. */
-async function resetKeys(port: SecureBootPort, keys: SecureBootKeys): Promise<SecureBootReport> {
+async function resetKeys(
+  port: SecureBootPort,
+  keys: SecureBootKeys,
+  database: SecureBootDatabase | undefined,
+): Promise<SecureBootReport> {
   const before = await port.read();
-  await sendOnce(() => port.resetKeys(keys), "the keys may have been reset");
+  await sendOnce(() => port.resetKeys(keys, database), "the keys may have been reset");
   const after = await port.read();
-  return { before, after, changed: true, summary: `${TITLES[keys]} accepted, in effect after the next boot` };
+  const where = database === undefined ? "" : ` of ${titleOf(database)}`;
+  const summary = `${TITLES[keys]}${where} accepted, in effect after the next boot`;
+  return { before, after, changed: true, summary };
 }
 
 const TITLES: Readonly<Record<SecureBootKeys, string>> = {

@@ -3,6 +3,7 @@ import { biosOperations } from "./bios.ts";
 import { bootOperations } from "./boot.ts";
 import { bootOrderOperations } from "./bootorder.ts";
 import { consoleOperations } from "./console.ts";
+import { eraseOperations } from "./erase.ts";
 import type { Finding } from "./finding.ts";
 import { firmwareOperations } from "./firmware.ts";
 import { httpBootOperations } from "./httpboot.ts";
@@ -20,6 +21,7 @@ import { raidOperations } from "./raid.ts";
 import { restoreOperations } from "./restore.ts";
 import { screenshotOperations } from "./screenshot.ts";
 import { secureBootOperations } from "./secureboot.ts";
+import { secureBootKeyOperations } from "./securebootkeys.ts";
 import { selOperations } from "./sel.ts";
 import { sensorOperations } from "./sensors.ts";
 import { solOperations } from "./sol.ts";
@@ -43,6 +45,7 @@ export const OPERATIONS = {
   httpboot: httpBootOperations,
   bios: biosOperations,
   secureboot: secureBootOperations,
+  securebootkeys: secureBootKeyOperations,
   indicator: indicatorOperations,
   restore: restoreOperations,
   powerlimit: powerLimitOperations,
@@ -50,6 +53,7 @@ export const OPERATIONS = {
   network: networkOperations,
   https: httpsOperations,
   raid: raidOperations,
+  erase: eraseOperations,
   sol: solOperations,
   console: consoleOperations,
   nmi: nmiOperations,

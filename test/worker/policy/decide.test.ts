@@ -376,6 +376,39 @@ describe("the timeout of an action", () => {
   });
 });
 
+describe("erase-drives", () => {
+  const image = "registry.example/acme/erase-drives:v1";
+  const eraseDrives = ["rack-1-*"];
+
+  it("runs only if the policy names machines, and with none of its own", () => {
+    const own = { image, environment: { BMC_HOST: "192.0.2.1" } };
+
+    expect(ask({}, { image })).toBe(
+      "policy eraseDrives: erase-drives needs the names of the machines whose drives may be erased",
+    );
+    expect(ask({ eraseDrives }, { image })).toBe("allowed");
+    expect(ask({ eraseDrives }, own)).toBe(
+      "policy eraseDrives: erase-drives needs a machine's name, not BMC_HOST",
+    );
+    expect(ask({ eraseDrives }, { image, command: ["--bmc-host", "192.0.2.1"] })).toContain("not BMC_HOST");
+    expect(ask({ eraseDrives: [] }, {})).toBe("allowed");
+  });
+
+  it("erases drives only of these machines", () => {
+    const policy = Policy.parse({ eraseDrives });
+    const on = (machine: string, name = image) =>
+      decideMachine(policy, { ...ACTION, agentId: "pbnj", image: name }, machine);
+
+    expect(on("rack-1-7")).toEqual({ allowed: true });
+    expect(on("rack-2-7")).toEqual({
+      allowed: false,
+      rule: "eraseDrives",
+      reason: "policy eraseDrives: the drives of machine rack-2-7 must not be erased",
+    });
+    expect(on("rack-2-7", ACTION.image)).toEqual({ allowed: true });
+  });
+});
+
 describe("tenants", () => {
   const policy = Policy.parse({
     trustedImages: EVERY_IMAGE,

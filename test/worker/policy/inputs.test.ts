@@ -33,7 +33,7 @@ describe("an action of this project", () => {
 
     for (const name of catalogue) {
       const image = `registry.example/pbnj-worker/${name}:v1`;
-      expect(judge({ image, environment, command }), name).toEqual([]);
+      expect(judge({ image, environment, command }, { eraseDrives: ["*"] }), name).toEqual([]);
     }
   });
 

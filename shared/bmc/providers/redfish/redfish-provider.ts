@@ -9,6 +9,7 @@ import { redfishBios } from "./drivers/bios.ts";
 import { RedfishBoot } from "./drivers/boot.ts";
 import { redfishBootOrder } from "./drivers/bootorder.ts";
 import { RedfishConsole } from "./drivers/console.ts";
+import { redfishErase } from "./drivers/erase.ts";
 import { redfishFirmware } from "./drivers/firmware.ts";
 import { redfishHttpBoot } from "./drivers/httpboot.ts";
 import { redfishHttps } from "./drivers/https.ts";
@@ -24,6 +25,7 @@ import { redfishRaid } from "./drivers/raid.ts";
 import { redfishRestore } from "./drivers/restore.ts";
 import { redfishScreenshot } from "./drivers/screenshot.ts";
 import { redfishSecureBoot } from "./drivers/secureboot.ts";
+import { redfishSecureBootKeys } from "./drivers/securebootkeys.ts";
 import { RedfishSel } from "./drivers/sel.ts";
 import { RedfishSensors } from "./drivers/sensors.ts";
 import { RedfishUsers } from "./drivers/users.ts";
@@ -60,12 +62,14 @@ const CAPABILITIES = [
   "httpboot",
   "bios",
   "secureboot",
+  "securebootkeys",
   "indicator",
   "restore",
   "powerlimit",
   "sensors",
   "console",
   "raid",
+  "erase",
 ] as const;
 
 /**
@@ -140,12 +144,14 @@ async function open(
       httpboot: redfishHttpBoot(resources),
       bios: redfishBios(resources),
       secureboot: redfishSecureBoot(resources),
+      securebootkeys: redfishSecureBootKeys(resources),
       indicator: redfishIndicator(resources),
       restore: redfishRestore(resources),
       powerlimit: redfishPowerLimit(resources),
       sensors: new RedfishSensors(resources),
       console,
       raid: redfishRaid(resources),
+      erase: redfishErase(resources),
       ...(others.length > 0 && { note: `system ${system.path}, not ${others.join(", ")}` }),
       insist: () => system.insist(),
       certificateExpiresMs: () => http.certificateExpiresMs,

@@ -8,7 +8,10 @@ const SETTINGS: readonly [string, (client: BmcClient, signal: AbortSignal) => Pr
   ["NTP", (client, signal) => client.setNtp({ enabled: true, servers: ["ntp1.example.org"] }, signal)],
   ["power limit", (client, signal) => client.setPowerLimit(400, signal)],
   ["boot order", (client, signal) => client.setBootOrder(["UEFI Shell"], signal)],
-  ["URI of HTTP boot", (client, signal) => client.setHttpBootUri("http://192.0.2.9/boot.efi", signal)],
+  [
+    "URI of HTTP boot",
+    (client, signal) => client.setHttpBootUri({ uri: "http://192.0.2.9/boot.efi" }, signal),
+  ],
   ["identify LED", (client, signal) => client.setIndicator(true, signal)],
   ["restore policy", (client, signal) => client.setRestorePolicy("always-on", signal)],
   ["Secure Boot", (client, signal) => client.setSecureBoot(true, signal)],

@@ -29,7 +29,7 @@ export interface WriteRequest {
 
 /** For people, what a write would send. */
 export function describeWrite({ method, path, body }: WriteRequest): string {
-  return `${method} ${path} ${JSON.stringify(body)}`;
+  return `${method} ${path}${body === undefined ? "" : ` ${JSON.stringify(body)}`}`;
 }
 
 /** Writes to the BMC, each one attempt: If-Match as the BMC wants it, a task followed to its end. */

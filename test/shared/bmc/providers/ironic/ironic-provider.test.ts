@@ -234,7 +234,7 @@ test("Secure Boot is switched on and read back; its keys are the BMC's own", asy
 
   const report = await client.setSecureBoot(true, signal);
   const again = await client.setSecureBoot(true, signal);
-  const keys = await errorOf(client.resetSecureBootKeys("default", signal));
+  const keys = await errorOf(client.resetSecureBootKeys("default", undefined, signal));
 
   expect([report.before.enabled, report.after.enabled, again.changed]).toEqual([false, true, false]);
   expect(writes().map(({ body }) => body)).toEqual(['{"target":true}']);

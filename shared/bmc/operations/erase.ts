@@ -1,0 +1,276 @@
+import { BmcError } from "../../contract/bmc-error.ts";
+import type { PowerState } from "../../contract/vocabulary.ts";
+import { count } from "../../count.ts";
+import { formatSeconds } from "../../duration.ts";
+import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
+import { ok } from "./finding.ts";
+import { followTask, type OperationTask } from "./follow-task.ts";
+import type { PowerDriver } from "./power.ts";
+import { once, uncertainty } from "./read-back.ts";
+import { describeUnread, type Unread } from "./unread.ts";
+
+/** How a drive is erased (DSP0268, Drive, SanitizationType). */
+export const ERASE_METHODS = ["block-erase", "crypto-erase", "overwrite"] as const;
+export type EraseMethod = (typeof ERASE_METHODS)[number];
+
+/** A drive that the BMC lists; a field that it does not report is absent. */
+export interface ErasableDrive {
+  /** The BMC's own; drives of different controllers may have the same. */
+  readonly id: string;
+  readonly serialNumber?: string;
+  readonly model?: string;
+  readonly bytes?: number;
+  /** Its path, which no other drive has. */
+  readonly path: string;
+  /** Whether the BMC offers to erase it. */
+  readonly offered: boolean;
+}
+
+/** The drives of a machine. */
+export interface DriveList {
+  readonly drives: readonly ErasableDrive[];
+  /** What the BMC lists and could not be read. */
+  readonly unread?: readonly Unread[];
+}
+
+export interface EraseDriver {
+  list(signal: AbortSignal): Promise<DriveList>;
+  plan(drive: ErasableDrive, method: EraseMethod | undefined, signal: AbortSignal): Promise<string>;
+  /** Resolves to the task's path when the BMC accepted it; undefined without a task. */
+  send(
+    drive: ErasableDrive,
+    method: EraseMethod | undefined,
+    signal: AbortSignal,
+  ): Promise<string | undefined>;
+  /** Reads the task once. */
+  task(path: string, signal: AbortSignal): Promise<OperationTask>;
+}
+
+/** Drives to erase. */
+export interface EraseRequest {
+  /** Their IDs or serial numbers. */
+  readonly drives: readonly string[];
+  /** Without it, the BMC decides. */
+  readonly method?: EraseMethod;
+  /** Erase although the machine is not off. */
+  readonly whileOn?: boolean;
+}
+
+/** Result of erasing drives. */
+export interface EraseReport {
+  /** The power state before. */
+  readonly before: PowerState;
+  /** The drives that were erased. */
+  readonly erased: readonly ErasableDrive[];
+  /** Whether anything was sent. */
+  readonly changed: boolean;
+  /** How it went, in one line for people. */
+  readonly summary: string;
+}
+
+type EraseDrivers = { readonly erase: EraseDriver; readonly power: PowerDriver };
+type EraseAccess = Access<EraseDrivers>;
+
+export const eraseOperations = defineOperations({
+  title: "drive erasure",
+  methods: (run: Run<EraseDrivers>) => ({
+    /**
+     * Erases the named drives, each once, and follows the BMC's tasks to their end. Throws before anything is sent if the machine
+     * is not off, or if a drive is not known or cannot be erased. `onSent` is called before the first request.
+     */
+    eraseDrives: (
+      request: EraseRequest,
+      limitMs: number,
+      signal: AbortSignal,
+      onSent: () => void = () => undefined,
+    ): Promise<EraseReport> =>
+      run(signal, (access) => eraseDrives(access, { request, limitMs, onSent }, signal)),
+
+    /** What `eraseDrives` would send. */
+    planDriveErasure: (request: EraseRequest, signal: AbortSignal): Promise<Plan<PowerState>> =>
+      run(signal, async (access) => {
+        const { power, drives } = await prepare(access, request, signal);
+        const steps: string[] = [];
+        for (const drive of drives) {
+          steps.push(await access.read(({ erase }) => erase.plan(drive, request.method, signal)));
+        }
+        return { before: power, steps };
+      }),
+  }),
+  check: async ({ read }, signal) => {
+    const { drives, unread } = await read(({ erase }) => erase.list(signal));
+    const offered = drives.filter((drive) => drive.offered).length;
+    if (offered === 0 && !unread) {
+      throw new BmcError("unsupported", `the BMC offers to erase none of ${count(drives.length, "drive")}`);
+    }
+    return ok(`${offered} of ${count(drives.length, "drive")}${describeUnread(unread, "drive")}`);
+  },
+});
+
+async function prepare(access: EraseAccess, request: EraseRequest, signal: AbortSignal) {
+  const list = await access.read(({ erase }) => erase.list(signal));
+  const drives = findDrives(list, request.drives);
+  const refused = drives.filter((drive) => !drive.offered).map(describeDrive);
+  if (refused.length > 0) {
+    throw new BmcError("unsupported", `the BMC does not offer to erase ${refused.join(", ")}`);
+  }
+  return { drives, power: await checkPower(access, request, signal) };
+}
+
+const OFF_PAUSE_MS = 1_000;
+
+/** What runs from the drives would lose them: a state that is not certain counts as on. */
+async function checkPower(
+  { read, sleep }: EraseAccess,
+  { whileOn = false }: EraseRequest,
+  signal: AbortSignal,
+) {
+  const readPower = () => read(({ power: driver }) => driver.read(signal));
+  let power = await readPower();
+  if (whileOn) return power;
+  // Some BMCs show "off" for a moment while the machine still powers off.
+  if (power === "off") {
+    await sleep(OFF_PAUSE_MS);
+    power = await readPower();
+  }
+  if (power === "off") return power;
+  const text = `the machine is ${power === "on" ? "on" : "not known to be off"}: power it off first, or allow it with WHILE_ON`;
+  throw new BmcError("state", text);
+}
+
+interface Work {
+  readonly request: EraseRequest;
+  readonly limitMs: number;
+  readonly onSent: () => void;
+}
+
+async function eraseDrives(
+  access: EraseAccess,
+  { request, limitMs, onSent }: Work,
+  signal: AbortSignal,
+): Promise<EraseReport> {
+  const { drives, power } = await prepare(access, request, signal);
+  const endsMs = access.clock.monotonicMs() + limitMs;
+  onSent();
+  const started: { readonly drive: ErasableDrive; readonly task: string | undefined }[] = [];
+  const failures: BmcError[] = [];
+  for (const drive of drives) {
+    try {
+      // It may have been switched on meanwhile.
+      if (started.length > 0) await checkPower(access, request, signal);
+      access.progress(`erasing ${describeDrive(drive)}`, Math.max(0, endsMs - access.clock.monotonicMs()));
+      started.push({ drive, task: await start(access, drive, request.method, signal) });
+    } catch (thrown) {
+      if (started.length === 0) throw thrown;
+      failures.push(ofDrive(drive, thrown));
+      break;
+    }
+  }
+  const notSent = drives.slice(started.length + failures.length);
+  const erased: ErasableDrive[] = [];
+  for (const { drive, task } of started) {
+    try {
+      await follow(access, { drive, task, endsMs, limitMs }, signal);
+      erased.push(drive);
+    } catch (thrown) {
+      signal.throwIfAborted();
+      failures.push(ofDrive(drive, thrown));
+    }
+  }
+  const [first] = failures;
+  if (first) {
+    const names = (all: readonly ErasableDrive[]) => all.map(describeDrive).join(", ");
+    const parts = [
+      failures.map(({ message }) => message).join("; "),
+      ...(erased.length > 0 ? [`erased: ${names(erased)}`] : []),
+      ...(notSent.length > 0 ? [`not sent: ${names(notSent)}`] : []),
+    ];
+    throw new BmcError(first.class, parts.join("; "), { cause: first, uncertain: first.uncertain });
+  }
+  const summary = `erased ${count(erased.length, "drive")}: ${erased.map(describeDrive).join(", ")}`;
+  return { before: power, erased, changed: true, summary };
+}
+
+/** Sends the erasure once. */
+async function start(
+  { write }: EraseAccess,
+  drive: ErasableDrive,
+  method: EraseMethod | undefined,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  let task: string | undefined;
+  const lost = await uncertainty(() =>
+    write(({ erase }) =>
+      once(async () => {
+        task = await erase.send(drive, method, signal);
+      }),
+    ),
+  );
+  if (!lost) return task;
+  const message = `${lost.message}; the erasure may have been started and is not sent again`;
+  throw new BmcError(lost.class, message, { cause: lost, uncertain: true });
+}
+
+interface Started {
+  readonly drive: ErasableDrive;
+  readonly task: string | undefined;
+  readonly endsMs: number;
+  readonly limitMs: number;
+}
+
+/** Resolves when the BMC's task has ended well: nothing else says that a drive is erased. */
+async function follow(
+  access: EraseAccess,
+  { drive, task, endsMs, limitMs }: Started,
+  signal: AbortSignal,
+): Promise<void> {
+  if (task === undefined) {
+    throw new BmcError("verify", "the BMC accepted the erasure without a task: its end is not known");
+  }
+  const what = `erasure of ${describeDrive(drive)}`;
+  const readTask = () => access.look(({ erase }) => erase.task(task, signal));
+  const { state, message } = await followTask({ ...access, readTask }, { what, signal, endsMs, limitMs });
+  switch (state) {
+    case "done":
+      return;
+    case "failed":
+      throw new BmcError("bmc", `the erasure failed: ${message ?? "the BMC gives no reason"}`);
+    case "staged":
+      throw new BmcError("verify", `the BMC keeps the erasure for the next boot (${task}): boot the machine`);
+    case "gone":
+      throw new BmcError("verify", "the BMC no longer knows the task of the erasure: its end is not known");
+    case "running":
+      throw new BmcError("timeout", `the erasure did not end within ${formatSeconds(limitMs)}`);
+    default:
+      return state satisfies never;
+  }
+}
+
+function ofDrive(drive: ErasableDrive, thrown: unknown): BmcError {
+  const error = BmcError.from(thrown);
+  const message = `${describeDrive(drive)}: ${error.message}`;
+  return new BmcError(error.class, message, { cause: error, uncertain: error.uncertain });
+}
+
+/** The named drives, each once. Throws `usage` with all problems, and `bmc` if some drives could not be read. */
+function findDrives({ drives, unread }: DriveList, names: readonly string[]): readonly ErasableDrive[] {
+  const found = new Set<ErasableDrive>();
+  const problems: string[] = [];
+  for (const name of names) {
+    const fitting = drives.filter(({ id, serialNumber }) => id === name || serialNumber === name);
+    const [drive, ...others] = fitting;
+    if (others.length > 0) {
+      problems.push(`${fitting.length} drives are named ${name}: use serial numbers`);
+    } else if (drive) found.add(drive);
+    else problems.push(`there is no drive ${name}`);
+  }
+  if (problems.length === 0) return [...found];
+  if (unread) throw new BmcError("bmc", `${problems.join("; ")}${describeUnread(unread, "drive")}`);
+  const known = drives.length === 0 ? "no drives" : drives.map(describeDrive).join(", ");
+  throw new BmcError("usage", `${problems.join("; ")}; the BMC lists ${known}`);
+}
+
+/** For people: `Disk.Bay.0 (serial number S1)`. */
+function describeDrive({ id, serialNumber }: ErasableDrive): string {
+  return serialNumber === undefined ? id : `${id} (serial number ${serialNumber})`;
+}

@@ -1,0 +1,145 @@
+import { BmcError } from "../../contract/bmc-error.ts";
+import { attributeValue, type BiosAttributes } from "./bios-registry.ts";
+
+/** What a machine boots from with UEFI HTTP boot. */
+export interface HttpBootRequest {
+  /** Of a boot program or image; empty takes the DHCP server's. */
+  readonly uri: string;
+  /** The firmware's name of the network interface, where BIOS attributes select it; the present one if absent. */
+  readonly interface?: string;
+  /** Whether the firmware verifies the certificate of an https server, where BIOS attributes select it. */
+  readonly verifiesServer?: boolean;
+}
+
+/** A make's BIOS attributes for HTTP boot. */
+interface HttpBootMake {
+  /** The attribute that shows that a BIOS is of this make. */
+  readonly uri: string;
+  readonly values: (request: HttpBootRequest, present: BiosAttributes) => BiosAttributes;
+}
+
+const isHttps = (uri: string) => uri.toLowerCase().startsWith("https:");
+
+const HTTP_BOOT_MAKES: readonly HttpBootMake[] = [
+  {
+    // Dell: the first of four HTTP devices. OneWay: the firmware verifies the server.
+    uri: "HttpDev1Uri",
+    values: ({ uri, interface: nic, verifiesServer = true }) => ({
+      HttpDev1EnDis: "Enabled",
+      HttpDev1Uri: uri,
+      ...(isHttps(uri) ? { HttpDev1TlsMode: verifiesServer ? "OneWay" : "None" } : {}),
+      ...(nic === undefined ? {} : { HttpDev1Interface: nic }),
+    }),
+  },
+  {
+    // HPE, as Ironic's ilo-uefi-https boots from it.
+    uri: "UrlBootFile",
+    values: ({ uri, interface: nic, verifiesServer = true }, present) => {
+      if (isHttps(uri) && !verifiesServer) {
+        throw new BmcError("unsupported", "the BIOS always verifies the server of HTTP boot");
+      }
+      const support = attributeValue(present, "HttpSupport");
+      const taken = ["Auto", isHttps(uri) ? "HttpsOnly" : "HttpOnly"];
+      const isOff = typeof support === "string" && !taken.includes(support);
+      return {
+        UrlBootFile: uri,
+        ...(isOff ? { HttpSupport: "Auto" } : {}),
+        ...(nic === undefined ? {} : { PreBootNetwork: nic }),
+      };
+    },
+  },
+];
+
+/** The BIOS attributes of HTTP boot: the present URI, and the values for a request. Undefined if the BIOS has none. */
+export function findHttpBootAttributes(present: BiosAttributes):
+  | {
+      readonly uri: string;
+      readonly values: (request: HttpBootRequest) => BiosAttributes;
+    }
+  | undefined {
+  for (const make of HTTP_BOOT_MAKES) {
+    const uri = attributeValue(present, make.uri);
+    if (typeof uri === "string") return { uri, values: (request) => make.values(request, present) };
+  }
+  return undefined;
+}
+
+/** A network interface whose PXE the BIOS switches. */
+export interface PxeSwitch {
+  /** The firmware's name of the interface. */
+  readonly name: string;
+  readonly enabled: boolean;
+}
+
+/** The network interfaces whose PXE the BIOS attributes switch, by name. */
+export function pxeSwitches(present: BiosAttributes): readonly PxeSwitch[] {
+  const all = new Map<string, boolean>();
+  for (const { name, enabled } of [...dellDevices(present), ...namedSwitches(present)]) {
+    all.set(name, enabled || (all.get(name) ?? false));
+  }
+  return [...all]
+    .map(([name, enabled]) => ({ name, enabled }))
+    .toSorted((one, other) => one.name.localeCompare(other.name, "en", { numeric: true }));
+}
+
+/**
+ * The values that switch an interface's PXE. Throws `usage` with the known interfaces for another one, and `state` if no PXE
+ * device is free for it.
+ */
+export function pxeValues(name: string, enabled: boolean, present: BiosAttributes): BiosAttributes {
+  const [own] = namedSwitches(present).filter((each) => isName(each.name, name));
+  if (own) return { [own.attribute]: enabled ? own.on : own.off };
+  const devices = dellDevices(present);
+  const known = pxeSwitches(present).map((each) => each.name);
+  if (known.length === 0) {
+    throw new BmcError("unsupported", "the BIOS has no attribute that switches PXE of a network interface");
+  }
+  const mine = devices.filter((device) => isName(device.name, name));
+  if (!enabled) {
+    if (mine.length === 0 && !known.some((each) => isName(each, name))) throw unknownInterface(name, known);
+    return Object.fromEntries(mine.map(({ attribute }) => [attribute, "Disabled"]));
+  }
+  if (mine.some((device) => device.enabled)) return {};
+  const free = mine[0] ?? devices.find((device) => !device.enabled);
+  if (devices.length === 0) throw unknownInterface(name, known);
+  if (!free) {
+    const text = `all ${devices.length} PXE devices of the BIOS are in use: ${known.join(", ")}; switch one off first`;
+    throw new BmcError("state", text);
+  }
+  return { [free.attribute]: "Enabled", [free.interfaceAttribute]: mine[0]?.name ?? name };
+}
+
+function unknownInterface(name: string, known: readonly string[]): BmcError {
+  return new BmcError("usage", `the BIOS has no network interface ${name}: it has ${known.join(", ")}`);
+}
+
+const isName = (one: string, other: string) => one.toLowerCase() === other.toLowerCase();
+
+/** Dell: PXE devices that may be switched on, each for an interface. */
+function dellDevices(present: BiosAttributes) {
+  return Object.entries(present).flatMap(([attribute, value]) => {
+    const [, device] = /^(PxeDev\d+)EnDis$/.exec(attribute) ?? [];
+    const interfaceAttribute = `${device}Interface`;
+    const name = attributeValue(present, interfaceAttribute);
+    if (device === undefined || typeof name !== "string") return [];
+    return [{ attribute, interfaceAttribute, name, enabled: value === "Enabled" }];
+  });
+}
+
+/** Makes with an attribute per interface: how it is named, what of it names the interface, and its values. */
+const SWITCHES = [
+  // HPE: Slot1NicBoot2 is of Slot1NicPort2, as PreBootNetwork calls it.
+  { attribute: /^(\w+Nic)Boot(\d+)$/, infix: "Port", on: "NetworkBoot", off: "Disabled" },
+  // Intel: OnboardNICIOMPortPXEEnable_8.
+  { attribute: /^(\w*NIC\w*?)PXEEnable(_\d+)$/, infix: "", on: 1, off: 0 },
+] as const;
+
+function namedSwitches(present: BiosAttributes) {
+  return Object.entries(present).flatMap(([attribute, value]) =>
+    SWITCHES.flatMap(({ attribute: pattern, infix, on, off }) => {
+      const [, before, after] = pattern.exec(attribute) ?? [];
+      if (before === undefined || typeof value !== typeof on) return [];
+      return [{ attribute, name: `${before}${infix}${after}`, enabled: value === on, on, off }];
+    }),
+  );
+}

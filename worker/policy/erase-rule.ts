@@ -1,0 +1,33 @@
+import { connectionGiven } from "../../shared/contract/given.ts";
+import type { Action } from "../core/action/action.ts";
+import { parseImageReference } from "../core/action/image-reference.ts";
+import type { Policy } from "./policy.ts";
+import { isAmong } from "./wildcard.ts";
+
+type ErasePolicy = Pick<Policy, "eraseDrives">;
+
+/** The action of this project that destroys data on drives: the policy must name the machines. */
+const ERASE = "erase-drives";
+
+const erases = (image: string) => parseImageReference(image)?.name === ERASE;
+
+/** Why an action must not erase drives of any machine; undefined if it may, or does something else. */
+export function eraseProblem(
+  { image, command, environment, secrets }: Pick<Action, "command" | "environment" | "image" | "secrets">,
+  { eraseDrives }: ErasePolicy,
+): string | undefined {
+  if (!erases(image)) return undefined;
+  if (eraseDrives.length === 0) return `${ERASE} needs the names of the machines whose drives may be erased`;
+  const [own] = secrets?.bmc ? ["directAuthn"] : connectionGiven({ command, environment });
+  return own === undefined ? undefined : `${ERASE} needs a machine's name, not ${own}`;
+}
+
+/** Why an action must not erase drives of a machine of this name. */
+export function eraseMachineProblem(
+  { image }: Pick<Action, "image">,
+  machine: string,
+  { eraseDrives }: ErasePolicy,
+): string | undefined {
+  if (!erases(image) || isAmong(machine, eraseDrives)) return undefined;
+  return `the drives of machine ${machine} must not be erased`;
+}
