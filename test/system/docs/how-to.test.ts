@@ -64,7 +64,7 @@ const STORIES: Readonly<Record<string, (host: ManualHost, open: AsyncDisposableS
     await host.write("inventory.yaml", page.replace("providers:", `${redfish}\n    providers:`));
     await host.write("secrets/bmc-password", "calvin\n");
 
-    await expect(host.run()).rejects.toThrow(/ended with 3:\n[^]*"field":"ntp"/);
+    await expect(host.run()).rejects.toThrow(/ended with 3:\n[\s\S]*"field":"ntp"/);
     expect(machine.commands).toEqual([]);
     expect(await host.run()).toContain('"state":"corrected"');
 
