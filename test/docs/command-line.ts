@@ -110,7 +110,5 @@ function argumentProblems(command: Command, words: readonly string[]): readonly 
   const isVariadic = command.registeredArguments.at(-1)?.variadic;
   const expected = isVariadic ? operands.length : command.registeredArguments.length;
   const known = command.options.flatMap(({ long }) => long ?? []);
-  const needed = command.registeredArguments.filter(({ required }) => required).length;
-  const few = operands.length < needed ? [`${command.name()} lacks an argument`] : [];
-  return [...few, ...unknownArgumentProblems([...operands.slice(expected), ...unknown], known)];
+  return unknownArgumentProblems([...operands.slice(expected), ...unknown], known);
 }

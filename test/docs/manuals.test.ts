@@ -56,7 +56,6 @@ describe("a command in a manual", () => {
   it.each([
     ["pbnj-worker start --runtiem docker", ["unknown flag --runtiem, did you mean --runtime?"]],
     ["sudo -u pbnj-worker pbnj-worker dcotor", ["there is no command dcotor"]],
-    ["pbnj-worker run --inventory inventory.yaml", ["run lacks an argument"]],
     ["npm run -s pbnj-worker -- action power-of", ["there is no action power-of"]],
     ["pbnj-worker action power-off --mode-of off", ["unknown flag --mode-of, did you mean --mode?"]],
     ["npm run simulatr", ["there is no script simulatr"]],

@@ -32,7 +32,7 @@ export function defineServe(command: Command, own: SelfProgram, host: CommandPro
 export function defineRun(command: Command, own: SelfProgram, host: CommandProcess = ownProcess): void {
   addTemplateArgument(command).option("--task <name>", "run only this task");
   addSettings(command, settingsFor("run")).action(
-    async (template: string, flags: Record<string, unknown>) => {
+    async (template: string | undefined, flags: Record<string, unknown>) => {
       const { runTemplate } = await import("./run-template.ts");
       const unknown = unknownArguments(command, command.args.slice(1));
       host.exit(await runTemplate(template, flags, unknown, own, host));
@@ -65,7 +65,7 @@ const TEST = "test";
 /** `pbnj-worker policy`, with one subcommand, `test`. */
 export function definePolicy(command: Command, own: SelfProgram, host: CommandProcess = ownProcess): void {
   command
-    .usage("test [options] <template>")
+    .usage("test [options] [template]")
     .helpCommand(false)
     .allowUnknownOption()
     .allowExcessArguments()
@@ -76,12 +76,14 @@ export function definePolicy(command: Command, own: SelfProgram, host: CommandPr
   const summary = "explain what a worker with these settings allows a template to do; runs nothing";
   const test = command.command(TEST).summary(summary).description(summary);
   addTemplateArgument(test)
-    .option("--namespace <name>", "the namespace of the workflow", "default")
+    .option("--namespace <name>", "the namespace of the workflow (default: that of --workflow, or default)")
     .option("--output <table|json>", "output format: one line per rule, or JSON", "table");
-  addSettings(test, policyTestSettings).action(async (template: string, flags: Record<string, unknown>) => {
-    const { testPolicy } = await import("./test-policy.ts");
-    host.exit(await testPolicy(template, flags, unknownArguments(test, test.args.slice(1)), own, host));
-  });
+  addSettings(test, policyTestSettings).action(
+    async (template: string | undefined, flags: Record<string, unknown>) => {
+      const { testPolicy } = await import("./test-policy.ts");
+      host.exit(await testPolicy(template, flags, unknownArguments(test, test.args.slice(1)), own, host));
+    },
+  );
 }
 
 function problemsWith(command: Command): readonly Problem[] {
@@ -103,7 +105,11 @@ function addSettings(command: Command, settings: readonly Setting[]): Command {
 /** The argument and the option of every command that reads a template. */
 function addTemplateArgument(command: Command): Command {
   return command
-    .argument("<template>", "a Tinkerbell template")
+    .argument(
+      "[template]",
+      "the file of a Tinkerbell template, or of a Workflow that the tink server has rendered",
+    )
+    .option("--workflow <namespace/name>", "a Workflow of the cluster, in place of a file")
     .option("--map <key=value>", "a value for {{ .key }} in the template; repeat for several", collect)
     .option(
       "--hardware <file>",

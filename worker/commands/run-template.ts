@@ -35,16 +35,21 @@ const COMMAND = "pbnj-worker run";
  * exit code: that of the first action that fails, 2 for invalid input.
  */
 export async function runTemplate(
-  path: string,
+  path: string | undefined,
   flags: Readonly<Record<string, unknown>>,
   unknown: readonly Problem[],
   own: SelfProgram,
   host: CommandProcess,
 ): Promise<number> {
   const { env, stderr } = host;
-  const { hardware, map, task: _task, ...settingFlags } = flags;
+  const { hardware, map, task: _task, workflow, ...settingFlags } = flags;
   const loaded = loadConfig({ flags: settingFlags, env }, "run");
-  const template = await loadTemplate(path, { hardware, map });
+  const template = await loadTemplate(path, {
+    hardware,
+    map,
+    workflow,
+    kubeconfig: flags["kubeconfig"] ?? env["PBNJ_KUBECONFIG"],
+  });
   const chosen = template.ok ? chooseTasks(template.value, flags["task"]) : template;
   const problems = [loaded, chosen].flatMap((part) => (part.ok ? [] : part.problems));
   if (!loaded.ok || !chosen.ok || unknown.length > 0) {

@@ -21,20 +21,26 @@ const EXIT_REFUSED = 1;
 const NAMESPACE = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /**
- * `pbnj-worker policy test`: explains whether each action of a template is allowed. Reads no secrets and opens no connections.
+ * `pbnj-worker policy test`: explains whether each action of a template is allowed. Reads no secrets, and opens no connection but for --workflow.
  * Resolves to the exit code: 0 when all are allowed, 1 when not, 2 for invalid input.
  */
 export async function testPolicy(
-  path: string,
+  path: string | undefined,
   flags: Readonly<Record<string, unknown>>,
   unknown: readonly Problem[],
   own: SelfProgram,
   host: CommandProcess,
 ): Promise<number> {
-  const { hardware, map, namespace: inNamespace, output: asked, ...settingFlags } = flags;
-  const [namespace, output] = [String(inNamespace), String(asked)];
+  const { hardware, map, namespace: inNamespace, output: asked, workflow, ...settingFlags } = flags;
+  const [ofWorkflow] = String(workflow ?? "default").split("/", 1);
+  const [namespace, output] = [String(inNamespace ?? ofWorkflow), String(asked)];
   const loaded = loadRules({ flags: settingFlags, env: host.env });
-  const template = await loadTemplate(path, { hardware, map });
+  const template = await loadTemplate(path, {
+    hardware,
+    map,
+    workflow,
+    kubeconfig: host.env["PBNJ_KUBECONFIG"],
+  });
   const problems = [loaded, template].flatMap((part) => (part.ok ? [] : part.problems));
   const wrong = [...unknown, ...flagProblems(namespace, output), ...problems];
   if (!loaded.ok || !template.ok || wrong.length > 0) {

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import type { Checked, Problem } from "../../shared/document/problem.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { fileProblemOf } from "../document/read-text-file.ts";
+import { fetchWorkflow } from "./fetch-workflow.ts";
 import { hardwareData } from "./hardware-data.ts";
 import { type ParsedTemplate, parseTemplate } from "./parse-template.ts";
 import { isWorkflow, parseWorkflow } from "./rendered-workflow.ts";
@@ -13,13 +14,26 @@ export interface TemplateFlags {
   readonly map?: unknown;
   /** The file of a Hardware object. */
   readonly hardware?: unknown;
+  /** `namespace/name` of a Workflow in the cluster, in place of a file. */
+  readonly workflow?: unknown;
+  /** The file that says how to reach the cluster, if not as kubectl finds it. */
+  readonly kubeconfig?: unknown;
 }
 
-/** Reads a file: a template, which it renders, or a Workflow, which the server has rendered. */
+/** Reads a template, which it renders, or a Workflow, which the server has rendered, from a file or the cluster. */
 export async function loadTemplate(
-  path: string,
-  { map, hardware: hardwarePath }: TemplateFlags,
+  path: string | undefined,
+  { map, hardware: hardwarePath, workflow, kubeconfig }: TemplateFlags,
 ): Promise<Checked<Template>> {
+  if ((path === undefined) === (workflow === undefined)) {
+    const message = "name either the file of a template or Workflow, or --workflow <namespace/name>";
+    return { ok: false, problems: [{ source: "command line", message }] };
+  }
+  if (path === undefined) {
+    const needless = needlessFlags(map, hardwarePath);
+    if (needless.length > 0) return { ok: false, problems: needless };
+    return fetchWorkflow(String(workflow), typeof kubeconfig === "string" ? kubeconfig : undefined);
+  }
   const { values, problems } = readMap(map);
   const hardware = typeof hardwarePath === "string" ? await hardwareData(hardwarePath) : undefined;
   if (hardware?.ok === false) problems.push(...hardware.problems);
@@ -34,9 +48,7 @@ export async function loadTemplate(
     };
   }
   if (isWorkflow(text)) {
-    const given = Object.entries({ "--map": map, "--hardware": hardwarePath }).filter(([, value]) => value);
-    for (const [source] of given)
-      problems.push({ source, message: "is not needed: the Workflow is rendered" });
+    problems.push(...needlessFlags(map, hardwarePath));
     const template = parseWorkflow(path, text);
     return problems.length === 0 ? template : { ok: false, problems };
   }
@@ -46,6 +58,12 @@ export async function loadTemplate(
   const wrong = parsed.ok ? [] : parsed.problems;
   const placed = wrong.map(({ line, column, message }) => ({ source: `${path}:${line}:${column}`, message }));
   return { ok: false, problems: [...problems, ...placed] };
+}
+
+function needlessFlags(map: unknown, hardware: unknown): readonly Problem[] {
+  return Object.entries({ "--map": map, "--hardware": hardware })
+    .filter(([, value]) => value !== undefined)
+    .map(([source]) => ({ source, message: "is not needed: the Workflow is rendered" }));
 }
 
 function unused(

@@ -1,8 +1,9 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, it } from "vitest";
+import { afterAll, expect, it, onTestFinished } from "vitest";
 import { stringify } from "yaml";
+import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
 import { loadTemplate } from "../../../worker/template/load-template.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "pbnj-workflow-"));
@@ -72,4 +73,31 @@ it.each([
   expect(loaded.ok ? [] : loaded.problems.map(({ source, message }) => `${source}: ${message}`)).toEqual([
     problem,
   ]);
+});
+
+it("a Workflow is read from the cluster, and a missing one is told", async () => {
+  const cluster = await FakeCluster.start({ namespaces: ["tink"] });
+  onTestFinished(() => cluster.close());
+  const kind = ["tinkerbell.org/v1alpha1", "Workflow"] as const;
+  const { status, ...created } = workflow(tasks);
+  cluster.create(...kind, created);
+  cluster.patchStatus(...kind, "reboot", status, "tink");
+  const kubeconfig = join(folder, "kubeconfig");
+  await writeFile(kubeconfig, cluster.kubeconfig());
+
+  const loaded = await loadTemplate(undefined, { workflow: "tink/reboot", kubeconfig });
+  const missing = await loadTemplate(undefined, { workflow: "tink/none", kubeconfig });
+
+  expect(loaded).toMatchObject({ ok: true, value: { name: "reboot", tasks: [{ worker: "bmc-1" }] } });
+  expect(missing).toMatchObject({ ok: false, problems: [{ source: "--workflow" }] });
+  expect(missing.ok ? "" : missing.problems[0]?.message).toContain("not found");
+});
+
+it.each([
+  ["neither", undefined, {}],
+  ["both", "reboot.yaml", { workflow: "tink/reboot" }],
+])("%s of a file and --workflow is refused", async (_, path, flags) => {
+  const loaded = await loadTemplate(path, flags);
+
+  expect(loaded).toMatchObject({ ok: false, problems: [{ source: "command line" }] });
 });
