@@ -3,7 +3,7 @@ import { actionReference } from "../harness/input/reference.ts";
 import { powerState } from "../harness/input/reference-parts.ts";
 
 export const reference = actionReference("erase-drives", {
-  environment: { DRIVES: "DISK-0,DISK-1" },
+  environment: { DRIVES: "0,1" },
   keywords: ["storage", "wipe", "sanitize", "secure-erase"],
   output: {
     before: powerState,

@@ -54,7 +54,7 @@ const ALLOWED = new Set(
   FlowControl PinOut Port Ports Links target title VLANId SubnetMask PrefixLength Prefix AddressOrigin AddressState LinkStatus
   LinkNetworkTechnology BaseModuleType MemoryDeviceType MemoryMedia RankCount ErrorCorrection DeviceClass ClassCode VendorID VendorId
   DeviceId SubsystemId SubsystemVendorId RevisionId PCIeType MaxPCIeType FunctionType DeviceType MediaType MediaTypes ConnectedVia
-  TransferMethod RAIDType RAIDTypes VolumeType Encryption EncryptionTypes HotspareType RaidStatus DriveFormFactor FormFactor
+  DatabaseId SignatureType SignatureTypeRegistry CertificateType TransferMethod RAIDType RAIDTypes VolumeType Encryption EncryptionTypes HotspareType RaidStatus DriveFormFactor FormFactor
   PredictedMediaLifeLeftPercent InstructionSet ProcessorArchitecture ProcessorType EffectiveFamily EffectiveModel Step MicrocodeInfo
   SoftwareId Oem EventTypes SyslogFilter ChassisType SystemType ManagerType SubProtocols OverWritePolicy LogEntryType EntryType EntryCode
   OemRecordFormat SensorType ResetType ApplyTime TaskState TaskStatus JobState JobType JobStatus HttpMethod HttpMethods TargetUri

@@ -25,6 +25,8 @@ import {
 import { RecordedTasks } from "./tasks.ts";
 
 const ROOT = "/redfish/v1";
+/** The keys of a Secure Boot database. */
+const KEYS = /\/SecureBootDatabases\/[^/]+\/(Certificates|Signatures)(\/[^/]+)?$/;
 const SHORTEST_PASSWORD = 8;
 const OVERRIDE = ["BootSourceOverrideTarget", "BootSourceOverrideEnabled", "BootSourceOverrideMode"];
 
@@ -338,6 +340,10 @@ export class RecordedTree implements WholeTree {
       this.#resources.delete(path);
       return noContent;
     }
+    if ((type === "Certificate" || type === "Signature") && KEYS.test(path)) {
+      this.#resources.delete(path);
+      return noContent;
+    }
     if (type !== "Volume") return methodNotAllowed("DELETE");
     const onReset = isBody(body) && body["@Redfish.OperationApplyTime"] === "OnReset";
     return this.#tasks.start(onReset, () => {
@@ -363,10 +369,20 @@ export class RecordedTree implements WholeTree {
     const given = isBody(body) ? body : {};
     if (collection && /Accounts$/.test(path)) return this.#createAccount(path, given);
     if (collection && /Volumes$/.test(path)) return this.#createVolume(path, given);
+    if (collection && KEYS.test(path)) return this.#enrollKey(path, given);
     const [, service] = this.#resources.ofType("UpdateService")[0] ?? [];
     if (service?.["MultipartHttpPushUri"] === path) return this.#multipart(String(body));
     if (service?.["HttpPushUri"] === path) return this.#update(versionIn(String(body)), {});
     return collection ? methodNotAllowed("POST") : notFound(path);
+  }
+
+  #enrollKey(path: string, given: Body): Answer {
+    const id = String(membersOf(this.#resources.get(path) ?? {}).length + 1);
+    const type = path.endsWith("/Signatures")
+      ? "#Signature.v1_0_2.Signature"
+      : "#Certificate.v1_5_0.Certificate";
+    const named = { "@odata.id": `${path}/${id}`, "@odata.type": type, Id: id };
+    return { status: 201, headers: { Location: this.#resources.add(path, id, { ...given, ...named }) } };
   }
 
   #act({ name, owner, body: action }: OwnedAction, given: Body): Answer {
@@ -404,6 +420,8 @@ export class RecordedTree implements WholeTree {
         resource["SecureBootMode"] = type === "ResetAllKeysToDefault" ? "UserMode" : "SetupMode";
         return noContent;
       }
+      case "Drive.SecureErase":
+        return this.#tasks.start(false, () => undefined);
       case "Bios.ResetBios": {
         const place = settingsOf(resource);
         const pending = { values: this.#biosDefaults(resource), isScheduled: true };

@@ -10,7 +10,7 @@ export const ROUND_TRIPS: Readonly<Record<string, { readonly redfish?: number; r
   "clear-sel": { redfish: 6, ipmi: 4 },
   "create-user": { redfish: 9, ipmi: 38 },
   "deactivate-sol": { ipmi: 4 },
-  "delete-secure-boot-key": { redfish: 14 },
+  "delete-secure-boot-key": { redfish: 15 },
   "delete-user": { redfish: 8, ipmi: 26 },
   "eject-virtual-media": { redfish: 6 },
   "enroll-secure-boot-key": { redfish: 15 },

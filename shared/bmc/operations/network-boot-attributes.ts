@@ -71,15 +71,13 @@ export interface PxeSwitch {
   readonly enabled: boolean;
 }
 
-/** The network interfaces whose PXE the BIOS attributes switch, by name. */
+/** The network interfaces whose PXE the BIOS attributes switch, in the BIOS's order. */
 export function pxeSwitches(present: BiosAttributes): readonly PxeSwitch[] {
   const all = new Map<string, boolean>();
   for (const { name, enabled } of [...dellDevices(present), ...namedSwitches(present)]) {
     all.set(name, enabled || (all.get(name) ?? false));
   }
-  return [...all]
-    .map(([name, enabled]) => ({ name, enabled }))
-    .toSorted((one, other) => one.name.localeCompare(other.name, "en", { numeric: true }));
+  return [...all].map(([name, enabled]) => ({ name, enabled }));
 }
 
 /**
