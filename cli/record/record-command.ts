@@ -16,6 +16,7 @@ import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { serialiseConnection } from "../../shared/contract/connection.ts";
 import { EXIT_OK, exitCodeOf } from "../../shared/contract/exit-code.ts";
 import { parseArguments } from "../../shared/contract/given.ts";
+import { count } from "../../shared/count.ts";
 import { formatSeconds, parseDurationMs } from "../../shared/duration.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { printableLine, printableLines } from "../../shared/printable.ts";
@@ -270,12 +271,12 @@ function summaryOf({ recording, file, tookMs, left, failures }: Summary): string
   } = recording;
   const make = [vendor, model].filter(Boolean).join(" ") || "a BMC";
   const kinds = Object.entries(replaced).filter(([kind]) => kind !== "secret");
-  const counted = kinds.map(([kind, count]) => `${count} × ${kind}`).join(", ");
+  const counted = kinds.map(([kind, times]) => `${times} × ${kind}`).join(", ");
   const { secret = 0 } = replaced;
   return [
-    `Recorded ${make}: ${Object.keys(resources).length} resources, ${Object.keys(refusals).length} refused, in ${formatSeconds(tookMs)}: ${file}`,
+    `Recorded ${make}: ${count(Object.keys(resources).length, "resource")}, ${Object.keys(refusals).length} refused, in ${formatSeconds(tookMs)}: ${file}`,
     ...(action ? [`${action.name}: ${action.message}; ${exchanges.length + commands.length} exchanges`] : []),
-    `Replaced: ${counted === "" ? "nothing" : counted}. Removed: ${secret} secret values.`,
+    `Replaced: ${counted === "" ? "nothing" : counted}. Removed: ${count(secret, "secret value")}.`,
     ...failures.map((failure) => `Not recorded: ${failure}`),
     ...(unread.length > 0
       ? [`Not read: ${unread.length}, such as ${unread[0]?.path} (${unread[0]?.reason})`]

@@ -1,4 +1,5 @@
 import { stat } from "node:fs/promises";
+import { textOf } from "../text-of.ts";
 import { readBounded, readMockup } from "./mockup.ts";
 import { MOST_BYTES, parseRecording, type Recording } from "./recording.ts";
 
@@ -10,6 +11,7 @@ export async function readRecording(path: string): Promise<Recording> {
     if (!found.isFile()) throw new Error("it is neither a file nor a folder");
     return parseRecording(await readBounded(path, MOST_BYTES));
   } catch (thrown) {
-    throw new Error(`${path}: ${(thrown as Error).message}`, { cause: thrown });
+    const isMissing = thrown instanceof Error && "code" in thrown && thrown.code === "ENOENT";
+    throw new Error(isMissing ? `${path} does not exist` : `${path}: ${textOf(thrown)}`, { cause: thrown });
   }
 }

@@ -1,8 +1,6 @@
 import { gunzipSync, gzipSync } from "node:zlib";
 import { z } from "zod";
 import { isTooDeep } from "../json-depth.ts";
-import { printableLine } from "../printable.ts";
-import { textOf } from "../text-of.ts";
 
 const RECORDING_FORMAT = "pbnj-worker-recording";
 /** A later one may have more fields; a reader ignores those that it does not know. */
@@ -179,8 +177,9 @@ function parseJson(text: string): unknown {
   let value: unknown;
   try {
     value = JSON.parse(text);
-  } catch (thrown) {
-    throw new Error(`it is not JSON: ${printableLine(textOf(thrown))}`);
+  } catch {
+    // The parser's words quote the file, which may be a secret.
+    throw new Error("it is not JSON");
   }
   if (isTooDeep(value)) throw new Error("it has too many levels");
   return value;
