@@ -9,6 +9,7 @@ import { BmcClient } from "../client.ts";
 import type { Hardware } from "../operations/inventory.ts";
 import type { NetworkSettings } from "../operations/network-settings.ts";
 import type { BmcUser } from "../operations/user-port.ts";
+import type { RecordingLimits } from "./read-tree.ts";
 
 /** What IPMI told, secrets included. */
 export interface IpmiReading {
@@ -17,9 +18,12 @@ export interface IpmiReading {
   readonly networks: readonly NetworkSettings[];
   readonly hardware: Hardware | undefined;
   readonly bootFlags: Awaited<ReturnType<BmcClient["getBoot"]>> | undefined;
+  /** What a limit kept from being read. */
+  readonly unread: readonly string[];
 }
 
 export interface IpmiContext {
+  readonly limits: RecordingLimits;
   readonly log: Logger;
   readonly signal: AbortSignal;
   readonly nameOption?: NameOption | undefined;
@@ -29,13 +33,21 @@ export interface IpmiContext {
 /** Runs what reads over IPMI, and keeps the commands. Rejects only if no session opens. */
 export async function readIpmi(
   connection: Connection,
-  { log, signal, nameOption, progress }: IpmiContext,
+  { limits, log, signal, nameOption, progress }: IpmiContext,
 ): Promise<IpmiReading> {
   const commands: TappedIpmi[] = [];
+  const unread: string[] = [];
+  const over = new AbortController();
+  const bound = AbortSignal.any([signal, over.signal, AbortSignal.timeout(limits.ms)]);
+  let bytes = 0;
   const tap: WireTap = {
     connected: () => undefined,
     http: () => undefined,
-    ipmi: (exchange) => commands.push(exchange),
+    ipmi: (exchange) => {
+      commands.push(exchange);
+      bytes += exchange.answer?.length ?? 0;
+      if (commands.length >= limits.requests || bytes >= limits.bytes) over.abort();
+    },
   };
   const { hint: _, ...own } = connection;
   const client = new BmcClient({ ...own, providers: ["ipmi"] }, { log, tap, nameOption });
@@ -45,16 +57,17 @@ export async function readIpmi(
   ): Promise<T | undefined> => {
     progress(`reading ${what} over IPMI`);
     try {
-      return await read(signal);
+      return await read(bound);
     } catch (thrown) {
       signal.throwIfAborted();
+      if (bound.aborted) unread.push(what);
       const error = BmcError.from(thrown);
       log.debug({ reason: error.message }, `${what} not recorded`);
       return undefined;
     }
   };
   try {
-    await client.open(signal);
+    await client.open(bound);
     await attempt("the device", (until) => client.getInfo(until));
     await attempt("power", (until) => client.getPower(until));
     await attempt("the power policy", (until) => client.getRestorePolicy(until));
@@ -65,7 +78,7 @@ export async function readIpmi(
     const networks = (await attempt("the network", (until) => client.listNetwork(until))) ?? [];
     await attempt("the event log", (until) => client.listSel(until, { sensorNames: true }));
     await attempt("sensors", (until) => client.getSensors(until));
-    return { commands, users, networks, hardware, bootFlags };
+    return { commands, users, networks, hardware, bootFlags, unread };
   } finally {
     await client.close();
   }

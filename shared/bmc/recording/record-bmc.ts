@@ -127,6 +127,8 @@ const READERS: Readonly<Partial<Record<string, Read>>> = {
   redfish: readRedfish,
   ipmi: async (connection, reading, options) => {
     reading.ipmi = await readIpmi(connection, options);
+    const { unread } = reading.ipmi;
+    if (unread.length > 0) reading.failures.push(`ipmi: a limit was reached before ${unread.join(", ")}`);
   },
 };
 

@@ -5,6 +5,8 @@ import { Connection } from "../../../../shared/contract/connection.ts";
 import { silentLogger } from "../../../../shared/logger.ts";
 import { Anonymiser } from "../../../../shared/recording/anonymise.ts";
 import { redactor } from "../../../../shared/secret-forms.ts";
+import { startIpmiBmc } from "../../../../simulators/ipmi/bmc.ts";
+import { SimulatedMachine } from "../../../../simulators/machine.ts";
 import { type RedfishBmcOptions, startRedfishBmc } from "../../../../simulators/redfish/bmc.ts";
 import { redfishConnection } from "../../../support/bmc-lab.ts";
 
@@ -89,6 +91,28 @@ describe("a recording of a BMC", () => {
       { path: expect.any(String), reason: expect.stringMatching(/^limit of .*not read$/) },
     ]);
     expect(bmc.log.length).toBeLessThan(40);
+  });
+
+  it("ends at its limit over IPMI, and says what it did not read", async () => {
+    const machine = new SimulatedMachine();
+    const bmc = await startIpmiBmc({ machine, users: [{ name: "admin", password: "calvin" }] });
+    onTestFinished(() => bmc.close());
+    const connection = Connection.parse({
+      ...{ host: "127.0.0.1", username: "admin", password: "calvin", providers: ["ipmi"] },
+      ipmi: { port: bmc.port },
+    });
+
+    const { ipmi, failures } = await recordBmc(connection, {
+      limits: { ...LIMITS, requests: 10 },
+      log: silentLogger,
+      signal: AbortSignal.timeout(60_000),
+      progress: () => undefined,
+    });
+
+    expect(ipmi?.commands.length).toBeLessThan(20);
+    expect(failures).toEqual([
+      expect.stringMatching(/^ipmi: a limit was reached before .*the event log, sensors$/),
+    ]);
   });
 
   it("keeps what the BMC refuses to show, and goes on", async () => {
