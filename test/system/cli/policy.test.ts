@@ -351,7 +351,7 @@ describe("pbnj-worker policy test", () => {
   it.each([
     [["policy"], "the command is missing: test"],
     [["policy", "tset"], `the command "tset" is not known, did you mean test?`],
-    [["policy", "test"], "missing required argument 'template'"],
+    [["policy", "test"], "name either the file of a template or Workflow, or --workflow"],
     [["policy", "test", "/nonexistent.yaml"], "/nonexistent.yaml: does not exist"],
   ])("%j is a usage error", async (argv, expected) => {
     const { exitCode, stdout, stderr } = await runProgram(argv);

@@ -85,7 +85,7 @@ describe("the command line", () => {
     [["start"], "--grpc-server <host:port>"],
     [["run"], "--map <key=value>"],
     [["doctor"], "--bmc [machine...]"],
-    [["policy"], "test [options] <template>"],
+    [["policy"], "test [options] [template]"],
     [["policy", "test"], "--namespace <name>"],
     [["inventory"], "<pin|import> [options]"],
     [["inventory", "pin"], "--replace <name,...>"],

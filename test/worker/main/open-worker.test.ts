@@ -411,7 +411,7 @@ test.concurrent("polls with attributes also while it watches Workflows, because 
   const argv = ["--kubeconfig", kubeconfig, "--wake-up", "on", "--agent-attributes"];
   await using lab = await workingLab({ argv, server: { holdMs: 10 } });
 
-  await lab.server.until(() => lab.server.polls.length >= 5);
+  await lab.server.until(() => lab.server.polls.length >= 5 && lab.server.attributes.has("pbnj-node-01"));
 
   expect(lab.server.attributes.get("pbnj-node-01")).toBeDefined();
 });

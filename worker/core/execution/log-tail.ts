@@ -1,4 +1,4 @@
-import { MESSAGE_LIMIT, oneLine } from "../../../shared/contract/result.ts";
+import { MESSAGE_LIMIT, oneLine, RECORD_ADVICE } from "../../../shared/contract/result.ts";
 import type { LogLine, Outcome } from "../action/action.ts";
 import { type ReadLogLine, readLogLine } from "../runtime/log-line.ts";
 
@@ -24,6 +24,7 @@ export class LogTail {
 
   take({ stream, line }: LogLine): void {
     const read = readLogLine(line);
+    if (read.message === RECORD_ADVICE) return;
     const { warnings, others } = this.#kept[stream];
     if (read.severity === "warn" || read.severity === "error") keep(warnings, read, MOST_WARNINGS);
     else if (read.severity === "info" && read.message.trim() !== "") keep(others, read, MOST_OTHERS);
