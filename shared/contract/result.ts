@@ -4,9 +4,6 @@ import { printable, shortened } from "../printable.ts";
 import { AuthRefusal, ErrorClass } from "./error-class.ts";
 import { SessionProvider } from "./vocabulary.ts";
 
-/** The log line of a failed action that names the command with which to record its BMC: advice, and no reason. */
-export const RECORD_ADVICE = "record this BMC to report the failure";
-
 /** The longest `message` an action writes and a worker forwards, in characters. */
 export const MESSAGE_LIMIT = 1_000;
 

@@ -4,7 +4,7 @@ import type { Provider } from "../../../shared/bmc/operations/provider.ts";
 import { type Clock, systemClock } from "../../../shared/clock.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
-import { type ActionResult, oneLine, RECORD_ADVICE } from "../../../shared/contract/result.ts";
+import { type ActionResult, oneLine } from "../../../shared/contract/result.ts";
 import { loginDoubt } from "../../../shared/contract/secret-doubt.ts";
 import type { ProviderName } from "../../../shared/contract/vocabulary.ts";
 import { defined } from "../../../shared/defined.ts";
@@ -85,7 +85,7 @@ export async function runAction<Fields extends InputFields>(
     const target =
       machine === undefined ? "--bmc-host <host> --bmc-username <user>" : `${machine} --inventory <file>`;
     const command = `pbnj-worker record --action ${action.name} ${target}`;
-    log.info({ command }, RECORD_ADVICE);
+    log.info({ command }, "record this BMC to report the failure");
   }
   const isRefused = error?.class === "auth" && error.refused !== "right";
   const remedy = isRefused && doubt !== undefined ? `; ${doubt}: remove it if that is a mistake` : "";

@@ -1,4 +1,4 @@
-import { MESSAGE_LIMIT, oneLine, RECORD_ADVICE } from "../../../shared/contract/result.ts";
+import { MESSAGE_LIMIT, oneLine } from "../../../shared/contract/result.ts";
 import type { LogLine, Outcome } from "../action/action.ts";
 import { type ReadLogLine, readLogLine } from "../runtime/log-line.ts";
 
@@ -7,6 +7,8 @@ const MOST_WARNINGS = 3;
 const MOST_OTHERS = 2;
 const LONGEST_LINE = 200;
 const LONGEST_TOGETHER = 400;
+/** What the harness of actions says of a failure, which is no reason of it. */
+const ADVICE = "record this BMC to report the failure";
 const INTRODUCTION = "; its log: ";
 const BETWEEN = " | ";
 
@@ -24,7 +26,7 @@ export class LogTail {
 
   take({ stream, line }: LogLine): void {
     const read = readLogLine(line);
-    if (read.message === RECORD_ADVICE) return;
+    if (read.message === ADVICE) return;
     const { warnings, others } = this.#kept[stream];
     if (read.severity === "warn" || read.severity === "error") keep(warnings, read, MOST_WARNINGS);
     else if (read.severity === "info" && read.message.trim() !== "") keep(others, read, MOST_OTHERS);
