@@ -18,7 +18,7 @@ const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
 const MEBIBYTE = 1_048_576;
 
 /** The maximum of what a host without any of its layers pulls for one image, in bytes. */
-export const COMPRESSED_LIMIT_BYTES = 45 * MEBIBYTE;
+export const COMPRESSED_LIMIT_BYTES = 48 * MEBIBYTE;
 
 export interface ImageSizes {
   readonly image: string;
