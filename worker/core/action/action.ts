@@ -38,7 +38,7 @@ export interface ActionSecrets {
 export interface ReturningIds {
   /** Whose end it is that was settled so long ago. */
   readonly ownerOfEnd: (ageMs: number) => RunOwner;
-  /** Whose it is what the runtime has under the IDs; `ageMs` is since it ended. Absent if it is this run's in any case. */
+  /** Whose it is what the runtime has under the IDs; `ageMs` is since it was launched, at least. Absent if it is this run's in any case. */
   readonly ownerOfLaunch?: (launch: { readonly hasEnded: boolean; readonly ageMs: number }) => RunOwner;
 }
 

@@ -12,4 +12,6 @@ export interface Execution extends ExecutorOptions {
   readonly sweep: OrphanSweep;
   readonly hints: LearnedHints;
   readonly pace: LaunchPace;
+  /** What earlier runs left under IDs that return, by key and handle: when it was first and last seen, by the monotonic clock. */
+  readonly earlierRuns: Map<string, { readonly firstMs: number; readonly lastMs: number }>;
 }

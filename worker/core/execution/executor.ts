@@ -28,6 +28,7 @@ export class Executor {
       sweep: new OrphanSweep({ ...options, isNeeded: (key) => this.#isNeeded(key) }),
       hints: new LearnedHints(),
       pace: new LaunchPace(),
+      earlierRuns: new Map(),
     };
   }
 

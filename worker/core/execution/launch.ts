@@ -1,11 +1,11 @@
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { defined } from "../../../shared/defined.ts";
 import { textOf } from "../../../shared/text-of.ts";
-import { type Action, fieldsOf, type LogFields } from "../action/action.ts";
+import { type Action, actionKey, fieldsOf, type LogFields } from "../action/action.ts";
 import { type Hook, hookReport } from "../action/hooks.ts";
 import { seenAction } from "../action/observer.ts";
 import { failedAction } from "../runtime/outcome.ts";
-import { type EndedAction, type LaunchRequest, NotLaunched } from "../runtime/runtime.ts";
+import { type EarlierRun, type EndedAction, type LaunchRequest, NotLaunched } from "../runtime/runtime.ts";
 import { type LaunchCredentials, readCredentials } from "./action-credentials.ts";
 import { ActionOutput } from "./action-output.ts";
 import type { ActionRecord } from "./action-record.ts";
@@ -42,23 +42,28 @@ export async function launch(
   return ended;
 }
 
+/** Beyond that they are seen anew. */
+const MOST_EARLIER_RUNS = 1_000;
+
 /**
  * Removes what an earlier run under the same ID left, before the server has a start of this one: whatever exists once it has one belongs
  * to this run, and is adopted even if the journal is lost. Throws `NotLaunched` if it cannot.
  */
 export async function removeEarlierRun(
-  { log, runtime }: Execution,
+  execution: Execution,
   action: Action,
   machine: string | undefined,
   stop: AbortSignal,
 ): Promise<void> {
+  const { log, runtime } = execution;
   const { ownerOfLaunch } = action.returningIds ?? {};
   if (!ownerOfLaunch) return;
   let reason: string;
   try {
     const earlier = await runtime.earlierRun?.(action, stop);
     if (!earlier) return;
-    const owner = ownerOfLaunch(earlier);
+    const ageMs = Math.max(earlier.ageMs, seenForMs(execution, action, earlier));
+    const owner = ownerOfLaunch({ ...earlier, ageMs });
     if (owner === "this-run") return;
     if (owner === "earlier-run") return await earlier.remove(stop);
     reason = earlier.hasEnded ? "it has just ended" : "it has not ended";
@@ -67,6 +72,19 @@ export async function removeEarlierRun(
   }
   log.info({ ...fieldsOf(action, machine), reason }, "action not started: earlier run with its ID remains");
   throw new NotLaunched("an earlier run with its ID remains");
+}
+
+/**
+ * How long it had been there when the server served the action, as far as this worker saw: the server does so after the last time
+ * that it was seen. The wall clock may be set back behind the launch.
+ */
+function seenForMs({ clock, earlierRuns }: Execution, action: Action, { handle }: EarlierRun): number {
+  const id = `${actionKey(action)} ${JSON.stringify(handle)}`;
+  const lastMs = clock.monotonicMs();
+  const seen = earlierRuns.get(id) ?? { firstMs: lastMs, lastMs };
+  if (earlierRuns.size >= MOST_EARLIER_RUNS) earlierRuns.clear();
+  earlierRuns.set(id, { ...seen, lastMs });
+  return seen.lastMs - seen.firstMs;
 }
 
 /**

@@ -48,7 +48,7 @@ function lab(
     const phase = () => journal.find(actionKey(whole))?.phase;
     return { outcome: given.executor.execute(whole, given.signals), phase };
   };
-  return { ...given, events, launch, requests, sleep };
+  return { ...given, clock, events, launch, requests, sleep };
 }
 
 describe("an action whose ID an earlier run had", () => {
@@ -88,6 +88,20 @@ describe("an action whose ID an earlier run had", () => {
 
     expect(await launch(RETURNED).outcome).toBeUndefined();
     expect([removed, reports]).toEqual([[], []]);
+  });
+
+  it("is launched once that run was seen for longer than a server's cache lasts, if its clock was ahead", async () => {
+    const { launch, removed, clock } = earlierLab({ ageMs: -86_400_000 });
+    const action = { ...RETURNED, workflowId: "default/w", actionId: "0/bmc/power-on" };
+
+    for (const pauseMs of [0, 5_000, 12_000]) {
+      await clock.sleep(pauseMs);
+      expect(await launch(action).outcome).toBeUndefined();
+    }
+    expect(removed).toEqual([]);
+    expect(await launch(action).outcome).toMatchObject({ ok: true });
+
+    expect(removed).toEqual(["removed", "run"]);
   });
 
   it.each([
