@@ -275,7 +275,9 @@ function summaryOf({ recording, file, tookMs, left, failures }: Summary): string
   const { secret = 0 } = replaced;
   return [
     `Recorded ${make}: ${count(Object.keys(resources).length, "resource")}, ${Object.keys(refusals).length} refused, in ${formatSeconds(tookMs)}: ${file}`,
-    ...(action ? [`${action.name}: ${action.message}; ${exchanges.length + commands.length} exchanges`] : []),
+    ...(action
+      ? [`${action.name}: ${action.message}; ${count(exchanges.length + commands.length, "exchange")}`]
+      : []),
     `Replaced: ${counted === "" ? "nothing" : counted}. Removed: ${count(secret, "secret value")}.`,
     ...failures.map((failure) => `Not recorded: ${failure}`),
     ...(unread.length > 0

@@ -1,6 +1,7 @@
 import { lstat, mkdir, open, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isTooDeep } from "../json-depth.ts";
+import { makeFolder } from "../make-folder.ts";
 import type { Recording } from "./recording.ts";
 
 const MOST_FILES = 50_000;
@@ -30,7 +31,7 @@ export async function writeMockup(
       continue;
     }
     const place = join(folder, ...parts);
-    await mkdir(place, { recursive: true });
+    await makeFolder(place);
     await writeFile(join(place, FILE), `${JSON.stringify(body, undefined, 2)}\n`, { flag: "wx" });
   }
   return left;

@@ -32,7 +32,7 @@ export interface RunningRecording {
   readonly recording: Recording;
   readonly machine: SimulatedMachine;
   readonly redfish: RedfishBmc;
-  /** If the recording has it; at the same port, unless that was any free one. */
+  /** Absent if the recording has no IPMI. At the given port, or at a free one. */
   readonly ipmi?: IpmiBmc;
   readonly username: string;
   readonly password: string;
@@ -56,11 +56,13 @@ export async function startRecording(
   if (recording.ipmi) adoptState(recording.ipmi, machine);
   const tree = new RecordedTree(recording, { machine, username, password, speed });
   const latencyMs = (recording.latencyMs ?? 0) / speed;
+  await using started = new AsyncDisposableStack();
   const redfish = await startRedfishBmc({
     machines: [machine],
     ...{ profile: tree.profile, tree, username, password, latencyMs },
     ...defined({ host, port, tls }),
   });
+  started.defer(() => redfish.close());
   // Its answer leaves first.
   tree.onRestart = () => setTimeout(() => void redfish.restart(restartMs / speed), 50);
   const ipmi =
@@ -70,6 +72,7 @@ export async function startRecording(
       ...{ machine, restartMs: restartMs / speed },
       ...defined({ host, port }),
     }));
+  if (ipmi) started.defer(() => ipmi.close());
   if (ipmi && recording.ipmi) replayOn(ipmi, recording.ipmi, recording.commands ?? [], speed);
   const { sshConsole } = tree;
   // Loaded only where there is one.
@@ -78,11 +81,9 @@ export async function startRecording(
     (await (
       await import("../ssh-console.ts")
     ).startSshConsole({ machine, username, password, ...sshConsole }));
-  const close = async () => {
-    await console?.[Symbol.asyncDispose]();
-    await ipmi?.close();
-    await redfish.close();
-  };
+  if (console) started.use(console);
+  const owned = started.move();
+  const close = () => owned.disposeAsync();
   const sshHostKey = console?.fingerprint;
   return {
     ...{ recording, machine, redfish, username, password, close },

@@ -36,12 +36,13 @@ const Workflow = z.object({
 });
 const Rendered = z.object({ status: z.object({ tasks: z.array(z.unknown()).nonempty() }) });
 
-/** A line of a file that holds a Workflow, which no template has. */
-const KIND = /^[ \t]*"?kind"?:[ \t]*"?Workflow"?,?[ \t]*$/m;
+/** At the margin of YAML, because a template's texts may hold objects; JSON has them in quotes. */
+const IN_YAML = /^kind:[ \t]*["']?Workflow["']?[ \t]*(#.*)?$/m;
+const IN_JSON = /^\s*\{[\s\S]*"kind"\s*:\s*"Workflow"/;
 
-/** Whether the text is a Workflow, in YAML or JSON, and no template. */
+/** Whether the text is a Workflow and no template. */
 export function isWorkflow(text: string): boolean {
-  return KIND.test(text);
+  return IN_YAML.test(text) || IN_JSON.test(text);
 }
 
 /** The template that the server rendered for a Workflow of a file. */

@@ -21,7 +21,7 @@ export interface SecureBootKey {
   readonly issuer?: string;
   /** When the certificate expires, ISO 8601. */
   readonly notAfter?: string;
-  /** GUID of whoever enrolled it. */
+  /** GUID of its owner (`UefiSignatureOwner`). */
   readonly owner?: string;
 }
 

@@ -12,13 +12,14 @@ it("has the defaults, and secrets that cannot be printed", () => {
 it("lists its problems, a line each, as one error of class usage", () => {
   const given: ConnectionInput = {
     host: "192.0.2.11",
-    // @ts-expect-error: neither is known
+    // @ts-expect-error: no such provider
     providers: ["redfsh"],
-    pasword: "calvin",
     redfish: { port: 0 },
   };
+  // @ts-expect-error: no such key
+  const misspelt: ConnectionInput = { ...given, pasword: "calvin" };
 
-  const parse = () => Connection.parse(given);
+  const parse = () => Connection.parse(misspelt);
 
   expect(parse).toThrow(BmcError);
   expect(parse).toThrow(

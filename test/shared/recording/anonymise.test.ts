@@ -105,7 +105,7 @@ describe("secrets", () => {
     expect(JSON.stringify(shown)).not.toMatch(/calvin|Y2Fsdmlu/);
   });
 
-  it("in fields that nobody knows are masked, and in addresses left out", () => {
+  it("in unknown fields are masked, and in addresses left out", () => {
     const { shown } = anonymised({
       Oem: { Contoso: { Thingamajig: "hunter2-canary" } },
       Image: "http://jdoe:canary-pw@10.1.1.7/x.iso",

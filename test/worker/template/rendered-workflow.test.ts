@@ -31,6 +31,7 @@ async function load(text: string, flags = {}) {
 it.each([
   ["YAML", stringify],
   ["JSON", (value: unknown) => JSON.stringify(value, undefined, 4)],
+  ["JSON without spaces", (value: unknown) => JSON.stringify(value)],
 ])(
   "a Workflow in %s is the template that the server rendered, nothing of which is rendered again",
   async (_, format) => {
@@ -52,6 +53,16 @@ it.each([
     });
   },
 );
+
+it("a template that writes a Workflow is a template", async () => {
+  const command = ["apply", "kind: Workflow\nstatus: {}\n"];
+  const template = {
+    ...{ version: "0.1", name: "t", global_timeout: 60 },
+    tasks: [{ name: "a", worker: "w", actions: [{ name: "b", image: "c", command }] }],
+  };
+
+  expect(await load(stringify(template))).toMatchObject({ ok: true, value: { name: "t" } });
+});
 
 it.each([
   [

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer as createHttp, type IncomingMessage } from "node:http";
 import { type AddressInfo, connect, createServer, type Server } from "node:net";
 import type { Duplex } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 import { createServer as createTls } from "node:tls";
 import { afterEach, describe, expect, it } from "vitest";
 import { Secret } from "../../../../shared/secret.ts";
@@ -72,6 +73,20 @@ it.each([true, false])(
     );
   },
 );
+
+it("a tunnel outlives the time that its proxy had for the answer", async () => {
+  const port = await proxyThat((_, socket) => {
+    socket.write("HTTP/1.1 200 OK\r\n\r\n");
+    socket.once("data", (data) => socket.write(data));
+  });
+
+  const socket = await dial(`http://127.0.0.1:${port}`, { connectTimeoutMs: 1_000 });
+  await sleep(1_200);
+  socket.write("still here");
+
+  expect((await once(socket, "data")).toString()).toBe("still here");
+  socket.destroy();
+});
 
 it("a proxy that refuses is named, without its password", async () => {
   const port = await proxyThat((_, socket) => {
