@@ -60,6 +60,27 @@ describe.concurrent("erase-drives", () => {
     expect(lab.redfish.storage.erased).toEqual([]);
   });
 
+  it("takes an ID only if every drive was read, because drives of two controllers may have the same", async () => {
+    await using lab = await offLab();
+    lab.redfish.fail({
+      kind: "refuse",
+      status: 500,
+      messageId: "Contoso.1.0.Broken",
+      path: /\/Drives\/1$/,
+      times: 100,
+    });
+
+    const byId = await erase(lab, { DRIVES: "0" });
+    const bySerial = await erase(lab, { DRIVES: "DISK-0" });
+
+    expect(byId).toMatchObject({ ok: false, class: "bmc" });
+    expect(byId.message).toContain(
+      "0 may also be the ID of a drive that was not read: use its serial number",
+    );
+    expect(bySerial).toMatchObject({ ok: true });
+    expect(lab.redfish.storage.erased).toEqual(["0"]);
+  });
+
   it.each([
     [{ DRIVES: "7" }, "usage", "there is no drive 7; the BMC lists 0 (serial number DISK-0), 1"],
     [{ DRIVES: "0", ERASE_METHOD: "overwrite" }, "unsupported", "only by BlockErase, CryptographicErase"],

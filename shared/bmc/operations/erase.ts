@@ -261,6 +261,8 @@ function findDrives({ drives, unread }: DriveList, names: readonly string[]): re
     const [drive, ...others] = fitting;
     if (others.length > 0) {
       problems.push(`${fitting.length} drives are named ${name}: use serial numbers`);
+    } else if (drive && unread && drive.serialNumber !== name) {
+      problems.push(`${name} may also be the ID of a drive that was not read: use its serial number`);
     } else if (drive) found.add(drive);
     else problems.push(`there is no drive ${name}`);
   }
