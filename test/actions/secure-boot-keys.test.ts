@@ -71,6 +71,22 @@ describe.concurrent("Secure Boot keys", () => {
     expect(lab.writes()).toEqual([]);
   });
 
+  it("are not deleted by ID while another one with this ID may not be read", async () => {
+    await using lab = await keyLab();
+    lab.redfish.fail({ kind: "bad-json", path: /dbx\/Signatures\/2$/, times: 10 });
+
+    const byId = await run(lab, "delete-secure-boot-key", { DATABASE: "dbx", KEY: "1" });
+    const before = lab.writes().length;
+    await run(lab, "delete-secure-boot-key", {
+      ...{ DATABASE: "dbx", KEY: "a".repeat(64) },
+    });
+
+    expect(byId).toMatchObject({ ok: false, class: "bmc" });
+    expect(byId.message).toContain("dbx may have another key 1: use a fingerprint; 1 key not read: ");
+    expect(before).toBe(0);
+    expect(lab.writes()).toHaveLength(1);
+  });
+
   it("may be a signature with its owner", async () => {
     await using lab = await keyLab();
     const owner = "77fa9abd-0359-4d32-bd60-28f4e78f784b";

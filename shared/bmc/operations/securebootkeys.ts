@@ -247,9 +247,12 @@ function findKey(
     const text = `${titleOf(database)} has ${all.length} keys ${name}: ${all.join(", ")}; use a fingerprint`;
     throw new BmcError("usage", text);
   }
-  if (!found && unread) {
-    const gaps = describeUnread(unread, "key");
-    throw new BmcError("bmc", `no key ${name} among those of ${titleOf(database)} that can be read${gaps}`);
+  // A certificate and a signature may have the same ID.
+  if (unread && (!found || found.id === name)) {
+    const why = found
+      ? `${titleOf(database)} may have another key ${name}: use a fingerprint`
+      : `no key ${name} among those of ${titleOf(database)} that can be read`;
+    throw new BmcError("bmc", `${why}${describeUnread(unread, "key")}`);
   }
   return found;
 }
