@@ -50,13 +50,26 @@ export async function startRecording(
   options: StartRecordingOptions = {},
 ): Promise<RunningRecording> {
   const recording = typeof source === "string" ? await readRecording(source) : source;
+  const started = new AsyncDisposableStack();
+  try {
+    return await start(recording, options, started);
+  } catch (thrown) {
+    await started.disposeAsync();
+    throw thrown;
+  }
+}
+
+async function start(
+  recording: Recording,
+  options: StartRecordingOptions,
+  started: AsyncDisposableStack,
+): Promise<RunningRecording> {
   const { password = "recorded-machine", speed = 1, host, port, tls, restartMs = RESTART_MS } = options;
   const username = options.username ?? recording.login ?? "admin";
   const machine = new SimulatedMachine({ ...options.machine });
   if (recording.ipmi) adoptState(recording.ipmi, machine);
   const tree = new RecordedTree(recording, { machine, username, password, speed });
   const latencyMs = (recording.latencyMs ?? 0) / speed;
-  await using started = new AsyncDisposableStack();
   const redfish = await startRedfishBmc({
     machines: [machine],
     ...{ profile: tree.profile, tree, username, password, latencyMs },
@@ -82,8 +95,7 @@ export async function startRecording(
       await import("../ssh-console.ts")
     ).startSshConsole({ machine, username, password, ...sshConsole }));
   if (console) started.use(console);
-  const owned = started.move();
-  const close = () => owned.disposeAsync();
+  const close = () => started.disposeAsync();
   const sshHostKey = console?.fingerprint;
   return {
     ...{ recording, machine, redfish, username, password, close },
