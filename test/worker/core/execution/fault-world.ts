@@ -107,22 +107,18 @@ export async function runReplicas(options: ReplicaOptions): Promise<FaultEnd> {
   const replicas = options.replicas.map((lives, index) => {
     const directory = `/journal-${index}`;
     const processes = lives.values();
-    let isRetired = false;
     const start = () => {
       const faults = processes.next().value ?? NONE;
       const life = new Life(world, { directory, faults, replica: `replica-${index}` });
       life.onEnd = () => {
-        if (!isRetired) time.after(RESTART_MS[life.isDown ? "down" : "crash"], () => (current = start()));
+        if (life.isStopped) return;
+        time.after(RESTART_MS[life.isDown ? "down" : "crash"], () => (current = start()));
       };
       life.start();
       return life;
     };
     let current = start();
-    const retire = () => {
-      isRetired = true;
-      current.stop();
-    };
-    return { life: () => current, directory, retire };
+    return { life: () => current, directory };
   });
   const left = new Set(replicas);
   const isDone = () => world.isDone && [...left].every(({ life }) => life().isIdle);
@@ -136,9 +132,11 @@ export async function runReplicas(options: ReplicaOptions): Promise<FaultEnd> {
     await world.until(() => isDone() && leader()?.life().isIdle === true);
     const next = leader();
     if (!next) continue;
-    left.delete(next);
-    next.retire();
-    await world.until(() => next.life().isStopped || next.life().isDead);
+    const life = next.life();
+    life.stop();
+    await world.until(() => life.isStopped || life.isDead);
+    // One that dies while it stops is started again, and finds what it left.
+    if (life.isStopped) left.delete(next);
   }
   return world.end(replicas.map(({ directory }) => directory));
 }
