@@ -1,6 +1,5 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import type { NameOption } from "../../contract/name-option.ts";
-import { oneLine } from "../../contract/result.ts";
 import { errorCode, networkReason } from "../../network-reason.ts";
 import { authority, type Endpoint } from "./endpoint.ts";
 
@@ -20,7 +19,7 @@ export function handshakeError(error: Error, peer: Peer): BmcError {
   const code = errorCode(error);
   const message = `TLS with ${authority(peer)} failed: ${OUTDATED[code] ?? reasonOf(error)}`;
   const remedy = errorClass === "tls" ? handshakeRemedy(code, peer) : "";
-  return new BmcError(errorClass, oneLine(message + remedy), { cause: error });
+  return new BmcError(errorClass, message + remedy, { cause: error });
 }
 
 /** Only a peer that does not speak TLS has another remedy than a BMC that speaks an old one; after an alert it does. */
@@ -106,15 +105,15 @@ export function exchangeError(
   { uncertain, answered }: ExchangeProgress,
 ): BmcError {
   if (isMalformed(error)) {
-    const message = oneLine(`${doing}: malformed answer: ${error.message}`);
+    const message = `${doing}: malformed answer: ${error.message}`;
     return new BmcError("protocol", message, { cause: error, uncertain });
   }
   if (answered) {
     const message = `${doing}: truncated answer: ${reasonOf(error)}`;
-    return new BmcError("protocol", oneLine(message), { cause: error, uncertain });
+    return new BmcError("protocol", message, { cause: error, uncertain });
   }
   const message = `${doing}: connection lost before the answer: ${reasonOf(error)}`;
-  return new BmcError("unreachable", oneLine(message), { cause: error, uncertain });
+  return new BmcError("unreachable", message, { cause: error, uncertain });
 }
 
 const TOO_OLD = "the BMC speaks only TLS 1.1 or older";

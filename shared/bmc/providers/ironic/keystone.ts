@@ -3,7 +3,6 @@ import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Connection } from "../../../contract/connection.ts";
 import type { KeystoneOptions } from "../../../contract/ironic-options.ts";
 import type { NameOption } from "../../../contract/name-option.ts";
-import { oneLine } from "../../../contract/result.ts";
 import { defined } from "../../../defined.ts";
 import type { Secret } from "../../../secret.ts";
 import { inventoryLine } from "../../http/connection-error.ts";
@@ -83,7 +82,7 @@ export class Keystone {
       if (answer.status === 201 && token) return headerSecret("Keystone's token", token, "protocol");
       if (answer.status === 201) throw new BmcError("protocol", `${doing} returned no token`);
       const said = Refusal.safeParse(jsonIn(answer.body.toString("utf8")));
-      const words = said.success ? this.#redact(oneLine(said.data.error.message)) : "";
+      const words = said.success ? this.#redact(said.data.error.message) : "";
       throw statusError(answer, `Keystone: ${doing}`, words, { isWrite: false, nowMs: clock.now() });
     } finally {
       this.#roundTrips += http.roundTrips;
