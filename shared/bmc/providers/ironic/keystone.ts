@@ -2,10 +2,9 @@ import * as z from "zod/mini";
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Connection } from "../../../contract/connection.ts";
 import type { KeystoneOptions } from "../../../contract/ironic-options.ts";
-import type { NameOption } from "../../../contract/name-option.ts";
+import { connectionLine, type NameOption } from "../../../contract/name-option.ts";
 import { defined } from "../../../defined.ts";
 import type { Secret } from "../../../secret.ts";
-import { inventoryLine } from "../../http/connection-error.ts";
 import { serviceEndpoint } from "../../http/endpoint.ts";
 import { HttpConnection } from "../../http/http-connection.ts";
 import { jsonIn } from "../../http/json-in.ts";
@@ -52,7 +51,7 @@ export class Keystone {
   async requestToken(signal: AbortSignal): Promise<Secret> {
     const { url, fingerprint } = this.#options;
     const { tls, requestTimeoutMs } = this.#connection;
-    const { clock, tracer, nameOption = inventoryLine } = this.#context;
+    const { clock, tracer, nameOption = connectionLine } = this.#context;
     const { fingerprint: _ironicsOwn, ...trusted } = tls;
     const own = { ...this.#connection, tls: { ...trusted, ...defined({ fingerprint }) } };
     const nameOwn: NameOption = (option, value) =>
