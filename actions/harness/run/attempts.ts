@@ -47,6 +47,8 @@ export async function runAttempts<Fields extends InputFields>(
   let last = made[0];
   if (retries === 0) return { made, last, describe: undefined };
   const reasons: string[] = [];
+  // Redacted before it is cut: a part of a secret is not recognized.
+  const short = ({ message }: BmcError) => shortened(foldLine(redact(message)), LONGEST_REASON);
   for (let attempt = 1; ; attempt += 1) {
     const { error } = last;
     if (!error) {
@@ -59,15 +61,14 @@ export async function runAttempts<Fields extends InputFields>(
     const end = attempt === most ? "" : unrepeatable(error, signal, waitMs < leftMs);
     if (end !== undefined) {
       log.warn({ lastAttempt: attempt, attempts: most, ...why }, "attempt failed");
-      const before = reasonsText(reasons);
+      const before = reasonsText(reasons, short(error));
       return {
         made,
         last,
         describe: (message) => `attempt ${attempt} of ${most}: ${message}${end}${before}`,
       };
     }
-    // Before it is cut: a part of a secret is not recognized.
-    reasons.push(shortened(foldLine(redact(error.message)), LONGEST_REASON));
+    reasons.push(short(error));
     log.warn({ attempt, attempts: most, ...why, waitMs }, "attempt failed, retrying");
     log.info(progressFields(waitMs), `waiting for attempt ${attempt + 1} of ${most}`);
     try {
@@ -96,13 +97,14 @@ function succeededAt(attempt: number, most: number, reasons: readonly string[]):
   return attempt === 1 ? "" : `; succeeded at attempt ${attempt} of ${most}${reasonsText(reasons)}`;
 }
 
-/** ` (1, 2: redfish: connection refused; 3: …)`: each reason once. */
-function reasonsText(reasons: readonly string[]): string {
+/** ` (1, 2: redfish: connection refused; 3: …)`: each reason once, and that of the last attempt not again. */
+function reasonsText(reasons: readonly string[], last?: string): string {
   if (reasons.length === 0) return "";
   const numbered = reasons.map((reason, index) => ({ reason, number: index + 1 }));
   const groups = Map.groupBy(numbered, ({ reason }) => reason);
-  const texts = [...groups].map(
-    ([reason, same]) => `${same.map(({ number }) => number).join(", ")}: ${reason}`,
-  );
+  const texts = [...groups].map(([reason, same]) => {
+    const numbers = same.map(({ number }) => number).join(", ");
+    return `${numbers}: ${reason === last ? "the same" : reason}`;
+  });
   return ` (${texts.join("; ")})`;
 }
