@@ -16,7 +16,7 @@ export interface ActionInput<Fields extends InputFields> {
   readonly common: InputOf<typeof commonInput>;
   readonly connection: Connection;
   readonly nameInput: NameInput;
-  readonly nameOption: NameOption | undefined;
+  readonly nameOption: NameOption;
 }
 
 export type ReadInput<Fields extends InputFields> =
