@@ -2,7 +2,6 @@ import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
 import { progressFields } from "../../../shared/contract/progress.ts";
-import { foldLine } from "../../../shared/contract/result.ts";
 import { shortened } from "../../../shared/printable.ts";
 import type { InputFields } from "../input/input.ts";
 import { type Attempt, type AttemptOptions, attemptOnce } from "./attempt.ts";
@@ -48,7 +47,7 @@ export async function runAttempts<Fields extends InputFields>(
   if (retries === 0) return { made, last, describe: undefined };
   const reasons: string[] = [];
   // Redacted before it is cut: a part of a secret is not recognized.
-  const short = ({ message }: BmcError) => shortened(foldLine(redact(message)), LONGEST_REASON);
+  const short = ({ message }: BmcError) => shortened(redact(message), LONGEST_REASON);
   for (let attempt = 1; ; attempt += 1) {
     const { error } = last;
     if (!error) {
