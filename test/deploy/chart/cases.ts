@@ -114,6 +114,7 @@ export const dimensions: Dimensions<Values> = {
     set: {
       rufio: {
         enabled: true,
+        api: "v1alpha2",
         image: "registry.example/other/{action}:{version}",
         statusInterval: 0,
         hardware: false,

@@ -66,6 +66,7 @@ describe("a cluster is used", () => {
       wakeUp: true,
       managedHosts: "via-host",
       rufio: {
+        api: "v1alpha1",
         image: "registry.example/pbnj/{action}:{version}",
         statusIntervalMs: 600_000,
         hardware: false,

@@ -6,8 +6,9 @@ const Condition = z.object({
   status: z.string(),
   message: z.string().optional(),
   lastUpdateTime: z.string().nullish(),
+  observedGeneration: z.number().nullish(),
 });
-type Condition = z.infer<typeof Condition>;
+export type Condition = z.infer<typeof Condition>;
 
 export const Conditions = z
   .array(Condition)
@@ -39,9 +40,12 @@ export function withCondition(
   status: "True" | "False" = "True",
   message = "",
 ): Conditions {
-  const set: Condition = { type, status, ...(message !== "" && { message }) };
-  return conditions.some((condition) => condition.type === type)
-    ? conditions.map((condition) => (condition.type === type ? set : condition))
+  return setCondition(conditions, { type, status, ...(message !== "" && { message }) });
+}
+
+export function setCondition(conditions: Conditions, set: Condition): Conditions {
+  return conditions.some(({ type }) => type === set.type)
+    ? conditions.map((condition) => (condition.type === set.type ? set : condition))
     : [...conditions, set];
 }
 
