@@ -136,6 +136,7 @@ export function everyChoice(): readonly Choices[] {
       // What is granted for hosts does not depend on these.
       (choices.hosts === "" || !(choices.fileInventory || choices.secretNamespace || choices.shared)) &&
       (!choices.hardwareStatus || choices.rufio !== "") &&
+      (choices.rufio !== "v1alpha2" || !choices.machines) &&
       // Neither has anything to do with these.
       ((!choices.hardwareStatus && !choices.agentAttributes && !choices.compares) ||
         !(choices.wakeUp || choices.fileInventory || choices.shared || choices.hosts === "refuse")) &&

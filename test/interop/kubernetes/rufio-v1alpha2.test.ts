@@ -36,10 +36,13 @@ describe.runIf(folder && etcd && apiServer && controllerManager)("with Tinkerbel
 
   describeWithHelm("and the rights of the chart", () => {
     async function openLab() {
-      const rules = await chartRights({ rufio: { enabled: true, api: "v1alpha2" } });
+      const rules = await chartRights({
+        inventory: { kubernetes: ["hardware"] },
+        rufio: { enabled: true, api: "v1alpha2" },
+      });
       const real = { kubeconfig: kubeconfigOf(plane.access), hasJobController: true };
       const parts = new AsyncDisposableStack();
-      const lab = parts.use(await clusterLab({ machines: 0, rules, real }));
+      const lab = parts.use(await clusterLab({ machines: 0, inventory: "hardware", rules, real }));
       const machine = new SimulatedMachine({ name: "one", powerOffMs: 50, powerOnMs: 50 });
       const bmc = await startRedfishBmc({ machines: [machine], username: "admin", password: PASSWORD });
       parts.defer(() => bmc.close());
@@ -61,7 +64,7 @@ describe.runIf(folder && etcd && apiServer && controllerManager)("with Tinkerbel
         spec: { bmc: { connection } },
       });
       const worker = lab.start([
-        ...["--kubernetes-inventory", "hardware", "--rufio", "--rufio-alone", "--rufio-api", "v1alpha2"],
+        ...["--rufio", "--rufio-alone", "--rufio-api", "v1alpha2"],
         ...["--rufio-image", "registry.example/pbnj-worker/{action}:{version}"],
       ]);
       await worker.untilLogged("Rufio lease is free, taking over");

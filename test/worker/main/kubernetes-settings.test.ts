@@ -239,6 +239,15 @@ describe("settings of the cluster that cannot be meant", () => {
     ]);
   });
 
+  it("are Machines beside Jobs of v1alpha2, which name Hardware", () => {
+    const env = { PBNJ_RUFIO: "true", PBNJ_RUFIO_API: "v1alpha2" };
+
+    expect(problemsOf({ ...env, PBNJ_KUBERNETES_INVENTORY: "machines" })).toEqual([
+      expect.stringMatching(/^PBNJ_KUBERNETES_INVENTORY: selects machines, .*PBNJ_RUFIO_API v1alpha2/),
+    ]);
+    expect(configOf(env).machineSources).toMatchObject([{ inventory: ["hardware"] }]);
+  });
+
   it("are an agent ID that is Rufio's", () => {
     expect(problemsOf({ PBNJ_RUFIO: "true", PBNJ_AGENT_ID: "a,rufio" })).toEqual([
       "PBNJ_AGENT_ID: holds rufio, which is reserved for Rufio's Jobs: choose another one",

@@ -42,6 +42,13 @@ const rules: readonly CrossCheck<Given>[] = [
     message:
       "has an entry for the worker's own cluster, which {kubernetesInventory} or {rufio} selects as well: remove one of them",
   },
+  {
+    settings: ["kubernetesInventory", "rufio", "rufioApi"],
+    broken: ({ kubernetesInventory, rufio, rufioApi }) =>
+      rufio && rufioApi === "v1alpha2" && kubernetesInventory.includes("machines"),
+    message:
+      "selects machines, but with {rufioApi} v1alpha2 a Job names a Hardware, and a Machine may have the same name: remove machines",
+  },
 ];
 
 /** A cluster that machines are read from. */

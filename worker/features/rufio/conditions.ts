@@ -22,7 +22,14 @@ export const Time = z
   .transform((time) => time || undefined);
 
 /** The status of a Job or Task. */
-export const Progress = z.object({ conditions: Conditions, startTime: Time }).prefault({});
+export const Progress = z
+  .object({
+    conditions: Conditions,
+    startTime: Time,
+    /** Of a v1alpha2 Job. */
+    completedOperations: z.int().nonnegative().nullish(),
+  })
+  .prefault({});
 export type Progress = z.infer<typeof Progress>;
 
 export function isTrue(conditions: Conditions, type: string): boolean {

@@ -33,7 +33,7 @@ const JobObject = z.object({
     connection: z.record(z.string(), z.unknown()).nullish(),
     operations: z.array(z.unknown()),
   }),
-  status: Progress.unwrap().extend({ completedOperations: z.int().nonnegative().nullish() }).prefault({}),
+  status: Progress,
 });
 type JobObject = z.infer<typeof JobObject>;
 
@@ -189,6 +189,8 @@ function jobPatch(job: OpenJob, before: Progress, to: JobState, nowMs: number) {
   switch (to.kind) {
     case "running": {
       const { starts } = to;
+      // A later operation is in progress, which the watch has not shown yet.
+      if (starts !== undefined && starts !== (before.completedOperations ?? 0)) return undefined;
       if (starts === undefined || markOf(conditions)?.index === starts) {
         return isRunning ? undefined : { ...started, conditions: running };
       }

@@ -151,7 +151,7 @@ describeWithHelm("each value", () => {
       machineSources: [{ inventory: ["machines", "hardware"] }],
       wakeUp: false,
       rufio: {
-        api: "v1alpha2",
+        api: "v1alpha1",
         image: "registry.example/other/{action}:{version}",
         statusIntervalMs: 0,
         hardware: false,
