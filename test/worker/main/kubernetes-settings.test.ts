@@ -245,7 +245,10 @@ describe("settings of the cluster that cannot be meant", () => {
     expect(problemsOf({ ...env, PBNJ_KUBERNETES_INVENTORY: "machines" })).toEqual([
       expect.stringMatching(/^PBNJ_KUBERNETES_INVENTORY: selects machines, .*PBNJ_RUFIO_API v1alpha2/),
     ]);
-    expect(configOf(env).machineSources).toMatchObject([{ inventory: ["hardware"] }]);
+    expect(configOf(env)).toMatchObject({
+      machineSources: [{ inventory: ["hardware"] }],
+      rufio: { api: "v1alpha2", hardware: false },
+    });
   });
 
   it("are an agent ID that is Rufio's", () => {

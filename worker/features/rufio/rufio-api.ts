@@ -138,7 +138,7 @@ export interface RufioApi {
   readonly texts: ApiTexts;
 }
 
-export interface TaskObjects {
+interface TaskObjects {
   readonly kind: Kind;
   readonly taskOf: (object: unknown) => RufioTask | undefined;
   /** Resolves to why the API server does not accept the Task; undefined once it exists. */

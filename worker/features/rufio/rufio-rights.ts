@@ -7,11 +7,11 @@ const READ = ["get", "list", "watch"];
 
 export function rufioRights({ api, hardware: writesHardware }: Pick<RufioConfig, "api" | "hardware">) {
   if (api === "v1alpha2") return [...JOB_RIGHTS, ...V1ALPHA2_RIGHTS];
-  return [...JOB_RIGHTS, ...RIGHTS, ...(writesHardware ? HARDWARE_RIGHTS : [])];
+  return [...JOB_RIGHTS, ...MACHINE_RIGHTS, ...(writesHardware ? HARDWARE_RIGHTS : [])];
 }
 
 /** The Lease's rule is for the namespace of `rufioLeaseNamespace`. */
-export const JOB_RIGHTS: readonly NeededRight[] = [
+const JOB_RIGHTS: readonly NeededRight[] = [
   { ...ruleOf(rufioJob, READ), scope: "watched", why: "to find pending Jobs" },
   {
     ...ruleOf(rufioJob, ["patch"], "status"),
@@ -26,7 +26,7 @@ export const JOB_RIGHTS: readonly NeededRight[] = [
 ];
 
 /** For Jobs of v1alpha2. */
-export const V1ALPHA2_RIGHTS: readonly NeededRight[] = [
+const V1ALPHA2_RIGHTS: readonly NeededRight[] = [
   {
     ...ruleOf(hardware, ["list", "watch"]),
     scope: "watched",
@@ -40,7 +40,7 @@ export const V1ALPHA2_RIGHTS: readonly NeededRight[] = [
 ];
 
 /** For Jobs of v1alpha1. */
-export const RIGHTS: readonly NeededRight[] = [
+const MACHINE_RIGHTS: readonly NeededRight[] = [
   {
     ...ruleOf(rufioTask, ["get", "list", "watch", "create", "delete"]),
     scope: "watched",
@@ -69,7 +69,7 @@ export const RIGHTS: readonly NeededRight[] = [
 ];
 
 /** For `rufioHardware`. */
-export const HARDWARE_RIGHTS: readonly NeededRight[] = [
+const HARDWARE_RIGHTS: readonly NeededRight[] = [
   {
     ...ruleOf(hardware, ["list", "watch"]),
     scope: "watched",

@@ -97,7 +97,8 @@ function config(given: Given): RufioPart {
       api: given.rufioApi,
       image,
       statusIntervalMs,
-      hardware: given.rufioHardware,
+      // Of v1alpha2, only Jobs have a status that Rufio is known to write.
+      hardware: given.rufioHardware && given.rufioApi === "v1alpha1",
       alone: given.rufioAlone,
       ...defined({ leaseNamespace: rufioLeaseNamespace }),
     },

@@ -123,10 +123,7 @@ export function openRufio(options: RufioOptions): Rufio {
   // Of v1alpha2, only Jobs have a status that Rufio is known to write.
   const hasMachines = api.version === "v1alpha1";
   const actions = { references, image: config.image, version };
-  const hardware =
-    hasMachines && options.hardware
-      ? new HardwareWriter({ ...common, namespace, source: options.hardware })
-      : undefined;
+  const hardware = options.hardware && new HardwareWriter({ ...common, namespace, source: options.hardware });
   const jobs = new JobController({ ...common, ...actions, namespace, refusal: options.refusal });
   const queue = new TaskQueue({ ...common, ...actions, missingSecret });
   const machines = hasMachines
