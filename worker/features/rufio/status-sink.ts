@@ -39,10 +39,10 @@ const NOT_REPEATED = refusal("the Task was started before and cannot be repeated
 
 export class TaskStatusSink implements StatusSink {
   readonly #options: TaskStatusSinkOptions;
-  /** UIDs of Tasks of which this process knows that what was started has not been launched, or has ended without an effect. */
+  /** UIDs of Tasks whose start was reported, but which the executor has not launched, or may launch again. */
   readonly #returned = new Set<string>();
 
-  /** An action that the executor has returned has certainly not been carried out. */
+  /** The executor returns an action that was not launched, or that is idempotent. */
   readonly observer: Partial<Observer> = {
     action: ({ kind, action }) => {
       if (action.agentId !== RUFIO_AGENT_ID) return;

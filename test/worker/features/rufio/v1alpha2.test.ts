@@ -240,6 +240,44 @@ describe.concurrent("after a restart", () => {
   });
 });
 
+it.concurrent("starts an operation once the Secret of its Hardware exists, and says what it waits for", async () => {
+  await using lab = await newLab();
+  lab.addHardware();
+  let missing: string | undefined = "Secret default/node-01-bmc not found";
+  await lab.replica({ flags, missingSecret: async () => missing });
+  lab.addNewJob("j1", [off]);
+  await eventually(() =>
+    expect(lab.said("Rufio task waiting for its Secret", { reason: missing })).toHaveLength(1),
+  );
+  expect(lab.newJob("j1").conditions).toContainEqual(
+    expect.objectContaining({
+      type: "OperationStarted",
+      status: "False",
+      message: "operation 1 (power-off)",
+    }),
+  );
+
+  missing = undefined;
+
+  await isDone(lab, "j1", "Completed");
+  expect(actionsOf(lab)).toEqual(["off"]);
+});
+
+it.concurrent("sends few requests for a Job of three operations", async () => {
+  await using lab = await newLab();
+  lab.addHardware();
+  await lab.replica({ flags });
+  await eventually(() => expect(lab.rufioSynced()).toBe(true));
+  lab.cluster.forgetRequests();
+
+  lab.addNewJob("j1", [off, { bootDevice: { name: "pxe" } }, on]);
+  await isDone(lab, "j1", "Completed");
+
+  // Each operation is about to start, starts and ends; the Job ends.
+  const patches = lab.cluster.requests.filter(({ verb }) => verb === "patch");
+  expect(patches.map(({ resource }) => resource)).toEqual(Array.from({ length: 10 }, () => "jobs"));
+});
+
 it.concurrent("cancels the operation of a deleted Job, and starts no further one", async () => {
   await using lab = await rufioLab({
     machines: { "node-01": { powerOffMs: 600_000 } },
