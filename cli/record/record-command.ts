@@ -47,7 +47,7 @@ interface Flags {
 }
 
 /** Its connection is read as an action's is. */
-const ONLY_CONNECTION: ActionDescription = { name: "record", summary: "", input: {} };
+const ONLY_CONNECTION: ActionDescription = { name: "record", summary: "", idempotent: true, input: {} };
 
 /** `pbnj-worker record`. */
 export function defineRecord(command: Command): void {

@@ -30,6 +30,7 @@ export const ROUND_TRIPS: Readonly<Record<string, { readonly redfish?: number; r
   "list-sel": { redfish: 6, ipmi: 4 },
   "list-users": { redfish: 4, ipmi: 13 },
   "power-cycle": { redfish: 8, ipmi: 11 },
+  "power-history": { redfish: 6, ipmi: 6 },
   "power-off": { redfish: 6, ipmi: 8 },
   "power-on": { redfish: 4, ipmi: 6 },
   "power-reset": { redfish: 4, ipmi: 6 },
