@@ -52,7 +52,11 @@ describe("an address of an image", () => {
 
 test.each([
   ["http://h/x.iso", ["http://h/x.iso"], ["http://h/x.iso"]],
-  ["nas:/e/a b.iso", ["nfs://nas/e/a%20b.iso", "nas:/e/a b.iso"], ["nas:/e/a b.iso", "nfs://nas/e/a%20b.iso"]],
+  [
+    "nas:/e/a b.iso",
+    ["nfs://nas/e/a%20b.iso", "nas:/e/a b.iso"],
+    ["nas:/e/a b.iso", "nfs://nas/e/a%20b.iso"],
+  ],
   ["nfs://nas:2050/e/x.iso", ["nfs://nas:2050/e/x.iso"], ["nfs://nas:2050/e/x.iso"]],
   [
     "smb://h/s/x.iso",

@@ -17,6 +17,8 @@ export const VirtualMedia = z.object({
   Inserted: lenient(z.boolean()),
   ConnectedVia: lenient(z.string()),
   WriteProtected: lenient(z.boolean()),
+  /** A drive that is written to itself takes credentials if it shows their places, mostly as null. */
+  UserName: z.optional(z.unknown()),
   Actions: lenient(
     z.object({
       "#VirtualMedia.InsertMedia": lenient(ListedAction),
@@ -56,7 +58,8 @@ export function mediaState(slot: Slot, { emptySlot }: EmptySlot, drive: MediaDri
   const { value } = slot;
   const isChosen = drive.name !== undefined || drive.type === "usb";
   const chosen = isChosen ? { drive: nameOf(slot) } : {};
-  const shown = value.Image?.trim();
+  // MegaRAC shows an empty drive's image as "None".
+  const shown = value.Image?.trim().replace(/^none$/i, "");
   const image = shown ? withoutCredentials(shown) : undefined;
   const isConnected = value.ConnectedVia !== "NotConnected";
   const isEmpty = value.Inserted === false || (emptySlot === "not-connected" && !isConnected);

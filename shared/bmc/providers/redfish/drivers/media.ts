@@ -182,6 +182,7 @@ export class RedfishMedia implements MediaDriver {
   async #offer(slot: Slot, signal: AbortSignal | undefined): Promise<Offer> {
     const { service } = this.#options.system;
     const action = slot.value.Actions?.[INSERT];
+    if (!action) return { protocols: undefined, parameters: "UserName" in slot.value ? undefined : [] };
     const path = service.localPath(action?.info);
     const info = path === undefined || !signal ? undefined : await service.find(path, ActionInfo, signal);
     const parameters = info?.value.Parameters ?? [];
