@@ -83,7 +83,7 @@ export const mediaInput = {
   ...mediaDriveInput,
   mediaUsername: text({
     env: "MEDIA_USERNAME",
-    description: "Login name at the image server, with the domain as in domain\\\\name; anonymous if empty",
+    description: "Login name at the image server, with the domain as in domain\\name; anonymous if empty",
     pattern: /^[^\p{Cc}\s]{1,128}$/u,
     expected: "is not a login name: up to 128 characters without blanks",
   }),

@@ -1,5 +1,4 @@
-export const IMAGE_PROTOCOLS = ["http", "https", "nfs", "cifs"] as const;
-export type ImageProtocol = (typeof IMAGE_PROTOCOLS)[number];
+type ImageProtocol = "http" | "https" | "nfs" | "cifs";
 
 export const MEDIA_TYPES = ["cd", "usb"] as const;
 /** What an image is to the machine: a CD or DVD, or a USB stick. */

@@ -17,7 +17,7 @@ export interface MediaDrive {
 
 /** What the BMC logs in to the image server with. */
 export interface ImageCredentials {
-  /** The login name, with a domain in front of it (`domain\\name`) where the server wants one. */
+  /** The login name, with a domain in front of it (`domain\name`) where the server wants one. */
   readonly username: string;
   readonly password: Secret;
 }
