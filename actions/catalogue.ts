@@ -55,6 +55,7 @@ const LOADERS = {
   "set-secure-boot": () => import("./set-secure-boot/action.ts"),
   "reset-secure-boot-keys": () => import("./reset-secure-boot-keys/action.ts"),
   "list-secure-boot-keys": () => import("./list-secure-boot-keys/action.ts"),
+  "list-virtual-media": () => import("./list-virtual-media/action.ts"),
   "enroll-secure-boot-key": () => import("./enroll-secure-boot-key/action.ts"),
   "delete-secure-boot-key": () => import("./delete-secure-boot-key/action.ts"),
   screenshot: () => import("./screenshot/action.ts"),

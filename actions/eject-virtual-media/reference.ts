@@ -2,7 +2,7 @@ import { actionReference } from "../harness/input/reference.ts";
 import { mediaState } from "../harness/input/reference-parts.ts";
 
 export const reference = actionReference("eject-virtual-media", {
-  keywords: ["virtual-media", "iso", "cdrom"],
+  keywords: ["virtual-media", "iso", "cdrom", "usb"],
   output: { before: mediaState, after: mediaState },
   result: {
     message: "media ejected via redfish",

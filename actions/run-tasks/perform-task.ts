@@ -26,7 +26,9 @@ export async function performTask(
     case "boot":
       return bmc.setBoot(task.request, signal);
     case "media":
-      return task.url === undefined ? bmc.ejectMedia(signal) : bmc.insertMedia(task.url, signal);
+      return task.url === undefined
+        ? bmc.ejectMedia(signal)
+        : bmc.insertMedia(task.url, signal, { drive: { type: "cd" } });
     default:
       return task satisfies never;
   }

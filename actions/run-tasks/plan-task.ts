@@ -41,7 +41,9 @@ export async function planTask(
       return { steps, now: assumed.boot === undefined ? `boot ${describeOverride(before)}` : "" };
     }
     case "media": {
-      const { before, steps } = await bmc.planMedia(task.url, signal, assumed.media);
+      const { before, steps } = await bmc.planMedia(task.url, signal, assumed.media, {
+        ...(task.url === undefined ? {} : { drive: { type: "cd" } }),
+      });
       return { steps, now: before && assumed.media === undefined ? describeMedia(before) : "" };
     }
     default:

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
+import { parseImageAddress } from "../../shared/bmc/operations/image-address.ts";
 import { RufioBootDevice } from "../../shared/contract/vocabulary.ts";
-import { bootModeOf, MEDIA_URL } from "../harness/input/machine-input.ts";
+import { bootModeOf, MEDIA_URL_EXPECTED } from "../harness/input/machine-input.ts";
 import { POWER_ACTIONS, type Task } from "./task.ts";
 
 const MOST_TASKS = 100;
@@ -14,7 +15,9 @@ const PowerAction = z.enum(POWER_ACTIONS, {
 
 const MediaUrl = z
   .string()
-  .check(z.refine((url) => url === "" || MEDIA_URL.pattern.test(url), { error: MEDIA_URL.expected }));
+  .check(
+    z.refine((url) => url === "" || parseImageAddress(url) !== undefined, { error: MEDIA_URL_EXPECTED }),
+  );
 
 const fields = {
   powerAction: z.optional(PowerAction),

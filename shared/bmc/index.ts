@@ -47,11 +47,20 @@ export type {
 } from "./operations/firmware-driver.ts";
 export type { HttpBootReport } from "./operations/httpboot.ts";
 export type { CertificateRequest } from "./operations/https.ts";
+export type { MediaType } from "./operations/image-address.ts";
 export type { IndicatorReport, IndicatorState } from "./operations/indicator.ts";
 export type { CertificateReport, CertificateStage } from "./operations/install-certificate.ts";
 export type { Hardware, HardwareComponent, HardwareList } from "./operations/inventory.ts";
 export type { BmcInfo, BmcResetKind, ManagerResetReport } from "./operations/manager.ts";
-export type { MediaReport, MediaState } from "./operations/media.ts";
+export type {
+  ImageCredentials,
+  ListedMediaDrive,
+  MediaDrive,
+  MediaList,
+  MediaOptions,
+  MediaReport,
+  MediaState,
+} from "./operations/media.ts";
 export type { HttpBootRequest, PxeSwitch } from "./operations/network-boot-attributes.ts";
 export type { NetworkReport, NetworkStage } from "./operations/network-change.ts";
 export type { NetworkRequest, NetworkSettings } from "./operations/network-settings.ts";

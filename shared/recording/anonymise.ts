@@ -27,6 +27,9 @@ const IPV6 =
 const EMAIL = /[\w.+-]+@(?!odata\.|Redfish\.|Message\.)[\w-]+(?:\.[\w-]+)+/g;
 const URL_LOGIN = /(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/@]+@/gi;
 const URL_HOST = /(\b[a-z][a-z0-9+.-]*:\/\/)([^\s/:?#[\]]+)/gi;
+/** The server of a share: `//host/share/x.iso`, `\\\\host\\share\\x.iso`, `host:/export/x.iso`. */
+const SHARE_HOST =
+  /((?:^|[\s"'(])(?:\/\/|\\\\))([a-z0-9][a-z0-9.-]*)(?=[/\\])|((?:^|[\s"'(]))([a-z0-9][a-z0-9.-]+)(?=:\/[^/])/gi;
 const PEM = /-----BEGIN[\s\S]*?(-----END [^-]*-----|$)/g;
 /** Random text: a hash, a key or an encoded value. */
 const RANDOM = /(?<![\w+=-])(?=[A-Za-z+]*\d)(?=\S*[A-Za-z])[A-Za-z0-9+_]{32,}={0,2}/g;
@@ -156,6 +159,11 @@ export class Anonymiser {
         PUBLIC_HOSTS.test(host) || /^[\d.]+$/.test(host)
           ? whole
           : `${scheme}${put(this.#pseudonyms.of("host name", host))}`,
+      )
+      .replace(SHARE_HOST, (whole, slashes = "", server = "", before = "", nfs = "") =>
+        /^[\d.]+$/.test(server + nfs)
+          ? whole
+          : `${slashes}${before}${put(this.#pseudonyms.of("host name", server + nfs))}`,
       )
       .replace(EMAIL, replace("user name"))
       .replace(UUID, replace("UUID"))

@@ -248,6 +248,7 @@ export class RecordedTree implements WholeTree {
     if (isBody(change["Boot"])) return this.#patchBoot(path, resource, change["Boot"]);
     if (this.#resources.typeOf(path) === "ManagerAccount") return this.#patchAccount(resource, change);
     if (this.#resources.typeOf(path) === "EthernetInterface") return this.#patchInterface(resource, change);
+    if (this.#resources.typeOf(path) === "VirtualMedia") return patchMedia(resource, change);
     merge(resource, change);
     return noContent;
   }
@@ -599,7 +600,8 @@ function insertMedia(drive: Body, { Image: image, Inserted: inserted = true }: B
   if (typeof image !== "string") {
     return refusal(400, "Base.1.8.ActionParameterMissing", "The action requires the parameter Image.");
   }
-  if (drive["Inserted"] === true || (typeof drive["Image"] === "string" && drive["Image"] !== "")) {
+  const shown = drive["Image"];
+  if (drive["Inserted"] ?? (typeof shown === "string" && shown !== "")) {
     return refusal(
       500,
       "IDRAC.2.8.VRM0021",
@@ -607,6 +609,12 @@ function insertMedia(drive: Body, { Image: image, Inserted: inserted = true }: B
     );
   }
   merge(drive, { Image: image, ConnectedVia: "URI", ...("Inserted" in drive ? { Inserted: inserted } : {}) });
+  return noContent;
+}
+
+/** A drive without actions; no BMC shows the password that it was given. */
+function patchMedia(drive: Body, { Password: _, ...change }: Body): Answer {
+  merge(drive, { ...change, ConnectedVia: typeof change["Image"] === "string" ? "URI" : "NotConnected" });
   return noContent;
 }
 

@@ -10,10 +10,15 @@ export interface SimulatedSlot {
   readonly types: readonly string[];
   image: string | null;
   inserted: boolean;
+  writeProtected: boolean;
+  /** What the image server was given with it. */
+  credentials: { readonly username: string | undefined; readonly password: string | undefined };
 }
 
+const Login = { UserName: z.string().optional(), Password: z.string().optional() };
 const Insert = z.strictObject({
   Image: z.string(),
+  ...Login,
   Inserted: z.boolean().optional(),
   WriteProtected: z.boolean().optional(),
   TransferProtocolType: z.enum(["HTTP", "HTTPS", "NFS", "CIFS", "FTP"]).optional(),
@@ -21,6 +26,7 @@ const Insert = z.strictObject({
 });
 const Patch = z.strictObject({
   Image: z.string().nullable(),
+  ...Login,
   Inserted: z.boolean().optional(),
   WriteProtected: z.boolean().optional(),
   TransferProtocolType: z.string().optional(),
@@ -38,7 +44,10 @@ export class VirtualDrives implements ResourceService {
   constructor(owner: string, profile: RedfishProfile) {
     this.path = `${owner}/${profile.media.name}`;
     this.#profile = profile;
-    this.slots = profile.media.slots.map(({ id, types }) => ({ id, types, image: null, inserted: false }));
+    this.slots = profile.media.slots.map(({ id, types }) => ({
+      ...{ id, types, image: null, inserted: false, writeProtected: true },
+      credentials: { username: undefined, password: undefined },
+    }));
   }
 
   answer({ method, path, body, ifMatch }: ResourceRequest): Answer | undefined {
@@ -74,11 +83,18 @@ export class VirtualDrives implements ResourceService {
       Image: slot.image,
       ...(media.showsInserted ? { Inserted: slot.inserted } : {}),
       ConnectedVia: slot.inserted ? "URI" : "NotConnected",
-      WriteProtected: true,
+      WriteProtected: slot.writeProtected,
+      UserName: slot.credentials.username ?? null,
+      Password: null,
       ...(media.actions
         ? {
             Actions: {
-              "#VirtualMedia.InsertMedia": action("InsertMedia"),
+              "#VirtualMedia.InsertMedia": {
+                ...action("InsertMedia"),
+                ...(media.protocols
+                  ? { "TransferProtocolType@Redfish.AllowableValues": media.protocols }
+                  : {}),
+              },
               "#VirtualMedia.EjectMedia": action("EjectMedia"),
             },
           }
@@ -104,7 +120,9 @@ export class VirtualDrives implements ResourceService {
       const message = "Virtual Media is detached or Virtual Media redirection is already in use.";
       return refusal(500, "IDRAC.2.8.VRM0021", message);
     }
-    slot.image = parsed.data.Image;
+    const wrong = this.#wrongImage(parsed.data);
+    if (wrong) return wrong;
+    fill(slot, parsed.data);
     slot.inserted = parsed.data.Inserted ?? true;
     return noContent;
   }
@@ -123,8 +141,35 @@ export class VirtualDrives implements ResourceService {
   #patch(slot: SimulatedSlot, body: unknown): Answer {
     const parsed = Patch.safeParse(body);
     if (!parsed.success) return refusal(400, "Base.1.8.PropertyUnknown", "A property is not known.");
-    slot.image = parsed.data.Image;
+    const wrong = this.#wrongImage(parsed.data);
+    if (wrong) return wrong;
+    fill(slot, parsed.data);
     slot.inserted = parsed.data.Image !== null && (parsed.data.Inserted ?? false);
     return noContent;
   }
+
+  /** A share is written as this make wants it, and a host and a path do not name their protocol. */
+  #wrongImage({ Image: image, TransferProtocolType: protocol }: Given): Answer | undefined {
+    if (image === null || /^https?:/i.test(image)) return undefined;
+    const isUri = /^(nfs|cifs|smb):\/\//i.test(image);
+    if (isUri !== (this.#profile.media.imageShares === "uri")) {
+      return refusal(
+        400,
+        "Base.1.8.ActionParameterValueFormatError",
+        `The value ${image} of Image has another format.`,
+      );
+    }
+    if (isUri || protocol === (image.startsWith("//") ? "CIFS" : "NFS")) return undefined;
+    const message =
+      "The action requires that the parameter TransferProtocolType be present in the request body.";
+    return refusal(400, "Base.1.8.ActionParameterMissing", message);
+  }
+}
+
+type Given = z.infer<typeof Patch>;
+
+function fill(slot: SimulatedSlot, { Image, WriteProtected, UserName, Password }: Given): void {
+  slot.image = Image;
+  slot.writeProtected = WriteProtected ?? true;
+  slot.credentials = { username: UserName, password: Password };
 }

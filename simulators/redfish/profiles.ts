@@ -72,6 +72,10 @@ export interface RedfishProfile {
     readonly keepsImage: boolean;
     /** Insertions refused after an ejection. */
     readonly staleInserts: number;
+    /** What the drives list for TransferProtocolType; nothing when absent. */
+    readonly protocols?: readonly string[];
+    /** How the drives take an image on a share: as a URI, or as a host and a path. */
+    readonly imageShares: "uri" | "share";
   };
   readonly accounts: {
     readonly kind: "collection" | "slots";
@@ -198,6 +202,7 @@ const generic: RedfishProfile = {
     requires: [],
     keepsImage: false,
     staleInserts: 0,
+    imageShares: "uri",
   },
   accounts: { kind: "collection", below: "service", refusesEnabled: false },
   ntp: "standard",
@@ -252,6 +257,8 @@ const dell = {
       { id: "2", types: ["CD", "DVD", "USBStick"] },
     ],
     staleInserts: 2,
+    protocols: ["CIFS", "HTTP", "HTTPS", "NFS"],
+    imageShares: "share",
   },
   accounts: { kind: "slots", below: "service", refusesEnabled: false },
   sel: { ...generic.sel, name: "Sel", newestFirst: true },
@@ -336,7 +343,7 @@ const lenovo = {
   manufacturer: "Lenovo",
   oem: "Lenovo",
   httpBootUri: false,
-  media: { ...generic.media, actions: false },
+  media: { ...generic.media, actions: false, imageShares: "share" },
   sel: { ...generic.sel, below: "system", name: "StandardLog", embedded: false },
   expand: ".",
   bootTargets: ["None", "Pxe", "Cd", "Usb", "Hdd", "BiosSetup", "Diags", "UefiTarget"],

@@ -28,6 +28,7 @@ export const ROUND_TRIPS: Readonly<Record<string, { readonly redfish?: number; r
   "list-firmware": { redfish: 8 },
   "list-secure-boot-keys": { redfish: 12 },
   "list-sel": { redfish: 6, ipmi: 4 },
+  "list-virtual-media": { redfish: 6 },
   "list-users": { redfish: 4, ipmi: 13 },
   "power-cycle": { redfish: 8, ipmi: 11 },
   "power-history": { redfish: 6, ipmi: 6 },

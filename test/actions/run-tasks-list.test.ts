@@ -91,7 +91,7 @@ describe("a list of tasks", () => {
       expect.stringMatching(
         /^TASKS:13: task 6: oneTimeBootDeviceAction\.device\[1\] must be one of .* mean disk\?$/,
       ),
-      "TASKS:15: task 7: virtualMediaAction.mediaURL is not an http, https, nfs, cifs or smb URL of an image, without credentials",
+      "TASKS:15: task 7: virtualMediaAction.mediaURL is not an http, https, nfs, cifs or smb URL of an image, host:/path or //host/share/path, without credentials",
       "TASKS:16: task 7: virtualMediaAction.kind must be CD",
       "TASKS:17: task 8 must be a map of keys, not text",
       "TASKS:18: task 9: powerAction is missing",

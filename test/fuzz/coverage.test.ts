@@ -51,6 +51,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   readSource: "reads a file or stdin, bounded, for decodeText",
   readTail: "reads a pod's log for PodOutput, which is a target",
   readSecretKeys: "reads a Secret for readSecretText",
+  parsedText: "makes a field of a parser, which is a target",
   readText: "reads a file or stdin, bounded",
   readTextFile: "reads a file, bounded, for decodeText",
   readTask: "sends a request, whose answer is parsed by schemas",

@@ -1,8 +1,11 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { execa } from "execa";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { BmcClient } from "../../shared/bmc/client.ts";
 import { Connection } from "../../shared/contract/connection.ts";
+import { Secret } from "../../shared/secret.ts";
 import { SimulatedMachine } from "../../simulators/machine.ts";
 import { type RedfishBmcOptions, startRedfishBmc } from "../../simulators/redfish/bmc.ts";
 import { EVERY_ACTION_MS, tryEveryAction } from "./compatibility/every-action.ts";
@@ -17,6 +20,24 @@ async function startEmulator(packages: PythonPackages): Promise<{ port: number }
   const emulator = await runFakeEmulator(packages);
   onTestFinished(emulator.close);
   return emulator;
+}
+
+/** Serves any image to who logs in. */
+async function startImageServer(username: string, password: string) {
+  const login = `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
+  const taken: string[] = [];
+  const server = createServer(({ url = "/", headers }, response) => {
+    const isKnown = headers.authorization === login;
+    if (isKnown) taken.push(url);
+    response.writeHead(isKnown ? 200 : 401);
+    response.end("image");
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, taken };
 }
 
 function clientOf(port: number, more: Readonly<Record<string, unknown>> = {}): BmcClient {
@@ -94,6 +115,33 @@ function emulatorTests(installed: PythonPackages): void {
       class: "usage",
       message: expect.stringContaining(SYSTEM),
     });
+  });
+
+  it("inserts a CD and a USB stick that need a login at the image server", {
+    timeout: SLOW_TEST_MS,
+  }, async () => {
+    const { port } = await startEmulator(installed);
+    const images = await startImageServer("images", "canary-images");
+    const client = clientOf(port);
+    const credentials = { username: "images", password: new Secret("canary-images") };
+    const [iso, img] = [`${images.url}/x.iso`, `${images.url}/x.img`];
+
+    const refused = client.insertMedia(iso, limit());
+    await expect(refused).rejects.toMatchObject({ class: expect.stringMatching(/^(bmc|verify|busy)$/) });
+    const cd = await client.insertMedia(iso, limit(), { credentials });
+    const stick = await client.insertMedia(img, limit(), { credentials });
+
+    expect(cd.after).toEqual({ inserted: true, image: iso });
+    expect(stick.after).toEqual({ inserted: true, image: img, drive: "Floppy", writeProtected: true });
+    expect(images.taken).toEqual(["/x.iso", "/x.img"]);
+    expect((await client.listMedia(limit())).drives).toMatchObject([
+      { name: "Cd", types: ["CD", "DVD"], inserted: true, image: iso },
+      { name: "Floppy", types: ["Floppy", "USBStick"], inserted: true, image: img },
+    ]);
+    expect(await client.ejectMedia(limit(), { name: "floppy" })).toMatchObject({
+      after: { inserted: false, drive: "Floppy" },
+    });
+    expect(await client.getMedia(limit())).toEqual({ inserted: true, image: iso });
   });
 
   it("names a refused password as such", async () => {

@@ -2,16 +2,29 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { z } from "zod";
 import { systemClock } from "../../shared/clock.ts";
 import { startRecording } from "../../simulators/recorded/start-recording.ts";
 import { redfishProfiles } from "../../simulators/redfish/profiles.ts";
 import { resultOf, runAction } from "../actions/action-run.ts";
+import { quickClock } from "../support/quick-actions.ts";
 import { judge, TRIALS, type Verdict } from "./zoo/judge.ts";
-import { candidates, lastResetTime, Recording, screenshotTarget, type Tree, Trees } from "./zoo/tree.ts";
+import {
+  candidates,
+  lastResetTime,
+  type RecordedDrive,
+  Recording,
+  recordedDrives,
+  screenshotTarget,
+  type Tree,
+  Trees,
+} from "./zoo/tree.ts";
 
 const TITLE = "the redfish provider reads recorded machines";
 const folder = process.env["ZOO_FOLDER"];
 const TREE_MS = 300_000;
+const MediaList = z.object({ drives: z.array(z.object({ name: z.string() })) });
+type Environment = Readonly<Record<string, string>>;
 
 if (!folder) process.stderr.write(`skipped, ZOO_FOLDER is not set: ${TITLE}\n`);
 
@@ -61,6 +74,32 @@ async function expectChoice(port: number, recording: Recording, tree: Tree): Pro
   }
 }
 
+const SHARE = { MEDIA_USERNAME: "LAB\\images", MEDIA_PASSWORD: "canary-images" };
+
+function readRecording(name: string): Recording {
+  const file = join(folder ?? "", "trees", `${name}.json.gz`);
+  return Recording.parse(JSON.parse(gunzipSync(readFileSync(file)).toString("utf8")));
+}
+
+/** The last drive by its name, so that the one that a BMC offers first is left alone. */
+async function tryDrive(env: Environment, { Id: name, MediaTypes: types }: RecordedDrive): Promise<void> {
+  const isStick = types.includes("USBStick");
+  const run = async (action: string, more: Environment) => {
+    const ended = await runAction(action, { env: { ...env, MEDIA_DRIVE: name, ...more }, clock: quickClock });
+    expect(ended.stdout + ended.stderr).not.toContain("canary");
+    return resultOf(ended);
+  };
+  const inserted = await run("insert-virtual-media", {
+    MEDIA_URL: `//images.example/share/x.${isStick ? "img" : "iso"}`,
+    ...SHARE,
+  });
+  // Older firmware of a drive without actions has no place for credentials.
+  if (!inserted.ok) expect(inserted.message).toMatch(/takes no credentials/);
+  else expect(inserted).toMatchObject({ after: { inserted: true, drive: name } });
+  const ejected = await run("eject-virtual-media", {});
+  expect(ejected).toMatchObject({ ok: true, after: { inserted: false, drive: name } });
+}
+
 function expectedTrees(): Readonly<Record<string, Tree>> {
   if (!folder) return {};
   return Trees.parse(JSON.parse(readFileSync(join(folder, "expected.json"), "utf8")));
@@ -76,10 +115,7 @@ describe.skipIf(!folder)(TITLE, () => {
   it("of whose makers the profiles of the simulator offer only what one of them offers", () => {
     const recorded = new Map<string, Set<string>>();
     for (const [name, tree] of trees) {
-      const file = join(folder ?? "", "trees", `${name}.json.gz`);
-      const { vendor, resources } = Recording.parse(
-        JSON.parse(gunzipSync(readFileSync(file)).toString("utf8")),
-      );
+      const { vendor, resources } = readRecording(name);
       const hasUri = Object.values(resources).some(
         (resource) => "HttpBootUri" in Object(Object(resource).Boot),
       );
@@ -104,13 +140,31 @@ describe.skipIf(!folder)(TITLE, () => {
     expect(wrong).toEqual([]);
   });
 
+  it.for(trees)("%s: its virtual drives by their names", { timeout: TREE_MS }, async ([name, tree]) => {
+    const drives = recordedDrives(readRecording(name));
+    const port = await serve(join(folder ?? "", "trees", `${name}.json.gz`));
+    const env = { ...connectionTo(port), ...(tree.system ? { REDFISH_SYSTEM: tree.system } : {}) };
+
+    const listed = resultOf(await runAction("list-virtual-media", { env, clock: systemClock }));
+
+    if (drives.length === 0) {
+      expect(listed).toMatchObject({ ok: false, class: "unsupported" });
+      return;
+    }
+    expect(listed).toMatchObject({ ok: true });
+    const { drives: found } = MediaList.parse(listed.data);
+    expect(found.map((drive) => drive.name).toSorted()).toEqual(drives.map(({ Id }) => Id).toSorted());
+    const last = drives.find(({ Id }) => Id === found.at(-1)?.name);
+    if (last) await tryDrive(env, last);
+  });
+
   it.for(trees)(
     "%s: what the recording holds, and what it lacks",
     { timeout: TREE_MS },
     async ([name, tree], { task }) => {
       const file = join(folder ?? "", "trees", `${name}.json.gz`);
       expect(existsSync(file), file).toBe(true);
-      const recording = Recording.parse(JSON.parse(gunzipSync(readFileSync(file)).toString("utf8")));
+      const recording = readRecording(name);
       // Several machines share a BMC, or the recording has no list of systems.
       const needsSystem = tree.systems.length > 1 || recording.resources["/redfish/v1/Systems"] === undefined;
 

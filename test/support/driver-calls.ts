@@ -97,6 +97,9 @@ const CALLS: { readonly [Name in DriverName]: Calls<Drivers[Name]> } = {
     plan: (media, signal) => media.plan(IMAGE, signal),
     insert: (media, signal) => media.insert(IMAGE, signal),
     eject: (media, signal) => media.eject(signal),
+    check: (media, signal) => media.check?.(IMAGE, signal),
+    list: (media, signal) => media.list?.(signal),
+    protocols: (media, signal) => media.protocols?.(signal),
   },
   users: {
     checkUser: (users) => users.checkUser?.(USER),

@@ -160,6 +160,22 @@ export const text = <
   }, options.expected),
 });
 
+/** Text that a parser reads, whose undefined means that the text is invalid. */
+export const parsedText = <
+  T,
+  const O extends Common & {
+    readonly read: (text: string) => T | undefined;
+    readonly expected: string;
+    readonly required?: true;
+  },
+>(
+  options: O & { readonly read: (text: string) => T | undefined },
+) => ({
+  ...options,
+  type: "text" as const,
+  schema: textAs(options.read, options.expected),
+});
+
 /** A list whose items have a pattern. */
 export const list = <
   const O extends Common & Pattern & { readonly default?: string; readonly required?: true },

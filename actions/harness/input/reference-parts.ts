@@ -29,6 +29,18 @@ export const mediaState = z
       .string()
       .optional()
       .describe("Its URL; absent if the drive is empty or the BMC does not report it"),
+    drive: z
+      .string()
+      .optional()
+      .describe("The drive's name; absent unless it was named or takes a USB stick"),
+    connected: z
+      .literal(false)
+      .optional()
+      .describe("False if the BMC reports an image without a connection to its server; otherwise absent"),
+    writeProtected: z
+      .boolean()
+      .optional()
+      .describe("Whether the machine cannot write to the USB stick; absent if the BMC does not report it"),
     unread: z
       .array(z.strictObject({ name: z.string(), reason: z.string() }))
       .optional()

@@ -1,33 +1,112 @@
 import { BmcError } from "../../contract/bmc-error.ts";
+import { count } from "../../count.ts";
+import type { Secret } from "../../secret.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
+import { isSameImage, type MediaType, mediaTypeOf, parseImageAddress } from "./image-address.ts";
 import { awaitState, refusalOf, reported } from "./read-back.ts";
 import { describeUnread, type Unread } from "./unread.ts";
 
-export interface MediaImage {
-  /** `http`, `https`, `nfs` or `cifs`; BMCs differ in what they take. */
+/** Which of the BMC's virtual drives is meant; without a name one that takes the type. */
+export interface MediaDrive {
+  /** The BMC's name of it; the drive used last, or the first, if absent. */
+  readonly name?: string;
+  /** What it takes: a CD if absent, in a drive of any name. */
+  readonly type?: MediaType;
+}
+
+/** What the BMC logs in to the image server with. */
+export interface ImageCredentials {
+  /** The login name, with a domain in front of it (`domain\name`) where the server wants one. */
+  readonly username: string;
+  readonly password: Secret;
+}
+
+/** How an image is inserted. */
+export interface MediaOptions {
+  /** Without a type, a `.img` is a USB stick and every other image a CD. */
+  readonly drive?: MediaDrive;
+  /** Without them the BMC fetches the image anonymously. */
+  readonly credentials?: ImageCredentials;
+  /** Whether the machine may write to a USB stick; false if absent. */
+  readonly writable?: boolean;
+}
+
+/** An image, and where it goes. */
+export interface MediaImage extends MediaOptions {
+  /** As `parseImageAddress` reads it; BMCs differ in what they take. */
   readonly url: string;
 }
 
-/** What is in the virtual drive; the image's URL where the BMC reports it. */
-/** The virtual drive. */
+/** A virtual drive. */
 export interface MediaState {
   /** Whether an image is in it. */
   readonly inserted: boolean;
   /** The image's URL, if the BMC reports it. */
   readonly image?: string;
+  /** The drive's name; present only if it was named or takes a USB stick. */
+  readonly drive?: string;
+  /** False if the BMC reports an image and no connection to its server. */
+  readonly connected?: false;
+  /** Whether the machine cannot write to a USB stick, if the BMC reports it. */
+  readonly writeProtected?: boolean;
   /** Other drives, which could not be read and may hold an image. */
   readonly unread?: readonly Unread[];
 }
 
-/** Virtual media through one provider: the first drive that takes a CD or DVD. */
+/** A virtual drive as a list shows it. */
+export interface ListedMediaDrive {
+  /** The BMC's name of it. */
+  readonly name: string;
+  /** What it takes, as the BMC calls it: CD, DVD, Floppy, USBStick; empty if the BMC does not say. */
+  readonly types: readonly string[];
+  /** Whether an image is in it. */
+  readonly inserted: boolean;
+  /** The image's URL, if the BMC reports it. */
+  readonly image?: string;
+  /** How its image is connected, as the BMC calls it. */
+  readonly connectedVia?: string;
+  /** Whether the machine cannot write to what is in it. */
+  readonly writeProtected?: boolean;
+}
+
+/** All virtual drives of a BMC. */
+export interface MediaList {
+  /** In the BMC's order. */
+  readonly drives: readonly ListedMediaDrive[];
+  /** Those that could not be read. */
+  readonly unread?: readonly Unread[];
+}
+
+/**
+ * Throws `unsupported` for what a service between worker and BMC has no words for: which drive, credentials, shares, writing.
+ */
+export function refuseBeyondUrls(
+  service: string,
+  { url = "", drive, credentials, writable }: Partial<MediaImage>,
+): void {
+  const protocol = parseImageAddress(url)?.protocol;
+  const refuse = (what: string) => new BmcError("unsupported", `${service} ${what}`);
+  if (drive?.name !== undefined) throw refuse("has no names of virtual drives");
+  if (credentials) throw refuse("takes no credentials for the image server");
+  if (protocol === "nfs" || protocol === "cifs") throw refuse(`takes no images by ${protocol.toUpperCase()}`);
+  if (writable) throw refuse("cannot make a USB stick writable");
+}
+
+/** Virtual media through one provider. Without a choice of a drive, the first that takes a CD or DVD. */
 export interface MediaDriver {
   /** Undefined where it cannot be read back. */
-  read(signal: AbortSignal): Promise<MediaState | undefined>;
-  plan(image: MediaImage | undefined, signal: AbortSignal): Promise<string>;
+  read(signal: AbortSignal, drive?: MediaDrive): Promise<MediaState | undefined>;
+  /** Without an image, of an ejection. */
+  plan(image: MediaImage | undefined, signal: AbortSignal, drive?: MediaDrive): Promise<string>;
+  /** Throws what is known to speak against the image before anything is sent; absent if nothing is known. */
+  check?(image: MediaImage, signal: AbortSignal): Promise<void>;
   /** May try several drives and forms of the request until the BMC takes one; reads nothing back. */
   insert(image: MediaImage, signal: AbortSignal): Promise<void>;
-  eject(signal: AbortSignal): Promise<void>;
+  eject(signal: AbortSignal, drive?: MediaDrive): Promise<void>;
+  list?(signal: AbortSignal): Promise<MediaList>;
+  /** What the BMC says it fetches images by, such as HTTP and NFS; undefined if it does not say. */
+  protocols?(signal: AbortSignal): Promise<readonly string[] | undefined>;
 }
 
 /** Result of inserting or ejecting an image. */
@@ -49,17 +128,25 @@ type MediaDrivers = { readonly media: MediaDriver };
 export const mediaOperations = defineOperations({
   title: "virtual media",
   methods: (run: Run<MediaDrivers>) => ({
-    /** Reads what is in the virtual drive. */
-    getMedia: (signal: AbortSignal): Promise<MediaState> =>
-      run(signal, async ({ read }) => reported(MEDIA, await read(({ media }) => media.read(signal)))),
+    /** Reads what is in a virtual drive. */
+    getMedia: (signal: AbortSignal, drive?: MediaDrive): Promise<MediaState> =>
+      run(signal, async ({ read }) => reported(MEDIA, await read(({ media }) => media.read(signal, drive)))),
+
+    /** Lists the virtual drives with what is in them. */
+    listMedia: (signal: AbortSignal): Promise<MediaList> =>
+      run(signal, async ({ read }) =>
+        reported("virtual drives", await read(async ({ media }) => media.list?.(signal))),
+      ),
 
     /** Ejects what is in the virtual drive, inserts the image, and reads the drive back. */
-    insertMedia: (url: string, signal: AbortSignal): Promise<MediaReport> =>
-      run(signal, (access) => insertMedia(portOf(access, signal), { url })),
+    insertMedia: (url: string, signal: AbortSignal, options?: MediaOptions): Promise<MediaReport> => {
+      const image = imageOf(url, options);
+      return run(signal, (access) => insertMedia(portOf(access, signal, image.drive), image));
+    },
 
     /** Empties the virtual drive; an empty one is success. */
-    ejectMedia: (signal: AbortSignal): Promise<MediaReport> =>
-      run(signal, (access) => ejectMedia(portOf(access, signal))),
+    ejectMedia: (signal: AbortSignal, drive?: MediaDrive): Promise<MediaReport> =>
+      run(signal, (access) => ejectMedia(portOf(access, signal, drive))),
 
     /**
      * What `insertMedia`, or without a URL `ejectMedia`, would send. With a state to assume, the present one is not
@@ -69,31 +156,45 @@ export const mediaOperations = defineOperations({
       url: string | undefined,
       signal: AbortSignal,
       assumed?: MediaState,
-    ): Promise<Plan<MediaState | undefined>> =>
-      run(signal, (access) => {
-        const port = portOf(access, signal);
+      options?: MediaOptions,
+    ): Promise<Plan<MediaState | undefined>> => {
+      const image = url === undefined ? undefined : imageOf(url, options);
+      return run(signal, (access) => {
+        const port = portOf(access, signal, image ? image.drive : options?.drive);
         const read = assumed === undefined ? port.read : async () => assumed;
-        return planMedia({ ...port, read }, url === undefined ? undefined : { url });
-      }),
+        return planMedia({ ...port, read }, image);
+      });
+    },
   }),
   check: async ({ read }, signal) => {
     const state = await read(({ media }) => media.read(signal));
-    if (!state) return ok("can be inserted, cannot be read back");
-    // The image's URL may hold a password.
+    const protocols = await read(async ({ media }) => media.protocols?.(signal));
+    const offer = protocols && protocols.length > 0 ? `; takes images by ${protocols.join(", ")}` : "";
+    if (!state) return ok(`can be inserted, cannot be read back${offer}`);
+    // The image's URL may hold a token.
     const drive = state.inserted ? "a drive with an image in it" : "an empty drive";
-    return ok(drive + describeUnread(state.unread, "drive"));
+    return ok(drive + offer + describeUnread(state.unread, "drive"));
   },
 });
+
+function imageOf(url: string, options: MediaOptions = {}): MediaImage {
+  return { ...options, url, drive: { type: mediaTypeOf(url), ...options.drive } };
+}
 
 /** The virtual drive with retries in place; what the operations need and no more. */
 type MediaPort = ReturnType<typeof portOf>;
 
-function portOf({ read, write, sleep, progress }: Access<MediaDrivers>, signal: AbortSignal) {
+function portOf(
+  { read, write, sleep, progress }: Access<MediaDrivers>,
+  signal: AbortSignal,
+  drive: MediaDrive | undefined,
+) {
   return {
-    read: () => read(({ media }) => media.read(signal)),
-    plan: (image: MediaImage | undefined) => read(({ media }) => media.plan(image, signal)),
+    read: () => read(({ media }) => media.read(signal, drive)),
+    plan: (image: MediaImage | undefined) => read(({ media }) => media.plan(image, signal, drive)),
+    check: (image: MediaImage) => read(async ({ media }) => media.check?.(image, signal)),
     insert: (image: MediaImage) => write(({ media }) => media.insert(image, signal)),
-    eject: () => write(({ media }) => media.eject(signal)),
+    eject: () => write(({ media }) => media.eject(signal, drive)),
     sleep,
     progress,
   };
@@ -106,6 +207,8 @@ const PAUSE_MS = 3_000;
 /** Inserts an image: ejects what is there, inserts, and reads back that this image is in. */
 async function insertMedia(port: MediaPort, image: MediaImage): Promise<MediaReport> {
   const before = await port.read();
+  // Before anything is ejected for it.
+  await port.check(image);
   if (!before) {
     await port.insert(image);
     return { changed: true, summary: `media ${image.url} accepted, cannot be read back` };
@@ -120,11 +223,15 @@ async function insertMedia(port: MediaPort, image: MediaImage): Promise<MediaRep
       ? reported(MEDIA, await port.read())
       : await until(port, (state) => holds(state, image));
     if (holds(after, image)) {
-      return { before, after, changed: true, summary: `media ${image.url} inserted` };
+      return { before, after, changed: true, summary: `media ${image.url} inserted${whereOf(after, image)}` };
     }
     if (isFinal || attempt >= ATTEMPTS) {
       if (refusal) throw refusal;
-      throw new BmcError("verify", `asked for media ${image.url}, the BMC has ${describeMedia(after)}`);
+      const wrong = image.writable && after.writeProtected ? ", write-protected" : "";
+      throw new BmcError(
+        "verify",
+        `asked for media ${image.url}, the BMC has ${describeMedia(after)}${wrong}`,
+      );
     }
     await refusalOf(() => port.eject());
     await port.sleep(PAUSE_MS);
@@ -153,13 +260,31 @@ async function planMedia(
   image: MediaImage | undefined,
 ): Promise<Plan<MediaState | undefined>> {
   const before = await port.read();
+  if (image) await port.check(image);
   const eject = before?.inserted || (!before && !image) ? [await port.plan(undefined)] : [];
   return { before, steps: image ? [...eject, await port.plan(image)] : eject };
 }
 
 /** For people: `no media`, `http://.../rescue.iso`. */
-export function describeMedia({ inserted, image, unread }: MediaState): string {
-  return (inserted ? (image ?? "some media") : "no media") + describeUnread(unread, "drive");
+export function describeMedia({ inserted, image, connected, unread }: MediaState): string {
+  const media = inserted ? (image ?? "some media") : "no media";
+  return media + (connected === false ? " (not connected)" : "") + describeUnread(unread, "drive");
+}
+
+/** For people: `2 drives: CD (CD, DVD) with http://.../rescue.iso, RemovableDisk (USBStick) empty`. */
+export function describeDrives({ drives, unread }: MediaList): string {
+  const each = drives.map(({ name, types, inserted, image }) => {
+    const takes = types.length > 0 ? ` (${types.join(", ")})` : "";
+    return `${name}${takes} ${inserted ? `with ${image ?? "some media"}` : "empty"}`;
+  });
+  const all = each.length > 0 ? `: ${each.join(", ")}` : "";
+  return `${count(drives.length, "drive")}${all}${describeUnread(unread, "drive")}`;
+}
+
+/** The end of a summary: the drive, if it was chosen, and what the BMC says of a USB stick that was to be protected. */
+function whereOf({ drive, writeProtected }: MediaState, { writable }: MediaImage): string {
+  const where = drive === undefined ? "" : ` into drive ${drive}`;
+  return where + (!writable && writeProtected === false ? ", which the BMC reports as writable" : "");
 }
 
 async function empty(port: MediaPort): Promise<MediaState> {
@@ -170,8 +295,10 @@ async function empty(port: MediaPort): Promise<MediaState> {
 }
 
 /** A BMC that does not report the image is taken at its word that something is in. */
-function holds(state: MediaState, { url }: MediaImage): boolean {
-  return state.inserted && (state.image === undefined || state.image === url);
+function holds(state: MediaState, { url, writable }: MediaImage): boolean {
+  if (!state.inserted || state.connected === false) return false;
+  if (writable && state.writeProtected === true) return false;
+  return state.image === undefined || isSameImage(state.image, url);
 }
 
 function until(port: MediaPort, done: (state: MediaState) => boolean): Promise<MediaState> {

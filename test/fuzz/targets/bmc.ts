@@ -2,6 +2,12 @@ import { readBoolean, readInteger } from "../../../actions/harness/input/input.t
 import { parseRetryAfterMs } from "../../../shared/bmc/http/status-error.ts";
 import { readHint } from "../../../shared/bmc/link/hint.ts";
 import { readChain } from "../../../shared/bmc/operations/certificate-chain.ts";
+import {
+  imageSpellings,
+  isSameImage,
+  parseImageAddress,
+  withoutCredentials,
+} from "../../../shared/bmc/operations/image-address.ts";
 import { checkSigningRequest } from "../../../shared/bmc/operations/signing-request.ts";
 import { parseChallenge } from "../../../shared/bmc/providers/amt/digest.ts";
 import { faultError } from "../../../shared/bmc/providers/amt/fault.ts";
@@ -404,5 +410,36 @@ export const bmcTargets: readonly Target[] = [
     tokens: ["1", "0x", "e"],
     call: (input) => [readBoolean(input), readInteger(input)],
     covers: ["readBoolean", "readInteger"],
+  },
+  {
+    name: "image-address",
+    seeds: [
+      "https://192.0.2.9:8443/a/x.iso?k=1",
+      "nfs://192.0.2.9/export/a%20b.iso",
+      "[2001:db8::9]:/export/x.iso",
+      "smb://user:secret@host/share/x.iso",
+      "//host/share/x.iso",
+      "\\\\host\\share\\x.iso",
+    ],
+    tokens: ["://", "//", "\\", ":/", "@", "%2f", "%", "nfs", "smb", "http", "["],
+    around: [
+      ["//", "@host/x"],
+      ["nfs://host/", ""],
+      ["http://", "/x.iso"],
+    ],
+    call: (input) => ({ address: parseImageAddress(input), shown: withoutCredentials(input) }),
+    holds(result, input) {
+      const { address, shown } = result as {
+        address: ReturnType<typeof parseImageAddress>;
+        shown: string;
+      };
+      if (shown !== withoutCredentials(shown)) throw new Error(`credentials remain in ${shown}`);
+      if (!address) return;
+      if (input.includes("@")) throw new Error("an address with credentials was read");
+      for (const spelling of imageSpellings(input, "share")) {
+        if (!isSameImage(spelling, input)) throw new Error(`${spelling} is not ${input}`);
+      }
+    },
+    covers: ["parseImageAddress", "imageSpellings", "isSameImage", "withoutCredentials"],
   },
 ];

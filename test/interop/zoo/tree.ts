@@ -83,6 +83,23 @@ export function screenshotTarget({ resources }: Recording): string | undefined {
   return undefined;
 }
 
+const MediaLink = z.object({ VirtualMedia: z.object({ "@odata.id": z.string() }) });
+const MediaDrives = z.object({ Members: z.array(z.object({ "@odata.id": z.string() })) });
+const MediaDrive = z.object({ Id: z.string(), MediaTypes: z.array(z.string()).default([]) });
+export type RecordedDrive = z.infer<typeof MediaDrive>;
+
+/** The virtual drives that a system or manager lists, each name once. */
+export function recordedDrives({ resources }: Recording): readonly RecordedDrive[] {
+  const trimmed = (path: string) => path.replace(/\/$/, "");
+  const members = Object.values(resources).flatMap((resource) => {
+    const link = MediaLink.safeParse(resource).data?.VirtualMedia["@odata.id"];
+    const listed = link === undefined ? undefined : MediaDrives.safeParse(resources[trimmed(link)]).data;
+    return listed?.Members.map((member) => trimmed(member["@odata.id"])) ?? [];
+  });
+  const drives = members.flatMap((path) => MediaDrive.safeParse(resources[path]).data ?? []);
+  return [...new Map(drives.map((drive) => [drive.Id, drive])).values()];
+}
+
 /** The systems of which one is meant when none is named: the only one, or those with a reset. */
 export function candidates({ resources }: Recording, { systems }: Tree): readonly string[] {
   if (systems.length < 2) return systems;

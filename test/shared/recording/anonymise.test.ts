@@ -115,6 +115,20 @@ describe("secrets", () => {
     expect(JSON.stringify(shown)).not.toMatch(/canary|hunter2|jdoe|site\.example/);
   });
 
+  it.each([
+    "media //files.site.example/share/x.iso inserted",
+    "the value files.site.example:/export/x.iso is wrong",
+    "mount of '\\\\files.site.example\\share\\x.iso' failed",
+    'PATCH {"Image":"files.site.example:/export/x.iso"}',
+  ])("%s: a server of a share is no more shown than that of a URL", (text) => {
+    const { anonymiser } = anonymised({});
+
+    const shown = anonymiser.text(text);
+
+    expect(shown).not.toContain("site");
+    expect(shown.replace(/\S*(\/|\\)\S*/, "")).toBe(text.replace(/\S*(\/|\\)\S*/, ""));
+  });
+
   it("do not take words of specifications with them", () => {
     const tree = {
       PasswordPolicy: "Enabled",

@@ -1,7 +1,12 @@
 import * as z from "zod/mini";
 import { BmcError } from "../../../contract/bmc-error.ts";
 import { defined } from "../../../defined.ts";
-import type { MediaDriver, MediaImage } from "../../operations/media.ts";
+import {
+  type MediaDrive,
+  type MediaDriver,
+  type MediaImage,
+  refuseBeyondUrls,
+} from "../../operations/media.ts";
 import type { IronicRequest } from "./api.ts";
 import { describeRequest } from "./describe-request.ts";
 import type { IronicNode } from "./node.ts";
@@ -19,7 +24,7 @@ const Drives = z.array(
 );
 
 /**
- * Virtual media: the BMC's drive for CDs. Ironic is asked to leave the image where it is; Ironic 39 loads and serves it
+ * Virtual media: the BMC's drive for CDs, or for USB sticks. Ironic is asked to leave the image where it is; Ironic 39 loads and serves it
  * itself all the same (ironic/conductor/rpcapi.py, `attach_virtual_media`).
  */
 export function ironicMedia(node: IronicNode): MediaDriver {
@@ -27,15 +32,21 @@ export function ironicMedia(node: IronicNode): MediaDriver {
   /** The image that this session inserted; the drive may have it under another URL. */
   let own: string | undefined;
 
-  function request(image: MediaImage | undefined): IronicRequest {
+  function request(image: MediaImage | undefined, drive = image?.drive): IronicRequest {
     node.api.require(ATTACH_MINOR, "virtual media");
-    if (!image) return { method: "DELETE", path, query: "device_types=cdrom" };
-    const body = { device_type: "cdrom", image_url: image.url, image_download_source: "http" };
+    refuseBeyondUrls("Ironic", image ?? (drive ? { drive } : {}));
+    const device = drive?.type === "usb" ? "disk" : "cdrom";
+    if (!image) return { method: "DELETE", path, query: `device_types=${device}` };
+    const body = { device_type: device, image_url: image.url, image_download_source: "http" };
     return { method: "POST", path, body };
   }
 
-  async function change(image: MediaImage | undefined, signal: AbortSignal): Promise<void> {
-    const asked = request(image);
+  async function change(
+    image: MediaImage | undefined,
+    signal: AbortSignal,
+    from?: MediaDrive,
+  ): Promise<void> {
+    const asked = request(image, image ? image.drive : from);
     await node.permit(signal);
     own = undefined;
     await node.change(asked, signal);
@@ -43,7 +54,8 @@ export function ironicMedia(node: IronicNode): MediaDriver {
   }
 
   return {
-    async read(signal) {
+    async read(signal, chosen = {}) {
+      refuseBeyondUrls("Ironic", { drive: chosen });
       node.api.require(ATTACH_MINOR, "virtual media");
       if (node.api.minor < READ_MINOR) return undefined;
       const answer = await orUndefined(node.api.call({ method: "GET", path }, signal));
@@ -51,7 +63,7 @@ export function ironicMedia(node: IronicNode): MediaDriver {
       const parsed = Drives.safeParse(answer);
       if (!parsed.success) throw new BmcError("protocol", `GET /v1${path} did not return drives`);
       const drives = parsed.data.filter(({ media_types: types }) =>
-        types.some((type) => /cd|dvd/i.test(type)),
+        types.some((type) => (chosen.type === "usb" ? /usb/i : /cd|dvd/i).test(type)),
       );
       const drive = drives.find(({ inserted }) => inserted) ?? drives[0];
       if (!drive) return undefined;
@@ -59,12 +71,13 @@ export function ironicMedia(node: IronicNode): MediaDriver {
       const image = isServed ? undefined : drive.image || undefined;
       return { inserted: drive.inserted ?? false, ...defined({ image }) };
     },
-    async plan(image, signal) {
-      const asked = request(image);
+    check: async (image) => void request(image),
+    async plan(image, signal, drive) {
+      const asked = request(image, image ? image.drive : drive);
       await node.permit(signal);
       return describeRequest(asked);
     },
     insert: (image, signal) => change(image, signal),
-    eject: (signal) => change(undefined, signal),
+    eject: (signal, drive) => change(undefined, signal, drive),
   };
 }

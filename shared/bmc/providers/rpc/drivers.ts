@@ -1,6 +1,11 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { BootDriver, BootRequest } from "../../operations/boot-port.ts";
-import type { MediaDriver } from "../../operations/media.ts";
+import {
+  type MediaDrive,
+  type MediaDriver,
+  type MediaImage,
+  refuseBeyondUrls,
+} from "../../operations/media.ts";
 import type { PowerCommand, PowerDriver } from "../../operations/power.ts";
 import type { RpcConsumer } from "./consumer.ts";
 import type { RpcCall } from "./request-body.ts";
@@ -51,13 +56,26 @@ function bootParams({ device, persistent, mode }: BootRequest): ParamsOf<"setBoo
 
 /** Virtual media through the consumer's `setVirtualMedia`; as in Rufio, an empty URL ejects. */
 export function rpcMedia(consumer: RpcConsumer): MediaDriver {
-  const paramsOf = (url = ""): ParamsOf<"setVirtualMedia"> => ({ mediaUrl: url, kind: "CD" });
-  const set = (url: string | undefined, signal: AbortSignal) =>
-    consumer.write({ method: "setVirtualMedia", params: paramsOf(url) }, signal);
+  /** Kinds are Redfish's (bmclib, `SetVirtualMedia`). */
+  const paramsOf = (drive: MediaDrive | undefined, url = ""): ParamsOf<"setVirtualMedia"> => ({
+    mediaUrl: url,
+    kind: drive?.type === "usb" ? "USBStick" : "CD",
+  });
+  const refuse = (image: Partial<MediaImage>) => refuseBeyondUrls("the webhook", image);
+  const set = (drive: MediaDrive | undefined, url: string | undefined, signal: AbortSignal) =>
+    consumer.write({ method: "setVirtualMedia", params: paramsOf(drive, url) }, signal);
   return {
-    read: async () => undefined,
-    plan: async (image) => `setVirtualMedia ${JSON.stringify(paramsOf(image?.url))}`,
-    insert: ({ url }, signal) => set(url, signal),
-    eject: (signal) => set(undefined, signal),
+    read: async (_signal, drive) => {
+      refuse({ ...(drive ? { drive } : {}) });
+      return undefined;
+    },
+    check: async (image) => refuse(image),
+    plan: async (image, _signal, drive) =>
+      `setVirtualMedia ${JSON.stringify(paramsOf(image?.drive ?? drive, image?.url))}`,
+    insert: async (image, signal) => {
+      refuse(image);
+      await set(image.drive, image.url, signal);
+    },
+    eject: (signal, drive) => set(drive, undefined, signal),
   };
 }

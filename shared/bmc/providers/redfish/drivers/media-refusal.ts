@@ -13,10 +13,14 @@ export interface MediaRemedy {
   readonly otherDrive: boolean;
 }
 
-const NO_FORM = () => false;
 /** The parameter that every form has: an error about it is about the image. */
 const IMAGE = "Image";
 const OPTIONAL = ["Inserted", "WriteProtected", "TransferProtocolType", "TransferMethod"];
+/** In every form, where they are asked for: an error about one of them is final. */
+const REQUIRED = ["UserName", "Password"];
+/** The server or its credentials are refused: another form of the same address is the same. */
+const UNREACHABLE =
+  /(^|\.)(AccessDenied|ResourceAtUriUnauthorized|CouldNotEstablishConnection|ResourceMissingAtURI|ServiceTemporarilyUnavailable)$/;
 
 /** It has something that the BMC does not take, in this form of the request or with this value. */
 const REFUSED =
@@ -34,15 +38,20 @@ export function mediaRemedy(answer: HttpAnswer, sent: InsertForm): MediaRemedy {
   const named = [...OPTIONAL, IMAGE].filter((name) => isNamed(refusal, name));
   const otherDrive =
     [404, 405, 501].includes(answer.status) || has(NOT_HERE) || (has(NOT_WRITABLE) && named.includes(IMAGE));
-  if (otherDrive || (answer.status !== 400 && answer.status !== 422)) return { takes: NO_FORM, otherDrive };
+  if (otherDrive || (answer.status !== 400 && answer.status !== 422)) return { takes: noForm, otherDrive };
+  const isFinal = has(UNREACHABLE) || REQUIRED.some((name) => name in sent && isNamed(refusal, name));
+  if (isFinal) return { takes: noForm, otherDrive };
+  const otherSpelling = (form: InsertForm) => form[IMAGE] !== sent[IMAGE];
   const lacking = named.filter((name) => name !== IMAGE && !(name in sent));
   if (has(MISSING) || (has(GENERAL) && lacking.length > 0)) {
     return { takes: (form) => lacking.every((name) => name in form), otherDrive };
   }
   if (has(REFUSED)) {
-    const sentOptions = named.filter((name) => name !== IMAGE && name in sent);
-    const refused = sentOptions.length > 0 ? sentOptions : named.filter((name) => name === IMAGE);
-    return { takes: (form) => !refused.some((name) => name in form), otherDrive };
+    const refused = named.filter((name) => name !== IMAGE && name in sent);
+    if (refused.length > 0) return { takes: (form) => !refused.some((name) => name in form), otherDrive };
+    return { takes: named.includes(IMAGE) ? otherSpelling : () => true, otherDrive };
   }
-  return { takes: has(UNREADABLE) ? () => true : NO_FORM, otherDrive };
+  return { takes: has(UNREADABLE) ? () => true : otherSpelling, otherDrive };
 }
+
+const noForm = () => false;

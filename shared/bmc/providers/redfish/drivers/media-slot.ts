@@ -1,54 +1,122 @@
 import * as z from "zod/mini";
-import type { MediaState } from "../../../operations/media.ts";
+import { defined } from "../../../../defined.ts";
+import { imageSpellings, parseImageAddress, withoutCredentials } from "../../../operations/image-address.ts";
+import type { ListedMediaDrive, MediaDrive, MediaImage, MediaState } from "../../../operations/media.ts";
+import { ListedAction } from "../resources/action-parameters.ts";
 import type { Behaviour } from "../service/behaviour-quirks.ts";
 import { lenient, Values } from "../service/schema.ts";
 import type { Resource } from "../service/service.ts";
 import type { InsertForm } from "./media-refusal.ts";
 
-const Action = lenient(z.object({ target: lenient(z.string()) }));
-
 /** A VirtualMedia resource (DSP0268): one virtual drive. */
 export const VirtualMedia = z.object({
   "@odata.etag": lenient(z.string()),
+  Id: lenient(z.string()),
   MediaTypes: lenient(Values),
   Image: lenient(z.string()),
   Inserted: lenient(z.boolean()),
   ConnectedVia: lenient(z.string()),
-  Actions: lenient(z.object({ "#VirtualMedia.InsertMedia": Action, "#VirtualMedia.EjectMedia": Action })),
+  WriteProtected: lenient(z.boolean()),
+  /** A drive that is written to itself takes credentials if it shows their places, mostly as null. */
+  UserName: z.optional(z.unknown()),
+  Actions: lenient(
+    z.object({
+      "#VirtualMedia.InsertMedia": lenient(ListedAction),
+      "#VirtualMedia.EjectMedia": lenient(ListedAction),
+    }),
+  ),
 });
 export type VirtualMedia = z.infer<typeof VirtualMedia>;
 
 export type Slot = Resource<VirtualMedia>;
 
-/** Whether the drive takes a CD or DVD; one that does not say is tried. */
-export function takesDisc({ value }: Slot): boolean {
-  return value.MediaTypes?.some((type) => /^(cd|dvd)$/i.test(type)) ?? true;
+const DISC = /^(cd|dvd)$/i;
+const STICK = /^usb ?stick$/i;
+
+/** Whether the drive takes it. One that does not say is tried with a CD, and with a USB stick if it was named. */
+export function takes({ value }: Slot, { name, type = "cd" }: MediaDrive): boolean {
+  const kind = type === "usb" ? STICK : DISC;
+  return value.MediaTypes?.some((known) => kind.test(known)) ?? (type === "cd" || name !== undefined);
 }
 
-export function mediaState({ value }: Slot, { emptySlot }: Pick<Behaviour, "emptySlot">): MediaState {
-  const image = value.Image?.trim() || undefined;
-  const isEmpty =
-    value.Inserted === false || (emptySlot === "not-connected" && value.ConnectedVia === "NotConnected");
-  if (isEmpty || !(value.Inserted ?? image !== undefined)) return { inserted: false };
-  return image === undefined ? { inserted: true } : { inserted: true, image };
+/** Whether it takes USB sticks alone, and no CDs. */
+export function takesOnlySticks(slot: Slot): boolean {
+  return takes(slot, { type: "usb" }) && !takes(slot, { type: "cd" });
 }
+
+export function nameOf({ path, value }: Slot): string {
+  return value.Id?.trim() || (path.replace(/\/+$/, "").split("/").pop() ?? path);
+}
+
+export function isNamed(slot: Slot, name: string): boolean {
+  return nameOf(slot).toLowerCase() === name.toLowerCase() || slot.path === name;
+}
+
+type EmptySlot = Pick<Behaviour, "emptySlot">;
+
+export function mediaState(slot: Slot, { emptySlot }: EmptySlot, drive: MediaDrive = {}): MediaState {
+  const { value } = slot;
+  const isChosen = drive.name !== undefined || drive.type === "usb";
+  const chosen = isChosen ? { drive: nameOf(slot) } : {};
+  // MegaRAC shows an empty drive's image as "None".
+  const shown = value.Image?.trim().replace(/^none$/i, "");
+  const image = shown ? withoutCredentials(shown) : undefined;
+  const isConnected = value.ConnectedVia !== "NotConnected";
+  const isEmpty = value.Inserted === false || (emptySlot === "not-connected" && !isConnected);
+  if (isEmpty || !(value.Inserted ?? image !== undefined)) return { inserted: false, ...chosen };
+  const writeProtected = isChosen ? value.WriteProtected : undefined;
+  const lost = isConnected ? {} : { connected: false as const };
+  return { inserted: true, ...defined({ image, writeProtected }), ...chosen, ...lost };
+}
+
+export function listedDrive(slot: Slot, behaviour: EmptySlot): ListedMediaDrive {
+  const { inserted, image } = mediaState(slot, behaviour);
+  const { MediaTypes: types = [], ConnectedVia: connectedVia, WriteProtected } = slot.value;
+  const writeProtected = inserted ? WriteProtected : undefined;
+  return { name: nameOf(slot), types, inserted, ...defined({ image, connectedVia, writeProtected }) };
+}
+
+type Parameter = readonly [string, unknown];
 
 /**
- * The bodies of an InsertMedia request, each with one parameter more than the one before: `Image` is all that the
- * schema requires, and BMCs differ in what they require beside it and in what they refuse.
+ * The bodies of an InsertMedia request. `Image` is all that the schema requires, and BMCs differ in what they require beside it, in
+ * what they refuse, and in how they want a share written: each body has one optional parameter more than the one before. Credentials and
+ * the wish to write are in all of them.
  */
-export function insertForms(url: string): readonly InsertForm[] {
-  const parameters: readonly (readonly [string, unknown])[] = [
-    ["Image", url],
+export function insertForms(image: MediaImage, wanted: "uri" | "share"): readonly InsertForm[] {
+  const { url, credentials, writable = false } = image;
+  const protocol = transferProtocol(url);
+  const isShare = protocol === "NFS" || protocol === "CIFS";
+  const always: readonly Parameter[] = [
+    ...(credentials
+      ? [["UserName", credentials.username] as const, ["Password", credentials.password] as const]
+      : []),
+    ...(writable ? [["WriteProtected", false] as const] : []),
+  ];
+  const transfer: Parameter = ["TransferProtocolType", protocol];
+  const protect: readonly Parameter[] = writable ? [] : [["WriteProtected", true]];
+  // A host and a path do not name their protocol, and not every BMC protects a USB stick unasked.
+  const first = [...(isShare ? [transfer] : []), ...(image.drive?.type === "usb" ? protect : [])];
+  const order: readonly Parameter[] = [
     ["Inserted", true],
-    ["WriteProtected", true],
-    ["TransferProtocolType", transferProtocol(url)],
+    ...protect,
+    transfer,
     ["TransferMethod", "Stream"],
   ];
-  return parameters.map((_, index) => Object.fromEntries(parameters.slice(0, index + 1)));
+  const rest = order.filter(([name]) => !first.some(([other]) => other === name));
+  const prefixes = (least: number, parameters: readonly Parameter[]) =>
+    Array.from({ length: parameters.length - least + 1 }, (_, more) => parameters.slice(0, least + more));
+  const optional = [
+    ...prefixes(first.length, [...first, ...rest]),
+    ...(first.length > 0 ? prefixes(0, rest) : []),
+  ];
+  return imageSpellings(url, wanted).flatMap((spelling) =>
+    optional.map((parameters) => Object.fromEntries([["Image", spelling], ...always, ...parameters])),
+  );
 }
 
-/** DSP0268, VirtualMedia.TransferProtocolType: the scheme in upper case. */
-function transferProtocol(url: string): string {
-  return (/^([a-z][a-z0-9+.-]*):/i.exec(url)?.[1] ?? "http").toUpperCase();
+/** DSP0268, VirtualMedia.TransferProtocolType. */
+export function transferProtocol(url: string): string {
+  const scheme = parseImageAddress(url)?.protocol ?? /^([a-z][a-z0-9+.-]*):/i.exec(url)?.[1] ?? "http";
+  return scheme.toUpperCase();
 }

@@ -41,6 +41,8 @@ export interface Behaviour {
   readonly bootOwner: "settings-with-target" | "settings" | "future-state";
   /** What shows that a virtual drive is empty: `Inserted` and `Image`, or `ConnectedVia`. */
   readonly emptySlot: "inserted" | "not-connected";
+  /** How InsertMedia wants an image on a share: as a URI, or as `host:/path` and `//host/share/path`. */
+  readonly imageShares: "uri" | "share";
   /** Whether accounts are made with POST, or by filling one of a fixed number of empty ones. */
   readonly accounts: "collection" | "slots";
   /** Whether Manager.Reset takes a ResetType. */
@@ -65,6 +67,7 @@ const STANDARD: Behaviour = {
   unlistedResets: [],
   bootOwner: "settings-with-target",
   emptySlot: "inserted",
+  imageShares: "uri",
   accounts: "collection",
   managerReset: "typed",
   biosChanges: "boot",
@@ -112,6 +115,14 @@ export const quirks: readonly Quirk[] = [
     source: "iDRAC9 Redfish API guide, ManagerAccount",
     match: { manufacturer: DELL },
     effect: { accounts: "slots" },
+  },
+  {
+    name: "dell-image-shares",
+    vendors: "Dell",
+    reason: "InsertMedia takes an image on NFS as host:/path and on CIFS as //host/share/path",
+    source: "dellemc.openmanage, module idrac_virtual_media",
+    match: { manufacturer: DELL },
+    effect: { imageShares: "share" },
   },
   {
     name: "dell-bios-job",
