@@ -156,6 +156,8 @@ export const Policy = z.strictObject({
   maxTimeout: Duration(1_000, MOST_TIMEOUT_MS).optional(),
   /** Machines whose drives the action `erase-drives` may erase. */
   eraseDrives: z.array(MachinePattern).prefault([]),
+  /** What becomes of an action whose machine is out of service: it fails, or waits for as long as it may run. */
+  pausedMachines: z.enum(["fail", "wait"]).prefault("fail"),
   /** Every other reference stays in its namespace. */
   references: z.array(ReferenceRule).prefault([]),
   /** If present, workflows of other namespaces run nothing. */

@@ -48,6 +48,7 @@ function lab({ machines = ["node-1"], answer, random = () => 0 }: LabOptions = {
   const log = { info: take, warn: take, error: take, debug: () => undefined };
   const enforcer = new Enforcer({
     ...{ image: "{action}", version: "1", quietMs: HOUR, clock, log, notify },
+    isPaused: () => false,
     hasWorkflow: () => false,
     namespaceOf: () => undefined,
   });

@@ -58,6 +58,7 @@ function lab({
       log,
       notify,
     },
+    isPaused: () => false,
     hasWorkflow: (machine) => busy.has(machine),
     namespaceOf: () => undefined,
   });
