@@ -184,7 +184,7 @@ const Paused = z
   .string({ error: PAUSED })
   .trim()
   .regex(/^(?!(true|false|yes|no|on|off|null|~)$)./is, { error: PAUSED })
-  .max(LONGEST_REASON);
+  .max(LONGEST_REASON, { error: `must be at most ${LONGEST_REASON} characters` });
 
 /** The common fields of `machines` and `defaults`: a connection whose secrets are elsewhere. */
 const entryFields = {
