@@ -214,7 +214,9 @@ export class Tasks implements StatusSink {
       return { result: work.result === "power-state" ? (power ?? message) : work.result };
     }
     const byState = state === "timeout" ? Code.DeadlineExceeded : codeOf(outcome?.class);
-    const code = this.#refused.has(id) ? Code.PermissionDenied : byState;
+    // One whose machine is paused was refused, too, but anyone may ask for it.
+    const isDenied = this.#refused.has(id) && outcome?.class !== "state";
+    const code = isDenied ? Code.PermissionDenied : byState;
     return { result: FAILED, error: { code, message: outcome?.message ?? message } };
   }
 
