@@ -1,3 +1,4 @@
+import type { Progress } from "../../../shared/contract/progress.ts";
 import { formatSeconds } from "../../../shared/duration.ts";
 import { type Action, fieldsOf } from "../action/action.ts";
 import { seenAction } from "../action/observer.ts";
@@ -28,7 +29,10 @@ export class PauseWait {
   target(): Target {
     const { clock, pausedMachines } = this.#execution;
     const target = targetOf(this.#execution, this.#action);
-    if (!target.ok || target.paused === undefined) return target;
+    if (!target.ok || target.paused === undefined) {
+      if (this.#isShown) this.#show(undefined);
+      return target;
+    }
     this.#sinceMs ??= clock.monotonicMs();
     if (pausedMachines() === "fail") return refused(target.paused);
     const mostMs = this.#mostMs;
@@ -38,18 +42,24 @@ export class PauseWait {
 
   /** Waits a moment; resolves to false if `stop` aborts. */
   async wait(reason: string, machine: AllowedTarget["machine"], stop: AbortSignal): Promise<boolean> {
-    const { clock, log, observer } = this.#execution;
+    const { clock, log } = this.#execution;
     const sinceMs = this.#sinceMs ?? clock.monotonicMs();
     if (!this.#isShown) {
-      this.#isShown = true;
       log.info({ ...fieldsOf(this.#action, machine), reason }, "action waiting: machine is paused");
-      const progress = { text: reason, limitMs: this.#mostMs };
-      const at = new Date(clock.now());
-      observer.action({ kind: "progress", action: seenAction(this.#action), progress, at });
+      this.#show({ text: reason, limitMs: this.#mostMs });
     }
     const leftMs = sinceMs + this.#mostMs - clock.monotonicMs();
     await clock.sleep(Math.min(LOOK_MS, Math.max(0, leftMs)), stop).catch(() => undefined);
     return !stop.aborted;
+  }
+
+  #show(progress: Progress | undefined): void {
+    const { clock, observer } = this.#execution;
+    this.#isShown = progress !== undefined;
+    observer.action({
+      ...{ kind: "progress", action: seenAction(this.#action), progress },
+      at: new Date(clock.now()),
+    });
   }
 
   get #mostMs(): number {

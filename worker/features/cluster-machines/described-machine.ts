@@ -24,7 +24,7 @@ interface Usable extends AnnotatedState {
   readonly viaHost?: "all" | "power";
 }
 
-export interface Unusable {
+interface Unusable {
   readonly kind: "unusable";
   readonly problems: readonly string[];
 }
