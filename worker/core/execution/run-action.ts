@@ -45,7 +45,8 @@ export async function runAction(
       if (!isTaken) observer.action({ ...taken, at: new Date(clock.now()) });
       isTaken = true;
       if (target.paused !== undefined) {
-        if (await pause.wait(target.paused, target.machine, signals.stop)) continue;
+        const stays = await pause.wait(target.paused, target.machine, signals.stop);
+        if (stays && execution.isLeading()) continue;
         return undefined;
       }
 

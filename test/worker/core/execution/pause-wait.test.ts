@@ -88,16 +88,21 @@ describe("an action for a paused machine", () => {
     expect(launched).toEqual([]);
   });
 
-  it("is left to the server if the worker stops while it waits", async () => {
-    const { execute, kinds, launched, reports, stop } = lab("wait");
-    const outcome = execute();
-    await expect.poll(kinds, { timeout: 60_000 }).toContain("progress");
-    stop.abort();
+  it.each(["stops", "does not lead any more"])(
+    "is left to the server if the worker %s while it waits",
+    async (what) => {
+      let isLeading = true;
+      const { execute, kinds, launched, reports, stop } = lab("wait", { isLeading: () => isLeading });
+      const outcome = execute();
+      await expect.poll(kinds, { timeout: 60_000 }).toContain("progress");
+      if (what === "stops") stop.abort();
+      else isLeading = false;
 
-    expect(await outcome).toBeUndefined();
-    expect([reports, launched]).toEqual([[], []]);
-    expect(kinds().at(-1)).toBe("returned");
-  });
+      expect(await outcome).toBeUndefined();
+      expect([reports, launched]).toEqual([[], []]);
+      expect(kinds().at(-1)).toBe("returned");
+    },
+  );
 
   it.each([
     ["fail", "failed"],
