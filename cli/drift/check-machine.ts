@@ -27,6 +27,8 @@ export interface MachineDrift {
   readonly provider?: SessionProvider;
   /** Without the settings that could not be read because of an error. */
   readonly differences: readonly (Difference & { readonly correction?: Correction })[];
+  /** It is out of service: nothing was read, and the error says why. */
+  readonly paused?: true;
   /** The first error. */
   readonly error?: { readonly class: ErrorClass; readonly message: string };
 }

@@ -2,6 +2,7 @@ import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { UncaughtErrors } from "../../shared/uncaught-errors.ts";
 import { ActionSlots, MachineLocks } from "../../worker/core/turns/turns.ts";
 import type { Inventory, Machine } from "../../worker/machines/inventory.ts";
+import { pauseNote } from "../../worker/machines/pause.ts";
 import { SecretCommands } from "../../worker/machines/secret-commands.ts";
 import { type CheckOptions, checkMachine, failedMachine, type MachineDrift } from "./check-machine.ts";
 
@@ -23,6 +24,10 @@ export async function checkMachines(
   const commands = new SecretCommands();
   const uncaughtErrors = new UncaughtErrors();
   const check = async (machine: Machine): Promise<MachineDrift> => {
+    if (machine.paused) {
+      const error = new BmcError("state", pauseNote(machine.paused));
+      return { ...failedMachine(machine.name, error), paused: true };
+    }
     const held: (() => void)[] = [];
     options.lines.note(machine.name, "waiting for its turn");
     try {

@@ -1,7 +1,7 @@
 import { writeText } from "../../actions/harness/result/write-text.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { openProgressLines } from "../../shared/progress-lines.ts";
-import { chooseMachines } from "../machines/select-machines.ts";
+import { chooseMachines, countedPauses } from "../machines/select-machines.ts";
 import { listenForStop } from "../stop-signal.ts";
 import { endWithUsage } from "../usage-problem.ts";
 import { exitCodeFor, type MachineDrift } from "./check-machine.ts";
@@ -49,5 +49,7 @@ export async function drift(flags: DriftFlags, unknown: readonly string[]): Prom
   const left = chosen.machines.length - machines.length;
   const skipped = left > 0 ? `, ${left} without a desired state skipped` : "";
   process.stderr.write(`${COMMAND}: ${driftSummary(results)}${skipped}\n`);
-  return exitCodeFor(results, stop.by());
+  const counted = countedPauses(machines, machine);
+  const judged = results.filter((result) => !result.paused || counted.has(result.machine));
+  return exitCodeFor(judged, stop.by());
 }

@@ -33,7 +33,8 @@ export function driftSummary(results: readonly MachineDrift[]): string {
 
 /** An error's class, or the worst state of the differences. */
 function stateOf(result: MachineDrift): string {
-  const { differences, error } = result;
+  const { differences, error, paused } = result;
+  if (paused) return "paused";
   const failure = error?.class ?? differences.find(({ correction }) => correction?.class)?.correction?.class;
   if (failure) return failure;
   if (hasDrift(result)) return "drift";

@@ -8,6 +8,7 @@ import { failedResult } from "../../actions/harness/result/write-result.ts";
 import { runNamed } from "../../actions/run-named.ts";
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { serialiseConnection } from "../../shared/contract/connection.ts";
+import { EXIT_OK, exitCodeOf } from "../../shared/contract/exit-code.ts";
 import { flagOfVariable, givenValue, isConnectionVariable } from "../../shared/contract/given.ts";
 import type { ActionResult } from "../../shared/contract/result.ts";
 import { LOG_LEVELS, type LogLevel } from "../../shared/logger.ts";
@@ -15,11 +16,12 @@ import { UncaughtErrors } from "../../shared/uncaught-errors.ts";
 import type { LogLine } from "../../worker/core/action/action.ts";
 import { ActionSlots, MachineLocks } from "../../worker/core/turns/turns.ts";
 import type { Machine } from "../../worker/machines/inventory.ts";
+import { pauseNote } from "../../worker/machines/pause.ts";
 import { SecretCommands } from "../../worker/machines/secret-commands.ts";
 import { actionLibrary } from "../action-library.ts";
 import { listenForStop } from "../stop-signal.ts";
 import { endWithUsage } from "../usage-problem.ts";
-import { chooseMachines, selectionIn } from "./select-machines.ts";
+import { chooseMachines, countedPauses, selectionIn } from "./select-machines.ts";
 import { openActionsLog } from "./show-log.ts";
 import { formatOf, openOutput } from "./show-results.ts";
 
@@ -53,8 +55,14 @@ export async function runOnMachines(name: string, argv: readonly string[]): Prom
   const format = formatOf(env);
   const log = openActionsLog(format, levelIn(env));
   const { lines } = log;
+  const counted = countedPauses(machines, selection.machines);
   const output = openOutput(action, { format, machines, lines });
   const runOne = async (machine: Machine): Promise<number> => {
+    if (machine.paused) {
+      const error = new BmcError("state", pauseNote(machine.paused));
+      await output.skip({ ...failedResult(action.name, error), machine: machine.name });
+      return counted.has(machine.name) ? exitCodeOf(error.class) : EXIT_OK;
+    }
     const held: (() => void)[] = [];
     const end = (result: ActionResult) => {
       lines.end(machine.name);

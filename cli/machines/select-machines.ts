@@ -58,6 +58,19 @@ export function chooseMachines({
   return { inventory, machines: known.filter(({ name }) => all || isAmong(name, patterns)), problems };
 }
 
+/**
+ * The machines out of service that count as failures: those that were named, not only matched, and all of them if no other machine
+ * was chosen.
+ */
+export function countedPauses(
+  chosen: readonly { readonly name: string; readonly paused?: unknown }[],
+  named: readonly string[],
+): ReadonlySet<string> {
+  const paused = chosen.filter((machine) => machine.paused);
+  const counted = paused.filter(({ name }) => paused.length === chosen.length || named.includes(name));
+  return new Set(counted.map(({ name }) => name));
+}
+
 export function concurrencyProblems(concurrency: string): string[] {
   if (/^\d+$/.test(concurrency) && +concurrency >= 1 && +concurrency <= MOST_AT_ONCE) return [];
   return [`--concurrency is not a whole number from 1 to ${MOST_AT_ONCE}`];

@@ -35,37 +35,55 @@ export function openOutput(
   },
 ) {
   const write = (text: string) => lines.above(() => writeText(process.stdout, text));
-  const results: ActionResult[] = [];
+  const results: Shown[] = [];
+  const show = async (result: ActionResult, sentence: string) => {
+    if (format === "text") {
+      const table = machines.length === 1 && result.data !== undefined && action.table?.(result.data);
+      await write(`${table ? `${table}\n\n` : ""}${sentence}\n`);
+    } else if (format === "json") await write(resultLine(result));
+    else if (format === "yaml") {
+      const { stringify } = await import("yaml");
+      await write(`---\n${stringify(result, { lineWidth: 0 })}`);
+    }
+  };
   return {
     /** Resolves to the exit code; `by` is the signal that cancelled the action. */
     async add(result: ActionResult, by: StopSignal): Promise<number> {
-      results.push(result);
-      if (format === "text") {
-        const table = machines.length === 1 && result.data !== undefined && action.table?.(result.data);
-        const sentence = sentenceOf(result, undefined);
-        await write(`${table ? `${table}\n\n` : ""}${sentence}\n`);
-      } else if (format === "json") await write(resultLine(result));
-      else if (format === "yaml") {
-        const { stringify } = await import("yaml");
-        await write(`---\n${stringify(result, { lineWidth: 0 })}`);
-      }
+      results.push({ result });
+      await show(result, sentenceOf(result, undefined));
       return result.class === undefined ? EXIT_OK : exitCodeOf(result.class, by);
+    },
+    /** A machine out of service, where nothing was sent. */
+    async skip(result: ActionResult): Promise<void> {
+      results.push({ result, state: "paused" });
+      await show(result, `${result.machine}: ${result.message}`);
     },
     async end(): Promise<void> {
       if (format === "table") await write(`${tableOf(results)}\n`);
-      const failed = results.filter(({ ok }) => !ok).length;
-      const summary = `${machines.length} machines: ${machines.length - failed} succeeded, ${failed} failed\n`;
+      const paused = results.filter(({ state }) => state === "paused").length;
+      const failed = results.filter(({ result, state }) => !result.ok && state === undefined).length;
+      const succeeded = machines.length - failed - paused;
+      const skipped = paused > 0 ? `, ${paused} paused` : "";
+      const summary = `${machines.length} machines: ${succeeded} succeeded, ${failed} failed${skipped}\n`;
       if (machines.length > 1 && format !== "json") await writeText(process.stderr, summary);
     },
   };
 }
 
-function tableOf(results: readonly ActionResult[]): string {
+interface Shown {
+  readonly result: ActionResult;
+  /** In place of the error class. */
+  readonly state?: "paused";
+}
+
+function tableOf(results: readonly Shown[]): string {
   const rows = results
-    .toSorted((one, other) => (one.machine ?? "").localeCompare(other.machine ?? "", "en", { numeric: true }))
-    .map((result) => {
+    .toSorted(({ result: one }, { result: other }) =>
+      (one.machine ?? "").localeCompare(other.machine ?? "", "en", { numeric: true }),
+    )
+    .map(({ result, state }) => {
       const { class: errorClass = "ok", durationMs, machine = "", provider = "" } = result;
-      return [machine, errorClass, provider, formatSeconds(durationMs), messageOf(result)];
+      return [machine, state ?? errorClass, provider, formatSeconds(durationMs), messageOf(result)];
     });
   return formatTable(["machine", "state", "provider", "duration", "message"], rows, [3]);
 }

@@ -100,7 +100,14 @@ async function record(flags: Flags, rest: readonly string[]): Promise<number> {
   if (flags.action !== undefined && !action)
     problems.push(`there is no action ${JSON.stringify(flags.action)}`);
   const stop = listenForStop();
-  const { input, what } = await readTarget(action ?? ONLY_CONNECTION, flags, rest, problems, stop.signal);
+  let target: Awaited<ReturnType<typeof readTarget>>;
+  try {
+    target = await readTarget(action ?? ONLY_CONNECTION, flags, rest, problems, stop.signal);
+  } catch (thrown) {
+    // Its machine is paused, or its secrets cannot be read.
+    return failed(thrown, stop, (text) => text);
+  }
+  const { input, what } = target;
   if (flags.file !== undefined && flags.format === "mockup" && (await exists(flags.file))) {
     problems.push(`--file: ${flags.file} exists`);
   }
@@ -151,10 +158,19 @@ async function record(flags: Flags, rest: readonly string[]): Promise<number> {
     return exitCode;
   } catch (thrown) {
     lines.clear();
-    const error = stop.signal.aborted ? BmcError.from(stop.signal.reason) : BmcError.from(thrown);
-    process.stderr.write(`${printableLine(`${COMMAND}: ${redact(error.message)} (${error.class})`)}\n`);
-    return exitCodeOf(error.class, stop.by());
+    return failed(thrown, stop, redact);
   }
+}
+
+/** Says why it failed; returns the exit code. */
+function failed(
+  thrown: unknown,
+  stop: ReturnType<typeof listenForStop>,
+  redact: (text: string) => string,
+): number {
+  const error = BmcError.from(stop.signal.aborted ? stop.signal.reason : thrown);
+  process.stderr.write(`${printableLine(`${COMMAND}: ${redact(error.message)} (${error.class})`)}\n`);
+  return exitCodeOf(error.class, stop.by());
 }
 
 const Checks = z.object({

@@ -17,6 +17,7 @@ import {
 } from "../findings/finding.ts";
 import { AuthGate } from "../machines/auth-gate.ts";
 import type { Inventory, Machine } from "../machines/inventory.ts";
+import { pauseNote } from "../machines/pause.ts";
 import { SecretCommands } from "../machines/secret-commands.ts";
 import { InProcessRuntime } from "../runtimes/in-process/in-process-runtime.ts";
 import type { SelfProgram } from "../runtimes/self-program.ts";
@@ -118,8 +119,9 @@ class BmcChecker {
   }
 
   async #check(machine: Machine, signal: AbortSignal): Promise<Finding> {
-    const { name, lockKey } = machine;
+    const { name, lockKey, paused } = machine;
     const subject = name;
+    if (paused) return skippedFinding("bmc", pauseNote(paused), subject);
     let offer: Parameters<AuthGate["learn"]>[0];
     try {
       const reading = { commands: this.#commands, signal };

@@ -1,7 +1,8 @@
 import { count } from "../../shared/count.ts";
 import type { Problem } from "../../shared/document/problem.ts";
 import type { CauseName } from "../findings/causes.ts";
-import { type Finding, findingOf, joinNames, okFinding } from "../findings/finding.ts";
+import { type Finding, findingOf, joinNames, okFinding, skippedFinding } from "../findings/finding.ts";
+import { pauseNote } from "../machines/pause.ts";
 import { ownConnectionsAllowed } from "../policy/environment-rule.ts";
 import type { Policy } from "../policy/policy.ts";
 import { unenforced } from "../policy/unenforced.ts";
@@ -33,7 +34,12 @@ export function checkInventory({
     settings.inventory === undefined
       ? "none is given: no machine is known"
       : `${settings.inventory}: ${count(inventory.machines().length, "machine")}`;
-  return [...wrong, okFinding("inventory", detail)];
+  const paused = inventory
+    .machines()
+    .flatMap((machine) =>
+      machine.paused ? [skippedFinding("inventory", pauseNote(machine.paused), machine.name)] : [],
+    );
+  return [...wrong, okFinding("inventory", detail), ...paused];
 }
 
 export function checkPolicy({ found, policy, settings }: Examined): readonly Finding[] {

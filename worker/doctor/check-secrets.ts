@@ -74,7 +74,7 @@ async function readOf(inventory: Inventory, machine: Machine, signal: AbortSigna
   const commands = new CommandsNotRun();
   let doubt: string | undefined;
   try {
-    doubt = loginDoubt(await inventory.resolveConnection(machine, { commands, signal }));
+    doubt = loginDoubt(await inventory.resolveConnection(machine, { commands, whilePaused: true, signal }));
   } catch (thrown) {
     signal.throwIfAborted();
     // Problems after a command cannot be found without running it.

@@ -24,7 +24,9 @@ export const DoctorReport = z.strictObject({
         check: z.enum(CHECK_NAMES).describe("What was checked"),
         state: z
           .enum(FINDING_STATES)
-          .describe("Skipped means that another check must pass first, or that the check was not requested"),
+          .describe(
+            "Skipped means that another check must pass first, that the check was not requested, or that the machine is paused",
+          ),
         subject: z
           .string()
           .nullable()

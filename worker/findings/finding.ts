@@ -34,8 +34,8 @@ export function okFinding(check: CheckName, detail: string, subject?: string): F
   return { check, state: "ok", ...defined({ subject }), detail: oneLine(detail) };
 }
 
-export function skippedFinding(check: CheckName, detail: string): Finding {
-  return { check, state: "skipped", detail: oneLine(detail) };
+export function skippedFinding(check: CheckName, detail: string, subject?: string): Finding {
+  return { check, state: "skipped", ...defined({ subject }), detail: oneLine(detail) };
 }
 
 /** A problem or a warning. */

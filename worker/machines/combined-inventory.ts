@@ -1,5 +1,6 @@
 import type { Connection } from "../../shared/contract/connection.ts";
 import type { DesiredState } from "../../shared/contract/desired-state.ts";
+import { defined } from "../../shared/defined.ts";
 import type { Logger } from "../../shared/logger.ts";
 import type { BmcAddress, MachineOrigin } from "../core/action/machine-facts.ts";
 import { directMachine } from "./direct-machine.ts";
@@ -11,6 +12,7 @@ import type {
   Machine,
   MountedConnection,
 } from "./inventory.ts";
+import { refusePaused } from "./pause.ts";
 
 /**
  * The machines of an inventory file, which may be replaced, and of a cluster. The file's come first and keep their names. Each
@@ -55,10 +57,12 @@ export class CombinedInventory implements Inventory {
   }
 
   find(name: string, namespace?: string): Machine | undefined {
-    return this.#file.find(name) ?? this.#cluster?.find(name, namespace);
+    const own = this.#file.find(name);
+    return own ? this.#orPaused(own) : this.#cluster?.find(name, namespace);
   }
 
-  resolveConnection(machine: Machine, reading: ConnectionReading): Promise<Connection> {
+  async resolveConnection(machine: Machine, reading: ConnectionReading): Promise<Connection> {
+    refusePaused(this.find(machine.name), reading);
     return this.#ownerOf(machine.name).resolveConnection(machine, reading);
   }
 
@@ -108,6 +112,12 @@ export class CombinedInventory implements Inventory {
       this.#logged.add(name);
       this.#log?.warn({ machine: name }, "duplicate machine: inventory file overrides cluster");
     }
-    return [...own, ...added];
+    return [...own.map((machine) => this.#orPaused(machine)), ...added];
+  }
+
+  /** A machine is also out of service if only its object says so: then the BMC is left alone, whatever the file says of it. */
+  #orPaused(machine: Machine): Machine {
+    const paused = machine.paused ?? this.#cluster?.find(machine.name)?.paused;
+    return paused === machine.paused ? machine : { ...machine, ...defined({ paused }) };
   }
 }

@@ -21,6 +21,7 @@ export async function connectEntry(
     headStart,
     tls,
     desired: _desired,
+    paused: _paused,
     ...others
   } = entry;
   const { ipmi, ipmitool, rpc, homeassistant, ...same } = others;

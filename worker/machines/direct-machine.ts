@@ -22,6 +22,7 @@ export function directMachine(host: string, given?: EntryDefaults): DirectMachin
     rpc: _rpc,
     homeassistant: _homeassistant,
     credentials: _credentials,
+    paused: _paused,
     ...defaults
   } = mapOf(given?.defaults);
   // Placeholders, which the schema requires and nothing reads.

@@ -1,25 +1,33 @@
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { providersOf } from "../../shared/contract/connection.ts";
+import { defined } from "../../shared/defined.ts";
+import { printableLine } from "../../shared/printable.ts";
 import { bmcAddress } from "./bmc-address.ts";
 import { connectEntry, entryLockKey } from "./connect-entry.ts";
 import { readCredentials } from "./credentials.ts";
 import { directMachine, type EntryDefaults } from "./direct-machine.ts";
-import type { Inventory } from "./inventory.ts";
+import type { Inventory, Machine } from "./inventory.ts";
 import type { MachineEntry } from "./inventory-schema.ts";
+import { pauseOf, refusePaused } from "./pause.ts";
 import type { Environment } from "./run-secret-command.ts";
 
 /**
  * The machines of an inventory file. The file is read once; secrets are read for each connection. Paths in `given` are absolute;
- * `env` resolves the variables they name.
+ * `env` resolves the variables they name. `file` is the file's name, for people.
  */
 export function fileInventory(
   given: readonly MachineEntry[],
   env: Environment,
   defaults?: EntryDefaults,
+  file = "file",
 ): Inventory {
   const entries = new Map(given.map((entry) => [entry.name, entry]));
   const machines = new Map(
-    given.map((entry) => [entry.name, { name: entry.name, lockKey: entryLockKey(entry) }]),
+    given.map((entry): [string, Machine] => {
+      const { name, paused: reason } = entry;
+      const paused = reason === undefined ? undefined : pauseOf(reason, `inventory ${printableLine(file)}`);
+      return [name, { name, lockKey: entryLockKey(entry), ...defined({ paused }) }];
+    }),
   );
   const all = [...machines.values()];
   return {
@@ -31,8 +39,9 @@ export function fileInventory(
     },
     desiredState: (name) => entries.get(name)?.desired,
     directMachine: (host) => directMachine(host, defaults),
-    async resolveConnection({ name, lockKey }, { signal, commands }) {
+    async resolveConnection({ name, lockKey }, { signal, commands, ...terms }) {
       const entry = entries.get(name);
+      refusePaused(machines.get(name), terms);
       if (!entry) throw new BmcError("usage", `there is no machine ${name} in the inventory`);
       try {
         if (machines.get(name)?.lockKey !== lockKey) {

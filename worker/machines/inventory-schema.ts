@@ -12,7 +12,9 @@ import {
   withHost,
 } from "../../shared/contract/connection.ts";
 import { DesiredState } from "../../shared/contract/desired-state.ts";
+import { type ValueProblem, valueAt } from "../../shared/document/issue-problems.ts";
 import { Duration } from "../document/value-types.ts";
+import { LONGEST_REASON } from "./pause.ts";
 
 /** DNS labels in lower case (RFC 1123 section 2.1): the name becomes part of agent IDs and file names. */
 export const MachineName = z
@@ -175,6 +177,15 @@ const HomeAssistant = z.strictObject({
 const CONNECT = Duration(1, 600_000);
 const HEAD_START = Duration(0, 60_000);
 
+const PAUSED = "must be the reason, such as fan replacement; a machine without this key is in service";
+
+/** Why the machine is out of service. A word that others read as true or false would not say whether it is. */
+const Paused = z
+  .string({ error: PAUSED })
+  .trim()
+  .regex(/^(?!(true|false|yes|no|on|off|null|~)$)./is, { error: PAUSED })
+  .max(LONGEST_REASON, { error: `must be at most ${LONGEST_REASON} characters` });
+
 /** The common fields of `machines` and `defaults`: a connection whose secrets are elsewhere. */
 const entryFields = {
   ...sharedFields,
@@ -194,6 +205,7 @@ const entryFields = {
   homeassistant: HomeAssistant.optional(),
   credentials: Credentials.prefault({}),
   desired: z.optional(DesiredState),
+  paused: Paused.optional(),
 };
 
 /** A machine, merged with the defaults. */
@@ -228,6 +240,11 @@ export const InventoryFile = z.strictObject({
 });
 
 const NO_SECRETS = "is a secret and must not be in the inventory";
+
+/** An empty `paused` must not count as absent. */
+export function pausedProblem(entry: unknown): ValueProblem | undefined {
+  return valueAt(entry, ["paused"]) === null ? { path: ["paused"], message: PAUSED } : undefined;
+}
 
 export const refusedKeys: Readonly<Record<string, string>> = {
   password: `${NO_SECRETS}: put it into a file and name that with passwordFile, or a variable with passwordEnv`,

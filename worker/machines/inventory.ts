@@ -1,13 +1,15 @@
 import type { Connection } from "../../shared/contract/connection.ts";
 import type { DesiredState } from "../../shared/contract/desired-state.ts";
 import type { DirectAccess } from "../core/action/action.ts";
-import type { BmcAddress, MachineOrigin } from "../core/action/machine-facts.ts";
+import type { BmcAddress, MachineOrigin, Pause } from "../core/action/machine-facts.ts";
 import type { SecretCommands } from "./secret-commands.ts";
 
 export interface Machine {
   readonly name: string;
   /** Equal for all entries and actions that use the same BMC. */
   readonly lockKey: string;
+  /** It is out of service: nothing is sent to its BMC. */
+  readonly paused?: Pause;
 }
 
 export interface Inventory {
@@ -17,7 +19,7 @@ export interface Inventory {
   /**
    * Reads the machine's connection, with its current secrets, which may be rotated while the worker runs. Throws a
    * `BmcError` of class `usage` whose one line names the wrong file, variable, command or Secret, and never its
-   * content; of class `internal` or `timeout` if a cluster does not respond; or the signal's reason.
+   * content; of class `internal` or `timeout` if a cluster does not respond; `MachinePaused`; or the signal's reason.
    */
   resolveConnection(machine: Machine, reading: ConnectionReading): Promise<Connection>;
   /**
@@ -82,6 +84,8 @@ export interface ConnectionReading {
   /** Of the action that the connection is for. */
   readonly image?: string;
   readonly commands: SecretCommands;
+  /** Also of a machine out of service: for secrets that are not sent to the BMC, and for an action that began before. */
+  readonly whilePaused?: true;
   readonly signal: AbortSignal;
 }
 

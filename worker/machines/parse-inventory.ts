@@ -1,4 +1,4 @@
-import { dirname, resolve } from "node:path";
+import { basename, dirname, resolve } from "node:path";
 import { TlsOptions } from "../../shared/contract/connection.ts";
 import { type ValueProblem, valueAt, valueProblems } from "../../shared/document/issue-problems.ts";
 import { byLine, type Checked, type Problem } from "../../shared/document/problem.ts";
@@ -8,7 +8,13 @@ import { absoluteEntry } from "./absolute-entry.ts";
 import { entryLockKey } from "./connect-entry.ts";
 import { fileInventory } from "./file-inventory.ts";
 import type { Inventory } from "./inventory.ts";
-import { InventoryFile, MachineDefaults, MachineEntry, refusedKeys } from "./inventory-schema.ts";
+import {
+  InventoryFile,
+  MachineDefaults,
+  MachineEntry,
+  pausedProblem,
+  refusedKeys,
+} from "./inventory-schema.ts";
 import { mergeDefaults } from "./merge-defaults.ts";
 import type { Environment } from "./run-secret-command.ts";
 import { secretWarnings } from "./secret-warnings.ts";
@@ -32,7 +38,7 @@ export function parseInventory(input: InventoryInput): Checked<Inventory> {
   if (!parsed.ok) return parsed;
   const { entries, defaults } = parsed.value;
   const folder = dirname(resolve(input.path));
-  return { ...parsed, value: fileInventory(entries, input.env, { defaults, folder }) };
+  return { ...parsed, value: fileInventory(entries, input.env, { defaults, folder }, basename(input.path)) };
 }
 
 /** The same, for callers that need what the file says about each machine: merged with the defaults, with absolute paths. */
@@ -65,6 +71,8 @@ function parseFile(input: InventoryInput): Checked<ParsedFile> {
     const path = ["machines", index];
     const merged = mergeDefaults(defaults ?? {}, written ?? {});
     const parsed = MachineEntry.safeParse(merged);
+    const unclear = pausedProblem(written);
+    if (unclear) problems.push(...describe(document, path, nameOf(written), [unclear]));
     if (!parsed.success) {
       // Problems of the defaults are reported once, there.
       const own = valueProblems(MachineEntry, merged, parsed.error.issues, refusedKeys).filter(
@@ -102,6 +110,8 @@ function parseFile(input: InventoryInput): Checked<ParsedFile> {
 
 function defaultsProblems(document: YamlDocument, defaults: unknown): readonly Problem[] {
   if (defaults === undefined || defaults === null) return [];
+  const unclear = pausedProblem(defaults);
+  if (unclear) return describe(document, ["defaults"], undefined, [unclear]);
   const parsed = MachineDefaults.safeParse(defaults);
   if (parsed.success) return [];
   const refused = {

@@ -8,12 +8,15 @@ import { machineNameOf } from "./agent-id.ts";
 import { directMachine } from "./direct-machine.ts";
 import type { ConnectionReading, HostAccess, Inventory, Machine, MountedConnection } from "./inventory.ts";
 import { lockKeyOf, serviceLockKey } from "./lock-key.ts";
+import { pausedText } from "./pause.ts";
 
 export type ResolvedMachine =
   | {
       readonly ok: true;
       readonly machine: string;
       readonly lockKey: string;
+      /** Why the machine is out of service, in one line. */
+      readonly paused?: string;
       connect(reading: ConnectionReading): Promise<Connection>;
       mounted(namespace: string): MountedConnection | undefined;
       /** Takes the place of the machine's BMC. */
@@ -23,6 +26,8 @@ export type ResolvedMachine =
   | {
       readonly ok: true;
       readonly lockKey: string;
+      /** A machine of the inventory with the same BMC is out of service. */
+      readonly paused?: string;
       connect?(reading: ConnectionReading): Promise<Connection>;
     }
   /** No machine: the action itself reports what is missing. */
@@ -54,7 +59,7 @@ export function resolveMachine(
     return refused(`${CONNECTION_FILE} is set by the worker: name a machine with MACHINE`);
   }
   const { bmc } = action.secrets ?? {};
-  if (bmc) return fromRequest(bmc, inventory);
+  if (bmc) return unlessPaused(fromRequest(bmc, inventory), inventory);
   const namespace = action.anyNamespace ? undefined : namespaceOf(action);
   const find = (name: string | undefined) =>
     name === undefined ? undefined : inventory.find(name, namespace);
@@ -79,7 +84,18 @@ export function resolveMachine(
       .flatMap(({ name }) => (find(name) && permit(name).allowed ? [name] : []));
     return refused(`MACHINE is ${asked}, which the inventory does not have${suggestion(asked, names)}`);
   }
-  return machine ? fromInventory(machine, action, inventory) : fromAction(action);
+  return machine ? fromInventory(machine, action, inventory) : unlessPaused(fromAction(action), inventory);
+}
+
+/** A BMC without a name may be one of the inventory's. */
+function unlessPaused(located: ResolvedMachine, inventory: Inventory): ResolvedMachine {
+  if (!("lockKey" in located)) return located;
+  const machine = inventory.machines().find(({ lockKey, paused }) => paused && lockKey === located.lockKey);
+  return { ...located, ...pausedIn(machine) };
+}
+
+function pausedIn(machine: Machine | undefined) {
+  return defined({ paused: machine?.paused && pausedText(machine, machine.paused) });
 }
 
 function fromInventory(machine: Machine, action: Asking, inventory: Inventory): ResolvedMachine {
@@ -93,6 +109,7 @@ function fromInventory(machine: Machine, action: Asking, inventory: Inventory): 
     ok: true,
     machine: machine.name,
     lockKey: machine.lockKey,
+    ...pausedIn(machine),
     connect: (reading) =>
       inventory.resolveConnection(machine, { ...reading, ...defined({ image: action.image }) }),
     mounted: (namespace) => inventory.mountedConnection?.(machine, namespace),

@@ -1,3 +1,4 @@
+import { defined } from "../../shared/defined.ts";
 import { redactor } from "../../shared/secret-forms.ts";
 import type { Action } from "../core/action/action.ts";
 import { noObserver } from "../core/action/observer.ts";
@@ -43,6 +44,7 @@ export function composeExecutor(config: WorkerConfig, options: ExecutionOptions)
     secretCommands,
     permit: (action) => decide(policy(), catalogue, action),
     locate: (action) => locate(action, inventory, policy(), config),
+    pausedMachines: () => policy().pausedMachines,
     maxBackoffMs: config.backoffMaxIntervalMs,
     redactorOf: async (name, signal) => {
       const machine = inventory.find(name);
@@ -53,7 +55,8 @@ export function composeExecutor(config: WorkerConfig, options: ExecutionOptions)
         return redactor({});
       }
       return connectionRedactor(
-        await inventory.resolveConnection(machine, { commands: secretCommands, signal }),
+        // The action began before the machine was paused.
+        await inventory.resolveConnection(machine, { commands: secretCommands, whilePaused: true, signal }),
       );
     },
     defaultTimeoutMs: config.defaultActionTimeoutMs,
@@ -102,6 +105,6 @@ function placeOf(located: ResolvedMachine & { readonly ok: true }): Target & { r
   return {
     ok: true,
     ...("machine" in located && { machine: located.machine }),
-    ...("lockKey" in located && { lockKey: located.lockKey }),
+    ...("lockKey" in located && { lockKey: located.lockKey, ...defined({ paused: located.paused }) }),
   };
 }

@@ -146,6 +146,7 @@ export async function openWorker(
     machines: () => inventory.machines().map(({ name }) => name),
     bmcAddress: (name) => inventory.bmcAddress(name),
     machineOrigin: (name) => inventory.origin(name),
+    machinePause: (name) => inventory.find(name)?.paused,
     agentIds: () => (isLeading() ? agentIds() : []),
     slots: () => slots,
     unfinished: () => opened.unfinished().length,

@@ -74,7 +74,7 @@ export async function explain(action: Action, options: ExplainOptions): Promise<
     allowed: refused.length === 0,
     refusals: refused,
     trust: explainTrust(action.image, options),
-    grants: grantsOf(action, machine, options),
+    grants: [...grantsOf(action, machine, options), ...waitOf(located, policy)],
     unenforced: hasContainers(runtime) ? [] : unenforcedFor(action, policy, runtime),
     ...defined({
       machine,
@@ -106,11 +106,20 @@ async function judge(action: Action, options: ExplainOptions): Promise<Findings>
     // A namespace without any right has no right to this machine either.
     if (!against.some(({ rule }) => rule === found.rule)) against.push(found);
   }
+  if ("paused" in located && located.paused !== undefined && policy.pausedMachines === "fail") {
+    against.push({ rule: "pausedMachines", reason: located.paused });
+  }
   if (runtime === "kubernetes") {
     const terms = launchTerms(policy, action.image);
     against.push(...refusedFields({ action, terms }).map((reason) => ({ rule: "runtime", reason })));
   } else if (runtime !== "docker") against.push(...(await refusedByRuntime(action, policy)));
   return { located, against };
+}
+
+function waitOf(located: ResolvedMachine, { pausedMachines }: Policy): readonly RuleFinding[] {
+  const paused = "paused" in located ? located.paused : undefined;
+  if (paused === undefined || pausedMachines === "fail") return [];
+  return [{ rule: "pausedMachines", reason: `it waits, because ${paused}` }];
 }
 
 /** Hooks have other arguments and must be for the same machine. */

@@ -166,6 +166,8 @@ export const Policy = z.strictObject({
   maxRetries: Count(0, MOST_RETRIES).prefault(3),
   /** Machines whose drives the action `erase-drives` may erase. */
   eraseDrives: z.array(MachinePattern).prefault([]),
+  /** What becomes of an action whose machine is out of service: it fails, or waits for as long as it may run. */
+  pausedMachines: z.enum(["fail", "wait"]).prefault("fail"),
   /** Every other reference stays in its namespace. */
   references: z.array(ReferenceRule).prefault([]),
   /** If present, workflows of other namespaces run nothing. */

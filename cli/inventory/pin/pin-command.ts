@@ -11,6 +11,7 @@ import { parseEntries } from "../../../worker/machines/parse-inventory.ts";
 import { isAmong } from "../../../worker/policy/wildcard.ts";
 import {
   concurrencyProblems,
+  countedPauses,
   inventoryText,
   unknownMachineProblems,
 } from "../../machines/select-machines.ts";
@@ -69,9 +70,15 @@ async function pinChosen(chosen: Chosen, flags: PinFlags, signal: AbortSignal): 
   const results = await surveyCertificates(chosen.entries, options, signal);
   if (results.length > 0) await writeText(process.stdout, `${surveyTable(results)}\n`);
   else complain("every machine has a fingerprint or a CA: name machines with --machine, or use --all");
-  const codes = results.map((result) =>
-    result.kind === "failed" ? exitCodeOf(result.error.class) : EXIT_OK,
+  const { machine = [], replace = [] } = flags;
+  const counted = countedPauses(
+    chosen.entries.map(({ name, paused }) => ({ name, paused: paused !== undefined })),
+    [...machine, ...replace],
   );
+  const codes = results.map((result) => {
+    if (result.kind === "failed") return exitCodeOf(result.error.class);
+    return result.kind === "paused" && counted.has(result.entry.name) ? exitCodeOf("state") : EXIT_OK;
+  });
 
   const seen = results.filter((result): result is Seen => result.kind === "seen");
   const isReplaced = ({ comparison, entry }: Seen) =>

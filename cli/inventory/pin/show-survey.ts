@@ -18,6 +18,7 @@ export function surveyTable(results: readonly CertificateResult[]): string {
 function rowOf(result: CertificateResult): readonly string[] {
   const { name, tls } = result.entry;
   if (result.kind === "skipped") return [name, "", "skipped", "", "", "", "uses no TLS"];
+  if (result.kind === "paused") return [name, "", "paused", "", "", "", result.reason];
   if (result.kind === "failed") return [name, result.address, "failed", "", "", "", result.error.message];
   const { address, comparison, certificate } = result;
   const { subject, issuer, from, until, term, fingerprint } = certificate;

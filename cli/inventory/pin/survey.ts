@@ -22,6 +22,8 @@ export type CertificateResult =
       readonly address: string;
       readonly error: BmcError;
     }
+  /** It is out of service: nothing is sent to it. */
+  | { readonly kind: "paused"; readonly entry: MachineEntry; readonly reason: string }
   /** It uses no TLS. */
   | { readonly kind: "skipped"; readonly entry: MachineEntry };
 
@@ -49,6 +51,7 @@ async function surveyOne(
   timeoutMs: number | undefined,
   signal: AbortSignal,
 ): Promise<CertificateResult> {
+  if (entry.paused !== undefined) return { kind: "paused", entry, reason: entry.paused };
   let endpoints: readonly Endpoint[] = [];
   try {
     endpoints = tlsEndpoints(entry, bundleOf(entry));

@@ -25,6 +25,10 @@ async function startRack() {
   };
   return {
     add,
+    /** All machines. */
+    pause(reason: string) {
+      entries.splice(0, entries.length, ...entries.map((entry) => ({ ...entry, paused: reason })));
+    },
     async redfish(desired: Entry, options: RedfishBmcOptions = {}, machine: SimulatedMachineOptions = {}) {
       const simulated = new SimulatedMachine(machine);
       const bmc = await startRedfishBmc({ machines: [simulated], tls: "http", ...options });
@@ -66,6 +70,22 @@ const changesOf = (log: readonly string[]) =>
   log.filter((line) => !line.startsWith("GET ") && !line.includes("/Sessions"));
 
 describe("drift", () => {
+  it("is not looked for at a paused machine", async () => {
+    await using rack = await startRack();
+    const { bmc } = await rack.redfish({ power: "on" });
+    rack.pause("fan replacement");
+
+    const { results } = await rack.check(true);
+
+    const [result] = results;
+    if (!result) throw new Error("no result");
+    expect(driftRows(["node-1"]).row(result)).toBe(
+      "node-1   paused       paused: fan replacement (inventory i.yaml)\n",
+    );
+    expect(driftSummary(results)).toBe("1 machine: 1 paused");
+    expect(bmc.requests).toEqual([]);
+  });
+
   it("is nothing for machines that are as desired, and changes nothing", async () => {
     await using rack = await startRack();
     const desired = { power: "on", bootDevice: "none", bios: { NumCores: 16 } };

@@ -79,6 +79,15 @@ describe("the certificates of BMCs", () => {
     expect(results.map((result) => brief(result)[0])).toEqual(["trusted", "changed"]);
   });
 
+  it("are not read of a paused machine", async () => {
+    const bmc = await start();
+
+    const results = await survey([{ redfish: { port: bmc.port }, paused: "fan replacement" }]);
+
+    expect(results).toMatchObject([{ kind: "paused", reason: "fan replacement" }]);
+    expect(bmc.connections).toBe(0);
+  });
+
   it("are read without a request or a password", async () => {
     const bmc = await start();
 

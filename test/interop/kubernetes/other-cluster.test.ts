@@ -69,7 +69,7 @@ describeWithKubernetes("a worker with machines of another cluster", (kubeconfig)
 
       await lab.client.patch(there, { metadata: { annotations: { [PAUSED]: "true" } } });
       await worker.untilLogged("paused machine left alone", { machine: "edge-node-9" });
-      expect(await run("power-on")).toContain(`${PAUSED} is set: the object is paused`);
+      expect(await run("power-on")).toContain(`is paused: no reason given (annotation ${PAUSED} of Machine `);
       expect(machine.power).toBe("off");
 
       // The move: the object appears in the new place, the Secret follows, and the old object is deleted.

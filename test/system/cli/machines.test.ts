@@ -35,6 +35,30 @@ describe("pbnj-worker action --inventory", () => {
     expect(exitCode).toBe(10);
   });
 
+  it("skips machines that are paused with a line, and fails only if one was named", async () => {
+    const file = join(lab.directory, "one-paused.yaml");
+    const inventory = parse(await readFile(lab.inventoryFile, "utf8"));
+    const machines = inventory.machines.slice(0, 2);
+    machines[0].paused = "fan replacement";
+    await writeFile(file, stringify({ ...inventory, machines }));
+    const requests = lab.machines[0]?.machine.commands.length;
+    const act = (...argv: readonly string[]) => runProgram(["action", "check", "--inventory", file, ...argv]);
+
+    const all = await act("--all", "--output", "text");
+    const named = await act("--machine", "node-01", "--output", "json");
+    const table = await act("--all", "--output", "table");
+
+    const note = "paused: fan replacement (inventory one-paused.yaml)";
+    expect(all.stdout.split("\n")).toContain(`node-01: ${note}`);
+    expect(all.stderr.split("\n").at(-1)).toBe("2 machines: 1 succeeded, 0 failed, 1 paused");
+    expect(parseResultLine(named.stdout)).toMatchObject({
+      ...{ action: "check", machine: "node-01", ok: false, class: "state", message: note, roundTrips: 0 },
+    });
+    expect(table.stdout).toMatch(/\nnode-01 +paused .*fan replacement/);
+    expect([all.exitCode, named.exitCode]).toEqual([0, 17]);
+    expect(lab.machines[0]?.machine.commands.length).toBe(requests);
+  });
+
   it("ends no other machine's action because of one without a route", async () => {
     const file = join(lab.directory, "one-dead.yaml");
     const inventory = parse(await readFile(lab.inventoryFile, "utf8"));

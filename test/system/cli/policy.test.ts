@@ -158,6 +158,21 @@ describe("pbnj-worker policy test", () => {
     expect(exitCode).toBe(0);
   });
 
+  it.each([
+    ["fail", "refused", "machine node-1 is paused: new disks (inventory paused.yaml)"],
+    ["wait", "allowed", "it waits, because machine node-1 is paused: new disks (inventory paused.yaml)"],
+  ])("says what becomes of an action for a paused machine: %s", async (pausedMachines, verdict, why) => {
+    await write("paused.yaml", { machines: [{ name: "node-1", host: "192.0.2.1", paused: "new disks" }] });
+    await write("pauses.yaml", { pausedMachines, trustedImages: [`${IMAGES}/*`] });
+    const files = ["--inventory", join(folder, "paused.yaml"), "--policy", join(folder, "pauses.yaml")];
+
+    const { stdout } = await testPolicy(files);
+
+    const rows = cells(stdout);
+    expect(rows[1]?.slice(0, 4)).toEqual(["lane", "off", "node-1", verdict]);
+    expect(rows.map((row) => row.slice(4))).toContainEqual(["pausedMachines", why]);
+  });
+
   it("exits 1 when something is refused, with everything that is against it", async () => {
     const { exitCode, stdout } = await testPolicy(["--namespace", "team-a"]);
 

@@ -70,6 +70,19 @@ describe("pbnj-worker record", () => {
     expect(stdout + shown.stdout).not.toMatch(/calvin|CZ00000001/);
   });
 
+  it("sends nothing to a machine that is paused, and says why", async () => {
+    const inventory = join(directory, "paused.yaml");
+    await writeFile(inventory, "machines: [{ name: node-01, host: 127.0.0.1, paused: new disks }]\n");
+
+    const { exitCode, stdout, stderr } = await runProgram(["record", "--inventory", inventory, "node-01"]);
+
+    expect([exitCode, stdout, stderr]).toEqual([
+      17,
+      "",
+      "pbnj-worker record: machine node-01 is paused: new disks (inventory paused.yaml) (state)",
+    ]);
+  });
+
   it("records a check, which becomes a row of the tested hardware", async () => {
     const file = join(directory, "check.json");
 

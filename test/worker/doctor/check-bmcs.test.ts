@@ -79,6 +79,20 @@ describe("the doctor at BMCs", () => {
     expect(bmc.requests).toEqual([]);
   });
 
+  it("looks at none that is paused, and says why", async () => {
+    const bmc = await redfish();
+
+    const found = await check([behind("node-1", bmc.port, { paused: "fan replacement" })]);
+
+    expect(found).toEqual([
+      {
+        ...{ check: "bmc", state: "skipped", subject: "node-1" },
+        detail: "paused: fan replacement (inventory rack.yaml)",
+      },
+    ]);
+    expect(bmc.requests).toEqual([]);
+  });
+
   it("looks at each, changes nothing and logs out", async () => {
     const [first, second] = [await redfish(), await ipmi()];
 

@@ -61,6 +61,25 @@ describe("the doctor at a cluster", () => {
     ]);
   });
 
+  it("shows which objects are paused, and why", async () => {
+    const create = (name: string, annotations: object) =>
+      fake.create("bmc.tinkerbell.org/v1alpha1", "Machine", {
+        metadata: { name, namespace: "tink-system", annotations },
+        spec: { connection: { host: "192.0.2.1" } },
+      });
+    create("r1", { "pbnj-worker/paused": "fan replacement" });
+    create("r2", {});
+
+    const found = await check({ PBNJ_KUBERNETES_INVENTORY: "machines,hardware" });
+
+    expect(found.filter(({ state }) => state === "skipped")).toEqual([
+      {
+        ...{ check: "cluster", state: "skipped", subject: "Machine tink-system/r1" },
+        detail: "paused: fan replacement (annotation pbnj-worker/paused of Machine tink-system/r1)",
+      },
+    ]);
+  });
+
   it("says why the worker does not start beside a Rufio that takes no Lease, and what to do", async () => {
     const problems = async (env: Readonly<Record<string, string>>) =>
       (await check({ PBNJ_RUFIO: "true", ...env })).filter(({ state }) => state !== "ok");

@@ -77,6 +77,23 @@ describe("the settings", () => {
 });
 
 describe("the inventory and the policy", () => {
+  it("show which machines are paused, and why, which is no problem", async () => {
+    await using lab = await doctorLab();
+    const machines = [
+      node(1, { credentials: known, paused: "fan replacement" }),
+      node(2, { credentials: known }),
+    ];
+    const inventory = await lab.write("rack.yaml", { machines });
+
+    const report = await lab.report([...SERVER, "--inventory", inventory], secret);
+
+    expect(report.of("inventory")).toMatchObject([
+      { state: "ok", detail: `${inventory}: 2 machines` },
+      { state: "skipped", subject: "node-1", detail: "paused: fan replacement (inventory rack.yaml)" },
+    ]);
+    expect(report.of("secrets")).toMatchObject([{ state: "ok" }]);
+  });
+
   it("are judged by themselves, every problem with its line", async () => {
     await using lab = await doctorLab();
     const inventory = await lab.write(

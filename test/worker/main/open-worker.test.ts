@@ -45,6 +45,53 @@ describe.concurrent("a workflow", () => {
     expect(lab.machine().lastBoot).toMatchObject({ device: "pxe", overridden: true });
   });
 
+  test("for a paused machine fails with the reason, and one after the inventory has changed runs", async ({
+    expect,
+  }) => {
+    await using lab = await openLab();
+    const { machines: entries, ...rest } = lab.inventoryOf();
+    const paused = entries.map((entry) => ({ ...entry, paused: "fan replacement" }));
+    await lab.write("inventory.yaml", { ...rest, machines: paused });
+    await lab.start();
+
+    const refused = lab.submit("pbnj-node-01", { name: "power-status" });
+    await lab.untilOver(refused);
+    expect(refused.state).toBe("FAILED");
+    expect(messageOf(refused)).toBe(
+      "power-status failed (state): machine node-01 is paused: fan replacement (inventory inventory.yaml)",
+    );
+    expect(lab.bmc().requests).toEqual([]);
+
+    await lab.write("inventory.yaml", lab.inventoryOf());
+    await expect
+      .poll(
+        async () => {
+          const workflow = lab.submit("pbnj-node-01", { name: "power-status" });
+          await lab.untilOver(workflow);
+          return workflow.state;
+        },
+        { timeout: 60_000 },
+      )
+      .toBe("SUCCESS");
+  });
+
+  test("for a paused machine waits if the policy says so, until the inventory has changed", async () => {
+    await using lab = await openLab({ policy: { pausedMachines: "wait" } });
+    const { machines: entries, ...rest } = lab.inventoryOf();
+    const paused = entries.map((entry) => ({ ...entry, paused: "fan replacement" }));
+    await lab.write("inventory.yaml", { ...rest, machines: paused });
+    const worker = await lab.start();
+
+    const workflow = lab.submit("pbnj-node-01", { name: "power-status" });
+    await worker.untilLogged("action waiting: machine is paused");
+    const before = [lab.bmc().requests.length, lab.server.reports.length];
+    await lab.write("inventory.yaml", lab.inventoryOf());
+    await lab.untilOver(workflow);
+
+    expect(before).toEqual([0, 0]);
+    expect(workflow.state).toBe("SUCCESS");
+  });
+
   test("reports RUNNING with the real start first, and the duration at the end", async () => {
     await using lab = await workingLab();
     const before = Date.now();

@@ -16,6 +16,14 @@ export interface BmcAddress {
   readonly certificate?: string;
 }
 
+/** Why a machine is out of service. */
+export interface Pause {
+  /** One printable line. */
+  readonly reason: string;
+  /** What says so: `inventory machines.yaml`, or an annotation with its object. */
+  readonly by: string;
+}
+
 /** Where the inventory has a machine from. */
 export interface MachineOrigin {
   /** The name of a machine source, or `inventory file`. */

@@ -11,7 +11,7 @@ import {
 } from "./action.ts";
 import type { DriftSeen } from "./drift-seen.ts";
 import type { NamedHealthFinding } from "./health-finding.ts";
-import type { BmcAddress, MachineOrigin } from "./machine-facts.ts";
+import type { BmcAddress, MachineOrigin, Pause } from "./machine-facts.ts";
 
 /**
  * `waiting` for a workflow that is addressed to it, `polling` the server, `busy` with an action, or `failing` because the
@@ -159,6 +159,8 @@ export interface WorkerFacts {
   bmcAddress?(machine: string): BmcAddress | undefined;
   /** Absent if all machines are of the inventory file. */
   machineOrigin?(machine: string): MachineOrigin | undefined;
+  /** Why a machine is out of service. */
+  machinePause?(machine: string): Pause | undefined;
   agentIds(): readonly string[];
   /** A machine's last comparison with its desired state. Absent if the worker does not compare. */
   machineDrift?(machine: string): DriftSeen | undefined;

@@ -6,6 +6,7 @@ import { formatSeconds } from "../../../shared/duration.ts";
 import type { Redactor } from "../../../shared/secret-forms.ts";
 import type { AuthGate } from "../../machines/auth-gate.ts";
 import { connectionRedactor } from "../../machines/connection-redactor.ts";
+import type { ConnectionReading } from "../../machines/inventory.ts";
 import type { SecretCommands } from "../../machines/secret-commands.ts";
 import type { Outcome } from "../action/action.ts";
 import type { LaunchRequest, Runtime } from "../runtime/runtime.ts";
@@ -17,6 +18,12 @@ export interface CredentialsOptions {
   readonly authGate: AuthGate;
   readonly secretCommands: SecretCommands;
   readonly hints: LearnedHints;
+}
+
+interface ReadingTerms
+  extends Pick<ActionConnection, "secretInputs">,
+    Pick<ConnectionReading, "whilePaused"> {
+  readonly timeoutMs: number;
 }
 
 /** What one launch gets, with the hint that earlier actions learned. */
@@ -34,14 +41,14 @@ export interface LaunchCredentials extends Pick<LaunchRequest, "connection" | "m
 export async function readCredentials(
   options: CredentialsOptions,
   target: AllowedTarget,
-  { timeoutMs, secretInputs }: { readonly timeoutMs: number } & Pick<ActionConnection, "secretInputs">,
+  { timeoutMs, secretInputs, ...terms }: ReadingTerms,
   cancel: AbortSignal,
 ): Promise<LaunchCredentials> {
   const { authGate, hints, runtime } = options;
   const { machine, lockKey } = target;
   const mounted =
     runtime.secretNamespace === undefined ? undefined : target.mounted?.(runtime.secretNamespace);
-  const connection = mounted ? undefined : await connect(options, target, timeoutMs, cancel);
+  const connection = mounted ? undefined : await connect(options, target, { timeoutMs, ...terms }, cancel);
   const offer = machine && lockKey && connection ? { machine, lockKey, connection } : undefined;
   const refusal = offer && authGate.refusal(offer);
   if (refusal !== undefined) throw new BmcError("auth", refusal);
@@ -60,12 +67,12 @@ export async function readCredentials(
 async function connect(
   { secretCommands: commands }: CredentialsOptions,
   target: AllowedTarget,
-  timeoutMs: number,
+  { timeoutMs, ...terms }: Omit<ReadingTerms, "secretInputs">,
   cancel: AbortSignal,
 ): Promise<Connection | undefined> {
   const deadline = AbortSignal.timeout(Math.min(timeoutMs, LONGEST_TIMER_MS));
   try {
-    return await target.connect?.({ commands, signal: AbortSignal.any([cancel, deadline]) });
+    return await target.connect?.({ ...terms, commands, signal: AbortSignal.any([cancel, deadline]) });
   } catch (thrown) {
     if (cancel.aborted) throw new BmcError("cancelled", "cancelled by the worker before it was launched");
     if (!deadline.aborted) throw thrown;

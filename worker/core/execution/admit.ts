@@ -8,7 +8,7 @@ import { isSettled, isUnreported, type JournalEntry, type SettledEntry } from ".
 import { failedLaunch } from "../runtime/outcome.ts";
 import { ActionRecord, newEntry } from "./action-record.ts";
 import type { Execution } from "./execution.ts";
-import type { StopSignals, Target } from "./executor-options.ts";
+import type { RefusedTarget, StopSignals, Target } from "./executor-options.ts";
 
 /** What to do with an action that the server serves. */
 export type Admitted =
@@ -90,7 +90,7 @@ function ownTargetOf({ locate, permit }: Execution, action: Action): Target {
 export async function refuse(
   execution: Execution,
   action: Action,
-  reason: string,
+  { reason, class: errorClass = "usage" }: Pick<RefusedTarget, "class" | "reason">,
   { stop, cancel }: StopSignals,
 ): Promise<Outcome | undefined> {
   const { log, observer, reports } = execution;
@@ -99,7 +99,7 @@ export async function refuse(
   const { startedAt } = record;
   observer.action({ kind: "refused", action: seenAction(action), reason, at: startedAt });
   if ((await reports.running(record.running, stop)) !== "acknowledged") return undefined;
-  const outcome = failedLaunch("usage", reason, startedAt, startedAt);
+  const outcome = failedLaunch(errorClass, reason, startedAt, startedAt);
   await record.deny(outcome, cancel);
   return outcome;
 }

@@ -1,5 +1,6 @@
 import type { Clock } from "../../../shared/clock.ts";
 import type { Connection } from "../../../shared/contract/connection.ts";
+import type { ErrorClass } from "../../../shared/contract/error-class.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { Redactor } from "../../../shared/secret-forms.ts";
 import type { AuthGate } from "../../machines/auth-gate.ts";
@@ -30,6 +31,8 @@ export type Target =
       readonly machine?: string;
       /** The BMC, whatever name it has; absent if there is none. */
       readonly lockKey?: string;
+      /** Why nothing may be sent to the machine now, in one line. */
+      readonly paused?: string;
       readonly terms?: LaunchTerms;
       /** Reads the credentials, anew at every launch. Rejects with a reason of one line, or the signal's. */
       connect?(reading: ConnectionReading): Promise<Connection>;
@@ -38,9 +41,15 @@ export type Target =
       /** A BareMetalHost in place of the machine's BMC: what `connect` gives then has no login. */
       host?(): HostAccess | undefined;
     }
-  | { readonly ok: false; readonly reason: string };
+  | {
+      readonly ok: false;
+      readonly reason: string;
+      /** Default: `usage`. */
+      readonly class?: ErrorClass;
+    };
 
 export type AllowedTarget = Target & { readonly ok: true };
+export type RefusedTarget = Target & { readonly ok: false };
 
 /** Variables that join an action to its trace. */
 type TraceEnvironment = (action: SeenAction) => Readonly<Record<string, string>>;
@@ -49,6 +58,8 @@ export interface ExecutorOptions {
   /** Whether an action may run, without regard to its machine. */
   readonly permit: (action: Action) => Permission;
   readonly locate: (action: Action) => Target;
+  /** What becomes of an action whose machine is out of service. */
+  readonly pausedMachines: () => "fail" | "wait";
   readonly runtime: Runtime;
   readonly sink: StatusSink;
   /** Between two attempts of a report. */

@@ -9,6 +9,7 @@ import { type EarlierRun, type EndedAction, type LaunchRequest, NotLaunched } fr
 import { type LaunchCredentials, readCredentials } from "./action-credentials.ts";
 import { ActionOutput } from "./action-output.ts";
 import type { ActionRecord } from "./action-record.ts";
+import { targetOf } from "./admit.ts";
 import type { Execution } from "./execution.ts";
 import type { AllowedTarget } from "./executor-options.ts";
 
@@ -120,8 +121,11 @@ async function run(
   const { clock, log, observer, runtime, traceEnvironment } = execution;
   let credentials: LaunchCredentials;
   try {
-    const reading = { timeoutMs, ...defined({ secretInputs: action.secrets?.inputs }) };
+    // A hook belongs to an action that began before.
+    const whilePaused = onLaunch ? undefined : (true as const);
+    const reading = { timeoutMs, ...defined({ secretInputs: action.secrets?.inputs, whilePaused }) };
     credentials = await readCredentials(execution, target, reading, cancel);
+    if (onLaunch) stillInService(execution, action);
   } catch (thrown) {
     const { class: errorClass, message } = BmcError.from(thrown);
     return failedAction(errorClass, message, startedAt, new Date(clock.now()));
@@ -142,6 +146,12 @@ async function run(
   const ended = await runtime.run(request, cancel);
   learn(ended.outcome);
   return { ...ended, outcome: output.complete(ended.outcome) };
+}
+
+/** The report of its start may take as long as the server is away. Throws a `BmcError`. */
+function stillInService(execution: Execution, action: Action): void {
+  const target = targetOf(execution, action);
+  if (target.ok && target.paused !== undefined) throw new BmcError("state", target.paused);
 }
 
 /** Credentials, engine and disk may each take minutes. Throws `NotLaunched`. */

@@ -5,11 +5,12 @@ import { hookFor } from "../action/hooks.ts";
 import { seenAction } from "../action/observer.ts";
 import { Detached, type EndedAction, LaunchNotRecorded, NotLaunched } from "../runtime/runtime.ts";
 import { ActionRecord } from "./action-record.ts";
-import { admit, notRecorded, refuse, targetOf } from "./admit.ts";
+import { admit, notRecorded, refuse } from "./admit.ts";
 import { adopt } from "./adopt.ts";
 import type { Execution } from "./execution.ts";
 import type { AllowedTarget, StopSignals } from "./executor-options.ts";
 import { launch, removeEarlierRun, runHook, stillLeading } from "./launch.ts";
+import { PauseWait } from "./pause-wait.ts";
 import { checkWorkflow } from "./workflow-check.ts";
 
 /**
@@ -30,27 +31,40 @@ export async function runAction(
   }
   const { clock, observer, turns } = execution;
   const seen = seenAction(action);
+  const pause = new PauseWait(execution, action);
+  let isTaken = false;
   let outcome: Outcome | undefined;
   try {
-    const target = targetOf(execution, action);
-    if (!target.ok) {
-      outcome = await refuse(execution, action, target.reason, signals);
+    for (;;) {
+      const target = pause.target();
+      if (!target.ok) {
+        outcome = await refuse(execution, action, target, signals);
+        return outcome;
+      }
+      const taken = { kind: "taken", action: seen, ...defined({ machine: target.machine }) } as const;
+      if (!isTaken) observer.action({ ...taken, at: new Date(clock.now()) });
+      isTaken = true;
+      if (target.paused !== undefined) {
+        const stays = await pause.wait(target.paused, target.machine, signals.stop);
+        if (stays && execution.isLeading()) continue;
+        return undefined;
+      }
+
+      // Wait for its turn. Policy and inventory may change meanwhile.
+      const inTurn = async () => {
+        if (!execution.isLeading()) return undefined;
+        const now = pause.target();
+        if (!now.ok) return refuse(execution, action, now, signals);
+        if (now.paused !== undefined) return "paused";
+        // Another BMC needs another turn: the server serves the action again.
+        return now.lockKey === target.lockKey ? run(execution, action, now, signals) : undefined;
+      };
+      const purpose = { actionKey: actionKey(action), workflowId: action.workflowId };
+      const ended = await turns.take(target, signals.stop, inTurn, purpose);
+      if (ended === "paused") continue;
+      outcome = ended;
       return outcome;
     }
-    const taken = { kind: "taken", action: seen, ...defined({ machine: target.machine }) } as const;
-    observer.action({ ...taken, at: new Date(clock.now()) });
-
-    // Wait for its turn. Policy and inventory may change meanwhile.
-    const inTurn = async () => {
-      if (!execution.isLeading()) return undefined;
-      const now = targetOf(execution, action);
-      if (!now.ok) return refuse(execution, action, now.reason, signals);
-      // Another BMC needs another turn: the server serves the action again.
-      return now.lockKey === target.lockKey ? run(execution, action, now, signals) : undefined;
-    };
-    const purpose = { actionKey: actionKey(action), workflowId: action.workflowId };
-    outcome = await turns.take(target, signals.stop, inTurn, purpose);
-    return outcome;
   } finally {
     if (!outcome) observer.action({ kind: "returned", action: seen, at: new Date(clock.now()) });
   }

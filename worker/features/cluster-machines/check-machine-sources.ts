@@ -9,6 +9,21 @@ import { KINDS, keyOf } from "../../kubernetes/client/kinds.ts";
 import { identityTextOf, selectionOf } from "./identity-secret.ts";
 import { rightsFor } from "./machine-rights.ts";
 import type { MachineSourceConfig } from "./machine-settings.ts";
+import { checkPaused } from "./paused.ts";
+
+/** Which objects of the worker's own cluster are paused. */
+export async function checkOwnSources(
+  sources: readonly MachineSourceConfig[],
+  cluster: Cluster,
+  watched: string | undefined,
+  signal: AbortSignal,
+): Promise<readonly Finding[]> {
+  const own = sources.filter(({ access }) => access === undefined);
+  const found = own.map(({ inventory, watchNamespace = watched ?? cluster.namespace }) =>
+    checkPaused(cluster, { inventory, watchNamespace }, signal),
+  );
+  return (await Promise.all(found)).flat();
+}
 
 /** Whether the other clusters that machines are read from answer and grant their permissions. */
 export async function checkMachineSources(
@@ -41,6 +56,7 @@ async function checkSource(
       return [
         okFinding("cluster", `${version}, namespace ${namespace}, at ${opened.server}`, subject),
         ...missing,
+        ...(await checkPaused(opened, { inventory: source.inventory, watchNamespace: namespace }, bound)),
       ];
     });
   } catch (thrown) {

@@ -16,6 +16,7 @@ import type {
   Machine,
   MountedConnection,
 } from "../../machines/inventory.ts";
+import { MachinePaused, refusePaused } from "../../machines/pause.ts";
 import { ChangeBursts } from "./change-bursts.ts";
 import {
   type Connectable,
@@ -136,10 +137,10 @@ export class ClusterInventory implements Inventory {
     const { machines, byName } = this.#current();
     const unusable = [...byName.values()].flatMap((found) => {
       const { machine, isListed, content } = found;
-      if (!isListed) return [];
+      if (!isListed || machine.paused) return [];
       const refused = this.#refusedSecret(found);
       if (refused !== undefined) return [{ name: machine.name, reason: reasonOf(found, [refused]) }];
-      if (content.kind === "usable" || content.isPaused) return [];
+      if (content.kind === "usable") return [];
       return [{ name: machine.name, reason: reasonOf(found, content.problems) }];
     });
     const sources = this.#sources.map((source) => ({
@@ -174,7 +175,11 @@ export class ClusterInventory implements Inventory {
     return isOthers ? undefined : machine?.machine;
   }
 
-  async resolveConnection(machine: Machine, { image, signal }: ConnectionReading): Promise<Connection> {
+  async resolveConnection(
+    machine: Machine,
+    { image, signal, ...terms }: ConnectionReading,
+  ): Promise<Connection> {
+    refusePaused(this.#current().byName.get(machine.name)?.machine, terms);
     try {
       const { content, ...found } = this.#usable(machine);
       const source = this.#sources.find(({ name }) => name === found.source);
@@ -191,12 +196,14 @@ export class ClusterInventory implements Inventory {
             references,
             log,
             signal,
+            ...terms,
           }),
         );
       }
       return await source.read(found.machine.name, (cluster) => readConnection(connectable, cluster, signal));
     } catch (thrown) {
       signal.throwIfAborted();
+      if (thrown instanceof MachinePaused) throw thrown;
       const { class: errorClass, message } = BmcError.from(thrown);
       throw new BmcError(errorClass, `machine ${machine.name}: ${message}`);
     }
@@ -204,7 +211,7 @@ export class ClusterInventory implements Inventory {
 
   async missingSecret(machine: Machine, signal: AbortSignal): Promise<string | undefined> {
     const found = this.#current().byName.get(machine.name);
-    if (!found || !isUsable(found) || found.metal3) return undefined;
+    if (!found || !isUsable(found) || found.metal3 || found.machine.paused) return undefined;
     const source = this.#sources.find(({ name }) => name === found.source);
     const connectable = this.#connectable(found);
     return source?.read(machine.name, (cluster) => missingSecret(connectable, cluster, signal));

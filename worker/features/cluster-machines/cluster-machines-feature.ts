@@ -27,8 +27,9 @@ export const clusterMachines = {
   isUsed: ({ machineSources }) => machineSources.length > 0,
   rights,
   async check({ kubernetes, machineSources }, { cluster, timeoutMs }, signal) {
-    if (!kubernetes || cluster) return [];
-    const { checkMachineSources } = await import("./check-machine-sources.ts");
+    if (!kubernetes) return [];
+    const { checkMachineSources, checkOwnSources } = await import("./check-machine-sources.ts");
+    if (cluster) return checkOwnSources(machineSources, cluster, kubernetes.watchNamespace, signal);
     return checkMachineSources(machineSources, kubernetes, timeoutMs, signal);
   },
   open: openMachines,

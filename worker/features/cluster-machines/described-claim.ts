@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
+import { defined } from "../../../shared/defined.ts";
+import type { Pause } from "../../core/action/machine-facts.ts";
 import { keyOf, type ObjectName } from "../../kubernetes/client/kinds.ts";
-import { pausingAnnotation } from "../../kubernetes/client/pausing-annotation.ts";
 import type { HostContent } from "./described-host.ts";
 import type { BmcTarget, Describe, Described } from "./described-machine.ts";
 
@@ -26,7 +27,6 @@ function contentOf(object: unknown): ClaimContent {
   const parsed = ClaimObject.safeParse(object);
   if (!parsed.success) return { kind: "unbound", problem: "is not a valid HostClaim" };
   const { metadata, status } = parsed.data;
-  if (pausingAnnotation(object) !== undefined) return { kind: "unbound", problem: "is paused" };
   if (metadata.deletionTimestamp !== undefined) return { kind: "unbound", problem: "is being deleted" };
   const associated = status?.conditions?.find(({ type }) => type === "Associated");
   if (!status?.bareMetalHost || associated?.status !== "True") {
@@ -40,20 +40,27 @@ function contentOf(object: unknown): ClaimContent {
  * the host, which the tenant must not know.
  */
 export function targetOfClaim(
-  { name: claim, content }: Described<ClaimContent>,
+  { name: claim, content, paused }: Described<ClaimContent>,
   findHost: (name: ObjectName) => Described<HostContent> | undefined,
-): { readonly target: BmcTarget; readonly host?: ObjectName } {
-  if (content.kind === "unbound") return { target: { kind: "unusable", problems: [content.problem] } };
-  const found = findHost(content.host)?.content;
+): { readonly target: BmcTarget; readonly host?: ObjectName; readonly paused?: Pause } {
+  const own = defined({ paused });
+  if (content.kind === "unbound")
+    return { target: { kind: "unusable", problems: [content.problem] }, ...own };
+  const host = findHost(content.host);
+  const found = host?.content;
   const isMutual = found?.claim !== undefined && keyOf(found.claim) === keyOf(claim);
   if (!found || !isMutual) {
     const problem = "has a host that this worker does not see, or that is not bound to the claim";
-    return { target: { kind: "unusable", problems: [problem] } };
+    return { target: { kind: "unusable", problems: [problem] }, ...own };
   }
   const { target } = found;
-  if (target.kind === "usable") return { target, host: content.host };
-  return { target: { kind: "unusable", problems: [HOST_REFUSED] } };
+  const either = defined({ paused: paused ?? (host?.paused && HOST_PAUSED) });
+  if (target.kind === "usable") return { target, host: content.host, ...either };
+  return { target: { kind: "unusable", problems: [HOST_REFUSED] }, ...either };
 }
+
+/** Why is for the operator. */
+export const HOST_PAUSED: Pause = { reason: "ask the operator for the reason", by: "its host" };
 
 export const HOST_REFUSED =
   "has a host that cannot be used now: ask the operator, whose worker logs the reason";

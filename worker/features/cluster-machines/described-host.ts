@@ -47,7 +47,7 @@ function targetOf(host: HostObject, name: ObjectName, managed: Managed): BmcTarg
   const management = managementOf(host);
   switch (management.kind) {
     case "blocked":
-      return { ...unusable([management.problem]), ...defined({ isPaused: management.isPaused }) };
+      return unusable([management.problem]);
     case "managed":
       return managed === "via-host" ? viaHost(host, name) : unusable([refusal(management.state)]);
     case "power": {

@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import type { BootMode } from "../../../shared/contract/vocabulary.ts";
 import { defined } from "../../../shared/defined.ts";
 import { valueProblems } from "../../../shared/document/issue-problems.ts";
+import type { Pause } from "../../core/action/machine-facts.ts";
 import { apiVersionOf, KINDS, type Kind, type ObjectName } from "../../kubernetes/client/kinds.ts";
 import type { ObjectReference } from "../../kubernetes/events/object-events.ts";
 import { connectionLockKey } from "../../machines/lock-key.ts";
@@ -23,10 +24,8 @@ interface Usable extends AnnotatedState {
   readonly viaHost?: "all" | "power";
 }
 
-export interface Unusable {
+interface Unusable {
   readonly kind: "unusable";
-  /** It is not invalid: its owner paused it. */
-  readonly isPaused?: true;
   readonly problems: readonly string[];
 }
 
@@ -38,6 +37,7 @@ export type MachineReference = { readonly kind: "reference"; readonly machine: s
 export interface Described<Content> {
   readonly name: ObjectName;
   readonly content: Content;
+  readonly paused?: Pause;
 }
 
 /** Reads an object; undefined for one without a BMC. Never throws. */

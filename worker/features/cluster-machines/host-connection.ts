@@ -2,19 +2,22 @@ import * as z from "zod/mini";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { Connection } from "../../../shared/contract/connection.ts";
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
+import { defined } from "../../../shared/defined.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { withTimeout } from "../../../shared/timeout.ts";
 import type { ReferenceRefusal } from "../../core/action/reference.ts";
 import { HostObject, managementOf } from "../../kubernetes/client/host-object.ts";
 import { KINDS, keyOf, type ObjectName } from "../../kubernetes/client/kinds.ts";
 import { isKubernetesError, KubernetesError } from "../../kubernetes/client/kubernetes-error.ts";
+import { MachinePaused, refusePaused } from "../../machines/pause.ts";
 import { checkClaim } from "./claim-permit.ts";
 import { readConnection } from "./cluster-connection.ts";
-import { HOST_REFUSED } from "./described-claim.ts";
+import { HOST_PAUSED, HOST_REFUSED } from "./described-claim.ts";
 import { describeHost, type Managed } from "./described-host.ts";
 import type { BmcTarget } from "./described-machine.ts";
 import { actionOf, isPowerAction, onlineAfter, POWER_ACTIONS } from "./host-actions.ts";
 import type { ClusterMachine, Metal3Machine } from "./machine-index.ts";
+import { withPause } from "./paused.ts";
 import type { SourceCluster } from "./source-connection.ts";
 import { reasonOf } from "./warning-log.ts";
 
@@ -32,6 +35,7 @@ export interface HostReading {
   /** Of the objects' cluster. */
   readonly references: ReferenceRefusal;
   readonly log: Pick<Logger, "warn">;
+  readonly whilePaused?: true;
   readonly signal: AbortSignal;
 }
 
@@ -56,6 +60,7 @@ export async function readHostConnection(
     const { class: errorClass, message } = BmcError.from(thrown);
     const [claim, host] = [keyOf(at), keyOf(metal3.host)];
     log.warn({ claim, host, error: message }, "host of a claim refused");
+    if (thrown instanceof MachinePaused) throw new MachinePaused(found.machine, HOST_PAUSED);
     const problem = thrown instanceof HostRefusal ? `has a host that ${thrown.problem}` : HOST_REFUSED;
     throw new BmcError(errorClass, `${found.object} ${claim}: ${problem}`);
   }
@@ -79,7 +84,7 @@ export function goesViaHost({ viaHost }: Usable, image: string | undefined): boo
 async function read(
   found: UsableHost,
   cluster: SourceCluster,
-  { image, managed, references, signal }: HostReading,
+  { image, managed, references, signal, ...terms }: HostReading,
 ): Promise<Connection> {
   const { machine, content, metal3 } = found;
   const { host, claim } = metal3;
@@ -87,7 +92,9 @@ async function read(
     if (claim) await checkClaim(cluster, { claim, host, references }, bound);
     return readHost(cluster, host, bound);
   });
-  const described = describeHost(managed)(object, host)?.content;
+  const seen = withPause(KINDS.bareMetalHost, describeHost(managed))(object, host);
+  refusePaused({ ...machine, ...defined({ paused: seen?.paused }) }, terms);
+  const described = seen?.content;
   const called = { object: "BareMetalHost", at: host, source: found.source } as const;
   if (!described) throw new BmcError("usage", reasonOf(called, ["has no BMC any more"]));
   const { target } = described;

@@ -1,4 +1,5 @@
 import { defined } from "../../../shared/defined.ts";
+import type { Pause } from "../../core/action/machine-facts.ts";
 import { keyOf, type ObjectName } from "../../kubernetes/client/kinds.ts";
 import type { Machine } from "../../machines/inventory.ts";
 import { MachineName } from "../../machines/inventory-schema.ts";
@@ -71,8 +72,11 @@ export function indexMachines(
     object: ClusterMachine["object"],
     at: ObjectName,
     content: BmcTarget,
-    isListed: boolean,
-    metal3?: Metal3Machine,
+    {
+      isListed,
+      metal3,
+      paused,
+    }: Pick<ClusterMachine, "isListed" | "metal3"> & { readonly paused?: Pause | undefined },
   ) {
     const name = nameOf(at);
     if (!MachineName.safeParse(name).success) {
@@ -82,7 +86,7 @@ export function indexMachines(
     const taken = byName.get(name);
     if (!taken) {
       const lockKey = content.kind === "usable" ? content.lockKey : `unusable ${object} ${keyOf(at)}`;
-      const machine = { name, lockKey };
+      const machine = { name, lockKey, ...defined({ paused }) };
       byName.set(name, { machine, object, at, source, isListed, content, ...defined({ metal3 }) });
     } else if (isListed && content.kind === "usable" && content.lockKey !== taken.machine.lockKey) {
       const problem = `its name is that of ${taken.object} ${keyOf(taken.at)}, which has another BMC`;
@@ -91,25 +95,28 @@ export function indexMachines(
   }
 
   if (sources.includes("machines")) {
-    for (const { name, content } of objects.machines) add("Machine", name, content, true);
+    for (const { name, content, paused } of objects.machines)
+      add("Machine", name, content, { isListed: true, paused });
   }
   const referred: Described<BmcTarget>[] = [];
-  for (const { name, content } of everyHardware(objects)) {
+  for (const { name, content, paused } of everyHardware(objects)) {
     if (content.kind === "reference") {
       const machine = objects.findMachine({ namespace: name.namespace, name: content.machine });
       if (machine) referred.push(machine);
-      add("Hardware", name, throughReference(content.machine, machine, objects.machinesUnseen), true);
-    } else add("Hardware", name, content, true);
+      const target = throughReference(content.machine, machine, objects.machinesUnseen);
+      add("Hardware", name, target, { isListed: true, paused: paused ?? machine?.paused });
+    } else add("Hardware", name, content, { isListed: true, paused });
   }
-  for (const { name, content } of referred) add("Machine", name, content, false);
-  for (const { name, content } of objects.hosts) {
-    add("BareMetalHost", name, content.target, true, { host: name });
+  for (const { name, content, paused } of referred)
+    add("Machine", name, content, { isListed: false, paused });
+  for (const { name, content, paused } of objects.hosts) {
+    add("BareMetalHost", name, content.target, { isListed: true, metal3: { host: name }, paused });
   }
   for (const claimed of objects.claims) {
     const { name: claim } = claimed;
-    const { target: content, host } = targetOfClaim(claimed, objects.findHost);
+    const { target: content, host, paused } = targetOfClaim(claimed, objects.findHost);
     const lockKey = content.kind === "usable" ? content.lockKey : `unusable HostClaim ${keyOf(claim)}`;
-    const machine = { name: `${CLAIM_PREFIX}${nameOf(claim)}`, lockKey };
+    const machine = { name: `${CLAIM_PREFIX}${nameOf(claim)}`, lockKey, ...defined({ paused }) };
     const metal3 = host && { host, claim };
     const about = { object: "HostClaim", at: claim, source, isListed: false } as const;
     byName.set(machine.name, { machine, ...about, content, ...defined({ metal3 }) });

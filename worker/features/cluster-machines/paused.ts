@@ -1,13 +1,67 @@
+import * as z from "zod/mini";
+import type { Pause } from "../../core/action/machine-facts.ts";
+import { type Finding, skippedFinding } from "../../findings/finding.ts";
+import type { Cluster } from "../../kubernetes/client/cluster.ts";
+import { KINDS, type Kind, keyOf, type ObjectName } from "../../kubernetes/client/kinds.ts";
+import { KubernetesError } from "../../kubernetes/client/kubernetes-error.ts";
 import { pausingAnnotation } from "../../kubernetes/client/pausing-annotation.ts";
-import type { Describe, Unusable } from "./described-machine.ts";
+import { pauseNote, pauseOf } from "../../machines/pause.ts";
+import type { Describe } from "./described-machine.ts";
+import type { ClusterSource } from "./machine-index.ts";
 
-/** Makes paused objects unusable. */
-export function unlessPaused<Content>(describe: Describe<Content>): Describe<Content | Unusable> {
+/** Adds whether the object's annotations take its machine out of service. */
+export function withPause<Content>(kind: Kind, describe: Describe<Content>): Describe<Content> {
   return (object, name) => {
     const described = describe(object, name);
-    const annotation = pausingAnnotation(object);
-    if (!described || annotation === undefined) return described;
-    const problem = `metadata.annotations.${annotation} is set: the object is paused and left alone`;
-    return { name, content: { kind: "unusable", isPaused: true, problems: [problem] } };
+    const paused = pauseIn(object, kind, name);
+    return described && paused ? { ...described, paused } : described;
   };
+}
+
+function pauseIn(object: unknown, { kind }: Kind, name: ObjectName): Pause | undefined {
+  const annotation = pausingAnnotation(object);
+  return annotation && pauseOf(annotation.reason, `annotation ${annotation.name} of ${kind} ${keyOf(name)}`);
+}
+
+const LISTED: Readonly<Record<ClusterSource, readonly Kind[]>> = {
+  machines: [KINDS.rufioMachine],
+  hardware: [KINDS.hardware, KINDS.hardwareV1Alpha2],
+  baremetalhosts: [KINDS.bareMetalHost],
+};
+const Named = z.looseObject({ metadata: z.looseObject({ namespace: z.string(), name: z.string() }) });
+
+/** For doctor: each paused object that a machine comes from. Why objects cannot be listed is another check's finding. */
+export async function checkPaused(
+  cluster: Pick<Cluster, "list">,
+  {
+    inventory,
+    watchNamespace,
+  }: { readonly inventory: readonly ClusterSource[]; readonly watchNamespace: string },
+  signal: AbortSignal,
+): Promise<readonly Finding[]> {
+  const namespace = watchNamespace === "*" ? undefined : watchNamespace;
+  const found = new Map<string, Finding>();
+  for (const kind of inventory.flatMap((source) => LISTED[source])) {
+    for (const object of await listed(cluster, kind, namespace, signal)) {
+      const paused = pauseIn(object, kind, object.metadata);
+      // A Hardware may be served in two versions.
+      const subject = `${kind.kind} ${keyOf(object.metadata)}`;
+      if (paused) found.set(subject, skippedFinding("cluster", pauseNote(paused), subject));
+    }
+  }
+  return [...found.values()];
+}
+
+async function listed(
+  cluster: Pick<Cluster, "list">,
+  kind: Kind,
+  namespace: string | undefined,
+  signal: AbortSignal,
+): Promise<readonly z.infer<typeof Named>[]> {
+  try {
+    return (await cluster.list(kind, { namespace }, Named, signal)).items;
+  } catch (thrown) {
+    if (thrown instanceof KubernetesError) return [];
+    throw thrown;
+  }
 }

@@ -1,5 +1,6 @@
 import type { Logger } from "../../../shared/logger.ts";
 import { keyOf } from "../../kubernetes/client/kinds.ts";
+import { pauseNote } from "../../machines/pause.ts";
 import type { ClusterMachine, MachineIndex } from "./machine-index.ts";
 import { LOCAL_SOURCE } from "./machine-source-list.ts";
 
@@ -92,9 +93,9 @@ function warningsOn(found: ClusterMachine): readonly MachineWarning[] {
   const { machine, object, at, isListed, content } = found;
   // Reported with the Hardware that names it.
   if (!isListed) return [];
+  if (machine.paused) return [{ kind: "paused", machine: machine.name, reason: pauseNote(machine.paused) }];
   if (content.kind === "unusable") {
-    const invalid = object === "BareMetalHost" ? "refused-host" : "unusable";
-    const kind = content.isPaused ? "paused" : invalid;
+    const kind = object === "BareMetalHost" ? "refused-host" : "unusable";
     return [{ kind, machine: machine.name, reason: reasonOf(found, content.problems) }];
   }
   const { unknown: options, desiredProblem } = content;

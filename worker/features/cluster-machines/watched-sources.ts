@@ -16,7 +16,7 @@ import {
   type MachineReference,
 } from "./described-machine.ts";
 import type { ClusterObjects, ClusterSource } from "./machine-index.ts";
-import { unlessPaused } from "./paused.ts";
+import { withPause } from "./paused.ts";
 import type { MachineWarning } from "./warning-log.ts";
 
 export interface WatchedSourcesOptions {
@@ -71,9 +71,9 @@ export class WatchedSources {
     const { managedHosts, onChange, sources } = options;
     const changed = ({ before, ...change }: Change<unknown>) =>
       onChange(before, change.kind === "set" ? change.value : undefined);
-    this.#machines = this.#watch(KINDS.rufioMachine, unlessPaused(describeMachine), changed);
-    this.#hardware = this.#watch(KINDS.hardwareV1Alpha2, unlessPaused(describeHardware), changed);
-    this.#references = this.#watch(KINDS.hardware, unlessPaused(describeHardwareReference), (change) => {
+    this.#machines = this.#watch(KINDS.rufioMachine, describeMachine, changed);
+    this.#hardware = this.#watch(KINDS.hardwareV1Alpha2, describeHardware, changed);
+    this.#references = this.#watch(KINDS.hardware, describeHardwareReference, (change) => {
       if (change.kind === "set" && change.value.content.kind === "reference") this.#need();
       changed(change);
     });
@@ -179,7 +179,7 @@ export class WatchedSources {
       cluster,
       kind,
       selection: { namespace },
-      project,
+      project: withPause(kind, project),
       onChange,
       clock,
       log: quietWhile(() => isAbsent(objects), log),

@@ -30,6 +30,7 @@ async function openDrift(worker: WorkerParts<Config>): Promise<Feature> {
   const enforcer = new Enforcer({
     ...{ image: settings.image, version, quietMs: settings.quietTimeMs, clock, log, notify },
     hasWorkflow: (machine) => hasWorkflow?.(agentIdOf(agentIdPattern, machine)) ?? false,
+    isPaused: (machine) => inventory.find(machine)?.paused !== undefined,
     namespaceOf: (machine) => machineObjects?.namespaceOf(machine),
   });
   const watch = new DriftWatch({

@@ -12,6 +12,7 @@ import type { DriftSeen } from "../../core/action/drift-seen.ts";
 import type { MachineNotice } from "../../core/action/machine-notice.ts";
 import type { Observer } from "../../core/action/observer.ts";
 import type { Inventory } from "../../machines/inventory.ts";
+import { MachinePaused } from "../../machines/pause.ts";
 import type { Comparison } from "./compare-machine.ts";
 import type { Enforcer } from "./enforcer.ts";
 
@@ -113,9 +114,10 @@ export class DriftWatch {
   #refresh(): void {
     const { enforcer, inventory, intervalMs, isOurs, random } = this.#options;
     const gone = new Set(this.#watched.keys());
-    for (const { name, lockKey } of inventory.machines()) {
+    for (const { name, lockKey, paused } of inventory.machines()) {
       const desired = inventory.desiredState?.(name);
-      if (!desired) continue;
+      // A paused machine is compared anew, as a new one, once it is in service again.
+      if (!desired || paused) continue;
       gone.delete(name);
       enforcer.owned(name, isOurs(name));
       const version = JSON.stringify([lockKey, desired]);
@@ -175,7 +177,7 @@ export class DriftWatch {
       if (againMs !== undefined) this.#compareBy(machine, againMs);
     } catch (thrown) {
       if (signal.aborted) return;
-      if (stop.signal.aborted) return this.#compareIn(machine, BUSY_MS);
+      if (stop.signal.aborted || thrown instanceof MachinePaused) return this.#compareIn(machine, BUSY_MS);
       const isTimeout = thrown instanceof TimeoutReached;
       this.#failed(
         machine,

@@ -15,6 +15,7 @@ export interface EnforcerOptions extends Omit<CorrectionQueueOptions, "refusalOf
   readonly quietMs: number;
   /** Whether a workflow that names the machine's agent ID has not ended, as far as the worker knows. */
   readonly hasWorkflow: (machine: string) => boolean;
+  readonly isPaused: (machine: string) => boolean;
   readonly log: Logger;
   /** Must not throw. */
   readonly notify: (notice: MachineNotice) => void;
@@ -192,12 +193,13 @@ export class Enforcer {
 
   /** Why nothing may be corrected now, and when to look again. */
   #waitOf(machine: string): { readonly reason: string; readonly ms: number } | undefined {
-    const { hasWorkflow, quietMs } = this.#options;
+    const { hasWorkflow, isPaused, quietMs } = this.#options;
     const nowMs = this.#nowMs();
     const ownedMs = this.#owned.get(machine);
     if (ownedMs === undefined) return { reason: "another shard has the machine", ms: AGAIN_MS };
     const sinceMs = Math.max(ownedMs, this.#usedMs.get(machine) ?? ownedMs);
     const quiet = sinceMs + quietMs - nowMs;
+    if (isPaused(machine)) return { reason: "the machine is paused", ms: AGAIN_MS };
     if (this.#busy.has(machine)) return { reason: "an action uses the machine", ms: AGAIN_MS };
     if (hasWorkflow(machine)) return { reason: "a workflow for the machine has not ended", ms: AGAIN_MS };
     if (quiet > 0)

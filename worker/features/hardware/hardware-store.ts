@@ -11,6 +11,7 @@ import { BusyMachines } from "../../core/action/busy-machines.ts";
 import { type HardwareReading, hardwareSeen } from "../../core/action/hardware-seen.ts";
 import type { Observer } from "../../core/action/observer.ts";
 import type { Machine } from "../../machines/inventory.ts";
+import { MachinePaused } from "../../machines/pause.ts";
 import type { MachineReader } from "../machine-reader.ts";
 
 export interface HardwareStoreOptions {
@@ -42,7 +43,7 @@ const JITTER = 0.1;
 const RETRY: Backoff = { firstMs: 60_000, maxMs: 3_600_000, jitter: 0.5 };
 /** Limits waiting for the machine's lock and reading, which has a shorter limit of its own. */
 const READ_WITHIN_MS = 7 * 60_000;
-/** Until a machine that an action uses is looked at again. */
+/** Until a machine that an action uses, or that is paused, is looked at again. */
 const BUSY_MS = 60_000;
 /** A machine that was not asked for in this time has no lane here any more. */
 const ASKED_WITHIN_MS = 15 * 60_000;
@@ -148,8 +149,8 @@ export class HardwareStore {
       this.#learn(machine, { hardware, ...defined({ provider: result.provider }), readAt });
     } catch (thrown) {
       if (signal.aborted) return;
-      const isBusy = stop.signal.aborted || thrown instanceof TimeoutReached;
-      if (isBusy) return this.#work.addAfter(machine, BUSY_MS);
+      const isBusy = [TimeoutReached, MachinePaused].some((kind) => thrown instanceof kind);
+      if (isBusy || stop.signal.aborted) return this.#work.addAfter(machine, BUSY_MS);
       this.#failed(machine, BmcError.from(thrown));
     } finally {
       this.#reading.delete(machine);

@@ -4,7 +4,7 @@ import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import type { PowerState } from "../../../shared/contract/vocabulary.ts";
 import { formatSeconds } from "../../../shared/duration.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
-import { HostObject, managementOf, REBOOT } from "../../kubernetes/client/host-object.ts";
+import { HostObject, managementOf, operatorPause, REBOOT } from "../../kubernetes/client/host-object.ts";
 import { isKubernetesError, KubernetesError } from "../../kubernetes/client/kubernetes-error.ts";
 import type { HostAccess } from "../../machines/inventory.ts";
 import { LAST_REBOOT, type RebootAnnotation } from "./reboot-annotation.ts";
@@ -216,6 +216,8 @@ function stateOf({ status }: HostObject): string {
 function check(host: HostObject, command: PowerCommand): void {
   const management = managementOf(host);
   const refuse = (problem: string) => new BmcError("state", `the BareMetalHost ${problem}`);
+  const pause = operatorPause(host);
+  if (pause !== undefined) throw refuse(pause);
   if (management.kind === "blocked") throw refuse(management.problem);
   if (management.kind === "released") throw refuse("was released by Metal3 meanwhile: run the action again");
   const state = stateOf(host);

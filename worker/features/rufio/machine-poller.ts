@@ -13,6 +13,7 @@ import type { Cluster } from "../../kubernetes/client/cluster.ts";
 import { KINDS, keyOf, nameOfKey, type ObjectName } from "../../kubernetes/client/kinds.ts";
 import { isKubernetesError } from "../../kubernetes/client/kubernetes-error.ts";
 import type { Change } from "../../kubernetes/client/watched-objects.ts";
+import { MachinePaused } from "../../machines/pause.ts";
 import { type MachineReading, machineStatus, readingOfError, readingOfOutcome } from "./machine-status.ts";
 import { patchStatus } from "./patch-status.ts";
 import type { MachineStatus, RufioMachine } from "./rufio-api.ts";
@@ -210,7 +211,7 @@ export class MachinePoller {
     if (watched.actions.size > 0) return undefined;
     if (watched.refused && !(await this.#mayRetry(key, watched.refused, signal))) return CHECK_SECRET_MS;
     const seen = await this.#read(key, signal);
-    // Without a reading, an action used the machine all the time; an action that started or ended meanwhile knows
+    // Without a reading, the machine is paused or an action used it all the time; an action that started or ended meanwhile knows
     // better.
     if (!seen || watched.actions.size > 0 || watched.pending) return undefined;
     delete watched.refused;
@@ -243,7 +244,7 @@ export class MachinePoller {
       return { contactable: true, power };
     } catch (thrown) {
       signal.throwIfAborted();
-      if (thrown instanceof TimeoutReached) return undefined;
+      if (thrown instanceof TimeoutReached || thrown instanceof MachinePaused) return undefined;
       const error = BmcError.from(thrown);
       const isSecretless = error.class === "usage" && (await missingSecret(machine, signal)) !== undefined;
       this.#secretless[isSecretless ? "add" : "delete"](key);

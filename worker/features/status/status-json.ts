@@ -10,13 +10,14 @@ export function statusJson({ board, facts, clock, begunMs, begunAt }: Sources) {
   const activity = board.activity();
   const { sources, agentIdsInOtherCase } = facts.cluster?.() ?? {};
 
-  function machineJson({ name, record, inFlight }: ShownMachine) {
+  function machineJson({ name, record, inFlight, paused }: ShownMachine) {
     const { power, powerChanges = [], known, provider, failures = [], last } = record ?? {};
     return {
       name,
       bmc: facts.bmcAddress?.(name),
       origin: facts.machineOrigin?.(name),
       drift: facts.machineDrift?.(name),
+      paused,
       atHand: inFlight.map(({ action }) => action.key),
       last,
       power: power && { state: power.state, at: power.at, by: power.by, ageMs: sinceMs(power.sinceMs) },
@@ -68,7 +69,7 @@ export function statusJson({ board, facts, clock, begunMs, begunAt }: Sources) {
     slots: { limit: facts.slots().limit, taken: facts.slots().taken },
     unfinishedReports: facts.unfinished(),
     lanes: board.agents().map((agent) => ({ ...agent, sinceMs: sinceMs(agent.sinceMs) })),
-    machines: shownMachines(facts.machines(), board).map(machineJson),
+    machines: shownMachines(facts.machines(), { board, facts }).map(machineJson),
     machineSources: sources,
     agentIdsInOtherCase: agentIdsInOtherCase?.(),
     /** One list per count, oldest minute first. */

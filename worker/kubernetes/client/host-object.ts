@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { pausingAnnotation } from "./pausing-annotation.ts";
+import { controllerPause } from "./pausing-annotation.ts";
 
 const Text = z.optional(z.string());
 
@@ -47,20 +47,22 @@ export type Management =
   /** Externally provisioned: the operator sets only the power, to `spec.online`. */
   | { readonly kind: "power"; readonly online: boolean }
   | { readonly kind: "managed"; readonly state: string }
-  /** The operator does nothing and may resume at any time, or the host goes away. */
-  | { readonly kind: "blocked"; readonly problem: string; readonly isPaused?: true };
+  /** The operator is about to let go of it, or the host goes away. */
+  | { readonly kind: "blocked"; readonly problem: string };
 
-/** By annotations and `status`; see docs/baremetalhost-states.md and `checkDetachedHost` in the operator. */
+/** Why the operator does nothing with a host; undefined if it is not paused. */
+export function operatorPause(host: HostObject): string | undefined {
+  const pause = controllerPause(host);
+  if (!pause) return undefined;
+  return `is paused by the annotation ${pause.name}. Fix: wait until the pause ends, or remove the annotation`;
+}
+
+/** Paused or not. By annotations and `status`; see docs/baremetalhost-states.md and `checkDetachedHost` in the operator. */
 export function managementOf({ metadata, spec, status }: HostObject): Management {
   const { annotations = {}, deletionTimestamp } = metadata;
   const has = (name: string) => Object.hasOwn(annotations, name);
   const state = status?.provisioning?.state ?? "";
   if (deletionTimestamp !== undefined) return { kind: "blocked", problem: "is being deleted" };
-  const pause = pausingAnnotation({ metadata });
-  if (pause !== undefined) {
-    const fix = "Fix: wait until the pause ends, or remove the annotation";
-    return { kind: "blocked", isPaused: true, problem: `is paused by the annotation ${pause}. ${fix}` };
-  }
   if (has(DETACHED)) {
     // Until the status says so, the operator may still change the host.
     if (status?.operationalStatus === "detached") return { kind: "released" };

@@ -66,6 +66,7 @@ export function executorLab(
   const executor = new Executor({
     permit: () => ({ allowed: true }),
     locate: () => TARGET,
+    pausedMachines: () => "fail",
     runtime,
     sink,
     maxBackoffMs: 1_000,

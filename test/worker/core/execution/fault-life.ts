@@ -304,6 +304,7 @@ export class Life {
     const executor = new Executor({
       ...more,
       permit: () => ({ allowed: true }),
+      pausedMachines: () => "fail",
       locate: ({ agentId }) => {
         const lockKey = world.lockKeyOf(agentId);
         return { ok: true, machine: `node of ${lockKey}`, lockKey, ...connect };

@@ -214,6 +214,32 @@ describe("the credentials of a launch", () => {
   });
 });
 
+it("a hook runs even if its machine is paused meanwhile, because its action began before", async () => {
+  let isPaused = false;
+  const readings: unknown[] = [];
+  const { launch, requests } = lab(
+    async ({ action }) => {
+      isPaused = true;
+      return action.command.includes("hook") ? {} : { ok: false, class: "bmc", exitCode: 1 };
+    },
+    {
+      locate: () => ({
+        ...TARGET,
+        ...(isPaused && { paused: "machine m1 is paused: new disks" }),
+        async connect({ whilePaused }) {
+          readings.push(whilePaused);
+          return testConnection();
+        },
+      }),
+    },
+  );
+
+  await launch({ onFailure: ["hook"] }).outcome;
+
+  expect(requests.map(({ action }) => action.command)).toEqual([[], ["hook"]]);
+  expect(readings).toEqual([undefined, true]);
+});
+
 it("a hook runs even if the worker does not lead any more, because its action was this worker's", async () => {
   let isLeading = true;
   const { launch, reports, requests } = lab(

@@ -81,11 +81,6 @@ describe("BareMetalHosts that Metal3 manages", () => {
     ["has no state yet", { status: { provisioning: null } }, /managed by Metal3 \(state unknown\)/],
     ["being detached", { annotations: detached.annotations }, /not detached it yet \(state provisioned\)/],
     [
-      "paused",
-      { ...detached, annotations: { ...detached.annotations, "baremetalhost.metal3.io/paused": "" } },
-      /is paused by the annotation baremetalhost.metal3.io\/paused. Fix:/,
-    ],
-    [
       "wrong",
       { ...detached, spec: { bmc: { address: "irmc://x", credentialsName: "y" } } },
       /has the scheme irmc/,
@@ -99,7 +94,7 @@ describe("BareMetalHosts that Metal3 manages", () => {
     expect(lab.fake.countBy("get", "secrets")).toBe(0);
     await expect
       .poll(() => lab.said.map(({ message: said }) => said), SOON)
-      .toContainEqual(expect.stringMatching(/^(BareMetalHost refused|paused machine left alone)$/));
+      .toContainEqual(expect.stringMatching(/^BareMetalHost refused$/));
   });
 
   it("are refused at launch even if the watch has not seen it yet", async () => {

@@ -134,7 +134,7 @@ describe("machines of several clusters", () => {
     annotate("");
     await expect
       .poll(() => lab.failure("edge-1"), SOON)
-      .toContain("metadata.annotations.cluster.x-k8s.io/paused is set: the object is paused and left alone");
+      .toContain("is paused: no reason given (annotation cluster.x-k8s.io/paused of Machine ");
     expect(lab.inventory.state().unusable).toEqual([]);
     annotate(null);
     await expect.poll(() => lab.password("edge-1").catch(String), SOON).toBe("p");

@@ -9,6 +9,7 @@ import { type ActionEvent, seenAction } from "../../../../worker/core/action/obs
 import type { Comparison } from "../../../../worker/features/drift/compare-machine.ts";
 import { DriftWatch } from "../../../../worker/features/drift/drift-watch.ts";
 import { Enforcer } from "../../../../worker/features/drift/enforcer.ts";
+import { MachinePaused } from "../../../../worker/machines/pause.ts";
 import { VirtualClock } from "../../../support/virtual-clock.ts";
 
 const MINUTE = 60_000;
@@ -21,6 +22,8 @@ const power = (actual: string): Difference => ({
 const ntp: Difference = {
   ...{ setting: "ntp", field: "ntp", wanted: ["a"], actual: ["b"], state: "different" },
 };
+
+const paused = { reason: "fan replacement", by: "inventory machines.yaml" };
 
 interface LabOptions {
   readonly machines?: readonly string[];
@@ -37,6 +40,7 @@ function lab({ machines = ["node-1"], answer, random = () => 0 }: LabOptions = {
   const notices: string[] = [];
   const desired = new Map<string, DesiredState>(machines.map((name) => [name, { power: "on" }]));
   const ours = new Set(machines);
+  const out = new Set<string>();
   let open = 0;
   let most = 0;
   const take = (fields: LogFields, message: string) => {
@@ -48,6 +52,7 @@ function lab({ machines = ["node-1"], answer, random = () => 0 }: LabOptions = {
   const log = { info: take, warn: take, error: take, debug: () => undefined };
   const enforcer = new Enforcer({
     ...{ image: "{action}", version: "1", quietMs: HOUR, clock, log, notify },
+    isPaused: () => false,
     hasWorkflow: () => false,
     namespaceOf: () => undefined,
   });
@@ -63,7 +68,12 @@ function lab({ machines = ["node-1"], answer, random = () => 0 }: LabOptions = {
       }
     },
     inventory: {
-      machines: () => ["other", ...desired.keys()].map((name) => ({ name, lockKey: name })),
+      machines: () =>
+        ["other", ...desired.keys()].map((name) => ({
+          name,
+          lockKey: name,
+          ...(out.has(name) && { paused }),
+        })),
       desiredState: (name) => desired.get(name),
     },
     isOurs: (machine) => ours.has(machine),
@@ -82,7 +92,7 @@ function lab({ machines = ["node-1"], answer, random = () => 0 }: LabOptions = {
     void clock.sleep(ms);
     await clock.until(() => clock.monotonicMs() >= endMs, ms);
   };
-  return { watch, clock, comparisons, lines, notices, desired, ours, pass, most: () => most };
+  return { watch, clock, comparisons, lines, notices, desired, ours, out, pass, most: () => most };
 }
 
 const action = seenAction({
@@ -106,6 +116,38 @@ describe("machines with a desired state", () => {
     expect(comparisons.length).toBeLessThanOrEqual(11);
     expect(watch.find("node-1")).toMatchObject({ differences: [], comparedAt: expect.any(Date) });
     expect(watch.find("other")).toBeUndefined();
+  });
+
+  test("are left alone while they are paused, and compared as new ones afterwards", async () => {
+    const { watch, comparisons, lines, out, pass } = lab({ machines: ["node-1", "node-2"] });
+    await pass(10 * MINUTE);
+    out.add("node-1");
+    await pass(2 * MINUTE);
+    comparisons.splice(0);
+
+    await pass(5 * HOUR);
+    expect(new Set(comparisons.map(({ machine }) => machine))).toEqual(new Set(["node-2"]));
+    expect(watch.find("node-1")).toBeUndefined();
+    out.delete("node-1");
+    await pass(2 * HOUR);
+
+    expect(watch.find("node-1")).toMatchObject({ differences: [] });
+    expect(lines).toEqual([]);
+  });
+
+  test("are no failures if they are found to be paused just before they are read", async () => {
+    const { comparisons, lines, pass, watch } = lab({
+      answer(count) {
+        if (count > 1) return { differences: [power("on")] };
+        throw new MachinePaused({ name: "node-1" }, paused);
+      },
+    });
+
+    await pass(2 * MINUTE);
+
+    expect(comparisons.length).toBe(2);
+    expect(watch.find("node-1")).not.toHaveProperty("error");
+    expect(lines).toEqual([]);
   });
 
   test("are compared a few at a time", async () => {

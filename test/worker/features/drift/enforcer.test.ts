@@ -38,6 +38,7 @@ function lab({
   const entries = new Map(machines.map((name) => [name, desired]));
   const ours = new Set(machines);
   const busy = new Set<string>();
+  const out = new Set<string>();
   const off = new Set(machines);
   const started: { machine: string; name: string; atMs: number }[] = [];
   const environments: Readonly<Record<string, string>>[] = [];
@@ -58,6 +59,7 @@ function lab({
       log,
       notify,
     },
+    isPaused: (machine) => out.has(machine),
     hasWorkflow: (machine) => busy.has(machine),
     namespaceOf: () => undefined,
   });
@@ -150,6 +152,7 @@ function lab({
     entries,
     ours,
     busy,
+    out,
     off,
     started,
     environments,
@@ -193,6 +196,18 @@ describe("a machine whose desired state is enforced", () => {
       "node-1 Normal DriftEnded: is as desired again",
     ]);
     expect(watch.find("node-1")).not.toHaveProperty("enforcement");
+  });
+
+  test("is not corrected while it is paused", async () => {
+    const { out, pass, started, watch } = lab();
+    out.add("node-1");
+    await pass(3 * HOUR);
+    expect(started).toEqual([]);
+    expect(watch.find("node-1")?.enforcement).toEqual({ state: "waiting", reason: "the machine is paused" });
+    out.delete("node-1");
+
+    await pass(HOUR);
+    expect(started).toMatchObject([{ name: "power-on" }]);
   });
 
   test("is left alone without enforce, and with what needs an image", async () => {

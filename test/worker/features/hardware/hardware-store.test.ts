@@ -6,6 +6,7 @@ import { raceAbort } from "../../../../shared/race-abort.ts";
 import { redactor } from "../../../../shared/secret-forms.ts";
 import { type ActionEvent, seenAction } from "../../../../worker/core/action/observer.ts";
 import { HardwareStore } from "../../../../worker/features/hardware/hardware-store.ts";
+import { MachinePaused } from "../../../../worker/machines/pause.ts";
 import { VirtualClock } from "../../../support/virtual-clock.ts";
 
 const HOUR = 3_600_000;
@@ -101,6 +102,19 @@ describe("a machine's hardware", () => {
     expect(reads).toHaveLength(1);
 
     await poll(() => serial() === "S2", 2 * HOUR);
+  });
+
+  test("is not read while the machine is paused, which is no failure, and is read once it is in service", async () => {
+    const paused = { reason: "fan replacement", by: "inventory machines.yaml" };
+    const { clock, ends, waits, poll, reads, serial } = lab((count) => {
+      if (count <= 3) throw new MachinePaused(machine, paused);
+    });
+
+    await poll(() => serial() !== undefined, HOUR);
+
+    expect(reads).toHaveLength(4);
+    expect(clock.monotonicMs()).toBeGreaterThanOrEqual(3 * 60_000);
+    expect([ends, waits]).toEqual([[undefined], []]);
   });
 
   test("is not read for a machine that no lane asks for any more", async () => {

@@ -152,24 +152,46 @@ it.concurrent("retries a failed write without another read", async () => {
   expect(lab.said("Rufio machine status update failed, retrying", { level: "warn" })).toHaveLength(1);
 });
 
-it.concurrent("leaves a paused Machine alone, and writes its status once it is not paused any more", async () => {
-  await using lab = await rufioLab();
+it.concurrent("writes no status of a machine that its inventory pauses", async () => {
+  await using lab = await rufioLab({ machines: { "node-01": {}, "node-02": {} } });
+  const {
+    machines: [first, ...others],
+    ...rest
+  } = lab.inventoryOf();
+  await lab.write("inventory.yaml", { ...rest, machines: [{ ...first, paused: "new disks" }, ...others] });
   lab.addMachine();
-  const pause = (value: string | null) =>
-    lab.cluster.patch(
-      BMC_API,
-      "Machine",
-      "node-01",
-      { metadata: { annotations: { "cluster.x-k8s.io/paused": value } } },
-      "default",
-    );
-  pause("true");
-  lab.addMachine("node-02", "default");
+  lab.addMachine("node-02");
   const replica = await lab.replica({ statusIntervalMs: 50 });
-  await eventually(() => expect(replica.reads.length).toBeGreaterThan(5));
-  const whilePaused = [lab.status(), new Set(replica.reads)];
-  pause(null);
-  await eventually(() => expect(lab.status().powerState).toBe("on"));
 
-  expect(whilePaused).toEqual([{}, new Set(["node-02"])]);
+  await eventually(() => expect(lab.status("node-02").powerState).toBe("on"));
+  await eventually(() =>
+    expect(replica.reads.filter((name) => name === "node-01").length).toBeGreaterThan(1),
+  );
+
+  expect(lab.status("node-01")).toEqual({});
 });
+
+it.concurrent.each(["cluster.x-k8s.io/paused", "pbnj-worker/paused"])(
+  "leaves a Machine with %s alone, and writes its status once it is not paused any more",
+  async (annotation) => {
+    await using lab = await rufioLab();
+    lab.addMachine();
+    const pause = (value: string | null) =>
+      lab.cluster.patch(
+        BMC_API,
+        "Machine",
+        "node-01",
+        { metadata: { annotations: { [annotation]: value } } },
+        "default",
+      );
+    pause("true");
+    lab.addMachine("node-02", "default");
+    const replica = await lab.replica({ statusIntervalMs: 50 });
+    await eventually(() => expect(replica.reads.length).toBeGreaterThan(5));
+    const whilePaused = [lab.status(), new Set(replica.reads)];
+    pause(null);
+    await eventually(() => expect(lab.status().powerState).toBe("on"));
+
+    expect(whilePaused).toEqual([{}, new Set(["node-02"])]);
+  },
+);

@@ -116,6 +116,7 @@ export async function startReplica(options: ReplicaOptions, onLog: (line: Logged
   const executor = new Executor({
     permit: () => ({ allowed: true }),
     locate: (action) => resolveMachine(action, inventory, "pbnj-{machine}"),
+    pausedMachines: () => "fail",
     isLeading: () => true,
     sink: rufio.sink,
     maxBackoffMs: 300,

@@ -268,6 +268,29 @@ describe("a workflow's page", () => {
   });
 });
 
+describe("a paused machine", () => {
+  test("is shown with the reason on every page", async () => {
+    const paused = { reason: "fan <b>replacement", by: "inventory machines.yaml" };
+    await using lab = await statusLab({
+      machines: ["node-01", "node-02"],
+      machinePause: (name) => (name === "node-01" ? paused : undefined),
+    });
+    const { tell } = lab;
+    tell.whole(tell.action("read", { name: "power-status" }), "node-01", getPower("on"));
+    const text = `fan <b>replacement (inventory machines.yaml)`.replace("<", "&lt;").replace(">", "&gt;");
+
+    const overview = await lab.text("/");
+    expect(shown(overview)).toContain("P node-01 ? node-02");
+    expect(shown(overview)).toContain("2 machines 1 paused 1 on");
+    expect(await lab.text("/machines?state=paused")).toContain(text);
+    expect(rowsOf(await lab.text("/machines?state=paused"), "machines")).toEqual(["node-01"]);
+    expect(await lab.text("/machines/node-01")).toContain(text);
+    const { machines } = (await (await lab.fetch("/status.json")).json()) as { machines: object[] };
+    expect(machines).toMatchObject([{ name: "node-01", paused }, { name: "node-02" }]);
+    expect(machines[1]).not.toHaveProperty("paused");
+  });
+});
+
 describe("a machine's page", () => {
   test("has what the inventory and its actions say of it, its failures and its power history", async () => {
     const clock = new HandClock();

@@ -39,7 +39,9 @@ const FAILED = "action failed";
 const UNKNOWN_OUTCOME = "the worker was restarted while the action ran: its outcome is unknown";
 const SECRETS_GONE =
   "not carried out: the worker was restarted before the action began, and the request's secrets were only in memory";
-const TOO_LATE = "not carried out within 10 minutes: the machine, or every slot, was in use";
+const WAITING = "waiting for the machine";
+const TOO_LATE = "not carried out within 10 minutes";
+const IN_USE = "the machine, or every slot, was in use";
 
 /** The tasks of PBnJ's API, from their acceptance to their outcome. */
 export class Tasks implements StatusSink {
@@ -164,7 +166,11 @@ export class Tasks implements StatusSink {
 
   #expire(record: TaskRecord): void {
     if (record.startedAt) this.#fail(record, Code.Unknown, UNKNOWN_OUTCOME);
-    else this.#fail(record, Code.DeadlineExceeded, TOO_LATE);
+    else {
+      // What it waits for, if that is known: a machine that is paused.
+      const last = record.messages.at(-1) ?? WAITING;
+      this.#fail(record, Code.DeadlineExceeded, `${TOO_LATE}: ${last === WAITING ? IN_USE : last}`);
+    }
   }
 
   readonly observer: Partial<Observer> = {
@@ -179,7 +185,7 @@ export class Tasks implements StatusSink {
     if (!record || record.end) return;
     switch (event.kind) {
       case "taken":
-        this.#addMessage(record, "waiting for the machine");
+        this.#addMessage(record, WAITING);
         break;
       case "refused":
         this.#refused.add(taskId);
@@ -214,7 +220,9 @@ export class Tasks implements StatusSink {
       return { result: work.result === "power-state" ? (power ?? message) : work.result };
     }
     const byState = state === "timeout" ? Code.DeadlineExceeded : codeOf(outcome?.class);
-    const code = this.#refused.has(id) ? Code.PermissionDenied : byState;
+    // One whose machine is paused was refused, too, but anyone may ask for it.
+    const isDenied = this.#refused.has(id) && outcome?.class !== "state";
+    const code = isDenied ? Code.PermissionDenied : byState;
     return { result: FAILED, error: { code, message: outcome?.message ?? message } };
   }
 

@@ -1,6 +1,6 @@
 import { count } from "../../../../shared/count.ts";
 import type { Difference } from "../../../core/action/drift-seen.ts";
-import type { Board } from "../board/board.ts";
+import type { Pause } from "../../../core/action/machine-facts.ts";
 import type { ActionRecord, Failure, MachineRecord, PowerReading } from "../board/records.ts";
 import { actionKind, actionLink, progressNote, resultText, stateText, timeText } from "./actions.ts";
 import { type Html, html } from "./html.ts";
@@ -22,7 +22,15 @@ import {
 import { badge, fixLink, machineLink, moment, NOTHING, tickingTime } from "./words.ts";
 
 /** The most urgent first. A letter and a colour stand for each. */
-export const MACHINE_STATES = { failed: "F", running: "R", waiting: "W", on: "I", off: "O", unknown: "?" };
+export const MACHINE_STATES = {
+  failed: "F",
+  running: "R",
+  waiting: "W",
+  paused: "P",
+  on: "I",
+  off: "O",
+  unknown: "?",
+};
 export type MachineState = keyof typeof MACHINE_STATES;
 export const machineStates = Object.keys(MACHINE_STATES) as readonly MachineState[];
 
@@ -33,23 +41,30 @@ export interface ShownMachine {
   /** Waiting and running actions, in order of arrival. */
   readonly inFlight: readonly ActionRecord[];
   readonly last: ActionRecord | undefined;
+  /** Set while it is out of service. */
+  readonly paused: Pause | undefined;
   /** All of its states, the most urgent first. */
   readonly states: readonly MachineState[];
 }
 
-export function shownMachines(names: readonly string[], board: Board): readonly ShownMachine[] {
+export function shownMachines(
+  names: readonly string[],
+  { board, facts }: Pick<Sources, "board" | "facts">,
+): readonly ShownMachine[] {
   const active = Map.groupBy(board.active(), ({ machine }) => machine);
   return names.map((name) => {
     const record = board.machine(name);
     const inFlight = active.get(name) ?? [];
     const last = record?.last === undefined ? undefined : board.find(record.last);
+    const paused = facts.machinePause?.(name);
     // Power that was never read counts as unknown.
     const all = new Set([
       last?.phase,
       ...inFlight.map(({ phase }) => phase),
+      paused && "paused",
       record?.power?.state ?? "unknown",
     ]);
-    return { name, record, inFlight, last, states: machineStates.filter((state) => all.has(state)) };
+    return { name, record, inFlight, last, paused, states: machineStates.filter((state) => all.has(state)) };
   });
 }
 
@@ -65,7 +80,7 @@ const machineKind: Kind<ShownMachine> = {
     {
       head: "Now",
       sort: ["state", ({ states: [state = "unknown"] }) => machineStates.indexOf(state)],
-      show: ({ inFlight }, nowMs) => nowText(inFlight, nowMs),
+      show: (machine, nowMs) => nowText(machine, nowMs),
     },
     {
       head: "Last action",
@@ -91,9 +106,10 @@ export function machinesIn(query: Query, machines: readonly ShownMachine[]): rea
 
 export const machineColumns = machineKind.columns;
 
-export function machineList(query: Query, { board, facts: worker, clock }: Sources): View {
+export function machineList(query: Query, sources: Sources): View {
+  const { facts: worker, clock } = sources;
   const about = { path: "/machines", heading: "Machines", states: machineStates, search: "Machine" };
-  const machines = machinesIn(query, shownMachines(worker.machines(), board));
+  const machines = machinesIn(query, shownMachines(worker.machines(), sources));
   return listPage(about, machineKind, machines, query, clock.monotonicMs());
 }
 
@@ -103,14 +119,15 @@ const DENSE_FROM = 200;
 /** One cell per machine: a letter and a colour for its most urgent state. */
 export function machineGrid(about: Parameters<typeof list>[0], machines: readonly ShownMachine[]): Block {
   const dense = machines.length >= DENSE_FROM && " dense";
-  const rows = machines.map(({ name, record, last, states: [state = "unknown"] }) => {
+  const rows = machines.map(({ name, record, last, paused, states: [state = "unknown"] }) => {
     const failed = state === "failed" && last?.class !== undefined && ` (${last.class})`;
+    const why = state === "paused" && paused && ` (${paused.reason})`;
     const power = record?.power && state !== record.power.state && `, ${record.power.state}`;
     const id = rowId(name);
     const cell = () =>
-      html`<li data-row="${id}"><a class="${state}" href="/machines/${id}" title="${name}: ${state}${failed}${power}"><b>${MACHINE_STATES[state]}</b> <span>${name}</span></a></li>`;
+      html`<li data-row="${id}"><a class="${state}" href="/machines/${id}" title="${name}: ${state}${failed}${why}${power}"><b>${MACHINE_STATES[state]}</b> <span>${name}</span></a></li>`;
     // There may be thousands, so that only those that change are rendered.
-    return { id, version: `${state}${failed}${power}`, render: cell };
+    return { id, version: `${state}${failed}${why}${power}`, render: cell };
   });
   return list(
     about,
@@ -123,7 +140,7 @@ export function machineGrid(about: Parameters<typeof list>[0], machines: readonl
 /** One machine: what is known of it, its actions, failures and power. Undefined for an unknown machine. */
 export function machineView(name: string, sources: Sources): View | undefined {
   const { board, facts: worker, clock } = sources;
-  const [machine] = shownMachines([name], board);
+  const [machine] = shownMachines([name], sources);
   const isListed = worker.machines().includes(name);
   if (!machine || (!machine.record && machine.inFlight.length === 0 && !isListed)) return undefined;
   const nowMs = clock.monotonicMs();
@@ -145,6 +162,7 @@ export function machineView(name: string, sources: Sources): View | undefined {
       lastFailure(failures[0], last?.phase === "failed", nowMs),
       facts("machine", [
         !isListed && ["Inventory", "no longer has this machine"],
+        machine.paused && ["Out of service", html`${badge("paused")} ${pauseText(machine.paused)}`],
         ["Power, last seen", powerText(record, nowMs)],
         record?.power && ["Read by", html`${record.power.by} at ${moment(record.power.at)}`],
         ...inventoryFacts(name, sources),
@@ -259,10 +277,14 @@ function agoText(sinceMs: number, nowMs: number, at: Date | undefined): Html {
   return html`<span class="dim">${tickingTime(sinceMs, nowMs, at, " ago")}</span>`;
 }
 
-/** The running or first waiting action, and the number of further ones. */
-function nowText(inFlight: readonly ActionRecord[], nowMs: number): Html {
+function pauseText({ reason, by }: Pause): string {
+  return `${reason} (${by})`;
+}
+
+/** The running or first waiting action, and the number of further ones; without one, why the machine is out of service. */
+function nowText({ inFlight, paused }: ShownMachine, nowMs: number): Html {
   const first = inFlight.find(({ phase }) => phase === "running") ?? inFlight[0];
-  if (!first) return NOTHING;
+  if (!first) return paused ? html`${badge("paused")} ${pauseText(paused)}` : NOTHING;
   const doing = progressNote(first, nowMs);
   const more = inFlight.length > 1 && html` <span class="dim">and ${inFlight.length - 1} more</span>`;
   return html`${badge(first.phase)} ${actionLink(first)} ${timeText(first, nowMs)}${more}${doing && html`<br>${doing}`}`;

@@ -41,7 +41,7 @@ export function overview(query: Query, sources: Sources): View {
   const { board, facts, clock } = sources;
   const nowMs = clock.monotonicMs();
   const { sources: machineSources = [], agentIdsInOtherCase } = facts.cluster?.() ?? {};
-  const machines = shownMachines(facts.machines(), board);
+  const machines = shownMachines(facts.machines(), sources);
 
   /** The first ones of a list, with a link to all. */
   function some<T>(
@@ -173,6 +173,7 @@ function countTiles(machines: readonly ShownMachine[], { board, facts }: Sources
     tile("waiting", "waiting", waiting, "/actions?state=waiting"),
     tile("agents", "agent IDs", board.agents().length, "/agent-ids"),
     tile("machines", "machines", machines.length, "/machines"),
+    ...(machines.some(({ paused }) => paused) ? [power("paused")] : []),
     power("on"),
     power("off"),
     power("unknown", "power unknown"),

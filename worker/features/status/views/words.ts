@@ -13,6 +13,7 @@ const SYMBOLS: Readonly<Record<string, string>> = {
   polling: "✓",
   busy: "▶",
   failing: "✕",
+  paused: "‖",
   on: "●",
   off: "○",
   unknown: "?",

@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { CallOptions } from "@connectrpc/connect";
 import { describe, expect, it, vi } from "vitest";
@@ -79,6 +79,30 @@ describe.concurrent("PBnJ's API refuses", () => {
 
     expect(refused).toMatchObject({ code: "PermissionDenied", message: expect.stringMatching(/^policy /) });
     expect(pbnj.worker.log).toContainEqual(expect.objectContaining({ msg: "PBnJ request rejected" }));
+    expect(lab.traffic()).toBe(0);
+  });
+
+  it.each([
+    ["a machine that is paused", EXTERNAL],
+    ["credentials for the BMC of one", direct()],
+  ])("to send anything with the reason: %s", async (_, who) => {
+    await using lab = await pbnjLab();
+    const file = join(lab.folder, "inventory.yaml");
+    const inventory = JSON.parse(await readFile(file, "utf8"));
+    await writeFile(
+      file,
+      JSON.stringify({ ...inventory, defaults: { ...inventory.defaults, paused: "new disks" } }),
+    );
+    await using pbnj = await lab.start();
+
+    const refused = await failure(
+      pbnj.ended(pbnj.machine.power({ authn: who, powerAction: PowerAction.STATUS })),
+    );
+
+    expect(refused).toEqual({
+      code: "FailedPrecondition",
+      message: "machine node-01 is paused: new disks (inventory inventory.yaml)",
+    });
     expect(lab.traffic()).toBe(0);
   });
 

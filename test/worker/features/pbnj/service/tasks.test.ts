@@ -37,6 +37,7 @@ async function requestsLab(options: Partial<RequestsOptions> = {}) {
   };
   return {
     store,
+    tasks,
     directory,
     submit: (authn: typeof EXTERNAL | ReturnType<typeof direct> = EXTERNAL) =>
       requests.submit({ authn: create(AuthnSchema, authn) }, nmiWork(), context),
@@ -58,6 +59,22 @@ it("refuses tasks beyond a limit of pending ones", async () => {
     code: "ResourceExhausted",
     message: "2 tasks are pending: retry later",
   });
+});
+
+it("says that a task did not start in time because its machine was paused", async () => {
+  await using lab = await requestsLab();
+  const record = await lab.submit();
+  const paused = "machine node-01 is paused: new disks (inventory inventory.yaml)";
+  const acceptedAt = new Date(Date.now() - 11 * 60_000).toISOString();
+  lab.store.keep({ ...record, acceptedAt, messages: ["waiting for the machine", paused] });
+  const stop = new AbortController();
+  const running = lab.tasks.run(stop.signal);
+
+  const { end } = await lab.tasks.ended(record.id, AbortSignal.timeout(60_000));
+  stop.abort();
+  await running;
+
+  expect(end.error?.message).toBe(`not carried out within 10 minutes: ${paused}`);
 });
 
 it("refuses secrets where they would be stored in a cluster", async () => {

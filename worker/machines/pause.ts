@@ -1,0 +1,36 @@
+import { BmcError } from "../../shared/contract/bmc-error.ts";
+import { printableLine, shortened } from "../../shared/printable.ts";
+import type { Pause } from "../core/action/machine-facts.ts";
+import type { ConnectionReading, Machine } from "./inventory.ts";
+
+export const LONGEST_REASON = 200;
+
+/** Why a machine is out of service; `reason` is text of anyone who may write the file or the object. */
+export function pauseOf(reason: string, by: string): Pause {
+  return { reason: shortened(printableLine(reason).trim(), LONGEST_REASON), by };
+}
+
+/** `paused: fan replacement (inventory machines.yaml)`. */
+export function pauseNote({ reason, by }: Pause): string {
+  return `paused: ${reason} (${by})`;
+}
+
+/** `machine r1 is paused: fan replacement (inventory machines.yaml)`. */
+export function pausedText({ name }: Pick<Machine, "name">, pause: Pause): string {
+  return `machine ${name} is ${pauseNote(pause)}`;
+}
+
+/** What an action or a read at the machine fails with: nothing is sent to the BMC of a machine that is out of service. */
+export class MachinePaused extends BmcError {
+  constructor(machine: Pick<Machine, "name">, pause: Pause) {
+    super("state", pausedText(machine, pause));
+  }
+}
+
+/** Throws `MachinePaused`, unless the connection is not for the BMC. */
+export function refusePaused(
+  machine: Machine | undefined,
+  { whilePaused }: Pick<ConnectionReading, "whilePaused">,
+): void {
+  if (machine?.paused && !whilePaused) throw new MachinePaused(machine, machine.paused);
+}
