@@ -39,6 +39,8 @@ const RANDOM = /(?<![\w+=-])(?=[A-Za-z+]*\d)[A-Za-z0-9+_]{32,}={0,2}/g;
 const SUBJECTS = /(\b(?:users?|accounts?|host(?:name)?|using|from|by|login)\b[ :=]+)(["']?)([^\s"',;]+)\2/gi;
 /** Around what is set aside; for private use in Unicode. */
 const ASIDE = ["\uE000", "\uE001"];
+/** Also what follows in the names of IPMI's commands, such as Get User Access. */
+const NO_SUBJECT = /^(the|an?|this|its|all|is|see|your|via|access|name|password|payload)[:.]?$/i;
 const WORD = /^[\p{L}\p{N}_.-]+$/u;
 const QUOTED = /"([^"\n]{3,})"|'([^'\n]{3,})'/g;
 const LINK = /^\/[\w$@.~#/()%:,;=+-]*(\?[^\s]*)?$/;
@@ -181,9 +183,7 @@ export class Anonymiser {
         whole.replace(double ?? single ?? "", (inner) => hide(inner)),
       )
       .replace(SUBJECTS, (whole, lead: string, _quote: string, subject: string) =>
-        this.#areKnown(wordsOf(subject)) ||
-        /^(the|an?|this|its|all|is|see|your)$/i.test(subject) ||
-        subject.startsWith("/")
+        this.#areKnown(wordsOf(subject)) || NO_SUBJECT.test(subject) || subject.startsWith("/")
           ? whole
           : `${lead}${hide(subject)}`,
       );
