@@ -92,7 +92,7 @@ describe("the command line", () => {
     [["action"], "power-off"],
     [["action", "power-off"], "--soft-timeout <duration>"],
     [["actions"], "--output <table|json>"],
-    [["completion"], "in ~/.bashrc"],
+    [["completion"], "In ~/.bashrc:"],
   ])("shows the help of %j", async (words, expected) => {
     const { exitCode, stdout } = await runProgram([...words, "--help"]);
 
