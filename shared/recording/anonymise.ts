@@ -11,11 +11,16 @@ const HEADERS = new Set(
 );
 
 const LONGEST_TEXT = 2_048;
+const LONGEST_SPOKEN = 64;
 const LONGEST_SECRET = 256;
 const MOST_PHRASES = 500;
 /** Shorter values are in too many other words. */
 const SHORTEST_FOUND = 4;
 
+/*
+ * A machine's texts are an attacker's: each pattern takes time in proportion to the text. One that starts with a repetition looks
+ * behind, so that it is tried once per run of characters.
+ */
 const UUID = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi;
 const MAC =
   /(?<![0-9a-f:-])[0-9a-f]{2}(?:([:-])[0-9a-f]{2})(?:\1[0-9a-f]{2}){4}(?:(?:\1[0-9a-f]{2}){2})?(?![0-9a-f:-])/gi;
@@ -24,26 +29,29 @@ const IPV4 = new RegExp(`(?<![\\w.-])${OCTET}(?:\\.${OCTET}){3}(?![\\w-]|\\.\\d)
 /** With all eight groups, or with `::`; a MAC address and a time of day are none. */
 const IPV6 =
   /(?<![\w:.])(?:(?:[0-9a-f]{1,4}:){7}[0-9a-f]{1,4}|(?:[0-9a-f]{1,4}(?::[0-9a-f]{1,4})*)?::(?:[0-9a-f]{1,4}(?::[0-9a-f]{1,4})*)?)(?![\w:])/gi;
-const EMAIL = /[\w.+-]+@(?!odata\.|Redfish\.|Message\.)[\w-]+(?:\.[\w-]+)+/g;
-const URL_LOGIN = /(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/@]+@/gi;
-const URL_HOST = /(\b[a-z][a-z0-9+.-]*:\/\/)([^\s/:?#[\]]+)/gi;
+const EMAIL = /(?<![\w.+-])[\w.+-]+@(?!odata\.|Redfish\.|Message\.)[\w-]+(?:\.[\w-]+)+/g;
+const URL_LOGIN = /(?<=:\/\/)[^\s/@]+@/g;
+const URL_HOST = /(?<=:\/\/)[^\s/:?#[\]]+/g;
 /** The server of a share: `//host/share/x.iso`, `\\\\host\\share\\x.iso`, `host:/export/x.iso`. */
 const SHARE_HOST =
   /((?:^|[\s"'(])(?:\/\/|\\\\))([a-z0-9][a-z0-9.-]*)(?=[/\\])|((?:^|[\s"'(]))([a-z0-9][a-z0-9.-]+)(?=:\/[^/])/gi;
 const PEM = /-----BEGIN[\s\S]*?(-----END [^-]*-----|$)/g;
 /** Random text: a hash, a key or an encoded value. */
-const RANDOM = /(?<![\w+=-])(?=[A-Za-z+]*\d)(?=\S*[A-Za-z])[A-Za-z0-9+_]{32,}={0,2}/g;
+const RANDOM = /(?<![\w+=-])(?=[A-Za-z+]*\d)[A-Za-z0-9+_]{32,}={0,2}/g;
 /** Who or what a sentence is about. */
 const SUBJECTS = /(\b(?:users?|accounts?|host(?:name)?|using|from|by|login)\b[ :=]+)(["']?)([^\s"',;]+)\2/gi;
 /** Around what is set aside; for private use in Unicode. */
 const ASIDE = ["\uE000", "\uE001"];
+/** Also what follows in the names of IPMI's commands, such as Get User Access. */
+const NO_SUBJECT = /^(the|an?|this|its|all|is|see|your|via|access|name|password|payload)[:.]?$/i;
 const WORD = /^[\p{L}\p{N}_.-]+$/u;
 const QUOTED = /"([^"\n]{3,})"|'([^'\n]{3,})'/g;
 const LINK = /^\/[\w$@.~#/()%:,;=+-]*(\?[^\s]*)?$/;
 const PUBLIC_HOSTS = /(^|\.)(dmtf\.org|oasis-open\.org|odata\.org|w3\.org|snia\.org)$/i;
 const NUMBER = /^(0x[0-9a-f]{1,8}|[-+]?\d{1,5}(\.\d+)?%?)$/i;
-const MOMENT =
-  /^(\d{4}-\d{2}-\d{2}([T ][\d:.]+(Z|[+-]\d{2}:?\d{2})?)?|[+-]\d{2}:\d{2}|P(T?\d+[YMWDHS.\d]*)+)$/i;
+const MOMENT = /^(\d{4}-\d{2}-\d{2}([T ][\d:.]+(Z|[+-]\d{2}:?\d{2})?)?|[+-]\d{2}:\d{2})$/i;
+const DURATION =
+  /^P(?=T?\d)(\d{1,9}Y)?(\d{1,9}M)?(\d{1,9}W)?(\d{1,9}D)?(T(\d{1,9}H)?(\d{1,9}M)?(\d{1,9}(\.\d{1,9})?S)?)?$/;
 
 /** What may leave a machine: see docs/how-to/record-a-bmc.md. */
 export class Anonymiser {
@@ -154,11 +162,9 @@ export class Anonymiser {
     const shown = this.#redact(text)
       .replaceAll(/[\uE000\uE001]/g, "")
       .replace(PEM, () => put("[removed]"))
-      .replace(URL_LOGIN, "$1")
-      .replace(URL_HOST, (whole, scheme: string, host: string) =>
-        PUBLIC_HOSTS.test(host) || /^[\d.]+$/.test(host)
-          ? whole
-          : `${scheme}${put(this.#pseudonyms.of("host name", host))}`,
+      .replace(URL_LOGIN, "")
+      .replace(URL_HOST, (host) =>
+        PUBLIC_HOSTS.test(host) || /^[\d.]+$/.test(host) ? host : put(this.#pseudonyms.of("host name", host)),
       )
       .replace(SHARE_HOST, (whole, slashes = "", server = "", before = "", nfs = "") =>
         /^[\d.]+$/.test(server + nfs)
@@ -185,9 +191,7 @@ export class Anonymiser {
         whole.replace(double ?? single ?? "", (inner) => hide(inner)),
       )
       .replace(SUBJECTS, (whole, lead: string, _quote: string, subject: string) =>
-        this.#areKnown(wordsOf(subject)) ||
-        /^(the|an?|this|its|all|is|see|your)$/i.test(subject) ||
-        subject.startsWith("/")
+        this.#areKnown(wordsOf(subject)) || NO_SUBJECT.test(subject) || subject.startsWith("/")
           ? whole
           : `${lead}${hide(subject)}`,
       );
@@ -214,11 +218,11 @@ export class Anonymiser {
     }
     if (isIdentity(rule)) {
       if (rule === "address" && VOCABULARY.has(cut.toLowerCase())) return cut;
-      const isAddress = rule === "address" && !/^[\d.]+$|^[0-9a-f:]*:[0-9a-f:]*$/i.test(cut);
-      return this.#pseudonyms.of(isAddress ? "host name" : rule, this.#redact(cut));
+      const isName = rule === "address" && !/^([\d.]+|(?=.*:)[0-9a-f:]+)$/i.test(cut);
+      return this.#pseudonyms.of(isName ? "host name" : rule, this.#redact(cut));
     }
     if (rule === "free text") return this.freeText(cut);
-    const isOf = this.#isVocabulary(cut) || NUMBER.test(cut) || MOMENT.test(cut) || LINK.test(cut);
+    const isOf = this.#isVocabulary(cut) || [NUMBER, MOMENT, DURATION, LINK].some((form) => form.test(cut));
     if (rule === "allowed" || isOf) return this.text(cut, VERSION_NAME.test(field) || LINK.test(cut));
     return this.#pseudonyms.of("text", this.#redact(cut));
   }
@@ -273,8 +277,9 @@ export class Anonymiser {
 
   #isVocabulary(value: string): boolean {
     if (VOCABULARY.has(value.toLowerCase()) || this.#values.has(value) || isFiller(value)) return true;
+    if (value.length > LONGEST_SPOKEN || !SPOKEN.test(value)) return false;
     const words = wordsOf(value);
-    return words.length > 1 && value.length <= 64 && SPOKEN.test(value) && this.#areKnown(words);
+    return words.length > 1 && this.#areKnown(words);
   }
 
   #areKnown(words: readonly string[]): boolean {
@@ -283,7 +288,7 @@ export class Anonymiser {
 }
 
 /** `RestoreLastState`, `Upper Non-Critical` */
-const SPOKEN = /^[A-Z][A-Za-z]*[a-z]+[A-Za-z]*([ -][A-Z][A-Za-z]*)*$/;
+const SPOKEN = /^[A-Z](?=[A-Z]*[a-z])[A-Za-z]*([ -][A-Z][A-Za-z]*)*$/;
 
 const IDENTITY_RULES: readonly string[] = [
   "address",

@@ -8,7 +8,7 @@ const SECRET =
   /passw|passphrase|passcode|\bpwd|pwd$|secret|token|credential|priv(ate)?key|community|(encryption|auth|api|access|shared|preshared|session|ssh|public|host|crypto|hmac|license|licence|activation|k[gr]?)key|^k[gr]$|keytab|hash|salt|cookie|certificatestring|csrstring|pkcs|nonce|challenge|bindpw|^pin$|^psk$|signaturestring|fingerprint|sshhostkey|pem$|^keys?$|keydata|mastersecret|seed/i;
 /** They count or limit secrets, and hold none. */
 const MEASURE =
-  /(length|min|max|count|wordage|days|policy|threshold|timeout|expir\w*|enabled?|required|supported|type|algorithm|protection|status|state|mode|allowablevalues|readonly|hidden|changerequired)$/i;
+  /(length|min|max|count|wordage|days|policy|threshold|timeout|expir\w{0,16}|enabled?|required|supported|type|algorithm|protection|status|state|mode|allowablevalues|readonly|hidden|changerequired)$/i;
 
 const IDENTITY: readonly (readonly [RegExp, IdentityKind])[] = [
   [/(^|[a-z])uuid|guid$/i, "UUID"],
@@ -32,7 +32,7 @@ const IDENTITY: readonly (readonly [RegExp, IdentityKind])[] = [
     "location",
   ],
   [
-    /^ip$|ip(v[46])?(address(es)?|dns\w*|gateway)?$|^address(es)?$|gateways?$|servers?(address(es)?)?$|^(primary|secondary)?dns\d*$|^nameservers?$|^ntp\d$|destination$|serviceaddresses$|hostaddress/i,
+    /^ip$|ip(v[46])?(address(es)?|dns\w{0,16}|gateway)?$|^address(es)?$|gateways?$|servers?(address(es)?)?$|^(primary|secondary)?dns\d*$|^nameservers?$|^ntp\d$|destination$|serviceaddresses$|hostaddress/i,
     "address",
   ],
 ];

@@ -28,7 +28,8 @@ export function isFiller(value: string): boolean {
 export class Pseudonyms {
   readonly #key: Buffer;
   readonly #known = new Map<string, string>();
-  readonly #networks = new Map<string, Map<string, number>>();
+  /** In their order, with their hosts in theirs. */
+  readonly #networks = new Map<string, { readonly place: number; readonly hosts: Map<string, number> }>();
   readonly #counts = new Map<IdentityKind, Set<string>>();
 
   /** The key is never written, so that a stand-in cannot be checked against a guess. */
@@ -81,11 +82,12 @@ export class Pseudonyms {
 
   #hexadecimal(value: string): string {
     const bytes = this.#bytes(value);
+    const isUpper = /[A-F]/.test(value);
     return [...value]
       .map((character, index) => {
         if (!/[0-9a-f]/i.test(character)) return character;
         const digit = (bytes(index) % 16).toString(16);
-        return /[A-F]/.test(value) ? digit.toUpperCase() : digit;
+        return isUpper ? digit.toUpperCase() : digit;
       })
       .join("");
   }
@@ -101,9 +103,9 @@ export class Pseudonyms {
     const [, network = "", host = ""] = /^(\d+\.\d+\.\d+)\.(\d+)$/.exec(value) ?? [];
     // Masks, loopback, unspecified, multicast and documentation say nothing of a site.
     if (/^(0|127|2[2-5]\d)\./.test(value)) return value;
-    const hosts = this.#networks.get(network) ?? new Map<string, number>();
-    this.#networks.set(network, hosts);
-    const place = [...this.#networks.keys()].indexOf(network);
+    const known = this.#networks.get(network);
+    const { place, hosts } = known ?? { place: this.#networks.size, hosts: new Map<string, number>() };
+    if (!known) this.#networks.set(network, { place, hosts });
     if (!hosts.has(host)) hosts.set(host, hosts.size + 1);
     const last = hosts.get(host);
     if (value.startsWith("169.254.")) return `169.254.${(place % 254) + 1}.${last}`;

@@ -13,7 +13,7 @@ const PRIVILEGES = { administrator: "administrator", operator: "operator", reado
 const RESTORE_POLICIES = ["always-off", "last-state", "always-on"] as const;
 const USER_SLOTS = 16;
 /** Refusals of these would keep every session from opening. */
-const SESSION = /Session|Channel|RAKP/;
+const SESSION = /Session|Channel (Authentication|Cipher)|RAKP/;
 
 export interface RecordedLogin {
   readonly username: string;

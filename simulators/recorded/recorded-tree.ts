@@ -11,7 +11,7 @@ import { RESET_ACTIONS, reset } from "../redfish/reset.ts";
 import type { ResourceRequest, WholeTree } from "../redfish/resource-service.ts";
 import { versionIn } from "../redfish/update-service.ts";
 import { allowedValues, bootProfile, profileOf, settingsOf } from "./profile.ts";
-import { Replay } from "./replay.ts";
+import { Replay, withoutFraming } from "./replay.ts";
 import {
   type Body,
   isBody,
@@ -114,7 +114,7 @@ export class RecordedTree implements WholeTree {
     if (task) return task;
     const refused = this.#recording.refusals?.[path];
     if (refused && method === "GET" && !this.#resources.has(path))
-      return this.#timed(path, { ...refused, headers: refused.headers ?? {} });
+      return this.#timed(path, { ...refused, headers: withoutFraming(refused.headers ?? {}) });
     if (method === "POST") return this.#post(asked);
     const resource = this.#resources.get(path);
     if (!resource) return method === "GET" ? notFound(path) : methodNotAllowed(method);

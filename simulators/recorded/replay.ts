@@ -76,9 +76,16 @@ export class Replay {
   #answer({ status, headers = {}, body, ms, error }: RecordedExchange): Answer {
     const delayMs = ms / this.#speed;
     if (status === undefined) return { status: 0, drops: error ?? "no answer", delayMs };
-    const { "content-length": _, "content-encoding": __, "transfer-encoding": ___, ...kept } = headers;
-    return { status, headers: kept, body, delayMs };
+    return { status, headers: withoutFraming(headers), body, delayMs };
   }
+}
+
+/** Headers that are true of a body that is sent anew: its length and encoding are its own. */
+export function withoutFraming(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const kept = Object.entries(headers).filter(
+    ([name]) => !/^(content-(length|encoding)|transfer-encoding)$/i.test(name),
+  );
+  return Object.fromEntries(kept);
 }
 
 function isRead(request: string): boolean {

@@ -1,3 +1,5 @@
+import { withoutEndSlashes } from "../../shared/end-slashes.ts";
+
 /** A resource's body. */
 export type Body = Record<string, unknown>;
 
@@ -30,7 +32,7 @@ export class RecordedResources {
 
   constructor(resources: Readonly<Record<string, unknown>>) {
     for (const [path, body] of Object.entries(resources)) {
-      if (isBody(body)) this.set(trimmed(path), structuredClone(body));
+      if (isBody(body)) this.set(withoutEndSlashes(path), structuredClone(body));
     }
     // Members that were sent along with their collection.
     for (const [, { Members: members }] of [...this.#bodies]) {
@@ -68,7 +70,7 @@ export class RecordedResources {
 
   /** Adds a member to a collection; its path. */
   add(collection: string, id: string, body: Body): string {
-    const path = `${trimmed(collection)}/${id}`;
+    const path = `${withoutEndSlashes(collection)}/${id}`;
     this.set(path, { "@odata.id": path, Id: id, ...body });
     const list = this.get(collection);
     if (list) setMembers(list, [...membersOf(list), { "@odata.id": path }]);
@@ -83,7 +85,7 @@ export class RecordedResources {
   /** `Volume` of `#Volume.v1_6_0.Volume`; by its place if the resource does not say. */
   typeOf(path: string): string {
     const type = this.get(path)?.["@odata.type"];
-    if (typeof type === "string") return type.replace(/^#/, "").replace(/\..*$/, "");
+    if (typeof type === "string") return type.replace(/^#/, "").replace(/\..*$/s, "");
     return PLACES.find(([place]) => place.test(path))?.[1] ?? "";
   }
 
@@ -92,11 +94,11 @@ export class RecordedResources {
   }
 
   action(target: string): OwnedAction | undefined {
-    return this.#actions.get(trimmed(target).toLowerCase());
+    return this.#actions.get(withoutEndSlashes(target).toLowerCase());
   }
 
   #known(path: string): string {
-    const key = trimmed(path);
+    const key = withoutEndSlashes(path);
     return this.#bodies.has(key) ? key : (this.#lower.get(key.toLowerCase()) ?? key);
   }
 }
@@ -107,7 +109,7 @@ export function isBody(value: unknown): value is Body {
 
 export function linkOf(value: unknown): string | undefined {
   const link = isBody(value) ? value["@odata.id"] : undefined;
-  return typeof link === "string" ? trimmed(link) : undefined;
+  return typeof link === "string" ? withoutEndSlashes(link) : undefined;
 }
 
 export function membersOf(collection: Body): readonly unknown[] {
@@ -117,10 +119,6 @@ export function membersOf(collection: Body): readonly unknown[] {
 export function setMembers(collection: Body, members: readonly unknown[]): void {
   collection["Members"] = members;
   collection["Members@odata.count"] = members.length;
-}
-
-function trimmed(path: string): string {
-  return path.length > 1 ? path.replace(/\/+$/, "") : path;
 }
 
 function actionsIn(body: Body, owner: string): (OwnedAction & { readonly target: string })[] {
@@ -133,7 +131,7 @@ function actionsIn(body: Body, owner: string): (OwnedAction & { readonly target:
       else {
         const name = key.slice(1);
         const target = typeof action["target"] === "string" ? action["target"] : `${owner}/Actions/${name}`;
-        found.push({ owner, name, body: action, target: trimmed(target) });
+        found.push({ owner, name, body: action, target: withoutEndSlashes(target) });
       }
     }
   };

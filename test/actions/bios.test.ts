@@ -74,9 +74,10 @@ describe.concurrent("set-bios", () => {
   it("fails with the BIOS's words if the boot drops the values", async () => {
     await using lab = await biosLab();
     lab.machine.bios.problem = "NumCores cannot be 8 with this profile.";
-    setTimeout(() => lab.machine.do("reset"), 1_500);
-
-    const ended = await setBios(lab, "NumCores=8", { WAIT: "true", WAIT_TIMEOUT: "60s" });
+    const running = setBios(lab, "NumCores=8", { WAIT: "true", WAIT_TIMEOUT: "60s" });
+    await eventually(() => lab.machine.bios.scheduled);
+    lab.machine.do("reset");
+    const ended = await running;
 
     expect(resultOf(ended)).toMatchObject({ class: "verify" });
     expect(resultOf(ended).message).toContain(

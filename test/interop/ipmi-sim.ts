@@ -19,14 +19,17 @@ interface Sim {
 }
 
 /** OpenIPMI's simulator with one chassis, whose script keeps its state in files unless another is given. */
-export async function startIpmiSim(chassis = CHASSIS): Promise<Sim> {
-  const sim = await runIpmiSim(chassis);
+export async function startIpmiSim({ chassis = CHASSIS, password = "password" } = {}): Promise<Sim> {
+  const sim = await runIpmiSim({ chassis, password });
   onTestFinished(sim.close);
   return sim;
 }
 
 /** The same outside of tests: the caller closes it. */
-export async function runIpmiSim(chassis = CHASSIS): Promise<Sim & { readonly close: () => Promise<void> }> {
+export async function runIpmiSim({
+  chassis = CHASSIS,
+  password = "password",
+} = {}): Promise<Sim & { readonly close: () => Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), "pbnj-ipmi-sim-"));
   const port = await freeUdpPort();
   await mkdir(join(folder, "state"));
@@ -35,7 +38,7 @@ export async function runIpmiSim(chassis = CHASSIS): Promise<Sim & { readonly cl
   const connected = once(serialPort, "connection", { signal: AbortSignal.timeout(15_000) });
   await writeFile(
     join(folder, "lan.conf"),
-    lanConfiguration(port, (serialPort.address() as AddressInfo).port),
+    lanConfiguration(port, (serialPort.address() as AddressInfo).port, password),
   );
   await writeFile(join(folder, "sim.emu"), EMULATOR);
   await writeFile(join(folder, "chassis.sh"), chassis);
@@ -66,7 +69,7 @@ export async function runIpmiSim(chassis = CHASSIS): Promise<Sim & { readonly cl
   return { port, serial, calls: () => readFile(join(folder, "calls"), "utf8"), close };
 }
 
-function lanConfiguration(port: number, serialPort: number): string {
+function lanConfiguration(port: number, serialPort: number, password: string): string {
   return `name "bmcsim"
 set_working_mc 0x20
   startlan 1
@@ -81,7 +84,7 @@ set_working_mc 0x20
   chassis_control "./chassis.sh 0x20"
   sol "tcp:127.0.0.1:${serialPort}" 115200
   user 1 true  ""      "test"     user  10 none md2 md5 straight
-  user 2 true  "admin" "password" admin 10 none md2 md5 straight
+  user 2 true  "admin" "${password}" admin 10 none md2 md5 straight
 `;
 }
 

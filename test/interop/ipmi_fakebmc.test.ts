@@ -1,51 +1,10 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { execa } from "execa";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { eventually, limit, openSession } from "../shared/bmc/providers/ipmi/bench.ts";
 import { EVERY_ACTION_MS, tryEveryAction } from "./compatibility/every-action.ts";
-import { freeUdpPort } from "./free-port.ts";
-import { untilIpmiAnswers } from "./ipmi-peer.ts";
-import { describeWithProgram, findProgram } from "./programs.ts";
+import { startFakeBmc } from "./fake-bmc.ts";
+import { describeWithProgram } from "./programs.ts";
 
 const USER = { username: "admin", password: "password" };
-
-interface FakeBmc {
-  readonly port: number;
-  /** What it printed so far. */
-  output(): string;
-  hasEnded(): boolean;
-}
-
-/** pyghmi's fake BMC: cipher suite 3, one machine that is a variable. */
-async function startFakeBmc(): Promise<FakeBmc> {
-  const port = await freeUdpPort();
-  const folder = await mkdtemp(join(tmpdir(), "pbnj-fakebmc-"));
-  const child = execa(findProgram("fakebmc") ?? "fakebmc", ["--port", String(port)], {
-    cwd: folder,
-    env: { PYTHONUNBUFFERED: "1" },
-    stdin: "ignore",
-    reject: false,
-    all: true,
-    forceKillAfterDelay: 1_000,
-  });
-  let output = "";
-  let ended = false;
-  child.all.on("data", (chunk) => {
-    output += String(chunk);
-  });
-  void child.then(() => {
-    ended = true;
-  });
-  onTestFinished(async () => {
-    child.kill();
-    await child;
-    await rm(folder, { recursive: true });
-  });
-  await untilIpmiAnswers(port);
-  return { port, output: () => output, hasEnded: () => ended };
-}
 
 /** Suite 3 alone: this BMC drops what it does not know without a word. */
 const ALLOWING_SUITE_3 = { ...USER, ipmi: { allowSuite3: true } };

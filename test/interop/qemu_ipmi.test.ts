@@ -41,7 +41,7 @@ describeWithProgram("ipmi_sim", "the ipmi provider and a machine of QEMU behind 
       const sources = await startBootSources();
       const machine = new QemuMachine(sources);
       machine.powerOn("disk");
-      const { port, serial } = await startIpmiSim(await startChassis(machine));
+      const { port, serial } = await startIpmiSim({ chassis: await startChassis(machine) });
       machine.watcher = serial;
       const connection = { providers: ["ipmi"], ipmi: { port, allowSuite3: true } };
 

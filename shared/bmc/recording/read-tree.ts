@@ -1,5 +1,6 @@
 import type { Clock } from "../../clock.ts";
 import { BmcError } from "../../contract/bmc-error.ts";
+import { withoutEndSlashes } from "../../end-slashes.ts";
 import { isTooDeep } from "../../json-depth.ts";
 import type { EtagForm } from "../../recording/recording.ts";
 import type { RedfishReader } from "../providers/redfish/redfish-reader.ts";
@@ -215,11 +216,9 @@ class TreeWalk {
   }
 
   #add(link: string, own: string): void {
-    const path = this.#reader
-      .localPath(link)
-      ?.replace(/#.*$/, "")
-      .replace(/(?<=.)\/+$/, "");
-    if (path === undefined || path === own || this.#known.has(path)) return;
+    const local = this.#reader.localPath(link)?.replace(/#.*$/s, "");
+    const path = withoutEndSlashes(local ?? "");
+    if (path === "" || path === own || this.#known.has(path)) return;
     if (!path.startsWith(`${ROOT}/`) || path.includes("?") || SKIPPED.test(path)) return;
     const [, log] = ENTRY.exec(path) ?? [];
     if (log !== undefined) {
@@ -257,7 +256,7 @@ class TreeWalk {
 
   async #keep(path: string | undefined): Promise<unknown> {
     if (path === undefined || this.#limit() !== undefined) return undefined;
-    const key = path.replace(/(?<=.)\/+$/, "");
+    const key = withoutEndSlashes(path);
     const body = await this.#read(path, 0);
     if (body !== undefined) this.tree.resources.set(key, await this.#pages(key, body, 0));
     return this.tree.resources.get(key);
@@ -281,11 +280,11 @@ function linksIn(collection: unknown): readonly string[] {
   if (!Array.isArray(members)) return [];
   return members.flatMap((member) => {
     const link = (member as { "@odata.id"?: unknown } | null)?.["@odata.id"];
-    return typeof link === "string" ? [link.replace(/\/+$/, "")] : [];
+    return typeof link === "string" ? [withoutEndSlashes(link)] : [];
   });
 }
 
 /** Without version, as vendors write it in several ways. */
 function nameOf(name: string): string {
-  return name.toLowerCase().replace(/\.(v?\d|json$).*$/, "");
+  return name.toLowerCase().replace(/\.(v?\d|json$).*$/s, "");
 }

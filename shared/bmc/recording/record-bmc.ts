@@ -68,13 +68,13 @@ export class BmcReading {
       latencyMs: latencyMs === undefined ? undefined : Math.round(latencyMs),
       ...unlessEmpty(
         "slow",
-        slow.map(([path, ms]) => [anonymiser.path(path.replace(/\?.*$/, "")), Math.round(ms)]),
+        slow.map(([path, ms]) => [anonymiser.path(path.replace(/\?.*$/s, "")), Math.round(ms)]),
       ),
       resources: Object.fromEntries([...shown].toSorted(([one], [other]) => (one < other ? -1 : 1))),
       ...unlessEmpty(
         "refusals",
         [...(tree?.refusals ?? [])].map(([path, { status, headers, body }]) => [
-          anonymiser.path(path.replace(/\?.*$/, "")),
+          anonymiser.path(path.replace(/\?.*$/s, "")),
           { status, headers: anonymiser.headers(headers), body: anonymiser.value(body) },
         ]),
       ),

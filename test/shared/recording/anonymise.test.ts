@@ -129,6 +129,13 @@ describe("secrets", () => {
     expect(shown.replace(/\S*(\/|\\)\S*/, "")).toBe(text.replace(/\S*(\/|\\)\S*/, ""));
   });
 
+  it("that look like a duration are masked, and durations stay", () => {
+    const { shown } = anonymised({ Interval: "PT5M", Part: "P12345678", Other: "PT1M2T3" });
+
+    expect(shown).toMatchObject({ Interval: "PT5M", Part: expect.not.stringMatching(/^P12345678$/) });
+    expect(shown.Other).not.toBe("PT1M2T3");
+  });
+
   it("do not take words of specifications with them", () => {
     const tree = {
       PasswordPolicy: "Enabled",

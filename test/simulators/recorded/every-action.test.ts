@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { recordBmc } from "../../../shared/bmc/recording/record-bmc.ts";
 import { Connection } from "../../../shared/contract/connection.ts";
-import type { ActionResult } from "../../../shared/contract/result.ts";
 import { silentLogger } from "../../../shared/logger.ts";
 import { Anonymiser } from "../../../shared/recording/anonymise.ts";
 import { parseRecording, recordingText } from "../../../shared/recording/recording.ts";
@@ -14,6 +13,7 @@ import type { TestedProvider } from "../../actions/lab.ts";
 import { CERTIFICATE } from "../../actions/sample-input.ts";
 import { findSubjects, type Subject } from "../../actions/subject.ts";
 import { CANARY, subjectLab } from "../../actions/subject-lab.ts";
+import { comparable } from "./comparable.ts";
 
 const subjects = await findSubjects();
 /** A power supply that failed, of the sensor 9. */
@@ -89,16 +89,6 @@ async function record(
   return { recording, shown };
 }
 
-/** What does not depend on when and where it ran. */
-function comparable(result: ActionResult, shown: (text: string) => string): unknown {
-  const { durationMs: _, hint: __, machine: ___, ...rest } = result;
-  const text = JSON.stringify(rest, (key, value) => {
-    if (/Ms$|^(roundTrips|clock|csr|sha256)$/i.test(key)) return undefined;
-    return typeof value === "string" ? shown(value) : value;
-  });
-  return JSON.parse(text.replace(/\d+(\.\d+)? m?s\b/g, "some time").replace(/127\.0\.0\.1:\d+/g, "the BMC"));
-}
-
 describe.concurrent("a recording of an iDRAC that the command has made gives the same result for", () => {
   it.each(subjects)("$name", { timeout: 120_000 }, async (subject) => {
     await using lab = await originalLab(subject);
@@ -122,7 +112,7 @@ describe.concurrent("a recording of an iDRAC that the command has made gives the
     const console = sshHostKey === undefined ? {} : { REDFISH_SSH_HOST_KEY: sshHostKey };
     const found = resultOf(await lab.start(["redfish"], { ...env, ...console }).ended);
 
-    expect(comparable(found, (text) => text)).toEqual(comparable(expected, shown));
+    expect(comparable(found)).toEqual(comparable(expected, shown));
   });
 });
 
@@ -152,6 +142,6 @@ describe.concurrent("a recording of a BMC with IPMI gives the same result for", 
     const env = { IPMI_PORT: String(replayed.ipmi?.port), BMC_USERNAME: replayed.username, ...user };
     const found = resultOf(await lab.start(["ipmi"], env).ended);
 
-    expect(comparable(found, (text) => text)).toEqual(comparable(expected, shown));
+    expect(comparable(found)).toEqual(comparable(expected, shown));
   });
 });

@@ -9,6 +9,7 @@ import {
 } from "../../../operations/bios-registry.ts";
 import type { Unread } from "../../../operations/unread.ts";
 import type { Members } from "../resources/members.ts";
+import { lastPart } from "../resources/paths.ts";
 import { throwUnread } from "../resources/unreadable.ts";
 import { lenient } from "../service/schema.ts";
 import type { Service } from "../service/service.ts";
@@ -103,7 +104,7 @@ export async function findBiosRegistry(
 
 /** The member for a registry: vendors write name and version apart in several ways, or leave the version out. */
 function fileNamed(paths: readonly string[], name: string): string | undefined {
-  const last = (path: string) => (path.replace(/\/+$/, "").split("/").at(-1) ?? "").toLowerCase();
+  const last = (path: string) => lastPart(path).toLowerCase();
   const wanted = name.toLowerCase();
   const exact = paths.find((path) => last(path) === wanted);
   if (exact !== undefined) return exact;
@@ -113,7 +114,7 @@ function fileNamed(paths: readonly string[], name: string): string | undefined {
 
 /** `biosattributeregistry.v1_0_0` and `biosattributeregistry.1.0.0.json` without what follows the name. */
 function withoutVersion(name: string): string {
-  return name.replace(/\.(v?\d|json$).*$/, "");
+  return name.replace(/\.(v?\d|json$).*$/s, "");
 }
 
 /**

@@ -1,6 +1,8 @@
+import { withoutEndSlashes } from "../../../../end-slashes.ts";
+
 /** A path in the one spelling that paths are compared in: some BMCs end them with a slash, or mix the case. */
 export function pathKey(path: string): string {
-  return path.replace(/\/+$/, "").toLowerCase();
+  return withoutEndSlashes(path).toLowerCase();
 }
 
 export function samePath(one: string, other: string): boolean {
@@ -9,5 +11,5 @@ export function samePath(one: string, other: string): boolean {
 
 /** The last part of a path, which is mostly the `Id` of its resource. */
 export function lastPart(path: string): string {
-  return path.replace(/\/+$/, "").split("/").at(-1) ?? path;
+  return withoutEndSlashes(path).split("/").at(-1) ?? path;
 }
