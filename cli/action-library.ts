@@ -1,4 +1,5 @@
 import { catalogue, loadAction } from "../actions/catalogue.ts";
+import idempotentNames from "../actions/idempotent-names.json" with { type: "json" };
 import inputNames from "../actions/input-names.json" with { type: "json" };
 import { type Clock, systemClock } from "../shared/clock.ts";
 import type { ActionLibrary } from "../worker/runtimes/action-library.ts";
@@ -10,6 +11,7 @@ export function actionLibraryOn(clock: Clock): ActionLibrary {
   return {
     names: () => catalogue,
     inputNames: () => inputNames,
+    idempotentNames: () => idempotentNames,
     async find(name) {
       const action = await loadAction(name);
       if (!action) return undefined;

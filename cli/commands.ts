@@ -39,7 +39,7 @@ export function programCommands(own: SelfProgram): readonly ProgramCommand[] {
     },
     {
       name: "record",
-      usage: "[options] <machine | connection flags>",
+      usage: "[options] <machine | flags of it>",
       summary: "record what a BMC shows, without what identifies it",
       define: async (command) => (await import("./record/record-command.ts")).defineRecord(command),
     },

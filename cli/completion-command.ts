@@ -9,14 +9,17 @@ import { endWithUsage } from "./usage-problem.ts";
 const SCRIPTS: Readonly<Record<string, string>> = { bash: bashScript, zsh: zshScript, fish: fishScript };
 
 const HOW = `
-bash: source <(pbnj-worker completion bash)      in ~/.bashrc
-zsh:  source <(pbnj-worker completion zsh)       in ~/.zshrc, after compinit
-fish: pbnj-worker completion fish | source       in ~/.config/fish/config.fish`;
+In ~/.bashrc:
+  source <(pbnj-worker completion bash)
+In ~/.zshrc, after compinit:
+  source <(pbnj-worker completion zsh)
+In ~/.config/fish/config.fish:
+  pbnj-worker completion fish | source`;
 
 /** `pbnj-worker completion`. */
 export function defineCompletion(command: Command): void {
   const shells = Object.keys(SCRIPTS);
-  const argument = new Argument("[shell]", `one of ${shells.join(", ")}`);
+  const argument = new Argument("[shell]", "your shell");
   // Checked here, because commander's message would differ from all others.
   argument.argChoices = [...shells];
   command

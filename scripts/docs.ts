@@ -28,6 +28,7 @@ export const pages: Readonly<Record<string, Render>> = {
   "docs/reference/actions.md": refreshActionList,
   "docs/explanation/performance.md": refreshPerformancePage,
   "docs/reference/action-input.md": refreshInputPage,
+  "actions/idempotent-names.json": renderIdempotentNames,
   "actions/input-names.json": renderInputNames,
   "docs/reference/bmc-library.md": refreshLibraryPage,
   "docs/reference/compatibility.md": refreshCompatibilityPage,
@@ -57,6 +58,13 @@ async function renderInputNames(): Promise<string> {
   const loaded = await Promise.all(catalogue.map(loadAction));
   const names = new Set(loaded.flatMap((action) => (action ? fieldNames(action) : [])));
   return `${JSON.stringify([...names].toSorted(), undefined, 2)}\n`;
+}
+
+/** The actions that a policy may let repeat themselves. */
+async function renderIdempotentNames(): Promise<string> {
+  const loaded = await Promise.all(catalogue.map(loadAction));
+  const names = loaded.flatMap((action) => (action?.idempotent ? [action.name] : []));
+  return `${JSON.stringify(names.toSorted(), undefined, 2)}\n`;
 }
 
 /** The page that lists all actions. */

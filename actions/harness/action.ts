@@ -51,8 +51,6 @@ export class ActionFailure extends BmcError {
 
 export interface Action<Fields extends InputFields = InputFields, Data = unknown>
   extends ActionDescription<Fields> {
-  /** Whether running it a second time leaves the machine as after the first. */
-  readonly idempotent: boolean;
   run(context: ActionContext<NoInfer<Fields>>): Promise<ActionReport<Data>>;
   /** The data as a table, for people; see `OUTPUT`. */
   table?(data: NoInfer<Data>): string;

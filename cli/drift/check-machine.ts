@@ -7,6 +7,7 @@ import type { Connection } from "../../shared/contract/connection.ts";
 import type { DesiredState } from "../../shared/contract/desired-state.ts";
 import type { ErrorClass } from "../../shared/contract/error-class.ts";
 import { EXIT_DRIFT, EXIT_OK, exitCodeOf, type StopSignal } from "../../shared/contract/exit-code.ts";
+import { inventoryLine } from "../../shared/contract/name-option.ts";
 import type { SessionProvider } from "../../shared/contract/vocabulary.ts";
 import { defined } from "../../shared/defined.ts";
 import { type ProgressLines, withProgress } from "../../shared/progress-lines.ts";
@@ -56,7 +57,7 @@ export async function checkMachine(
     redact,
   );
   const onSetting = (setting: Setting) => lines.show(machine, { text: `correcting ${setting}` });
-  const bmc = new BmcClient(connection, { clock, log });
+  const bmc = new BmcClient(connection, { clock, log, nameOption: inventoryLine });
   try {
     const { observed, error } = await readMachine(bmc, desired, signal);
     const differences = compare(desired, observed, connection.bootMode);

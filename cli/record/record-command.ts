@@ -47,12 +47,12 @@ interface Flags {
 }
 
 /** Its connection is read as an action's is. */
-const ONLY_CONNECTION: ActionDescription = { name: "record", summary: "", input: {} };
+const ONLY_CONNECTION: ActionDescription = { name: "record", summary: "", idempotent: true, input: {} };
 
 /** `pbnj-worker record`. */
 export function defineRecord(command: Command): void {
   command
-    .usage("[options] <machine | connection flags>")
+    .usage("[options] <machine | flags of it>")
     .description(
       "Record what a BMC shows, without what identifies it, for a bug report, a test or a lab. Nothing is written to the BMC. " +
         "Name a machine of --inventory, or use the connection flags of an action, such as --bmc-host.",

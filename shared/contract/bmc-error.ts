@@ -1,6 +1,7 @@
 import { textOf } from "../text-of.ts";
 import { TimeoutReached } from "../timeout.ts";
 import type { AuthRefusal, ErrorClass } from "./error-class.ts";
+import { oneLine } from "./result.ts";
 
 /** What is known of a failure beside its class and message. */
 export interface BmcErrorOptions {
@@ -17,8 +18,8 @@ export interface BmcErrorOptions {
 }
 
 /**
- * A failure with its class, which alone decides about retries and the exit code. Its message is one line for people and begins
- * with the provider. It extends `Error`.
+ * A failure with its class, which alone decides about retries and the exit code. Its message is one printable
+ * line for people, a line per problem with class `usage`, and begins with the provider. It extends `Error`.
  * @example
  * import { BmcClient, BmcError, Connection } from "@pbnj-worker/bmc";
  *
@@ -49,7 +50,8 @@ export class BmcError extends Error {
 
   /** For providers and tests: the library itself creates what it throws. */
   constructor(errorClass: ErrorClass, message: string, options: BmcErrorOptions = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    const said = errorClass === "usage" ? message : oneLine(message);
+    super(said, options.cause === undefined ? undefined : { cause: options.cause });
     this.class = errorClass;
     this.retryAfterMs = options.retryAfterMs;
     this.uncertain = options.uncertain ?? false;

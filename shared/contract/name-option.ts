@@ -8,3 +8,20 @@ type ConnectionOption =
 
 /** How the user sets an option, to a value where there is one: `--bmc-tls-fingerprint 5a1f…`. */
 export type NameOption = (option: ConnectionOption, value?: string) => string;
+
+/** As the inventory file has it. */
+export const inventoryLine: NameOption = (option, value) =>
+  option === "tls.ca"
+    ? `tls: {caFile: ${value}} in the inventory`
+    : `${optionText(option, value)} in the inventory`;
+
+/** As a program has it that uses the library. */
+export const connectionLine: NameOption = (option, value) => `${optionText(option, value)} in the connection`;
+
+function optionText(option: ConnectionOption, value: string | undefined): string {
+  const keys = option.split(".");
+  const last = keys.pop() ?? option;
+  if (keys.length === 0) return last;
+  const shown = option === "tls.ca" ? "PEM" : `"${value}"`;
+  return keys.reduceRight((inner, key) => `${key}: {${inner}}`, `${last}: ${shown}`);
+}

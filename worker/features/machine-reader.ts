@@ -3,6 +3,7 @@ import type { Clock } from "../../shared/clock.ts";
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import type { Connection } from "../../shared/contract/connection.ts";
 import { EXIT_OK, exitCodeOf } from "../../shared/contract/exit-code.ts";
+import { inventoryLine } from "../../shared/contract/name-option.ts";
 import type { ActionResult } from "../../shared/contract/result.ts";
 import { PowerState } from "../../shared/contract/vocabulary.ts";
 import { defined } from "../../shared/defined.ts";
@@ -145,7 +146,7 @@ export class MachineReader {
   ): Promise<T> {
     const { hinted, connection, attempt } = await this.#connect(name, lockKey, signal);
     const { clock } = this.#options;
-    const bmc = new BmcClient(hinted, { ...(clock && { clock }) });
+    const bmc = new BmcClient(hinted, { nameOption: inventoryLine, ...(clock && { clock }) });
     const startedAt = new Date();
     let error: BmcError | undefined;
     try {

@@ -7,6 +7,7 @@ import { fileProblem } from "./file-rule.ts";
 import { imageProblem } from "./image-rule.ts";
 import type { Policy, VolumeRule } from "./policy.ts";
 import { referenceProblem } from "./reference-rule.ts";
+import { retryProblem } from "./retry-rule.ts";
 import { agentProblem, type TenantAction, tenantMachineProblem, tenantProblem } from "./tenant-rule.ts";
 import { argumentProblem, trustProblem } from "./trust-rule.ts";
 import { holdsFor, overlapProblems, volumeProblem } from "./volume-rule.ts";
@@ -78,6 +79,7 @@ export function refusals(policy: Policy, catalogue: Catalogue, action: JudgedAct
     ...refusal("ownConnections", ownConnectionProblem(action, policy)),
     ...refusal("eraseDrives", eraseProblem(action, policy)),
     ...refusal("maxTimeout", timeoutProblem(action, policy)),
+    ...refusal("maxRetries", retryProblem(action, policy, catalogue)),
   ];
 }
 

@@ -1,4 +1,5 @@
 import { connectionGiven } from "../../shared/contract/given.ts";
+import { RETRIES } from "../../shared/contract/retries.ts";
 import { defined } from "../../shared/defined.ts";
 import { type Action, namespaceOf } from "../core/action/action.ts";
 import { hooksOf } from "../core/action/hooks.ts";
@@ -13,6 +14,7 @@ import { decideFile, decideMachine, type Refusal, refusals } from "./decide.ts";
 import { matchesImagePattern } from "./image-rule.ts";
 import { containerRuleFor, launchTerms } from "./launch-terms.ts";
 import { EVERY_IMAGE, type Policy } from "./policy.ts";
+import { retriesAsked } from "./retry-rule.ts";
 import { agentProblem, tenantMachineProblem } from "./tenant-rule.ts";
 import { isTrusted } from "./trust-rule.ts";
 import { volumeProblem } from "./volume-rule.ts";
@@ -72,7 +74,7 @@ export async function explain(action: Action, options: ExplainOptions): Promise<
     allowed: refused.length === 0,
     refusals: refused,
     trust: explainTrust(action.image, options),
-    grants: grantsOf(action, machine, policy),
+    grants: grantsOf(action, machine, options),
     unenforced: hasContainers(runtime) ? [] : unenforcedFor(action, policy, runtime),
     ...defined({
       machine,
@@ -172,10 +174,15 @@ function fittingPattern(image: string, patterns: readonly string[]): number {
 }
 
 /** The entries that allow what the action asks for. */
-function grantsOf(action: Action, machine: string | undefined, policy: Policy): readonly RuleFinding[] {
+function grantsOf(
+  action: Action,
+  machine: string | undefined,
+  { catalogue, policy }: Pick<ExplainOptions, "catalogue" | "policy">,
+): readonly RuleFinding[] {
   const { images = EVERY_IMAGE, volumes, tenants = [], agents = [] } = policy;
   const image = fittingPattern(action.image, images);
   const namespace = namespaceOf(action);
+  const { retries = 0 } = retriesAsked(action, policy, catalogue) ?? {};
   const granted = (rule: string, index: number, reason: string): readonly RuleFinding[] =>
     index < 0 ? [] : [{ rule: `${rule}.${index}`, reason }];
   const forMachine = (name: string): readonly RuleFinding[] => [
@@ -213,6 +220,7 @@ function grantsOf(action: Action, machine: string | undefined, policy: Policy): 
       policy.pidNamespaces.indexOf(action.pidNamespace ?? ""),
       `${action.pidNamespace} may be joined`,
     ),
+    ...(retries > 0 ? [{ rule: "maxRetries", reason: `${RETRIES} may be ${retries}` }] : []),
   ];
 }
 

@@ -1,7 +1,15 @@
 import { z } from "zod";
+import { MOST_RETRIES } from "../../shared/contract/retries.ts";
 import { parseImageReference } from "../core/action/image-reference.ts";
 import { REFERENCE_KINDS } from "../core/action/reference.ts";
-import { ContainerCpus, ContainerMemory, ContainerPids, Duration, Toggle } from "../document/value-types.ts";
+import {
+  ContainerCpus,
+  ContainerMemory,
+  ContainerPids,
+  Count,
+  Duration,
+  Toggle,
+} from "../document/value-types.ts";
 import { reservedTarget } from "./reserved-target.ts";
 
 /** `registry/path`, optionally with a tag or digest; `*` matches within a path segment, `**` across segments. */
@@ -154,6 +162,8 @@ export const Policy = z.strictObject({
     .prefault([]),
   /** The longest `timeout` of an action. Absent means a day with tenants, and any without. */
   maxTimeout: Duration(1_000, MOST_TIMEOUT_MS).optional(),
+  /** The most retries that `RETRIES` may ask an idempotent action of this project for. */
+  maxRetries: Count(0, MOST_RETRIES).prefault(3),
   /** Machines whose drives the action `erase-drives` may erase. */
   eraseDrives: z.array(MachinePattern).prefault([]),
   /** Every other reference stays in its namespace. */

@@ -30,5 +30,6 @@ export interface InProcessAction {
 export interface ActionLibrary {
   names(): readonly string[];
   inputNames(): readonly string[];
+  idempotentNames(): readonly string[];
   find(name: string): Promise<InProcessAction | undefined>;
 }

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
+import { MOST_RETRIES, RETRIES } from "../../../shared/contract/retries.ts";
 import { LOG_LEVELS } from "../../../shared/logger.ts";
-import { boolean, choice, duration, type InputField } from "./input.ts";
+import { boolean, choice, duration, type InputField, integer } from "./input.ts";
 
 /** What every action takes beside its own input and the connection. */
 export const commonInput = {
@@ -16,6 +17,14 @@ export const commonInput = {
       "Timeout of the whole action; when it expires, requests are cancelled and sessions are closed",
     default: "10m",
     minMs: 100,
+  }),
+  retries: integer({
+    env: RETRIES,
+    description:
+      "How often to repeat the action, within its timeout, after a failure that may pass; only for idempotent actions",
+    default: "0",
+    min: 0,
+    max: MOST_RETRIES,
   }),
   dryRun: boolean({
     env: "DRY_RUN",

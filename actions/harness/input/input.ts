@@ -40,12 +40,14 @@ export type InputOf<Fields extends InputFields> = {
  */
 export type NameInput = (variable: string, value?: string) => string;
 
-/** The name of an action and what it takes; `Action` adds what it does. */
+/** What an action is and takes; `Action` adds what it does. */
 export interface ActionDescription<Fields extends InputFields = InputFields> {
   /** The folder's and the image's name. */
   readonly name: string;
   /** One line, for `--help`, lists and the registry. */
   readonly summary: string;
+  /** Whether running it a second time leaves the machine as after the first. */
+  readonly idempotent: boolean;
   readonly input: Fields;
   /** Rules that span fields, as problems that name them with `nameInput`. */
   check?(input: InputOf<NoInfer<Fields>>, nameInput: NameInput): readonly string[];

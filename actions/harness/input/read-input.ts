@@ -1,6 +1,7 @@
 import type { Connection } from "../../../shared/contract/connection.ts";
 import { type GivenValue, givenValue } from "../../../shared/contract/given.ts";
 import type { NameOption } from "../../../shared/contract/name-option.ts";
+import { RETRIES } from "../../../shared/contract/retries.ts";
 import { commonInput } from "./common-input.ts";
 import { missingValue, wrongValue } from "./describe-problem.ts";
 import { fieldNames, unknownVariables, withoutServiceLinks } from "./environment.ts";
@@ -15,7 +16,7 @@ export interface ActionInput<Fields extends InputFields> {
   readonly common: InputOf<typeof commonInput>;
   readonly connection: Connection;
   readonly nameInput: NameInput;
-  readonly nameOption: NameOption | undefined;
+  readonly nameOption: NameOption;
 }
 
 export type ReadInput<Fields extends InputFields> =
@@ -37,6 +38,9 @@ export async function readInput<Fields extends InputFields>(
   const own = await readFields(action.input, { sources, places }, problems, secretInputs);
   if (problems.length === before) problems.push(...(action.check?.(own, nameInput) ?? []));
   const common = await readFields(commonInput, { sources, places }, problems);
+  if (common.retries > 0 && !action.idempotent) {
+    problems.push(`${nameInput(RETRIES)}: ${action.name} is not idempotent, so it is never repeated`);
+  }
   problems.push(...connectionProblems);
   if (problems.length > 0 || !connection) return { ok: false, problems };
   return { ok: true, input: { own, common, connection, nameInput, nameOption: nameOptions(sources) } };

@@ -4,7 +4,7 @@ import {
   isConnectionVariable,
   type ValueSources,
 } from "../../../shared/contract/given.ts";
-import type { NameOption } from "../../../shared/contract/name-option.ts";
+import { inventoryLine, type NameOption } from "../../../shared/contract/name-option.ts";
 import { connectionFieldTable, connectionFile } from "./connection-input.ts";
 import type { NameInput } from "./input.ts";
 
@@ -27,9 +27,9 @@ export function nameInputs(sources: ValueSources): NameInput {
   };
 }
 
-/** The same for an option of the connection; undefined if the connection is a file, which has options instead. */
-export function nameOptions(sources: ValueSources): NameOption | undefined {
-  if (givenValue(connectionFile.env, sources)) return undefined;
+/** The same for an option of the connection; a connection that is a file has the options of the inventory. */
+export function nameOptions(sources: ValueSources): NameOption {
+  if (givenValue(connectionFile.env, sources)) return inventoryLine;
   const nameInput = nameInputs(sources);
   return (option, value) => {
     const field = connectionFieldTable.find(({ path }) => path.join(".") === option);

@@ -1,6 +1,5 @@
 import { BmcError } from "../../contract/bmc-error.ts";
-import type { NameOption } from "../../contract/name-option.ts";
-import { oneLine } from "../../contract/result.ts";
+import { connectionLine } from "../../contract/name-option.ts";
 import { errorCode, networkReason } from "../../network-reason.ts";
 import { authority, type Endpoint } from "./endpoint.ts";
 
@@ -20,11 +19,11 @@ export function handshakeError(error: Error, peer: Peer): BmcError {
   const code = errorCode(error);
   const message = `TLS with ${authority(peer)} failed: ${OUTDATED[code] ?? reasonOf(error)}`;
   const remedy = errorClass === "tls" ? handshakeRemedy(code, peer) : "";
-  return new BmcError(errorClass, oneLine(message + remedy), { cause: error });
+  return new BmcError(errorClass, message + remedy, { cause: error });
 }
 
 /** Only a peer that does not speak TLS has another remedy than a BMC that speaks an old one; after an alert it does. */
-function handshakeRemedy(code: string, { nameOption = inventoryLine }: Peer): string {
+function handshakeRemedy(code: string, { nameOption = connectionLine }: Peer): string {
   const providers = nameOption("providers");
   if (code in OUTDATED)
     return `; update the BMC's firmware, or name only other providers that it has: ${providers}`;
@@ -57,34 +56,16 @@ export function certificateError(
   const isWeak = code === "UNSPECIFIED" && weakness !== undefined;
   const reason = isWeak ? `the certificate is too weak to be verified: ${weakness}` : (reasons[code] ?? code);
   const message = `TLS with ${authority(peer)} failed: ${reason}${shown}`;
-  const { nameOption = inventoryLine } = peer;
+  const { nameOption = connectionLine } = peer;
   const ca = isWeak ? "" : `; to trust its CA, use ${nameOption("tls.ca", "FILE")}`;
   return new BmcError("tls", message + acceptance(found, peer) + ca);
 }
 
 /** How to pin the certificate that was seen. */
-function acceptance(fingerprint: string | undefined, { nameOption = inventoryLine }: Peer): string {
+function acceptance(fingerprint: string | undefined, { nameOption = connectionLine }: Peer): string {
   if (fingerprint === undefined) return "";
   return `; if that is the BMC's own certificate, accept it with ${nameOption("tls.fingerprint", fingerprint)}`;
 }
-
-/** The library's options have the same names and places. */
-export const inventoryLine: NameOption = (option, value) => {
-  switch (option) {
-    case "providers":
-      return "providers in the inventory";
-    case "tls.ca":
-      return `tls: {caFile: ${value}} in the inventory`;
-    case "tls.fingerprint":
-      return `tls: {fingerprint: "${value}"} in the inventory`;
-    case "ironic.keystone.fingerprint":
-      return `ironic: {keystone: {fingerprint: "${value}"}} in the inventory`;
-    case "redfish.sshHostKey":
-      return `redfish: {sshHostKey: "${value}"} in the inventory`;
-    default:
-      return option satisfies never;
-  }
-};
 
 /** How far an exchange had come when it failed. */
 export interface ExchangeProgress {
@@ -106,15 +87,15 @@ export function exchangeError(
   { uncertain, answered }: ExchangeProgress,
 ): BmcError {
   if (isMalformed(error)) {
-    const message = oneLine(`${doing}: malformed answer: ${error.message}`);
+    const message = `${doing}: malformed answer: ${error.message}`;
     return new BmcError("protocol", message, { cause: error, uncertain });
   }
   if (answered) {
     const message = `${doing}: truncated answer: ${reasonOf(error)}`;
-    return new BmcError("protocol", oneLine(message), { cause: error, uncertain });
+    return new BmcError("protocol", message, { cause: error, uncertain });
   }
   const message = `${doing}: connection lost before the answer: ${reasonOf(error)}`;
-  return new BmcError("unreachable", oneLine(message), { cause: error, uncertain });
+  return new BmcError("unreachable", message, { cause: error, uncertain });
 }
 
 const TOO_OLD = "the BMC speaks only TLS 1.1 or older";

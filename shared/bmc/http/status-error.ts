@@ -1,6 +1,5 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import type { ErrorClass } from "../../contract/error-class.ts";
-import { oneLine } from "../../contract/result.ts";
 import { defined } from "../../defined.ts";
 import type { HttpAnswer } from "./http-connection.ts";
 
@@ -18,7 +17,7 @@ export function statusError(
 ): BmcError {
   const { status } = answer;
   const retryAfterMs = parseRetryAfterMs(answer.headers["retry-after"], nowMs);
-  return new BmcError(classOf(status), oneLine(`${doing} answered ${status}${words && `: ${words}`}`), {
+  return new BmcError(classOf(status), `${doing} answered ${status}${words && `: ${words}`}`, {
     ...defined({ retryAfterMs }),
     // A gateway that lost the answer does not know what became of the request.
     uncertain: isWrite && (status === 502 || status === 504),

@@ -232,7 +232,7 @@ describe("pbnj-worker policy test", () => {
     expect(exitCode).toBe(1);
   });
 
-  it("judges by all that the policy says, here of files, flags after a failure, and privilege", async () => {
+  it("judges by all that the policy says, here of files, flags after a failure, retries, and privilege", async () => {
     await write("strict.yaml", {
       images: ["**"],
       trustedImages: ["**/power-*"],
@@ -252,6 +252,8 @@ describe("pbnj-worker policy test", () => {
             { name: "b", image: "power-off", timeout: 9, "on-failure": ["--mdoe=hard"] },
             { name: "d", image: "d", timeout: 9, "on-timeout": ["--bmc-host=x"] },
             { name: "e", image: "power-on", timeout: 9, environment: { MDOE: "hard", LD_PRELOAD: "" } },
+            { name: "f", image: "power-on", timeout: 9, environment: { RETRIES: "2" } },
+            { name: "g", image: "power-cycle", timeout: 9, command: ["--retries=1"] },
             { name: "c", image: `${IMAGES}/report@${DIGEST}`, timeout: 9, environment: { BMC_HOST: "x" } },
           ],
         },
@@ -280,6 +282,8 @@ describe("pbnj-worker policy test", () => {
         expect.arrayContaining([
           "e | - | refused | environment | LD_PRELOAD is not an input of power-on",
           " |  |  | environment | MDOE is not an input of power-on: did you mean MODE?",
+          " |  |  | maxRetries | RETRIES may be 2",
+          "g | - | refused | maxRetries | power-cycle is not idempotent, so it is never repeated: remove --retries or set it to 0",
         ]),
       );
     }

@@ -48,6 +48,34 @@ describe.concurrent("a worker that is killed", () => {
     await lab.expectNothingLeft(second);
   });
 
+  test("between two attempts of an action lets the action continue, and starts no attempt itself", {
+    timeout: RUN_MS,
+  }, async () => {
+    await using lab = await crashLab({ machine: { power: "off" } });
+    const { port } = lab.bmc;
+    await lab.bmc.stop();
+    const first = lab.startProcess();
+    const workflow = lab.submit([{ name: "power-on", environment: { RETRIES: "2" } }]);
+    await first.untilLogged("attempt failed, retrying");
+    first.kill("SIGKILL");
+    await first.ended;
+    const running = await lab.processes();
+
+    await lab.bmc.listen(port, "127.0.0.1");
+    const second = lab.start();
+    await lab.server.until(() => isOver(workflow));
+
+    expect(running).toHaveLength(1);
+    expect(workflow.tasks[0]?.actions[0]).toMatchObject({
+      state: "SUCCESS",
+      message: expect.stringMatching(
+        /on after .* via redfish; succeeded at attempt 2 of 3 \(1: redfish: cannot connect to .*: connection refused\)/,
+      ),
+    });
+    expect(lab.machine.commands.map(({ action }) => action)).toEqual(["on"]);
+    await lab.expectNothingLeft(second);
+  });
+
   test("in the middle of a correction that was killed, too, tells the machine once", {
     timeout: 3 * RUN_MS,
   }, async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { catalogue, loadAction } from "../../../actions/catalogue.ts";
 import { actionLibrary } from "../../../cli/action-library.ts";
 import { decide, decideFile, decideMachine, refusals } from "../../../worker/policy/decide.ts";
 import { cleanPath } from "../../../worker/policy/path.ts";
@@ -373,6 +374,56 @@ describe("the timeout of an action", () => {
     [{ maxTimeout: "10m" }, 0, "allowed"],
   ])("with %j is limited: %d ms", (policy, timeoutMs, verdict) => {
     expect(ask(policy, { timeoutMs })).toBe(verdict);
+  });
+});
+
+describe("RETRIES", () => {
+  const flag = (...command: string[]) => ({ command });
+  const variable = (RETRIES: string) => ({ environment: { RETRIES } });
+
+  it.each([
+    [{}, variable("3"), "allowed"],
+    [{}, variable(""), "allowed"],
+    [{}, variable("4"), "policy maxRetries: RETRIES is 4, more than 3"],
+    [{}, variable(" 04 "), "policy maxRetries: RETRIES is 4, more than 3"],
+    [{ maxRetries: 10 }, variable("10"), "allowed"],
+    [{ maxRetries: 0 }, variable("0"), "allowed"],
+    [{ maxRetries: 0 }, variable("1"), "policy maxRetries: RETRIES is 1, more than 0"],
+    [{}, variable("-1"), "policy maxRetries: RETRIES is not a whole number"],
+    [{}, variable("1e1"), "policy maxRetries: RETRIES is not a whole number"],
+    [{}, flag("--retries=4"), "policy maxRetries: --retries is 4, more than 3"],
+    [{}, flag("--retries"), "policy maxRetries: --retries is not a whole number"],
+    // As the action reads them: the last flag counts, and before a variable.
+    [{}, flag("--retries", "9", "--retries", "2"), "allowed"],
+    [{}, { ...variable("2"), ...flag("--retries", "9") }, "policy maxRetries: --retries is 9, more than 3"],
+  ])("with %j is limited for an idempotent action: %j", (policy, asked, verdict) => {
+    expect(ask(policy, asked)).toBe(verdict);
+  });
+
+  it("is denied for every action that is not idempotent, whatever the limit", async () => {
+    for (const name of catalogue) {
+      const image = `registry.example/acme/${name}:v1`;
+      const loaded = await loadAction(name);
+      const once = ask({ maxRetries: 10, eraseDrives: ["*"] }, { image, ...variable("1") });
+      const never = ask({ maxRetries: 10, eraseDrives: ["*"] }, { image, ...variable("0") });
+
+      expect(once, name).toBe(
+        loaded?.idempotent
+          ? "allowed"
+          : `policy maxRetries: ${name} is not idempotent, so it is never repeated: remove RETRIES or set it to 0`,
+      );
+      expect(never, name).toBe("allowed");
+    }
+  });
+
+  it("is a variable of its own for the images of others", () => {
+    const image = "registry.example/acme/report:v1";
+    const environment = [{ images: [image], names: ["RETRIES"] }];
+
+    expect(ask({ environment }, { image, ...variable("100") })).toBe("allowed");
+    expect(ask({}, { image, ...variable("1") })).toBe(
+      "policy environment: RETRIES is not allowed for this image",
+    );
   });
 });
 

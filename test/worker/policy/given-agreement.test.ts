@@ -144,3 +144,47 @@ it("a connection value that the policy sees is one that the action reads or refu
     { numRuns: 1_000 },
   );
 });
+
+it("retries that the policy lets pass are those that the action makes, within the limit", async () => {
+  const limited = Policy.parse({ trustedImages: ["**"], maxRetries: 2 });
+  const count = fc.constantFrom(
+    "0",
+    "1",
+    "2",
+    " 2 ",
+    "02",
+    "3",
+    "-0",
+    "-1",
+    "+1",
+    "1.0",
+    "1e0",
+    "0x1",
+    "٢",
+    "",
+    " ",
+  );
+  const flag = fc.oneof(
+    count.map((text) => [`--retries=${text}`]),
+    count.map((text) => ["--retries", text]),
+  );
+  const asked = fc.record({
+    environment: fc.dictionary(fc.constant("RETRIES"), count),
+    command: fc.array(flag, { maxLength: 3 }).map((flags) => flags.flat()),
+  });
+
+  await fc.assert(
+    fc.asyncProperty(asked, async ({ environment, command }) => {
+      const action = { workflowId: "default/w", image: "x/power-off", volumes: [], environment, command };
+      if (refusals(limited, actionLibrary, action).length > 0) return;
+      const flags = parseFlags(powerOff, command);
+      const sources = { env: { ...OWN, ...environment }, flags: flags.values };
+      const signal = AbortSignal.timeout(10_000);
+      const read = await readInput(powerOff, { ...sources, stdin: async function* () {}, signal });
+      if (!read.ok || flags.problems.length > 0) return;
+      expect(read.input.common.retries).toBeGreaterThanOrEqual(0);
+      expect(read.input.common.retries).toBeLessThanOrEqual(2);
+    }),
+    { numRuns: 1_000 },
+  );
+});

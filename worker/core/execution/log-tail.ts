@@ -83,7 +83,7 @@ function lineText(line: ReadLogLine): string {
 function reasonOf({ fields: { reason, error, err } }: ReadLogLine): string {
   for (const value of [reason, error, err]) {
     const text = typeof value === "object" && value !== null && "message" in value ? value.message : value;
-    if (typeof text === "string") return oneLine(text);
+    if (typeof text === "string") return text.trim();
   }
   return "";
 }

@@ -1,5 +1,4 @@
 import type { BmcError } from "../../../shared/contract/bmc-error.ts";
-import { oneLine } from "../../../shared/contract/result.ts";
 import type { PowerState } from "../../../shared/contract/vocabulary.ts";
 import type { Outcome } from "../../core/action/action.ts";
 import { powerSeen } from "../../core/action/power-seen.ts";
@@ -14,7 +13,7 @@ export type MachineReading =
 /** From a failed read. A refused password differs from an unreachable BMC: retrying it locks the account. */
 export function readingOfError(error: Pick<BmcError, "class" | "refused" | "message">): MachineReading {
   const refused = error.class === "auth" && error.refused !== "right";
-  return { contactable: false, message: oneLine(error.message), refused };
+  return { contactable: false, message: error.message, refused };
 }
 
 /** From the end of an action; undefined if the Machine must be read. */
@@ -26,7 +25,7 @@ export function readingOfOutcome(outcome: Outcome): MachineReading | undefined {
   }
   // An action that never ran, for example because of its image, asked no BMC.
   const refused = outcome.class === "auth" && outcome.exitCode !== undefined && result?.refused !== "right";
-  return refused ? { contactable: false, message: oneLine(outcome.message), refused } : undefined;
+  return refused ? { contactable: false, message: outcome.message, refused } : undefined;
 }
 
 const CONTACTABLE = "Contactable";

@@ -77,7 +77,7 @@ function load(config: KubeConfig, kubeconfig: string | undefined): string {
     else if (isInPod) config.loadFromCluster();
     else config.loadFromDefault();
   } catch (thrown) {
-    throw new KubernetesError("invalid", `${from}: ${oneLineOf(thrown)}`);
+    throw new KubernetesError("invalid", `${from}: ${textOf(thrown)}`);
   }
   return from;
 }
@@ -126,7 +126,7 @@ export class ClusterAccess {
     try {
       await this.#config.applyToHTTPSOptions(options);
     } catch (thrown) {
-      throw new KubernetesError("unauthorized", `no credentials for ${this.server}: ${oneLineOf(thrown)}`);
+      throw new KubernetesError("unauthorized", `no credentials for ${this.server}: ${textOf(thrown)}`);
     }
     const { headers = {} } = options;
     const credentials = {
@@ -156,8 +156,4 @@ export class ClusterAccess {
     this.#dispatcher = { key: digest, dispatcher };
     return dispatcher;
   }
-}
-
-function oneLineOf(thrown: unknown): string {
-  return textOf(thrown).replace(/\s+/g, " ");
 }

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import type { ErrorClass } from "../../../shared/contract/error-class.ts";
+import { oneLine } from "../../../shared/contract/result.ts";
 import { defined } from "../../../shared/defined.ts";
 import { isTooDeep } from "../../../shared/json-depth.ts";
 
@@ -36,7 +37,7 @@ export class KubernetesError extends Error {
     message: string,
     options: { readonly status?: number; readonly retryAfterMs?: number; readonly cause?: unknown } = {},
   ) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    super(oneLine(message), options.cause === undefined ? undefined : { cause: options.cause });
     this.reason = reason;
     this.status = options.status;
     this.retryAfterMs = options.retryAfterMs;

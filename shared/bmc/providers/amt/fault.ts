@@ -1,6 +1,5 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { ErrorClass } from "../../../contract/error-class.ts";
-import { oneLine } from "../../../contract/result.ts";
 import { childOf, findElement, type XmlElement } from "./xml.ts";
 
 /** Faults of WS-Management and WS-Addressing by their subcode (DSP0226 section 14); others are class `bmc`. */
@@ -23,7 +22,7 @@ const CLASSES: Readonly<Record<string, ErrorClass>> = {
 export function faultError(fault: XmlElement, doing: string, isWrite: boolean): BmcError {
   const errorClass = CLASSES[subcodeOf(fault)] ?? "bmc";
   const said = faultWords(fault) || "a fault without a reason";
-  return new BmcError(errorClass, oneLine(`${doing}: ${said}`), {
+  return new BmcError(errorClass, `${doing}: ${said}`, {
     uncertain: isWrite && errorClass === "timeout",
     // A login that is refused gets an HTTP status and no fault.
     refused: "right",

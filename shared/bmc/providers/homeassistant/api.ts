@@ -1,7 +1,6 @@
 import * as z from "zod/mini";
 import type { Clock } from "../../../clock.ts";
 import { BmcError } from "../../../contract/bmc-error.ts";
-import { oneLine } from "../../../contract/result.ts";
 import { defined } from "../../../defined.ts";
 import type { Secret } from "../../../secret.ts";
 import type { HttpConnection, HttpRequest } from "../../http/http-connection.ts";
@@ -70,7 +69,7 @@ export class HomeAssistantApi {
     const text = answer.body.toString("utf8");
     if (answer.status >= 200 && answer.status <= 202) return text;
     const said = Refusal.safeParse(jsonIn(text));
-    const words = said.success ? oneLine(said.data.message) : "";
+    const words = said.success ? said.data.message : "";
     throw statusError(answer, doing, words, { isWrite, nowMs: this.#clock.now() });
   }
 }

@@ -1,5 +1,4 @@
 import * as z from "zod/mini";
-import { oneLine } from "../../../contract/result.ts";
 import { jsonIn } from "../../http/json-in.ts";
 
 /** Ironic's own errors are JSON in a string of JSON; its middleware and HTTP basic answer plainer ones. */
@@ -12,6 +11,6 @@ export function faultOf(text: string): string {
   const envelope = Envelope.safeParse(body);
   const inner = envelope.success ? envelope.data.error_message : body;
   const fault = Fault.safeParse(typeof inner === "string" ? jsonIn(inner) : inner);
-  if (fault.success) return oneLine(fault.data.faultstring);
-  return typeof inner === "string" ? oneLine(inner) : "";
+  if (fault.success) return fault.data.faultstring;
+  return typeof inner === "string" ? inner : "";
 }

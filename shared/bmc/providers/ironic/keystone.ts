@@ -2,11 +2,9 @@ import * as z from "zod/mini";
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Connection } from "../../../contract/connection.ts";
 import type { KeystoneOptions } from "../../../contract/ironic-options.ts";
-import type { NameOption } from "../../../contract/name-option.ts";
-import { oneLine } from "../../../contract/result.ts";
+import { connectionLine, type NameOption } from "../../../contract/name-option.ts";
 import { defined } from "../../../defined.ts";
 import type { Secret } from "../../../secret.ts";
-import { inventoryLine } from "../../http/connection-error.ts";
 import { serviceEndpoint } from "../../http/endpoint.ts";
 import { HttpConnection } from "../../http/http-connection.ts";
 import { jsonIn } from "../../http/json-in.ts";
@@ -53,7 +51,7 @@ export class Keystone {
   async requestToken(signal: AbortSignal): Promise<Secret> {
     const { url, fingerprint } = this.#options;
     const { tls, requestTimeoutMs } = this.#connection;
-    const { clock, tracer, nameOption = inventoryLine } = this.#context;
+    const { clock, tracer, nameOption = connectionLine } = this.#context;
     const { fingerprint: _ironicsOwn, ...trusted } = tls;
     const own = { ...this.#connection, tls: { ...trusted, ...defined({ fingerprint }) } };
     const nameOwn: NameOption = (option, value) =>
@@ -83,7 +81,7 @@ export class Keystone {
       if (answer.status === 201 && token) return headerSecret("Keystone's token", token, "protocol");
       if (answer.status === 201) throw new BmcError("protocol", `${doing} returned no token`);
       const said = Refusal.safeParse(jsonIn(answer.body.toString("utf8")));
-      const words = said.success ? this.#redact(oneLine(said.data.error.message)) : "";
+      const words = said.success ? this.#redact(said.data.error.message) : "";
       throw statusError(answer, `Keystone: ${doing}`, words, { isWrite: false, nowMs: clock.now() });
     } finally {
       this.#roundTrips += http.roundTrips;

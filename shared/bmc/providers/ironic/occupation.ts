@@ -1,5 +1,4 @@
 import type { IronicAllowance } from "../../../contract/ironic-options.ts";
-import { oneLine } from "../../../contract/result.ts";
 import type { NodeState } from "./node-state.ts";
 
 /** States in which Ironic leaves a node alone; in every other one, also an unknown one, it is at work. */
@@ -18,7 +17,7 @@ export function refusalOf(state: NodeState, allowed: readonly IronicAllowance[])
     lessee && `lessee ${lessee}`,
   ].filter(Boolean);
   const shown = facts.length > 0 ? ` (${facts.join(", ")})` : "";
-  return oneLine(`is ${what}${shown}: to change it all the same, add ${kind} to ironic.allow`);
+  return `is ${what}${shown}: to change it all the same, add ${kind} to ironic.allow`;
 }
 
 function reasons(state: NodeState): readonly (readonly [IronicAllowance, string])[] {

@@ -1,7 +1,6 @@
 import * as z from "zod/mini";
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { RpcOptions } from "../../../contract/connection.ts";
-import { oneLine } from "../../../contract/result.ts";
 import type { HttpAnswer } from "../../http/http-connection.ts";
 import { statusError } from "../../http/status-error.ts";
 
@@ -87,7 +86,7 @@ export function readResponse({ answer, doing, isWrite, nowMs }: Exchange): RpcRe
     throw statusError(answer, doing, parsed.ok ? describeError(parsed.response) : "", { isWrite, nowMs });
   }
   if (parsed.ok) return parsed.response;
-  throw new BmcError("protocol", oneLine(`${doing} answered 200 with ${parsed.problem}`), {
+  throw new BmcError("protocol", `${doing} answered 200 with ${parsed.problem}`, {
     uncertain: isWrite,
   });
 }
@@ -97,7 +96,7 @@ export function refusalOf(response: RpcResponse, doing: string): BmcError | unde
   const { code, message = "" } = response.error ?? {};
   const isRefusal = code === undefined || code === "" ? message.trim() !== "" : Number(code) !== 0;
   if (!isRefusal) return undefined;
-  return new BmcError("bmc", oneLine(`${doing}: the consumer refused: ${describeError(response)}`));
+  return new BmcError("bmc", `${doing}: the consumer refused: ${describeError(response)}`);
 }
 
 function parse(text: string): { ok: true; response: RpcResponse } | { ok: false; problem: string } {

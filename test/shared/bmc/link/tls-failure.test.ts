@@ -84,7 +84,7 @@ describe("a TLS failure of the preferred provider", () => {
     const error = await errorOf(client.getPower(signal));
 
     expect(error.class).toBe("tls");
-    expect(error.message).toMatch(/does not speak TLS on this port; .*: providers in the inventory$/);
+    expect(error.message).toMatch(/does not speak TLS on this port; .*: providers in the connection$/);
     expect(ipmi.log).not.toContain("Get Chassis Status");
   });
 
@@ -139,7 +139,7 @@ describe("the error of a certificate that is not accepted", () => {
 
     expect(message).toBe(
       `redfish: certificate fingerprint of 127.0.0.1:${redfish.port} is ${seen}, not the pinned ${OTHER_PIN}; ` +
-        `if that is the BMC's own certificate, accept it with tls: {fingerprint: "${seen}"} in the inventory`,
+        `if that is the BMC's own certificate, accept it with tls: {fingerprint: "${seen}"} in the connection`,
     );
     expect(message.length).toBeLessThan(MESSAGE_LIMIT);
     const line = parse(/tls: \{.*\}/.exec(message)?.[0] ?? "");
@@ -172,7 +172,7 @@ describe("the error of a certificate that is not accepted", () => {
       expect(error.class).toBe("tls");
       expect(error.message).toContain(`self-signed certificate (fingerprint ${server.http.fingerprint})`);
       expect(error.message).toContain(`tls: {fingerprint: "${server.http.fingerprint}"}`);
-      expect(error.message).toContain("to trust its CA, use tls: {caFile: FILE} in the inventory");
+      expect(error.message).toContain("to trust its CA, use tls: {ca: PEM} in the connection");
       expect(error.message.length).toBeLessThan(MESSAGE_LIMIT);
     },
   );

@@ -40,6 +40,7 @@ const actions: Readonly<Record<string, Run>> = {
 const library: ActionLibrary = {
   names: () => Object.keys(actions),
   inputNames: () => [],
+  idempotentNames: () => [],
   find: async (name) => {
     const run = actions[name];
     return (

@@ -107,18 +107,25 @@ export async function runReplicas(options: ReplicaOptions): Promise<FaultEnd> {
   const replicas = options.replicas.map((lives, index) => {
     const directory = `/journal-${index}`;
     const processes = lives.values();
+    let isRetired = false;
     const start = () => {
+      isRetired = false;
       const faults = processes.next().value ?? NONE;
       const life = new Life(world, { directory, faults, replica: `replica-${index}` });
       life.onEnd = () => {
-        if (life.isStopped) return;
+        if (isRetired && life.isStopped) return;
         time.after(RESTART_MS[life.isDown ? "down" : "crash"], () => (current = start()));
       };
       life.start();
       return life;
     };
     let current = start();
-    return { life: () => current, directory };
+    const retire = () => {
+      isRetired = true;
+      current.stop();
+      return current;
+    };
+    return { life: () => current, directory, retire };
   });
   const left = new Set(replicas);
   const isDone = () => world.isDone && [...left].every(({ life }) => life().isIdle);
@@ -132,8 +139,7 @@ export async function runReplicas(options: ReplicaOptions): Promise<FaultEnd> {
     await world.until(() => isDone() && leader()?.life().isIdle === true);
     const next = leader();
     if (!next) continue;
-    const life = next.life();
-    life.stop();
+    const life = next.retire();
     await world.until(() => life.isStopped || life.isDead);
     // One that dies while it stops is started again, and finds what it left.
     if (life.isStopped) left.delete(next);

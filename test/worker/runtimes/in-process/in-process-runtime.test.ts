@@ -302,6 +302,7 @@ describe("an action that does not behave", () => {
     const actions: ActionLibrary = {
       names: () => ["odd"],
       inputNames: () => [],
+      idempotentNames: () => [],
       find: async () => ({
         idempotent: true,
         run: async (request) => run(request).then(() => ({ exitCode: 0, result })),

@@ -1,11 +1,10 @@
 import { createHash } from "node:crypto";
 import ssh2, { type AuthHandlerMiddleware, type Client, type ClientChannel } from "ssh2";
 import { BmcError } from "../../../../contract/bmc-error.ts";
-import type { NameOption } from "../../../../contract/name-option.ts";
+import { connectionLine, type NameOption } from "../../../../contract/name-option.ts";
 import { foldLine } from "../../../../contract/result.ts";
 import { shortened } from "../../../../printable.ts";
 import type { Secret } from "../../../../secret.ts";
-import { inventoryLine } from "../../../http/connection-error.ts";
 import { authority } from "../../../http/endpoint.ts";
 import type { ConsoleSink } from "../../../operations/console-port.ts";
 
@@ -110,7 +109,7 @@ function carry(
 }
 
 function hostKeyProblem(key: Buffer, target: SshTarget): BmcError | undefined {
-  const { hostKey, nameOption = inventoryLine } = target;
+  const { hostKey, nameOption = connectionLine } = target;
   const found = `SHA256:${createHash("sha256").update(key).digest("base64").replace("=", "")}`;
   if (found === hostKey) return undefined;
   const peer = authority(target);

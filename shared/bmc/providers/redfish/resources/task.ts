@@ -1,7 +1,6 @@
 import { type Backoff, backoffMs } from "../../../../backoff.ts";
 import type { Clock } from "../../../../clock.ts";
 import { BmcError } from "../../../../contract/bmc-error.ts";
-import { oneLine } from "../../../../contract/result.ts";
 import { parseRetryAfterMs } from "../../../http/status-error.ts";
 import { ChangeFailed, isFinal } from "../../../operations/read-back.ts";
 import { redact } from "../service/errors.ts";
@@ -113,7 +112,7 @@ function failUnlessWell(
   const task = answer.status < 300 ? taskOf(answer) : undefined;
   if (!task || !hasFailed(task)) return;
   const { text } = describeMessages(task.Messages, (said) => redact(said, body));
-  throw new ChangeFailed(oneLine(`task ${path} ended as ${task.TaskState}${text && `: ${text}`}`));
+  throw new ChangeFailed(`task ${path} ended as ${task.TaskState}${text && `: ${text}`}`);
 }
 
 export function hasFailed({ TaskState: state = "", TaskStatus: status }: Task): boolean {

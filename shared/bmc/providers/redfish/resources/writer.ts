@@ -1,5 +1,4 @@
 import { BmcError } from "../../../../contract/bmc-error.ts";
-import { oneLine } from "../../../../contract/result.ts";
 import { defined } from "../../../../defined.ts";
 import type { Logger } from "../../../../logger.ts";
 import { redact } from "../service/errors.ts";
@@ -96,7 +95,7 @@ export function throwDenial(
 ): void {
   const denial = readDenial(answer, (text) => redact(text, request.body));
   if (denial === "") return;
-  const message = oneLine(`${describe(request)} answered ${answer.status}: ${denial}`);
+  const message = `${describe(request)} answered ${answer.status}: ${denial}`;
   throw new BmcError("verify", message, { uncertain: true });
 }
 

@@ -1,6 +1,5 @@
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import type { ErrorClass } from "../../../../contract/error-class.ts";
-import { oneLine } from "../../../../contract/result.ts";
 import { defined } from "../../../../defined.ts";
 import { redactor, secretsIn } from "../../../../secret-forms.ts";
 import { parseRetryAfterMs } from "../../../http/status-error.ts";
@@ -22,7 +21,7 @@ export function answerError(
   const retryAfterMs =
     parseRetryAfterMs(answer.headers["retry-after"], nowMs) ?? retryInMs(refusal.messages.map(textOfMessage));
   const said = refusal.text && `: ${refusal.text}`;
-  const message = oneLine(`${describe(request)} answered ${answer.status}${said}`);
+  const message = `${describe(request)} answered ${answer.status}${said}`;
   return new BmcError(errorClass, message, {
     ...defined({ retryAfterMs }),
     refused: refusesRight(answer.status, refusal.messageIds) ? "right" : "login",

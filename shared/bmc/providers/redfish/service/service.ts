@@ -1,7 +1,6 @@
 import type * as z from "zod/mini";
 import type { Clock } from "../../../../clock.ts";
 import { BmcError } from "../../../../contract/bmc-error.ts";
-import { oneLine } from "../../../../contract/result.ts";
 import { defined } from "../../../../defined.ts";
 import type { Authentication } from "./authentication.ts";
 import { answerError } from "./errors.ts";
@@ -171,7 +170,7 @@ export function parseResource<T extends z.ZodMiniType>(
     const issue = parsed.error.issues[0];
     const where = issue?.path.join(".") || "the answer";
     const message = `GET ${path} answered something else than expected: ${where}: ${issue?.message}`;
-    throw new BmcError("protocol", oneLine(message));
+    throw new BmcError("protocol", message);
   }
   return { path, value: parsed.data, etag: readEtag(etagHeader, etagProperty(body)) };
 }

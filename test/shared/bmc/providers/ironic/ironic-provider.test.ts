@@ -339,7 +339,7 @@ describe("authentication", () => {
 
     expect(state).toBe("on");
     expect(error.class).toBe("tls");
-    expect(error.message).toContain(`ironic: {keystone: {fingerprint: "${fingerprint}"}} in the inventory`);
+    expect(error.message).toContain(`ironic: {keystone: {fingerprint: "${fingerprint}"}} in the connection`);
   });
 
   test("a given token is the password; one that is refused ends the action", async () => {

@@ -50,6 +50,7 @@ describe("the actions of the program itself", () => {
   const programs = ownActions("/opt/pbnj-worker.mjs", {
     names: () => ["power-on", "power-off"],
     inputNames: () => [],
+    idempotentNames: () => [],
     find: async (name) => ({
       idempotent: name === "power-on",
       run: () => Promise.reject(new Error("not run")),
