@@ -204,11 +204,11 @@ const JUNK: Readonly<Record<string, string>> = {
     Id: "\r\n",
   }),
   "texts without an end": JSON.stringify({
-    error: { message: "x".repeat(20_000), code: "y".repeat(20_000) },
-    PowerState: "z".repeat(20_000),
-    Id: "w".repeat(20_000),
+    error: { message: "x".repeat(8_000), code: "y".repeat(8_000) },
+    PowerState: "z".repeat(8_000),
+    Id: "w".repeat(8_000),
   }),
-  "nesting without an end": `{"Members": ${"[".repeat(15_000)}${"]".repeat(15_000)}, "error": ${'{"a":'.repeat(15_000)}1${"}".repeat(15_000)}}`,
+  "nesting without an end": `{"Members": ${"[".repeat(12_000)}${"]".repeat(12_000)}, "error": ${'{"a":'.repeat(12_000)}1${"}".repeat(12_000)}}`,
 };
 
 test.each(Object.entries(JUNK))(
