@@ -36,6 +36,7 @@ const LOADERS = {
   "set-ntp": () => import("./set-ntp/action.ts"),
   "get-bmc-network": () => import("./get-bmc-network/action.ts"),
   "set-bmc-network": () => import("./set-bmc-network/action.ts"),
+  "power-history": () => import("./power-history/action.ts"),
   "list-sel": () => import("./list-sel/action.ts"),
   "clear-sel": () => import("./clear-sel/action.ts"),
   "deactivate-sol": () => import("./deactivate-sol/action.ts"),

@@ -135,6 +135,10 @@ export interface BootRecord {
 
 export type PowerAction = "on" | "off" | "soft-off" | "cycle" | "reset" | "nmi";
 
+const STARTS: ReadonlySet<PowerAction> = new Set(["on", "cycle", "reset"]);
+/** The restart cause of a command. */
+const CHASSIS_CONTROL = 1;
+
 export interface SimulatedMachineOptions {
   readonly name?: string;
   readonly power?: "on" | "off";
@@ -193,6 +197,13 @@ export class SimulatedMachine extends EventEmitter<MachineEvents> {
     hostName: "bmc-7",
   };
   networkFault: NetworkFault | undefined;
+  /** Why it last restarted, and what last happened to its power: as IPMI writes them (sections 28.11 and 28.2). */
+  restartCause = 0;
+  lastPowerEvent = 0;
+  /** The same in Redfish's words; not shown when undefined. */
+  resetCause: string | undefined;
+  /** How often it was started; not counted when undefined. */
+  bootCount: number | undefined;
   /** What the firmware has last told the BMC; times in milliseconds since the epoch. */
   bootProgress: { readonly state: string; readonly sinceMs?: number; readonly resetMs?: number } | undefined;
   /** The serial console over SSH, as Redfish lists it. */
@@ -247,6 +258,7 @@ export class SimulatedMachine extends EventEmitter<MachineEvents> {
     if (!this.#allows(action)) return false;
     this.commands.push({ action, at: Date.now() });
     this.emit("command", action);
+    if (STARTS.has(action)) this.restartCause = CHASSIS_CONTROL;
     if (action === "on") this.#powerOn();
     if (action === "off") this.#powerOff();
     if (action === "soft-off" && this.#softOffMs !== "never")

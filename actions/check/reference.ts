@@ -70,6 +70,10 @@ const checks: readonly CheckRow[] = [
   row("indicator", ok("off"), { durationMs: 42, roundTrips: 1 }),
   row("restore", ok("last-state"), { durationMs: 40, roundTrips: 1 }),
   row("powerlimit", ok("no power limit"), { durationMs: 83, roundTrips: 2 }),
+  row("powerhistory", ok("last restart at 2026-01-15T18:59:02.000Z, firmware state OSRunning"), {
+    durationMs: 41,
+    roundTrips: 1,
+  }),
   row("sensors", ok("offered"), { durationMs: 41, roundTrips: 1 }),
   row("network", ok("static 192.0.2.11/24, gateway 192.0.2.1, host name bmc-7"), {
     durationMs: 82,
@@ -102,7 +106,7 @@ export const reference = actionReference("check", {
     }),
   },
   result: {
-    message: "all 4 required checks passed; redfish: 26 of 29, ipmi: not reachable",
+    message: "all 4 required checks passed; redfish: 27 of 30, ipmi: not reachable",
     changed: false,
     durationMs: 6_752,
     roundTrips: 40,

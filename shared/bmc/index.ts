@@ -59,6 +59,8 @@ export type { NicPxeReport } from "./operations/nic-pxe.ts";
 export type { NmiReport } from "./operations/nmi.ts";
 export type { NtpReport, NtpRequest, NtpSettings } from "./operations/ntp.ts";
 export type { OffMode, PowerReading, PowerReport, PowerRequest } from "./operations/power.ts";
+export type { LastReset, PowerEvent, PowerEventKind } from "./operations/power-events.ts";
+export type { BmcClock, PowerHistory, PowerHistoryOptions } from "./operations/powerhistory.ts";
 export type { PowerLimit, PowerLimitReport } from "./operations/powerlimit.ts";
 export type { SessionDescription } from "./operations/provider.ts";
 export type {

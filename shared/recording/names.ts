@@ -48,7 +48,7 @@ const ALLOWED = new Set(
   OwningEntity RegistryVersion RegistryPrefix AttributeName AttributeRegistry DisplayName DisplayNameShort HelpText WarningText MenuPath MenuName
   ValueName ValueDisplayName Type DataType MapFromAttribute MapFromCondition MapFromProperty MapFromValue MapToValue MapToAttribute MapToProperty MapTerms
   DependencyFor ValueExpression Uri Created Updated DateTime DateTimeLocalOffset TimeZoneName TimeZone Timestamp EventTimestamp Date Time
-  ProductionDate ValidNotBefore ValidNotAfter LastResetTime LastStateTime BuildDate ReleaseDate InstallDate KeyUsage BootOptionReference
+  ProductionDate ValidNotBefore ValidNotAfter LastResetTime LastResetCause LastStateTime BuildDate ReleaseDate InstallDate KeyUsage BootOptionReference
   BootOrder Alias UefiDevicePath UEFIDevicePath DeviceInstance Sensor SensorNumber ReadingUnits SetPointUnits PhysicalContext
   PhysicalSubContext DeviceName DeviceLocator LocationOrdinalValue ServiceLabel Reference Orientation BitRate Parity DataBits StopBits
   FlowControl PinOut Port Ports Links target title VLANId SubnetMask PrefixLength Prefix AddressOrigin AddressState LinkStatus

@@ -89,6 +89,7 @@ const Ipmi = z.object({
     })
     .optional(),
   chassis: Hex.optional().describe("The answer to Get Chassis Status"),
+  restart: Hex.optional().describe("The answer to Get System Restart Cause"),
   boot: z
     .object({ device: z.string(), persistent: z.boolean().optional(), mode: z.string().optional() })
     .optional()

@@ -51,8 +51,13 @@ export function ipmiOptions(
 }
 
 /** Puts the machine into the recorded state. */
-export function adoptState({ chassis, network, boot }: RecordedIpmi, machine: SimulatedMachine): void {
-  const [state = 1] = chassis === undefined ? [] : bytesOf(chassis);
+export function adoptState(
+  { chassis, restart, network, boot }: RecordedIpmi,
+  machine: SimulatedMachine,
+): void {
+  const [state = 1, lastPowerEvent = 0] = chassis === undefined ? [] : bytesOf(chassis);
+  const [restartCause = 0] = restart === undefined ? [] : bytesOf(restart);
+  Object.assign(machine, { lastPowerEvent, restartCause });
   machine.force((state & 1) === 1 ? "on" : "off");
   machine.restorePolicy = RESTORE_POLICIES[(state >> 5) & 3] ?? "always-off";
   if (network) machine.network = { ...machine.network, ...defined(network) };

@@ -9,6 +9,8 @@ export interface SimulatedLogEntry {
   readonly created?: string;
   readonly severity: string;
   readonly message: string;
+  /** Further fields. */
+  readonly fields?: Readonly<Record<string, unknown>>;
 }
 
 /** The log services below one resource, one of which holds the system event log. */
@@ -27,9 +29,9 @@ export class Logs implements ResourceService {
   }
 
   /** Adds an entry as hardware does. */
-  add(severity: string, message: string, created?: string): void {
+  add(severity: string, message: string, created?: string, fields?: Readonly<Record<string, unknown>>): void {
     const id = String(this.entries.length + 1);
-    this.entries.push({ id, severity, message, ...defined({ created }) });
+    this.entries.push({ id, severity, message, ...defined({ created, fields }) });
   }
 
   answer({ method, path, body }: ResourceRequest): Answer | undefined {
@@ -104,6 +106,7 @@ export class Logs implements ResourceService {
       ...defined({ Created: entry.created }),
       Severity: entry.severity,
       Message: entry.message,
+      ...entry.fields,
     });
   }
 }

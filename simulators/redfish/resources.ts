@@ -119,7 +119,8 @@ export function systemResource(
     },
     Actions: { "#ComputerSystem.Reset": action },
     ...(profile.bootOwner === "settings" ? { "@Redfish.Settings": settings } : {}),
-    Oem: { [profile.oem]: postState(machine, profile) },
+    ...(machine.resetCause === undefined ? {} : { LastResetCause: machine.resetCause }),
+    Oem: { [profile.oem]: { ...postState(machine, profile), ...bootCount(machine) } },
   };
 }
 
@@ -141,6 +142,10 @@ function showBootProgress({ bootProgress }: SimulatedMachine, { progress }: Redf
 
 function postState({ bootProgress }: SimulatedMachine, { progress }: RedfishProfile) {
   return bootProgress && progress === "post-state" ? { PostState: bootProgress.state } : {};
+}
+
+function bootCount({ bootCount: NumberOfReboots }: SimulatedMachine) {
+  return NumberOfReboots === undefined ? {} : { NumberOfReboots };
 }
 
 /** The resource beside the system that takes its settings: `Settings` or `SD`. */

@@ -4,7 +4,7 @@
 export const ROUND_TRIPS: Readonly<Record<string, { readonly redfish?: number; readonly ipmi?: number }>> = {
   "bmc-info": { redfish: 4, ipmi: 4 },
   "bmc-reset": { redfish: 6, ipmi: 8 },
-  check: { redfish: 76, ipmi: 36 },
+  check: { redfish: 77, ipmi: 37 },
   "clear-boot-override": { redfish: 4, ipmi: 6 },
   "clear-raid": { redfish: 29 },
   "clear-sel": { redfish: 6, ipmi: 4 },
@@ -28,6 +28,7 @@ export const ROUND_TRIPS: Readonly<Record<string, { readonly redfish?: number; r
   "list-sel": { redfish: 6, ipmi: 4 },
   "list-users": { redfish: 4, ipmi: 13 },
   "power-cycle": { redfish: 8, ipmi: 11 },
+  "power-history": { redfish: 6, ipmi: 6 },
   "power-off": { redfish: 6, ipmi: 8 },
   "power-on": { redfish: 4, ipmi: 6 },
   "power-reset": { redfish: 4, ipmi: 6 },

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { z } from "zod";
 import { readTextFile } from "../../worker/document/read-text-file.ts";
+import { v1alpha2 } from "../../worker/features/rufio/v1alpha2.ts";
 import { parseInventory } from "../../worker/machines/parse-inventory.ts";
 import { loadConfig } from "../../worker/main/load-config.ts";
 import { parsePolicy } from "../../worker/policy/parse-policy.ts";
@@ -31,6 +32,7 @@ export function yamlProblems(text: string, files: ReadonlyMap<string, string>): 
   const has = (...names: readonly string[]) => names.some((name) => name in content);
   if (has("tasks")) return templateProblems(has("version") ? text : `${ABOUT_TEMPLATE}${text}`);
   if (has("image") && has("tink")) return chartProblems(content);
+  if ("kind" in content && content.kind === "Job") return jobProblems(content);
   if (has("kind")) return issuesOf(WorkflowRuleSet, content);
   if (has("scrape_configs")) return issuesOf(ScrapeConfigs, content);
   if (has("grpcServer")) return settingsProblems(text, files);
@@ -42,6 +44,18 @@ export function yamlProblems(text: string, files: ReadonlyMap<string, string>): 
   if (has("credentials", "rpc", "desired")) return inventoryProblems(asMachine(content));
   if (has(...POLICY_KEYS)) return policyProblems(text);
   return [`of no known kind: ${Object.keys(content).join(", ")}`];
+}
+
+/** Of Rufio, v1alpha2. */
+function jobProblems(content: object): readonly string[] {
+  const metadata = { name: "job", namespace: "default", uid: "1", resourceVersion: "1" };
+  const job = v1alpha2.jobOf({ ...content, metadata });
+  if (!job || job.finished) return ["it is no open Job"];
+  const problems = job.tasks.flatMap((task) => {
+    const read = v1alpha2.readTask(task);
+    return read.ok ? [] : [read.reason];
+  });
+  return [...(job.problem === undefined ? [] : [job.problem]), ...problems];
 }
 
 /** Of Tinkerbell, the fields that manuals use. */

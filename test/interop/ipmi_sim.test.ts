@@ -1,10 +1,14 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { execa } from "execa";
 import { expect, it, onTestFinished } from "vitest";
 import { Secret } from "../../shared/secret.ts";
 import { limit, openSession } from "../shared/bmc/providers/ipmi/bench.ts";
 import { scaledClock } from "../support/scaled-clock.ts";
 import { EVERY_ACTION_MS, tryEveryAction } from "./compatibility/every-action.ts";
 import { startIpmiSim } from "./ipmi-sim.ts";
-import { describeWithProgram } from "./programs.ts";
+import { describeWithProgram, findProgram } from "./programs.ts";
 
 const USER = { username: "admin", password: "password", ipmi: { allowSuite3: true } };
 const AS_ADMINISTRATOR = { ...USER, ipmi: { ...USER.ipmi, privilege: "administrator" } };
@@ -76,6 +80,29 @@ describeWithProgram("ipmi_sim", "the ipmi provider talks to OpenIPMI's ipmi_sim"
     expect(await manager.clockMs(limit())).toBeUndefined();
     await sel.clear(limit());
     expect(await sel.list(limit())).toEqual([]);
+  });
+
+  it("finds the restart in its log and says what it does not report, and that its clock was never set", async () => {
+    const sim = await startIpmiSim();
+    await using session = await openSession(sim, { overrides: AS_ADMINISTRATOR });
+    await addEvents(sim.port, ["0x04 0x23 0x71 0x6f 0xc1 0x14 0xff", "0x04 0x1d 0x83 0x6f 0x01 0xff 0xff"]);
+    const { powerhistory } = session;
+    if (!powerhistory) throw new Error("the session has no power history");
+
+    const facts = await powerhistory.facts(limit());
+    const request = { resetMs: undefined, windowMs: 0, sensorNames: true };
+    const { logs, unread } = await powerhistory.events(request, limit());
+
+    expect(facts).toEqual({
+      power: "off",
+      unread: [{ name: "Get System Restart Cause", reason: expect.stringContaining("0xC1") }],
+    });
+    expect(logs[0]).toMatchObject([
+      { kind: "watchdog", message: expect.stringContaining("hard reset (OS timer)") },
+      { kind: "reset", message: expect.stringContaining("by hard reset"), proves: "restart" },
+    ]);
+    expect(logs[0]?.map(({ time }) => time)).toEqual([undefined, undefined]);
+    expect(unread).toEqual([]);
   });
 
   it("reads its sensors out of its sensor data records", async () => {
@@ -221,3 +248,15 @@ describeWithProgram("ipmi_sim", "the ipmi provider talks to OpenIPMI's ipmi_sim"
     }
   });
 });
+
+/** Adds records to the log with ipmitool. */
+async function addEvents(port: number, events: readonly string[]): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "pbnj-sel-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const file = join(folder, "events");
+  await writeFile(file, `${events.join("\n")}\n`);
+  const where = ["-I", "lanplus", "-C", "3", "-H", "127.0.0.1", "-p", String(port), "-U", "admin", "-E"];
+  await execa(findProgram("ipmitool") ?? "ipmitool", [...where, "sel", "add", file], {
+    env: { IPMITOOL_PASSWORD: "password" },
+  });
+}

@@ -41,6 +41,22 @@ describeWithProgram("ipmitool", "ipmitool's other commands with the simulated BM
       expect(bmc.events.size).toBe(0);
     });
 
+    it("reads why the machine restarted, as our client does", async () => {
+      await using bmc = await startBmc();
+      Object.assign(bmc.machine, { restartCause: 4, lastPowerEvent: 0b10001 });
+      await using session = await openSession(bmc);
+
+      const cause = await ipmitool(bmc, suite, "chassis restart_cause");
+      const status = await ipmitool(bmc, suite, "chassis status");
+
+      expect(cause.stdout).toContain("watchdog expired");
+      expect(status.stdout).toMatch(/Last Power Event +: ac-failed command/);
+      expect(await session.powerhistory?.facts(limit())).toMatchObject({
+        lastReset: { cause: "watchdog expired" },
+        lastPowerEvent: ["AC failed", "powered on by an IPMI command"],
+      });
+    });
+
     it("reads the sensors as our client does", async () => {
       await using bmc = await startBmc();
       await using session = await openSession(bmc);
@@ -165,6 +181,15 @@ describeWithProgram("ipmi-chassis", "freeipmi talks to the simulated BMC", () =>
       expect(status.stdout).toMatch(/System Power +: on/);
       expect(control.exitCode).toBe(0);
       expect(bmc.machine.count("nmi")).toBe(1);
+    });
+
+    it("reads why the machine restarted (ipmi-chassis)", async () => {
+      await using bmc = await startBmc();
+      bmc.machine.restartCause = 4;
+
+      const { stdout } = await freeipmi("ipmi-chassis", bmc, suite, "--get-system-restart-cause");
+
+      expect(stdout).toMatch(/Watchdog expiration/i);
     });
 
     it("reads who the BMC is (bmc-info)", async () => {

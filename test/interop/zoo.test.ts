@@ -7,7 +7,7 @@ import { startRecording } from "../../simulators/recorded/start-recording.ts";
 import { redfishProfiles } from "../../simulators/redfish/profiles.ts";
 import { resultOf, runAction } from "../actions/action-run.ts";
 import { judge, TRIALS, type Verdict } from "./zoo/judge.ts";
-import { candidates, Recording, screenshotTarget, type Tree, Trees } from "./zoo/tree.ts";
+import { candidates, lastResetTime, Recording, screenshotTarget, type Tree, Trees } from "./zoo/tree.ts";
 
 const TITLE = "the redfish provider reads recorded machines";
 const folder = process.env["ZOO_FOLDER"];
@@ -115,7 +115,11 @@ describe.skipIf(!folder)(TITLE, () => {
       const needsSystem = tree.systems.length > 1 || recording.resources["/redfish/v1/Systems"] === undefined;
 
       const port = await serve(file);
-      const known = { ...tree, screenshotTarget: screenshotTarget(recording) };
+      const known = {
+        ...tree,
+        screenshotTarget: screenshotTarget(recording),
+        lastResetTime: lastResetTime(recording, tree),
+      };
 
       // Where the recording lacks the list, the lab makes one of the systems that it has.
       const isListed = recording.resources["/redfish/v1/Systems"] !== undefined;

@@ -113,6 +113,11 @@ const CALLS: { readonly [Name in DriverName]: Calls<Drivers[Name]> } = {
     plan: (sel, signal) => sel.plan(signal),
     clear: (sel, signal) => sel.clear(signal),
   },
+  powerhistory: {
+    facts: (history, signal) => history.facts(signal),
+    events: (history, signal) =>
+      history.events({ resetMs: undefined, windowMs: 0, sensorNames: true }, signal),
+  },
   inventory: { read: (inventory, signal) => inventory.read(signal) },
   firmware: {
     list: (firmware, signal) => firmware.list(signal),

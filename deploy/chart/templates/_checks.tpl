@@ -101,6 +101,9 @@
 {{- if ne (len $machines) (len (uniq $machines)) -}}
 {{- $problems = append $problems "inventory.credentials names a machine twice" -}}
 {{- end -}}
+{{- if and (include "pbnj-worker.runsNewJobs" .) (has "machines" $values.inventory.kubernetes) -}}
+{{- $problems = append $problems "inventory.kubernetes has machines, but with rufio.api v1alpha2 a Job names a Hardware, and a Machine may have the same name: remove machines" -}}
+{{- end -}}
 {{- if $values.rufio.enabled -}}
 {{- range $values.inventory.sources -}}
 {{- if not .prefix }}{{ $problems = append $problems (printf "inventory.sources: %s needs a prefix, because of rufio.enabled: a Rufio Job names a Machine of the worker's own cluster" .name) }}{{ end -}}

@@ -40,7 +40,12 @@
 {{- toYaml (dict "trustedImages" (uniq $patterns)) -}}
 {{- end }}
 
-{{/* Rufio's Jobs are for Machines: the worker then watches these in any case. */}}
+{{/* Jobs of v1alpha2 are for Hardware, and have no Tasks. */}}
+{{- define "pbnj-worker.runsNewJobs" -}}
+{{- if and .Values.rufio.enabled (eq .Values.rufio.api "v1alpha2") }}true{{ end -}}
+{{- end }}
+
+{{/* Rufio's Jobs are for Machines or Hardware: the worker then watches these in any case. */}}
 {{- define "pbnj-worker.hasClusterInventory" -}}
 {{- if or .Values.inventory.kubernetes .Values.rufio.enabled }}true{{ end -}}
 {{- end }}

@@ -61,8 +61,8 @@
   resources: [machines]
   verbs: [list, watch]
 {{- end }}
-{{- if has "hardware" .Values.inventory.kubernetes }}
-# inventory.kubernetes: Hardware.
+{{- if or (has "hardware" .Values.inventory.kubernetes) (include "pbnj-worker.runsNewJobs" .) }}
+# inventory.kubernetes, rufio.api: Hardware.
 - apiGroups: [tinkerbell.org]
   resources: [hardware]
   verbs: [list, watch]
@@ -105,7 +105,7 @@
   resources: [workflows]
   verbs: [list, watch]
 {{- end }}
-{{- if .Values.rufio.enabled }}
+{{- if and .Values.rufio.enabled (not (include "pbnj-worker.runsNewJobs" .)) }}
 # rufio: the Machine of a Job.
 - apiGroups: [bmc.tinkerbell.org]
   resources: [machines]
@@ -123,19 +123,21 @@
   resources: [hardware/status]
   verbs: [patch]
 {{- end }}
-# rufio: Jobs are carried out, and their end is written down.
-- apiGroups: [bmc.tinkerbell.org]
-  resources: [jobs]
-  verbs: [get, list, watch]
-- apiGroups: [bmc.tinkerbell.org]
-  resources: [jobs/status]
-  verbs: [patch]
 # rufio: each step of a Job is a Task, which is made, carried out and ended; one that a deleted Job left is taken away.
 - apiGroups: [bmc.tinkerbell.org]
   resources: [tasks]
   verbs: [get, list, watch, create, delete]
 - apiGroups: [bmc.tinkerbell.org]
   resources: [tasks/status]
+  verbs: [patch]
+{{- end }}
+{{- if .Values.rufio.enabled }}
+# rufio: Jobs are carried out, and their end is written down.
+- apiGroups: [bmc.tinkerbell.org]
+  resources: [jobs]
+  verbs: [get, list, watch]
+- apiGroups: [bmc.tinkerbell.org]
+  resources: [jobs/status]
   verbs: [patch]
 {{- end }}
 {{- end }}

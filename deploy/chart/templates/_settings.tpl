@@ -65,6 +65,7 @@
 {{- end -}}
 {{- if .Values.rufio.enabled -}}
 {{- $_ := set $settings "rufio" true -}}
+{{- $_ := set $settings "rufioApi" .Values.rufio.api -}}
 {{- $_ := set $settings "rufioImage" (include "pbnj-worker.rufioImage" .) -}}
 {{- $_ := set $settings "rufioStatusInterval" .Values.rufio.statusInterval -}}
 {{- $_ := set $settings "rufioHardware" .Values.rufio.hardware -}}

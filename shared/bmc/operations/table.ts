@@ -16,6 +16,7 @@ import { networkOperations } from "./network.ts";
 import { nmiOperations } from "./nmi.ts";
 import { ntpOperations } from "./ntp.ts";
 import { powerOperations } from "./power.ts";
+import { powerHistoryOperations } from "./powerhistory.ts";
 import { powerLimitOperations } from "./powerlimit.ts";
 import { raidOperations } from "./raid.ts";
 import { restoreOperations } from "./restore.ts";
@@ -49,6 +50,7 @@ export const OPERATIONS = {
   indicator: indicatorOperations,
   restore: restoreOperations,
   powerlimit: powerLimitOperations,
+  powerhistory: powerHistoryOperations,
   sensors: sensorOperations,
   network: networkOperations,
   https: httpsOperations,

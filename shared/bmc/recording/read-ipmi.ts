@@ -71,6 +71,7 @@ export async function readIpmi(
     await attempt("the device", (until) => client.getInfo(until));
     await attempt("power", (until) => client.getPower(until));
     await attempt("the power policy", (until) => client.getRestorePolicy(until));
+    await attempt("the cause of the restart", (until) => client.check("powerhistory", until));
     await attempt("the power limit", (until) => client.getPowerLimit(until));
     const bootFlags = await attempt("boot options", (until) => client.getBoot(until));
     const hardware = await attempt("the FRU", (until) => client.getHardware(until));
@@ -84,7 +85,7 @@ export async function readIpmi(
   }
 }
 
-const [APP, SENSOR, STORAGE] = [0x06, 0x04, 0x0a];
+const [CHASSIS, APP, SENSOR, STORAGE] = [0x00, 0x06, 0x04, 0x0a];
 /** Records of sensors and of where devices are; others are the maker's own, and may hold anything. */
 const SDR_TYPES = [0x01, 0x02, 0x03, 0x11, 0x12];
 /** From here on, records of the event log are the maker's own. */
@@ -136,7 +137,8 @@ export function anonymousIpmi(reading: IpmiReading, anonymiser: Anonymiser): Rec
         vlan: network.vlan === "off" ? 0 : network.vlan,
       }),
     },
-    chassis: chassisOf(commands),
+    chassis: chassisAnswer(commands, 0x01),
+    restart: chassisAnswer(commands, 0x07),
     boot: bootFlags && definedOnly({ ...bootFlags }),
     refused: refusalsOf(commands),
   }) as RecordedIpmi;
@@ -176,11 +178,11 @@ function answersOf(commands: readonly TappedIpmi[], netFn: number, code: number)
   return Object.fromEntries(found);
 }
 
-function chassisOf(commands: readonly TappedIpmi[]): string | undefined {
-  const status = commands.find(
-    ({ netFn, code, completionCode }) => netFn === 0 && code === 0x01 && completionCode === 0,
+function chassisAnswer(commands: readonly TappedIpmi[], command: number): string | undefined {
+  const found = commands.find(
+    ({ netFn, code, completionCode }) => netFn === CHASSIS && code === command && completionCode === 0,
   );
-  return status?.answer && hex(status.answer);
+  return found?.answer && hex(found.answer);
 }
 
 /** Of commands that the BMC does not have, in whatever state it is. */

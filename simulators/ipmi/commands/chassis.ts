@@ -34,7 +34,7 @@ export const CHASSIS_COMMANDS: Commands = {
       data: Buffer.from([
         (machine.power === "on" || machine.power === "powering-off" ? 0x01 : 0x00) |
           (RESTORE_POLICIES.indexOf(machine.restorePolicy) << 5),
-        0,
+        machine.lastPowerEvent,
         0x40 | (INDICATORS.indexOf(machine.indicator) << 4),
       ]),
     }),
@@ -70,6 +70,12 @@ export const CHASSIS_COMMANDS: Commands = {
       machine.restorePolicy = policy;
       return { data: Buffer.from([0x07]) };
     },
+  },
+  7: {
+    name: "Get System Restart Cause",
+    level: LEVELS.user,
+    // The channel of the LAN.
+    run: (_, { machine }) => ({ data: Buffer.from([machine.restartCause, 1]) }),
   },
   8: {
     name: "Set System Boot Options",

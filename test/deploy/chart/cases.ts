@@ -111,6 +111,7 @@ export const dimensions: Dimensions<Values> = {
   rufio: {
     off: {},
     on: { rufio: { enabled: true } },
+    new: { rufio: { enabled: true, api: "v1alpha2" } },
     set: {
       rufio: {
         enabled: true,
@@ -370,6 +371,7 @@ export function isAllowed(row: Row): boolean {
   const isAlone = pbnj === "alone";
   const hasFile = fileInventory !== "none";
   const hasCluster = clusterInventory !== "none" || rufio !== "off";
+  const hasMachines = clusterInventory === "machines" || clusterInventory === "both";
   const isElsewhere = watched !== "own" || clusterInventory === "both";
   const hasOthers = otherClusters !== "none";
   const hasHosts = clusterInventory === "hosts";
@@ -377,6 +379,7 @@ export function isAllowed(row: Row): boolean {
   return (
     (isAlone || agentIds === "some" || hasFile || hasCluster || hasOthers) &&
     (credentials === "none" || hasFile) &&
+    (rufio !== "new" || !hasMachines) &&
     (runtime === "jobs" || leader === "alone" || leader === "off") &&
     (pbnj === "off" || leader !== "shards") &&
     (!isAlone || (agentIds === "none" && tls === "off" && wakeUp !== "on")) &&

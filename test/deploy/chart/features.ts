@@ -1,5 +1,5 @@
 import { RIGHTS as INVENTORY_RIGHTS } from "../../../worker/features/cluster-machines/machine-rights.ts";
-import { HARDWARE_RIGHTS, RIGHTS as RUFIO_RIGHTS } from "../../../worker/features/rufio/rufio-rights.ts";
+import { rufioRights } from "../../../worker/features/rufio/rufio-rights.ts";
 import { RIGHTS as WAKE_UP_RIGHTS } from "../../../worker/features/wake-up/wake-up-rights.ts";
 import type { NeededRight } from "../../../worker/kubernetes/client/needed-right.ts";
 import { RIGHTS as EVENT_RIGHTS } from "../../../worker/kubernetes/events/event-rights.ts";
@@ -17,7 +17,7 @@ export interface Choices {
   readonly watched: "" | "machines" | "*";
   readonly secretNamespace: boolean;
   readonly wakeUp: boolean;
-  readonly rufio: boolean;
+  readonly rufio: "" | "v1alpha1" | "v1alpha2";
   /** Whether Rufio's work includes the status of Hardware. */
   readonly hardwareStatus: boolean;
   readonly agentAttributes: boolean;
@@ -32,7 +32,8 @@ interface Feature {
   readonly isChosen: (choices: Choices) => boolean;
 }
 
-const usesMachines = ({ machines, hardware, rufio }: Choices): boolean => machines || hardware || rufio;
+const usesMachines = ({ machines, hardware, rufio }: Choices): boolean =>
+  machines || hardware || rufio !== "";
 const usesInventory = (choices: Choices): boolean => usesMachines(choices) || choices.hosts !== "";
 const usesCluster = (choices: Choices): boolean =>
   choices.runtime === "kubernetes" || usesInventory(choices) || choices.shared;
@@ -52,7 +53,10 @@ const FEATURES: readonly Feature[] = [
       (choices.fileInventory || choices.hosts !== "" || (usesMachines(choices) && isElsewhere(choices))),
   },
   { rights: only(INVENTORY_RIGHTS, "machines"), isChosen: usesMachines },
-  { rights: only(INVENTORY_RIGHTS, "hardware"), isChosen: ({ hardware }) => hardware },
+  {
+    rights: only(INVENTORY_RIGHTS, "hardware"),
+    isChosen: ({ hardware, rufio }) => hardware || rufio === "v1alpha2",
+  },
   {
     rights: only(INVENTORY_RIGHTS, "baremetalhosts", "hostclaims", "hostdeploypolicies", "namespaces").filter(
       ({ verbs }) => !verbs.includes("patch"),
@@ -69,15 +73,19 @@ const FEATURES: readonly Feature[] = [
       choices.hosts !== "" ||
       (usesMachines(choices) &&
         (choices.runtime !== "kubernetes" ||
-          choices.rufio ||
+          choices.rufio !== "" ||
           choices.agentAttributes ||
           choices.compares ||
           choices.watched !== "")),
   },
   { rights: EVENT_RIGHTS, isChosen: (choices) => choices.compares && usesMachines(choices) },
   { rights: WAKE_UP_RIGHTS, isChosen: (choices) => choices.wakeUp && usesCluster(choices) },
-  { rights: RUFIO_RIGHTS, isChosen: ({ rufio }) => rufio },
-  { rights: HARDWARE_RIGHTS, isChosen: ({ rufio, hardwareStatus }) => rufio && hardwareStatus },
+  ...(["v1alpha1", "v1alpha2"] as const).flatMap((api) =>
+    [true, false].map((hardware) => ({
+      rights: rufioRights({ api, hardware }),
+      isChosen: ({ rufio, hardwareStatus }: Choices) => rufio === api && hardwareStatus === hardware,
+    })),
+  ),
   { rights: leaderRights("pbnj-worker"), isChosen: ({ shared }) => shared },
 ];
 
@@ -117,7 +125,7 @@ export function everyChoice(): readonly Choices[] {
     fileInventory: either,
     secretNamespace: either,
     wakeUp: either,
-    rufio: either,
+    rufio: ["", "v1alpha1", "v1alpha2"],
     hardwareStatus: either,
     agentAttributes: either,
     compares: either,
@@ -127,7 +135,8 @@ export function everyChoice(): readonly Choices[] {
       (!choices.secretNamespace || usesInventory(choices)) &&
       // What is granted for hosts does not depend on these.
       (choices.hosts === "" || !(choices.fileInventory || choices.secretNamespace || choices.shared)) &&
-      (!choices.hardwareStatus || choices.rufio) &&
+      (!choices.hardwareStatus || choices.rufio !== "") &&
+      (choices.rufio !== "v1alpha2" || !choices.machines) &&
       // Neither has anything to do with these.
       ((!choices.hardwareStatus && !choices.agentAttributes && !choices.compares) ||
         !(choices.wakeUp || choices.fileInventory || choices.shared || choices.hosts === "refuse")) &&

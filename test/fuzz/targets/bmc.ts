@@ -17,6 +17,7 @@ import {
 import { faultOf } from "../../../shared/bmc/providers/ironic/fault.ts";
 import { NodeState } from "../../../shared/bmc/providers/ironic/node-state.ts";
 import { refusalOf as refusalOfNode } from "../../../shared/bmc/providers/ironic/occupation.ts";
+import { LogEvent, parseLogEvent } from "../../../shared/bmc/providers/redfish/drivers/log-event.ts";
 import { clockMs } from "../../../shared/bmc/providers/redfish/drivers/manager.ts";
 import { parseHint } from "../../../shared/bmc/providers/redfish/hint.ts";
 import { namedTask } from "../../../shared/bmc/providers/redfish/resources/named-task.ts";
@@ -60,6 +61,14 @@ const SYSTEM = JSON.stringify({
 const COLLECTION = JSON.stringify({
   Members: [{ "@odata.id": "/redfish/v1/Systems/1" }],
   "Members@odata.nextLink": "/redfish/v1/Systems?$skip=1",
+});
+const LOG_ENTRY = JSON.stringify({
+  Created: "2026-01-15T20:53:25+02:00",
+  Severity: "Critical",
+  Message: "The power state of resource /redfish/v1/Systems/1 has changed to type On.",
+  MessageId: "CrayAlerts.1.0.ResourcePowerStateChanged",
+  SensorType: "Power Unit",
+  EntryCode: "Assert",
 });
 const REFUSAL = JSON.stringify({
   error: {
@@ -235,6 +244,34 @@ export const bmcTargets: readonly Target[] = [
       }
     },
     covers: [],
+  },
+  {
+    name: "redfish-log-entry",
+    seeds: [LOG_ENTRY, LOG_ENTRY.replace("Systems/1", "Systems/2")],
+    tokens: [
+      ...JSON_TOKENS,
+      '"Message":',
+      "/redfish/v1/Systems/1",
+      "power ",
+      "reset ",
+      "system ",
+      "bmc ",
+      "////",
+    ],
+    around: [
+      ['{"Message":"', '"}'],
+      ['{"Message":"system', 'reset"}'],
+    ],
+    call: (input) => {
+      const body = jsonOf(input);
+      const about = { source: "SEL", systemPath: "/redfish/v1/Systems/1" };
+      const entries = [
+        LogEvent.safeParse(body).data ?? {},
+        LogEvent.parse({ Message: input, MessageId: input }),
+      ];
+      return entries.map((entry) => parseLogEvent(entry, about));
+    },
+    covers: ["parseLogEvent"],
   },
   {
     name: "redfish-clock",

@@ -4,7 +4,12 @@ import {
   overrideOf,
   parseBootFlags,
 } from "../../../shared/bmc/providers/ipmi/boot-options.ts";
-import { GET_CHASSIS_STATUS, parseChassisStatus } from "../../../shared/bmc/providers/ipmi/chassis.ts";
+import {
+  GET_CHASSIS_STATUS,
+  parseChassisStatus,
+  parseLastPowerEvent,
+  parseRestartCause,
+} from "../../../shared/bmc/providers/ipmi/chassis.ts";
 import { parseInstanceOwner, parseSessionPeer } from "../../../shared/bmc/providers/ipmi/console-driver.ts";
 import { parseKg } from "../../../shared/bmc/providers/ipmi/credentials.ts";
 import { describeRecord } from "../../../shared/bmc/providers/ipmi/describe-record.ts";
@@ -35,6 +40,7 @@ import {
   parseReservation,
   parseSelEntry,
   parseSelEntryCount,
+  parseSelOverflow,
   parseSelTime,
 } from "../../../shared/bmc/providers/ipmi/sel-commands.ts";
 import { parseSelRecord } from "../../../shared/bmc/providers/ipmi/sel-record.ts";
@@ -71,12 +77,15 @@ const SENSOR_RECORDS = [
 /** Each parser of the data of one command's answer. */
 const ANSWERS: readonly ((data: Buffer) => unknown)[] = [
   parseChassisStatus,
+  parseLastPowerEvent,
+  parseRestartCause,
   decodeBootFlags,
   (data) => overrideOf(parseBootFlags(data)),
   parseDeviceId,
   parseManufacturer,
   parseGuid,
   parseSelEntryCount,
+  parseSelOverflow,
   parseReservation,
   parseSelEntry,
   parseErasure,
@@ -192,12 +201,15 @@ export const ipmiTargets: readonly Target[] = [
       "parseInstanceOwner",
       "parseSessionPeer",
       "parseChassisStatus",
+      "parseLastPowerEvent",
+      "parseRestartCause",
       "decodeBootFlags",
       "parseBootFlags",
       "parseDeviceId",
       "parseManufacturer",
       "parseGuid",
       "parseSelEntryCount",
+      "parseSelOverflow",
       "parseReservation",
       "parseSelEntry",
       "parseErasure",

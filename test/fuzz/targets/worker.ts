@@ -21,7 +21,8 @@ import { openMetricsText, preferredFormat } from "../../../worker/features/metri
 import { machineStatus } from "../../../worker/features/rufio/machine-status.ts";
 import { outOfBand } from "../../../worker/features/rufio/out-of-band.ts";
 import { jobOf, machineOf, taskOf } from "../../../worker/features/rufio/rufio-kinds.ts";
-import { readTask } from "../../../worker/features/rufio/rufio-task-action.ts";
+import { readOperation, readTask } from "../../../worker/features/rufio/rufio-task-action.ts";
+import { v1alpha2 } from "../../../worker/features/rufio/v1alpha2.ts";
 import { addressOf, matches, queryOf } from "../../../worker/features/status/views/query.ts";
 import { errorOfAnswer, errorOfEvent } from "../../../worker/kubernetes/client/kubernetes-error.ts";
 import { HttpAddress } from "../../../worker/listener/http/http-settings.ts";
@@ -237,13 +238,16 @@ export const workerTargets: readonly Target[] = [
         taskOf(object),
         machineOf(object),
         readTask(object),
+        readOperation(object),
+        v1alpha2.jobOf(object),
+        v1alpha2.machineOf(object),
         describeMachine(object, OBJECT_NAME),
         describeHardware(object, OBJECT_NAME),
         job.success && observedJob(job.data),
         pod.success && observedPod(pod.data),
       ];
     },
-    covers: ["readTask"],
+    covers: ["readTask", "readOperation"],
   },
   {
     name: "cluster-condition",

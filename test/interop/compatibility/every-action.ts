@@ -28,7 +28,7 @@ export interface Server {
   readonly limits?: Readonly<Record<string, readonly [ActionResult["class"], string]>>;
 }
 
-/** Tries up to 56 actions, some of which wait for the machine. */
+/** Tries up to 57 actions, some of which wait for the machine. */
 export const EVERY_ACTION_MS = 400_000;
 /** The server does not offer it, refuses it, or does something else. */
 const LIMITS = ["unsupported", "bmc", "verify"];

@@ -3,8 +3,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { z } from "zod";
 import { createCertificate } from "../../../simulators/certificate.ts";
-import { CUSTOM_TYPES } from "../../../simulators/kubernetes/api/resource-types.ts";
 import type { ClusterAccess } from "../../../simulators/kubernetes/node/cluster-access.ts";
 import { ClusterClient } from "../../../simulators/kubernetes/node/cluster-client.ts";
 import { kubeconfigOf } from "../../support/kubeconfig.ts";
@@ -23,6 +23,14 @@ export interface ControlPlane extends AsyncDisposable {
   /** Of a user with every right. */
   readonly access: ClusterAccess;
 }
+
+const Definition = z.object({
+  spec: z.object({
+    group: z.string(),
+    names: z.object({ plural: z.string() }),
+    versions: z.array(z.object({ name: z.string() })),
+  }),
+});
 
 const START_MS = 180_000;
 const PAUSE_MS = 100;
@@ -43,7 +51,12 @@ const CONTROLLERS = [
  */
 export async function startControlPlane(
   programs: ControlPlanePrograms,
-  more: { readonly apiServer?: readonly string[]; readonly controllerManager?: readonly string[] } = {},
+  more: {
+    readonly apiServer?: readonly string[];
+    readonly controllerManager?: readonly string[];
+    /** In place of the definitions that accept any content. */
+    readonly definitions?: readonly object[];
+  } = {},
 ): Promise<ControlPlane> {
   await using parts = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "pbnj-control-plane-"));
@@ -90,11 +103,12 @@ export async function startControlPlane(
   const client = new ClusterClient(access);
   parts.defer(() => client.close());
   await until(() => client.text("/readyz"));
-  for (const definition of customResourceDefinitions()) {
+  for (const definition of more.definitions ?? customResourceDefinitions()) {
+    const { spec } = Definition.parse(definition);
     await client.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition);
-  }
-  for (const { group, version, plural } of CUSTOM_TYPES) {
-    await until(() => client.list(`/apis/${group}/${version}/${plural}`));
+    for (const { name } of spec.versions) {
+      await until(() => client.list(`/apis/${spec.group}/${name}/${spec.names.plural}`));
+    }
   }
 
   start("controllerManager", [

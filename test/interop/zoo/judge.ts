@@ -163,6 +163,25 @@ export const TRIALS: readonly Trial[] = [
       same("entries", z.object({ total: z.number() }).parse(data).total, bestLog(tree)),
   },
   {
+    action: "power-history",
+    env: { WINDOW: "0", LIMIT: "0" },
+    isThere: () => true,
+    differs(data, { powerState, lastResetTime }) {
+      const { power, lastReset } = z
+        .object({
+          power: z.string().default("unknown"),
+          lastReset: z.optional(z.object({ time: z.string() })),
+        })
+        .parse(data);
+      const shownMs = Date.parse(lastResetTime ?? "");
+      const isKnown = shownMs > Date.UTC(2005);
+      return (
+        same("power", power, STATES[powerState ?? ""] ?? "unknown") ??
+        (isKnown ? same("last reset", lastReset?.time, new Date(shownMs).toISOString()) : undefined)
+      );
+    },
+  },
+  {
     action: "get-bios",
     isThere: ({ biosAttributes }) => Boolean(biosAttributes),
     differs(data, { biosAttributes, biosPasswordNames }) {

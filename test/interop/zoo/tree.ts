@@ -45,6 +45,8 @@ export const Tree = z.object({
   resetTypes: Texts,
   /** Of the recording, which the summary does not name: where Dell takes a screenshot. */
   screenshotTarget: z.optional(z.string()),
+  /** The same: when the system was last reset. */
+  lastResetTime: z.optional(z.string()),
 });
 export type Tree = z.infer<typeof Tree>;
 
@@ -65,6 +67,12 @@ const Actions = z.object({
     "#DellLCService.ExportServerScreenShot": z.optional(z.object({ target: z.string() })),
   }),
 });
+
+/** When the recorded system was last reset, by its own clock. */
+export function lastResetTime({ resources }: Recording, { system }: Tree): string | undefined {
+  const { data } = z.object({ LastResetTime: z.string() }).safeParse(resources[system ?? ""]);
+  return data?.LastResetTime;
+}
 
 export function screenshotTarget({ resources }: Recording): string | undefined {
   for (const resource of Object.values(resources)) {

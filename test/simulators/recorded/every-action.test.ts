@@ -24,6 +24,7 @@ const QUICK = { powerOnMs: 10, powerOffMs: 10, softOffMs: 10, cycleOffMs: 1_000 
 async function originalLab(subject: Subject) {
   const lab = await subjectLab(subject, { redfish: { profile: "dell-idrac9" } });
   lab.redfish.sel.add("Critical", "The power supply 1 has failed", "2026-01-02T03:04:05Z");
+  lab.machine.resetCause = "WatchdogExpiration";
   // Not the network of the actions' examples.
   lab.machine.network = {
     ...lab.machine.network,
@@ -149,6 +150,7 @@ describe.concurrent("a recording of a BMC with IPMI gives the same result for", 
   it.each(able)("$name", { timeout: 120_000 }, async (subject) => {
     await using lab = await subjectLab(subject, { ipmi: { log: { records: [EVENT] } } });
     lab.machine.network = { ...lab.machine.network, address: "10.20.30.11", gateway: "10.20.30.1" };
+    Object.assign(lab.machine, { restartCause: 4, lastPowerEvent: 1 });
     const { recording, shown } = await recordOnce(lab, subject, "ipmi");
     await using replayed = await startRecording(recording, {
       password: CANARY,

@@ -25,6 +25,8 @@ export const PASSWORD = "canary-5b2e9f";
 
 export interface ClusterLabOptions {
   readonly machines?: number;
+  /** The objects that are machines; `machines` when absent. */
+  readonly inventory?: "machines" | "hardware";
   readonly softOffMs?: number;
   readonly powerOffMs?: number | "held";
   /** What the workers' account may do; everything without them. A real cluster grants them in the lab's namespace alone. */
@@ -49,6 +51,7 @@ interface Step {
 /** Machines behind BMCs, a tink server, and a cluster with the machines' objects and one node that runs pods. */
 export async function clusterLab({
   machines: count = 1,
+  inventory = "machines",
   softOffMs = 100,
   powerOffMs = 50,
   rules,
@@ -134,7 +137,7 @@ export async function clusterLab({
     argv: (more: readonly string[]): readonly string[] => [
       ...["start", "--grpc-server", server.address, "--kubeconfig", kubeconfig],
       ...["--kubernetes-namespace", namespace, "--runtime", "kubernetes", "--policy", policy],
-      ...["--kubernetes-inventory", "machines", "--state-directory", join(folder, `state-${states++}`)],
+      ...["--kubernetes-inventory", inventory, "--state-directory", join(folder, `state-${states++}`)],
       ...["--backoff-max-interval", "300ms", "--log-level", "debug", "--shutdown-grace", "1s", ...more],
     ],
 

@@ -7,6 +7,7 @@ const Options = z.object({
   inventoryFile: z.string(),
   stateDirectory: z.string(),
   runtime: z.enum(["in-process", "process"]),
+  flags: z.record(z.string(), z.string()),
 });
 
 const replica = await startReplica(Options.parse(JSON.parse(process.argv[2] ?? "{}")), (line) => {

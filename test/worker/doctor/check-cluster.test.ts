@@ -78,6 +78,30 @@ describe("the doctor at a cluster", () => {
     expect(await problems({})).toEqual([]);
   });
 
+  it("names the kinds of Rufio's chosen version that the cluster does not serve", async () => {
+    const rufio = { PBNJ_RUFIO: "true", PBNJ_RUFIO_ALONE: "true" };
+    const problems = async (env: Readonly<Record<string, string>>) =>
+      (await check({ ...rufio, ...env })).filter(({ state }) => state !== "ok");
+
+    expect(await problems({})).toEqual([]);
+    expect(await problems({ PBNJ_RUFIO_API: "v1alpha2" })).toEqual([
+      {
+        ...{ check: "cluster", state: "problem", cause: "rufio-kind-missing", class: "usage" },
+        detail:
+          "the cluster does not serve jobs.bmc.tinkerbell.org/v1alpha2, hardware.tinkerbell.org/v1alpha2",
+        remedy: expect.stringMatching(/^install the CRDs of Tinkerbell's v1alpha2, or set rufioApi /),
+      },
+    ]);
+    fake.removeCrds("v1alpha1");
+    fake.addCrds("v1alpha2");
+    expect(await problems({ PBNJ_RUFIO_API: "v1alpha2" })).toEqual([]);
+    expect(await problems({})).toMatchObject([
+      {
+        detail: expect.stringMatching(/ jobs.*\/v1alpha1, tasks.*\/v1alpha1, machines.*\/v1alpha1$/),
+      },
+    ]);
+  });
+
   describe("at finished workflows", () => {
     function finish(workflows: number, agentID: string, state = "SUCCESS"): void {
       const kind = ["tinkerbell.org/v1alpha1", "Workflow"] as const;

@@ -66,6 +66,7 @@ describe("a cluster is used", () => {
       wakeUp: true,
       managedHosts: "via-host",
       rufio: {
+        api: "v1alpha1",
         image: "registry.example/pbnj/{action}:{version}",
         statusIntervalMs: 600_000,
         hardware: false,
@@ -236,6 +237,18 @@ describe("settings of the cluster that cannot be meant", () => {
     expect(problemsOf({ PBNJ_SHARE_LANES: "true" })).toEqual([
       expect.stringMatching(/^PBNJ_SHARE_LANES: is gone: use leader election, --leader-election/),
     ]);
+  });
+
+  it("are Machines beside Jobs of v1alpha2, which name Hardware", () => {
+    const env = { PBNJ_RUFIO: "true", PBNJ_RUFIO_API: "v1alpha2" };
+
+    expect(problemsOf({ ...env, PBNJ_KUBERNETES_INVENTORY: "machines" })).toEqual([
+      expect.stringMatching(/^PBNJ_KUBERNETES_INVENTORY: selects machines, .*PBNJ_RUFIO_API v1alpha2/),
+    ]);
+    expect(configOf(env)).toMatchObject({
+      machineSources: [{ inventory: ["hardware"] }],
+      rufio: { api: "v1alpha2", hardware: false },
+    });
   });
 
   it("are an agent ID that is Rufio's", () => {

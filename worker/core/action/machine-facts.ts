@@ -40,17 +40,25 @@ export const MachineFacts = z.object({
   bmcFirmware: Fact,
   /** When it expires. */
   certificate: Fact,
+  /** When and why, and when that was read. */
+  lastRestart: Fact,
+  bootCount: Fact,
 });
 export type MachineFacts = Readonly<z.infer<typeof MachineFacts>>;
 
 const LONGEST_FACT = 200;
 
-/** Results of `bmc-info`, `inventory` and `check`, and the hint of Redfish. */
+/** Results of `bmc-info`, `inventory`, `check` and `power-history`, and the hint of Redfish. */
 const BmcInfo = z.object({ vendor: Fact, model: Fact, serial: Fact, firmware: Fact });
 const Hardware = z.object({
   system: z.object({ vendor: Fact, model: Fact, serial: Fact, biosVersion: Fact }),
 });
 const Checks = z.object({ checks: z.array(z.object({ check: z.string(), detail: z.string() })) });
+const PowerHistory = z.object({
+  lastReset: z.catch(z.optional(z.object({ time: Fact, cause: Fact })), undefined),
+  bootCount: z.catch(z.optional(z.int()), undefined),
+  clock: z.catch(z.optional(z.object({ time: Fact })), undefined),
+});
 const RedfishHint = z.object({
   providers: z.object({ redfish: z.object({ manufacturer: Fact, model: Fact }) }),
 });
@@ -85,6 +93,15 @@ function ofData(action: string, data: unknown): MachineFacts {
     case "check": {
       const checks = Checks.safeParse(data).data?.checks ?? [];
       return defined({ certificate: checks.find(({ check }) => check === "certificate")?.detail });
+    }
+    case "power-history": {
+      const { lastReset, bootCount, clock } = PowerHistory.safeParse(data).data ?? {};
+      const told = [lastReset?.time, lastReset?.cause].filter((one) => one !== undefined).join(": ");
+      const read = clock?.time === undefined ? "" : ` (read at ${clock.time})`;
+      return {
+        ...(told !== "" && { lastRestart: `${told}${read}` }),
+        ...(bootCount !== undefined && { bootCount: String(bootCount) }),
+      };
     }
     default:
       return {};

@@ -30,6 +30,7 @@ const settings = {
 };
 type Given = SettingsOf<typeof settings> & {
   readonly rufio: boolean;
+  readonly rufioApi: "v1alpha1" | "v1alpha2";
   readonly watchNamespace: string | undefined;
 };
 
@@ -40,6 +41,13 @@ const rules: readonly CrossCheck<Given>[] = [
       kubernetesSources.some(isOwnSource) && (kubernetesInventory.length > 0 || rufio),
     message:
       "has an entry for the worker's own cluster, which {kubernetesInventory} or {rufio} selects as well: remove one of them",
+  },
+  {
+    settings: ["kubernetesInventory", "rufio", "rufioApi"],
+    broken: ({ kubernetesInventory, rufio, rufioApi }) =>
+      rufio && rufioApi === "v1alpha2" && kubernetesInventory.includes("machines"),
+    message:
+      "selects machines, but with {rufioApi} v1alpha2 a Job names a Hardware, and a Machine may have the same name: remove machines",
   },
 ];
 
@@ -63,10 +71,11 @@ export interface MachinesPart {
   readonly machineSources: readonly MachineSourceConfig[];
 }
 
-/** The kinds of objects that are machines in the worker's own cluster. Rufio's Jobs refer to Machines. */
-function ownKinds({ kubernetesSources, kubernetesInventory, rufio }: Given): InventoryKind[] {
+/** The kinds of objects that are machines in the worker's own cluster. Rufio's Jobs refer to Machines, those of v1alpha2 to Hardware. */
+function ownKinds({ kubernetesSources, kubernetesInventory, rufio, rufioApi }: Given): InventoryKind[] {
   const own = kubernetesSources.find(isOwnSource)?.inventory ?? kubernetesInventory;
-  return [...new Set([...own, ...(rufio ? (["machines"] as const) : [])])];
+  const ofJobs: InventoryKind = rufioApi === "v1alpha2" ? "hardware" : "machines";
+  return [...new Set([...own, ...(rufio ? [ofJobs] : [])])];
 }
 
 function config(given: Given): MachinesPart {

@@ -6,8 +6,9 @@ const Condition = z.object({
   status: z.string(),
   message: z.string().optional(),
   lastUpdateTime: z.string().nullish(),
+  observedGeneration: z.number().nullish(),
 });
-type Condition = z.infer<typeof Condition>;
+export type Condition = z.infer<typeof Condition>;
 
 export const Conditions = z
   .array(Condition)
@@ -21,7 +22,14 @@ export const Time = z
   .transform((time) => time || undefined);
 
 /** The status of a Job or Task. */
-export const Progress = z.object({ conditions: Conditions, startTime: Time }).prefault({});
+export const Progress = z
+  .object({
+    conditions: Conditions,
+    startTime: Time,
+    /** Of a v1alpha2 Job. */
+    completedOperations: z.int().nonnegative().nullish(),
+  })
+  .prefault({});
 export type Progress = z.infer<typeof Progress>;
 
 export function isTrue(conditions: Conditions, type: string): boolean {
@@ -39,9 +47,12 @@ export function withCondition(
   status: "True" | "False" = "True",
   message = "",
 ): Conditions {
-  const set: Condition = { type, status, ...(message !== "" && { message }) };
-  return conditions.some((condition) => condition.type === type)
-    ? conditions.map((condition) => (condition.type === type ? set : condition))
+  return setCondition(conditions, { type, status, ...(message !== "" && { message }) });
+}
+
+export function setCondition(conditions: Conditions, set: Condition): Conditions {
+  return conditions.some(({ type }) => type === set.type)
+    ? conditions.map((condition) => (condition.type === set.type ? set : condition))
     : [...conditions, set];
 }
 

@@ -12,7 +12,8 @@ import { type Change, WatchedObjects } from "../../kubernetes/client/watched-obj
 import { carriedOver } from "./carry-over.ts";
 import { timeText } from "./conditions.ts";
 import { completeLists, outOfBand } from "./out-of-band.ts";
-import { canonical, hardwareOf, type RufioHardware, type RufioMachine } from "./rufio-kinds.ts";
+import type { RufioMachine } from "./rufio-api.ts";
+import { canonical, hardwareOf, type RufioHardware } from "./rufio-kinds.ts";
 import { LeaseHeld, type RufioLease } from "./rufio-lease.ts";
 import { type RufioObjects, shareKey } from "./rufio-objects.ts";
 

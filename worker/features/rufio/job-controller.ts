@@ -1,5 +1,4 @@
 import type { Clock } from "../../../shared/clock.ts";
-import { oneLine } from "../../../shared/contract/result.ts";
 import { logOutage } from "../../../shared/log-outage.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
@@ -7,30 +6,20 @@ import { WorkQueue } from "../../../shared/work-queue.ts";
 import type { Action } from "../../core/action/action.ts";
 import type { ReferenceRefusal } from "../../core/action/reference.ts";
 import type { Cluster } from "../../kubernetes/client/cluster.ts";
-import { apiVersionOf, KINDS, keyOf, nameOfKey, type ObjectName } from "../../kubernetes/client/kinds.ts";
-import { isKubernetesError } from "../../kubernetes/client/kubernetes-error.ts";
+import { KINDS, keyOf, nameOfKey, type ObjectName } from "../../kubernetes/client/kinds.ts";
 import type { Change } from "../../kubernetes/client/watched-objects.ts";
-import { isFinished, isTrue, type Progress, timeText, withCondition } from "./conditions.ts";
+import { isTrue, type Progress } from "./conditions.ts";
 import { nextStep, taskNameOf } from "./job-step.ts";
 import { patchStatus } from "./patch-status.ts";
-import {
-  ConnectionOf,
-  JobObject,
-  MANAGED_BY,
-  type OpenJob,
-  ownerOf,
-  type RufioJob,
-  type RufioMachine,
-  type RufioTask,
-  TaskObject,
-} from "./rufio-kinds.ts";
+import type { JobState, OpenJob, RufioApi, RufioJob, RufioMachine, RufioTask } from "./rufio-api.ts";
 import { LeaseHeld, type RufioLease } from "./rufio-lease.ts";
 import { type RufioObjects, shareKey } from "./rufio-objects.ts";
-import { actionOf, readTask } from "./rufio-task-action.ts";
+import { actionOf } from "./rufio-task-action.ts";
 
 export interface JobControllerOptions {
+  readonly api: RufioApi;
   readonly cluster: Pick<Cluster, "get" | "find" | "create" | "patch" | "remove">;
-  readonly objects: Pick<RufioObjects, "isSynced" | "jobs" | "tasks" | "machines">;
+  readonly objects: Pick<RufioObjects, "isSynced" | "jobs" | "tasks" | "machines" | "machineOf">;
   readonly lease: Pick<RufioLease, "isFree" | "confirmFree">;
   /** The watched namespace; undefined means all. */
   readonly namespace: string | undefined;
@@ -50,7 +39,6 @@ export interface JobControllerOptions {
 const MAX_JOBS = 16;
 /** A watch shows a new object within milliseconds; after this time it may have been deleted unseen. */
 const WATCH_LAG_MS = 5_000;
-const MAX_LABEL = 63;
 
 /** Advances Jobs from Task to Task, as Rufio's Job controller does. */
 export class JobController {
@@ -109,15 +97,16 @@ export class JobController {
     }
   }
 
-  machineChanged({ kind, name, before }: Change<RufioMachine>): void {
-    if (kind === "gone" || before) return;
-    const key = keyOf(name);
-    for (const job of this.#waiting.get(key) ?? []) this.#work.add(job);
-    this.#waiting.delete(key);
+  machineChanged({ name, before, ...change }: Change<RufioMachine>): void {
+    if (change.kind === "gone" || before?.connection === change.value.connection) return;
+    for (const key of [keyOf(name), waitingKey({ name })]) {
+      for (const job of this.#waiting.get(key) ?? []) this.#work.add(job);
+      this.#waiting.delete(key);
+    }
   }
 
   #stopWaiting(job: OpenJob): void {
-    const key = keyOf(job.machine);
+    const key = waitingKey(job);
     const waiting = this.#waiting.get(key);
     waiting?.delete(keyOf(job.name));
     if (waiting?.size === 0) this.#waiting.delete(key);
@@ -133,7 +122,7 @@ export class JobController {
     const { objects, lease, owns } = this.#options;
     const job = objects.jobs.get(name);
     if (!objects.isSynced || !job || job.finished || job.deleted) return;
-    if (!lease.isFree || !owns(shareKey(job.machine))) return;
+    if (!lease.isFree || !owns(shareKey(objects.machineOf(job) ?? job.name))) return;
     try {
       await this.#advance(job, signal);
     } catch (thrown) {
@@ -143,20 +132,27 @@ export class JobController {
   }
 
   async #advance(job: OpenJob, signal: AbortSignal): Promise<void> {
-    const { cluster, objects, lease, clock, log } = this.#options;
+    const { api, cluster, objects, lease, clock, log } = this.#options;
     const deleted = this.#deletedTasks.get(job.uid);
-    const step = deleted
-      ? ({ kind: "fail", reason: `task ${keyOf(deleted)} was deleted before its end` } as const)
-      : nextStep(job, (task) => objects.tasks.get(task));
+    const lost = job.problem ?? (deleted && api.texts.taskLost(deleted));
+    const step =
+      lost === undefined
+        ? nextStep(job, (task) => objects.tasks.get(task))
+        : ({ kind: "fail", reason: lost } as const);
+    const machine = objects.machineOf(job);
     if (step.kind === "create") {
       // First, so that a Job learns nothing of another namespace, and nothing of it is copied into the Job's.
-      const problem = this.#referenceProblem(job) ?? this.#policyProblem(job, step.index);
+      const problem =
+        this.#referenceProblem(job) ??
+        (machine && this.#policyProblem(job, step.index, machine)) ??
+        this.#repeatProblem(job, step.index);
       if (problem !== undefined) {
         await lease.confirmFree(signal);
         return this.#fail(job, step.index, problem, signal);
       }
     }
-    if (!objects.machines.get(job.machine)) return this.#waitForMachine(job, signal);
+    const isMissing = !machine || !objects.machines.get(machine);
+    if (isMissing && job.problem === undefined) return this.#waitForMachine(job, signal);
     if (step.kind === "wait" && isTrue(job.status.conditions, "Running")) return;
     const created = this.#created.get(job.uid);
     if (step.kind === "create" && created?.index === step.index) {
@@ -166,7 +162,7 @@ export class JobController {
     await lease.confirmFree(signal);
     switch (step.kind) {
       case "create":
-        await this.#write(job, "running", signal);
+        await this.#write(job, { kind: "running", starts: step.index }, signal);
         await this.#createTask(job, step.index, signal);
         this.#created.set(job.uid, { index: step.index, atMs: clock.monotonicMs() });
         return;
@@ -177,125 +173,93 @@ export class JobController {
         return;
       }
       case "wait":
-        return this.#write(job, "running", signal);
+        return this.#write(job, { kind: "running" }, signal);
       case "fail":
-        return this.#write(job, { failed: step.reason }, signal);
+        return this.#write(job, { kind: "failed", reason: step.reason }, signal);
       case "complete":
-        return this.#write(job, "completed", signal);
+        return this.#write(job, { kind: "completed" }, signal);
       default:
         return step satisfies never;
     }
   }
 
   #referenceProblem({ name, machine }: OpenJob): string | undefined {
-    const from = { kind: KINDS.rufioJob.kind, ...name };
-    return this.#options.references({ from, to: { kind: "Machine", ...machine } });
+    const { api, references } = this.#options;
+    const from = { kind: api.job.kind, ...name };
+    return machine && references({ from, to: { kind: api.machine.kind, ...machine } });
   }
 
   /** Why the policy forbids the Task's action. */
-  #policyProblem(job: OpenJob, index: number): string | undefined {
-    const { machineName, refusal, image, version } = this.#options;
-    const read = readTask(job.tasks[index]);
+  #policyProblem(job: OpenJob, index: number, at: ObjectName): string | undefined {
+    const { api, machineName, refusal, image, version } = this.#options;
+    const read = api.readTask(job.tasks[index]);
     // The Task itself shows why it cannot be read.
     if (!read.ok) return undefined;
-    const machine = machineName(job.machine);
+    const machine = machineName(at);
     const task = { name: taskNameOf(job.name, index).name, uid: "" };
     const workflowId = keyOf(job.name);
     return refusal(actionOf(read, { workflowId, task, machine, image, version }), machine);
   }
 
+  #repeatProblem({ maybeStarted, tasks }: OpenJob, index: number): string | undefined {
+    const read = this.#options.api.readTask(tasks[index]);
+    if (!maybeStarted || !read.ok || read.idempotent) return undefined;
+    return `another controller may have started ${read.action}, which is not idempotent, so it is not run again`;
+  }
+
   #fail(job: OpenJob, index: number, problem: string, signal: AbortSignal): Promise<void> {
-    const failed = `failed to create Task ${keyOf(taskNameOf(job.name, index))}: ${problem}`;
-    return this.#write(job, { failed }, signal);
+    const reason = this.#options.api.texts.notStarted(job, index, problem);
+    return this.#write(job, { kind: "failed", reason }, signal);
   }
 
   async #createTask(job: OpenJob, index: number, signal: AbortSignal): Promise<void> {
-    const { cluster } = this.#options;
-    const name = taskNameOf(job.name, index);
-    try {
-      const machine = await cluster.get(KINDS.rufioMachine, job.machine, ConnectionOf, signal);
-      const task = taskObject(job, index, machine.spec.connection);
-      await cluster.create(KINDS.rufioTask, name.namespace, task, TaskObject, signal);
-    } catch (thrown) {
-      if (isKubernetesError(thrown, "invalid")) {
-        return this.#fail(job, index, textOf(thrown), signal);
-      }
-      if (!isKubernetesError(thrown, "already-exists")) throw thrown;
-      // Our own request whose response was lost, or the watch is stale; it decides about anything else.
-      const found = await cluster.find(KINDS.rufioTask, name, TaskObject, signal);
-      if (found && ownerOf(found.metadata)?.uid !== job.uid && !this.#options.objects.tasks.get(name))
-        throw thrown;
-    }
+    const { api, cluster, objects } = this.#options;
+    const isKnown = (name: ObjectName) => objects.tasks.get(name) !== undefined;
+    const problem = await api.taskObjects?.create(job, index, cluster, isKnown, signal);
+    if (problem !== undefined) await this.#fail(job, index, problem, signal);
   }
 
   /** Unlike Rufio, which retries forever, this sets a condition. */
   async #waitForMachine(job: OpenJob, signal: AbortSignal): Promise<void> {
-    const { lease, namespace, log } = this.#options;
-    const key = keyOf(job.machine);
+    const { lease, log } = this.#options;
+    const key = waitingKey(job);
     const waiting = this.#waiting.get(key) ?? new Set();
     this.#waiting.set(key, waiting.add(keyOf(job.name)));
     await lease.confirmFree(signal);
-    const isOutside = namespace !== undefined && namespace !== job.machine.namespace;
-    const reason = isOutside
-      ? `machine ${key} is not in ${namespace}, the namespace that is watched`
-      : `machine ${key} not found`;
-    await this.#write(job, { waits: reason }, signal);
+    const reason = this.#missingMachine(job);
+    await this.#write(job, { kind: "waiting", reason }, signal);
     if (this.#loggedWaiting.has(job.uid)) return;
     this.#loggedWaiting.add(job.uid);
     log.warn({ job: keyOf(job.name), reason }, "Rufio job waiting for its machine");
   }
 
+  #missingMachine({ name, machine }: OpenJob): string {
+    const { api, namespace } = this.#options;
+    if (!machine) return api.texts.noMachine(name.namespace);
+    if (namespace === undefined || namespace === machine.namespace) return api.texts.machineMissing(machine);
+    return `${api.machine.kind.toLowerCase()} ${keyOf(machine)} is not in ${namespace}, the namespace that is watched`;
+  }
+
   async #write(job: OpenJob, to: JobState, signal: AbortSignal): Promise<void> {
-    const { cluster, clock, log } = this.#options;
+    const { api, cluster, objects, clock, log } = this.#options;
     const { name, uid, resourceVersion, status } = job;
-    const object = { kind: KINDS.rufioJob, name, uid, schema: JobObject, known: { resourceVersion, status } };
-    const change = (found: Progress) => jobStatus(found, to, clock.now());
+    const object = { kind: api.job, name, uid, schema: api.jobSchema, known: { resourceVersion, status } };
+    let hasRun = false;
+    const change = (found: Progress) => {
+      hasRun = isTrue(found.conditions, "Running");
+      return api.jobPatch(job, found, to, clock.now());
+    };
     if ((await patchStatus(cluster, object, change, signal)) !== "written") return;
-    const facts = { job: keyOf(name), rufioMachine: keyOf(job.machine) };
-    if (to === "running") log.info({ ...facts, tasks: job.tasks.length }, "Rufio job started");
-    else if (to === "completed") log.info(facts, "Rufio job completed");
-    else if ("failed" in to) log.warn({ ...facts, reason: to.failed }, "Rufio job failed");
+    const machine = objects.machineOf(job);
+    const facts = { job: keyOf(name), ...(machine && { rufioMachine: keyOf(machine) }) };
+    if (to.kind === "running" && !hasRun)
+      log.info({ ...facts, tasks: job.tasks.length }, "Rufio job started");
+    else if (to.kind === "completed") log.info(facts, "Rufio job completed");
+    else if (to.kind === "failed") log.warn({ ...facts, reason: to.reason }, "Rufio job failed");
   }
 }
 
-type JobState = "running" | "completed" | { readonly failed: string } | { readonly waits: string };
-
-/** The status as Rufio writes it: `Running` stays true at the end, and a failed Job has no completion time. */
-function jobStatus(before: Progress, to: JobState, nowMs: number) {
-  if (isFinished(before)) return undefined;
-  const { conditions, startTime } = before;
-  const now = timeText(nowMs);
-  if (typeof to === "object" && "waits" in to) {
-    const found = conditions.find(({ type }) => type === "Running");
-    if (found?.status === "False" && found.message === to.waits) return undefined;
-    return { conditions: withCondition(conditions, "Running", "False", to.waits) };
-  }
-  const isRunning = isTrue(conditions, "Running");
-  const running = isRunning ? conditions : withCondition(conditions, "Running");
-  const started = isRunning && startTime ? {} : { startTime: now };
-  if (to === "running") return isRunning ? undefined : { ...started, conditions: running };
-  if (to === "completed") {
-    return { ...started, conditions: withCondition(running, "Completed"), completionTime: now };
-  }
-  return { ...started, conditions: withCondition(running, "Failed", "True", oneLine(to.failed)) };
-}
-
-/** As Rufio creates it (`createTaskWithOwner`), plus this worker's label. */
-function taskObject(job: OpenJob, index: number, connection: unknown): Readonly<Record<string, unknown>> {
-  const { name, uid } = job;
-  const { kind } = KINDS.rufioJob;
-  return {
-    metadata: {
-      ...taskNameOf(name, index),
-      labels: {
-        ...MANAGED_BY,
-        // A Job's name may be longer than a label.
-        ...(name.name.length <= MAX_LABEL && { "owner-name": name.name }),
-      },
-      ownerReferences: [
-        { apiVersion: apiVersionOf(KINDS.rufioJob), kind, name: name.name, uid, controller: true },
-      ],
-    },
-    spec: { task: job.tasks[index], connection },
-  };
+/** What a Job waits for: its machine, or any in its namespace with its connection. */
+function waitingKey({ name, machine }: Pick<OpenJob, "name" | "machine">): string {
+  return machine ? keyOf(machine) : `${name.namespace}/`;
 }

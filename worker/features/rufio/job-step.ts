@@ -1,5 +1,5 @@
 import { keyOf, type ObjectName } from "../../kubernetes/client/kinds.ts";
-import type { OpenJob, RufioTask } from "./rufio-kinds.ts";
+import type { OpenJob, RufioTask } from "./rufio-api.ts";
 
 export type JobStep =
   | { readonly kind: "create"; readonly index: number }
@@ -27,7 +27,16 @@ export function nextStep(job: OpenJob, taskAt: (name: ObjectName) => RufioTask |
     if (task.end === "failed") return { kind: "fail", reason: `task ${keyOf(name)} failed` };
     return stepAt(job, index + 1, taskAt);
   }
-  return stepAt(job, 0, taskAt);
+  return stepAt(job, job.completed, taskAt);
+}
+
+/** The inverse of `taskNameOf`. */
+export function jobOfTaskName({
+  namespace,
+  name,
+}: ObjectName): { job: ObjectName; index: number } | undefined {
+  const [, job, index] = /^(.+)-task-(\d+)$/.exec(name) ?? [];
+  return job === undefined ? undefined : { job: { namespace, name: job }, index: Number(index) };
 }
 
 function stepAt(job: OpenJob, index: number, taskAt: (name: ObjectName) => RufioTask | undefined): JobStep {

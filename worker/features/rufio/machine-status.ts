@@ -3,7 +3,7 @@ import type { PowerState } from "../../../shared/contract/vocabulary.ts";
 import type { Outcome } from "../../core/action/action.ts";
 import { powerSeen } from "../../core/action/power-seen.ts";
 import { type Conditions, timeText, withCondition } from "./conditions.ts";
-import type { MachineStatus } from "./rufio-kinds.ts";
+import type { MachineStatus } from "./rufio-api.ts";
 
 /** The last reading of a Machine. */
 export type MachineReading =

@@ -3,7 +3,7 @@ import type { Cluster } from "../../kubernetes/client/cluster.ts";
 import type { ObjectName } from "../../kubernetes/client/kinds.ts";
 import { hasMachine } from "../../machines/agent-id.ts";
 import type { Feature, FeatureDefinition, SharedConfig, WorkerParts } from "../feature.ts";
-import { HARDWARE_RIGHTS, RIGHTS } from "./rufio-rights.ts";
+import { rufioRights } from "./rufio-rights.ts";
 import { type RufioPart, rufioSettings } from "./rufio-settings.ts";
 
 type Config = SharedConfig & RufioPart;
@@ -16,14 +16,19 @@ export const rufio = {
   settings: rufioSettings,
   isUsed: (config) => config.rufio !== undefined,
   rights({ rufio: settings }) {
-    if (!settings) return [];
-    return [{ name: "rufio", rights: [...RIGHTS, ...(settings.hardware ? HARDWARE_RIGHTS : [])] }];
+    return settings ? [{ name: "rufio", rights: rufioRights(settings) }] : [];
   },
   refusal,
-  async check({ rufio: settings }, { cluster }, signal) {
+  async check(config, { cluster }, signal) {
+    const { rufio: settings } = config;
     if (!cluster || !settings) return [];
+    const { checkRufioKinds } = await import("./check-rufio-kinds.ts");
     const { checkRufioLease } = await import("./check-rufio-lease.ts");
-    return checkRufioLease(settings, cluster, signal);
+    const [kinds, lease] = await Promise.all([
+      checkRufioKinds(settings, config.kubernetes?.watchNamespace ?? cluster.namespace, cluster, signal),
+      checkRufioLease(settings, cluster, signal),
+    ]);
+    return [...kinds, ...lease];
   },
   open: openFeature,
 } satisfies FeatureDefinition<Config>;
@@ -58,6 +63,8 @@ async function openFeature(worker: WorkerParts<Config>): Promise<Feature> {
       const machine = inventory.find(name);
       return machine && inventory.missingSecret(machine, signal);
     },
+    // A Job's name is its action's, so that a launch finds an earlier one.
+    findsEarlierRuns: config.runtime.kind === "kubernetes",
     owns: (key) => isLeading() && hasMachine(config, machineName(machineOf(key))),
     hardware: settings.hardware ? offers.hardware : undefined,
     getPower: (machine, signal) => reader.getPower(machine, signal),

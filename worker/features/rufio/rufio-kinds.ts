@@ -3,6 +3,7 @@ import { z } from "zod";
 import { apiVersionOf, KINDS, type ObjectName } from "../../kubernetes/client/kinds.ts";
 import { pausingAnnotation } from "../../kubernetes/client/pausing-annotation.ts";
 import { Conditions, isFinished, isTrue, Progress, Time } from "./conditions.ts";
+import type { RufioJob, RufioMachine, RufioTask } from "./rufio-api.ts";
 
 /** On everything that this worker creates. */
 export const MANAGED_BY = { "app.kubernetes.io/managed-by": "pbnj-worker" } as const;
@@ -11,7 +12,7 @@ export const MANAGED_BY = { "app.kubernetes.io/managed-by": "pbnj-worker" } as c
 const REFRESH = "tinkerbell.org/refresh-inventory";
 const DISABLE = "tinkerbell.org/disable-outofband-inventory";
 
-const Metadata = z.object({
+export const Metadata = z.object({
   name: z.string(),
   namespace: z.string(),
   uid: z.string(),
@@ -67,40 +68,38 @@ const HardwareObject = z.object({
     })
     .nullish(),
 });
-export type MachineStatus = z.infer<typeof MachineObject>["status"];
 
 /** Undefined for an invalid object. */
-export function jobOf(object: unknown) {
+export function jobOf(object: unknown): RufioJob | undefined {
   const { success, data } = JobObject.safeParse(object);
   if (!success) return undefined;
   const { metadata, spec, status } = data;
   const about = { uid: metadata.uid, deleted: metadata.deletionTimestamp !== undefined };
-  if (isFinished(status)) return { finished: true, ...about } as const;
-  const { resourceVersion } = metadata;
+  if (isFinished(status)) return { finished: true, ...about };
   // The tasks are copied into Tasks unchanged.
   const { machineRef: machine, tasks } = spec;
   return {
     finished: false,
     ...about,
     name: nameOf(metadata),
-    resourceVersion,
+    resourceVersion: metadata.resourceVersion,
     machine,
     tasks,
+    completed: 0,
+    maybeStarted: false,
     status,
-  } as const;
+  };
 }
-export type RufioJob = NonNullable<ReturnType<typeof jobOf>>;
-export type OpenJob = RufioJob & { readonly finished: false };
 
 /** Parses a Task. Finished Tasks remain until they are deleted, so little of them is kept. */
-export function taskOf(object: unknown) {
+export function taskOf(object: unknown): RufioTask | undefined {
   const { success, data } = TaskObject.safeParse(object);
   if (!success) return undefined;
   const { metadata, spec, status } = data;
   const about = { uid: metadata.uid, owner: ownerOf(metadata) };
   if (isFinished(status)) {
     const end = isTrue(status.conditions, "Completed") ? "completed" : "failed";
-    return { finished: true, end, ...about } as const;
+    return { finished: true, end, ...about };
   }
   return {
     finished: false,
@@ -111,14 +110,13 @@ export function taskOf(object: unknown) {
     own: Object.entries(MANAGED_BY).every(([label, value]) => metadata.labels?.[label] === value),
     action: spec.task,
     connection: connectionDigest(spec.connection),
+    startTime: status.startTime,
     status,
-  } as const;
+  };
 }
-export type RufioTask = NonNullable<ReturnType<typeof taskOf>>;
-export type OpenTask = RufioTask & { readonly finished: false };
 
-/** The part of a Machine that its status and manually created Tasks need; the inventory handles its connection. */
-export function machineOf(object: unknown) {
+/** Undefined for an invalid object. */
+export function machineOf(object: unknown): RufioMachine | undefined {
   const { success, data } = MachineObject.safeParse(object);
   if (!success) return undefined;
   const { metadata, spec, status } = data;
@@ -135,7 +133,6 @@ export function machineOf(object: unknown) {
     status,
   };
 }
-export type RufioMachine = NonNullable<ReturnType<typeof machineOf>>;
 
 /** Undefined for an object that refers to no Machine. */
 export function hardwareOf(object: unknown) {
@@ -164,7 +161,7 @@ export function ownerOf({ ownerReferences }: Pick<z.infer<typeof Metadata>, "own
 }
 
 /** Equal for equal connections, whatever the order of their keys. */
-function connectionDigest(connection: unknown): string {
+export function connectionDigest(connection: unknown): string {
   return createHash("sha256").update(canonical(connection)).digest("base64").slice(0, 22);
 }
 
@@ -177,6 +174,6 @@ export function canonical(value: unknown): string {
   );
 }
 
-function nameOf({ namespace, name }: ObjectName): ObjectName {
+export function nameOf({ namespace, name }: ObjectName): ObjectName {
   return { namespace, name };
 }

@@ -1,19 +1,13 @@
 import type { Clock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import type { Cluster } from "../../kubernetes/client/cluster.ts";
-import { KINDS, keyOf, type ObjectName } from "../../kubernetes/client/kinds.ts";
-import { type Change, WatchedObjects } from "../../kubernetes/client/watched-objects.ts";
-import {
-  jobOf,
-  machineOf,
-  type OpenTask,
-  type RufioJob,
-  type RufioMachine,
-  type RufioTask,
-  taskOf,
-} from "./rufio-kinds.ts";
+import { keyOf, type ObjectName } from "../../kubernetes/client/kinds.ts";
+import { type Change, WatchedObjects, type WatchState } from "../../kubernetes/client/watched-objects.ts";
+import { JobTasks, taskChanges } from "./job-tasks.ts";
+import type { OpenJob, OpenTask, RufioApi, RufioJob, RufioMachine, RufioTask } from "./rufio-api.ts";
 
 export interface RufioObjectsOptions {
+  readonly api: RufioApi;
   readonly cluster: Pick<Cluster, "list" | "watch">;
   readonly namespace: string | undefined;
   readonly onJob: (change: Change<RufioJob>) => void;
@@ -23,42 +17,74 @@ export interface RufioObjectsOptions {
   readonly log: Logger;
 }
 
+type Watch = Pick<WatchedObjects<unknown>, "isSynced" | "synced" | "state" | "run">;
+
 export class RufioObjects {
   readonly jobs: WatchedObjects<RufioJob>;
-  readonly tasks: WatchedObjects<RufioTask>;
+  readonly tasks: Pick<WatchedObjects<RufioTask>, "get" | "values">;
+  /** What Jobs name. */
   readonly machines: WatchedObjects<RufioMachine>;
+  readonly #watches: readonly (readonly [string, Watch])[];
   /** Machines, by namespace and connection. */
   readonly #byConnection = new Map<string, Set<string>>();
 
-  constructor({ cluster, namespace, onJob, onTask, onMachine, clock, log }: RufioObjectsOptions) {
+  constructor({ api, cluster, namespace, onJob, onTask, onMachine, clock, log }: RufioObjectsOptions) {
     const common = { cluster, selection: { namespace }, clock, log };
-    this.jobs = new WatchedObjects({ ...common, kind: KINDS.rufioJob, project: jobOf, onChange: onJob });
-    this.tasks = new WatchedObjects({ ...common, kind: KINDS.rufioTask, project: taskOf, onChange: onTask });
+    this.jobs = new WatchedObjects({
+      ...{ ...common, kind: api.job, project: api.jobOf },
+      onChange(change) {
+        onJob(change);
+        for (const task of taskChanges(change)) onTask(task);
+      },
+    });
+    const tasks =
+      api.taskObjects &&
+      new WatchedObjects({
+        ...{ ...common, kind: api.taskObjects.kind, project: api.taskObjects.taskOf },
+        onChange: onTask,
+      });
+    this.tasks = tasks ?? new JobTasks(this.jobs);
     this.machines = new WatchedObjects({
-      ...common,
-      kind: KINDS.rufioMachine,
-      project: machineOf,
+      ...{ ...common, kind: api.machine, project: api.machineOf },
       onChange: (change) => {
         this.#index(change);
         onMachine(change);
       },
     });
+    this.#watches = [
+      [api.job.resource, this.jobs],
+      ...(tasks && api.taskObjects ? [[api.taskObjects.kind.resource, tasks] as const] : []),
+      [api.machine.resource, this.machines],
+    ];
   }
 
   /** Before that, a missing object may just not have been listed yet. */
   get isSynced(): boolean {
-    return this.jobs.isSynced && this.tasks.isSynced && this.machines.isSynced;
+    return this.#watches.every(([, { isSynced }]) => isSynced);
+  }
+
+  /** By resource. */
+  get states(): Readonly<Record<string, WatchState>> {
+    return Object.fromEntries(this.#watches.map(([resource, { state }]) => [resource, state]));
   }
 
   /** Resolves when all objects are listed, or `run` has ended. */
   async synced(): Promise<void> {
-    const all = [this.jobs.synced, this.tasks.synced, this.machines.synced];
-    await Promise.all(all).catch(() => undefined);
+    await Promise.all(this.#watches.map(([, { synced }]) => synced)).catch(() => undefined);
   }
 
   /** Runs until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.jobs.run(signal), this.tasks.run(signal), this.machines.run(signal)]);
+    await Promise.all(this.#watches.map(([, objects]) => objects.run(signal)));
+  }
+
+  /** What a Job is for; undefined if it has a connection that nothing in its namespace has. */
+  machineOf({
+    name,
+    machine,
+    connection,
+  }: Pick<OpenJob, "name" | "machine" | "connection">): ObjectName | undefined {
+    return machine ?? (connection === undefined ? undefined : this.machineWith({ name, connection }));
   }
 
   /** The Job of a Task; undefined if it has none or the Job is gone. */
@@ -69,8 +95,8 @@ export class RufioObjects {
   }
 
   /**
-   * The Machine of a Task without a Job: the first one in its namespace with the same connection, because nothing else
-   * in the Task identifies one.
+   * The Machine of a Job or Task that has only a connection: the first one in its namespace with the same connection, because
+   * nothing else identifies one.
    */
   machineWith({ name, connection }: Pick<OpenTask, "name" | "connection">): ObjectName | undefined {
     const names = this.#byConnection.get(`${name.namespace}/${connection}`) ?? [];

@@ -1,17 +1,46 @@
 import { KINDS } from "../../kubernetes/client/kinds.ts";
 import { type NeededRight, ruleOf } from "../../kubernetes/client/needed-right.ts";
+import type { RufioConfig } from "./rufio-settings.ts";
 
 const { rufioJob, rufioTask, rufioMachine, hardware, lease, secret } = KINDS;
 const READ = ["get", "list", "watch"];
 
+export function rufioRights({ api, hardware: writesHardware }: Pick<RufioConfig, "api" | "hardware">) {
+  if (api === "v1alpha2") return [...JOB_RIGHTS, ...V1ALPHA2_RIGHTS];
+  return [...JOB_RIGHTS, ...MACHINE_RIGHTS, ...(writesHardware ? HARDWARE_RIGHTS : [])];
+}
+
 /** The Lease's rule is for the namespace of `rufioLeaseNamespace`. */
-export const RIGHTS: readonly NeededRight[] = [
+const JOB_RIGHTS: readonly NeededRight[] = [
   { ...ruleOf(rufioJob, READ), scope: "watched", why: "to find pending Jobs" },
   {
     ...ruleOf(rufioJob, ["patch"], "status"),
     scope: "watched",
     why: "to say that a Job runs and how it ended, which Tinkerbell's controller waits for",
   },
+  {
+    ...ruleOf(lease, READ),
+    scope: "own",
+    why: "to stay idle while Rufio holds its Lease; without this right the worker does no Rufio work",
+  },
+];
+
+/** For Jobs of v1alpha2. */
+const V1ALPHA2_RIGHTS: readonly NeededRight[] = [
+  {
+    ...ruleOf(hardware, ["list", "watch"]),
+    scope: "watched",
+    why: "to know the Hardware of a Job, and how its BMC is reached",
+  },
+  {
+    ...ruleOf(secret, ["get"]),
+    scope: "watched",
+    why: "to log in at the BMC of a Hardware, and to start a Job once its Secret exists",
+  },
+];
+
+/** For Jobs of v1alpha1. */
+const MACHINE_RIGHTS: readonly NeededRight[] = [
   {
     ...ruleOf(rufioTask, ["get", "list", "watch", "create", "delete"]),
     scope: "watched",
@@ -33,11 +62,6 @@ export const RIGHTS: readonly NeededRight[] = [
     why: "to write the power state of a Machine and whether it can be reached",
   },
   {
-    ...ruleOf(lease, READ),
-    scope: "own",
-    why: "to stay idle while Rufio holds its Lease; without this right the worker does no Rufio work",
-  },
-  {
     ...ruleOf(secret, ["get"]),
     scope: "watched",
     why: "to log in at the BMC of a Machine for its power state, and to try a refused password again once its Secret has changed",
@@ -45,7 +69,7 @@ export const RIGHTS: readonly NeededRight[] = [
 ];
 
 /** For `rufioHardware`. */
-export const HARDWARE_RIGHTS: readonly NeededRight[] = [
+const HARDWARE_RIGHTS: readonly NeededRight[] = [
   {
     ...ruleOf(hardware, ["list", "watch"]),
     scope: "watched",

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { defined } from "../../../shared/defined.ts";
 import type { CrossCheck } from "../../config/cross-check.ts";
 import type { ConfigPart } from "../../config/part.ts";
@@ -5,6 +6,7 @@ import { type SettingsOf, setting } from "../../config/setting.ts";
 import { RUFIO_AGENT_ID } from "../../core/action/source-agent-ids.ts";
 import { NamespaceName } from "../../document/kubernetes-values.ts";
 import { ActionImage, Duration, Toggle } from "../../document/value-types.ts";
+import { RUFIO_API_VERSIONS, type RufioApiVersion } from "./rufio-api.ts";
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -13,6 +15,12 @@ const settings = {
     description: "Do Rufio's work: its Jobs and Tasks, and the status of its Machines",
     chart: { value: "rufio.enabled" },
     policyTest: true,
+  }),
+  rufioApi: setting(z.enum(RUFIO_API_VERSIONS).prefault("v1alpha1"), {
+    description:
+      "Version of the Jobs to run; those of v1alpha2 name a Hardware, and neither Machines nor Hardware get a status",
+    type: RUFIO_API_VERSIONS.join("|"),
+    chart: { value: "rufio.api" },
   }),
   rufioImage: setting(ActionImage.prefault("pbnj-worker/{action}:v{version}"), {
     description: "Image of the action that runs a Rufio task; must contain {action}",
@@ -65,6 +73,7 @@ const rules: readonly CrossCheck<Given>[] = [
 ];
 
 export interface RufioConfig {
+  readonly api: RufioApiVersion;
   /** With `{action}` and optionally `{version}`. */
   readonly image: string;
   /** 0 means only after actions. */
@@ -85,9 +94,11 @@ function config(given: Given): RufioPart {
   const { rufioImage: image, rufioStatusInterval: statusIntervalMs, rufioLeaseNamespace } = given;
   return {
     rufio: {
+      api: given.rufioApi,
       image,
       statusIntervalMs,
-      hardware: given.rufioHardware,
+      // Of v1alpha2, only Jobs have a status that Rufio is known to write.
+      hardware: given.rufioHardware && given.rufioApi === "v1alpha1",
       alone: given.rufioAlone,
       ...defined({ leaseNamespace: rufioLeaseNamespace }),
     },

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { RUFIO_BOOT_DEVICES, RufioBootDevice } from "../../../shared/contract/vocabulary.ts";
+import { LONGEST_TIMER_MS } from "../../../shared/deadline.ts";
 import { defined } from "../../../shared/defined.ts";
 import type { Action } from "../../core/action/action.ts";
 import { RUFIO_AGENT_ID } from "../../core/action/source-agent-ids.ts";
@@ -10,84 +11,117 @@ const TIMEOUT_MS = 600_000;
  * Rufio polls the power state until its timeout. The action must end before that, so that it can report what it waited
  * for.
  */
-const REACH_WITHIN = "9m";
+const REACH_SHARE = 0.9;
+/** The longest duration that an action's input may have. */
+const LONGEST_REACH_MS = 7 * 24 * 3_600_000;
 
 export interface TaskWork {
   readonly action: string;
   /** Whether running it twice has the same effect as once. */
   readonly idempotent: boolean;
+  readonly timeoutMs: number;
   readonly environment: Readonly<Record<string, string>>;
 }
 
 export type ReadTask = ({ readonly ok: true } & TaskWork) | { readonly ok: false; readonly reason: string };
 
-const fields = {
-  powerAction: z.enum(["on", "off", "soft", "status", "cycle", "reset"]),
+const powerAction = z.enum(["on", "off", "soft", "status", "cycle", "reset"]);
+type PowerAction = z.infer<typeof powerAction>;
+const virtualMediaAction = z.object({ mediaURL: z.string().optional(), kind: z.string() });
+const howToBoot = { persistent: z.boolean().optional(), efiBoot: z.boolean().optional() };
+
+const taskFields = {
+  powerAction,
   oneTimeBootDeviceAction: z.object({ device: z.array(z.string()), efiBoot: z.boolean().optional() }),
-  bootDevice: z.object({
-    device: z.string().optional(),
-    persistent: z.boolean().optional(),
-    efiBoot: z.boolean().optional(),
-  }),
-  virtualMediaAction: z.object({ mediaURL: z.string().optional(), kind: z.string() }),
+  bootDevice: z.object({ device: z.string().optional(), ...howToBoot }),
+  virtualMediaAction,
 };
-
 /** `Action` of Rufio's v1alpha1 Jobs and Tasks. */
-const TaskAction = z.object(fields).partial().catchall(z.unknown());
-type TaskAction = z.infer<typeof TaskAction>;
+const TaskAction = z.object(taskFields).partial().catchall(z.unknown());
 
-const NOTHING = "no action specified in Task, nothing to do";
+const operationFields = {
+  powerAction,
+  bootDevice: z.object({ name: z.string().optional(), ...howToBoot }),
+  virtualMediaAction,
+};
+/** `Operations` of v1alpha2 Jobs. */
+const Operation = z
+  .object({ ...operationFields, timeoutSeconds: z.number() })
+  .partial()
+  .catchall(z.unknown());
 
-/** Parses a Task. A problem is one line, which becomes the Task's condition. */
+/** Reads what a v1alpha1 Task does. A problem is one line, which becomes the Task's condition. */
 export function readTask(task: unknown): ReadTask {
   const parsed = TaskAction.safeParse(task ?? {});
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    return refused(`${issue?.path.join(".") || "task"}: ${issue?.message}`);
-  }
-  const named = Object.keys(parsed.data);
-  const unknown = named.filter((name) => !Object.hasOwn(fields, name));
-  if (named.length === 0) return refused(NOTHING);
-  if (named.length > 1) return refused(`names ${named.join(" and ")}: a Task does one thing`);
-  if (unknown.length > 0) return refused(`${unknown.join(", ")} is not known to this worker`);
-  return workOf(parsed.data);
-}
-
-function workOf({
-  powerAction,
-  oneTimeBootDeviceAction,
-  bootDevice,
-  virtualMediaAction,
-}: TaskAction): ReadTask {
-  if (powerAction) return { ok: true, ...POWER[powerAction] };
+  if (!parsed.success) return refused(problemOf(parsed.error.issues, "task"));
+  const problem = notOne(Object.keys(parsed.data), taskFields, "Task");
+  if (problem !== undefined) return refused(problem);
+  const { powerAction: power, oneTimeBootDeviceAction, bootDevice, virtualMediaAction: media } = parsed.data;
+  if (power) return powerWork(power, TIMEOUT_MS);
   if (oneTimeBootDeviceAction) {
     const { device: devices, efiBoot } = oneTimeBootDeviceAction;
-    return boot("oneTimeBootDeviceAction.device", { device: devices[0], persistent: false, efiBoot });
+    const first = { device: devices[0], persistent: false, efiBoot };
+    return bootWork("oneTimeBootDeviceAction.device", first, TIMEOUT_MS);
   }
-  if (bootDevice) return boot("bootDevice.device", bootDevice);
-  const { mediaURL, kind } = virtualMediaAction ?? {};
-  if (kind !== "CD") return refused(`virtualMediaAction.kind is ${kind}: only CD can be inserted`);
-  if (!mediaURL) return work("eject-virtual-media", {});
-  return work("insert-virtual-media", { MEDIA_URL: mediaURL });
+  if (bootDevice) return bootWork("bootDevice.device", bootDevice, TIMEOUT_MS);
+  return mediaWork(media, TIMEOUT_MS);
+}
+
+/** Reads an operation of a v1alpha2 Job. A problem is one line, which becomes the Job's condition. */
+export function readOperation(operation: unknown): ReadTask {
+  const parsed = Operation.safeParse(operation ?? {});
+  if (!parsed.success) return refused(problemOf(parsed.error.issues, "operation"));
+  const { timeoutSeconds = 0, ...action } = parsed.data;
+  const problem = notOne(Object.keys(action), operationFields, "operation");
+  if (problem !== undefined) return refused(problem);
+  if (timeoutSeconds < 0) return refused(`timeoutSeconds is ${timeoutSeconds}: must not be negative`);
+  // Go omits 0, which means the default.
+  const timeoutMs = timeoutSeconds === 0 ? TIMEOUT_MS : Math.min(timeoutSeconds * 1_000, LONGEST_TIMER_MS);
+  const { powerAction: power, bootDevice, virtualMediaAction: media } = action;
+  if (power) return powerWork(power, timeoutMs);
+  if (bootDevice) {
+    const { name: device, ...how } = bootDevice;
+    return bootWork("bootDevice.name", { device, ...how }, timeoutMs);
+  }
+  return mediaWork(media, timeoutMs);
+}
+
+function problemOf([issue]: readonly z.core.$ZodIssue[], whole: string): string {
+  return `${issue?.path.join(".") || whole}: ${issue?.message}`;
+}
+
+/** Why it is not one thing that this worker knows. */
+function notOne(named: readonly string[], known: object, noun: string): string | undefined {
+  if (named.length === 0) return `no action specified in ${noun}, nothing to do`;
+  if (named.length > 1) return `names ${named.join(" and ")}: ${article(noun)} does one thing`;
+  const unknown = named.filter((name) => !Object.hasOwn(known, name));
+  return unknown.length > 0 ? `${unknown.join(", ")} is not known to this worker` : undefined;
+}
+
+function article(noun: string): string {
+  return `${/^[aeiou]/.test(noun) ? "an" : "a"} ${noun}`;
 }
 
 /** In Rufio, `off` is a hard power-off and `soft` a graceful one. */
-const POWER: Readonly<Record<NonNullable<TaskAction["powerAction"]>, TaskWork>> = {
-  on: { action: "power-on", idempotent: true, environment: { STATE_TIMEOUT: REACH_WITHIN } },
-  off: {
-    action: "power-off",
-    idempotent: true,
-    environment: { MODE: "hard", STATE_TIMEOUT: REACH_WITHIN },
-  },
-  soft: {
-    action: "power-off",
-    idempotent: true,
-    environment: { MODE: "soft", SOFT_TIMEOUT: REACH_WITHIN, STATE_TIMEOUT: REACH_WITHIN },
-  },
-  status: { action: "power-status", idempotent: true, environment: {} },
-  cycle: { action: "power-cycle", idempotent: false, environment: { STATE_TIMEOUT: REACH_WITHIN } },
-  reset: { action: "power-reset", idempotent: false, environment: { STATE_TIMEOUT: REACH_WITHIN } },
-};
+function powerWork(power: PowerAction, timeoutMs: number): ReadTask {
+  const within = `${Math.min(Math.floor(timeoutMs * REACH_SHARE), LONGEST_REACH_MS)}ms`;
+  const reach = { STATE_TIMEOUT: within };
+  switch (power) {
+    case "on":
+      return work("power-on", timeoutMs, reach);
+    case "off":
+      return work("power-off", timeoutMs, { MODE: "hard", ...reach });
+    case "soft":
+      return work("power-off", timeoutMs, { MODE: "soft", SOFT_TIMEOUT: within, ...reach });
+    case "status":
+      return work("power-status", timeoutMs, {});
+    case "cycle":
+    case "reset":
+      return { ...work(`power-${power}`, timeoutMs, reach), idempotent: false };
+    default:
+      return power satisfies never;
+  }
+}
 
 interface Boot {
   readonly device?: string | undefined;
@@ -96,16 +130,23 @@ interface Boot {
 }
 
 /** Go omits a false `efiBoot`: absent leaves the boot mode unchanged, whereas Rufio sets a Redfish BMC to legacy. */
-function boot(field: string, { device, persistent, efiBoot }: Boot): ReadTask {
+function bootWork(field: string, { device, persistent, efiBoot }: Boot, timeoutMs: number): ReadTask {
   const known = RufioBootDevice.safeParse(device);
   if (!known.success) {
     return refused(`${field} is ${device || "missing"}: must be one of ${RUFIO_BOOT_DEVICES.join(", ")}`);
   }
-  return work("set-boot-device", {
+  return work("set-boot-device", timeoutMs, {
     DEVICE: known.data,
     PERSISTENT: String(persistent ?? false),
     ...defined({ EFI_BOOT: efiBoot?.toString() }),
   });
+}
+
+function mediaWork(media: z.infer<typeof virtualMediaAction> | undefined, timeoutMs: number): ReadTask {
+  const { mediaURL, kind } = media ?? {};
+  if (kind !== "CD") return refused(`virtualMediaAction.kind is ${kind}: only CD can be inserted`);
+  if (!mediaURL) return work("eject-virtual-media", timeoutMs, {});
+  return work("insert-virtual-media", timeoutMs, { MEDIA_URL: mediaURL });
 }
 
 export interface TaskActionOptions {
@@ -119,7 +160,10 @@ export interface TaskActionOptions {
 }
 
 /** The action for a Task. Its ID is the Task's UID, so that a recreated Task is another action. */
-export function actionOf({ action: name, environment }: TaskWork, terms: TaskActionOptions): Action {
+export function actionOf(
+  { action: name, timeoutMs, environment }: TaskWork,
+  terms: TaskActionOptions,
+): Action {
   const { workflowId, task, machine, image, version } = terms;
   return {
     workflowId,
@@ -128,15 +172,15 @@ export function actionOf({ action: name, environment }: TaskWork, terms: TaskAct
     actionId: task.uid,
     name,
     image: image.replaceAll("{action}", name).replaceAll("{version}", version),
-    timeoutMs: TIMEOUT_MS,
+    timeoutMs,
     command: [],
     volumes: [],
     environment: { MACHINE: machine, ...environment },
   };
 }
 
-function work(action: string, environment: TaskWork["environment"]): ReadTask {
-  return { ok: true, action, idempotent: true, environment };
+function work(action: string, timeoutMs: number, environment: TaskWork["environment"]) {
+  return { ok: true, action, idempotent: true, timeoutMs, environment } as const;
 }
 
 function refused(reason: string): ReadTask {

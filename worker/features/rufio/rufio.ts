@@ -19,6 +19,8 @@ import type { RufioConfig } from "./rufio-settings.ts";
 import type { MissingSecret } from "./secret-pace.ts";
 import { TaskStatusSink } from "./status-sink.ts";
 import { TaskQueue } from "./task-queue.ts";
+import { v1alpha1 } from "./v1alpha1.ts";
+import { v1alpha2 } from "./v1alpha2.ts";
 
 export interface RufioOptions {
   readonly cluster: Cluster;
@@ -42,6 +44,8 @@ export interface RufioOptions {
   /** Why the policy forbids an action at a machine of the inventory; undefined if it allows it. */
   readonly refusal: (action: Action, machineName: string) => string | undefined;
   readonly missingSecret: MissingSecret;
+  /** As `TaskStatusSinkOptions.findsEarlierRuns`. */
+  readonly findsEarlierRuns: boolean;
   /** Absent if the status of Hardware is not written. */
   readonly hardware?: HardwareSource | undefined;
   /** At a time. */
@@ -66,7 +70,8 @@ interface RufioState {
   /** Also false while it is unknown. */
   readonly leaseFree: boolean;
   readonly synced: boolean;
-  readonly watches: Readonly<Record<"jobs" | "tasks" | "machines", WatchState>>;
+  /** By resource. */
+  readonly watches: Readonly<Record<string, WatchState>>;
 }
 
 /** Concurrent reads; BMCs are slow. */
@@ -76,7 +81,9 @@ const MAX_READS = 20;
 export function openRufio(options: RufioOptions): Rufio {
   const { cluster, config, watchNamespace, log, clock, owns, machineName, version } = options;
   const namespace = watchNamespace === "*" ? undefined : watchNamespace;
+  const api = config.api === "v1alpha2" ? v1alpha2 : v1alpha1;
   const objects: RufioObjects = new RufioObjects({
+    api,
     cluster,
     namespace,
     clock,
@@ -92,7 +99,7 @@ export function openRufio(options: RufioOptions): Rufio {
     onMachine(change) {
       jobs.machineChanged(change);
       queue.machinesChanged();
-      machines.machineChanged(change);
+      machines?.machineChanged(change);
       hardware?.machineChanged(change);
     },
   });
@@ -100,7 +107,7 @@ export function openRufio(options: RufioOptions): Rufio {
     if (!objects.isSynced) return;
     jobs.recheckAll();
     queue.recheckAll();
-    machines.recheckAll();
+    machines?.recheckAll();
     hardware?.recheckAll();
   }
   const lease = new RufioLease({
@@ -112,23 +119,36 @@ export function openRufio(options: RufioOptions): Rufio {
     onChange: recheckAll,
   });
   const { references, missingSecret } = options;
-  const common = { cluster, objects, lease, owns, machineName, clock, log };
+  const common = { api, cluster, objects, lease, owns, machineName, clock, log };
+  // Of v1alpha2, only Jobs have a status that Rufio is known to write.
+  const hasMachines = api.version === "v1alpha1";
   const actions = { references, image: config.image, version };
   const hardware = options.hardware && new HardwareWriter({ ...common, namespace, source: options.hardware });
   const jobs = new JobController({ ...common, ...actions, namespace, refusal: options.refusal });
   const queue = new TaskQueue({ ...common, ...actions, missingSecret });
-  const machines = new MachinePoller({
-    ...{ ...common, references, missingSecret },
-    getPower: options.getPower,
-    intervalMs: config.statusIntervalMs,
-    maxReads: options.maxReads ?? MAX_READS,
-    random: options.random ?? Math.random,
+  const machines = hasMachines
+    ? new MachinePoller({
+        ...{ ...common, references, missingSecret },
+        getPower: options.getPower,
+        intervalMs: config.statusIntervalMs,
+        maxReads: options.maxReads ?? MAX_READS,
+        random: options.random ?? Math.random,
+      })
+    : undefined;
+  const sink = new TaskStatusSink({
+    ...{ api, cluster, objects, lease, queue, log },
+    findsEarlierRuns: options.findsEarlierRuns,
   });
   return {
     agentId: RUFIO_AGENT_ID,
     source: queue.held,
-    sink: new TaskStatusSink({ cluster, objects, lease, queue }),
-    observer: machines.observer,
+    sink,
+    observer: {
+      action(event) {
+        sink.observer.action?.(event);
+        machines?.observer.action?.(event);
+      },
+    },
     cancelOf: (action) => queue.cancelOf(action),
     async run(signal) {
       const parts = [lease, objects, jobs, queue, machines, hardware].map((part) => part?.run(signal));
@@ -139,11 +159,7 @@ export function openRufio(options: RufioOptions): Rufio {
     state: () => ({
       leaseFree: lease.isFree,
       synced: objects.isSynced,
-      watches: {
-        jobs: objects.jobs.state,
-        tasks: objects.tasks.state,
-        machines: objects.machines.state,
-      },
+      watches: objects.states,
     }),
   };
 }

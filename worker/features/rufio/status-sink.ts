@@ -1,22 +1,27 @@
-import { defined } from "../../../shared/defined.ts";
+import type { Logger } from "../../../shared/logger.ts";
 import type { ActionStatus } from "../../core/action/action.ts";
+import type { Observer } from "../../core/action/observer.ts";
+import { RUFIO_AGENT_ID } from "../../core/action/source-agent-ids.ts";
 import type { Acknowledgement, StatusSink } from "../../core/source/source.ts";
 import type { Cluster } from "../../kubernetes/client/cluster.ts";
-import { KINDS } from "../../kubernetes/client/kinds.ts";
+import { keyOf } from "../../kubernetes/client/kinds.ts";
 import { KubernetesError, type KubernetesReason } from "../../kubernetes/client/kubernetes-error.ts";
-import { completedStatus, failedStatus, isFinished, isTrue, type Progress, timeText } from "./conditions.ts";
-import { patchStatus } from "./patch-status.ts";
-import { TaskObject, taskOf } from "./rufio-kinds.ts";
+import { timeText } from "./conditions.ts";
+import { patchTask } from "./patch-task.ts";
+import type { OpenTask, RufioApi, RufioTask, TaskChange } from "./rufio-api.ts";
 import { LeaseHeld, type RufioLease } from "./rufio-lease.ts";
 import type { RufioObjects } from "./rufio-objects.ts";
-import { readTask } from "./rufio-task-action.ts";
 import { type TaskQueue, taskNameOfAction } from "./task-queue.ts";
 
 export interface TaskStatusSinkOptions {
+  readonly api: RufioApi;
   readonly cluster: Pick<Cluster, "find" | "patch">;
   readonly objects: Pick<RufioObjects, "tasks">;
   readonly lease: Pick<RufioLease, "confirmFree">;
   readonly queue: Pick<TaskQueue, "isGone" | "mayStart" | "markEnded">;
+  /** Whether the runtime finds what an earlier worker launched for an action, whatever became of that worker's state directory. */
+  readonly findsEarlierRuns: boolean;
+  readonly log: Logger;
 }
 
 /** The cluster itself says that the Task does not wait for this report. */
@@ -30,12 +35,21 @@ const refusal = (reason: string, code = "FailedPrecondition"): Refusal => ({
 const GONE = refusal("the Task was deleted, or its Job", "NotFound");
 const NOT_OURS = refusal("this worker can no longer start the Task: it has ended, or another worker leads");
 const ENDED = refusal("the Task has already ended: another controller has written its outcome");
-const NOT_REPEATED = refusal(
-  "the Task was started by another controller and cannot be repeated: it has failed",
-);
+const NOT_REPEATED = refusal("the Task was started before and cannot be repeated: it has failed");
 
 export class TaskStatusSink implements StatusSink {
   readonly #options: TaskStatusSinkOptions;
+  /** UIDs of Tasks whose start was reported, but which the executor has not launched, or may launch again. */
+  readonly #returned = new Set<string>();
+
+  /** The executor returns an action that was not launched, or that is idempotent. */
+  readonly observer: Partial<Observer> = {
+    action: ({ kind, action }) => {
+      if (action.agentId !== RUFIO_AGENT_ID) return;
+      if (kind === "returned") this.#returned.add(action.actionId);
+      else if (kind === "ended") this.#returned.delete(action.actionId);
+    },
+  };
 
   constructor(options: TaskStatusSinkOptions) {
     this.#options = options;
@@ -62,74 +76,68 @@ export class TaskStatusSink implements StatusSink {
   }
 
   async #write(status: ActionStatus, signal: AbortSignal): Promise<Acknowledgement> {
-    const { cluster, objects, queue } = this.#options;
+    const { api, objects, queue, log } = this.#options;
     const name = taskNameOfAction(status.action);
     const { actionId: uid } = status.action;
     const seen = objects.tasks.get(name);
     const known = seen?.uid === uid && !seen.finished ? seen : undefined;
-    const before = known && {
-      resourceVersion: known.resourceVersion,
-      status: { ...known.status, mayRepeat: mayRepeat(known) },
+    let decided: Decided = {};
+    const change = (task: RufioTask) => {
+      decided = decide(status, task, (open) => this.#mayRepeat(open));
+      return decided.change;
     };
-    const object = { kind: KINDS.rufioTask, name, uid, schema: SeenTask, ...defined({ known: before }) };
-    let refused: Refusal | undefined;
-    const change = (found: Seen) => {
-      const decided = decide(status, found);
-      refused = decided.refusal;
-      return decided.patch;
-    };
-    const patched = await patchStatus(cluster, object, change, signal);
+    const patched = await patchTask(this.#options, { name, uid }, known, change, signal);
     if (patched === "gone") return GONE;
-    if (refused) return refused;
+    if (patched === "written" && decided.change?.kind === "failed" && !api.taskObjects) {
+      const job = keyOf({ ...name, name: known?.owner?.name ?? name.name });
+      log.warn({ job, reason: decided.change.message }, "Rufio job failed");
+    }
+    if (decided.refusal) return decided.refusal;
     if (status.state !== "running") queue.markEnded(uid);
     return { kind: "acknowledged" };
   }
+
+  /** Whether a Task that was started may be started again, because it is idempotent or certainly has not been carried out. */
+  #mayRepeat({ own, uid, action }: OpenTask): boolean {
+    const { api, findsEarlierRuns } = this.#options;
+    // The executor has checked its journal and runtime, or will find what runs when it launches the action.
+    if (own && (findsEarlierRuns || this.#returned.has(uid))) return true;
+    const read = api.readTask(action);
+    return !read.ok || read.idempotent;
+  }
 }
 
-interface Seen extends Progress {
-  readonly mayRepeat: boolean;
-}
-
-const SeenTask = TaskObject.transform((object) => ({
-  metadata: object.metadata,
-  status: { ...object.status, mayRepeat: mayRepeat(taskOf(object)) },
-}));
-
-/**
- * Whether a started Task may be started again: only this worker can have started it, and the executor has checked its
- * journal and runtime; or it is idempotent.
- */
-function mayRepeat(task: ReturnType<typeof taskOf>): boolean {
-  if (!task || task.finished || task.own) return true;
-  const read = readTask(task.action);
-  return !read.ok || read.idempotent;
+interface Decided {
+  readonly change?: TaskChange;
+  readonly refusal?: Refusal;
 }
 
 function decide(
   { state, startedAt, stoppedAt, message }: ActionStatus,
-  found: Seen,
-): { readonly patch?: ReturnType<typeof completedStatus> | Partial<Progress>; readonly refusal?: Refusal } {
+  task: RufioTask,
+  mayRepeat: (task: OpenTask) => boolean,
+): Decided {
   const startedMs = startedAt.getTime();
-  if (isFinished(found)) {
+  if (task.finished) {
     // Our own report whose response was lost.
-    const isSaid = isTrue(found.conditions, state === "success" ? "Completed" : "Failed");
+    const isSaid = task.end === (state === "success" ? "completed" : "failed");
     return state !== "running" && isSaid ? {} : { refusal: ENDED };
   }
+  const nowMs = (stoppedAt ?? startedAt).getTime();
   switch (state) {
     case "running": {
-      const { startTime, mayRepeat } = found;
-      if (startTime === undefined) return { patch: { startTime: timeText(startedMs) } };
-      if (mayRepeat || startTime === timeText(startedMs)) return {};
-      const reason = `it was started at ${startTime} by another controller, may have been carried out and is not idempotent, so it is not run again`;
-      return { patch: failedStatus(found, reason, startedMs), refusal: NOT_REPEATED };
+      const { own, startTime } = task;
+      if (startTime === undefined) return { change: { kind: "started", startedMs } };
+      if (startTime === timeText(startedMs) || mayRepeat(task)) return {};
+      const by = own ? "an earlier worker, whose journal this one does not have" : "another controller";
+      const reason = `it was started at ${startTime} by ${by}, may have been carried out and is not idempotent, so it is not run again`;
+      return { change: { kind: "failed", startedMs, nowMs, message: reason }, refusal: NOT_REPEATED };
     }
     case "success":
-      return { patch: completedStatus(found, startedMs, stoppedAt.getTime()) };
+      return { change: { kind: "completed", startedMs, nowMs } };
     case "failed":
-      return { patch: failedStatus(found, message, startedMs) };
     case "timeout":
-      // Rufio's message, with the reason instead of a number of nanoseconds.
-      return { patch: failedStatus(found, `bmc task timeout: ${message}`, startedMs) };
+      return { change: { kind: "failed", startedMs, nowMs, message, timedOut: state === "timeout" } };
     default:
       return state satisfies never;
   }

@@ -8,20 +8,20 @@ import type { Action, ActionId } from "../../core/action/action.ts";
 import type { ReferenceRefusal } from "../../core/action/reference.ts";
 import { RUFIO_AGENT_ID } from "../../core/action/source-agent-ids.ts";
 import type { Cluster } from "../../kubernetes/client/cluster.ts";
-import { KINDS, keyOf, nameOfKey, type ObjectName } from "../../kubernetes/client/kinds.ts";
+import { keyOf, nameOfKey, type ObjectName } from "../../kubernetes/client/kinds.ts";
 import type { Change } from "../../kubernetes/client/watched-objects.ts";
 import { HeldQueue } from "../../sources/held-queue.ts";
-import { failedStatus, type Progress } from "./conditions.ts";
-import { patchStatus } from "./patch-status.ts";
-import { type OpenTask, type RufioJob, type RufioTask, TaskObject } from "./rufio-kinds.ts";
+import { patchTask } from "./patch-task.ts";
+import type { OpenTask, RufioApi, RufioJob, RufioTask } from "./rufio-api.ts";
 import { LeaseHeld, type RufioLease } from "./rufio-lease.ts";
 import { type RufioObjects, shareKey } from "./rufio-objects.ts";
-import { actionOf, readTask } from "./rufio-task-action.ts";
+import { actionOf } from "./rufio-task-action.ts";
 import { type MissingSecret, secretPaceMs } from "./secret-pace.ts";
 
 export interface TaskQueueOptions {
+  readonly api: RufioApi;
   readonly cluster: Pick<Cluster, "find" | "patch">;
-  readonly objects: Pick<RufioObjects, "isSynced" | "tasks" | "jobOfTask" | "machineWith">;
+  readonly objects: Pick<RufioObjects, "isSynced" | "tasks" | "jobOfTask" | "machineOf" | "machineWith">;
   readonly lease: Pick<RufioLease, "isFree" | "confirmFree">;
   readonly owns: (key: string) => boolean;
   /** The inventory's name of a Machine. */
@@ -207,7 +207,7 @@ export class TaskQueue {
     signal: AbortSignal,
   ): Promise<boolean> {
     const { machineName, missingSecret, log } = this.#options;
-    if (task.status.startTime !== undefined) return false;
+    if (task.startTime !== undefined) return false;
     const reason = await missingSecret(machineName(machine), signal);
     if (reason === undefined) {
       this.#secretless.delete(task.uid);
@@ -222,21 +222,20 @@ export class TaskQueue {
   }
 
   #decide(task: OpenTask): Decision {
-    const { objects, lease, owns, references } = this.#options;
+    const { api, objects, lease, owns, references } = this.#options;
     if (!lease.isFree || task.deleted || this.#isOrphan(task)) return { kind: "leave" };
     const job = objects.jobOfTask(task);
     if (job?.finished) return { kind: "leave" };
-    const machine = job?.machine ?? objects.machineWith(task);
+    const machine = job ? objects.machineOf(job) : objects.machineWith(task);
     if (!owns(shareKey(machine ?? task.name))) return { kind: "leave" };
-    const from = { kind: KINDS.rufioTask.kind, ...task.name };
-    const refused = machine && references({ from, to: { kind: "Machine", ...machine } });
+    const to = machine && { kind: api.machine.kind, ...machine };
+    const refused = to && references({ from: api.referrerOf(task), to });
     // Of one that was started, the executor says what became of it.
-    if (refused !== undefined && task.status.startTime === undefined)
-      return { kind: "fail", reason: refused };
-    const read = readTask(task.action);
+    if (refused !== undefined && task.startTime === undefined) return { kind: "fail", reason: refused };
+    const read = api.readTask(task.action);
     if (!read.ok) return { kind: "fail", reason: read.reason };
     if (machine) return { kind: "do", machine };
-    const reason = `no Machine in ${task.name.namespace} has the connection of this Task: this worker acts on Machines alone`;
+    const reason = api.texts.noMachine(task.name.namespace);
     return { kind: this.#unmatched.get(task.uid) === "late" ? "fail" : "wait", reason };
   }
 
@@ -249,32 +248,26 @@ export class TaskQueue {
     return task.owner !== undefined && (this.#options.objects.jobOfTask(task)?.deleted ?? true);
   }
 
-  async #fail({ name, uid, resourceVersion, status }: OpenTask, reason: string, signal: AbortSignal) {
-    const { cluster, lease, clock, log } = this.#options;
+  async #fail(task: OpenTask, reason: string, signal: AbortSignal) {
+    const { api, cluster, lease, clock, log } = this.#options;
     try {
       await lease.confirmFree(signal);
     } catch (thrown) {
       if (thrown instanceof LeaseHeld) return;
       throw thrown;
     }
-    const object = {
-      kind: KINDS.rufioTask,
-      name,
-      uid,
-      schema: TaskObject,
-      known: { resourceVersion, status },
-    };
-    const change = (found: Progress) => failedStatus(found, oneLine(reason), clock.now());
-    const patched = await patchStatus(cluster, object, change, signal);
-    if (patched === "written") log.warn({ task: keyOf(name), reason }, "Rufio task rejected");
+    const nowMs = clock.now();
+    const change = { kind: "failed", startedMs: nowMs, nowMs, message: oneLine(reason) } as const;
+    const patched = await patchTask({ api, cluster }, task, task, () => change, signal);
+    if (patched === "written") log.warn({ task: keyOf(task.name), reason }, "Rufio task rejected");
   }
 
   #actionOf(uid: string, key: string): Action | undefined {
-    const { objects, machineName, image, version } = this.#options;
+    const { api, objects, machineName, image, version } = this.#options;
     const task = objects.tasks.get(nameOfKey(key));
     if (task === undefined || task.finished || task.uid !== uid) return undefined;
     const decision = this.#decide(task);
-    const read = readTask(task.action);
+    const read = api.readTask(task.action);
     if (!read.ok || decision.kind !== "do") return undefined;
     return actionOf(read, {
       workflowId: keyOf({ ...task.name, ...(task.owner && { name: task.owner.name }) }),

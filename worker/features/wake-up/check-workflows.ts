@@ -32,7 +32,7 @@ export async function checkWorkflows(
     const { items } = await cluster.list(KINDS.workflow, { namespace }, Workflow, signal);
     return [...otherCase(items, use), ...manyFinished(items, use)];
   } catch (thrown) {
-    if (isKubernetesError(thrown, "forbidden", "not-found")) return [];
+    if (isKubernetesError(thrown, "forbidden", "not-found", "no-such-kind")) return [];
     throw thrown;
   }
 }

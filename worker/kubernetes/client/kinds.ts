@@ -15,6 +15,7 @@ export const KINDS = {
   lease: { group: "coordination.k8s.io", version: "v1", kind: "Lease", resource: "leases" },
   rufioMachine: { group: "bmc.tinkerbell.org", version: "v1alpha1", kind: "Machine", resource: "machines" },
   rufioJob: { group: "bmc.tinkerbell.org", version: "v1alpha1", kind: "Job", resource: "jobs" },
+  rufioJobV1Alpha2: { group: "bmc.tinkerbell.org", version: "v1alpha2", kind: "Job", resource: "jobs" },
   rufioTask: { group: "bmc.tinkerbell.org", version: "v1alpha1", kind: "Task", resource: "tasks" },
   hardware: { group: "tinkerbell.org", version: "v1alpha1", kind: "Hardware", resource: "hardware" },
   hardwareV1Alpha2: { group: "tinkerbell.org", version: "v1alpha2", kind: "Hardware", resource: "hardware" },

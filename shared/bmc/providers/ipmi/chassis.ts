@@ -13,6 +13,53 @@ export function parseChassisStatus(data: Buffer): PowerState {
   return (data.readUInt8(0) & 0x01) === 0 ? "off" : "on";
 }
 
+/** Bits of the second byte, in the order of the specification. */
+const POWER_EVENTS = [
+  "AC failed",
+  "power overload",
+  "power interlock active",
+  "power fault",
+  "powered on by an IPMI command",
+] as const;
+
+/** What last happened to the power, out of a Get Chassis Status answer: more than one may have. */
+export function parseLastPowerEvent(data: Buffer): readonly string[] {
+  if (data.length < 2)
+    throw new BmcError("protocol", "Get Chassis Status: the answer is shorter than 2 bytes");
+  const bits = data.readUInt8(1);
+  return POWER_EVENTS.filter((_, bit) => ((bits >> bit) & 1) === 1);
+}
+
+/** Get System Restart Cause (section 28.11), which a BMC need not have. */
+export const GET_SYSTEM_RESTART_CAUSE = ipmiCommand("Get System Restart Cause", NetFn.chassis, 0x07);
+
+/** By code. */
+const RESTART_CAUSES: readonly string[] = [
+  "unknown cause",
+  "chassis control command",
+  "reset by the button",
+  "power on by the button",
+  "watchdog expired",
+  "cause of the BMC's maker (OEM)",
+  "power restored (policy always-on)",
+  "power restored (policy last-state)",
+  "reset by a platform event filter",
+  "power cycle by a platform event filter",
+  "soft reset, such as Ctrl-Alt-Del",
+  "power on by the real-time clock",
+];
+
+/** The words for a restart cause, which the event log has as well (table 42-3, sensor type 0x1d). */
+export function restartCause(code: number): string {
+  const number = code & 0x0f;
+  return RESTART_CAUSES[number] ?? `unknown cause (reserved code 0x${number.toString(16)})`;
+}
+
+export function parseRestartCause(data: Buffer): string {
+  if (data.length < 1) throw new BmcError("protocol", "Get System Restart Cause: the answer is empty");
+  return restartCause(data.readUInt8(0));
+}
+
 export type ChassisAction = PowerCommand | "nmi";
 
 /** Its actions (section 28.3), with their names in the specification. */

@@ -1,5 +1,6 @@
 import { defined } from "../../../defined.ts";
 import type { SelEntry } from "../../operations/sel.ts";
+import { restartCause } from "./chassis.ts";
 import { numberOf } from "./describe-sensor.ts";
 import { vendorOf } from "./device-id.ts";
 import type { OemRecord, SelRecord, SystemEvent } from "./sel-record.ts";
@@ -89,7 +90,17 @@ function detailsOf(event: SystemEvent, record: SensorRecord | undefined): string
     const texts = offsetOf(event) === 0 ? FIRMWARE_ERRORS : FIRMWARE_PROGRESS;
     return [texts[second] ?? `code ${hex(second)}`, ...(has3 ? [`data 3 ${hex(third)}`] : [])];
   }
-  return [...(has2 ? [`data 2 ${hex(second)}`] : []), ...(has3 ? [`data 3 ${hex(third)}`] : [])];
+  const known = specific && (flags & 0xc0) === EXTENSION_IN_2 ? extension(event) : undefined;
+  return [...(has2 ? [known ?? `data 2 ${hex(second)}`] : []), ...(has3 ? [`data 3 ${hex(third)}`] : [])];
+}
+
+/** What event data 2 of a restart or a watchdog says. */
+function extension(event: SystemEvent): string | undefined {
+  const [, second] = event.data;
+  if (event.sensorType === WATCHDOG_2) return WATCHDOG_USES[second & 0x0f];
+  return event.sensorType === RESTART && offsetOf(event) === RESTART_WITH_CAUSE
+    ? restartCause(second)
+    : undefined;
 }
 
 /** Raw without the sensor's data record, and where the formula is not in it. */
@@ -103,6 +114,17 @@ function amount(what: string, raw: number, record: SensorRecord | undefined): st
 
 const MEMORY = 0x0c;
 const FIRMWARE = 0x0f;
+const RESTART = 0x1d;
+const RESTART_WITH_CAUSE = 0x07;
+const WATCHDOG_2 = 0x23;
+/** What the timer was for, by code. */
+const WATCHDOG_USES: Readonly<Record<number, string>> = {
+  1: "BIOS FRB2 timer",
+  2: "POST timer",
+  3: "OS load timer",
+  4: "OS timer",
+  5: "OEM timer",
+};
 /** Sensor-specific event extension codes, by their flags in event data 1. */
 const EXTENSION_IN_2 = 0xc0;
 const EXTENSION_IN_3 = 0x30;

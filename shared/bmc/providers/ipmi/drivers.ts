@@ -9,6 +9,7 @@ import { IpmiInventory } from "./inventory-driver.ts";
 import { ipmiManager } from "./manager-driver.ts";
 import { ipmiNetwork } from "./network-driver.ts";
 import { ipmiNmi, ipmiPower } from "./power-driver.ts";
+import { IpmiPowerHistory } from "./power-history-driver.ts";
 import { ipmiPowerLimit } from "./power-limit-driver.ts";
 import { ipmiRestore } from "./restore-driver.ts";
 import { SdrRepository } from "./sdr-repository.ts";
@@ -29,6 +30,7 @@ export const IPMI_CAPABILITIES = [
   "indicator",
   "restore",
   "powerlimit",
+  "powerhistory",
   "sensors",
 ] as const;
 export type IpmiCapability = (typeof IPMI_CAPABILITIES)[number];
@@ -52,19 +54,21 @@ export function ipmiDrivers(
   { clock, hint, privilege, address }: IpmiDriverContext,
 ): IpmiDrivers {
   const records = new SdrRepository(channel);
+  const sel = new IpmiSel(channel, clock, records);
   return {
     power: ipmiPower(channel),
     boot: new IpmiBoot(channel, hint.manufacturer),
     users: new IpmiUsers(channel, privilege),
     manager: ipmiManager(channel),
     network: ipmiNetwork(channel),
-    sel: new IpmiSel(channel, clock, records),
+    sel,
     sol: ipmiSol(channel),
     nmi: ipmiNmi(channel),
     inventory: new IpmiInventory(channel),
     indicator: ipmiIndicator(channel),
     restore: ipmiRestore(channel),
     powerlimit: ipmiPowerLimit(channel),
+    powerhistory: new IpmiPowerHistory(channel, clock, sel, records),
     sensors: new IpmiSensors(channel, records, address),
   };
 }

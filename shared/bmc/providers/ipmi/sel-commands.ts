@@ -23,6 +23,11 @@ export function parseSelEntryCount(data: Buffer): number {
   return data.readUInt16LE(1);
 }
 
+/** Whether records were dropped because the log was full; false for an answer that ends before it says. */
+export function parseSelOverflow(data: Buffer): boolean {
+  return ((data[13] ?? 0) & 0x80) !== 0;
+}
+
 /** Reserve SEL (section 31.4). A second one only makes the first reservation void. */
 export const RESERVE_SEL = ipmiCommand("Reserve SEL", NetFn.storage, 0x42, { refusals: ERASING });
 

@@ -26,6 +26,7 @@ import {
   parseReservation,
   parseSelEntry,
   parseSelEntryCount,
+  parseSelOverflow,
   RECORD_BYTES,
   RESERVE_SEL,
   type SelEntryPart,
@@ -40,6 +41,15 @@ const ERASURE_POLLS_MS = { first: 100, longest: 1_000 } as const;
 const PART_BYTES = 8;
 /** Answers of a BMC that gives no whole records. */
 const PARTS_ONLY = new Set([CANNOT_RETURN_SO_MANY, REQUEST_TOO_LONG]);
+
+/** The log as it was read. */
+interface SelRecords {
+  /** Oldest first. */
+  readonly records: readonly SelRecord[];
+  readonly gaps: readonly SelEntry[];
+  /** Whether the log was full when later records came. */
+  readonly overflowed: boolean;
+}
 
 /** The system event log (IPMI 2.0 section 31). */
 export class IpmiSel implements SelDriver {
@@ -62,19 +72,18 @@ export class IpmiSel implements SelDriver {
   }
 
   async list(signal: AbortSignal, { sensorNames = false }: SelOptions = {}): Promise<readonly SelEntry[]> {
-    const count = parseSelEntryCount(await request(this.#channel, GET_SEL_INFO, signal));
-    if (count === 0) return [];
-    const { records, gaps } = await this.#walk(count, signal);
+    const { records, gaps } = await this.records(signal);
     const sensors = sensorNames ? await eventSensors(records, this.#sensors, this.#clock, signal) : undefined;
     return [...records.map((record) => describeRecord(record, sensors?.get(record))), ...gaps];
   }
 
   /** All records, each leading to the next one; those that cannot be read, or be reached, are gaps. */
-  async #walk(
-    count: number,
-    signal: AbortSignal,
-  ): Promise<{ readonly records: readonly SelRecord[]; readonly gaps: readonly SelEntry[] }> {
+  async records(signal: AbortSignal): Promise<SelRecords> {
+    const info = await request(this.#channel, GET_SEL_INFO, signal);
+    const count = parseSelEntryCount(info);
+    const overflowed = parseSelOverflow(info);
     const records: SelRecord[] = [];
+    if (count === 0) return { records, gaps: [], overflowed };
     const seen = new Set<number>();
     let problem: string | undefined;
     for (let id = FIRST_RECORD; id !== NO_RECORD; ) {
@@ -96,9 +105,9 @@ export class IpmiSel implements SelDriver {
       }
     }
     // The last record may lead anywhere; a log that is cleared meanwhile just ends.
-    if (problem === undefined || records.length >= count) return { records, gaps: [] };
+    if (problem === undefined || records.length >= count) return { records, gaps: [], overflowed };
     const reason = `${records.length} of ${count} records were read: ${problem}`;
-    return { records, gaps: [unreadEntry("", reason)] };
+    return { records, gaps: [unreadEntry("", reason)], overflowed };
   }
 
   async plan(signal: AbortSignal): Promise<string> {

@@ -20,6 +20,7 @@ import { RedfishMedia } from "./drivers/media.ts";
 import { redfishNetwork } from "./drivers/network.ts";
 import { redfishNtp } from "./drivers/ntp.ts";
 import { redfishNmi, redfishPower } from "./drivers/power.ts";
+import { RedfishPowerHistory } from "./drivers/powerhistory.ts";
 import { redfishPowerLimit } from "./drivers/powerlimit.ts";
 import { redfishRaid } from "./drivers/raid.ts";
 import { redfishRestore } from "./drivers/restore.ts";
@@ -66,6 +67,7 @@ const CAPABILITIES = [
   "indicator",
   "restore",
   "powerlimit",
+  "powerhistory",
   "sensors",
   "console",
   "raid",
@@ -148,6 +150,7 @@ async function open(
       indicator: redfishIndicator(resources),
       restore: redfishRestore(resources),
       powerlimit: redfishPowerLimit(resources),
+      powerhistory: new RedfishPowerHistory(resources),
       sensors: new RedfishSensors(resources),
       console,
       raid: redfishRaid(resources),

@@ -95,6 +95,10 @@ const contradicting: readonly (readonly [Values, string])[] = [
     { inventory: { kubernetes: ["machines"], secretNamespaces: ["*"] } },
     "inventory.secretNamespaces is *, which needs watchNamespace *",
   ],
+  [
+    { inventory: { kubernetes: ["machines"] }, rufio: { enabled: true, api: "v1alpha2" } },
+    "inventory.kubernetes has machines, but with rufio.api v1alpha2 a Job names a Hardware",
+  ],
   [{ agentIds: ["rufio"], rufio: { enabled: true } }, "agentIds holds rufio"],
   [{ replicas: 2, runtime: { kind: "process" } }, "replicas is 2, but with runtime.kind process"],
   [{ replicas: 3, leaderElection: { enabled: "off" } }, "replicas is 3, but leaderElection.enabled is off"],

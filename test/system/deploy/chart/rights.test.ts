@@ -41,14 +41,14 @@ function valuesOf(choices: Choices): Values {
         ...(hosts ? ["baremetalhosts"] : []),
       ],
       secretNamespaces: [
-        ...(watched === "*" && (machines || hardware || hosts || rufio) ? ["*"] : []),
+        ...(watched === "*" && (machines || hardware || hosts || rufio !== "") ? ["*"] : []),
         ...(secretNamespace ? ["passwords"] : []),
       ],
     },
     metal3: { managed: hosts || "refuse" },
     watchNamespace: watched,
     wakeUp: wakeUp ? "auto" : "off",
-    rufio: { enabled: rufio, hardware: hardwareStatus },
+    rufio: { enabled: rufio !== "", api: rufio || "v1alpha1", hardware: hardwareStatus },
     config: { ...(agentAttributes && { agentAttributes }), ...(compares && { driftInterval: "1h" }) },
     leaderElection: { enabled: shared ? "on" : "auto", lease: "pbnj-worker" },
   });
@@ -109,7 +109,8 @@ describeWithHelm("the rights that the chart gives", () => {
       const secrets = granted(rendered[name] ?? []).filter((right) => right.endsWith(" secrets"));
 
       expect(secrets.filter((right) => /: (list|watch) /.test(right))).toEqual([]);
-      const readsItself = choice.rufio || choice.agentAttributes || choice.compares || choice.hosts !== "";
+      const readsItself =
+        choice.rufio !== "" || choice.agentAttributes || choice.compares || choice.hosts !== "";
       if (choice.runtime === "kubernetes" && choice.watched === "" && !readsItself) {
         expect(secrets).not.toContain("own: get secrets");
       }
@@ -213,6 +214,6 @@ describe("what the features need", () => {
 
     expect(nothing.length).toBeGreaterThan(0);
     for (const choice of nothing)
-      expect(choice).toMatchObject({ machines: false, hardware: false, hosts: "", rufio: false });
+      expect(choice).toMatchObject({ machines: false, hardware: false, hosts: "", rufio: "" });
   });
 });

@@ -151,6 +151,7 @@ describeWithHelm("each value", () => {
       machineSources: [{ inventory: ["machines", "hardware"] }],
       wakeUp: false,
       rufio: {
+        api: "v1alpha1",
         image: "registry.example/other/{action}:{version}",
         statusIntervalMs: 0,
         hardware: false,
@@ -193,6 +194,7 @@ describeWithHelm("each value", () => {
     expect(configIn(rendered.many)).toMatchObject({
       leaderElection: { lease: `${RELEASE}-pbnj-worker` },
       rufio: {
+        api: "v1alpha1",
         image: "registry.example/pbnj-worker/{action}:v{version}",
         statusIntervalMs: 180_000,
         hardware: true,

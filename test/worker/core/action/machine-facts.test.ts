@@ -16,6 +16,24 @@ describe("what a result says of the machine", () => {
       { checks: [{ check: "certificate", detail: "expires in 9 days" }] },
       { certificate: "expires in 9 days" },
     ],
+    [
+      "power-history",
+      {
+        lastReset: { time: "2026-01-15T18:59:02.000Z", cause: "watchdog expired", source: "SEL" },
+        bootCount: 12,
+        clock: { time: "2026-01-16T08:12:44.000Z", offsetSeconds: 0 },
+      },
+      {
+        lastRestart: "2026-01-15T18:59:02.000Z: watchdog expired (read at 2026-01-16T08:12:44.000Z)",
+        bootCount: "12",
+      },
+    ],
+    [
+      "power-history",
+      { lastReset: { cause: "watchdog expired" }, bootCount: "x" },
+      { lastRestart: "watchdog expired" },
+    ],
+    ["power-history", { total: 0, events: [], unread: [] }, undefined],
     ["power-status", { vendor: "no", system: { model: "no" } }, undefined],
     ["bmc-info", "garbage", undefined],
   ])("%s %j", (action, data, facts) => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { rufioRights } from "../../../../worker/features/rufio/rufio-rights.ts";
 import { BMC_API, eventually, isTrue, type RufioLab, rufioLab } from "./rufio-lab.ts";
 
 /** A cycle of a machine that is off powers it on, and one more would be seen. */
@@ -96,17 +97,31 @@ const may = (resource: string, ...verbs: string[]) => ({
   verbs,
 });
 
-it.concurrent("runs a Job with only the documented rights", async () => {
-  const { RIGHTS } = await import("../../../../worker/features/rufio/rufio-rights.ts");
-  await using lab = await rufioLab(isOff);
-  lab.addMachine();
-  const rules = RIGHTS.map(({ group, resource, verbs, scope }) => ({
+const onlyRights = (api: "v1alpha1" | "v1alpha2") =>
+  rufioRights({ api, hardware: false }).map(({ group, resource, verbs, scope }) => ({
     apiGroups: [group],
     resources: [resource],
     verbs: [...verbs],
     namespaces: [scope === "own" ? "tink-system" : "default"],
   }));
-  await lab.replica({ token: lab.cluster.addUser("pbnj-worker", rules), statusIntervalMs: 500 });
+
+it.concurrent("runs a Job of v1alpha2 with only the documented rights", async () => {
+  await using lab = await rufioLab({ ...isOff, cluster: { crds: ["v1alpha2"] } });
+  lab.addHardware();
+  const token = lab.cluster.addUser("pbnj-worker", onlyRights("v1alpha2"));
+  await lab.replica({ token, flags: { rufioApi: "v1alpha2" } });
+  lab.addNewJob("j1", [{ powerAction: "on" }, { bootDevice: { name: "disk" } }]);
+
+  await eventually(() => expect(isTrue(lab.newJob("j1"), "Completed")).toBe(true));
+
+  expect(lab.logged.filter(({ level }) => level === "warn" || level === "error")).toEqual([]);
+});
+
+it.concurrent("runs a Job with only the documented rights", async () => {
+  await using lab = await rufioLab(isOff);
+  lab.addMachine();
+  const token = lab.cluster.addUser("pbnj-worker", onlyRights("v1alpha1"));
+  await lab.replica({ token, statusIntervalMs: 500 });
   lab.addJob("j1", tasks);
 
   await expectDone(lab);

@@ -101,6 +101,7 @@ export async function startReplica(options: ReplicaOptions, onLog: (line: Logged
     references: options.references ?? ownNamespaceOnly,
     refusal: options.refusal ?? (() => undefined),
     missingSecret: options.missingSecret ?? (async () => undefined),
+    findsEarlierRuns: false,
     ...(options.random && { random: options.random }),
     ...(options.maxReads !== undefined && { maxReads: options.maxReads }),
   });

@@ -12,6 +12,7 @@ import { openRack } from "../../../support/lab.ts";
 import { type Logged, type ReplicaOptions, startReplica } from "./replica.ts";
 
 export const BMC_API = "bmc.tinkerbell.org/v1alpha1";
+export const NEW_BMC_API = "bmc.tinkerbell.org/v1alpha2";
 export const LEASE_NAME = "e74dec1a.bmc.tinkerbell.org";
 const WAIT_MS = 60_000;
 
@@ -26,6 +27,7 @@ const Status = z.object({
   startTime: z.string().optional(),
   completionTime: z.string().optional(),
   powerState: z.string().optional(),
+  completedOperations: z.number().optional(),
 });
 
 /** A cluster with Rufio's kinds, machines behind Redfish BMCs, and replicas of a worker that do Rufio's work. */
@@ -36,8 +38,8 @@ export async function rufioLab({ machines = { "node-01": {} }, cluster: given }:
   rack.defer(() => cluster.close());
   const replicas: Awaited<ReturnType<typeof startReplica>>[] = [];
 
-  function statusOf(kind: string, name: string, namespace?: string) {
-    return Status.parse(cluster.get(BMC_API, kind, name, namespace)?.["status"] ?? {});
+  function statusOf(kind: string, name: string, api: typeof BMC_API | typeof NEW_BMC_API = BMC_API) {
+    return Status.parse(cluster.get(api, kind, name)?.["status"] ?? {});
   }
 
   const lab = {
@@ -79,6 +81,31 @@ export async function rufioLab({ machines = { "node-01": {} }, cluster: given }:
       });
     },
 
+    /** The connection that the Hardware of that name has. */
+    newConnection: (name = "node-01") => ({
+      host: `${name}.bmc.example`,
+      credentialsRef: { name: `${name}-bmc`, namespace: "default" },
+      insecureTLS: true,
+    }),
+
+    addHardware(name = "node-01", namespace = "default"): KubeObject {
+      const bmc = { bootMode: "UEFI", connection: lab.newConnection(name) };
+      return cluster.create("tinkerbell.org/v1alpha2", "Hardware", {
+        metadata: { name, namespace },
+        spec: { bmc },
+      });
+    },
+
+    /** A Job of v1alpha2. */
+    addNewJob(name: string, operations: readonly object[], target: object = lab.hardwareRef()): KubeObject {
+      return cluster.create(NEW_BMC_API, "Job", {
+        metadata: { name, namespace: "default" },
+        spec: { ...target, operations },
+      });
+    },
+
+    hardwareRef: (name = "node-01", namespace = "default") => ({ hardwareRef: { name, namespace } }),
+
     lease(holderIdentity: string, leaseDurationSeconds = 15, namespace = "tink-system"): object {
       const now = new Date().toISOString().replace("Z", "000Z");
       const spec = {
@@ -93,6 +120,7 @@ export async function rufioLab({ machines = { "node-01": {} }, cluster: given }:
 
     job: (name: string) => statusOf("Job", name),
     task: (name: string) => statusOf("Task", name),
+    newJob: (name: string) => statusOf("Job", name, NEW_BMC_API),
     status: (name = "node-01") => statusOf("Machine", name),
 
     async replica(options: Partial<ReplicaOptions> & { readonly token?: string } = {}) {

@@ -142,6 +142,22 @@ it.concurrent("fails a Task that another controller has started if it is not ide
   expect(lab.machine().commands).toEqual([]);
 });
 
+it.concurrent("does not repeat a cycle that a worker with another journal has started", async () => {
+  await using lab = await rufioLab();
+  lab.addMachine();
+  const labels = { "app.kubernetes.io/managed-by": "pbnj-worker" };
+  lab.addTask("t1", { powerAction: "cycle" }, { metadata: { labels } });
+  lab.cluster.patchStatus(BMC_API, "Task", "t1", { startTime: BEGUN });
+  await lab.replica();
+
+  await eventually(() => expect(isTrue(lab.task("t1"), "Failed")).toBe(true));
+
+  expect(lab.task("t1").conditions?.[0]?.["message"]).toBe(
+    `it was started at ${BEGUN} by an earlier worker, whose journal this one does not have, may have been carried out and is not idempotent, so it is not run again`,
+  );
+  expect(lab.machine().commands).toEqual([]);
+});
+
 it.concurrent("runs a new Task at once while another one runs", async () => {
   await using lab = await rufioLab({
     machines: { "node-01": { powerOffMs: 60_000 }, "node-02": {} },

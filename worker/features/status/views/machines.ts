@@ -210,6 +210,8 @@ const FACTS = {
   bmcSerial: "BMC serial number",
   bmcFirmware: "BMC firmware",
   certificate: "Certificate",
+  lastRestart: "Last restart",
+  bootCount: "Boot count",
 };
 
 function driftFacts(name: string, { facts: worker }: Sources): readonly MaybeFact[] {

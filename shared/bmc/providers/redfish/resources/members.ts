@@ -4,6 +4,7 @@ import type { Logger } from "../../../../logger.ts";
 import { concernsOnePart, type Unread } from "../../../operations/unread.ts";
 import { Collection, ServiceRoot } from "../service/schema.ts";
 import { parseResource, type Resource, type Service } from "../service/service.ts";
+import { lastPart } from "./paths.ts";
 import { unreadable } from "./unreadable.ts";
 
 export const SERVICE_ROOT = "/redfish/v1/";
@@ -29,6 +30,10 @@ export interface ReadLimits {
   readonly requests: { left: number };
   /** Called for each page or member that cannot be read, and once for those that a limit or the BMC leaves out. */
   readonly unread: (unread: Unread) => void;
+  /** Called with the members of each page as they are listed; true ends the reading, and what follows is not missed. */
+  readonly isEnough?: (page: readonly object[]) => boolean;
+  /** Whether members that need a request each are read from the highest number down, for those that the limit leaves out. */
+  readonly highestFirst?: boolean;
 }
 
 /** The members of a collection, and how many it has by its own count. */
@@ -99,6 +104,10 @@ export class Members {
         if (member && found.length < most) found.push(member);
       }
       count = Math.max(count, page.value.Members.length);
+      if (limits?.isEnough?.(page.value.Members)) {
+        count = found.length;
+        break;
+      }
       const link = page.value["Members@odata.nextLink"] ?? page.value["@odata.nextLink"];
       if (found.length >= most) {
         if (link !== undefined || page.value.Members.length > most) count = Math.max(count, most + 1);
@@ -158,7 +167,7 @@ export class Members {
     if (!listing) return undefined;
     const { members, count } = listing;
     const resources: Resource<z.infer<T>>[] = [];
-    for (const member of members) {
+    for (const member of limits?.highestFirst ? highestFirst(members) : members) {
       const resource = await this.#resource(member, schema, signal, limits);
       if (resource === "unspent") {
         gap({ name: path, reason: TOO_MANY_REQUESTS }, limits);
@@ -246,6 +255,13 @@ export class Members {
     const isWhole = Object.keys(body).some((key) => !key.startsWith("@odata."));
     return { path, body: isWhole ? body : undefined };
   }
+}
+
+/** In their own order where one has no number. */
+function highestFirst(members: readonly Member[]): readonly Member[] {
+  const numberOf = ({ path }: Member) => Number(lastPart(path));
+  const isNumbered = members.every((member) => !Number.isNaN(numberOf(member)));
+  return isNumbered ? members.toSorted((a, b) => numberOf(b) - numberOf(a)) : members;
 }
 
 /** Every member is a resource, and none is missing that the BMC counts or lists without `$expand`. */

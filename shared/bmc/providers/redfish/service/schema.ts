@@ -15,6 +15,15 @@ export const Values = z.pipe(
   }),
 );
 
+/** A text, or a list of texts: an empty list says nothing. */
+const OneOrMore = z.union([
+  z.pipe(
+    z.string(),
+    z.transform((text: string) => [text]),
+  ),
+  Values,
+]);
+
 export const Link = z.object({ "@odata.id": z.string() });
 
 /** The links of a list that may hold anything. */
@@ -118,6 +127,7 @@ export const System = z.extend(Indicator, {
   Boot: lenient(Boot),
   BootProgress: lenient(BootProgress),
   LastResetTime: lenient(z.string()),
+  LastResetCause: lenient(OneOrMore),
   SerialConsole: lenient(z.object({ SSH: lenient(SshService) })),
   Actions: lenient(z.object({ "#ComputerSystem.Reset": lenient(ResetAction) })),
   "@Redfish.Settings": lenient(z.object({ SettingsObject: Link })),

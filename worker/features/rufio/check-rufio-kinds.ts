@@ -1,0 +1,44 @@
+import { z } from "zod";
+import { type Finding, findingOf } from "../../findings/finding.ts";
+import type { Cluster } from "../../kubernetes/client/cluster.ts";
+import { type Kind, resourceName } from "../../kubernetes/client/kinds.ts";
+import { isKubernetesError } from "../../kubernetes/client/kubernetes-error.ts";
+import type { RufioConfig } from "./rufio-settings.ts";
+import { v1alpha1 } from "./v1alpha1.ts";
+import { v1alpha2 } from "./v1alpha2.ts";
+
+/** Which of Rufio's kinds the cluster does not serve; nothing about those that cannot be listed, which the rights explain. */
+export async function checkRufioKinds(
+  { api }: Pick<RufioConfig, "api">,
+  watchNamespace: string,
+  cluster: Pick<Cluster, "list">,
+  signal: AbortSignal,
+): Promise<readonly Finding[]> {
+  const { job, machine, taskObjects } = api === "v1alpha2" ? v1alpha2 : v1alpha1;
+  const kinds = [job, ...(taskObjects ? [taskObjects.kind] : []), machine];
+  const served = await Promise.all(kinds.map((kind) => isServed(kind, watchNamespace, cluster, signal)));
+  const missing = kinds.filter((_, index) => !served[index]);
+  if (missing.length === 0) return [];
+  const names = missing.map((kind) => `${resourceName(kind)}/${kind.version}`).join(", ");
+  return [
+    findingOf("rufio-kind-missing", `the cluster does not serve ${names}`, { facts: { version: api } }),
+  ];
+}
+
+async function isServed(
+  kind: Kind,
+  watchNamespace: string,
+  cluster: Pick<Cluster, "list">,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const namespace = watchNamespace === "*" ? undefined : watchNamespace;
+  try {
+    // No object has an empty name: the answer is short.
+    await cluster.list(kind, { namespace, fieldSelector: "metadata.name=" }, z.unknown(), signal);
+    return true;
+  } catch (thrown) {
+    if (isKubernetesError(thrown, "no-such-kind")) return false;
+    if (isKubernetesError(thrown, "forbidden")) return true;
+    throw thrown;
+  }
+}
