@@ -1,8 +1,9 @@
-import { mkdtemp, readdir, readFile, realpath, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, readdir, readFile, realpath, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join, relative } from "node:path";
 import { execa } from "execa";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
+import { catalogue } from "../../../actions/catalogue.ts";
 import { baseFiles, writeBase } from "../../../scripts/images/base-files.ts";
 import { buildArguments } from "../../../scripts/images/build-image.ts";
 import { containerEngine } from "../../../scripts/images/container-engine.ts";
@@ -10,6 +11,8 @@ import { sizeTable } from "../../../scripts/images/image-sizes.ts";
 import { projectImages } from "../../../scripts/images/project-images.ts";
 import { buildWithEngine } from "../../../scripts/release/engine-build.ts";
 import { parseResultLine } from "../../../shared/contract/result.ts";
+import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
+import { runProgram } from "../../cli/program.ts";
 import { provideActionImages } from "../../support/action-images.ts";
 import { buildTestBase, describeWithDocker, dockerCli, testBaseImage } from "../../support/docker.ts";
 
@@ -67,8 +70,9 @@ describe("building images", () => {
   });
 });
 
-describeWithDocker("the image of an action", () => {
-  const image = "localhost/pbnj-worker-test/power-off:test";
+const REGISTRY = "localhost/pbnj-worker-test";
+
+describeWithDocker("the images", () => {
   let built: string;
 
   beforeAll(async () => {
@@ -78,25 +82,32 @@ describeWithDocker("the image of an action", () => {
       process.execPath,
       [
         join(projectRoot, "scripts/images.ts"),
-        ...["--image", "power-off", "--registry", "localhost/pbnj-worker-test", "--version", "test"],
+        ...["--image", "worker", "power-off", "--registry", REGISTRY, "--version", "test"],
         ...["--node-image", testBaseImage],
       ],
-      { timeout: 280_000 },
+      { timeout: 580_000 },
     );
     built = stdout;
-  }, 300_000);
+  }, 600_000);
 
-  it("is small", () => {
-    const [, compressed] = new RegExp(`^${image} +([\\d.]+) MiB`, "m").exec(built) ?? [];
+  it("are small", () => {
+    const [, compressed] = new RegExp(`^${REGISTRY}/power-off:test +([\\d.]+) MiB`, "m").exec(built) ?? [];
 
     expect(Number(compressed)).toBeLessThan(45);
   });
 
-  it("leaves no stage without a name", async () => {
-    const stages = ["--filter", "dangling=true", "--filter", "label=pbnj-worker.stage=Dockerfile.action"];
+  it.each(["worker", "action"])("leave no stage without a name: Dockerfile.%s", async (file) => {
+    const stages = ["--filter", "dangling=true", "--filter", `label=pbnj-worker.stage=Dockerfile.${file}`];
 
     expect(await dockerCli("image", "ls", "--quiet", ...stages)).toBe("");
   });
+
+  describe("of an action", testActionImage);
+  describe("of the worker", testWorkerImage);
+});
+
+function testActionImage(): void {
+  const image = `${REGISTRY}/power-off:test`;
 
   it("differs from another action's in its last layer alone", async () => {
     const imageOf = await provideActionImages();
@@ -163,15 +174,19 @@ describeWithDocker("the image of an action", () => {
 
   it("has the engine's platform, and no digest before it is pushed", async () => {
     const bases = { nodeImage: testBaseImage, baseImage: testBaseImage };
-    const set = { registry: "localhost/pbnj-worker-test", tag: "release-test", version: "1.2.3", bases };
+    const set = { registry: REGISTRY, tag: "release-test", version: "1.2.3", bases };
     const [build] = await projectImages(set, ["power-off"]);
     if (!build) throw new Error("no build");
+    const engine = containerEngine("docker");
+    // The image that is there already stands for one that is built again.
+    const run = (args: readonly string[]) =>
+      engine.run(args[0] === "build" ? ["tag", image, build.tag] : args);
 
-    const released = await buildWithEngine(containerEngine("docker"), build, false);
+    const released = await buildWithEngine({ ...engine, run }, build, false);
 
     const platform = await dockerCli("version", "--format", "{{.Server.Os}}/{{.Server.Arch}}");
     expect(released).toEqual({ platform: platform.trim() });
-  }, 280_000);
+  });
 
   it("carries its licences, the names of its packages, and what V8 compiled of the actions", async () => {
     const files = await dockerFiles(image);
@@ -200,7 +215,123 @@ describeWithDocker("the image of an action", () => {
     await expect(building).rejects.toThrow(/nonsense is not defined/);
     await rm(directory, { recursive: true, force: true });
   });
-});
+}
+
+function testWorkerImage(): void {
+  const image = `${REGISTRY}/worker:test`;
+  const run = (...argv: readonly string[]) => {
+    const confined = ["--rm", "--init", "--read-only", "--cap-drop", "ALL", "--network", "none"];
+    return execa("docker", ["run", ...confined, image, ...argv], { reject: false, timeout: 60_000 });
+  };
+
+  it("is the worker, and says what that lacks to start", async () => {
+    const { exitCode, stderr } = await run("start");
+
+    expect(stderr).toContain("--grpc-server: is missing");
+    expect(exitCode).toBe(2);
+  });
+
+  it("starts without being told where its state is, as a user without a home", async () => {
+    const confined = ["--read-only", "--cap-drop", "ALL", "--network", "none"];
+    const start = ["start", "--grpc-server", "127.0.0.1:1", "--agent-id", "a"];
+    const { stdout: id } = await execa("docker", ["run", "--detach", ...confined, image, ...start]);
+    try {
+      const logged = async () => (await execa("docker", ["logs", id])).stderr;
+      await vi.waitFor(async () => expect(await logged()).toContain("worker started"), 20_000);
+
+      await execa("docker", ["stop", id]);
+
+      const { stdout: exitCode } = await execa("docker", ["wait", id]);
+      expect(await logged()).toContain('"stateDirectory":"/var/lib/pbnj-worker"');
+      expect(exitCode).toBe("0");
+    } finally {
+      await execa("docker", ["rm", "--force", "--volumes", id]);
+    }
+  });
+
+  it("finds the cluster of its pod by itself", async () => {
+    const cluster = await FakeCluster.start();
+    const account = await mkdtemp(join(tmpdir(), "pbnj-account-"));
+    const token = cluster.addUser("system:serviceaccount:tink-system:pbnj-worker", [
+      { apiGroups: ["*"], resources: ["*"], verbs: ["*"], namespaces: ["tink-system"] },
+    ]);
+    const files = { "ca.crt": cluster.ca, token, namespace: "tink-system" };
+    for (const [name, text] of Object.entries(files)) await writeFile(join(account, name), text);
+    await chmod(account, 0o755);
+    try {
+      const { stdout } = await execa(
+        "docker",
+        [
+          ...["run", "--rm", "--init", "--read-only", "--cap-drop", "ALL", "--network", "host"],
+          ...["--volume", `${account}:/var/run/secrets/kubernetes.io/serviceaccount:ro`],
+          ...["--env", "KUBERNETES_SERVICE_HOST=127.0.0.1"],
+          ...["--env", `KUBERNETES_SERVICE_PORT=${new URL(cluster.url).port}`],
+          ...[
+            image,
+            "doctor",
+            "--grpc-server",
+            "127.0.0.1:1",
+            "--agent-id",
+            "a",
+            "--runtime",
+            "kubernetes",
+            "--unsafe-any-image",
+          ],
+        ],
+        { reject: false, timeout: 60_000 },
+      );
+
+      expect(stdout).toMatch(
+        /^ok +cluster +https:.*: v1\.\S+, namespace tink-system, for runtime, wake-up$/m,
+      );
+      expect(stdout).toMatch(
+        /^ok +runtime +kubernetes: Kubernetes v1\.\S+ at https:.*, namespace tink-system$/m,
+      );
+    } finally {
+      await cluster.close();
+      await rm(account, { recursive: true, force: true });
+    }
+  });
+
+  it("is also a lab, for other programs' tests", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "pbnj-lab-image-"));
+    const user = `${process.getuid?.()}`;
+    const how = ["--detach", "--network", "host", "--user", user, "--volume", `${folder}:/lab`];
+    const { stdout: id } = await execa("docker", [
+      "run",
+      ...how,
+      image,
+      "lab",
+      "--port",
+      "0",
+      "--directory",
+      "/lab",
+    ]);
+    try {
+      const logged = async () => (await execa("docker", ["logs", id])).stdout;
+      await vi.waitFor(async () => expect(await logged()).toContain("Ctrl+C stops the lab"), 20_000);
+
+      const inventory = ["--inventory", join(folder, "inventory.yaml"), "--all", "--output", "text"];
+      const { stdout } = await runProgram(["action", "power-status", ...inventory]);
+      await execa("docker", ["stop", id]);
+
+      expect(stdout.match(/^node-0\d: on \(\w+, /gm)).toHaveLength(4);
+      expect((await execa("docker", ["wait", id])).stdout).toBe("0");
+    } finally {
+      await execa("docker", ["rm", "--force", "--volumes", id]);
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+
+  it("holds every action for the process runtime, and runs them", async () => {
+    const listed = await run("actions");
+    const ran = await run("action", "power-status", "--bmc-host", "192.0.2.1");
+
+    expect(listed.stdout.split("\n")).toHaveLength(catalogue.length);
+    expect(ran.stderr).toContain("--bmc-username is missing");
+    expect(ran.exitCode).toBe(2);
+  });
+}
 
 /** What an image has in /action and /program, except V8's cache: the mode and the text of each file by its path. */
 async function filesOf(image: string): Promise<ReadonlyMap<string, string>> {

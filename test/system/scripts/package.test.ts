@@ -185,27 +185,30 @@ describe("@pbnj-worker/bmc", () => {
     const machine = new SimulatedMachine({ power: "off", softOffMs: 10 });
     const bmc = await startRedfishBmc({ machines: [machine], password: "calvin" });
     onTestFinished(() => bmc.close());
-    const run = async (name: string) => {
-      const env = {
-        BMC_HOST: bmc.host,
-        BMC_PORT: String(bmc.port),
-        BMC_FINGERPRINT: bmc.fingerprint,
-        BMC_USERNAME: "admin",
-        BMC_PASSWORD: "calvin",
-      };
-      const { stdout, stderr } = await execa(process.execPath, [name], { cwd: consumer, env, reject: false });
-      return stdout + stderr;
+    const env = {
+      BMC_HOST: bmc.host,
+      BMC_PORT: String(bmc.port),
+      BMC_FINGERPRINT: bmc.fingerprint,
+      BMC_USERNAME: "admin",
+      BMC_PASSWORD: "calvin",
     };
+    const names = [...programs.keys()];
+    const imports = [...names.slice(1), "main.ts"].map(
+      (name) => `await import("./${name}"); console.log("---");\n`,
+    );
+    await writeFile(join(consumer, "all.ts"), imports.join(""));
 
     const options = ["--strict", "--noEmit", "--target", "es2024", "--module", "nodenext", "--types", "node"];
-    await execa(join(MODULES, ".bin/tsc"), [...options, ...programs.keys()], { cwd: consumer });
+    await execa(join(MODULES, ".bin/tsc"), [...options, ...names], { cwd: consumer });
+    const ran = await execa(process.execPath, ["all.ts"], { cwd: consumer, env, reject: false, all: true });
 
     expect(tasks).toHaveLength(10);
+    const printed = ran.all.split(/^---$\n?/m);
     for (const [index, { at, text }] of tasks.entries()) {
-      const printed = [...text.matchAll(/^ *\/\/ (.*)$/gm)].map(([, line]) => line).join("\n");
-      expect.soft(await run(`task-${index}.ts`), at).toBe(printed);
+      const shown = [...text.matchAll(/^ *\/\/ (.*)$/gm)].map(([, line]) => line).join("\n");
+      expect.soft(printed[index]?.trim(), at).toBe(shown);
     }
-    expect(await run("main.ts")).toMatch(/^boot pxe once \(uefi\)\non after .* via redfish$/);
+    expect(printed[tasks.length]?.trim()).toMatch(/^boot pxe once \(uefi\)\non after .* via redfish$/);
     expect(machine.lastBoot).toMatchObject({ device: "pxe", overridden: true });
   });
 });

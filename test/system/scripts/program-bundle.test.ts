@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { isBuiltin } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,19 +7,22 @@ import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { catalogue } from "../../../actions/catalogue.ts";
 import { startLab } from "../../../cli/lab/lab.ts";
-import { bundleProgram, LICENSES_FILE, PROGRAM_FILE, SCRIPT_FOLDER } from "../../../scripts/bundle/bundle.ts";
-import { writeProgramCodeCache } from "../../../scripts/bundle/code-cache.ts";
+import { LICENSES_FILE, PROGRAM_FILE, SCRIPT_FOLDER } from "../../../scripts/bundle/bundle.ts";
 import { parseResultLine } from "../../../shared/contract/result.ts";
 import { actionLab } from "../../actions/lab.ts";
+import { bundledProgram } from "../../support/bundled-program.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
 import { importedBy, loadedAtStart } from "./loaded-at-start.ts";
 
+const program = await bundledProgram();
+/** A copy without what V8 compiled, as the npm package has it. */
 let directory = "";
 let metafile: Metafile;
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "pbnj-program-"));
-  ({ metafile } = await bundleProgram(directory));
+  metafile = JSON.parse(await readFile(program.metafile, "utf8"));
+  await copyProgram(directory, (path) => !path.endsWith(".cache"));
 });
 afterAll(() => rm(directory, { recursive: true }));
 
@@ -32,6 +35,11 @@ function runBundle(...argv: readonly string[]) {
     stdin: "ignore",
     timeout: 25_000,
   });
+}
+
+async function copyProgram(to: string, filter: (path: string) => boolean = () => true): Promise<void> {
+  await cp(join(program.directory, SCRIPT_FOLDER), join(to, SCRIPT_FOLDER), { recursive: true, filter });
+  await cp(program.file, join(to, PROGRAM_FILE));
 }
 
 /** What packages load if it is installed. */
@@ -127,16 +135,16 @@ describe("the bundled program", () => {
   it("reads the power with a cache that is shipped beside it", async () => {
     await using lab = await actionLab({ machine: { power: "on" } });
     const copy = join(directory, "shipped");
-    const bundle = await bundleProgram(copy);
-    const { script } = bundle.actions;
-    await writeProgramCodeCache(copy, bundle);
+    await copyProgram(copy);
+    const caches = (await readdir(join(copy, SCRIPT_FOLDER))).filter((name) => name.endsWith(".cache"));
     const env = { PATH: process.env["PATH"] ?? "", HOME: copy, ...lab.env("redfish") };
     const argv = [join(copy, PROGRAM_FILE), "action", "power-status"];
 
     const ran = await execa(process.execPath, argv, { env, extendEnv: false, stdin: "ignore" });
-    await writeFile(`${script}.cache`, "of another version of V8");
+    for (const name of caches) await writeFile(join(copy, SCRIPT_FOLDER, name), "of another version of V8");
     const again = await execa(process.execPath, argv, { env, extendEnv: false, stdin: "ignore" });
 
+    expect(caches).toHaveLength(2);
     for (const { stdout } of [ran, again]) expect(parseResultLine(stdout)).toMatchObject({ ok: true });
     await expect(readdir(join(copy, ".cache"))).rejects.toThrow("ENOENT");
   });

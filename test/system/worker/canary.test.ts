@@ -91,8 +91,9 @@ class Observer {
     this.#work = Promise.all([
       this.#untilOver(() => this.#lookAtProcesses()),
       this.#untilOver(() => this.#lookAtFiles(this.#stateDirectory)),
-      this.#untilOver(() => this.#lookAtPages()),
-      ...(withDocker ? [this.#untilOver(() => this.#lookAtContainers())] : []),
+      // They are long, differ every time, and show what has ended, too.
+      this.#untilOver(() => this.#lookAtPages(), 500),
+      ...(withDocker ? [this.#untilOver(() => this.#lookAtContainers(), 250)] : []),
     ]);
   }
 
@@ -104,10 +105,11 @@ class Observer {
     return [...this.seen].join("\n");
   }
 
-  async #untilOver(look: () => void | Promise<void>): Promise<void> {
+  /** Programs may be short. A container stays until its report is acknowledged, and each look asks the engine twice about it. */
+  async #untilOver(look: () => void | Promise<void>, everyMs = 20): Promise<void> {
     while (!this.#over) {
       await look();
-      await sleep(20);
+      await sleep(everyMs);
     }
   }
 
@@ -134,8 +136,6 @@ class Observer {
     const status = await this.#get(`${pages}/status.json`);
     for (const [, key] of status.matchAll(/"key":"([0-9a-f]{32})"/g))
       await this.#get(`${pages}/actions/${key}`);
-    // They are long, differ every time, and show what has ended, too.
-    await sleep(500);
   }
 
   async #get(url: string): Promise<string> {

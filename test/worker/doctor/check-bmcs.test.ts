@@ -220,7 +220,7 @@ describe("the doctor at BMCs", () => {
     const looking = setInterval(() => {
       const visited = bmcs.filter(({ log }) => log.length > 0 && !log.at(-1)?.startsWith("DELETE "));
       most = Math.max(most, visited.length);
-    }, 5);
+    }, 50);
 
     const found = await check(machines, { timeoutMs: 60_000 }).finally(() => clearInterval(looking));
 

@@ -1,4 +1,5 @@
 import { randomInt } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Logger } from "../../../logger.ts";
 import { TimeoutReached } from "../../../timeout.ts";
@@ -199,6 +200,8 @@ export class Opening {
         const nap = new AbortController();
         await Promise.race([first.promise, link.clock.sleep(limitMs, nap.signal)]);
         nap.abort();
+        // The timers of a process that was busy run before it reads what arrived meanwhile.
+        await setImmediate();
       },
     };
   }

@@ -81,11 +81,12 @@ describe("parseImageReference", () => {
   });
 
   it("parses a hostile name in linear time", () => {
-    const started = performance.now();
+    const started = process.cpuUsage();
 
     expect(parseImageReference(`${"a-".repeat(200)}!`)).toBeUndefined();
     expect(parseImageReference(`${"-".repeat(100_000)}`)).toBeUndefined();
 
-    expect(performance.now() - started).toBeLessThan(1_000);
+    // Of this process alone, as the machine may be busy.
+    expect(process.cpuUsage(started).user).toBeLessThan(1_000_000);
   });
 });

@@ -424,4 +424,27 @@ describe.concurrent("an aborted handshake", () => {
       await eventually(() => bmc.sessions() === 0);
     },
   );
+
+  it("gives back a slot whose answer has come while the process was busy", async () => {
+    await using bmc = await startBmc();
+    const abort = new AbortController();
+    bmc.faults.ignores = (name) => {
+      if (name === "Open Session") {
+        abort.abort(new Error("enough"));
+        setImmediate(blockForMs, 400);
+      }
+      return false;
+    };
+
+    await expect(openSession(bmc, { signal: abort.signal })).rejects.toThrow("enough");
+
+    await eventually(() => bmc.log.includes("RAKP3"));
+    expect(bmc.sessions()).toBe(0);
+  });
 });
+
+/** Longer than an aborted handshake waits: its timer has run out when the process reads from sockets again. */
+function blockForMs(ms: number): void {
+  const endMs = performance.now() + ms;
+  while (performance.now() < endMs);
+}
