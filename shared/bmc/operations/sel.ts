@@ -8,7 +8,7 @@ import { awaitState } from "./read-back.ts";
 export interface SelEntry {
   /** The BMC's own; a clearing gives new ones. */
   readonly id: string;
-  /** ISO 8601; absent if the entry has no time. */
+  /** ISO 8601; absent if the entry has no time, or that of a clock which was never set. */
   readonly at?: string;
   /** Absent if the BMC does not report it. */
   readonly severity?: "ok" | "warning" | "critical";

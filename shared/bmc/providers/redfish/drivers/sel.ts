@@ -10,6 +10,7 @@ import { unreadable } from "../resources/unreadable.ts";
 import { describeWrite } from "../resources/writer.ts";
 import { Link, lenient } from "../service/schema.ts";
 import type { Resource } from "../service/service.ts";
+import { timeOf } from "./log-event.ts";
 
 /** More than any BMC keeps; a log that claims more is cut off. */
 const MOST_ENTRIES = 20_000;
@@ -200,11 +201,10 @@ function rank(path: string): number {
 }
 
 function selEntry(path: string, entry: LogEntry): SelEntry {
-  const ms = entry.Created === undefined ? Number.NaN : Date.parse(entry.Created);
   const severity = SEVERITIES[entry.Severity?.toLowerCase() ?? ""];
   return {
     id: entry.Id === undefined ? lastPart(path) : String(entry.Id),
-    ...defined({ at: Number.isNaN(ms) ? undefined : new Date(ms).toISOString(), severity }),
+    ...defined({ at: timeOf(entry.Created), severity }),
     message: entry.Message?.trim() || entry.MessageId || "(no message)",
   };
 }

@@ -65,6 +65,20 @@ test("a log of several pages is read whole, following each link once", async () 
   expect(await use((sel) => sel.list(signal))).toEqual(entries);
 });
 
+test("a time without an offset is UTC, and that of a clock which was never set is none", async () => {
+  await start();
+  bmc.sel.add("OK", "Fan 1 runs.", "2025-06-01T10:00:00");
+  for (const time of ["1970-01-01T00:03:00Z", "0000-00-00T00:00:00Z"]) bmc.sel.add("OK", "Fan 2 runs.", time);
+
+  const listed = await use((sel) => sel.list(signal));
+
+  expect(listed.map(({ id, at }) => [id, at])).toEqual([
+    ["1", "2025-06-01T10:00:00.000Z"],
+    ["2", undefined],
+    ["3", undefined],
+  ]);
+});
+
 test("entries without a time go by their numbers, and an entry without words by what it has", async () => {
   await start("dell-idrac9");
   for (let n = 0; n < 11; n++) bmc.sel.add("odd", n === 0 ? "" : `event ${n + 1}`);
