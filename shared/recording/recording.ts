@@ -56,6 +56,7 @@ const Checks = z.array(z.object({ provider: z.string(), check: z.string(), state
 
 const Ipmi = z.object({
   deviceId: Hex.optional().describe("The answer to Get Device ID"),
+  cipherSuites: Hex.optional().describe("The cipher suite records that it offers outside of sessions"),
   sdr: z.array(Hex).max(10_000).optional().describe("Sensor data records, with their headers"),
   readings: z.record(z.string(), Hex).optional().describe("Answers to Get Sensor Reading, by sensor number"),
   thresholds: z

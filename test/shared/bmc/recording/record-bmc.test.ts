@@ -7,6 +7,7 @@ import { Anonymiser } from "../../../../shared/recording/anonymise.ts";
 import { redactor } from "../../../../shared/secret-forms.ts";
 import { startIpmiBmc } from "../../../../simulators/ipmi/bmc.ts";
 import { SimulatedMachine } from "../../../../simulators/machine.ts";
+import { startRecording } from "../../../../simulators/recorded/start-recording.ts";
 import { type RedfishBmcOptions, startRedfishBmc } from "../../../../simulators/redfish/bmc.ts";
 import { redfishConnection } from "../../../support/bmc-lab.ts";
 
@@ -113,6 +114,44 @@ describe("a recording of a BMC", () => {
     expect(failures).toEqual([
       expect.stringMatching(/^ipmi: a limit was reached before .*the event log, sensors$/),
     ]);
+  });
+
+  it("has all cipher suites, which its replay lists and grants as the BMC does", async () => {
+    // More than one part, with an OEM record; the last part is a whole one.
+    const suiteRecords = Buffer.from(
+      `${"c003014181".repeat(2)}${"c1814c1d00024281".repeat(2)}c000000000${"40"}`,
+      "hex",
+    );
+    const machine = new SimulatedMachine();
+    const users = [{ name: "admin", password: "calvin" }];
+    await using bmc = await startIpmiBmc({
+      machine,
+      users,
+      cipherSuites: [3],
+      cipherSuiteRecords: suiteRecords,
+    });
+    const connection = (port: number, username: string, allowSuite3 = true) =>
+      Connection.parse({
+        ...{ host: "127.0.0.1", username, password: "calvin", providers: ["ipmi"] },
+        ipmi: { port, allowSuite3 },
+      });
+    const record = async (given: Connection) => {
+      const signal = AbortSignal.timeout(60_000);
+      const options = { limits: LIMITS, log: silentLogger, signal, progress: () => undefined };
+      const reading = await recordBmc(given, options);
+      return reading.anonymous(new Anonymiser(redactor({ connection: given })), given);
+    };
+
+    const recording = await record(connection(bmc.port, "admin"));
+    await using replayed = await startRecording(recording, { password: "calvin" });
+    const again = await record(connection(replayed.ipmi?.port ?? 0, replayed.username));
+
+    expect(recording.ipmi?.cipherSuites).toBe(suiteRecords.toString("hex"));
+    expect(again.ipmi?.cipherSuites).toBe(suiteRecords.toString("hex"));
+    expect(bmc.log.filter((name) => name === "Get Channel Cipher Suites")).toHaveLength(3);
+    await expect(record(connection(replayed.ipmi?.port ?? 0, replayed.username, false))).rejects.toThrow(
+      "offers cipher suite 3 and not 17",
+    );
   });
 
   it("keeps what the BMC refuses to show, and goes on", async () => {
