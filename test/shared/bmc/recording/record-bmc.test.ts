@@ -5,6 +5,7 @@ import { Connection } from "../../../../shared/contract/connection.ts";
 import { silentLogger } from "../../../../shared/logger.ts";
 import { Anonymiser } from "../../../../shared/recording/anonymise.ts";
 import { redactor } from "../../../../shared/secret-forms.ts";
+import { startAmtDevice } from "../../../../simulators/amt/device.ts";
 import { startIpmiBmc } from "../../../../simulators/ipmi/bmc.ts";
 import { SimulatedMachine } from "../../../../simulators/machine.ts";
 import { startRecording } from "../../../../simulators/recorded/start-recording.ts";
@@ -152,6 +153,53 @@ describe("a recording of a BMC", () => {
     await expect(record(connection(replayed.ipmi?.port ?? 0, replayed.username, false))).rejects.toThrow(
       "offers cipher suite 3 and not 17",
     );
+  });
+
+  it("is made over AMT without a write, one request at a time, within its limit", async () => {
+    const device = await startAmtDevice({ tls: "http", consent: "unknown-to-it" });
+    onTestFinished(() => device.close());
+    const connection = Connection.parse({
+      ...{ host: "127.0.0.1", username: "admin", password: "P@ssw0rd", providers: ["amt"] },
+      amt: { port: device.http.port, scheme: "http" },
+    });
+    const record = (requests: number) =>
+      recordBmc(connection, {
+        ...{ limits: { ...LIMITS, requests }, log: silentLogger, progress: () => undefined },
+        signal: AbortSignal.timeout(60_000),
+      });
+
+    const whole = await record(100);
+    const asked = device.operations.splice(0);
+    const cut = await record(6);
+
+    expect(whole).toMatchObject({ failures: [], amt: { unread: [] } });
+    expect(Object.keys(whole.amt?.classes ?? {})).toEqual([
+      ...["CIM_AssociatedPowerManagementService", "AMT_BootSettingData"],
+      ...["CIM_ElementSettingData", "CIM_OrderedComponent"],
+    ]);
+    expect(whole.amt?.refused).toMatchObject({
+      "Get IPS_OptInService": { subcode: "DestinationUnreachable" },
+    });
+    expect(asked.filter((operation) => !/^(Get|Enumerate|Pull) /.test(operation))).toEqual([]);
+    expect(device.operations.length).toBeLessThan(7);
+    expect(cut.failures).toEqual([expect.stringMatching(/^amt: .*boot sources: a limit was reached/)]);
+  });
+
+  it("sends a refused password once over AMT", async () => {
+    const device = await startAmtDevice({ tls: "http" });
+    onTestFinished(() => device.close());
+    const connection = Connection.parse({
+      ...{ host: "127.0.0.1", username: "admin", password: "wrong", providers: ["amt", "ipmi"] },
+      amt: { port: device.http.port, scheme: "http" },
+    });
+
+    const reading = recordBmc(connection, {
+      ...{ limits: LIMITS, log: silentLogger, progress: () => undefined },
+      signal: AbortSignal.timeout(60_000),
+    });
+
+    await expect(reading).rejects.toMatchObject({ class: "auth" });
+    expect(device.guard.refused).toBe(1);
   });
 
   it("keeps what the BMC refuses to show, and goes on", async () => {
