@@ -162,18 +162,23 @@ export async function startRecordedMachine(options: RecordedMachineOptions): Pro
     machine: { name, ...times },
     tls: certificateFor(name),
   });
-  const { redfish, ipmi: overLan, machine, recording, username, sshHostKey } = running;
+  const { redfish, ipmi: overLan, amt: device, machine, recording, username, sshHostKey } = running;
   const hasTree = Object.keys(recording.resources).length > 0;
-  const providers = [...(hasTree ? ["redfish"] : []), ...(overLan ? ["ipmi"] : [])];
+  const providers = [
+    ...(hasTree ? ["redfish"] : []),
+    ...(overLan ? ["ipmi"] : []),
+    ...(device ? ["amt"] : []),
+  ];
   const { vendor, model } = recording;
   return {
     machine,
     bmc: printableLine(["Recorded", vendor, model].filter(Boolean).join(" ")).slice(0, 80),
-    port: redfish.port,
+    port: (hasTree ? redfish : (device?.http ?? redfish)).port,
     entry: {
       providers,
       tls: { fingerprint: redfish.fingerprint },
       ...(overLan && { ipmi: { port: overLan.port } }),
+      ...(device && { amt: { port: device.http.port, scheme: "https" } }),
       redfish: { port: redfish.port, ...(sshHostKey !== undefined && { sshHostKey }) },
       credentials: { username, passwordFile: "bmc-password" },
     },

@@ -284,8 +284,9 @@ function summaryOf({ recording, file, tookMs, left, failures }: Summary): string
     exchanges = [],
     commands = [],
     replaced = {},
+    amt,
   } = recording;
-  const make = [vendor, model].filter(Boolean).join(" ") || "a BMC";
+  const make = [vendor, model].filter(Boolean).join(" ") || (amt ? "an Intel AMT device" : "a BMC");
   const kinds = Object.entries(replaced).filter(([kind]) => kind !== "secret");
   const counted = kinds.map(([kind, times]) => `${times} × ${kind}`).join(", ");
   const { secret = 0 } = replaced;

@@ -122,6 +122,11 @@ export class Anonymiser {
     return typeof value === "number" ? this.#number(value, field, inherited) : value;
   }
 
+  /** Whether what a field of this name holds is never written. */
+  isSecret(field: string): boolean {
+    return ruleOf(field) === "secret";
+  }
+
   /** A path, whose parts may name an account or hold a serial number. */
   path(path: string): string {
     return path

@@ -56,6 +56,7 @@ const Checks = z.array(z.object({ provider: z.string(), check: z.string(), state
 
 const Ipmi = z.object({
   deviceId: Hex.optional().describe("The answer to Get Device ID"),
+  cipherSuites: Hex.optional().describe("The cipher suite records that it offers outside of sessions"),
   sdr: z.array(Hex).max(10_000).optional().describe("Sensor data records, with their headers"),
   readings: z.record(z.string(), Hex).optional().describe("Answers to Get Sensor Reading, by sensor number"),
   thresholds: z
@@ -100,6 +101,42 @@ const Ipmi = z.object({
 /** What an IPMI BMC answered to commands that read. */
 export type RecordedIpmi = z.infer<typeof Ipmi>;
 
+const XmlName = z.string().regex(/^[A-Za-z_][\w.-]*$/, "is not a name");
+const AmtValue = z
+  .union([
+    z.string(),
+    z.array(z.string()),
+    z.object({ of: XmlName, keys: z.record(z.string().regex(/^[\w.-]+$/), z.string()) }),
+    z.null(),
+  ])
+  .describe("A text, a repeated one, a reference to an instance of a class, or what was removed");
+
+const Amt = z.object({
+  server: z
+    .string()
+    .regex(/^[ -~]*$/, "is not a header")
+    .optional()
+    .describe("What the device names itself in its answers"),
+  classes: z
+    .record(XmlName, z.array(z.record(XmlName, AmtValue)).max(1_000))
+    .default({})
+    .describe("Instances, by class; of associations only those of the boot"),
+  refused: z
+    .record(
+      z.string(),
+      z.object({
+        status: z.int().min(300).max(599),
+        subcode: z.string().optional(),
+        reason: z.string().optional(),
+      }),
+    )
+    .optional()
+    .describe("Faults, by what was asked, such as `Get IPS_OptInService`"),
+});
+
+/** What an Intel AMT device answered over WS-Management. */
+export type RecordedAmt = z.infer<typeof Amt>;
+
 /** One recorded BMC. Everything but `resources` may be absent; a small case is written by hand. */
 export const Recording = z.object({
   format: z.literal(RECORDING_FORMAT).optional(),
@@ -138,6 +175,7 @@ export const Recording = z.object({
     .optional()
     .describe("What the recording lacks, and why"),
   ipmi: Ipmi.optional(),
+  amt: Amt.optional(),
   action: z
     .object({
       name: z.string(),

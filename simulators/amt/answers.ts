@@ -19,7 +19,7 @@ const ANONYMOUS = `${ADDRESSING}/role/anonymous`;
 export type Answer = (asked: Asked) => Reply;
 
 /** An instance of a class as a device writes it: fields in order, a repeated field as a list. */
-export type Fields = Readonly<Record<string, string | number | readonly number[] | Reference>>;
+export type Fields = Readonly<Record<string, string | number | readonly (string | number)[] | Reference>>;
 
 /** A reference to an instance of a class by its keys. */
 export interface Reference {
@@ -82,7 +82,7 @@ function keysOf(fields: Fields): Reference["keys"] {
   return Object.fromEntries(references.length > 0 ? references : named) as Reference["keys"];
 }
 
-function isReference(value: Fields[string]): value is Reference {
+export function isReference(value: Fields[string] | undefined): value is Reference {
   return typeof value === "object" && "of" in value;
 }
 

@@ -1,6 +1,15 @@
 import { HttpListener, type HttpListenerOptions, type Reply, type SeenRequest } from "../http-listener.ts";
 import { type PowerAction, SimulatedMachine, type SimulatedPower } from "../machine.ts";
-import { type Answer, envelope, type Fields, fault, instance, output, uriOf } from "./answers.ts";
+import {
+  type Answer,
+  envelope,
+  type Fields,
+  fault,
+  instance,
+  isReference,
+  output,
+  uriOf,
+} from "./answers.ts";
 import { DigestGuard } from "./digest-guard.ts";
 import { Enumerations } from "./enumerations.ts";
 import {
@@ -31,6 +40,12 @@ export interface AmtDeviceOptions extends HttpListenerOptions {
   readonly getsPower?: boolean;
   /** Accepts a boot order and keeps nothing of it, as some firmware does. */
   readonly forgetsBootOrder?: boolean;
+  /** Instances in place of its own, by class; power and boot change in them. */
+  readonly instances?: Readonly<Record<string, readonly Fields[]>>;
+  /** What it refuses, such as `Get IPS_OptInService`. */
+  readonly refusals?: Readonly<Record<Operation, Answer>>;
+  /** What it names itself. */
+  readonly server?: string;
 }
 
 /** A request as the device understood it, such as `Get CIM_ComputerSystem` or `SetBootConfigRole`. */
@@ -79,7 +94,7 @@ export class AmtDevice {
   /** What was asked and let in, in order. */
   readonly operations: Operation[] = [];
   /** AMT_BootSettingData, as it stands. */
-  readonly settings: Record<string, string> = { ...BOOT_SETTINGS };
+  readonly settings: Record<string, string>;
   readonly #options: AmtDeviceOptions;
   readonly #scripted: { readonly operation: Operation; readonly reply: Reply | Answer }[] = [];
   readonly #enumerations = new Enumerations();
@@ -98,6 +113,11 @@ export class AmtDevice {
       options.authInt ?? false,
     );
     this.http = new HttpListener(options, (request) => this.#answer(request));
+    const [settings] = options.instances?.["AMT_BootSettingData"] ?? [];
+    this.settings = settings
+      ? Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, String(value)]))
+      : { ...BOOT_SETTINGS };
+    this.#adoptBoot();
     // A boot uses the single-use role up, and the source with it.
     this.machine.on("boot", () => {
       this.#armed = false;
@@ -119,14 +139,15 @@ export class AmtDevice {
     if (path !== "/wsman") return { status: 404 };
     const challenge = this.guard.check(headers.authorization, method, path);
     // Intel AMT names itself in every answer.
-    const named = { Server: "Intel(R) Active Management Technology 16.1.25" };
+    const { server = "Intel(R) Active Management Technology 16.1.25", refusals = {} } = this.#options;
+    const named = { Server: server };
     if (challenge !== undefined) return { status: 401, headers: { ...named, "WWW-Authenticate": challenge } };
     const asked = readRequest(body);
     const action = asked.action.replace(/^.*\//, "");
     const operation = STANDARD.includes(asked.action) ? `${action} ${asked.resource}` : action;
     this.operations.push(operation);
     const scripted = this.#scripted.findIndex((entry) => entry.operation === operation);
-    if (scripted < 0) return this.#carryOut(action, asked)(asked);
+    if (scripted < 0) return (refusals[operation] ?? this.#carryOut(action, asked))(asked);
     const [entry] = this.#scripted.splice(scripted, 1);
     return typeof entry?.reply === "function" ? entry.reply(asked) : (entry?.reply ?? { status: 500 });
   }
@@ -172,7 +193,7 @@ export class AmtDevice {
         break;
       default: {
         const source = selectorsIn(body).get("InstanceID");
-        if (source !== undefined && !SOURCES.includes(source)) return output(method, 5);
+        if (source !== undefined && !this.#sources().includes(source)) return output(method, 5);
         // A source and these options exclude each other.
         if (source !== undefined && this.settings["UseIDER"] === "true") return output(method, 2);
         this.#source = this.#takesBootOptions() && !this.#options.forgetsBootOrder ? source : undefined;
@@ -184,14 +205,13 @@ export class AmtDevice {
 
   /** The instances of a class; undefined when the device does not have it. */
   #instances(resource: string): readonly Fields[] | undefined {
-    const { power } = this.machine;
+    const given = this.#options.instances?.[resource];
     switch (resource) {
-      case ASSOCIATION: {
-        const fields = { AvailableRequestedPowerStates: this.#available(), PowerState: STATES[power] };
-        return [{ ...fields, RequestedPowerState: 2, UserOfService: MANAGED_SYSTEM }];
-      }
+      case ASSOCIATION:
+        return [this.#powerInstance()];
       case "IPS_OptInService": {
         const { consent = "none" } = this.#options;
+        if (given) return given;
         if (consent === "unknown-to-it") return undefined;
         const required = consent === "none" ? 0 : 4_294_967_295;
         const named = service(resource, "Intel(r) AMT OptIn Service");
@@ -202,31 +222,66 @@ export class AmtDevice {
       case "CIM_ElementSettingData": {
         const of = { IsCurrent: 2, ManagedElement: MANAGED_SYSTEM };
         const other = { of: "AMT_GeneralSettings", keys: { InstanceID: GENERAL_SETTINGS } };
+        const IsNext = this.#armed ? 3 : 2;
+        if (given) return given.map((fields) => (isOfBoot(fields) ? { ...fields, IsNext } : fields));
         return [
           { ...of, IsCurrent: 1, IsNext: 1, SettingData: other },
           { ...of, IsNext: 2, SettingData: other },
-          { ...of, IsNext: this.#armed ? 3 : 2, SettingData: BOOT_CONFIGURATION },
+          { ...of, IsNext, SettingData: BOOT_CONFIGURATION },
         ];
       }
-      case "CIM_OrderedComponent":
+      case "CIM_OrderedComponent": {
+        const AssignedSequence = (source: string | undefined) => (source === this.#source ? 1 : 0);
+        if (given)
+          return given.map((fields) => ({ ...fields, AssignedSequence: AssignedSequence(sourceOf(fields)) }));
         return SOURCES.map((source) => ({
-          AssignedSequence: source === this.#source ? 1 : 0,
+          AssignedSequence: AssignedSequence(source),
           GroupComponent: BOOT_CONFIGURATION,
           PartComponent: { of: "CIM_BootSourceSetting", keys: { InstanceID: source } },
         }));
+      }
       default:
-        return FIXED_INSTANCES[resource];
+        return given ?? FIXED_INSTANCES[resource];
     }
   }
 
-  #available(): readonly number[] {
-    if (this.machine.power === "off") return [2];
-    return this.#options.agent === false ? [10, 8, 5, 11] : [10, 8, 5, 11, 12, 14];
+  /** What a device offers goes with its state, so that what it was given holds in the state of then. */
+  #powerInstance(): Fields {
+    const { power } = this.machine;
+    const PowerState = STATES[power];
+    const [given] = this.#options.instances?.[ASSOCIATION] ?? [];
+    const own = power === "off" ? [2] : [10, 8, 5, 11, ...(this.#options.agent === false ? [] : [12, 14])];
+    if (!given) {
+      const requested = { RequestedPowerState: 2, UserOfService: MANAGED_SYSTEM };
+      return { AvailableRequestedPowerStates: own, PowerState, ...requested };
+    }
+    if ((Number(given["PowerState"]) === STATES.on) === (PowerState === STATES.on)) return given;
+    const offered = "AvailableRequestedPowerStates" in given ? { AvailableRequestedPowerStates: own } : {};
+    return { ...given, PowerState, ...offered };
+  }
+
+  /** Whether it takes a request now; one that does not say what it offers takes all. */
+  #offers(request: number): boolean {
+    const offered = this.#powerInstance()["AvailableRequestedPowerStates"];
+    return offered === undefined || [offered].flat().map(Number).includes(request);
+  }
+
+  /** Arms what instances that were given say is armed. */
+  #adoptBoot(): void {
+    const { instances = {} } = this.#options;
+    const [configuration] = (instances["CIM_ElementSettingData"] ?? []).filter(isOfBoot);
+    this.#armed = ["1", "3"].includes(String(configuration?.["IsNext"]));
+    const inUse = (instances["CIM_OrderedComponent"] ?? []).filter(
+      ({ AssignedSequence }) => Number(AssignedSequence) > 0,
+    );
+    const [first] = inUse.toSorted((one, other) => sequenceOf(one) - sequenceOf(other));
+    this.#source = first && sourceOf(first);
+    if (this.#armed) this.#decideBoot();
   }
 
   #changePower(request: number): Answer {
     const action = REQUESTS[request];
-    const offered = action !== undefined && this.#available().includes(request);
+    const offered = action !== undefined && this.#offers(request);
     return output("RequestPowerStateChange", offered && this.machine.do(action) ? 0 : 2);
   }
 
@@ -243,6 +298,10 @@ export class AmtDevice {
     return envelope(instance("AMT_BootSettingData", this.settings));
   }
 
+  #sources(): readonly (string | undefined)[] {
+    return this.#options.instances?.["CIM_OrderedComponent"]?.map(sourceOf) ?? SOURCES;
+  }
+
   #takesBootOptions(): boolean {
     return this.#options.consent !== "required";
   }
@@ -254,6 +313,19 @@ export class AmtDevice {
       ? { device: "pxe", enabled: "once", mode }
       : { device: "none", enabled: "disabled", mode };
   }
+}
+
+function isOfBoot({ SettingData: setting }: Fields): boolean {
+  return isReference(setting) && setting.of === "CIM_BootConfigSetting";
+}
+
+function sourceOf({ PartComponent: source }: Fields): string | undefined {
+  const id = isReference(source) ? source.keys["InstanceID"] : undefined;
+  return id === undefined ? undefined : String(id);
+}
+
+function sequenceOf({ AssignedSequence }: Fields): number {
+  return Number(AssignedSequence);
 }
 
 /** Starts a device; it listens when the promise resolves. */

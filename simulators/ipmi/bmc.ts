@@ -29,6 +29,8 @@ export interface IpmiBmcOptions {
   readonly kg?: string;
   /** What Open Session is granted; 3 and 17 when absent. */
   readonly cipherSuites?: readonly (3 | 17)[];
+  /** What Get Channel Cipher Suites lists, in place of those. */
+  readonly cipherSuiteRecords?: Buffer;
   readonly sessionSlots?: number;
   readonly sessionIdleMs?: number;
   /** 16 bytes is what BMCs with IPMI 1.5 user tables keep. */
@@ -212,6 +214,7 @@ class UdpBmc implements IpmiBmc {
       restart: (kind) => setImmediate(() => this.restart(kind === "cold" ? (options.restartMs ?? 0) : 0)),
       guid: GUID,
       suites,
+      suiteRecords: options.cipherSuiteRecords,
       hasKg: kg !== undefined,
       manufacturer: options.manufacturer ?? 343,
       deviceId: options.deviceId,

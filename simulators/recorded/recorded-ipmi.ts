@@ -22,7 +22,7 @@ export interface RecordedLogin {
 
 /** What the simulator's BMC must be to be the recorded one. */
 export function ipmiOptions(
-  { deviceId, sdr, readings = {}, thresholds = {}, sel, fru, users = [] }: RecordedIpmi,
+  { deviceId, cipherSuites, sdr, readings = {}, thresholds = {}, sel, fru, users = [] }: RecordedIpmi,
   { username, password }: RecordedLogin,
 ): Omit<IpmiBmcOptions, "machine"> {
   const others = users.flatMap(({ name, role, enabled }): SimulatedUser[] => {
@@ -34,12 +34,15 @@ export function ipmiOptions(
   const privilege = PRIVILEGES[own?.role as keyof typeof PRIVILEGES] ?? "administrator";
   const byNumber = (answers: Readonly<Record<string, string>>) =>
     Object.fromEntries(Object.entries(answers).map(([number, text]) => [Number(number), bytesOf(text)]));
+  const suiteRecords = cipherSuites === undefined ? undefined : bytesOf(cipherSuites);
   return {
     users: [{ name: username.slice(0, 16), password, privilege }, ...others].slice(0, USER_SLOTS - 1),
     userSlots: USER_SLOTS,
     ...defined({
       deviceId: deviceId === undefined ? undefined : bytesOf(deviceId),
       fru: fru && shortened(fru),
+      cipherSuiteRecords: suiteRecords,
+      cipherSuites: suiteRecords && grantedSuites(suiteRecords),
     }),
     sdr: {
       present: (sdr?.length ?? 0) > 0,
@@ -48,6 +51,15 @@ export function ipmiOptions(
     },
     log: { records: (sel ?? []).map(bytesOf).filter((record) => record.length === 16) },
   };
+}
+
+const STANDARD_RECORD = 0xc0;
+
+/** Those of the simulator's suites that are listed (IPMI 2.0 table 22-18); undefined, which is all of them, if none is. */
+function grantedSuites(records: Buffer): readonly (3 | 17)[] | undefined {
+  const listed = [...records].flatMap((byte, index) => (byte === STANDARD_RECORD ? records[index + 1] : []));
+  const granted = ([3, 17] as const).filter((id) => listed.includes(id));
+  return granted.length === 0 ? undefined : granted;
 }
 
 /** Puts the machine into the recorded state. */

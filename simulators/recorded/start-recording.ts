@@ -1,10 +1,12 @@
 import { defined } from "../../shared/defined.ts";
 import { readRecording } from "../../shared/recording/read-recording.ts";
 import type { Recording } from "../../shared/recording/recording.ts";
+import { type AmtDevice, startAmtDevice } from "../amt/device.ts";
 import { type IpmiBmc, startIpmiBmc } from "../ipmi/bmc.ts";
 import { SimulatedMachine, type SimulatedMachineOptions } from "../machine.ts";
 import { type RedfishBmc, startRedfishBmc } from "../redfish/bmc.ts";
 import type { WebServerTls } from "../web-server.ts";
+import { adoptPower, amtOptions } from "./recorded-amt.ts";
 import { adoptState, ipmiOptions, replayOn } from "./recorded-ipmi.ts";
 import { RecordedTree } from "./recorded-tree.ts";
 
@@ -34,6 +36,8 @@ export interface RunningRecording {
   readonly redfish: RedfishBmc;
   /** Absent if the recording has no IPMI. At the given port, or at a free one. */
   readonly ipmi?: IpmiBmc;
+  /** Absent if the recording has no Intel AMT. At the given port if the recording has no Redfish tree, or at a free one. */
+  readonly amt?: AmtDevice;
   readonly username: string;
   readonly password: string;
   /** Of its serial console over SSH, if it has one; as a connection's `redfish.sshHostKey`. */
@@ -68,12 +72,14 @@ async function start(
   const username = options.username ?? recording.login ?? "admin";
   const machine = new SimulatedMachine({ ...options.machine });
   if (recording.ipmi) adoptState(recording.ipmi, machine);
+  else if (recording.amt) adoptPower(recording.amt, machine);
   const tree = new RecordedTree(recording, { machine, username, password, speed });
   const latencyMs = (recording.latencyMs ?? 0) / speed;
+  const isOnlyAmt = recording.amt !== undefined && Object.keys(recording.resources).length === 0;
   const redfish = await startRedfishBmc({
     machines: [machine],
     ...{ profile: tree.profile, tree, username, password, latencyMs },
-    ...defined({ host, port, tls }),
+    ...defined({ host, port: isOnlyAmt ? undefined : port, tls }),
   });
   started.defer(() => redfish.close());
   // Its answer leaves first.
@@ -87,6 +93,15 @@ async function start(
     }));
   if (ipmi) started.defer(() => ipmi.close());
   if (ipmi && recording.ipmi) replayOn(ipmi, recording.ipmi, recording.commands ?? [], speed);
+  const amt =
+    recording.amt &&
+    (await startAmtDevice({
+      ...amtOptions(recording.amt),
+      ...{ machine, username, password },
+      // With the same certificate.
+      ...defined({ host, port: isOnlyAmt ? port : undefined, tls: redfish.certificate ?? ("http" as const) }),
+    }));
+  if (amt) started.defer(() => amt.close());
   const { sshConsole } = tree;
   // Loaded only where there is one.
   const console =
@@ -99,7 +114,7 @@ async function start(
   const sshHostKey = console?.fingerprint;
   return {
     ...{ recording, machine, redfish, username, password, close },
-    ...defined({ ipmi, sshHostKey }),
+    ...defined({ ipmi, amt, sshHostKey }),
     [Symbol.asyncDispose]: close,
   };
 }

@@ -3,6 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
 import { expect, it, onTestFinished } from "vitest";
+import { readOfferedSuites } from "../../shared/bmc/providers/ipmi/offered-suites.ts";
+import { systemClock } from "../../shared/clock.ts";
 import { Secret } from "../../shared/secret.ts";
 import { limit, openSession } from "../shared/bmc/providers/ipmi/bench.ts";
 import { scaledClock } from "../support/scaled-clock.ts";
@@ -31,6 +33,16 @@ describeWithProgram("ipmi_sim", "the ipmi provider talks to OpenIPMI's ipmi_sim"
     expect(session.hint()).toEqual({ cipherSuite: 3 });
     expect(await sim.calls()).toContain("set power 1");
     expect(await sim.calls()).toContain("set power 0");
+  });
+
+  it("reads the list of cipher suites", async () => {
+    const { port } = await startIpmiSim();
+    const options = { host: "127.0.0.1", port, timeoutMs: 20_000, clock: systemClock };
+
+    const records = await readOfferedSuites({ ...options, received: () => undefined }, limit());
+
+    // ipmitool shows the suites 0 to 3, and more, by `channel getciphers ipmi`.
+    expect(records.toString("hex")).toMatch(/^c000004080c001014080c002014180c003014181/);
   });
 
   it("stays within the packet budget with a remembered suite", async () => {

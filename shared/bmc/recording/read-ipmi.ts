@@ -1,3 +1,4 @@
+import { systemClock } from "../../clock.ts";
 import { BmcError } from "../../contract/bmc-error.ts";
 import type { Connection } from "../../contract/connection.ts";
 import type { NameOption } from "../../contract/name-option.ts";
@@ -9,6 +10,8 @@ import { BmcClient } from "../client.ts";
 import type { Hardware } from "../operations/inventory.ts";
 import type { NetworkSettings } from "../operations/network-settings.ts";
 import type { BmcUser } from "../operations/user-port.ts";
+import { readOfferedSuites } from "../providers/ipmi/offered-suites.ts";
+import { RecordingBudget } from "./budget.ts";
 import type { RecordingLimits } from "./read-tree.ts";
 
 /** What IPMI told, secrets included. */
@@ -17,6 +20,8 @@ export interface IpmiReading {
   readonly users: readonly BmcUser[];
   readonly networks: readonly NetworkSettings[];
   readonly hardware: Hardware | undefined;
+  /** Records of the cipher suites that the BMC offers. */
+  readonly cipherSuites: Uint8Array | undefined;
   readonly bootFlags: Awaited<ReturnType<BmcClient["getBoot"]>> | undefined;
   /** What a limit kept from being read. */
   readonly unread: readonly string[];
@@ -30,6 +35,8 @@ export interface IpmiContext {
   progress(text: string): void;
 }
 
+const SUITES_MS = 2_000;
+
 /** Runs what reads over IPMI, and keeps the commands. Rejects only if no session opens. */
 export async function readIpmi(
   connection: Connection,
@@ -37,16 +44,14 @@ export async function readIpmi(
 ): Promise<IpmiReading> {
   const commands: TappedIpmi[] = [];
   const unread: string[] = [];
-  const over = new AbortController();
-  const bound = AbortSignal.any([signal, over.signal, AbortSignal.timeout(limits.ms)]);
-  let bytes = 0;
+  const budget = new RecordingBudget(limits, signal);
+  const bound = budget.signal;
   const tap: WireTap = {
     connected: () => undefined,
     http: () => undefined,
     ipmi: (exchange) => {
       commands.push(exchange);
-      bytes += exchange.answer?.length ?? 0;
-      if (commands.length >= limits.requests || bytes >= limits.bytes) over.abort();
+      budget.spend(exchange.answer?.length ?? 0);
     },
   };
   const { hint: _, ...own } = connection;
@@ -73,13 +78,20 @@ export async function readIpmi(
     await attempt("the power policy", (until) => client.getRestorePolicy(until));
     await attempt("the cause of the restart", (until) => client.check("powerhistory", until));
     await attempt("the power limit", (until) => client.getPowerLimit(until));
+    const { host, requestTimeoutMs, ipmi } = connection;
+    // A BMC may be silent outside of sessions.
+    const timeoutMs = Math.min(requestTimeoutMs, SUITES_MS);
+    const received = (bytes: number) => budget.spend(bytes);
+    const cipherSuites = await attempt("cipher suites", (until) =>
+      readOfferedSuites({ host, port: ipmi.port, timeoutMs, clock: systemClock, received }, until),
+    );
     const bootFlags = await attempt("boot options", (until) => client.getBoot(until));
     const hardware = await attempt("the FRU", (until) => client.getHardware(until));
     const users = (await attempt("users", (until) => client.listUsers(until))) ?? [];
     const networks = (await attempt("the network", (until) => client.listNetwork(until))) ?? [];
     await attempt("the event log", (until) => client.listSel(until, { sensorNames: true }));
     await attempt("sensors", (until) => client.getSensors(until));
-    return { commands, users, networks, hardware, bootFlags, unread };
+    return { commands, users, networks, hardware, bootFlags, cipherSuites, unread };
   } finally {
     await client.close();
   }
@@ -94,7 +106,7 @@ const RECORD_BYTES = 16;
 
 /** As it may be written: raw bytes only of what identifies no machine. */
 export function anonymousIpmi(reading: IpmiReading, anonymiser: Anonymiser): RecordedIpmi {
-  const { commands, users, networks, hardware, bootFlags } = reading;
+  const { commands, users, networks, hardware, bootFlags, cipherSuites } = reading;
   const device = commands.find(({ netFn, code, answer }) => netFn === APP && code === 0x01 && answer);
   const [network] = networks;
   const { system, chassis, mainboard } = hardware ?? {};
@@ -107,6 +119,7 @@ export function anonymousIpmi(reading: IpmiReading, anonymiser: Anonymiser): Rec
   };
   return definedOnly({
     deviceId: device?.answer && hex(device.answer),
+    cipherSuites: cipherSuites && hex(cipherSuites),
     sdr: recordsOf(
       commands,
       (netFn, code) => (netFn === STORAGE && code === 0x23) || (netFn === SENSOR && code === 0x21),

@@ -5,9 +5,10 @@ import type { NameOption } from "../../contract/name-option.ts";
 import type { Logger } from "../../logger.ts";
 import type { Anonymiser } from "../../recording/anonymise.ts";
 import { Recording } from "../../recording/recording.ts";
-import type { WireTap } from "../../tracing/wire-tap.ts";
+import type { TlsFacts, WireTap } from "../../tracing/wire-tap.ts";
 import { version } from "../../version.ts";
 import { openRedfishReader } from "../providers/redfish/redfish-reader.ts";
+import { type AmtReading, anonymousAmt, collectAmt, readAmt } from "./read-amt.ts";
 import { anonymousIpmi, type IpmiReading, readIpmi } from "./read-ipmi.ts";
 import { RECORDING_LANES, type ReadTree, type RecordingLimits, readTree } from "./read-tree.ts";
 import { WireRecorder } from "./wire-recorder.ts";
@@ -32,6 +33,7 @@ export class BmcReading {
   readonly wire = new WireRecorder();
   tree: ReadTree | undefined;
   ipmi: IpmiReading | undefined;
+  amt: AmtReading | undefined;
   /** Why a provider has no part in it. */
   readonly failures: string[] = [];
 
@@ -45,6 +47,7 @@ export class BmcReading {
     anonymiser.collect(resources);
     anonymiser.collect(refusals);
     wire.collect(anonymiser);
+    if (this.amt) collectAmt(this.amt, anonymiser);
     for (const { name } of this.ipmi?.users ?? []) anonymiser.note("user name", name);
     const login = username === undefined ? undefined : String(anonymiser.value(username, "UserName"));
     const shown = new Map(
@@ -87,6 +90,7 @@ export class BmcReading {
           }
         : {}),
       ...(this.ipmi && { ipmi: anonymousIpmi(this.ipmi, anonymiser) }),
+      ...(this.amt && { amt: anonymousAmt(this.amt, anonymiser) }),
       ...wire.anonymous(anonymiser),
     };
     return Recording.parse({ ...draft, replaced: anonymiser.replaced });
@@ -115,7 +119,7 @@ export async function recordBmc(connection: Connection, options: RecordBmcOption
       reading.failures.push(`${provider}: ${error.message}`);
     }
   }
-  if (reading.tree ?? reading.ipmi) return reading;
+  if (reading.tree ?? reading.ipmi ?? reading.amt) return reading;
   throw (
     errors[0] ?? new BmcError("unsupported", `none of ${connection.providers.join(", ")} can be recorded`)
   );
@@ -129,6 +133,13 @@ const READERS: Readonly<Partial<Record<string, Read>>> = {
     reading.ipmi = await readIpmi(connection, options);
     const { unread } = reading.ipmi;
     if (unread.length > 0) reading.failures.push(`ipmi: a limit was reached before ${unread.join(", ")}`);
+  },
+  amt: async (connection, reading, options) => {
+    const connected = (facts: TlsFacts) => reading.wire.connected(facts);
+    reading.amt = await readAmt(connection, { ...options, connected });
+    const { unread } = reading.amt;
+    if (unread.length > 0)
+      reading.failures.push(`amt: ${unread.join(", ")}: a limit was reached, or no answer came`);
   },
 };
 

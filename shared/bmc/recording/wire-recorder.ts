@@ -3,6 +3,8 @@ import type { RecordedCommand, RecordedExchange } from "../../recording/recordin
 import { textOf } from "../../text-of.ts";
 import type { TappedHttp, TappedIpmi, TlsFacts, WireTap } from "../../tracing/wire-tap.ts";
 
+/** Its exchanges are no JSON: without their bodies they would say nothing, and keep a replay from the others' order. */
+const WSMAN_PATH = "/wsman";
 const MOST_EXCHANGES = 5_000;
 const LONGEST_BODY = 1_048_576;
 
@@ -31,7 +33,7 @@ export class WireRecorder implements WireTap {
       atMs: Math.round(startedMs - startMs),
       ms: Math.round(endedMs - startedMs),
     });
-    const http = this.#http.filter(({ path }) => !isLogin(path));
+    const http = this.#http.filter(({ path }) => !isLogin(path) && path !== WSMAN_PATH);
     return {
       ...(http.length > 0 && {
         exchanges: http.map((one) => ({ ...exchangeOf(one, anonymiser), ...times(one) })),

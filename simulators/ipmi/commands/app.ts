@@ -135,12 +135,13 @@ export const APP_COMMANDS: Commands = {
   84: {
     name: "Get Channel Cipher Suites",
     level: 0,
-    run: (data, { suites }) => {
+    run: (data, { suites, suiteRecords }) => {
       if (data.length !== 3) return { code: WRONG_LENGTH };
-      const records = suites.flatMap((id) => {
+      const own = suites.flatMap((id) => {
         const { authentication, integrity } = SUITES[id];
         return [0xc0, id, authentication, 0x40 | integrity, 0x80 | AES_CBC_128];
       });
+      const records = [...(suiteRecords ?? own)];
       const from = (data.readUInt8(2) & 0x3f) * 16;
       return { data: Buffer.from([LAN_CHANNEL, ...records.slice(from, from + 16)]) };
     },

@@ -24,6 +24,8 @@ export interface Devices {
   readonly hasConsole: boolean;
   readonly guid: Buffer;
   readonly suites: readonly (3 | 17)[];
+  /** The list of cipher suites, in place of the suites' own. */
+  readonly suiteRecords: Buffer | undefined;
   readonly hasKg: boolean;
   /** IANA enterprise number. */
   readonly manufacturer: number;

@@ -7,6 +7,8 @@ import { silentLogger } from "../../../shared/logger.ts";
 import { Anonymiser } from "../../../shared/recording/anonymise.ts";
 import { parseRecording, recordingText } from "../../../shared/recording/recording.ts";
 import { redactor } from "../../../shared/secret-forms.ts";
+import { type AmtDeviceOptions, startAmtDevice } from "../../../simulators/amt/device.ts";
+import { SimulatedMachine } from "../../../simulators/machine.ts";
 import { startRecording } from "../../../simulators/recorded/start-recording.ts";
 import { resultOf } from "../../actions/action-run.ts";
 import type { TestedProvider } from "../../actions/lab.ts";
@@ -72,11 +74,14 @@ async function record(
   ...providers: TestedProvider[]
 ) {
   const { fingerprint } = redfish.certificate ? redfish : { fingerprint: undefined };
-  const given = Connection.parse({
+  return await recordAt({
     ...connection(...providers),
-    password: CANARY,
     ...(fingerprint === undefined ? {} : { tls: { fingerprint } }),
   });
+}
+
+async function recordAt(connection: Readonly<Record<string, unknown>>) {
+  const given = Connection.parse({ ...connection, password: CANARY });
   const limits = { requests: 1_000, bytes: 10_000_000, ms: 60_000 };
   const signal = AbortSignal.timeout(60_000);
   const reading = await recordBmc(given, { limits, log: silentLogger, signal, progress: () => undefined });
@@ -162,4 +167,46 @@ describe.concurrent("a recording of a BMC with IPMI gives the same result for", 
 
     expect(comparable(found)).toEqual(comparable(expected, shown));
   });
+});
+
+describe("a recording of an Intel AMT device gives the same result for", () => {
+  const able = subjects.filter(({ unable }) => !unable.includes("amt"));
+  const kinds: Readonly<Record<string, AmtDeviceOptions>> = {
+    "a plain device": {},
+    "a device that waits for its user's consent": { consent: "required" },
+    "an old device, without agent": { consent: "unknown-to-it", getsPower: false, agent: false },
+  };
+  const cases = Object.entries(kinds).flatMap(([kind, options]) =>
+    able.map((subject) => ({ kind, options, subject, name: subject.name })),
+  );
+
+  it.concurrent.for(cases)(
+    "$name of $kind",
+    { timeout: 120_000 },
+    async ({ options, subject }, { onTestFinished }) => {
+      await using lab = await subjectLab(subject);
+      const { power } = subject;
+      const machine = new SimulatedMachine({ ...QUICK, power });
+      const original = await startAmtDevice({ ...options, machine, password: CANARY, tls: "http" });
+      onTestFinished(() => original.close());
+      const { port } = original.http;
+      const address = { host: "127.0.0.1", username: "admin", providers: ["amt"] };
+      const { recording } = await recordAt({ ...address, amt: { port, scheme: "http" } });
+      await using replayed = await startRecording(recording, {
+        ...{ password: CANARY, tls: "http", machine: { ...QUICK, power } },
+      });
+      const run = async (amtPort: number | undefined, username: string) => {
+        const own = { BMC_PROVIDERS: "amt", AMT_PORT: String(amtPort), BMC_USERNAME: username };
+        return resultOf(await lab.start([], own).ended);
+      };
+
+      const expected = await run(port, "admin");
+      const found = await run(replayed.amt?.http.port, replayed.username);
+
+      expect(comparable(found)).toEqual(comparable(expected));
+      expect(replayed.machine.commands.map(({ action }) => action)).toEqual(
+        machine.commands.map(({ action }) => action),
+      );
+    },
+  );
 });

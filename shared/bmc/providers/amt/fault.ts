@@ -29,10 +29,18 @@ export function faultError(fault: XmlElement, doing: string, isWrite: boolean): 
   });
 }
 
+/** What a fault says; empty where it says nothing. */
+export function readFault(fault: XmlElement | undefined): {
+  readonly subcode: string;
+  readonly reason: string;
+} {
+  const reason = findElement(childOf(fault, "Reason"), "Text")?.text ?? "";
+  return { subcode: subcodeOf(fault), reason };
+}
+
 /** The device's own reason, and the fault's subcode. */
 export function faultWords(fault: XmlElement | undefined): string {
-  const reason = findElement(childOf(fault, "Reason"), "Text")?.text ?? "";
-  const subcode = subcodeOf(fault);
+  const { subcode, reason } = readFault(fault);
   return [reason, subcode && `(${subcode})`].filter(Boolean).join(" ");
 }
 

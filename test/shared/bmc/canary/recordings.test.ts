@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { loadAction } from "../../../../actions/catalogue.ts";
 import { readInput } from "../../../../actions/harness/input/read-input.ts";
 import { runAction } from "../../../../actions/harness/run/run-action.ts";
@@ -8,6 +8,8 @@ import { silentLogger } from "../../../../shared/logger.ts";
 import { Anonymiser } from "../../../../shared/recording/anonymise.ts";
 import { type Recording, recordingText } from "../../../../shared/recording/recording.ts";
 import { redactor } from "../../../../shared/secret-forms.ts";
+import { fault } from "../../../../simulators/amt/answers.ts";
+import { startAmtDevice } from "../../../../simulators/amt/device.ts";
 import { SimulatedMachine } from "../../../../simulators/machine.ts";
 import { startRecording } from "../../../../simulators/recorded/start-recording.ts";
 import { startRedfishBmc } from "../../../../simulators/redfish/bmc.ts";
@@ -60,6 +62,63 @@ async function rawTree(profile: string): Promise<Recording["resources"]> {
 beforeAll(async () => {
   for (const { profile } of cases) if (!trees.has(profile)) trees.set(profile, await rawTree(profile));
 }, 120_000);
+
+describe("a recording of an Intel AMT device", () => {
+  it("holds no secret, and of associations only those of the boot", async () => {
+    const reference = (of: string, InstanceID: string) => ({ of, keys: { InstanceID } });
+    const machine = new SimulatedMachine();
+    const device = await startAmtDevice({
+      ...{ machine, username: "canary-user", password: PASSWORD, tls: "http" },
+      instances: {
+        CIM_AssociatedPowerManagementService: [
+          { PowerState: 2, HostName: "canary-host", UserOfService: reference("CIM_X", "canary-service-1") },
+        ],
+        AMT_BootSettingData: [
+          {
+            ...{ InstanceID: "Intel(r) AMT:BootSettingData 0", BIOSSetup: "false", BootMediaIndex: 0 },
+            ...{ RSEPassword: "canary-rse-1", UefiBootParametersArray: "Y2FuYXJ5LXVlZmktYm9vdA==" },
+            ...{ OwnerCredential: "Intel(r) AMT canary-firmware-like", Whatever: "canary-unknown-field-99" },
+            ...{ Description: "The password is canary-rse-1", Tokens: ["canary-list-e5"], Pin: 73_519 },
+          },
+        ],
+        CIM_ElementSettingData: [
+          { IsNext: 1, SettingData: reference("CIM_WiFiEndpointSettings", "Intel(r) AMT canary-wifi") },
+          {
+            IsNext: 3,
+            SettingData: reference("CIM_BootConfigSetting", "Intel(r) AMT: Boot Configuration 0"),
+          },
+        ],
+      },
+      refusals: {
+        "Get IPS_OptInService": fault("AccessDenied", `The user canary-user with ${PASSWORD} may not`),
+      },
+    });
+    onTestFinished(() => device.close());
+    const connection = Connection.parse({
+      ...{ host: "127.0.0.1", username: "canary-user", password: PASSWORD, providers: ["amt"] },
+      amt: { port: device.http.port, scheme: "http" },
+    });
+
+    const reading = await recordBmc(connection, { ...options, signal: AbortSignal.timeout(60_000) });
+    const recording = reading.anonymous(new Anonymiser(redactor({ connection })), connection);
+    const text = recordingText(recording);
+
+    expect(text).not.toMatch(CANARY);
+    expect(text).not.toContain("73519");
+    expect(recording.amt?.classes).toMatchObject({
+      AMT_BootSettingData: [{ BIOSSetup: "false", BootMediaIndex: "0", RSEPassword: null }],
+      CIM_ElementSettingData: [
+        {
+          SettingData: {
+            of: "CIM_BootConfigSetting",
+            keys: { InstanceID: "Intel(r) AMT: Boot Configuration 0" },
+          },
+        },
+      ],
+    });
+    expect(recording.amt?.refused).toMatchObject({ "Get IPS_OptInService": { subcode: "AccessDenied" } });
+  });
+});
 
 describe("a recording holds no secret", () => {
   it.each(cases)("of $profile with $auth login", async ({ profile, auth }) => {

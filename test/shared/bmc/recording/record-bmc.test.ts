@@ -5,8 +5,10 @@ import { Connection } from "../../../../shared/contract/connection.ts";
 import { silentLogger } from "../../../../shared/logger.ts";
 import { Anonymiser } from "../../../../shared/recording/anonymise.ts";
 import { redactor } from "../../../../shared/secret-forms.ts";
+import { startAmtDevice } from "../../../../simulators/amt/device.ts";
 import { startIpmiBmc } from "../../../../simulators/ipmi/bmc.ts";
 import { SimulatedMachine } from "../../../../simulators/machine.ts";
+import { startRecording } from "../../../../simulators/recorded/start-recording.ts";
 import { type RedfishBmcOptions, startRedfishBmc } from "../../../../simulators/redfish/bmc.ts";
 import { redfishConnection } from "../../../support/bmc-lab.ts";
 
@@ -113,6 +115,91 @@ describe("a recording of a BMC", () => {
     expect(failures).toEqual([
       expect.stringMatching(/^ipmi: a limit was reached before .*the event log, sensors$/),
     ]);
+  });
+
+  it("has all cipher suites, which its replay lists and grants as the BMC does", async () => {
+    // More than one part, with an OEM record; the last part is a whole one.
+    const suiteRecords = Buffer.from(
+      `${"c003014181".repeat(2)}${"c1814c1d00024281".repeat(2)}c000000000${"40"}`,
+      "hex",
+    );
+    const machine = new SimulatedMachine();
+    const users = [{ name: "admin", password: "calvin" }];
+    await using bmc = await startIpmiBmc({
+      machine,
+      users,
+      cipherSuites: [3],
+      cipherSuiteRecords: suiteRecords,
+    });
+    const connection = (port: number, username: string, allowSuite3 = true) =>
+      Connection.parse({
+        ...{ host: "127.0.0.1", username, password: "calvin", providers: ["ipmi"] },
+        ipmi: { port, allowSuite3 },
+      });
+    const record = async (given: Connection) => {
+      const signal = AbortSignal.timeout(60_000);
+      const options = { limits: LIMITS, log: silentLogger, signal, progress: () => undefined };
+      const reading = await recordBmc(given, options);
+      return reading.anonymous(new Anonymiser(redactor({ connection: given })), given);
+    };
+
+    const recording = await record(connection(bmc.port, "admin"));
+    await using replayed = await startRecording(recording, { password: "calvin" });
+    const again = await record(connection(replayed.ipmi?.port ?? 0, replayed.username));
+
+    expect(recording.ipmi?.cipherSuites).toBe(suiteRecords.toString("hex"));
+    expect(again.ipmi?.cipherSuites).toBe(suiteRecords.toString("hex"));
+    expect(bmc.log.filter((name) => name === "Get Channel Cipher Suites")).toHaveLength(3);
+    await expect(record(connection(replayed.ipmi?.port ?? 0, replayed.username, false))).rejects.toThrow(
+      "offers cipher suite 3 and not 17",
+    );
+  });
+
+  it("is made over AMT without a write, one request at a time, within its limit", async () => {
+    const device = await startAmtDevice({ tls: "http", consent: "unknown-to-it" });
+    onTestFinished(() => device.close());
+    const connection = Connection.parse({
+      ...{ host: "127.0.0.1", username: "admin", password: "P@ssw0rd", providers: ["amt"] },
+      amt: { port: device.http.port, scheme: "http" },
+    });
+    const record = (requests: number) =>
+      recordBmc(connection, {
+        ...{ limits: { ...LIMITS, requests }, log: silentLogger, progress: () => undefined },
+        signal: AbortSignal.timeout(60_000),
+      });
+
+    const whole = await record(100);
+    const asked = device.operations.splice(0);
+    const cut = await record(6);
+
+    expect(whole).toMatchObject({ failures: [], amt: { unread: [] } });
+    expect(Object.keys(whole.amt?.classes ?? {})).toEqual([
+      ...["CIM_AssociatedPowerManagementService", "AMT_BootSettingData"],
+      ...["CIM_ElementSettingData", "CIM_OrderedComponent"],
+    ]);
+    expect(whole.amt?.refused).toMatchObject({
+      "Get IPS_OptInService": { subcode: "DestinationUnreachable" },
+    });
+    expect(asked.filter((operation) => !/^(Get|Enumerate|Pull) /.test(operation))).toEqual([]);
+    expect(device.operations.length).toBeLessThan(7);
+    expect(cut.failures).toEqual([expect.stringMatching(/^amt: .*boot sources: a limit was reached/)]);
+  });
+
+  it("sends a refused password once over AMT", async () => {
+    const device = await startAmtDevice({ tls: "http" });
+    onTestFinished(() => device.close());
+    const connection = Connection.parse({
+      ...{ host: "127.0.0.1", username: "admin", password: "wrong", providers: ["amt", "ipmi"] },
+      amt: { port: device.http.port, scheme: "http" },
+    });
+
+    const reading = recordBmc(connection, {
+      ...{ limits: LIMITS, log: silentLogger, progress: () => undefined },
+      signal: AbortSignal.timeout(60_000),
+    });
+
+    await expect(reading).rejects.toMatchObject({ class: "auth" });
+    expect(device.guard.refused).toBe(1);
   });
 
   it("keeps what the BMC refuses to show, and goes on", async () => {

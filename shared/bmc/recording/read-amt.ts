@@ -1,0 +1,213 @@
+import { systemClock } from "../../clock.ts";
+import { BmcError } from "../../contract/bmc-error.ts";
+import type { Connection } from "../../contract/connection.ts";
+import { defined } from "../../defined.ts";
+import type { Anonymiser } from "../../recording/anonymise.ts";
+import type { RecordedAmt } from "../../recording/recording.ts";
+import type { TappedHttp, TlsFacts, WireTap } from "../../tracing/wire-tap.ts";
+import { readFault } from "../providers/amt/fault.ts";
+import type { ResourceClass } from "../providers/amt/messages.ts";
+import type { WsmanClient } from "../providers/amt/wsman.ts";
+import { connectWsman } from "../providers/amt/wsman-connection.ts";
+import { childOf, childrenOf, findElement, parseXml, type XmlElement } from "../providers/amt/xml.ts";
+import { RecordingBudget } from "./budget.ts";
+import type { IpmiContext } from "./read-ipmi.ts";
+
+type Instance = RecordedAmt["classes"][string][number];
+type Value = Instance[string];
+type Refused = NonNullable<RecordedAmt["refused"]>[string];
+
+/** What an Intel AMT device told, secrets included. */
+export interface AmtReading {
+  /** What it names itself. */
+  readonly server: string | undefined;
+  readonly classes: Readonly<Record<string, readonly Instance[]>>;
+  /** By what was asked, such as `Get IPS_OptInService`. */
+  readonly refused: Readonly<Record<string, Refused>>;
+  /** What a limit, or silence, kept from being read. */
+  readonly unread: readonly string[];
+}
+
+interface AmtContext extends IpmiContext {
+  connected(facts: TlsFacts): void;
+}
+
+type Way = "Get" | "Enumerate";
+
+/** What the provider reads of power and boot, in the ways in which it does. */
+const READINGS: readonly {
+  readonly what: string;
+  readonly resource: ResourceClass;
+  /** The next one only if the device does not have the one before. */
+  readonly ways: readonly Way[];
+}[] = [
+  { what: "power", resource: "CIM_AssociatedPowerManagementService", ways: ["Get", "Enumerate"] },
+  { what: "the user's consent", resource: "IPS_OptInService", ways: ["Get"] },
+  { what: "boot settings", resource: "AMT_BootSettingData", ways: ["Get"] },
+  { what: "the boot configuration", resource: "CIM_ElementSettingData", ways: ["Enumerate"] },
+  { what: "boot sources", resource: "CIM_OrderedComponent", ways: ["Enumerate"] },
+];
+/** Of these associations others name networks, users and certificates, and no boot needs them. */
+const ONLY: Readonly<Record<string, readonly [field: string, of: string]>> = {
+  CIM_ElementSettingData: ["SettingData", "CIM_BootConfigSetting"],
+  CIM_OrderedComponent: ["PartComponent", "CIM_BootSourceSetting"],
+};
+const BUSY_MS = 2_000;
+const LONGEST_BUSY_MS = 5_000;
+
+/** Reads over WS-Management, one request at a time. Rejects if the device refuses the login, or nothing answers. */
+export async function readAmt(connection: Connection, context: AmtContext): Promise<AmtReading> {
+  const { limits, log, signal, nameOption, progress } = context;
+  const classes: Record<string, readonly Instance[]> = {};
+  const refused: Record<string, Refused> = {};
+  const unread: string[] = [];
+  const budget = new RecordingBudget(limits, signal);
+  const seen: { last?: TappedHttp["answer"] | undefined; server?: string | undefined } = {};
+  const tap: WireTap = {
+    connected: (facts) => context.connected(facts),
+    http: ({ answer }) => {
+      seen.last = answer;
+      seen.server ??= answer?.headers["server"];
+      budget.spend(answer?.body.length ?? 0);
+    },
+    ipmi: () => undefined,
+  };
+  const { http, wsman } = connectWsman(connection, { clock: systemClock, log, tap, nameOption });
+  const lastAnswer = () => seen.last;
+  const hasAnswer = () => Object.keys(classes).length + Object.keys(refused).length > 0;
+  /** Whether it was read; false if the device does not have it in this way. Throws what else went wrong. */
+  const read = async (way: Way, resource: ResourceClass): Promise<boolean> => {
+    seen.last = undefined;
+    try {
+      const instances = await twiceIfBusy(() => instancesOf(wsman, way, resource, budget.signal), budget);
+      const only = ONLY[resource];
+      classes[resource] = instances
+        .map(fieldsOf)
+        .filter((fields) => !only || isReferenceTo(fields[only[0]], only[1]));
+      return true;
+    } catch (thrown) {
+      const error = BmcError.from(thrown);
+      const last = lastAnswer();
+      if (!last || last.status < 300 || last.status === 401) throw error;
+      refused[`${way} ${resource}`] = refusalIn(last);
+      return error.class !== "unsupported";
+    }
+  };
+  try {
+    for (const { what, resource, ways } of READINGS) {
+      progress(`reading ${what} over AMT`);
+      try {
+        for (const way of ways) if (await read(way, resource)) break;
+      } catch (thrown) {
+        signal.throwIfAborted();
+        const error = BmcError.from(thrown);
+        if (error.class === "auth" || error.class === "tls") throw error;
+        if (!hasAnswer() && !budget.signal.aborted) throw error;
+        log.debug({ reason: error.message }, `${what} not recorded`);
+        unread.push(what);
+      }
+    }
+    return { server: seen.server, classes, refused, unread };
+  } finally {
+    await http.close();
+  }
+}
+
+async function instancesOf(wsman: WsmanClient, way: Way, resource: ResourceClass, signal: AbortSignal) {
+  signal.throwIfAborted();
+  return way === "Get" ? [await wsman.get(resource, signal)] : await wsman.enumerate(resource, signal);
+}
+
+async function twiceIfBusy<T>(ask: () => Promise<T>, { signal }: RecordingBudget): Promise<T> {
+  try {
+    return await ask();
+  } catch (thrown) {
+    const error = BmcError.from(thrown);
+    if (error.class !== "busy") throw error;
+    await systemClock.sleep(Math.min(error.retryAfterMs ?? BUSY_MS, LONGEST_BUSY_MS), signal);
+    return await ask();
+  }
+}
+
+function refusalIn({ status, body }: NonNullable<TappedHttp["answer"]>): Refused {
+  try {
+    const fault = childOf(childOf(parseXml(body.toString("utf8")), "Body"), "Fault");
+    return fault ? { status, ...readFault(fault) } : { status };
+  } catch {
+    // It is no SOAP, which says nothing more than the status.
+    return { status };
+  }
+}
+
+/** In the device's order; what is repeated becomes a list. */
+function fieldsOf(instance: XmlElement): Instance {
+  const fields = new Map<string, Value>();
+  for (const element of instance.children) {
+    const { name } = element;
+    const [value, before] = [contentOf(element), fields.get(name)];
+    if (before === undefined) fields.set(name, value);
+    else if (typeof value === "string" && (typeof before === "string" || Array.isArray(before)))
+      fields.set(name, [before, value].flat());
+  }
+  return Object.fromEntries(fields);
+}
+
+/** Null for what is neither a text nor a reference. */
+function contentOf(element: XmlElement): Value {
+  if (element.children.length === 0) return element.text;
+  const uri = findElement(element, "ResourceURI")?.text;
+  if (uri === undefined) return null;
+  const selectors = childrenOf(findElement(element, "SelectorSet"), "Selector");
+  const keys = selectors.flatMap(({ attributes, children, text }) => {
+    const name = attributes.get("Name");
+    return name === undefined || children.length > 0 ? [] : [[name, text] as const];
+  });
+  return { of: uri.replace(/^.*\//s, ""), keys: Object.fromEntries(keys) };
+}
+
+function isReferenceTo(value: Value | undefined, of: string): boolean {
+  return typeof value === "object" && value !== null && "of" in value && value.of === of;
+}
+
+/** Names that the firmware gives, the same on every device, and the value of all bits. */
+const FIRMWARE = /^(Intel\(r\) AMT:? ?[\w/ -]{0,64}|(CIM|AMT|IPS)_\w{1,64}|Managed ?System|4294967295)$/;
+
+/** Looks through it for what identifies, before anything is written. */
+export function collectAmt({ classes }: AmtReading, anonymiser: Anonymiser): void {
+  for (const instance of Object.values(classes).flat()) {
+    const own = Object.entries(instance).filter(
+      ([, value]) => typeof value === "string" && !FIRMWARE.test(value),
+    );
+    anonymiser.collect(Object.fromEntries(own));
+  }
+}
+
+/** As it may be written. */
+export function anonymousAmt({ server, classes, refused }: AmtReading, anonymiser: Anonymiser): RecordedAmt {
+  const text = (name: string, value: string): string | null => {
+    const isSecret = anonymiser.isSecret(name);
+    const shown = FIRMWARE.test(value) && !isSecret ? anonymiser.text(value) : anonymiser.value(value, name);
+    return typeof shown === "string" ? shown : null;
+  };
+  const valueShown = (name: string, value: Value): Value => {
+    if (typeof value === "string") return text(name, value);
+    if (Array.isArray(value)) return value.map((one) => text(name, one) ?? "");
+    if (value === null) return null;
+    const keys = Object.entries(value.keys).map(([key, one]) => [key, text(key, one) ?? ""]);
+    return { of: value.of, keys: Object.fromEntries(keys) };
+  };
+  const shown = (instance: Instance): Instance =>
+    Object.fromEntries(Object.entries(instance).map(([name, value]) => [name, valueShown(name, value)]));
+  const refusals = Object.entries(refused).map(([asked, { status, subcode, reason }]) => [
+    asked,
+    {
+      status,
+      ...defined({ subcode, reason: reason === undefined ? undefined : anonymiser.freeText(reason) }),
+    },
+  ]);
+  return {
+    ...defined({ server: server === undefined ? undefined : anonymiser.text(server, true) }),
+    classes: Object.fromEntries(Object.entries(classes).map(([name, all]) => [name, all.map(shown)])),
+    ...(refusals.length > 0 && { refused: Object.fromEntries(refusals) }),
+  };
+}
