@@ -105,6 +105,21 @@ describe("what an exchange recorded happens again", () => {
     expect((await fetch(`${redfish.url}/redfish/v1`)).status).toBe(200);
   });
 
+  it("with the values that are asked for now, in the fields that showed what was asked for then", async () => {
+    const body = system({ AssetTag: "stand-in", Name: "stand-in", PowerState: "On" });
+    const { send } = await started(
+      recordingOf([
+        { ...change, sent: { body: { AssetTag: "stand-in" } } },
+        reading(1_001, { status: 200, body }),
+      ]),
+      { speed: 1_000 },
+    );
+
+    await send(SYSTEM, { method: "PATCH", body: '{"AssetTag":"rack 7"}' });
+
+    expect(await (await send(SYSTEM)).json()).toMatchObject({ AssetTag: "rack 7", Name: "stand-in" });
+  });
+
   it("for no other login", async () => {
     const { redfish } = await started(recordingOf([reading(0, { status: 200, body: {} })]));
 
