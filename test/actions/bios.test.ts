@@ -74,8 +74,11 @@ describe.concurrent("set-bios", () => {
   it("fails with the BIOS's words if the boot drops the values", async () => {
     await using lab = await biosLab();
     lab.machine.bios.problem = "NumCores cannot be 8 with this profile.";
-    const running = setBios(lab, "NumCores=8", { WAIT: "true", WAIT_TIMEOUT: "60s" });
+    const running = setBios(lab, "NumCores=8", { WAIT: "true", WAIT_TIMEOUT: "50m", TIMEOUT: "1h" });
     await eventually(() => lab.machine.bios.scheduled);
+    // It has read the settings back by then, and polls.
+    const sent = lab.redfish.log.length;
+    await eventually(() => lab.redfish.log.length > sent + 10);
     lab.machine.do("reset");
     const ended = await running;
 

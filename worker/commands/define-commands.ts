@@ -32,9 +32,9 @@ export function defineServe(command: Command, own: SelfProgram, host: CommandPro
 export function defineRun(command: Command, own: SelfProgram, host: CommandProcess = ownProcess): void {
   addTemplateArgument(command).option("--task <name>", "run only this task");
   addSettings(command, settingsFor("run")).action(
-    async (template: string | undefined, flags: Record<string, unknown>) => {
+    async (_template: string | undefined, flags: Record<string, unknown>) => {
       const { runTemplate } = await import("./run-template.ts");
-      const unknown = unknownArguments(command, command.args.slice(1));
+      const { template, unknown } = templateIn(command);
       host.exit(await runTemplate(template, flags, unknown, own, host));
     },
   );
@@ -79,9 +79,10 @@ export function definePolicy(command: Command, own: SelfProgram, host: CommandPr
     .option("--namespace <name>", "the namespace of the workflow (default: that of --workflow, or default)")
     .option("--output <table|json>", "output format: one line per rule, or JSON", "table");
   addSettings(test, policyTestSettings).action(
-    async (template: string | undefined, flags: Record<string, unknown>) => {
+    async (_template: string | undefined, flags: Record<string, unknown>) => {
       const { testPolicy } = await import("./test-policy.ts");
-      host.exit(await testPolicy(template, flags, unknownArguments(test, test.args.slice(1)), own, host));
+      const { template, unknown } = templateIn(test);
+      host.exit(await testPolicy(template, flags, unknown, own, host));
     },
   );
 }
@@ -115,6 +116,16 @@ function addTemplateArgument(command: Command): Command {
       "--hardware <file>",
       "a Hardware object, for {{ .hardware }} and {{ .Hardware }} in the template",
     );
+}
+
+/** The file, if there is one, and what else is left; commander takes an unknown flag for the file. */
+function templateIn(command: Command) {
+  const [first] = command.args;
+  const hasFile = first !== undefined && !/^-./.test(first);
+  return {
+    template: hasFile ? first : undefined,
+    unknown: unknownArguments(command, hasFile ? command.args.slice(1) : command.args),
+  };
 }
 
 function collect(value: string, earlier: readonly string[] = []): readonly string[] {

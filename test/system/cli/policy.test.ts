@@ -372,6 +372,11 @@ describe("pbnj-worker policy test", () => {
     [["policy", "tset"], `the command "tset" is not known, did you mean test?`],
     [["policy", "test"], "name either the file of a template or Workflow, or --workflow"],
     [["policy", "test", "/nonexistent.yaml"], "/nonexistent.yaml: does not exist"],
+    [["policy", "test", "--nonsense", "x"], "unknown flag --nonsense"],
+    [
+      ["policy", "test", "--workflow", "tink/w", "--kubeconfig", "/nonexistent/kube"],
+      "--workflow: /nonexistent/kube: ",
+    ],
   ])("%j is a usage error", async (argv, expected) => {
     const { exitCode, stdout, stderr } = await runProgram(argv);
 

@@ -12,6 +12,7 @@ const settings = {
     aliases: ["AGENT_KUBERNETES_KUBECONFIG"],
     defaultText: "the pod's own service account, else `$KUBECONFIG`, else `~/.kube/config`",
     chart: "none",
+    policyTest: true,
   }),
   kubernetesNamespace: setting(NamespaceName.optional(), {
     description: "Namespace of the worker's own objects: Jobs, copies of Secrets, Leases",

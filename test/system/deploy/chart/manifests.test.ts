@@ -51,6 +51,8 @@ describeWithHelm("what the chart makes, for each pair of features", () => {
       "runtime=process leader=shards",
       "agentIds=some pbnj=alone",
       "fileInventory=none credentials=mounted",
+      "clusterInventory=machines rufio=new",
+      "clusterInventory=both rufio=new",
       "wakeUp=on pbnj=alone",
       "leader=three state=existing",
       "leader=shards state=existing",
