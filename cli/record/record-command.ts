@@ -128,13 +128,14 @@ async function record(flags: Flags, rest: readonly string[]): Promise<number> {
     if (action) {
       lines.note(what, `running ${action.name}`);
       const result = await runAction(action, input, { signal: stop.signal, log, tap: reading.wire });
-      const { ok, class: errorClass, message = "", data } = result;
+      const { ok, class: errorClass, message = "", provider, data } = result;
       const checks = checksOf(data);
       ended = {
         name: action.name,
         ok,
         ...(errorClass && { class: errorClass }),
         message,
+        ...(provider && { provider }),
         ...(checks && { checks }),
       };
       const table = data === undefined ? undefined : action.table?.(data);

@@ -182,6 +182,7 @@ export const Recording = z.object({
       ok: z.boolean(),
       class: z.string().optional(),
       message: z.string(),
+      provider: z.string().optional().describe("What carried it out"),
       checks: Checks.optional(),
     })
     .optional()

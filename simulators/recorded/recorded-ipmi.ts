@@ -98,7 +98,7 @@ export function replayOn(
   };
 }
 
-/** A command as the replay of exchanges knows it. Without an answer in the recording, the machine answers. */
+/** A command as the replay of exchanges knows it. Without an answer in the recording, the machine answers; a refusal has no data. */
 function exchangeOf({
   command,
   netFn,
@@ -109,9 +109,9 @@ function exchangeOf({
   completionCode,
   answer,
 }: RecordedCommand): RecordedExchange[] {
-  if (completionCode === undefined || data === undefined || answer === undefined || SESSION.test(command))
-    return [];
-  const body = { code: completionCode, data: answer };
+  if (completionCode === undefined || data === undefined || SESSION.test(command)) return [];
+  if (answer === undefined && completionCode === 0) return [];
+  const body = { code: completionCode, data: answer ?? "" };
   return [{ request: requestOf(command, netFn, code, data), atMs, ms, status: 200, body }];
 }
 

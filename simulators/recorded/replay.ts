@@ -23,6 +23,8 @@ export interface Played {
 export class Replay {
   readonly #episodes: readonly Episode[];
   readonly #speed: number;
+  /** What changes asked for, by field and by what the recording has in its place. */
+  readonly #asked = new Map<string, string>();
   #current = -1;
   #startedMs = 0;
 
@@ -53,7 +55,7 @@ export class Replay {
     return [...reads].flatMap(([request, list]) => {
       const last = list.at(-1);
       return last?.status === 200 && isBody(last.body)
-        ? [[request.replace(/^GET /, ""), last.body] as const]
+        ? [[request.replace(/^GET /, ""), this.#asAsked(last.body)] as const]
         : [];
     });
   }
@@ -65,6 +67,7 @@ export class Replay {
     const index = next >= 0 ? next : this.#episodes.findIndex(fits);
     this.#begin(index >= 0 ? index : this.#episodes.length);
     const change = this.#episodes[index]?.change;
+    this.#ask(change?.sent?.body, body);
     return change && { answer: this.#answer(change), isAccepted: (change.status ?? 0) < 300 };
   }
 
@@ -76,7 +79,29 @@ export class Replay {
   #answer({ status, headers = {}, body, ms, error }: RecordedExchange): Answer {
     const delayMs = ms / this.#speed;
     if (status === undefined) return { status: 0, drops: error ?? "no answer", delayMs };
-    return { status, headers: withoutFraming(headers), body, delayMs };
+    return { status, headers: withoutFraming(headers), body: this.#asAsked(body), delayMs };
+  }
+
+  /** Notes where another text is asked for than was then, such as an image whose address the recording has replaced. */
+  #ask(recorded: unknown, sent: unknown, field = ""): void {
+    if (typeof recorded === "string" && typeof sent === "string") {
+      if (recorded !== "") this.#asked.set(askedKey(field, recorded), sent);
+    } else if (Array.isArray(recorded) && Array.isArray(sent)) {
+      for (const [index, entry] of recorded.entries()) this.#ask(entry, sent[index], field);
+    } else if (isBody(recorded) && isBody(sent)) {
+      for (const [name, value] of Object.entries(recorded)) this.#ask(value, sent[name], name);
+    }
+  }
+
+  /** The body with what was asked for wherever it shows, in the same field, what was asked for then. */
+  #asAsked(body: unknown, field = ""): unknown {
+    if (this.#asked.size === 0) return body;
+    if (typeof body === "string") return this.#asked.get(askedKey(field, body)) ?? body;
+    if (Array.isArray(body)) return body.map((entry) => this.#asAsked(entry, field));
+    if (!isBody(body)) return body;
+    return Object.fromEntries(
+      Object.entries(body).map(([name, value]) => [name, this.#asAsked(value, name)]),
+    );
   }
 }
 
@@ -87,6 +112,8 @@ export function withoutFraming(headers: Readonly<Record<string, string>>): Reado
   );
   return Object.fromEntries(kept);
 }
+
+const askedKey = (field: string, text: string) => JSON.stringify([field, text]);
 
 function isRead(request: string): boolean {
   return request.startsWith("GET ");

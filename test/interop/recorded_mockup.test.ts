@@ -1,12 +1,15 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
 import { expect, it, onTestFinished } from "vitest";
+import { parse } from "yaml";
+import { writeMockup } from "../../shared/recording/mockup.ts";
+import { readRecording } from "../../shared/recording/read-recording.ts";
 import { SimulatedMachine } from "../../simulators/machine.ts";
 import { startRecording } from "../../simulators/recorded/start-recording.ts";
 import { startRedfishBmc } from "../../simulators/redfish/bmc.ts";
-import { runProgram } from "../cli/program.ts";
+import { PROGRAM, runProgram } from "../cli/program.ts";
 import { freePort } from "./free-port.ts";
 import { describeWithPython, installPythonPackages, type PythonPackages } from "./python-packages.ts";
 
@@ -105,4 +108,53 @@ await describeWithPython(packages, "a mockup folder that the command has written
 
     expect(systems).toEqual([[system, "On", expect.arrayContaining(["ForceOff", "On"])]]);
   });
+});
+
+const zoo = process.env["ZOO_FOLDER"];
+const ZOO_TITLE = "a mockup folder of a recorded machine of others";
+if (!zoo) process.stderr.write(`skipped, ZOO_FOLDER is not set: ${ZOO_TITLE}\n`);
+
+/** Runs `pbnj-worker lab` on a mockup folder. */
+async function startLabOf(mockup: string) {
+  const folder = await mkdtemp(join(tmpdir(), "pbnj-mockup-lab-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const argv = ["lab", "--port", "0", "--directory", folder, "--recording", mockup];
+  const lab = execa(process.execPath, [PROGRAM, ...argv], { reject: false, stdin: "ignore", buffer: false });
+  onTestFinished(async () => {
+    lab.kill();
+    await lab;
+  });
+  let said = "";
+  lab.stdout.on("data", (chunk: Buffer) => {
+    said += chunk.toString();
+  });
+  await expect.poll(() => said, { timeout: 60_000 }).toContain("Ctrl+C stops the lab");
+  const { machines } = parse(await readFile(join(folder, "inventory.yaml"), "utf8"));
+  const [{ redfish, credentials }] = machines;
+  const password = (await readFile(join(folder, "bmc-password"), "utf8")).trim();
+  return [`https://127.0.0.1:${redfish.port}`, String(credentials.username), password];
+}
+
+await describeWithPython(packages, ZOO_TITLE, ({ python }) => {
+  it.skipIf(!zoo)(
+    "runs in the lab, where DMTF's library and sushy read and change it",
+    { timeout },
+    async () => {
+      const tree = await readRecording(join(zoo ?? "", "trees", "dell-r750-idrac9-6.00.json.gz"));
+      const folder = await mkdtemp(join(tmpdir(), "pbnj-zoo-"));
+      onTestFinished(() => rm(folder, { recursive: true }));
+      const mockup = join(folder, "r750");
+      // Without the paths that no folder can have.
+      await writeMockup(mockup, tree);
+      const login = await startLabOf(mockup);
+
+      const systems = (await readWith(python, [DMTF, ...login])) as unknown[][];
+      const system = String(systems[0]?.[0]);
+      const steps = ["power", "reset:ForceOff", "boot:Pxe:Once:UEFI", "boot"];
+      const changed = await readWith(python, [SUSHY, ...login, "session", system, ...steps]);
+
+      expect(systems).toEqual([[system, "On", expect.arrayContaining(["ForceOff", "On"])]]);
+      expect(changed).toEqual(["On", null, null, ["Pxe", "Once", "UEFI"]]);
+    },
+  );
 });

@@ -61,7 +61,7 @@ export class BmcReading {
     const draft = {
       recordedBy: `pbnj-worker ${version}`,
       recordedOn: new Date().toISOString().slice(0, 10),
-      ...labelsOf([...shown.values()]),
+      ...labelsOf([...shown.values()], this.ipmi),
       login,
       tls: wire.tls,
       etag: tree?.etag,
@@ -167,17 +167,18 @@ async function readRedfish(
 }
 
 /** Of the machine and its BMC, for people. */
-function labelsOf(resources: readonly unknown[]) {
+function labelsOf(resources: readonly unknown[], ipmi: IpmiReading | undefined) {
   const typed = (type: string) =>
     resources.find((body) =>
       String((body as Record<string, unknown>)["@odata.type"]).startsWith(`#${type}.`),
     ) as Record<string, unknown> | undefined;
   const textOf = (value: unknown) => (typeof value === "string" ? value.trim() : undefined);
   const system = typed("ComputerSystem");
+  const { system: fru, bmc } = ipmi?.hardware ?? {};
   return {
-    vendor: textOf(system?.["Manufacturer"]),
-    model: textOf(system?.["Model"]),
-    bmcFirmware: textOf(typed("Manager")?.["FirmwareVersion"]),
+    vendor: textOf(system?.["Manufacturer"] ?? fru?.vendor),
+    model: textOf(system?.["Model"] ?? fru?.model),
+    bmcFirmware: textOf(typed("Manager")?.["FirmwareVersion"] ?? bmc?.firmware),
   };
 }
 

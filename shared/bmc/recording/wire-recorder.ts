@@ -71,22 +71,34 @@ function exchangeOf(
     ...(answer && {
       status: answer.status,
       headers: anonymiser.headers(answer.headers),
-      body: answerBody(answer.body, anonymiser),
+      body: answerBody(answer, anonymiser),
     }),
     ...(error !== undefined && { error: anonymiser.freeText(textOf(error)) }),
   };
 }
 
-/** A body that is no JSON may hold anything; what is left of it is that it was there. */
-function answerBody(body: Buffer, anonymiser: Anonymiser): unknown {
+const LONGEST_REASON = 300;
+/** A sentence without digits: no page, no dump, no serial number, address or token. */
+const SENTENCE = /^[A-Za-z .,:;'"()/_-]+$/;
+
+/**
+ * A body that is no JSON may hold anything; what is left of it is that it was there. The reason of a refusal stays, as the messages
+ * that are JSON do: what is sent next depends on it.
+ */
+function answerBody(
+  { body, status }: { readonly body: Buffer; readonly status: number },
+  anonymiser: Anonymiser,
+) {
   if (body.length === 0) return undefined;
   const json = jsonOf(body);
-  return json === undefined ? "" : anonymiser.value(json);
+  if (json !== undefined) return anonymiser.value(json);
+  const text = body.length <= LONGEST_REASON ? body.toString().trim() : "";
+  return status >= 400 && SENTENCE.test(text) ? anonymiser.freeText(text) : "";
 }
 
 /** Commands whose bytes hold neither names, addresses nor texts. */
 const PLAIN =
-  /^(Get|Set|Chassis|Reserve|Clear|Read|Cold|Warm|Activate|Deactivate)\b(?!.*(User|LAN|FRU|GUID|SDR|Session|Security|Password|Hostname|Asset|SEL Entry))/i;
+  /^(Get|Set|Chassis|Reserve|Clear|Read|Cold|Warm|Activate|Deactivate)\b(?!.*(User|LAN|FRU(?! Inventory Area)|GUID|SDR|Session|Security|Password|Hostname|Asset|SEL Entry))/i;
 
 function commandOf(
   { command, netFn, code, data, completionCode, answer, error }: TappedIpmi,

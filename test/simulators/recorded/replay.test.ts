@@ -1,10 +1,13 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { REPORTS } from "../../../scripts/tested-hardware.ts";
 import { systemClock } from "../../../shared/clock.ts";
+import { readRecording } from "../../../shared/recording/read-recording.ts";
 import { parseRecording, type Recording } from "../../../shared/recording/recording.ts";
 import { type StartRecordingOptions, startRecording } from "../../../simulators/recorded/start-recording.ts";
 import { resultOf, runAction } from "../../actions/action-run.ts";
+import { expectReport } from "./report.ts";
 
 const FOLDER = join(import.meta.dirname, "../../recordings");
 const MEDIA = { MEDIA_URL: "http://192.0.2.1/x.iso" };
@@ -102,10 +105,32 @@ describe("what an exchange recorded happens again", () => {
     expect((await fetch(`${redfish.url}/redfish/v1`)).status).toBe(200);
   });
 
+  it("with the values that are asked for now, in the fields that showed what was asked for then", async () => {
+    const body = system({ AssetTag: "stand-in", Name: "stand-in", PowerState: "On" });
+    const { send } = await started(
+      recordingOf([
+        { ...change, sent: { body: { AssetTag: "stand-in" } } },
+        reading(1_001, { status: 200, body }),
+      ]),
+      { speed: 1_000 },
+    );
+
+    await send(SYSTEM, { method: "PATCH", body: '{"AssetTag":"rack 7"}' });
+
+    expect(await (await send(SYSTEM)).json()).toMatchObject({ AssetTag: "rack 7", Name: "stand-in" });
+  });
+
   it("for no other login", async () => {
     const { redfish } = await started(recordingOf([reading(0, { status: 200, body: {} })]));
 
     expect((await fetch(redfish.url + SYSTEM)).status).toBe(401);
+  });
+});
+
+describe("the recordings of tested hardware", () => {
+  it("give the results that their owners had", { timeout: 600_000 }, async () => {
+    const names = existsSync(REPORTS) ? readdirSync(REPORTS) : [];
+    for (const name of names) await expectReport(await readRecording(join(REPORTS, name)));
   });
 });
 

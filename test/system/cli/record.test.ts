@@ -1,13 +1,15 @@
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { addReports, refreshTestedHardware } from "../../../scripts/tested-hardware.ts";
 import { readMockup } from "../../../shared/recording/mockup.ts";
 import { readRecording } from "../../../shared/recording/read-recording.ts";
 import { SimulatedMachine } from "../../../simulators/machine.ts";
 import { type RedfishBmc, startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
 import { PROGRAM, runProgram } from "../../cli/program.ts";
+import { expectReport } from "../../simulators/recorded/report.ts";
 
 const PASSWORD = "calvin-canary-83d1c2";
 let directory = "";
@@ -83,19 +85,22 @@ describe("pbnj-worker record", () => {
     ]);
   });
 
-  it("records a check, which becomes a row of the tested hardware", async () => {
+  it("records a check, which becomes a row of the tested hardware, and a machine with the same result", async () => {
     const file = join(directory, "check.json");
 
     const { stdout } = await runProgram(["action", "check", "--record", file, ...flags]);
     const recording = await readRecording(file);
 
     expect(stdout).toMatch(/^provider +check +state/);
-    const { rowsOf } = await import("../../../scripts/tested-hardware.ts");
-    expect(rowsOf(recording)).toEqual([
-      expect.stringMatching(
-        /^\| Dell Inc\. \| PowerEdge R640 \| 6\.10\.80\.00 \| redfish \| login, certificate, power, boot, /,
-      ),
-    ]);
+    const reports = join(directory, "reports");
+    const [name = ""] = await addReports([file], reports);
+    const page = await readFile(join(import.meta.dirname, "../../../docs/reference/tested-hardware.md"));
+    expect(await refreshTestedHardware(page.toString(), reports)).toContain(
+      "| Dell Inc. | PowerEdge R640 | 6.10.80.00 | redfish | login, certificate, power, boot, ",
+    );
+    const stored = await readRecording(join(reports, name));
+    expect(stored).toEqual(recording);
+    await expectReport(stored);
   });
 
   it("writes a mockup folder once, which the lab runs", async () => {

@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readdir, readFile, realpath, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, copyFile, mkdtemp, readdir, readFile, realpath, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join, relative } from "node:path";
 import { execa } from "execa";
@@ -293,29 +293,25 @@ function testWorkerImage(): void {
     }
   });
 
-  it("is also a lab, for other programs' tests", async () => {
+  it.each([
+    ["of simulated machines", [], /^node-0\d: on \(\w+, /gm, 4],
+    ["of a recorded machine", ["--recording", "/lab/bmc.json"], /^bmc: unknown \(redfish, /gm, 1],
+  ])("is also a lab %s, for other programs' tests", async (_, flags, shown, times) => {
     const folder = await mkdtemp(join(tmpdir(), "pbnj-lab-image-"));
-    const user = `${process.getuid?.()}`;
-    const how = ["--detach", "--network", "host", "--user", user, "--volume", `${folder}:/lab`];
-    const { stdout: id } = await execa("docker", [
-      "run",
-      ...how,
-      image,
-      "lab",
-      "--port",
-      "0",
-      "--directory",
-      "/lab",
-    ]);
+    await copyFile(join(projectRoot, "test/recordings/power-not-shown.json"), join(folder, "bmc.json"));
+    const how = ["--detach", "--network", "host", "--user", `${process.getuid?.()}`];
+    const lab = ["lab", ...flags, "--port", "0", "--directory", "/lab"];
+    const argv = ["run", ...how, "--volume", `${folder}:/lab`, image, ...lab];
+    const { stdout: id } = await execa("docker", argv);
     try {
       const logged = async () => (await execa("docker", ["logs", id])).stdout;
-      await vi.waitFor(async () => expect(await logged()).toContain("Ctrl+C stops the lab"), 20_000);
+      await vi.waitFor(async () => expect(await logged()).toContain("Ctrl+C stops the lab"), 60_000);
 
       const inventory = ["--inventory", join(folder, "inventory.yaml"), "--all", "--output", "text"];
       const { stdout } = await runProgram(["action", "power-status", ...inventory]);
       await execa("docker", ["stop", id]);
 
-      expect(stdout.match(/^node-0\d: on \(\w+, /gm)).toHaveLength(4);
+      expect(stdout.match(shown)).toHaveLength(times);
       expect((await execa("docker", ["wait", id])).stdout).toBe("0");
     } finally {
       await execa("docker", ["rm", "--force", "--volumes", id]);
