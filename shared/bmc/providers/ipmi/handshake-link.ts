@@ -81,6 +81,11 @@ export class HandshakeLink {
     }
   }
 
+  /** Whether the BMC has answered anything. */
+  get heard(): boolean {
+    return this.#heard;
+  }
+
   /** Frees the BMC's slot of a handshake that goes no further. Nothing answers this. */
   abandon(bmcId: number, status: number): void {
     this.send(PayloadType.rakp3, buildRakp3Refusal(this.nextTag(), status, bmcId));

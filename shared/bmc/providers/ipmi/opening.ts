@@ -22,7 +22,7 @@ import {
 import { PayloadType } from "./rmcp.ts";
 import { answeredVersion, VERSION_QUESTION } from "./version-question.ts";
 
-/** How long an aborted Open Session waits for the answer that is under way. */
+/** How long an Open Session that ends unanswered waits for the answer that is under way. */
 const LINGER_MS = 250;
 
 /** Silent so far: 1.5 s. */
@@ -164,7 +164,8 @@ export class Opening {
       return answered;
     } catch (thrown) {
       watch.keep(undefined);
-      if (link.signal.aborted && sent.length > 0) await watch.firstAnswer(LINGER_MS);
+      // One that has never answered is not worth waiting for.
+      if (sent.length > 0) await watch.firstAnswer(link.signal.aborted || link.heard ? LINGER_MS : 0);
       throw thrown;
     }
   }

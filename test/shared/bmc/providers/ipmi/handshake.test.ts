@@ -441,6 +441,22 @@ describe.concurrent("an aborted handshake", () => {
     await eventually(() => bmc.log.includes("RAKP3"));
     expect(bmc.sessions()).toBe(0);
   });
+
+  it("gives back a slot whose answer comes as the time limit passes", async () => {
+    await using bmc = await startBmc();
+    let openings = 0;
+    bmc.faults.ignores = (name) => {
+      if (name === "Open Session" && ++openings === 2) setImmediate(blockForMs, 600);
+      return name === "RAKP1";
+    };
+
+    await expect(openSession(bmc, { overrides: { connectTimeoutMs: 700 } })).rejects.toMatchObject({
+      class: "timeout",
+    });
+
+    await eventually(() => bmc.log.filter((name) => name === "RAKP3").length === 2);
+    expect(bmc.sessions()).toBe(0);
+  });
 });
 
 /** Longer than an aborted handshake waits: its timer has run out when the process reads from sockets again. */
