@@ -63,6 +63,8 @@ const OTHERS: Readonly<Record<string, string>> = {
   openRedfishReader: "makes requests",
   openProgressLines: "writes lines",
   readIpmi: "sends requests through the IPMI client",
+  readAmt: "sends requests, whose answers go to parseXml",
+  readOfferedSuites: "sends requests, whose answers go to parseLanResponse",
   readBounded: "reads a file, bounded",
   readMockup: "reads files, bounded, for JSON.parse",
   readRecording: "reads a file for parseRecording, which is a target",

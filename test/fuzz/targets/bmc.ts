@@ -168,7 +168,7 @@ export const bmcTargets: readonly Target[] = [
       return [faultError(root, "Get", true), parsePowerStatus(root)];
     },
     throws: isBmcError,
-    covers: ["parseXml", "parsePowerStatus"],
+    covers: ["parseXml", "parsePowerStatus", "readFault"],
   },
   {
     name: "entity-tag",
