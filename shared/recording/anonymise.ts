@@ -190,15 +190,18 @@ export class Anonymiser {
 
   /** What a person or a log wrote. */
   freeText(text: string): string {
-    const hide = (found: string) => (this.#isVocabulary(found) ? found : this.#pseudonyms.of("text", found));
+    // A field's value that the text repeats has its stand-in already.
+    const isHidden = (found: string) => found.length >= SHORTEST_FOUND && this.#pseudonyms.isStandIn(found);
+    const hide = (found: string) =>
+      this.#isVocabulary(found) || isHidden(found) ? found : this.#pseudonyms.of("text", found);
     return this.text(text)
       .replace(QUOTED, (whole, double?: string, single?: string) =>
         whole.replace(double ?? single ?? "", (inner) => hide(inner)),
       )
-      .replace(SUBJECTS, (whole, lead: string, _quote: string, subject: string) =>
+      .replace(SUBJECTS, (whole, lead: string, quote: string, subject: string) =>
         this.#areKnown(wordsOf(subject)) || NO_SUBJECT.test(subject) || subject.startsWith("/")
           ? whole
-          : `${lead}${hide(subject)}`,
+          : `${lead}${quote}${hide(subject)}${quote}`,
       );
   }
 

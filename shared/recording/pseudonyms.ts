@@ -28,6 +28,7 @@ export function isFiller(value: string): boolean {
 export class Pseudonyms {
   readonly #key: Buffer;
   readonly #known = new Map<string, string>();
+  readonly #made = new Set<string>();
   /** In their order, with their hosts in theirs. */
   readonly #networks = new Map<string, { readonly place: number; readonly hosts: Map<string, number> }>();
   readonly #counts = new Map<IdentityKind, Set<string>>();
@@ -49,8 +50,14 @@ export class Pseudonyms {
     // The same value in other letters is the same machine's.
     const replaced = known === undefined ? this.#make(kind, value) : caseLike(known, value);
     if (known === undefined) this.#known.set(value.toLowerCase(), replaced);
+    this.#made.add(replaced);
     if (replaced !== value) this.#counts.set(kind, (this.#counts.get(kind) ?? new Set()).add(replaced));
     return replaced;
+  }
+
+  /** Whether it stands for a value. */
+  isStandIn(text: string): boolean {
+    return this.#made.has(text);
   }
 
   #make(kind: IdentityKind, value: string): string {

@@ -31,6 +31,13 @@ describe("what identifies is replaced", () => {
     expect(shown[name]).not.toBe(value);
   });
 
+  it("is the same in a sentence about it as in its field", () => {
+    const { shown } = anonymised({ UserName: "operator7", Message: "user operator7 created by 'operator7'" });
+
+    expect(shown.Message).toBe(`user ${shown.UserName} created by '${shown.UserName}'`);
+    expect(shown.UserName).not.toBe("operator7");
+  });
+
   it("is the same everywhere in a recording: in paths, names, other fields and other letters", () => {
     const { shown } = anonymised({
       "@odata.id": "/redfish/v1/Chassis/QZ12345",

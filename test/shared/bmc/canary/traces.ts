@@ -51,7 +51,7 @@ export function foundIn(text: string, secrets: readonly string[]): readonly stri
 export async function leftBehind(connection: Connection, clockFactor: number) {
   const log = careless();
   const client = new BmcClient(connection, { clock: scaledClock(clockFactor), log });
-  const signal = AbortSignal.timeout(20_000);
+  const signal = AbortSignal.timeout(60_000);
   const texts: string[] = [];
   const classes: (ErrorClass | undefined)[] = [];
   const operations = [
