@@ -116,7 +116,7 @@ const Amt = z.object({
     .string()
     .regex(/^[ -~]*$/, "is not a header")
     .optional()
-    .describe("What the device names itself in its answers"),
+    .describe("The server name that the device sends in its answers"),
   classes: z
     .record(XmlName, z.array(z.record(XmlName, AmtValue)).max(1_000))
     .default({})

@@ -207,7 +207,7 @@ describe("a failure", () => {
     expect(result).toMatchObject({ ok: false, class: name });
   });
 
-  it("after which nobody knows what the BMC did is the last one", async () => {
+  it("whose effect on the BMC is unknown is the last one", async () => {
     const { made, result } = await attemptsOf(new BmcError("timeout", "answer lost", { uncertain: true }));
 
     expect(made).toBe(1);

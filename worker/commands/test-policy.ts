@@ -1,6 +1,5 @@
 import { basename } from "node:path";
 import { EXIT_OK, exitCodeOf } from "../../shared/contract/exit-code.ts";
-import { defined } from "../../shared/defined.ts";
 import { formatProblem, type Problem } from "../../shared/document/problem.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { printableLine, printableLines } from "../../shared/printable.ts";
@@ -40,7 +39,7 @@ export async function testPolicy(
     hardware,
     map,
     workflow,
-    ...(loaded.ok && defined({ kubeconfig: loaded.config.settings.kubeconfig })),
+    kubeconfig: loaded.ok ? loaded.config.settings.kubeconfig : flags["kubeconfig"],
   });
   const problems = [loaded, template].flatMap((part) => (part.ok ? [] : part.problems));
   const wrong = [...unknown, ...flagProblems(namespace, output), ...problems];

@@ -157,7 +157,7 @@ function newestRestart(timed: readonly Placed[]): Placed | undefined {
 const NAMES_CAUSE = /\b(by|due to|caused|because|button)\b/i;
 const EXPLAINS: ReadonlySet<PowerEventKind> = new Set(["power", "reset", "shutdown"]);
 
-/** The entry around a restart that explains it: a watchdog before whoever asked for it. */
+/** The entry around a restart that explains it: first a watchdog, then the user or client that requested the restart. */
 function causeAround(resetMs: number, timed: readonly Placed[]): FoundEvent | undefined {
   const around = timed
     .filter(({ ms = 0 }) => ms >= resetMs - CAUSE_BEFORE_MS && ms <= resetMs + CAUSE_AFTER_MS)

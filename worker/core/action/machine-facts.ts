@@ -20,7 +20,7 @@ export interface BmcAddress {
 export interface Pause {
   /** One printable line. */
   readonly reason: string;
-  /** What says so: `inventory machines.yaml`, or an annotation with its object. */
+  /** Where it is set: `inventory machines.yaml`, or an annotation with its object. */
   readonly by: string;
 }
 
@@ -104,10 +104,10 @@ function ofData(action: string, data: unknown): MachineFacts {
     }
     case "power-history": {
       const { lastReset, bootCount, clock } = PowerHistory.safeParse(data).data ?? {};
-      const told = [lastReset?.time, lastReset?.cause].filter((one) => one !== undefined).join(": ");
+      const shown = [lastReset?.time, lastReset?.cause].filter((one) => one !== undefined).join(": ");
       const read = clock?.time === undefined ? "" : ` (read at ${clock.time})`;
       return {
-        ...(told !== "" && { lastRestart: `${told}${read}` }),
+        ...(shown !== "" && { lastRestart: `${shown}${read}` }),
         ...(bootCount !== undefined && { bootCount: String(bootCount) }),
       };
     }

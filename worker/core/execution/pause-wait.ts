@@ -6,12 +6,12 @@ import { targetOf } from "./admit.ts";
 import type { Execution } from "./execution.ts";
 import type { AllowedTarget, Target } from "./executor-options.ts";
 
-/** How often a machine out of service is looked at: inventory and policy may change. */
+/** How often a paused machine is checked: inventory and policy may change. */
 const LOOK_MS = 2_000;
 
 /**
- * What the policy says of an action whose machine is out of service: it fails at once, or waits for as long as it may run. It then has
- * its whole time to run.
+ * Applies the policy to an action whose machine is paused: the action fails at once, or waits at most for its timeout. After the wait
+ * it has its whole timeout to run.
  */
 export class PauseWait {
   readonly #execution: Execution;

@@ -47,7 +47,7 @@ export type Management =
   /** Externally provisioned: the operator sets only the power, to `spec.online`. */
   | { readonly kind: "power"; readonly online: boolean }
   | { readonly kind: "managed"; readonly state: string }
-  /** The operator is about to let go of it, or the host goes away. */
+  /** The operator is about to release it, or the host is being deleted. */
   | { readonly kind: "blocked"; readonly problem: string };
 
 /** Why the operator does nothing with a host; undefined if it is not paused. */

@@ -10,7 +10,7 @@ import { WsmanClient } from "./wsman.ts";
 /** What AMT itself sends at most in one envelope. */
 const MAX_BODY_BYTES = 512_000;
 
-/** WS-Management to the connection's device. Sends nothing yet; whoever calls closes `http`. */
+/** WS-Management to the connection's device. Sends nothing yet; the caller closes `http`. */
 export function connectWsman(
   connection: Connection,
   context: ProviderContext,

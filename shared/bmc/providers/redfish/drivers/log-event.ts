@@ -4,7 +4,7 @@ import { type FoundEvent, knownTime, type PowerEventKind } from "../../../operat
 import { samePath } from "../resources/paths.ts";
 import { Link, lenient } from "../service/schema.ts";
 
-/** A LogEntry (DSP0268), as far as it tells of power. */
+/** The fields of a LogEntry (DSP0268) that are about power. */
 export const LogEvent = z.object({
   Created: lenient(z.string()),
   EventTimestamp: lenient(z.string()),
