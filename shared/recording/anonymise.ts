@@ -207,7 +207,8 @@ export class Anonymiser {
 
   #header(name: string, value: string): string {
     if (name.toLowerCase() === "location") {
-      return this.path(value.replace(/^[a-z]+:\/\/[^/]+/i, ""));
+      const [, origin = "", path = ""] = /^([a-z]+:\/\/[^/]*)?(.*)$/is.exec(value) ?? [];
+      return this.text(origin) + this.path(path);
     }
     return value.replace(/[A-Za-z0-9+/=]{4,}/g, (tag) => this.#pseudonyms.of("text", tag));
   }
