@@ -11,7 +11,7 @@ export const OUT_OF_RANGE = 0xc9;
 export const CANNOT_RETURN_SO_MANY = 0xca;
 export const NOT_PRESENT = 0xcb;
 export const INVALID_FIELD = 0xcc;
-export const NO_ANSWER_PROVIDED = 0xce;
+const NO_ANSWER_PROVIDED = 0xce;
 export const DUPLICATED_REQUEST = 0xcf;
 export const INSUFFICIENT_PRIVILEGE = 0xd4;
 
