@@ -219,7 +219,7 @@ describe.concurrent("set-nic-pxe", () => {
     ["dell-idrac9", { NIC: "NIC.Slot.5-1" }, { PxeDev2EnDis: "Enabled", PxeDev2Interface: "NIC.Slot.5-1" }],
     ["dell-idrac9", { NIC: "nic.embedded.2-1-1" }, { PxeDev2EnDis: "Enabled" }],
     ["dell-idrac9", { NIC: "NIC.Embedded.1-1-1", PXE_ENABLED: "false" }, { PxeDev1EnDis: "Disabled" }],
-    ["hpe-ilo5", { NIC: "Slot1NicPort2" }, { Slot1NicBoot2: "NetworkBoot" }],
+    ["hpe-ilo5", { NIC: "Slot10NicPort2" }, { Slot10NicBoot2: "NetworkBoot" }],
     ["hpe-ilo5", { NIC: "Slot1NicPort1", PXE_ENABLED: "false" }, { Slot1NicBoot1: "Disabled" }],
   ])("sets the BIOS attribute of %s once: %j", async (profile, input, values) => {
     const { first, again, pending, writes } = await run(profile, input);

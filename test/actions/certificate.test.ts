@@ -52,7 +52,7 @@ describe.concurrent("get-bmc-csr and set-bmc-certificate", () => {
   it.each([undefined, "several", "post", "hpe", "pem-only"] as const)(
     "take a BMC from its CSR to a certificate of the CA: %s",
     async (certificates) => {
-      await using there = await lab(certificates && { certificates, ...openBmc(certificates) });
+      await using there = await lab(certificates && { certificates });
       const { redfish } = there;
 
       const csr = resultOf(await there.getCsr({ COMMON_NAME: "bmc-7", ORGANIZATION: "Example" }));
@@ -240,7 +240,3 @@ describe.concurrent("get-bmc-csr and set-bmc-certificate", () => {
     expect(stdout).toMatch(/^-----BEGIN CERTIFICATE REQUEST-----/);
   });
 });
-
-function openBmc(certificates: string): Partial<RedfishProfile> {
-  return certificates === "pem-only" ? { oem: "OpenBMC" } : {};
-}
