@@ -103,14 +103,14 @@ function shownBySystem(resources: RecordedResources, path: string, body: Body): 
     httpBootUri: "HttpBootUri" in boot,
     indicator: "LocationIndicatorActive" in body ? "location" : "IndicatorLED" in body ? "led" : "none",
     restorePolicy: "PowerRestorePolicy" in body,
-    progress:
-      "BootProgress" in body
-        ? "boot-progress"
-        : "PostState" in bodyIn(bodyIn(body, "Oem"), "Hpe")
-          ? "post-state"
-          : "none",
+    progress: progressOf(body),
     ...bios(resources, body),
   };
+}
+
+function progressOf(system: Body): RedfishProfile["progress"] {
+  if ("BootProgress" in system) return "boot-progress";
+  return "PostState" in bodyIn(bodyIn(system, "Oem"), "Hpe") ? "post-state" : "none";
 }
 
 function bios(resources: RecordedResources, system: Body): ShownProfile {
@@ -235,19 +235,17 @@ function accounts(resources: RecordedResources, root: Body): ShownProfile {
 }
 
 function shownByChassis(resources: RecordedResources, body: Body): ShownProfile {
-  const power = resources.get(linkOf(body["Power"]) ?? "");
-  const metrics = resources.get(linkOf(body["EnvironmentMetrics"]) ?? "");
-  const [control] = Array.isArray(power?.["PowerControl"]) ? power["PowerControl"] : [];
-  const powerLimit =
-    metrics && "PowerLimitWatts" in metrics
-      ? ("environment-metrics" as const)
-      : "Controls" in body
-        ? ("controls" as const)
-        : isBody(control) && "PowerLimit" in control
-          ? ("power" as const)
-          : ("none" as const);
-  const names = ["Sensors", "Thermal", "ThermalSubsystem"] as const;
-  return { powerLimit, sensors: names.filter((name) => name in body) };
+  const places = ["Sensors", "Thermal", "ThermalSubsystem"] as const;
+  return { powerLimit: powerLimitOf(resources, body), sensors: places.filter((name) => name in body) };
+}
+
+function powerLimitOf(resources: RecordedResources, chassis: Body): RedfishProfile["powerLimit"] {
+  const metrics = resources.get(linkOf(chassis["EnvironmentMetrics"]) ?? "") ?? {};
+  if ("PowerLimitWatts" in metrics) return "environment-metrics";
+  const controls = resources.get(linkOf(chassis["Power"]) ?? "")?.["PowerControl"];
+  const [first] = Array.isArray(controls) ? controls : [];
+  if (isBody(first) && "PowerLimit" in first) return "power";
+  return "Controls" in chassis ? "controls" : "none";
 }
 
 /** What a system's `Boot` offers, for the rules of the simulator. */

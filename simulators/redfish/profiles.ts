@@ -404,7 +404,7 @@ const lenovo = {
   indicator: "led",
   restorePolicy: false,
   progress: "none",
-  powerLimit: "controls",
+  powerLimit: "power",
   sensors: ["Sensors", "Thermal", "ThermalSubsystem"],
   network: "several",
   expand: ".",

@@ -8,7 +8,7 @@ const { generic } = redfishProfiles;
 
 function withoutOrder() {
   if (!generic) throw new Error("no generic profile");
-  return actionLab({ redfish: { profile: { ...generic, bootOrder: false } } });
+  return actionLab({ redfish: { profile: { ...generic, bootOrder: false, httpBootUri: false } } });
 }
 
 describe.concurrent("set-boot-order", () => {
