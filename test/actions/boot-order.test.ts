@@ -33,6 +33,22 @@ describe.concurrent("set-boot-order", () => {
     expect(lab.writes()).toHaveLength(1);
   });
 
+  it("follows a refusal to the resource that it names", async () => {
+    await using lab = await actionLab({ redfish: { profile: "ami-future-state" } });
+    const env = { ...lab.env("redfish"), BOOT_ORDER: "UEFI Shell" };
+
+    const ended = await runAction("set-boot-order", { env });
+
+    expect(resultOf(ended)).toMatchObject({ ok: true, changed: true });
+    expect(lab.machine.bootOrder).toEqual(["Boot0003", "Boot0001", "Boot0002"]);
+    // If-Match is asked for there.
+    expect(lab.writes().map((line) => line.replace(/.*Systems/, ""))).toEqual([
+      "/Self",
+      "/Self/SD",
+      "/Self/SD",
+    ]);
+  });
+
   it.each([
     ["PXE NIC 2", "redfish: the BMC has no boot option PXE NIC 2; did you mean PXE NIC 1?"],
     ["SAN", "redfish: the BMC has no boot option SAN; it has boot order Hard Drive, PXE NIC 1, UEFI Shell"],

@@ -198,7 +198,7 @@ export const quirks: readonly Quirk[] = [
   {
     name: "ami-future-state",
     vendors: "AMI, ASRockRack",
-    reason: "400 OperationSupportedInFutureStateURI: the System's /SD resource takes the override",
+    reason: "400 OperationSupportedInFutureStateURI: the System's /SD resource takes Boot",
     source: "DMTF/Redfish-Tacklebox issues 111 and 144",
     effect: { bootOwner: "future-state" },
   },
