@@ -141,7 +141,7 @@ describe("the in-process runtime keeps the runtime contract", () => {
       killed: true,
       exitCode: 143,
     });
-    expect(outcome.message).toMatch(/^timed out, stopped after its 1\.5 s: cancelled by SIGTERM/);
+    expect(outcome.message).toMatch(/^timed out after 1\.5 s: cancelled by SIGTERM/);
     expect(lab.machine.count("off")).toBe(0);
     expect(lab.bmc.log.filter((line) => line.startsWith("DELETE "))).toHaveLength(1);
   });

@@ -220,7 +220,7 @@ describe.concurrent("credentials", () => {
 
   it.each([
     ["wrong", { kg: "another key" }, "wrong BMC key Kg"],
-    ["missing", {}, "the BMC has a key Kg of its own"],
+    ["missing", {}, "the BMC has a key Kg, which is not configured"],
   ])("distinguishes a %s BMC key from a wrong password", async (_, ipmi, message) => {
     await using bmc = await startBmc({ kg: "bmc key" });
 
