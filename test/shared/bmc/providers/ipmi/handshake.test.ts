@@ -288,7 +288,7 @@ describe.concurrent("reaching the BMC", () => {
 
       await expect(opening).rejects.toMatchObject({
         class: "unsupported",
-        message: "the BMC speaks IPMI 1.5 alone, without RMCP+",
+        message: "the BMC supports only IPMI 1.5, without RMCP+",
       });
     } finally {
       socket.close();
