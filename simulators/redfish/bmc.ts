@@ -437,6 +437,10 @@ export class RedfishBmc extends WebServer {
       case "close-after":
         response.destroy();
         return;
+      case "gateway":
+        response.writeHead(fault.status ?? 504, { "Content-Type": "text/html" });
+        response.end("<html><head><title>Gateway Time-out</title></head></html>");
+        return;
       case "silent":
         return;
       case "slow-body":
