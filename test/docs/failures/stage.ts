@@ -83,7 +83,8 @@ export class Stage implements AsyncDisposable {
 
   /** Writes a file of the stage and gives its path. */
   file(name: string, content: string | object): Promise<string> {
-    return this.#place.write(name, content);
+    // A worker of another user reads it, too.
+    return this.#place.write(name, content, 0o644);
   }
 
   /** An inventory with the machine node-01, whose password is `calvin`. */

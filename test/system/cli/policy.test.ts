@@ -376,7 +376,7 @@ describe("pbnj-worker policy test", () => {
       "--workflow: /nonexistent/kube: ",
     ],
   ])("%j is a usage error", async (argv, expected) => {
-    const { exitCode, stdout, stderr } = await runProgram(argv);
+    const { exitCode, stdout, stderr } = await run(argv);
 
     expect(stdout).toBe("");
     expect(stderr).toContain(expected);
