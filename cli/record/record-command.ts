@@ -120,7 +120,10 @@ async function record(flags: Flags, rest: readonly string[]): Promise<number> {
   try {
     const log = createActionLogger("warn", {});
     const progress = (text: string) => lines.note(what, text);
-    const reading = await recordBmc(connection, { limits, log, signal: stop.signal, nameOption, progress });
+    const reading = await recordBmc(connection, {
+      ...{ limits, log, signal: stop.signal, nameOption, progress },
+      hasAction: action !== undefined,
+    });
     let ended: Recording["action"];
     let shown: string | undefined;
     let exitCode: number = EXIT_OK;
