@@ -134,11 +134,12 @@ const Ipmi = z.object({
       address: z.string().optional(),
       gateway: z.string().optional(),
       hostName: z.string().optional(),
-      mode: z.enum(["static", "dhcp"]).optional(),
+      mode: z.enum(["static", "dhcp", "other"]).optional(),
       prefix: z.int().min(0).max(32).optional(),
       vlan: z.int().min(0).max(4094).optional(),
     })
-    .optional(),
+    .optional()
+    .describe("What the BMC shows of its LAN: an absent field is one that it does not have"),
   chassis: Hex.optional().describe("The answer to Get Chassis Status"),
   restart: Hex.optional().describe("The answer to Get System Restart Cause"),
   boot: z
