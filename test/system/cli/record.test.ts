@@ -6,7 +6,6 @@ import { addReports, refreshTestedHardware } from "../../../scripts/tested-hardw
 import { readMockup } from "../../../shared/recording/mockup.ts";
 import { readRecording } from "../../../shared/recording/read-recording.ts";
 import { SimulatedMachine } from "../../../simulators/machine.ts";
-import { startRecording } from "../../../simulators/recorded/start-recording.ts";
 import { type RedfishBmc, startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
 import { PROGRAM, runProgram } from "../../cli/program.ts";
 import { expectReport } from "../../simulators/recorded/report.ts";
@@ -166,28 +165,6 @@ describe("pbnj-worker record", () => {
     expect(stderr).toContain("a machine needs --inventory");
     expect(exitCode).toBe(2);
     expect(await readdir(directory)).toEqual(before);
-  });
-
-  it("records the exchange of an action with a BMC that leads elsewhere, which its replay does as well", async () => {
-    const file = join(directory, "elsewhere.json");
-    bmc.fail({ kind: "redirect", path: /./, times: 100, status: 301, location: "https://192.0.2.20:8080/" });
-
-    const { exitCode, stdout } = await runProgram([
-      ...["record", "--file", file, "--action", "power-status", ...flags],
-    ]);
-    bmc.heal();
-    const recording = await readRecording(file);
-    await using replayed = await startRecording(recording, { username: "admin", password: PASSWORD });
-    const again = await runProgram([
-      ...["action", "power-status", ...flags, "--redfish-port", String(replayed.redfish.port)],
-      ...["--bmc-tls-fingerprint", replayed.redfish.fingerprint],
-    ]);
-
-    expect(exitCode).toBe(18);
-    expect(stdout).toMatch(/^Recorded a BMC: 0 resources, .*Not recorded: redfish: .*another host/s);
-    const { location } = recording.exchanges?.[0]?.headers ?? {};
-    expect(location).toMatch(/:8080\/$/);
-    expect(again.stdout).toContain(`was redirected to another host or scheme: ${location}`);
   });
 
   it("ends with the class of the failure if nothing can be read", async () => {
