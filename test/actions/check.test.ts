@@ -58,7 +58,7 @@ describe.concurrent("a BMC that is well", () => {
     expect(statesOf(ended, "redfish")).toEqual({
       ...Object.fromEntries(names.map((name) => [name, "ok"])),
       ...(await unsupportedBy("redfish")),
-      console: "unsupported",
+      ...{ console: "unsupported", restore: "unsupported" },
     });
     expect(statesOf(ended, "ipmi")).toEqual({
       ...Object.fromEntries(names.map((name) => [name, "ok"])),
