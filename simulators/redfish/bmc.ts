@@ -244,6 +244,10 @@ export class RedfishBmc extends WebServer {
     await this.stop();
   }
 
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
   /** To another address of this host. */
   async #move(address: string | undefined): Promise<void> {
     if (address !== undefined && !isLoopback(address)) return;

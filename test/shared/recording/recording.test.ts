@@ -1,17 +1,16 @@
-import { mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { readMockup, writeMockup } from "../../../shared/recording/mockup.ts";
 import { readRecording } from "../../../shared/recording/read-recording.ts";
 import { compress, parseRecording, recordingText } from "../../../shared/recording/recording.ts";
+import { testFolder } from "../../support/test-folder.ts";
 
 const RESOURCES = { "/redfish/v1": { Id: "Root" }, "/redfish/v1/Systems/1": { Id: "1" } };
 
 async function folder(): Promise<string> {
-  const made = await mkdtemp(join(tmpdir(), "pbnj-recording-"));
-  onTestFinished(() => rm(made, { recursive: true }));
+  const { folder: made } = await testFolder();
   return made;
 }
 
@@ -38,6 +37,11 @@ describe("a recording", () => {
       "too many levels",
       `{"resources":{"/a":${"[".repeat(200)}${"]".repeat(200)}}}`,
       "it has too many levels",
+    ],
+    [
+      "a message of Intel AMT that is none",
+      '{"exchanges":[{"request":"POST /wsman","atMs":0,"status":200,"body":{"output":{"a b":"c"}}}]}',
+      "it is not a recording: exchanges: 0: body: output: a b",
     ],
     ["a path that is none", '{"resources":{"../etc":{}}}', "it is not a recording: resources"],
   ])("is refused in one line if it is %s", (_, text, problem) => {

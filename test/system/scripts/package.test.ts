@@ -1,9 +1,8 @@
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { execa } from "execa";
 import { publint } from "publint";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { catalogue } from "../../../actions/catalogue.ts";
 import { projectRoot } from "../../../scripts/project-root.ts";
 import { parseResultLine } from "../../../shared/contract/result.ts";
@@ -11,6 +10,7 @@ import { SimulatedMachine } from "../../../simulators/machine.ts";
 import { startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
 import { actionLab } from "../../actions/lab.ts";
 import { codeBlocks } from "../../docs/markdown.ts";
+import { fileFolder } from "../../support/test-folder.ts";
 
 const MODULES = join(projectRoot, "node_modules");
 // By its file: the condition "development", which Vitest sets, would choose its sources.
@@ -22,13 +22,12 @@ const COMPILE = ["--strict", "--target", "es2024", "--module", "nodenext", "--ty
 /** By their folders. */
 const PACKAGES = { "pbnj-worker": "pbnj-worker", bmc: "@pbnj-worker/bmc" };
 
-let folder = "";
+const { folder } = await fileFolder();
 /** Another project with both packages, and nothing else. */
 let consumer = "";
 const tarballs = new Map<string, string>();
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "pbnj-packages-"));
   await execa(process.execPath, ["scripts/packages.ts", "--output", folder], { cwd: projectRoot });
   consumer = join(folder, "consumer");
   for (const [name, installed] of Object.entries(PACKAGES)) {
@@ -47,7 +46,6 @@ beforeAll(async () => {
   }
   await writeFile(join(consumer, "package.json"), JSON.stringify({ type: "module" }));
 }, 240_000);
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 async function manifestOf(name: string) {
   return JSON.parse(await readFile(join(consumer, "node_modules", name, "package.json"), "utf8"));

@@ -1,21 +1,16 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { type Lab, startLab } from "../../../cli/lab/lab.ts";
 import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
 import { CommandInProcess } from "../../support/command-in-process.ts";
+import { fileFolder } from "../../support/test-folder.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
 
 const QUICK = { powerOnMs: 40, powerOffMs: 40, softOffMs: 40 };
 const NETWORK_BOOT = "examples/network-boot.yaml";
 
-let folder = "";
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "pbnj-run-"));
-});
-afterAll(() => rm(folder, { recursive: true }));
-
+const { folder } = await fileFolder();
 function machineOf(lab: Lab, name: string) {
   const found = lab.machines.find(({ machine }) => machine.name === name);
   if (!found) throw new Error(`the lab has no ${name}`);
