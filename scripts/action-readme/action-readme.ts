@@ -28,7 +28,7 @@ export function refreshActionReadme(
     "## Result",
     fenced("json", shortened(reference.result)),
     outputTable(action, reference, shared),
-    `Of every action: [variables](${INPUT_PAGE}), [result fields](${RESULT_PAGE})`,
+    `Common: [variables](${INPUT_PAGE}), [result fields](${RESULT_PAGE})`,
   ];
   const page = readme === "" ? `# ${action.name}\n\n${action.summary}.\n\n${START}\n\n${END}\n` : readme;
   return refreshBetweenMarks(page, START, parts.filter((part) => part !== "").join("\n\n"));
