@@ -1,17 +1,16 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { runProgram } from "../../cli/program.ts";
 import { CommandInProcess } from "../../support/command-in-process.ts";
+import { fileFolder } from "../../support/test-folder.ts";
 
 const IMAGES = "registry.example/acme";
 const DIGEST = `sha256:${"a".repeat(64)}`;
 
-let folder = "";
+const { folder } = await fileFolder();
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "pbnj-policy-"));
   await write("template.yaml", {
     version: "0.1",
     name: "t",
@@ -62,7 +61,6 @@ beforeAll(async () => {
     cpuLimit: 0.5,
   });
 });
-afterAll(() => rm(folder, { recursive: true }));
 
 function write(name: string, content: object): Promise<void> {
   return writeFile(join(folder, name), JSON.stringify(content, undefined, 1));
@@ -378,7 +376,7 @@ describe("pbnj-worker policy test", () => {
       "--workflow: /nonexistent/kube: ",
     ],
   ])("%j is a usage error", async (argv, expected) => {
-    const { exitCode, stdout, stderr } = await runProgram(argv);
+    const { exitCode, stdout, stderr } = await run(argv);
 
     expect(stdout).toBe("");
     expect(stderr).toContain(expected);
