@@ -129,6 +129,29 @@ describe.concurrent("Intel AMT answers as it did", () => {
     expect(again).toEqual(result);
   });
 
+  it("in order and time, out of a recording that is written by hand", { timeout: 120_000 }, async () => {
+    const reading = (atMs: number, PowerState: string) => ({
+      ...{ request: "POST /wsman", sent: { body: { action: "Get", class: POWER } } },
+      ...{ atMs, ms: 200, status: 200, body: { output: { PowerState } } },
+    });
+    const exchanges = [reading(0, "8"), reading(1_500, "2")];
+    await using running = await startRecording(
+      { resources: {}, amt: { classes: {} }, exchanges },
+      { tls: "http", password: PASSWORD },
+    );
+    const { amt } = running;
+    if (!amt) throw new Error("the recording has no Intel AMT");
+    const run = async (action: string, env = {}) =>
+      resultOf(await runAction(action, { env: { ...envOf(amt), ...env }, clock: systemClock }));
+
+    const first = await run("power-status");
+    const later = await run("wait-for-power-state", { STATE: "on" });
+
+    expect(first.message).toMatch(/^off/);
+    expect(first.durationMs).toBeGreaterThanOrEqual(200);
+    expect(later).toMatchObject({ ok: true, after: "on" });
+  });
+
   it("with the parts of an enumeration, one after the other", { timeout: 120_000 }, async () => {
     const { recording, again, result, allOperations } = await recordAndReplay("get-boot-device", {
       device: { consent: "given" },
