@@ -101,6 +101,8 @@ export interface IpmiBmc extends AsyncDisposable {
   activeSessions(): number;
   /** Forgets every session and request, and hears nothing for `silentMs`. */
   restart(silentMs?: number): void;
+  /** Ends, as a process does: its host refuses what is sent to its port. Another one begins after `awayMs`. */
+  stop(awayMs: number): void;
   close(): Promise<void>;
 }
 
@@ -154,6 +156,9 @@ class UdpBmc implements IpmiBmc {
   readonly console: SimulatedConsole;
   readonly #peers = new Map<number, RemoteInfo>();
   #silentUntilMs = 0;
+  #place = { address: "", port: 0 };
+  #isListening = false;
+  #comesBack: NodeJS.Timeout | undefined;
   readonly #answers = new Map<string, { readonly answer: Buffer | undefined; readonly atMs: number }>();
 
   constructor(options: IpmiBmcOptions) {
@@ -261,11 +266,11 @@ class UdpBmc implements IpmiBmc {
   }
 
   get host(): string {
-    return this.#socket.address().address;
+    return this.#place.address;
   }
 
   get port(): number {
-    return this.#socket.address().port;
+    return this.#place.port;
   }
 
   sessions(): number {
@@ -288,6 +293,20 @@ class UdpBmc implements IpmiBmc {
       this.#socket.bind(free, host);
       await once(this.#socket, "listening");
     });
+    this.#place = this.#socket.address();
+    this.#isListening = true;
+  }
+
+  stop(awayMs: number): void {
+    if (!this.#isListening) return;
+    this.restart();
+    this.#isListening = false;
+    this.#socket.close();
+    if (!Number.isFinite(awayMs)) return;
+    this.#comesBack = setTimeout(() => {
+      this.#socket = this.#openSocket(this.host.includes(":") ? "udp6" : "udp4");
+      void this.listen(this.host, this.port);
+    }, awayMs);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -299,7 +318,8 @@ class UdpBmc implements IpmiBmc {
     this.#devices.boot.close();
     this.console.drop();
     this.machine.close();
-    await new Promise<void>((resolve) => this.#socket.close(() => resolve()));
+    clearTimeout(this.#comesBack);
+    if (this.#isListening) await new Promise<void>((resolve) => this.#socket.close(() => resolve()));
   }
 
   #handle(bytes: Buffer, peer: RemoteInfo): void {
@@ -450,6 +470,7 @@ class UdpBmc implements IpmiBmc {
     if (this.faults.losesAnswer?.(name)) return;
     for (const part of this.faults.rewrites?.(name, datagram) ?? [datagram]) {
       this.#network.send(part, (bytes) => {
+        if (!this.#isListening) return;
         this.answered += 1;
         // The client does not wait for this one, so its address may be gone already.
         this.#socket.send(bytes, peer.port, peer.address, (error) => {

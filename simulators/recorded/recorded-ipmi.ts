@@ -7,6 +7,7 @@ import type { IpmiBmc, IpmiBmcOptions } from "../ipmi/bmc.ts";
 import type { SimulatedFru } from "../ipmi/fru.ts";
 import type { SimulatedUser } from "../ipmi/users.ts";
 import type { SimulatedMachine } from "../machine.ts";
+import type { Answer } from "../redfish/answer.ts";
 import { Replay } from "./replay.ts";
 import { isBody } from "./resources.ts";
 
@@ -109,25 +110,42 @@ export function replayOn(
     return isLacking ? NO_PARAMETER : refused[name];
   };
   const names = new Map(commands.map((command) => [`${command.netFn}/${command.code}`, command.command]));
-  const replay = new Replay(commands.flatMap(exchangeOf), speed);
+  const replay = new Replay(commands.map(untilAnswered).flatMap(exchangeOf), speed);
+  const isLost = (answer: Answer | undefined) => {
+    if (answer?.drops === undefined) return false;
+    if (NO_SERVICE.test(answer.drops)) bmc.stop(answer.delayMs ?? 0);
+    return true;
+  };
   bmc.faults.shakes = (name) => {
     const answer = replay.play(handshakeOf(name), undefined)?.answer;
-    if (answer?.drops !== undefined) return "lost";
+    if (isLost(answer)) return "lost";
     return typeof answer?.body === "number" ? answer.body : undefined;
   };
   bmc.faults.answers = ({ netFn, command: code, data }) => {
     const command = names.get(`${netFn}/${code}`);
     const request = command === undefined ? undefined : requestOf({ command, netFn, code }, data);
     const answer = request === undefined ? undefined : replay.play(request, undefined)?.answer;
-    if (answer?.drops !== undefined) return { isLost: true };
+    if (isLost(answer)) return { isLost: true };
     if (!isBody(answer?.body)) return undefined;
     return { code: Number(answer.body["code"]), data: bytesOf(String(answer.body["data"])) };
   };
 }
 
+/** The BMC's host says that no service has the port. */
+const NO_SERVICE = /connection refused/;
+
+/** What was refused so takes until there was a service again. */
+function untilAnswered(one: RecordedCommand, _: number, all: readonly RecordedCommand[]): RecordedCommand {
+  if (!NO_SERVICE.test(one.error ?? "")) return one;
+  const answered = all.filter(({ atMs, completionCode }) => atMs > one.atMs && completionCode !== undefined);
+  return { ...one, ms: Math.min(...answered.map(({ atMs }) => atMs)) - one.atMs };
+}
+
 const HANDSHAKE = ["Open Session", "RAKP1", "RAKP3"];
 /** What a handshake is refused for because of the user or the cipher suite: the machine has its own (IPMI 2.0 table 13-15). */
 const OWN_STATUSES = [0x00, 0x04, 0x05, 0x09, 0x0a, 0x0d, 0x0f, 0x10, 0x11];
+/** A console is the machine's own, at a port of its own. */
+const PAYLOAD = /^(Activate|Deactivate) Payload$/;
 /** What the machine answers itself. */
 const OWN = "own";
 
@@ -143,7 +161,7 @@ function exchangeOf(one: RecordedCommand): RecordedExchange[] {
   if (completionCode === undefined) return [{ ...times, error }];
   const isOwn = isHandshake
     ? OWN_STATUSES.includes(completionCode)
-    : completionCode === 0 && answer === undefined;
+    : completionCode === 0 && (answer === undefined || PAYLOAD.test(command));
   const refused = isHandshake ? completionCode : { code: completionCode, data: answer ?? "" };
   return [{ ...times, status: 200, body: isOwn ? OWN : refused }];
 }
