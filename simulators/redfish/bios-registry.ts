@@ -57,7 +57,7 @@ export class SimulatedBiosRegistry implements ResourceService {
   }
 
   answer({ method, path }: ResourceRequest): Answer | undefined {
-    const found = this.#profile.bios?.registry === false ? undefined : this.#resource(path);
+    const found = this.#profile.bios.registry ? this.#resource(path) : undefined;
     if (!found) return undefined;
     return method === "GET" ? ok(found) : methodNotAllowed(method);
   }

@@ -25,12 +25,12 @@ export class SimulatedBios implements ResourceService {
     this.#jobs = `${managerPath}/Jobs`;
     this.#machine = machine;
     this.#profile = profile;
-    machine.bios.attributes = { ...machine.bios.attributes, ...profile.bios?.attributes };
+    machine.bios.attributes = { ...machine.bios.attributes, ...profile.bios.attributes };
   }
 
   answer(request: ResourceRequest): Answer | undefined {
     const { method, path, body } = request;
-    const { offered = true, settings = true, jobs = false } = this.#profile.bios ?? {};
+    const { offered, settings, jobs = false } = this.#profile.bios;
     if (jobs && (path === this.#jobs || path.startsWith(`${this.#jobs}/`))) return this.#job(request);
     if (!offered) return undefined;
     if (path === `${this.#path}/Actions/Bios.ResetBios`) {
@@ -44,10 +44,10 @@ export class SimulatedBios implements ResourceService {
   }
 
   #bios(hasSettings: boolean) {
-    const { registry, applyTimes } = this.#profile.bios ?? {};
+    const { registry, applyTimes } = this.#profile.bios;
     return resource(this.#path, "Bios", {
       Name: "BIOS",
-      ...(registry === false ? {} : { AttributeRegistry: BIOS_REGISTRY }),
+      ...(registry && { AttributeRegistry: BIOS_REGISTRY }),
       Attributes: this.#machine.bios.attributes,
       Actions: { "#Bios.ResetBios": { target: `${this.#path}/Actions/Bios.ResetBios` } },
       ...(hasSettings
@@ -55,7 +55,7 @@ export class SimulatedBios implements ResourceService {
             "@Redfish.Settings": {
               "@odata.type": "#Settings.v1_3_0.Settings",
               SettingsObject: { "@odata.id": `${this.#path}/Settings` },
-              ...(applyTimes ? { SupportedApplyTimes: applyTimes } : {}),
+              ...(applyTimes.length > 0 && { SupportedApplyTimes: applyTimes }),
               Messages: this.#messages(),
             },
           }
@@ -78,9 +78,9 @@ export class SimulatedBios implements ResourceService {
 
   #patch(body: unknown): Answer {
     const parsed = Patch.safeParse(body);
-    const { settings = true, applyTimes, jobs = false } = this.#profile.bios ?? {};
+    const { settings, applyTimes, jobs = false } = this.#profile.bios;
     const time = parsed.data?.["@Redfish.SettingsApplyTime"]?.ApplyTime;
-    if (!parsed.success || (time !== undefined && !applyTimes?.includes(time))) {
+    if (!parsed.success || (time !== undefined && !applyTimes.includes(time))) {
       return refusal(400, "Base.1.8.PropertyUnknown", "A property is not known.");
     }
     const { bios } = this.#machine;
@@ -91,7 +91,7 @@ export class SimulatedBios implements ResourceService {
     }
     bios.pending = { ...bios.pending, ...values };
     // Where apply times are offered, a request without one is kept and never applied.
-    bios.scheduled ||= !jobs && (!applyTimes || time === "OnReset");
+    bios.scheduled ||= !jobs && (applyTimes.length === 0 || time === "OnReset");
     return noContent;
   }
 

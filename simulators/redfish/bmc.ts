@@ -27,7 +27,7 @@ import { SimulatedManager } from "./manager.ts";
 import { VirtualDrives } from "./media.ts";
 import { SimulatedInterfaces } from "./network.ts";
 import { odataDocument } from "./odata.ts";
-import { type RedfishProfile, redfishProfiles } from "./profiles.ts";
+import { type RedfishProfile, redfishProfile } from "./profiles.ts";
 import { reset } from "./reset.ts";
 import type { ResourceRequest, ResourceService, WholeTree } from "./resource-service.ts";
 import {
@@ -123,7 +123,8 @@ export class RedfishBmc extends WebServer {
 
   constructor(options: RedfishBmcOptions) {
     super(options.tls, (request, response) => void this.#handle(request, response));
-    this.profile = profileOf(options.profile ?? "generic");
+    const { profile = "generic" } = options;
+    this.profile = typeof profile === "string" ? redfishProfile(profile) : profile;
     this.machines = options.machines ?? [new SimulatedMachine()];
     this.username = options.username ?? "admin";
     this.password = options.password ?? "calvin";
@@ -441,6 +442,10 @@ export class RedfishBmc extends WebServer {
       case "close-after":
         response.destroy();
         return;
+      case "gateway":
+        response.writeHead(fault.status ?? 504, { "Content-Type": "text/html" });
+        response.end("<html><head><title>Gateway Time-out</title></head></html>");
+        return;
       case "silent":
         return;
       case "slow-body":
@@ -526,11 +531,4 @@ async function readBody(request: IncomingMessage): Promise<unknown> {
   } catch {
     return text;
   }
-}
-
-function profileOf(profile: string | RedfishProfile): RedfishProfile {
-  if (typeof profile !== "string") return profile;
-  const found = redfishProfiles[profile];
-  if (!found) throw new Error(`no profile ${profile}: there are ${Object.keys(redfishProfiles).join(", ")}`);
-  return found;
 }

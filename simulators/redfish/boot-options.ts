@@ -19,11 +19,12 @@ export function showBootOrder(
   profile: RedfishProfile,
   systemPath: string,
 ): object {
-  if (profile.bootOrder === false) return {};
   return {
-    BootOrder: machine.bootOrder,
-    BootOptions: { "@odata.id": `${systemPath}/BootOptions` },
-    ...(profile.httpBootUri === false ? {} : { HttpBootUri: machine.httpBootUri }),
+    ...(profile.bootOrder && {
+      BootOrder: machine.bootOrder,
+      BootOptions: { "@odata.id": `${systemPath}/BootOptions` },
+    }),
+    ...(profile.httpBootUri && { HttpBootUri: machine.httpBootUri }),
   };
 }
 

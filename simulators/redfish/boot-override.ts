@@ -62,8 +62,7 @@ export function patchBoot(
   const parsed = BootPatch.safeParse(body);
   if (!parsed.success) return unknown(parsed.error.issues[0]?.path.join("/") ?? "");
   const patch = parsed.data.Boot;
-  const hasUri = profile.bootOrder !== false && profile.httpBootUri !== false;
-  if (patch.HttpBootUri !== undefined && !hasUri) return unknown("HttpBootUri");
+  if (patch.HttpBootUri !== undefined && !profile.httpBootUri) return unknown("HttpBootUri");
   const refused = refuse(patch, profile);
   if (refused) return refused;
   const before = machine.override;

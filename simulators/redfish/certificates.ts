@@ -59,7 +59,7 @@ export class SimulatedCertificates implements ResourceService {
   }
 
   answer({ method, path, body }: ResourceRequest): Answer | undefined {
-    const { certificates = "replace" } = this.#profile;
+    const { certificates } = this.#profile;
     if (certificates === "none") return undefined;
     if (certificates === "hpe") return this.#hpe(method, path, body);
     const all = `${this.#managerPath}/NetworkProtocol/HTTPS/Certificates`;

@@ -35,6 +35,7 @@ export function checkIfMatch(
     return refusal(428, "Base.1.8.PreconditionRequired", "The request needs an If-Match header.");
   }
   const tag = tagOf(resource);
-  const taken = profile.etagTaken === "weak" ? `W/${tag}` : tag;
+  const isWeak = profile.etagSent === "weak" || profile.takesWeakEtag === true;
+  const taken = isWeak ? `W/${tag}` : tag;
   return ifMatch === taken ? undefined : failed;
 }

@@ -79,7 +79,7 @@ export class VirtualDrives implements ResourceService {
       "@odata.type": "#VirtualMedia.v1_3_2.VirtualMedia",
       Id: slot.id,
       Name: "Virtual Removable Media",
-      MediaTypes: slot.types,
+      ...(slot.types.length > 0 && { MediaTypes: slot.types }),
       Image: slot.image,
       ...(media.showsInserted ? { Inserted: slot.inserted } : {}),
       ConnectedVia: slot.inserted ? "URI" : "NotConnected",
@@ -109,7 +109,7 @@ export class VirtualDrives implements ResourceService {
       return refusal(400, "Base.1.8.ActionParameterUnknown", "The action does not know a parameter.");
     }
     const given: Readonly<Record<string, unknown>> = parsed.data;
-    const missing = media.requires.find((name) => given[name] === undefined);
+    const missing = media.requires?.find((name) => given[name] === undefined);
     if (missing !== undefined) {
       const message = `The action requires that the parameter ${missing} be present in the request body.`;
       return refusal(400, "Base.1.8.ActionParameterMissing", message);
@@ -134,7 +134,7 @@ export class VirtualDrives implements ResourceService {
     }
     slot.inserted = false;
     if (!media.keepsImage) slot.image = null;
-    this.stale = media.staleInserts;
+    this.stale = media.staleInserts ?? 0;
     return noContent;
   }
 

@@ -81,7 +81,7 @@ export class SimulatedPowerLimit implements ResourceService {
   links(): { readonly name?: string; readonly link: object } {
     const { powerLimit } = this.#profile;
     if (powerLimit === "none") return { link: {} };
-    const name = powerLimit === undefined ? "EnvironmentMetrics" : LINKS[powerLimit];
+    const name = LINKS[powerLimit];
     return { name, link: { [name]: { "@odata.id": `${this.#chassis}/${name}` } } };
   }
 
@@ -109,7 +109,11 @@ export class SimulatedPowerLimit implements ResourceService {
   }
 }
 
-const LINKS = { power: "Power", controls: "Controls" } as const;
+const LINKS = {
+  "environment-metrics": "EnvironmentMetrics",
+  power: "Power",
+  controls: "Controls",
+} as const;
 
 function limitOfControl(body: unknown) {
   const { data } = ControlPatch.safeParse(body);

@@ -3,6 +3,7 @@ export interface RedfishProfile {
   readonly name: string;
   readonly manufacturer: string;
   readonly model: string;
+  /** The system's key in `Oem`; empty: it has no `Oem`. */
   readonly oem: string;
   readonly systemId: string;
   readonly resetTypes: readonly string[];
@@ -26,34 +27,35 @@ export interface RedfishProfile {
     /** Sending the mode it already has queues a BIOS job and a reboot. */
     | "unchanged-queues-job";
   /** 400 unless target, enabled and mode come together. */
-  readonly allThree: boolean;
+  readonly allThree?: boolean;
   /** A one-time override is stored as Continuous. */
   readonly keepsOnce?: boolean;
   /** 400 for target None. */
-  readonly refusesNone: boolean;
+  readonly refusesNone?: boolean;
   /** A MessageId answered with 400 after the override was applied. */
   readonly refusesButApplies?: string;
   /** Answers 200, then keeps mode Legacy and no override. */
-  readonly reverts: boolean;
+  readonly reverts?: boolean;
   /** `checked` is the standard: a client may leave If-Match out, but what it sends must match (DSP0266 section 6.5). */
   readonly ifMatch: "checked" | "required" | "refused";
-  /** How the entity tag is written; a service may send one form and take another. */
+  /** How the entity tag is written. */
   readonly etagSent: "strong" | "weak" | "doubled" | "gzip" | "property";
-  readonly etagTaken: "strong" | "weak";
-  readonly refusesIdentityEncoding: boolean;
+  /** Takes the weak form of a tag that it sends in another. */
+  readonly takesWeakEtag?: boolean;
+  readonly refusesIdentityEncoding?: boolean;
   /** Shows PoweringOn and PoweringOff; otherwise the old state lingers. */
   readonly showsTransitions: boolean;
   /** 412 for an action with If-Match. */
-  readonly actionRefusesIfMatch: boolean;
+  readonly actionRefusesIfMatch?: boolean;
   /** Ends the connection after each answer, without having said so. */
-  readonly closesConnections: boolean;
+  readonly closesConnections?: boolean;
   readonly managerId: string;
   readonly firmware: string;
   readonly managerReset: {
     readonly types: readonly string[];
     readonly listing: "resource" | "action-info" | "none";
     /** 400 with a ResetType. */
-    readonly emptyBody: boolean;
+    readonly emptyBody?: boolean;
   };
   readonly media: {
     /** The resource that lists the drives. */
@@ -65,13 +67,13 @@ export interface RedfishProfile {
     readonly actions: boolean;
     readonly showsInserted: boolean;
     /** Parameters of InsertMedia without which it is refused. */
-    readonly requires: readonly string[];
+    readonly requires?: readonly string[];
     /** Drives that list the actions and answer 405 to them. */
     readonly refusesSlots?: readonly string[];
     /** An ejected drive keeps the name of its image. */
-    readonly keepsImage: boolean;
+    readonly keepsImage?: boolean;
     /** Insertions refused after an ejection. */
-    readonly staleInserts: number;
+    readonly staleInserts?: number;
     /** What the drives list for TransferProtocolType; nothing when absent. */
     readonly protocols?: readonly string[];
     /** How the drives take an image on a share: as a URI, or as a host and a path. */
@@ -80,7 +82,7 @@ export interface RedfishProfile {
   readonly accounts: {
     readonly kind: "collection" | "slots";
     readonly below: "service" | "manager";
-    readonly refusesEnabled: boolean;
+    readonly refusesEnabled?: boolean;
   };
   readonly ntp: "standard" | "settings" | "dell-attributes" | "hpe-date-time" | "none";
   readonly sel: {
@@ -93,43 +95,41 @@ export interface RedfishProfile {
     /** Where the entries are; below the log service when absent. */
     readonly entriesPath?: string;
   };
-  /** Where the identify LED is and by what name; the system's `LocationIndicatorActive` when absent. */
-  readonly indicator?: "led" | "chassis" | "none";
-  /** False: only the BIOS has it. */
-  readonly restorePolicy?: boolean;
-  /** Where the progress of a boot is shown; `BootProgress` unless said. */
-  readonly progress?: "post-state";
-  /** Where the power limit is; EnvironmentMetrics of the chassis when absent. */
-  readonly powerLimit?: "power" | "controls" | "none";
+  /** How the identify LED is shown: `LocationIndicatorActive` or IndicatorLED of the system, or IndicatorLED of the chassis. */
+  readonly indicator: "location" | "led" | "chassis" | "none";
+  /** Whether the system has it, not only the BIOS. */
+  readonly restorePolicy: boolean;
+  /** Where the progress of a boot is shown. */
+  readonly progress: "boot-progress" | "post-state" | "none";
+  /** Where the power limit is. */
+  readonly powerLimit: "environment-metrics" | "power" | "controls" | "none";
   /** Power supplies in Power. */
   readonly powerSupplies?: number;
   /** Graphics processors among the system's processors. */
   readonly gpus?: number;
-  /** Where the sensors are: below Sensors, in Thermal and Power, both when absent, or fans and power supplies only. */
-  readonly sensors?: "sensors" | "thermal" | "both" | "subsystems" | "none";
+  /** Where the chassis has sensors; Thermal comes with Power, and ThermalSubsystem with PowerSubsystem. */
+  readonly sensors: readonly ("Sensors" | "Thermal" | "ThermalSubsystem")[];
   /**
    * How the manager's interface takes an address; `old` has writable IPv4Addresses, `several` a second interface, and `link-local`
    * lists such an address first.
    */
-  readonly network?: "old" | "several" | "settings" | "link-local" | "none";
+  readonly network: "standard" | "old" | "several" | "settings" | "link-local" | "none";
   /**
-   * How the web server's certificate is replaced; by ReplaceCertificate of the only one in the collection when absent, in which
+   * How the web server's certificate is replaced; `replace` has ReplaceCertificate of the only one in the collection, in which
    * `several` has another, `pem-only` takes no PEMchain, `post` takes new members, and `hpe` has a resource of its own.
    */
-  readonly certificates?: "several" | "pem-only" | "post" | "hpe" | "none";
-  /** False: neither boot order nor URI of HTTP boot. */
-  readonly bootOrder?: boolean;
-  /** False: no URI of HTTP boot, which recorded BMCs of NVIDIA and OpenBMC alone have. */
-  readonly httpBootUri?: false;
-  /** What of the BIOS attributes it lacks or does another way. */
-  readonly bios?: {
+  readonly certificates: "replace" | "several" | "pem-only" | "post" | "hpe" | "none";
+  readonly bootOrder: boolean;
+  /** The URI of HTTP boot, which recorded BMCs of NVIDIA and OpenBMC alone have. */
+  readonly httpBootUri: boolean;
+  readonly bios: {
     /** False: no BIOS attributes at all. */
-    readonly offered?: false;
+    readonly offered: boolean;
     /** False: a write takes effect at once. */
-    readonly settings?: false;
-    readonly registry?: false;
-    /** Listed in `@Redfish.Settings`; none when absent. */
-    readonly applyTimes?: readonly string[];
+    readonly settings: boolean;
+    readonly registry: boolean;
+    /** Listed in `@Redfish.Settings`, unless there are none. */
+    readonly applyTimes: readonly string[];
     /** Nothing is applied without a job of the manager. */
     readonly jobs?: true;
     /** What its BIOS has beside the attributes of every simulated machine. */
@@ -144,6 +144,8 @@ export interface RedfishProfile {
   /** Members on one page of a collection; all when absent. */
   readonly pageSize?: number;
 }
+
+const BIOS = { offered: true, settings: true, registry: true, applyTimes: [] } as const;
 
 /** Of Dell: one PXE device is free. */
 const PXE_DEVICES = {
@@ -177,19 +179,12 @@ const generic: RedfishProfile = {
   bootListing: true,
   bootOwner: "system",
   modeRule: "plain",
-  allThree: false,
-  refusesNone: false,
-  reverts: false,
   ifMatch: "checked",
   etagSent: "strong",
-  etagTaken: "strong",
-  refusesIdentityEncoding: false,
   showsTransitions: true,
-  actionRefusesIfMatch: false,
-  closesConnections: false,
   managerId: "1",
   firmware: "1.2.3",
-  managerReset: { types: ["GracefulRestart", "ForceRestart"], listing: "resource", emptyBody: false },
+  managerReset: { types: ["GracefulRestart", "ForceRestart"], listing: "resource" },
   media: {
     below: "manager",
     name: "VirtualMedia",
@@ -199,15 +194,21 @@ const generic: RedfishProfile = {
     ],
     actions: true,
     showsInserted: true,
-    requires: [],
-    keepsImage: false,
-    staleInserts: 0,
     imageShares: "uri",
   },
-  accounts: { kind: "collection", below: "service", refusesEnabled: false },
+  accounts: { kind: "collection", below: "service" },
   ntp: "standard",
   sel: { below: "manager", name: "SEL", newestFirst: false, embedded: true, clearable: true },
-  bios: { attributes: PXE_DEVICES },
+  indicator: "location",
+  restorePolicy: true,
+  progress: "boot-progress",
+  powerLimit: "environment-metrics",
+  sensors: ["Sensors", "Thermal"],
+  network: "standard",
+  certificates: "replace",
+  bootOrder: true,
+  httpBootUri: true,
+  bios: { ...BIOS, attributes: PXE_DEVICES },
   screenshot: false,
   expand: "none",
 };
@@ -218,11 +219,15 @@ const HTTP_DEVICE = {
   HttpDev1TlsMode: "None",
   HttpDev1Uri: "",
 } as const;
+const ANY_MEDIA = ["CD", "DVD", "Floppy", "USBStick"];
+const slots = (ids: readonly string[], types: readonly string[]) => ids.map((id) => ({ id, types }));
+
+// The profiles of these makes are as recorded machines of theirs show them, which test/interop/zoo.test.ts compares.
 
 const dell = {
+  ...generic,
   manufacturer: "Dell Inc.",
   oem: "Dell",
-  httpBootUri: false,
   systemId: "System.Embedded.1",
   resetTypes: [
     "On",
@@ -246,50 +251,48 @@ const dell = {
     "SDCard",
     "UefiHttp",
   ],
+  httpBootUri: false,
   managerId: "iDRAC.Embedded.1",
   firmware: "6.10.80.00",
-  managerReset: { types: ["GracefulRestart"], listing: "resource", emptyBody: false },
+  managerReset: { types: ["GracefulRestart"], listing: "resource" },
   media: {
     ...generic.media,
     below: "system",
-    slots: [
-      { id: "1", types: ["CD", "DVD", "USBStick"] },
-      { id: "2", types: ["CD", "DVD", "USBStick"] },
-    ],
+    slots: slots(["1", "2"], ["CD", "DVD", "USBStick"]),
     staleInserts: 2,
     protocols: ["CIFS", "HTTP", "HTTPS", "NFS"],
     imageShares: "share",
   },
-  accounts: { kind: "slots", below: "service", refusesEnabled: false },
+  accounts: { kind: "slots", below: "service" },
   sel: { ...generic.sel, name: "Sel", newestFirst: true },
+  indicator: "led",
+  restorePolicy: false,
+  progress: "none",
+  powerLimit: "power",
+  sensors: ["Sensors", "Thermal", "ThermalSubsystem"],
+  network: "old",
   screenshot: true,
-  expand: "*",
+  expand: ".",
   bios: {
+    ...BIOS,
     applyTimes: ["OnReset", "AtMaintenanceWindowStart", "InMaintenanceWindowOnReset"],
     attributes: { ...PXE_DEVICES, ...HTTP_DEVICE },
   },
-} as const;
+} satisfies RedfishProfile;
 
 const hpe = {
+  ...generic,
   manufacturer: "HPE",
   oem: "Hpe",
-  httpBootUri: false,
-  firmware: "iLO 5 v2.72",
-  ntp: "hpe-date-time",
-  bios: {
-    attributes: {
-      HttpSupport: "HttpsOnly",
-      PreBootNetwork: "Auto",
-      Slot1NicBoot1: "NetworkBoot",
-      Slot1NicBoot2: "Disabled",
-      UrlBootFile: "",
-    },
-  },
-  certificates: "hpe",
-  progress: "post-state",
-  accounts: { kind: "collection", below: "service", refusesEnabled: true },
-  sel: { ...generic.sel, below: "system", name: "IML" },
-  expand: ".",
+  resetTypes: [
+    "On",
+    "ForceOff",
+    "GracefulShutdown",
+    "ForceRestart",
+    "Nmi",
+    "PushPowerButton",
+    "GracefulRestart",
+  ],
   bootTargets: [
     "None",
     "Cd",
@@ -302,22 +305,44 @@ const hpe = {
     "Pxe",
     "UefiShell",
     "UefiHttp",
+    "UefiTarget",
   ],
-  resetTypes: [
-    "On",
-    "ForceOff",
-    "GracefulShutdown",
-    "ForceRestart",
-    "Nmi",
-    "PushPowerButton",
-    "GracefulRestart",
-  ],
-} as const;
+  httpBootUri: false,
+  refusesNone: true,
+  etagSent: "weak",
+  firmware: "iLO 5 v2.72",
+  managerReset: { types: ["ForceRestart", "GracefulRestart"], listing: "resource" },
+  media: {
+    ...generic.media,
+    slots: [...slots(["1"], ["Floppy", "USBStick"]), ...slots(["2"], ["CD", "DVD"])],
+  },
+  accounts: { kind: "collection", below: "service", refusesEnabled: true },
+  ntp: "hpe-date-time",
+  sel: { ...generic.sel, below: "system", name: "IML" },
+  indicator: "led",
+  restorePolicy: false,
+  progress: "post-state",
+  powerLimit: "power",
+  sensors: ["Thermal"],
+  network: "several",
+  certificates: "hpe",
+  expand: ".",
+  bios: {
+    ...BIOS,
+    attributes: {
+      HttpSupport: "HttpsOnly",
+      PreBootNetwork: "Auto",
+      Slot1NicBoot1: "NetworkBoot",
+      Slot10NicBoot2: "Disabled",
+      UrlBootFile: "",
+    },
+  },
+} satisfies RedfishProfile;
 
 const supermicro = {
+  ...generic,
   manufacturer: "Supermicro",
   oem: "Supermicro",
-  httpBootUri: false,
   resetTypes: [
     "On",
     "ForceOff",
@@ -328,131 +353,180 @@ const supermicro = {
     "ForceOn",
     "PowerCycle",
   ],
+  resetListing: "action-info",
+  bootTargets: [
+    "None",
+    "Pxe",
+    "Floppy",
+    "Cd",
+    "Usb",
+    "Hdd",
+    "BiosSetup",
+    "UsbCd",
+    "UefiBootNext",
+    "UefiHttp",
+  ],
+  httpBootUri: false,
+  managerReset: { types: ["GracefulRestart"], listing: "resource" },
   media: {
     ...generic.media,
-    name: "VM1",
-    slots: [{ id: "CD1", types: ["CD", "DVD"] }],
-    showsInserted: false,
+    slots: slots(["VirtualMedia1", "VirtualMedia2", "VirtualMedia3"], ANY_MEDIA),
     requires: ["Inserted", "WriteProtected"],
     keepsImage: true,
   },
-  sel: { ...generic.sel, name: "Log1" },
-} as const;
+  sel: { ...generic.sel, below: "system", name: "Log1" },
+  restorePolicy: false,
+  powerLimit: "none",
+  network: "several",
+  expand: ".",
+  bios: BIOS,
+} satisfies RedfishProfile;
 
 const lenovo = {
+  ...generic,
   manufacturer: "Lenovo",
   oem: "Lenovo",
-  httpBootUri: false,
-  media: { ...generic.media, actions: false, imageShares: "share" },
-  sel: { ...generic.sel, below: "system", name: "StandardLog", embedded: false },
-  expand: ".",
-  bootTargets: ["None", "Pxe", "Cd", "Usb", "Hdd", "BiosSetup", "Diags", "UefiTarget"],
   resetTypes: ["On", "Nmi", "GracefulShutdown", "GracefulRestart", "ForceOn", "ForceOff", "ForceRestart"],
-} as const;
+  bootTargets: ["None", "Pxe", "Cd", "Usb", "Hdd", "BiosSetup", "Diags", "UefiTarget"],
+  bootEnabled: ["Once", "Disabled"],
+  httpBootUri: false,
+  media: {
+    ...generic.media,
+    below: "system",
+    slots: slots(
+      ["EXT1", "EXT2", "EXT3", "EXT4", "Remote1", "Remote2", "Remote3", "Remote4", "RDOC1", "RDOC2"],
+      ANY_MEDIA,
+    ),
+    actions: false,
+    imageShares: "share",
+  },
+  sel: { ...generic.sel, below: "system", name: "PlatformLog" },
+  indicator: "led",
+  restorePolicy: false,
+  progress: "none",
+  powerLimit: "power",
+  sensors: ["Sensors", "Thermal", "ThermalSubsystem"],
+  network: "several",
+  expand: ".",
+  bios: { ...BIOS, applyTimes: ["OnReset"] },
+} satisfies RedfishProfile;
+
+const megarac = {
+  ...generic,
+  systemId: "Self",
+  managerId: "Self",
+  resetTypes: ["GracefulShutdown", "ForceRestart", "ForceOff", "On"],
+  resetListing: "action-info",
+  bootTargets: [
+    "None",
+    "Pxe",
+    "Floppy",
+    "Cd",
+    "Usb",
+    "Hdd",
+    "BiosSetup",
+    "Utilities",
+    "UefiShell",
+    "UefiTarget",
+    "SDCard",
+    "UefiHttp",
+    "RemoteDrive",
+    "UefiBootNext",
+  ],
+  httpBootUri: false,
+  allThree: true,
+  managerReset: { types: ["ForceRestart"], listing: "action-info" },
+  media: {
+    ...generic.media,
+    slots: slots(["CD1"], []),
+    requires: ["Inserted", "WriteProtected", "TransferProtocolType"],
+  },
+  indicator: "led",
+  restorePolicy: false,
+  progress: "none",
+  powerLimit: "power",
+  network: "several",
+  expand: ".",
+  bios: { ...BIOS, settings: false },
+} satisfies RedfishProfile;
 
 /** Every profile by name. */
 export const redfishProfiles: Readonly<Record<string, RedfishProfile>> = Object.fromEntries(
   (
     [
       generic,
-      { ...generic, ...dell, name: "dell-idrac9", model: "PowerEdge R640", modeRule: "unchanged-queues-job" },
+      { ...dell, name: "dell-idrac9", model: "PowerEdge R640", modeRule: "unchanged-queues-job" },
       {
-        ...generic,
         ...dell,
         name: "dell-idrac10",
         model: "PowerEdge R770",
         bootOwner: "settings",
         ifMatch: "required",
         actionRefusesIfMatch: true,
+        indicator: "location",
+        progress: "boot-progress",
+        network: "standard",
       },
       {
-        ...generic,
         ...dell,
         name: "dell-13g",
-        sensors: "thermal",
         model: "PowerEdge R630",
+        resetTypes: ["On", "ForceOff", "GracefulRestart", "PushPowerButton", "Nmi"],
+        bootTargets: ["None", "Pxe", "Cd", "Floppy", "Hdd", "BiosSetup", "Utilities", "UefiTarget", "SDCard"],
+        bootModes: [],
+        bootOrder: false,
+        refusesButApplies: "IDRAC.1.6.SYS444",
         firmware: "2.85.85.85",
         media: { ...dell.media, below: "manager" },
-        accounts: { kind: "slots", below: "manager", refusesEnabled: false },
+        accounts: { kind: "slots", below: "manager" },
         ntp: "dell-attributes",
         sel: { ...dell.sel, entriesPath: "/redfish/v1/Managers/iDRAC.Embedded.1/LogServices/SelEntries" },
+        sensors: ["Thermal"],
         screenshot: false,
-        bios: { jobs: true },
+        bios: { ...BIOS, jobs: true },
         expand: "none",
-        bootListing: false,
-        refusesButApplies: "IDRAC.1.6.SYS444",
       },
+      { ...hpe, name: "hpe-ilo5", model: "ProLiant DL360 Gen10", modeRule: "read-only" },
       {
-        ...generic,
-        ...hpe,
-        name: "hpe-ilo5",
-        model: "ProLiant DL360 Gen10",
-        modeRule: "read-only",
-        refusesNone: true,
-      },
-      {
-        ...generic,
         ...hpe,
         name: "hpe-no-identity",
         model: "ProLiant DL360 Gen9",
-        refusesNone: true,
         refusesIdentityEncoding: true,
       },
       {
-        ...generic,
         ...supermicro,
         name: "supermicro",
-        sensors: "thermal",
         model: "SYS-1029P-WTR",
-        bootTargets: ["None", "Pxe", "Hdd", "Cd", "UsbCd", "BiosSetup", "UefiHttp"],
         modeRule: "must-be-sent",
+        media: {
+          ...supermicro.media,
+          name: "VM1",
+          slots: slots(["CD1"], ["CD", "DVD"]),
+          showsInserted: false,
+        },
       },
+      { ...supermicro, name: "supermicro-reverting", model: "AS-1015CS-TNR", reverts: true },
       {
-        ...generic,
-        ...supermicro,
-        name: "supermicro-reverting",
-        model: "AS-1015CS-TNR",
-        reverts: true,
-      },
-      {
-        ...generic,
+        ...megarac,
         name: "ami",
         manufacturer: "ASRockRack",
         model: "E3C246D4U",
-        oem: "ASRockRack",
-        systemId: "Self",
-        managerId: "Self",
-        allThree: true,
+        oem: "",
         etagSent: "property",
-        media: { ...generic.media, requires: ["Inserted", "WriteProtected", "TransferProtocolType"] },
       },
       {
-        ...generic,
+        ...megarac,
         name: "ami-future-state",
         manufacturer: "Quanta Cloud Technology Inc.",
         model: "QuantaGrid D54Q-2U",
         oem: "Ami",
-        systemId: "Self",
-        managerId: "Self",
-        allThree: true,
         bootOwner: "future-state",
         ifMatch: "required",
         ntp: "settings",
-        media: {
-          ...generic.media,
-          requires: ["Inserted", "WriteProtected", "TransferProtocolType", "TransferMethod"],
-        },
+        media: { ...megarac.media, requires: [...megarac.media.requires, "TransferMethod"] },
       },
+      { ...lenovo, name: "lenovo-xcc", model: "ThinkSystem SR670 V2", ifMatch: "refused" },
       {
-        ...generic,
-        ...lenovo,
-        name: "lenovo-xcc",
-        model: "ThinkSystem SR650",
-        ifMatch: "refused",
-        bootListing: false,
-      },
-      {
-        ...generic,
         ...lenovo,
         name: "lenovo-sr655",
         model: "ThinkSystem SR655",
@@ -467,7 +541,6 @@ export const redfishProfiles: Readonly<Record<string, RedfishProfile>> = Object.
         oem: "Huawei",
         ifMatch: "required",
         etagSent: "weak",
-        etagTaken: "weak",
       },
       {
         ...generic,
@@ -482,29 +555,39 @@ export const redfishProfiles: Readonly<Record<string, RedfishProfile>> = Object.
       {
         ...generic,
         name: "sushy",
-        sensors: "thermal",
         manufacturer: "Sushy Emulator",
         model: "",
         keepsOnce: true,
+        sensors: ["Thermal"],
       },
       {
         ...generic,
         name: "openbmc",
-        sensors: "sensors",
         manufacturer: "IBM",
         model: "9105-22A",
-        oem: "OpenBMC",
+        oem: "",
         systemId: "system",
         managerId: "bmc",
+        resetTypes: [
+          "On",
+          "ForceOff",
+          "ForceOn",
+          "ForceRestart",
+          "GracefulRestart",
+          "GracefulShutdown",
+          "PowerCycle",
+          "Nmi",
+        ],
         resetListing: "action-info",
+        bootTargets: ["None", "Pxe", "Hdd", "Cd", "Diags", "BiosSetup", "Usb"],
+        bootOrder: false,
+        httpBootUri: false,
         showsTransitions: false,
-        managerReset: {
-          types: ["GracefulRestart", "ForceRestart"],
-          listing: "action-info",
-          emptyBody: false,
-        },
+        managerReset: { types: ["GracefulRestart", "ForceRestart"], listing: "action-info" },
         sel: { ...generic.sel, below: "system", name: "EventLog" },
+        powerLimit: "power",
         certificates: "pem-only",
+        bios: { ...BIOS, settings: false, registry: false },
       },
       {
         ...generic,
@@ -513,13 +596,7 @@ export const redfishProfiles: Readonly<Record<string, RedfishProfile>> = Object.
         resetListing: "none",
         bootListing: false,
       },
-      {
-        ...generic,
-        name: "strict-etag",
-        ifMatch: "required",
-        etagSent: "strong",
-        etagTaken: "weak",
-      },
+      { ...generic, name: "strict-etag", ifMatch: "required", takesWeakEtag: true },
       {
         ...generic,
         name: "fujitsu",
@@ -542,13 +619,19 @@ export const redfishProfiles: Readonly<Record<string, RedfishProfile>> = Object.
       {
         ...generic,
         name: "bare",
-        media: { ...generic.media, slots: [{ id: "Floppy1", types: ["Floppy"] }] },
+        media: { ...generic.media, slots: slots(["Floppy1"], ["Floppy"]) },
         ntp: "none",
-        bios: { offered: false },
+        bios: { ...BIOS, offered: false },
         sel: { ...generic.sel, name: "Audit2", clearable: false },
       },
-      { ...generic, name: "gzip-etag", ifMatch: "required", etagSent: "gzip" },
       { ...generic, name: "legacy-only", bootModes: [] },
     ] satisfies RedfishProfile[]
   ).map((profile) => [profile.name, profile]),
 );
+
+/** The profile of that name; an unknown one throws. */
+export function redfishProfile(name: string): RedfishProfile {
+  const found = redfishProfiles[name];
+  if (!found) throw new Error(`no profile ${name}: there are ${Object.keys(redfishProfiles).join(", ")}`);
+  return found;
+}

@@ -42,7 +42,7 @@ export function staticResources(
         Chassis: { "@odata.id": CHASSIS_COLLECTION },
         UpdateService: { "@odata.id": UPDATE_SERVICE },
         AccountService: { "@odata.id": accountServicePath(profile, manager) },
-        ...(profile.bios?.registry === false ? {} : { Registries: { "@odata.id": REGISTRIES } }),
+        ...(profile.bios.registry && { Registries: { "@odata.id": REGISTRIES } }),
         ...(profile.certificates === "hpe" || profile.certificates === "none"
           ? {}
           : { CertificateService: { "@odata.id": CERTIFICATE_SERVICE } }),
@@ -93,9 +93,7 @@ export function systemResource(
     ...showIndicator(machine, profile),
     ...showBootProgress(machine, profile),
     ...showConsole(machine),
-    ...(profile.restorePolicy === false
-      ? {}
-      : { PowerRestorePolicy: RESTORE_POLICIES[machine.restorePolicy] }),
+    ...(profile.restorePolicy && { PowerRestorePolicy: RESTORE_POLICIES[machine.restorePolicy] }),
     TrustedModules: [{ FirmwareVersion: "7.2.2.0", InterfaceType: "TPM2_0", Status: { State: "Enabled" } }],
     MemorySummary: { TotalSystemMemoryGiB: 96 },
     ...(profile.bootTargets.length > 0
@@ -111,7 +109,7 @@ export function systemResource(
       ? { VirtualMedia: { "@odata.id": `${path}/${profile.media.name}` } }
       : {}),
     ...(profile.sel.below === "system" ? { LogServices: { "@odata.id": `${path}/LogServices` } } : {}),
-    ...(profile.bios?.offered === false ? {} : { Bios: { "@odata.id": `${path}/Bios` } }),
+    ...(profile.bios.offered && { Bios: { "@odata.id": `${path}/Bios` } }),
     SecureBoot: { "@odata.id": `${path}/SecureBoot` },
     Links: {
       ManagedBy: [{ "@odata.id": `${MANAGERS}/${profile.managerId}` }],
@@ -120,7 +118,9 @@ export function systemResource(
     Actions: { "#ComputerSystem.Reset": action },
     ...(profile.bootOwner === "settings" ? { "@Redfish.Settings": settings } : {}),
     ...(machine.resetCause === undefined ? {} : { LastResetCause: machine.resetCause }),
-    Oem: { [profile.oem]: { ...postState(machine, profile), ...bootCount(machine) } },
+    ...(profile.oem !== "" && {
+      Oem: { [profile.oem]: { ...postState(machine, profile), ...bootCount(machine) } },
+    }),
   };
 }
 
@@ -132,7 +132,7 @@ function showConsole({ sshConsole }: SimulatedMachine) {
 }
 
 function showBootProgress({ bootProgress }: SimulatedMachine, { progress }: RedfishProfile) {
-  if (!bootProgress || progress === "post-state") return {};
+  if (!bootProgress || progress !== "boot-progress") return {};
   const { state, sinceMs, resetMs } = bootProgress;
   return {
     BootProgress: { LastState: state, ...(sinceMs && { LastStateTime: new Date(sinceMs).toISOString() }) },

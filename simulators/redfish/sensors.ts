@@ -6,6 +6,7 @@ import { collection, type ResourceRequest, type ResourceService } from "./resour
 import { resource } from "./schema-types.ts";
 
 const UNITS = { temperature: "Cel", fan: "RPM", voltage: "V", power: "W" } as const;
+const WITH = { Sensors: [], Thermal: ["Power"], ThermalSubsystem: ["PowerSubsystem"] } as const;
 const TYPES = { temperature: "Temperature", fan: "Rotational", voltage: "Voltage", power: "Power" } as const;
 
 /** The sensors below a chassis: the collection Sensors, or Thermal and Power of older makes. */
@@ -22,13 +23,8 @@ export class SimulatedSensors implements ResourceService {
 
   /** The links of the chassis to them. */
   links(): object {
-    const link = (name: string) => ({ [name]: { "@odata.id": `${this.#chassis}/${name}` } });
-    const { sensors = "both" } = this.#profile;
-    return {
-      ...(sensors === "sensors" || sensors === "both" ? link("Sensors") : {}),
-      ...(sensors === "subsystems" ? { ...link("ThermalSubsystem"), ...link("PowerSubsystem") } : {}),
-      ...(sensors === "thermal" || sensors === "both" ? { ...link("Thermal"), ...link("Power") } : {}),
-    };
+    const names = this.#profile.sensors.flatMap((name) => [name, ...WITH[name]]);
+    return Object.fromEntries(names.map((name) => [name, { "@odata.id": `${this.#chassis}/${name}` }]));
   }
 
   answer({ method, path }: ResourceRequest): Answer | undefined {

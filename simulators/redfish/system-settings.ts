@@ -21,7 +21,7 @@ type SettingsPatch = z.infer<typeof Patch>;
 /** The identify LED as this make shows it in the System. */
 export function showIndicator(machine: SimulatedMachine, { indicator }: RedfishProfile): object {
   switch (indicator) {
-    case undefined:
+    case "location":
       return { LocationIndicatorActive: machine.indicator !== "off" };
     case "led":
       return showLed(machine);

@@ -3,10 +3,11 @@ import { type RedfishProfile, redfishProfiles } from "../../simulators/redfish/p
 import { resultOf, runAction } from "./action-run.ts";
 import { actionLab, eventually } from "./lab.ts";
 
-function biosLab(bios: RedfishProfile["bios"] = {}) {
+function biosLab(bios: Partial<RedfishProfile["bios"]> = {}) {
   const { generic } = redfishProfiles;
   if (!generic) throw new Error("no generic profile");
-  return actionLab({ machine: { power: "on" }, redfish: { profile: { ...generic, bios } } });
+  const profile = { ...generic, bios: { ...generic.bios, attributes: {}, ...bios } };
+  return actionLab({ machine: { power: "on" }, redfish: { profile } });
 }
 
 type Lab = Awaited<ReturnType<typeof biosLab>>;

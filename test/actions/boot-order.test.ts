@@ -8,7 +8,7 @@ const { generic } = redfishProfiles;
 
 function withoutOrder() {
   if (!generic) throw new Error("no generic profile");
-  return actionLab({ redfish: { profile: { ...generic, bootOrder: false } } });
+  return actionLab({ redfish: { profile: { ...generic, bootOrder: false, httpBootUri: false } } });
 }
 
 describe.concurrent("set-boot-order", () => {
@@ -31,6 +31,22 @@ describe.concurrent("set-boot-order", () => {
     expect(resultOf(again)).toMatchObject({ ok: true, changed: false });
     expect(lab.machine.bootOrder).toEqual(order);
     expect(lab.writes()).toHaveLength(1);
+  });
+
+  it("follows a refusal to the resource that it names", async () => {
+    await using lab = await actionLab({ redfish: { profile: "ami-future-state" } });
+    const env = { ...lab.env("redfish"), BOOT_ORDER: "UEFI Shell" };
+
+    const ended = await runAction("set-boot-order", { env });
+
+    expect(resultOf(ended)).toMatchObject({ ok: true, changed: true });
+    expect(lab.machine.bootOrder).toEqual(["Boot0003", "Boot0001", "Boot0002"]);
+    // If-Match is asked for there.
+    expect(lab.writes().map((line) => line.replace(/.*Systems/, ""))).toEqual([
+      "/Self",
+      "/Self/SD",
+      "/Self/SD",
+    ]);
   });
 
   it.each([
@@ -219,7 +235,7 @@ describe.concurrent("set-nic-pxe", () => {
     ["dell-idrac9", { NIC: "NIC.Slot.5-1" }, { PxeDev2EnDis: "Enabled", PxeDev2Interface: "NIC.Slot.5-1" }],
     ["dell-idrac9", { NIC: "nic.embedded.2-1-1" }, { PxeDev2EnDis: "Enabled" }],
     ["dell-idrac9", { NIC: "NIC.Embedded.1-1-1", PXE_ENABLED: "false" }, { PxeDev1EnDis: "Disabled" }],
-    ["hpe-ilo5", { NIC: "Slot1NicPort2" }, { Slot1NicBoot2: "NetworkBoot" }],
+    ["hpe-ilo5", { NIC: "Slot10NicPort2" }, { Slot10NicBoot2: "NetworkBoot" }],
     ["hpe-ilo5", { NIC: "Slot1NicPort1", PXE_ENABLED: "false" }, { Slot1NicBoot1: "Disabled" }],
   ])("sets the BIOS attribute of %s once: %j", async (profile, input, values) => {
     const { first, again, pending, writes } = await run(profile, input);

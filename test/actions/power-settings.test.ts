@@ -52,9 +52,9 @@ describe.concurrent("set-power-restore-policy", () => {
 
 describe.concurrent("set-power-limit", () => {
   it.each([
-    ["redfish", undefined],
+    ["redfish", "environment-metrics"],
     ["redfish", "power"],
-    ["ipmi", undefined],
+    ["ipmi", "none"],
     ["redfish", "controls"],
   ] as const)("sets a limit, changes it and removes it: %s, %s", async (provider, powerLimit) => {
     await using there = await lab({ powerLimit });

@@ -1,23 +1,23 @@
 import { describe, expect, it } from "vitest";
-import { redfishProfiles } from "../../simulators/redfish/profiles.ts";
+import { type RedfishProfile, redfishProfiles } from "../../simulators/redfish/profiles.ts";
 import { resultOf, runAction } from "./action-run.ts";
 import { actionLab } from "./lab.ts";
 
 const generic = redfishProfiles["generic"];
 
-function lab(sensors?: "sensors" | "thermal" | "both" | "none", expand: "." | "none" = "none") {
+function lab(sensors?: RedfishProfile["sensors"], expand: "." | "none" = "none") {
   if (!generic) throw new Error("no generic profile");
   return actionLab({ redfish: { profile: { ...generic, expand, ...(sensors && { sensors }) } } });
 }
 
 describe.concurrent("read-sensors", () => {
   it.each([
-    ["redfish", "sensors"],
-    ["redfish", "thermal"],
-    ["redfish", "both"],
+    ["redfish", ["Sensors"]],
+    ["redfish", ["Thermal"]],
+    ["redfish", ["Sensors", "Thermal"]],
     ["ipmi", undefined],
   ] as const)(
-    "reads values, thresholds and health, and names what is critical: %s, %s",
+    "reads values, thresholds and health, and names what is critical: %s, %j",
     async (provider, has) => {
       await using there = await lab(has);
       const [fan] = there.machine.sensors.filter(({ name }) => name === "Fan 3");
@@ -55,7 +55,7 @@ describe.concurrent("read-sensors", () => {
     ["the expanded collection beside Thermal and Power", ".", 3],
     ["no collection that costs a request per sensor and has no more of them", "none", 3],
   ] as const)("reads %s", async (_, expand, most) => {
-    await using there = await lab("both", expand);
+    await using there = await lab(["Sensors", "Thermal"], expand);
 
     const ended = await runAction("read-sensors", { env: there.env("redfish") });
 
@@ -77,7 +77,7 @@ describe.concurrent("read-sensors", () => {
   it("is unsupported where the BMC has none", async () => {
     await using there = await actionLab({
       ipmi: { sdr: { present: false } },
-      ...(generic && { redfish: { profile: { ...generic, sensors: "none" } } }),
+      ...(generic && { redfish: { profile: { ...generic, sensors: [] } } }),
     });
 
     const redfish = await runAction("read-sensors", { env: there.env("redfish") });

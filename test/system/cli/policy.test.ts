@@ -128,13 +128,13 @@ describe("pbnj-worker policy test", () => {
   it("exits 0 when all is allowed, says by which rules, and reads none of the files that hold secrets", async () => {
     const { exitCode, stdout, stderr } = await testPolicy([], runProgram);
     const trusted = (name: string) =>
-      `${IMAGES}/power-* fits ${IMAGES}/${name}: it receives its machine's BMC connection`;
+      `${IMAGES}/power-* matches ${IMAGES}/${name}: it receives its machine's BMC connection`;
 
     expect(stderr).toBe("");
     expect(cells(stdout)).toEqual([
       ["task", "action", "machine", "verdict", "rule", "why"],
       ["lane", "off", "node-1", "allowed", "trustedImages.0", trusted("power-off:v1")],
-      ["", "", "", "", "images.0", `${IMAGES}/* fits ${IMAGES}/power-off:v1`],
+      ["", "", "", "", "images.0", `${IMAGES}/* matches ${IMAGES}/power-off:v1`],
       ["", "", "", "", "tenants.1", "namespace default may use machine node-1"],
       ["", "", "", "", "containers.0", "pull never, memory 96Mi"],
       ["", "", "", "", "settings", "cpus 0.5, pids 64"],
@@ -142,12 +142,12 @@ describe("pbnj-worker policy test", () => {
         ...["lane", "report", "node-1", "allowed", "trustedImages"],
         `${IMAGES}/report:v1 is not listed: it receives no BMC connection`,
       ],
-      ["", "", "", "", "images.0", `${IMAGES}/* fits ${IMAGES}/report:v1`],
+      ["", "", "", "", "images.0", `${IMAGES}/* matches ${IMAGES}/report:v1`],
       ["", "", "", "", "tenants.1", "namespace default may use machine node-1"],
       ["", "", "", "", "volumes.0", "/srv/in:/data:ro may be mounted"],
       ["", "", "", "", "settings", "pull if-missing, memory 256Mi, cpus 0.5, pids 64"],
       ["any", "on", "node-2", "allowed", "trustedImages.0", trusted("power-on:v1")],
-      ["", "", "", "", "images.0", `${IMAGES}/* fits ${IMAGES}/power-on:v1`],
+      ["", "", "", "", "images.0", `${IMAGES}/* matches ${IMAGES}/power-on:v1`],
       ["", "", "", "", "tenants.1", "namespace default may use machine node-2"],
       ["", "", "", "", "containers.0", "pull never, memory 96Mi"],
       ["", "", "", "", "settings", "cpus 0.5, pids 64"],
@@ -306,7 +306,7 @@ describe("pbnj-worker policy test", () => {
     expect(rules(contained.stdout)).toEqual(
       expect.arrayContaining([
         "a | - | allowed | trustedImages | a is not listed: it receives no BMC connection",
-        " |  |  | images.0 | ** fits a",
+        " |  |  | images.0 | ** matches a",
         " |  |  | ownConnections | BMC_HOST may be set",
         " |  |  | privileged | runs with every right on the worker's host",
       ]),

@@ -2,6 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type Lab, startLab } from "../../../cli/lab/lab.ts";
+import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
 import { CommandInProcess } from "../../support/command-in-process.ts";
 import { fileFolder } from "../../support/test-folder.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
@@ -63,6 +64,32 @@ test.each(["node-01", "node-02", "node-03"])(
       expect.stringMatching(/^bmc \/ power-on {2}success in .*: on after .* via (redfish|ipmi)$/),
     ]);
     expect(machineOf(lab, name).lastBoot).toMatchObject({ device: "pxe", overridden: true });
+    await lab.close();
+  },
+);
+
+test.each([["run"], ["policy", "test"]])(
+  "%s %s finds the Workflow in the cluster that the configuration file names",
+  async (...command) => {
+    await using cluster = await FakeCluster.start({ namespaces: ["tink"] });
+    const kind = ["tinkerbell.org/v1alpha1", "Workflow"] as const;
+    cluster.create(...kind, { metadata: { name: "look", namespace: "tink" } });
+    const actions = [{ name: "status", image: "registry.example/power-status:v1", timeout: 30 }];
+    const tasks = [{ name: "look", agentID: "pbnj-node-01", actions }];
+    cluster.patchStatus(...kind, "look", { tasks }, "tink");
+    await writeFile(join(folder, "kubeconfig"), cluster.kubeconfig());
+    const config = await template("kubeconfig: kubeconfig\n");
+    const lab = await startLab({ times: QUICK });
+    await using program = new CommandInProcess([
+      ...[...command, "--workflow", "tink/look", "--inventory", lab.inventoryFile, "--config", config],
+    ]);
+
+    const { code } = await program.ended;
+
+    expect(program.stdout).toMatch(
+      command[0] === "run" ? /look \/ status {2}success/ : /1 allowed, 0 refused/,
+    );
+    expect(code).toBe(0);
     await lab.close();
   },
 );

@@ -250,7 +250,7 @@ describe("a command that hangs is ended with all that it started", () => {
     const reason = await reasonOf(resolver("", hanging(file, "1500ms"))(), SHELL);
     const pids = await pidsIn(file);
 
-    expect(reason).toBe("was stopped after its 1.5 s");
+    expect(reason).toBe("timed out after 1.5 s");
     expect(pids).toHaveLength(2);
     await expectEnded(pids);
   });

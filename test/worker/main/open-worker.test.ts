@@ -188,7 +188,7 @@ describe.concurrent("an action fails with its reason, and the worker continues",
     const workflow = lab.submit("pbnj-node-01", ...steps);
     await lab.server.until(() => workflow.state === "TIMEOUT");
 
-    expect(messageOf(workflow)).toMatch(/\(timeout, exit 143\): timed out, stopped after its 1.0 s/);
+    expect(messageOf(workflow)).toMatch(/\(timeout, exit 143\): timed out after 1.0 s/);
   });
 });
 

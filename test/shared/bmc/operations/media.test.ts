@@ -102,7 +102,7 @@ describe("an image that the BMC refuses", () => {
     ["dell-idrac9", 400, "IDRAC.2.8.RAC0904", 8],
     ["dell-idrac9", 500, "IDRAC.2.8.RAC0904", 8],
     ["supermicro", 400, "Base.1.0.GeneralError", 8],
-    ["lenovo-xcc", 400, "Base.1.0.GeneralError", 9],
+    ["lenovo-xcc", 400, "Base.1.0.GeneralError", 8],
   ])(
     "on %s, with %i %s, is sent once, in its own words, in %i requests",
     async (profile, status, messageId, requests) => {

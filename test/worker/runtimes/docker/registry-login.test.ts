@@ -130,7 +130,7 @@ describe("a credential helper", () => {
       "echo the vault is sealed; exit 1",
       /docker-credential-broken gave no login .*: the vault is sealed/,
     ],
-    ["garbled", "echo hello", /docker-credential-garbled gave an answer that is no login/],
+    ["garbled", "echo hello", /docker-credential-garbled printed no valid login/],
     ["../x", "", /is not the name of a credential helper/],
     ["missing-here", undefined, /docker-credential-missing-here gave no login .*ENOENT/],
   ])("that fails (%s) fails the pull with its reason", async (name, script, reason) => {

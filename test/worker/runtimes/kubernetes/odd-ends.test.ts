@@ -91,7 +91,7 @@ describe("the end of an action in a pod", () => {
     const { outcome } = await ended;
     expect(outcome).toMatchObject({ ok: false, class: "internal", killed: true });
     expect(outcome.message).toMatch(
-      /^how it ended is not known: its pod was deleted by another client although it said: off via redfish$/,
+      /^its outcome is unknown: its pod was deleted by another client although it said: off via redfish$/,
     );
   });
 

@@ -96,7 +96,7 @@ describe("the rights of the kubernetes runtime", () => {
 
     expect(outcome).toMatchObject({ ok: false, class: "internal" });
     expect(outcome.message).toMatch(
-      /^the connection of m1 cannot be handed over: create secrets in actions: .*forbidden.*; put its Secret into actions, or grant/,
+      /^the connection of m1 cannot be passed to the pod: create secrets in actions: .*forbidden.*; put its Secret into actions, or grant/,
     );
     expect(await lab.findJob(request)).toBeUndefined();
   });

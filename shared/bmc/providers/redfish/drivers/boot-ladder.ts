@@ -7,6 +7,7 @@ import type { HttpAnswer } from "../service/http-client.ts";
 import { missingProperties } from "../service/missing-properties.ts";
 import { readRefusal } from "../service/refusal.ts";
 import { type BootFields, missingFields } from "./boot-fields.ts";
+import { leadsToFutureState } from "./boot-place.ts";
 
 /** One form of a boot write. Without `etag` it carries no If-Match. */
 export interface BootAttempt {
@@ -44,7 +45,7 @@ export class BootLadder {
   ): Promise<BootAttempt | undefined> {
     const tag = await this.#tags.next(attempt.path, attempt.etag, answer, signal);
     if (tag) return { ...attempt, etag: tag.etag };
-    if (this.#leadsToFutureState(answer) && this.#take("future-state", answer)) {
+    if (leadsToFutureState(answer) && this.#take("future-state", answer)) {
       this.#tags.startAgain();
       return { ...attempt, path: `${this.#system.path}${FUTURE_STATE.suffix}`, etag: undefined };
     }
@@ -93,9 +94,5 @@ export class BootLadder {
     const reason = readRefusal(answer).text;
     this.#log.debug({ rung, reason }, "boot override refused, trying another form");
     return true;
-  }
-
-  #leadsToFutureState(answer: HttpAnswer): boolean {
-    return readRefusal(answer).messageIds.some((id) => FUTURE_STATE.messageId.test(id));
   }
 }

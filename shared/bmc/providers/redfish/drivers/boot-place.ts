@@ -2,6 +2,8 @@ import type { Resources } from "../resources/resources.ts";
 import { writeSettings } from "../resources/settings-place.ts";
 import type { ManagedSystem } from "../resources/system.ts";
 import { FUTURE_STATE } from "../service/behaviour-quirks.ts";
+import type { HttpAnswer } from "../service/http-client.ts";
+import { readRefusal } from "../service/refusal.ts";
 import { type Boot, BootSettings } from "../service/schema.ts";
 
 /** The resource that takes a field of `Boot`, as it was just read. */
@@ -11,9 +13,14 @@ export interface BootPlace {
   readonly boot: Boot;
 }
 
+/** Whether a refusal says that the system's `/SD` resource takes what was sent, as MegaRAC's does. */
+export function leadsToFutureState(answer: HttpAnswer): boolean {
+  return readRefusal(answer).messageIds.some((id) => FUTURE_STATE.messageId.test(id));
+}
+
 /**
  * Writes a field of `Boot`: where a settings resource that has it refuses it, to the system itself, which then has the last
- * word.
+ * word; where the system refuses it in favour of its `/SD`, there.
  */
 export async function writeBootField(
   { system, writer }: Pick<Resources, "system" | "writer">,
@@ -23,7 +30,16 @@ export async function writeBootField(
 ): Promise<void> {
   const request = { method: "PATCH", path: place.path, body: { Boot: field }, etag: place.etag } as const;
   const own = { path: system.path, etag: system.last.etag };
-  await writeSettings({ system, writer }, { request, own }, signal);
+  if (request.path !== own.path) {
+    await writeSettings({ system, writer }, { request, own }, signal);
+    return;
+  }
+  const answer = await writer.attempt(request, signal);
+  if (answer.status < 300) return;
+  if (!leadsToFutureState(answer)) throw system.service.refusal(answer, request);
+  const path = `${own.path}${FUTURE_STATE.suffix}`;
+  await writer.write({ ...request, path, etag: undefined }, signal);
+  system.learn("ami-future-state");
 }
 
 /**

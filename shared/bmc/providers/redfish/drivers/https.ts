@@ -40,12 +40,13 @@ interface CertificatePlace {
   generate(names: SigningRequestNames): WriteRequest;
   /** The CSR out of the answer, or read until it is there. */
   generated(answer: unknown, signal: AbortSignal): Promise<string>;
-  install(chain: CertificateChain, signal: AbortSignal): Promise<WriteRequest>;
+  /** `asPem`: the same for a BMC that refuses the type of a chain. */
+  install(chain: CertificateChain, signal: AbortSignal): Promise<WriteRequest & { asPem?: WriteRequest }>;
 }
 
 /** The certificate of the manager's web server, by CertificateService or where HPE has it. */
 export function redfishHttps(resources: Resources, endpoint: Endpoint): HttpsDriver {
-  const { writer } = resources;
+  const { writer, system, log } = resources;
   const find = async (signal: AbortSignal): Promise<CertificatePlace> => {
     const place = (await findStandard(resources, endpoint, signal)) ?? (await findHpe(resources, signal));
     if (!place) throw new BmcError("unsupported", "the BMC takes no certificate for its web server");
@@ -73,7 +74,16 @@ export function redfishHttps(resources: Resources, endpoint: Endpoint): HttpsDri
       return describeWrite({ ...request, body: shortened(body) });
     },
     async install(chain, signal) {
-      await writer.write(await (await find(signal)).install(chain, signal), signal);
+      const { asPem, ...request } = await (await find(signal)).install(chain, signal);
+      const answer = await writer.attempt(request, signal);
+      if (answer.status < 300) return;
+      const refused = system.service.refusal(answer, request);
+      // Only 400 says that the body is what the BMC does not like.
+      const mayBeType = answer.status === 400 && refused.class !== "busy" && refused.class !== "auth";
+      if (!asPem || !mayBeType) throw refused;
+      log.debug({ reason: refused.message }, "certificate chain refused, retrying as PEM");
+      await writer.write(asPem, signal);
+      system.learn("chain-as-pem");
     },
   };
 }
@@ -99,7 +109,7 @@ async function findStandard(
   const replace = service.localPath(actions?.["#CertificateService.ReplaceCertificate"]?.target);
   return {
     generate(names) {
-      if (generate === undefined) throw new BmcError("unsupported", "the BMC makes no CSR");
+      if (generate === undefined) throw new BmcError("unsupported", "the BMC does not generate a CSR");
       const body = {
         CertificateCollection: { "@odata.id": collection },
         ...defined({
@@ -120,13 +130,16 @@ async function findStandard(
       return data.CSRString;
     },
     async install({ pem, size }, installing) {
+      const inUse =
+        replace === undefined ? undefined : await findInUse(resources, { collection, endpoint }, installing);
+      const place = inUse === undefined ? {} : { CertificateUri: { "@odata.id": inUse } };
+      const request = (CertificateType: string) => ({
+        method: "POST" as const,
+        path: replace !== undefined && inUse !== undefined ? replace : collection,
+        body: { CertificateString: pem, CertificateType, ...place },
+      });
       const isChain = size > 1 && behaviour.certificateChains === "PEMchain";
-      const body = { CertificateString: pem, CertificateType: isChain ? "PEMchain" : "PEM" };
-      const added = { method: "POST", path: collection, body } as const;
-      if (replace === undefined) return added;
-      const inUse = await findInUse(resources, { collection, endpoint }, installing);
-      if (inUse === undefined) return added;
-      return { method: "POST", path: replace, body: { ...body, CertificateUri: { "@odata.id": inUse } } };
+      return isChain ? { ...request("PEMchain"), asPem: request("PEM") } : request("PEM");
     },
   };
 }
@@ -164,7 +177,7 @@ async function findHpe(
   const imports = service.localPath(actions["#HpeHttpsCert.ImportCertificate"]?.target);
   return {
     generate({ alternativeNames, ...names }) {
-      if (generate === undefined) throw new BmcError("unsupported", "the BMC makes no CSR");
+      if (generate === undefined) throw new BmcError("unsupported", "the BMC does not generate a CSR");
       if (alternativeNames?.length) {
         throw new BmcError("unsupported", "the BMC takes no alternative names for a CSR");
       }

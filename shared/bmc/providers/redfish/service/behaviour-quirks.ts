@@ -198,7 +198,7 @@ export const quirks: readonly Quirk[] = [
   {
     name: "ami-future-state",
     vendors: "AMI, ASRockRack",
-    reason: "400 OperationSupportedInFutureStateURI: the System's /SD resource takes the override",
+    reason: "400 OperationSupportedInFutureStateURI: the System's /SD resource takes Boot",
     source: "DMTF/Redfish-Tacklebox issues 111 and 144",
     effect: { bootOwner: "future-state" },
   },
@@ -235,11 +235,10 @@ export const quirks: readonly Quirk[] = [
     effect: { ifMatch: "first" },
   },
   {
-    name: "openbmc-pem-only",
+    name: "chain-as-pem",
     vendors: "OpenBMC",
-    reason: "takes a certificate chain as PEM and refuses PEMchain",
+    reason: "answers 400 to a certificate chain as PEMchain and takes it as PEM",
     source: "openbmc/bmcweb, redfish-core/lib/certificate_service.hpp",
-    match: { oem: /^openbmc$/i },
     effect: { certificateChains: "PEM" },
   },
   {
@@ -295,7 +294,8 @@ export type LearnedQuirk =
   | "ami-future-state"
   | "fixed-account-slots"
   | "empty-manager-reset"
-  | "oem-parameters";
+  | "oem-parameters"
+  | "chain-as-pem";
 
 /** The quirks a System's identity shows, with those that were learned. */
 export function activeQuirks(identity: Identity, learned: ReadonlySet<string>): readonly Quirk[] {

@@ -284,9 +284,7 @@ describe("entity tags", () => {
   test.each(["doubled", "gzip", "weak", "property"] as const)(
     "a tag sent %s is sent back as the service knows it",
     async (etagSent) => {
-      await start(
-        generic({ ifMatch: "required", etagSent, etagTaken: etagSent === "weak" ? "weak" : "strong" }),
-      );
+      await start(generic({ ifMatch: "required", etagSent }));
 
       await write(request("pxe"));
 
@@ -378,10 +376,10 @@ describe("vendor quirks", () => {
   test("Dell 13G: 400 SYS444 with the override applied is success, and nothing is sent twice", async () => {
     await start("dell-13g");
 
-    await write(request("pxe", { mode: "legacy" }));
+    await write(request("pxe"));
 
     expect(patches()).toHaveLength(1);
-    expect(bmc.machine.override).toEqual({ device: "pxe", enabled: "once", mode: "legacy" });
+    expect(bmc.machine.override).toMatchObject({ device: "pxe", enabled: "once" });
   });
 
   test("any make: 400 with the override applied is success", async () => {

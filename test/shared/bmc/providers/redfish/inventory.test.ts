@@ -58,7 +58,7 @@ describe.each(["generic", "dell-idrac9", "hpe-ilo5", "paging"])("on %s", (profil
       { name: "NIC.1", mac: "52:54:00:aa:bb:01", speedMbps: 25_000, up: true },
       { name: "NIC.2", mac: "52:54:00:aa:bb:02", up: false },
     ]);
-    expect(hardware.bmc?.nics).toMatchObject([{ name: "eth0" }]);
+    expect(hardware.bmc?.nics?.[0]).toMatchObject({ name: "eth0" });
     expect(hardware.storageControllers).toEqual([
       {
         ...{ name: "RAID", vendor: "Contoso", model: "RC-9", serial: "RC-1", firmware: "51.10" },
@@ -76,9 +76,9 @@ describe.each(["generic", "dell-idrac9", "hpe-ilo5", "paging"])("on %s", (profil
 });
 
 describe.each([
-  ["Power", { powerSupplies: 2, sensors: "thermal" }],
-  ["PowerSubsystem", { sensors: "subsystems" }],
-  ["an empty Power and PowerSubsystem", { sensors: "subsystems", powerLimit: "power" }],
+  ["Power", { powerSupplies: 2, sensors: ["Thermal"] }],
+  ["PowerSubsystem", { sensors: ["ThermalSubsystem"] }],
+  ["an empty Power and PowerSubsystem", { sensors: ["ThermalSubsystem"], powerLimit: "power" }],
 ] as const)("power supplies in %s", (_, fields) => {
   test("are read, with graphics processors, which are no processors", async () => {
     await start({ ...generic, ...fields, gpus: 1 });
@@ -103,7 +103,7 @@ describe.each([
 });
 
 test("lists are complete if the BMC has what lists them and all of it could be read", async () => {
-  await start({ ...generic, sensors: "none", network: "none" });
+  await start({ ...generic, sensors: [], network: "none" });
   // Without a GPU among the processors, GPUs may be listed elsewhere.
   const whole = ["processors", "memory", "disks", "nics", "firmware", "tpms", "storageControllers"];
 

@@ -202,7 +202,7 @@ describe("inserting", () => {
     await use((media) => media.insert(image, signal));
 
     expect(writes().map(({ method, path, body }) => [method, path, body])).toEqual([
-      ["PATCH", "/redfish/v1/Managers/1/VirtualMedia/CD1", { Image: image.url, Inserted: true }],
+      ["PATCH", "/redfish/v1/Systems/1/VirtualMedia/EXT1", { Image: image.url, Inserted: true }],
     ]);
   });
 
@@ -213,7 +213,7 @@ describe("inserting", () => {
     await use((media) => media.insert(image, signal));
 
     expect(writes()).toHaveLength(1);
-    expect(inserted()).toEqual(["CD1"]);
+    expect(inserted()).toEqual(["EXT1"]);
   });
 
   test("is unsupported before anything is sent where no drive takes a disc", async () => {

@@ -3,7 +3,7 @@ import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
 import type { BmcUser, UserRole } from "../../../../../shared/bmc/operations/user-port.ts";
 import { Secret } from "../../../../../shared/secret.ts";
 import { type RedfishBmc, startRedfishBmc } from "../../../../../simulators/redfish/bmc.ts";
-import type { RedfishProfile } from "../../../../../simulators/redfish/profiles.ts";
+import { type RedfishProfile, redfishProfile } from "../../../../../simulators/redfish/profiles.ts";
 import { errorOf, neverAborts, withSession } from "./open-session.ts";
 
 const signal = neverAborts();
@@ -77,10 +77,7 @@ test("Dell: an empty account is filled with PATCH, never the anonymous first one
 });
 
 test("a make that turns out to have fixed accounts is asked so the next time", async () => {
-  const { redfishProfiles } = await import("../../../../../simulators/redfish/profiles.ts");
-  const base = redfishProfiles["generic"];
-  if (!base) throw new Error("no generic profile");
-  await start({ ...base, accounts: { kind: "slots", below: "service", refusesEnabled: false } });
+  await start({ ...redfishProfile("generic"), accounts: { kind: "slots", below: "service" } });
 
   const hint = await withSession(bmc, {}, async (session) => {
     await usersOf(session).create(newUser(), signal);
@@ -93,22 +90,25 @@ test("a make that turns out to have fixed accounts is asked so the next time", a
   expect(bmc.log.filter((line) => line.startsWith("POST"))).toEqual([]);
 });
 
-test("$expand, where the root announces it, reads 16 accounts in three requests, then in one", async () => {
-  await start("dell-idrac9");
-  const hint = await withSession(bmc, {}, async (session) => {
+test.each([".", "*"] as const)(
+  "$expand=%s, where the root announces it, reads 16 accounts in three requests, then in one",
+  async (expand) => {
+    await start({ ...redfishProfile("dell-idrac9"), expand });
+    const hint = await withSession(bmc, {}, async (session) => {
+      bmc.forget();
+      await usersOf(session).list(signal);
+      return session.hint();
+    });
+    const first = [...bmc.log];
     bmc.forget();
-    await usersOf(session).list(signal);
-    return session.hint();
-  });
-  const first = [...bmc.log];
-  bmc.forget();
 
-  await use((users) => users.list(signal), hint);
+    await use((users) => users.list(signal), hint);
 
-  const path = "/redfish/v1/AccountService/Accounts";
-  expect(first).toEqual([`GET ${path}`, "GET /redfish/v1", `GET ${path}?$expand=*`]);
-  expect(bmc.log).toEqual([`GET ${path}?$expand=*`]);
-});
+    const path = "/redfish/v1/AccountService/Accounts";
+    expect(first).toEqual([`GET ${path}`, "GET /redfish/v1", `GET ${path}?$expand=${expand}`]);
+    expect(bmc.log).toEqual([`GET ${path}?$expand=${expand}`]);
+  },
+);
 
 test("a hint about $expand that no longer holds costs one request", async () => {
   await start();
