@@ -12,6 +12,7 @@ import { ManualHost, NETWORK } from "../../docs/manual-host.ts";
 import { codeBlocks } from "../../docs/markdown.ts";
 import { buildActionImages } from "../../support/action-images.ts";
 import { describeWithDocker } from "../../support/docker.ts";
+import { templateOf } from "../../support/lab.ts";
 
 const FOLDER = "docs/how-to";
 /** Pages whose commands, marked with their exit code, a test of their own runs. */
@@ -162,13 +163,7 @@ const STORIES: Readonly<Record<string, (host: ManualHost, open: AsyncDisposableS
       "/etc/pbnj-worker/worker.yaml",
       `grpcServer: ${NETWORK}1:42113\nagentId: [pbnj-node-1]\n`,
     );
-    const actions = [{ name: "a", image: "registry.example/pbnj-worker/power-status:v0.1.0", timeout: 30 }];
-    const workflow = tink.submit({
-      template: JSON.stringify({
-        ...{ version: "0.1", name: "traced", global_timeout: 60 },
-        tasks: [{ name: "a", worker: "pbnj-node-1", actions }],
-      }),
-    });
+    const workflow = tink.submit({ template: templateOf("pbnj-node-1", { name: "power-status" }) });
 
     await host.run({ during: () => tink.until(() => isOver(workflow), 30_000) });
 
