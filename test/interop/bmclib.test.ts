@@ -88,8 +88,7 @@ describe.skipIf(!program)(TITLE, provenWith(bmclibPeer), () => {
 
   it("drives Redfish's power, boot, media, inventory and reset", async () => {
     const machine = quick("on");
-    const bmc = await startRedfishBmc({ machines: [machine] });
-    onTestFinished(() => bmc.close());
+    await using bmc = await startRedfishBmc({ machines: [machine] });
     bmc.sel.add("Warning", "Fan 1 is slow.", "2025-06-01T08:30:00Z");
     const run = (operation: string) => bmclib("gofish", bmc, operation);
 
@@ -122,8 +121,7 @@ describe.skipIf(!program)(TITLE, provenWith(bmclibPeer), () => {
   });
 
   it("lists, makes, changes and removes a Redfish user in a free slot", async () => {
-    const bmc = await startRedfishBmc({ profile: "dell-idrac9" });
-    onTestFinished(() => bmc.close());
+    await using bmc = await startRedfishBmc({ profile: "dell-idrac9" });
     const run = (operation: string) => bmclib("gofish", bmc, operation);
 
     expect(await run("users")).toEqual([expect.objectContaining({ Username: "admin" })]);
