@@ -19,6 +19,8 @@ export interface HttpRequest {
   /** Path and query. */
   readonly path: string;
   readonly headers: Headers;
+  /** More headers, made anew each time that the request goes out: a digest is for one request (RFC 7616 section 3.4). */
+  readonly authorize?: () => Headers;
   /** A stream or form is sent once, as it is read. */
   readonly body?: string | Readable;
   /** What is asked, for messages: never a secret. */
@@ -136,8 +138,9 @@ export class HttpConnection {
 
   #sendTraced(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
     const { host, port, tracer = untraced } = this.#options;
+    const headers = { ...request.headers, ...request.authorize?.() };
     return tracer.span(spanOf(request, host, port), async (span) => {
-      const answer = await this.#sendTapped(request, signal);
+      const answer = await this.#sendTapped({ ...request, headers }, signal);
       const { status } = answer;
       span.note({
         "http.response.status_code": status,

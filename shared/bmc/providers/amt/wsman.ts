@@ -142,16 +142,14 @@ export class WsmanClient {
 
   #send({ message, doing, isWrite }: Call, signal: AbortSignal): Promise<HttpAnswer> {
     const challenge = this.#challenge;
-    const authorization = challenge && {
-      authorization: authorize(challenge, this.#account, {
-        method: "POST",
-        uri: WSMAN_PATH,
-        count: ++this.#count,
-      }),
+    const authorized = () => {
+      if (!challenge) return {};
+      const use = { method: "POST", uri: WSMAN_PATH, count: ++this.#count };
+      return { authorization: authorize(challenge, this.#account, use) };
     };
-    const headers = { "content-type": "application/soap+xml; charset=UTF-8", ...authorization };
+    const headers = { "content-type": "application/soap+xml; charset=UTF-8" };
     return this.#http.send(
-      { method: "POST", path: WSMAN_PATH, headers, body: message, doing, isWrite },
+      { method: "POST", path: WSMAN_PATH, headers, authorize: authorized, body: message, doing, isWrite },
       signal,
     );
   }

@@ -279,6 +279,16 @@ describe("faults and broken answers", () => {
     expect(device.machine.count("off")).toBe(kind === "close-before" ? 0 : 1);
   });
 
+  test("a reading whose answer is lost goes out again with a digest of its own", async () => {
+    await start();
+    await using session = await open();
+    await session.power.read(signal);
+    device.http.fail("close-after");
+
+    expect(await session.power.read(signal)).toBe("on");
+    expect(device.guard.refused).toBe(0);
+  });
+
   test("an enumeration without an end is given up", async () => {
     await start({ getsPower: false });
     const more = envelope(
