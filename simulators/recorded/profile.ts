@@ -160,7 +160,8 @@ function network(resources: RecordedResources, manager: Body): ShownProfile {
   if (!body) return {};
   if (more.length > 0) return { network: "several" };
   if (settingsOf(body) !== undefined) return { network: "settings" };
-  return { network: "DHCPv4" in body || "IPv4StaticAddresses" in body ? "standard" : "old" };
+  if ("DHCPv4" in body) return { network: "standard" };
+  return { network: "IPv4StaticAddresses" in body ? "no-dhcpv4" : "old" };
 }
 
 function certificates(resources: RecordedResources, manager: string): ShownProfile {

@@ -26,6 +26,7 @@ describe.concurrent("set-bmc-network", () => {
   it.each([
     ["redfish", undefined, "127.0.0.3"],
     ["redfish", "old", "127.0.0.4"],
+    ["redfish", "no-dhcpv4", "127.0.0.8"],
     ["redfish", "settings", "127.0.0.5"],
     ["redfish", "several", "127.0.0.6"],
     ["ipmi", undefined, "127.0.0.7"],
@@ -167,6 +168,16 @@ describe.concurrent("set-bmc-network", () => {
     expect(resultOf(ended).message).toContain(
       "the change may be half made (sent: address source static, not sent: mask 255.0.0.0, gateway 127.0.0.254, address 127.0.0.1)",
     );
+  });
+
+  it("ends DHCP by the origin of the address where the BMC has no DHCPv4", async () => {
+    await using there = await lab({ network: "no-dhcpv4" });
+    there.machine.network = { ...there.machine.network, mode: "dhcp" };
+
+    const ended = await there.run("redfish", { MODE: "static" });
+
+    expect(resultOf(ended)).toMatchObject({ ok: true, after: { mode: "static", address: "127.0.0.1" } });
+    expect(there.machine.network.mode).toBe("static");
   });
 
   it("takes no link-local address for the BMC's", async () => {

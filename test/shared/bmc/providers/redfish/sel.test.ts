@@ -112,6 +112,23 @@ test("a remembered log that is gone is looked for again", async () => {
   expect(await use((sel) => sel.list(signal), hint)).toEqual(entries);
 });
 
+test("a BMC that lists a log and does not have it is unsupported and says which", async () => {
+  await start();
+  bmc.fail({ kind: "refuse", path: /LogServices\/SEL/, status: 404, times: 99 });
+
+  const errors = await use(async (sel) => [
+    await errorOf(sel.list(signal)),
+    await errorOf(sel.clear(signal)),
+  ]);
+
+  expect(errors.map(({ class: errorClass, message }) => [errorClass, message])).toEqual(
+    Array(2).fill([
+      "unsupported",
+      "the BMC lists /redfish/v1/Managers/1/LogServices/SEL, which it does not have",
+    ]),
+  );
+});
+
 test("a BMC with other logs only is unsupported and says which", async () => {
   await start("bare");
 

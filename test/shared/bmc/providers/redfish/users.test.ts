@@ -90,25 +90,25 @@ test("a make that turns out to have fixed accounts is asked so the next time", a
   expect(bmc.log.filter((line) => line.startsWith("POST"))).toEqual([]);
 });
 
-test.each([
-  ".",
-  "*",
-] as const)("$expand=%s, where the root announces it, reads 16 accounts in three requests, then in one", async (expand) => {
-  await start({ ...redfishProfile("dell-idrac9"), expand });
-  const hint = await withSession(bmc, {}, async (session) => {
+test.each([".", "*"] as const)(
+  "$expand=%s, where the root announces it, reads 16 accounts in three requests, then in one",
+  async (expand) => {
+    await start({ ...redfishProfile("dell-idrac9"), expand });
+    const hint = await withSession(bmc, {}, async (session) => {
+      bmc.forget();
+      await usersOf(session).list(signal);
+      return session.hint();
+    });
+    const first = [...bmc.log];
     bmc.forget();
-    await usersOf(session).list(signal);
-    return session.hint();
-  });
-  const first = [...bmc.log];
-  bmc.forget();
 
-  await use((users) => users.list(signal), hint);
+    await use((users) => users.list(signal), hint);
 
-  const path = "/redfish/v1/AccountService/Accounts";
-  expect(first).toEqual([`GET ${path}`, "GET /redfish/v1", `GET ${path}?$expand=${expand}`]);
-  expect(bmc.log).toEqual([`GET ${path}?$expand=${expand}`]);
-});
+    const path = "/redfish/v1/AccountService/Accounts";
+    expect(first).toEqual([`GET ${path}`, "GET /redfish/v1", `GET ${path}?$expand=${expand}`]);
+    expect(bmc.log).toEqual([`GET ${path}?$expand=${expand}`]);
+  },
+);
 
 test("a hint about $expand that no longer holds costs one request", async () => {
   await start();
