@@ -28,7 +28,7 @@ export function programCommands(own: SelfProgram): readonly ProgramCommand[] {
     {
       name: "discover",
       usage: "[options] [address...]",
-      summary: "look for BMCs on the network, and write an inventory",
+      summary: "find BMCs on the network, and write an inventory",
       define: async (command) => (await import("./discover/define-discover.ts")).defineDiscover(command),
     },
     {
@@ -39,14 +39,14 @@ export function programCommands(own: SelfProgram): readonly ProgramCommand[] {
     },
     {
       name: "record",
-      usage: "[options] <machine | flags of it>",
-      summary: "record what a BMC shows, without what identifies it",
+      usage: "[options] <machine | flags>",
+      summary: "record a BMC for a bug report, without names or passwords",
       define: async (command) => (await import("./record/record-command.ts")).defineRecord(command),
     },
     {
       name: "lab",
       usage: "[options]",
-      summary: "start simulated machines and a tink server to try everything with",
+      summary: "start simulated machines and a tink server",
       define: async (command) => (await import("./lab/lab-command.ts")).defineLab(command, own),
     },
     {

@@ -16,7 +16,7 @@ const FLAGS = ["--help", "-h", "--version", "-V"];
 const FIRST_STEPS = `
 Start here:
   pbnj-worker lab
-      simulated machines, to try the rest with
+      simulated machines, to try the other commands
   pbnj-worker action power-status --help
       one action on one machine, without a worker
   pbnj-worker doctor --help

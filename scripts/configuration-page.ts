@@ -3,7 +3,7 @@ import { settings } from "../worker/main/settings.ts";
 
 const INTRODUCTION = `# Configuration
 
-\`npm run docs\` generates this page from the \`*-settings.ts\` files of \`worker/\`.
+<!-- generated from the *-settings.ts files of worker/: npm run docs -->
 
 \`pbnj-worker start\` takes each setting from the first of these places:
 
@@ -15,8 +15,7 @@ const INTRODUCTION = `# Configuration
 | YAML file of \`--config\` ([example](../../examples/worker.yaml)) | \`grpcTls\` |
 | default | |
 
-A name without \`--\` has no flag. An empty variable counts as not set. Paths in the file are relative to the file. The
-worker prints all problems at once and exits with code 2, or 75 if it could not read a file.
+A name without \`--\` has no flag. An empty variable counts as not set. Paths in the file are relative to the file.
 
 | value | write |
 |---|---|

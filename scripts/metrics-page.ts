@@ -1,20 +1,18 @@
 import { ErrorClass } from "../shared/contract/error-class.ts";
 import { definitions, type MetricDefinition } from "../worker/features/metrics/definitions.ts";
-import { labels, labelText, labelValues } from "../worker/features/metrics/metric-labels.ts";
+import { GRPC_CODES, labels, labelText, labelValues } from "../worker/features/metrics/metric-labels.ts";
 
 const INTRODUCTION = `# Metrics
 
-\`npm run docs\` generates this page from \`worker/features/metrics/definitions.ts\`.
+<!-- generated from worker/features/metrics/definitions.ts: npm run docs -->
 
-The worker serves metrics at \`/metrics\` on \`--http-address\`: Prometheus text, or OpenMetrics if the Accept header prefers it.
-Times are in seconds, sizes in bytes. Every label has a closed set of values: no label names a machine, a workflow or an agent ID, so the number
-of series is bounded. There are a [dashboard](../../deploy/grafana/pbnj-worker.json) and [alert rules](../how-to/respond-to-alerts.md).
+The worker serves metrics at \`/metrics\` on \`--http-address\`: Prometheus text, or OpenMetrics if the Accept header prefers it. No label names a machine, a workflow or an
+agent ID, so the number of series is bounded. There are a [dashboard](../../deploy/grafana/pbnj-worker.json) and [alert rules](../how-to/respond-to-alerts.md).
 
 ## Scraping
 
-On loopback no authentication is needed. On [another address](../how-to/serve-the-status-page.md), Prometheus sends the token, or
-identifies itself with \`cert_file\` and \`key_file\` in \`tls_config\`. The chart's ServiceMonitor uses \`http.tokenSecret\` and
-\`http.tlsSecret\`.
+On [another address](../how-to/serve-the-status-page.md) than loopback, Prometheus sends the token, or identifies itself with \`cert_file\` and \`key_file\` in
+\`tls_config\`. The chart's ServiceMonitor uses \`http.tokenSecret\` and \`http.tlsSecret\`.
 
 \`\`\`yaml
 scrape_configs:
@@ -55,12 +53,16 @@ function labelRow(label: string, all: readonly MetricDefinition[]): string {
   return row([code(labelText(label)), users.map(({ name }) => code(name)).join(", "), values, helpOf(label)]);
 }
 
-/** Error classes have a page of their own. */
+/** Lists that have a page of their own. */
+const LISTS: readonly (readonly [readonly string[], string])[] = [
+  [ErrorClass.options, "[error classes](error-classes.md)"],
+  [GRPC_CODES, "[gRPC codes](https://grpc.io/docs/guides/status-codes/)"],
+];
+
 function valuesCell(values: readonly string[] = []): string {
-  const others = values.filter((value) => !ErrorClass.safeParse(value).success);
-  const isClass = values.length - others.length === ErrorClass.options.length;
-  const cells = isClass ? ["[error classes](error-classes.md)", ...others.map(code)] : values.map(code);
-  return cells.join(", ") || "–";
+  const [list = [], link] = LISTS.find(([all]) => all.every((value) => values.includes(value))) ?? [];
+  const others = values.filter((value) => !list.includes(value)).map(code);
+  return [...(link === undefined ? [] : [link]), ...others].join(", ") || "–";
 }
 
 function helpOf(label: string): string {

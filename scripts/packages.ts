@@ -1,10 +1,10 @@
-import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, posix } from "node:path";
-import { execa } from "execa";
 import { z } from "zod";
 import { formatSeconds } from "../shared/duration.ts";
 import { bundleProgram } from "./bundle/bundle.ts";
 import { readManifest } from "./manifest.ts";
+import { buildLibrary } from "./packages/library-build.ts";
 import { filePages } from "./project-pages.ts";
 import { projectRoot } from "./project-root.ts";
 import { tool, toolProgress } from "./tool.ts";
@@ -29,6 +29,7 @@ const shared = Object.fromEntries(Object.entries(root).filter(([name]) => SHARED
 const OPTIONAL = ["ssh2"];
 // Of undici 8, which the command line contains.
 const engines = { node: ">=22.19" };
+const TARGET = "node22.19";
 
 await rm(output, { recursive: true, force: true });
 const lines = toolProgress();
@@ -48,7 +49,7 @@ async function assemble(name: string, assembling: Promise<void>): Promise<void> 
 }
 
 async function commandLine(folder: string): Promise<void> {
-  await bundleProgram(join(folder, "dist"), "node22.19");
+  await bundleProgram(join(folder, "dist"), TARGET);
   const { description, keywords } = root;
   await finish(folder, "README.md", {
     name: "pbnj-worker",
@@ -61,41 +62,22 @@ async function commandLine(folder: string): Promise<void> {
 }
 
 async function library(folder: string): Promise<void> {
-  const compile = (config: string, to: string) =>
-    execa("tsc", ["-p", config, "--outDir", join(folder, to)], { cwd: projectRoot, preferLocal: true });
-  await compile("tsconfig.library.json", "dist");
-  // With copies of what it shares with the library: no program needs both at run time but a test.
-  await compile("tsconfig.testing.json", "dist/testing");
-  const imported = await dependenciesOf(join(folder, "dist"));
+  await buildLibrary(join(folder, "dist"), TARGET, OPTIONAL);
+  const optional = Object.entries(root.dependencies).filter(([name]) => OPTIONAL.includes(name));
   await finish(folder, "docs/reference/bmc-library.md", {
     name: "@pbnj-worker/bmc",
     description:
       "A BMC client for Redfish, IPMI, Intel AMT and webhooks: power, boot device, virtual media and more",
     keywords: ["bmc", "redfish", "ipmi", "amt", "bare-metal"],
     exports: {
-      ".": { types: "./dist/bmc/index.d.ts", default: "./dist/bmc/index.js" },
-      "./testing": {
-        types: "./dist/testing/simulators/recorded/start-recording.d.ts",
-        default: "./dist/testing/simulators/recorded/start-recording.js",
-      },
+      ".": { types: "./dist/index.d.ts", default: "./dist/index.js" },
+      "./testing": { types: "./dist/testing.d.ts", default: "./dist/testing.js" },
       "./package.json": "./package.json",
     },
     files: ["dist", "CHANGELOG.md"],
-    dependencies: Object.fromEntries(Object.entries(imported).filter(([name]) => !OPTIONAL.includes(name))),
-    peerDependencies: Object.fromEntries(
-      Object.entries(imported).filter(([name]) => OPTIONAL.includes(name)),
-    ),
+    peerDependencies: Object.fromEntries(optional),
     peerDependenciesMeta: Object.fromEntries(OPTIONAL.map((name) => [name, { optional: true }])),
   });
-}
-
-/** The packages that the compiled files import, with the sources' versions. The bundled command line needs none. */
-async function dependenciesOf(folder: string): Promise<Record<string, string>> {
-  const files = (await readdir(folder, { recursive: true })).filter((file) => file.endsWith(".js"));
-  const texts = await Promise.all(files.map((file) => readFile(join(folder, file), "utf8")));
-  const imported = texts.flatMap((text) => [...text.matchAll(/(?:from |import\()"([\w@][^"]*)"/g)]);
-  const names = new Set(imported.map(([, specifier = ""]) => /^(@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? ""));
-  return Object.fromEntries(Object.entries(root.dependencies).filter(([name]) => names.has(name)));
 }
 
 /** Writes manifest and documents. Links of the README that lead to other files of the sources lead to their pages. */

@@ -1,7 +1,8 @@
-import { mkdir, readFile, rm } from "node:fs/promises";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Browser, chromium } from "playwright-core";
+import { parseDocument } from "yaml";
 import { startLab } from "../cli/lab/lab.ts";
 import { labTemplate } from "../cli/lab/template.ts";
 import { startWorker } from "../examples/demo/worker-process.ts";
@@ -51,6 +52,7 @@ for (const name of names) submit(name, "bmc-info", templateOf("bmc-info"));
 await until(({ ended, open }) => open === 0 && ended >= MACHINES);
 for (const name of names) submit(name, "network-boot", labTemplate);
 await until(({ ended }) => ended >= 2 * MACHINES);
+await pause("node-28", "fan replacement");
 for (const name of names.slice(4, 22))
   submit(name, "cycle", templateOf("power-cycle", "set-disk-persistent"));
 await sleep(BUSY_MS);
@@ -97,16 +99,33 @@ interface Counts {
   readonly open: number;
 }
 
-async function until(fits: (counts: Counts) => boolean): Promise<void> {
-  const limit = AbortSignal.timeout(WAIT_MS);
-  for (;;) {
-    const { actions } = (await (await fetch(`${url}/status.json`)).json()) as {
-      actions: readonly { phase: string }[];
-    };
+function until(fits: (counts: Counts) => boolean): Promise<void> {
+  return untilStatus(({ actions }) => {
     const ended = actions.filter(({ phase }) => phase === "succeeded" || phase === "failed").length;
-    if (fits({ ended, open: actions.length - ended })) return;
+    return fits({ ended, open: actions.length - ended });
+  });
+}
+
+interface Status {
+  readonly actions: readonly { readonly phase: string }[];
+  readonly machines: readonly { readonly name: string; readonly paused?: object }[];
+}
+
+async function untilStatus(fits: (status: Status) => boolean): Promise<void> {
+  const limit = AbortSignal.timeout(WAIT_MS);
+  while (!fits((await (await fetch(`${url}/status.json`)).json()) as Status)) {
     await sleep(500, undefined, { signal: limit });
   }
+}
+
+/** As an operator does, in the inventory; the worker reads it again. */
+async function pause(machine: string, reason: string): Promise<void> {
+  const inventory = parseDocument(await readFile(lab.inventoryFile, "utf8"));
+  inventory.setIn(["machines", names.indexOf(machine), "paused"], reason);
+  await writeFile(lab.inventoryFile, inventory.toString());
+  await untilStatus(({ machines }) =>
+    machines.some(({ name, paused }) => name === machine && paused !== undefined),
+  );
 }
 
 /** The page's address, from the worker's log. */

@@ -61,6 +61,10 @@ export class HttpListener extends WebServer {
     return this.stop();
   }
 
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       const chunks: Buffer[] = [];

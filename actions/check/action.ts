@@ -4,7 +4,7 @@ import { choiceList, duration } from "../harness/input/input.ts";
 import { checkProvider, type ProviderChecks, skipProvider } from "./check-provider.ts";
 import { checkTable } from "./check-table.ts";
 import { CHECK_NAMES } from "./checks.ts";
-import { summarise, unmet } from "./verdict.ts";
+import { dataOf, summarise, unmet } from "./verdict.ts";
 
 export default defineAction({
   name: "check",
@@ -43,21 +43,7 @@ export default defineAction({
     const report = { changed: false, data: dataOf(checked) };
     const error = await unmet(checked, required, tlsFallback);
     if (error) throw new ActionFailure(error, report);
-    const passed = required.length === 1 ? "the required check" : `all ${required.length} required checks`;
-    return { ...report, summary: `${passed} passed; ${summarise(checked)}` };
+    return { ...report, summary: summarise(checked, required) };
   },
   table: ({ checks }) => checkTable(checks),
 });
-
-function dataOf(checked: readonly ProviderChecks[]) {
-  return {
-    checks: checked.flatMap(({ rows }) => rows),
-    providers: checked.map(({ provider, rows, durationMs, roundTrips }) => ({
-      provider,
-      ok: rows.filter(({ state }) => state === "ok").length,
-      checks: rows.length,
-      durationMs,
-      roundTrips,
-    })),
-  };
-}

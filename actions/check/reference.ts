@@ -1,10 +1,11 @@
 import { z } from "zod";
-import { CHECK_STATES, type Finding, failed, ok, unsupported } from "../../shared/bmc/operations/finding.ts";
+import { CHECK_STATES, failed, ok, unsupported } from "../../shared/bmc/operations/finding.ts";
 import { ErrorClass } from "../../shared/contract/error-class.ts";
 import { ProviderName } from "../../shared/contract/vocabulary.ts";
 import { actionReference } from "../harness/input/reference.ts";
-import type { CheckRow } from "./checks.ts";
-import { CHECK_NAMES, type CheckName } from "./checks.ts";
+import type { ProviderChecks } from "./check-provider.ts";
+import { CHECK_NAMES, type CheckName, type CheckRow } from "./checks.ts";
+import { dataOf, summarise } from "./verdict.ts";
 
 const provider = z.enum(ProviderName.options);
 const durationMs = z.int().min(0);
@@ -37,61 +38,60 @@ const tally = z
   })
   .describe("All checks of one provider");
 
-const row = (
-  name: CheckName,
-  finding: Finding,
-  cost: Pick<CheckRow, "durationMs" | "roundTrips"> = {},
-): CheckRow => ({ provider: "redfish", check: name, ...finding, ...cost });
-
-const checks: readonly CheckRow[] = [
-  row("login", ok("2 round trips"), { durationMs: 121, roundTrips: 2 }),
-  row("certificate", ok("expires in 211 days, on 2027-06-20"), { durationMs: 0, roundTrips: 0 }),
-  row("power", ok("on"), { durationMs: 0, roundTrips: 0 }),
-  row("boot", ok("pxe once (uefi)"), { durationMs: 44, roundTrips: 1 }),
-  row("manager", ok("Contoso BMC-2000, firmware 1.45"), { durationMs: 83, roundTrips: 2 }),
-  row("clock", ok("within 0.5 s of this host's"), { durationMs: 41, roundTrips: 1 }),
-  row("ntp", ok("NTP on (192.0.2.123)"), { durationMs: 40, roundTrips: 1 }),
-  row("media", ok("an empty drive"), { durationMs: 126, roundTrips: 3 }),
-  row("users", ok("2 users"), { durationMs: 129, roundTrips: 3 }),
-  row("sel", ok("38 entries"), { durationMs: 214, roundTrips: 3 }),
-  row("inventory", ok("Contoso 3500, 2 processors, 8 memory modules, 4 disks, 2 NICs"), {
-    durationMs: 940,
-    roundTrips: 24,
-  }),
-  row("firmware", ok("2 firmware entries"), { durationMs: 172, roundTrips: 5 }),
-  row("bootorder", ok("boot order Hard Drive, PXE NIC 1"), { durationMs: 166, roundTrips: 5 }),
-  row("httpboot", ok("HTTP boot from the DHCP server's URI (by HttpBootUri)"), {
-    durationMs: 41,
-    roundTrips: 1,
-  }),
-  row("bios", ok("312 BIOS attributes"), { durationMs: 82, roundTrips: 2 }),
-  row("secureboot", ok("Secure Boot off (user mode)"), { durationMs: 41, roundTrips: 1 }),
-  row("securebootkeys", ok("PK, KEK, db, dbx"), { durationMs: 83, roundTrips: 2 }),
-  row("indicator", ok("off"), { durationMs: 42, roundTrips: 1 }),
-  row("restore", ok("last-state"), { durationMs: 40, roundTrips: 1 }),
-  row("powerlimit", ok("no power limit"), { durationMs: 83, roundTrips: 2 }),
-  row("powerhistory", ok("last restart at 2026-01-15T18:59:02.000Z, firmware state OSRunning"), {
-    durationMs: 41,
-    roundTrips: 1,
-  }),
-  row("sensors", ok("offered"), { durationMs: 41, roundTrips: 1 }),
-  row("network", ok("static 192.0.2.11/24, gateway 192.0.2.1, host name bmc-7"), {
-    durationMs: 82,
+/** Of a run against `npm run simulate -- redfish --latency 40`; nothing answered at the port of IPMI. */
+const REDFISH: Readonly<Record<CheckName, Omit<CheckRow, "provider" | "check">>> = {
+  login: { ...ok("2 round trips"), durationMs: 241, roundTrips: 2 },
+  certificate: { ...ok("expires in 364 days, on 2027-11-27"), durationMs: 0, roundTrips: 0 },
+  power: { ...ok("on"), durationMs: 0, roundTrips: 0 },
+  boot: { ...ok("none"), durationMs: 45, roundTrips: 1 },
+  manager: { ...ok("Contoso 3500, firmware 1.2.3"), durationMs: 89, roundTrips: 2 },
+  clock: { ...ok("within 0.5 s of this host's"), durationMs: 44, roundTrips: 1 },
+  ntp: { ...ok("NTP off"), durationMs: 44, roundTrips: 1 },
+  media: { ...ok("an empty drive"), durationMs: 135, roundTrips: 3 },
+  users: { ...ok("1 user"), durationMs: 87, roundTrips: 2 },
+  sel: { ...ok("0 entries"), durationMs: 129, roundTrips: 3 },
+  inventory: {
+    ...ok("Contoso 3500, 2 processors, 3 memory modules, 2 disks, 2 NICs, 2 firmware versions"),
+    durationMs: 1171,
+    roundTrips: 27,
+  },
+  firmware: { ...ok("2 firmware entries"), durationMs: 215, roundTrips: 5 },
+  bootorder: { ...ok("boot order Hard Drive, PXE NIC 1, UEFI Shell"), durationMs: 217, roundTrips: 5 },
+  httpboot: { ...ok("HTTP boot from the DHCP server's URI (by HttpBootUri)"), durationMs: 44, roundTrips: 1 },
+  bios: { ...ok("11 BIOS attributes"), durationMs: 89, roundTrips: 2 },
+  secureboot: { ...ok("Secure Boot off (user mode)"), durationMs: 46, roundTrips: 1 },
+  securebootkeys: { ...ok("PK, KEK, db, dbx"), durationMs: 87, roundTrips: 2 },
+  indicator: { ...ok("off"), durationMs: 46, roundTrips: 1 },
+  restore: { ...ok("always-off"), durationMs: 44, roundTrips: 1 },
+  powerlimit: { ...ok("no power limit"), durationMs: 91, roundTrips: 2 },
+  powerhistory: { ...ok("only the logs may tell of the last restart"), durationMs: 45, roundTrips: 1 },
+  sensors: { ...ok("offered"), durationMs: 45, roundTrips: 1 },
+  network: {
+    ...ok("static 192.0.2.11/24, gateway 192.0.2.1, host name bmc-7"),
+    durationMs: 88,
     roundTrips: 2,
-  }),
-  row("https", ok("offered"), { durationMs: 82, roundTrips: 2 }),
-  row("raid", ok("2 drives, 1 volume (os RAID1)"), { durationMs: 205, roundTrips: 5 }),
-  row("erase", ok("2 of 2 drives"), { durationMs: 164, roundTrips: 4 }),
-  row("sol", unsupported("not part of the provider redfish")),
-  row("console", unsupported("the BMC lists no serial console over SSH"), { durationMs: 0, roundTrips: 0 }),
-  row("nmi", ok("offered"), { durationMs: 0, roundTrips: 0 }),
-  row("screenshot", unsupported("the BMC offers no screenshot"), { durationMs: 0, roundTrips: 0 }),
+  },
+  https: { ...ok("offered"), durationMs: 86, roundTrips: 2 },
+  raid: { ...ok("2 drives, no volumes"), durationMs: 217, roundTrips: 5 },
+  erase: { ...ok("2 of 2 drives"), durationMs: 171, roundTrips: 4 },
+  sol: { ...unsupported("not part of the provider redfish") },
+  console: { ...unsupported("the BMC lists no serial console over SSH"), durationMs: 1, roundTrips: 0 },
+  nmi: { ...ok("offered"), durationMs: 0, roundTrips: 0 },
+  screenshot: { ...unsupported("the BMC offers no screenshot"), durationMs: 0, roundTrips: 0 },
+};
+const IPMI_LOGIN = {
+  ...failed("unreachable", "no IPMI answer within 5000 ms"),
+  durationMs: 5035,
+  roundTrips: 0,
+};
+const checked: readonly ProviderChecks[] = [
   {
-    ...row("login", failed("unreachable", "no IPMI answer within 5000 ms"), {
-      durationMs: 5_003,
-      roundTrips: 0,
-    }),
-    provider: "ipmi",
+    ...{ provider: "redfish", durationMs: 3525, roundTrips: 77, endedBy: undefined },
+    rows: CHECK_NAMES.map((name) => ({ provider: "redfish", check: name, ...REDFISH[name] })),
+  },
+  {
+    ...{ provider: "ipmi", durationMs: 5035, roundTrips: 0, endedBy: "unreachable" },
+    rows: [{ provider: "ipmi", check: "login", ...IPMI_LOGIN }],
   },
 ];
 
@@ -106,16 +106,10 @@ export const reference = actionReference("check", {
     }),
   },
   result: {
-    message: "all 4 required checks passed; redfish: 27 of 30, ipmi: not reachable",
+    message: summarise(checked, ["login", "power", "boot", "clock"]),
     changed: false,
-    durationMs: 6_752,
-    roundTrips: 40,
-    data: {
-      checks,
-      providers: [
-        { provider: "redfish", ok: 12, checks: 14, durationMs: 1_741, roundTrips: 40 },
-        { provider: "ipmi", ok: 0, checks: 1, durationMs: 5_004, roundTrips: 0 },
-      ],
-    },
+    durationMs: 8564,
+    roundTrips: checked.reduce((sum, { roundTrips: each }) => sum + each, 0),
+    data: dataOf(checked),
   },
 });

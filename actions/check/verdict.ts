@@ -59,9 +59,25 @@ async function shutOut(check: CheckName, rows: readonly CheckRow[]): Promise<rea
   return logins.filter((_, index) => providers[index]?.capabilities.has(capability));
 }
 
-/** `redfish: 12 of 14, ipmi: not reachable`. */
-export function summarise(providers: readonly ProviderChecks[]): string {
-  return providers.map((checked) => `${checked.provider}: ${tally(checked)}`).join(", ");
+/** `all 3 required checks passed; redfish: 12 of 14, ipmi: not reachable`. */
+export function summarise(providers: readonly ProviderChecks[], required: readonly CheckName[]): string {
+  const passed = required.length === 1 ? "the required check" : `all ${required.length} required checks`;
+  const tallies = providers.map((checked) => `${checked.provider}: ${tally(checked)}`);
+  return `${passed} passed; ${tallies.join(", ")}`;
+}
+
+/** The data of the result. */
+export function dataOf(checked: readonly ProviderChecks[]) {
+  return {
+    checks: checked.flatMap(({ rows }) => rows),
+    providers: checked.map(({ provider, rows, durationMs, roundTrips }) => ({
+      provider,
+      ok: rows.filter(({ state }) => state === "ok").length,
+      checks: rows.length,
+      durationMs,
+      roundTrips,
+    })),
+  };
 }
 
 function tally({ rows }: ProviderChecks): string {

@@ -1,14 +1,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { openSync } from "node:fs";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { bundleProgram } from "../../scripts/bundle/bundle.ts";
 import { writeProgramCodeCache } from "../../scripts/bundle/code-cache.ts";
 import { type Certificate, createCertificate, fingerprintOf } from "../../simulators/certificate.ts";
+import { type Folder, openFolder } from "../../test/support/folder.ts";
 import { MOST_SURE_POLLS } from "../../worker/core/lanes/server-pace.ts";
 import { type FarmCount, FarmCount as FarmCountSchema, type FarmOrder, FarmReady } from "./bmc-farm.ts";
 import { ChildProgram } from "./child-program.ts";
@@ -85,8 +85,8 @@ const LOG_TAIL = 2_000;
 export async function startLab(options: LabOptions): Promise<Lab> {
   const { machines, latencyMs, transitionMs } = options;
   await using stack = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(tmpdir(), "pbnj-worker-bench-"));
-  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  const base = stack.use(await openFolder());
+  const { folder } = base;
   // As images have it: from source a worker is larger and starts its actions more slowly.
   await writeProgramCodeCache(folder, await bundleProgram(folder));
   const certificate = options.tls
@@ -104,11 +104,14 @@ export async function startLab(options: LabOptions): Promise<Lab> {
     ...farms.map((farm) => farm.hear(FarmReady)),
   ]);
   const inventory = await writeInventory(
-    folder,
+    base,
     ready.flatMap(({ ports }) => ports),
     certificate,
   );
-  const waking = kubeconfig === undefined ? [] : await wakingArgv(folder, kubeconfig);
+  const waking =
+    kubeconfig === undefined
+      ? []
+      : ["--kubeconfig", await base.write("kubeconfig", kubeconfig), "--wake-up", "on"];
   const workerArgv = [...waking, ...options.workerArgv];
   const worker = stack.adopt(startWorker(folder, address, inventory, { ...options, workerArgv }), stopWorker);
   const workerGone = once(worker, "exit").then(async ([code]): Promise<never> => {
@@ -147,12 +150,6 @@ export async function startLab(options: LabOptions): Promise<Lab> {
   };
 }
 
-async function wakingArgv(folder: string, kubeconfig: string): Promise<readonly string[]> {
-  const file = join(folder, "kubeconfig");
-  await writeFile(file, kubeconfig);
-  return ["--kubeconfig", file, "--wake-up", "on"];
-}
-
 /** A measurement that is broken off leaves nothing behind either. */
 function disposeOnSignals(owned: AsyncDisposableStack): void {
   for (const [signal, exitCode] of [
@@ -183,14 +180,13 @@ function machineName(index: number): string {
   return `node-${String(index).padStart(4, "0")}`;
 }
 
-/** JSON is YAML as well. With the certificate that all BMCs have, if they speak TLS. */
+/** With the certificate that all BMCs have, if they speak TLS. */
 async function writeInventory(
-  folder: string,
+  { write }: Folder,
   ports: readonly number[],
   certificate?: Certificate,
 ): Promise<string> {
-  const passwordFile = join(folder, "password");
-  await writeFile(passwordFile, `${PASSWORD}\n`);
+  const passwordFile = await write("password", `${PASSWORD}\n`);
   const machines = ports.map((port, index) => ({
     name: machineName(index),
     host: "127.0.0.1",
@@ -201,9 +197,7 @@ async function writeInventory(
     providers: ["redfish"],
     ...(certificate && { tls: { fingerprint: fingerprintOf(certificate) } }),
   };
-  const file = join(folder, "inventory.yaml");
-  await writeFile(file, JSON.stringify({ defaults, machines }, undefined, 1));
-  return file;
+  return write("inventory.yaml", { defaults, machines });
 }
 
 /** From the bundle in `folder`, where its log goes, too. */

@@ -60,7 +60,7 @@ export function defineLab(command: Command, own: Pick<SelfProgram, "file">): voi
       DEFAULT_PORT,
     )
     .option("--directory <directory>", "folder for inventory, password, policy and template", "lab")
-    .option("--recording <file...>", "recorded machines in place of simulated ones: files, or mockup folders")
+    .option("--recording <file...>", "recorded machines instead of simulated ones: files, or mockup folders")
     .option("--speed <factor>", "how much faster than recorded", "1")
     .allowUnknownOption()
     .allowExcessArguments()

@@ -52,9 +52,9 @@ const ONLY_CONNECTION: ActionDescription = { name: "record", summary: "", idempo
 /** `pbnj-worker record`. */
 export function defineRecord(command: Command): void {
   command
-    .usage("[options] <machine | flags of it>")
+    .usage("[options] <machine | flags>")
     .description(
-      "Record what a BMC shows, without what identifies it, for a bug report, a test or a lab. Nothing is written to the BMC. " +
+      "Record a BMC for a bug report, a test or a lab, without names or passwords. It only reads from the BMC, unless you pass --action. " +
         "Name a machine of --inventory, or use the connection flags of an action, such as --bmc-host.",
     )
     .option("--action <name>", "also run this action, and record each of its requests; its flags follow")

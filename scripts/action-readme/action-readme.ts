@@ -27,8 +27,8 @@ export function refreshActionReadme(
     ...ownInput(action),
     "## Result",
     fenced("json", shortened(reference.result)),
-    outputTable(action.name, reference, shared),
-    `More: [variables](${INPUT_PAGE}) and [result fields](${RESULT_PAGE}) of every action.`,
+    outputTable(action, reference, shared),
+    `Of every action: [variables](${INPUT_PAGE}), [result fields](${RESULT_PAGE})`,
   ];
   const page = readme === "" ? `# ${action.name}\n\n${action.summary}.\n\n${START}\n\n${END}\n` : readme;
   return refreshBetweenMarks(page, START, parts.filter((part) => part !== "").join("\n\n"));

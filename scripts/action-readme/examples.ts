@@ -5,7 +5,7 @@ type Example = Pick<ActionReference, "environment" | "volumes">;
 
 const LINE_WIDTH = 150;
 
-/** A task with the action in a Tinkerbell template. */
+/** The action as an item of a task's `actions` in a Tinkerbell template. */
 export function templateExample(name: string, image: string, { environment, volumes }: Example): string {
   const action = {
     name,
@@ -14,9 +14,8 @@ export function templateExample(name: string, image: string, { environment, volu
     ...(volumes ? { volumes } : {}),
     environment: { MACHINE: "{{ .machine }}", ...environment },
   };
-  const tasks = [{ name: "bmc", worker: "pbnj-{{ .machine }}", actions: [action] }];
-  const document = new Document({ tasks });
-  const variables = document.getIn(["tasks", 0, "actions", 0, "environment"]);
+  const document = new Document([action]);
+  const variables = document.getIn([0, "environment"]);
   const length = JSON.stringify(action.environment).length;
   if (isMap(variables)) variables.flow = length < LINE_WIDTH && !/\\n/.test(JSON.stringify(environment));
   return document.toString({ lineWidth: 0, flowCollectionPadding: false });

@@ -1,5 +1,8 @@
 import { z } from "zod";
+import type { Action } from "../../actions/harness/action.ts";
 import type { ActionReference } from "../../actions/harness/input/reference.ts";
+import { ErrorClass } from "../../shared/contract/error-class.ts";
+import { ProviderName } from "../../shared/contract/vocabulary.ts";
 import { markdownTable } from "../markdown-table.ts";
 import { keyOf, type SharedObjects } from "./shared-objects.ts";
 
@@ -25,16 +28,13 @@ interface Field {
 }
 
 /**
- * The fields that the action adds to its result, if any; a field that several objects have is one row. Objects that another
- * action's README describes are links to it.
+ * The fields that the action adds to its result, if any; a field that several objects have is one row. Objects and lists of values
+ * that are described elsewhere are links.
  */
-export function outputTable(action: string, { output }: ActionReference, shared: SharedObjects): string {
-  const home = ({ properties }: Node) => {
-    const name = properties && shared.get(keyOf(properties));
-    return name === action ? undefined : name;
-  };
+export function outputTable(action: Action, { output }: ActionReference, shared: SharedObjects): string {
+  const places = { home: homeOf(action.name, shared), values: knownValues(action) };
   const fields = Object.entries(output).flatMap(([name, schema]) =>
-    fieldsOf([name], z.toJSONSchema(schema), home),
+    fieldsOf([name], z.toJSONSchema(schema), places),
   );
   const rows = Map.groupBy(fields, ({ path, type, description }) =>
     JSON.stringify([path.length === 1 || path.at(-1), type, description]),
@@ -59,40 +59,73 @@ function joined(same: readonly Field[]): string {
   return [...first.slice(0, shared), `{${parents.join(",")}}`, first.at(-1)].join(".");
 }
 
-/** The action whose README describes an object, if it is another one. */
-type Home = (node: Node) => string | undefined;
+/** Where parts of results are described. */
+interface Places {
+  /** The action whose README describes an object, if it is another one. */
+  readonly home: (node: Node) => string | undefined;
+  /** What to write instead of a list of values, by the list. */
+  readonly values: ReadonlyMap<string, string>;
+}
 
-function fieldsOf(path: readonly string[], schema: unknown, home: Home, optional = false): readonly Field[] {
+function homeOf(action: string, shared: SharedObjects): Places["home"] {
+  return ({ properties }) => {
+    const name = properties && shared.get(keyOf(properties));
+    return name === action ? undefined : name;
+  };
+}
+
+function knownValues({ input }: Action): Places["values"] {
+  const lists: readonly (readonly [readonly string[], string])[] = [
+    [ProviderName.options, "[provider](../../docs/reference/providers/README.md)"],
+    [ErrorClass.options, "[error class](../../docs/reference/error-classes.md)"],
+    ...Object.values(input).flatMap(({ env, choices }) =>
+      choices && choices.length > FEW_VALUES ? [[choices, `as \`${env}\``] as const] : [],
+    ),
+  ];
+  return new Map(lists.map(([values, text]) => [values.join(), text]));
+}
+
+/** So many are read faster in their place. */
+const FEW_VALUES = 5;
+
+function fieldsOf(
+  path: readonly string[],
+  schema: unknown,
+  places: Places,
+  optional = false,
+): readonly Field[] {
   const node = Node.parse(schema);
-  const type = `${typeOf(node, home)}${optional ? ", optional" : ""}`;
+  const type = `${typeOf(node, places)}${optional ? ", optional" : ""}`;
+  const isDescribedElsewhere = places.home(node) !== undefined;
   const own =
-    node.properties && !node.description && !home(node)
+    node.properties && !node.description && !isDescribedElsewhere
       ? []
       : [{ path, type, description: node.description ?? "" }];
-  if (home(node)) return own;
+  if (isDescribedElsewhere) return own;
   const required = node.required ?? [];
   const members = Object.entries(node.properties ?? {}).flatMap(([member, inner]) =>
-    fieldsOf([...path, member], inner, home, !required.includes(member)),
+    fieldsOf([...path, member], inner, places, !required.includes(member)),
   );
   const list = [...path.slice(0, -1), `${path.at(-1)}[]`];
-  const items = itemsOf(node, home) === undefined ? [] : fieldsOf(list, node.items, home);
+  const items = itemsOf(node, places) === undefined ? [] : fieldsOf(list, node.items, places);
   return [...own, ...members, ...items];
 }
 
 /** Those of a list that have rows of their own. */
-function itemsOf({ items }: Node, home: Home): Node | undefined {
+function itemsOf({ items }: Node, { home }: Places): Node | undefined {
   const node = Node.optional().parse(items);
   if (node && home(node)) return undefined;
   return node?.properties || node?.description ? node : undefined;
 }
 
-function typeOf(node: Node, home: Home): string {
+function typeOf(node: Node, places: Places): string {
   const { type, enum: values, const: only, anyOf, items } = node;
-  const described = home(node);
+  const described = places.home(node);
   if (described) return `object, as in [${described}](../${described}/README.md#result)`;
-  if (type === "array" && items !== undefined) return `list of ${typeOf(Node.parse(items), home)}`;
-  if (values) return values.map((value) => `\`${String(value)}\``).join(", ");
+  if (type === "array" && items !== undefined) return `list of ${typeOf(Node.parse(items), places)}`;
+  if (values)
+    return places.values.get(values.join()) ?? values.map((value) => `\`${String(value)}\``).join(", ");
   if (only !== undefined) return `\`${String(only)}\``;
-  if (anyOf) return anyOf.map((choice) => typeOf(Node.parse(choice), home)).join(" or ");
+  if (anyOf) return anyOf.map((choice) => typeOf(Node.parse(choice), places)).join(" or ");
   return type ?? "any";
 }

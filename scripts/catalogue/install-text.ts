@@ -4,7 +4,7 @@ import { handExample, templateExample } from "../action-readme/examples.ts";
 /** The registry's "Install" text: the action in a template, and with `docker run`. */
 export function installText(name: string, image: string, reference: ActionReference): string {
   return [
-    "In a template: the machine is named; its address and password come from pbnj-worker's inventory.",
+    "As an action of a task for pbnj-worker, which has the machine's address and password in its inventory:",
     `\`\`\`yaml\n${templateExample(name, image, reference).trimEnd()}\n\`\`\``,
     "By hand, against one BMC:",
     `\`\`\`sh\n${handExample(image, reference)}\n\`\`\``,

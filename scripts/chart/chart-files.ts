@@ -1,8 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { chartAlerts, refreshChart, refreshValues } from "../deploy-files.ts";
-import { refreshBetweenMarks } from "../marked-part.ts";
 import { refreshValuesSchema, settingPlaces } from "./settings-schema.ts";
-import { valuesTable } from "./values-table.ts";
 
 const root = new URL("../../", import.meta.url);
 const textOf = (path: string) => readFile(new URL(path, root), "utf8");
@@ -14,15 +12,6 @@ const textOf = (path: string) => readFile(new URL(path, root), "utf8");
 export const chartFiles: Readonly<Record<string, (current: string) => string | Promise<string>>> = {
   "deploy/chart/Chart.yaml": refreshChart,
   "deploy/chart/values.yaml": refreshValues,
-  "deploy/chart/README.md": async (current) =>
-    refreshBetweenMarks(
-      current,
-      "<!-- generated from values.yaml and its schema: npm run docs -->",
-      valuesTable(
-        await textOf("deploy/chart/values.yaml"),
-        JSON.parse(refreshValuesSchema(await textOf("deploy/chart/values.schema.json"))),
-      ),
-    ),
   "deploy/chart/files/alerts.yaml": chartAlerts,
   "deploy/chart/files/pbnj-worker.json": () => textOf("deploy/grafana/pbnj-worker.json"),
   "deploy/chart/files/setting-places.yaml": settingPlaces,

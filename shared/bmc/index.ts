@@ -16,7 +16,7 @@ export type { Log, LogFields, Logger } from "../logger.ts";
 export { Secret } from "../secret.ts";
 export { BmcClient, type BmcClientOptions, type Offer } from "./client.ts";
 export { Connection, type ConnectionInput } from "./library-connection.ts";
-export type { Plan, SessionPrivilege } from "./operations/access.ts";
+export type { LastWrite, Plan, SessionPrivilege } from "./operations/access.ts";
 export type {
   BiosApplyTime,
   BiosReport,
@@ -45,7 +45,7 @@ export type {
   FirmwareItem,
   FirmwareRequest,
 } from "./operations/firmware-driver.ts";
-export type { HttpBootReport } from "./operations/httpboot.ts";
+export type { HttpBootReport, HttpBootWay } from "./operations/httpboot.ts";
 export type { CertificateRequest } from "./operations/https.ts";
 export type { MediaType } from "./operations/image-address.ts";
 export type { IndicatorReport, IndicatorState } from "./operations/indicator.ts";
@@ -109,5 +109,6 @@ export type {
 export type { SigningRequestNames } from "./operations/signing-request.ts";
 export type { SolReport } from "./operations/sol.ts";
 export type { Capability, DriverName, OfferedCapability } from "./operations/table.ts";
+export type { Unread } from "./operations/unread.ts";
 export type { FirmwareReport, UpdateLimits, UpdateStage } from "./operations/update-firmware.ts";
 export type { BmcUser, UserReport, UserRequest, UserRole } from "./operations/user-port.ts";

@@ -292,6 +292,10 @@ export class FakeCluster {
     await this.#dispatcher.destroy();
   }
 
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
   #target(apiVersion: string, kind: string, name: string, namespace = "default"): Target {
     const type = this.#types.find((one) => apiVersionOf(one) === apiVersion && one.kind === kind);
     if (!type) throw new ApiFailure(404, "NotFound", `the cluster has no ${kind} in ${apiVersion}`);

@@ -244,6 +244,10 @@ export class RedfishBmc extends WebServer {
     await this.stop();
   }
 
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
   /** To another address of this host. */
   async #move(address: string | undefined): Promise<void> {
     if (address !== undefined && !isLoopback(address)) return;
@@ -437,6 +441,10 @@ export class RedfishBmc extends WebServer {
         return;
       case "close-after":
         response.destroy();
+        return;
+      case "gateway":
+        response.writeHead(fault.status ?? 504, { "Content-Type": "text/html" });
+        response.end("<html><head><title>Gateway Time-out</title></head></html>");
         return;
       case "silent":
         return;

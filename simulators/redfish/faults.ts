@@ -10,6 +10,8 @@ export interface Fault {
     | "reset-after"
     /** Answers as if it had carried it out, and has not. */
     | "forget"
+    /** Carries it out; a gateway in front of it answers `status` with a page of its own. */
+    | "gateway"
     /** Carries it out and never answers. */
     | "silent"
     /** Sends the headers, then the body so slowly that it never ends. */

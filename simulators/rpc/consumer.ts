@@ -66,6 +66,10 @@ export class RpcConsumerServer {
     await this.http.close();
   }
 
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
   #answer({ headers, body }: SeenRequest): Reply {
     const { signature } = this.#options;
     this.bodies.push(body);

@@ -13,7 +13,7 @@ export interface Submission {
 }
 
 /** What the simulated servers of both tink APIs share. */
-export interface WorkflowServer {
+export interface WorkflowServer extends AsyncDisposable {
   readonly port: number;
   /** `host:port`. */
   readonly address: string;
@@ -41,6 +41,10 @@ const UNTIL_TIMEOUT_MS = 60_000;
 
 /** Serves the workflows of `board`. The caller starts `listener`. */
 export function workflowServer(board: Board, listener: Listener, host: string): WorkflowServer {
+  async function close() {
+    await listener.stop("cut");
+    board.close();
+  }
   return {
     get port() {
       return listener.port;
@@ -66,9 +70,7 @@ export function workflowServer(board: Board, listener: Listener, host: string): 
     dropConnections: (how = "destroy") => listener.dropConnections(how),
     stop: (how = "cut") => listener.stop(how),
     start: () => listener.start(),
-    async close() {
-      await listener.stop("cut");
-      board.close();
-    },
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { CHECK_NAMES } from "../../actions/check/checks.ts";
+import { reference } from "../../actions/check/reference.ts";
 import { CAPABILITIES } from "../../shared/bmc/operations/table.ts";
 import { loadProvider } from "../../shared/bmc/providers/load.ts";
 import { systemClock } from "../../shared/clock.ts";
@@ -85,6 +86,20 @@ describe.concurrent("a BMC that is well", () => {
     expect(providers.map(({ roundTrips }) => roundTrips)).toEqual([total.redfish, total.ipmi]);
     expect(lab.redfish.requests).toHaveLength(total.redfish);
     expect(resultOf(ended).roundTrips).toBe(total.redfish + total.ipmi);
+  });
+
+  it("costs the documented round trips in the README's example, too", async () => {
+    const { checks, total } = await documentedRoundTrips();
+
+    expect(reference.result.data).toMatchObject({
+      checks: [
+        ...checks.map(({ check, redfish }) => ({
+          ...{ provider: "redfish", check, ...(redfish > 0 && { roundTrips: redfish }) },
+        })),
+        { provider: "ipmi", check: "login" },
+      ],
+    });
+    expect(reference.result.roundTrips).toBe(total.redfish);
   });
 
   it("has a table for people, grouped by provider, before the result", async () => {

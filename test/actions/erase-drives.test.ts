@@ -116,7 +116,7 @@ describe.concurrent("erase-drives", () => {
     const ended = await erase(lab, { DRIVES: "0" });
 
     expect(ended).toMatchObject({ ok: false, class: "verify", changed: true });
-    expect(ended.message).toContain("accepted the erasure without a task: its end is not known");
+    expect(ended.message).toContain("accepted the erasure without a task: its outcome is unknown");
   });
 
   it("fails with the words of a failed task, and says what became of the others", async () => {

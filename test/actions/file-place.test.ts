@@ -1,14 +1,13 @@
-import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { catalogue, loadAction } from "../../actions/catalogue.ts";
 import { connectionPlaces, placeProblem } from "../../actions/harness/input/file-place.ts";
 import { readInput } from "../../actions/harness/input/read-input.ts";
+import { fileFolder } from "../support/test-folder.ts";
 
-let folder = "";
+const { folder } = await fileFolder();
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "pbnj-place-"));
   // As Kubernetes mounts a Secret.
   await mkdir(join(folder, "secret/..data-1"), { recursive: true });
   const connection = { host: "192.0.2.1", username: "u", password: { $file: "password" } };
@@ -21,7 +20,6 @@ beforeAll(async () => {
   await symlink("secret", join(folder, "link"));
   await symlink("/proc/self", join(folder, "self"));
 });
-afterAll(() => rm(folder, { recursive: true }));
 
 const problemOf = async (path: string, env: Readonly<Record<string, string>>) =>
   placeProblem(path, await connectionPlaces({ env, flags: {} }));

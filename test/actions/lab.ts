@@ -1,15 +1,13 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type Socket } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { systemClock } from "../../shared/clock.ts";
 import { type IpmiBmcOptions, startIpmiBmc } from "../../simulators/ipmi/bmc.ts";
 import { SimulatedMachine, type SimulatedMachineOptions } from "../../simulators/machine.ts";
 import { type RedfishBmcOptions, startRedfishBmc } from "../../simulators/redfish/bmc.ts";
 import { SESSIONS } from "../../simulators/redfish/sessions.ts";
 import { type SshConsoleOptions, startSshConsole } from "../../simulators/ssh-console.ts";
+import { openFolder } from "../support/folder.ts";
 
 export type TestedProvider = "redfish" | "ipmi";
 export const TESTED_PROVIDERS: readonly TestedProvider[] = ["redfish", "ipmi"];
@@ -30,16 +28,13 @@ export async function actionLab(options: LabOptions = {}) {
   // Quick, but off for long enough that a poll sees it.
   const quick = { powerOnMs: 10, powerOffMs: 10, softOffMs: 10, cycleOffMs: 1_000 };
   const machine = new SimulatedMachine({ ...quick, ...options.machine });
-  const redfish = await startRedfishBmc({ machines: [machine], tls: "http", ...options.redfish });
-  const ipmi = await startIpmiBmc({ ...options.ipmi, machine });
-  const ssh = options.ssh && (await startSshConsole({ machine, ...options.ssh }));
-  const folder = await mkdtemp(join(tmpdir(), "pbnj-worker-actions-"));
+  const base = await openFolder();
+  const redfish = base.own(await startRedfishBmc({ machines: [machine], tls: "http", ...options.redfish }));
+  const ipmi = base.own(await startIpmiBmc({ ...options.ipmi, machine }));
+  const ssh = options.ssh && base.own(await startSshConsole({ machine, ...options.ssh }));
   return {
-    machine,
-    redfish,
-    ipmi,
-    ssh,
-    folder,
+    ...base,
+    ...{ machine, redfish, ipmi, ssh },
     /** The variables of a connection through these providers. */
     env: (...providers: TestedProvider[]) => ({
       BMC_HOST: "127.0.0.1",
@@ -77,10 +72,6 @@ export async function actionLab(options: LabOptions = {}) {
     refusals: () =>
       redfish.refusedCredentials +
       ipmi.log.filter((name, index) => name === "RAKP1" && ipmi.log[index - 1] !== "RAKP1").length,
-    async [Symbol.asyncDispose]() {
-      await ssh?.[Symbol.asyncDispose]();
-      await Promise.all([redfish.close(), ipmi.close(), rm(folder, { recursive: true })]);
-    },
   };
 }
 

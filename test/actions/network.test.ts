@@ -255,8 +255,8 @@ describe.concurrent("set-bmc-network", () => {
       { ADDRESS: "10.0.0.5/24", GATEWAY: "10.0.1.1" },
       ["gateway 10.0.1.1 is not in the subnet of 10.0.0.5/24"],
     ],
-    [{ ADDRESS: "10.0.0.255/24" }, ["no host's"]],
-    [{ ADDRESS: "224.0.0.1/24" }, ["no host's"]],
+    [{ ADDRESS: "10.0.0.255/24" }, ["not a host address"]],
+    [{ ADDRESS: "224.0.0.1/24" }, ["not a host address"]],
     [{ MODE: "dhcp", GATEWAY: "10.0.0.1" }, ["DHCP takes no address"]],
     [{}, ["set at least one of MODE, ADDRESS"]],
   ])("lists what is wrong with %j without a connection", async (env, problems) => {

@@ -192,7 +192,7 @@ const obstacles: readonly (readonly [string, (lab: PasswordLab) => Promise<Envir
     },
   ],
   [
-    "is there and is not a file",
+    "exists and is not a file",
     async (lab) => {
       await mkdir(fileOf(lab));
       return {};
@@ -207,7 +207,7 @@ const obstacles: readonly (readonly [string, (lab: PasswordLab) => Promise<Envir
     },
   ],
   [
-    "password.new is there and is not a file",
+    "password.new exists and is not a file",
     async (lab) => {
       await writeFile(join(lab.folder, "target"), "planted-password\n");
       await symlink(join(lab.folder, "target"), `${fileOf(lab)}.new`);

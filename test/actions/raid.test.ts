@@ -231,7 +231,7 @@ describe.concurrent("clear-raid", () => {
     expect(lab.traffic()).toBe(0);
   });
 
-  it("refuses a name that fits several volumes", async () => {
+  it("refuses a name that matches several volumes", async () => {
     await using lab = await actionLab();
     lab.redfish.storage.add({ ...OS, name: "2" });
     addDisks(lab);
@@ -241,7 +241,7 @@ describe.concurrent("clear-raid", () => {
 
     expect(resultOf(ended)).toMatchObject({ ok: false, class: "usage" });
     expect(resultOf(ended).message).toContain(
-      "2 fits several volumes: 2 (ID 1 of RAID.1), data (ID 2 of RAID.1)",
+      "2 matches several volumes: 2 (ID 1 of RAID.1), data (ID 2 of RAID.1)",
     );
     expect(sent(lab)).toEqual([]);
   });

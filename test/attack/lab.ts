@@ -1,14 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Client } from "undici";
-import { SimulatedMachine, type SimulatedMachineOptions } from "../../simulators/machine.ts";
-import { type RedfishBmcOptions, startRedfishBmc } from "../../simulators/redfish/bmc.ts";
-import { startTinkServer, type TinkServer } from "../../simulators/tink/server.ts";
+import type { SimulatedMachineOptions } from "../../simulators/machine.ts";
 import { isOver, type Workflow } from "../../simulators/tink/workflow.ts";
 import { LABEL } from "../../worker/runtimes/docker/container-spec.ts";
 import { dockerSocketPath, removeContainers } from "../support/docker.ts";
+import { openLab as openBase, type RackOptions, type Step } from "../support/lab.ts";
 import { WorkerProgram } from "../support/worker-program.ts";
 import type { Setting } from "./attack.ts";
 import { containersOf } from "./engine.ts";
@@ -16,26 +14,15 @@ import { policyText, TRUSTED } from "./policy.ts";
 import { type Reach, SecretSearch } from "./secret-traces.ts";
 import { Watcher } from "./watcher.ts";
 
-const USER = "admin";
 const SERVING = "serving the status page, metrics and health";
 const HOSTILE_ACTIONS = join(import.meta.dirname, "hostile");
 const OVER_WITHIN_MS = 60_000;
 
-export interface Step {
-  readonly name: string;
-  readonly image?: string;
-  readonly environment?: Readonly<Record<string, string>>;
-  readonly command?: readonly string[];
-  readonly volumes?: readonly string[];
-  readonly pid?: string;
-  /** In seconds. */
-  readonly timeout?: number;
-}
-
 /** A machine's entry of the inventory beside its name and credentials. */
 export type Entry = Readonly<Record<string, unknown>>;
 
-export interface LabOptions {
+export interface LabOptions
+  extends Pick<RackOptions, "providers" | "bmc" | "ipmi" | "entry" | "entries" | "password"> {
   readonly setting: Setting;
   /** What actions run in; containers where there is an engine and nothing is said. */
   readonly runtime?: "process" | "in-process";
@@ -43,14 +30,9 @@ export interface LabOptions {
   readonly hostile?: true;
   readonly machines?: readonly string[];
   readonly machineOptions?: SimulatedMachineOptions;
-  readonly bmcOptions?: RedfishBmcOptions;
-  /** Further machines, or other entries for those that there are. */
-  readonly entries?: Readonly<Record<string, Entry>>;
   readonly policy?: Readonly<Record<string, unknown>>;
   readonly argv?: readonly string[];
   readonly reach?: Reach;
-  /** Of every BMC; one of its own when absent. */
-  readonly password?: string;
   /** How long the tink server holds what it refuses. */
   readonly holdMs?: number;
   /** In the place of the simulated one. */
@@ -64,65 +46,37 @@ export function newPassword(): string {
 
 /** A worker that is attacked: the real program, with a tink server, machines behind Redfish BMCs and a password of its own. */
 export async function openLab(options: LabOptions) {
-  const { setting, machines: names = ["node-1"], entries, holdMs = 1_000 } = options;
+  const { setting, machines = ["node-1"], machineOptions = {}, holdMs = 1_000, ...rest } = options;
+  const {
+    entries = {},
+    password = newPassword(),
+    runtime = setting.containers ? "docker" : "process",
+  } = options;
   const id = randomBytes(3).toString("hex");
-  const password = options.password ?? newPassword();
+  const agentIdOf = (machine: string) => `${id}-${machine}`;
+  const agentIds = [...machines, ...Object.keys(entries), "spare"].map(agentIdOf);
   let submitted = 0;
-  const folder = await mkdtemp(join(tmpdir(), "pbnj-attack-"));
-  const stateDirectory = join(folder, "state");
-  const passwordFile = join(folder, "password");
-  await writeFile(passwordFile, password, { mode: 0o600 });
-  const server = await startTinkServer({ holdMs });
-  const machines = new Map(
-    names.map((name) => [name, new SimulatedMachine({ name, ...options.machineOptions })] as const),
-  );
-  const bmcs = new Map(
-    await Promise.all(
-      [...machines].map(async ([name, machine]) => {
-        const bmc = await startRedfishBmc({
-          machines: [machine],
-          tls: "http",
-          password,
-          ...options.bmcOptions,
-        });
-        return [name, bmc] as const;
-      }),
-    ),
-  );
-  const listed: Readonly<Record<string, Entry>> = {
-    ...Object.fromEntries(
-      [...bmcs].map(([name, { port }]) => [
-        name,
-        { providers: ["redfish"], redfish: { port, scheme: "http" } },
-      ]),
-    ),
-    ...entries,
-  };
-  const inventory = {
-    defaults: { credentials: { username: USER, passwordFile } },
-    machines: Object.entries(listed).map(([name, entry]) => ({ name, host: "127.0.0.1", ...entry })),
-  };
-  const inventoryFile = join(folder, "inventory.yaml");
-  const policyFile = join(folder, "policy.yaml");
-  await writeFile(inventoryFile, JSON.stringify(inventory));
-  await writeFile(policyFile, policyText(options.policy));
-  const runtime = options.runtime ?? (setting.containers ? "docker" : "process");
-  const agentIds = [...Object.keys(listed), "spare"].map((name) => agentIdOf(id, name));
-  const argv = [
-    ...["start", "--grpc-server", options.serverAddress ?? server.address, "--inventory", inventoryFile],
-    ...["--policy", policyFile, "--agent-id-pattern", `${id}-{machine}`, "--state-directory", stateDirectory],
-    ...["--runtime", runtime, "--stop-grace", "1s", "--backoff-max-interval", "300ms"],
-    // An agent ID of no machine.
-    ...["--agent-id", agentIdOf(id, "spare")],
-    ...(runtime === "docker"
-      ? ["--docker-socket", dockerSocketPath, "--pull-policy", "never", "--docker-network", "host"]
-      : []),
-    ...(runtime === "process" && options.hostile ? ["--actions-directory", HOSTILE_ACTIONS] : []),
-    ...(options.argv ?? ["--http-address", "127.0.0.1:0"]),
-  ];
+  const base = await openBase({
+    ...rest,
+    machines: Object.fromEntries(machines.map((name) => [name, machineOptions])),
+    ...{ password, server: { holdMs }, policy: policyText(options.policy) },
+    argv: [
+      ...["--agent-id-pattern", `${id}-{machine}`, "--runtime", runtime, "--stop-grace", "1s"],
+      // An agent ID of no machine.
+      ...["--agent-id", agentIdOf("spare")],
+      ...(runtime === "docker" ? dockerArgv() : []),
+      ...(runtime === "process" && options.hostile ? ["--actions-directory", HOSTILE_ACTIONS] : []),
+      ...(options.serverAddress ? ["--grpc-server", options.serverAddress] : []),
+      ...(options.argv ?? ["--http-address", "127.0.0.1:0"]),
+    ],
+  });
+  if (runtime === "docker")
+    base.defer(async () => removeContainers(...(await containersOf(agentIds, LABEL.agent))));
+  const { server } = base;
+  const stateDirectory = base.path("state");
   const workers: WorkerProgram[] = [];
   const start = () => {
-    const worker = new WorkerProgram(argv);
+    const worker = base.own(new WorkerProgram(base.argv()));
     workers.push(worker);
     return worker;
   };
@@ -137,43 +91,31 @@ export async function openLab(options: LabOptions) {
     containers: runtime === "docker",
   });
 
+  async function ended(workflow: Workflow, withinMs = OVER_WITHIN_MS): Promise<Ended> {
+    const from = performance.now();
+    const over = await server
+      .until(() => isOver(workflow), withinMs)
+      .then(
+        () => true,
+        () => false,
+      );
+    const messages = workflow.tasks.flatMap(({ actions }) => actions.map(({ message }) => message));
+    const state = over ? workflow.state : "STUCK";
+    return { state, message: messages.join("\n"), tookMs: performance.now() - from };
+  }
+
   const lab = {
-    id,
-    folder,
-    stateDirectory,
-    inventoryFile,
-    password,
-    server,
-    worker,
-    argv,
+    ...base,
+    ...{ stateDirectory, password, worker, ended },
     /** Another worker with the same settings. */
     start,
 
-    machine(name = "node-1"): SimulatedMachine {
-      const found = machines.get(name);
-      if (!found) throw new Error(`the lab has no machine ${name}`);
-      return found;
-    },
-
-    bmc(name = "node-1") {
-      const found = bmcs.get(name);
-      if (!found) throw new Error(`the lab has no BMC ${name}`);
-      return found;
-    },
-
     submit: (machine: string, ...steps: readonly Step[]): Workflow =>
-      server.submit({
-        name: `w-${id}-${submitted++}`,
-        template: templateOf(agentIdOf(id, machine), steps),
-      }),
+      base.submitAs({ name: `w-${id}-${submitted++}` }, agentIdOf(machine), ...steps.map(trusted)),
 
     /** Runs one action to its end. */
-    async run(machine: string, step: Step, withinMs = OVER_WITHIN_MS): Promise<Ended> {
-      const workflow = lab.submit(machine, step);
-      return ended(server, workflow, withinMs);
-    },
-
-    ended: (workflow: Workflow, withinMs = OVER_WITHIN_MS) => ended(server, workflow, withinMs),
+    run: (machine: string, step: Step, withinMs?: number): Promise<Ended> =>
+      ended(lab.submit(machine, step), withinMs),
 
     async url(): Promise<string> {
       return String((await worker.untilLogged(SERVING))["address"]);
@@ -227,11 +169,7 @@ export async function openLab(options: LabOptions) {
 
     async [Symbol.asyncDispose]() {
       await watcher.end();
-      for (const each of workers) await each[Symbol.asyncDispose]();
-      if (runtime === "docker") await removeContainers(...(await containersOf(agentIds, LABEL.agent)));
-      await server.close();
-      for (const bmc of bmcs.values()) await bmc.close();
-      await rm(folder, { recursive: true, force: true });
+      await base[Symbol.asyncDispose]();
     },
   };
   return lab;
@@ -244,36 +182,16 @@ export interface Ended {
   readonly tookMs: number;
 }
 
-async function ended(server: TinkServer, workflow: Workflow, withinMs: number): Promise<Ended> {
-  const from = performance.now();
-  const over = await server
-    .until(() => isOver(workflow), withinMs)
-    .then(
-      () => true,
-      () => false,
-    );
-  const messages = workflow.tasks.flatMap(({ actions }) => actions.map(({ message }) => message));
-  const state = over ? workflow.state : "STUCK";
-  return { state, message: messages.join("\n"), tookMs: performance.now() - from };
+/** The settings of a worker on this host's engine, whose images are there. */
+export function dockerArgv(): readonly string[] {
+  return ["--docker-socket", dockerSocketPath, "--pull-policy", "never", "--docker-network", "host"];
 }
 
-function agentIdOf(id: string, machine: string): string {
-  return `${id}-${machine}`;
-}
-
-export function templateOf(worker: string, steps: readonly Step[]): string {
-  const actions = steps.map(({ name, image = `${TRUSTED}/${name}:test`, timeout = 20, ...rest }) => ({
-    ...{ name, image, timeout },
-    ...rest,
-  }));
-  const tasks = [{ name: "bmc", worker, actions }];
-  return JSON.stringify({ version: "0.1", name: "attack", global_timeout: 600, tasks });
-}
-
-/** Closes a simulator at the end of an attack. */
-export function closing<T extends { close(): Promise<void> }>(simulator: T): T & AsyncDisposable {
-  return Object.assign(simulator, { [Symbol.asyncDispose]: () => simulator.close() });
-}
+/** With the image of a test's action, and little time. */
+export const trusted = (step: Step): Step => ({
+  ...{ image: `${TRUSTED}/${step.name}:test`, timeout: 20 },
+  ...step,
+});
 
 export function percentile(measured: readonly number[], share: number): number {
   const sorted = measured.toSorted((one, other) => one - other);

@@ -1,21 +1,18 @@
 import { createHmac, randomBytes } from "node:crypto";
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { FakeCluster } from "../../simulators/kubernetes/cluster.ts";
-import { SimulatedMachine } from "../../simulators/machine.ts";
 import { startCollector } from "../../simulators/otlp/collector.ts";
-import { startRedfishBmc } from "../../simulators/redfish/bmc.ts";
 import { startRpcConsumer } from "../../simulators/rpc/consumer.ts";
-import { startTinkServer } from "../../simulators/tink/server.ts";
 import { isOver, type Workflow } from "../../simulators/tink/workflow.ts";
 import { LABEL } from "../../worker/runtimes/docker/container-spec.ts";
-import { dockerSocketPath, removeContainers } from "../support/docker.ts";
+import { removeContainers } from "../support/docker.ts";
+import { openFakeCluster } from "../support/fake-cluster.ts";
+import { openLab, type Step, templateOf } from "../support/lab.ts";
 import { WorkerProgram } from "../support/worker-program.ts";
 import type { Setting } from "./attack.ts";
 import { anyCanary, anySecret, Canaries, type Canary } from "./canaries.ts";
 import { containersOf } from "./engine.ts";
-import { newPassword, type Step, templateOf } from "./lab.ts";
+import { dockerArgv, newPassword, trusted } from "./lab.ts";
 import { PBNJ_API, policyText, TRUSTED } from "./policy.ts";
 import { Watcher } from "./watcher.ts";
 
@@ -49,16 +46,6 @@ export const otherThan = (tenant: Tenant): Tenant => (tenant === "team-a" ? "tea
  */
 export async function openTenantsLab({ containers }: Setting) {
   const id = randomBytes(3).toString("hex");
-  const folder = await mkdtemp(join(tmpdir(), "pbnj-attack-tenants-"));
-  const path = (name: string) => join(folder, name);
-  const stack = new AsyncDisposableStack();
-  stack.defer(() => rm(folder, { recursive: true, force: true }));
-  const server = await startTinkServer({ holdMs: 1_000 });
-  stack.defer(() => server.close());
-  const collector = stack.use(await startCollector());
-  const cluster = await FakeCluster.start({ namespaces: [...TENANTS, "pbnj"] });
-  stack.defer(() => cluster.close());
-
   const jwtSecret = randomBytes(32).toString("hex");
   const httpToken = randomBytes(32).toString("hex");
   const planted: Canary[] = [
@@ -69,12 +56,29 @@ export async function openTenantsLab({ containers }: Setting) {
     planted.push({ name: `${place} of ${tenant}`, owner: tenant, text, isSecret });
     return text;
   };
-  const bmcFor = async (name: string, password: string, tls?: "http") => {
-    const machine = new SimulatedMachine({ name, power: "on", powerOffMs: 10, powerOnMs: 10 });
-    const bmc = await startRedfishBmc({ machines: [machine], password, ...(tls ? { tls } : {}) });
-    stack.defer(() => bmc.close());
-    return bmc;
-  };
+  const passwords = new Map<string, string>();
+  for (const tenant of TENANTS) {
+    passwords.set(`${tenant}-file`, plant(tenant, "the password in a file"));
+    passwords.set(`${tenant}-node`, plant(tenant, "the password in a Secret"));
+  }
+  const machines = [...passwords].map(([name, password]) => {
+    const bmc = { password, tls: name.endsWith("-file") ? ("http" as const) : undefined };
+    return [name, { power: "on" as const, powerOffMs: 10, powerOnMs: 10, bmc }] as const;
+  });
+  const base = await openLab({
+    server: { holdMs: 1_000 },
+    machines: Object.fromEntries(machines),
+    policy: policyText({
+      tenants: [
+        ...TENANTS.map((name) => ({ namespaces: [name], machines: [`${name}-*`] })),
+        { namespaces: ["pbnj", "drift"], machines: ["*"] },
+      ],
+    }),
+  });
+  const { path, server } = base;
+  const collector = base.own(await startCollector());
+  const namespaces = [...TENANTS, "pbnj"];
+  const { fake: cluster, kubeconfig } = await openFakeCluster({ namespaces, namespace: "pbnj" }, base);
 
   const entries: object[] = [];
   const marks = new Map<Tenant, string>();
@@ -86,16 +90,11 @@ export async function openTenantsLab({ containers }: Setting) {
     tokens.set(tenant, token);
     plant(tenant, "the API token", token.split(".").at(-1));
 
-    const passwordFile = path(`${tenant}-password`);
-    const filePassword = plant(tenant, "the password in a file");
-    await writeFile(passwordFile, filePassword, { mode: 0o600 });
-    const { port } = await bmcFor(`${tenant}-file`, filePassword, "http");
-    entries.push({
-      ...{ name: `${tenant}-file`, host: "127.0.0.1", providers: ["redfish"] },
-      ...{ redfish: { port, scheme: "http" }, credentials: { username: "admin", passwordFile } },
-    });
+    const password = passwords.get(`${tenant}-file`) ?? "";
+    const passwordFile = await base.write(`${tenant}-password`, password);
+    const { machines } = base.inventoryOf([`${tenant}-file`]);
+    entries.push({ ...machines[0], credentials: { username: "admin", passwordFile } });
 
-    const secretPassword = plant(tenant, "the password in a Secret");
     const hmac = plant(tenant, "the hmac secret");
     const header = plant(tenant, "the webhook's header", `token-${randomBytes(12).toString("hex")}`);
     const create = (kind: string, name: string, more: object, annotations = {}) =>
@@ -103,9 +102,9 @@ export async function openTenantsLab({ containers }: Setting) {
         metadata: { name, namespace: tenant, annotations },
         ...more,
       });
-    create("Secret", "bmc", { stringData: { username: "admin", password: secretPassword } });
+    create("Secret", "bmc", { stringData: { username: "admin", password: passwords.get(`${tenant}-node`) } });
     create("Secret", "hmac", { stringData: { secret: hmac } });
-    const bmc = await bmcFor(`${tenant}-node`, secretPassword);
+    const bmc = base.bmc(`${tenant}-node`);
     const login = { insecureTLS: true, authSecretRef: { name: "bmc", namespace: tenant } };
     create(
       "Machine",
@@ -117,8 +116,7 @@ export async function openTenantsLab({ containers }: Setting) {
       },
       { "pbnj-worker/desired": '{"power":"on"}' },
     );
-    const consumer = await startRpcConsumer({ tls: "http" });
-    stack.defer(() => consumer.close());
+    const consumer = base.own(await startRpcConsumer({ tls: "http" }));
     const rpc = {
       consumerURL: consumer.http.url,
       request: { staticHeaders: { "X-Token": [header] } },
@@ -140,36 +138,22 @@ export async function openTenantsLab({ containers }: Setting) {
     });
   }
 
-  await writeFile(path("inventory.yaml"), JSON.stringify({ machines: entries }));
-  const tenants = [
-    ...TENANTS.map((name) => ({ namespaces: [name], machines: [`${name}-*`] })),
-    { namespaces: ["pbnj", "drift"], machines: ["*"] },
-  ];
-  await writeFile(path("policy.yaml"), policyText({ tenants }));
-  await writeFile(path("kubeconfig"), cluster.kubeconfig({ namespace: "pbnj" }), { mode: 0o600 });
-  await writeFile(path("jwt-secret"), jwtSecret, { mode: 0o600 });
-  await writeFile(path("http-token"), httpToken, { mode: 0o600 });
+  await base.write("inventory.yaml", { machines: entries });
+  await base.write("jwt-secret", jwtSecret);
+  await base.write("http-token", httpToken);
   const image = `${TRUSTED}/{action}:test`;
-  const argv = [
-    ...["start", "--grpc-server", server.address, "--inventory", path("inventory.yaml")],
-    ...[
-      "--policy",
-      path("policy.yaml"),
-      "--agent-id-pattern",
-      `${id}-{machine}`,
-      ...SPARE.flatMap((name) => ["--agent-id", `${id}-${name}`]),
-    ],
-    ...["--state-directory", path("state"), "--stop-grace", "1s", "--log-level", "debug"],
-    ...["--kubeconfig", path("kubeconfig"), "--watch-namespace", "*", "--kubernetes-inventory", "machines"],
+  const argv = base.argv(
+    ...["--agent-id-pattern", `${id}-{machine}`, ...SPARE.flatMap((name) => ["--agent-id", `${id}-${name}`])],
+    ...["--stop-grace", "1s", "--log-level", "debug"],
+    ...["--kubeconfig", kubeconfig, "--watch-namespace", "*", "--kubernetes-inventory", "machines"],
     ...["--rufio", "--rufio-alone", "--rufio-image", image, "--rufio-status-interval", "5s"],
     ...["--drift-interval", "1m", "--drift-image", image, "--agent-attributes"],
     ...["--http-address", "127.0.0.1:0", "--http-token-file", path("http-token")],
     ...[...PBNJ_API, "--pbnj-jwt-secret-file", path("jwt-secret")],
     ...(containers
-      ? ["--runtime", "docker", "--docker-socket", dockerSocketPath]
+      ? ["--runtime", "docker", ...dockerArgv()]
       : ["--runtime", "process", "--actions-directory", path("none")]),
-    ...(containers ? ["--pull-policy", "never", "--docker-network", "host"] : []),
-  ];
+  );
   const lanes = [...SPARE, ...TENANTS.map((tenant) => `${tenant}-file`)];
   const agentIds = [...lanes.map((name) => `${id}-${name}`), "rufio", "pbnj", "drift"];
   const canaries = new Canaries(planted);
@@ -189,19 +173,15 @@ export async function openTenantsLab({ containers }: Setting) {
       watcher: new Watcher({ pid, stateDirectory, agentIds, containers, look: lookAtHost }),
       read: 0,
     });
-    stack.use(program);
+    base.own(program);
   };
+  if (containers) base.defer(async () => removeContainers(...(await containersOf(agentIds, LABEL.agent))));
   start();
   const current = () => {
     const worker = workers.at(-1);
     if (!worker) throw new Error("no worker was started");
     return worker.program;
   };
-  stack.defer(async () => {
-    for (const { watcher } of workers) await watcher.end();
-    for (const { program } of workers) await program[Symbol.asyncDispose]();
-    if (containers) await removeContainers(...(await containersOf(agentIds, LABEL.agent)));
-  });
   const urlOf = async (message: string, field: string) =>
     String((await current().untilLogged(message))[field]);
   const pageOf = async (page: string, token?: string): Promise<string> => {
@@ -272,7 +252,7 @@ export async function openTenantsLab({ containers }: Setting) {
       const [agent, given] = by === "name" ? [spare, named] : [machine, step];
       const workflow = server.submit({
         ...{ name: `w-${id}-${submitted++}`, namespace: tenant },
-        template: templateOf(`${id}-${agent}`, [{ timeout: 60, ...given }]),
+        template: templateOf(`${id}-${agent}`, trusted({ timeout: 60, ...given })),
       });
       workflows.set(workflow, tenant);
       await server.until(() => isOver(workflow), WITHIN_MS).catch(() => undefined);
@@ -339,7 +319,10 @@ export async function openTenantsLab({ containers }: Setting) {
       return [...canaries.findings, ...canaries.unseen(TENANTS.flatMap(EXPECTED))];
     },
 
-    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+    async [Symbol.asyncDispose]() {
+      for (const { watcher } of workers) await watcher.end();
+      await base[Symbol.asyncDispose]();
+    },
   };
 }
 

@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { containerEngine } from "../../scripts/images/container-engine.ts";
 import { textOf } from "../../shared/text-of.ts";
+import { openFolder } from "../support/folder.ts";
 import { BmcFacts, type BmcOrder, type BmcSetup } from "./bmc-host.ts";
 import { ClusterFacts, type ClusterOrder, type ClusterSetup, NAMESPACE } from "./cluster-host.ts";
 import { Host } from "./host.ts";
@@ -97,12 +97,10 @@ export interface Lab extends AsyncDisposable {
 /** `images` are those that containers need; with one or more, the lab has a container engine. */
 export async function startLab(options: ChaosOptions, images: readonly string[]): Promise<Lab> {
   await using stack = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(tmpdir(), "pbnj-worker-chaos-"));
-  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  const base = stack.use(await openFolder());
   // IPMI takes 20 bytes at most.
   const password = `chaos-${randomBytes(7).toString("hex")}`;
-  const passwordFile = join(folder, "password");
-  await writeFile(passwordFile, `${password}\n`, { mode: 0o600 });
+  const passwordFile = await base.write("password", `${password}\n`);
   const names = Array.from(
     { length: options.machines },
     (_, index) => `node-${String(index + 1).padStart(3, "0")}`,
@@ -152,7 +150,7 @@ export async function startLab(options: ChaosOptions, images: readonly string[])
   let engine: PrivateEngine | undefined;
   if (images.length > 0) {
     try {
-      engine = stack.use(await PrivateEngine.start(join(folder, "engine"), images));
+      engine = stack.use(await PrivateEngine.start(base.path("engine"), images));
     } catch (thrown) {
       leftOut.set("engine restarted", textOf(thrown));
     }
@@ -171,7 +169,7 @@ export async function startLab(options: ChaosOptions, images: readonly string[])
   let closing = false;
   const workers: LabWorker[] = [];
   for (const { name, runtime, mortal, replicas } of roles) {
-    const own = join(folder, name);
+    const own = base.path(name);
     const state = join(own, "state");
     await mkdir(state, { recursive: true });
     const group = replicas.join();
@@ -202,25 +200,14 @@ export async function startLab(options: ChaosOptions, images: readonly string[])
       name,
       logFile,
       argv: [
-        ...[
-          "start",
-          "--grpc-server",
-          facts.address,
-          "--inventory",
-          inventory.path,
-          "--state-directory",
-          state,
-        ],
+        ...["start", "--grpc-server", facts.address],
+        ...["--inventory", inventory.path, "--state-directory", state],
         ...["--agent-id", sharedAgentId, "--reload-interval", "300ms", "--backoff-max-interval", "2s"],
         ...["--stop-grace", "3s", "--shutdown-grace", "20s", "--runtime", runtime, "--log-format", "json"],
         ...(runtime === "docker"
           ? [
               ...(engine ? ["--docker-socket", engine.socket] : []),
-              "--pull-policy",
-              "never",
-              "--docker-network",
-              "host",
-              "--unsafe-any-image",
+              ...["--pull-policy", "never", "--docker-network", "host", "--unsafe-any-image"],
             ]
           : []),
         ...(runtime === "kubernetes"
@@ -268,9 +255,8 @@ export async function startLab(options: ChaosOptions, images: readonly string[])
   };
 
   const logs = options.logs;
-  const faultLog = join(folder, "faults.log");
-  const recordsFile = join(folder, "records.json");
-  for (const file of [faultLog, recordsFile]) await writeFile(file, "");
+  const faultLog = await base.write("faults.log", "");
+  const recordsFile = await base.write("records.json", "");
   if (logs !== undefined) {
     stack.defer(async () => {
       await mkdir(logs, { recursive: true });

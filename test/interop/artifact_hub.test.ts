@@ -1,9 +1,9 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { catalogue } from "../../actions/catalogue.ts";
+import { testFolder } from "../support/test-folder.ts";
 import { type Peer, provenWith } from "./compatibility/peer.ts";
 
 const TITLE = "Artifact Hub's linter";
@@ -26,8 +26,7 @@ describe.skipIf(!linter)(TITLE, provenWith(peer), () => {
   });
 
   it("takes the package of each action, and refuses one without a version", async () => {
-    const output = await mkdtemp(join(tmpdir(), "pbnj-catalogue-"));
-    onTestFinished(() => rm(output, { recursive: true }));
+    const { folder: output } = await testFolder();
     const script = join(root, "scripts/catalogue.ts");
     const owner = ["--home-url", "https://bmc.example/", "--maintainer", "Ada Example <ada@example.org>"];
     const options = [

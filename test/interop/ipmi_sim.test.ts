@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { expect, it, onTestFinished } from "vitest";
@@ -8,6 +7,7 @@ import { systemClock } from "../../shared/clock.ts";
 import { Secret } from "../../shared/secret.ts";
 import { limit, openSession } from "../shared/bmc/providers/ipmi/bench.ts";
 import { scaledClock } from "../support/scaled-clock.ts";
+import { testFolder } from "../support/test-folder.ts";
 import { EVERY_ACTION_MS, tryEveryAction } from "./compatibility/every-action.ts";
 import { startIpmiSim } from "./ipmi-sim.ts";
 import { describeWithProgram, findProgram } from "./programs.ts";
@@ -263,8 +263,7 @@ describeWithProgram("ipmi_sim", "the ipmi provider talks to OpenIPMI's ipmi_sim"
 
 /** Adds records to the log with ipmitool. */
 async function addEvents(port: number, events: readonly string[]): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), "pbnj-sel-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const { folder } = await testFolder();
   const file = join(folder, "events");
   await writeFile(file, `${events.join("\n")}\n`);
   const where = ["-I", "lanplus", "-C", "3", "-H", "127.0.0.1", "-p", String(port), "-U", "admin", "-E"];

@@ -1,13 +1,13 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
 import type { IpmiBmc } from "../../simulators/ipmi/bmc.ts";
 import { eventually, limit, openSession, startBmc } from "../shared/bmc/providers/ipmi/bench.ts";
+import { testFolder } from "../support/test-folder.ts";
 import { describeWithProgram, findProgram } from "./programs.ts";
 
 interface ToolOptions {
@@ -161,8 +161,7 @@ describe("the simulated BMC", () => {
   });
 
   it("runs from the command line with a password and a BMC key out of files", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "pbnj-ipmi-"));
-    onTestFinished(() => rm(folder, { recursive: true }));
+    const { folder } = await testFolder();
     await writeFile(join(folder, "password"), "a password\n");
     await writeFile(join(folder, "kg"), "bmc key\n");
     const main = join(import.meta.dirname, "../../simulators/ipmi/main.ts");

@@ -1,13 +1,13 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { dimensions, isAllowed, valuesOf } from "../deploy/chart/cases.ts";
 import { describeWithHelm, renderAll } from "../deploy/chart/helm.ts";
 import type { Manifest } from "../deploy/chart/manifest.ts";
 import { pairwise } from "../deploy/chart/pairwise.ts";
+import { testFolder } from "../support/test-folder.ts";
 import { provenWith } from "./compatibility/peer.ts";
 import { describeWithProgram, findProgram } from "./programs.ts";
 import { describeWithPython, installPythonPackages, type PythonPackages } from "./python-packages.ts";
@@ -50,8 +50,7 @@ async function schemaFolder({ python }: PythonPackages, version: string): Promis
   const script = "import kubernetes_validate, os; print(os.path.dirname(kubernetes_validate.__file__))";
   const { stdout } = await execa(python, ["-c", script]);
   const source = join(stdout, "kubernetes-json-schema", `${version}-local-strict`);
-  const folder = await mkdtemp(join(tmpdir(), "pbnj-schemas-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const { folder } = await testFolder();
   for (const file of await readdir(source)) {
     const text = await readFile(join(source, file), "utf8");
     const local = text

@@ -1,9 +1,9 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { z } from "zod";
+import { testFolder } from "../support/test-folder.ts";
 import { metricsLab } from "../worker/features/metrics/metrics-lab.ts";
 import { describeWithProgram, findProgram } from "./programs.ts";
 
@@ -20,8 +20,7 @@ async function promtool(argv: readonly string[], input = "") {
 }
 
 async function checkRules(text: string) {
-  const folder = await mkdtemp(join(tmpdir(), "pbnj-promtool-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const { folder } = await testFolder();
   await writeFile(join(folder, "rules.yaml"), text);
   return promtool(["check", "rules", join(folder, "rules.yaml")]);
 }

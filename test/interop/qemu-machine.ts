@@ -1,12 +1,12 @@
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { createServer as createHttpServer } from "node:http";
 import type { AddressInfo, Server } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Writable } from "node:stream";
 import { execa } from "execa";
 import { onTestFinished } from "vitest";
+import { testFolder } from "../support/test-folder.ts";
 import { findProgram } from "./programs.ts";
 
 /** What the installer and the installed system print every second. */
@@ -35,8 +35,7 @@ export async function listenOnLoopback(server: Server): Promise<number> {
 
 /** A disk with an installed system, and a server with an installer, which records who fetched it. */
 export async function startBootSources() {
-  const folder = await mkdtemp(join(tmpdir(), "pbnj-qemu-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const { folder } = await testFolder();
   const disk = join(folder, "disk");
   const sector = Buffer.alloc(512);
   const code = sector.write(PRINT_EVERY_SECOND, "hex");

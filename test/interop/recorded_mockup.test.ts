@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { expect, it, onTestFinished } from "vitest";
@@ -10,6 +9,7 @@ import { SimulatedMachine } from "../../simulators/machine.ts";
 import { startRecording } from "../../simulators/recorded/start-recording.ts";
 import { startRedfishBmc } from "../../simulators/redfish/bmc.ts";
 import { PROGRAM, runProgram } from "../cli/program.ts";
+import { testFolder } from "../support/test-folder.ts";
 import { freePort } from "./free-port.ts";
 import { describeWithPython, installPythonPackages, type PythonPackages } from "./python-packages.ts";
 
@@ -21,8 +21,7 @@ const timeout = 180_000;
 
 /** A folder that `record --format mockup` has written of a machine that is on. */
 async function recordMockup(profile: string): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "pbnj-mockup-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const { folder } = await testFolder();
   const machines = [new SimulatedMachine({ power: "on" })];
   const bmc = await startRedfishBmc({ profile, machines, tls: "http" });
   onTestFinished(() => bmc.close());
@@ -116,8 +115,7 @@ if (!zoo) process.stderr.write(`skipped, ZOO_FOLDER is not set: ${ZOO_TITLE}\n`)
 
 /** Runs `pbnj-worker lab` on a mockup folder. */
 async function startLabOf(mockup: string) {
-  const folder = await mkdtemp(join(tmpdir(), "pbnj-mockup-lab-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const { folder } = await testFolder();
   const argv = ["lab", "--port", "0", "--directory", folder, "--recording", mockup];
   const lab = execa(process.execPath, [PROGRAM, ...argv], { reject: false, stdin: "ignore", buffer: false });
   onTestFinished(async () => {
@@ -141,8 +139,7 @@ await describeWithPython(packages, ZOO_TITLE, ({ python }) => {
     { timeout },
     async () => {
       const tree = await readRecording(join(zoo ?? "", "trees", "dell-r750-idrac9-6.00.json.gz"));
-      const folder = await mkdtemp(join(tmpdir(), "pbnj-zoo-"));
-      onTestFinished(() => rm(folder, { recursive: true }));
+      const { folder } = await testFolder();
       const mockup = join(folder, "r750");
       // Without the paths that no folder can have.
       await writeMockup(mockup, tree);

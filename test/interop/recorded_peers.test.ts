@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { expect, it, onTestFinished } from "vitest";
@@ -9,6 +8,7 @@ import { readRecording } from "../../shared/recording/read-recording.ts";
 import { startRecording } from "../../simulators/recorded/start-recording.ts";
 import { resultOf, runAction } from "../actions/action-run.ts";
 import { PROGRAM } from "../cli/program.ts";
+import { testFolder } from "../support/test-folder.ts";
 import { EVERY_ACTION_MS, type Server, tryEveryAction } from "./compatibility/every-action.ts";
 import { startFakeBmc } from "./fake-bmc.ts";
 import { startIpmiSim } from "./ipmi-sim.ts";
@@ -43,8 +43,7 @@ async function expectEqualResults(
   server: Server,
   beyond: Readonly<Record<string, string>> = {},
 ): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), "pbnj-recorded-peer-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const { folder } = await testFolder();
   const differences: { readonly name: string; readonly expected: unknown; readonly found: unknown }[] = [];
   const run = async (name: string, given: Environment) => {
     const { BMC_PASSWORD = "", ...env } = given;

@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { inflateSync } from "node:zlib";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
@@ -7,6 +6,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../shared/clock.ts";
 import { Secret } from "../../shared/secret.ts";
 import { Access } from "../../worker/listener/http/access.ts";
+import { testFolder } from "../support/test-folder.ts";
 import { getPower, statusLab } from "../worker/features/status/status-lab.ts";
 import { describeWithProgram, findProgram } from "./programs.ts";
 
@@ -211,8 +211,7 @@ describeWithProgram("chromium", "the status page in a browser", () => {
       timeout: SLOW_TEST_MS,
     },
     async (colorScheme, width) => {
-      const folder = await mkdtemp(join(tmpdir(), "pbnj-status-page-"));
-      onTestFinished(() => rm(folder, { recursive: true }));
+      const { folder } = await testFolder();
       const names = Array.from(
         { length: 1_000 },
         (_, index) => `rack${Math.floor(index / 40)}-node${index % 40}`,

@@ -1,14 +1,13 @@
-import { chmod, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import { readOwnCache, writeOwnCache } from "../../scripts/bundle/own-cache.ts";
+import { testFolder } from "../support/test-folder.ts";
 
 let folder = "";
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "pbnj-own-cache-"));
+  ({ folder } = await testFolder());
 });
-afterEach(() => rm(folder, { recursive: true }));
 
 it("reads what it wrote, and leaves nothing else", async () => {
   const file = join(folder, "cache/program");

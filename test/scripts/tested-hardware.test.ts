@@ -1,18 +1,17 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { addReports, refreshTestedHardware } from "../../scripts/tested-hardware.ts";
 import { readRecording } from "../../shared/recording/read-recording.ts";
 import type { Recording } from "../../shared/recording/recording.ts";
+import { testFolder } from "../support/test-folder.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const PAGE = join(ROOT, "docs/reference/tested-hardware.md");
 const MACHINE = { vendor: "Contoso", model: "R1/b (2U)", bmcFirmware: "1.2.3", recordedOn: "2026-11-02" };
 
 async function folder(): Promise<string> {
-  const made = await mkdtemp(join(tmpdir(), "pbnj-reports-"));
-  onTestFinished(() => rm(made, { recursive: true }));
+  const { folder: made } = await testFolder();
   return made;
 }
 

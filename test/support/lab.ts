@@ -1,6 +1,3 @@
-import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Clock } from "../../shared/clock.ts";
 import { type IpmiBmc, type IpmiBmcOptions, startIpmiBmc } from "../../simulators/ipmi/bmc.ts";
 import { SimulatedMachine, type SimulatedMachineOptions } from "../../simulators/machine.ts";
@@ -9,6 +6,7 @@ import { startTinkServer, type TinkServerOptions } from "../../simulators/tink/s
 import { isOver, type Workflow } from "../../simulators/tink/workflow.ts";
 import type { WorkflowServer } from "../../simulators/tink/workflow-server.ts";
 import { startLegacyTinkServer } from "../../simulators/tink-legacy/server.ts";
+import { openFolder } from "./folder.ts";
 import { standingWorker } from "./standing-worker.ts";
 
 /** An action of a template; its image is this project's own of that name, unless it is given. */
@@ -20,6 +18,7 @@ export interface Step {
   readonly environment?: Readonly<Record<string, string>>;
   readonly command?: readonly string[];
   readonly volumes?: readonly string[];
+  readonly pid?: string;
   readonly onTimeout?: readonly string[];
   readonly onFailure?: readonly string[];
   /** In seconds. */
@@ -49,6 +48,7 @@ const QUICK = { powerOnMs: 0, powerOffMs: 0, softOffMs: 0 };
 interface LabMachine extends SimulatedMachineOptions {
   /** Which BMCs it has; the lab's when absent. */
   readonly providers?: readonly Provider[];
+  readonly bmc?: RedfishBmcOptions;
 }
 
 export interface RackOptions {
@@ -66,6 +66,8 @@ export interface RackOptions {
   readonly redfish?: Readonly<Record<string, unknown>>;
   /** What the inventory says of every machine besides. */
   readonly entry?: Readonly<Record<string, unknown>>;
+  /** The inventory's entries of further machines, or others than the simulated ones have. */
+  readonly entries?: Readonly<Record<string, object>>;
 }
 
 /** Machines behind simulated BMCs on loopback, and a folder with their inventory, which goes away with them. */
@@ -78,9 +80,8 @@ export async function openRack({
   ...options
 }: RackOptions = {}) {
   await using opening = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(tmpdir(), "pbnj-lab-"));
-  opening.defer(() => rm(folder, { recursive: true, force: true }));
-  const path = (name: string) => join(folder, name);
+  const base = opening.use(await openFolder());
+  const { path, write, own, defer } = base;
   const passwordFile = path("password");
   const inventoryFile = path("inventory.yaml");
 
@@ -88,24 +89,21 @@ export async function openRack({
   const bmcs = new Map<string, RedfishBmc>();
   const ipmiBmcs = new Map<string, IpmiBmc>();
   const entries = new Map<string, object>();
-  for (const [name, { providers: own = providers, ...machineOptions }] of Object.entries(machines)) {
+  for (const [name, { providers: its = providers, bmc, ...machineOptions }] of Object.entries(machines)) {
     const machine = new SimulatedMachine({ name, ...QUICK, ...machineOptions });
-    opening.defer(async () => machine.close());
+    defer(() => machine.close());
     simulated.set(name, machine);
-    if (own.includes("redfish")) {
-      const bmc = await startRedfishBmc({
-        ...{ machines: [machine], tls: "http", username, password, ...options.bmc },
-      });
-      opening.defer(() => bmc.close());
-      bmcs.set(name, bmc);
+    if (its.includes("redfish")) {
+      const usual = { machines: [machine], tls: "http", username, password } as const;
+      bmcs.set(name, own(await startRedfishBmc({ ...usual, ...options.bmc, ...bmc })));
     }
-    if (own.includes("ipmi")) {
+    if (its.includes("ipmi")) {
       const users = [{ name: username, password, privilege: "administrator" as const }];
-      ipmiBmcs.set(name, opening.use(await startIpmiBmc({ machine, users, ...options.ipmi })));
+      ipmiBmcs.set(name, own(await startIpmiBmc({ machine, users, ...options.ipmi })));
     }
     const redfish = bmcs.get(name);
     entries.set(name, {
-      ...{ host: "127.0.0.1", providers: own },
+      ...{ host: "127.0.0.1", providers: its },
       ...(redfish && {
         redfish: {
           port: redfish.port,
@@ -113,35 +111,30 @@ export async function openRack({
           ...options.redfish,
         },
       }),
-      ...(own.includes("ipmi") && {
+      ...(redfish?.certificate && { tls: { fingerprint: redfish.fingerprint } }),
+      ...(its.includes("ipmi") && {
         ipmi: { port: ipmiBmcs.get(name)?.port, privilege: "administrator" },
       }),
       ...entry,
     });
   }
+  for (const [name, entry] of Object.entries(options.entries ?? {}))
+    entries.set(name, { host: "127.0.0.1", ...entry });
 
   /** The inventory with these machines; one may have another name than its own: `name=machine`. */
-  const inventoryOf = (names: readonly string[] = [...simulated.keys()]) => ({
+  const inventoryOf = (names: readonly string[] = [...entries.keys()]) => ({
     defaults: { credentials: { username, passwordFile } },
     machines: names.map((each) => {
       const [name = "", machine = name] = each.split("=");
       return { name, ...entries.get(machine) };
     }),
   });
-  /** Writes a file of the folder in one step, an object as JSON, which is YAML; resolves to its path. */
-  const write = async (name: string, content: string | object): Promise<string> => {
-    await writeFile(path(`${name}.new`), typeof content === "string" ? content : JSON.stringify(content));
-    await rename(path(`${name}.new`), path(name));
-    return path(name);
-  };
   await write("password", `${password}\n`);
   await write("inventory.yaml", inventoryOf(options.known));
 
-  const owned = opening.move();
+  opening.move();
   return {
-    folder,
-    path,
-    write,
+    ...base,
     passwordFile,
     inventoryFile,
     inventoryOf,
@@ -152,11 +145,6 @@ export async function openRack({
     machine: (name?: string) => found(simulated, name),
     bmc: (name?: string) => found(bmcs, name),
     ipmi: (name?: string) => found(ipmiBmcs, name),
-    /** Closes it with the lab, before all that is there already. */
-    own: <T extends AsyncDisposable>(one: T): T => owned.use(one),
-    /** Does this when the lab is closed, before it closes what is there already. */
-    defer: (close: () => Promise<void>) => owned.defer(close),
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
 
@@ -192,7 +180,7 @@ async function labOf<Server extends WorkflowServer>(
   { policy, argv = [], ...options }: Omit<LabOptions, "server">,
 ) {
   const rack = await openRack(options);
-  rack.defer(() => server.close());
+  rack.own(server);
   const usual = [
     ...["start", "--grpc-server", server.address, "--inventory", rack.inventoryFile],
     ...["--state-directory", rack.path("state"), "--reload-interval", "100ms"],

@@ -110,7 +110,7 @@ function addTemplateArgument(command: Command): Command {
       "[template]",
       "the file of a Tinkerbell template, or of a Workflow that the tink server has rendered",
     )
-    .option("--workflow <namespace/name>", "a Workflow of the cluster, in place of a file")
+    .option("--workflow <namespace/name>", "a Workflow of the cluster, instead of a file")
     .option("--map <key=value>", "a value for {{ .key }} in the template; repeat for several", collect)
     .option(
       "--hardware <file>",

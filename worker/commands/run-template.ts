@@ -44,12 +44,8 @@ export async function runTemplate(
   const { env, stderr } = host;
   const { hardware, map, task: _task, workflow, ...settingFlags } = flags;
   const loaded = loadConfig({ flags: settingFlags, env }, "run");
-  const template = await loadTemplate(path, {
-    hardware,
-    map,
-    workflow,
-    kubeconfig: flags["kubeconfig"] ?? env["PBNJ_KUBECONFIG"],
-  });
+  const access = loaded.ok ? loaded.config : undefined;
+  const template = await loadTemplate(path, { hardware, map, workflow }, access);
   const chosen = template.ok ? chooseTasks(template.value, flags["task"]) : template;
   const problems = [loaded, chosen].flatMap((part) => (part.ok ? [] : part.problems));
   if (!loaded.ok || !chosen.ok || unknown.length > 0) {

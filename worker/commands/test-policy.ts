@@ -35,12 +35,8 @@ export async function testPolicy(
   const [ofWorkflow] = String(workflow ?? "default").split("/", 1);
   const [namespace, output] = [String(inNamespace ?? ofWorkflow), String(asked)];
   const loaded = loadRules({ flags: settingFlags, env: host.env });
-  const template = await loadTemplate(path, {
-    hardware,
-    map,
-    workflow,
-    kubeconfig: loaded.ok ? loaded.config.settings.kubeconfig : flags["kubeconfig"],
-  });
+  const access = loaded.ok ? loaded.config.settings : undefined;
+  const template = await loadTemplate(path, { hardware, map, workflow }, access);
   const problems = [loaded, template].flatMap((part) => (part.ok ? [] : part.problems));
   const wrong = [...unknown, ...flagProblems(namespace, output), ...problems];
   if (!loaded.ok || !template.ok || wrong.length > 0) {

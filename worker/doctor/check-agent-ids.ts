@@ -40,7 +40,7 @@ function agentIdsWithoutMachine(
   return fixed.flatMap((agentId) => {
     const name = machineNameOf(pattern, agentId);
     if (name === undefined || machines.includes(name)) return [];
-    const detail = `is that of a machine ${name}, which the inventory does not have${suggestion(name, machines)}`;
+    const detail = `belongs to a machine ${name}, which the inventory does not have${suggestion(name, machines)}`;
     return [findingOf("agent-id-without-machine", detail, { subject: agentId })];
   });
 }

@@ -166,7 +166,7 @@ export class MachineReader {
   async #connect(name: string, lockKey: string, signal: AbortSignal) {
     const { inventory, authGate, secretCommands } = this.#options;
     const machine = inventory.find(name);
-    if (machine?.lockKey !== lockKey) throw new BmcError("usage", `${name} was given another BMC meanwhile`);
+    if (machine?.lockKey !== lockKey) throw new BmcError("usage", `${name} has another BMC now`);
     const connection = await inventory.resolveConnection(machine, { commands: secretCommands, signal });
     const attempt: LoginAttempt = { machine: name, lockKey, connection };
     const refusal = authGate.refusal(attempt);

@@ -76,7 +76,7 @@ export function resolveMachine(
     if (!permission.allowed) return refused(permission.reason);
   }
   if (asked !== undefined && lane && machine?.name !== lane.name) {
-    return refused(`MACHINE is ${asked}, but the agent ID ${action.agentId} is that of machine ${lane.name}`);
+    return refused(`MACHINE is ${asked}, but the agent ID ${action.agentId} belongs to machine ${lane.name}`);
   }
   if (asked !== undefined && !machine) {
     const names = inventory

@@ -62,7 +62,7 @@ export async function runSecretCommand(
 }
 
 function problemOf(kind: ProgramEnd["kind"], exit: Exit | undefined, timeoutMs: number): string {
-  if (kind === "timeout") return `was stopped after its ${formatSeconds(timeoutMs)}`;
+  if (kind === "timeout") return `timed out after ${formatSeconds(timeoutMs)}`;
   if (kind === "too-much-output") return `printed more than ${OUTPUT_LIMIT_BYTES / 1_024} KiB`;
   return exit?.signal ? `was killed by ${exit.signal}` : `failed with exit code ${exit?.exitCode}`;
 }

@@ -42,7 +42,7 @@ const files = {
   }),
   unsafeAnyImage: setting(Toggle.prefault(false), {
     description:
-      "DANGER: trust every image: any image that a workflow names receives the machine's BMC password",
+      "DANGER: trust every image; any image that a workflow names receives the machine's BMC password",
     policyTest: true,
   }),
   stateDirectory: setting(Text.optional(), {

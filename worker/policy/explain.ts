@@ -173,7 +173,7 @@ export function explainTrust(
   }
   const { trustedImages = [] } = policy;
   const index = fittingPattern(image, trustedImages);
-  const reason = `${trustedImages[index]} fits ${image}: ${receives}`;
+  const reason = `${trustedImages[index]} matches ${image}: ${receives}`;
   return { trusted: true, rule: `trustedImages.${index}`, reason };
 }
 
@@ -207,7 +207,7 @@ function grantsOf(
     ),
   ];
   return [
-    ...granted("images", image, `${images[image]} fits ${action.image}`),
+    ...granted("images", image, `${images[image]} matches ${action.image}`),
     ...(machine === undefined ? [] : forMachine(machine)),
     ...connectionGiven(action)
       .slice(0, 1)

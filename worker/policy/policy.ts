@@ -81,7 +81,7 @@ const ContainerRule = z
     pids: ContainerPids.optional(),
   })
   .refine(({ images: _, ...terms }) => Object.values(terms).some((term) => term !== undefined), {
-    error: "says nothing about these images: add pull, memory, cpus or pids",
+    error: "sets nothing for these images: add pull, memory, cpus or pids",
   });
 export type ContainerRule = z.infer<typeof ContainerRule>;
 

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { defined } from "../../shared/defined.ts";
 import type { Checked } from "../../shared/document/problem.ts";
 import { printableLine } from "../../shared/printable.ts";
 import { textOf } from "../../shared/text-of.ts";
@@ -10,22 +11,34 @@ import type { Template } from "./template.ts";
 const NAME = /^([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)\/([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?)$/;
 const TIMEOUT_MS = 30_000;
 
-/** The template that the server rendered for a Workflow of the cluster. */
-export async function fetchWorkflow(id: string, kubeconfig?: string): Promise<Checked<Template>> {
+export interface WorkflowCluster {
+  /** If not as kubectl finds it. */
+  readonly kubeconfig?: string | undefined;
+}
+
+/**
+ * The template that the server rendered for a Workflow of the cluster. Settings with problems may name another cluster: without
+ * `cluster`, only the name is checked.
+ */
+export async function fetchWorkflow(
+  id: string,
+  cluster: WorkflowCluster | undefined,
+): Promise<Checked<Template>> {
   const [, namespace, name] = NAME.exec(id) ?? [];
   const refused = (message: string) =>
     ({ ok: false, problems: [{ source: "--workflow", message }] }) as const;
   if (namespace === undefined || name === undefined)
     return refused("must be namespace/name, such as tink/reboot-node-1");
+  if (!cluster) return { ok: false, problems: [] };
   const { Cluster } = await import("../kubernetes/client/cluster.ts");
   try {
-    const cluster = await Cluster.open(kubeconfig === undefined ? {} : { kubeconfig });
+    const opened = await Cluster.open(defined({ kubeconfig: cluster.kubeconfig }));
     try {
       const bound = AbortSignal.timeout(TIMEOUT_MS);
-      const value = await cluster.get(KINDS.workflow, { namespace, name }, z.unknown(), bound);
+      const value = await opened.get(KINDS.workflow, { namespace, name }, z.unknown(), bound);
       return renderedTemplate({ value, sourceOf: () => id });
     } finally {
-      await cluster.close();
+      await opened.close();
     }
   } catch (thrown) {
     return refused(printableLine(textOf(thrown)));

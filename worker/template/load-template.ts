@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import type { Checked, Problem } from "../../shared/document/problem.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { fileProblemOf } from "../document/read-text-file.ts";
-import { fetchWorkflow } from "./fetch-workflow.ts";
+import { fetchWorkflow, type WorkflowCluster } from "./fetch-workflow.ts";
 import { hardwareData } from "./hardware-data.ts";
 import { type ParsedTemplate, parseTemplate } from "./parse-template.ts";
 import { isWorkflow, parseWorkflow } from "./rendered-workflow.ts";
@@ -16,14 +16,16 @@ export interface TemplateFlags {
   readonly hardware?: unknown;
   /** `namespace/name` of a Workflow in the cluster, in place of a file. */
   readonly workflow?: unknown;
-  /** The file that says how to reach the cluster, if not as kubectl finds it. */
-  readonly kubeconfig?: unknown;
 }
 
-/** Reads a template, which it renders, or a Workflow, which the server has rendered, from a file or the cluster. */
+/**
+ * Reads a template, which it renders, or a Workflow, which the server has rendered, from a file or the cluster. `cluster` is undefined
+ * if the settings have problems.
+ */
 export async function loadTemplate(
   path: string | undefined,
-  { map, hardware: hardwarePath, workflow, kubeconfig }: TemplateFlags,
+  { map, hardware: hardwarePath, workflow }: TemplateFlags,
+  cluster: WorkflowCluster | undefined,
 ): Promise<Checked<Template>> {
   if ((path === undefined) === (workflow === undefined)) {
     const message = "name either the file of a template or Workflow, or --workflow <namespace/name>";
@@ -32,7 +34,7 @@ export async function loadTemplate(
   if (path === undefined) {
     const needless = needlessFlags(map, hardwarePath);
     if (needless.length > 0) return { ok: false, problems: needless };
-    return fetchWorkflow(String(workflow), typeof kubeconfig === "string" ? kubeconfig : undefined);
+    return fetchWorkflow(String(workflow), cluster);
   }
   const { values, problems } = readMap(map);
   const hardware = typeof hardwarePath === "string" ? await hardwareData(hardwarePath) : undefined;

@@ -21,7 +21,7 @@ export async function checkPlace(file: string): Promise<void> {
   const there = await statOf(file);
   if (!there) return;
   if (there.isSymbolicLink()) throw new Error(`${file} is a symbolic link, which is not followed`);
-  if (!there.isFile()) throw new Error(`${file} is there and is not a file`);
+  if (!there.isFile()) throw new Error(`${file} exists and is not a file`);
   const { dev } = await stat(folder, { bigint: true });
   // A container may have the file, not its folder, as a volume: a file beside it would be lost with the container.
   if (there.dev !== dev) throw new Error(`${file} is a separate mount: mount its folder instead`);
@@ -34,13 +34,13 @@ export async function checkPlace(file: string): Promise<void> {
 export async function readCandidate(path: string): Promise<Secret | undefined> {
   const there = await statOf(path);
   if (!there) return undefined;
-  if (!there.isFile()) throw new Error(`${path} is there and is not a file`);
+  if (!there.isFile()) throw new Error(`${path} exists and is not a file`);
   // The file may have been replaced since `lstat`: check what was opened.
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     const { uid, mode } = await file.stat();
     if (uid !== process.geteuid?.() || (mode & WRITABLE_BY_OTHERS) > 0) {
-      throw new Error(`${path} is there, and other users may have written to it`);
+      throw new Error(`${path} exists, and other users may have written to it`);
     }
     const text = await file.readFile("utf8");
     return text.length > END.length && text.endsWith(END)

@@ -16,11 +16,12 @@ export function statusError(
   { isWrite, nowMs }: Circumstances,
 ): BmcError {
   const { status } = answer;
+  // A gateway that lost the answer does not know what became of the request. Some answer 503, without a word of the peer's.
+  const isBareRefusal = status === 503 && words === "" && answer.headers["retry-after"] === undefined;
   const retryAfterMs = parseRetryAfterMs(answer.headers["retry-after"], nowMs);
   return new BmcError(classOf(status), `${doing} answered ${status}${words && `: ${words}`}`, {
     ...defined({ retryAfterMs }),
-    // A gateway that lost the answer does not know what became of the request.
-    uncertain: isWrite && (status === 502 || status === 504),
+    uncertain: isWrite && (status === 502 || status === 504 || isBareRefusal),
     // RFC 9110 section 15.5.4: the server has understood who asks.
     refused: status === 403 ? "right" : "login",
   });

@@ -225,7 +225,7 @@ async function follow(
   signal: AbortSignal,
 ): Promise<void> {
   if (task === undefined) {
-    throw new BmcError("verify", "the BMC accepted the erasure without a task: its end is not known");
+    throw new BmcError("verify", "the BMC accepted the erasure without a task: its outcome is unknown");
   }
   const what = `erasure of ${describeDrive(drive)}`;
   const readTask = () => access.look(({ erase }) => erase.task(task, signal));
@@ -238,7 +238,7 @@ async function follow(
     case "staged":
       throw new BmcError("verify", `the BMC keeps the erasure for the next boot (${task}): boot the machine`);
     case "gone":
-      throw new BmcError("verify", "the BMC no longer knows the task of the erasure: its end is not known");
+      throw new BmcError("verify", "the BMC no longer knows the task of the erasure: its outcome is unknown");
     case "running":
       throw new BmcError("timeout", `the erasure did not end within ${formatSeconds(limitMs)}`);
     default:

@@ -146,11 +146,11 @@ function hostProblems({ address, prefix, gateway }: StaticAddress): readonly str
     if (number === undefined) problems.push(`${name} ${text} is not an IPv4 address`);
     // This network, multicast and what is above (RFC 6890).
     else if (number < 0x01000000 || number >= 0xe0000000)
-      problems.push(`${name} ${text} is no host's address`);
+      problems.push(`${name} ${text} is not a host address`);
     else if (hasSubnet) {
       const { first, last } = ipv4Subnet(number, prefix);
       if (number === first || number === last)
-        problems.push(`${name} ${text} is no host's in its /${prefix} subnet`);
+        problems.push(`${name} ${text} is not a host address in its /${prefix} subnet`);
     }
   }
   if (problems.length > 0 || !hasSubnet || address === undefined) return problems;

@@ -423,15 +423,14 @@ async function command(
   // Only a state that was read shows that nothing has moved.
   const isRead = typeof last === "string";
   if (!isRead && port.clock.monotonicMs() >= endMs) {
-    throw notReached(port, `not ${target}, and no answer to "${name}" arrived`, last);
+    throw notReached(port, `not ${target}, and ${noAnswer(name, lost)}`, last);
   }
   const lostAgain = isRead ? await sendOrHold(port, name, target, timeoutMs) : lost;
-  await reach(
-    port,
-    target,
-    timeoutMs,
-    lostAgain ? `no answer to "${name}" arrived` : `the BMC accepted "${name}"`,
-  );
+  await reach(port, target, timeoutMs, lostAgain ? noAnswer(name, lostAgain) : `the BMC accepted "${name}"`);
+}
+
+function noAnswer(name: string, { message }: BmcError): string {
+  return `no answer to "${name}" arrived (${message})`;
 }
 
 /**

@@ -280,7 +280,7 @@ export function isSameVolume(one: RaidVolume, other: RaidVolume): boolean {
 }
 
 /**
- * The volumes that have these names or IDs; those that do not exist are left out. Throws `usage` if a name fits several volumes.
+ * The volumes that have these names or IDs; those that do not exist are left out. Throws `usage` if a name matches several volumes.
  */
 export function findVolumes(
   controllers: readonly RaidController[],
@@ -295,7 +295,7 @@ export function findVolumes(
     if (fit.length === 0) throwUnread(among);
     if (fit.length < 2) return fit;
     const list = fit.map(({ controller, id, name }) => `${name || "(no name)"} (ID ${id} of ${controller})`);
-    problems.push(`${asked} fits several volumes: ${list.join(", ")}`);
+    problems.push(`${asked} matches several volumes: ${list.join(", ")}`);
     return [];
   });
   if (problems.length > 0) throw new BmcError("usage", problems.join("; "));

@@ -32,7 +32,7 @@ export function checkSigningRequest(text: string, names: SigningRequestNames): s
   const pem = text.replaceAll("\r", "").trim();
   const [, , base64 = ""] = pem.length <= LARGEST ? (REQUEST.exec(pem) ?? []) : [];
   const der = Buffer.from(base64, "base64");
-  if (!isSequence(der)) throw new BmcError("protocol", "the BMC answered with something else than a CSR");
+  if (!isSequence(der)) throw new BmcError("protocol", "the BMC's answer is not a CSR");
   const asked = [names.commonName, ...(names.alternativeNames ?? [])];
   const missing = asked.filter(
     (name) => !der.includes(name) && !(isIPv4(name) && der.includes(bytesOf(name))),

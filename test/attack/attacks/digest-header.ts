@@ -1,6 +1,6 @@
 import { HttpListener } from "../../../simulators/http-listener.ts";
 import { type Attack, unless } from "../attack.ts";
-import { closing, type Entry, openLab, percentile } from "../lab.ts";
+import { type Entry, openLab, percentile } from "../lab.ts";
 
 const SLOWEST_MS = 250;
 /** Below what a client takes of headers. */
@@ -26,7 +26,7 @@ export const attack: Attack = {
         if (headers.includes(header)) asked += 1;
         return { status: 401, headers: { "WWW-Authenticate": header } };
       };
-      const device = stack.use(closing(new HttpListener({ tls: "http" }, answer)));
+      const device = stack.use(new HttpListener({ tls: "http" }, answer));
       await device.listen();
       return { providers: ["amt"], amt: { port: device.port, scheme: "http" } };
     };

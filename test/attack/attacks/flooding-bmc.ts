@@ -1,6 +1,6 @@
 import { HttpListener } from "../../../simulators/http-listener.ts";
 import { type Attack, unless } from "../attack.ts";
-import { closing, megabytesOf, openLab, percentile } from "../lab.ts";
+import { megabytesOf, openLab, percentile } from "../lab.ts";
 
 const MOST_MB = 250;
 
@@ -13,12 +13,16 @@ export const attack: Attack = {
     const json = { "Content-Type": "application/json" };
     const padding = `{"padding":"${"x".repeat(64_000_000)}"}`;
     const nested = `${'{"a":'.repeat(200_000)}1${"}".repeat(200_000)}`;
-    await using large = closing(
-      new HttpListener({ tls: "http" }, () => ({ status: 200, headers: json, body: padding })),
-    );
-    await using deep = closing(
-      new HttpListener({ tls: "http" }, () => ({ status: 200, headers: json, body: nested })),
-    );
+    await using large = new HttpListener({ tls: "http" }, () => ({
+      status: 200,
+      headers: json,
+      body: padding,
+    }));
+    await using deep = new HttpListener({ tls: "http" }, () => ({
+      status: 200,
+      headers: json,
+      body: nested,
+    }));
     await Promise.all([large.listen(), deep.listen()]);
     const entryOf = ({ port }: HttpListener) => ({
       providers: ["redfish"],

@@ -1,7 +1,7 @@
 import { HttpListener } from "../../../simulators/http-listener.ts";
 import { type Attack, unless } from "../attack.ts";
 import { openForeignHost } from "../foreign-host.ts";
-import { closing, type Entry, openLab } from "../lab.ts";
+import { type Entry, openLab } from "../lab.ts";
 
 export const attack: Attack = {
   tries: "a BMC names members, actions and sessions at another host",
@@ -14,7 +14,7 @@ export const attack: Attack = {
       `\\\\127.0.0.1:${foreign.http.port}\\x`,
       `/\\127.0.0.1:${foreign.http.port}/x`,
     ];
-    const bmcs = targets.map((target) => closing(linking(target)));
+    const bmcs = targets.map(linking);
     const entries: Record<string, Entry> = {};
     for (const [index, bmc] of bmcs.entries()) {
       await bmc.listen();

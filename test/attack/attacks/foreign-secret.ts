@@ -1,12 +1,8 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
-import { SimulatedMachine } from "../../../simulators/machine.ts";
-import { startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
+import { openFakeCluster } from "../../support/fake-cluster.ts";
+import { openRack } from "../../support/lab.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
 import { type Attack, unless } from "../attack.ts";
-import { closing, newPassword } from "../lab.ts";
+import { newPassword } from "../lab.ts";
 
 const API = "bmc.tinkerbell.org/v1alpha1";
 const WITHIN_MS = 30_000;
@@ -18,12 +14,10 @@ export const attack: Attack = {
   async run() {
     const password = newPassword();
     const token = newPassword();
-    await using cluster = closing(await FakeCluster.start({ namespaces: ["team-a", "team-b", "pbnj"] }));
-    const machine = new SimulatedMachine({ name: "node-1" });
-    await using bmc = closing(await startRedfishBmc({ machines: [machine], tls: "http", password }));
-    const folder = await mkdtemp(join(tmpdir(), "pbnj-attack-"));
-    const kubeconfig = join(folder, "kubeconfig");
-    await writeFile(kubeconfig, cluster.kubeconfig({ namespace: "pbnj" }));
+    await using rack = await openRack({ password });
+    const [machine, bmc] = [rack.machine(), rack.bmc()];
+    const namespaces = ["team-a", "team-b", "pbnj"];
+    const { fake: cluster, kubeconfig } = await openFakeCluster({ namespaces, namespace: "pbnj" }, rack);
     const secret = {
       metadata: { name: "bmc", namespace: "team-b" },
       stringData: { username: "admin", password },
@@ -48,29 +42,25 @@ export const attack: Attack = {
       machineRef: { name: "node-1", namespace: "team-b" },
       tasks: [{ powerAction: "off" }],
     });
-    try {
-      await using worker = new WorkerProgram([
-        ...["start", "--rufio", "--rufio-alone", "--kubeconfig", kubeconfig, "--watch-namespace", "*"],
-        ...["--runtime", "in-process", "--state-directory", join(folder, "state")],
-      ]);
-      const text = () =>
-        JSON.stringify([cluster.list(API, "Job"), cluster.list(API, "Machine"), cluster.list(API, "Task")]);
-      const refused = () => text().split("policy references: ").length - 1;
-      const endMs = performance.now() + WITHIN_MS;
-      while (performance.now() < endMs && refused() < 3) await new Promise((next) => setTimeout(next, 100));
+    await using worker = new WorkerProgram([
+      ...["start", "--rufio", "--rufio-alone", "--kubeconfig", kubeconfig, "--watch-namespace", "*"],
+      ...["--runtime", "in-process", "--state-directory", rack.path("state")],
+    ]);
+    const text = () =>
+      JSON.stringify([cluster.list(API, "Job"), cluster.list(API, "Machine"), cluster.list(API, "Task")]);
+    const refused = () => text().split("policy references: ").length - 1;
+    const endMs = performance.now() + WITHIN_MS;
+    while (performance.now() < endMs && refused() < 3) await new Promise((next) => setTimeout(next, 100));
 
-      const tasks = cluster.list(API, "Task").filter(({ metadata }) => metadata.name === "theirs-task-0");
-      const secrets = cluster.requests.filter(({ resource }) => resource === "secrets");
-      return [
-        ...unless(refused() >= 3, `${refused()} of the Machine, its Task and the Job say that it is refused`),
-        ...unless(tasks.length === 0, "a Task of team-a has the connection of team-b's Machine"),
-        ...unless(secrets.length === 0, `Secrets were asked for: ${secrets.length} requests`),
-        ...unless(bmc.log.length === 0, `the attacker's host got ${bmc.log.length} requests`),
-        ...unless(machine.commands.length === 0, "the machine was powered"),
-        ...unless(!`${worker.stderr}${worker.stdout}`.includes(token), "the log has the token"),
-      ];
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
+    const tasks = cluster.list(API, "Task").filter(({ metadata }) => metadata.name === "theirs-task-0");
+    const secrets = cluster.requests.filter(({ resource }) => resource === "secrets");
+    return [
+      ...unless(refused() >= 3, `${refused()} of the Machine, its Task and the Job say that it is refused`),
+      ...unless(tasks.length === 0, "a Task of team-a has the connection of team-b's Machine"),
+      ...unless(secrets.length === 0, `Secrets were asked for: ${secrets.length} requests`),
+      ...unless(bmc.log.length === 0, `the attacker's host got ${bmc.log.length} requests`),
+      ...unless(machine.commands.length === 0, "the machine was powered"),
+      ...unless(!`${worker.stderr}${worker.stdout}`.includes(token), "the log has the token"),
+    ];
   },
 };

@@ -1,7 +1,5 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { openFolder } from "../../support/folder.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
 import { type Attack, unless } from "../attack.ts";
 import { policyText } from "../policy.ts";
@@ -23,26 +21,16 @@ export const attack: Attack = {
   tries: "templates with 200 kB of spaces, braces and brackets are given to policy test",
   holds: `each is answered within ${WITHIN_MS / 1_000} s`,
   async run() {
-    const folder = await mkdtemp(join(tmpdir(), "pbnj-attack-template-"));
-    const policy = join(folder, "policy.yaml");
-    await writeFile(policy, policyText());
+    await using folder = await openFolder();
+    const policy = await folder.write("policy.yaml", policyText());
     const reasons: string[] = [];
     for (const [index, [name, text]] of Object.entries(templates).entries()) {
-      const template = join(folder, `${index}.yaml`);
-      await writeFile(template, text);
-      await using program = new WorkerProgram([
-        "policy",
-        "test",
-        "--policy",
-        policy,
-        template,
-        "--map",
-        "a=1",
-      ]);
+      const template = await folder.write(`${index}.yaml`, text);
+      const argv = ["policy", "test", "--policy", policy, template, "--map", "a=1"];
+      await using program = new WorkerProgram(argv);
       const end = await Promise.race([program.ended, sleep(WITHIN_MS, "late")]);
       reasons.push(...unless(end !== "late", `${name}: no answer after ${WITHIN_MS / 1_000} s`));
     }
-    await rm(folder, { recursive: true });
     return reasons;
   },
 };

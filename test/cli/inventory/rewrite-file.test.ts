@@ -1,29 +1,19 @@
-import {
-  chmodSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { rewriteFile } from "../../../cli/inventory/rewrite-file.ts";
+import { testFolder } from "../../support/test-folder.ts";
 
 const running = new AbortController().signal;
 let folder: string;
 let file: string;
 
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "pbnj-rewrite-"));
+beforeEach(async () => {
+  ({ folder } = await testFolder());
   file = join(folder, "inventory.yaml");
   writeFileSync(file, "old");
   chmodSync(file, 0o664);
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 
 describe("a file that is rewritten", () => {
   it("keeps its mode, its owner and a link to it", async () => {

@@ -137,7 +137,12 @@ export function everyChoice(): readonly Choices[] {
       (choices.hosts === "" || !(choices.fileInventory || choices.secretNamespace || choices.shared)) &&
       (!choices.hardwareStatus || choices.rufio !== "") &&
       (choices.rufio !== "v1alpha2" || !choices.machines) &&
+      // The rights to watch Workflows and to lead are the same whatever else the worker reads.
+      (!choices.wakeUp || !(choices.fileInventory || choices.secretNamespace)) &&
+      (!choices.wakeUp || choices.hosts === "" || !usesMachines(choices)) &&
+      (!choices.shared || !(choices.fileInventory || choices.secretNamespace || choices.hardware)) &&
       // Neither has anything to do with these.
+      [choices.hardwareStatus, choices.agentAttributes, choices.compares].filter(Boolean).length < 2 &&
       ((!choices.hardwareStatus && !choices.agentAttributes && !choices.compares) ||
         !(choices.wakeUp || choices.fileInventory || choices.shared || choices.hosts === "refuse")) &&
       (!choices.shared || choices.runtime === "kubernetes"),

@@ -1,9 +1,10 @@
 import { createCertificate, fingerprintOf } from "../../../simulators/certificate.ts";
 import { redfishProfiles } from "../../../simulators/redfish/profiles.ts";
 import { REFUSING_PORT, tcpBlackHole, udpBlackHole } from "../../actions/lab.ts";
+import type { Step } from "../../support/lab.ts";
 import type { Failure, Seen } from "./failure.ts";
 import { REFUSING, SERVED_BY_HTTPS, SERVED_BY_IPMI, SERVED_BY_REDFISH } from "./machines.ts";
-import type { Stage, Step } from "./stage.ts";
+import type { Stage } from "./stage.ts";
 
 /** One action at a machine, with what the workflow says of it in the end. It runs inside the worker, with all its texts. */
 function actionFailure(stage: Stage, machine: object, step: Step, ...argv: readonly string[]): Promise<Seen> {
@@ -40,7 +41,7 @@ export const machineFailures: readonly Failure[] = [
   {
     name: "machine-unknown",
     provoke: async (stage) => {
-      const step = { name: "power-on", agentId: "pbnj", environment: { MACHINE: "node-1" } };
+      const step = { name: "power-on", worker: "pbnj", environment: { MACHINE: "node-1" } };
       return actionFailure(stage, REFUSING, step, "--agent-id", "pbnj");
     },
   },
@@ -52,7 +53,7 @@ export const machineFailures: readonly Failure[] = [
   {
     name: "machine-not-named",
     provoke: (stage) => {
-      const step = { name: "power-on", agentId: "pbnj" };
+      const step = { name: "power-on", worker: "pbnj" };
       return processFailure(stage, REFUSING, step, "--agent-id", "pbnj");
     },
   },

@@ -1,6 +1,3 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { textOf } from "../../../shared/text-of.ts";
 import { type IpmiBmc, type IpmiBmcOptions, startIpmiBmc } from "../../../simulators/ipmi/bmc.ts";
 import { SimulatedMachine, type SimulatedMachineOptions } from "../../../simulators/machine.ts";
@@ -8,6 +5,8 @@ import { type RedfishBmc, type RedfishBmcOptions, startRedfishBmc } from "../../
 import { startTinkServer, type TinkServer, type TinkServerOptions } from "../../../simulators/tink/server.ts";
 import { isOver, type Workflow } from "../../../simulators/tink/workflow.ts";
 import { CommandInProcess } from "../../support/command-in-process.ts";
+import { type Folder, openFolder } from "../../support/folder.ts";
+import { type Step, templateOf } from "../../support/lab.ts";
 import type { StartedProgram } from "../../support/program-log.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
 import type { LogRecord, Seen } from "./failure.ts";
@@ -23,16 +22,6 @@ const MEASURED = /\b(cycled in|on after|help in|change was sent) \d+\.\d s/g;
 /** Quick, but off for long enough that a poll sees it. */
 const QUICK = { powerOnMs: 10, powerOffMs: 10, softOffMs: 10, cycleOffMs: 1_000 };
 
-export interface Step {
-  readonly name: string;
-  readonly image?: string;
-  /** By default that of node-01. */
-  readonly agentId?: string;
-  readonly environment?: Readonly<Record<string, string>>;
-  /** Seconds. */
-  readonly timeout?: number;
-}
-
 /** Real servers and programs on which one failure happens; all of it is gone when disposed. */
 export class Stage implements AsyncDisposable {
   readonly folder: string;
@@ -40,18 +29,18 @@ export class Stage implements AsyncDisposable {
   readonly state: string;
   readonly #hidden: [string, string][] = [];
   readonly #workers: StartedProgram[] = [];
-  readonly #open = new AsyncDisposableStack();
+  readonly #place: Folder;
 
-  private constructor(folder: string) {
-    this.folder = folder;
-    this.state = join(folder, "state");
+  private constructor(place: Folder) {
+    this.#place = place;
+    this.folder = place.folder;
+    this.state = place.path("state");
     this.hide(this.state, "/var/lib/pbnj-worker");
-    this.hide(folder, "/etc/pbnj-worker");
-    this.#open.defer(() => rm(folder, { recursive: true, force: true }));
+    this.hide(this.folder, "/etc/pbnj-worker");
   }
 
   static async open(): Promise<Stage> {
-    return new Stage(await mkdtemp(join(tmpdir(), "pbnj-manual-")));
+    return new Stage(await openFolder());
   }
 
   /** Shows `shown` for what is different each time. What is longer goes first. */
@@ -62,16 +51,15 @@ export class Stage implements AsyncDisposable {
 
   /** What is to be closed with the stage, before what was opened earlier. */
   use<T extends AsyncDisposable>(one: T): T {
-    return this.#open.use(one);
+    return this.#place.own(one);
   }
 
   defer(close: () => Promise<void>): void {
-    this.#open.defer(close);
+    this.#place.defer(close);
   }
 
   async tink(options: TinkServerOptions = {}): Promise<TinkServer> {
-    const server = await startTinkServer({ holdMs: 2_000, ...options });
-    this.defer(() => server.close());
+    const server = this.use(await startTinkServer({ holdMs: 2_000, ...options }));
     this.hide(server.address, SHOWN.tink);
     return server;
   }
@@ -81,29 +69,22 @@ export class Stage implements AsyncDisposable {
     machineOptions: SimulatedMachineOptions = {},
   ): Promise<RedfishBmc> {
     const machine = new SimulatedMachine({ name: "node-01", ...QUICK, ...machineOptions });
-    const bmc = await startRedfishBmc({ machines: [machine], tls: "http", ...options });
-    this.defer(() => bmc.close());
+    const bmc = this.use(await startRedfishBmc({ machines: [machine], tls: "http", ...options }));
     this.hide(`127.0.0.1:${bmc.port}`, SHOWN.redfish);
     return bmc;
   }
 
   async ipmi(options: Partial<IpmiBmcOptions> = {}): Promise<IpmiBmc> {
     const machine = new SimulatedMachine({ name: "node-01", ...QUICK });
-    const bmc = await startIpmiBmc({ machine, ...options });
-    this.defer(async () => {
-      await bmc.close();
-      machine.close();
-    });
+    const bmc = this.use(await startIpmiBmc({ machine, ...options }));
     this.hide(`127.0.0.1:${bmc.port}`, SHOWN.ipmi);
     return bmc;
   }
 
   /** Writes a file of the stage and gives its path. */
-  async file(name: string, content: string | object): Promise<string> {
-    const path = join(this.folder, name);
-    const text = typeof content === "string" ? content : `${JSON.stringify(content)}\n`;
-    await writeFile(path, text);
-    return path;
+  file(name: string, content: string | object): Promise<string> {
+    // A worker of another user reads it, too.
+    return this.#place.write(name, content, 0o644);
   }
 
   /** An inventory with the machine node-01, whose password is `calvin`. */
@@ -173,13 +154,9 @@ export class Stage implements AsyncDisposable {
   }
 
   submit(server: TinkServer, ...steps: readonly Step[]): Workflow {
-    const actions = steps.map(({ name, image, environment = {}, timeout = 60 }) => ({
-      ...{ name, timeout, environment },
-      image: image ?? `registry.example/pbnj-worker/${name}:v0.1.0`,
-    }));
-    const tasks = [{ name: "bmc", worker: steps[0]?.agentId ?? "pbnj-node-01", actions }];
-    const template = { version: "0.1", name: "network-boot", global_timeout: 600, tasks };
-    return server.submit({ template: JSON.stringify(template) });
+    const image = (name: string) => `registry.example/pbnj-worker/${name}:v0.1.0`;
+    const imaged = steps.map((step) => ({ image: image(step.name), ...step }));
+    return server.submit({ template: templateOf("pbnj-node-01", ...imaged) });
   }
 
   /** The last action of a workflow that has begun, as the workflow's status has it. */
@@ -218,7 +195,7 @@ export class Stage implements AsyncDisposable {
       .replaceAll(MEASURED, "$1 1.5 s");
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#open.disposeAsync();
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#place[Symbol.asyncDispose]();
   }
 }

@@ -48,30 +48,6 @@ export const workerFailures: readonly Failure[] = [
     },
   },
   {
-    name: "trust-missing",
-    provoke: async (stage) => {
-      const inventory = await stage.file("inventory.yaml", "machines: [{name: node-01, host: 192.0.2.11}]\n");
-      const argv = [...TINK, "--inventory", inventory, "--runtime", "docker"];
-      return stage.refused(argv, `${START} --runtime docker`);
-    },
-  },
-  {
-    name: "inventory-wrong",
-    provoke: async (stage) => {
-      const text = [
-        "machines:",
-        "  - name: Node 1",
-        "    host: https://192.0.2.11",
-        "    provider: redfish",
-        "    credentials:",
-        "      username: admin",
-        "      password: secret",
-      ].join("\n");
-      const inventory = await stage.file("inventory.yaml", `${text}\n`);
-      return stage.refused([...TINK, "--inventory", inventory], START);
-    },
-  },
-  {
     name: "inventory-wrong-later",
     provoke: async (stage) => {
       const server = await stage.tink();
@@ -143,14 +119,6 @@ export const workerFailures: readonly Failure[] = [
         .start(["--grpc-server", server.address, "--inventory", inventory])
         .untilLogged("worker started");
       return stage.refused([...TINK, "--inventory", inventory, "--state-directory", stage.state], START);
-    },
-  },
-  {
-    name: "http-address-without-authentication",
-    provoke: async (stage) => {
-      const inventory = await stage.inventory(REFUSING);
-      const argv = ["--http-address", "0.0.0.0:42180"];
-      return stage.refused([...TINK, "--inventory", inventory, ...argv], `${START} ${argv.join(" ")}`);
     },
   },
   {

@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { catalogue } from "../../../actions/catalogue.ts";
 import { systemClock } from "../../../shared/clock.ts";
@@ -10,6 +7,7 @@ import { HttpListener } from "../../../simulators/http-listener.ts";
 import { resultOf, runAction } from "../../actions/action-run.ts";
 import { capable, neededCapabilities } from "../../actions/needed-capabilities.ts";
 import { sampleInput } from "../../actions/sample-input.ts";
+import { testFolder } from "../../support/test-folder.ts";
 import { WORKS } from "./results.ts";
 
 type Environment = Readonly<Record<string, string>>;
@@ -45,8 +43,7 @@ const LAST = "bmc-reset";
  * limit of the server as the action reports it. Rejects when an action fails in another way.
  */
 export async function tryEveryAction(server: Server): Promise<Record<string, string>> {
-  const folder = await mkdtemp(join(tmpdir(), "pbnj-every-action-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const { folder } = await testFolder();
   const files = new HttpListener({ tls: "http" }, () => ({ status: 200, body: "an image" }));
   await files.listen();
   onTestFinished(() => files.close());

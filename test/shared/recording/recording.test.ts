@@ -1,17 +1,16 @@
-import { mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { readMockup, writeMockup } from "../../../shared/recording/mockup.ts";
 import { readRecording } from "../../../shared/recording/read-recording.ts";
 import { compress, parseRecording, recordingText } from "../../../shared/recording/recording.ts";
+import { testFolder } from "../../support/test-folder.ts";
 
 const RESOURCES = { "/redfish/v1": { Id: "Root" }, "/redfish/v1/Systems/1": { Id: "1" } };
 
 async function folder(): Promise<string> {
-  const made = await mkdtemp(join(tmpdir(), "pbnj-recording-"));
-  onTestFinished(() => rm(made, { recursive: true }));
+  const { folder: made } = await testFolder();
   return made;
 }
 

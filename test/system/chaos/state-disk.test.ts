@@ -1,13 +1,12 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { expect, test } from "vitest";
 import { StateDisk } from "../../chaos/state-disk.ts";
+import { testFolder } from "../../support/test-folder.ts";
 
 test("a state disk is seen by its own programs alone, and can be full and free again", async (context) => {
-  const folder = await mkdtemp(join(tmpdir(), "pbnj-disk-"));
-  context.onTestFinished(() => rm(folder, { recursive: true }));
+  const { folder } = await testFolder();
   const mounted = await StateDisk.mount(folder);
   // It takes root, which not everybody has.
   context.skip(typeof mounted === "string", `no disk: ${mounted}`);

@@ -1,15 +1,14 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { startRack } from "../../cli/discover/discover-lab.ts";
 import { runProgram } from "../../cli/program.ts";
+import { testFolder } from "../../support/test-folder.ts";
 
 let folder: string;
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "pbnj-discover-"));
+beforeEach(async () => {
+  ({ folder } = await testFolder());
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 
 const file = (name: string, text?: string) => {
   const path = join(folder, name);

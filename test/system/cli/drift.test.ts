@@ -1,15 +1,10 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { runProgram } from "../../cli/program.ts";
+import { fileFolder } from "../../support/test-folder.ts";
 
-let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "pbnj-drift-"));
-});
-afterAll(() => rm(folder, { recursive: true }));
-
+const { folder } = await fileFolder();
 async function file(text: string): Promise<string> {
   const path = join(folder, "inventory.yaml");
   await writeFile(path, text);

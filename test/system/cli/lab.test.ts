@@ -1,21 +1,16 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { systemClock } from "../../../shared/clock.ts";
 import { silentLogger } from "../../../shared/logger.ts";
 import { legacyServerApi } from "../../../worker/features/legacy/legacy-transport.ts";
 import { connectServer } from "../../../worker/sources/server/connect-server.ts";
 import { PROGRAM, runProgram } from "../../cli/program.ts";
 import { CommandInProcess } from "../../support/command-in-process.ts";
+import { fileFolder } from "../../support/test-folder.ts";
 
-let directory = "";
-
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), "pbnj-lab-test-"));
-});
-afterAll(() => rm(directory, { recursive: true }));
+const { folder: directory } = await fileFolder();
 
 describe("pbnj-worker lab", () => {
   it("has machines of each protocol, whose workflows a worker runs, and faulty ones", async () => {

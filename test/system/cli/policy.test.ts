@@ -1,17 +1,16 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { runProgram } from "../../cli/program.ts";
 import { CommandInProcess } from "../../support/command-in-process.ts";
+import { fileFolder } from "../../support/test-folder.ts";
 
 const IMAGES = "registry.example/acme";
 const DIGEST = `sha256:${"a".repeat(64)}`;
 
-let folder = "";
+const { folder } = await fileFolder();
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "pbnj-policy-"));
   await write("template.yaml", {
     version: "0.1",
     name: "t",
@@ -62,7 +61,6 @@ beforeAll(async () => {
     cpuLimit: 0.5,
   });
 });
-afterAll(() => rm(folder, { recursive: true }));
 
 function write(name: string, content: object): Promise<void> {
   return writeFile(join(folder, name), JSON.stringify(content, undefined, 1));
@@ -130,13 +128,13 @@ describe("pbnj-worker policy test", () => {
   it("exits 0 when all is allowed, says by which rules, and reads none of the files that hold secrets", async () => {
     const { exitCode, stdout, stderr } = await testPolicy([], runProgram);
     const trusted = (name: string) =>
-      `${IMAGES}/power-* fits ${IMAGES}/${name}: it receives its machine's BMC connection`;
+      `${IMAGES}/power-* matches ${IMAGES}/${name}: it receives its machine's BMC connection`;
 
     expect(stderr).toBe("");
     expect(cells(stdout)).toEqual([
       ["task", "action", "machine", "verdict", "rule", "why"],
       ["lane", "off", "node-1", "allowed", "trustedImages.0", trusted("power-off:v1")],
-      ["", "", "", "", "images.0", `${IMAGES}/* fits ${IMAGES}/power-off:v1`],
+      ["", "", "", "", "images.0", `${IMAGES}/* matches ${IMAGES}/power-off:v1`],
       ["", "", "", "", "tenants.1", "namespace default may use machine node-1"],
       ["", "", "", "", "containers.0", "pull never, memory 96Mi"],
       ["", "", "", "", "settings", "cpus 0.5, pids 64"],
@@ -144,12 +142,12 @@ describe("pbnj-worker policy test", () => {
         ...["lane", "report", "node-1", "allowed", "trustedImages"],
         `${IMAGES}/report:v1 is not listed: it receives no BMC connection`,
       ],
-      ["", "", "", "", "images.0", `${IMAGES}/* fits ${IMAGES}/report:v1`],
+      ["", "", "", "", "images.0", `${IMAGES}/* matches ${IMAGES}/report:v1`],
       ["", "", "", "", "tenants.1", "namespace default may use machine node-1"],
       ["", "", "", "", "volumes.0", "/srv/in:/data:ro may be mounted"],
       ["", "", "", "", "settings", "pull if-missing, memory 256Mi, cpus 0.5, pids 64"],
       ["any", "on", "node-2", "allowed", "trustedImages.0", trusted("power-on:v1")],
-      ["", "", "", "", "images.0", `${IMAGES}/* fits ${IMAGES}/power-on:v1`],
+      ["", "", "", "", "images.0", `${IMAGES}/* matches ${IMAGES}/power-on:v1`],
       ["", "", "", "", "tenants.1", "namespace default may use machine node-2"],
       ["", "", "", "", "containers.0", "pull never, memory 96Mi"],
       ["", "", "", "", "settings", "cpus 0.5, pids 64"],
@@ -308,7 +306,7 @@ describe("pbnj-worker policy test", () => {
     expect(rules(contained.stdout)).toEqual(
       expect.arrayContaining([
         "a | - | allowed | trustedImages | a is not listed: it receives no BMC connection",
-        " |  |  | images.0 | ** fits a",
+        " |  |  | images.0 | ** matches a",
         " |  |  | ownConnections | BMC_HOST may be set",
         " |  |  | privileged | runs with every right on the worker's host",
       ]),
@@ -378,7 +376,7 @@ describe("pbnj-worker policy test", () => {
       "--workflow: /nonexistent/kube: ",
     ],
   ])("%j is a usage error", async (argv, expected) => {
-    const { exitCode, stdout, stderr } = await runProgram(argv);
+    const { exitCode, stdout, stderr } = await run(argv);
 
     expect(stdout).toBe("");
     expect(stderr).toContain(expected);

@@ -1,5 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
@@ -10,14 +9,14 @@ import { SimulatedMachine } from "../../../simulators/machine.ts";
 import { type RedfishBmc, startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
 import { PROGRAM, runProgram } from "../../cli/program.ts";
 import { expectReport } from "../../simulators/recorded/report.ts";
+import { fileFolder } from "../../support/test-folder.ts";
 
 const PASSWORD = "calvin-canary-83d1c2";
-let directory = "";
+const { folder: directory } = await fileFolder();
 let bmc: RedfishBmc;
 let flags: readonly string[];
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), "pbnj-record-test-"));
   bmc = await startRedfishBmc({
     profile: "dell-idrac9",
     password: PASSWORD,
@@ -32,7 +31,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await bmc.close();
-  await rm(directory, { recursive: true });
 });
 
 describe("pbnj-worker record", () => {

@@ -16,6 +16,7 @@ const BACK_UP_PAGE = "docs/how-to/back-up-and-restore.md";
 const alertPage = await readFile("docs/how-to/respond-to-alerts.md", "utf8");
 const classPage = await readFile("docs/reference/error-classes.md", "utf8");
 const backUpPage = await readFile(BACK_UP_PAGE, "utf8");
+const statePage = await readFile("docs/explanation/exactly-once.md", "utf8");
 
 const Rules = z.object({
   groups: z.array(z.object({ rules: z.array(z.object({ alert: z.string().optional() }).loose()) }).loose()),
@@ -70,8 +71,8 @@ describe("the pages for operators", () => {
     await worker.ended;
 
     const made = (await readdir(stage.state)).filter((name) => name !== "lock-journal");
-    const [, table = ""] = backUpPage.split("What is in the state directory:");
-    const named = [...(table.split("\n\n")[1] ?? "").matchAll(/^\| `([\w.]+)\/?`/gm)].map(([, name]) => name);
+    const [, table = ""] = statePage.split("## The state directory");
+    const named = [...(table.split("\n\n")[1] ?? "").matchAll(/^\| `([\w.]+)/gm)].map(([, name]) => name);
 
     expect(named).toEqual(expect.arrayContaining(made));
   });

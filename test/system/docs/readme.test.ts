@@ -1,10 +1,10 @@
-import { mkdtemp, readFile, rm, stat, symlink } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, stat, symlink } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { parseResultLine } from "../../../shared/contract/result.ts";
 import { codeBlocks } from "../../docs/markdown.ts";
 import { runShell } from "../../support/shell-block.ts";
+import { fileFolder } from "../../support/test-folder.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 /** An address of this process alone: the ports may be in use on loopback's first. */
@@ -27,12 +27,10 @@ const commands = codeBlocks("README.md", readme)
   .map(({ text }) => text);
 const [demo, lab = "", tries = "", check = ""] = commands;
 
-let folder: string;
+const { folder } = await fileFolder();
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "pbnj-readme-"));
   for (const name of FOLDERS) await symlink(join(ROOT, name), join(folder, name));
 });
-afterAll(() => rm(folder, { recursive: true }));
 
 function shell(text: string, enough?: (said: () => string) => Promise<unknown>) {
   const env = { PBNJ_HTTP_ADDRESS: `${ADDRESS}:42180` };

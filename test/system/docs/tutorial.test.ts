@@ -1,10 +1,10 @@
-import { mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { parseResultLine } from "../../../shared/contract/result.ts";
 import { codeBlocks } from "../../docs/markdown.ts";
 import { runShell } from "../../support/shell-block.ts";
+import { fileFolder } from "../../support/test-folder.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 /** An address of this process alone: the tutorial's ports may be in use on loopback's first. */
@@ -20,14 +20,12 @@ const [installAndLab = "", action = "", doctor = "", start = "", run = "", fault
   commands;
 const [install, lab = ""] = installAndLab.trim().split("\n");
 
-let folder: string;
+const { folder } = await fileFolder();
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "pbnj-tutorial-"));
   for (const name of ["actions", "cli", "node_modules", "package.json", "shared", "simulators", "worker"]) {
     await symlink(join(ROOT, name), join(folder, name));
   }
 });
-afterAll(() => rm(folder, { recursive: true }));
 
 function shell(text: string, enough?: (said: () => string) => Promise<unknown>) {
   const env = { PBNJ_HTTP_ADDRESS: `${ADDRESS}:42180` };

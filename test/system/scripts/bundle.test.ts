@@ -1,19 +1,20 @@
 import { once } from "node:events";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { createSecureServer } from "node:http2";
 import { isBuiltin } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Metafile } from "esbuild";
 import { execa } from "execa";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { catalogue } from "../../../actions/catalogue.ts";
 import { ACTION_FILE, bundleActions, LICENSES_FILE, SCRIPT_FOLDER } from "../../../scripts/bundle/bundle.ts";
 import { parseResultLine } from "../../../shared/contract/result.ts";
 import { createCertificate, fingerprintOf } from "../../../simulators/certificate.ts";
+import { fileFolder } from "../../support/test-folder.ts";
 import { loadedAtStart } from "./loaded-at-start.ts";
 
-let directory: string;
+const { folder: directory } = await fileFolder();
 let metafile: Metafile;
 
 /** An environment with nothing of this one's that an action would read. */
@@ -31,13 +32,8 @@ function runBundle(name: string, args: readonly string[] = [], env: Record<strin
 }
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), "pbnj-bundle-"));
   ({ metafile } = await bundleActions(catalogue, directory));
 });
-afterAll(async () => {
-  await rm(directory, { recursive: true, force: true });
-});
-
 describe("a bundled action", () => {
   it("has every action in one script, which imports nothing but Node's modules", () => {
     const outputs = Object.values(metafile.outputs);

@@ -1,9 +1,8 @@
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { execa } from "execa";
 import { publint } from "publint";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { catalogue } from "../../../actions/catalogue.ts";
 import { projectRoot } from "../../../scripts/project-root.ts";
 import { parseResultLine } from "../../../shared/contract/result.ts";
@@ -11,6 +10,7 @@ import { SimulatedMachine } from "../../../simulators/machine.ts";
 import { startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
 import { actionLab } from "../../actions/lab.ts";
 import { codeBlocks } from "../../docs/markdown.ts";
+import { fileFolder } from "../../support/test-folder.ts";
 
 const MODULES = join(projectRoot, "node_modules");
 // By its file: the condition "development", which Vitest sets, would choose its sources.
@@ -18,18 +18,16 @@ const { checkPackage, createPackageFromTarballData }: typeof import("@arethetype
   join(MODULES, "@arethetypeswrong/core/dist/index.js")
 );
 const MEGABYTE = 1_048_576;
+const COMPILE = ["--strict", "--target", "es2024", "--module", "nodenext", "--types", "node"];
 /** By their folders. */
 const PACKAGES = { "pbnj-worker": "pbnj-worker", bmc: "@pbnj-worker/bmc" };
 
-let folder = "";
-/** Another project with both packages, and nothing but what the library depends on. */
+const { folder } = await fileFolder();
+/** Another project with both packages, and nothing else. */
 let consumer = "";
 const tarballs = new Map<string, string>();
-/** The library's dependencies and theirs. */
-const needed = new Set<string>();
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "pbnj-packages-"));
   await execa(process.execPath, ["scripts/packages.ts", "--output", folder], { cwd: projectRoot });
   consumer = join(folder, "consumer");
   for (const [name, installed] of Object.entries(PACKAGES)) {
@@ -41,18 +39,13 @@ beforeAll(async () => {
     tarballs.set(name, join(folder, stdout.trim()));
     await execa("tar", ["-xzf", join(folder, stdout.trim()), "--strip-components", "1", "-C", unpacked]);
   }
-  for (const name of Object.keys((await manifestOf("@pbnj-worker/bmc")).dependencies)) needed.add(name);
-  for (const name of needed) {
-    const text = await readFile(join(MODULES, name, "package.json"), "utf8");
-    for (const next of Object.keys(JSON.parse(text).dependencies ?? {})) needed.add(next);
-  }
-  for (const name of [...needed, "@types/node", "undici-types"]) {
+  // For the compiler.
+  for (const name of ["@types/node", "undici-types"]) {
     await mkdir(dirname(join(consumer, "node_modules", name)), { recursive: true });
     await symlink(join(MODULES, name), join(consumer, "node_modules", name));
   }
   await writeFile(join(consumer, "package.json"), JSON.stringify({ type: "module" }));
 }, 240_000);
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 async function manifestOf(name: string) {
   return JSON.parse(await readFile(join(consumer, "node_modules", name, "package.json"), "utf8"));
@@ -132,18 +125,38 @@ describe("pbnj-worker", () => {
 });
 
 describe("@pbnj-worker/bmc", () => {
-  it("depends on what it imports, and is small with it", async () => {
-    const { dependencies, peerDependenciesMeta } = await manifestOf("@pbnj-worker/bmc");
+  it("needs no other package, is small, and has the licences of what it contains", async () => {
+    const manifest = await manifestOf("@pbnj-worker/bmc");
     const own = join(consumer, "node_modules/@pbnj-worker/bmc");
-    const sizes = await Promise.all([own, ...[...needed].map((name) => join(MODULES, name))].map(sizeOf));
 
-    expect(Object.keys(dependencies)).toEqual(["execa", "zod"]);
+    expect(manifest).not.toHaveProperty("dependencies");
     // Only a console over SSH needs it.
-    expect(peerDependenciesMeta).toEqual({ ssh2: { optional: true } });
-    expect(await readFile(join(own, "dist/bmc/client.d.ts"), "utf8")).not.toMatch(
-      /nameOption|loadProvider\?/,
+    expect(manifest.peerDependenciesMeta).toEqual({ ssh2: { optional: true } });
+    expect(await sizeOf(own)).toBeLessThan(5 * MEGABYTE);
+    expect(await readFile(join(own, "dist/THIRD-PARTY-LICENSES"), "utf8")).toMatch(/^execa .*^zod /ms);
+  });
+
+  it("exports every type that a method takes or returns, and none that is internal", async () => {
+    const index = await readFile(join(projectRoot, "shared/bmc/index.ts"), "utf8");
+    const types = [...index.matchAll(/^export type \{([^}]*)\}/gm)].flatMap(
+      ([, names = ""]) => names.match(/\w+/g) ?? [],
     );
-    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(15 * MEGABYTE);
+    // For declarations, the compiler must be able to name the types of their fields from outside.
+    const program = [
+      'import type * as library from "@pbnj-worker/bmc";',
+      "declare function shown<T>(): { [K in keyof T]: T[K] };",
+      ...["BmcClient", "BmcClientOptions", ...types].map(
+        (name) => `export const ${name} = shown<library.${name}${name === "Plan" ? "<unknown>" : ""}>();`,
+      ),
+    ];
+    await writeFile(join(consumer, "names.ts"), program.join("\n"));
+
+    await execa(join(MODULES, ".bin/tsc"), [...COMPILE, "--declaration", "--outDir", "named", "names.ts"], {
+      cwd: consumer,
+    });
+
+    expect(types.length).toBeGreaterThan(100);
+    expect(await readFile(join(consumer, "named/names.d.ts"), "utf8")).not.toMatch(/nameOption|loadProvider/);
   });
 
   it("starts recorded machines in the tests of another project", async () => {
@@ -198,8 +211,7 @@ describe("@pbnj-worker/bmc", () => {
     );
     await writeFile(join(consumer, "all.ts"), imports.join(""));
 
-    const options = ["--strict", "--noEmit", "--target", "es2024", "--module", "nodenext", "--types", "node"];
-    await execa(join(MODULES, ".bin/tsc"), [...options, ...names], { cwd: consumer });
+    await execa(join(MODULES, ".bin/tsc"), [...COMPILE, "--noEmit", ...names], { cwd: consumer });
     const ran = await execa(process.execPath, ["all.ts"], { cwd: consumer, env, reject: false, all: true });
 
     expect(tasks).toHaveLength(10);

@@ -1,30 +1,29 @@
-import { cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { cp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { isBuiltin } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Metafile } from "esbuild";
 import { execa } from "execa";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { catalogue } from "../../../actions/catalogue.ts";
 import { startLab } from "../../../cli/lab/lab.ts";
 import { LICENSES_FILE, PROGRAM_FILE, SCRIPT_FOLDER } from "../../../scripts/bundle/bundle.ts";
 import { parseResultLine } from "../../../shared/contract/result.ts";
 import { actionLab } from "../../actions/lab.ts";
 import { bundledProgram } from "../../support/bundled-program.ts";
+import { fileFolder } from "../../support/test-folder.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
 import { importedBy, loadedAtStart } from "./loaded-at-start.ts";
 
 const program = await bundledProgram();
 /** A copy without what V8 compiled, as the npm package has it. */
-let directory = "";
+const { folder: directory } = await fileFolder();
 let metafile: Metafile;
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), "pbnj-program-"));
   metafile = JSON.parse(await readFile(program.metafile, "utf8"));
   await copyProgram(directory, (path) => !path.endsWith(".cache"));
 });
-afterAll(() => rm(directory, { recursive: true }));
 
 function runBundle(...argv: readonly string[]) {
   return execa(process.execPath, [join(directory, PROGRAM_FILE), ...argv], {

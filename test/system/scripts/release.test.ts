@@ -1,8 +1,7 @@
-import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { catalogue } from "../../../actions/catalogue.ts";
 import { findContainerEngine } from "../../../scripts/images/container-engine.ts";
 import { projectImages } from "../../../scripts/images/project-images.ts";
@@ -10,6 +9,7 @@ import { BAKED_BASE, bakeFile } from "../../../scripts/release/buildx.ts";
 import { type Findings, releaseProblems } from "../../../scripts/release/preflight.ts";
 import { type ReleaseOptions, release } from "../../../scripts/release/release.ts";
 import { releaseText } from "../../../scripts/release/release-record.ts";
+import { testFolder } from "../../support/test-folder.ts";
 
 const projectRoot = join(import.meta.dirname, "../../..");
 const registry = "registry.example/bmc";
@@ -127,9 +127,8 @@ async function createRepository(root: string, heading = "## [1.2.3] - 2026-01-31
 
 let directory: string;
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "pbnj-release-test-"));
+  ({ folder: directory } = await testFolder());
 });
-afterEach(() => rm(directory, { recursive: true, force: true }));
 
 const pinned = (image: string) => `${image}@sha256:${"c".repeat(64)}`;
 

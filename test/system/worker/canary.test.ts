@@ -1,10 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdtemp, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Agent, request } from "undici";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { HttpListener } from "../../../simulators/http-listener.ts";
 import { startIpmiBmc } from "../../../simulators/ipmi/bmc.ts";
 import { SimulatedMachine } from "../../../simulators/machine.ts";
@@ -16,6 +15,7 @@ import { LABEL } from "../../../worker/runtimes/docker/container-spec.ts";
 import { eventually } from "../../actions/lab.ts";
 import { buildActionImages } from "../../support/action-images.ts";
 import { describeWithDocker, dockerSocketPath } from "../../support/docker.ts";
+import { fileFolder } from "../../support/test-folder.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
 
 const REGISTRY = "localhost/pbnj-worker-canary-test";
@@ -57,12 +57,7 @@ function tracesIn(text: string): readonly string[] {
   return [...new Set(TRACES.filter(([, trace]) => text.includes(trace)).map(([name]) => name))];
 }
 
-let root: string;
-beforeAll(async () => {
-  root = await mkdtemp(join(tmpdir(), "pbnj-canary-"));
-});
-afterAll(() => rm(root, { recursive: true, force: true }));
-
+const { folder: root } = await fileFolder();
 /** Times on the status page that change with the clock, so that every reading would differ. */
 const TICKING = /<time data-elapsed[^>]*>[^<]*<\/time>/g;
 /** Every page that the worker serves, but for those of actions. */

@@ -1,20 +1,14 @@
 import { randomUUID } from "node:crypto";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { KubeObject, RbacRule } from "../../../simulators/kubernetes/cluster.ts";
 import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
 import { accessFromKubeconfig, ClusterClient } from "../../../simulators/kubernetes/node/cluster-client.ts";
 import { JobController } from "../../../simulators/kubernetes/node/job-controller.ts";
 import { RunningKubelet } from "../../../simulators/kubernetes/node/running-kubelet.ts";
-import { SimulatedMachine } from "../../../simulators/machine.ts";
-import { type RedfishBmc, startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
-import { startTinkServer } from "../../../simulators/tink/server.ts";
 import type { Workflow } from "../../../simulators/tink/workflow.ts";
 import { bundledProgram } from "../../support/bundled-program.ts";
 import { CommandInProcess } from "../../support/command-in-process.ts";
 import { kubeconfigOf } from "../../support/kubeconfig.ts";
-import type { StartedProgram } from "../../support/program-log.ts";
+import { openLab, type Step } from "../../support/lab.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
 
 const program = await bundledProgram();
@@ -43,11 +37,6 @@ interface RealCluster {
   readonly hasJobController: boolean;
 }
 
-interface Step {
-  readonly name: string;
-  readonly environment?: Readonly<Record<string, string>>;
-}
-
 /** Machines behind BMCs, a tink server, and a cluster with the machines' objects and one node that runs pods. */
 export async function clusterLab({
   machines: count = 1,
@@ -57,15 +46,28 @@ export async function clusterLab({
   rules,
   real,
 }: ClusterLabOptions = {}) {
-  const folder = await mkdtemp(join(tmpdir(), "pbnj-cluster-"));
-  const server = await startTinkServer({ holdMs: 1_000 });
-  const fake = real ? undefined : await FakeCluster.start({ namespaces: ["default"] });
+  const times = { powerOnMs: 200, powerOffMs, softOffMs };
+  const names = Array.from({ length: count }, (_, index) => `node-${String(index + 1).padStart(2, "0")}`);
+  const base = await openLab({
+    server: { holdMs: 1_000 },
+    machines: Object.fromEntries(names.map((name) => [name, times])),
+    password: PASSWORD,
+    bmc: { tls: undefined },
+    policy: { trustedImages: [`${REGISTRY}/*`] },
+  });
+  const { server } = base;
+  const fake = real ? undefined : base.own(await FakeCluster.start({ namespaces: ["default"] }));
   const access = real ? accessFromKubeconfig(real.kubeconfig) : required(fake).controlPlane;
   const client = new ClusterClient(access);
+  base.defer(() => client.close());
   const namespace = real ? `pbnj-${randomUUID().slice(0, 8)}` : NAMESPACE;
   const labels = { "pod-security.kubernetes.io/enforce": "restricted" };
   await client.create("/api/v1/namespaces", { metadata: { name: namespace, labels } });
-  const controller = real && !real.hasJobController ? JobController.start(access, { namespace }) : undefined;
+  if (real) {
+    base.defer(async () => void (await client.delete(`/api/v1/namespaces/${namespace}`)));
+    const controller = real.hasJobController ? undefined : JobController.start(access, { namespace });
+    base.defer(async () => controller?.close());
+  }
   const node = await RunningKubelet.run(access, {
     node: `node-of-${namespace}`,
     namespace,
@@ -74,25 +76,14 @@ export async function clusterLab({
       return [process.execPath, program.file, "action", name, ...args];
     },
   });
-  const kubeconfig = join(folder, "kubeconfig");
+  base.defer(() => node.close());
   const account = `system:serviceaccount:${namespace}:pbnj-worker`;
   const token =
     rules && (fake ? fake.addUser(account, rules) : await createAccount(client, namespace, rules));
   const { url, ca = "" } = access;
   const realAccess = token === undefined ? access : { url, ca, token };
-  await writeFile(kubeconfig, kubeconfigOf(fake?.access(token) ?? realAccess));
-  const policy = join(folder, "policy.yaml");
-  await writeFile(policy, `trustedImages:\n  - ${REGISTRY}/*\n`);
-  const times = { powerOnMs: 200, powerOffMs, softOffMs };
-  const machines = Array.from(
-    { length: count },
-    (_, index) => new SimulatedMachine({ name: `node-${String(index + 1).padStart(2, "0")}`, ...times }),
-  );
-  const bmcs: RedfishBmc[] = [];
-  for (const machine of machines) {
-    const bmc = await startRedfishBmc({ machines: [machine], username: "admin", password: PASSWORD });
-    bmcs.push(bmc);
-    const { name } = machine;
+  const kubeconfig = await base.write("kubeconfig", kubeconfigOf(fake?.access(token) ?? realAccess));
+  for (const name of names) {
     const secret = `${name}-bmc`;
     await client.create(`/api/v1/namespaces/${namespace}/secrets`, {
       metadata: { name: secret },
@@ -107,20 +98,16 @@ export async function clusterLab({
           host: "127.0.0.1",
           insecureTLS: true,
           authSecretRef: { name: secret, namespace },
-          providerOptions: { preferredOrder: ["gofish"], redfish: { port: bmc.port } },
+          providerOptions: { preferredOrder: ["gofish"], redfish: { port: base.bmc(name).port } },
         },
       },
     });
   }
-  const workers: StartedProgram[] = [];
-  const started = <T extends StartedProgram>(worker: T) => {
-    workers.push(worker);
-    return worker;
-  };
   let states = 0;
 
   const lab = {
-    ...{ server, client, machines, bmcs, folder, kubeconfig, policy, node, namespace },
+    ...base,
+    ...{ client, kubeconfig, node, namespace, policy: base.path("policy.yaml") },
 
     /** Throws for a real one. */
     get fake(): FakeCluster {
@@ -128,27 +115,23 @@ export async function clusterLab({
     },
 
     /** A worker inside this process. */
-    start: (argv: readonly string[] = []) => started(new CommandInProcess(lab.argv(argv))),
+    start: (argv: readonly string[] = []) => base.own(new CommandInProcess(lab.argv(...argv))),
 
     /** A worker that can be killed. */
-    startProcess: (argv: readonly string[] = []) => started(new WorkerProgram(lab.argv(argv))),
+    startProcess: (argv: readonly string[] = []) => base.own(new WorkerProgram(lab.argv(...argv))),
 
     /** The arguments of a worker with a state directory of its own, as a pod has it. */
-    argv: (more: readonly string[]): readonly string[] => [
+    argv: (...more: readonly string[]): readonly string[] => [
       ...["start", "--grpc-server", server.address, "--kubeconfig", kubeconfig],
-      ...["--kubernetes-namespace", namespace, "--runtime", "kubernetes", "--policy", policy],
-      ...["--kubernetes-inventory", inventory, "--state-directory", join(folder, `state-${states++}`)],
+      ...["--kubernetes-namespace", namespace, "--runtime", "kubernetes", "--policy", lab.policy],
+      ...["--kubernetes-inventory", inventory, "--state-directory", base.path(`state-${states++}`)],
       ...["--backoff-max-interval", "300ms", "--log-level", "debug", "--shutdown-grace", "1s", ...more],
     ],
 
     /** At the tink server and, as its controller does, in the cluster, where the object stays as it begins. */
     async submit(machine: string, steps: readonly Step[]): Promise<Workflow> {
-      const actions = steps.map(({ name, environment = {} }) => ({
-        ...{ name, image: `${REGISTRY}/${name}:test`, timeout: 60, environment },
-      }));
-      const tasks = [{ name: "bmc", worker: `pbnj-${machine}`, actions }];
-      const template = { version: "0.1", name: "t", global_timeout: 600, tasks };
-      const workflow = server.submit({ template: JSON.stringify(template), namespace });
+      const imaged = steps.map((step) => ({ image: `${REGISTRY}/${step.name}:test`, ...step }));
+      const workflow = base.submitAs({ namespace }, `pbnj-${machine}`, ...imaged);
       const [, name = ""] = workflow.id.split("/");
       const workflows = `/apis/tinkerbell.org/v1alpha1/namespaces/${namespace}/workflows`;
       await client.create(workflows, {
@@ -179,19 +162,6 @@ export async function clusterLab({
       });
       return () => client.get(`${jobs}/${name}`);
     },
-
-    async close(): Promise<void> {
-      await Promise.all(workers.map((worker) => worker[Symbol.asyncDispose]()));
-      await node.close();
-      await controller?.close();
-      if (real) await client.delete(`/api/v1/namespaces/${namespace}`);
-      await client.close();
-      await fake?.close();
-      await Promise.all(bmcs.map((bmc) => bmc.stop()));
-      await server.close();
-      await rm(folder, { recursive: true, force: true });
-    },
-    [Symbol.asyncDispose]: () => lab.close(),
   };
   return lab;
 }

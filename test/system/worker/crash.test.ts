@@ -133,7 +133,7 @@ describe.concurrent("a worker that is killed", () => {
 
     expect(running).toHaveLength(1);
     expect(workflow.state).toBe("TIMEOUT");
-    expect(workflow.tasks[0]?.actions[0]?.message).toMatch(/timed out, stopped after its 5\.0 s/);
+    expect(workflow.tasks[0]?.actions[0]?.message).toMatch(/timed out after 5\.0 s/);
     expect(lab.machine.commands.map(({ action }) => action)).toEqual(["soft-off"]);
     await lab.expectNothingLeft(second);
   });

@@ -96,38 +96,6 @@ test("a refused password is offered once more when the inventory file is touched
 });
 
 describe("the gate of a real worker", () => {
-  test("is closed for another name of the same BMC, and its own user is still accepted", async () => {
-    await using lab = await standing({
-      credentials: inFile,
-      machines: [
-        {},
-        { name: "alias" },
-        { name: "boss", credentials: { username: "admin", passwordFile: "boss" } },
-      ],
-    });
-    await lab.write("password", WRONG);
-    lab.start();
-
-    const first = lab.submit(["one"]);
-    await lab.untilOver(...first);
-    await lab.write("boss", RIGHT);
-    const second = lab.submit(["two"], [{ name: "power-status" }], "alias");
-    const boss = lab.submit(["three"], [{ name: "power-status" }], "boss");
-    await lab.untilOver(...second, ...boss);
-    const third = lab.submit(["four"]);
-    await lab.untilOver(...third);
-
-    expect(second.map(messageOf)).toEqual([
-      expect.stringMatching(/^power-status failed \(auth\): machine alias: the BMC/),
-    ]);
-    expect(boss[0]?.state).toBe("SUCCESS");
-    // That another user is accepted proves nothing about this one.
-    expect(third.map(messageOf)).toEqual([
-      expect.stringMatching(/\(auth\): machine node-01: the BMC refused/),
-    ]);
-    expect(lab.bmc().refusedCredentials).toBe(1);
-  });
-
   test("counts IPMI's refusals as well: the BMC is not asked a second time", async () => {
     await using lab = await standing({ credentials: inFile, providers: ["ipmi"] });
     await lab.write("password", WRONG);
@@ -150,30 +118,6 @@ describe("the gate of a real worker", () => {
     ]);
     expect(receivedAfter).toBe(received);
     expect(third[0]?.state).toBe("SUCCESS");
-  });
-
-  test("opens when the machine's entry is changed in the inventory", async () => {
-    await using lab = await standing({ credentials: inFile });
-    await lab.write("password", RIGHT);
-    lab.bmc().fail({ kind: "refuse", status: 401, times: 1, path: /Systems/ });
-    const program = lab.start();
-
-    const refused = lab.submit(["one"]);
-    await lab.untilOver(...refused);
-    const gated = lab.submit(["two"]);
-    await lab.untilOver(...gated);
-    const machines = lab.inventory.machines.map((entry) => ({ ...entry, requestTimeout: "20s" }));
-    await lab.write("inventory.yaml", { ...lab.inventory, machines });
-    await program.untilLogged("inventory reloaded");
-    const tried = lab.submit(["three"]);
-    await lab.untilOver(...tried);
-
-    expect([refused, gated, tried].map(([workflow]) => workflow?.state)).toEqual([
-      "FAILED",
-      "FAILED",
-      "SUCCESS",
-    ]);
-    expect(gated.map(messageOf)).toEqual([expect.stringMatching(/not offered again/)]);
   });
 
   test("allows an action that changes its own user's password, and the next one with it", async () => {

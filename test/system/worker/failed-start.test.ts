@@ -1,10 +1,10 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { isTemporary } from "../../../worker/commands/temporary-failure.ts";
 import { CommandInProcess } from "../../support/command-in-process.ts";
+import { testFolder } from "../../support/test-folder.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
 
 /** Whether this user may make namespaces and mount in them, as root outside a container may. */
@@ -21,8 +21,7 @@ async function startOf(
   more: (folder: string) => readonly string[],
   by?: (folder: string) => readonly string[],
 ) {
-  const folder = await mkdtemp(join(tmpdir(), "pbnj-failed-start-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const { folder } = await testFolder();
   await mkdir(join(folder, "state"));
   await writeFile(join(folder, "file"), "");
   const argv = ["start", "--grpc-server", "127.0.0.1:1", "--agent-id", "a", ...more(folder)];

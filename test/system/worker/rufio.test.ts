@@ -1,6 +1,6 @@
 import { expect, it, vi } from "vitest";
-import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
 import { CommandInProcess } from "../../support/command-in-process.ts";
+import { openFakeCluster } from "../../support/fake-cluster.ts";
 import { openRack } from "../../support/lab.ts";
 
 const API = "bmc.tinkerbell.org/v1alpha1";
@@ -9,9 +9,7 @@ const SOON = { timeout: 30_000, interval: 50 };
 
 async function rufioCluster() {
   const rack = await openRack({ machines: { "node-1": {} }, bmc: { tls: undefined } });
-  const fake = await FakeCluster.start();
-  rack.defer(() => fake.close());
-  const kubeconfig = await rack.write("kubeconfig", fake.kubeconfig({ namespace: NAMESPACE }));
+  const { fake, kubeconfig } = await openFakeCluster({ namespace: NAMESPACE }, rack);
   return {
     ...{ fake, bmc: rack.bmc(), machine: rack.machine() },
     argv: [

@@ -1,20 +1,16 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { type Lab, startLab } from "../../../cli/lab/lab.ts";
+import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
 import { CommandInProcess } from "../../support/command-in-process.ts";
+import { fileFolder } from "../../support/test-folder.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
 
 const QUICK = { powerOnMs: 40, powerOffMs: 40, softOffMs: 40 };
 const NETWORK_BOOT = "examples/network-boot.yaml";
 
-let folder = "";
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "pbnj-run-"));
-});
-afterAll(() => rm(folder, { recursive: true }));
-
+const { folder } = await fileFolder();
 function machineOf(lab: Lab, name: string) {
   const found = lab.machines.find(({ machine }) => machine.name === name);
   if (!found) throw new Error(`the lab has no ${name}`);
@@ -68,6 +64,33 @@ test.each(["node-01", "node-02", "node-03"])(
       expect.stringMatching(/^bmc \/ power-on {2}success in .*: on after .* via (redfish|ipmi)$/),
     ]);
     expect(machineOf(lab, name).lastBoot).toMatchObject({ device: "pxe", overridden: true });
+    await lab.close();
+  },
+);
+
+test.each([["run"], ["policy", "test"]])(
+  "%s %s finds the Workflow in the cluster that the configuration file names",
+  async (...command) => {
+    const cluster = await FakeCluster.start({ namespaces: ["tink"] });
+    onTestFinished(() => cluster.close());
+    const kind = ["tinkerbell.org/v1alpha1", "Workflow"] as const;
+    cluster.create(...kind, { metadata: { name: "look", namespace: "tink" } });
+    const actions = [{ name: "status", image: "registry.example/power-status:v1", timeout: 30 }];
+    const tasks = [{ name: "look", agentID: "pbnj-node-01", actions }];
+    cluster.patchStatus(...kind, "look", { tasks }, "tink");
+    await writeFile(join(folder, "kubeconfig"), cluster.kubeconfig());
+    const config = await template("kubeconfig: kubeconfig\n");
+    const lab = await startLab({ times: QUICK });
+    await using program = new CommandInProcess([
+      ...[...command, "--workflow", "tink/look", "--inventory", lab.inventoryFile, "--config", config],
+    ]);
+
+    const { code } = await program.ended;
+
+    expect(program.stdout).toMatch(
+      command[0] === "run" ? /look \/ status {2}success/ : /1 allowed, 0 refused/,
+    );
+    expect(code).toBe(0);
     await lab.close();
   },
 );

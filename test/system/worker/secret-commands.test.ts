@@ -1,24 +1,19 @@
 import { statSync } from "node:fs";
-import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { inspect } from "node:util";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { readTextFile } from "../../../worker/document/read-text-file.ts";
 import { parseInventory } from "../../../worker/machines/parse-inventory.ts";
 import { SecretCommands } from "../../../worker/machines/secret-commands.ts";
 import { eventually } from "../../actions/lab.ts";
+import { fileFolder } from "../../support/test-folder.ts";
 
 const CANARY = "canary-7c1e";
 
-let root: string;
-beforeAll(async () => {
-  root = await mkdtemp(join(tmpdir(), "pbnj-commands-"));
-});
-afterAll(() => rm(root, { recursive: true, force: true }));
-
+const { folder: root } = await fileFolder();
 interface Given {
   readonly env?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
@@ -255,7 +250,7 @@ describe("a command that hangs is ended with all that it started", () => {
     const reason = await reasonOf(resolver("", hanging(file, "1500ms"))(), SHELL);
     const pids = await pidsIn(file);
 
-    expect(reason).toBe("was stopped after its 1.5 s");
+    expect(reason).toBe("timed out after 1.5 s");
     expect(pids).toHaveLength(2);
     await expectEnded(pids);
   });

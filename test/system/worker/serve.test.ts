@@ -1,10 +1,8 @@
 import { once } from "node:events";
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { expect, test } from "vitest";
-import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
 import { PowerAction } from "../../../worker/features/pbnj/api/gen/machine_pb.ts";
 import { CommandInProcess } from "../../support/command-in-process.ts";
+import { openFakeCluster } from "../../support/fake-cluster.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
 import { clientsOf, direct, EXTERNAL, pbnjLab } from "../../worker/features/pbnj/service/pbnj-lab.ts";
 
@@ -45,9 +43,7 @@ test("pbnj-worker serve keeps serving tasks when the machines of a cluster chang
   timeout: 90_000,
 }, async () => {
   await using lab = await pbnjLab();
-  const cluster = await FakeCluster.start();
-  const kubeconfig = join(lab.folder, "kubeconfig");
-  await writeFile(kubeconfig, cluster.kubeconfig());
+  const { fake: cluster, kubeconfig } = await openFakeCluster({}, lab);
   await using worker = new CommandInProcess([
     ...lab.argv,
     ...["--kubeconfig", kubeconfig, "--kubernetes-inventory", "machines"],
@@ -65,5 +61,4 @@ test("pbnj-worker serve keeps serving tasks when the machines of a cluster chang
   expect(await pbnj.ended(asked)).toMatchObject({ result: "on" });
   worker.kill("SIGTERM");
   await worker.ended;
-  await cluster.close();
 });

@@ -1,6 +1,4 @@
-import { chmod, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { chmod } from "node:fs/promises";
 import { Agent, request } from "undici";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -9,6 +7,7 @@ import { definitions } from "../../../worker/features/metrics/definitions.ts";
 import { CommandInProcess } from "../../support/command-in-process.ts";
 import { type LabOptions, openLab } from "../../support/lab.ts";
 import type { StartedProgram } from "../../support/program-log.ts";
+import { testFolder } from "../../support/test-folder.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
 import { readPrometheusText } from "../../worker/features/metrics/exposition-reader.ts";
 import { StreamReader } from "../../worker/features/status/status-lab.ts";
@@ -136,27 +135,6 @@ describe("a running worker", () => {
       .toContainEqual({ state: "failing", value: 1 });
   });
 
-  test("is alive and not ready while its engine is away", async () => {
-    await using lab = await rackLab({
-      machines: { one: {} },
-      argv: [
-        ...ANY_PORT,
-        ...["--runtime", "docker", "--docker-socket", "/nonexistent/docker.sock", "--unsafe-any-image"],
-      ],
-    });
-    const pages = await pagesOf(lab.program);
-
-    const readiness = await pages.json("/readyz");
-
-    expect(readiness).toMatchObject({
-      ok: false,
-      checks: expect.arrayContaining([
-        { name: "runtime", ok: false, reason: expect.stringContaining("/nonexistent/docker.sock") },
-      ]),
-    });
-    expect(await pages.status("/healthz")).toBe(200);
-  });
-
   test("continues its work, and answers probes, under a flood of hostile clients", async () => {
     // It has descriptors of its own to count.
     await using lab = await rackLab({ machines: { one: {} }, argv: ANY_PORT }, WorkerProgram);
@@ -224,23 +202,17 @@ describe("a worker on an address that others can reach", () => {
   });
 
   test("serves probes to all and pages with the current token, over TLS", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "pbnj-http-"));
-    const [tokenFile, certFile, keyFile] = ["token", "tls.crt", "tls.key"].map((name) => join(folder, name));
+    const { write, folder } = await testFolder();
     const { cert, key } = createCertificate({ commonName: "worker", altNames: ["127.0.0.1"] });
     const [first, second] = ["first-0123456789", "second-0123456789"];
-    for (const [file, text] of [
-      [tokenFile, first],
-      [certFile, cert],
-      [keyFile, key],
-    ]) {
-      await writeFile(file ?? "", text ?? "", { mode: file === tokenFile ? 0o644 : 0o600 });
-    }
+    const tokenFile = await write("token", first, 0o644);
+    const [certFile, keyFile] = [await write("tls.crt", cert), await write("tls.key", key)];
     await chmod(folder, 0o755);
     await using lab = await rackLab({
       machines: { one: {} },
       argv: [
-        ...["--http-address", "0.0.0.0:0", "--http-token-file", tokenFile ?? ""],
-        ...["--http-cert-file", certFile ?? "", "--http-key-file", keyFile ?? ""],
+        ...["--http-address", "0.0.0.0:0", "--http-token-file", tokenFile],
+        ...["--http-cert-file", certFile, "--http-key-file", keyFile],
       ],
     });
     const address = z.string().parse((await lab.program.untilLogged(SERVING))["address"]);
@@ -255,14 +227,12 @@ describe("a worker on an address that others can reach", () => {
     expect([await status("/metrics", first), await status("/", first)]).toEqual([200, 200]);
     await lab.program.untilLogged("secret file is readable by every user of this host", { file: tokenFile });
 
-    await writeFile(`${tokenFile}.new`, second);
-    await rename(`${tokenFile}.new`, tokenFile ?? "");
+    await write("token", second);
 
     await lab.program.untilLogged("http-token-file reloaded");
     expect([await status("/", first), await status("/", second)]).toEqual([401, 200]);
     expect(lab.program.stderr).not.toContain(second);
     await dispatcher.destroy();
-    await rm(folder, { recursive: true });
   });
 });
 

@@ -1,7 +1,6 @@
-import { mkdir, mkdtemp, rename, rm, symlink, unlink, utimes, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, rename, rm, symlink, unlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import type { Clock } from "../../../shared/clock.ts";
 import type { Checked } from "../../../shared/document/problem.ts";
 import type { LogFields, Logger } from "../../../shared/logger.ts";
@@ -9,14 +8,14 @@ import { reloadFiles } from "../../../worker/config/reload.ts";
 import { noObserver } from "../../../worker/core/action/observer.ts";
 import { readTextFile } from "../../../worker/document/read-text-file.ts";
 import { parseInventory } from "../../../worker/machines/parse-inventory.ts";
+import { testFolder } from "../../support/test-folder.ts";
 
 let folder = "";
 let path = "";
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "pbnj-reload-"));
+  ({ folder } = await testFolder());
   path = join(folder, "inventory.yaml");
 });
-afterEach(() => rm(folder, { recursive: true }));
 
 const GOOD = "machines:\n- {name: node-1, host: 192.0.2.1}\n";
 const OTHER = "machines:\n- {name: node-2, host: 192.0.2.2}\n";

@@ -1,33 +1,26 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { rm } from "node:fs/promises";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
 import { checkCluster } from "../../../worker/doctor/check-cluster.ts";
 import { loadConfig } from "../../../worker/main/load-config.ts";
+import { type FakeClusterLab, openFakeCluster } from "../../support/fake-cluster.ts";
 
 const { signal } = new AbortController();
 const TIMEOUT_MS = 15_000;
 
+let there: FakeClusterLab;
 let fake: FakeCluster;
-let folder: string;
-let kubeconfig: string;
 beforeEach(async () => {
-  fake = await FakeCluster.start();
-  folder = await mkdtemp(join(tmpdir(), "pbnj-doctor-"));
-  kubeconfig = join(folder, "kubeconfig");
-  await writeFile(kubeconfig, fake.kubeconfig({ namespace: "tink-system" }));
+  there = await openFakeCluster({ namespace: "tink-system" });
+  fake = there.fake;
 });
-afterEach(async () => {
-  await fake.close();
-  await rm(folder, { recursive: true, force: true });
-});
+afterEach(() => there[Symbol.asyncDispose]());
 
 function check(env: Readonly<Record<string, string>>, timeoutMs = TIMEOUT_MS) {
   const enough = {
     PBNJ_GRPC_SERVER: "tink",
     PBNJ_AGENT_ID: "a",
-    PBNJ_KUBECONFIG: kubeconfig,
+    PBNJ_KUBECONFIG: there.kubeconfig,
     PBNJ_UNSAFE_ANY_IMAGE: "true",
   };
   const loaded = loadConfig({ flags: {}, env: { ...enough, ...env } });
@@ -161,8 +154,7 @@ describe("the doctor at a cluster", () => {
       fake.removeCrds("v1alpha1");
       expect((await warnings()).filter(({ cause }) => cause === "workflows-finished")).toEqual([]);
       fake.addCrds("v1alpha1");
-      const token = fake.addUser("worker", []);
-      await writeFile(kubeconfig, fake.kubeconfig({ namespace: "tink-system", token }));
+      await there.allow([]);
       expect((await warnings()).map(({ cause }) => cause)).toEqual(["cluster-right"]);
     });
   });
@@ -207,11 +199,10 @@ describe("the doctor at a cluster", () => {
   });
 
   it("names every right that is missing, by the part that needs it", async () => {
-    const token = fake.addUser("worker", [
+    await there.allow([
       { apiGroups: ["batch"], resources: ["jobs"], verbs: ["*"], namespaces: ["tink-system"] },
       { apiGroups: [""], resources: ["pods"], verbs: ["list", "delete"], namespaces: "*" },
     ]);
-    await writeFile(kubeconfig, fake.kubeconfig({ namespace: "tink-system", token }));
 
     const found = await check({ ...EVERYTHING, PBNJ_WATCH_NAMESPACE: "*" });
 
@@ -241,11 +232,7 @@ describe("the doctor at a cluster", () => {
       PBNJ_KUBERNETES_SOURCES: JSON.stringify(entries),
     });
     const identityRef = { name: "edge-kubeconfig" };
-    async function startEdge(): Promise<FakeCluster> {
-      const edge = await FakeCluster.start();
-      onTestFinished(() => edge.close());
-      return edge;
-    }
+    const startEdge = async () => there.own(await FakeCluster.start());
     const writeIdentity = (kubeconfigText: string) => {
       const data = { kubeconfig: Buffer.from(kubeconfigText).toString("base64") };
       fake.create("v1", "Secret", { metadata: { name: "edge-kubeconfig", namespace: "tink-system" }, data });
@@ -272,17 +259,15 @@ describe("the doctor at a cluster", () => {
     });
 
     it("does not let one that cannot be used hide the others, and needs no cluster of its own for files", async () => {
-      const file = { name: "file", kubeconfig: join(folder, "gone") };
+      const file = { name: "file", kubeconfig: there.path("gone") };
       expect(await check(sourcesOf(file))).toMatchObject([
         { cause: "machine-source", subject: "source file" },
       ]);
 
       const edge = await startEdge();
-      await writeFile(join(folder, "edge"), edge.kubeconfig());
+      const good = { name: "good", kubeconfig: await there.write("edge", edge.kubeconfig()) };
       writeIdentity(edge.kubeconfig().replace("token:", "tokenFile:"));
-      const found = await check(
-        sourcesOf({ name: "edge", identityRef }, { name: "good", kubeconfig: join(folder, "edge") }),
-      );
+      const found = await check(sourcesOf({ name: "edge", identityRef }, good));
       expect(found.map(({ state, subject }) => `${state} ${subject}`)).toEqual([
         `ok ${fake.url}`,
         "problem source edge",
@@ -292,8 +277,7 @@ describe("the doctor at a cluster", () => {
     });
 
     it("asks for the right to see the Secrets with their kubeconfigs", async () => {
-      const token = fake.addUser("worker", []);
-      await writeFile(kubeconfig, fake.kubeconfig({ namespace: "tink-system", token }));
+      await there.allow([]);
 
       const found = await check({ ...sourcesOf({ name: "edge", identityRef }), PBNJ_WAKE_UP: "off" });
 
@@ -308,8 +292,7 @@ describe("the doctor at a cluster", () => {
     const rules = ["jobs", "pods", "pods/log", "events", "machines", "workflows"].map((resource) => ({
       ...{ apiGroups: ["*"], resources: [resource], verbs: ["*"], namespaces: ["tink-system"] },
     }));
-    const token = fake.addUser("worker", rules);
-    await writeFile(kubeconfig, fake.kubeconfig({ namespace: "tink-system", token }));
+    await there.allow(rules);
 
     const found = await check({ PBNJ_RUNTIME: "kubernetes", PBNJ_KUBERNETES_INVENTORY: "machines" });
 
@@ -317,13 +300,13 @@ describe("the doctor at a cluster", () => {
   });
 
   it.each([
-    ["a kubeconfig that is not there", async () => rm(kubeconfig), "kubeconfig-wrong"],
+    ["a kubeconfig that is not there", () => rm(there.kubeconfig), "kubeconfig-wrong"],
     [
       "a token that is none",
-      async () => writeFile(kubeconfig, fake.kubeconfig({ token: "x" })),
+      () => there.write("kubeconfig", fake.kubeconfig({ token: "x" })),
       "cluster-login",
     ],
-    ["a server that is away", async () => fake.stop(), "cluster-unreachable"],
+    ["a server that is away", () => fake.stop(), "cluster-unreachable"],
   ] as const)("has its own cause: %s", async (_, breakIt, cause) => {
     await breakIt();
 

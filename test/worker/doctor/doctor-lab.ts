@@ -1,11 +1,6 @@
-import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { Command } from "commander";
 import { expect } from "vitest";
 import { catalogue } from "../../../actions/catalogue.ts";
-import { startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
-import { startTinkServer } from "../../../simulators/tink/server.ts";
 import { defineDoctor } from "../../../worker/commands/define-commands.ts";
 import { composeChecks } from "../../../worker/doctor/checks.ts";
 import { readDoctorOptions } from "../../../worker/doctor/doctor-options.ts";
@@ -14,6 +9,8 @@ import { DoctorReport, reportOf } from "../../../worker/doctor/report.ts";
 import { runChecks } from "../../../worker/doctor/run-checks.ts";
 import type { Finding } from "../../../worker/findings/finding.ts";
 import { PROGRAM, runProgram } from "../../cli/program.ts";
+import { type Folder, openFolder } from "../../support/folder.ts";
+import { openLab } from "../../support/lab.ts";
 import { quickLibrary } from "../../support/quick-actions.ts";
 
 const own = { file: PROGRAM, actions: catalogue, library: quickLibrary };
@@ -32,25 +29,19 @@ function flagsOf(argv: readonly string[]): Readonly<Record<string, unknown>> {
 export type Reported = DoctorReport["findings"][number];
 
 /** A folder of the operator's, and the doctor on it. */
-export async function doctorLab() {
-  const folder = await mkdtemp(join(tmpdir(), "pbnj-doctor-"));
-  const state = join(folder, "state");
+export const doctorLab = async () => doctorOn(await openFolder());
+
+function doctorOn<Place extends Folder>(place: Place) {
+  const { folder } = place;
+  const state = place.path("state");
 
   /** Runs the program; nothing of it reaches outside of the folder. */
   const run = (argv: readonly string[], env: Readonly<Record<string, string>> = {}) =>
     runProgram(["doctor", "--state-directory", state, ...argv], { HOME: folder, ...env });
 
   return {
-    folder,
-    state,
-    run,
-    /** Writes a file, an object as JSON, which is YAML; gives back its path. */
-    async write(name: string, content: unknown, mode = 0o600): Promise<string> {
-      const path = join(folder, name);
-      await writeFile(path, typeof content === "string" ? content : JSON.stringify(content, undefined, 2));
-      await chmod(path, mode);
-      return path;
-    },
+    ...place,
+    ...{ state, run },
     /** What it reports as JSON, from inside this process. */
     async report(argv: readonly string[], env: Readonly<Record<string, string>> = {}) {
       const { bmc, image, output, timeout, ...flags } = flagsOf(["--state-directory", state, ...argv]);
@@ -62,7 +53,6 @@ export async function doctorLab() {
       const report = DoctorReport.parse(reportOf(findings));
       return { ...report, of: (check: Finding["check"]) => of(report, check) };
     },
-    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   };
 }
 
@@ -72,27 +62,7 @@ function of(report: DoctorReport, check: Finding["check"]): readonly Reported[] 
 
 /** A tink server, a BMC and the files that name both. */
 export async function wholeLab() {
-  const lab = await doctorLab();
-  const server = await startTinkServer();
-  const bmc = await startRedfishBmc({ tls: "http", basic: false });
-  const password = await lab.write("password", "calvin");
-  const machine = {
-    name: "node-1",
-    host: "127.0.0.1",
-    providers: ["redfish"],
-    redfish: { port: bmc.port, scheme: "http" },
-    credentials: { username: "admin", passwordFile: password },
-  };
-  const inventory = await lab.write("rack.yaml", { machines: [machine] });
-  return {
-    ...lab,
-    server,
-    bmc,
-    machine,
-    flags: ["--grpc-server", server.address, "--inventory", inventory],
-    async [Symbol.asyncDispose]() {
-      await Promise.all([server.close(), bmc.close()]);
-      await lab[Symbol.asyncDispose]();
-    },
-  };
+  const lab = await openLab({ bmc: { basic: false } });
+  const flags = ["--grpc-server", lab.server.address, "--inventory", lab.inventoryFile];
+  return { ...doctorOn(lab), bmc: lab.bmc(), machine: lab.inventoryOf().machines[0], flags };
 }

@@ -198,7 +198,7 @@ describe("agent IDs", () => {
       {
         cause: "agent-id-without-machine",
         subject: "pbnj-node-11",
-        detail: "is that of a machine node-11, which the inventory does not have, did you mean node-1?",
+        detail: "belongs to a machine node-11, which the inventory does not have, did you mean node-1?",
       },
       { cause: "machine-without-tenant", detail: "no tenant may use node-3" },
       {

@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { exitCodeOf } from "../../../shared/contract/exit-code.ts";
@@ -13,7 +12,7 @@ it("gives a check that comes to no end its time and no more", async () => {
   await using hole = await tcpBlackHole();
 
   const report = await lab.report([
-    ...["--inventory", join(lab.folder, "rack.yaml"), "--timeout", "1s"],
+    ...["--inventory", lab.inventoryFile, "--timeout", "1s"],
     ...["--grpc-server", `127.0.0.1:${hole.port}`],
   ]);
 

@@ -1,16 +1,11 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { fileProblemOf, readTextFile } from "../../../worker/document/read-text-file.ts";
+import { fileFolder } from "../../support/test-folder.ts";
 
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "pbnj-read-"));
-});
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
+const { folder } = await fileFolder();
 function problem(path: string): string {
   try {
     readTextFile(path);

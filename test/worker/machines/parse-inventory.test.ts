@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Connection } from "../../../shared/contract/connection.ts";
 import { formatProblem } from "../../../shared/document/problem.ts";
 import { createCertificate } from "../../../simulators/certificate.ts";
@@ -9,13 +8,9 @@ import { readTextFile } from "../../../worker/document/read-text-file.ts";
 import type { Inventory } from "../../../worker/machines/inventory.ts";
 import { parseInventory } from "../../../worker/machines/parse-inventory.ts";
 import { SecretCommands } from "../../../worker/machines/secret-commands.ts";
+import { fileFolder } from "../../support/test-folder.ts";
 
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "pbnj-inventory-"));
-});
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
+const { folder } = await fileFolder();
 const never = new AbortController().signal;
 const SECRETS = { USER: "admin", PASS: "secret" };
 

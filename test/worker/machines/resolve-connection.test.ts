@@ -1,24 +1,19 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { inspect } from "node:util";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { type Connection, serialiseConnection } from "../../../shared/contract/connection.ts";
 import { readTextFile } from "../../../worker/document/read-text-file.ts";
 import { parseInventory } from "../../../worker/machines/parse-inventory.ts";
 import { SecretCommands } from "../../../worker/machines/secret-commands.ts";
+import { fileFolder } from "../../support/test-folder.ts";
 
 const CANARY = "canary-51d0";
 const READING = { commands: new SecretCommands(), signal: new AbortController().signal };
 
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "pbnj-secrets-"));
-});
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
+const { folder } = await fileFolder();
 const path = (name: string) => join(folder, name);
 
 /** Resolves the connection of a machine with these credentials, as often as it is called. */

@@ -95,7 +95,7 @@ describe("an action is refused", () => {
   });
 
   it("when MACHINE and the agent ID name different machines, by variable or by flag", () => {
-    const reason = "MACHINE is node-2, but the agent ID pbnj-node-1 is that of machine node-1";
+    const reason = "MACHINE is node-2, but the agent ID pbnj-node-1 belongs to machine node-1";
 
     expect(resolve("pbnj-node-1", { MACHINE: "node-2" })).toEqual({ ok: false, reason });
     expect(resolve("pbnj-node-1", {}, ["--machine", "node-2"])).toEqual({ ok: false, reason });

@@ -1,20 +1,15 @@
-import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { readTextFile } from "../../../worker/document/read-text-file.ts";
 import { parseInventory } from "../../../worker/machines/parse-inventory.ts";
 import { SecretCommands } from "../../../worker/machines/secret-commands.ts";
+import { fileFolder } from "../../support/test-folder.ts";
 
 const READING = { commands: new SecretCommands(), signal: new AbortController().signal };
 
-let root: string;
-beforeAll(async () => {
-  root = await mkdtemp(join(tmpdir(), "pbnj-directories-"));
-});
-afterAll(() => rm(root, { recursive: true, force: true }));
-
+const { folder: root } = await fileFolder();
 type Files = Readonly<Record<string, string>>;
 
 /** A Secret as Kubernetes' atomic writer mounts it: the files are links into the generation that `..data` links to. */

@@ -1,24 +1,19 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { inspect } from "node:util";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { formatProblem } from "../../../shared/document/problem.ts";
 import { createCertificate } from "../../../simulators/certificate.ts";
 import type { RuntimeConfig } from "../../../worker/main/core-settings.ts";
 import { loadConfig } from "../../../worker/main/load-config.ts";
 import type { WorkerConfig } from "../../../worker/main/settings.ts";
+import { fileFolder } from "../../support/test-folder.ts";
 
 const CANARY = "canary-7f3a";
 const ENOUGH = { grpcServer: "tink.example.org", agentId: ["pbnj"] };
 const DOCKER = { runtime: "docker", unsafeAnyImage: true };
 
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "pbnj-config-"));
-});
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
+const { folder } = await fileFolder();
 function write(name: string, text: string): string {
   const path = join(folder, name);
   writeFileSync(path, text);

@@ -1,27 +1,16 @@
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { connect, createServer } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type Clock, systemClock } from "../../../shared/clock.ts";
 import type { DesiredState } from "../../../shared/contract/desired-state.ts";
-import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
-import { SimulatedMachine } from "../../../simulators/machine.ts";
-import { startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
 import { startTinkServer } from "../../../simulators/tink/server.ts";
 import { shardOf } from "../../../worker/machines/shard.ts";
-import { messageOf, openLab, type Step, workingLab } from "../../support/lab.ts";
+import { openFakeCluster } from "../../support/fake-cluster.ts";
+import { messageOf, openLab, openRack, type Step, workingLab } from "../../support/lab.ts";
 import { scaledClock } from "../../support/scaled-clock.ts";
 
 const CANARY = "canary-4f1e9";
-
-let folder = "";
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "pbnj-start-"));
-});
-afterAll(() => rm(folder, { recursive: true }));
 
 const reprovision: readonly Step[] = [
   { name: "power-off", environment: { MODE: "hard" } },
@@ -199,7 +188,7 @@ describe.concurrent("an action fails with its reason, and the worker continues",
     const workflow = lab.submit("pbnj-node-01", ...steps);
     await lab.server.until(() => workflow.state === "TIMEOUT");
 
-    expect(messageOf(workflow)).toMatch(/\(timeout, exit 143\): timed out, stopped after its 1.0 s/);
+    expect(messageOf(workflow)).toMatch(/\(timeout, exit 143\): timed out after 1.0 s/);
   });
 });
 
@@ -372,13 +361,10 @@ describe.concurrent("a worker that enforces desired states", () => {
   });
 
   test("does only what the policy allows", async () => {
-    const policy = join(folder, "no-corrections.yaml");
-    await writeFile(policy, 'agents: [{agentIds: ["pbnj-*"], machines: ["*"]}]\n');
-    const argv = [...ENFORCING, "--policy", policy];
-    const machines = { "node-01": { power: "off" } } as const;
     await using lab = await workingLab({
-      argv,
-      machines,
+      policy: { agents: [{ agentIds: ["pbnj-*"], machines: ["*"] }] },
+      argv: ENFORCING,
+      machines: { "node-01": { power: "off" } },
       entry: { desired: { power: "on", enforce: true } },
       clock: scaledClock(60),
     });
@@ -391,14 +377,13 @@ describe.concurrent("a worker that enforces desired states", () => {
 
   test("takes a Machine's annotation for it, waits for the Machine's Workflow, and writes events on the Machine", async ({
     expect,
-    onTestFinished,
   }) => {
-    const cluster = await FakeCluster.start();
-    onTestFinished(() => cluster.close());
-    const machine = new SimulatedMachine({ name: "node-9", power: "off", powerOnMs: 0 });
-    const bmc = await startRedfishBmc({ machines: [machine], password: CANARY });
-    onTestFinished(() => bmc.close());
     const namespace = "tink-system";
+    await using rack = await openRack({
+      ...{ machines: { "node-9": { power: "off" } }, password: CANARY, bmc: { tls: undefined } },
+    });
+    const { fake: cluster, kubeconfig } = await openFakeCluster({ namespace }, rack);
+    const machine = rack.machine();
     const named = { name: "node-9", namespace };
     const text = (value: string) => Buffer.from(value).toString("base64");
     cluster.create("v1", "Secret", {
@@ -410,7 +395,7 @@ describe.concurrent("a worker that enforces desired states", () => {
       spec: {
         connection: {
           ...{ host: "127.0.0.1", insecureTLS: true, authSecretRef: named },
-          providerOptions: { preferredOrder: ["gofish"], redfish: { port: bmc.port } },
+          providerOptions: { preferredOrder: ["gofish"], redfish: { port: rack.bmc().port } },
         },
       },
     });
@@ -418,8 +403,6 @@ describe.concurrent("a worker that enforces desired states", () => {
     const WORKFLOW = ["tinkerbell.org/v1alpha1", "Workflow"] as const;
     cluster.create(...WORKFLOW, { metadata: { name: "install", namespace }, spec: { templateRef: "t" } });
     cluster.patchStatus(...WORKFLOW, "install", workflow("RUNNING"), namespace);
-    const kubeconfig = join(folder, "kubeconfig-9");
-    await writeFile(kubeconfig, cluster.kubeconfig({ namespace }));
     const argv = [...ENFORCING, "--kubeconfig", kubeconfig, "--kubernetes-inventory", "machines"];
     const clock = scaledClock(60);
     await using lab = await workingLab({ argv, clock });
@@ -449,13 +432,9 @@ describe.concurrent("a worker that enforces desired states", () => {
 
 test.concurrent("polls with attributes also while it watches Workflows, because a rule matches only polls", async ({
   expect,
-  onTestFinished,
 }) => {
-  const cluster = await FakeCluster.start();
-  onTestFinished(() => cluster.close());
-  const kubeconfig = join(folder, "kubeconfig");
-  await writeFile(kubeconfig, cluster.kubeconfig({ namespace: "tink-system" }));
-  const argv = ["--kubeconfig", kubeconfig, "--wake-up", "on", "--agent-attributes"];
+  await using there = await openFakeCluster({ namespace: "tink-system" });
+  const argv = ["--kubeconfig", there.kubeconfig, "--wake-up", "on", "--agent-attributes"];
   await using lab = await workingLab({ argv, server: { holdMs: 10 } });
 
   // Polls before the hardware is read have none.
@@ -467,12 +446,9 @@ test.concurrent("polls with attributes also while it watches Workflows, because 
 
 test.concurrent("serves PBnJ's API where it leads alone: a follower opens the port once it leads", async ({
   expect,
-  onTestFinished,
 }) => {
-  const cluster = await FakeCluster.start({ controllers: false });
-  onTestFinished(() => cluster.close());
   await using lab = await openLab();
-  const kubeconfig = await lab.write("kubeconfig", cluster.kubeconfig({ namespace: "tink-system" }));
+  const { kubeconfig } = await openFakeCluster({ controllers: false, namespace: "tink-system" }, lab);
   const replica = async (name: string) => {
     const port = await freePort();
     const worker = await lab.start([
@@ -495,13 +471,10 @@ test.concurrent("serves PBnJ's API where it leads alone: a follower opens the po
   expect([await first.answers(), await second.answers()]).toEqual([false, true]);
 });
 
-test("ends the wait for the server when a watch of the cluster opens again", { timeout: 120_000 }, async ({
-  onTestFinished,
-}) => {
-  const cluster = await FakeCluster.start();
-  onTestFinished(() => cluster.close());
-  const kubeconfig = join(folder, "kubeconfig-watch");
-  await writeFile(kubeconfig, cluster.kubeconfig({ namespace: "tink-system" }));
+test("ends the wait for the server when a watch of the cluster opens again", {
+  timeout: 120_000,
+}, async () => {
+  await using there = await openFakeCluster({ namespace: "tink-system" });
   // While it is slow, the wait for the next probe never ends. The worker has no other wait of that length.
   const probeMs = 239;
   const waiting = Promise.withResolvers<void>();
@@ -514,7 +487,7 @@ test("ends the wait for the server when a watch of the cluster opens again", { t
       return systemClock.sleep(600_000, signal);
     },
   };
-  const watching = ["--kubeconfig", kubeconfig, "--kubernetes-inventory", "machines"];
+  const watching = ["--kubeconfig", there.kubeconfig, "--kubernetes-inventory", "machines"];
   const argv = [...watching, "--backoff-max-interval", `${probeMs}ms`];
   await using lab = await workingLab({ argv, clock });
   await lab.server.until(() => lab.server.polls.length > 0);
@@ -523,10 +496,9 @@ test("ends the wait for the server when a watch of the cluster opens again", { t
   isSlow = true;
   await waiting.promise;
   isSlow = false;
-  const server = await startTinkServer({ port: lab.server.port, holdMs: 2_000 });
-  onTestFinished(() => server.close());
+  await using _ = await startTinkServer({ port: lab.server.port, holdMs: 2_000 });
 
-  cluster.dropWatches();
+  there.fake.dropWatches();
 
   await lab.worker.untilLogged("tink server available again");
 });

@@ -120,7 +120,7 @@ volumes:
       "policy.yaml:9: agents.0.machines is missing",
       "policy.yaml:10: agents.0.machine is not known, did you mean machines?",
       "policy.yaml:11: agnets is not known, did you mean agents?",
-      "policy.yaml:13: containers.0 says nothing about these images: add pull, memory, cpus or pids",
+      "policy.yaml:13: containers.0 sets nothing for these images: add pull, memory, cpus or pids",
       "policy.yaml:14: containers.1.pull must be one of always, if-missing, never, did you mean always?",
       "policy.yaml:14: containers.1.memory must be a size such as 256Mi or 1Gi",
       "policy.yaml:14: containers.1.cpus must be a number from 0.01 to 1024",

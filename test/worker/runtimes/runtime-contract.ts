@@ -104,7 +104,7 @@ export function itKeepsTheRuntimeContract(create: () => Promise<Runtime>): void 
       killed: true,
       exitCode: 143,
     });
-    expect(outcome.message).toBe("timed out, stopped after its 10.0 s: waiting for off");
+    expect(outcome.message).toBe("timed out after 10.0 s: waiting for off");
   });
 
   it.concurrent("kills an action that does not stop when asked", async () => {

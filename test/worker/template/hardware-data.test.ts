@@ -1,15 +1,10 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { hardwareData } from "../../../worker/template/hardware-data.ts";
+import { fileFolder } from "../../support/test-folder.ts";
 
-let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "pbnj-hardware-"));
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
-
+const { folder } = await fileFolder();
 async function dataOf(text: string) {
   const path = join(folder, "hardware.yaml");
   await writeFile(path, text);

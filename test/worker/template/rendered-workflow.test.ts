@@ -25,7 +25,7 @@ const tasks = [{ id: "1", name: "bmc", agentID: "bmc-1", volumes: ["/a:/b"], act
 async function load(text: string, flags = {}) {
   const path = join(folder, "workflow.yaml");
   await writeFile(path, text);
-  return loadTemplate(path, flags);
+  return loadTemplate(path, flags, {});
 }
 
 it.each([
@@ -96,8 +96,8 @@ it("a Workflow is read from the cluster, and a missing one is told", async () =>
   const kubeconfig = join(folder, "kubeconfig");
   await writeFile(kubeconfig, cluster.kubeconfig());
 
-  const loaded = await loadTemplate(undefined, { workflow: "tink/reboot", kubeconfig });
-  const missing = await loadTemplate(undefined, { workflow: "tink/none", kubeconfig });
+  const loaded = await loadTemplate(undefined, { workflow: "tink/reboot" }, { kubeconfig });
+  const missing = await loadTemplate(undefined, { workflow: "tink/none" }, { kubeconfig });
 
   expect(loaded).toMatchObject({ ok: true, value: { name: "reboot", tasks: [{ worker: "bmc-1" }] } });
   expect(missing).toMatchObject({ ok: false, problems: [{ source: "--workflow" }] });
@@ -105,10 +105,19 @@ it("a Workflow is read from the cluster, and a missing one is told", async () =>
 });
 
 it.each([
+  ["tink/reboot", []],
+  ["reboot", [{ source: "--workflow", message: expect.stringContaining("must be namespace/name") }]],
+])("with wrong settings, Workflow %s is not looked for in any cluster", async (workflow, problems) => {
+  const loaded = await loadTemplate(undefined, { workflow }, undefined);
+
+  expect(loaded).toEqual({ ok: false, problems });
+});
+
+it.each([
   ["neither", undefined, {}],
   ["both", "reboot.yaml", { workflow: "tink/reboot" }],
 ])("%s of a file and --workflow is refused", async (_, path, flags) => {
-  const loaded = await loadTemplate(path, flags);
+  const loaded = await loadTemplate(path, flags, {});
 
   expect(loaded).toMatchObject({ ok: false, problems: [{ source: "command line" }] });
 });

@@ -85,7 +85,9 @@ async function close(path: string): Promise<void> {
   } catch (thrown) {
     if ((mode & EVERYONE) === 0) return;
     const octal = (mode & 0o777).toString(8);
-    throw new Error(`${path} is open to every user (mode ${octal}), and cannot be closed`, { cause: thrown });
+    throw new Error(`${path} is open to every user (mode ${octal}), and its permissions cannot be changed`, {
+      cause: thrown,
+    });
   }
 }
 

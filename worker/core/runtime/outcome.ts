@@ -103,7 +103,7 @@ function messageOf(ending: Ending): string {
   const reason = result?.message ?? lastLinesOf(ending);
   const because = reason === "" ? "" : `: ${reason}`;
   if (stopReason === "timeout") {
-    return `timed out, stopped after its ${formatSeconds(ending.timeoutMs)}${because}`;
+    return `timed out after ${formatSeconds(ending.timeoutMs)}${because}`;
   }
   if (stopReason === "cancelled") return `cancelled by the worker${because}`;
   if (outOfMemory) {

@@ -14,7 +14,7 @@ const settings = {
   }),
   driftQuietTime: setting(Duration(MINUTE_MS, YEAR_MS).prefault("1h"), {
     description:
-      "How long no other action must have used a machine before the worker corrects it, with `enforce` in its desired state",
+      "How long a machine must be without other actions before the worker corrects it, with `enforce` in its desired state",
     type: "duration",
   }),
   driftImage: setting(ActionImage.prefault("pbnj-worker/{action}:v{version}"), {

@@ -11,7 +11,7 @@ export const OTHER = "other";
 export const NONE = "none";
 
 /** The names of gRPC's status codes (gRPC, statuscodes.md), as the transport spells them. */
-const GRPC_CODES = ["OK", ...Object.values(Code).filter((code) => typeof code === "string")];
+export const GRPC_CODES = ["OK", ...Object.values(Code).filter((code) => typeof code === "string")];
 
 interface LabelDefinition {
   /** In the metrics, if not the key. */
@@ -24,7 +24,7 @@ interface LabelDefinition {
 /** All labels. None contains a machine, workflow or agent ID, because their number is unlimited. */
 export const labels = {
   action: {
-    help: `the action's name in the catalogue, by the last part of its image's path; \`${OTHER}\` for every other image`,
+    help: `the action's name; \`${OTHER}\` for images of other projects`,
   },
   provider: {
     help: `the provider that the action used; \`${NONE}\` if the action does not report one`,
@@ -36,12 +36,12 @@ export const labels = {
   },
   failure_class: { name: "class", help: "why it failed", values: ErrorClass.options },
   runtime: {
-    help: "what launches actions",
+    help: "the runtime that launches the action",
     values: ["docker", "kubernetes", "process", "in-process", OTHER],
   },
   lane_state: {
     name: "state",
-    help: "`waiting` until a workflow is addressed to it, `polling` for an action, `busy` with an action, `failing` because the server does not answer",
+    help: "`waiting` for a workflow, `polling` for an action, `busy` with an action, `failing` because the server does not answer",
     values: ["waiting", "polling", "busy", "failing"],
   },
   code: { help: "the gRPC code's name, such as `Unavailable`", values: [...GRPC_CODES, OTHER] },
@@ -56,23 +56,23 @@ export const labels = {
     values: ["running", "success", "failed", "timeout"],
   },
   delivery: {
-    help: "`rejected` when the server or a proxy refuses it for the first time (it is repeated, and counts again when that succeeds), `dropped` if no workflow waits for it, `unanswered` if it was not acknowledged before the worker stopped",
+    help: "`rejected` when the server or a proxy first refuses it (the worker repeats it), `dropped` if no workflow waits for it, `unanswered` if the worker stopped before the acknowledgement",
     values: ["acknowledged", "rejected", "dropped", "unanswered"],
   },
   journal_step: { name: "step", help: "what was done to an entry", values: ["write", "remove"] },
-  made: { name: "result", help: "`failed` as on a full disk", values: ["ok", "failed"] },
-  file: { help: "which one", values: watchedFileNames },
+  made: { name: "result", help: "`failed`, for example on a full disk", values: ["ok", "failed"] },
+  file: { help: "the setting that names the file", values: watchedFileNames },
   taken: {
     name: "result",
-    help: "`refused` keeps the last valid one",
+    help: "`refused` keeps the last valid file",
     values: ["taken", "refused"],
   },
-  setting: { help: "of the desired state", values: Object.keys(DesiredState.shape) },
+  setting: { help: "a key of the desired state", values: Object.keys(DesiredState.shape) },
   source: { help: "the name of a cluster that machines are read from" },
   lease: { help: "the name of the leader election's Lease" },
-  check: { help: "as the bodies of /healthz and /readyz name them", values: healthCheckNames },
-  version: { help: "of this project" },
-  node_version: { help: "of Node" },
+  check: { help: "a check of /healthz and /readyz", values: healthCheckNames },
+  version: { help: "the version of the worker" },
+  node_version: { help: "the version of Node" },
 } as const satisfies Readonly<Record<string, LabelDefinition>>;
 
 export type LabelName = keyof typeof labels;

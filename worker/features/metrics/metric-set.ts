@@ -1,15 +1,13 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
-import { definitions, type MetricDefinition, type MetricKey } from "./definitions.ts";
+import {
+  type AnyLabels,
+  definitions,
+  type LabelsOf,
+  type MetricDefinition,
+  type MetricKey,
+  type RecordValue,
+} from "./definitions.ts";
 import { labelText, labelValues, NONE, OTHER } from "./metric-labels.ts";
-
-type KeyOf<Type extends MetricDefinition["type"]> = {
-  [Key in MetricKey]: (typeof definitions)[Key]["type"] extends Type ? Key : never;
-}[MetricKey];
-
-/** A value per label of the metric; undefined becomes `none`. */
-export type LabelsOf<Key extends MetricKey> = Readonly<
-  Record<(typeof definitions)[Key]["labels"][number], string | undefined>
->;
 
 /** The metrics of one worker, in a registry of their own. Labels only get values that their definition lists. */
 export class MetricSet {
@@ -22,19 +20,22 @@ export class MetricSet {
     for (const [key, definition] of Object.entries(definitions)) this.#define(key, definition);
   }
 
-  add<Key extends KeyOf<"counter">>(key: Key, labels: LabelsOf<Key>, amount = 1): void {
-    const metric = this.#metrics.get(key);
-    if (metric instanceof Counter) metric.inc(this.#bounded(labels), amount);
+  record<Key extends MetricKey>(
+    key: Key,
+    labels: LabelsOf<(typeof definitions)[Key]["labels"][number]>,
+    value: number,
+  ): void {
+    this.recorderOf(key)(labels, value);
   }
 
-  set<Key extends KeyOf<"gauge">>(key: Key, labels: LabelsOf<Key>, value: number): void {
+  recorderOf(key: string): RecordValue<AnyLabels> {
     const metric = this.#metrics.get(key);
-    if (metric instanceof Gauge) metric.set(this.#bounded(labels), value);
-  }
-
-  observe<Key extends KeyOf<"histogram">>(key: Key, labels: LabelsOf<Key>, value: number): void {
-    const metric = this.#metrics.get(key);
-    if (metric instanceof Histogram) metric.observe(this.#bounded(labels), value);
+    return (labels, value = 1) => {
+      const bounded = this.#bounded(labels);
+      if (metric instanceof Counter) metric.inc(bounded, value);
+      else if (metric instanceof Gauge) metric.set(bounded, value);
+      else metric?.observe(bounded, value);
+    };
   }
 
   /** In the Prometheus text format 0.0.4. */

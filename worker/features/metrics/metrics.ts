@@ -1,13 +1,11 @@
 import type { Clock } from "../../../shared/clock.ts";
-import { version } from "../../../shared/version.ts";
-import { settingsThatDiffer } from "../../core/action/drift-seen.ts";
-import type { Observer, WorkerFacts } from "../../core/action/observer.ts";
+import { type Observer, observers, type WorkerFacts } from "../../core/action/observer.ts";
 import type { Route } from "../../listener/http/route.ts";
+import { definitions, type MetricDefinition } from "./definitions.ts";
 import { CONTENT_TYPES, openMetricsText, preferredFormat } from "./exposition.ts";
-import { labelValues } from "./metric-labels.ts";
 import { MetricSet } from "./metric-set.ts";
+import { type ActionsWatch, watchActions } from "./watch-actions.ts";
 import { type ProcessWatch, watchProcess } from "./watch-process.ts";
-import { type WorkerWatch, watchWorker } from "./watch-worker.ts";
 
 export interface MetricsOptions {
   readonly clock: Clock;
@@ -15,21 +13,28 @@ export interface MetricsOptions {
   readonly actionNames: readonly string[];
 }
 
+const all: readonly (readonly [string, MetricDefinition])[] = Object.entries(definitions);
+
 /** The worker's metrics: counts from the start, and reads the worker's state once it runs. */
 export class Metrics {
+  readonly observer: Observer;
   readonly #set: MetricSet;
-  readonly #worker: WorkerWatch;
+  readonly #actions: ActionsWatch;
   readonly #process: ProcessWatch;
 
   constructor({ clock, actionNames }: MetricsOptions) {
     this.#set = new MetricSet(actionNames);
-    this.#set.set("build", { version, node_version: process.version }, 1);
-    this.#worker = watchWorker(this.#set, clock);
+    this.#actions = watchActions(this.#set, clock);
     this.#process = watchProcess(this.#set);
-  }
-
-  get observer(): Partial<Observer> {
-    return this.#worker.observer;
+    const watching = all.flatMap(([key, metric]) =>
+      "watch" in metric ? [metric.watch(this.#set.recorderOf(key), clock)] : [],
+    );
+    this.observer = observers(
+      [{ action: (event) => this.#actions.onAction(event) }, ...watching],
+      (thrown) => {
+        throw thrown;
+      },
+    );
   }
 
   route(facts: WorkerFacts): Route {
@@ -55,39 +60,19 @@ export class Metrics {
   }
 
   async #render(facts: WorkerFacts): Promise<string> {
-    const set = this.#set;
-    this.#worker.sample();
-    const { limit, taken } = facts.slots();
-    set.set("slots", {}, limit);
-    set.set("slotsTaken", {}, taken);
-    set.set("machines", {}, facts.machines().length);
-    set.set("unfinished", {}, facts.unfinished());
-    set.set("hardwareKnown", {}, facts.hardwareKnown?.() ?? 0);
-    setDrift(set, facts);
-    if (facts.connected) set.set("connected", {}, facts.connected() ? 1 : 0);
-    const cluster = facts.cluster?.();
-    if (cluster) set.set("unusable", {}, cluster.unusableMachines);
-    for (const { name: source, machines, problems } of cluster?.sources ?? []) {
-      set.set("sourceUp", { source }, problems.length === 0 ? 1 : 0);
-      set.set("sourceMachines", { source }, machines);
-    }
-    if (cluster?.leader) set.set("leader", { lease: cluster.leader.lease }, cluster.leader.isLeading ? 1 : 0);
-    const [findings] = await Promise.all([facts.health?.(facts), this.#process.sample()]);
-    for (const { name, ok } of findings ?? []) set.set("checks", { check: name }, ok ? 1 : 0);
-    return set.text();
+    this.#actions.sample();
+    await Promise.all([
+      this.#process.sample(),
+      ...all.map(([key, metric]) => this.#read(key, metric, facts)),
+    ]);
+    return this.#set.text();
   }
-}
 
-function setDrift(set: MetricSet, { machines, machineDrift }: WorkerFacts): void {
-  const seen = machines().flatMap((name) => machineDrift?.(name) ?? []);
-  const differing = seen.flatMap(settingsThatDiffer);
-  for (const setting of labelValues("setting") ?? []) {
-    set.set("drift", { setting }, differing.filter((one) => one === setting).length);
+  async #read(key: string, metric: MetricDefinition, facts: WorkerFacts): Promise<void> {
+    if (!("read" in metric)) return;
+    const read = await metric.read(facts);
+    const values = typeof read === "number" ? [[{}, read] as const] : (read ?? []);
+    const record = this.#set.recorderOf(key);
+    for (const [labels, value] of values) record(labels, value);
   }
-  set.set("driftCompared", {}, seen.filter(({ comparedAt }) => comparedAt).length);
-  set.set(
-    "driftFailing",
-    {},
-    seen.filter(({ error, enforcement }) => error || enforcement?.state === "stopped").length,
-  );
 }

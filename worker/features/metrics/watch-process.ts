@@ -1,5 +1,5 @@
 import { readdir, readFile } from "node:fs/promises";
-import { monitorEventLoopDelay, performance } from "node:perf_hooks";
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { MetricSet } from "./metric-set.ts";
 
 /** Often enough for noticeable delays, and rare enough to keep an idle worker idle. */
@@ -16,7 +16,6 @@ export interface ProcessWatch {
 export function watchProcess(metrics: MetricSet): ProcessWatch {
   const delay = monitorEventLoopDelay({ resolution: LOOK_MS });
   delay.enable();
-  metrics.set("startTime", {}, performance.timeOrigin / 1_000);
   let countedCpu = 0;
 
   /** The longest delay in seconds; each measurement is late by that much. */
@@ -30,14 +29,12 @@ export function watchProcess(metrics: MetricSet): ProcessWatch {
     async sample() {
       const { user, system } = process.cpuUsage();
       const cpu = (user + system) / MICROSECONDS;
-      metrics.add("cpu", {}, Math.max(0, cpu - countedCpu));
+      metrics.record("cpu", {}, Math.max(0, cpu - countedCpu));
       countedCpu = cpu;
-      metrics.set("memory", {}, process.memoryUsage.rss());
-      metrics.set("heap", {}, process.memoryUsage().heapUsed);
-      metrics.set("lag", {}, takeLag());
+      metrics.record("lag", {}, takeLag());
       const [open, most] = await Promise.all([openFiles(), mostFiles()]);
-      if (open !== undefined) metrics.set("openFiles", {}, open);
-      if (most !== undefined) metrics.set("mostFiles", {}, most);
+      if (open !== undefined) metrics.record("openFiles", {}, open);
+      if (most !== undefined) metrics.record("mostFiles", {}, most);
     },
     close: () => void delay.disable(),
   };

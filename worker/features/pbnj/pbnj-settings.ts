@@ -68,7 +68,7 @@ const settings = {
     chart: { derivedFrom: "pbnj.clientCaSecret" },
   }),
   pbnjImage: setting(ActionImage.prefault("pbnj-worker/{action}:v{version}"), {
-    description: "Image of the action that does what a request of PBnJ's API asks for; must contain {action}",
+    description: "Image of the action for a request of PBnJ's API; must contain {action}",
     type: "image",
     chart: { derivedFrom: "pbnj.image" },
     policyTest: true,

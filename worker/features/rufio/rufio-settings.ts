@@ -12,7 +12,7 @@ const DAY_MS = 24 * 3_600_000;
 
 const settings = {
   rufio: setting(Toggle.prefault(false), {
-    description: "Do Rufio's work: its Jobs and Tasks, and the status of its Machines",
+    description: "Run Rufio's Jobs and Tasks, and update the status of its Machines",
     chart: { value: "rufio.enabled" },
     policyTest: true,
   }),
@@ -47,7 +47,7 @@ const settings = {
   }),
   rufioAlone: setting(Toggle.prefault(false), {
     description:
-      "No Rufio runs in this cluster: start although it has never held its Lease, which a Rufio without leader election does not",
+      "Start although Rufio has never held its Lease: only where no Rufio runs, because one without leader election takes no Lease",
     chart: { value: "rufio.alone" },
   }),
 };

@@ -41,15 +41,19 @@ export interface ClusterConfig {
 }
 
 interface ClusterPart {
+  /** Absolute. For what reads the cluster without using it otherwise. */
+  readonly kubeconfig?: string;
   /** Absent if the worker does not use a cluster. */
   readonly kubernetes?: ClusterConfig;
 }
 
 function config(given: Given, { opensCluster }: Loading): ClusterPart {
-  if (!opensCluster) return {};
-  const { kubeconfig, kubernetesNamespace: namespace, watchNamespace } = given;
-  const path = kubeconfig === undefined ? undefined : resolve(kubeconfig);
-  return { kubernetes: defined({ kubeconfig: path, namespace, watchNamespace }) };
+  const { kubernetesNamespace: namespace, watchNamespace } = given;
+  const access = defined({
+    kubeconfig: given.kubeconfig === undefined ? undefined : resolve(given.kubeconfig),
+  });
+  if (!opensCluster) return access;
+  return { ...access, kubernetes: { ...access, ...defined({ namespace, watchNamespace }) } };
 }
 
 export const clusterSettings = { group: "Kubernetes", settings, config } satisfies ConfigPart<Given>;

@@ -7,7 +7,7 @@ import { Toggle } from "../../document/value-types.ts";
 const settings = {
   leaderElection: setting(Toggle.prefault(false), {
     description:
-      "Work only as the leader of all workers that use the same Lease; the others wait and take over from it",
+      "Elect one leader among the workers with the same Lease; only it works, and the others take over",
     chart: { derivedFrom: "leaderElection.enabled" },
   }),
   leaderElectionLease: setting(GroupName.prefault("pbnj-worker"), {

@@ -27,7 +27,7 @@ const engine = {
     chart: "none",
   }),
   dockerTls: setting(Toggle.prefault(false), {
-    description: "Whether an engine at a tcp address is reached with TLS; its certificate is always verified",
+    description: "Use TLS for an engine at a tcp address; its certificate is always verified",
     aliases: ["DOCKER_TLS_VERIFY"],
     chart: "none",
   }),
@@ -60,8 +60,7 @@ const engine = {
 };
 const registry = {
   registryName: setting(Text.prefault("docker.io"), {
-    description:
-      "Registry to which the user and password below apply; further ones belong into the login file",
+    description: "Registry for the user and password below; for more registries, use the login file",
     type: "host[:port]",
     aliases: ["AGENT_REGISTRY_NAME", "DOCKER_REGISTRY"],
     chart: "none",

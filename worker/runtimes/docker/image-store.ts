@@ -62,7 +62,7 @@ export class ImageStore {
     const present = await engine.inspectImage(image, signal);
     if (present && policy !== "always") return present;
     if (policy === "never") {
-      throw new EngineError("usage", `the image ${image} is not there, and the worker pulls none`);
+      throw new EngineError("usage", `the image ${image} is not present, and the pull policy is never`);
     }
     try {
       await this.#pullOnce(image, reference, onProgress ?? (() => undefined), signal);
@@ -75,7 +75,7 @@ export class ImageStore {
       onProgress?.(undefined);
     }
     const pulled = await engine.inspectImage(image, signal);
-    if (!pulled) throw new EngineError("internal", `the image ${image} is not there after its pull`);
+    if (!pulled) throw new EngineError("internal", `the image ${image} is missing after its pull`);
     return pulled;
   }
 

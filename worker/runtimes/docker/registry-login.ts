@@ -158,7 +158,7 @@ async function askHelper(name: string, server: string, signal: AbortSignal): Pro
     throw new EngineError("auth", `${program} gave no login for ${server}: ${said}`);
   }
   const parsed = parseHelperAnswer(String(asked.stdout));
-  if (!parsed) throw new EngineError("auth", `${program} gave an answer that is no login for ${server}`);
+  if (!parsed) throw new EngineError("auth", `${program} printed no valid login for ${server}`);
   const { Username: username, Secret: secret } = parsed;
   if (secret === "") return undefined;
   return username === TOKEN_USER

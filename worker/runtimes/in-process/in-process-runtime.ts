@@ -60,7 +60,7 @@ export class InProcessRuntime implements Runtime {
         return failed("usage", unknownImage("in-process", action.image, this.#options.actions.names()));
       }
       const busy = this.#unstopped.get(bmcOf(request));
-      if (busy !== undefined) return failed("busy", `${busy}, and may still be at work there`);
+      if (busy !== undefined) return failed("busy", `${busy}, and may still be running there`);
       const stop = AbortSignal.any([signal, this.#closing.signal]);
       if (stop.aborted) return failed("cancelled", "cancelled before it started");
       return await this.#keepRunning(this.#run(found, request, startedAt, stop));

@@ -310,7 +310,7 @@ export class JobFollower {
     const { pod } = observation.snapshot;
     const isCertainly =
       this.#stopFailure === undefined && isCertain(podState(observation.snapshot).kind, pod);
-    const doubt = isCertainly ? "" : `; that it does not start later is not certain: ${this.#whyUnknown()}`;
+    const doubt = isCertainly ? "" : `; it may still start later: ${this.#whyUnknown()}`;
     return failedLaunch(failure.class, failure.text + doubt, new Date(job.createdMs || now), now);
   }
 

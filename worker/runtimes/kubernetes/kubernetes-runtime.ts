@@ -268,7 +268,7 @@ export class KubernetesRuntime implements Runtime {
       const started = await this.#client.unsuspend(job, asked, () => {
         if (this.#options.isLeading?.() === false) throw new Detached();
       });
-      // A lost Job is followed: it is gone, and how it ended is not known.
+      // A lost Job is followed: it is gone, and its outcome is unknown.
       if (started === "gone") return this.#relaunch("its Job was deleted before it was started");
     } catch (thrown) {
       if (thrown instanceof NotLaunched || thrown instanceof Detached) throw thrown;
@@ -335,7 +335,7 @@ export class KubernetesRuntime implements Runtime {
     } catch (thrown) {
       if (!(thrown instanceof KubernetesError) || thrown.reason !== "forbidden") throw thrown;
       const machine = connection.machine ?? action.name;
-      const text = `the connection of ${machine} cannot be handed over: ${thrown.message}; put its Secret into ${this.secretNamespace}, or grant the worker create of secrets there`;
+      const text = `the connection of ${machine} cannot be passed to the pod: ${thrown.message}; put its Secret into ${this.secretNamespace}, or grant the worker create of secrets there`;
       throw new LaunchFailure("internal", text);
     }
   }

@@ -87,7 +87,7 @@ export function concludeVanished(ending: VanishedEnding): Outcome {
   const said = result ? ` although it said: ${result.message}` : "";
   return {
     ...failedLaunch("internal", "", startedAt, stoppedAt),
-    message: foldLine(`how it ended is not known: ${why}${said}`),
+    message: foldLine(`its outcome is unknown: ${why}${said}`),
     killed: true,
   };
 }

@@ -64,8 +64,7 @@ const settings = {
     aliases: ["grpc_proxy", "HTTPS_PROXY", "https_proxy"],
   }),
   grpcNoProxy: setting(Text.optional(), {
-    description:
-      "Hosts, domains and networks that are reached without that proxy, with commas between them; * is all",
+    description: "Hosts, domains and networks to reach without that proxy, separated by commas; * means all",
     type: "hosts",
     aliases: ["no_grpc_proxy", "NO_PROXY", "no_proxy"],
   }),

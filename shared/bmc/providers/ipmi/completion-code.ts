@@ -11,6 +11,7 @@ export const OUT_OF_RANGE = 0xc9;
 export const CANNOT_RETURN_SO_MANY = 0xca;
 export const NOT_PRESENT = 0xcb;
 export const INVALID_FIELD = 0xcc;
+const NO_ANSWER_PROVIDED = 0xce;
 export const DUPLICATED_REQUEST = 0xcf;
 export const INSUFFICIENT_PRIVILEGE = 0xd4;
 
@@ -26,7 +27,7 @@ const REFUSALS: Readonly<Record<number, Refusal>> = {
   [REQUEST_TOO_LONG]: { class: "protocol", reason: "the BMC expects a shorter request" },
   [NOT_PRESENT]: { class: "unsupported", reason: "the BMC does not have the requested data" },
   [INVALID_FIELD]: { class: "unsupported", reason: "the BMC does not offer this value" },
-  206: { class: "busy", reason: "the BMC could not provide the answer" },
+  [NO_ANSWER_PROVIDED]: { class: "busy", reason: "the BMC could not provide the answer" },
   208: { class: "busy", reason: "the BMC cannot answer while its data is being updated" },
   209: { class: "busy", reason: "the BMC's firmware is being updated" },
   210: { class: "busy", reason: "the BMC is starting" },
@@ -38,10 +39,16 @@ export function completionError(command: Command, code: number): BmcError {
   const { class: errorClass, reason } = refusalOf(command, code);
   const hex = code.toString(16).toUpperCase().padStart(2, "0");
   return new BmcError(errorClass, `${command.name}: ${reason} (completion code 0x${hex})`, {
-    uncertain: errorClass === "timeout" && command.effect !== "read",
+    uncertain: mayHaveBeenCarriedOut(command, code),
     // Commands are answered in a session: the login was taken.
     refused: "right",
   });
+}
+
+/** What does no harm twice is sent again where the answer alone is lacking. */
+function mayHaveBeenCarriedOut(command: Command, code: number): boolean {
+  if (code === NO_ANSWER_PROVIDED) return command.effect === "once";
+  return refusalOf(command, code).class === "timeout" && command.effect !== "read";
 }
 
 /** For people, with the way out. */

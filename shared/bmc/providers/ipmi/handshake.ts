@@ -138,7 +138,7 @@ class Authentication {
       const kuid = this.#provenPassword(exchange, authCode);
       if (!kuid) {
         refusal = STATUS_INVALID_INTEGRITY_CHECK;
-        throw new BmcError("auth", "wrong password (the BMC's RAKP2 proves another one)");
+        throw new BmcError("auth", "wrong password (RAKP2 does not match)");
       }
       keys = deriveKeys(suite, credentials.kg ?? kuid, exchange);
       const proof = await this.#rakp3(exchange, kuid);
@@ -147,7 +147,7 @@ class Authentication {
       // place, and takes Close Session under the keys which follow from that.
       const withoutKg = deriveKeys(suite, kuid, exchange);
       keys = provesKeys(suite, withoutKg.sik, exchange, proof) ? withoutKg : undefined;
-      throw new BmcError("auth", `${wrongKg(credentials.kg, keys)} (RAKP4 does not fit)`);
+      throw new BmcError("auth", `${wrongKg(credentials.kg, keys)} (RAKP4 does not match)`);
     } catch (thrown) {
       if (keys) this.#closeUnheard(keys);
       this.#link.abandon(bmcId, refusal);
@@ -214,6 +214,6 @@ class Authentication {
 }
 
 function wrongKg(given: Buffer | undefined, keysWithoutKg: SessionKeys | undefined): string {
-  if (!given) return "the BMC has a key Kg of its own";
+  if (!given) return "the BMC has a key Kg, which is not configured";
   return keysWithoutKg ? "a BMC key Kg is set, but the BMC has none" : "wrong BMC key Kg";
 }

@@ -159,7 +159,7 @@ export class Opening {
         repeat: true,
       });
       if (answered === true)
-        throw new BmcError("unsupported", "the BMC speaks IPMI 1.5 alone, without RMCP+");
+        throw new BmcError("unsupported", "the BMC supports only IPMI 1.5, without RMCP+");
       watch.keep(answered.asked);
       return answered;
     } catch (thrown) {

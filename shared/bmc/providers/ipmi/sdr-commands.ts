@@ -48,7 +48,7 @@ export interface SdrAnswer {
 }
 
 export function parseSdrPart(data: Buffer): SdrAnswer {
-  if (data.length < 3) throw new BmcError("protocol", "Get SDR: the answer holds nothing of a record");
+  if (data.length < 3) throw new BmcError("protocol", "Get SDR: the answer contains no part of a record");
   return { next: data.readUInt16LE(0), bytes: data.subarray(2) };
 }
 

@@ -64,7 +64,8 @@ export interface SelEntryPart {
 }
 
 export function parseSelEntry(data: Buffer): SelEntryPart {
-  if (data.length < 3) throw new BmcError("protocol", "Get SEL Entry: the answer holds nothing of a record");
+  if (data.length < 3)
+    throw new BmcError("protocol", "Get SEL Entry: the answer contains no part of a record");
   return { next: data.readUInt16LE(0), bytes: data.subarray(2) };
 }
 

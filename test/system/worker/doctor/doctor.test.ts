@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdir } from "node:fs/promises";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import manifest from "../../../../package.json" with { type: "json" };
 import { exitCodeOf } from "../../../../shared/contract/exit-code.ts";
@@ -36,26 +35,26 @@ describe("pbnj-worker doctor", () => {
     expect(stderr).toBe("");
     expect(exitCode).toBe(0);
     expect(lab.server.polls).toEqual([]);
-    expect(await readdir(lab.folder)).toEqual(["password", "rack.yaml"]);
+    expect(await readdir(lab.folder)).toEqual(["inventory.yaml", "password"]);
   });
 
   it("takes its settings from the environment and the file of `start`", async () => {
     await using lab = await wholeLab();
-    const config = await lab.write("worker.yaml", { inventory: "rack.yaml", grpcServer: "127.0.0.1:1" });
+    const config = await lab.write("worker.yaml", { inventory: "inventory.yaml", grpcServer: "127.0.0.1:1" });
 
     const report = await lab.report(["--config", config], { TINKERBELL_GRPC_AUTHORITY: lab.server.address });
 
     expect(report).toMatchObject({ ok: true, exitCode: 0, version: manifest.version });
     expect(report.of("tink-server")).toMatchObject([{ subject: lab.server.address }]);
-    expect(report.of("inventory")).toMatchObject([{ detail: `${lab.folder}/rack.yaml: 1 machine` }]);
+    expect(report.of("inventory")).toMatchObject([{ detail: `${lab.folder}/inventory.yaml: 1 machine` }]);
   });
 
   it("continues after a problem, prints how to fix it, and exits with the code of the first", async () => {
     await using lab = await wholeLab();
 
     const { exitCode, stdout } = await lab.run([
-      ...["--grpc-server", "127.0.0.1:1", "--inventory", join(lab.folder, "rack.yaml")],
-      ...["--bmc", "node-1", "nod-1"],
+      ...["--grpc-server", "127.0.0.1:1", "--inventory", lab.inventoryFile],
+      ...["--bmc", "node-01", "nod-01"],
     ]);
 
     const lines = stdout.split("\n");
@@ -64,8 +63,8 @@ describe("pbnj-worker doctor", () => {
     expect(lines[at + 1]).toMatch(
       /^ {26}fix: (inside a container, .* Otherwise )?start the tink server, or correct the port/,
     );
-    expect(stdout).toMatch(/^problem {2}bmc {14}nod-1: there is no such machine.*did you mean node-1\?$/m);
-    expect(stdout).toMatch(/^ok {7}bmc {14}node-1: power /m);
+    expect(stdout).toMatch(/^problem {2}bmc {14}nod-01: there is no such machine.*did you mean node-01\?$/m);
+    expect(stdout).toMatch(/^ok {7}bmc {14}node-01: power /m);
     expect(lines.at(-1)).toBe("2 problems, 9 ok");
     expect(exitCode).toBe(exitCodeOf("unreachable"));
   });

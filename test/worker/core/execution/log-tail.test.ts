@@ -94,7 +94,7 @@ describe("the message of a failure", () => {
   });
 
   it("of an action that timed out has its last lines", () => {
-    const message = "timed out, stopped after its 30.0 s: cancelled by SIGTERM";
+    const message = "timed out after 30.0 s: cancelled by SIGTERM";
 
     expect(messageAfter([info("waiting for off")], { ...failed, message })).toBe(
       `${message}; its log: waiting for off`,

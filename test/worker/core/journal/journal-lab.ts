@@ -1,10 +1,10 @@
-import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import type { Clock } from "../../../../shared/clock.ts";
-import type { LogFields, Logger } from "../../../../shared/logger.ts";
+import { type LogFields, silentLogger } from "../../../../shared/logger.ts";
 import { Journal } from "../../../../worker/core/journal/journal.ts";
+import { openFolder } from "../../../support/folder.ts";
 
 export const NOW = Date.parse("2030-01-02T03:04:10.000Z");
 
@@ -26,18 +26,12 @@ class StandingClock implements Clock {
 
 /** A journal's directory, and the warnings of opening it. */
 export async function journalLab() {
-  const root = await mkdtemp(join(tmpdir(), "pbnj-journal-"));
-  onTestFinished(() => rm(root, { recursive: true, force: true }));
-  const directory = join(root, "journal");
+  const place = await openFolder();
+  onTestFinished(place[Symbol.asyncDispose]);
+  const directory = place.path("journal");
   await mkdir(directory);
   const warnings: LogFields[] = [];
-  const ignore = () => undefined;
-  const log: Logger = {
-    debug: ignore,
-    info: ignore,
-    warn: (fields) => void warnings.push(fields),
-    error: ignore,
-  };
+  const log = { ...silentLogger, warn: (fields: LogFields) => void warnings.push(fields) };
   const clock = new StandingClock();
   return {
     directory,

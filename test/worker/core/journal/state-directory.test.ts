@@ -1,20 +1,15 @@
 import { chmod, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type Clock, systemClock } from "../../../../shared/clock.ts";
 import {
   openStateDirectory,
   StateDirectoryProblem,
 } from "../../../../worker/core/journal/state-directory.ts";
 import { LockTaken, StateLock } from "../../../../worker/core/journal/state-lock.ts";
+import { fileFolder } from "../../../support/test-folder.ts";
 
-let root: string;
-beforeAll(async () => {
-  root = await mkdtemp(join(tmpdir(), "pbnj-state-directory-"));
-});
-afterAll(() => rm(root, { recursive: true, force: true }));
-
+const { folder: root } = await fileFolder();
 async function problemOf(path: string): Promise<string> {
   const thrown: unknown = await openStateDirectory(path).then(
     (state) => state.close(),

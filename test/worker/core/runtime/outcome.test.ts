@@ -77,7 +77,7 @@ describe("concluding an outcome", () => {
     const outcome = conclude({ stopReason: "timeout", exitCode: 143, result });
 
     expect(outcome).toMatchObject({ ok: false, class: "timeout", timedOut: true, killed: true });
-    expect(outcome.message).toBe("timed out, stopped after its 30.0 s: cancelled by SIGTERM");
+    expect(outcome.message).toBe("timed out after 30.0 s: cancelled by SIGTERM");
   });
 
   it("reports a stop by the worker as cancelled", () => {

@@ -1,13 +1,13 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { Logger } from "../../../../shared/logger.ts";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { Outcome } from "../../../../worker/core/action/action.ts";
 import { type ActionEvent, type SeenAction, seenAction } from "../../../../worker/core/action/observer.ts";
 import { ActionLogs } from "../../../../worker/features/action-log/action-logs.ts";
+import { keptLog } from "../../../support/kept-log.ts";
+import { testFolder } from "../../../support/test-folder.ts";
 
 const MEBIBYTE = 1024 * 1024;
 const startedAt = new Date("2026-11-21T16:13:08.000Z");
@@ -56,16 +56,12 @@ const reported = (of: SeenAction): ActionEvent => ({
 let folder: string;
 let directory: string;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "pbnj-action-logs-"));
+  ({ folder } = await testFolder());
   directory = join(folder, "logs");
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 function openLogs(maxBytes = 256 * MEBIBYTE) {
-  const said: { readonly level: string; readonly message: string; readonly fields: object }[] = [];
-  const say = (level: string) => (fields: object, message: string) =>
-    void said.push({ level, message, fields });
-  const log: Logger = { debug: say("debug"), info: say("info"), warn: say("warn"), error: say("error") };
+  const { said, log } = keptLog();
   const options = { directory, maxAgeMs: 24 * 3_600_000, maxBytes, clock: { now: () => at.getTime() }, log };
   const logs = new ActionLogs(options);
   return {

@@ -2,14 +2,14 @@ import { mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { appendBounded } from "../../../../worker/features/action-log/bounded-file.ts";
+import { testFolder } from "../../../support/test-folder.ts";
 
 let folder: string;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "pbnj-bounded-"));
+  ({ folder } = await testFolder());
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const header = "# header\n";
 const MAX_BYTES = 64 * 1024;

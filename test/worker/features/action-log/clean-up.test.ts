@@ -1,22 +1,22 @@
 import { lstat, mkdir, mkdtemp, readdir, readFile, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import {
   type CleanedUp,
   type CleanUpOptions,
   cleanUp,
 } from "../../../../worker/features/action-log/clean-up.ts";
 import { fileName } from "../../../../worker/features/action-log/names.ts";
+import { testFolder } from "../../../support/test-folder.ts";
 
 const DAY_MS = 24 * 3_600_000;
 const nowMs = Date.parse("2026-11-21T12:00:00Z");
 
 let directory: string;
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "pbnj-clean-"));
+  ({ folder: directory } = await testFolder());
 });
-afterEach(() => rm(directory, { recursive: true, force: true }));
 
 /** A log of so many bytes, last written so many days ago; its path. */
 async function logFile(folder: string, name: string, daysAgo: number, bytes = 4_096): Promise<string> {

@@ -3,16 +3,8 @@ import { CombinedInventory } from "../../../../worker/machines/combined-inventor
 import { fileInventory } from "../../../../worker/machines/file-inventory.ts";
 import type { Inventory } from "../../../../worker/machines/inventory.ts";
 import { MachineEntry } from "../../../../worker/machines/inventory-schema.ts";
-import {
-  InventoryLab,
-  MACHINES,
-  machine,
-  NAMESPACE,
-  reading,
-  type Said,
-  SOON,
-  secret,
-} from "./inventory-lab.ts";
+import { keptLog } from "../../../support/kept-log.ts";
+import { InventoryLab, MACHINES, machine, NAMESPACE, reading, SOON, secret } from "./inventory-lab.ts";
 
 const ENV = { FILE_PASSWORD: "of the file" };
 
@@ -42,10 +34,7 @@ async function start(names: readonly string[]): Promise<InventoryLab> {
 describe("a file's machines and a cluster's together", () => {
   it("are one list, the file's first, and each is connected to by its own", async () => {
     await using lab = await start(["both", "cluster-1"]);
-    const said: Said[] = [];
-    const log = {
-      warn: (fields: Said["fields"], message: string) => void said.push({ level: "warn", fields, message }),
-    };
+    const { said, log } = keptLog();
     const inventory = new CombinedInventory(file("file-1", "both"), log);
     inventory.join(lab.inventory);
 

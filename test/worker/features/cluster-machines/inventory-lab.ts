@@ -1,26 +1,20 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect } from "vitest";
 import { type Clock, systemClock } from "../../../../shared/clock.ts";
 import { BmcError } from "../../../../shared/contract/bmc-error.ts";
 import type { Connection } from "../../../../shared/contract/connection.ts";
-import type { LogFields, Logger } from "../../../../shared/logger.ts";
-import {
-  FakeCluster,
-  type FakeClusterOptions,
-  type RbacRule,
-} from "../../../../simulators/kubernetes/cluster.ts";
+import type { FakeCluster, FakeClusterOptions, RbacRule } from "../../../../simulators/kubernetes/cluster.ts";
 import {
   ClusterInventory,
   type MachineChanges,
 } from "../../../../worker/features/cluster-machines/cluster-inventory.ts";
 import type { ClusterSource } from "../../../../worker/features/cluster-machines/machine-index.ts";
 import { ownAccess } from "../../../../worker/features/cluster-machines/own-access.ts";
-import { Cluster } from "../../../../worker/kubernetes/client/cluster.ts";
+import type { Cluster } from "../../../../worker/kubernetes/client/cluster.ts";
 import { SecretCommands } from "../../../../worker/machines/secret-commands.ts";
 import { referenceRefusal } from "../../../../worker/main/compose-executor.ts";
 import { Policy } from "../../../../worker/policy/policy.ts";
+import { type FakeClusterLab, openFakeCluster } from "../../../support/fake-cluster.ts";
+import { type KeptLine, keptLog } from "../../../support/kept-log.ts";
 
 export const NAMESPACE = "tink-system";
 export const MACHINES = "bmc.tinkerbell.org/v1alpha1";
@@ -28,12 +22,6 @@ export const HARDWARE = "tinkerbell.org/v1alpha1";
 export const NEW_HARDWARE = "tinkerbell.org/v1alpha2";
 /** What the other side may take until the inventory has seen it. */
 export const SOON = { timeout: 20_000, interval: 20 };
-
-export interface Said {
-  readonly level: "debug" | "info" | "warn" | "error";
-  readonly message: string;
-  readonly fields: LogFields;
-}
 
 export interface InventoryLabOptions {
   readonly fake?: FakeClusterOptions;
@@ -54,42 +42,33 @@ export interface InventoryLabOptions {
 export class InventoryLab {
   readonly fake: FakeCluster;
   readonly inventory: ClusterInventory;
-  readonly said: Said[] = [];
+  readonly said: readonly KeptLine[];
   readonly changes: MachineChanges[] = [];
-  readonly #cluster: Cluster;
-  readonly #folder: string;
+  readonly #there: FakeClusterLab;
   readonly #stop = new AbortController();
   readonly #ended: Promise<void>;
 
-  private constructor(fake: FakeCluster, cluster: Cluster, folder: string, options: InventoryLabOptions) {
+  private constructor(there: FakeClusterLab, cluster: Cluster, options: InventoryLabOptions) {
     const { sources = ["machines"], watchNamespace = NAMESPACE, clock = systemClock } = options;
-    this.fake = fake;
-    this.#cluster = cluster;
-    this.#folder = folder;
+    const { said, log } = keptLog();
+    this.said = said;
+    this.fake = there.fake;
+    this.#there = there;
     this.inventory = new ClusterInventory({
       sources: [{ name: "local", kinds: sources, isOwn: true, access: ownAccess(cluster), watchNamespace }],
       managedHosts: options.managedHosts ?? "refuse",
       references: referenceRefusal(() => Policy.parse({ references: options.references })),
-      clock,
-      log: recorder(this.said),
+      ...{ clock, log },
       onChange: (changes) => this.changes.push(changes),
     });
     this.#ended = this.inventory.run(this.#stop.signal);
   }
 
   static async start(options: InventoryLabOptions = {}): Promise<InventoryLab> {
-    const fake = await FakeCluster.start(options.fake);
-    await options.before?.(fake);
-    const folder = mkdtempSync(join(tmpdir(), "pbnj-cluster-"));
-    const kubeconfig = join(folder, "kubeconfig");
-    const token = options.rights && fake.addUser("worker", options.rights);
-    writeFileSync(kubeconfig, fake.kubeconfig(token === undefined ? {} : { token }));
-    return new InventoryLab(
-      fake,
-      await Cluster.open({ kubeconfig, ...(options.clock && { clock: options.clock }) }),
-      folder,
-      options,
-    );
+    const { rights, clock, before } = options;
+    const there = await openFakeCluster({ ...options.fake, ...(rights && { rights }) });
+    await before?.(there.fake);
+    return new InventoryLab(there, await there.connect({ ...(clock && { clock }) }), options);
   }
 
   /** Waits until all that there is was seen. */
@@ -118,7 +97,7 @@ export class InventoryLab {
     return failureOf(() => this.connect(name, namespace));
   }
 
-  warnings(): readonly Said[] {
+  warnings(): readonly KeptLine[] {
     return this.said.filter(({ level }) => level === "warn");
   }
 
@@ -126,9 +105,7 @@ export class InventoryLab {
     this.#stop.abort();
     await this.#ended;
     await this.inventory.close();
-    await this.#cluster.close();
-    await this.fake.close();
-    rmSync(this.#folder, { recursive: true, force: true });
+    await this.#there[Symbol.asyncDispose]();
   }
 }
 
@@ -194,11 +171,4 @@ export function newHardware(
 export function secret(name: string, data: Readonly<Record<string, string>>, namespace = NAMESPACE) {
   const encoded = Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString("base64")]);
   return { metadata: { name, namespace }, data: Object.fromEntries(encoded) };
-}
-
-export function recorder(said: Said[]): Logger {
-  const at = (level: Said["level"]) => (fields: LogFields, message: string) => {
-    said.push({ level, fields, message });
-  };
-  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }

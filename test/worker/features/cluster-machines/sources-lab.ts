@@ -1,6 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { writeFileSync } from "node:fs";
 import { expect } from "vitest";
 import { type Clock, systemClock } from "../../../../shared/clock.ts";
 import { FakeCluster } from "../../../../simulators/kubernetes/cluster.ts";
@@ -9,9 +7,11 @@ import { IdentityAccess } from "../../../../worker/features/cluster-machines/ide
 import type { MachineSource } from "../../../../worker/features/cluster-machines/inventory-source.ts";
 import { KubeconfigAccess } from "../../../../worker/features/cluster-machines/kubeconfig-access.ts";
 import { ownAccess } from "../../../../worker/features/cluster-machines/own-access.ts";
-import { Cluster } from "../../../../worker/kubernetes/client/cluster.ts";
+import type { Cluster } from "../../../../worker/kubernetes/client/cluster.ts";
 import type { Machine } from "../../../../worker/machines/inventory.ts";
-import { MACHINES, machine, NAMESPACE, reading, recorder, type Said, secret } from "./inventory-lab.ts";
+import { type FakeClusterLab, openFakeCluster } from "../../../support/fake-cluster.ts";
+import { type KeptLine, keptLog } from "../../../support/kept-log.ts";
+import { MACHINES, machine, NAMESPACE, reading, secret } from "./inventory-lab.ts";
 
 /** A Machine with its Secret. */
 export const Node = {
@@ -32,29 +32,28 @@ export class SourcesLab {
   readonly home: FakeCluster;
   readonly edge: FakeCluster;
   readonly inventory: ClusterInventory;
-  readonly said: Said[] = [];
-  readonly #own: Cluster;
-  readonly #folder: string;
+  readonly said: readonly KeptLine[];
+  readonly #there: FakeClusterLab;
   readonly #stop = new AbortController();
   readonly #ended: Promise<void>;
 
   private constructor(
-    [home, edge]: readonly [FakeCluster, FakeCluster],
+    there: FakeClusterLab,
+    edge: FakeCluster,
     own: Cluster,
-    folder: string,
     sources: readonly LabSource[],
     clock: Clock,
   ) {
-    this.home = home;
+    this.home = there.fake;
     this.edge = edge;
-    this.#own = own;
-    this.#folder = folder;
-    const log = recorder(this.said);
+    this.#there = there;
+    const { said, log } = keptLog();
+    this.said = said;
     const kinds = ["machines"] as const;
     const common = { kinds, watchNamespace: NAMESPACE };
     const accessOf = ({ identity, file = "given" }: LabSource) =>
       identity === undefined
-        ? new KubeconfigAccess({ path: join(folder, file), clock, log })
+        ? new KubeconfigAccess({ path: there.path(file), clock, log })
         : new IdentityAccess({ cluster: own, secret: { namespace: NAMESPACE, name: identity }, clock, log });
     this.inventory = new ClusterInventory({
       sources: [
@@ -73,13 +72,11 @@ export class SourcesLab {
     before: (home: FakeCluster, edge: FakeCluster) => void,
     clock = systemClock,
   ): Promise<SourcesLab> {
-    const [home, edge] = await Promise.all([FakeCluster.start(), FakeCluster.start()]);
-    before(home, edge);
-    const folder = mkdtempSync(join(tmpdir(), "pbnj-sources-"));
-    writeFileSync(join(folder, "home"), home.kubeconfig());
-    writeFileSync(join(folder, "given"), edge.kubeconfig());
-    const own = await Cluster.open({ kubeconfig: join(folder, "home"), clock });
-    return new SourcesLab([home, edge], own, folder, sources, clock);
+    const there = await openFakeCluster();
+    const edge = there.own(await FakeCluster.start());
+    before(there.fake, edge);
+    await there.write("given", edge.kubeconfig());
+    return new SourcesLab(there, edge, await there.connect({ clock }), sources, clock);
   }
 
   async synced(): Promise<void> {
@@ -121,15 +118,13 @@ export class SourcesLab {
   }
 
   writeFile(name: string, kubeconfig: string): void {
-    writeFileSync(join(this.#folder, name), kubeconfig);
+    writeFileSync(this.#there.path(name), kubeconfig);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort();
     await this.#ended;
     await this.inventory.close();
-    await this.#own.close();
-    await Promise.all([this.home.close(), this.edge.close()]);
-    rmSync(this.#folder, { recursive: true, force: true });
+    await this.#there[Symbol.asyncDispose]();
   }
 }

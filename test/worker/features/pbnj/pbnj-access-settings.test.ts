@@ -1,23 +1,18 @@
 import { generateKeyPairSync } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { inspect } from "node:util";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { formatProblem } from "../../../../shared/document/problem.ts";
 import { createCertificate } from "../../../../simulators/certificate.ts";
 import { loadConfig } from "../../../../worker/main/load-config.ts";
+import { fileFolder } from "../../../support/test-folder.ts";
 
 const SECRET = "canary-0123456789abcdef0123456789abcdef";
 const { cert, key } = createCertificate({ commonName: "worker" });
 const publicKey = generateKeyPairSync("ed25519").publicKey.export({ type: "spki", format: "pem" }).toString();
 
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "pbnj-access-"));
-});
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
+const { folder } = await fileFolder();
 function write(name: string, text: string): string {
   const path = join(folder, name);
   writeFileSync(path, text);

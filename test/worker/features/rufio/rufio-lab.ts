@@ -1,13 +1,9 @@
-import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { vi } from "vitest";
 import { z } from "zod";
-import {
-  FakeCluster,
-  type FakeClusterOptions,
-  type KubeObject,
-} from "../../../../simulators/kubernetes/cluster.ts";
+import type { FakeClusterOptions, KubeObject } from "../../../../simulators/kubernetes/cluster.ts";
 import type { SimulatedMachineOptions } from "../../../../simulators/machine.ts";
+import { openFakeCluster } from "../../../support/fake-cluster.ts";
+import { openFolder } from "../../../support/folder.ts";
 import { openRack } from "../../../support/lab.ts";
 import { type Logged, type ReplicaOptions, startReplica } from "./replica.ts";
 
@@ -33,9 +29,8 @@ const Status = z.object({
 /** A cluster with Rufio's kinds, machines behind Redfish BMCs, and replicas of a worker that do Rufio's work. */
 export async function rufioLab({ machines = { "node-01": {} }, cluster: given }: RufioLabOptions = {}) {
   const rack = await openRack({ machines });
-  const { folder, inventoryFile } = rack;
-  const cluster = await FakeCluster.start(given);
-  rack.defer(() => cluster.close());
+  const { inventoryFile } = rack;
+  const { fake: cluster } = await openFakeCluster(given, rack);
   const replicas: Awaited<ReturnType<typeof startReplica>>[] = [];
 
   function statusOf(kind: string, name: string, api: typeof BMC_API | typeof NEW_BMC_API = BMC_API) {
@@ -134,12 +129,10 @@ export async function rufioLab({ machines = { "node-01": {} }, cluster: given }:
 
     /** Of one that keeps its state apart from the others. */
     async replicaOptions(token?: string) {
-      const home = await mkdtemp(join(folder, "replica-"));
-      const kubeconfig = join(home, "kubeconfig");
-      await writeFile(kubeconfig, cluster.kubeconfig({ namespace: "tink-system", ...(token && { token }) }));
-      const stateDirectory = join(home, "state");
-      await mkdir(stateDirectory);
-      return { kubeconfig, inventoryFile, stateDirectory };
+      const home = rack.own(await openFolder());
+      const text = cluster.kubeconfig({ namespace: "tink-system", ...(token && { token }) });
+      const kubeconfig = await home.write("kubeconfig", text);
+      return { kubeconfig, inventoryFile, stateDirectory: home.path("state") };
     },
 
     rufioSynced: () => replicas.every(({ rufio }) => rufio.state().synced && rufio.state().leaseFree),

@@ -91,7 +91,7 @@ it.concurrent("reports the timeout of a Task as Rufio does, and does not change 
   const report = (state: "timeout" | "success") =>
     replica.rufio.sink.report(
       {
-        ...{ action, state, message: "timed out, stopped after its 10m 0s" },
+        ...{ action, state, message: "timed out after 10m 0s" },
         ...{
           startedAt: new Date("2026-01-02T03:04:05.678Z"),
           stoppedAt: new Date("2026-01-02T03:14:05.678Z"),
@@ -107,9 +107,7 @@ it.concurrent("reports the timeout of a Task as Rufio does, and does not change 
   expect([first, again]).toEqual([{ kind: "acknowledged" }, { kind: "acknowledged" }]);
   expect(another).toMatchObject({ kind: "gone", code: "FailedPrecondition" });
   expect(lab.task("t1")).toEqual({
-    conditions: [
-      { type: "Failed", status: "True", message: "bmc task timeout: timed out, stopped after its 10m 0s" },
-    ],
+    conditions: [{ type: "Failed", status: "True", message: "bmc task timeout: timed out after 10m 0s" }],
     startTime: BEGUN,
   });
 });

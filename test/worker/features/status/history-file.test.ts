@@ -1,18 +1,13 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type LogFields, type Logger, silentLogger } from "../../../../shared/logger.ts";
 import { Board } from "../../../../worker/features/status/board/board.ts";
 import { HistoryFile } from "../../../../worker/features/status/history-file.ts";
+import { fileFolder } from "../../../support/test-folder.ts";
 import { getPower, HandClock, Storyteller } from "./status-lab.ts";
 
-let folder = "";
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "pbnj-history-"));
-});
-afterAll(() => rm(folder, { recursive: true }));
-
+const { folder } = await fileFolder();
 /** A worker's board on this file, and what is logged about it. */
 async function opened(path: string, machines: readonly string[] = ["node-01", "node-02"], mostEnded = 200) {
   const clock = new HandClock();

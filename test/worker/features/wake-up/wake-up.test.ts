@@ -1,39 +1,33 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Clock, systemClock } from "../../../../shared/clock.ts";
 import { silentLogger } from "../../../../shared/logger.ts";
-import { FakeCluster } from "../../../../simulators/kubernetes/cluster.ts";
 import { isWorkflowDeleted } from "../../../../worker/core/action/workflow-deleted.ts";
 import { WakeUp } from "../../../../worker/features/wake-up/wake-up.ts";
 import { watchedWorkflow } from "../../../../worker/features/wake-up/watched-workflow.ts";
-import { Cluster } from "../../../../worker/kubernetes/client/cluster.ts";
+import type { Cluster } from "../../../../worker/kubernetes/client/cluster.ts";
+import { type FakeClusterLab, openFakeCluster } from "../../../support/fake-cluster.ts";
 import { scaledClock } from "../../../support/scaled-clock.ts";
 
 const WITHIN = { timeout: 15_000, interval: 10 };
 const WORKFLOWS = ["tinkerbell.org/v1alpha1", "Workflow"] as const;
 
-let fake: FakeCluster;
-let folder: string;
+let there: FakeClusterLab;
+let fake: FakeClusterLab["fake"];
 let cluster: Cluster;
 let stop: AbortController;
 let running: Promise<void>;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "pbnj-wake-"));
-  fake = await FakeCluster.start();
-  await writeFile(join(folder, "kubeconfig"), fake.kubeconfig());
-  cluster = await Cluster.open({ kubeconfig: join(folder, "kubeconfig") });
+  there = await openFakeCluster();
+  fake = there.fake;
+  cluster = await there.connect();
   stop = new AbortController();
   running = Promise.resolve();
 });
 afterEach(async () => {
   stop.abort();
   await running;
-  await cluster.close();
-  await fake.close();
-  await rm(folder, { recursive: true, force: true });
+  await there[Symbol.asyncDispose]();
 });
 
 function wakeUp(clock: Clock = systemClock): WakeUp {
@@ -163,9 +157,8 @@ describe("waking up", () => {
   });
 
   it("polls continuously without the right to watch", async () => {
-    await cluster.close();
-    await writeFile(join(folder, "kubeconfig"), fake.kubeconfig({ token: fake.addUser("worker", []) }));
-    cluster = await Cluster.open({ kubeconfig: join(folder, "kubeconfig") });
+    await there.allow([]);
+    cluster = await there.connect();
 
     expect(await wakeUp(scaledClock(10)).wait("a", stop.signal)).toBe("unknown");
   });

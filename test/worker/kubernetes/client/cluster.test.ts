@@ -1,9 +1,6 @@
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createSecureServer } from "node:http2";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import * as z from "zod/mini";
 import { createCertificate } from "../../../../simulators/certificate.ts";
@@ -12,32 +9,28 @@ import { FakeCluster } from "../../../../simulators/kubernetes/cluster.ts";
 import { Cluster } from "../../../../worker/kubernetes/client/cluster.ts";
 import { KINDS } from "../../../../worker/kubernetes/client/kinds.ts";
 import { KubernetesError } from "../../../../worker/kubernetes/client/kubernetes-error.ts";
+import { type FakeClusterLab, openFakeCluster } from "../../../support/fake-cluster.ts";
 
 const Named = z.object({ metadata: z.object({ name: z.string(), resourceVersion: z.string() }) });
 const SECRET = { type: "Opaque", stringData: { password: "canary-9d1e" } };
 const IN_DEFAULT = (name: string) => ({ namespace: "default", name });
 
+let there: FakeClusterLab;
 let fake: FakeCluster;
-let folder: string;
 let cluster: Cluster;
 const { signal } = new AbortController();
 
 async function open(kubeconfig: string, requestTimeoutMs?: number): Promise<Cluster> {
-  const path = join(folder, "kubeconfig");
-  await writeFile(path, kubeconfig);
-  return Cluster.open({ kubeconfig: path, ...(requestTimeoutMs && { requestTimeoutMs }) });
+  await there.write("kubeconfig", kubeconfig);
+  return there.connect({ ...(requestTimeoutMs && { requestTimeoutMs }) });
 }
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "pbnj-cluster-"));
-  fake = await FakeCluster.start({ controllers: false });
-  cluster = await open(fake.kubeconfig());
+  there = await openFakeCluster({ controllers: false });
+  fake = there.fake;
+  cluster = await there.connect();
 });
-afterEach(async () => {
-  await cluster.close();
-  await fake.close();
-  await rm(folder, { recursive: true, force: true });
-});
+afterEach(() => there[Symbol.asyncDispose]());
 
 const secret = (name: string) => ({ metadata: { name }, ...SECRET });
 const reasonOf = (thrown: unknown) => (thrown instanceof KubernetesError ? thrown.reason : thrown);
@@ -116,23 +109,17 @@ describe("a failed request reports", () => {
   it("the denied verb, the user and the namespace", async () => {
     const token = fake.addUser("system:serviceaccount:pbnj:worker", []);
     const other = await open(fake.kubeconfig({ token }));
-    try {
-      await other.get(KINDS.secret, IN_DEFAULT("a"), Named, signal);
-      expect.unreachable();
-    } catch (thrown) {
-      expect(thrown).toMatchObject({ reason: "forbidden", status: 403 });
-      expect(String(thrown)).toMatch(
+    await expect(other.get(KINDS.secret, IN_DEFAULT("a"), Named, signal)).rejects.toMatchObject({
+      ...{ reason: "forbidden", status: 403 },
+      message: expect.stringMatching(
         /get secrets default\/a: .*system:serviceaccount:pbnj:worker.*cannot get/,
-      );
-    } finally {
-      await other.close();
-    }
+      ),
+    });
   });
 
   it("an invalid token", async () => {
     const other = await open(fake.kubeconfig({ token: "unknown" }));
     expect(await failureOf(other.get(KINDS.secret, IN_DEFAULT("a"), Named, signal))).toBe("unauthorized");
-    await other.close();
   });
 
   it("an unreachable server and a timeout", async () => {
@@ -204,12 +191,10 @@ describe("connections", () => {
   });
 
   it("trust the cluster's own certificate authority alone", async () => {
-    const stranger = await FakeCluster.start();
+    await using stranger = await FakeCluster.start();
     const mixed = fake.kubeconfig().replace(fake.url, stranger.url);
     const other = await open(mixed);
     expect(await failureOf(other.version(signal))).toBe("unreachable");
-    await other.close();
-    await stranger.close();
   });
 
   it("use HTTP/1.1, also with a server that prefers HTTP/2", async () => {
@@ -232,39 +217,35 @@ describe("connections", () => {
     );
     await other.version(signal);
     expect(versions).toEqual(["1.1"]);
-    await other.close();
     server.close();
   });
 });
 
 describe("settings of the connection", () => {
   it("report the file that is invalid", async () => {
-    const missing = join(folder, "nowhere");
+    const missing = there.path("nowhere");
     await expect(Cluster.open({ kubeconfig: missing })).rejects.toThrow(missing);
-    await expect(open("clusters: [")).rejects.toThrow(join(folder, "kubeconfig"));
+    await expect(open("clusters: [")).rejects.toThrow(there.kubeconfig);
     await expect(open("apiVersion: v1\nkind: Config\n")).rejects.toThrow(/no current context/);
   });
 
   it("set the namespace, unless an option does", async () => {
     const named = await open(fake.kubeconfig({ namespace: "tink-system" }));
     expect(named.namespace).toBe("tink-system");
-    await named.close();
-    const path = join(folder, "kubeconfig");
-    const other = await Cluster.open({ kubeconfig: path, namespace: "pbnj" });
+    const other = await there.connect({ namespace: "pbnj" });
     expect(other.namespace).toBe("pbnj");
-    await other.close();
   });
 });
 
 describe("rights", () => {
   it("are checked with a SelfSubjectAccessReview", async () => {
     const rules = [{ apiGroups: ["batch"], resources: ["jobs"], verbs: ["create"], namespaces: ["default"] }];
-    const other = await open(fake.kubeconfig({ token: fake.addUser("worker", rules) }));
+    await there.allow(rules);
+    const other = await there.connect();
     const may = (namespace: string, verb: string) => other.may({ verb, kind: KINDS.job, namespace }, signal);
 
     expect(await may("default", "create")).toBe(true);
     expect(await may("default", "delete")).toBe(false);
     expect(await may("tink-system", "create")).toBe(false);
-    await other.close();
   });
 });

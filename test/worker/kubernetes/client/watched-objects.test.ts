@@ -1,21 +1,18 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { systemClock } from "../../../../shared/clock.ts";
 import { type Logger, silentLogger } from "../../../../shared/logger.ts";
-import { FakeCluster } from "../../../../simulators/kubernetes/cluster.ts";
-import { Cluster, type Selection } from "../../../../worker/kubernetes/client/cluster.ts";
+import type { Cluster, Selection } from "../../../../worker/kubernetes/client/cluster.ts";
 import { KINDS, type Kind } from "../../../../worker/kubernetes/client/kinds.ts";
 import { WatchedObjects } from "../../../../worker/kubernetes/client/watched-objects.ts";
+import { type FakeClusterLab, openFakeCluster } from "../../../support/fake-cluster.ts";
 
 const MAPS: Kind = { group: "", version: "v1", kind: "ConfigMap", resource: "configmaps" };
 const ConfigMap = z.object({ data: z.record(z.string(), z.string()).optional() });
 const WITHIN = { timeout: 15_000, interval: 10 };
 
-let fake: FakeCluster;
-let folder: string;
+let there: FakeClusterLab;
+let fake: FakeClusterLab["fake"];
 let cluster: Cluster;
 let said: string[];
 let stop: AbortController;
@@ -27,10 +24,9 @@ const log: Logger = {
 };
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "pbnj-watch-"));
-  fake = await FakeCluster.start();
-  await writeFile(join(folder, "kubeconfig"), fake.kubeconfig());
-  cluster = await Cluster.open({ kubeconfig: join(folder, "kubeconfig") });
+  there = await openFakeCluster();
+  fake = there.fake;
+  cluster = await there.connect();
   said = [];
   stop = new AbortController();
   running = [];
@@ -38,9 +34,7 @@ beforeEach(async () => {
 afterEach(async () => {
   stop.abort();
   await Promise.all(running);
-  await cluster.close();
-  await fake.close();
-  await rm(folder, { recursive: true, force: true });
+  await there[Symbol.asyncDispose]();
 });
 
 function watch(kind: Kind = MAPS, selection: Selection = { namespace: "default" }) {
@@ -126,8 +120,7 @@ describe("a watch resumes", () => {
   });
 
   it("from its last version after a silence, as on a dead connection", async () => {
-    await cluster.close();
-    cluster = await Cluster.open({ kubeconfig: join(folder, "kubeconfig"), watchSilenceMs: 300 });
+    cluster = await there.connect({ watchSilenceMs: 300 });
     const { objects, changes } = watch();
     await objects.synced;
     await vi.waitFor(() => expect(objects.state.kind).toBe("watching"), WITHIN);
@@ -185,10 +178,8 @@ describe("a watch resumes", () => {
 
 describe("a failed watch", () => {
   it("logs the missing right, and resumes once it is granted", async () => {
-    const token = fake.addUser("worker", []);
-    await cluster.close();
-    await writeFile(join(folder, "kubeconfig"), fake.kubeconfig({ token }));
-    cluster = await Cluster.open({ kubeconfig: join(folder, "kubeconfig") });
+    await there.allow([]);
+    cluster = await there.connect();
 
     const { objects } = watch();
     await vi.waitFor(() => expect(objects.state.kind).toBe("failing"), WITHIN);

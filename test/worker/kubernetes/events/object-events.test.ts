@@ -1,11 +1,8 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { LogFields, Logger } from "../../../../shared/logger.ts";
-import { FakeCluster, type RbacRule } from "../../../../simulators/kubernetes/cluster.ts";
-import { Cluster } from "../../../../worker/kubernetes/client/cluster.ts";
+import type { RbacRule } from "../../../../simulators/kubernetes/cluster.ts";
 import { ObjectEvents, type ObjectReference } from "../../../../worker/kubernetes/events/object-events.ts";
+import { openFakeCluster } from "../../../support/fake-cluster.ts";
 import { VirtualClock } from "../../../support/virtual-clock.ts";
 
 const WAIT = { timeout: 20_000, interval: 10 };
@@ -17,11 +14,9 @@ const reference = (name: string): ObjectReference => ({
 
 /** Events written to an API server on a socket. */
 async function lab(rules: readonly RbacRule[] = [ALLOWED]) {
-  const fake = await FakeCluster.start({ controllers: false });
-  const folder = await mkdtemp(join(tmpdir(), "pbnj-events-"));
-  const kubeconfig = join(folder, "kubeconfig");
-  await writeFile(kubeconfig, fake.kubeconfig({ token: fake.addUser("worker", rules) }));
-  const cluster = await Cluster.open({ kubeconfig });
+  const there = await openFakeCluster({ controllers: false, rights: rules });
+  const { fake } = there;
+  const cluster = await there.connect();
   const clock = new VirtualClock();
   const warnings: [message: string, fields: LogFields][] = [];
   const quiet = () => undefined;
@@ -35,9 +30,7 @@ async function lab(rules: readonly RbacRule[] = [ALLOWED]) {
   onTestFinished(async () => {
     stop.abort();
     await running;
-    await cluster.close();
-    await fake.close();
-    await rm(folder, { recursive: true, force: true });
+    await there[Symbol.asyncDispose]();
   });
   const drifted = (message: string, name = "node-1") =>
     events.add({ object: reference(name), type: "Warning", reason: "Drifted", message });

@@ -1,11 +1,7 @@
-import { rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { silentLogger } from "../../../../shared/logger.ts";
-import { FakeCluster } from "../../../../simulators/kubernetes/cluster.ts";
-import { Cluster } from "../../../../worker/kubernetes/client/cluster.ts";
 import { Leadership } from "../../../../worker/kubernetes/leader/lease-leadership.ts";
+import { openFakeCluster } from "../../../support/fake-cluster.ts";
 import { scaledClock } from "../../../support/scaled-clock.ts";
 
 const NAMESPACE = "tink-system";
@@ -15,10 +11,9 @@ const NEVER = new AbortController().signal;
 
 /** An API server with the pods of workers. */
 async function lab(...pods: readonly string[]) {
-  const cluster = await FakeCluster.start({ controllers: false });
-  const file = join(tmpdir(), `pbnj-leadership-${process.pid}`);
-  await writeFile(file, cluster.kubeconfig({ namespace: NAMESPACE }));
-  const client = await Cluster.open({ kubeconfig: file });
+  const there = await openFakeCluster({ controllers: false, namespace: NAMESPACE });
+  const { fake: cluster } = there;
+  const client = await there.connect();
   for (const name of pods)
     cluster.create("v1", "Pod", { metadata: { namespace: NAMESPACE, name }, spec: {} });
   return {
@@ -27,11 +22,7 @@ async function lab(...pods: readonly string[]) {
       new Leadership({ cluster: client, lease: LEASE, host, clock: scaledClock(20), log: silentLogger }),
     labelled: () =>
       cluster.list("v1", "Pod", NAMESPACE, "pbnj-worker/leader=true").map(({ metadata }) => metadata.name),
-    async [Symbol.asyncDispose]() {
-      await client.close();
-      await cluster.close();
-      await rm(file);
-    },
+    [Symbol.asyncDispose]: there[Symbol.asyncDispose],
   };
 }
 

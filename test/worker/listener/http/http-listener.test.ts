@@ -1,24 +1,11 @@
 import { afterEach, describe, expect, test } from "vitest";
-import type { LogFields, Logger } from "../../../../shared/logger.ts";
 import { type HttpLimits, HttpListener } from "../../../../worker/listener/http/http-listener.ts";
 import type { Route } from "../../../../worker/listener/http/route.ts";
 import { serveHttp } from "../../../../worker/listener/http/serve-http.ts";
+import { keptLog } from "../../../support/kept-log.ts";
 import { exchange, RawClient, requestText } from "./raw-client.ts";
 
 const LOCAL = { host: "127.0.0.1", port: 0 };
-
-interface Logged extends Readonly<Record<string, unknown>> {
-  readonly level: keyof Logger;
-  readonly msg: string;
-}
-
-function keepingLog() {
-  const logged: Logged[] = [];
-  const at = (level: keyof Logger) => (fields: LogFields, msg: string) =>
-    logged.push({ ...fields, level, msg });
-  const log: Logger = { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
-  return { log, logged };
-}
 
 const opened: HttpListener[] = [];
 afterEach(async () => {
@@ -32,11 +19,11 @@ async function listening(
   limits: Partial<HttpLimits> = {},
   address = LOCAL,
 ) {
-  const { log, logged } = keepingLog();
+  const { log, said } = keptLog();
   const listener = new HttpListener({ routes, log, limits });
   await listener.listen(address);
   opened.push(listener);
-  return { listener, address: listener.address, url: listener.url, logged };
+  return { listener, address: listener.address, url: listener.url, said };
 }
 
 /** The first line of an answer. */
@@ -160,7 +147,7 @@ describe("what is not served", () => {
         throw new Error("no rest today");
       },
     };
-    const { url, logged } = await listening([failing, halfway, hello]);
+    const { url, said } = await listening([failing, halfway, hello]);
 
     const answer = await fetch(`${url}/failing`);
     const broken = await fetch(`${url}/halfway`)
@@ -170,9 +157,10 @@ describe("what is not served", () => {
     expect([answer.status, answer.headers.get("content-type")]).toEqual([500, "text/plain; charset=utf-8"]);
     expect(await answer.text()).not.toContain("no page today");
     expect(broken).toBe("broken off");
-    expect(logged).toEqual([
-      { level: "error", msg: "page rendering failed", path: "/failing", error: "no page today" },
-      { level: "error", msg: "page rendering failed", path: "/halfway", error: "no rest today" },
+    const message = "page rendering failed";
+    expect(said).toEqual([
+      { level: "error", message, fields: { path: "/failing", error: "no page today" } },
+      { level: "error", message, fields: { path: "/halfway", error: "no rest today" } },
     ]);
     expect((await fetch(`${url}/hello`)).status).toBe(200);
   });
@@ -308,7 +296,7 @@ describe("a client that is slow or means harm", () => {
         throw new Error("no such host");
       },
     };
-    const { address, url, logged } = await listening([late, hello]);
+    const { address, url, said } = await listening([late, hello]);
     const client = await RawClient.open(address);
     client.say("GET /late HTTP/1.1\r\nHost: localhost\r\n\r\n");
     await asked;
@@ -317,7 +305,7 @@ describe("a client that is slow or means harm", () => {
     await over;
 
     expect((await fetch(`${url}/hello`)).status).toBe(200);
-    expect(logged).toEqual([]);
+    expect(said).toEqual([]);
   });
 });
 
@@ -344,7 +332,7 @@ describe("the end", () => {
 describe("an address that is taken", () => {
   test("keeps the worker from starting where it was asked for, in one line", async () => {
     const { address } = await listening();
-    const { log } = keepingLog();
+    const { log } = keptLog();
 
     const serving = serveHttp({ ...address, required: true }, [], log);
 
@@ -355,24 +343,26 @@ describe("an address that is taken", () => {
 
   test("is a warning where it is the default", async () => {
     const { address } = await listening();
-    const { log, logged } = keepingLog();
+    const { log, said } = keptLog();
 
     const serving = await serveHttp({ ...address, required: false }, [], log);
 
     expect(serving).toBeUndefined();
-    expect(logged).toEqual([
+    expect(said).toEqual([
       {
         level: "warn",
-        msg: "status page, metrics and health not served",
-        address: `127.0.0.1:${address.port}`,
-        reason: "it is in use, by another worker or program",
-        hint: "give it a free one with --http-address, or off",
+        message: "status page, metrics and health not served",
+        fields: {
+          address: `127.0.0.1:${address.port}`,
+          reason: "it is in use, by another worker or program",
+          hint: "give it a free one with --http-address, or off",
+        },
       },
     ]);
   });
 
   test("is said with its name where this machine does not have it", async () => {
-    const { log } = keepingLog();
+    const { log } = keptLog();
 
     const serving = serveHttp({ host: "2001:db8::1", port: 1, required: true }, [], log);
 
@@ -381,13 +371,16 @@ describe("an address that is taken", () => {
 });
 
 test("the real port is said, once it listens", async () => {
-  const { log, logged } = keepingLog();
+  const { log, said } = keptLog();
 
   const listener = await serveHttp({ ...LOCAL, required: true }, [hello], log);
   if (listener) opened.push(listener);
 
   expect(listener?.address.port).toBeGreaterThan(0);
-  expect(logged).toEqual([
-    { level: "info", msg: "serving the status page, metrics and health", address: listener?.url },
+  expect(said).toEqual([
+    {
+      ...{ level: "info", message: "serving the status page, metrics and health" },
+      fields: { address: listener?.url },
+    },
   ]);
 });

@@ -443,7 +443,7 @@ describe("the docker runtime, with an engine that fails", () => {
     const { outcome } = await runtime.run(scriptedRequest([], { timeoutMs: 300 }).request, never);
 
     expect(outcome).toMatchObject({ ok: false, class: "timeout", timedOut: true, killed: true });
-    expect(outcome.message).toBe("timed out, stopped after its 0.3 s: waiting");
+    expect(outcome.message).toBe("timed out after 0.3 s: waiting");
     expect(engine.requests).toContain(`POST /containers/${ID}/kill`);
   });
 

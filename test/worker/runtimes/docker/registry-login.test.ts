@@ -1,21 +1,17 @@
-import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { Secret } from "../../../../shared/secret.ts";
 import { parseRegistryName, registryAuth } from "../../../../worker/runtimes/docker/registry-login.ts";
+import { fileFolder } from "../../../support/test-folder.ts";
 
 const never = new AbortController().signal;
 const path = process.env["PATH"];
 
-let folder = "";
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "pbnj-logins-"));
-});
+const { folder } = await fileFolder();
 afterEach(() => {
   process.env["PATH"] = path;
 });
-afterAll(() => rm(folder, { recursive: true }));
 
 const basic = (login: string) => ({ auth: Buffer.from(login).toString("base64") });
 
@@ -134,7 +130,7 @@ describe("a credential helper", () => {
       "echo the vault is sealed; exit 1",
       /docker-credential-broken gave no login .*: the vault is sealed/,
     ],
-    ["garbled", "echo hello", /docker-credential-garbled gave an answer that is no login/],
+    ["garbled", "echo hello", /docker-credential-garbled printed no valid login/],
     ["../x", "", /is not the name of a credential helper/],
     ["missing-here", undefined, /docker-credential-missing-here gave no login .*ENOENT/],
   ])("that fails (%s) fails the pull with its reason", async (name, script, reason) => {

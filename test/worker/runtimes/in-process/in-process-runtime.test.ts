@@ -141,7 +141,7 @@ describe("the in-process runtime keeps the runtime contract", () => {
       killed: true,
       exitCode: 143,
     });
-    expect(outcome.message).toMatch(/^timed out, stopped after its 1\.5 s: cancelled by SIGTERM/);
+    expect(outcome.message).toMatch(/^timed out after 1\.5 s: cancelled by SIGTERM/);
     expect(lab.machine.count("off")).toBe(0);
     expect(lab.bmc.log.filter((line) => line.startsWith("DELETE "))).toHaveLength(1);
   });
@@ -331,7 +331,7 @@ describe("an action that does not behave", () => {
     expect(stuck.outcome).toMatchObject({ ok: false, class: "timeout", timedOut: true });
     expect(stuck.outcome.message).toMatch(/it did not stop when asked to/);
     expect(same.outcome).toMatchObject({ ok: false, class: "busy" });
-    expect(same.outcome.message).toMatch(/did not stop when asked to, and may still be at work there/);
+    expect(same.outcome.message).toMatch(/did not stop when asked to, and may still be running there/);
     expect(other.outcome).toMatchObject({ ok: true });
     expect(begun).toEqual(["stuck", "other", "stuck"]);
   });

@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { FakeCluster } from "../../../../simulators/kubernetes/cluster.ts";
+import { describe, expect, it, vi } from "vitest";
 import { actionKey } from "../../../../worker/core/action/action.ts";
 import { LaunchNotRecorded, NotLaunched } from "../../../../worker/core/runtime/runtime.ts";
 import { BEGUN } from "../../../../worker/features/legacy/returning-ids.ts";
@@ -7,21 +6,12 @@ import { LABEL } from "../../../../worker/runtimes/kubernetes/job-labels.ts";
 import { launchName } from "../../../../worker/runtimes/launch-name.ts";
 import { scriptedRequest } from "../launch-request.ts";
 import { leftOf, resultLine } from "./kubernetes-cases.ts";
-import { begin, never, RuntimeLab } from "./runtime-lab.ts";
+import { begin, fileRuntimeLab, never, type RuntimeLab } from "./runtime-lab.ts";
 
 const namespace = "actions";
 const LONG_AGO = new Date(Date.now() - 3 * 3_600_000).toISOString();
 
-let cluster: FakeCluster;
-let lab: RuntimeLab;
-beforeAll(async () => {
-  cluster = await FakeCluster.start({ namespaces: ["default", namespace] });
-  lab = await RuntimeLab.start({ control: cluster.controlPlane, worker: cluster.access(), namespace });
-});
-afterAll(async () => {
-  await lab?.close();
-  await cluster?.close();
-});
+const { cluster, lab } = await fileRuntimeLab();
 
 /** Resolves once a worker has logged that it adopts what exists. */
 function untilAdopted(request: Request): Promise<void> {

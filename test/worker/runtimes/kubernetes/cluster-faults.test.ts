@@ -1,25 +1,11 @@
 import { describe, expect, it, vi } from "vitest";
-import { FakeCluster } from "../../../../simulators/kubernetes/cluster.ts";
 import { Detached, NotLaunched } from "../../../../worker/core/runtime/runtime.ts";
 import { launchName } from "../../../../worker/runtimes/launch-name.ts";
 import { scriptedRequest } from "../launch-request.ts";
 import { leftOf, resultLine } from "./kubernetes-cases.ts";
-import { begin, never, RuntimeLab } from "./runtime-lab.ts";
+import { begin, never, type RuntimeLab, runtimeLab } from "./runtime-lab.ts";
 
-const namespace = "actions";
 const WAIT = { timeout: 60_000, interval: 20 };
-
-async function clusterLab() {
-  const cluster = await FakeCluster.start({ namespaces: ["default", namespace] });
-  const lab = await RuntimeLab.start({ control: cluster.controlPlane, worker: cluster.access(), namespace });
-  return {
-    ...{ cluster, lab },
-    async [Symbol.asyncDispose]() {
-      await lab.close();
-      await cluster.close();
-    },
-  };
-}
 
 async function finishWell(
   lab: RuntimeLab,
@@ -32,7 +18,7 @@ async function finishWell(
 
 describe.concurrent("the kubernetes runtime, with a cluster that fails", () => {
   it("starts no Job after the worker has stopped leading, not even with a repeated request", async () => {
-    await using there = await clusterLab();
+    await using there = await runtimeLab();
     const { cluster, lab } = there;
     let isLeading = true;
     const runtime = await lab.runtime({ shared: true, isLeading: () => isLeading });
@@ -51,7 +37,7 @@ describe.concurrent("the kubernetes runtime, with a cluster that fails", () => {
   });
 
   it("runs an action without polling its state", async () => {
-    await using there = await clusterLab();
+    await using there = await runtimeLab();
     const { cluster, lab } = there;
     const runtime = await lab.runtime();
     const { request } = scriptedRequest([], { connected: true });
@@ -80,7 +66,7 @@ describe.concurrent("the kubernetes runtime, with a cluster that fails", () => {
     ["the Secret's creation", { verb: "create", resource: "secrets" }],
     ["the patch that lets it run", { verb: "patch", resource: "jobs" }],
   ] as const)("makes one Job and one pod although the answer to %s is lost", async (_, matcher) => {
-    await using there = await clusterLab();
+    await using there = await runtimeLab();
     const { cluster, lab } = there;
     const runtime = await lab.runtime();
     const { request } = scriptedRequest([], { connected: true });
@@ -94,7 +80,7 @@ describe.concurrent("the kubernetes runtime, with a cluster that fails", () => {
   });
 
   it("does not run an action again whose Job was deleted before the patch, without an answer, is retried", async () => {
-    await using there = await clusterLab();
+    await using there = await runtimeLab();
     const { cluster, lab } = there;
     const { request } = scriptedRequest([], { connected: true });
     cluster.loseAnswer({ verb: "patch", resource: "jobs" });
@@ -112,7 +98,7 @@ describe.concurrent("the kubernetes runtime, with a cluster that fails", () => {
   });
 
   it("makes the Job again that was deleted before it was started, except among replicas", async () => {
-    await using there = await clusterLab();
+    await using there = await runtimeLab();
     const { lab } = there;
     const launch = async (options: Parameters<RuntimeLab["runtime"]>[0]) => {
       const { request } = scriptedRequest([], { connected: true });
@@ -135,7 +121,7 @@ describe.concurrent("the kubernetes runtime, with a cluster that fails", () => {
   });
 
   it("among replicas, leaves an action to the server whose Job was created by a retry", async () => {
-    await using there = await clusterLab();
+    await using there = await runtimeLab();
     const { cluster, lab } = there;
     const { request } = scriptedRequest([], { connected: true });
     cluster.fail({ verb: "create", resource: "jobs" }, { status: 503, retryAfterSeconds: 0, times: 1 });
@@ -146,7 +132,7 @@ describe.concurrent("the kubernetes runtime, with a cluster that fails", () => {
   });
 
   it.each([429, 503])("continues after an API that answers %d for a while", async (status) => {
-    await using there = await clusterLab();
+    await using there = await runtimeLab();
     const { cluster, lab } = there;
     const runtime = await lab.runtime();
     const { request } = scriptedRequest([], { connected: true });
@@ -166,7 +152,7 @@ describe.concurrent("the kubernetes runtime, with a cluster that fails", () => {
   });
 
   it("continues the log after a restart of the API server, without losing or repeating a line", async () => {
-    await using there = await clusterLab();
+    await using there = await runtimeLab();
     const { cluster, lab } = there;
     const runtime = await lab.runtime();
     const { request, lines } = scriptedRequest([]);
@@ -187,7 +173,7 @@ describe.concurrent("the kubernetes runtime, with a cluster that fails", () => {
   });
 
   it("finds an end that its watches did not show, once it lists again", async () => {
-    await using there = await clusterLab();
+    await using there = await runtimeLab();
     const { cluster, lab } = there;
     const runtime = await lab.runtime();
     const { request } = scriptedRequest([]);
@@ -207,7 +193,7 @@ describe.concurrent("the kubernetes runtime, with a cluster that fails", () => {
   });
 
   it("stops an action whose end it did not see, and then accepts that it ended in time", async () => {
-    await using there = await clusterLab();
+    await using there = await runtimeLab();
     const { cluster, lab } = there;
     const runtime = await lab.runtime({ requestTimeoutMs: 1_000 });
     const { request } = scriptedRequest([], { timeoutMs: 1_500 });
@@ -230,7 +216,7 @@ describe.concurrent("the kubernetes runtime, with a cluster that fails", () => {
   });
 
   it("finds the Job that an earlier worker left once the API answers", async () => {
-    await using there = await clusterLab();
+    await using there = await runtimeLab();
     const { cluster, lab } = there;
     const { request } = scriptedRequest([]);
     const first = await lab.runtime();

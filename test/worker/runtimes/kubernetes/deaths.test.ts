@@ -1,24 +1,14 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { FakeCluster, type SeenRequest } from "../../../../simulators/kubernetes/cluster.ts";
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import type { SeenRequest } from "../../../../simulators/kubernetes/cluster.ts";
 import type { LaunchHandle, LaunchRequest } from "../../../../worker/core/runtime/runtime.ts";
 import { scriptedRequest } from "../launch-request.ts";
 import { leftOf, resultLine } from "./kubernetes-cases.ts";
-import { begin, never, RuntimeLab } from "./runtime-lab.ts";
+import { begin, fileRuntimeLab, never } from "./runtime-lab.ts";
 
-const namespace = "actions";
 const ALL = [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }];
 
-let cluster: FakeCluster;
-let lab: RuntimeLab;
 let died = 0;
-beforeAll(async () => {
-  cluster = await FakeCluster.start({ namespaces: ["default", namespace] });
-  lab = await RuntimeLab.start({ control: cluster.controlPlane, worker: cluster.access(), namespace });
-});
-afterAll(async () => {
-  await lab?.close();
-  await cluster?.close();
-});
+const { cluster, lab } = await fileRuntimeLab();
 beforeEach(() => {
   cluster.forgetRequests();
 });

@@ -131,7 +131,7 @@ export function itRunsActionsAsJobs(create: () => Promise<RuntimeLab>): void {
 
     const { outcome } = await ended;
     expect(outcome).toMatchObject({ ok: false, class: "timeout", timedOut: true, killed: true });
-    expect(outcome.message).toBe("timed out, stopped after its 2.0 s: stopped while waiting for off");
+    expect(outcome.message).toBe("timed out after 2.0 s: stopped while waiting for off");
     const job = await lab.job(request);
     expect(job.metadata.annotations).toMatchObject({ "pbnj-worker/stopped": "timeout" });
   });

@@ -1,23 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { FakeCluster } from "../../../../simulators/kubernetes/cluster.ts";
+import { describe, expect, it, vi } from "vitest";
 import type { LaunchRequest } from "../../../../worker/core/runtime/runtime.ts";
 import { launchName } from "../../../../worker/runtimes/launch-name.ts";
 import { scriptedRequest } from "../launch-request.ts";
 import { leftOf, resultLine } from "./kubernetes-cases.ts";
-import { begin, never, RuntimeLab } from "./runtime-lab.ts";
+import { begin, fileRuntimeLab, never } from "./runtime-lab.ts";
 
-const namespace = "actions";
-
-let cluster: FakeCluster;
-let lab: RuntimeLab;
-beforeAll(async () => {
-  cluster = await FakeCluster.start({ namespaces: ["default", namespace] });
-  lab = await RuntimeLab.start({ control: cluster.controlPlane, worker: cluster.access(), namespace });
-});
-afterAll(async () => {
-  await lab?.close();
-  await cluster?.close();
-});
+const { lab } = await fileRuntimeLab();
+const { lab: aloneLab } = await fileRuntimeLab({ controllers: false });
 
 async function started(options: Parameters<typeof scriptedRequest>[1] = {}) {
   const runtime = await lab.runtime();
@@ -102,7 +91,7 @@ describe("the end of an action in a pod", () => {
     const { outcome } = await ended;
     expect(outcome).toMatchObject({ ok: false, class: "internal", killed: true });
     expect(outcome.message).toMatch(
-      /^how it ended is not known: its pod was deleted by another client although it said: off via redfish$/,
+      /^its outcome is unknown: its pod was deleted by another client although it said: off via redfish$/,
     );
   });
 
@@ -147,17 +136,6 @@ describe("the end of an action in a pod", () => {
 });
 
 describe("an action beside a sidecar", () => {
-  let alone: FakeCluster;
-  let aloneLab: RuntimeLab;
-  beforeAll(async () => {
-    alone = await FakeCluster.start({ namespaces: ["default", namespace], controllers: false });
-    aloneLab = await RuntimeLab.start({ control: alone.controlPlane, worker: alone.access(), namespace });
-  });
-  afterAll(async () => {
-    await aloneLab?.close();
-    await alone?.close();
-  });
-
   /** As the Job's controller makes it, and an admission changes it. */
   async function podWithSidecar(request: LaunchRequest) {
     const job = await aloneLab.job(request, ({ spec }) => spec?.["suspend"] === false);

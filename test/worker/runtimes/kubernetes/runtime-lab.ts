@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { vi } from "vitest";
-import type { LogFields, Logger } from "../../../../shared/logger.ts";
-import type { KubeObject } from "../../../../simulators/kubernetes/cluster.ts";
+import { afterAll, vi } from "vitest";
+import {
+  FakeCluster,
+  type FakeClusterOptions,
+  type KubeObject,
+} from "../../../../simulators/kubernetes/cluster.ts";
 import type { ClusterAccess } from "../../../../simulators/kubernetes/node/cluster-access.ts";
 import { ClusterClient } from "../../../../simulators/kubernetes/node/cluster-client.ts";
 import { Kubelet } from "../../../../simulators/kubernetes/node/kubelet.ts";
@@ -16,6 +16,8 @@ import {
   type KubernetesRuntimeOptions,
 } from "../../../../worker/runtimes/kubernetes/kubernetes-runtime.ts";
 import { launchName } from "../../../../worker/runtimes/launch-name.ts";
+import { type Folder, openFolder } from "../../../support/folder.ts";
+import { keptLog } from "../../../support/kept-log.ts";
 import { kubeconfigOf } from "../../../support/kubeconfig.ts";
 
 export const never = new AbortController().signal;
@@ -48,35 +50,28 @@ export type RuntimeOptions = Partial<Omit<KubernetesRuntimeOptions, "pods" | "cl
   readonly requestTimeoutMs?: number;
 };
 
-/** What a runtime said in its log. */
-export interface SaidLine {
-  readonly level: keyof Logger;
-  readonly message: string;
-  readonly fields: LogFields;
-}
-
 /** A namespace of some cluster, a node whose steps the test decides, and runtimes as workers make them. */
 export class RuntimeLab {
   readonly namespace: string;
   readonly client: ClusterClient;
   readonly kubelet: Kubelet;
-  readonly said: SaidLine[] = [];
+  readonly #kept = keptLog();
+  readonly said = this.#kept.said;
   readonly #worker: ClusterAccess;
-  readonly #directory: string;
+  readonly #folder: Folder;
   readonly #runtimes: { readonly runtime: KubernetesRuntime; readonly cluster: Cluster }[] = [];
 
-  private constructor(options: LabOptions, kubelet: Kubelet, directory: string) {
+  private constructor(options: LabOptions, kubelet: Kubelet, folder: Folder) {
     this.namespace = options.namespace;
     this.client = new ClusterClient(options.control);
     this.kubelet = kubelet;
     this.#worker = options.worker;
-    this.#directory = directory;
+    this.#folder = folder;
   }
 
   static async start(options: LabOptions): Promise<RuntimeLab> {
-    const directory = await mkdtemp(join(tmpdir(), "pbnj-lab-"));
     const node = `node-${randomUUID().slice(0, 8)}`;
-    return new RuntimeLab(options, await Kubelet.start(options.control, { node }), directory);
+    return new RuntimeLab(options, await Kubelet.start(options.control, { node }), await openFolder());
   }
 
   /** As a worker that starts makes it. */
@@ -86,8 +81,8 @@ export class RuntimeLab {
 
   /** A runtime and its connection to the cluster. */
   async worker({ pods, access, requestTimeoutMs, ...options }: RuntimeOptions = {}) {
-    const kubeconfig = join(this.#directory, `${randomUUID()}.yaml`);
-    await writeFile(kubeconfig, kubeconfigOf(access ?? this.#worker), { mode: 0o600 });
+    const text = kubeconfigOf(access ?? this.#worker);
+    const kubeconfig = await this.#folder.write(`${randomUUID()}.yaml`, text);
     const cluster = await Cluster.open({
       kubeconfig,
       namespace: this.namespace,
@@ -98,7 +93,7 @@ export class RuntimeLab {
       pods: { ...podConfig, ...pods },
       owner: "state-1",
       shared: false,
-      log: this.#log(),
+      log: this.#kept.log,
       stopGraceMs: 1_000,
       ...options,
     });
@@ -114,7 +109,7 @@ export class RuntimeLab {
     await this.kubelet.close();
     await this.client.delete(`/api/v1/nodes/${this.kubelet.node}`);
     await this.client.close();
-    await rm(this.#directory, { recursive: true, force: true });
+    await this.#folder[Symbol.asyncDispose]();
   }
 
   /** The Job of the action, once there is one of which `holds` is true. */
@@ -183,13 +178,27 @@ export class RuntimeLab {
   #path(root: string, resource: string): string {
     return `${root}/namespaces/${this.namespace}/${resource}`;
   }
+}
 
-  #log(): Logger {
-    const say = (level: keyof Logger) => (fields: LogFields, message: string) => {
-      this.said.push({ level, message, fields });
-    };
-    return { debug: say("debug"), info: say("info"), warn: say("warn"), error: say("error") };
-  }
+/** One in the namespace `actions` of a simulated cluster of its own. */
+export async function runtimeLab(options: FakeClusterOptions = {}) {
+  const namespace = "actions";
+  const cluster = await FakeCluster.start({ namespaces: ["default", namespace], ...options });
+  const lab = await RuntimeLab.start({ control: cluster.controlPlane, worker: cluster.access(), namespace });
+  return {
+    ...{ cluster, lab },
+    async [Symbol.asyncDispose]() {
+      await lab.close();
+      await cluster.close();
+    },
+  };
+}
+
+/** The same for the tests of a file. */
+export async function fileRuntimeLab(options: FakeClusterOptions = {}) {
+  const there = await runtimeLab(options);
+  afterAll(() => there[Symbol.asyncDispose]());
+  return there;
 }
 
 /** An action under way: what it logs, and its end. */

@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { FakeCluster, type RbacRule } from "../../../../simulators/kubernetes/cluster.ts";
+import { describe, expect, it } from "vitest";
+import type { RbacRule } from "../../../../simulators/kubernetes/cluster.ts";
 import { RIGHTS } from "../../../../worker/runtimes/kubernetes/runtime-rights.ts";
 import { scriptedRequest } from "../launch-request.ts";
 import { resultLine } from "./kubernetes-cases.ts";
-import { begin, never, RuntimeLab } from "./runtime-lab.ts";
+import { begin, fileRuntimeLab, never } from "./runtime-lab.ts";
 
 const namespace = "actions";
 /** As the chart grants them, but for those that `without` picks. */
@@ -16,16 +16,7 @@ function rules(without: (right: { resource: string; verb: string }) => boolean =
   })).filter(({ verbs }) => verbs.length > 0);
 }
 
-let cluster: FakeCluster;
-let lab: RuntimeLab;
-beforeAll(async () => {
-  cluster = await FakeCluster.start({ namespaces: ["default", namespace] });
-  lab = await RuntimeLab.start({ control: cluster.controlPlane, worker: cluster.access(), namespace });
-});
-afterAll(async () => {
-  await lab?.close();
-  await cluster?.close();
-});
+const { cluster, lab } = await fileRuntimeLab();
 
 let users = 0;
 function worker(granted: RbacRule[]) {
@@ -105,7 +96,7 @@ describe("the rights of the kubernetes runtime", () => {
 
     expect(outcome).toMatchObject({ ok: false, class: "internal" });
     expect(outcome.message).toMatch(
-      /^the connection of m1 cannot be handed over: create secrets in actions: .*forbidden.*; put its Secret into actions, or grant/,
+      /^the connection of m1 cannot be passed to the pod: create secrets in actions: .*forbidden.*; put its Secret into actions, or grant/,
     );
     expect(await lab.findJob(request)).toBeUndefined();
   });

@@ -1,23 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { systemClock } from "../../../../shared/clock.ts";
-import { FakeCluster, type KubeObject } from "../../../../simulators/kubernetes/cluster.ts";
+import type { KubeObject } from "../../../../simulators/kubernetes/cluster.ts";
 import type { PodConfig } from "../../../../worker/runtimes/kubernetes/job-spec.ts";
 import { scriptedRequest } from "../launch-request.ts";
 import { leftOf, resultLine } from "./kubernetes-cases.ts";
-import { begin, never, RuntimeLab, type RuntimeOptions } from "./runtime-lab.ts";
+import { begin, fileRuntimeLab, never, type RuntimeLab, type RuntimeOptions } from "./runtime-lab.ts";
 
-const namespace = "actions";
-
-let cluster: FakeCluster;
-let lab: RuntimeLab;
-beforeAll(async () => {
-  cluster = await FakeCluster.start({ namespaces: ["default", namespace] });
-  lab = await RuntimeLab.start({ control: cluster.controlPlane, worker: cluster.access(), namespace });
-});
-afterAll(async () => {
-  await lab?.close();
-  await cluster?.close();
-});
+const { lab } = await fileRuntimeLab();
 
 async function launched(pods: Partial<PodConfig> = {}, options: RuntimeOptions = {}) {
   const runtime = await lab.runtime({ ...options, pods });

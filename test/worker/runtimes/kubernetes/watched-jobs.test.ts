@@ -1,25 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { systemClock } from "../../../../shared/clock.ts";
 import { silentLogger } from "../../../../shared/logger.ts";
-import { FakeCluster } from "../../../../simulators/kubernetes/cluster.ts";
 import { requireVersion } from "../../../../worker/runtimes/kubernetes/server-version.ts";
 import { scriptedRequest } from "../launch-request.ts";
 import { resultLine } from "./kubernetes-cases.ts";
-import { begin, never, RuntimeLab } from "./runtime-lab.ts";
+import { begin, fileRuntimeLab, never } from "./runtime-lab.ts";
 
-const namespace = "actions";
 const WAIT = { timeout: 60_000, interval: 20 };
 
-let cluster: FakeCluster;
-let lab: RuntimeLab;
-beforeAll(async () => {
-  cluster = await FakeCluster.start({ namespaces: ["default", namespace] });
-  lab = await RuntimeLab.start({ control: cluster.controlPlane, worker: cluster.access(), namespace });
-});
-afterAll(async () => {
-  await lab?.close();
-  await cluster?.close();
-});
+const { cluster, lab } = await fileRuntimeLab();
 
 describe("the watches of the kubernetes runtime", () => {
   it("are two for all actions, and end after a while without actions", async () => {

@@ -48,7 +48,7 @@ function headerOf(token: string): { readonly alg?: string; readonly kid?: string
     const { alg, kid } = decodeProtectedHeader(token);
     return defined({ alg, kid });
   } catch {
-    throw refused("the token is no JSON Web Token");
+    throw refused("the token is not a JSON Web Token");
   }
 }
 

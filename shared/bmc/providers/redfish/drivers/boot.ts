@@ -95,8 +95,8 @@ export class RedfishBoot implements BootDriver {
         continue;
       }
       const { error, answer } = refusal;
-      // Neither refused credentials nor "not now" becomes better by asking in another form.
-      if (error.class === "auth" || error.class === "busy") throw error;
+      // Neither refused credentials, "not now" nor a lost answer becomes better by asking in another form.
+      if (error.class === "auth" || error.class === "busy" || error.uncertain) throw error;
       if (await this.#system.refresh(signal)) {
         if (holds(request, bootOverride(this.#system.last.value.Boot ?? {}))) return;
         const seen = await this.#draft(request, signal);

@@ -303,10 +303,10 @@ function push(update: UpdateService, { image, targets, applyTime }: FirmwareSend
     } as const;
   }
   if (update.HttpPushUri !== undefined && applyTime !== undefined)
-    throw new BmcError("unsupported", "the BMC takes files without an apply time only (HttpPushUri)");
+    throw new BmcError("unsupported", "the BMC accepts uploads only without an apply time (HttpPushUri)");
   if (update.HttpPushUri !== undefined && targets.length > 0) {
     if (update.HttpPushUriTargets === undefined)
-      throw new BmcError("unsupported", "the BMC takes files without targets only (HttpPushUri)");
+      throw new BmcError("unsupported", "the BMC accepts uploads only without targets (HttpPushUri)");
     if (update.HttpPushUriTargetsBusy)
       throw new BmcError("busy", "another client has reserved the BMC's firmware push (HttpPushUriTargets)");
   }

@@ -109,7 +109,7 @@ async function findStandard(
   const replace = service.localPath(actions?.["#CertificateService.ReplaceCertificate"]?.target);
   return {
     generate(names) {
-      if (generate === undefined) throw new BmcError("unsupported", "the BMC makes no CSR");
+      if (generate === undefined) throw new BmcError("unsupported", "the BMC does not generate a CSR");
       const body = {
         CertificateCollection: { "@odata.id": collection },
         ...defined({
@@ -177,7 +177,7 @@ async function findHpe(
   const imports = service.localPath(actions["#HpeHttpsCert.ImportCertificate"]?.target);
   return {
     generate({ alternativeNames, ...names }) {
-      if (generate === undefined) throw new BmcError("unsupported", "the BMC makes no CSR");
+      if (generate === undefined) throw new BmcError("unsupported", "the BMC does not generate a CSR");
       if (alternativeNames?.length) {
         throw new BmcError("unsupported", "the BMC takes no alternative names for a CSR");
       }

@@ -18,7 +18,7 @@ export function redfishManager({ system, manager, members, writer, log }: Resour
     const { value, path: tagPath } = await manager.seen(signal);
     const action = value.Actions?.["#Manager.Reset"];
     const path = system.service.actionPath(tagPath, "#Manager.Reset", action);
-    if (path === undefined) throw new BmcError("unsupported", "the BMC offers no reset of itself");
+    if (path === undefined) throw new BmcError("unsupported", "the BMC does not offer to reset itself");
     const request = { method: "POST", path, tagPath } as const;
     if (system.behaviour.managerReset !== "typed") return { ...request, body: {} };
     const listed = await listedResetTypes(system.service, action, signal);

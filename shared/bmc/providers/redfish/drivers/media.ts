@@ -146,7 +146,7 @@ export class RedfishMedia implements MediaDriver {
         return undefined;
       }
       refused = system.service.refusal(answer, request);
-      if (refused.class === "busy" || refused.class === "auth") throw refused;
+      if (refused.uncertain || refused.class === "busy" || refused.class === "auth") throw refused;
       const remedy = mediaRemedy(answer, request.body);
       if (remedy.otherDrive) return refused;
       remedies.push(remedy);

@@ -189,7 +189,7 @@ async function findHpeNtp(
         throw new BmcError("unsupported", "the BMC keeps no NTP servers while NTP is off");
       }
       if (asked.enabled && wanted.length === 0) {
-        throw new BmcError("unsupported", "the BMC has no NTP without servers");
+        throw new BmcError("unsupported", "the BMC cannot enable NTP without servers");
       }
       if (wanted.length > slots.length) {
         throw new BmcError("unsupported", `the BMC takes ${slots.length} NTP servers at most`);

@@ -47,5 +47,5 @@ export function redfishScreenshot({ system, manager, writer }: Resources): Scree
 function mediaTypeOf(bytes: Buffer, path: string): string {
   if (bytes.subarray(0, 4).equals(Buffer.from([0x89, 0x50, 0x4e, 0x47]))) return "image/png";
   if (bytes.subarray(0, 2).equals(Buffer.from([0xff, 0xd8]))) return "image/jpeg";
-  throw new BmcError("protocol", `POST ${path} answered with something else than a PNG or JPEG`);
+  throw new BmcError("protocol", `POST ${path} answered with neither PNG nor JPEG`);
 }

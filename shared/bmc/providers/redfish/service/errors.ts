@@ -24,8 +24,24 @@ export function answerError(
   const message = `${describe(request)} answered ${answer.status}${said}`;
   return new BmcError(errorClass, message, {
     ...defined({ retryAfterMs }),
+    uncertain: isWriteLost(answer, request, refusal),
     refused: refusesRight(answer.status, refusal.messageIds) ? "right" : "login",
   });
+}
+
+/**
+ * Whether nobody knows what became of a write: a gateway had no answer of the BMC's (RFC 9110 sections 15.6.3 and 15.6.5). Some
+ * answer 503 when the BMC closes the connection; a BMC that is busy says so, or when to ask again. A setting may be sent again.
+ */
+function isWriteLost(
+  { status, headers }: HttpAnswer,
+  { method }: Pick<HttpRequest, "method">,
+  { messageIds }: Refusal,
+): boolean {
+  if (method === "GET") return false;
+  if (status === 502 || status === 504) return true;
+  const isSaid = messageIds.length > 0 || headers["retry-after"] !== undefined;
+  return status === 503 && method !== "PATCH" && !isSaid;
 }
 
 /** These say that the credentials are right, whatever the status. */

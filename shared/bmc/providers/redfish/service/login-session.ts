@@ -1,5 +1,6 @@
 import type { Clock } from "../../../../clock.ts";
 import { BmcError } from "../../../../contract/bmc-error.ts";
+import { defined } from "../../../../defined.ts";
 import type { Logger } from "../../../../logger.ts";
 import { textOf } from "../../../../text-of.ts";
 import type { Account } from "./basic-authorization.ts";
@@ -94,10 +95,11 @@ async function login(context: LoginContext, account: Account, signal: AbortSigna
   const answer = await context.http.exchange(request, signal);
   if (answer.status >= 300) {
     const error = answerError(answer, request, context.clock.now());
-    // Whatever the status says, it answers a login.
-    throw error.class === "auth"
-      ? new BmcError("auth", error.message, { cause: error, refused: "login" })
-      : error;
+    // Whatever the status says, it answers a login; one more session that expires does no harm.
+    throw new BmcError(error.class, error.message, {
+      ...{ cause: error, refused: "login" },
+      ...defined({ retryAfterMs: error.retryAfterMs }),
+    });
   }
   const token = answer.headers["x-auth-token"];
   if (!token)

@@ -220,7 +220,7 @@ describe.concurrent("credentials", () => {
 
   it.each([
     ["wrong", { kg: "another key" }, "wrong BMC key Kg"],
-    ["missing", {}, "the BMC has a key Kg of its own"],
+    ["missing", {}, "the BMC has a key Kg, which is not configured"],
   ])("distinguishes a %s BMC key from a wrong password", async (_, ipmi, message) => {
     await using bmc = await startBmc({ kg: "bmc key" });
 
@@ -288,7 +288,7 @@ describe.concurrent("reaching the BMC", () => {
 
       await expect(opening).rejects.toMatchObject({
         class: "unsupported",
-        message: "the BMC speaks IPMI 1.5 alone, without RMCP+",
+        message: "the BMC supports only IPMI 1.5, without RMCP+",
       });
     } finally {
       socket.close();

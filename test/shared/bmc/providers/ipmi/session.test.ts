@@ -164,6 +164,7 @@ describe.concurrent("completion codes", () => {
     [0xd4, "auth"],
     [0xd5, "state"],
     [0xff, "bmc"],
+    [0xce, "busy"],
   ])("turns %i into its class", async (code, errorClass) => {
     await using bmc = await startBmc();
     bmc.faults.refuses = (name) => (name === "Chassis Control" ? code : undefined);
@@ -174,6 +175,14 @@ describe.concurrent("completion codes", () => {
       message: expect.stringContaining(`0x${code.toString(16).toUpperCase()}`),
       uncertain: code === 0xc3,
     });
+  });
+
+  it("do not send a reset again whose answer the BMC could not provide", async () => {
+    await using bmc = await startBmc();
+    bmc.faults.refuses = (name) => (name === "Chassis Control" ? 0xce : undefined);
+    await using session = await openSession(bmc);
+
+    await expect(session.power.send("reset", limit())).rejects.toMatchObject({ uncertain: true });
   });
 });
 

@@ -196,7 +196,7 @@ describe("NTP", () => {
     });
 
     expect(errors.map(({ class: name, message }) => `${name}: ${message}`)).toEqual([
-      "unsupported: the BMC has no NTP without servers",
+      "unsupported: the BMC cannot enable NTP without servers",
       "unsupported: the BMC takes 2 NTP servers at most",
     ]);
     expect(writes().map(({ body }) => body)).toEqual([

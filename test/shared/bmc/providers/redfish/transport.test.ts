@@ -100,6 +100,34 @@ describe("a write whose answer is lost", () => {
     expect(bmc.log.filter((line) => line.startsWith("POST"))).toHaveLength(1);
   });
 
+  test.each([
+    [{ kind: "gateway", status: 502, method: "POST" }, "bmc", true],
+    [{ kind: "gateway", status: 504, method: "POST" }, "bmc", true],
+    [{ kind: "gateway", status: 503, method: "POST" }, "busy", true],
+    [{ kind: "refuse", status: 503, method: "POST" }, "busy", false],
+  ] as const)("with %j it is class %s; uncertain: %s", async (fault, errorClass, uncertain) => {
+    await start();
+
+    const error = await withSession(bmc, quick, async ({ power }) => {
+      bmc.fail(fault);
+      return await errorOf(power.send("off", signal));
+    });
+
+    expect(error).toMatchObject({ class: errorClass, uncertain });
+    expect(bmc.log.filter((line) => line.startsWith("POST"))).toHaveLength(1);
+  });
+
+  test("a setting that a gateway did not answer with 503 may be sent again", async () => {
+    await start();
+
+    const error = await withSession(bmc, quick, async ({ boot }) => {
+      bmc.fail({ kind: "gateway", status: 503, method: "PATCH" });
+      return await errorOf(boot.write({ device: "pxe", persistent: false, mode: "keep" }, signal));
+    });
+
+    expect(error).toMatchObject({ class: "busy", uncertain: false });
+  });
+
   test("a write that was never sent is not uncertain", async () => {
     await start();
 

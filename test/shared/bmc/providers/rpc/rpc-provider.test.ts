@@ -178,6 +178,7 @@ describe("an answer", () => {
       /^setPowerState answered 500: oops \(code 1\)$/,
     ],
     ["502 of a gateway", { status: 502, body: "<html>" }, "bmc", true, /answered 502$/],
+    ["503 of a gateway", { status: 503 }, "busy", true, /answered 503$/],
     ["503", { status: 503, headers: { "Retry-After": "4" } }, "busy", false, /answered 503$/],
     ["empty", { status: 200 }, "protocol", true, /answered 200 with no body$/],
     ["cut off", { status: 200, body: '{"id":' }, "protocol", true, /not JSON$/],

@@ -1,10 +1,9 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdtemp, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { actionKey } from "../../../../../worker/core/action/action.ts";
 import {
   type LaunchHandle,
@@ -19,6 +18,7 @@ import {
 import { ProcessRuntime } from "../../../../../worker/runtimes/process/process-runtime.ts";
 import { LABEL_VARIABLE } from "../../../../../worker/runtimes/process/process-spec.ts";
 import { isRunning, processHandle, startByPs } from "../../../../../worker/runtimes/process/process-table.ts";
+import { fileFolder } from "../../../../support/test-folder.ts";
 import { resultStep, scriptedRequest } from "../../../../worker/runtimes/launch-request.ts";
 
 const programs = actionFolder(join(import.meta.dirname, "../../../../support/fixtures/actions"));
@@ -26,12 +26,9 @@ const never = new AbortController().signal;
 /** No process here is an hour past its deadline: the worker of any test that starts meanwhile would end it. */
 const HALF_HOUR_MS = 30 * 60_000;
 
-let root: string;
+const { folder: root } = await fileFolder();
 const started: ChildProcess[] = [];
 
-beforeAll(async () => {
-  root = await mkdtemp(join(tmpdir(), "pbnj-left-"));
-});
 afterEach(() => {
   for (const child of started.splice(0)) {
     try {
@@ -41,7 +38,6 @@ afterEach(() => {
     }
   }
 });
-afterAll(() => rm(root, { recursive: true }));
 
 async function newState(): Promise<ProcessState> {
   return { id: randomUUID(), results: await mkdtemp(join(root, "results-")) };

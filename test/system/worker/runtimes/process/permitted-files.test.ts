@@ -107,7 +107,7 @@ it("an action does not read a password through a link in place of its password f
   });
 
   expect(code).toBe(2);
-  expect(stdout).toContain(`${file}.new is there and is not a file`);
+  expect(stdout).toContain(`${file}.new exists and is not a file`);
   expect(await readFile(other, "utf8")).toBe("other-secret");
   expect(bmc.accounts.find("deploy")).toBeUndefined();
 });

@@ -35,7 +35,7 @@ describe("with tokens", () => {
   test.each([
     ["no token", undefined, "a token is required, as Authorization: Bearer"],
     ["another scheme", "Digest abc", "a token is required, as Authorization: Bearer"],
-    ["a token that is none", "Bearer aaaaaaaaaaaaaaaaaaaa", "the token is no JSON Web Token"],
+    ["a token that is none", "Bearer aaaaaaaaaaaaaaaaaaaa", "the token is not a JSON Web Token"],
   ])("%s is refused over gRPC and HTTP/1.1, before the message is read", async (_, authorization, reason) => {
     await using api = await serving({ files: jwt });
     const headers = authorization === undefined ? {} : { authorization };

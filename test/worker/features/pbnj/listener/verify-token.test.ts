@@ -88,7 +88,7 @@ describe("a token is refused", () => {
     ["without the audience", () => sign({}), "for another audience", { audience: "a" }],
     ["with a machine that is no name", () => sign({ machines: [1] }), "sub or machines is invalid"],
     ["with one machine for a list", () => sign({ machines: "rack1-*" }), "sub or machines is invalid"],
-    ["that is none", () => "some-secret-text", "is no JSON Web Token"],
+    ["that is none", () => "some-secret-text", "is not a JSON Web Token"],
     ["that is too long", () => "a".repeat(8_193), "is too long"],
   ])("%s", async (_, token, reason, rules) => {
     await expect(verify(await token(), rules)).rejects.toMatchObject({

@@ -1,4 +1,4 @@
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Client, Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
@@ -29,12 +29,9 @@ export interface PbnjLabOptions extends LabOptions {
 /** A machine behind a Redfish and an IPMI BMC, and `pbnj-worker serve` inside this process. */
 export async function pbnjLab({ argv = [], policy = "{}", ...options }: PbnjLabOptions = {}) {
   const rack = await actionLab({ redfish: { profile: "dell-idrac9" }, ...options });
-  const passwordFile = join(rack.folder, "password");
-  const inventoryFile = join(rack.folder, "inventory.yaml");
-  const policyFile = join(rack.folder, "policy.yaml");
-  const stateDirectory = join(rack.folder, "state");
-  await writeFile(passwordFile, "calvin\n");
-  await writeFile(policyFile, policy);
+  const stateDirectory = rack.path("state");
+  const passwordFile = await rack.write("password", "calvin\n");
+  const policyFile = await rack.write("policy.yaml", policy);
   const { redfish, ipmi } = rack.connection("redfish", "ipmi");
   const defaults = {
     providers: ["redfish", "ipmi"],
@@ -42,10 +39,8 @@ export async function pbnjLab({ argv = [], policy = "{}", ...options }: PbnjLabO
     ipmi: { ...ipmi, privilege: "administrator" },
     credentials: { username: "admin", passwordFile },
   };
-  await writeFile(
-    inventoryFile,
-    JSON.stringify({ defaults, machines: [{ name: "node-01", host: "127.0.0.1" }] }),
-  );
+  const inventory = { defaults, machines: [{ name: "node-01", host: "127.0.0.1" }] };
+  const inventoryFile = await rack.write("inventory.yaml", inventory);
   const files = ["--inventory", inventoryFile, "--policy", policyFile, "--state-directory", stateDirectory];
 
   const served = ["serve", "--pbnj-address", "127.0.0.1:0", ...files, ...argv];

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -17,6 +17,7 @@ import {
   recordingLogger,
   startBmc,
 } from "../../../../../shared/bmc/providers/ipmi/bench.ts";
+import { testFolder } from "../../../../../support/test-folder.ts";
 
 interface OpenOptions {
   readonly overrides?: Record<string, unknown>;
@@ -35,8 +36,7 @@ async function open(bmc: { port: number }, options: OpenOptions = {}): Promise<S
 
 /** A program in ipmitool's place; `$RECORD` in its script is a file for it to write to. */
 async function programThat(script: string): Promise<{ program: string; record(): Promise<string> }> {
-  const folder = await mkdtemp(join(tmpdir(), "pbnj-program-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const { folder } = await testFolder();
   const program = join(folder, "ipmitool");
   const file = join(folder, "record");
   await writeFile(file, "");

@@ -1,0 +1,44 @@
+import { existsSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
+import { expect, it } from "vitest";
+
+const page = await readFile("CONTRIBUTING.md", "utf8");
+const { scripts } = JSON.parse(await readFile("package.json", "utf8"));
+const testFiles = (await readdir("test", { recursive: true }))
+  .filter((name) => name.endsWith(".test.ts"))
+  .map((name) => `test/${name}`);
+const inCode = [...page.matchAll(/`([^`\n]+)`/g)].map(([, text = ""]) => text);
+
+/** A path in text, without a part that the reader chooses. */
+function isPath(text: string): boolean {
+  return /^[\w.-]+(\/[\w.-]+)+\/?$/.test(text) && !/^(dist|localhost|node_modules)\//.test(text);
+}
+
+it("names only files and folders that there are", () => {
+  const paths = inCode.filter(isPath);
+
+  expect(paths.length).toBeGreaterThan(60);
+  expect(paths.filter((path) => !existsSync(path))).toEqual([]);
+});
+
+it("runs tests that there are", () => {
+  const filters = inCode
+    .filter((text) => text.startsWith("npx vitest run "))
+    .flatMap((text) => text.split(" ").slice(3))
+    .filter((word) => word.startsWith("test/"));
+  const isThere = (filter: string) => {
+    const pattern = new RegExp(`^${filter.replaceAll(/<\w+>/g, "[^/]+")}`);
+    return testFiles.some((name) => pattern.test(name));
+  };
+
+  expect(filters.length).toBeGreaterThan(40);
+  expect(filters.filter((filter) => !isThere(filter))).toEqual([]);
+});
+
+it("has every npm script that there is, and no other one", () => {
+  const called = inCode.flatMap((text) => /^npm run ([\w:-]+)/.exec(text)?.[1] ?? []);
+  const named = [...called, ...inCode];
+
+  expect(called.filter((name) => !(name in scripts))).toEqual([]);
+  expect(Object.keys(scripts).filter((name) => name !== "test" && !named.includes(name))).toEqual([]);
+});
