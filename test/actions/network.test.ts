@@ -1,16 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { type RedfishProfile, redfishProfiles } from "../../simulators/redfish/profiles.ts";
+import { type RedfishProfile, redfishProfile } from "../../simulators/redfish/profiles.ts";
 import { resultOf, runAction } from "./action-run.ts";
 import { actionLab, TESTED_PROVIDERS, type TestedProvider } from "./lab.ts";
 
-const generic = redfishProfiles["generic"];
+const generic = redfishProfile("generic");
 
 /** A BMC on 127.0.0.1 that knows this address as its own, as without a router in front of it. */
 async function lab(
   profile: Partial<RedfishProfile> = {},
   { tls }: { readonly tls?: "http" | undefined } = { tls: "http" },
 ) {
-  if (!generic) throw new Error("no generic profile");
   const there = await actionLab({ redfish: { tls, profile: { ...generic, ...profile } } });
   const { machine } = there;
   machine.network = { ...machine.network, address: "127.0.0.1", prefix: 8, gateway: "127.0.0.254" };

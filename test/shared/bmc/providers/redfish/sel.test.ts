@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
 import { type RedfishBmc, startRedfishBmc } from "../../../../../simulators/redfish/bmc.ts";
-import { type RedfishProfile, redfishProfiles } from "../../../../../simulators/redfish/profiles.ts";
+import { type RedfishProfile, redfishProfile } from "../../../../../simulators/redfish/profiles.ts";
 import { errorOf, neverAborts, withSession } from "./open-session.ts";
 
 const signal = neverAborts();
@@ -142,8 +142,7 @@ test("a BMC with other logs only is unsupported and says which", async () => {
 });
 
 test("a log that cannot be cleared is unsupported and keeps its entries", async () => {
-  const base = redfishProfiles["generic"];
-  if (!base) throw new Error("no generic profile");
+  const base = redfishProfile("generic");
   await start({ ...base, sel: { ...base.sel, clearable: false } });
   fill();
 
