@@ -24,7 +24,7 @@ export async function refreshCompatibilityPage(current: string): Promise<string>
   const machines = Object.values(recorded).map(({ machine, firmware, right, lacks }) => [
     machine,
     firmware,
-    `${right.length} of ${right.length + Object.keys(lacks).length}`,
+    `${right.length}/${right.length + Object.keys(lacks).length}`,
   ]);
   const part = [
     "## Programs of others",
@@ -43,5 +43,5 @@ export async function refreshCompatibilityPage(current: string): Promise<string>
 function outcomesOf(actions: Readonly<Record<string, string>>): string {
   const tried = catalogue.filter((action) => actions[action] !== undefined);
   const working = tried.filter((action) => actions[action] === WORKS);
-  return `${working.length} of ${tried.length}`;
+  return `${working.length}/${tried.length}`;
 }

@@ -84,12 +84,13 @@ async function buildAll(): Promise<void> {
   lines.end("images");
   const build = async (image: ProjectImage) => {
     const startedMs = performance.now();
-    lines.show(image.tag, { text: "building" });
+    lines.show(image.name, { text: "building" });
     await buildImage(engine, image);
-    lines.end(image.tag);
+    lines.end(image.name);
     say(`${image.tag}: built in ${formatSeconds(performance.now() - startedMs)}`);
   };
-  for (const { tag } of images) lines.note(tag, "waiting for its turn");
+  // By name: a long registry would leave no room for what happens.
+  for (const { name } of images) lines.note(name, "waiting for its turn");
   // The first one bundles all actions; the others find that in the engine's cache.
   const [first, ...others] = images;
   if (first) await build(first);
@@ -107,10 +108,10 @@ async function buildAll(): Promise<void> {
   process.stdout.write(`${sizeTable(sizes)}\n`);
   if (options.save) say(`saved to ${options.save}`);
   if (options.push) {
-    for (const tag of tags) {
-      lines.show(tag, { text: "pushing" });
+    for (const { name, tag } of images) {
+      lines.show(name, { text: "pushing" });
       await engine.run(["push", tag]);
-      lines.end(tag);
+      lines.end(name);
     }
   }
   say("without SBOM, provenance and signature, which a release has");

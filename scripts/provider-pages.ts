@@ -13,12 +13,15 @@ const START = "<!-- generated from the provider: npm run docs -->";
 export async function refreshProviderTable(current: string): Promise<string> {
   const providers = await Promise.all(ProviderName.options.map(loadProvider));
   const head = ["operation", ...providers.map(({ name }) => `[${name}](${name}.md)`)];
-  const rows = [
-    ...DRIVER_NAMES.map((name) => [
-      OPERATIONS[name].title,
-      ...providers.map(({ capabilities }) => (!isCapability(name) || capabilities.has(name) ? "yes" : "")),
-    ]),
-  ];
+  const supports = DRIVER_NAMES.map((name) => ({
+    title: OPERATIONS[name].title,
+    cells: providers.map(({ capabilities }) => (!isCapability(name) || capabilities.has(name) ? "yes" : "")),
+  }));
+  // Operations that the same providers support are one row.
+  const rows = [...Map.groupBy(supports, ({ cells }) => cells.join()).values()].map((same) => [
+    same.map(({ title }) => title).join("; "),
+    ...(same[0]?.cells ?? []),
+  ]);
   return refreshBetweenMarks(current, START, markdownTable(head, rows));
 }
 

@@ -52,7 +52,7 @@ for (const name of names) submit(name, "bmc-info", templateOf("bmc-info"));
 await until(({ ended, open }) => open === 0 && ended >= MACHINES);
 for (const name of names) submit(name, "network-boot", labTemplate);
 await until(({ ended }) => ended >= 2 * MACHINES);
-await pause("node-28", "fan replacement");
+await pause("node-27", "fan replacement");
 for (const name of names.slice(4, 22))
   submit(name, "cycle", templateOf("power-cycle", "set-disk-persistent"));
 await sleep(BUSY_MS);
@@ -107,7 +107,7 @@ function until(fits: (counts: Counts) => boolean): Promise<void> {
 }
 
 interface Status {
-  readonly actions: readonly { readonly phase: string }[];
+  readonly actions: readonly { readonly machine?: string; readonly name: string; readonly phase: string }[];
   readonly machines: readonly { readonly name: string; readonly paused?: object }[];
 }
 
@@ -118,8 +118,13 @@ async function untilStatus(fits: (status: Status) => boolean): Promise<void> {
   }
 }
 
-/** As an operator does, in the inventory; the worker reads it again. */
+/** After its workflow, as an operator does it: in the inventory, which the worker reads again. */
 async function pause(machine: string, reason: string): Promise<void> {
+  await untilStatus(({ actions }) =>
+    actions.some(
+      (action) => action.machine === machine && action.name === "power-on" && action.phase === "succeeded",
+    ),
+  );
   const inventory = parseDocument(await readFile(lab.inventoryFile, "utf8"));
   inventory.setIn(["machines", names.indexOf(machine), "paused"], reason);
   await writeFile(lab.inventoryFile, inventory.toString());

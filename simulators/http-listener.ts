@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { setTimeout } from "node:timers/promises";
 import { WebServer, type WebServerTls } from "./web-server.ts";
 
 export interface HttpListenerOptions {
@@ -24,6 +25,10 @@ export interface Reply {
   readonly body?: string;
   /** Sends the body in chunks, without saying how long it is. */
   readonly chunked?: true;
+  /** How long it takes. */
+  readonly delayMs?: number;
+  /** Closes the connection in place of it. */
+  readonly drops?: true;
 }
 
 /**
@@ -76,10 +81,15 @@ export class HttpListener extends WebServer {
         body: Buffer.concat(chunks).toString("utf8"),
       };
       this.requests.push(seen);
-      if (this.latencyMs > 0) await new Promise((resolve) => setTimeout(resolve, this.latencyMs));
+      if (this.latencyMs > 0) await setTimeout(this.latencyMs);
       const fault = this.#faults.shift();
-      if (fault === "close-before") response.destroy();
-      else deliver(response, this.#answer(seen), fault);
+      if (fault === "close-before") {
+        response.destroy();
+        return;
+      }
+      const reply = this.#answer(seen);
+      if (reply.delayMs) await setTimeout(reply.delayMs);
+      deliver(response, reply, reply.drops ? "close-after" : fault);
     } catch {
       response.destroy();
     }

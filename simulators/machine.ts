@@ -97,7 +97,9 @@ export const BIOS_DEFAULTS = {
 /** The network interface of the machine's BMCs. Their listeners follow the address if it is one of this host. */
 export interface SimulatedNetwork {
   readonly mac: string;
-  readonly mode: "static" | "dhcp";
+  /** `other` is neither of both, such as the BIOS; `unspecified` is a BMC that was never set up. */
+  readonly mode: "static" | "dhcp" | "other" | "unspecified";
+  /** `0.0.0.0` is none. */
   readonly address: string;
   readonly prefix: number;
   /** `0.0.0.0` is none. */

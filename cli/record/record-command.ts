@@ -1,7 +1,6 @@
 import { access } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { type Command, Option } from "commander";
-import { z } from "zod";
 import { loadAction } from "../../actions/catalogue.ts";
 import { parseFlags } from "../../actions/harness/input/flags.ts";
 import type { ActionDescription } from "../../actions/harness/input/input.ts";
@@ -9,9 +8,7 @@ import { type ActionInput, readInput } from "../../actions/harness/input/read-in
 import { replaceFile } from "../../actions/harness/input/replace-file.ts";
 import { createActionLogger } from "../../actions/harness/result/logger.ts";
 import { writeText } from "../../actions/harness/result/write-text.ts";
-import { runAction } from "../../actions/harness/run/run-action.ts";
 import type { RecordingLimits } from "../../shared/bmc/recording/read-tree.ts";
-import { recordBmc } from "../../shared/bmc/recording/record-bmc.ts";
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { serialiseConnection } from "../../shared/contract/connection.ts";
 import { EXIT_OK, exitCodeOf } from "../../shared/contract/exit-code.ts";
@@ -21,16 +18,16 @@ import { formatSeconds, parseDurationMs } from "../../shared/duration.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { printableLine, printableLines } from "../../shared/printable.ts";
 import { openProgressLines } from "../../shared/progress-lines.ts";
-import { Anonymiser } from "../../shared/recording/anonymise.ts";
 import { writeMockup } from "../../shared/recording/mockup.ts";
 import { readRecording } from "../../shared/recording/read-recording.ts";
-import { compress, type Recording, recordingText } from "../../shared/recording/recording.ts";
+import { compress, type Recording } from "../../shared/recording/recording.ts";
 import { redactor } from "../../shared/secret-forms.ts";
 import { textOf } from "../../shared/text-of.ts";
 import { SecretCommands } from "../../worker/machines/secret-commands.ts";
 import { chooseMachines } from "../machines/select-machines.ts";
 import { listenForStop } from "../stop-signal.ts";
 import { endWithUsage } from "../usage-problem.ts";
+import { makeRecording } from "./make-recording.ts";
 
 const COMMAND = "pbnj-worker record";
 const FORMATS = ["recording", "mockup"];
@@ -113,50 +110,26 @@ async function record(flags: Flags, rest: readonly string[]): Promise<number> {
   }
   if (!input || problems.length > 0) endWithUsage(COMMAND, problems);
 
-  const { connection, nameOption } = input;
+  const { connection } = input;
   const lines = openProgressLines(process.stderr);
   const redact = redactor({ username: connection.username, connection, own: input.own });
   const startedMs = performance.now();
   try {
     const log = createActionLogger("warn", {});
     const progress = (text: string) => lines.note(what, text);
-    const reading = await recordBmc(connection, { limits, log, signal: stop.signal, nameOption, progress });
-    let ended: Recording["action"];
-    let shown: string | undefined;
-    let exitCode: number = EXIT_OK;
-    const anonymiser = new Anonymiser(redact);
-    if (action) {
-      lines.note(what, `running ${action.name}`);
-      const result = await runAction(action, input, { signal: stop.signal, log, tap: reading.wire });
-      const { ok, class: errorClass, message = "", provider, data } = result;
-      const checks = checksOf(data);
-      ended = {
-        name: action.name,
-        ok,
-        ...(errorClass && { class: errorClass }),
-        message,
-        ...(provider && { provider }),
-        ...(checks && { checks }),
-      };
-      const table = data === undefined ? undefined : action.table?.(data);
-      if (table) shown = table;
-      if (errorClass) exitCode = exitCodeOf(errorClass, stop.by());
-    }
+    const made = await makeRecording(action, input, { limits, log, signal: stop.signal, progress });
+    const { recording, text, result, failures } = made;
     lines.clear();
-    const recording = reading.anonymous(anonymiser, connection);
-    if (ended) recording.action = { ...ended, message: anonymiser.freeText(ended.message) };
-    const text = recordingText(recording);
-    if (redact(text) !== text)
-      throw new BmcError("internal", "the recording holds a secret of the connection: not written");
     const file = flags.file ?? (await freeName(recording, flags.format));
     const left = await write(file, flags.format, recording, text);
     const tookMs = performance.now() - startedMs;
-    if (shown !== undefined) await writeText(process.stdout, `${shown}\n\n`);
+    const shown = result?.data === undefined ? undefined : action?.table?.(result.data);
+    if (shown) await writeText(process.stdout, `${shown}\n\n`);
     await writeText(
       process.stdout,
-      `${printableLines(summaryOf({ recording, file, tookMs, left, failures: reading.failures }))}\n`,
+      `${printableLines(summaryOf({ recording, file, tookMs, left, failures }))}\n`,
     );
-    return exitCode;
+    return result?.class ? exitCodeOf(result.class, stop.by()) : EXIT_OK;
   } catch (thrown) {
     lines.clear();
     return failed(thrown, stop, redact);
@@ -172,15 +145,6 @@ function failed(
   const error = BmcError.from(stop.signal.aborted ? stop.signal.reason : thrown);
   process.stderr.write(`${printableLine(`${COMMAND}: ${redact(error.message)} (${error.class})`)}\n`);
   return exitCodeOf(error.class, stop.by());
-}
-
-const Checks = z.object({
-  checks: z.array(z.object({ provider: z.string(), check: z.string(), state: z.string() })),
-});
-
-/** Of `check`: which checks passed, without their details. */
-function checksOf(data: unknown) {
-  return Checks.safeParse(data).data?.checks;
 }
 
 /** The connection and the action's input, of flags and variables or of a machine in the inventory. */

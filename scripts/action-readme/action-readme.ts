@@ -1,4 +1,3 @@
-import stringify from "json-stringify-pretty-compact";
 import type { Action } from "../../actions/harness/action.ts";
 import type { ActionReference } from "../../actions/harness/input/reference.ts";
 import { IMAGE_REGISTRY } from "../../shared/image-registry.ts";
@@ -26,9 +25,9 @@ export function refreshActionReadme(
     fenced("yaml", templateExample(action.name, image, reference)),
     ...ownInput(action),
     "## Result",
-    fenced("json", shortened(reference.result)),
+    `Message: \`${reference.result.message}\``,
     outputTable(action, reference, shared),
-    `Of every action: [variables](${INPUT_PAGE}), [result fields](${RESULT_PAGE})`,
+    `Common: [variables](${INPUT_PAGE}), [result fields](${RESULT_PAGE})`,
   ];
   const page = readme === "" ? `# ${action.name}\n\n${action.summary}.\n\n${START}\n\n${END}\n` : readme;
   return refreshBetweenMarks(page, START, parts.filter((part) => part !== "").join("\n\n"));
@@ -37,18 +36,6 @@ export function refreshActionReadme(
 function ownInput(action: Action): readonly string[] {
   const fields = Object.values(action.input);
   return fields.length > 0 ? ["## Input", fieldTable(fields)] : [];
-}
-
-const EXAMPLE_LINES = 5;
-
-/** What the action itself adds to an example result, as far as it fits. */
-function shortened({ ok, message, before, after, changed, data }: ActionReference["result"]): string {
-  const candidates = [
-    { ok, message, before, after, changed, data },
-    { ok, message, before, after, changed },
-    { ok, message, changed },
-  ].map((result) => stringify(result, { maxLength: 150 }));
-  return candidates.find((text) => text.split("\n").length <= EXAMPLE_LINES) ?? candidates.at(-1) ?? "";
 }
 
 function fenced(language: string, text: string): string {

@@ -43,7 +43,8 @@ const SUBJECTS = /(\b(?:users?|accounts?|host(?:name)?|using|from|by|login)\b[ :
 /** Around what is set aside; for private use in Unicode. */
 const ASIDE = ["\uE000", "\uE001"];
 /** Also what follows in the names of IPMI's commands, such as Get User Access. */
-const NO_SUBJECT = /^(the|an?|this|its|all|is|see|your|via|access|name|password|payload)[:.]?$/i;
+const NO_SUBJECT =
+  /^(the|an?|this|its|all|is|see|your|via|access|name|password|payload|may|can|must|has|does|not|or|and)[:.]?$/i;
 const WORD = /^[\p{L}\p{N}_.-]+$/u;
 const QUOTED = /"([^"\n]{3,})"|'([^'\n]{3,})'/g;
 const LINK = /^\/[\w$@.~#/()%:,;=+-]*(\?[^\s]*)?$/;
@@ -141,12 +142,7 @@ export class Anonymiser {
 
   headers(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
     const kept = Object.entries(headers).filter(([name]) => HEADERS.has(name.toLowerCase()));
-    return Object.fromEntries(
-      kept.map(([name, value]) => [
-        name,
-        /^(location|etag|if-match)$/i.test(name) ? this.#header(name, value) : this.text(value),
-      ]),
-    );
+    return Object.fromEntries(kept.map(([name, value]) => [name, this.#header(name, value)]));
   }
 
   /** A text without what identifies. */
@@ -206,10 +202,17 @@ export class Anonymiser {
   }
 
   #header(name: string, value: string): string {
-    if (name.toLowerCase() === "location") {
-      return this.path(value.replace(/^[a-z]+:\/\/[^/]+/i, ""));
+    switch (name.toLowerCase()) {
+      case "location":
+        return this.path(value.replace(/^[a-z]+:\/\/[^/]+/i, ""));
+      case "etag":
+      case "if-match":
+        return value.replace(/[A-Za-z0-9+/=]{4,}/g, (tag) => this.#pseudonyms.of("text", tag));
+      case "www-authenticate":
+        return challengeIn(value);
+      default:
+        return this.text(value);
     }
-    return value.replace(/[A-Za-z0-9+/=]{4,}/g, (tag) => this.#pseudonyms.of("text", tag));
   }
 
   #string(value: string, field: string, inherited: IdentityKind | "secret" | undefined): unknown {
@@ -317,6 +320,15 @@ function isIdentity(rule: string): rule is IdentityKind {
 /** What a field says of everything below it. */
 function below(rule: string): IdentityKind | "secret" | undefined {
   return rule === "secret" ? "secret" : undefined;
+}
+
+/** Schemes and what a digest may be, each of a known word. */
+const CHALLENGE =
+  /\b(?:(?:Basic|Bearer|Digest|Negotiate|Session)(?=[\s,]|$)|stale="?(?:true|false)"?|algorithm="?(?:MD5|SHA-256|SHA-512-256)(?:-sess)?"?|qop="?auth(?:-int)?(?:, ?auth(?:-int)?)?"?)/gi;
+
+/** A realm names the machine, and a nonce is part of a login. */
+function challengeIn(value: string): string {
+  return (value.match(CHALLENGE) ?? []).join(" ");
 }
 
 function isHarmless(value: string): boolean {

@@ -9,6 +9,8 @@ const RECORDING_VERSION = 1;
 export const MOST_BYTES = 64 * 1_048_576;
 const MOST_RESOURCES = 50_000;
 const MOST_EXCHANGES = 20_000;
+/** More than a message can have. */
+const MOST_INSTANCES = 10_000;
 
 /** With a query, a page of a collection. */
 const Path = z.string().regex(/^\/[^#\s]*$/, "is not a path");
@@ -21,6 +23,38 @@ const Refusal = z.object({
   headers: Headers.optional(),
   body: z.unknown().optional(),
 });
+
+const XmlName = z.string().regex(/^[A-Za-z_][\w.-]*$/, "is not a name");
+const AmtValue = z
+  .union([
+    z.string(),
+    z.array(z.string()),
+    z.object({ of: XmlName, keys: z.record(z.string().regex(/^[\w.-]+$/), z.string()) }),
+    z.null(),
+  ])
+  .describe("A text, a repeated one, a reference to an instance of a class, or what was removed");
+
+const AmtInstance = z.record(XmlName, AmtValue);
+
+/** Where WS-Management is served. */
+export const WSMAN_REQUEST = "POST /wsman";
+
+/** What a request to Intel AMT says. */
+export const WsmanRequest = z.object({
+  action: XmlName.describe("`Get`, `Put`, `Enumerate`, `Pull`, `Release`, or a method of the class"),
+  class: XmlName,
+  input: AmtInstance.optional().describe("What a method is given, or a Put writes"),
+});
+export type WsmanRequest = z.infer<typeof WsmanRequest>;
+
+/** What Intel AMT answers. */
+export const WsmanAnswer = z.object({
+  output: AmtInstance.optional().describe("The instance, or what the method returns"),
+  instances: z.array(AmtInstance).max(MOST_INSTANCES).optional().describe("What a Pull brings"),
+  more: z.boolean().optional().describe("Whether a Pull may follow"),
+  fault: z.object({ subcode: z.string(), reason: z.string() }).optional(),
+});
+export type WsmanAnswer = z.infer<typeof WsmanAnswer>;
 
 const HttpExchange = z.object({
   request: z
@@ -36,9 +70,25 @@ const HttpExchange = z.object({
   connection: z.int().optional().describe("The connection that it used, from 1"),
   status: z.int().min(200).max(599).optional().describe("Absent if there was no answer"),
   headers: Headers.optional(),
-  body: z.unknown().optional().describe("JSON; a text is sent as it is, an absent body is empty"),
+  body: z
+    .unknown()
+    .optional()
+    .describe("JSON, for WS-Management what it says; a text is sent as it is, an absent body is empty"),
   error: z.string().optional().describe("Why there was no answer; a replay closes the connection"),
 });
+
+function checkWsman({ request, sent, body }: z.infer<typeof HttpExchange>, context: z.RefinementCtx): void {
+  if (request !== WSMAN_REQUEST) return;
+  const says = [
+    [["sent", "body"], WsmanRequest, sent?.body],
+    [["body"], WsmanAnswer, body],
+  ] as const;
+  for (const [path, schema, value] of says) {
+    if (typeof value !== "object") continue;
+    for (const { message, path: inside } of schema.safeParse(value).error?.issues ?? [])
+      context.addIssue({ code: "custom", message, path: [...path, ...inside] });
+  }
+}
 
 const IpmiExchange = z.object({
   command: z.string().describe("Its name in the specification"),
@@ -84,11 +134,12 @@ const Ipmi = z.object({
       address: z.string().optional(),
       gateway: z.string().optional(),
       hostName: z.string().optional(),
-      mode: z.enum(["static", "dhcp"]).optional(),
+      mode: z.enum(["static", "dhcp", "other"]).optional(),
       prefix: z.int().min(0).max(32).optional(),
       vlan: z.int().min(0).max(4094).optional(),
     })
-    .optional(),
+    .optional()
+    .describe("What the BMC shows of its LAN: an absent field is one that it does not have"),
   chassis: Hex.optional().describe("The answer to Get Chassis Status"),
   restart: Hex.optional().describe("The answer to Get System Restart Cause"),
   boot: z
@@ -101,16 +152,6 @@ const Ipmi = z.object({
 /** What an IPMI BMC answered to commands that read. */
 export type RecordedIpmi = z.infer<typeof Ipmi>;
 
-const XmlName = z.string().regex(/^[A-Za-z_][\w.-]*$/, "is not a name");
-const AmtValue = z
-  .union([
-    z.string(),
-    z.array(z.string()),
-    z.object({ of: XmlName, keys: z.record(z.string().regex(/^[\w.-]+$/), z.string()) }),
-    z.null(),
-  ])
-  .describe("A text, a repeated one, a reference to an instance of a class, or what was removed");
-
 const Amt = z.object({
   server: z
     .string()
@@ -118,7 +159,7 @@ const Amt = z.object({
     .optional()
     .describe("The server name that the device sends in its answers"),
   classes: z
-    .record(XmlName, z.array(z.record(XmlName, AmtValue)).max(1_000))
+    .record(XmlName, z.array(AmtInstance).max(MOST_INSTANCES))
     .default({})
     .describe("Instances, by class; of associations only those of the boot"),
   refused: z
@@ -187,7 +228,7 @@ export const Recording = z.object({
     })
     .optional()
     .describe("The action that was recorded, and how it ended"),
-  exchanges: z.array(HttpExchange).max(MOST_EXCHANGES).optional(),
+  exchanges: z.array(HttpExchange.superRefine(checkWsman)).max(MOST_EXCHANGES).optional(),
   commands: z.array(IpmiExchange).max(MOST_EXCHANGES).optional(),
   replaced: z.record(z.string(), z.int()).optional().describe("How many values of a kind were replaced"),
 });

@@ -63,10 +63,27 @@ export const fault =
 export const instance = (name: string, fields: Fields) => element(name, uriOf(name), fields);
 
 /** What a method returns, in the namespace of the class that has it. */
-export const output =
-  (method: string, returnValue: number): Answer =>
+export const outputOf =
+  (method: string, fields: Fields): Answer =>
   (asked) =>
-    envelope(element(`${method}_OUTPUT`, asked.resourceUri, { ReturnValue: returnValue }))(asked);
+    envelope(element(`${method}_OUTPUT`, asked.resourceUri, fields))(asked);
+
+export const output = (method: string, returnValue: number): Answer =>
+  outputOf(method, { ReturnValue: returnValue });
+
+/** Begins an enumeration (WS-Enumeration section 3.1). Without a context it has ended. */
+export const enumerated = (context: string | undefined): Answer =>
+  envelope(`<e:EnumerateResponse>${contextElement(context)}</e:EnumerateResponse>`);
+
+/** A part of an enumeration, written; without a context the last one (WS-Enumeration section 3.2). */
+export function pulled(items: readonly string[], context: string | undefined): Answer {
+  const end = context === undefined ? "<e:EndOfSequence></e:EndOfSequence>" : "";
+  const list = `<e:Items>${items.join("")}</e:Items>`;
+  return envelope(`<e:PullResponse>${contextElement(context)}${list}${end}</e:PullResponse>`);
+}
+
+const contextElement = (context: string | undefined) =>
+  context === undefined ? "" : `<e:EnumerationContext>${context}</e:EnumerationContext>`;
 
 /** The reference to an instance, as an enumeration of references has it (DSP0226 section 8.7). */
 export function endpointReference(name: string, fields: Fields): string {

@@ -46,6 +46,15 @@ export interface AmtDeviceOptions extends HttpListenerOptions {
   readonly refusals?: Readonly<Record<Operation, Answer>>;
   /** What it names itself. */
   readonly server?: string;
+  /** Answers in place of the device. */
+  readonly replay?: DeviceReplay;
+}
+
+interface DeviceReplay {
+  /** Undefined for what the device answers itself. `carryOut` lets it follow. */
+  play(asked: Asked, carryOut: () => void): Reply | undefined;
+  /** Whether the connection closes, whoever asks: what comes in has no login yet. */
+  drops(asked: Asked): boolean;
 }
 
 /** A request as the device understood it, such as `Get CIM_ComputerSystem` or `SetBootConfigRole`. */
@@ -141,13 +150,22 @@ export class AmtDevice {
     // Intel AMT names itself in every answer.
     const { server = "Intel(R) Active Management Technology 16.1.25", refusals = {} } = this.#options;
     const named = { Server: server };
-    if (challenge !== undefined) return { status: 401, headers: { ...named, "WWW-Authenticate": challenge } };
     const asked = readRequest(body);
+    if (challenge !== undefined) {
+      const drops = this.#options.replay?.drops(asked) && { drops: true as const };
+      return { status: 401, headers: { ...named, "WWW-Authenticate": challenge }, ...drops };
+    }
     const action = asked.action.replace(/^.*\//, "");
     const operation = STANDARD.includes(asked.action) ? `${action} ${asked.resource}` : action;
     this.operations.push(operation);
     const scripted = this.#scripted.findIndex((entry) => entry.operation === operation);
-    if (scripted < 0) return (refusals[operation] ?? this.#carryOut(action, asked))(asked);
+    if (scripted < 0) {
+      const carryOut = () => this.#carryOut(action, asked);
+      const played = this.#options.replay?.play(asked, carryOut);
+      if (!played) return (refusals[operation] ?? carryOut())(asked);
+      if (played.status !== 401) return played;
+      return { ...played, headers: { ...named, "WWW-Authenticate": this.guard.challenge(false) } };
+    }
     const [entry] = this.#scripted.splice(scripted, 1);
     return typeof entry?.reply === "function" ? entry.reply(asked) : (entry?.reply ?? { status: 500 });
   }

@@ -25,10 +25,10 @@ export class DigestGuard {
   /** Undefined when the request may pass, else the value of WWW-Authenticate. */
   check(authorization: string | undefined, method: string, uri: string): string | undefined {
     const given = authorization === undefined ? undefined : fieldsOf(authorization);
-    if (!given) return this.#challenge(false);
-    if (given.get("nonce") !== this.#nonce) return this.#challenge(true);
+    if (!given) return this.challenge(false);
+    if (given.get("nonce") !== this.#nonce) return this.challenge(true);
     const count = Number.parseInt(given.get("nc") ?? "", 16);
-    if (count > this.#usesOfNonce) return this.#challenge(true);
+    if (count > this.#usesOfNonce) return this.challenge(true);
     const secret = md5(this.#username, this.#realm, this.#password);
     const expected = md5(
       secret,
@@ -46,13 +46,14 @@ export class DigestGuard {
     // The count only has to grow: Intel's own client also counts the request that was refused for want of a nonce.
     if (!right || count <= this.#lastCount) {
       this.refused++;
-      return this.#challenge(false);
+      return this.challenge(false);
     }
     this.#lastCount = count;
     return undefined;
   }
 
-  #challenge(stale: boolean): string {
+  /** A new nonce, in the value of WWW-Authenticate. */
+  challenge(stale: boolean): string {
     this.challenges++;
     this.#nonce = randomBytes(16).toString("base64");
     this.#lastCount = 0;

@@ -1,4 +1,13 @@
-import { type Answer, endpointReference, envelope, type Fields, fault, instance } from "./answers.ts";
+import {
+  type Answer,
+  endpointReference,
+  enumerated,
+  envelope,
+  type Fields,
+  fault,
+  instance,
+  pulled,
+} from "./answers.ts";
 import { type Asked, valueIn } from "./request.ts";
 
 /** Fewer than clients ask for, so that most enumerations take several pulls. */
@@ -21,7 +30,7 @@ export class Enumerations {
     const id = (++this.#started).toString(16).toUpperCase().padStart(4, "0");
     const context = `${id}0000-0000-0000-0000-000000000000`;
     this.#running.set(context, { resource, items: instances.map((fields) => write(resource, fields)) });
-    return envelope(`<e:EnumerateResponse>${contextElement(context)}</e:EnumerateResponse>`);
+    return enumerated(context);
   }
 
   pull({ resource, body }: Asked): Answer {
@@ -35,10 +44,7 @@ export class Enumerations {
     const items = running.items.splice(0, Math.min(wanted, MOST_ITEMS));
     const isEnd = running.items.length === 0;
     if (isEnd) this.#running.delete(context);
-    const [before, after] = isEnd
-      ? ["", "<e:EndOfSequence></e:EndOfSequence>"]
-      : [contextElement(context), ""];
-    return envelope(`<e:PullResponse>${before}<e:Items>${items.join("")}</e:Items>${after}</e:PullResponse>`);
+    return pulled(items, isEnd ? undefined : context);
   }
 
   release({ body }: Asked): Answer {
@@ -46,5 +52,3 @@ export class Enumerations {
     return envelope("");
   }
 }
-
-const contextElement = (context: string) => `<e:EnumerationContext>${context}</e:EnumerationContext>`;

@@ -8,6 +8,8 @@ export interface Asked {
   /** The instance that the header names. */
   readonly selectors: ReadonlyMap<string, string>;
   readonly body: string;
+  /** The whole message. */
+  readonly text: string;
 }
 
 export function readRequest(text: string): Asked {
@@ -21,6 +23,7 @@ export function readRequest(text: string): Asked {
     messageId: valueIn(header, "MessageID"),
     selectors: selectorsIn(header),
     body,
+    text,
   };
 }
 

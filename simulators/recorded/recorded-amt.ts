@@ -4,10 +4,11 @@ import { type Answer, type Fields, fault } from "../amt/answers.ts";
 import type { AmtDeviceOptions } from "../amt/device.ts";
 import type { SimulatedMachine } from "../machine.ts";
 
-type Value = RecordedAmt["classes"][string][number][string];
+type Instance = RecordedAmt["classes"][string][number];
+type Value = Instance[string];
 type Refusal = NonNullable<RecordedAmt["refused"]>[string];
 
-const POWER = "CIM_AssociatedPowerManagementService";
+export const POWER = "CIM_AssociatedPowerManagementService";
 const ON = "2";
 /** OptInRequired of a device that asks its user for everything, and the states in which the user has agreed. */
 const FOR_ALL = "4294967295";
@@ -20,13 +21,7 @@ export function amtOptions({ classes, refused = {}, server }: RecordedAmt): AmtD
     consent?.["OptInRequired"] === FOR_ALL && !GIVEN.includes(String(consent["OptInState"] ?? ""));
   return {
     instances: Object.fromEntries(
-      Object.entries(classes).map(([name, instances]) => [
-        name,
-        instances.map(
-          (fields): Fields =>
-            Object.fromEntries(Object.entries(fields).map(([field, value]) => [field, contentOf(value)])),
-        ),
-      ]),
+      Object.entries(classes).map(([name, instances]) => [name, instances.map(writtenFields)]),
     ),
     refusals: Object.fromEntries(Object.entries(refused).map(([asked, one]) => [asked, answerOf(one)])),
     consent: waits ? "required" : "none",
@@ -36,13 +31,23 @@ export function amtOptions({ classes, refused = {}, server }: RecordedAmt): AmtD
 
 /** Puts the machine into the recorded state. */
 export function adoptPower({ classes }: RecordedAmt, machine: SimulatedMachine): void {
-  const state = classes[POWER]?.[0]?.["PowerState"];
+  forcePower(classes[POWER]?.[0], machine);
+}
+
+/** Puts the machine into the state that the power association shows. */
+export function forcePower(association: Instance | undefined, machine: SimulatedMachine): void {
+  const state = association?.["PowerState"];
   if (state !== undefined) machine.force(state === ON ? "on" : "off");
 }
 
 function answerOf({ status, subcode, reason = "" }: Refusal): Answer {
   if (subcode === undefined) return () => ({ status });
   return (asked) => ({ ...fault(escaped(subcode), escaped(reason))(asked), status });
+}
+
+/** Fields as the simulator's answers have them. */
+export function writtenFields(instance: Instance): Fields {
+  return Object.fromEntries(Object.entries(instance).map(([field, value]) => [field, contentOf(value)]));
 }
 
 /** What was removed is empty. */
@@ -55,6 +60,6 @@ function contentOf(value: Value): Fields[string] {
 }
 
 /** A file may hold any text. */
-function escaped(text: string): string {
+export function escaped(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
 }

@@ -62,6 +62,21 @@ function grantedSuites(records: Buffer): readonly (3 | 17)[] | undefined {
   return granted.length === 0 ? undefined : granted;
 }
 
+/** An interface that shows nothing. */
+const NO_NETWORK = { mode: "unspecified", address: "0.0.0.0", gateway: "0.0.0.0", vlan: 0 } as const;
+const LAN_PARAMETERS = /^[GS]et LAN Configuration Parameters$/;
+const [NO_PARAMETER, MAC, MASK, VLAN] = [0x80, 5, 6, 20];
+
+/** LAN parameters that an interface does not have (IPMI 2.0 table 23-4). Without an address none shows its mask. */
+function lackingParameters(network: RecordedIpmi["network"]): readonly number[] {
+  if (!network) return [];
+  return [
+    ...(network.mac === undefined ? [MAC] : []),
+    ...(network.prefix === undefined && network.address !== undefined ? [MASK] : []),
+    ...(network.vlan === undefined ? [VLAN] : []),
+  ];
+}
+
 /** Puts the machine into the recorded state. */
 export function adoptState(
   { chassis, restart, network, boot }: RecordedIpmi,
@@ -72,7 +87,7 @@ export function adoptState(
   Object.assign(machine, { lastPowerEvent, restartCause });
   machine.force((state & 1) === 1 ? "on" : "off");
   machine.restorePolicy = RESTORE_POLICIES[(state >> 5) & 3] ?? "always-off";
-  if (network) machine.network = { ...machine.network, ...defined(network) };
+  if (network) machine.network = { ...machine.network, ...NO_NETWORK, ...defined(network) };
   const device = BootDevice.safeParse(boot?.device);
   if (!boot || !device.success) return;
   const enabled = device.data === "none" ? "disabled" : boot.persistent ? "continuous" : "once";
@@ -82,11 +97,16 @@ export function adoptState(
 /** Refuses what was refused, and answers as the recorded exchange did. */
 export function replayOn(
   bmc: IpmiBmc,
-  { refused = {} }: RecordedIpmi,
+  { refused = {}, network }: RecordedIpmi,
   commands: readonly RecordedCommand[],
   speed: number,
 ): void {
-  bmc.faults.refuses = (name) => (SESSION.test(name) ? undefined : refused[name]);
+  const lacking = lackingParameters(network);
+  bmc.faults.refuses = (name, data) => {
+    if (SESSION.test(name)) return undefined;
+    const isLacking = LAN_PARAMETERS.test(name) && lacking.includes(data[1] ?? 0);
+    return isLacking ? NO_PARAMETER : refused[name];
+  };
   const names = new Map(commands.map((command) => [`${command.netFn}/${command.code}`, command.command]));
   const replay = new Replay(commands.flatMap(exchangeOf), speed);
   bmc.faults.answers = ({ netFn, command, data }) => {

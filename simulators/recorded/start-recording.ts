@@ -1,11 +1,12 @@
 import { defined } from "../../shared/defined.ts";
 import { readRecording } from "../../shared/recording/read-recording.ts";
-import type { Recording } from "../../shared/recording/recording.ts";
+import { type Recording, WSMAN_REQUEST } from "../../shared/recording/recording.ts";
 import { type AmtDevice, startAmtDevice } from "../amt/device.ts";
 import { type IpmiBmc, startIpmiBmc } from "../ipmi/bmc.ts";
 import { SimulatedMachine, type SimulatedMachineOptions } from "../machine.ts";
 import { type RedfishBmc, startRedfishBmc } from "../redfish/bmc.ts";
 import type { WebServerTls } from "../web-server.ts";
+import { AmtReplay } from "./amt-replay.ts";
 import { adoptPower, amtOptions } from "./recorded-amt.ts";
 import { adoptState, ipmiOptions, replayOn } from "./recorded-ipmi.ts";
 import { RecordedTree } from "./recorded-tree.ts";
@@ -73,7 +74,12 @@ async function start(
   const machine = new SimulatedMachine({ ...options.machine });
   if (recording.ipmi) adoptState(recording.ipmi, machine);
   else if (recording.amt) adoptPower(recording.amt, machine);
-  const tree = new RecordedTree(recording, { machine, username, password, speed });
+  const { exchanges = [] } = recording;
+  const ofRedfish = exchanges.filter(({ request }) => request !== WSMAN_REQUEST);
+  const tree = new RecordedTree(
+    { ...recording, exchanges: ofRedfish },
+    { machine, username, password, speed },
+  );
   const latencyMs = (recording.latencyMs ?? 0) / speed;
   const isOnlyAmt = recording.amt !== undefined && Object.keys(recording.resources).length === 0;
   const redfish = await startRedfishBmc({
@@ -97,6 +103,7 @@ async function start(
     recording.amt &&
     (await startAmtDevice({
       ...amtOptions(recording.amt),
+      replay: new AmtReplay(exchanges, speed, machine),
       ...{ machine, username, password },
       // With the same certificate.
       ...defined({ host, port: isOnlyAmt ? port : undefined, tls: redfish.certificate ?? ("http" as const) }),

@@ -35,6 +35,23 @@ it("runs tests that there are", () => {
   expect(filters.filter((filter) => !isThere(filter))).toEqual([]);
 });
 
+it("says which tests to run for a change in any folder of the sources", async () => {
+  const rows = page.split("\n").filter((line) => line.startsWith("| "));
+  const named = rows.flatMap((row) => [...(row.split("|")[1] ?? "").matchAll(/`([\w/-]+)\/`/g)]);
+  const folders = named.map(([, folder = ""]) => folder);
+  const below = await readdir("worker", { withFileTypes: true });
+  const wanted = [
+    ...below.filter((entry) => entry.isDirectory()).map(({ name }) => `worker/${name}`),
+    ...["shared", "simulators", "cli", "docs", "deploy", "examples", "scripts", "bench"],
+  ];
+
+  expect(
+    wanted.filter(
+      (folder) => !folders.includes(folder) && !rows.some((row) => row.startsWith(`| \`${folder}/<name>/`)),
+    ),
+  ).toEqual([]);
+});
+
 it("has every npm script that there is, and no other one", () => {
   const called = inCode.flatMap((text) => /^npm run ([\w:-]+)/.exec(text)?.[1] ?? []);
   const named = [...called, ...inCode];

@@ -95,7 +95,32 @@ describe("a file in a manual", () => {
   });
 });
 
+/** All that the program may say, as far as it is in one piece in the source. */
+const source = (
+  await Promise.all(
+    ["actions", "cli", "shared", "simulators", "worker"].map(async (folder) =>
+      Promise.all(
+        (
+          await readdir(folder, { recursive: true })
+        )
+          .filter((name) => /\.(?:ts|json)$/.test(name))
+          .map((name) => readFile(join(folder, name), "utf8")),
+      ),
+    ),
+  )
+)
+  .flat()
+  .join("\n");
+
 describe("the running text", () => {
+  it.each(pages)("of $path quotes messages that the program has", ({ page }) => {
+    const quoted = inlineCode(page).filter(
+      (code) => /^[a-z][a-z',:]*(?: [a-z',:]+){2,}$/.test(code) && !/^(?:docker|npm|podman) /.test(code),
+    );
+
+    expect(quoted.filter((text) => !source.includes(text))).toEqual([]);
+  });
+
   /** Every flag of every command, of the actions, and of the programs of others that are spoken of. */
   async function knownFlags(): Promise<ReadonlySet<string>> {
     const start = addConfigOptions(new Command(), settings);

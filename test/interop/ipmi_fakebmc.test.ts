@@ -1,8 +1,9 @@
 import { expect, it } from "vitest";
 import { eventually, limit, openSession } from "../shared/bmc/providers/ipmi/bench.ts";
-import { EVERY_ACTION_MS, tryEveryAction } from "./compatibility/every-action.ts";
+import { EVERY_ACTION_MS } from "./compatibility/every-action.ts";
 import { startFakeBmc } from "./fake-bmc.ts";
 import { describeWithProgram } from "./programs.ts";
+import { PEER_PASSWORD, tryRecordedActions } from "./recorded-peer.ts";
 
 const USER = { username: "admin", password: "password" };
 
@@ -76,13 +77,19 @@ describeWithProgram("fakebmc", "the ipmi provider talks to pyghmi's fake BMC", (
     await eventually(() => bmc.hasEnded());
   });
 
-  it("carries out each action, or it says why not", { timeout: EVERY_ACTION_MS }, async ({ task }) => {
-    const { port } = await startFakeBmc();
-    const { username: BMC_USERNAME, password: BMC_PASSWORD } = USER;
-    const outcomes = await tryEveryAction({
+  it("carries out each action or says why not, and so does its recording", {
+    timeout: EVERY_ACTION_MS,
+  }, async ({ task }) => {
+    const { port } = await startFakeBmc(PEER_PASSWORD);
+    const outcomes = await tryRecordedActions({
       provider: "ipmi",
       env: {
-        ...{ BMC_HOST: "127.0.0.1", BMC_USERNAME, BMC_PASSWORD, BMC_PROVIDERS: "ipmi" },
+        ...{
+          BMC_HOST: "127.0.0.1",
+          BMC_USERNAME: "admin",
+          BMC_PASSWORD: PEER_PASSWORD,
+          BMC_PROVIDERS: "ipmi",
+        },
         ...{ IPMI_PORT: String(port), IPMI_CIPHER_SUITE: "3", IPMI_PRIVILEGE: "administrator" },
       },
       inputs: { "watch-console": { UNTIL_TIMEOUT: "3s" }, "bmc-reset": { ANSWER_TIMEOUT: "3s" } },

@@ -8,9 +8,10 @@ import { Secret } from "../../shared/secret.ts";
 import { limit, openSession } from "../shared/bmc/providers/ipmi/bench.ts";
 import { scaledClock } from "../support/scaled-clock.ts";
 import { testFolder } from "../support/test-folder.ts";
-import { EVERY_ACTION_MS, tryEveryAction } from "./compatibility/every-action.ts";
+import { EVERY_ACTION_MS, type Server } from "./compatibility/every-action.ts";
 import { startIpmiSim } from "./ipmi-sim.ts";
 import { describeWithProgram, findProgram } from "./programs.ts";
+import { PEER_PASSWORD, tryRecordedActions } from "./recorded-peer.ts";
 
 const USER = { username: "admin", password: "password", ipmi: { allowSuite3: true } };
 const AS_ADMINISTRATOR = { ...USER, ipmi: { ...USER.ipmi, privilege: "administrator" } };
@@ -229,19 +230,30 @@ describeWithProgram("ipmi_sim", "the ipmi provider talks to OpenIPMI's ipmi_sim"
     });
   });
 
-  it("carries out each action, or it says why not", { timeout: EVERY_ACTION_MS }, async ({ task }) => {
-    const { port, serial } = await startIpmiSim();
-    const printing = setInterval(() => serial.write("iPXE initialising devices\r\n"), 500);
+  it("carries out each action or says why not, and so does its recording", {
+    timeout: EVERY_ACTION_MS,
+  }, async ({ task }) => {
+    const { port, serial } = await startIpmiSim({ password: PEER_PASSWORD });
+    const printed = "iPXE initialising devices\r\n";
+    const printing = setInterval(() => serial.write(printed), 500);
     onTestFinished(() => clearInterval(printing));
-    const { username: BMC_USERNAME, password: BMC_PASSWORD } = USER;
-    const outcomes = await tryEveryAction({
+    const server: Server = {
       provider: "ipmi",
       env: {
-        ...{ BMC_HOST: "127.0.0.1", BMC_USERNAME, BMC_PASSWORD, BMC_PROVIDERS: "ipmi" },
+        ...{
+          BMC_HOST: "127.0.0.1",
+          BMC_USERNAME: "admin",
+          BMC_PASSWORD: PEER_PASSWORD,
+          BMC_PROVIDERS: "ipmi",
+        },
         ...{ IPMI_PORT: String(port), IPMI_CIPHER_SUITE: "3", IPMI_PRIVILEGE: "administrator" },
       },
+      // A replay would move to an address of this host, which ipmi_sim does not.
+      inputs: { "set-bmc-network": { ADDRESS: "192.0.2.12/24", GATEWAY: "192.0.2.1" } },
       limits: { "set-power-limit": ["auth", "it does not know DCMI, and calls that a lack of privilege"] },
-    });
+    };
+
+    const outcomes = await tryRecordedActions(server, { console: printed });
 
     task.meta.actions = { server: "ipmi_sim", outcomes };
   });

@@ -1,9 +1,14 @@
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { listIronic } from "../../cli/inventory/import/ironic.ts";
 import { BmcClient } from "../../shared/bmc/client.ts";
+import { recordBmc } from "../../shared/bmc/recording/record-bmc.ts";
 import { Connection } from "../../shared/contract/connection.ts";
+import { silentLogger } from "../../shared/logger.ts";
+import { Anonymiser } from "../../shared/recording/anonymise.ts";
+import { redactor } from "../../shared/secret-forms.ts";
 import { HttpListener } from "../../simulators/http-listener.ts";
 import { SimulatedMachine } from "../../simulators/machine.ts";
+import { startRecording } from "../../simulators/recorded/start-recording.ts";
 import { type RedfishBmc, startRedfishBmc } from "../../simulators/redfish/bmc.ts";
 import { redfishProfile } from "../../simulators/redfish/profiles.ts";
 import { errorOf } from "../shared/bmc/service-lab.ts";
@@ -11,6 +16,7 @@ import { EVERY_ACTION_MS, tryEveryAction } from "./compatibility/every-action.ts
 import { type Ironic, LOGIN, startIronic } from "./ironic-server.ts";
 import { describeWithPython, installPythonPackages, type PythonPackages } from "./python-packages.ts";
 
+const QUICK = { powerOnMs: 0, powerOffMs: 0, softOffMs: 0 };
 const packages = () => installPythonPackages("ironic", ["ironic==39.0.0"]);
 const timeoutMs = 60_000;
 const limit = () => AbortSignal.timeout(100_000);
@@ -84,7 +90,7 @@ function tests(installed: PythonPackages): void {
   });
 
   /** A node of Ironic's driver `redfish`, in front of a simulated BMC. */
-  async function manageRedfish(name: string, machine: SimulatedMachine): Promise<void> {
+  async function manageRedfish(name: string, machine: SimulatedMachine): Promise<RedfishBmc> {
     const generic = redfishProfile("generic");
     const bmc: RedfishBmc = await startRedfishBmc({
       tls: "http",
@@ -93,31 +99,57 @@ function tests(installed: PythonPackages): void {
       profile: { ...generic, indicator: "led" },
     });
     onTestFinished(() => bmc.close());
+    await manageBmc(name, bmc);
+    return bmc;
+  }
+
+  async function manageBmc(
+    name: string,
+    { url, username, password, systemPaths }: RedfishBmc,
+  ): Promise<void> {
     await server.manage({
       name,
       driver: "redfish",
       driver_info: {
-        redfish_address: bmc.url,
-        redfish_system_id: bmc.systemPaths[0],
-        redfish_username: "admin",
-        redfish_password: "calvin",
+        redfish_address: url,
+        redfish_system_id: systemPaths[0],
+        redfish_username: username,
+        redfish_password: password,
       },
     });
     await server.provision(name, "inspect", "manageable");
   }
 
-  it("carries out each action with its Redfish driver, or it says why not", {
+  /** The same BMC, out of its recording. */
+  async function startRecorded({ port, username, password }: RedfishBmc): Promise<RedfishBmc> {
+    const login = { host: "127.0.0.1", username, password, providers: ["redfish"] };
+    const connection = Connection.parse({ ...login, redfish: { port, scheme: "http" } });
+    const limits = { requests: 1_000, bytes: 10_000_000, ms: timeoutMs };
+    const options = { limits, log: silentLogger, signal: limit(), progress: () => undefined };
+    const reading = await recordBmc(connection, options);
+    const recording = reading.anonymous(new Anonymiser(redactor({ connection })), connection);
+    const running = await startRecording(recording, { tls: "http", machine: QUICK });
+    onTestFinished(() => running.close());
+    return running.redfish;
+  }
+
+  it("carries out each action with its Redfish driver or says why not, and so with a recording of the BMC", {
     timeout: EVERY_ACTION_MS,
   }, async ({ task }) => {
-    await manageRedfish("metal-2", new SimulatedMachine({ powerOnMs: 0, powerOffMs: 0, softOffMs: 0 }));
-    const outcomes = await tryEveryAction({
-      provider: "ironic",
-      env: {
-        ...{ IRONIC_URL: server.url, IRONIC_NODE: "metal-2", IRONIC_AUTH: "basic" },
-        ...{ BMC_USERNAME: LOGIN.username, BMC_PASSWORD: LOGIN.password },
-      },
-    });
+    const original = await manageRedfish("metal-2", new SimulatedMachine(QUICK));
+    await manageBmc("metal-3", await startRecorded(original));
+    const tryEach = (node: string) =>
+      tryEveryAction({
+        provider: "ironic",
+        env: {
+          ...{ IRONIC_URL: server.url, IRONIC_NODE: node, IRONIC_AUTH: "basic" },
+          ...{ BMC_USERNAME: LOGIN.username, BMC_PASSWORD: LOGIN.password },
+        },
+      });
 
+    const [outcomes, recorded] = await Promise.all([tryEach("metal-2"), tryEach("metal-3")]);
+
+    expect(recorded).toEqual(outcomes);
     task.meta.actions = { server: "Ironic", outcomes };
   });
 

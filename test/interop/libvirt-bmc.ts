@@ -8,7 +8,7 @@ import type { BootSources } from "./qemu-machine.ts";
 import { configureEmulator, emulatorPort } from "./sushy-emulator.ts";
 
 /** Of the user `admin`. */
-export const PASSWORD = "password";
+const PASSWORD = "password";
 
 export async function requirements() {
   await checkNamespace();
@@ -16,16 +16,16 @@ export async function requirements() {
 }
 
 /** sushy-tools' emulator for a machine of libvirt. */
-export async function startSushyTools(installed: PythonPackages, sources: BootSources) {
+export async function startSushyTools(installed: PythonPackages, sources: BootSources, password = PASSWORD) {
   const settings = { SUSHY_EMULATOR_LIBVIRT_URI: libvirtUri(sources) };
-  const config = await configureEmulator(installed, sources.folder, settings, PASSWORD);
+  const config = await configureEmulator(installed, sources.folder, settings, password);
   const emulator = [installed.program("sushy-emulator"), "--config", config];
   const { consoles, stderr } = await startLibvirtHost(sources, installed, emulator);
   return { consoles, port: await emulatorPort(stderr) };
 }
 
 /** virtualbmc for a machine of libvirt. */
-export async function startVirtualBmc(installed: PythonPackages, sources: BootSources) {
+export async function startVirtualBmc(installed: PythonPackages, sources: BootSources, password = PASSWORD) {
   const port = await freeUdpPort();
   const [main, bmc] = [join(sources.folder, ".vbmc"), join(sources.folder, ".vbmc", DOMAIN)];
   await mkdir(bmc, { recursive: true });
@@ -38,7 +38,7 @@ libvirt_uri = ${libvirtUri(sources)}
 address = 127.0.0.1
 port = ${port}
 username = admin
-password = ${PASSWORD}
+password = ${password}
 active = true
 `,
   );

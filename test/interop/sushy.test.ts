@@ -8,8 +8,9 @@ import { Connection } from "../../shared/contract/connection.ts";
 import { Secret } from "../../shared/secret.ts";
 import { SimulatedMachine } from "../../simulators/machine.ts";
 import { type RedfishBmcOptions, startRedfishBmc } from "../../simulators/redfish/bmc.ts";
-import { EVERY_ACTION_MS, tryEveryAction } from "./compatibility/every-action.ts";
+import { EVERY_ACTION_MS } from "./compatibility/every-action.ts";
 import { describeWithPython, installPythonPackages, type PythonPackages } from "./python-packages.ts";
+import { tryRecordedActions } from "./recorded-peer.ts";
 import { runFakeEmulator } from "./sushy-emulator.ts";
 
 const sushy = () => installPythonPackages("sushy", ["sushy==5.14.0", "sushy-tools==2.2.0"]);
@@ -152,9 +153,11 @@ function emulatorTests(installed: PythonPackages): void {
     await expect(reading).rejects.toMatchObject({ class: "auth" });
   });
 
-  it("carries out each action, or it says why not", { timeout: EVERY_ACTION_MS }, async ({ task }) => {
+  it("carries out each action or says why not, and so does its recording", {
+    timeout: EVERY_ACTION_MS,
+  }, async ({ task }) => {
     const { port } = await startEmulator(installed);
-    const outcomes = await tryEveryAction({
+    const outcomes = await tryRecordedActions({
       provider: "redfish",
       env: {
         ...{ BMC_HOST: "127.0.0.1", BMC_USERNAME: "admin", BMC_PASSWORD: "calvin", BMC_PROVIDERS: "redfish" },

@@ -9,19 +9,19 @@ import { readFault } from "../providers/amt/fault.ts";
 import type { ResourceClass } from "../providers/amt/messages.ts";
 import type { WsmanClient } from "../providers/amt/wsman.ts";
 import { connectWsman } from "../providers/amt/wsman-connection.ts";
-import { childOf, childrenOf, findElement, parseXml, type XmlElement } from "../providers/amt/xml.ts";
+import { childOf, parseXml } from "../providers/amt/xml.ts";
+import { type AmtInstance, anonymousInstance, collectInstance, instancesOf } from "./amt-instance.ts";
 import { RecordingBudget } from "./budget.ts";
 import type { IpmiContext } from "./read-ipmi.ts";
+import { anonymousFault } from "./wsman-message.ts";
 
-type Instance = RecordedAmt["classes"][string][number];
-type Value = Instance[string];
 type Refused = NonNullable<RecordedAmt["refused"]>[string];
 
 /** What an Intel AMT device told, secrets included. */
 export interface AmtReading {
   /** What it names itself. */
   readonly server: string | undefined;
-  readonly classes: Readonly<Record<string, readonly Instance[]>>;
+  readonly classes: Readonly<Record<string, readonly AmtInstance[]>>;
   /** By what was asked, such as `Get IPS_OptInService`. */
   readonly refused: Readonly<Record<string, Refused>>;
   /** What a limit, or silence, kept from being read. */
@@ -47,18 +47,13 @@ const READINGS: readonly {
   { what: "the boot configuration", resource: "CIM_ElementSettingData", ways: ["Enumerate"] },
   { what: "boot sources", resource: "CIM_OrderedComponent", ways: ["Enumerate"] },
 ];
-/** Of these associations others name networks, users and certificates, and no boot needs them. */
-const ONLY: Readonly<Record<string, readonly [field: string, of: string]>> = {
-  CIM_ElementSettingData: ["SettingData", "CIM_BootConfigSetting"],
-  CIM_OrderedComponent: ["PartComponent", "CIM_BootSourceSetting"],
-};
 const BUSY_MS = 2_000;
 const LONGEST_BUSY_MS = 5_000;
 
 /** Reads over WS-Management, one request at a time. Rejects if the device refuses the login, or nothing answers. */
 export async function readAmt(connection: Connection, context: AmtContext): Promise<AmtReading> {
   const { limits, log, signal, nameOption, progress } = context;
-  const classes: Record<string, readonly Instance[]> = {};
+  const classes: Record<string, readonly AmtInstance[]> = {};
   const refused: Record<string, Refused> = {};
   const unread: string[] = [];
   const budget = new RecordingBudget(limits, signal);
@@ -79,11 +74,8 @@ export async function readAmt(connection: Connection, context: AmtContext): Prom
   const read = async (way: Way, resource: ResourceClass): Promise<boolean> => {
     seen.last = undefined;
     try {
-      const instances = await twiceIfBusy(() => instancesOf(wsman, way, resource, budget.signal), budget);
-      const only = ONLY[resource];
-      classes[resource] = instances
-        .map(fieldsOf)
-        .filter((fields) => !only || isReferenceTo(fields[only[0]], only[1]));
+      const found = await twiceIfBusy(() => askFor(wsman, way, resource, budget.signal), budget);
+      classes[resource] = instancesOf(resource, found);
       return true;
     } catch (thrown) {
       const error = BmcError.from(thrown);
@@ -113,7 +105,7 @@ export async function readAmt(connection: Connection, context: AmtContext): Prom
   }
 }
 
-async function instancesOf(wsman: WsmanClient, way: Way, resource: ResourceClass, signal: AbortSignal) {
+async function askFor(wsman: WsmanClient, way: Way, resource: ResourceClass, signal: AbortSignal) {
   signal.throwIfAborted();
   return way === "Get" ? [await wsman.get(resource, signal)] : await wsman.enumerate(resource, signal);
 }
@@ -139,75 +131,24 @@ function refusalIn({ status, body }: NonNullable<TappedHttp["answer"]>): Refused
   }
 }
 
-/** In the device's order; what is repeated becomes a list. */
-function fieldsOf(instance: XmlElement): Instance {
-  const fields = new Map<string, Value>();
-  for (const element of instance.children) {
-    const { name } = element;
-    const [value, before] = [contentOf(element), fields.get(name)];
-    if (before === undefined) fields.set(name, value);
-    else if (typeof value === "string" && (typeof before === "string" || Array.isArray(before)))
-      fields.set(name, [before, value].flat());
-  }
-  return Object.fromEntries(fields);
-}
-
-/** Null for what is neither a text nor a reference. */
-function contentOf(element: XmlElement): Value {
-  if (element.children.length === 0) return element.text;
-  const uri = findElement(element, "ResourceURI")?.text;
-  if (uri === undefined) return null;
-  const selectors = childrenOf(findElement(element, "SelectorSet"), "Selector");
-  const keys = selectors.flatMap(({ attributes, children, text }) => {
-    const name = attributes.get("Name");
-    return name === undefined || children.length > 0 ? [] : [[name, text] as const];
-  });
-  return { of: uri.replace(/^.*\//s, ""), keys: Object.fromEntries(keys) };
-}
-
-function isReferenceTo(value: Value | undefined, of: string): boolean {
-  return typeof value === "object" && value !== null && "of" in value && value.of === of;
-}
-
-/** Names that the firmware gives, the same on every device, and the value of all bits. */
-const FIRMWARE = /^(Intel\(r\) AMT:? ?[\w/ -]{0,64}|(CIM|AMT|IPS)_\w{1,64}|Managed ?System|4294967295)$/;
-
 /** Looks through it for what identifies, before anything is written. */
 export function collectAmt({ classes }: AmtReading, anonymiser: Anonymiser): void {
-  for (const instance of Object.values(classes).flat()) {
-    const own = Object.entries(instance).filter(
-      ([, value]) => typeof value === "string" && !FIRMWARE.test(value),
-    );
-    anonymiser.collect(Object.fromEntries(own));
-  }
+  for (const instance of Object.values(classes).flat()) collectInstance(instance, anonymiser);
 }
 
 /** As it may be written. */
 export function anonymousAmt({ server, classes, refused }: AmtReading, anonymiser: Anonymiser): RecordedAmt {
-  const text = (name: string, value: string): string | null => {
-    const isSecret = anonymiser.isSecret(name);
-    const shown = FIRMWARE.test(value) && !isSecret ? anonymiser.text(value) : anonymiser.value(value, name);
-    return typeof shown === "string" ? shown : null;
-  };
-  const valueShown = (name: string, value: Value): Value => {
-    if (typeof value === "string") return text(name, value);
-    if (Array.isArray(value)) return value.map((one) => text(name, one) ?? "");
-    if (value === null) return null;
-    const keys = Object.entries(value.keys).map(([key, one]) => [key, text(key, one) ?? ""]);
-    return { of: value.of, keys: Object.fromEntries(keys) };
-  };
-  const shown = (instance: Instance): Instance =>
-    Object.fromEntries(Object.entries(instance).map(([name, value]) => [name, valueShown(name, value)]));
-  const refusals = Object.entries(refused).map(([asked, { status, subcode, reason }]) => [
+  const refusals = Object.entries(refused).map(([asked, { status, subcode, reason = "" }]) => [
     asked,
-    {
-      status,
-      ...defined({ subcode, reason: reason === undefined ? undefined : anonymiser.freeText(reason) }),
-    },
+    { status, ...(subcode !== undefined && anonymousFault({ subcode, reason }, anonymiser)) },
+  ]);
+  const shown = Object.entries(classes).map(([name, all]) => [
+    name,
+    all.map((instance) => anonymousInstance(instance, anonymiser)),
   ]);
   return {
     ...defined({ server: server === undefined ? undefined : anonymiser.text(server, true) }),
-    classes: Object.fromEntries(Object.entries(classes).map(([name, all]) => [name, all.map(shown)])),
+    classes: Object.fromEntries(shown),
     ...(refusals.length > 0 && { refused: Object.fromEntries(refusals) }),
   };
 }

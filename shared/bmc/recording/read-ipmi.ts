@@ -145,7 +145,7 @@ export function anonymousIpmi(reading: IpmiReading, anonymiser: Anonymiser): Rec
         address: anonymiser.value(network.address, "Address"),
         gateway: anonymiser.value(network.gateway, "Gateway"),
         hostName: anonymiser.value(network.hostName, "HostName"),
-        mode: network.mode === "other" ? undefined : network.mode,
+        mode: network.mode,
         prefix: network.prefix,
         vlan: network.vlan === "off" ? 0 : network.vlan,
       }),

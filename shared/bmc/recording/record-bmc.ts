@@ -120,9 +120,9 @@ export async function recordBmc(connection: Connection, options: RecordBmcOption
     }
   }
   if (reading.tree ?? reading.ipmi ?? reading.amt) return reading;
-  throw (
-    errors[0] ?? new BmcError("unsupported", `none of ${connection.providers.join(", ")} can be recorded`)
-  );
+  // Ironic and webhooks are services in front of a BMC, and say little of how it behaves.
+  const problem = `${connection.providers.join(", ")} cannot be recorded: record the BMC over redfish, ipmi or amt`;
+  throw errors[0] ?? new BmcError("unsupported", problem);
 }
 
 type Read = (connection: Connection, reading: BmcReading, options: RecordBmcOptions) => Promise<void>;

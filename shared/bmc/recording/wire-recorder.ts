@@ -1,10 +1,21 @@
 import type { Anonymiser } from "../../recording/anonymise.ts";
-import type { RecordedCommand, RecordedExchange } from "../../recording/recording.ts";
+import {
+  type RecordedCommand,
+  type RecordedExchange,
+  WSMAN_REQUEST,
+  type WsmanAnswer,
+  type WsmanRequest,
+} from "../../recording/recording.ts";
 import { textOf } from "../../text-of.ts";
 import type { TappedHttp, TappedIpmi, TlsFacts, WireTap } from "../../tracing/wire-tap.ts";
+import {
+  anonymousAnswer,
+  anonymousRequest,
+  collectMessage,
+  readWsmanAnswer,
+  readWsmanRequest,
+} from "./wsman-message.ts";
 
-/** Its exchanges are no JSON: without their bodies they would say nothing, and keep a replay from the others' order. */
-const WSMAN_PATH = "/wsman";
 const MOST_EXCHANGES = 5_000;
 const LONGEST_BODY = 1_048_576;
 
@@ -33,7 +44,7 @@ export class WireRecorder implements WireTap {
       atMs: Math.round(startedMs - startMs),
       ms: Math.round(endedMs - startedMs),
     });
-    const http = this.#http.filter(({ path }) => !isLogin(path) && path !== WSMAN_PATH);
+    const http = this.#http.filter(({ path }) => !isLogin(path));
     return {
       ...(http.length > 0 && {
         exchanges: http.map((one) => ({ ...exchangeOf(one, anonymiser), ...times(one) })),
@@ -46,9 +57,13 @@ export class WireRecorder implements WireTap {
 
   /** Looks through it for what identifies, before anything is written. */
   collect(anonymiser: Anonymiser): void {
-    for (const { body, answer } of this.#http) {
-      anonymiser.collect(jsonOf(body));
-      anonymiser.collect(jsonOf(answer?.body));
+    for (const exchange of this.#http) {
+      const asked = wsmanIn(exchange);
+      const answered = asked && wsmanAnswerIn(exchange, asked);
+      for (const message of [asked, answered]) if (message) collectMessage(message, anonymiser);
+      if (asked) continue;
+      anonymiser.collect(jsonOf(exchange.body));
+      anonymiser.collect(jsonOf(exchange.answer?.body));
     }
   }
 }
@@ -58,12 +73,10 @@ function isLogin(path: string): boolean {
   return /\/Sessions(\/[^/]*)?$/i.test(path);
 }
 
-function exchangeOf(
-  { method, path, headers, body, connection, answer, error }: TappedHttp,
-  anonymiser: Anonymiser,
-) {
+function exchangeOf(exchange: TappedHttp, anonymiser: Anonymiser) {
+  const { method, path, headers, connection, answer, error } = exchange;
   const [bare = "", query] = path.split("?");
-  const sent = anonymiser.value(jsonOf(body));
+  const { sent, received } = bodiesOf(exchange, anonymiser);
   return {
     request: `${method} ${anonymiser.path(bare)}${query === undefined ? "" : `?${anonymiser.text(query)}`}`,
     sent: { headers: anonymiser.headers(headers), ...(sent !== undefined && { body: sent }) },
@@ -71,10 +84,29 @@ function exchangeOf(
     ...(answer && {
       status: answer.status,
       headers: anonymiser.headers(answer.headers),
-      body: answerBody(answer, anonymiser),
+      body: received,
     }),
     ...(error !== undefined && { error: anonymiser.freeText(textOf(error)) }),
   };
+}
+
+function bodiesOf(exchange: TappedHttp, anonymiser: Anonymiser) {
+  const { body, answer } = exchange;
+  const asked = wsmanIn(exchange);
+  const answered = asked && wsmanAnswerIn(exchange, asked);
+  return {
+    sent: asked ? anonymousRequest(asked, anonymiser) : anonymiser.value(jsonOf(body)),
+    received: answered ? anonymousAnswer(answered, anonymiser) : answer && answerBody(answer, anonymiser),
+  };
+}
+
+/** What it asks of Intel AMT; undefined for another request. */
+function wsmanIn({ method, path, body = "" }: TappedHttp): WsmanRequest | undefined {
+  return `${method} ${path}` === WSMAN_REQUEST ? readWsmanRequest(body) : undefined;
+}
+
+function wsmanAnswerIn({ answer }: TappedHttp, asked: WsmanRequest): WsmanAnswer | undefined {
+  return answer && readWsmanAnswer(answer.body.toString("utf8"), asked);
 }
 
 const LONGEST_REASON = 300;

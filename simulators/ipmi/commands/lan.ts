@@ -11,10 +11,13 @@ const REVISION = 0x11;
 
 const bytesOf = (address: string) => Buffer.from(address.split(".").map(Number));
 
+/** Address sources by their code. */
+const SOURCES: readonly SimulatedNetwork["mode"][] = ["unspecified", "static", "dhcp", "other"];
+
 /** What is shown of each parameter (IPMI 2.0 table 23-4). */
 const SHOWN: Readonly<Record<number, (network: SimulatedNetwork) => Buffer>> = {
   3: ({ address }) => bytesOf(address),
-  4: ({ mode }) => Buffer.of(mode === "dhcp" ? 2 : 1),
+  4: ({ mode }) => Buffer.of(SOURCES.indexOf(mode)),
   5: ({ mac }) => Buffer.from(mac.replaceAll(":", ""), "hex"),
   6: ({ prefix }) => bytesOf(ipv4Mask(prefix)),
   12: ({ gateway }) => bytesOf(gateway),

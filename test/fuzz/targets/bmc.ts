@@ -45,13 +45,17 @@ import {
 import { parseResource } from "../../../shared/bmc/providers/redfish/service/service.ts";
 import { readResponse, refusalOf } from "../../../shared/bmc/providers/rpc/request-body.ts";
 import { formatTimestamp } from "../../../shared/bmc/providers/rpc/timestamp.ts";
+import { readWsmanAnswer, readWsmanRequest } from "../../../shared/bmc/recording/wsman-message.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { Connection } from "../../../shared/contract/connection.ts";
+import { WsmanAnswer, WsmanRequest } from "../../../shared/recording/recording.ts";
 import { Secret } from "../../../shared/secret.ts";
 import type { Target } from "../target.ts";
 import { JSON_TOKENS, jsonOf } from "./json.ts";
 
 const isBmcError = (thrown: unknown) => thrown instanceof BmcError;
+const wsman = (header: string, body: string) =>
+  `<Envelope><Header>${header}</Header><Body>${body}</Body></Envelope>`;
 const ORIGIN = "https://192.0.2.1";
 const SYSTEM = JSON.stringify({
   "@odata.id": "/redfish/v1/Systems/1",
@@ -169,6 +173,38 @@ export const bmcTargets: readonly Target[] = [
     },
     throws: isBmcError,
     covers: ["parseXml", "parsePowerStatus", "readFault"],
+  },
+  {
+    name: "wsman-message",
+    seeds: [
+      wsman("<a:Action>x/Get</a:Action><w:ResourceURI>x/AMT_B</w:ResourceURI>", "<AMT_B><C>1</C></AMT_B>"),
+      wsman(
+        "",
+        "<PullResponse><Items><AMT_B/></Items><EnumerationContext>1</EnumerationContext></PullResponse>",
+      ),
+      wsman("", "<Fault><Code><Subcode><Value>x:Y</Value></Subcode></Code></Fault>"),
+    ],
+    tokens: [
+      "<a>",
+      "</a>",
+      "<Items>",
+      "</Items>",
+      "<ResourceURI>",
+      '<Selector Name="a b">',
+      "<AMT_B>",
+      "&amp;",
+    ],
+    around: [[wsman("", ""), ""]],
+    call: (input) => {
+      const asked = readWsmanRequest(input);
+      return [asked, readWsmanAnswer(input, asked ?? { action: "Pull", class: "AMT_B" })];
+    },
+    holds: (result) => {
+      const [asked, answer] = result as [WsmanRequest | undefined, WsmanAnswer | undefined];
+      WsmanRequest.optional().parse(asked);
+      WsmanAnswer.optional().parse(answer);
+    },
+    covers: ["readWsmanRequest", "readWsmanAnswer"],
   },
   {
     name: "entity-tag",

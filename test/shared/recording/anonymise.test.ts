@@ -174,6 +174,19 @@ it("headers are kept by name, and tags and links lose what they hold", () => {
   });
 });
 
+it.each([
+  ['Basic realm="iLO-CZ1234"', "Basic"],
+  [
+    'Digest realm="Digest:8F2A", nonce="qop=\\"canary\\"",stale="false",qop="auth-int, auth"',
+    'Digest stale="false" qop="auth-int, auth"',
+  ],
+  ["Canary", ""],
+])("of the challenge of a login, %s, the kind is kept, and neither realm nor nonce", (given, shown) => {
+  const { anonymiser } = anonymised({});
+
+  expect(anonymiser.headers({ "WWW-Authenticate": given })).toEqual({ "WWW-Authenticate": shown });
+});
+
 it("counts what it replaced, by kind", () => {
   const { anonymiser } = anonymised({ SerialNumber: "QZ12345", Password: "x-canary", Copy: "QZ12345" });
 

@@ -76,7 +76,7 @@ function longTexts(text: string): void {
   anonymiser.text(text);
   anonymiser.freeText(text);
   anonymiser.path(text);
-  anonymiser.headers({ location: text, etag: text, server: text });
+  anonymiser.headers({ location: text, etag: text, server: text, "www-authenticate": text });
   anonymiser.collect({ [text]: "a value" });
   anonymiser.value({ [text]: "a value", [`${text}Password`]: 1, [`A@${text}`]: "other" });
   withoutEndSlashes(text);

@@ -38,6 +38,11 @@ describe("a recording", () => {
       `{"resources":{"/a":${"[".repeat(200)}${"]".repeat(200)}}}`,
       "it has too many levels",
     ],
+    [
+      "a message of Intel AMT that is none",
+      '{"exchanges":[{"request":"POST /wsman","atMs":0,"status":200,"body":{"output":{"a b":"c"}}}]}',
+      "it is not a recording: exchanges: 0: body: output: a b",
+    ],
     ["a path that is none", '{"resources":{"../etc":{}}}', "it is not a recording: resources"],
   ])("is refused in one line if it is %s", (_, text, problem) => {
     expect(() => parseRecording(Buffer.from(text))).toThrow(problem);

@@ -17,13 +17,15 @@ export type RecordValue<Labels> = (labels: Labels, value?: number) => void;
 type Reading<Labels> = number | undefined | readonly (readonly [Labels, number])[];
 
 /** Where the values come from: a definition without it does not compile. */
-type Source<Labels> =
+type Events<Labels> =
   /** The events of the worker. */
   | { readonly watch: (record: RecordValue<Labels>, clock: Clock) => Partial<Observer> }
-  /** The state of the worker when it is scraped. Only for gauges. */
-  | { readonly read: (facts: WorkerFacts) => Reading<Labels> | Promise<Reading<Labels>> }
   /** A file that keeps state for several metrics. */
   | { readonly recordedBy: "watch-actions.ts" | "watch-process.ts" };
+/** For gauges also the state of the worker when it is scraped. */
+type Source<Labels> =
+  | Events<Labels>
+  | { readonly read: (facts: WorkerFacts) => Reading<Labels> | Promise<Reading<Labels>> };
 
 interface Described<Label extends LabelName> {
   readonly type: "counter" | "gauge" | "histogram";
@@ -38,11 +40,11 @@ interface Described<Label extends LabelName> {
 type Definition<Label extends LabelName> = Described<Label> & Source<LabelsOf<Label>>;
 export type MetricDefinition = Described<LabelName> & Source<AnyLabels>;
 
-type Options<Label extends LabelName> = Source<LabelsOf<Label>> & {
+interface Options<Label extends LabelName> {
   readonly labels?: readonly Label[];
   /** Starts every series at 0, so that the first event is an increase. */
   readonly fromStart?: true;
-};
+}
 
 /** From a fast in-band answer to firmware that takes ten minutes to boot. */
 const ACTION_SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600];
@@ -57,7 +59,7 @@ const JOURNAL_SECONDS = [0.000_1, 0.000_5, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1
 function counter<const Label extends LabelName = never>(
   name: string,
   help: string,
-  options: Options<Label>,
+  options: Options<Label> & Events<LabelsOf<Label>>,
 ): Definition<NoInfer<Label>> {
   return { type: "counter", name, help, labels: [], ...options };
 }
@@ -65,7 +67,7 @@ function counter<const Label extends LabelName = never>(
 function gauge<const Label extends LabelName = never>(
   name: string,
   help: string,
-  options: Options<Label>,
+  options: Options<Label> & Source<LabelsOf<Label>>,
 ): Definition<NoInfer<Label>> {
   return { type: "gauge", name, help, labels: [], ...options };
 }
@@ -75,7 +77,7 @@ function histogram<const Label extends LabelName = never>(
   name: string,
   help: string,
   buckets: readonly number[],
-  options: Options<Label>,
+  options: Options<Label> & Events<LabelsOf<Label>>,
 ): Definition<NoInfer<Label>> {
   return { type: "histogram", name, help, labels: [], buckets, ...options };
 }
@@ -183,11 +185,17 @@ export const definitions = {
   slotsTaken: gauge("pbnj_slots_taken", "Slots in use", { read: ({ slots }) => slots().taken }),
   launches: counter("pbnj_launches_total", "Actions that were started", {
     labels: ["runtime"],
-    watch: (add) => on("started", ({ runtime, adopted }) => void (adopted || add({ runtime }))),
+    watch: (add) =>
+      on("started", ({ runtime, adopted }) => {
+        if (!adopted) add({ runtime });
+      }),
   }),
   adoptions: counter("pbnj_adoptions_total", "Actions adopted from a worker that stopped before they ended", {
     labels: ["runtime"],
-    watch: (add) => on("started", ({ runtime, adopted }) => void (adopted && add({ runtime }))),
+    watch: (add) =>
+      on("started", ({ runtime, adopted }) => {
+        if (adopted) add({ runtime });
+      }),
   }),
   roundTrips: counter(
     "pbnj_bmc_round_trips_total",

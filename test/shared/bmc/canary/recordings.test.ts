@@ -3,18 +3,19 @@ import { loadAction } from "../../../../actions/catalogue.ts";
 import { readInput } from "../../../../actions/harness/input/read-input.ts";
 import { runAction } from "../../../../actions/harness/run/run-action.ts";
 import { recordBmc } from "../../../../shared/bmc/recording/record-bmc.ts";
-import { Connection } from "../../../../shared/contract/connection.ts";
+import { Connection, serialiseConnection } from "../../../../shared/contract/connection.ts";
 import { silentLogger } from "../../../../shared/logger.ts";
 import { Anonymiser } from "../../../../shared/recording/anonymise.ts";
 import { type Recording, recordingText } from "../../../../shared/recording/recording.ts";
 import { redactor } from "../../../../shared/secret-forms.ts";
 import { fault } from "../../../../simulators/amt/answers.ts";
-import { startAmtDevice } from "../../../../simulators/amt/device.ts";
+import { type AmtDeviceOptions, startAmtDevice } from "../../../../simulators/amt/device.ts";
 import { SimulatedMachine } from "../../../../simulators/machine.ts";
 import { startRecording } from "../../../../simulators/recorded/start-recording.ts";
 import { startRedfishBmc } from "../../../../simulators/redfish/bmc.ts";
 import { redfishProfiles } from "../../../../simulators/redfish/profiles.ts";
 import { redfishConnection } from "../../../support/bmc-lab.ts";
+import { recordAction } from "../../../support/recorded-action.ts";
 
 const PASSWORD = "canary-login-5f1e";
 /** One of each kind that a BMC may show, and where. */
@@ -64,40 +65,40 @@ beforeAll(async () => {
 }, 120_000);
 
 describe("a recording of an Intel AMT device", () => {
-  it("holds no secret, and of associations only those of the boot", async () => {
-    const reference = (of: string, InstanceID: string) => ({ of, keys: { InstanceID } });
+  const reference = (of: string, InstanceID: string) => ({ of, keys: { InstanceID } });
+  const instances = {
+    CIM_AssociatedPowerManagementService: [
+      { PowerState: 2, HostName: "canary-host", UserOfService: reference("CIM_X", "canary-service-1") },
+    ],
+    AMT_BootSettingData: [
+      {
+        ...{ InstanceID: "Intel(r) AMT:BootSettingData 0", BIOSSetup: "true", BootMediaIndex: 0 },
+        ...{ RSEPassword: "canary-rse-1", UefiBootParametersArray: "Y2FuYXJ5LXVlZmktYm9vdA==" },
+        ...{ OwnerCredential: "Intel(r) AMT canary-firmware-like", Whatever: "canary-unknown-field-99" },
+        ...{ Description: "The password is canary-rse-1", Tokens: ["canary-list-e5"], Pin: 73_519 },
+        ...{ ElementName: "Intel(r) AMT boot settings", AssetTag: "canary-asset-12" },
+      },
+    ],
+    CIM_ElementSettingData: [
+      { IsNext: 1, SettingData: reference("CIM_WiFiEndpointSettings", "Intel(r) AMT canary-wifi") },
+      { IsNext: 3, SettingData: reference("CIM_BootConfigSetting", "Intel(r) AMT: Boot Configuration 0") },
+    ],
+  };
+
+  async function start(options: AmtDeviceOptions) {
     const machine = new SimulatedMachine();
     const device = await startAmtDevice({
-      ...{ machine, username: "canary-user", password: PASSWORD, tls: "http" },
-      instances: {
-        CIM_AssociatedPowerManagementService: [
-          { PowerState: 2, HostName: "canary-host", UserOfService: reference("CIM_X", "canary-service-1") },
-        ],
-        AMT_BootSettingData: [
-          {
-            ...{ InstanceID: "Intel(r) AMT:BootSettingData 0", BIOSSetup: "false", BootMediaIndex: 0 },
-            ...{ RSEPassword: "canary-rse-1", UefiBootParametersArray: "Y2FuYXJ5LXVlZmktYm9vdA==" },
-            ...{ OwnerCredential: "Intel(r) AMT canary-firmware-like", Whatever: "canary-unknown-field-99" },
-            ...{ Description: "The password is canary-rse-1", Tokens: ["canary-list-e5"], Pin: 73_519 },
-          },
-        ],
-        CIM_ElementSettingData: [
-          { IsNext: 1, SettingData: reference("CIM_WiFiEndpointSettings", "Intel(r) AMT canary-wifi") },
-          {
-            IsNext: 3,
-            SettingData: reference("CIM_BootConfigSetting", "Intel(r) AMT: Boot Configuration 0"),
-          },
-        ],
-      },
-      refusals: {
-        "Get IPS_OptInService": fault("AccessDenied", `The user canary-user with ${PASSWORD} may not`),
-      },
+      ...{ machine, username: "canary-user", password: PASSWORD, tls: "http", instances, ...options },
     });
     onTestFinished(() => device.close());
-    const connection = Connection.parse({
-      ...{ host: "127.0.0.1", username: "canary-user", password: PASSWORD, providers: ["amt"] },
-      amt: { port: device.http.port, scheme: "http" },
-    });
+    const { port } = device.http;
+    const login = { host: "127.0.0.1", username: "canary-user", password: PASSWORD, providers: ["amt"] };
+    return { device, connection: Connection.parse({ ...login, amt: { port, scheme: "http" } }) };
+  }
+
+  it("holds no secret, and of associations only those of the boot", async () => {
+    const refused = fault("AccessDenied", `The user canary-user with ${PASSWORD} may not`);
+    const { connection } = await start({ refusals: { "Get IPS_OptInService": refused } });
 
     const reading = await recordBmc(connection, { ...options, signal: AbortSignal.timeout(60_000) });
     const recording = reading.anonymous(new Anonymiser(redactor({ connection })), connection);
@@ -106,7 +107,7 @@ describe("a recording of an Intel AMT device", () => {
     expect(text).not.toMatch(CANARY);
     expect(text).not.toContain("73519");
     expect(recording.amt?.classes).toMatchObject({
-      AMT_BootSettingData: [{ BIOSSetup: "false", BootMediaIndex: "0", RSEPassword: null }],
+      AMT_BootSettingData: [{ BIOSSetup: "true", BootMediaIndex: "0", RSEPassword: null }],
       CIM_ElementSettingData: [
         {
           SettingData: {
@@ -117,6 +118,29 @@ describe("a recording of an Intel AMT device", () => {
       ],
     });
     expect(recording.amt?.refused).toMatchObject({ "Get IPS_OptInService": { subcode: "AccessDenied" } });
+  });
+
+  it("has each message of an action, and neither a secret nor the login in them", async () => {
+    const { device, connection } = await start({ usesOfNonce: 3 });
+    const env = { BMC_CONNECTION_FILE: "-" };
+
+    const { recording, text } = await recordAction("set-pxe-once", env, {
+      stdin: serialiseConnection(connection),
+      beforeAction: () => {
+        device.script("SetBootConfigRole", fault("canary-rse-1", `canary-user with ${PASSWORD} may not`));
+      },
+    });
+
+    const { exchanges = [] } = recording;
+    expect(exchanges.map(({ sent }) => Object(sent?.body).action)).toEqual(
+      expect.arrayContaining(["Get", "Put", "ChangeBootOrder", "SetBootConfigRole"]),
+    );
+    expect(exchanges.map(({ status }) => status)).toEqual(expect.arrayContaining([200, 400, 401]));
+    expect(exchanges.find(({ status }) => status === 401)?.headers).toMatchObject({
+      "www-authenticate": expect.stringMatching(/^Digest (stale="\w+" )?qop="auth"$/),
+    });
+    expect(text).not.toMatch(CANARY);
+    expect(text).not.toMatch(/73519|nonce|realm|"authorization"/i);
   });
 });
 

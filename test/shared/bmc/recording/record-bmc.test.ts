@@ -220,6 +220,22 @@ describe("a recording of a BMC", () => {
     expect(await read()).not.toHaveProperty("refusals");
   });
 
+  it("is not made of a service in front of a BMC", async () => {
+    const connection = Connection.parse({
+      ironic: { url: "http://127.0.0.1:9", node: "node-01", auth: "none" },
+    });
+
+    const reading = recordBmc(connection, {
+      ...{ limits: LIMITS, log: silentLogger, progress: () => undefined },
+      signal: AbortSignal.timeout(60_000),
+    });
+
+    await expect(reading).rejects.toMatchObject({
+      class: "unsupported",
+      message: "ironic cannot be recorded: record the BMC over redfish, ipmi or amt",
+    });
+  });
+
   it("sends a refused password once", async () => {
     const { bmc, read } = await recordSimulated({ password: "other" });
 

@@ -1,0 +1,62 @@
+import { z } from "zod";
+import type { Action } from "../../actions/harness/action.ts";
+import type { InputFields } from "../../actions/harness/input/input.ts";
+import type { ActionInput } from "../../actions/harness/input/read-input.ts";
+import { runAction } from "../../actions/harness/run/run-action.ts";
+import { type RecordBmcOptions, recordBmc } from "../../shared/bmc/recording/record-bmc.ts";
+import { BmcError } from "../../shared/contract/bmc-error.ts";
+import type { ActionResult } from "../../shared/contract/result.ts";
+import { defined } from "../../shared/defined.ts";
+import { Anonymiser } from "../../shared/recording/anonymise.ts";
+import { type Recording, recordingText } from "../../shared/recording/recording.ts";
+import { redactor } from "../../shared/secret-forms.ts";
+
+export interface MadeRecording {
+  readonly recording: Recording;
+  /** As a file has it. */
+  readonly text: string;
+  /** Of the action. */
+  readonly result: ActionResult | undefined;
+  /** Why a provider has no part in it. */
+  readonly failures: readonly string[];
+}
+
+/**
+ * Reads a BMC, runs the action if there is one, and makes a recording of both. Rejects with a `BmcError` if nothing can be read, or
+ * if the recording would hold a secret of the connection.
+ */
+export async function makeRecording(
+  action: Action | undefined,
+  input: ActionInput<InputFields>,
+  options: Omit<RecordBmcOptions, "nameOption">,
+): Promise<MadeRecording> {
+  const { connection, nameOption, own } = input;
+  const redact = redactor({ username: connection.username, connection, own });
+  const reading = await recordBmc(connection, { ...options, nameOption });
+  if (action) options.progress(`running ${action.name}`);
+  const { log, signal, clock } = options;
+  const result = action && (await runAction(action, input, { log, signal, clock, tap: reading.wire }));
+  const anonymiser = new Anonymiser(redact);
+  const recording = reading.anonymous(anonymiser, connection);
+  if (result) recording.action = endOf(result, anonymiser);
+  const text = recordingText(recording);
+  if (redact(text) !== text)
+    throw new BmcError("internal", "the recording holds a secret of the connection: not written");
+  return { recording, text, result, failures: reading.failures };
+}
+
+function endOf(result: ActionResult, anonymiser: Anonymiser): Recording["action"] {
+  const { action: name, ok, class: errorClass, message = "", provider, data } = result;
+  const { checks } = Checks.safeParse(data).data ?? {};
+  return {
+    name,
+    ok,
+    message: anonymiser.freeText(message),
+    ...defined({ class: errorClass, provider, checks }),
+  };
+}
+
+/** Of `check`: which checks passed, without their details. */
+const Checks = z.object({
+  checks: z.array(z.object({ provider: z.string(), check: z.string(), state: z.string() })),
+});

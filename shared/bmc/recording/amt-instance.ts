@@ -1,0 +1,85 @@
+import type { Anonymiser } from "../../recording/anonymise.ts";
+import type { RecordedAmt } from "../../recording/recording.ts";
+import { childrenOf, findElement, type XmlElement } from "../providers/amt/xml.ts";
+
+/** The fields of an instance, or of a method's input or output, in the device's order. */
+export type AmtInstance = RecordedAmt["classes"][string][number];
+type Value = AmtInstance[string];
+
+/** Of these associations others name networks, users and certificates, and no boot needs them. */
+const ONLY: Readonly<Record<string, readonly [field: string, of: string]>> = {
+  CIM_ElementSettingData: ["SettingData", "CIM_BootConfigSetting"],
+  CIM_OrderedComponent: ["PartComponent", "CIM_BootSourceSetting"],
+};
+/** Names that the firmware gives, the same on every device, and the value of all bits. */
+const FIRMWARE = /^(Intel\(r\) AMT:? ?[\w/ -]{0,64}|(CIM|AMT|IPS)_\w{1,64}|Managed ?System|4294967295)$/;
+const CLASS = /^[A-Za-z_][\w.-]*$/;
+const KEY = /^[\w.-]+$/;
+
+/** What is repeated becomes a list. */
+export function instanceOf(element: XmlElement): AmtInstance {
+  const fields = new Map<string, Value>();
+  for (const child of element.children) {
+    const { name } = child;
+    const [value, before] = [contentOf(child), fields.get(name)];
+    if (before === undefined) fields.set(name, value);
+    else if (typeof value === "string" && (typeof before === "string" || Array.isArray(before)))
+      fields.set(name, [before, value].flat());
+  }
+  return Object.fromEntries(fields);
+}
+
+/** The instances of a class that a recording may have: of associations only those of the boot. */
+export function instancesOf(resource: string, elements: readonly XmlElement[]): readonly AmtInstance[] {
+  const [field, of] = ONLY[resource] ?? [];
+  const all = elements.map(instanceOf);
+  return field === undefined ? all : all.filter((instance) => isReferenceTo(instance[field], of));
+}
+
+/** `CIM_BootService` of its resource URI; undefined for what is no class. */
+export function classIn(uri: string): string | undefined {
+  const name = uri.replace(/^.*\//s, "");
+  return CLASS.test(name) ? name : undefined;
+}
+
+/** Null for what is neither a text nor a reference. */
+function contentOf(element: XmlElement): Value {
+  if (element.children.length === 0) return element.text;
+  const of = classIn(findElement(element, "ResourceURI")?.text ?? "");
+  if (of === undefined) return null;
+  const selectors = childrenOf(findElement(element, "SelectorSet"), "Selector");
+  const keys = selectors.flatMap(({ attributes, children, text }) => {
+    const name = attributes.get("Name") ?? "";
+    return !KEY.test(name) || children.length > 0 ? [] : [[name, text] as const];
+  });
+  return { of, keys: Object.fromEntries(keys) };
+}
+
+function isReferenceTo(value: Value | undefined, of: string | undefined): boolean {
+  return typeof value === "object" && value !== null && "of" in value && value.of === of;
+}
+
+/** Looks through it for what identifies, before anything is written. */
+export function collectInstance(instance: AmtInstance, anonymiser: Anonymiser): void {
+  const own = Object.entries(instance).filter(
+    ([, value]) => typeof value === "string" && !FIRMWARE.test(value),
+  );
+  anonymiser.collect(Object.fromEntries(own));
+}
+
+/** As it may be written. */
+export function anonymousInstance(instance: AmtInstance, anonymiser: Anonymiser): AmtInstance {
+  const text = (name: string, value: string): string | null => {
+    const isSecret = anonymiser.isSecret(name);
+    const shown = FIRMWARE.test(value) && !isSecret ? anonymiser.text(value) : anonymiser.value(value, name);
+    return typeof shown === "string" ? shown : null;
+  };
+  const valueShown = (name: string, value: Value): Value => {
+    if (typeof value === "string") return text(name, value);
+    if (Array.isArray(value)) return value.map((one) => text(name, one) ?? "");
+    if (value === null) return null;
+    const keys = Object.entries(value.keys).map(([key, one]) => [key, text(key, one) ?? ""]);
+    return { of: value.of, keys: Object.fromEntries(keys) };
+  };
+  return Object.fromEntries(Object.entries(instance).map(([name, value]) => [name, valueShown(name, value)]));
+}
