@@ -74,12 +74,6 @@ export interface SimulatedBiosState {
   pending: Readonly<Record<string, unknown>>;
   /** Whether the next boot applies what is pending. */
   scheduled: boolean;
-  /** Why boots drop what is pending. */
-  problem?: string;
-  /** What the last boot dropped it for. */
-  dropped?: string;
-  /** A boot is applying what is shown already. */
-  isApplying?: boolean;
 }
 
 /** As delivered. */
@@ -343,8 +337,7 @@ export class SimulatedMachine extends EventEmitter<MachineEvents> {
     secureBoot.active = secureBoot.enabled && secureBoot.hasKeys;
     const { bios } = this;
     if (bios.scheduled) {
-      if (bios.problem === undefined) bios.attributes = { ...bios.attributes, ...bios.pending };
-      else bios.dropped = bios.problem;
+      bios.attributes = { ...bios.attributes, ...bios.pending };
       bios.pending = {};
       bios.scheduled = false;
     }

@@ -28,11 +28,11 @@ export interface MadeRecording {
 export async function makeRecording(
   action: Action | undefined,
   input: ActionInput<InputFields>,
-  options: Omit<RecordBmcOptions, "nameOption">,
+  options: Omit<RecordBmcOptions, "nameOption" | "hasAction">,
 ): Promise<MadeRecording> {
   const { connection, nameOption, own } = input;
   const redact = redactor({ username: connection.username, connection, own });
-  const reading = await recordBmc(connection, { ...options, nameOption });
+  const reading = await recordBmc(connection, { ...options, nameOption, hasAction: action !== undefined });
   if (action) options.progress(`running ${action.name}`);
   const { log, signal, clock } = options;
   const result = action && (await runAction(action, input, { log, signal, clock, tap: reading.wire }));

@@ -203,8 +203,10 @@ export class Anonymiser {
 
   #header(name: string, value: string): string {
     switch (name.toLowerCase()) {
-      case "location":
-        return this.path(value.replace(/^[a-z]+:\/\/[^/]+/i, ""));
+      case "location": {
+        const [, origin = "", path = ""] = /^([a-z]+:\/\/[^/]*)?(.*)$/is.exec(value) ?? [];
+        return this.text(origin) + this.path(path);
+      }
       case "etag":
       case "if-match":
         return value.replace(/[A-Za-z0-9+/=]{4,}/g, (tag) => this.#pseudonyms.of("text", tag));

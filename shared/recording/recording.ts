@@ -91,15 +91,24 @@ function checkWsman({ request, sent, body }: z.infer<typeof HttpExchange>, conte
 }
 
 const IpmiExchange = z.object({
-  command: z.string().describe("Its name in the specification"),
-  netFn: z.int().min(0).max(63),
-  code: z.int().min(0).max(255).describe("The command's number"),
-  data: Hex.optional().describe("Absent if it holds something secret"),
+  command: z
+    .string()
+    .describe("Its name in the specification; of a handshake `Open Session`, `RAKP1` or `RAKP3`"),
+  netFn: z.int().min(0).max(63).optional().describe("Absent in a handshake"),
+  code: z.int().min(0).max(255).describe("The command's number; in a handshake the type of the payload"),
+  data: Hex.optional().describe(
+    "What a replay compares; without reservations and addresses, absent if it is secret",
+  ),
   atMs: Milliseconds,
   ms: Milliseconds.default(0),
-  completionCode: z.int().min(0).max(255).optional().describe("Absent if there was no answer"),
-  answer: Hex.optional(),
-  error: z.string().optional(),
+  completionCode: z
+    .int()
+    .min(0)
+    .max(255)
+    .optional()
+    .describe("Absent if there was no answer; in a handshake the status"),
+  answer: Hex.optional().describe("Absent if it is secret: the machine answers"),
+  error: z.string().optional().describe("Why there was no answer; a replay does not answer either"),
 });
 
 const Checks = z.array(z.object({ provider: z.string(), check: z.string(), state: z.string() })).max(1_000);
@@ -283,7 +292,7 @@ export function recordingText(recording: Recording): string {
         ];
   const parts = [
     ...fields,
-    `  "resources": {\n${tree.join(",\n")}\n  }`,
+    tree.length === 0 ? '  "resources": {}' : `  "resources": {\n${tree.join(",\n")}\n  }`,
     ...list("exchanges", exchanges),
     ...list("commands", commands),
   ];

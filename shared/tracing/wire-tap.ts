@@ -16,6 +16,8 @@ export interface TlsFacts {
 
 /** As it went over the wire, secrets included. Times are on the monotonic clock. */
 export interface TappedHttp {
+  /** Of the service: scheme, host and port. */
+  readonly origin: string;
   readonly method: string;
   /** Path and query. */
   readonly path: string;
@@ -35,9 +37,10 @@ export interface TappedHttp {
 }
 
 export interface TappedIpmi {
-  /** As the specification names it. */
+  /** As the specification names it; of a handshake `Open Session`, `RAKP1` or `RAKP3`. */
   readonly command: string;
-  readonly netFn: number;
+  /** Undefined in a handshake, where `code` is the type of the payload, and `completionCode` the status. */
+  readonly netFn: number | undefined;
   readonly code: number;
   /** Undefined if it holds a secret. */
   readonly data: Uint8Array | undefined;

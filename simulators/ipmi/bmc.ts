@@ -71,6 +71,8 @@ interface IpmiFaults {
   refuses?: (name: string, data: Buffer) => number | undefined;
   /** What a command gets in place of being carried out. */
   answers?: (request: wire.Request) => Reply | undefined;
+  /** The status of a handshake's answer in place of the real one; `lost` answers nothing. */
+  shakes?: (name: string) => number | "lost" | undefined;
   /** Changes a datagram on its way out, or adds others before it. */
   rewrites?: (name: string, datagram: Buffer) => readonly Buffer[];
 }
@@ -99,6 +101,8 @@ export interface IpmiBmc extends AsyncDisposable {
   activeSessions(): number;
   /** Forgets every session and request, and hears nothing for `silentMs`. */
   restart(silentMs?: number): void;
+  /** Ends, as a process does: its host refuses what is sent to its port. Another one begins after `awayMs`. */
+  stop(awayMs: number): void;
   close(): Promise<void>;
 }
 
@@ -152,7 +156,10 @@ class UdpBmc implements IpmiBmc {
   readonly console: SimulatedConsole;
   readonly #peers = new Map<number, RemoteInfo>();
   #silentUntilMs = 0;
-  readonly #answers = new Map<string, { readonly answer: Buffer; readonly atMs: number }>();
+  #place = { address: "", port: 0 };
+  #isListening = false;
+  #comesBack: NodeJS.Timeout | undefined;
+  readonly #answers = new Map<string, { readonly answer: Buffer | undefined; readonly atMs: number }>();
 
   constructor(options: IpmiBmcOptions) {
     this.#options = options;
@@ -259,11 +266,11 @@ class UdpBmc implements IpmiBmc {
   }
 
   get host(): string {
-    return this.#socket.address().address;
+    return this.#place.address;
   }
 
   get port(): number {
-    return this.#socket.address().port;
+    return this.#place.port;
   }
 
   sessions(): number {
@@ -286,6 +293,20 @@ class UdpBmc implements IpmiBmc {
       this.#socket.bind(free, host);
       await once(this.#socket, "listening");
     });
+    this.#place = this.#socket.address();
+    this.#isListening = true;
+  }
+
+  stop(awayMs: number): void {
+    if (!this.#isListening) return;
+    this.restart();
+    this.#isListening = false;
+    this.#socket.close();
+    if (!Number.isFinite(awayMs)) return;
+    this.#comesBack = setTimeout(() => {
+      this.#socket = this.#openSocket(this.host.includes(":") ? "udp6" : "udp4");
+      void this.listen(this.host, this.port);
+    }, awayMs);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -297,7 +318,8 @@ class UdpBmc implements IpmiBmc {
     this.#devices.boot.close();
     this.console.drop();
     this.machine.close();
-    await new Promise<void>((resolve) => this.#socket.close(() => resolve()));
+    clearTimeout(this.#comesBack);
+    if (this.#isListening) await new Promise<void>((resolve) => this.#socket.close(() => resolve()));
   }
 
   #handle(bytes: Buffer, peer: RemoteInfo): void {
@@ -331,8 +353,13 @@ class UdpBmc implements IpmiBmc {
     if (!step) return;
     const [name, run] = step;
     if (this.#ignores(name, payload)) return;
+    const status = this.faults.shakes?.(name);
+    if (status === "lost") return;
     const answer = run();
-    if (answer) this.#send(name, wire.writeHandshake(type + 1, answer), peer);
+    if (!answer) return;
+    // A refusal ends after the console's session ID (IPMI 2.0 section 13.17).
+    const refused = status === undefined ? answer : Buffer.from(answer.subarray(0, 8)).fill(status, 1, 2);
+    this.#send(name, wire.writeHandshake(type + 1, refused), peer);
   }
 
   #outsideSession(message: Buffer, frame: (message: Buffer) => Buffer, peer: RemoteInfo): void {
@@ -378,7 +405,8 @@ class UdpBmc implements IpmiBmc {
       if (answer) this.#send(name, seal(answer), peer);
       return;
     }
-    this.#send(name, seal(this.#answerOnce(request, session)), peer);
+    const answer = this.#answerOnce(request, session);
+    if (answer) this.#send(name, seal(answer), peer);
   }
 
   /** To where the session's last packet came from. */
@@ -393,7 +421,7 @@ class UdpBmc implements IpmiBmc {
   }
 
   /** A repeated request sequence number is a repeated request (IPMI 2.0 section 5.6). */
-  #answerOnce(request: wire.Request, session: SimulatedSession): Buffer {
+  #answerOnce(request: wire.Request, session: SimulatedSession): Buffer | undefined {
     const { duplicates = "repeat-answer" } = this.#options;
     const memory = [
       session.id,
@@ -406,8 +434,10 @@ class UdpBmc implements IpmiBmc {
     if (known && Date.now() - known.atMs < REQUEST_MEMORY_MS && duplicates !== "execute") {
       return duplicates === "refuse" ? wire.writeResponse(request, 0xcf, Buffer.alloc(0)) : known.answer;
     }
-    const { code = 0, data = Buffer.alloc(0) } = this.#execute(request, session);
-    const answer = wire.writeResponse(request, code, code === 0 ? data : Buffer.alloc(0));
+    const { code = 0, data = Buffer.alloc(0), isLost } = this.#execute(request, session);
+    const answer = isLost
+      ? undefined
+      : wire.writeResponse(request, code, code === 0 ? data : Buffer.alloc(0));
     this.#answers.set(memory.join(), { answer, atMs: Date.now() });
     const [oldest] = this.#answers.keys();
     if (oldest !== undefined && this.#answers.size > REMEMBERED_REQUESTS) this.#answers.delete(oldest);
@@ -415,13 +445,13 @@ class UdpBmc implements IpmiBmc {
   }
 
   #execute(request: wire.Request, session: SimulatedSession, devices = this.#devices): Reply {
+    const given = this.faults.answers?.(request);
+    if (given) return given;
     const handler = findHandler(request.netFn, request.command);
     if (!handler) return { code: 0xc1 };
     if (session.level < handler.level) return { code: 0xd4 };
     const refusal = this.faults.refuses?.(handler.name, request.data);
     if (refusal !== undefined) return { code: refusal };
-    const given = this.faults.answers?.(request);
-    if (given) return given;
     return handler.run(request.data, devices, session);
   }
 
@@ -440,6 +470,7 @@ class UdpBmc implements IpmiBmc {
     if (this.faults.losesAnswer?.(name)) return;
     for (const part of this.faults.rewrites?.(name, datagram) ?? [datagram]) {
       this.#network.send(part, (bytes) => {
+        if (!this.#isListening) return;
         this.answered += 1;
         // The client does not wait for this one, so its address may be gone already.
         this.#socket.send(bytes, peer.port, peer.address, (error) => {

@@ -1,8 +1,9 @@
 import type { Reply } from "./reply.ts";
 
 export interface EventLogOptions {
-  /** Records of 16 bytes; their IDs are put in by the log. */
+  /** Records of 16 bytes; their IDs are put in by the log, unless it `keepsIds`. */
   readonly records: readonly Buffer[];
+  readonly keepsIds?: boolean;
   /** The most that one answer holds of a record; some BMCs have messages too small for a whole one. */
   readonly partBytes: number;
   readonly erasureMs: number;
@@ -30,7 +31,10 @@ export class EventLog {
   constructor(options: EventLogOptions) {
     this.#options = options;
     this.#records = [];
-    for (const record of options.records) this.add(record);
+    if (options.keepsIds) {
+      this.#records = [...options.records];
+      this.#nextId = 1 + Math.max(0, ...this.#records.map((record) => record.readUInt16LE(0)));
+    } else for (const record of options.records) this.add(record);
   }
 
   get size(): number {

@@ -2,4 +2,6 @@
 export interface Reply {
   readonly code?: number;
   readonly data?: Buffer;
+  /** Nothing is answered. */
+  readonly isLost?: boolean;
 }

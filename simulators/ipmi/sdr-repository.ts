@@ -3,8 +3,9 @@ import type { Reply } from "./reply.ts";
 import { exceededBy, fullRecord, rawOf, redundancyRecord, thresholdsOf } from "./sdr-record.ts";
 
 export interface SdrOptions {
-  /** Instead of records of the machine's sensors; their IDs are put in by the repository. */
+  /** Instead of records of the machine's sensors; their IDs are put in by the repository, unless it `keepsIds`. */
   readonly records?: readonly Buffer[];
+  readonly keepsIds?: boolean;
   /** The most that one answer holds of a record. */
   readonly partBytes: number;
   /** False has no repository at all. */
@@ -40,8 +41,8 @@ export class SimulatedSdr {
       ...sensors.map((sensor, index) => fullRecord(sensor, index + 1)),
       redundancyRecord(sensors.length + 1),
     ];
-    this.#records = [];
-    for (const record of options.records ?? own) this.#append(record);
+    this.#records = options.keepsIds ? [...(options.records ?? [])] : [];
+    if (!options.keepsIds) for (const record of options.records ?? own) this.#append(record);
   }
 
   /** Adds a record at the start, which gives the others new IDs and cancels the reservation. */

@@ -1,11 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { BootDevice } from "../../shared/contract/vocabulary.ts";
 import { defined } from "../../shared/defined.ts";
+import { keptBytes } from "../../shared/recording/ipmi-request.ts";
 import type { RecordedCommand, RecordedExchange, RecordedIpmi } from "../../shared/recording/recording.ts";
 import type { IpmiBmc, IpmiBmcOptions } from "../ipmi/bmc.ts";
 import type { SimulatedFru } from "../ipmi/fru.ts";
 import type { SimulatedUser } from "../ipmi/users.ts";
 import type { SimulatedMachine } from "../machine.ts";
+import type { Answer } from "../redfish/answer.ts";
 import { Replay } from "./replay.ts";
 import { isBody } from "./resources.ts";
 
@@ -45,11 +47,11 @@ export function ipmiOptions(
       cipherSuites: suiteRecords && grantedSuites(suiteRecords),
     }),
     sdr: {
-      present: (sdr?.length ?? 0) > 0,
+      ...{ present: (sdr?.length ?? 0) > 0, keepsIds: true },
       records: (sdr ?? []).map(bytesOf).filter((record) => record.length >= 5),
       ...{ readings: byNumber(readings), thresholds: byNumber(thresholds) },
     },
-    log: { records: (sel ?? []).map(bytesOf).filter((record) => record.length === 16) },
+    log: { records: (sel ?? []).map(bytesOf).filter((record) => record.length === 16), keepsIds: true },
   };
 }
 
@@ -108,35 +110,70 @@ export function replayOn(
     return isLacking ? NO_PARAMETER : refused[name];
   };
   const names = new Map(commands.map((command) => [`${command.netFn}/${command.code}`, command.command]));
-  const replay = new Replay(commands.flatMap(exchangeOf), speed);
-  bmc.faults.answers = ({ netFn, command, data }) => {
-    const name = names.get(`${netFn}/${command}`);
-    if (name === undefined || SESSION.test(name)) return undefined;
-    const body = replay.play(requestOf(name, netFn, command, data.toString("hex")), undefined)?.answer.body;
-    if (!isBody(body)) return undefined;
-    return { code: Number(body["code"]), data: bytesOf(String(body["data"])) };
+  const replay = new Replay(commands.map(untilAnswered).flatMap(exchangeOf), speed);
+  const isLost = (answer: Answer | undefined) => {
+    if (answer?.drops === undefined) return false;
+    if (NO_SERVICE.test(answer.drops)) bmc.stop(answer.delayMs ?? 0);
+    return true;
+  };
+  bmc.faults.shakes = (name) => {
+    const answer = replay.play(handshakeOf(name), undefined)?.answer;
+    if (isLost(answer)) return "lost";
+    return typeof answer?.body === "number" ? answer.body : undefined;
+  };
+  bmc.faults.answers = ({ netFn, command: code, data }) => {
+    const command = names.get(`${netFn}/${code}`);
+    const request = command === undefined ? undefined : requestOf({ command, netFn, code }, data);
+    const answer = request === undefined ? undefined : replay.play(request, undefined)?.answer;
+    if (isLost(answer)) return { isLost: true };
+    if (!isBody(answer?.body)) return undefined;
+    return { code: Number(answer.body["code"]), data: bytesOf(String(answer.body["data"])) };
   };
 }
 
-/** A command as the replay of exchanges knows it. Without an answer in the recording, the machine answers; a refusal has no data. */
-function exchangeOf({
-  command,
-  netFn,
-  code,
-  data,
-  atMs,
-  ms,
-  completionCode,
-  answer,
-}: RecordedCommand): RecordedExchange[] {
-  if (completionCode === undefined || data === undefined || SESSION.test(command)) return [];
-  if (answer === undefined && completionCode === 0) return [];
-  const body = { code: completionCode, data: answer ?? "" };
-  return [{ request: requestOf(command, netFn, code, data), atMs, ms, status: 200, body }];
+/** The BMC's host says that no service has the port. */
+const NO_SERVICE = /connection refused/;
+
+/** What was refused so takes until there was a service again. */
+function untilAnswered(one: RecordedCommand, _: number, all: readonly RecordedCommand[]): RecordedCommand {
+  if (!NO_SERVICE.test(one.error ?? "")) return one;
+  const answered = all.filter(({ atMs, completionCode }) => atMs > one.atMs && completionCode !== undefined);
+  return { ...one, ms: Math.min(...answered.map(({ atMs }) => atMs)) - one.atMs };
 }
 
-function requestOf(name: string, netFn: number, code: number, data: string): string {
-  return `${/^(Get|Read|Reserve)/.test(name) ? "GET" : "SET"} /${netFn}/${code}/${data}`;
+const HANDSHAKE = ["Open Session", "RAKP1", "RAKP3"];
+/** What a handshake is refused for because of the user or the cipher suite: the machine has its own (IPMI 2.0 table 13-15). */
+const OWN_STATUSES = [0x00, 0x04, 0x05, 0x09, 0x0a, 0x0d, 0x0f, 0x10, 0x11];
+/** A console is the machine's own, at a port of its own. */
+const PAYLOAD = /^(Activate|Deactivate) Payload$/;
+/** What the machine answers itself. */
+const OWN = "own";
+
+/** A command as the replay of exchanges knows it. Without the bytes of an answer that was no refusal, the machine answers. */
+function exchangeOf(one: RecordedCommand): RecordedExchange[] {
+  const { command, netFn, data, atMs, ms, completionCode, answer, error } = one;
+  const isHandshake = HANDSHAKE.includes(command);
+  const request = isHandshake
+    ? handshakeOf(command)
+    : data !== undefined && requestOf({ ...one, netFn }, bytesOf(data));
+  if (!request || (completionCode === undefined && error === undefined)) return [];
+  const times = { request, atMs, ms };
+  if (completionCode === undefined) return [{ ...times, error }];
+  const isOwn = isHandshake
+    ? OWN_STATUSES.includes(completionCode)
+    : completionCode === 0 && (answer === undefined || PAYLOAD.test(command));
+  const refused = isHandshake ? completionCode : { code: completionCode, data: answer ?? "" };
+  return [{ ...times, status: 200, body: isOwn ? OWN : refused }];
+}
+
+const handshakeOf = (message: string) => `GET /handshake/${message}`;
+
+/** Undefined for what a recording has no bytes of. */
+function requestOf(asked: Parameters<typeof keptBytes>[0], data: Buffer): string | undefined {
+  const { command, netFn, code } = asked;
+  const kept = SESSION.test(command) ? undefined : keptBytes(asked, data);
+  const method = /^(Get|Read|Reserve)/.test(command) ? "GET" : "SET";
+  return kept && `${method} /${netFn}/${code}/${kept.toString("hex")}`;
 }
 
 /** A field of a FRU holds 63 bytes. */

@@ -28,6 +28,7 @@ const ROOT = "/redfish/v1";
 /** The keys of a Secure Boot database. */
 const KEYS = /\/SecureBootDatabases\/[^/]+\/(Certificates|Signatures)(\/[^/]+)?$/;
 const SHORTEST_PASSWORD = 8;
+const POWER_STATES: readonly unknown[] = ["On", "Off", "PoweringOn", "PoweringOff"];
 const OVERRIDE = ["BootSourceOverrideTarget", "BootSourceOverrideEnabled", "BootSourceOverrideMode"];
 
 export interface RecordedTreeOptions {
@@ -58,6 +59,8 @@ export class RecordedTree implements WholeTree {
   readonly #tasks = new RecordedTasks();
   /** By path of the system. */
   readonly #machines = new Map<string, SimulatedMachine>();
+  /** Those whose recorded power no simulated machine has, such as `Paused`, until theirs changes. */
+  readonly #otherPower = new Set<SimulatedMachine>();
   /** By path of the resource that takes them. */
   readonly #pending = new Map<string, Pending>();
   readonly #passwords = new Map<string, string>();
@@ -141,7 +144,9 @@ export class RecordedTree implements WholeTree {
     const [main] = resettable[0] ?? systems[0] ?? [];
     for (const [path, body] of systems) {
       const machine = path === main ? first : new Machine({ name: path });
-      machine.force(body["PowerState"] === "Off" ? "off" : "on");
+      this.#force(machine, body);
+      for (const change of ["boot", "power"] as const)
+        machine.on(change, () => this.#otherPower.delete(machine));
       const boot = this.#bootOf(path);
       if (boot) machine.override = { ...machine.override, ...overrideOf(boot) };
       machine.on("boot", () => this.#boot(path));
@@ -165,13 +170,21 @@ export class RecordedTree implements WholeTree {
   #settle(path: string, body: unknown): void {
     if (!isBody(body)) return;
     this.#resources.set(path, structuredClone(body));
-    this.#machines.get(path)?.force(body["PowerState"] === "Off" ? "off" : "on");
+    const machine = this.#machines.get(path);
+    if (machine) this.#force(machine, body);
+  }
+
+  #force(machine: SimulatedMachine, { PowerState: power }: Body): void {
+    machine.force(power === "Off" ? "off" : "on");
+    if (POWER_STATES.includes(power)) this.#otherPower.delete(machine);
+    else this.#otherPower.add(machine);
   }
 
   #shown(path: string, body: Body): Answer {
     const machine = this.#machines.get(path) ?? this.#machineBehind(path);
     const shown = { ...body };
-    if (machine && "PowerState" in body) shown["PowerState"] = powerOf(machine);
+    if (machine && "PowerState" in body && !this.#otherPower.has(machine))
+      shown["PowerState"] = powerOf(machine);
     if (machine && isBody(body["Boot"]) && OVERRIDE.some((name) => name in Object(body["Boot"]))) {
       shown["Boot"] = { ...body["Boot"], ...this.#override(machine, body["Boot"]) };
     }

@@ -2,6 +2,8 @@ import type { RecordedExchange } from "../../shared/recording/recording.ts";
 import type { Answer } from "../redfish/answer.ts";
 import { isBody } from "./resources.ts";
 
+const AT_ONCE_MS = 200;
+
 /** What followed one change, or what came before the first. */
 interface Episode {
   readonly change: RecordedExchange | undefined;
@@ -25,6 +27,8 @@ export class Replay {
   readonly #speed: number;
   /** What changes asked for, by field and by what the recording has in its place. */
   readonly #asked = new Map<string, string>();
+  /** The last answer in the present episode, by request. */
+  readonly #given = new Map<string, number>();
   #current = -1;
   #startedMs = 0;
 
@@ -45,8 +49,28 @@ export class Replay {
     const firstMs =
       episode.change?.atMs ?? Math.min(...[...episode.reads.values()].map(([one]) => one?.atMs ?? 0));
     const elapsedMs = (Date.now() - this.#startedMs) * this.#speed + firstMs;
-    const read = reads.findLast(({ atMs }) => atMs <= elapsedMs) ?? reads[0];
+    const read = this.#readAt(request, reads, elapsedMs);
     return read && { answer: this.#answer(read), isAccepted: true };
+  }
+
+  /** Chosen by time; of answers that came at once after each other, by order: what a BMC answers now and then is answered as often. */
+  #readAt(
+    request: string,
+    reads: readonly RecordedExchange[],
+    elapsedMs: number,
+  ): RecordedExchange | undefined {
+    const now = Math.max(
+      0,
+      reads.findLastIndex(({ atMs }) => atMs <= elapsedMs),
+    );
+    const isLater = (index: number) =>
+      (reads[index]?.atMs ?? Infinity) - (reads[index - 1]?.atMs ?? -Infinity) > AT_ONCE_MS;
+    let [first, last] = [now, now];
+    while (!isLater(first)) first--;
+    while (!isLater(last + 1)) last++;
+    const index = Math.min(last, Math.max(first, (this.#given.get(request) ?? -1) + 1));
+    this.#given.set(request, index);
+    return reads[index];
   }
 
   /** What the resources showed last, by path, which lasts. */
@@ -74,6 +98,7 @@ export class Replay {
   #begin(index: number): void {
     this.#current = index;
     this.#startedMs = Date.now();
+    this.#given.clear();
   }
 
   #answer({ status, headers = {}, body, ms, error }: RecordedExchange): Answer {

@@ -72,7 +72,8 @@ async function start(
   const { password = "recorded-machine", speed = 1, host, port, tls, restartMs = RESTART_MS } = options;
   const username = options.username ?? recording.login ?? "admin";
   const machine = new SimulatedMachine({ ...options.machine });
-  if (recording.ipmi) adoptState(recording.ipmi, machine);
+  const recordedIpmi = recording.ipmi ?? (recording.commands && {});
+  if (recordedIpmi) adoptState(recordedIpmi, machine);
   else if (recording.amt) adoptPower(recording.amt, machine);
   const { exchanges = [] } = recording;
   const ofRedfish = exchanges.filter(({ request }) => request !== WSMAN_REQUEST);
@@ -91,14 +92,14 @@ async function start(
   // Its answer leaves first.
   tree.onRestart = () => setTimeout(() => void redfish.restart(restartMs / speed), 50);
   const ipmi =
-    recording.ipmi &&
+    recordedIpmi &&
     (await startIpmiBmc({
-      ...ipmiOptions(recording.ipmi, { username, password }),
+      ...ipmiOptions(recordedIpmi, { username, password }),
       ...{ machine, restartMs: restartMs / speed },
       ...defined({ host, port }),
     }));
   if (ipmi) started.defer(() => ipmi.close());
-  if (ipmi && recording.ipmi) replayOn(ipmi, recording.ipmi, recording.commands ?? [], speed);
+  if (ipmi && recordedIpmi) replayOn(ipmi, recordedIpmi, recording.commands ?? [], speed);
   const amt =
     recording.amt &&
     (await startAmtDevice({

@@ -56,17 +56,11 @@ export class SimulatedBios implements ResourceService {
               "@odata.type": "#Settings.v1_3_0.Settings",
               SettingsObject: { "@odata.id": `${this.#path}/Settings` },
               ...(applyTimes.length > 0 && { SupportedApplyTimes: applyTimes }),
-              Messages: this.#messages(),
+              Messages: [{ MessageId: "Base.1.8.Success" }],
             },
           }
         : {}),
     });
-  }
-
-  #messages() {
-    const { dropped } = this.#machine.bios;
-    if (dropped === undefined) return [{ MessageId: "Base.1.8.Success" }];
-    return [{ MessageId: "Base.1.8.PropertyValueNotInList", Message: dropped }];
   }
 
   /** `body` is undefined where the resource takes no PATCH. */
@@ -103,11 +97,10 @@ export class SimulatedBios implements ResourceService {
 
   #job({ method, path, body }: ResourceRequest): Answer {
     const { bios } = this.#machine;
-    const JobState = bios.isApplying ? "Running" : "Scheduled";
-    const [id, fields] = ["JID_1", { JobType: "BIOSConfiguration", JobState }] as const;
+    const [id, fields] = ["JID_1", { JobType: "BIOSConfiguration", JobState: "Scheduled" }] as const;
     if (path !== this.#jobs) return ok(resource(path, "Job", { Name: "BIOS job", ...fields }));
     if (method === "GET") {
-      return ok(collection(path, "Job", bios.scheduled || bios.isApplying ? [`${this.#jobs}/${id}`] : []));
+      return ok(collection(path, "Job", bios.scheduled ? [`${this.#jobs}/${id}`] : []));
     }
     const isValid = NewJob.safeParse(body).data?.TargetSettingsURI === `${this.#path}/Settings`;
     if (method !== "POST" || !isValid || bios.scheduled) {

@@ -23,14 +23,6 @@ const Patch = z.strictObject({
 });
 const OldPatch = z.strictObject({ IPv4Addresses: z.tuple([Old]).optional(), ...Common });
 
-/** As OpenBMC lists it (openbmc/bmcweb issue 36). */
-const LINK_LOCAL = {
-  Address: "169.254.51.250",
-  SubnetMask: "255.255.0.0",
-  Gateway: "0.0.0.0",
-  AddressOrigin: "IPv4LinkLocal",
-};
-
 /** EthernetInterfaces of the manager. */
 export class SimulatedInterfaces implements ResourceService {
   readonly #path: string;
@@ -78,10 +70,7 @@ export class SimulatedInterfaces implements ResourceService {
     return {
       MACAddress: mac.toUpperCase(),
       HostName: hostName,
-      IPv4Addresses: [
-        ...(network === "link-local" ? [LINK_LOCAL] : []),
-        { ...shown, AddressOrigin: isDhcp ? "DHCP" : "Static" },
-      ],
+      IPv4Addresses: [{ ...shown, AddressOrigin: isDhcp ? "DHCP" : "Static" }],
       ...(hasDhcp && { DHCPv4: { DHCPEnabled: isDhcp } }),
       ...(network !== "old" && { IPv4StaticAddresses: isDhcp ? [] : [shown] }),
       VLAN: { VLANEnable: vlan > 0, VLANId: vlan || 1 },

@@ -110,10 +110,10 @@ export interface RedfishProfile {
   /** Where the chassis has sensors; Thermal comes with Power, and ThermalSubsystem with PowerSubsystem. */
   readonly sensors: readonly ("Sensors" | "Thermal" | "ThermalSubsystem")[];
   /**
-   * How the manager's interface takes an address; `old` has writable IPv4Addresses, `no-dhcpv4` the static ones besides, `several` a
-   * second interface, and `link-local` lists such an address first.
+   * How the manager's interface takes an address; `old` has writable IPv4Addresses, `no-dhcpv4` the static ones besides, and
+   * `several` a second interface.
    */
-  readonly network: "standard" | "old" | "no-dhcpv4" | "several" | "settings" | "link-local" | "none";
+  readonly network: "standard" | "old" | "no-dhcpv4" | "several" | "settings" | "none";
   /**
    * How the web server's certificate is replaced; `replace` has ReplaceCertificate of the only one in the collection, in which
    * `several` has another, `pem-only` takes no PEMchain, `post` takes new members, and `hpe` has a resource of its own.

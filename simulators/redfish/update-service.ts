@@ -46,10 +46,8 @@ export class SimulatedUpdateService implements ResourceService {
   failure: string | undefined;
   /** Installed in place of the image's version. */
   installs: string | undefined;
-  /** Images have the ID of their version: the new one is another member, and the old one is gone, kept or in use until a reset. */
-  byHash: "gone" | "standby" | "on-reset" | undefined;
-  /** Only a message of the answer names the task, as on Supermicro's BMCs. */
-  namesTask = false;
+  /** Images have the ID of their version: the new one is another member, and the old one is kept or in use until a reset. */
+  byHash: "standby" | "on-reset" | undefined;
   /** The BMC is away for so long after the task, which it then has forgotten. */
   restartMs: number | undefined;
   onRestart: (ms: number) => void = () => undefined;
@@ -157,7 +155,6 @@ export class SimulatedUpdateService implements ResourceService {
     const endsAt = Date.now() + this.taskMs;
     const index = this.#updates.push({ targets, version, onReset: applyTime === "OnReset", endsAt });
     setTimeout(() => this.#end(index - 1), this.taskMs).unref();
-    if (this.namesTask) return { status: 202, body: accepted(`${MONITOR}${index}`) };
     return { status: 202, headers: { Location: `${MONITOR}${index}` }, body: task("Starting", 0) };
   }
 
@@ -166,7 +163,7 @@ export class SimulatedUpdateService implements ResourceService {
     if (!update || this.failure !== undefined || update.onReset) return;
     for (const id of update.targets) {
       const item = this.firmware.get(id);
-      if (item && this.byHash) this.#replace(id, item, update.version);
+      if (item && this.byHash) this.#replace(item, update.version);
       else if (item) item.version = this.installs ?? update.version;
     }
     if (this.restartMs === undefined) return;
@@ -174,8 +171,7 @@ export class SimulatedUpdateService implements ResourceService {
     this.onRestart(this.restartMs);
   }
 
-  #replace(id: string, item: SimulatedFirmware, version: string): void {
-    if (this.byHash === "gone") this.firmware.delete(id);
+  #replace(item: SimulatedFirmware, version: string): void {
     if (this.byHash === "standby") item.state = "StandbySpare";
     const state = this.byHash === "on-reset" ? "StandbySpare" : "Enabled";
     this.firmware.set(`image-${version}`, { ...item, version, state });
@@ -204,12 +200,6 @@ export function versionIn(text: string): string | undefined {
 
 const invalid = (what: string) =>
   refusal(400, "Base.1.8.ActionParameterValueFormatError", `The value of ${what} is not accepted.`);
-
-function accepted(path: string) {
-  const Message = `Please also check Task Resource ${path} to see more information.`;
-  const info = { MessageId: "SMC.1.0.OemSimpleupdateAcceptedMessage", Message, MessageArgs: [path] };
-  return { Accepted: { code: "Base.v1_10_3.Accepted", "@Message.ExtendedInfo": [info] } };
-}
 
 function task(state: string, percent: number) {
   return {

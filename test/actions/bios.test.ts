@@ -71,36 +71,6 @@ describe.concurrent("set-bios", () => {
     expect(lab.writes()).toEqual([]);
   });
 
-  it("fails with the BIOS's words if the boot drops the values", async () => {
-    await using lab = await biosLab();
-    lab.machine.bios.problem = "NumCores cannot be 8 with this profile.";
-    const running = setBios(lab, "NumCores=8", { WAIT: "true", WAIT_TIMEOUT: "50m", TIMEOUT: "1h" });
-    await eventually(() => lab.machine.bios.scheduled);
-    // It has read the settings back by then, and polls.
-    const sent = lab.redfish.log.length;
-    await eventually(() => lab.redfish.log.length > sent + 10);
-    lab.machine.do("reset");
-    const ended = await running;
-
-    expect(resultOf(ended)).toMatchObject({ class: "verify" });
-    expect(resultOf(ended).message).toContain(
-      "the boot did not apply the BIOS attributes: NumCores cannot be 8 with this profile.",
-    );
-  });
-
-  it("does not call values in effect while a job is still applying them", async () => {
-    await using lab = await actionLab({ redfish: { profile: "dell-13g" } });
-    lab.machine.bios.isApplying = true;
-
-    const ended = await setBios(lab, "NumCores=16");
-    const waited = await setBios(lab, "NumCores=16", { WAIT: "true", WAIT_TIMEOUT: "1s" });
-
-    expect(resultOf(ended)).toMatchObject({ ok: true, changed: false });
-    expect(resultOf(ended).message).toContain("the job that applies BIOS attributes is still running");
-    expect(resultOf(waited)).toMatchObject({ class: "verify" });
-    expect(lab.writes()).toEqual([]);
-  });
-
   it("takes an attribute back that another one made read-only, in one request", async () => {
     await using lab = await biosLab();
     await setBios(lab, "SysProfile=PerfOptimized");

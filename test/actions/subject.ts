@@ -1,13 +1,11 @@
 import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { z } from "zod";
 import { catalogue } from "../../actions/catalogue.ts";
 import type { ActionReference } from "../../actions/harness/input/reference.ts";
 import type { Capability } from "../../shared/bmc/operations/table.ts";
 import { ActionResult } from "../../shared/contract/result.ts";
 import type { ProviderName } from "../../shared/contract/vocabulary.ts";
+import { openFolder } from "../support/folder.ts";
 import { TESTED_PROVIDERS, type TestedProvider } from "./lab.ts";
 import { capable, incapableProviders, neededCapabilities } from "./needed-capabilities.ts";
 import { type Sample, sampleInput } from "./sample-input.ts";
@@ -24,15 +22,12 @@ export interface Subject extends Pick<Sample, "action" | "reference" | "power"> 
 
 /** Every action of the catalogue that has an example. */
 export async function findSubjects(): Promise<readonly Subject[]> {
-  const folder = await mkdtemp(join(tmpdir(), "pbnj-worker-samples-"));
-  try {
-    const described = catalogue.filter((name) =>
-      existsSync(new URL(`../../actions/${name}/reference.ts`, import.meta.url)),
-    );
-    return await Promise.all(described.map((name) => subjectOf(name, folder)));
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+  await using place = await openFolder();
+  const { folder } = place;
+  const described = catalogue.filter((name) =>
+    existsSync(new URL(`../../actions/${name}/reference.ts`, import.meta.url)),
+  );
+  return await Promise.all(described.map((name) => subjectOf(name, folder)));
 }
 
 async function subjectOf(name: string, folder: string): Promise<Subject> {

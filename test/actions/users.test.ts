@@ -157,20 +157,6 @@ describe.concurrent.each(TESTED_PROVIDERS)("via %s", (provider) => {
     expect(stored(lab, provider, "eve")).toMatchObject({ password: PASSWORD, level: "Operator" });
   });
 
-  it("update-user changes the password that it logs in with itself", async () => {
-    await using lab = await userLab();
-
-    const { result } = await run(lab, provider, "update-user", { USER_NAME: "admin", PASSWORD });
-
-    expect(result).toMatchObject({
-      ok: true,
-      message: `user admin updated, its password works${via}`,
-      changed: true,
-    });
-    expect(JSON.stringify(result.hint ?? "")).not.toContain("canary");
-    expect(stored(lab, provider, "admin")).toMatchObject({ password: PASSWORD });
-  });
-
   it("update-user of a user that is not there is a usage error, and creates none", async () => {
     await using lab = await userLab();
 

@@ -1,9 +1,9 @@
-import { copyFile, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { copyFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { buildActionImages } from "../support/action-images.ts";
 import { dockerCli, testBaseImage } from "../support/docker.ts";
+import { openFolder } from "../support/folder.ts";
 import { TRUSTED, UNTRUSTED } from "./policy.ts";
 
 const BUILD_TIMEOUT_MS = 120_000;
@@ -24,16 +24,13 @@ export async function buildImages(): Promise<void> {
 }
 
 export async function buildHostileImage(names: readonly string[]): Promise<void> {
-  const context = await mkdtemp(join(tmpdir(), "pbnj-attack-image-"));
-  try {
-    await copyFile(HOSTILE, join(context, "action.mts"));
-    const dockerfile = `FROM ${testBaseImage}\nCOPY action.mts /\nENTRYPOINT ["node", "/action.mts"]\n`;
-    await writeFile(join(context, "Dockerfile"), dockerfile);
-    const tags = names.flatMap((name) => ["--tag", name]);
-    await execa("docker", ["build", ...tags, context], { timeout: BUILD_TIMEOUT_MS });
-  } finally {
-    await rm(context, { recursive: true, force: true });
-  }
+  await using place = await openFolder();
+  const { folder: context } = place;
+  await copyFile(HOSTILE, join(context, "action.mts"));
+  const dockerfile = `FROM ${testBaseImage}\nCOPY action.mts /\nENTRYPOINT ["node", "/action.mts"]\n`;
+  await writeFile(join(context, "Dockerfile"), dockerfile);
+  const tags = names.flatMap((name) => ["--tag", name]);
+  await execa("docker", ["build", ...tags, context], { timeout: BUILD_TIMEOUT_MS });
 }
 
 /** The IDs of an agent's containers, also of those that have ended. */

@@ -114,7 +114,7 @@ export async function openLab(options: LabOptions) {
       base.submitAs({ name: `w-${id}-${submitted++}` }, agentIdOf(machine), ...steps.map(trusted)),
 
     /** Runs one action to its end. */
-    run: (machine: string, step: Step, withinMs?: number): Promise<Ended> =>
+    run: async (machine: string, step: Step, withinMs?: number): Promise<Ended> =>
       ended(lab.submit(machine, step), withinMs),
 
     async url(): Promise<string> {

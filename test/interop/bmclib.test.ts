@@ -1,10 +1,13 @@
 import { execa } from "execa";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { output } from "../../simulators/amt/answers.ts";
 import { startAmtDevice } from "../../simulators/amt/device.ts";
 import type { IpmiBmc } from "../../simulators/ipmi/bmc.ts";
 import { SimulatedMachine } from "../../simulators/machine.ts";
+import { startRecording } from "../../simulators/recorded/start-recording.ts";
 import { startRedfishBmc } from "../../simulators/redfish/bmc.ts";
 import { eventually, startBmc } from "../shared/bmc/providers/ipmi/bench.ts";
+import { recordAction } from "../support/recorded-action.ts";
 import { fromGo, provenWith } from "./compatibility/peer.ts";
 
 const TITLE = "bmclib drives the simulators";
@@ -51,10 +54,41 @@ describe.skipIf(!program)(TITLE, provenWith(bmclibPeer), () => {
     expect(machine.commands.map(({ action }) => action)).toEqual(["on", "cycle", "soft-off"]);
   });
 
+  it("gets from the recording of an Intel AMT device what the device answered", async () => {
+    const password = "amt-calvin-83d1c2";
+    const device = await startAmtDevice({
+      ...{ machine: quick("on"), password, tls: "http", getsPower: false },
+    });
+    onTestFinished(() => device.close());
+    const env = {
+      ...{
+        BMC_HOST: "127.0.0.1",
+        BMC_USERNAME: device.username,
+        BMC_PASSWORD: password,
+        BMC_PROVIDERS: "amt",
+      },
+      ...{ AMT_PORT: String(device.http.port), AMT_SCHEME: "http", MODE: "soft" },
+    };
+    const { recording } = await recordAction("power-off", env, {
+      beforeAction: () => device.script("RequestPowerStateChange", output("RequestPowerStateChange", 5)),
+    });
+    await using replayed = await startRecording(recording, { tls: "http" });
+    const { machine, amt, username, password: own } = replayed;
+    const run = (operation: string) =>
+      bmclib("IntelAMT", { port: amt?.http.port ?? 0, username, password: own }, operation);
+
+    expect(await run("power")).toBe("on");
+    // bmclib ignores the value that refuses.
+    expect(await run("set-power off")).toBe(true);
+    expect(machine.commands).toEqual([]);
+    // The exchange has no cycle.
+    expect(await run("set-power cycle")).toBe(true);
+    expect(machine.commands.map(({ action }) => action)).toEqual(["cycle"]);
+  });
+
   it("drives Redfish's power, boot, media, inventory and reset", async () => {
     const machine = quick("on");
-    const bmc = await startRedfishBmc({ machines: [machine] });
-    onTestFinished(() => bmc.close());
+    await using bmc = await startRedfishBmc({ machines: [machine] });
     bmc.sel.add("Warning", "Fan 1 is slow.", "2025-06-01T08:30:00Z");
     const run = (operation: string) => bmclib("gofish", bmc, operation);
 
@@ -87,8 +121,7 @@ describe.skipIf(!program)(TITLE, provenWith(bmclibPeer), () => {
   });
 
   it("lists, makes, changes and removes a Redfish user in a free slot", async () => {
-    const bmc = await startRedfishBmc({ profile: "dell-idrac9" });
-    onTestFinished(() => bmc.close());
+    await using bmc = await startRedfishBmc({ profile: "dell-idrac9" });
     const run = (operation: string) => bmclib("gofish", bmc, operation);
 
     expect(await run("users")).toEqual([expect.objectContaining({ Username: "admin" })]);

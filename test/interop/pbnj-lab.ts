@@ -29,6 +29,10 @@ export async function startPbnjLab(options: PbnjLabOptions = {}) {
     entry: { host },
     ...{ username, password },
   });
+  const { defaults, machines } = rack.inventoryOf();
+  const { name, host: _, ...itsBmc } = { name: "", host: "", ...machines[0] };
+  // A request that brings its own credentials names the host alone: the defaults say how it is reached.
+  await rack.write("inventory.yaml", { defaults: itsBmc, machines: [{ name, host, ...defaults }] });
   const argv = ["serve", "--pbnj-address", `127.0.0.1:${apiPort}`, "--runtime", "in-process"];
   const worker = rack.own(new WorkerProgram([...argv, "--inventory", rack.inventoryFile]));
   const { url } = await worker.untilLogged("serving PBnJ's API");

@@ -25,7 +25,8 @@ const shownOf = ({ ok, class: errorClass, message = "" }: Ended) => ({
   message: message
     .replaceAll(/\d+(\.\d+)? m?s\b/g, "some time")
     .replaceAll(/\b[a-z]+:\/\/[^\s,]+/g, "a URL")
-    .replaceAll(/127\.0\.0\.1:\d+/g, "the BMC")
+    .replaceAll(/\b\d+(\.\d+){3}(:| port )\d+/g, "the BMC")
+    .replaceAll(/\b\d+(\.\d+){3}\b/g, "an address")
     .replaceAll(/"[^"]*"/g, "a name"),
 });
 

@@ -23,8 +23,7 @@ const timeout = 180_000;
 async function recordMockup(profile: string): Promise<string> {
   const { folder } = await testFolder();
   const machines = [new SimulatedMachine({ power: "on" })];
-  const bmc = await startRedfishBmc({ profile, machines, tls: "http" });
-  onTestFinished(() => bmc.close());
+  await using bmc = await startRedfishBmc({ profile, machines, tls: "http" });
   await writeFile(join(folder, "password"), bmc.password);
   const mockup = join(folder, "machine.mockup");
   const { exitCode, stderr } = await runProgram(["record", "--format", "mockup", "--file", mockup], {

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { execa } from "execa";
 import { z } from "zod";
@@ -10,6 +9,7 @@ import { type ProjectImage, projectImages } from "../../scripts/images/project-i
 import { projectRoot } from "../../scripts/project-root.ts";
 import { contentHash, exclusively } from "./built-once.ts";
 import { buildTestBase, dockerCli, isPodman, testBaseImage } from "./docker.ts";
+import { openFolder } from "./folder.ts";
 
 const REGISTRY = "localhost/pbnj-worker-test/actions";
 const VERSION = "0.0.0";
@@ -62,13 +62,10 @@ export async function provideActionImages(): Promise<(name: string) => string> {
   const present = new Set(listed.split("\n"));
   if (catalogue.every((name) => present.has(imageOf(name)))) return imageOf;
 
-  const directory = await mkdtemp(join(tmpdir(), "pbnj-actions-"));
-  try {
-    await bundleActions(catalogue, join(directory, "actions"));
-    await loadImages(directory, base, tag);
-  } finally {
-    await rm(directory, { recursive: true, force: true });
-  }
+  await using place = await openFolder();
+  const { folder: directory } = place;
+  await bundleActions(catalogue, join(directory, "actions"));
+  await loadImages(directory, base, tag);
   // Podman takes no filters beside `--all`; its storage in CI is new each time.
   if (isPodman) return imageOf;
   const old = ["label=pbnj-worker.test-image", `until=${KEPT_HOURS}h`];
@@ -81,16 +78,13 @@ export async function provideActionImages(): Promise<(name: string) => string> {
  * digest, which is the same for the same files.
  */
 async function writeLayer(folder: string, to: string, file: string): Promise<string> {
-  const root = await mkdtemp(join(tmpdir(), "pbnj-layer-"));
-  try {
-    await execa("cp", ["-r", folder, join(root, to)]);
-    await execa("tar", [
-      ...["--create", "--file", file, "--directory", root, "--format=ustar", "--sort=name", "--mtime=@0"],
-      ...["--owner=0", "--group=0", "--numeric-owner", "--mode=u=rwX,go=rX", to],
-    ]);
-  } finally {
-    await rm(root, { recursive: true, force: true });
-  }
+  await using place = await openFolder();
+  const { folder: root } = place;
+  await execa("cp", ["-r", folder, join(root, to)]);
+  await execa("tar", [
+    ...["--create", "--file", file, "--directory", root, "--format=ustar", "--sort=name", "--mtime=@0"],
+    ...["--owner=0", "--group=0", "--numeric-owner", "--mode=u=rwX,go=rX", to],
+  ]);
   return `sha256:${createHash("sha256")
     .update(await readFile(file))
     .digest("hex")}`;

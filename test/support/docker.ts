@@ -1,11 +1,11 @@
-import { copyFile, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { copyFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { describe } from "vitest";
 import { type ContainerEngine, containerEngine } from "../../scripts/images/container-engine.ts";
 import { buildLocalBase } from "../../scripts/images/local-base.ts";
 import { textOf } from "../../shared/text-of.ts";
+import { openFolder } from "./folder.ts";
 
 /** Of the engine that DOCKER_HOST names, as for the docker client. */
 export const dockerSocketPath = (process.env["DOCKER_HOST"] ?? "unix:///var/run/docker.sock").replace(
@@ -56,29 +56,23 @@ export async function buildTestBase(): Promise<void> {
 /** The image of the scripted action. */
 export async function buildScriptedImage(): Promise<void> {
   await buildTestBase();
-  const context = await mkdtemp(join(tmpdir(), "pbnj-scripted-"));
-  try {
-    const program = join(import.meta.dirname, "fixtures/actions/scripted/action.ts");
-    await copyFile(program, join(context, "action.mts"));
-    const dockerfile = `FROM ${testBaseImage}\nCOPY action.mts /\nENTRYPOINT ["node", "/action.mts"]\n`;
-    await writeFile(join(context, "Dockerfile"), dockerfile);
-    await docker.run(["build", "--tag", scriptedImage, context]);
-  } finally {
-    await rm(context, { recursive: true, force: true });
-  }
+  await using place = await openFolder();
+  const { folder: context } = place;
+  const program = join(import.meta.dirname, "fixtures/actions/scripted/action.ts");
+  await copyFile(program, join(context, "action.mts"));
+  const dockerfile = `FROM ${testBaseImage}\nCOPY action.mts /\nENTRYPOINT ["node", "/action.mts"]\n`;
+  await writeFile(join(context, "Dockerfile"), dockerfile);
+  await docker.run(["build", "--tag", scriptedImage, context]);
 }
 
 /** Builds an image from the scripted action's, with these lines of a Dockerfile. */
 export async function buildVariant(tag: string, lines: readonly string[]): Promise<void> {
-  const context = await mkdtemp(join(tmpdir(), "pbnj-variant-"));
-  try {
-    await writeFile(join(context, "passwd"), "app:x:0:0::/:/x\nmember:x:1000:1000::/:/x\n");
-    await writeFile(join(context, "group"), "root:x:0:member\nwheel:x:0:\n");
-    await writeFile(join(context, "Dockerfile"), [`FROM ${scriptedImage}`, ...lines, ""].join("\n"));
-    await docker.run(["build", "--tag", tag, context]);
-  } finally {
-    await rm(context, { recursive: true, force: true });
-  }
+  await using place = await openFolder();
+  const { folder: context } = place;
+  await writeFile(join(context, "passwd"), "app:x:0:0::/:/x\nmember:x:1000:1000::/:/x\n");
+  await writeFile(join(context, "group"), "root:x:0:member\nwheel:x:0:\n");
+  await writeFile(join(context, "Dockerfile"), [`FROM ${scriptedImage}`, ...lines, ""].join("\n"));
+  await docker.run(["build", "--tag", tag, context]);
 }
 
 /** Runs the docker client and gives back its stdout. */

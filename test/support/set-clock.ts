@@ -1,23 +1,43 @@
 import type { Clock } from "../../shared/clock.ts";
 
-/** A clock that stands still until it is moved; it has no timers. */
+/** Time passes when a test says so, and the wall clock jumps when it is set. */
 export class SetClock implements Clock {
-  #elapsedMs = 0;
-  readonly #startMs = Date.parse("2026-03-01T08:00:00Z");
+  wallMs: number;
+  monotonic = 1_000;
+  readonly #waiting = new Set<{ readonly untilMs: number; readonly wake: () => void }>();
 
-  pass(ms: number): void {
-    this.#elapsedMs += ms;
+  constructor(start = "2026-03-01T08:00:00Z") {
+    this.wallMs = Date.parse(start);
   }
 
   now(): number {
-    return this.#startMs + this.#elapsedMs;
+    return this.wallMs;
   }
 
   monotonicMs(): number {
-    return this.#elapsedMs;
+    return this.monotonic;
   }
 
-  sleep(): Promise<void> {
-    return Promise.reject(new Error("this clock has no timers"));
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) reject(signal.reason);
+      const waiting = { untilMs: this.monotonic + ms, wake: resolve };
+      this.#waiting.add(waiting);
+      signal?.addEventListener("abort", () => {
+        this.#waiting.delete(waiting);
+        reject(signal.reason);
+      });
+    });
+  }
+
+  /** Advances the time, also of sleepers. */
+  pass(ms: number): void {
+    this.monotonic += ms;
+    this.wallMs += ms;
+    for (const waiting of [...this.#waiting]) {
+      if (waiting.untilMs > this.monotonic) continue;
+      this.#waiting.delete(waiting);
+      waiting.wake();
+    }
   }
 }

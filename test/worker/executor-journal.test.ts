@@ -22,7 +22,7 @@ import { actionLabels } from "../../worker/runtimes/docker/container-spec.ts";
 import { DockerRuntime } from "../../worker/runtimes/docker/docker-runtime.ts";
 import { LogStream } from "../../worker/runtimes/log-stream.ts";
 import { VirtualClock } from "../support/virtual-clock.ts";
-import { briefRuntime, executorLab, FullJournal } from "./core/execution/executor-lab.ts";
+import { briefRuntime, executorLab, FullJournal, idleRuntime } from "./core/execution/executor-lab.ts";
 import { entryOf } from "./core/journal/entries.ts";
 import { journalLab } from "./core/journal/journal-lab.ts";
 import { empty, FakeEngine, inTurn, json } from "./runtimes/docker/fake-engine.ts";
@@ -91,13 +91,12 @@ describe("an action whose step cannot be recorded", () => {
     const phases: (JournalPhase | undefined)[] = [];
     const { action } = scriptedRequest(["host"]).request;
     const remove = async () => void phases.push(journal.find(actionKey(action))?.phase);
-    const { executor, signals, stop } = executorLab(briefRuntime({ remove }), journal);
+    const { executor, signals, recoverDuring } = executorLab(briefRuntime({ remove }), journal);
 
-    const recovered = executor.recover(signals);
-    await executor.execute(action, signals);
-    await vi.waitFor(() => expect(phases).toEqual(["acknowledged"]), { timeout: 5_000 });
-    stop.abort();
-    await recovered;
+    await recoverDuring(async () => {
+      await executor.execute(action, signals);
+      await vi.waitFor(() => expect(phases).toEqual(["acknowledged"]), { timeout: 5_000 });
+    });
   });
 });
 
@@ -210,12 +209,11 @@ describe("an engine that is not ready when the worker restarts", () => {
       "DELETE /containers/*": empty(204),
     });
     const runtime = runtimeAt(engine);
-    const { executor, stop, signals } = executorLab(runtime, new MemoryJournal());
+    const { recoverDuring } = executorLab(runtime, new MemoryJournal());
 
-    const recovered = executor.recover(signals);
-    await expect.poll(() => engine.requests).toContain("DELETE /containers/c9?force=1&v=1");
-    stop.abort();
-    await recovered;
+    await recoverDuring(async () => {
+      await expect.poll(() => engine.requests).toContain("DELETE /containers/c9?force=1&v=1");
+    });
     await runtime.close();
     await engine.stop();
 
@@ -262,17 +260,12 @@ describe("an action of an earlier run", () => {
     ["was set back by two hours", 0, -2 * hourMs],
   ])("is adopted with the clock's shift: it %s", async (_, agoMs, setMs) => {
     const adopted: ReturnedAction[] = [];
-    const runtime: Runtime = {
-      name: "docker",
-      run: () => Promise.reject(new Error("nothing is launched")),
+    const runtime = idleRuntime({
       adopt: async (left) => {
         adopted.push(left);
         return { kind: "not-launched" };
       },
-      sweep: async () => 0,
-      check: async () => "it is there",
-      close: async () => undefined,
-    };
+    });
     const boot = bootTimeIn(-agoMs);
     const entry = {
       ...entryOf("a1", "launched"),
@@ -280,12 +273,9 @@ describe("an action of an earlier run", () => {
       startedAt: new Date(Date.now() - agoMs - setMs).toISOString(),
       ...(boot && { startedBootTime: boot }),
     };
-    const { executor, stop, signals } = executorLab(runtime, new LeftJournal([entry]));
+    const { recoverDuring } = executorLab(runtime, new LeftJournal([entry]));
 
-    const recovered = executor.recover(signals);
-    await expect.poll(() => adopted.length).toBe(1);
-    stop.abort();
-    await recovered;
+    await recoverDuring(() => expect.poll(() => adopted.length).toBe(1));
 
     // A minute of room for slow machines.
     expect(Math.abs((adopted[0]?.clockSetMs ?? Number.NaN) - setMs)).toBeLessThan(60_000);
@@ -294,12 +284,9 @@ describe("an action of an earlier run", () => {
   it("fails if another runtime launched it, and is not run again", async () => {
     const runtime = briefRuntime();
     const entry = { ...entryOf("a1", "launched", { name: "power-cycle" }), runtime: "docker" };
-    const { executor, reports, stop, signals } = executorLab(runtime, new LeftJournal([entry]));
+    const { reports, recoverDuring } = executorLab(runtime, new LeftJournal([entry]));
 
-    const recovered = executor.recover(signals);
-    await expect.poll(() => reports.length).toBe(1);
-    stop.abort();
-    await recovered;
+    await recoverDuring(() => expect.poll(() => reports.length).toBe(1));
     await runtime.close();
 
     expect(reports[0]).toMatchObject({
@@ -345,12 +332,9 @@ describe("an action of an earlier run", () => {
     const entry = { ...entryOf("a1", "launching"), runtime: "docker" };
     const journal = new LeftJournal([entry]);
     await journal.write(entry);
-    const { executor, reports, stop, signals } = executorLab(briefRuntime(), journal);
+    const { reports, recoverDuring } = executorLab(briefRuntime(), journal);
 
-    const recovered = executor.recover(signals);
-    await expect.poll(() => journal.find(entry.key)).toBe(undefined);
-    stop.abort();
-    await recovered;
+    await recoverDuring(() => expect.poll(() => journal.find(entry.key)).toBe(undefined));
 
     expect(reports).toEqual([]);
   });
@@ -360,9 +344,7 @@ describe("an action of an earlier run", () => {
     ["of a machine whose secrets cannot be read has its output withheld", "gone", WITHHELD],
   ])("%s", async (_, machine, said) => {
     const lines: string[] = [];
-    const runtime: Runtime = {
-      name: "docker",
-      run: () => Promise.reject(new Error("nothing is launched")),
+    const runtime = idleRuntime({
       adopt: async ({ startedAt, ...left }) => {
         const output = new LogStream(outputOptions(left));
         output.write("stdout", Buffer.from(`its password is ${canary}, said the BMC\n`));
@@ -372,10 +354,7 @@ describe("an action of an earlier run", () => {
         const outcome = { ...ended, startedAt, stoppedAt: new Date() };
         return { kind: "ended", ended: { outcome, remove: async () => undefined } };
       },
-      sweep: async () => 0,
-      check: async () => "it is there",
-      close: async () => undefined,
-    };
+    });
     const entry = { ...entryOf("a1", "launched"), runtime: "docker", machine };
     const observer = {
       ...noObserver,
@@ -383,12 +362,9 @@ describe("an action of an earlier run", () => {
         if (event.kind === "line") lines.push(event.line.line);
       },
     };
-    const { executor, reports, stop, signals } = executorLab(runtime, new LeftJournal([entry]), observer);
+    const { reports, recoverDuring } = executorLab(runtime, new LeftJournal([entry]), observer);
 
-    const recovered = executor.recover(signals);
-    await expect.poll(() => reports.length).toBe(1);
-    stop.abort();
-    await recovered;
+    await recoverDuring(() => expect.poll(() => reports.length).toBe(1));
 
     expect(lines).toEqual([said]);
     expect(reports[0]?.message).toContain(said);
@@ -414,8 +390,7 @@ describe("an action whose journal entry is damaged", () => {
       remove: async () => undefined,
     }));
     const needs: unknown[] = [];
-    const runtime: Runtime = {
-      name: "docker",
+    const runtime = idleRuntime({
       run,
       adopt: async (left) => {
         adopted.push(left);
@@ -425,9 +400,7 @@ describe("an action whose journal entry is damaged", () => {
         needs.push(keep(key), keep("another"));
         return 0;
       },
-      check: async () => "it is there",
-      close: async () => undefined,
-    };
+    });
     return { ...executorLab(runtime, journal, noObserver, more), ...files, journal, adopted, run, needs };
   }
 
@@ -524,10 +497,7 @@ describe("an action whose journal entry is damaged", () => {
   it("is kept by the sweep until it is long overdue", async () => {
     const given = await damagedLab({ kind: "not-launched" });
 
-    const recovered = given.executor.recover(given.signals);
-    await expect.poll(() => given.needs).toEqual(["until-overdue", false]);
-    given.stop.abort();
-    await recovered;
+    await given.recoverDuring(() => expect.poll(() => given.needs).toEqual(["until-overdue", false]));
 
     expect(given.adopted).toEqual([]);
   });
@@ -591,21 +561,17 @@ it("a new run with the ID of an ended one is needed while its hook runs", async 
   await journal.write(entry);
   let keep: (key: string) => unknown = () => undefined;
   const needed: unknown[] = [];
-  const runtime: Runtime = {
-    name: "docker",
+  const runtime = idleRuntime({
     run: async ({ action: { command } }) => {
       if (command.length > 0) needed.push(keep(entry.key));
       const failed = { ok: false, message: "failed", exitCode: 1, timedOut: false, killed: false };
       return { outcome: { ...failed, ...NOW_ENDED }, remove: async () => undefined };
     },
-    adopt: () => Promise.reject(new Error("nothing is adopted")),
     sweep: async (isNeeded) => {
       keep = isNeeded;
       return 0;
     },
-    check: async () => "it is there",
-    close: async () => undefined,
-  };
+  });
   const { executor, reports, stop, signals } = executorLab(runtime, journal);
 
   const recovered = executor.recover(signals);
@@ -630,12 +596,9 @@ it("an action that an earlier worker launched is adopted when the server serves 
   const journal = new MemoryJournal();
   await journal.write(entry);
   const outcome = { ok: true, message: "cycled", ...NOW_ENDED, timedOut: false, killed: false };
-  const runtime: Runtime = {
-    ...briefRuntime(),
-    name: "docker",
-    run: () => Promise.reject(new Error("it was launched")),
+  const runtime = idleRuntime({
     adopt: async () => ({ kind: "ended", ended: { outcome, remove: async () => undefined } }),
-  };
+  });
   const { executor, reports, signals } = executorLab(runtime, journal);
 
   expect(await executor.execute(servedAgain(entry), signals)).toMatchObject({ ok: true, message: "cycled" });
@@ -684,10 +647,7 @@ it("a rejected end is kept with what was launched, and its action is answered fr
   const kept = { phase: journal.find(actionKey(served))?.phase, removed: remove.mock.calls.length };
   answer = { kind: "acknowledged" };
   const next = life();
-  const recovered = next.executor.recover(next.signals);
-  await next.executor.execute(served, next.signals);
-  next.stop.abort();
-  await recovered;
+  await next.recoverDuring(() => next.executor.execute(served, next.signals));
 
   expect(kept).toEqual({ phase: "rejected", removed: 0 });
   expect(run).toHaveBeenCalledTimes(1);
@@ -706,15 +666,11 @@ it("every lock is acquired for its action, so that replicas know which one they 
   };
   const [launched, ended] = [entryOf("a1", "launched"), entryOf("a2", "ended")];
   const adopting: Runtime = { ...briefRuntime(), adopt: async () => ({ kind: "not-launched" }) };
-  const { executor, stop, signals } = executorLab(adopting, new LeftJournal([launched, ended]), noObserver, {
-    locks,
-  });
+  const journal = new LeftJournal([launched, ended]);
+  const { executor, signals, recoverDuring } = executorLab(adopting, journal, noObserver, { locks });
   const { action } = scriptedRequest(["host"]).request;
 
-  const recovered = executor.recover(signals);
-  await executor.execute(action, signals);
-  stop.abort();
-  await recovered;
+  await recoverDuring(() => executor.execute(action, signals));
 
   const expected = [launched, ended].flatMap(({ key }) => [
     `machine node-01 for ${key}`,

@@ -90,7 +90,7 @@ class ConnectingAgent extends Agent {
 export class HttpConnection {
   readonly #options: HttpConnectionOptions;
   readonly #agent = new ConnectingAgent((onSocket) => this.#connect(onSocket));
-  readonly #hostHeader: string;
+  readonly #url: URL;
   /** Settles when the requests so far have ended. */
   #turn: Promise<unknown> = Promise.resolve();
   #connecting: Socket | undefined;
@@ -107,8 +107,7 @@ export class HttpConnection {
   constructor(options: HttpConnectionOptions) {
     this.#options = options;
     this.#keepAlive = options.keepAlive ?? true;
-    // Without the port where it is the scheme's own.
-    this.#hostHeader = new URL(`${options.scheme}://${authority(options)}`).host;
+    this.#url = new URL(`${options.scheme}://${authority(options)}`);
   }
 
   get roundTrips(): number {
@@ -153,7 +152,9 @@ export class HttpConnection {
     if (!tap) return await this.#sendInTurn(request, signal);
     const startedMs = performance.now();
     const { method, path, headers, body } = request;
-    const sent = { method, path, headers, body: typeof body === "string" ? body : undefined, startedMs };
+    const { origin } = this.#url;
+    const text = typeof body === "string" ? body : undefined;
+    const sent = { origin, method, path, headers, body: text, startedMs };
     const timed = () => ({ ...sent, endedMs: performance.now(), connection: this.#connections });
     try {
       const answer = await this.#sendInTurn(request, signal);
@@ -230,7 +231,8 @@ export class HttpConnection {
         method: request.method,
         path: request.path,
         headers: {
-          host: this.#hostHeader,
+          // Without the port where it is the scheme's own.
+          host: this.#url.host,
           ...request.headers,
           ...(this.#keepAlive ? {} : { connection: "close" }),
         },

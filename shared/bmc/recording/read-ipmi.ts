@@ -4,6 +4,7 @@ import type { Connection } from "../../contract/connection.ts";
 import type { NameOption } from "../../contract/name-option.ts";
 import type { Logger } from "../../logger.ts";
 import type { Anonymiser } from "../../recording/anonymise.ts";
+import { asksForRecord } from "../../recording/ipmi-request.ts";
 import type { RecordedIpmi } from "../../recording/recording.ts";
 import type { TappedIpmi, WireTap } from "../../tracing/wire-tap.ts";
 import { BmcClient } from "../client.ts";
@@ -11,6 +12,7 @@ import type { Hardware } from "../operations/inventory.ts";
 import type { NetworkSettings } from "../operations/network-settings.ts";
 import type { BmcUser } from "../operations/user-port.ts";
 import { readOfferedSuites } from "../providers/ipmi/offered-suites.ts";
+import { isKnownSdr, knownEvent } from "./anonymous-command.ts";
 import { RecordingBudget } from "./budget.ts";
 import type { RecordingLimits } from "./read-tree.ts";
 
@@ -98,10 +100,6 @@ export async function readIpmi(
 }
 
 const [CHASSIS, APP, SENSOR, STORAGE] = [0x00, 0x06, 0x04, 0x0a];
-/** Records of sensors and of where devices are; others are the maker's own, and may hold anything. */
-const SDR_TYPES = [0x01, 0x02, 0x03, 0x11, 0x12];
-/** From here on, records of the event log are the maker's own. */
-const OEM_EVENTS = 0xc0;
 const RECORD_BYTES = 16;
 
 /** As it may be written: raw bytes only of what identifies no machine. */
@@ -120,15 +118,12 @@ export function anonymousIpmi(reading: IpmiReading, anonymiser: Anonymiser): Rec
   return definedOnly({
     deviceId: device?.answer && hex(device.answer),
     cipherSuites: cipherSuites && hex(cipherSuites),
-    sdr: recordsOf(
-      commands,
-      (netFn, code) => (netFn === STORAGE && code === 0x23) || (netFn === SENSOR && code === 0x21),
-    )
-      .filter((record) => SDR_TYPES.includes(record[3] ?? 0))
+    sdr: recordsOf(commands, (netFn, code) => asksForRecord({ netFn, code }) && code !== 0x43)
+      .filter(isKnownSdr)
       .map(hex),
     sel: recordsOf(commands, (netFn, code) => netFn === STORAGE && code === 0x43)
       .filter((record) => record.length === RECORD_BYTES)
-      .map((record) => hex((record[2] ?? 0) >= OEM_EVENTS ? withoutData(record) : record)),
+      .map((record) => hex(knownEvent(record))),
     readings: answersOf(commands, SENSOR, 0x2d),
     thresholds: answersOf(commands, SENSOR, 0x27),
     fru: definedOnly(fru),
@@ -160,7 +155,7 @@ export function anonymousIpmi(reading: IpmiReading, anonymiser: Anonymiser): Rec
 /** Records out of the parts in which they were read, in the order of their first part. */
 function recordsOf(
   commands: readonly TappedIpmi[],
-  isOne: (netFn: number, code: number) => boolean,
+  isOne: (netFn: number | undefined, code: number) => boolean,
 ): readonly Buffer[] {
   const records = new Map<number, Buffer>();
   for (const { netFn, code, data, answer, completionCode } of commands) {
@@ -173,12 +168,6 @@ function recordsOf(
     if (offset <= before.length) records.set(id, Buffer.concat([before.subarray(0, offset), bytes]));
   }
   return [...records.values()];
-}
-
-function withoutData(record: Buffer): Buffer {
-  const kept = Buffer.alloc(RECORD_BYTES);
-  record.copy(kept, 0, 0, 10);
-  return kept;
 }
 
 /** By the first byte of the request. */

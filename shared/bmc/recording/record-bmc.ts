@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from "../../clock.ts";
 import { BmcError } from "../../contract/bmc-error.ts";
 import type { Connection } from "../../contract/connection.ts";
+import type { ErrorClass } from "../../contract/error-class.ts";
 import type { NameOption } from "../../contract/name-option.ts";
 import type { Logger } from "../../logger.ts";
 import type { Anonymiser } from "../../recording/anonymise.ts";
@@ -19,8 +20,13 @@ export interface RecordBmcOptions {
   readonly signal: AbortSignal;
   readonly clock?: Clock;
   readonly nameOption?: NameOption | undefined;
+  /** An action's exchanges follow: a BMC that answers and cannot be read is recorded without what it shows. */
+  readonly hasAction?: boolean;
   progress(text: string): void;
 }
+
+/** Errors of a BMC that answered. */
+const ANSWERED: readonly ErrorClass[] = ["protocol", "bmc", "busy", "unsupported", "timeout"];
 
 /** An answer that takes so much longer than others is worth remembering. */
 const SLOW_FACTOR = 4;
@@ -99,7 +105,7 @@ export class BmcReading {
 
 /**
  * Reads what a BMC shows, with the first of the connection's providers that can be read this way. Nothing is written, and the session
- * is closed. Rejects with a `BmcError` if nothing can be read.
+ * is closed. Rejects with a `BmcError` if nothing can be read and no action follows.
  */
 export async function recordBmc(connection: Connection, options: RecordBmcOptions): Promise<BmcReading> {
   const reading = new BmcReading();
@@ -120,6 +126,7 @@ export async function recordBmc(connection: Connection, options: RecordBmcOption
     }
   }
   if (reading.tree ?? reading.ipmi ?? reading.amt) return reading;
+  if (options.hasAction && errors.some((error) => ANSWERED.includes(error.class))) return reading;
   // Ironic and webhooks are services in front of a BMC, and say little of how it behaves.
   const problem = `${connection.providers.join(", ")} cannot be recorded: record the BMC over redfish, ipmi or amt`;
   throw errors[0] ?? new BmcError("unsupported", problem);

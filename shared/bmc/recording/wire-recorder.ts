@@ -1,3 +1,4 @@
+import { BmcError } from "../../contract/bmc-error.ts";
 import type { Anonymiser } from "../../recording/anonymise.ts";
 import {
   type RecordedCommand,
@@ -8,6 +9,7 @@ import {
 } from "../../recording/recording.ts";
 import { textOf } from "../../text-of.ts";
 import type { TappedHttp, TappedIpmi, TlsFacts, WireTap } from "../../tracing/wire-tap.ts";
+import { commandAnonymiser } from "./anonymous-command.ts";
 import {
   anonymousAnswer,
   anonymousRequest,
@@ -30,11 +32,13 @@ export class WireRecorder implements WireTap {
   }
 
   http(exchange: TappedHttp): void {
-    if (this.#http.length < MOST_EXCHANGES) this.#http.push(exchange);
+    if (this.#http.length < MOST_EXCHANGES) this.#http.push(withOwnPath(exchange));
   }
 
   ipmi(exchange: TappedIpmi): void {
-    if (this.#ipmi.length < MOST_EXCHANGES) this.#ipmi.push(exchange);
+    // What was cancelled says nothing of the BMC; only its silence does.
+    const isAnswered = exchange.error === undefined || isSilence(exchange.error);
+    if (isAnswered && this.#ipmi.length < MOST_EXCHANGES) this.#ipmi.push(exchange);
   }
 
   /** Parts of a recording. */
@@ -45,12 +49,13 @@ export class WireRecorder implements WireTap {
       ms: Math.round(endedMs - startedMs),
     });
     const http = this.#http.filter(({ path }) => !isLogin(path));
+    const commandOf = commandAnonymiser(anonymiser);
     return {
       ...(http.length > 0 && {
         exchanges: http.map((one) => ({ ...exchangeOf(one, anonymiser), ...times(one) })),
       }),
       ...(this.#ipmi.length > 0 && {
-        commands: this.#ipmi.map((one) => ({ ...commandOf(one, anonymiser), ...times(one) })),
+        commands: this.#ipmi.map((one) => ({ ...commandOf(one), ...times(one) })),
       }),
     };
   }
@@ -66,6 +71,20 @@ export class WireRecorder implements WireTap {
       anonymiser.collect(jsonOf(exchange.answer?.body));
     }
   }
+}
+
+function isSilence(error: unknown): boolean {
+  return ["timeout", "unreachable"].includes(BmcError.from(error).class);
+}
+
+/** The BMC's address in its `Location` is that of the recording; another one, such as behind a router, says how it behaves. */
+function withOwnPath(exchange: TappedHttp): TappedHttp {
+  const { origin, answer } = exchange;
+  const given = answer?.headers["location"];
+  const url = given === undefined ? null : URL.parse(given, origin);
+  if (!answer || url?.origin !== origin) return exchange;
+  const location = url.pathname + url.search;
+  return { ...exchange, answer: { ...answer, headers: { ...answer.headers, location } } };
 }
 
 /** Logins and logouts, which a replay does itself. */
@@ -126,25 +145,6 @@ function answerBody(
   if (json !== undefined) return anonymiser.value(json);
   const text = body.length <= LONGEST_REASON ? body.toString().trim() : "";
   return status >= 400 && SENTENCE.test(text) ? anonymiser.freeText(text) : "";
-}
-
-/** Commands whose bytes hold neither names, addresses nor texts. */
-const PLAIN =
-  /^(Get|Set|Chassis|Reserve|Clear|Read|Cold|Warm|Activate|Deactivate)\b(?!.*(User|LAN|FRU(?! Inventory Area)|GUID|SDR|Session|Security|Password|Hostname|Asset|SEL Entry))/i;
-
-function commandOf(
-  { command, netFn, code, data, completionCode, answer, error }: TappedIpmi,
-  anonymiser: Anonymiser,
-) {
-  return {
-    command,
-    netFn,
-    code,
-    ...(data && PLAIN.test(command) && { data: Buffer.from(data).toString("hex") }),
-    ...(completionCode !== undefined && { completionCode }),
-    ...(answer && PLAIN.test(command) && { answer: Buffer.from(answer).toString("hex") }),
-    ...(error !== undefined && { error: anonymiser.freeText(textOf(error)) }),
-  };
 }
 
 function jsonOf(body: string | Buffer | undefined): unknown {

@@ -18,15 +18,13 @@ export async function startRack() {
     ports,
     at,
     async redfish(number: number, options: RedfishBmcOptions = {}) {
-      const bmc = await startRedfishBmc({ host: at(number), port: ports.redfish, ...options });
-      rack.defer(() => bmc.close());
+      const bmc = rack.use(await startRedfishBmc({ host: at(number), port: ports.redfish, ...options }));
       ports.redfish = bmc.port;
       return bmc;
     },
     async ipmi(number: number, options: Partial<IpmiBmcOptions> = {}) {
       const machine = new SimulatedMachine();
-      const bmc = await startIpmiBmc({ machine, host: at(number), port: ports.ipmi, ...options });
-      rack.defer(() => bmc.close());
+      const bmc = rack.use(await startIpmiBmc({ machine, host: at(number), port: ports.ipmi, ...options }));
       ports.ipmi = bmc.port;
       return bmc;
     },

@@ -31,15 +31,13 @@ async function startRack() {
     },
     async redfish(desired: Entry, options: RedfishBmcOptions = {}, machine: SimulatedMachineOptions = {}) {
       const simulated = new SimulatedMachine(machine);
-      const bmc = await startRedfishBmc({ machines: [simulated], tls: "http", ...options });
-      rack.defer(() => bmc.close());
+      const bmc = rack.use(await startRedfishBmc({ machines: [simulated], tls: "http", ...options }));
       add({ providers: ["redfish"], redfish: { port: bmc.port, scheme: "http" }, desired });
       return { bmc, machine: simulated };
     },
     async ipmi(desired: Entry, machine: SimulatedMachineOptions = {}) {
       const simulated = new SimulatedMachine(machine);
-      const bmc = await startIpmiBmc({ machine: simulated });
-      rack.defer(() => bmc.close());
+      const bmc = rack.use(await startIpmiBmc({ machine: simulated }));
       add({ providers: ["ipmi"], ipmi: { port: bmc.port }, desired });
       return { bmc, machine: simulated };
     },

@@ -1,11 +1,11 @@
 import { accessSync, constants } from "node:fs";
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { basename, delimiter, join } from "node:path";
 import { execa } from "execa";
 import { describe } from "vitest";
 import { parse, parseAllDocuments, stringify } from "yaml";
 import { z } from "zod";
+import { openFolder } from "../../support/folder.ts";
 import { type Manifest, manifestOf } from "./manifest.ts";
 import type { Values } from "./values.ts";
 
@@ -141,12 +141,9 @@ async function run(words: readonly string[]): Promise<Run> {
 }
 
 async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
-  const folder = await mkdtemp(join(tmpdir(), "pbnj-chart-"));
-  try {
-    return await use(folder);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  await using place = await openFolder();
+  const { folder } = place;
+  return await use(folder);
 }
 
 function findHelm(): string | undefined {

@@ -69,8 +69,7 @@ export const serverFailures: readonly Failure[] = [
   {
     name: "tink-deprecated-api",
     provoke: async (stage) => {
-      const server = await startLegacyTinkServer();
-      stage.defer(() => server.close());
+      const server = stage.use(await startLegacyTinkServer());
       stage.hide(server.address, "192.0.2.1:42113");
       return pollFailure(stage, "--grpc-server", server.address, "--grpc-api", "current");
     },

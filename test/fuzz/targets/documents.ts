@@ -96,6 +96,11 @@ const RECORDING = JSON.stringify({
   resources: {
     "/redfish/v1": { "@odata.id": "/redfish/v1", Systems: { "@odata.id": "/redfish/v1/Systems" } },
   },
+  exchanges: [{ request: "GET /redfish/v1/Systems", atMs: 0, ms: 1, status: 404 }],
+  commands: [
+    { command: "RAKP1", code: 18, atMs: 0, completionCode: 8 },
+    { command: "Get SDR", netFn: 10, code: 35, data: "0000010000ff", atMs: 1, error: "no answer" },
+  ],
 });
 
 /** What authors of templates and operators write. */
@@ -151,7 +156,17 @@ export const documentTargets: readonly Target[] = [
   {
     name: "recording",
     seeds: [RECORDING],
-    tokens: ['{"resources":', '"/redfish/v1"', '"exchanges":[', "{}", "[]", "null", '"x":1', "1e999"],
+    tokens: [
+      '{"resources":',
+      '"/redfish/v1"',
+      '"exchanges":[',
+      '"commands":[',
+      "{}",
+      "[]",
+      "null",
+      '"x":1',
+      "1e999",
+    ],
     around: [['{"resources":{"/redfish/v1":', "}}"]],
     call: (input) => parseRecording(Buffer.from(input)),
     throws: (thrown) => thrown instanceof Error && !thrown.message.includes("\n"),

@@ -53,7 +53,10 @@ import { parseSensorRecord } from "../../../shared/bmc/providers/ipmi/sensor-rec
 import { parseActiveInstances } from "../../../shared/bmc/providers/ipmi/sol-driver.ts";
 import { parseSolPacket, SolReassembly } from "../../../shared/bmc/providers/ipmi/sol-packet.ts";
 import { parseUserAccess, parseUserName } from "../../../shared/bmc/providers/ipmi/users.ts";
+import { commandAnonymiser } from "../../../shared/bmc/recording/anonymous-command.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
+import { Anonymiser } from "../../../shared/recording/anonymise.ts";
+import { redactor } from "../../../shared/secret-forms.ts";
 import { fullRecord, redundancyRecord } from "../../../simulators/ipmi/sdr-record.ts";
 import { EXCHANGE, ROUTE, SEAL, SUITES } from "../../support/ipmi-samples.ts";
 import { bytesOf, latin, type Target } from "../target.ts";
@@ -277,6 +280,26 @@ export const ipmiTargets: readonly Target[] = [
       return [parseFruHeader(area), parseChassisArea(area), parseBoardArea(area), parseProductArea(area)];
     },
     covers: ["parseFruHeader", "parseChassisArea", "parseBoardArea", "parseProductArea"],
+  },
+  {
+    name: "ipmi-recorded",
+    seeds: SENSOR_RECORDS.map((record) => latin([0, 0, 1, 0, 0, 0xff, 0xff, 0xff]) + record),
+    tokens: [latin([1, 0, 0x51, 0xc0]), latin([0, 0, 1, 0, 0, 0xff])],
+    longest: DATAGRAM,
+    call: (input) => {
+      const [data, answer] = [bytesOf(input).subarray(0, 6), bytesOf(input).subarray(6)];
+      const asked = { command: "Get SDR", netFn: 0x0a, code: 0x23, data, startedMs: 0, endedMs: 1 };
+      const shown = commandAnonymiser(new Anonymiser(redactor({})))({ ...asked, completionCode: 0, answer });
+      return Buffer.from(shown.answer ?? "", "hex");
+    },
+    // Of a record of a maker's own, the header alone.
+    holds: (result, input) => {
+      const [shown, answer] = [result as Buffer, bytesOf(input).subarray(6)];
+      if (shown.length !== answer.length) throw new Error("the answer has another length");
+      if ((answer[5] ?? 0) >= 0xc0 && shown.subarray(7).some((byte) => byte !== 0))
+        throw new Error("it has what a maker wrote");
+    },
+    covers: ["commandAnonymiser"],
   },
   {
     name: "ipmi-settings",

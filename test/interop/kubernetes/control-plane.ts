@@ -1,12 +1,12 @@
 import { createPublicKey, randomBytes } from "node:crypto";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { createCertificate } from "../../../simulators/certificate.ts";
 import type { ClusterAccess } from "../../../simulators/kubernetes/node/cluster-access.ts";
 import { ClusterClient } from "../../../simulators/kubernetes/node/cluster-client.ts";
+import { openFolder } from "../../support/folder.ts";
 import { kubeconfigOf } from "../../support/kubeconfig.ts";
 import { freePort } from "../free-port.ts";
 import { BackgroundProgram } from "./background-program.ts";
@@ -59,8 +59,7 @@ export async function startControlPlane(
   } = {},
 ): Promise<ControlPlane> {
   await using parts = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(tmpdir(), "pbnj-control-plane-"));
-  parts.defer(() => rm(folder, { recursive: true }));
+  const { folder } = parts.use(await openFolder());
   const file = async (name: string, content: string): Promise<string> => {
     await writeFile(join(folder, name), content, { mode: 0o600 });
     return join(folder, name);

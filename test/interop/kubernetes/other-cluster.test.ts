@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { accessFromKubeconfig } from "../../../simulators/kubernetes/node/cluster-client.ts";
 import { SimulatedMachine } from "../../../simulators/machine.ts";
 import { startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
@@ -21,8 +21,7 @@ describeWithKubernetes("a worker with machines of another cluster", (kubeconfig)
     async () => {
       await using lab = await clusterLab({ machines: 0, real: { kubeconfig, hasJobController: true } });
       const machine = new SimulatedMachine({ name: "node-9", power: "on" });
-      const bmc = await startRedfishBmc({ machines: [machine], password: PASSWORD });
-      onTestFinished(() => bmc.close());
+      await using bmc = await startRedfishBmc({ machines: [machine], password: PASSWORD });
       const namespace = `pbnj-other-${randomUUID().slice(0, 8)}`;
       await lab.client.create("/api/v1/namespaces", { metadata: { name: namespace } });
       const secrets = `/api/v1/namespaces/${lab.namespace}/secrets`;

@@ -44,8 +44,9 @@ describe.runIf(folder && etcd && apiServer && controllerManager)("with Tinkerbel
       const parts = new AsyncDisposableStack();
       const lab = parts.use(await clusterLab({ machines: 0, inventory: "hardware", rules, real }));
       const machine = new SimulatedMachine({ name: "one", powerOffMs: 50, powerOnMs: 50 });
-      const bmc = await startRedfishBmc({ machines: [machine], username: "admin", password: PASSWORD });
-      parts.defer(() => bmc.close());
+      const bmc = parts.use(
+        await startRedfishBmc({ machines: [machine], username: "admin", password: PASSWORD }),
+      );
       const { client, namespace } = lab;
       await client.create(`/api/v1/namespaces/${namespace}/secrets`, {
         metadata: { name: "one-bmc" },

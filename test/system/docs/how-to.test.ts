@@ -12,6 +12,7 @@ import { ManualHost, NETWORK } from "../../docs/manual-host.ts";
 import { codeBlocks } from "../../docs/markdown.ts";
 import { buildActionImages } from "../../support/action-images.ts";
 import { describeWithDocker } from "../../support/docker.ts";
+import { templateOf } from "../../support/lab.ts";
 
 const FOLDER = "docs/how-to";
 /** Pages whose commands, marked with their exit code, a test of their own runs. */
@@ -45,8 +46,7 @@ const startTink = (host: AsyncDisposableStack) =>
 /** What a page needs beside its commands, or what its commands must have done. Commands that are left run afterwards. */
 const STORIES: Readonly<Record<string, (host: ManualHost, open: AsyncDisposableStack) => Promise<void>>> = {
   async "discover-bmcs.md"(host, open) {
-    const bmc = await startRedfishBmc({ host: `${NETWORK}33` });
-    open.defer(() => bmc.close());
+    const bmc = open.use(await startRedfishBmc({ host: `${NETWORK}33` }));
     host.replace("pbnj-worker discover", `pbnj-worker discover --redfish-port ${bmc.port}`);
 
     expect(await host.run()).toContain(bmc.fingerprint);
@@ -56,8 +56,7 @@ const STORIES: Readonly<Record<string, (host: ManualHost, open: AsyncDisposableS
   },
 
   async "record-a-bmc.md"(host, open) {
-    const bmc = await startRedfishBmc({ host: `${NETWORK}11`, tls: "http" });
-    open.defer(() => bmc.close());
+    const bmc = open.use(await startRedfishBmc({ host: `${NETWORK}11`, tls: "http" }));
     const redfish = `redfish: {port: ${bmc.port}, scheme: http}`;
     const credentials = "credentials: {username: admin, passwordFile: bmc-password}";
     await host.write(
@@ -73,8 +72,7 @@ const STORIES: Readonly<Record<string, (host: ManualHost, open: AsyncDisposableS
 
   async "correct-drift.md"(host, open) {
     const machine = new SimulatedMachine({ power: "off" });
-    const bmc = await startRedfishBmc({ machines: [machine], host: `${NETWORK}33`, tls: "http" });
-    open.defer(() => bmc.close());
+    const bmc = open.use(await startRedfishBmc({ machines: [machine], host: `${NETWORK}33`, tls: "http" }));
     const page = await host.read("inventory.yaml");
     const redfish = `redfish: {port: ${bmc.port}, scheme: http}`;
     await host.write("inventory.yaml", page.replace("providers:", `${redfish}\n    providers:`));
@@ -98,8 +96,7 @@ const STORIES: Readonly<Record<string, (host: ManualHost, open: AsyncDisposableS
 
   async "run-replicas.md"(host, open) {
     await startTink(open);
-    const cluster = await FakeCluster.start();
-    open.defer(() => cluster.close());
+    const cluster = open.use(await FakeCluster.start());
     await host.write("kubeconfig", cluster.kubeconfig());
     await host.write("policy.yaml", "trustedImages: [registry.example/pbnj-worker/*]\n");
     host.env = { ...SETTINGS, PBNJ_KUBECONFIG: "kubeconfig", PBNJ_KUBERNETES_NAMESPACE: "default" };
@@ -115,8 +112,7 @@ const STORIES: Readonly<Record<string, (host: ManualHost, open: AsyncDisposableS
   async "serve-pbnj.md"(host, open) {
     const tls = createCertificate({ commonName: "worker", altNames: [`${NETWORK}1`] });
     const machines = [new SimulatedMachine({ power: "on" })];
-    const bmc = await startRedfishBmc({ machines, host: `${NETWORK}21`, tls });
-    open.defer(() => bmc.close());
+    const bmc = open.use(await startRedfishBmc({ machines, host: `${NETWORK}21`, tls }));
     await host.write("/etc/pbnj-worker/pbnj.crt", tls.cert);
     await host.write("/etc/pbnj-worker/pbnj.key", tls.key);
     await host.write("ca.crt", tls.cert);
@@ -167,13 +163,7 @@ const STORIES: Readonly<Record<string, (host: ManualHost, open: AsyncDisposableS
       "/etc/pbnj-worker/worker.yaml",
       `grpcServer: ${NETWORK}1:42113\nagentId: [pbnj-node-1]\n`,
     );
-    const actions = [{ name: "a", image: "registry.example/pbnj-worker/power-status:v0.1.0", timeout: 30 }];
-    const workflow = tink.submit({
-      template: JSON.stringify({
-        ...{ version: "0.1", name: "traced", global_timeout: 60 },
-        tasks: [{ name: "a", worker: "pbnj-node-1", actions }],
-      }),
-    });
+    const workflow = tink.submit({ template: templateOf("pbnj-node-1", { name: "power-status" }) });
 
     await host.run({ during: () => tink.until(() => isOver(workflow), 30_000) });
 
@@ -225,10 +215,11 @@ describe("the commands", () => {
       const host = open.use(await ManualHost.open(TRACED));
       const collector = open.use(await startCollector());
       const tls = createCertificate({ commonName: "bmc" });
-      const bmc = await startRedfishBmc({
-        ...{ machines: [new SimulatedMachine({ power: "on" })], host: `${NETWORK}21`, tls },
-      });
-      open.defer(() => bmc.close());
+      const bmc = open.use(
+        await startRedfishBmc({
+          ...{ machines: [new SimulatedMachine({ power: "on" })], host: `${NETWORK}21`, tls },
+        }),
+      );
       const parent = "4bf92f3577b34da6a3ce929d0e0e4736";
       host.env = {
         BMC_TLS_FINGERPRINT: fingerprintOf(tls),

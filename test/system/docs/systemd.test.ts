@@ -1,6 +1,5 @@
 import { execFile, spawnSync } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it, type TestContext } from "vitest";
@@ -11,6 +10,7 @@ import { Stage } from "../../docs/failures/stage.ts";
 import { codeBlocks } from "../../docs/markdown.ts";
 import { shellCommands } from "../../docs/shell-words.ts";
 import { timeSpanMs, unitLines, valuesOf } from "../../docs/unit-file.ts";
+import { openFolder } from "../../support/folder.ts";
 
 const FOLDER = "deploy/systemd";
 const unitText = await readFile(`${FOLDER}/pbnj-worker.service`, "utf8");
@@ -115,25 +115,22 @@ describe("the unit", () => {
   });
 
   itWith(["systemd-analyze"], "passes systemd-analyze verify, by itself and with the drop-in", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "pbnj-unit-"));
-    try {
-      const there = unitText.replace(/^ExecStart=\S+/m, `ExecStart=${process.execPath}`);
-      const user = there.replaceAll(/^(User|Group)=.*$/gm, "$1=daemon");
-      const both = `${user}\n${dropInText.replace(/^SupplementaryGroups=.*$/m, "SupplementaryGroups=daemon")}`;
-      for (const [name, text] of [
-        ["plain", user],
-        ["docker", both],
-      ] as const) {
-        const path = join(folder, `pbnj-worker-${name}.service`);
-        await writeFile(path, text);
+    await using place = await openFolder();
+    const { folder } = place;
+    const there = unitText.replace(/^ExecStart=\S+/m, `ExecStart=${process.execPath}`);
+    const user = there.replaceAll(/^(User|Group)=.*$/gm, "$1=daemon");
+    const both = `${user}\n${dropInText.replace(/^SupplementaryGroups=.*$/m, "SupplementaryGroups=daemon")}`;
+    for (const [name, text] of [
+      ["plain", user],
+      ["docker", both],
+    ] as const) {
+      const path = join(folder, `pbnj-worker-${name}.service`);
+      await writeFile(path, text);
 
-        const { stdout, stderr } = await run("systemd-analyze", ["verify", "--man=no", path]);
+      const { stdout, stderr } = await run("systemd-analyze", ["verify", "--man=no", path]);
 
-        const about = `${stdout}${stderr}`.split("\n").filter((line) => line.includes("pbnj-worker"));
-        expect(about).toEqual([]);
-      }
-    } finally {
-      await rm(folder, { recursive: true });
+      const about = `${stdout}${stderr}`.split("\n").filter((line) => line.includes("pbnj-worker"));
+      expect(about).toEqual([]);
     }
   });
 

@@ -2,7 +2,7 @@ import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { execa } from "execa";
 import { publint } from "publint";
-import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { catalogue } from "../../../actions/catalogue.ts";
 import { projectRoot } from "../../../scripts/project-root.ts";
 import { parseResultLine } from "../../../shared/contract/result.ts";
@@ -196,8 +196,7 @@ describe("@pbnj-worker/bmc", () => {
     ]);
     for (const [name, text] of programs) await writeFile(join(consumer, name), text);
     const machine = new SimulatedMachine({ power: "off", softOffMs: 10 });
-    const bmc = await startRedfishBmc({ machines: [machine], password: "calvin" });
-    onTestFinished(() => bmc.close());
+    await using bmc = await startRedfishBmc({ machines: [machine], password: "calvin" });
     const env = {
       BMC_HOST: bmc.host,
       BMC_PORT: String(bmc.port),

@@ -11,6 +11,7 @@ import { LICENSES_FILE, PROGRAM_FILE, SCRIPT_FOLDER } from "../../../scripts/bun
 import { parseResultLine } from "../../../shared/contract/result.ts";
 import { actionLab } from "../../actions/lab.ts";
 import { bundledProgram } from "../../support/bundled-program.ts";
+import { templateOf } from "../../support/lab.ts";
 import { fileFolder } from "../../support/test-folder.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
 import { importedBy, loadedAtStart } from "./loaded-at-start.ts";
@@ -150,14 +151,9 @@ describe("the bundled program", () => {
 
   it("runs a template whose actions are the program itself", async () => {
     await using lab = await closing(startLab({ times: { powerOnMs: 40, powerOffMs: 40, softOffMs: 40 } }));
-    const steps = ["power-off", "power-on"].map((name) => ({
-      name,
-      image: `registry.example/pbnj-worker/${name}:v1`,
-      timeout: 60,
-    }));
-    const tasks = [{ name: "bmc", worker: "pbnj-{{ .machine }}", actions: steps }];
     const template = join(directory, "template.yaml");
-    await writeFile(template, JSON.stringify({ version: "0.1", name: "t", global_timeout: 300, tasks }));
+    const steps = [{ name: "power-off" }, { name: "power-on" }];
+    await writeFile(template, templateOf("pbnj-{{ .machine }}", ...steps));
 
     const argv = ["run", template, "--map", "machine=node-01", "--inventory", lab.inventoryFile];
     const { exitCode, stdout } = await runBundle(...argv);

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { mkdtemp, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Agent, request } from "undici";
@@ -9,13 +9,12 @@ import { startIpmiBmc } from "../../../simulators/ipmi/bmc.ts";
 import { SimulatedMachine } from "../../../simulators/machine.ts";
 import { startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
 import { json, startRpcConsumer } from "../../../simulators/rpc/consumer.ts";
-import { startTinkServer } from "../../../simulators/tink/server.ts";
 import { isOver, type Workflow } from "../../../simulators/tink/workflow.ts";
 import { LABEL } from "../../../worker/runtimes/docker/container-spec.ts";
 import { eventually } from "../../actions/lab.ts";
 import { buildActionImages } from "../../support/action-images.ts";
 import { describeWithDocker, dockerSocketPath } from "../../support/docker.ts";
-import { fileFolder } from "../../support/test-folder.ts";
+import { openLab, templateOf } from "../../support/lab.ts";
 import { WorkerProgram } from "../../support/worker-program.ts";
 
 const REGISTRY = "localhost/pbnj-worker-canary-test";
@@ -57,7 +56,6 @@ function tracesIn(text: string): readonly string[] {
   return [...new Set(TRACES.filter(([, trace]) => text.includes(trace)).map(([name]) => name))];
 }
 
-const { folder: root } = await fileFolder();
 /** Times on the status page that change with the clock, so that every reading would differ. */
 const TICKING = /<time data-elapsed[^>]*>[^<]*<\/time>/g;
 /** Every page that the worker serves, but for those of actions. */
@@ -281,19 +279,21 @@ const FAILURES: readonly Scenario[] = [
 ];
 
 function template(worker: string, { machine, action, environment = {}, image }: Scenario): string {
-  const step = {
+  return templateOf(worker, {
     name: action,
     image: image ?? `${REGISTRY}/${action}:test`,
-    timeout: 60,
     environment: { MACHINE: machine, LOG_LEVEL: "debug", ...environment },
-  };
-  const task = { name: "bmc", worker, actions: [step] };
-  return JSON.stringify({ version: "0.1", name: "t", global_timeout: 600, tasks: [task] });
+  });
 }
 
 /** Every kind of machine with its secrets where the inventory says, and one worker for all of them. */
 async function standing(runtime: string, argv: readonly string[]) {
-  const directory = await mkdtemp(join(root, `${runtime}-`));
+  const scenarios = [...SUCCESSES, ...FAILURES];
+  const base = await openLab({
+    machines: {},
+    argv: ["--agent-id", [...scenarios, "registry"].map((_, index) => `lane-${index}`).join()],
+  });
+  const { folder: directory, server, inventoryFile } = base;
   const { password, wrong, kg, webhook, variable, command, commandKg, registry } = CANARIES;
   const machine = (options = {}) => new SimulatedMachine({ power: "on", softOffMs: 3_000, ...options });
   const redfish = (right: string) => startRedfishBmc({ machines: [machine()], tls: "http", password: right });
@@ -318,9 +318,10 @@ async function standing(runtime: string, argv: readonly string[]) {
     echo401: echo(401),
     echo500: echo(500),
   };
+  for (const bmc of Object.values(bmcs)) base.own<AsyncDisposable>(bmc);
   for (const listener of [bmcs.echo400, bmcs.echo401, bmcs.echo500]) await listener.listen();
   const secret = async (name: string, text: string) => {
-    await writeFile(join(directory, name), text, { mode: 0o600 });
+    await base.write(name, text);
     return name;
   };
   const passwordFile = await secret("password", `${password}\n`);
@@ -380,22 +381,18 @@ async function standing(runtime: string, argv: readonly string[]) {
       { name: "no-secret", ...http(bmcs.basic.port), ...file(broken) },
     ],
   };
-  const inventoryFile = join(directory, "inventory.yaml");
-  await writeFile(inventoryFile, JSON.stringify(inventory));
-  const server = await startTinkServer({ holdMs: 2_000 });
-  const stateDirectory = join(directory, "state");
-  const scenarios = [...SUCCESSES, ...FAILURES];
+  await base.write("inventory.yaml", inventory);
+  const stateDirectory = base.path("state");
   const program = new WorkerProgram(
-    [
-      ...["start", "--grpc-server", server.address, "--inventory", inventoryFile, "--runtime", runtime],
-      ...["--agent-id", [...scenarios, "registry"].map((_, index) => `lane-${index}`).join()],
-      ...["--backoff-max-interval", "300ms", "--reload-interval", "100ms", "--log-level", "debug"],
-      ...["--state-directory", stateDirectory, "--registry-name", "127.0.0.1:1", "--registry-user", USER],
-      ...["--registry-pass-file", join(directory, registryFile), "--http-address", "127.0.0.1:0", ...argv],
-    ],
+    base.argv(
+      ...["--runtime", runtime, "--log-level", "debug", "--http-address", "127.0.0.1:0"],
+      ...["--registry-name", "127.0.0.1:1", "--registry-user", USER],
+      ...["--registry-pass-file", join(directory, registryFile), ...argv],
+    ),
     // What programs would otherwise reveal about themselves.
     { BMC_SECRET: CANARIES.variable, NODE_DEBUG: "execa,undici,http,net" },
   );
+  base.own(program);
   const pages = program
     .untilLogged("serving the status page, metrics and health")
     .then(({ address }) => String(address));
@@ -409,11 +406,7 @@ async function standing(runtime: string, argv: readonly string[]) {
     scenarios,
     submit: (all: readonly Scenario[]): readonly Workflow[] =>
       all.map((scenario, index) => server.submit({ template: template(`lane-${index}`, scenario) })),
-    async [Symbol.asyncDispose]() {
-      await program[Symbol.asyncDispose]();
-      await server.close();
-      for (const bmc of Object.values(bmcs)) await bmc.close();
-    },
+    [Symbol.asyncDispose]: base[Symbol.asyncDispose],
   };
 }
 

@@ -1,8 +1,7 @@
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { isOver } from "../../../simulators/tink/workflow.ts";
 import { CommandInProcess } from "../../support/command-in-process.ts";
+import { templateOf } from "../../support/lab.ts";
 import type { ClusterLabOptions, clusterLab } from "./cluster-lab.ts";
 
 type Lab = Awaited<ReturnType<typeof clusterLab>>;
@@ -129,10 +128,7 @@ export function itWorksInACluster(open: (options: ClusterLabOptions) => Promise<
 
   test("runs a template by hand, with machine and Jobs of the cluster", TEST, async () => {
     await using lab = await open({});
-    const path = join(lab.folder, "template.yaml");
-    const image = "registry.example/pbnj-worker/power-off:test";
-    const tasks = [{ name: "bmc", worker: "pbnj-node-01", actions: [{ name: "off", image, timeout: 60 }] }];
-    await writeFile(path, JSON.stringify({ version: "0.1", name: "t", global_timeout: 600, tasks }));
+    const path = await lab.write("template.yaml", templateOf("pbnj-node-01", { name: "power-off" }));
     await using program = new CommandInProcess([
       ...["run", path, "--runtime", "kubernetes", "--kubernetes-inventory", "machines"],
       ...["--kubeconfig", lab.kubeconfig, "--kubernetes-namespace", lab.namespace, "--policy", lab.policy],

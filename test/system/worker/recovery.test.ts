@@ -5,7 +5,7 @@ import { execa } from "execa";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { isOver } from "../../../simulators/tink/workflow.ts";
 import { buildTestBase, describeWithDocker, removeContainers, testBaseImage } from "../../support/docker.ts";
-import type { Step } from "../../support/lab.ts";
+import { type Step, templateOf } from "../../support/lab.ts";
 import { timesAsFast, WorkerProgram } from "../../support/worker-program.ts";
 import { type CrashLab, crashLab } from "./crash-lab.ts";
 
@@ -97,10 +97,10 @@ describe("a run that is killed", () => {
     timeout: RUN_MS,
   }, async () => {
     await using lab = await crashLab({ machine: { powerOffMs: 2_000 } });
-    const template = join(lab.folder, "template.yaml");
-    await writeFile(template, runTemplateOf([hardOff]));
+    const environment = { MACHINE: "node-01", ...hardOff.environment };
+    const template = await lab.write("template.yaml", templateOf("pbnj", { ...hardOff, environment }));
     const obeyed = commanded(lab);
-    await using run = new WorkerProgram(["run", template, "--inventory", join(lab.folder, "inventory.yaml")]);
+    await using run = new WorkerProgram(["run", template, "--inventory", lab.inventoryFile]);
     await obeyed;
 
     run.kill("SIGKILL");
@@ -174,18 +174,6 @@ describe("a state directory", () => {
     },
   );
 });
-
-function runTemplateOf(steps: readonly Step[]): string {
-  const wanted = steps.length > 0 ? steps : [{ name: "power-status" }];
-  const actions = wanted.map(({ name, environment }) => ({
-    name,
-    image: `registry.example/pbnj-worker/${name}:test`,
-    timeout: 60,
-    environment: { MACHINE: "node-01", ...environment },
-  }));
-  const tasks = [{ name: "bmc", worker: "pbnj", actions }];
-  return JSON.stringify({ version: "0.1", name: "t", global_timeout: 600, tasks });
-}
 
 /** Writes until there is no room left. */
 async function fill(path: string): Promise<void> {

@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { type Lab, startLab } from "../../../cli/lab/lab.ts";
 import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
 import { CommandInProcess } from "../../support/command-in-process.ts";
@@ -71,8 +71,7 @@ test.each(["node-01", "node-02", "node-03"])(
 test.each([["run"], ["policy", "test"]])(
   "%s %s finds the Workflow in the cluster that the configuration file names",
   async (...command) => {
-    const cluster = await FakeCluster.start({ namespaces: ["tink"] });
-    onTestFinished(() => cluster.close());
+    await using cluster = await FakeCluster.start({ namespaces: ["tink"] });
     const kind = ["tinkerbell.org/v1alpha1", "Workflow"] as const;
     cluster.create(...kind, { metadata: { name: "look", namespace: "tink" } });
     const actions = [{ name: "status", image: "registry.example/power-status:v1", timeout: 30 }];

@@ -26,7 +26,7 @@ function flagsOf(argv: readonly string[]): Readonly<Record<string, unknown>> {
   return flags;
 }
 
-export type Reported = DoctorReport["findings"][number];
+type Reported = DoctorReport["findings"][number];
 
 /** A folder of the operator's, and the doctor on it. */
 export const doctorLab = async () => doctorOn(await openFolder());

@@ -65,8 +65,7 @@ describe("a client of a machine's BMC", () => {
 
   it("compares the machine with one login, and logs out", async () => {
     const options = { username: "admin", password: "calvin", tls: "http", basic: false } as const;
-    const other = await startRedfishBmc(options);
-    onTestFinished(() => other.close());
+    await using other = await startRedfishBmc(options);
     await using its = readerOf({ providers: ["redfish"], redfish: { port: other.port, scheme: "http" } });
 
     const desired: DesiredState = { power: "off", ntp: ["ntp1.example.org"], bootDevice: "none" };
@@ -86,8 +85,7 @@ describe("a client of a machine's BMC", () => {
     const hostile = `calvin\u001b[31m\u202e\n${"x".repeat(5_000)}`;
     const machine = new SimulatedMachine();
     machine.bios.attributes = { ...machine.bios.attributes, BootMode: hostile };
-    const other = await startRedfishBmc({ machines: [machine], tls: "http" });
-    onTestFinished(() => other.close());
+    await using other = await startRedfishBmc({ machines: [machine], tls: "http" });
     other.manager.ntp.servers.push(hostile, `another ${hostile}`);
     await using its = readerOf({ providers: ["redfish"], redfish: { port: other.port, scheme: "http" } });
     const compared = () => compare({ ntp: ["a.example"], bios: { BootMode: "Uefi" } }, its.reader);

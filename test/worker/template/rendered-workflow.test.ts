@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, it, onTestFinished } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
 import { loadTemplate } from "../../../worker/template/load-template.ts";
@@ -87,8 +87,7 @@ it.each([
 });
 
 it("a Workflow is read from the cluster, and a missing one is told", async () => {
-  const cluster = await FakeCluster.start({ namespaces: ["tink"] });
-  onTestFinished(() => cluster.close());
+  await using cluster = await FakeCluster.start({ namespaces: ["tink"] });
   const kind = ["tinkerbell.org/v1alpha1", "Workflow"] as const;
   const { status, ...created } = workflow(tasks);
   cluster.create(...kind, created);

@@ -2,6 +2,7 @@ import type { Clock } from "../../../clock.ts";
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { TimeoutReached } from "../../../timeout.ts";
 import type { Tracer } from "../../../tracing/tracer.ts";
+import type { TappedIpmi, WireTap } from "../../../tracing/wire-tap.ts";
 import { parseHandshakeAnswer } from "./open-session.ts";
 import { buildRakp3Refusal } from "./rakp.ts";
 import { sendUntilAnswered } from "./retransmission.ts";
@@ -14,11 +15,23 @@ export interface MatchedAnswer {
   readonly payload: Buffer;
 }
 
+export interface ExchangeLimits {
+  readonly limitMs: number;
+  readonly repeat: boolean;
+}
+
+export interface HandshakeMessage {
+  readonly name: string;
+  /** Of its payload. */
+  readonly type: number;
+}
+
 export interface HandshakeOptions {
   readonly transport: UdpTransport;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly tracer: Tracer;
+  readonly tap?: WireTap | undefined;
 }
 
 /** What the messages of one handshake share: the wire, the time that is left, and the message tags. */
@@ -27,6 +40,7 @@ export class HandshakeLink {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly #tracer: Tracer;
+  readonly #tap: WireTap | undefined;
   readonly #limitMs: number;
   readonly #startedMs: number;
   /** Tags separate the answers to one message from late answers to an earlier one. */
@@ -35,11 +49,12 @@ export class HandshakeLink {
   #heard = false;
 
   constructor(options: HandshakeOptions, limitMs: number) {
-    const { transport, clock, signal, tracer } = options;
+    const { transport, clock, signal, tracer, tap } = options;
     this.transport = transport;
     this.clock = clock;
     this.signal = signal;
     this.#tracer = tracer;
+    this.#tap = tap;
     this.#limitMs = limitMs;
     this.#startedMs = clock.monotonicMs();
   }
@@ -66,7 +81,7 @@ export class HandshakeLink {
     name: string,
     send: () => void,
     match: (datagram: Buffer) => T | undefined,
-    limits: { readonly limitMs: number; readonly repeat: boolean },
+    limits: ExchangeLimits,
   ): Promise<T> {
     const { answer, stop } = this.transport.first(match);
     this.#flights += 1;
@@ -78,6 +93,29 @@ export class HandshakeLink {
       return value;
     } finally {
       stop();
+    }
+  }
+
+  /** The same for a message of the handshake, of which a recording has the status of the answer. */
+  async ask<T extends { readonly status: number } | true>(
+    { name, type }: HandshakeMessage,
+    send: () => void,
+    match: (datagram: Buffer) => T | undefined,
+    limits: ExchangeLimits,
+  ): Promise<T> {
+    const startedMs = performance.now();
+    const told = (rest: Partial<TappedIpmi>) =>
+      this.#tap?.ipmi({
+        ...{ command: name, netFn: undefined, code: type, data: undefined },
+        ...{ startedMs, endedMs: performance.now(), ...rest },
+      });
+    try {
+      const answered = await this.exchange(name, send, match, limits);
+      if (answered !== true) told({ completionCode: answered.status });
+      return answered;
+    } catch (thrown) {
+      told({ error: thrown });
+      throw thrown;
     }
   }
 

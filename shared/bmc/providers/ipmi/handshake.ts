@@ -190,8 +190,8 @@ class Authentication {
     const { leftMs } = link;
     const limitMs = Math.min(this.#windowMs, leftMs);
     try {
-      const { status, payload } = await link.exchange(
-        name,
+      const { status, payload } = await link.ask(
+        { name, type },
         () => link.send(type, message),
         (datagram) => matchAnswer(datagram, type + 1, { tag, consoleId }),
         { limitMs, repeat: false },

@@ -36,7 +36,7 @@ async function open(
     const suites = suitePlan(options, remembered);
     const established = await shakeHands(
       { credentials, privilege, suites, limitMs },
-      { transport, clock, log, tracer, signal: until },
+      { transport, clock, log, tracer, tap, signal: until },
     );
     const session = new IpmiSession({ established, privilege, route, transport, clock, tracer, tap });
     return { established, session };

@@ -154,7 +154,8 @@ export class Opening {
     // Each copy that is answered takes a slot of its own, and BMCs have few.
     const watch = this.#abandonAllBut(match);
     try {
-      const answered = await link.exchange("Open Session", send, matchOrDenial, {
+      const message = { name: "Open Session", type: PayloadType.openSessionRequest };
+      const answered = await link.ask<Answered | true>(message, send, matchOrDenial, {
         limitMs: link.leftMs,
         repeat: true,
       });

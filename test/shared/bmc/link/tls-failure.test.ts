@@ -77,8 +77,7 @@ describe("a TLS failure of the preferred provider", () => {
 
   it("ends the race where the port answers and speaks no TLS, which an attacker in the middle can do as well", async () => {
     const { ipmi, connection } = await twoWays();
-    const plain = await startRedfishBmc({ tls: "http" });
-    onTestFinished(() => plain.close());
+    await using plain = await startRedfishBmc({ tls: "http" });
     await using client = clientOf(connection({}, { redfish: { port: plain.port } }));
 
     const error = await errorOf(client.getPower(signal));

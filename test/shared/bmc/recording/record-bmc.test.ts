@@ -97,8 +97,7 @@ describe("a recording of a BMC", () => {
 
   it("ends at its limit over IPMI, and says what it did not read", async () => {
     const machine = new SimulatedMachine();
-    const bmc = await startIpmiBmc({ machine, users: [{ name: "admin", password: "calvin" }] });
-    onTestFinished(() => bmc.close());
+    await using bmc = await startIpmiBmc({ machine, users: [{ name: "admin", password: "calvin" }] });
     const connection = Connection.parse({
       ...{ host: "127.0.0.1", username: "admin", password: "calvin", providers: ["ipmi"] },
       ipmi: { port: bmc.port },

@@ -1,5 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { actionLibrary } from "../../../../cli/action-library.ts";
@@ -14,6 +13,7 @@ import { eventually } from "../../../actions/lab.ts";
 import { PROGRAM } from "../../../cli/program.ts";
 import { buildActionImages } from "../../../support/action-images.ts";
 import { describeWithDocker, dockerCli, testBaseImage } from "../../../support/docker.ts";
+import { openFolder } from "../../../support/folder.ts";
 import {
   empty,
   FakeEngine,
@@ -86,20 +86,17 @@ describe("without containers", () => {
   });
 
   it("an action that fails is a problem, with its last output", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "pbnj-doctor-actions-"));
-    try {
-      const program = 'process.stderr.write("no such library\\n"); process.exit(4);';
-      await writeFile(join(folder, "main.ts"), program);
-      const actions = join(folder, "broken");
-      await mkdir(actions);
-      await writeFile(join(actions, "action.ts"), "");
+    await using place = await openFolder();
+    const { folder } = place;
+    const program = 'process.stderr.write("no such library\\n"); process.exit(4);';
+    await writeFile(join(folder, "main.ts"), program);
+    const actions = join(folder, "broken");
+    await mkdir(actions);
+    await writeFile(join(actions, "action.ts"), "");
 
-      const found = await check("broken", { flags: { runtime: "process", actionsDirectory: folder } });
+    const found = await check("broken", { flags: { runtime: "process", actionsDirectory: folder } });
 
-      expect(found).toMatchObject([{ cause: "container-failed", detail: "exited 4: no such library" }]);
-    } finally {
-      await rm(folder, { recursive: true });
-    }
+    expect(found).toMatchObject([{ cause: "container-failed", detail: "exited 4: no such library" }]);
   });
 });
 
@@ -281,14 +278,11 @@ describeWithDocker("with a real engine", () => {
 
   /** An image that begins with this. */
   async function build(name: string, ...entrypoint: readonly string[]): Promise<void> {
-    const context = await mkdtemp(join(tmpdir(), "pbnj-doctor-image-"));
-    try {
-      const dockerfile = `FROM ${testBaseImage}\nENTRYPOINT ${JSON.stringify(entrypoint)}\n`;
-      await writeFile(join(context, "Dockerfile"), dockerfile);
-      await dockerCli("build", "--tag", image(name), context);
-    } finally {
-      await rm(context, { recursive: true });
-    }
+    await using place = await openFolder();
+    const { folder: context } = place;
+    const dockerfile = `FROM ${testBaseImage}\nENTRYPOINT ${JSON.stringify(entrypoint)}\n`;
+    await writeFile(join(context, "Dockerfile"), dockerfile);
+    await dockerCli("build", "--tag", image(name), context);
   }
   const buildScript = (name: string, script: string) => build(name, "node", "-e", script, "--");
 

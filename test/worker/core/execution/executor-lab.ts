@@ -23,9 +23,22 @@ export const TARGET = {
   connect: async () => testConnection(),
 } as const;
 
+/** A runtime that launches nothing, but for what is given. */
+export function idleRuntime(more: Partial<Runtime> = {}): Runtime {
+  return {
+    name: "docker",
+    run: () => Promise.reject(new Error("nothing is launched")),
+    adopt: () => Promise.reject(new Error("nothing is adopted")),
+    sweep: async () => 0,
+    check: async () => "it is there",
+    close: async () => undefined,
+    ...more,
+  };
+}
+
 /** A runtime whose actions end at once, unless they run until they are cancelled. */
 export function briefRuntime({ untilCancelled = false, remove = async () => undefined } = {}): Runtime {
-  return {
+  return idleRuntime({
     name: "process",
     async run({ onLaunch, onLog }, signal) {
       const startedAt = new Date();
@@ -38,11 +51,7 @@ export function briefRuntime({ untilCancelled = false, remove = async () => unde
         : { ok: true, message: "done", killed: false, ...times };
       return { outcome, remove };
     },
-    adopt: () => Promise.reject(new Error("nothing is adopted")),
-    sweep: async () => 0,
-    check: async () => "it is there",
-    close: async () => undefined,
-  };
+  });
 }
 
 /** An executor of actions for `TARGET`, at a server that takes every report, fifty times as fast. */
@@ -87,7 +96,17 @@ export function executorLab(
     traceEnvironment: () => ({}),
     ...more,
   });
-  return { executor, reports, stop, signals: { stop: stop.signal, cancel: new AbortController().signal } };
+  const signals = { stop: stop.signal, cancel: new AbortController().signal };
+  return {
+    ...{ executor, reports, stop, signals },
+    /** Recovers what an earlier worker left for as long as this takes. */
+    async recoverDuring(work: () => Promise<unknown>): Promise<void> {
+      const recovered = executor.recover(signals);
+      await work();
+      stop.abort();
+      await recovered;
+    },
+  };
 }
 
 /** A journal in memory whose next entry in some phase finds no room. */

@@ -1,28 +1,13 @@
 import { mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import type { Clock } from "../../../../shared/clock.ts";
 import { type LogFields, silentLogger } from "../../../../shared/logger.ts";
 import { Journal } from "../../../../worker/core/journal/journal.ts";
 import { openFolder } from "../../../support/folder.ts";
+import { SetClock } from "../../../support/set-clock.ts";
 
-export const NOW = Date.parse("2030-01-02T03:04:10.000Z");
-
-/** A clock that is set by hand: the wall clock apart from the monotonic one. */
-class StandingClock implements Clock {
-  wallMs = NOW;
-  monotonic = 1_000;
-
-  now(): number {
-    return this.wallMs;
-  }
-  monotonicMs(): number {
-    return this.monotonic;
-  }
-  async sleep(): Promise<void> {
-    throw new Error("a journal does not wait");
-  }
-}
+const START = "2030-01-02T03:04:10.000Z";
+export const NOW = Date.parse(START);
 
 /** A journal's directory, and the warnings of opening it. */
 export async function journalLab() {
@@ -32,7 +17,7 @@ export async function journalLab() {
   await mkdir(directory);
   const warnings: LogFields[] = [];
   const log = { ...silentLogger, warn: (fields: LogFields) => void warnings.push(fields) };
-  const clock = new StandingClock();
+  const clock = new SetClock(START);
   return {
     directory,
     warnings,

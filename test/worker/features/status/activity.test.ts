@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { Activity } from "../../../../worker/features/status/board/activity.ts";
-import { HandClock } from "./status-lab.ts";
+import { statusClock } from "./status-lab.ts";
 
 const MINUTE_MS = 60_000;
 
 describe("the last hour", () => {
   test("has sixty minutes, also where nothing happened, and a queue that lasts", () => {
-    const clock = new HandClock();
+    const clock = statusClock();
     const activity = new Activity(clock);
     activity.ended(true);
     activity.queue(5);
@@ -29,7 +29,7 @@ describe("the last hour", () => {
   });
 
   test("forgets what is older, but not the queue that is left of it", () => {
-    const clock = new HandClock();
+    const clock = statusClock();
     const activity = new Activity(clock);
     activity.queue(7);
     for (let minute = 0; minute < 200; minute += 1) {
@@ -44,12 +44,12 @@ describe("the last hour", () => {
   });
 
   test("is restored by the wall clock, without what lies in the future", () => {
-    const before = new HandClock();
+    const before = statusClock();
     const first = new Activity(before);
     first.ended(true);
     before.pass(3 * MINUTE_MS);
     first.queue(4);
-    const clock = new HandClock();
+    const clock = statusClock();
     clock.pass(13 * MINUTE_MS);
     const second = new Activity(clock);
 

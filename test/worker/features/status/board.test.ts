@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { Board } from "../../../../worker/features/status/board/board.ts";
-import { getPower, HandClock, Storyteller } from "./status-lab.ts";
+import { getPower, Storyteller, statusClock } from "./status-lab.ts";
 
 function boardLab(mostEnded?: number) {
-  const clock = new HandClock();
+  const clock = statusClock();
   const board = new Board(clock, mostEnded);
   return { clock, board, tell: new Storyteller(board.observer, clock) };
 }

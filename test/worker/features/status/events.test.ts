@@ -2,7 +2,7 @@ import { connect } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { DriftSeen } from "../../../../worker/core/action/drift-seen.ts";
-import { getPower, HandClock, StreamReader, statusLab } from "./status-lab.ts";
+import { getPower, StreamReader, statusClock, statusLab } from "./status-lab.ts";
 
 const names = Array.from({ length: 1_000 }, (_, index) => `node-${String(index).padStart(4, "0")}`);
 /** The changes that belong together come this long after the first of them. */
@@ -25,7 +25,7 @@ async function openPage(lab: Lab, path: string, headers: Record<string, string> 
 
 describe("a stream", () => {
   test("sends the rows that changed, and the order where that has changed", async () => {
-    const clock = new HandClock();
+    const clock = statusClock();
     await using lab = await statusLab({ clock });
     const action = lab.tell.action("a");
     lab.tell.taken(action, "node-01");
@@ -43,7 +43,7 @@ describe("a stream", () => {
   });
 
   test("sends a comparison alone, also to a page that was opened before it and to one that was away", async () => {
-    const clock = new HandClock();
+    const clock = statusClock();
     const seen: { now: DriftSeen | undefined } = { now: undefined };
     await using lab = await statusLab({ clock, machineDrift: () => seen.now });
     const compared = (actual: string) => {
@@ -68,7 +68,7 @@ describe("a stream", () => {
   });
 
   test("ends when its page cannot be rendered, and the others continue", async () => {
-    const clock = new HandClock();
+    const clock = statusClock();
     const machineDrift = (name: string) => {
       if (name === "node-02" && isBroken) throw new Error("no page today");
       return undefined;
@@ -88,7 +88,7 @@ describe("a stream", () => {
   });
 
   test("of a page of one machine says nothing of the others", async () => {
-    const clock = new HandClock();
+    const clock = statusClock();
     await using lab = await statusLab({ clock });
     const { reader } = await openPage(lab, "/machines/node-01");
 
@@ -109,7 +109,7 @@ describe("a stream", () => {
   });
 
   test("follows a filter and a page as the page does", async () => {
-    const clock = new HandClock();
+    const clock = statusClock();
     await using lab = await statusLab({ clock, machines: names });
     const { reader } = await openPage(lab, "/machines?q=node-0&page=2");
 
@@ -121,7 +121,7 @@ describe("a stream", () => {
   });
 
   test("sends the lines of a log as they come", async () => {
-    const clock = new HandClock();
+    const clock = statusClock();
     await using lab = await statusLab({ clock });
     const action = lab.tell.action("a");
     lab.tell.started(action, "node-01");
@@ -138,7 +138,7 @@ describe("a stream", () => {
   });
 
   test("beats while nothing happens", async () => {
-    const clock = new HandClock();
+    const clock = statusClock();
     await using lab = await statusLab({ clock });
     const { reader } = await openPage(lab, "/");
 
@@ -149,7 +149,7 @@ describe("a stream", () => {
   });
 
   test("says that a page is gone when the worker forgets what it was about", async () => {
-    const clock = new HandClock();
+    const clock = statusClock();
     await using lab = await statusLab({ clock });
     const action = lab.tell.action("a");
     lab.tell.taken(action, "node-01");
@@ -175,7 +175,7 @@ describe("a stream", () => {
 
 describe("a browser that reconnects", () => {
   test("with what it had seen last gets only what changed", async () => {
-    const clock = new HandClock();
+    const clock = statusClock();
     await using lab = await statusLab({ clock });
     const { page, reader } = await openPage(lab, "/");
     lab.tell.started(lab.tell.action("a"), "node-01");
@@ -217,7 +217,7 @@ describe("a browser that reconnects", () => {
 
 describe("load", () => {
   test("of 1,000 actions that end at once is one small update for each half second", async () => {
-    const clock = new HandClock();
+    const clock = statusClock();
     await using lab = await statusLab({ clock, machines: names });
     const actions = names.map((name) => ({ name, action: lab.tell.action(name) }));
     for (const { name, action } of actions) lab.tell.started(action, name);
@@ -248,7 +248,7 @@ describe("load", () => {
   });
 
   test("of many changes to one page is made once for all of its readers", async () => {
-    const clock = new HandClock();
+    const clock = statusClock();
     await using lab = await statusLab({ clock });
     const readers = await Promise.all(Array.from({ length: 5 }, () => openPage(lab, "/")));
 
@@ -261,7 +261,7 @@ describe("load", () => {
   });
 
   test("of a reader that reads nothing is at most one update, and then it is disconnected", async () => {
-    const clock = new HandClock();
+    const clock = statusClock();
     await using lab = await statusLab({ clock, machines: names });
     const socket = connect({ port: lab.listener.address.port, host: "127.0.0.1" });
     onTestFinished(() => void socket.destroy());

@@ -5,12 +5,12 @@ import { type LogFields, type Logger, silentLogger } from "../../../../shared/lo
 import { Board } from "../../../../worker/features/status/board/board.ts";
 import { HistoryFile } from "../../../../worker/features/status/history-file.ts";
 import { fileFolder } from "../../../support/test-folder.ts";
-import { getPower, HandClock, Storyteller } from "./status-lab.ts";
+import { getPower, Storyteller, statusClock } from "./status-lab.ts";
 
 const { folder } = await fileFolder();
 /** A worker's board on this file, and what is logged about it. */
 async function opened(path: string, machines: readonly string[] = ["node-01", "node-02"], mostEnded = 200) {
-  const clock = new HandClock();
+  const clock = statusClock();
   const board = new Board(clock, mostEnded);
   board.know(() => machines);
   const warnings: LogFields[] = [];

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ErrorClass } from "../../../../shared/contract/error-class.ts";
 import { MESSAGE_LIMIT } from "../../../../shared/contract/result.ts";
-import { getPower, HandClock, statusLab } from "./status-lab.ts";
+import { getPower, statusClock, statusLab } from "./status-lab.ts";
 
 const failed = { ok: false, class: "unreachable" as const, message: "connect ECONNREFUSED", exitCode: 11 };
 /** What stands between the tags, with one space for each gap. */
@@ -115,7 +115,7 @@ describe("the overview", () => {
   });
 
   test("charts what ended and waited in the last hour, by minute", async () => {
-    const clock = new HandClock();
+    const clock = statusClock();
     await using lab = await statusLab({ clock });
     lab.tell.whole(lab.tell.action("a"), "node-01");
     clock.pass(60_000);
@@ -237,7 +237,7 @@ describe("a list", () => {
 
 describe("a workflow's page", () => {
   test("has a timeline of its actions: waiting, running, retries", async () => {
-    const clock = new HandClock();
+    const clock = statusClock();
     await using lab = await statusLab({ clock });
     const { tell } = lab;
     const workflow = { workflowId: "default/wf 1" };
@@ -293,7 +293,7 @@ describe("a paused machine", () => {
 
 describe("a machine's page", () => {
   test("has what the inventory and its actions say of it, its failures and its power history", async () => {
-    const clock = new HandClock();
+    const clock = statusClock();
     const address = {
       host: "192.0.2.1",
       url: "https://192.0.2.1:8443",
@@ -569,7 +569,7 @@ describe("what others wrote", () => {
 
 describe("the wall clock", () => {
   test("that jumps into the past makes no time negative", async () => {
-    const clock = new HandClock();
+    const clock = statusClock();
     await using lab = await statusLab({ clock });
     const { tell } = lab;
     tell.observer.lane("pbnj", "polling");
@@ -671,7 +671,7 @@ describe("the files of the page", () => {
 
 describe("status.json", () => {
   test("has the same facts for scripts", async () => {
-    const clock = new HandClock();
+    const clock = statusClock();
     await using lab = await statusLab({ clock });
     const { tell } = lab;
     tell.failing("pbnj", "Unavailable");

@@ -9,44 +9,9 @@ import { StatusPage } from "../../../../worker/features/status/status-page.ts";
 import type { Access } from "../../../../worker/listener/http/access.ts";
 import { HttpListener } from "../../../../worker/listener/http/http-listener.ts";
 import type { Route } from "../../../../worker/listener/http/route.ts";
+import { SetClock } from "../../../support/set-clock.ts";
 
-/** Time passes when a test says so; the wall clock jumps when it says so. */
-export class HandClock implements Clock {
-  wallMs = Date.parse("2026-11-21T03:00:00Z");
-  readonly #waiting = new Set<{ readonly untilMs: number; readonly wake: () => void }>();
-  #ms = 1_000;
-
-  now(): number {
-    return this.wallMs;
-  }
-
-  monotonicMs(): number {
-    return this.#ms;
-  }
-
-  sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted) reject(signal.reason);
-      const waiting = { untilMs: this.#ms + ms, wake: resolve };
-      this.#waiting.add(waiting);
-      signal?.addEventListener("abort", () => {
-        this.#waiting.delete(waiting);
-        reject(signal.reason);
-      });
-    });
-  }
-
-  /** Advances the time, also of sleepers. */
-  pass(ms: number): void {
-    this.#ms += ms;
-    this.wallMs += ms;
-    for (const waiting of [...this.#waiting]) {
-      if (waiting.untilMs > this.#ms) continue;
-      this.#waiting.delete(waiting);
-      waiting.wake();
-    }
-  }
-}
+export const statusClock = () => new SetClock("2026-11-21T03:00:00Z");
 
 type Told = Pick<Observer, "action" | "lane" | "poll" | "file">;
 
@@ -154,7 +119,7 @@ export async function statusLab(
     readonly mostReaders?: number;
   } = {},
 ) {
-  const { machines = ["node-01", "node-02"], clock = new HandClock(), access, ...rest } = options;
+  const { machines = ["node-01", "node-02"], clock = statusClock(), access, ...rest } = options;
   const { mostEnded, mostReaders, ...facts } = rest;
   let known = machines;
   const board = new Board(clock, mostEnded);

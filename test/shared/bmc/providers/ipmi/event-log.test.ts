@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
 import type { SelDriver } from "../../../../../shared/bmc/operations/sel.ts";
-import type { CommandChannel } from "../../../../../shared/bmc/providers/ipmi/channel.ts";
 import { describeRecord } from "../../../../../shared/bmc/providers/ipmi/describe-record.ts";
 import { parseSelRecord } from "../../../../../shared/bmc/providers/ipmi/sel-record.ts";
 import { scaledClock } from "../../../../support/scaled-clock.ts";
@@ -161,29 +160,6 @@ describe("the event log", () => {
     bmc.faults.refuses = (name) => (name === "Get SEL Entry" && ++entries === 2 ? 0xcb : undefined);
 
     expect(await sel(session).list(limit())).toHaveLength(1);
-  });
-
-  it("that leads back to its own beginning is listed that far, and says so", async () => {
-    const { IpmiSel } = await import("../../../../../shared/bmc/providers/ipmi/sel-driver.ts");
-    const { SdrRepository } = await import("../../../../../shared/bmc/providers/ipmi/sdr-repository.ts");
-    const channel: CommandChannel = {
-      run: async (commands) =>
-        commands.map((command) => ({
-          command,
-          completionCode: 0,
-          data:
-            command.command === 0x40 ? Buffer.alloc(14, 1) : Buffer.concat([Buffer.of(1, 0), UNCORRECTABLE]),
-        })),
-    };
-    const circle = new IpmiSel(channel, scaledClock(1), new SdrRepository(channel));
-
-    const entries = await circle.list(limit());
-
-    expect(entries).toHaveLength(3);
-    expect(entries.at(-1)).toMatchObject({
-      unread: true,
-      message: "not read: 2 of 257 records were read: record 1 comes after itself",
-    });
   });
 
   it("is unsupported where the BMC has none", async () => {

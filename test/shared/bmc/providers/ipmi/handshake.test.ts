@@ -358,23 +358,6 @@ describe.concurrent("a handshake that loses a message", () => {
     await eventually(() => bmc.sessions() <= (lost === "Open Session" ? 2 : 1));
   });
 
-  it("starts again when the BMC has forgotten the session in between", async () => {
-    await using bmc = await startBmc();
-    let forgotten = 0;
-    bmc.faults.rewrites = (name, datagram) => {
-      if (name !== "RAKP1" || forgotten++ > 0) return [datagram];
-      const tag = datagram.readUInt8(16);
-      const answer = Buffer.concat([datagram.subarray(0, 16), Buffer.of(tag, 0x02, 0, 0, 0, 0, 0, 0)]);
-      answer.writeUInt16LE(8, 14);
-      datagram.copy(answer, 20, 20, 24);
-      return [answer];
-    };
-
-    await using session = await openSession(bmc);
-
-    expect(await session.power.read(limit())).toBe("off");
-  });
-
   it("takes no answer that belongs to another handshake", async () => {
     await using bmc = await startBmc();
     bmc.faults.rewrites = (name, datagram) => {

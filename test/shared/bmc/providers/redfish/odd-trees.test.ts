@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { Secret } from "../../../../../shared/secret.ts";
 import {
   collection,
   refusal,
@@ -95,18 +94,6 @@ describe("the boot override is written", () => {
 
     expect(lab.writes()).toHaveLength(2);
   });
-
-  it("nowhere if the BMC has no override: other properties of Boot are none", async () => {
-    await using lab = await treeLab(treeOf({ Boot: { AutomaticRetryAttempts: 3, BootOrder: ["a"] } }));
-
-    const message = "redfish: the BMC offers no boot override";
-    await expect(lab.client.getBoot(signal)).rejects.toMatchObject({ class: "unsupported", message });
-    await expect(lab.client.setBoot(PXE_ONCE, signal)).rejects.toMatchObject({
-      class: "unsupported",
-      message,
-    });
-    expect(lab.writes()).toEqual([]);
-  });
 });
 
 describe("of several systems", () => {
@@ -145,7 +132,6 @@ describe("a task", () => {
   };
 
   it.each<[string, TreeAnswer]>([
-    ["a Location with the BMC's own name", [202, undefined, { location: `https://192.0.2.20:8443${TASK}` }]],
     ["its body", [202, { "@odata.id": TASK, TaskState: "New" }]],
     ["a Location that is gone, and its body", [202, { "@odata.id": TASK }, { location: "/gone/1" }]],
   ])("is followed by %s; if it failed, so did the change, and no login", async (_, answer) => {
@@ -195,71 +181,6 @@ describe("a task", () => {
     expect(polls).toBeLessThan(240);
     expect(lab.writes()).toHaveLength(1);
   });
-});
-
-describe("an account that must change its password", () => {
-  const ACCOUNTS = "/redfish/v1/AccountService/Accounts";
-  const ROOT = `${ACCOUNTS}/root`;
-  const mustChange = refusal(
-    "Base.1.8.PasswordChangeRequired",
-    "The password must be changed. PATCH the account located at the target URI '%1'.",
-    ROOT,
-  );
-
-  function locked() {
-    const account = { "@odata.id": ROOT, Id: "root", UserName: "admin", RoleId: "Administrator" };
-    const tree = { ...treeOf({}), [ACCOUNTS]: collection(ROOT), [ROOT]: account };
-    let isLocked = true;
-    return treeLab(tree, ({ method, path }) => {
-      if (method === "PATCH" && path === ROOT) {
-        isLocked = false;
-        return [204];
-      }
-      return isLocked && path !== ROOT ? [403, mustChange] : undefined;
-    });
-  }
-
-  it("says so, with one request", async () => {
-    await using lab = await locked();
-
-    await expect(lab.client.getPower(signal)).rejects.toMatchObject({
-      class: "auth",
-      refused: "right",
-      message: expect.stringContaining(`target URI '${ROOT}'`),
-    });
-    expect(lab.requests).toHaveLength(1);
-  });
-
-  it("can change it by the one PATCH that the BMC allows", async () => {
-    await using lab = await locked();
-
-    const report = await lab.client.putUser(
-      { name: "admin", password: new Secret("correct-horse-9"), mustExist: true },
-      signal,
-    );
-
-    expect(report.changed).toBe(true);
-    expect(lab.writes()).toEqual([["PATCH", ROOT, { Password: "correct-horse-9" }]]);
-  });
-});
-
-it("an action without a target goes to the place that its name gives", async () => {
-  const MEDIA = `${SYSTEM}/VirtualMedia`;
-  const tree: Tree = {
-    ...treeOf({ VirtualMedia: { "@odata.id": MEDIA } }),
-    [MEDIA]: collection(`${MEDIA}/Cd`),
-    [`${MEDIA}/Cd`]: { MediaTypes: ["CD"], Inserted: false, Actions: { "#VirtualMedia.InsertMedia": {} } },
-  };
-  const image = "http://192.0.2.1/x.iso";
-  await using lab = await treeLab(tree, ({ method }) => {
-    if (method !== "POST") return undefined;
-    Object.assign(tree[`${MEDIA}/Cd`] ?? {}, { Inserted: true, Image: image });
-    return [204];
-  });
-
-  await lab.client.insertMedia(image, signal);
-
-  expect(lab.writes()).toEqual([["POST", `${MEDIA}/Cd/Actions/VirtualMedia.InsertMedia`, { Image: image }]]);
 });
 
 describe("an object with other properties only", () => {

@@ -50,10 +50,8 @@ describe("accounts", () => {
       method === "GET" && path === ACCOUNTS && ++requests === 2 ? [200, body] : undefined;
   };
 
-  it.each([
-    ["fewer members than it has", expandedOnly(ids.slice(0, 2), account)],
-    ["members without their fields", expandedOnly(ids, (id) => ({ Id: id, Name: "User Account" }))],
-  ])("are all listed where $expand answers %s", async (_, body) => {
+  it("are all listed where $expand answers members without their fields", async () => {
+    const body = expandedOnly(ids, (id) => ({ Id: id, Name: "User Account" }));
     await using lab = await treeLab(tree(), expandsTo(body));
 
     const users = await lab.client.listUsers(signal);
@@ -351,17 +349,10 @@ describe("the event log", () => {
     ),
   });
 
-  it.each([
-    [
-      "the platform log before that of what is active",
-      logsOf(["AuditLog", "ActiveLog", "PlatformLog"]),
-      "PlatformLog 1",
-    ],
-    ["the next log where the best is listed and gone", logsOf(["SEL", "EventLog"], ["SEL"]), "EventLog 1"],
-  ])("is %s", async (_, tree, message) => {
-    await using lab = await treeLab(tree);
+  it("is the next log where the best is listed and gone", async () => {
+    await using lab = await treeLab(logsOf(["SEL", "EventLog"], ["SEL"]));
 
-    expect(await lab.client.listSel(signal)).toMatchObject([{ message }]);
+    expect(await lab.client.listSel(signal)).toMatchObject([{ message: "EventLog 1" }]);
   });
 
   it("is listed without an entry that cannot be read, which is named", async () => {

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import {
   fromPower,
   fromSensor,
@@ -15,8 +15,9 @@ const sensor = (value: unknown) => fromSensor("/redfish/v1/Chassis/1/Sensors/x",
 
 test("fans and power supplies of the subsystems are read where the BMC has no other sensors", async () => {
   const generic = redfishProfile("generic");
-  const bmc = await startRedfishBmc({ tls: "http", profile: { ...generic, sensors: ["ThermalSubsystem"] } });
-  onTestFinished(() => bmc.close());
+  await using bmc = await startRedfishBmc({
+    ...{ tls: "http", profile: { ...generic, sensors: ["ThermalSubsystem"] } },
+  });
 
   const readings = await withSession(bmc, {}, async ({ sensors }) => sensors?.read(neverAborts()));
 

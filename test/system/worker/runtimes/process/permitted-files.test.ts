@@ -6,6 +6,7 @@ import { stringify } from "yaml";
 import { SimulatedMachine } from "../../../../../simulators/machine.ts";
 import { type RedfishBmc, startRedfishBmc } from "../../../../../simulators/redfish/bmc.ts";
 import { CommandInProcess } from "../../../../support/command-in-process.ts";
+import { type Step, templateOf } from "../../../../support/lab.ts";
 
 let folder = "";
 let bmc: RedfishBmc;
@@ -34,12 +35,11 @@ async function writeYaml(name: string, value: unknown): Promise<string> {
 }
 
 /** One action on the machine, through a worker with a policy that allows the folder `allowed`. */
-async function run(image: string, asked: Readonly<Record<string, unknown>>) {
-  const action = { name: "only", image: `registry.example/${image}:v1`, timeout: 60, ...asked };
-  const task = { name: "task", worker: "pbnj-m1", actions: [action] };
-  const template = { version: "0.1", name: "files", global_timeout: 60, tasks: [task] };
+async function run(image: string, asked: Omit<Step, "name">) {
+  const template = join(folder, "template.yaml");
+  await writeFile(template, templateOf("pbnj-m1", { name: image, ...asked }));
   await using program = new CommandInProcess([
-    ...["run", await writeYaml("template.yaml", template), "--log-level", "warn"],
+    ...["run", template, "--log-level", "warn"],
     ...["--inventory", join(folder, "inventory.yaml"), "--policy", join(folder, "policy.yaml")],
   ]);
   const { code } = await program.ended;
