@@ -58,7 +58,7 @@ function mainSystem(resources: RecordedResources): Found | undefined {
 
 function mainManager(resources: RecordedResources): Found | undefined {
   const managers = resources.ofType("Manager");
-  const isBmc = ([, body]: Found) => /^(BMC|ManagementController)$/.test(String(body["ManagerType"]));
+  const isBmc = ([, { ManagerType: type }]: Found) => type === "BMC" || type === "ManagementController";
   return managers.find(isBmc) ?? managers[0];
 }
 
@@ -124,7 +124,7 @@ function bios(resources: RecordedResources, system: Body): ShownProfile {
       offered: true,
       settings: settingsOf(body) !== undefined,
       registry: "AttributeRegistry" in body,
-      applyTimes: Array.isArray(times) ? times.map(String) : [],
+      applyTimes: textsIn(times) ?? [],
     },
   };
 }
@@ -160,7 +160,8 @@ function network(resources: RecordedResources, manager: Body): ShownProfile {
   if (!body) return {};
   if (more.length > 0) return { network: "several" };
   if (settingsOf(body) !== undefined) return { network: "settings" };
-  return { network: "DHCPv4" in body || "IPv4StaticAddresses" in body ? "standard" : "old" };
+  if ("DHCPv4" in body) return { network: "standard" };
+  return { network: "IPv4StaticAddresses" in body ? "no-dhcpv4" : "old" };
 }
 
 function certificates(resources: RecordedResources, manager: string): ShownProfile {
@@ -186,8 +187,8 @@ function media(resources: RecordedResources, owners: readonly Found[]): ShownPro
         below: link.includes("/Systems/") ? "system" : "manager",
         name: link.split("/").at(-1) ?? "",
         slots: (drives ?? []).map(({ Id: id, MediaTypes: types }) => ({
-          id: String(id),
-          types: Array.isArray(types) ? types.map(String) : [],
+          id: typeof id === "string" ? id : "",
+          types: textsIn(types) ?? [],
         })),
         actions: insert !== undefined,
         showsInserted: "Inserted" in first,
@@ -208,7 +209,7 @@ function log(resources: RecordedResources, owners: readonly Found[]): ShownProfi
   const body = path === undefined ? undefined : resources.get(path);
   if (path === undefined || !body) return {};
   const entries = membersOf(resources.get(linkOf(body["Entries"]) ?? "") ?? {}).filter(isBody);
-  const [first, last] = [entries[0]?.["Created"], entries.at(-1)?.["Created"]].map(String);
+  const [first, last] = textsIn([entries[0]?.["Created"], entries.at(-1)?.["Created"]]) ?? [];
   return {
     sel: {
       below: path.includes("/Systems/") ? "system" : path.includes("/Managers/") ? "manager" : "chassis",
@@ -275,7 +276,7 @@ export function allowedValues(
     ? parameters.find((entry) => isBody(entry) && entry["Name"] === parameter)
     : undefined;
   const inInfo = isBody(found) ? found["AllowableValues"] : undefined;
-  return Array.isArray(inInfo) ? inInfo.map(String) : undefined;
+  return textsIn(inInfo);
 }
 
 /** The resource that takes another one's settings. */
@@ -289,8 +290,12 @@ function listingOf<Own extends string>(action: Body, own: Own): Own | "action-in
 }
 
 function listed(body: Body, name: string): readonly string[] | undefined {
-  const values = body[`${name}@Redfish.AllowableValues`];
-  return Array.isArray(values) ? values.map(String) : undefined;
+  return textsIn(body[`${name}@Redfish.AllowableValues`]);
+}
+
+/** The texts of a list; undefined where there is no list. */
+function textsIn(values: unknown): readonly string[] | undefined {
+  return Array.isArray(values) ? values.filter((value) => typeof value === "string") : undefined;
 }
 
 function membersAt(resources: RecordedResources, link: unknown): readonly string[] | undefined {

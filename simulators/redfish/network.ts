@@ -65,12 +65,14 @@ export class SimulatedInterfaces implements ResourceService {
     const { mac, mode, address, prefix, gateway, vlan, hostName } = this.#machine.network;
     const isDhcp = mode === "dhcp";
     const shown = { Address: address, SubnetMask: ipv4Mask(prefix), Gateway: gateway };
-    const isOld = this.#profile.network === "old";
+    const { network } = this.#profile;
+    const hasDhcp = network !== "old" && network !== "no-dhcpv4";
     return {
       MACAddress: mac.toUpperCase(),
       HostName: hostName,
       IPv4Addresses: [{ ...shown, AddressOrigin: isDhcp ? "DHCP" : "Static" }],
-      ...(isOld ? {} : { DHCPv4: { DHCPEnabled: isDhcp }, IPv4StaticAddresses: isDhcp ? [] : [shown] }),
+      ...(hasDhcp && { DHCPv4: { DHCPEnabled: isDhcp } }),
+      ...(network !== "old" && { IPv4StaticAddresses: isDhcp ? [] : [shown] }),
       VLAN: { VLANEnable: vlan > 0, VLANId: vlan || 1 },
     };
   }
@@ -81,7 +83,9 @@ export class SimulatedInterfaces implements ResourceService {
   }
 
   #patch(body: unknown): Answer {
-    const change = this.#profile.network === "old" ? readOld(body) : readNew(body);
+    const { network } = this.#profile;
+    const old = network === "old" || network === "no-dhcpv4" ? readOld(body) : undefined;
+    const change = old ?? (network === "old" ? undefined : readNew(body));
     if (!change)
       return refusal(400, "Base.1.8.PropertyUnknown", "The property is not in the list of valid properties.");
     this.#machine.changeNetwork(change);

@@ -109,8 +109,11 @@ export interface RedfishProfile {
   readonly gpus?: number;
   /** Where the chassis has sensors; Thermal comes with Power, and ThermalSubsystem with PowerSubsystem. */
   readonly sensors: readonly ("Sensors" | "Thermal" | "ThermalSubsystem")[];
-  /** How the manager's interface takes an address; `old` has writable IPv4Addresses, and `several` a second interface. */
-  readonly network: "standard" | "old" | "several" | "settings" | "none";
+  /**
+   * How the manager's interface takes an address; `old` has writable IPv4Addresses, `no-dhcpv4` the static ones besides, and
+   * `several` a second interface.
+   */
+  readonly network: "standard" | "old" | "no-dhcpv4" | "several" | "settings" | "none";
   /**
    * How the web server's certificate is replaced; `replace` has ReplaceCertificate of the only one in the collection, in which
    * `several` has another, `pem-only` takes no PEMchain, `post` takes new members, and `hpe` has a resource of its own.
@@ -142,6 +145,9 @@ export interface RedfishProfile {
   readonly pageSize?: number;
 }
 
+/** Of values without spaces. */
+const list = (text: string): readonly string[] => text.split(" ");
+
 const BIOS = { offered: true, settings: true, registry: true, applyTimes: [] } as const;
 
 /** Of Dell: one PXE device is free. */
@@ -158,19 +164,11 @@ const generic: RedfishProfile = {
   model: "3500",
   oem: "Contoso",
   systemId: "1",
-  resetTypes: [
-    "On",
-    "ForceOff",
-    "GracefulShutdown",
-    "GracefulRestart",
-    "ForceRestart",
-    "Nmi",
-    "ForceOn",
-    "PushPowerButton",
-    "PowerCycle",
-  ],
+  resetTypes: list(
+    "On ForceOff GracefulShutdown GracefulRestart ForceRestart Nmi ForceOn PushPowerButton PowerCycle",
+  ),
   resetListing: "system",
-  bootTargets: ["None", "Pxe", "Cd", "Usb", "Hdd", "BiosSetup", "Diags", "Floppy", "UefiHttp"],
+  bootTargets: list("None Pxe Cd Usb Hdd BiosSetup Diags Floppy UefiHttp"),
   bootEnabled: ["Disabled", "Once", "Continuous"],
   bootModes: ["Legacy", "UEFI"],
   bootListing: true,
@@ -226,28 +224,10 @@ const dell = {
   manufacturer: "Dell Inc.",
   oem: "Dell",
   systemId: "System.Embedded.1",
-  resetTypes: [
-    "On",
-    "ForceOff",
-    "ForceRestart",
-    "GracefulRestart",
-    "GracefulShutdown",
-    "PushPowerButton",
-    "Nmi",
-    "PowerCycle",
-  ],
-  bootTargets: [
-    "None",
-    "Pxe",
-    "Floppy",
-    "Cd",
-    "Hdd",
-    "BiosSetup",
-    "Utilities",
-    "UefiTarget",
-    "SDCard",
-    "UefiHttp",
-  ],
+  resetTypes: list(
+    "On ForceOff ForceRestart GracefulRestart GracefulShutdown PushPowerButton Nmi PowerCycle",
+  ),
+  bootTargets: list("None Pxe Floppy Cd Hdd BiosSetup Utilities UefiTarget SDCard UefiHttp"),
   httpBootUri: false,
   managerId: "iDRAC.Embedded.1",
   firmware: "6.10.80.00",
@@ -281,29 +261,8 @@ const hpe = {
   ...generic,
   manufacturer: "HPE",
   oem: "Hpe",
-  resetTypes: [
-    "On",
-    "ForceOff",
-    "GracefulShutdown",
-    "ForceRestart",
-    "Nmi",
-    "PushPowerButton",
-    "GracefulRestart",
-  ],
-  bootTargets: [
-    "None",
-    "Cd",
-    "Hdd",
-    "Usb",
-    "SDCard",
-    "Utilities",
-    "Diags",
-    "BiosSetup",
-    "Pxe",
-    "UefiShell",
-    "UefiHttp",
-    "UefiTarget",
-  ],
+  resetTypes: list("On ForceOff GracefulShutdown ForceRestart Nmi PushPowerButton GracefulRestart"),
+  bootTargets: list("None Cd Hdd Usb SDCard Utilities Diags BiosSetup Pxe UefiShell UefiHttp UefiTarget"),
   httpBootUri: false,
   refusesNone: true,
   etagSent: "weak",
@@ -340,29 +299,9 @@ const supermicro = {
   ...generic,
   manufacturer: "Supermicro",
   oem: "Supermicro",
-  resetTypes: [
-    "On",
-    "ForceOff",
-    "GracefulShutdown",
-    "GracefulRestart",
-    "ForceRestart",
-    "Nmi",
-    "ForceOn",
-    "PowerCycle",
-  ],
+  resetTypes: list("On ForceOff GracefulShutdown GracefulRestart ForceRestart Nmi ForceOn PowerCycle"),
   resetListing: "action-info",
-  bootTargets: [
-    "None",
-    "Pxe",
-    "Floppy",
-    "Cd",
-    "Usb",
-    "Hdd",
-    "BiosSetup",
-    "UsbCd",
-    "UefiBootNext",
-    "UefiHttp",
-  ],
+  bootTargets: list("None Pxe Floppy Cd Usb Hdd BiosSetup UsbCd UefiBootNext UefiHttp"),
   httpBootUri: false,
   managerReset: { types: ["GracefulRestart"], listing: "resource" },
   media: {
@@ -383,8 +322,8 @@ const lenovo = {
   ...generic,
   manufacturer: "Lenovo",
   oem: "Lenovo",
-  resetTypes: ["On", "Nmi", "GracefulShutdown", "GracefulRestart", "ForceOn", "ForceOff", "ForceRestart"],
-  bootTargets: ["None", "Pxe", "Cd", "Usb", "Hdd", "BiosSetup", "Diags", "UefiTarget"],
+  resetTypes: list("On Nmi GracefulShutdown GracefulRestart ForceOn ForceOff ForceRestart"),
+  bootTargets: list("None Pxe Cd Usb Hdd BiosSetup Diags UefiTarget"),
   bootEnabled: ["Once", "Disabled"],
   httpBootUri: false,
   media: {
@@ -414,22 +353,9 @@ const megarac = {
   managerId: "Self",
   resetTypes: ["GracefulShutdown", "ForceRestart", "ForceOff", "On"],
   resetListing: "action-info",
-  bootTargets: [
-    "None",
-    "Pxe",
-    "Floppy",
-    "Cd",
-    "Usb",
-    "Hdd",
-    "BiosSetup",
-    "Utilities",
-    "UefiShell",
-    "UefiTarget",
-    "SDCard",
-    "UefiHttp",
-    "RemoteDrive",
-    "UefiBootNext",
-  ],
+  bootTargets: list(
+    "None Pxe Floppy Cd Usb Hdd BiosSetup Utilities UefiShell UefiTarget SDCard UefiHttp RemoteDrive UefiBootNext",
+  ),
   httpBootUri: false,
   allThree: true,
   managerReset: { types: ["ForceRestart"], listing: "action-info" },
@@ -462,14 +388,14 @@ export const redfishProfiles: Readonly<Record<string, RedfishProfile>> = Object.
         actionRefusesIfMatch: true,
         indicator: "location",
         progress: "boot-progress",
-        network: "standard",
+        network: "no-dhcpv4",
       },
       {
         ...dell,
         name: "dell-13g",
         model: "PowerEdge R630",
-        resetTypes: ["On", "ForceOff", "GracefulRestart", "PushPowerButton", "Nmi"],
-        bootTargets: ["None", "Pxe", "Cd", "Floppy", "Hdd", "BiosSetup", "Utilities", "UefiTarget", "SDCard"],
+        resetTypes: list("On ForceOff GracefulRestart PushPowerButton Nmi"),
+        bootTargets: list("None Pxe Cd Floppy Hdd BiosSetup Utilities UefiTarget SDCard"),
         bootModes: [],
         bootOrder: false,
         refusesButApplies: "IDRAC.1.6.SYS444",
@@ -565,18 +491,9 @@ export const redfishProfiles: Readonly<Record<string, RedfishProfile>> = Object.
         oem: "",
         systemId: "system",
         managerId: "bmc",
-        resetTypes: [
-          "On",
-          "ForceOff",
-          "ForceOn",
-          "ForceRestart",
-          "GracefulRestart",
-          "GracefulShutdown",
-          "PowerCycle",
-          "Nmi",
-        ],
+        resetTypes: list("On ForceOff ForceOn ForceRestart GracefulRestart GracefulShutdown PowerCycle Nmi"),
         resetListing: "action-info",
-        bootTargets: ["None", "Pxe", "Hdd", "Cd", "Diags", "BiosSetup", "Usb"],
+        bootTargets: list("None Pxe Hdd Cd Diags BiosSetup Usb"),
         bootOrder: false,
         httpBootUri: false,
         showsTransitions: false,

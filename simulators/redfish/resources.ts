@@ -155,7 +155,10 @@ export function pendingResource(
   profile: RedfishProfile,
 ): Record<string, unknown> {
   const systemPath = path.slice(0, path.lastIndexOf("/"));
-  const boot = { ...showBoot(machine, profile), ...showBootOrder(machine, profile, systemPath) };
+  const order = showBootOrder(machine, profile, systemPath);
+  // As recorded on iDRAC, which shows an order there only until the next boot applies it.
+  const waiting = profile.bootOwner === "settings" && profile.bootOrder ? { BootOrder: [] } : {};
+  const boot = { ...showBoot(machine, profile), ...order, ...waiting };
   return {
     "@odata.id": path,
     "@odata.type": SYSTEM_TYPE,

@@ -1,11 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { type RedfishProfile, redfishProfiles } from "../../simulators/redfish/profiles.ts";
+import { type RedfishProfile, redfishProfile } from "../../simulators/redfish/profiles.ts";
 import { resultOf, runAction } from "./action-run.ts";
 import { actionLab, eventually } from "./lab.ts";
 
 function biosLab(bios: Partial<RedfishProfile["bios"]> = {}) {
-  const { generic } = redfishProfiles;
-  if (!generic) throw new Error("no generic profile");
+  const generic = redfishProfile("generic");
   const profile = { ...generic, bios: { ...generic.bios, attributes: {}, ...bios } };
   return actionLab({ machine: { power: "on" }, redfish: { profile } });
 }

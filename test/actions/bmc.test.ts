@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { redfishProfiles } from "../../simulators/redfish/profiles.ts";
+import { redfishProfile } from "../../simulators/redfish/profiles.ts";
 import { ActionRun, resultOf, runAction } from "./action-run.ts";
 import { actionLab, eventually, TESTED_PROVIDERS } from "./lab.ts";
 
@@ -8,8 +8,7 @@ const dryRun = { DRY_RUN: "true" };
 
 /** A BMC that lists these reset types for its machine. */
 function listing(...resetTypes: readonly string[]) {
-  const base = redfishProfiles["generic"];
-  if (!base) throw new Error("no generic profile");
+  const base = redfishProfile("generic");
   return { profile: { ...base, resetTypes } };
 }
 

@@ -1,13 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { redfishProfiles } from "../../simulators/redfish/profiles.ts";
+import { redfishProfile } from "../../simulators/redfish/profiles.ts";
 import { resultOf, runAction } from "./action-run.ts";
 import { actionLab } from "./lab.ts";
 
 const URI = "https://192.0.2.9/boot.efi";
-const { generic } = redfishProfiles;
+const generic = redfishProfile("generic");
 
 function withoutOrder() {
-  if (!generic) throw new Error("no generic profile");
   return actionLab({ redfish: { profile: { ...generic, bootOrder: false, httpBootUri: false } } });
 }
 
@@ -105,7 +104,6 @@ describe.concurrent("set-http-boot", () => {
   it.each(["system", "settings"] as const)(
     "sets URI and boot device where the %s takes them",
     async (bootOwner) => {
-      if (!generic) throw new Error("no generic profile");
       await using lab = await actionLab({ redfish: { profile: { ...generic, bootOwner } } });
 
       const ended = await runAction("set-http-boot", {

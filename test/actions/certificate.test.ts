@@ -2,11 +2,11 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createCertificate, createKey, fingerprintOf } from "../../simulators/certificate.ts";
-import { type RedfishProfile, redfishProfiles } from "../../simulators/redfish/profiles.ts";
+import { type RedfishProfile, redfishProfile } from "../../simulators/redfish/profiles.ts";
 import { resultOf, runAction } from "./action-run.ts";
 import { actionLab } from "./lab.ts";
 
-const generic = redfishProfiles["generic"];
+const generic = redfishProfile("generic");
 const authority = createCertificate({ commonName: "Test CA", authority: true });
 const DAY_MS = 86_400_000;
 
@@ -24,7 +24,6 @@ const issue = (options: Partial<Issued> = {}) =>
 
 /** A BMC with TLS that has made a key, and the connection that pins its certificate. */
 async function lab(profile: string | Partial<RedfishProfile> = {}) {
-  if (!generic) throw new Error("no generic profile");
   const there = await actionLab({
     redfish: {
       tls: undefined,

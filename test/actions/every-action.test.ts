@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { catalogue } from "../../actions/catalogue.ts";
 import { OPERATIONS } from "../../shared/bmc/operations/table.ts";
-import { type RedfishProfile, redfishProfiles } from "../../simulators/redfish/profiles.ts";
+import { type RedfishProfile, redfishProfile } from "../../simulators/redfish/profiles.ts";
 import { resultOf, runAction } from "./action-run.ts";
 import { type actionLab, eventually, type LabOptions, REFUSING_PORT, TESTED_PROVIDERS } from "./lab.ts";
 import { POLLS, ROUND_TRIPS } from "./round-trips.ts";
@@ -121,8 +121,7 @@ describe.concurrent("what cannot be done", () => {
 });
 
 function barrenBmc(): LabOptions {
-  const { generic } = redfishProfiles;
-  if (!generic) throw new Error("the simulator has no generic profile");
+  const generic = redfishProfile("generic");
   const profile: RedfishProfile = { ...generic, name: "barren", resetTypes: ["Nmi"], bootTargets: [] };
   return { redfish: { profile } };
 }

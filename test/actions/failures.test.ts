@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { redfishProfiles } from "../../simulators/redfish/profiles.ts";
+import { redfishProfile } from "../../simulators/redfish/profiles.ts";
 import { resultOf, runAction } from "./action-run.ts";
 import { actionLab, type LabOptions, TESTED_PROVIDERS } from "./lab.ts";
 
@@ -120,8 +120,7 @@ it.concurrent.each([
 });
 
 function limitedTo(resetTypes: readonly string[]): LabOptions {
-  const { generic } = redfishProfiles;
-  if (!generic) throw new Error("the simulator has no generic profile");
+  const generic = redfishProfile("generic");
   return { redfish: { profile: { ...generic, resetTypes } } };
 }
 

@@ -1,16 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { type RedfishProfile, redfishProfiles } from "../../simulators/redfish/profiles.ts";
+import { type RedfishProfile, redfishProfile } from "../../simulators/redfish/profiles.ts";
 import { resultOf, runAction } from "./action-run.ts";
 import { actionLab, TESTED_PROVIDERS, type TestedProvider } from "./lab.ts";
 
-const generic = redfishProfiles["generic"];
+const generic = redfishProfile("generic");
 
 /** A BMC on 127.0.0.1 that knows this address as its own, as without a router in front of it. */
 async function lab(
   profile: Partial<RedfishProfile> = {},
   { tls }: { readonly tls?: "http" | undefined } = { tls: "http" },
 ) {
-  if (!generic) throw new Error("no generic profile");
   const there = await actionLab({ redfish: { tls, profile: { ...generic, ...profile } } });
   const { machine } = there;
   machine.network = { ...machine.network, address: "127.0.0.1", prefix: 8, gateway: "127.0.0.254" };
@@ -26,6 +25,7 @@ describe.concurrent("set-bmc-network", () => {
   it.each([
     ["redfish", undefined, "127.0.0.3"],
     ["redfish", "old", "127.0.0.4"],
+    ["redfish", "no-dhcpv4", "127.0.0.8"],
     ["redfish", "settings", "127.0.0.5"],
     ["redfish", "several", "127.0.0.6"],
     ["ipmi", undefined, "127.0.0.7"],
@@ -150,6 +150,16 @@ describe.concurrent("set-bmc-network", () => {
 
     expect(resultOf(ended)).toMatchObject({ ok: true, after: { mode: "static", address: "127.0.0.1" } });
     expect([...set]).toEqual(expect.arrayContaining([3, 4, 6, 12]));
+  });
+
+  it("ends DHCP by the origin of the address where the BMC has no DHCPv4", async () => {
+    await using there = await lab({ network: "no-dhcpv4" });
+    there.machine.network = { ...there.machine.network, mode: "dhcp" };
+
+    const ended = await there.run("redfish", { MODE: "static" });
+
+    expect(resultOf(ended)).toMatchObject({ ok: true, after: { mode: "static", address: "127.0.0.1" } });
+    expect(there.machine.network.mode).toBe("static");
   });
 
   it.each(TESTED_PROVIDERS)("switches to DHCP and says what it verified: %s", async (provider) => {

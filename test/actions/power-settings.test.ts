@@ -1,12 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { redfishProfiles } from "../../simulators/redfish/profiles.ts";
+import { redfishProfile } from "../../simulators/redfish/profiles.ts";
 import { resultOf, runAction } from "./action-run.ts";
 import { actionLab } from "./lab.ts";
 
-const generic = redfishProfiles["generic"];
+const generic = redfishProfile("generic");
 
 function lab(profile: object = {}) {
-  if (!generic) throw new Error("no generic profile");
   return actionLab({ redfish: { profile: { ...generic, ...profile } } });
 }
 

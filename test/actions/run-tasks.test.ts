@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { redfishProfiles } from "../../simulators/redfish/profiles.ts";
+import { redfishProfile } from "../../simulators/redfish/profiles.ts";
 import { ActionRun, resultOf, runAction } from "./action-run.ts";
 import { actionLab, eventually, REFUSING_PORT, TESTED_PROVIDERS } from "./lab.ts";
 
@@ -278,8 +278,7 @@ describe.concurrent("virtual media", () => {
 describe.concurrent("what cannot be done", () => {
   const rescue = json({ powerAction: "off" }, { virtualMediaAction: { mediaURL: ISO, kind: "CD" } });
   const limited = (resetTypes: readonly string[]) => {
-    const { generic } = redfishProfiles;
-    if (!generic) throw new Error("the simulator has no generic profile");
+    const generic = redfishProfile("generic");
     return { redfish: { profile: { ...generic, resetTypes } } };
   };
 

@@ -1,4 +1,4 @@
-import { redfishProfiles } from "../../simulators/redfish/profiles.ts";
+import { redfishProfile } from "../../simulators/redfish/profiles.ts";
 import { foundIn } from "../shared/bmc/canary/traces.ts";
 import { ActionRun } from "./action-run.ts";
 import { actionLab, type LabOptions, type TestedProvider } from "./lab.ts";
@@ -14,7 +14,7 @@ type Environment = Readonly<Record<string, string>>;
 
 /** A lab with the machine of an action's example, the BMC user and the files that it names. */
 export async function subjectLab({ name, power, needed, reference }: Subject, options: LabOptions = {}) {
-  const { generic } = redfishProfiles;
+  const generic = redfishProfile("generic");
   const profile = needed.includes("screenshot") ? "dell-idrac9" : generic;
   const user = reference.environment["USER_NAME"];
   const exists = user !== undefined && user !== "admin" && reference.result.before !== undefined;

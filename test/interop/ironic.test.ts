@@ -10,7 +10,7 @@ import { HttpListener } from "../../simulators/http-listener.ts";
 import { SimulatedMachine } from "../../simulators/machine.ts";
 import { startRecording } from "../../simulators/recorded/start-recording.ts";
 import { type RedfishBmc, startRedfishBmc } from "../../simulators/redfish/bmc.ts";
-import { redfishProfiles } from "../../simulators/redfish/profiles.ts";
+import { redfishProfile } from "../../simulators/redfish/profiles.ts";
 import { errorOf } from "../shared/bmc/service-lab.ts";
 import { EVERY_ACTION_MS, tryEveryAction } from "./compatibility/every-action.ts";
 import { type Ironic, LOGIN, startIronic } from "./ironic-server.ts";
@@ -91,8 +91,7 @@ function tests(installed: PythonPackages): void {
 
   /** A node of Ironic's driver `redfish`, in front of a simulated BMC. */
   async function manageRedfish(name: string, machine: SimulatedMachine): Promise<RedfishBmc> {
-    const generic = redfishProfiles["generic"];
-    if (!generic) throw new Error("no generic profile");
+    const generic = redfishProfile("generic");
     const bmc: RedfishBmc = await startRedfishBmc({
       tls: "http",
       machines: [machine],

@@ -17,6 +17,7 @@ import {
   lastResetTime,
   type RecordedDrive,
   Recording,
+  recordedBootOrder,
   recordedDrives,
   screenshotTarget,
   type Tree,
@@ -191,6 +192,28 @@ describe.skipIf(!folder)(TITLE, () => {
     const last = drives.find(({ Id }) => Id === found.at(-1)?.name);
     if (last) await tryDrive(env, last);
   });
+
+  it.for(trees.filter(([name, tree]) => recordedBootOrder(readRecording(name), tree).length > 1))(
+    "%s: its boot order, the last option first",
+    { timeout: TREE_MS },
+    async ([name, tree]) => {
+      const order = recordedBootOrder(readRecording(name), tree);
+      const port = await serve(join(folder ?? "", "trees", `${name}.json.gz`));
+      const env = { ...connectionTo(port), ...(tree.system ? { REDFISH_SYSTEM: tree.system } : {}) };
+      const last = order.at(-1) ?? "";
+
+      const ended = await runAction("set-boot-order", {
+        env: { ...env, BOOT_ORDER: last },
+        clock: quickClock,
+      });
+
+      expect(resultOf(ended)).toMatchObject({ ok: true, changed: true });
+      const { after } = z.object({ after: z.array(z.object({ id: z.string() })) }).parse(resultOf(ended));
+      // Another order may wait for the next boot.
+      expect(after[0]?.id).toBe(last);
+      expect(after.map(({ id }) => id).toSorted()).toEqual(order.toSorted());
+    },
+  );
 
   it.for(trees)(
     "%s: what the recording holds, and what it lacks",

@@ -63,8 +63,16 @@ export interface EffectiveProperty {
 /** A dependency on a property that itself depends on others is followed this far; BIOSes have two levels. */
 const DEEPEST = 16;
 
-/** The properties of attributes if the BIOS had these values. */
-export function effectiveProperties(registry: BiosRegistry, values: BiosAttributes) {
+/**
+ * The properties of attributes if the BIOS had these values. Some BMCs write the registry anew for the values in force: what these
+ * make of a property holds for them alone.
+ */
+export function effectiveProperties(
+  registry: BiosRegistry,
+  values: BiosAttributes,
+  inForce?: BiosAttributes,
+): (name: string, property: BiosProperty) => EffectiveProperty {
+  const inForceOf = inForce && effectiveProperties(registry, inForce);
   const byTarget = Map.groupBy(
     registry.dependencies,
     ({ attribute, property }) => `${property} ${attribute}`,
@@ -75,7 +83,10 @@ export function effectiveProperties(registry: BiosRegistry, values: BiosAttribut
     const key = `${property} ${name}`;
     const found = known.get(key);
     if (found) return found;
-    const own: EffectiveProperty = { value: registry.attributes.get(name)?.properties[property] };
+    const listed = registry.attributes.get(name)?.properties[property];
+    const made = inForceOf?.(name, property);
+    const isMade = made?.because !== undefined && made.value === listed;
+    const own: EffectiveProperty = { value: isMade ? undefined : listed };
     // What depends on itself, or on too much, is as the registry has it.
     known.set(key, own);
     if (depth >= DEEPEST) return own;

@@ -34,12 +34,13 @@ const UNDESCRIBED = { values: [], properties: {} } as const;
 /**
  * The asked values as the BMC's BIOS has them: names in the BIOS's case, values by name or display name, text as a number where
  * the attribute is one. Throws `usage` with all problems. What the registry lacks is as in `next`, which
- * is what the BIOS will have from the next boot.
+ * is what the BIOS will have from the next boot; `inForce` is what it has now.
  */
 export function checkBiosValues(
   asked: BiosAttributes,
   next: BiosAttributes,
   registry: BiosRegistry | undefined,
+  inForce: BiosAttributes = next,
 ): BiosAttributes {
   const problems: string[] = [];
   const names = [...new Set([...(registry?.attributes.keys() ?? []), ...Object.keys(next)])];
@@ -57,7 +58,7 @@ export function checkBiosValues(
     else checked.set(name, typed);
   }
   const values = Object.fromEntries(checked);
-  if (registry) problems.push(...limitProblems(values, next, registry));
+  if (registry) problems.push(...limitProblems(values, { next, inForce }, registry));
   if (problems.length > 0) throw new BmcError("usage", problems.join("; "));
   return values;
 }
@@ -122,10 +123,10 @@ function enumerated(text: string, values: BiosRegistryAttribute["values"]): Bios
 /** Limits and read-only flags, as they are once all asked values are set; only of values that change. */
 function limitProblems(
   values: BiosAttributes,
-  next: BiosAttributes,
+  { next, inForce }: { readonly next: BiosAttributes; readonly inForce: BiosAttributes },
   registry: BiosRegistry,
 ): readonly string[] {
-  const propertyOf = effectiveProperties(registry, { ...next, ...values });
+  const propertyOf = effectiveProperties(registry, { ...next, ...values }, inForce);
   return Object.entries(values).flatMap(([name, value]) => {
     if (attributeValue(next, name) === value) return [];
     const isText = registry.attributes.get(name)?.type === "String";

@@ -177,7 +177,7 @@ async function prepare(port: BiosPort, { values: asked, ...others }: BiosChange)
   const next = nextOf(before);
   const wanted = typeof asked === "function" ? asked(next) : asked;
   const registry = await port.registry(before.registry);
-  const values = checkBiosValues(wanted, next, registry);
+  const values = checkBiosValues(wanted, next, registry, before.attributes);
   const request: BiosRequest = { ...others, values };
   return { before, values, request, validated: registry !== undefined };
 }

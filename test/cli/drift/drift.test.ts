@@ -8,7 +8,7 @@ import { hiddenProgress } from "../../../shared/progress-lines.ts";
 import { startIpmiBmc } from "../../../simulators/ipmi/bmc.ts";
 import { SimulatedMachine, type SimulatedMachineOptions } from "../../../simulators/machine.ts";
 import { type RedfishBmcOptions, startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
-import { redfishProfiles } from "../../../simulators/redfish/profiles.ts";
+import { redfishProfile } from "../../../simulators/redfish/profiles.ts";
 import { readTextFile } from "../../../worker/document/read-text-file.ts";
 import { parseInventory } from "../../../worker/machines/parse-inventory.ts";
 import { scaledClock } from "../../support/scaled-clock.ts";
@@ -232,8 +232,8 @@ describe("drift", () => {
 
   it("is a BIOS attribute that is pending without a job, and --enforce makes the job", async () => {
     await using rack = await startRack();
-    const profile = redfishProfiles["dell-13g"];
-    const { machine } = await rack.redfish({ bios: { NumCores: 8 } }, profile ? { profile } : {});
+    const profile = redfishProfile("dell-13g");
+    const { machine } = await rack.redfish({ bios: { NumCores: 8 } }, { profile });
     machine.bios.pending = { NumCores: 8 };
 
     const found = await rack.check();

@@ -1,5 +1,5 @@
 import { createCertificate, fingerprintOf } from "../../../simulators/certificate.ts";
-import { redfishProfiles } from "../../../simulators/redfish/profiles.ts";
+import { redfishProfile } from "../../../simulators/redfish/profiles.ts";
 import { REFUSING_PORT, tcpBlackHole, udpBlackHole } from "../../actions/lab.ts";
 import type { Step } from "../../support/lab.ts";
 import type { Failure, Seen } from "./failure.ts";
@@ -31,8 +31,7 @@ const HARD_OFF: Step = { name: "power-off", environment: { MODE: "hard", STATE_T
 const PXE: Step = { name: "set-pxe-once", environment: { MODE: "uefi" } };
 
 function genericWith(changes: object) {
-  const { generic } = redfishProfiles;
-  if (!generic) throw new Error("the simulator has no generic profile");
+  const generic = redfishProfile("generic");
   return { ...generic, ...changes };
 }
 

@@ -83,6 +83,13 @@ export function screenshotTarget({ resources }: Recording): string | undefined {
   return undefined;
 }
 
+const BootOrder = z.object({ Boot: z.object({ BootOrder: z.array(z.string()) }) });
+
+/** The boot order that the system lists. */
+export function recordedBootOrder({ resources }: Recording, { system }: Tree): readonly string[] {
+  return BootOrder.safeParse(resources[system ?? ""]).data?.Boot.BootOrder ?? [];
+}
+
 const MediaLink = z.object({ VirtualMedia: z.object({ "@odata.id": z.string() }) });
 const MediaDrives = z.object({ Members: z.array(z.object({ "@odata.id": z.string() })) });
 const MediaDrive = z.object({ Id: z.string(), MediaTypes: z.array(z.string()).default([]) });

@@ -8,7 +8,6 @@ import { differences } from "./profile-differences.ts";
 /** What no resource tells apart: `field` and what it looks like. */
 const ALIKE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   certificates: { "pem-only": "replace" },
-  network: { "link-local": "standard" },
   etagSent: { doubled: "strong", gzip: "strong", property: "strong" },
   bootOwner: { "future-state": "system" },
 };

@@ -2,7 +2,7 @@ import { Client } from "undici";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { SimulatedMachine } from "../../../simulators/machine.ts";
 import { type RedfishBmc, type RedfishBmcOptions, startRedfishBmc } from "../../../simulators/redfish/bmc.ts";
-import { redfishProfiles } from "../../../simulators/redfish/profiles.ts";
+import { redfishProfile, redfishProfiles } from "../../../simulators/redfish/profiles.ts";
 import { SESSIONS } from "../../../simulators/redfish/sessions.ts";
 
 const SYSTEM = "/redfish/v1/Systems/1";
@@ -228,8 +228,7 @@ test("an unknown profile is refused", async () => {
 });
 
 function profile(name: string) {
-  const found = redfishProfiles[name];
-  if (!found) throw new Error(`no profile ${name}`);
+  const found = redfishProfile(name);
   return found;
 }
 

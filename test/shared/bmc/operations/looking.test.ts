@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { BmcClient } from "../../../../shared/bmc/client.ts";
 import { mergeHints } from "../../../../shared/bmc/link/hint.ts";
 import { Connection } from "../../../../shared/contract/connection.ts";
-import { redfishProfiles } from "../../../../simulators/redfish/profiles.ts";
+import { redfishProfile } from "../../../../simulators/redfish/profiles.ts";
 import { redfishLab } from "../../../support/bmc-lab.ts";
 import { scaledClock } from "../../../support/scaled-clock.ts";
 import { connectionTo, recordingLogger, startBmc } from "../providers/ipmi/bench.ts";
@@ -59,8 +59,7 @@ describe("what a BMC offers", () => {
   });
 
   it("is unsupported where the BMC lists other resets only", async () => {
-    const { generic } = redfishProfiles;
-    if (!generic) throw new Error("the simulator has no generic profile");
+    const generic = redfishProfile("generic");
     await using lab = await redfishLab({}, { profile: { ...generic, resetTypes: ["On", "ForceOff"] } });
 
     const error = await errorOf(lab.client.getOffer("nmi", signal));

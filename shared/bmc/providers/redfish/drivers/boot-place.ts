@@ -1,3 +1,4 @@
+import { defined } from "../../../../defined.ts";
 import type { Resources } from "../resources/resources.ts";
 import { writeSettings } from "../resources/settings-place.ts";
 import type { ManagedSystem } from "../resources/system.ts";
@@ -59,8 +60,11 @@ export async function bootPlace(
       ? `${own.path}${FUTURE_STATE.suffix}`
       : service.localPath(settings?.SettingsObject["@odata.id"]);
   const pending = path === undefined ? undefined : await service.find(path, BootSettings, signal);
-  if (pending?.value.Boot && has(pending.value.Boot)) {
-    return { path: pending.path, etag: pending.etag, boot: pending.value.Boot };
+  const waiting = pending?.value.Boot;
+  if (waiting && has(waiting)) {
+    // iDRAC 7.10 and NVIDIA's OpenBMC show an empty order there while none waits for the next boot.
+    const order = waiting.BootOrder?.length === 0 ? boot?.BootOrder : undefined;
+    return { path: pending.path, etag: pending.etag, boot: { ...waiting, ...defined({ BootOrder: order }) } };
   }
   return boot && has(boot) ? { path: own.path, etag: own.etag, boot } : undefined;
 }

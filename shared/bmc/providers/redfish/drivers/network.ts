@@ -136,9 +136,10 @@ function bodyOf({ before, target }: NetworkChange, { DHCPv4, IPv4StaticAddresses
   const isNewAddress = (["mode", "address", "prefix", "gateway"] as const).some(
     (field) => target[field] !== before[field],
   );
-  const isOld = DHCPv4 === undefined && IPv4StaticAddresses === undefined;
   const isDhcp = target.mode === "dhcp";
   const isNewMode = target.mode !== before.mode;
+  // Without DHCPv4, as on iDRAC 7.10, only an address with its origin says that DHCP is to end.
+  const isOld = DHCPv4 === undefined && (isNewMode || IPv4StaticAddresses === undefined);
   const address = {
     Address: target.address,
     SubnetMask: ipv4Mask(target.prefix ?? 0),

@@ -151,12 +151,14 @@ export class RedfishSel implements SelDriver {
     const listed: string[] = [];
     const tried = new Set<string>();
     const failures: unknown[] = [];
+    let isAny = false;
     for await (const owned of this.#listed(failures, signal)) {
       listed.push(...owned);
       // The best name needs no comparison with the logs of others.
       for (const path of owned.filter((log) => rank(log) === 0)) {
         tried.add(path);
         const log = await service.find(path, LogService, signal);
+        isAny ||= log !== undefined;
         if (log) yield log;
       }
     }
@@ -164,10 +166,14 @@ export class RedfishSel implements SelDriver {
     for (const path of others.toSorted((a, b) => rank(a) - rank(b))) {
       tried.add(path);
       const log = await service.find(path, LogService, signal);
+      isAny ||= log !== undefined;
       if (log) yield log;
     }
-    if (tried.size > 0) return;
+    if (isAny) return;
     if (failures.length > 0) throw failures[0];
+    if (tried.size > 0) {
+      throw new BmcError("unsupported", `the BMC lists ${[...tried].join(", ")}, which it does not have`);
+    }
     const logs = listed.length > 0 ? `, only ${listed.join(", ")}` : "";
     throw new BmcError("unsupported", `the BMC offers no system event log${logs}`);
   }

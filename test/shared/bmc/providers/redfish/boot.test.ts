@@ -4,7 +4,7 @@ import type { BootRequest } from "../../../../../shared/bmc/operations/boot-port
 import type { BootDevice } from "../../../../../shared/contract/vocabulary.ts";
 import { SimulatedMachine, type SimulatedMachineOptions } from "../../../../../simulators/machine.ts";
 import { type RedfishBmc, startRedfishBmc } from "../../../../../simulators/redfish/bmc.ts";
-import { type RedfishProfile, redfishProfiles } from "../../../../../simulators/redfish/profiles.ts";
+import { type RedfishProfile, redfishProfile } from "../../../../../simulators/redfish/profiles.ts";
 import { errorOf, neverAborts, RecordingLogger, until, withSession } from "./open-session.ts";
 
 const signal = neverAborts();
@@ -16,8 +16,7 @@ async function start(profile: string | RedfishProfile = "generic", machine: Simu
 }
 
 function generic(changes: Partial<RedfishProfile>): RedfishProfile {
-  const base = redfishProfiles["generic"];
-  if (!base) throw new Error("no generic profile");
+  const base = redfishProfile("generic");
   return { ...base, ...changes };
 }
 
@@ -328,8 +327,7 @@ describe("entity tags", () => {
 });
 
 test("a make that should need If-Match but refuses it is written without in the next call", async () => {
-  const huawei = redfishProfiles["huawei"];
-  if (!huawei) throw new Error("no huawei profile");
+  const huawei = redfishProfile("huawei");
   await start({ ...huawei, ifMatch: "refused" });
 
   const hint = await write(request("pxe"));

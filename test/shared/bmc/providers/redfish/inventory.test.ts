@@ -1,12 +1,11 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { dimm, MemoryResource } from "../../../../../shared/bmc/providers/redfish/drivers/inventory-parts.ts";
 import { type RedfishBmc, startRedfishBmc } from "../../../../../simulators/redfish/bmc.ts";
-import { type RedfishProfile, redfishProfiles } from "../../../../../simulators/redfish/profiles.ts";
+import { type RedfishProfile, redfishProfile } from "../../../../../simulators/redfish/profiles.ts";
 import { errorOf, neverAborts, withSession } from "./open-session.ts";
 
 const signal = neverAborts();
-const { generic } = redfishProfiles;
-if (!generic) throw new Error("no generic profile");
+const generic = redfishProfile("generic");
 let bmc: RedfishBmc;
 afterEach(() => bmc.close());
 

@@ -7,7 +7,7 @@ import {
   startRedfishBmc,
 } from "../../../../../simulators/redfish/bmc.ts";
 import { SCREEN } from "../../../../../simulators/redfish/manager.ts";
-import { type RedfishProfile, redfishProfiles } from "../../../../../simulators/redfish/profiles.ts";
+import { type RedfishProfile, redfishProfile } from "../../../../../simulators/redfish/profiles.ts";
 import { errorOf, neverAborts, withSession } from "./open-session.ts";
 
 const signal = neverAborts();
@@ -19,8 +19,7 @@ async function start(profile: string | RedfishProfile = "generic", more: Redfish
 }
 
 function generic(changes: Partial<RedfishProfile>): RedfishProfile {
-  const base = redfishProfiles["generic"];
-  if (!base) throw new Error("no generic profile");
+  const base = redfishProfile("generic");
   return { ...base, ...changes };
 }
 

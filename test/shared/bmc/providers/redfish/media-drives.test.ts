@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { MediaDrive, MediaOptions } from "../../../../../shared/bmc/operations/media.ts";
 import { Secret } from "../../../../../shared/secret.ts";
 import { type RedfishBmc, startRedfishBmc } from "../../../../../simulators/redfish/bmc.ts";
-import { type RedfishProfile, redfishProfiles } from "../../../../../simulators/redfish/profiles.ts";
+import { type RedfishProfile, redfishProfile } from "../../../../../simulators/redfish/profiles.ts";
 import { redfishConnection } from "../../../../support/bmc-lab.ts";
 import { collection, SYSTEM, treeLab, treeOf } from "../../../../support/redfish-tree.ts";
 import { clientOf, errorOf } from "../../service-lab.ts";
@@ -15,8 +15,7 @@ let bmc: RedfishBmc;
 afterEach(() => bmc?.close());
 
 async function start(profile: string, media: Partial<RedfishProfile["media"]> = {}) {
-  const base = redfishProfiles[profile];
-  if (!base) throw new Error(`no profile ${profile}`);
+  const base = redfishProfile(profile);
   bmc = await startRedfishBmc({ tls: "http", profile: { ...base, media: { ...base.media, ...media } } });
   return clientOf(redfishConnection(bmc.port));
 }

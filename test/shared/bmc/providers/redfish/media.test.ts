@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
 import { type RedfishBmc, startRedfishBmc } from "../../../../../simulators/redfish/bmc.ts";
-import { type RedfishProfile, redfishProfiles } from "../../../../../simulators/redfish/profiles.ts";
+import { type RedfishProfile, redfishProfile } from "../../../../../simulators/redfish/profiles.ts";
 import { errorOf, neverAborts, withSession } from "./open-session.ts";
 
 const signal = neverAborts();
@@ -14,8 +14,7 @@ async function start(profile: string | RedfishProfile = "generic"): Promise<void
 }
 
 function withMedia(name: string, changes: Partial<RedfishProfile["media"]>): RedfishProfile {
-  const base = redfishProfiles[name];
-  if (!base) throw new Error(`no profile ${name}`);
+  const base = redfishProfile(name);
   return { ...base, media: { ...base.media, ...changes } };
 }
 

@@ -6,7 +6,7 @@ import {
   type RedfishBmcOptions,
   startRedfishBmc,
 } from "../../../../../simulators/redfish/bmc.ts";
-import { redfishProfiles } from "../../../../../simulators/redfish/profiles.ts";
+import { redfishProfile } from "../../../../../simulators/redfish/profiles.ts";
 import { errorOf, neverAborts, until, withSession } from "./open-session.ts";
 
 const signal = neverAborts();
@@ -93,8 +93,7 @@ describe("choosing a reset type", () => {
   });
 
   test("a BMC that lists no fitting type is unsupported before anything is sent, and says what it has", async () => {
-    const generic = redfishProfiles["generic"];
-    if (!generic) throw new Error("no generic profile");
+    const generic = redfishProfile("generic");
     await start({}, { profile: { ...generic, resetTypes: ["On", "ForceOff"] } });
 
     const [planned, sent] = await withSession(bmc, {}, async ({ power }) => [
@@ -139,8 +138,7 @@ describe("choosing a reset type", () => {
   });
 
   test("Lenovo is never sent PushPowerButton unless it lists it", async () => {
-    const profile = redfishProfiles["lenovo-xcc"];
-    if (!profile) throw new Error("no lenovo profile");
+    const profile = redfishProfile("lenovo-xcc");
     await start({}, { profile: { ...profile, resetListing: "none", resetTypes: ["ForceOff"] } });
 
     const error = await withSession(bmc, {}, ({ power }) => errorOf(power.send("soft-off", signal)));

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
 import { type RedfishBmc, startRedfishBmc } from "../../../../../simulators/redfish/bmc.ts";
-import { type RedfishProfile, redfishProfiles } from "../../../../../simulators/redfish/profiles.ts";
+import { type RedfishProfile, redfishProfile } from "../../../../../simulators/redfish/profiles.ts";
 import { errorOf, neverAborts, withSession } from "./open-session.ts";
 
 const signal = neverAborts();
@@ -112,6 +112,23 @@ test("a remembered log that is gone is looked for again", async () => {
   expect(await use((sel) => sel.list(signal), hint)).toEqual(entries);
 });
 
+test("a BMC that lists a log and does not have it is unsupported and says which", async () => {
+  await start();
+  bmc.fail({ kind: "refuse", path: /LogServices\/SEL/, status: 404, times: 99 });
+
+  const errors = await use(async (sel) => [
+    await errorOf(sel.list(signal)),
+    await errorOf(sel.clear(signal)),
+  ]);
+
+  expect(errors.map(({ class: errorClass, message }) => [errorClass, message])).toEqual(
+    Array(2).fill([
+      "unsupported",
+      "the BMC lists /redfish/v1/Managers/1/LogServices/SEL, which it does not have",
+    ]),
+  );
+});
+
 test("a BMC with other logs only is unsupported and says which", async () => {
   await start("bare");
 
@@ -125,8 +142,7 @@ test("a BMC with other logs only is unsupported and says which", async () => {
 });
 
 test("a log that cannot be cleared is unsupported and keeps its entries", async () => {
-  const base = redfishProfiles["generic"];
-  if (!base) throw new Error("no generic profile");
+  const base = redfishProfile("generic");
   await start({ ...base, sel: { ...base.sel, clearable: false } });
   fill();
 

@@ -8,14 +8,13 @@ import {
   Thermal,
 } from "../../../../../shared/bmc/providers/redfish/drivers/sensor-resources.ts";
 import { startRedfishBmc } from "../../../../../simulators/redfish/bmc.ts";
-import { redfishProfiles } from "../../../../../simulators/redfish/profiles.ts";
+import { redfishProfile } from "../../../../../simulators/redfish/profiles.ts";
 import { neverAborts, withSession } from "./open-session.ts";
 
 const sensor = (value: unknown) => fromSensor("/redfish/v1/Chassis/1/Sensors/x", Sensor.parse(value));
 
 test("fans and power supplies of the subsystems are read where the BMC has no other sensors", async () => {
-  const { generic } = redfishProfiles;
-  if (!generic) throw new Error("no generic profile");
+  const generic = redfishProfile("generic");
   await using bmc = await startRedfishBmc({
     ...{ tls: "http", profile: { ...generic, sensors: ["ThermalSubsystem"] } },
   });

@@ -6,7 +6,7 @@ import {
   type RedfishBmcOptions,
   startRedfishBmc,
 } from "../../../../../simulators/redfish/bmc.ts";
-import { type RedfishProfile, redfishProfiles } from "../../../../../simulators/redfish/profiles.ts";
+import { type RedfishProfile, redfishProfile } from "../../../../../simulators/redfish/profiles.ts";
 import { errorOf, neverAborts, withSession } from "./open-session.ts";
 
 const signal = neverAborts();
@@ -19,8 +19,7 @@ async function start(options: RedfishBmcOptions = {}): Promise<void> {
 }
 
 function generic(changes: Partial<RedfishProfile>): RedfishProfile {
-  const base = redfishProfiles["generic"];
-  if (!base) throw new Error("no generic profile");
+  const base = redfishProfile("generic");
   return { ...base, ...changes };
 }
 
