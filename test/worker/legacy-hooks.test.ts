@@ -2,6 +2,9 @@ import { describe, expect, test } from "vitest";
 import type { SimulatedMachineOptions } from "../../simulators/machine.ts";
 import { messageOf, openLegacyLab, type Step, templateOf } from "../support/lab.ts";
 
+/** Of the action and then of its hook, which has to begin within it on a busy machine. */
+const LIMIT_S = 5;
+
 /** One action of a workflow on one machine, from its start to its reported end. */
 async function ran(step: Step, machine: SimulatedMachineOptions = {}) {
   const lab = await openLegacyLab({ machines: { "node-01": machine, "node-02": {} } });
@@ -20,7 +23,7 @@ async function ran(step: Step, machine: SimulatedMachineOptions = {}) {
   };
 }
 
-describe("an action that fails", () => {
+describe.concurrent("an action that fails", () => {
   test("runs its on-failure with the same machine, before the failure is reported", async () => {
     await using run = await ran(
       { name: "power-reset", onFailure: ["--on-if-off"], onTimeout: ["--help"] },
@@ -46,7 +49,7 @@ describe("an action that fails", () => {
 
   test("by a time-out runs its on-timeout, and is reported as timed out", async () => {
     await using run = await ran(
-      { name: "wait-for-power-state", command: ["--state=off"], timeout: 1, onTimeout: ["--state=on"] },
+      { name: "wait-for-power-state", command: ["--state=off"], timeout: LIMIT_S, onTimeout: ["--state=on"] },
       { power: "on" },
     );
 
@@ -56,7 +59,7 @@ describe("an action that fails", () => {
 
   test("by a time-out without an on-timeout runs its on-failure", async () => {
     await using run = await ran(
-      { name: "wait-for-power-state", command: ["--state=off"], timeout: 1, onFailure: ["--state=on"] },
+      { name: "wait-for-power-state", command: ["--state=off"], timeout: LIMIT_S, onFailure: ["--state=on"] },
       { power: "on" },
     );
 
