@@ -13,14 +13,17 @@ export interface ImageAddress {
   readonly path: string;
 }
 
-const URL_FORM = /^(https?|nfs|cifs|smb):\/\/([^\s/@?#\\]+)(\/[^\s@]*)$/i;
-/** As `mount` has it: `host:/export/x.iso`, an IPv6 address in brackets. */
-const NFS_FORM = /^(\[[0-9a-f:.%]+\]|[^\s/@?#:[\]\\]+):(\/[^/@][^@]*)$/i;
+/** An IPv6 address in brackets, or a name or IPv4 address. */
+const HOST = String.raw`\[[\da-f:.]+(?:%[\w.-]+)?\]|[^\s\p{C}/@?#:[\]\\]+`;
+const PORT = String.raw`(?::\d{1,5})?`;
+const URL_FORM = new RegExp(String.raw`^(https?|nfs|cifs|smb)://((?:${HOST})${PORT})(/[^\s@]*)$`, "iu");
+/** As `mount` has it: `host:/export/x.iso`. */
+const NFS_FORM = new RegExp(`^(${HOST}):(/[^/@][^@]*)$`, "iu");
 /** A scheme with one slash too few. */
 const SCHEME = /^(.|https?|nfs|cifs|smb|s?ftp|tftp|scp|file)$/i;
-const CIFS_FORM = /^\/\/([^\s/@?#\\]+)(\/[^@]*)$/;
-/** A control character in the path of a share; a URL has none. */
-const CONTROL = /\p{Cc}/u;
+const CIFS_FORM = new RegExp(`^//((?:${HOST})${PORT})(/[^@]*)$`, "iu");
+/** A control character or a backslash in the path of a share. */
+const UNCLEAR = /[\p{Cc}\\]/u;
 
 /**
  * Reads the address of an image: a URL, `host:/path` of NFS, or `//host/share/path` of CIFS, also with backslashes. Undefined if it is
@@ -41,10 +44,11 @@ function ofUrl([, scheme = "", host = "", path = ""]: RegExpExecArray): ImageAdd
   return ofShare(name === "nfs" ? "nfs" : "cifs", host, decoded(path));
 }
 
-/** A share has a name and a file in it. */
-function ofShare(protocol: "nfs" | "cifs", host = "", path = ""): ImageAddress | undefined {
+/** A share has a name and a file in it. A backslash separates on CIFS, and cannot be said in every form on NFS. */
+function ofShare(protocol: "nfs" | "cifs", host = "", given = ""): ImageAddress | undefined {
+  const path = protocol === "cifs" ? given.replaceAll("\\", "/") : given;
   const needed = protocol === "cifs" ? /^\/[^/]+\/+[^/]/ : /^\/+[^/]/;
-  const isText = path.isWellFormed() && !CONTROL.test(path);
+  const isText = path.isWellFormed() && !UNCLEAR.test(path);
   if (!isText || path.endsWith("/") || !needed.test(path)) return undefined;
   return { protocol, host, path };
 }
@@ -65,9 +69,8 @@ export function imageSpellings(url: string, wanted: "uri" | "share"): readonly s
   if (!address || address.protocol === "http" || address.protocol === "https") return [url];
   const { protocol, host, path } = address;
   const encoded = path.split("/").map(encodeURIComponent).join("/");
-  // `host:2049:/path` is no address.
-  const hasPort = /:\d+$/.test(host);
-  const share = protocol === "cifs" ? [`//${host}${path}`] : hasPort ? [] : [`${host}:${path}`];
+  // Neither `host:2049:/path` nor `c:/path` is an address.
+  const share = [protocol === "cifs" ? `//${host}${path}` : `${host}:${path}`].filter(parseImageAddress);
   const schemes = protocol === "nfs" ? ["nfs"] : ["cifs", "smb"];
   const uris = schemes.map((scheme) => `${scheme}://${host}${encoded}`);
   return wanted === "share" ? [...share, ...uris] : [...uris, ...share];

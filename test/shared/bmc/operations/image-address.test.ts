@@ -19,6 +19,7 @@ describe("an address of an image", () => {
     ["smb://host/share/dir/x.iso", "cifs", "host", "/share/dir/x.iso"],
     ["//host/My Share/x.iso", "cifs", "host", "/My Share/x.iso"],
     ["\\\\host\\share\\x.iso", "cifs", "host", "/share/x.iso"],
+    ["cifs://[2001:db8::9]:445/share\\x.iso", "cifs", "[2001:db8::9]:445", "/share/x.iso"],
   ])("%s is read", (text, protocol, host, path) => {
     expect(parseImageAddress(text)).toEqual({ protocol, host, path });
   });
@@ -45,6 +46,9 @@ describe("an address of an image", () => {
     "nfs://host/a%2fb.iso",
     "nfs://host/a%0ab.iso",
     "host:/a\nb.iso",
+    "nfs://host/a\\b.iso",
+    "http://ho[st/x.iso",
+    "http://host:port/x.iso",
   ])("%j is none", (text) => {
     expect(parseImageAddress(text)).toBeUndefined();
   });
