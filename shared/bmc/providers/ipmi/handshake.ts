@@ -91,6 +91,7 @@ export async function shakeHands(
       return { suite, consoleId, bmcId, keys, flights: link.flights, preferredSuite };
     }
   } catch (thrown) {
+    await opening.settle();
     throw thrown instanceof TimeoutReached ? link.timedOut(thrown) : thrown;
   }
 }

@@ -22,7 +22,7 @@ import {
 import { PayloadType } from "./rmcp.ts";
 import { answeredVersion, VERSION_QUESTION } from "./version-question.ts";
 
-/** How long an Open Session that ends unanswered waits for the answer that is under way. */
+/** How long a handshake that fails waits for the answers to Open Session that are under way. */
 const LINGER_MS = 250;
 
 /** Silent so far: 1.5 s. */
@@ -60,6 +60,10 @@ export class Opening {
   #suites: readonly CipherSuite[];
   /** The BMC has taken a suite that may not be used. */
   #offersForbidden = false;
+  /** Tags of the copies without an answer. */
+  readonly #unanswered = new Set<number>();
+  readonly #settled = Promise.withResolvers<void>();
+  #isSettling = false;
 
   constructor(link: HandshakeLink, log: Logger, privilege: Privilege, plan: SuitePlan) {
     this.#link = link;
@@ -83,6 +87,23 @@ export class Opening {
       if (thrown instanceof TimeoutReached && this.#offersForbidden) throw this.#noneIsOffered(thrown);
       throw thrown;
     }
+  }
+
+  /**
+   * After a handshake that has failed: waits a moment for the answers that are under way, because only an answer names the slot
+   * that it has taken, to give it back.
+   */
+  async settle(): Promise<void> {
+    const { clock, heard, signal } = this.#link;
+    if (this.#unanswered.size === 0) return;
+    this.#isSettling = true;
+    const nap = new AbortController();
+    // One that has never answered is not worth waiting for.
+    const limitMs = signal.aborted || heard ? LINGER_MS : 0;
+    await Promise.race([this.#settled.promise, clock.sleep(limitMs, nap.signal)]);
+    nap.abort();
+    // The timers of a process that was busy run before it reads what arrived meanwhile.
+    await setImmediate();
   }
 
   async #open(): Promise<Opened> {
@@ -147,6 +168,7 @@ export class Opening {
       if (!suite) throw new BmcError("internal", "no cipher suite to try");
       const asked = { tag: link.nextTag(), consoleId: randomInt(1, 2 ** 32), suite };
       sent.push(asked);
+      this.#unanswered.add(asked.tag);
       const request = buildOpenSessionRequest({ ...asked, privilege: this.#privilege });
       link.send(PayloadType.openSessionRequest, request);
       if (sent.length === ASK_VERSION_AFTER_COPIES) link.transport.send(VERSION_QUESTION);
@@ -165,8 +187,6 @@ export class Opening {
       return answered;
     } catch (thrown) {
       watch.keep(undefined);
-      // One that has never answered is not worth waiting for.
-      if (sent.length > 0) await watch.firstAnswer(link.signal.aborted || link.heard ? LINGER_MS : 0);
       throw thrown;
     }
   }
@@ -175,7 +195,6 @@ export class Opening {
   #abandonAllBut(match: (datagram: Buffer) => Answered | undefined) {
     const link = this.#link;
     const opened: Answered[] = [];
-    const first = Promise.withResolvers<void>();
     let decided = false;
     let kept: Asked | undefined;
     const giveBack = ({ asked, response }: Answered) => {
@@ -185,25 +204,18 @@ export class Opening {
       datagram: (datagram) => {
         const answered = match(datagram);
         if (!answered) return;
+        this.#unanswered.delete(answered.asked.tag);
         if (decided) giveBack(answered);
         else opened.push(answered);
-        first.resolve();
+        if (this.#isSettling && this.#unanswered.size === 0) this.#settled.resolve();
       },
-      failed: () => first.resolve(),
+      failed: () => this.#settled.resolve(),
     });
     return {
       keep: (asked: Asked | undefined) => {
         decided = true;
         kept = asked;
         for (const answered of opened) giveBack(answered);
-      },
-      /** The BMC may be about to answer, and only its answer names the slot to give back. */
-      firstAnswer: async (limitMs: number) => {
-        const nap = new AbortController();
-        await Promise.race([first.promise, link.clock.sleep(limitMs, nap.signal)]);
-        nap.abort();
-        // The timers of a process that was busy run before it reads what arrived meanwhile.
-        await setImmediate();
       },
     };
   }

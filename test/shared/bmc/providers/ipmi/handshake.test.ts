@@ -120,9 +120,8 @@ describe.concurrent("cipher suites", () => {
 
   it("asks for the other suite when the BMC names that one in its answer, and takes no other's word for it", async () => {
     await using bmc = await startBmc();
-    let answers = 0;
     bmc.faults.rewrites = (name, datagram) => {
-      if (name !== "Open Session" || ++answers > 1) return [datagram];
+      if (name !== "Open Session") return [datagram];
       const named = Buffer.from(datagram);
       for (const at of [16 + 16, 16 + 24]) named.writeUInt8(1, at);
       return [named];
@@ -132,7 +131,8 @@ describe.concurrent("cipher suites", () => {
 
     expect(await session.power.read(limit())).toBe("off");
     expect(session.hint()).toEqual({ cipherSuite: 3 });
-    expect(bmc.log.filter((name) => name === "Open Session")).toHaveLength(2);
+    // On a busy machine each may be sent more often.
+    expect(bmc.log.filter((name) => name === "Open Session").length).toBeGreaterThanOrEqual(2);
   });
 
   it("refuses an answer with weaker algorithms than asked for", async () => {
@@ -147,6 +147,23 @@ describe.concurrent("cipher suites", () => {
       class: "protocol",
       message: expect.stringContaining("algorithms that were not requested"),
     });
+    await eventually(() => bmc.sessions() === 0);
+  });
+
+  it("gives back the slots of both copies when the handshake fails at the first answer", async () => {
+    await using bmc = await startBmc();
+    let held: Buffer | undefined;
+    bmc.faults.rewrites = (name, datagram) => {
+      const weaker = Buffer.from(datagram);
+      if (name !== "Open Session") return [weaker];
+      weaker.writeUInt8(0, 16 + 16);
+      if (held) return [held, weaker];
+      held = weaker;
+      return [];
+    };
+
+    await expect(openSession(bmc)).rejects.toMatchObject({ class: "protocol" });
+
     await eventually(() => bmc.sessions() === 0);
   });
 });
