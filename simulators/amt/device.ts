@@ -53,7 +53,7 @@ export interface AmtDeviceOptions extends HttpListenerOptions {
 interface DeviceReplay {
   /** Undefined for what the device answers itself. `carryOut` lets it follow. */
   play(asked: Asked, carryOut: () => void): Reply | undefined;
-  /** Whether the connection closes, whoever asks: what comes in has no login yet. */
+  /** Whether the connection closes without an answer, also for a request without a login. */
   drops(asked: Asked): boolean;
 }
 

@@ -173,7 +173,7 @@ function certificates(resources: RecordedResources, manager: string): ShownProfi
   return { certificates: membersOf(listed).length === 1 ? "replace" : "several" };
 }
 
-/** The virtual drives of the first that has any. */
+/** The virtual drives of the first system or manager that has some. */
 function media(resources: RecordedResources, owners: readonly Found[]): ShownProfile {
   for (const [, owner] of owners) {
     const link = linkOf(owner["VirtualMedia"]);

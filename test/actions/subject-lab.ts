@@ -8,7 +8,7 @@ import type { Subject } from "./subject.ts";
 /** The BMC's password in every run, which must not be found anywhere; IPMI takes 20 bytes. */
 export const CANARY = "calvin-canary-83d1c2";
 /** How long a BMC that is reset is away: longer than one attempt to connect, on a busy machine as well, or the outage would be invisible. */
-export const AWAY_MS = 15_000;
+export const AWAY_MS = 12_000;
 
 type Environment = Readonly<Record<string, string>>;
 

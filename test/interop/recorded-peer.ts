@@ -3,6 +3,7 @@ import { systemClock } from "../../shared/clock.ts";
 import type { Recording } from "../../shared/recording/recording.ts";
 import { startRecording } from "../../simulators/recorded/start-recording.ts";
 import { resultOf, runAction } from "../actions/action-run.ts";
+import { withoutTimes } from "../simulators/recorded/comparable.ts";
 import { recordAction } from "../support/recorded-action.ts";
 import { type Server, tryEveryAction } from "./compatibility/every-action.ts";
 
@@ -22,8 +23,7 @@ interface Ended {
 const shownOf = ({ ok, class: errorClass, message = "" }: Ended) => ({
   ok,
   errorClass,
-  message: message
-    .replaceAll(/\d+(\.\d+)? m?s\b/g, "some time")
+  message: withoutTimes(message)
     .replaceAll(/\b[a-z]+:\/\/[^\s,]+/g, "a URL")
     .replaceAll(/\b\d+(\.\d+){3}(:| port )\d+/g, "the BMC")
     .replaceAll(/\b\d+(\.\d+){3}\b/g, "an address")

@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** A folder of its own for a test, and what is closed before it goes away. */
+/** A folder for one test, and what is closed before it is removed. */
 export async function openFolder() {
   const folder = await mkdtemp(join(tmpdir(), "pbnj-test-"));
   const owned = new AsyncDisposableStack();

@@ -6,7 +6,7 @@ export interface KeptLine {
   readonly fields: LogFields;
 }
 
-/** A log that keeps what it is told. */
+/** A log that keeps its entries. */
 export function keptLog() {
   const said: KeptLine[] = [];
   const at = (level: keyof Logger) => (fields: LogFields, message: string) =>

@@ -16,15 +16,25 @@ export function statusError(
   { isWrite, nowMs }: Circumstances,
 ): BmcError {
   const { status } = answer;
-  // A gateway that lost the answer does not know what became of the request. Some answer 503, without a word of the peer's.
-  const isBareRefusal = status === 503 && words === "" && answer.headers["retry-after"] === undefined;
   const retryAfterMs = parseRetryAfterMs(answer.headers["retry-after"], nowMs);
   return new BmcError(classOf(status), `${doing} answered ${status}${words && `: ${words}`}`, {
     ...defined({ retryAfterMs }),
-    uncertain: isWrite && (status === 502 || status === 504 || isBareRefusal),
+    uncertain: isWrite && isAnswerLost(answer, words !== ""),
     // RFC 9110 section 15.5.4: the server has understood who asks.
     refused: status === 403 ? "right" : "login",
   });
+}
+
+/**
+ * Whether a gateway answers in place of the peer, so that a write may have been carried out: 502 and 504 (RFC 9110 sections 15.6.3 and
+ * 15.6.5), and 503 of some gateways when the peer closes the connection. A peer that is busy explains it or sends Retry-After.
+ */
+export function isAnswerLost(
+  { status, headers }: Pick<HttpAnswer, "status" | "headers">,
+  isExplained: boolean,
+): boolean {
+  if (status === 502 || status === 504) return true;
+  return status === 503 && !isExplained && headers["retry-after"] === undefined;
 }
 
 function classOf(status: number): ErrorClass {

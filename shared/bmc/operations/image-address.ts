@@ -70,7 +70,9 @@ export function imageSpellings(url: string, wanted: "uri" | "share"): readonly s
   const { protocol, host, path } = address;
   const encoded = path.split("/").map(encodeURIComponent).join("/");
   // Neither `host:2049:/path` nor `c:/path` is an address.
-  const share = [protocol === "cifs" ? `//${host}${path}` : `${host}:${path}`].filter(parseImageAddress);
+  const share = [protocol === "cifs" ? `//${host}${path}` : `${host}:${path}`].filter((form) =>
+    parseImageAddress(form),
+  );
   const schemes = protocol === "nfs" ? ["nfs"] : ["cifs", "smb"];
   const uris = schemes.map((scheme) => `${scheme}://${host}${encoded}`);
   return wanted === "share" ? [...share, ...uris] : [...uris, ...share];

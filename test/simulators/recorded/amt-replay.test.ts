@@ -8,6 +8,7 @@ import { startRecording } from "../../../simulators/recorded/start-recording.ts"
 import { resultOf, runAction } from "../../actions/action-run.ts";
 import { findSubjects } from "../../actions/subject.ts";
 import { recordAction } from "../../support/recorded-action.ts";
+import { withoutTimes } from "./comparable.ts";
 
 const PASSWORD = "amt-canary-51c7";
 const QUICK = { powerOnMs: 0, powerOffMs: 0, softOffMs: 0, cycleOffMs: 0 };
@@ -70,7 +71,7 @@ const ending = (
 ) => ({
   ok: ended?.ok,
   class: ended?.class,
-  message: ended?.message?.replaceAll(/\d+(\.\d+)? m?s\b/g, "some time"),
+  message: withoutTimes(ended?.message ?? ""),
 });
 
 const bodiesIn = ({ exchanges = [] }: Recording) =>

@@ -5,7 +5,7 @@ import { type RedfishBmc, startRedfishBmc } from "../../../simulators/redfish/bm
 import { redfishProfile, redfishProfiles } from "../../../simulators/redfish/profiles.ts";
 import { differences } from "./profile-differences.ts";
 
-/** What no resource tells apart: `field` and what it looks like. */
+/** Fields that no resource shows: `field` and what it looks like. */
 const ALIKE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   certificates: { "pem-only": "replace" },
   etagSent: { doubled: "strong", gzip: "strong", property: "strong" },

@@ -104,17 +104,17 @@ export class HandshakeLink {
     limits: ExchangeLimits,
   ): Promise<T> {
     const startedMs = performance.now();
-    const told = (rest: Partial<TappedIpmi>) =>
+    const report = (rest: Partial<TappedIpmi>) =>
       this.#tap?.ipmi({
         ...{ command: name, netFn: undefined, code: type, data: undefined },
         ...{ startedMs, endedMs: performance.now(), ...rest },
       });
     try {
       const answered = await this.exchange(name, send, match, limits);
-      if (answered !== true) told({ completionCode: answered.status });
+      if (answered !== true) report({ completionCode: answered.status });
       return answered;
     } catch (thrown) {
-      told({ error: thrown });
+      report({ error: thrown });
       throw thrown;
     }
   }

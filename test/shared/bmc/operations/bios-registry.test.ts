@@ -55,18 +55,15 @@ describe("effective properties of BIOS attributes", () => {
     ["what the values in force made of it", { B: 0 }, { B: 1 }, false],
     ["what it is in any case", { B: 0 }, { B: 0 }, true],
     ["what the new values make of it", { B: 1 }, { B: 1 }, true],
-  ])(
-    "tells apart, where the registry lists an attribute as read-only: %s",
-    (_, values, inForce, expected) => {
-      const listed = { type: undefined, values: [], properties: { ReadOnly: true } };
-      const registry = {
-        attributes: new Map([["A", listed]]),
-        dependencies: [readOnly("A", condition("B"))],
-      };
+  ])("knows if an attribute is read-only now or after the change: %s", (_, values, inForce, expected) => {
+    const listed = { type: undefined, values: [], properties: { ReadOnly: true } };
+    const registry = {
+      attributes: new Map([["A", listed]]),
+      dependencies: [readOnly("A", condition("B"))],
+    };
 
-      expect(effectiveProperties(registry, values, inForce)("A", "ReadOnly").value === true).toBe(expected);
-    },
-  );
+    expect(effectiveProperties(registry, values, inForce)("A", "ReadOnly").value === true).toBe(expected);
+  });
 
   it("follows the properties of other attributes", () => {
     const ofB = condition("B", { property: "ReadOnly", value: true });

@@ -2,7 +2,7 @@ import { BmcError } from "../../../../contract/bmc-error.ts";
 import type { ErrorClass } from "../../../../contract/error-class.ts";
 import { defined } from "../../../../defined.ts";
 import { redactor, secretsIn } from "../../../../secret-forms.ts";
-import { parseRetryAfterMs } from "../../../http/status-error.ts";
+import { isAnswerLost, parseRetryAfterMs } from "../../../http/status-error.ts";
 import { describe, type HttpAnswer, type HttpRequest } from "./http-client.ts";
 import { messageQuirkOf } from "./message-quirks.ts";
 import { type Refusal, readRefusal, textOfMessage } from "./refusal.ts";
@@ -24,24 +24,19 @@ export function answerError(
   const message = `${describe(request)} answered ${answer.status}${said}`;
   return new BmcError(errorClass, message, {
     ...defined({ retryAfterMs }),
-    uncertain: isWriteLost(answer, request, refusal),
+    uncertain: mayHaveWritten(answer, request, refusal),
     refused: refusesRight(answer.status, refusal.messageIds) ? "right" : "login",
   });
 }
 
-/**
- * Whether nobody knows what became of a write: a gateway had no answer of the BMC's (RFC 9110 sections 15.6.3 and 15.6.5). Some
- * answer 503 when the BMC closes the connection; a BMC that is busy says so, or when to ask again. A setting may be sent again.
- */
-function isWriteLost(
-  { status, headers }: HttpAnswer,
+/** A setting does no harm twice: its request is sent again after a 503. */
+function mayHaveWritten(
+  answer: HttpAnswer,
   { method }: Pick<HttpRequest, "method">,
   { messageIds }: Refusal,
 ): boolean {
-  if (method === "GET") return false;
-  if (status === 502 || status === 504) return true;
-  const isSaid = messageIds.length > 0 || headers["retry-after"] !== undefined;
-  return status === 503 && method !== "PATCH" && !isSaid;
+  const isRepeatable = method === "GET" || (method === "PATCH" && answer.status === 503);
+  return !isRepeatable && isAnswerLost(answer, messageIds.length > 0);
 }
 
 /** These say that the credentials are right, whatever the status. */
