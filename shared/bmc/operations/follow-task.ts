@@ -1,17 +1,65 @@
 import type { Clock } from "../../clock.ts";
 import { BmcError } from "../../contract/bmc-error.ts";
 import { formatSeconds } from "../../duration.ts";
+import { ChangeFailed, EndUnknown } from "./read-back.ts";
 
-/** A BMC's task as it was read. `gone`: the BMC does not know it any more, as after a restart. */
+/** What a write started in the background, such as a task or a job. Only the provider that returned it can read it. */
+export interface StartedTask {
+  /** For people: its path. */
+  readonly name: string;
+}
+
+/** A BMC's task or job as it was read. */
 export interface OperationTask {
-  readonly state: "running" | "done" | "gone" | "staged" | "failed";
+  /**
+   * `staged`: it waits for the machine's next boot. `gone`: the BMC does not know it any more, as after a restart. `unknown`: it
+   * has ended, or says something that is neither success nor failure.
+   */
+  readonly state: "running" | "done" | "gone" | "staged" | "failed" | "unknown";
+  /** The BMC's word for the state, such as `Exception`. */
+  readonly word?: string;
   readonly percent?: number;
   /** The BMC's last words. */
   readonly message?: string;
+  /** How long the BMC asked to wait before the next look. */
+  readonly retryAfterMs?: number;
 }
 
 /** A busy BMC is slow. */
 export const TASK_PAUSE_MS = 1_000;
+/** The longest that a BMC's wish for the pause between two looks is obeyed. */
+export const LONGEST_TASK_PAUSE_MS = 30_000;
+/** A job that is to run at once may be scheduled for a moment; after this time it waits for the next boot. */
+const STAGED_MS = 5_000;
+
+/** Why the end of a task is no success; undefined if it is one. `what` is its subject, such as `the update`. */
+export function endError(what: string, task: OperationTask, name: string): BmcError | undefined {
+  const { state, message } = task;
+  const said = saidBy(task);
+  const words = said && `: ${said}`;
+  switch (state) {
+    case "done":
+      return undefined;
+    case "failed":
+      return new ChangeFailed(`${what} failed: ${message ?? (said || "the BMC gives no reason")}`);
+    case "staged":
+      return new EndUnknown(`the BMC keeps ${what} for the next boot (${name}): boot the machine${words}`);
+    case "gone":
+      return new EndUnknown(`the BMC no longer knows the task of ${what} (${name}): its outcome is unknown`);
+    case "unknown":
+      return new EndUnknown(`how ${what} ended is unknown (${name})${words}`);
+    case "running":
+      return new EndUnknown(`the task of ${what} (${name}) has not ended: its outcome is unknown${words}`);
+    default:
+      return state satisfies never;
+  }
+}
+
+/** The BMC's word and last words; empty if there are none. */
+export function saidBy({ word, percent, message }: OperationTask): string {
+  const parts = [word, percent === undefined ? undefined : `${percent} %`, message];
+  return parts.filter((part) => part !== undefined).join(", ");
+}
 
 interface Waiting {
   /** What was sent, for people: `update`. */
@@ -37,32 +85,39 @@ interface TaskPort {
   readonly clock: Clock;
   sleep(ms: number): Promise<void>;
   progress(text: string, limitMs?: number): void;
-  /** One look; the error of a BMC that may be restarting. */
-  readTask(): Promise<OperationTask | BmcError>;
+  /** As in `Access`. */
+  task(started: StartedTask): Promise<OperationTask | BmcError>;
 }
 
 interface TaskLimit extends Waiting {
+  readonly started: StartedTask;
   /** On the monotonic clock. */
   readonly endsMs: number;
   /** The whole time, for people. */
   readonly limitMs: number;
 }
 
-/** Follows a task to its end, also through a restart of the BMC. */
+/** Follows a task to its end, also through a restart of the BMC. Throws `timeout` if it is still running at the limit. */
 export async function followTask(
-  { clock, sleep, progress, readTask }: TaskPort,
-  { what, signal, endsMs, limitMs }: TaskLimit,
+  { clock, sleep, progress, task }: TaskPort,
+  { what, signal, started, endsMs, limitMs }: TaskLimit,
 ): Promise<OperationTask> {
   let said = "";
   let last = "the task has just begun";
+  let stagedAtMs: number | undefined;
   for (;;) {
-    const now = await whileRestarting({ what, signal }, readTask);
+    const now = await whileRestarting({ what, signal }, () => task(started));
     const leftMs = endsMs - clock.monotonicMs();
+    let pauseMs = TASK_PAUSE_MS;
     if (now instanceof BmcError) last = now.message;
     else {
-      const { state, percent, message } = now;
-      if (state !== "running") return now;
-      last = [percent === undefined ? "running" : `${percent} %`, message].filter(Boolean).join(", ");
+      const { state, percent, message, retryAfterMs = 0 } = now;
+      if (state !== "running" && state !== "staged") return now;
+      stagedAtMs = state === "staged" ? (stagedAtMs ?? clock.monotonicMs()) : undefined;
+      const isSettled = stagedAtMs !== undefined && clock.monotonicMs() - stagedAtMs >= STAGED_MS;
+      if (isSettled || (state === "staged" && leftMs <= 0)) return now;
+      last = [percent === undefined ? (now.word ?? "running") : `${percent} %`, message].filter(Boolean).join(", ");
+      pauseMs = Math.min(Math.max(pauseMs, retryAfterMs), LONGEST_TASK_PAUSE_MS);
     }
     const text = now instanceof BmcError ? "BMC silent, waiting until it answers again" : `${what}: ${last}`;
     if (text !== said) progress(text, Math.max(0, leftMs));
@@ -71,6 +126,6 @@ export async function followTask(
       const message = `the ${what} did not end within ${formatSeconds(limitMs)}: ${last}; the BMC may continue it`;
       throw new BmcError("timeout", message, { uncertain: true });
     }
-    await sleep(Math.min(TASK_PAUSE_MS, leftMs));
+    await sleep(Math.min(pauseMs, leftMs));
   }
 }

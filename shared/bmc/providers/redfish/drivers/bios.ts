@@ -51,9 +51,6 @@ const Pending = z.object({ Attributes: lenient(Attributes) });
 
 const Job = z.object({ JobType: lenient(z.string()), JobState: lenient(z.string()) });
 const BIOS_JOB = "BIOSConfiguration";
-const ENDED_JOB = /^(completed|failed)/i;
-/** Of a job that hands the values to the BIOS during this boot. */
-const RUNNING_JOB = /^running/i;
 const MOST_JOBS = 1_000;
 const MOST_JOB_REQUESTS = 50;
 
@@ -123,11 +120,11 @@ export function redfishBios({ system, manager, members, writer }: Resources): Bi
         Attributes: values,
       },
       etag: settings ? settings.etag : etag,
-      untilBoot: time === "on-reset",
+      background: time === "on-reset",
     };
     if (!needsJob || !settings) return [patch];
     const body = { TargetSettingsURI: settings.path };
-    const job: WriteRequest = { method: "POST", path: await jobsPath(signal), body, untilBoot: true };
+    const job: WriteRequest = { method: "POST", path: await jobsPath(signal), body, background: true };
     const isPending = Object.entries(values).every(
       ([name, value]) => attributeValue(pending, name) === value,
     );
@@ -141,7 +138,7 @@ export function redfishBios({ system, manager, members, writer }: Resources): Bi
     if (!action || path === undefined)
       throw new BmcError("unsupported", "the BMC does not offer to reset the BIOS");
     const body = await listedParameters(service, action, RESETTING, signal);
-    return { method: "POST", path, body, untilBoot: true } as const;
+    return { method: "POST", path, body, background: true } as const;
   };
 
   return {
