@@ -11,7 +11,7 @@ import type { Secret } from "../../secret.ts";
 import type { SpanStart, Tracer } from "../../tracing/tracer.ts";
 import type { WireTap } from "../../tracing/wire-tap.ts";
 import type { Access, LastWrite, SessionBase } from "../operations/access.ts";
-import type { OperationTask, StartedTask } from "../operations/follow-task.ts";
+import type { StartedTask } from "../operations/follow-task.ts";
 import type { Provider, Session } from "../operations/provider.ts";
 import { isFinal } from "../operations/read-back.ts";
 import { type DriverName, type Drivers, isCapability, OPERATIONS } from "../operations/table.ts";

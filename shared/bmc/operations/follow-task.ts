@@ -1,6 +1,7 @@
 import type { Clock } from "../../clock.ts";
 import { BmcError } from "../../contract/bmc-error.ts";
 import { formatSeconds } from "../../duration.ts";
+import type { Access } from "./access.ts";
 import { ChangeFailed, EndUnknown } from "./read-back.ts";
 
 /** What a write started in the background, such as a task or a job. Only the provider that returned it can read it. */
@@ -127,5 +128,74 @@ export async function followTask(
       throw new BmcError("timeout", message, { uncertain: true });
     }
     await sleep(Math.min(pauseMs, leftMs));
+  }
+}
+
+interface WorkPort<Drivers> extends TaskPort {
+  start: Access<Drivers>["start"];
+}
+
+/** What the last command of an operation left running, through any number of sessions. */
+export class BackgroundWork<Drivers> {
+  readonly #port: WorkPort<Drivers>;
+  readonly #signal: AbortSignal;
+  #started: StartedTask | undefined;
+
+  constructor(port: WorkPort<Drivers>, signal: AbortSignal) {
+    this.#port = port;
+    this.#signal = signal;
+  }
+
+  /** Sends a command and keeps what it starts, instead of what an earlier one did. */
+  async start(call: Parameters<Access<Drivers>["start"]>[0]): Promise<void> {
+    this.#started = undefined;
+    this.#started = await this.#port.start(call);
+  }
+
+  /** Why it is no success, as one look shows; undefined while that is not certain, and if nothing was started. */
+  async failure(what: string): Promise<BmcError | undefined> {
+    const now = await this.#look();
+    return now?.state === "failed" ? this.#error(what, now) : undefined;
+  }
+
+  /** What one look shows, for people; empty if nothing was started. */
+  async words(): Promise<string> {
+    const now = await this.#look();
+    return now ? `${this.#started?.name}: ${saidBy(now) || now.state}` : "";
+  }
+
+  /** Waits until it has ended. Throws if that is no success, and `timeout` if it is still running then. */
+  async ended(what: string, limitMs: number): Promise<void> {
+    const started = this.#started;
+    if (!started) return;
+    const endsMs = this.#port.clock.monotonicMs() + limitMs;
+    const end = await followTask(this.#port, { what, signal: this.#signal, started, endsMs, limitMs });
+    const error = this.#error(`the ${what}`, end);
+    if (error) throw error;
+  }
+
+  /** Like `ended`, for what waits for the machine's next boot: after the limit it does so too if it is still running. */
+  async staged(what: string, limitMs: number): Promise<void> {
+    const { clock, sleep } = this.#port;
+    const endsMs = clock.monotonicMs() + limitMs;
+    for (;;) {
+      const now = await this.#look();
+      if (now && now.state !== "running") {
+        const error = now.state === "staged" ? undefined : this.#error(`the ${what}`, now);
+        if (error) throw error;
+        return;
+      }
+      if (!this.#started || clock.monotonicMs() >= endsMs) return;
+      await sleep(TASK_PAUSE_MS);
+    }
+  }
+
+  async #look(): Promise<OperationTask | undefined> {
+    const now = this.#started && (await this.#port.task(this.#started));
+    return now instanceof BmcError ? undefined : now;
+  }
+
+  #error(what: string, task: OperationTask): BmcError | undefined {
+    return endError(what, task, this.#started?.name ?? "");
   }
 }

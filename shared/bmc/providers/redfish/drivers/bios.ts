@@ -6,6 +6,7 @@ import { attributeValue, type BiosAttributes, type BiosValue } from "../../../op
 import type { Unread } from "../../../operations/unread.ts";
 import { ListedAction, listedParameters, writeAction } from "../resources/action-parameters.ts";
 import type { Resources } from "../resources/resources.ts";
+import { stateOfWord } from "../resources/task-state.ts";
 import { throwUnread } from "../resources/unreadable.ts";
 import { describeWrite, type WriteRequest } from "../resources/writer.ts";
 import { readProblem } from "../service/refusal.ts";
@@ -85,19 +86,18 @@ export function redfishBios({ system, manager, members, writer }: Resources): Bi
 
   const jobsPath = async (signal: AbortSignal) => `${(await manager.read(signal)).path}/Jobs`;
 
-  /** Whether a BIOS job is in such a state. */
-  const someJob = async (isMeant: (state: string) => boolean, signal: AbortSignal): Promise<boolean> => {
+  /** Whether a BIOS job is in one of these states. */
+  const someJob = async (states: readonly string[], signal: AbortSignal): Promise<boolean> => {
     const gaps: Unread[] = [];
     const unread = (gap: Unread) => gaps.push(gap);
     const limits = { members: MOST_JOBS, requests: { left: MOST_JOB_REQUESTS }, unread };
     const jobs = (await members.read(await jobsPath(signal), Job, signal, limits)) ?? [];
-    const found = jobs.some(
-      ({ value: { JobType, JobState = "" } }) => JobType === BIOS_JOB && isMeant(JobState),
-    );
+    const found = jobs.some(({ value: { JobType, JobState = "" } }) => {
+      return JobType === BIOS_JOB && states.includes(stateOfWord(JobState) ?? "");
+    });
     if (!found) throwUnread(gaps, "whether a BIOS job waits or runs");
     return found;
   };
-  const hasJob = (signal: AbortSignal) => someJob((state) => !ENDED_JOB.test(state), signal);
 
   const requests = async (
     values: BiosAttributes,
@@ -145,13 +145,13 @@ export function redfishBios({ system, manager, members, writer }: Resources): Bi
     async read(signal) {
       const { attributes, pending, needsJob, value } = await find(signal);
       const isWaiting = needsJob && Object.keys(pending).length > 0;
-      const scheduled = isWaiting ? await hasJob(signal) : undefined;
+      const scheduled = isWaiting ? await someJob(["running", "staged"], signal) : undefined;
       const outcome = outcomeOf(value["@Redfish.Settings"]);
       return { attributes, pending, ...defined({ registry: value.AttributeRegistry, scheduled, outcome }) };
     },
     async isApplying(signal) {
       if (system.behaviour.biosChanges !== "job") return false;
-      return await someJob((state) => RUNNING_JOB.test(state), signal);
+      return await someJob(["running"], signal);
     },
     registry: (name, signal) => findBiosRegistry({ service, members }, name, signal),
     plan: async (values, time, signal) => (await requests(values, time, signal)).map(describeWrite),

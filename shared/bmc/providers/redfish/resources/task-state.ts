@@ -2,7 +2,8 @@ import * as z from "zod/mini";
 import { oneLine } from "../../../../contract/result.ts";
 import { defined } from "../../../../defined.ts";
 import type { OperationTask } from "../../../operations/follow-task.ts";
-import { describeMessages, isDenying, readDenial, readRefusal } from "../service/refusal.ts";
+import type { HttpAnswer } from "../service/http-client.ts";
+import { describeMessages, isDenying, readDenial, readRefusal, textOfMessage } from "../service/refusal.ts";
 import { lenient, Message, Messages } from "../service/schema.ts";
 
 type KnownState = "running" | "staged" | "done" | "failed";
@@ -170,4 +171,17 @@ export function isResult(
   const { "@odata.id": id, "@odata.type": type } = TaskBody.safeParse(body).data ?? {};
   if (/#(Task|Job|DellJob)\b/.test(type ?? "")) return false;
   return id !== undefined && (id !== monitor || path !== monitor);
+}
+
+const NAMED = /\/redfish\/v1\/(?:TaskService\/(?:Tasks|TaskMonitors)|[\w./-]{1,200}\/Jobs)\/[\w.-]{0,100}\w/;
+
+/** The path of a task that only a message of an accepting answer names, in its arguments or its text. */
+export function namedTask(answer: Pick<HttpAnswer, "body">): string | undefined {
+  const { messages } = readRefusal(answer);
+  const texts = messages.flatMap((message) => [...(message.MessageArgs ?? []), textOfMessage(message)]);
+  for (const text of texts) {
+    const [path] = NAMED.exec(text) ?? [];
+    if (path !== undefined) return path;
+  }
+  return undefined;
 }

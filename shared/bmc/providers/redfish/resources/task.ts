@@ -7,13 +7,13 @@ import type { OperationTask, StartedTask } from "../../../operations/follow-task
 import { isFinal } from "../../../operations/read-back.ts";
 import { redact } from "../service/errors.ts";
 import type { HttpAnswer, HttpRequest } from "../service/http-client.ts";
-import { readRefusal, textOfMessage } from "../service/refusal.ts";
+import { readRefusal } from "../service/refusal.ts";
 import { lenient } from "../service/schema.ts";
 import type { Service } from "../service/service.ts";
 import type { ManagedManager } from "./managed-manager.ts";
 import type { Members } from "./members.ts";
 import { lastPart, pathKey } from "./paths.ts";
-import { isResult, readTaskBody, type TaskReading } from "./task-state.ts";
+import { isResult, namedTask, readTaskBody, type TaskReading } from "./task-state.ts";
 
 /** The write that started a task. Its body is kept for its secrets, which stay out of messages. */
 type StartingRequest = Pick<HttpRequest, "method" | "path" | "body">;
@@ -62,7 +62,6 @@ export type { BackgroundTask };
 
 /** Paths that tasks, their monitors and jobs have. */
 const TASK_PATH = /\/(Tasks|TaskMonitors?|Jobs)\//i;
-const NAMED = /\/redfish\/v1\/(?:TaskService\/(?:Tasks|TaskMonitors)|[\w./-]{1,200}\/Jobs)\/[\w.-]{0,100}\w/;
 
 /** Lists of tasks and jobs (DSP0266 section 12, DSP0268 JobService). */
 const LISTS = ["/redfish/v1/TaskService/Tasks", "/redfish/v1/JobService/Jobs"];
@@ -281,15 +280,4 @@ function isMissing(answer: HttpAnswer): boolean {
 function operationTask(said: TaskReading, state: OperationTask["state"]): OperationTask {
   const { word, percent, message, retryAfterMs } = said;
   return { state, ...defined({ word, percent, message, retryAfterMs }) };
-}
-
-/** The path of a task that only a message of an accepting answer names, in its arguments or its text. */
-function namedTask(answer: HttpAnswer): string | undefined {
-  const { messages } = readRefusal(answer);
-  const texts = messages.flatMap((message) => [...(message.MessageArgs ?? []), textOfMessage(message)]);
-  for (const text of texts) {
-    const [path] = NAMED.exec(text) ?? [];
-    if (path !== undefined) return path;
-  }
-  return undefined;
 }

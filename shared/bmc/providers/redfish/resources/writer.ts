@@ -100,10 +100,7 @@ export class Writer {
       const answer = await service.send(httpRequest(request, etag), signal);
       if (answer.status < 300) {
         if (!isAction && ladder.learned) this.#system.learn(ladder.learned);
-        const started = this.#tasks.startedBy(answer, request);
-        if (request.background) this.#started = started;
-        else if (started) await this.#follow(started, request, signal);
-        else if (request.needsTask && answer.status === 202) throw withoutTask(request);
+        const started = await this.follow(answer, request, signal);
         throwDenial(answer, request);
         return started?.resultBody === undefined ? answer : { ...answer, body: started.resultBody };
       }
@@ -113,11 +110,24 @@ export class Writer {
     }
   }
 
+  /** Follows what an accepting answer has started to its end, unless that is left in the background. */
+  async follow(
+    answer: HttpAnswer,
+    request: WriteRequest,
+    signal: AbortSignal,
+  ): Promise<BackgroundTask | undefined> {
+    const started = this.#tasks.startedBy(answer, request);
+    if (request.background) this.#started = started;
+    else if (started) await this.#untilEnd(started, request, signal);
+    else if (request.needsTask && answer.status === 202) throw withoutTask(request);
+    return started;
+  }
+
   /**
-   * Until its end. What waits for the next boot is accepted, unless nothing else shows the result. Until the limit, every answer
+   * What waits for the next boot is accepted, unless nothing else shows the result. Until the limit, every answer
    * but a refused login means "not yet": the change was accepted.
    */
-  async #follow(task: BackgroundTask, request: WriteRequest, signal: AbortSignal): Promise<void> {
+  async #untilEnd(task: BackgroundTask, request: WriteRequest, signal: AbortSignal): Promise<void> {
     const { clock } = this.#system;
     const endsMs = clock.monotonicMs() + LONGEST_TASK_MS;
     let now = task.end;
