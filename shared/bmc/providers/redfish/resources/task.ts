@@ -27,7 +27,8 @@ interface Aside {
 
 /** A task or a job that a write started, and what the looks at it have shown. It outlives the session. */
 class BackgroundTask implements StartedTask {
-  readonly name: string;
+  /** Where it was said to be. */
+  readonly first: string;
   readonly request: StartingRequest;
   readonly aside: Aside | undefined;
   readonly startedMs: number;
@@ -35,8 +36,8 @@ class BackgroundTask implements StartedTask {
   readonly retryAfterMs: number | undefined;
   /** Where it may be looked at, best first. */
   paths: readonly string[];
-  /** A look has shown it. */
-  wasFound = false;
+  /** Where a look has shown it. */
+  found: string | undefined;
   wasSearched = false;
   /** What its monitor gave as the result. */
   result: OperationTask | undefined;
@@ -55,7 +56,11 @@ class BackgroundTask implements StartedTask {
     this.startedMs = startedMs;
     this.retryAfterMs = retryAfterMs;
     this.aside = aside;
-    this.name = paths[0] ?? aside?.path ?? request.path;
+    this.first = paths[0] ?? aside?.path ?? request.path;
+  }
+
+  get name(): string {
+    return this.found ?? this.first;
   }
 }
 export type { BackgroundTask };
@@ -142,7 +147,7 @@ export class Tasks {
       const { status, headers } = answer;
       const retryAfterMs = parseRetryAfterMs(headers["retry-after"], clock.now());
       if (isMissing(answer)) {
-        if (task.wasFound) drop(task, path);
+        if (task.found !== undefined) drop(task, path);
         continue;
       }
       if (status >= 400) {
@@ -151,7 +156,7 @@ export class Tasks {
         const said = { message: refusal.message, ...defined({ retryAfterMs }) };
         return { ...said, state: isLater ? "running" : "failed" };
       }
-      task.wasFound = true;
+      task.found = path;
       const said = readTaskBody(answer.body, (text) => redact(text, task.request.body));
       const job = service.localPath(said.job);
       if (job !== undefined && job !== path) {
@@ -174,9 +179,10 @@ export class Tasks {
   async #withoutPath(task: BackgroundTask, signal: AbortSignal, appearsMs: number): Promise<OperationTask> {
     const { clock } = this.#options;
     if (task.result) return task.result;
-    const isExpected = !task.wasFound && clock.monotonicMs() - task.startedMs < appearsMs;
-    if (isExpected || (task.wasFound && task.paths.length > 0)) return { state: "running" };
-    if (!task.wasSearched && task.name !== task.aside?.path) {
+    const wasFound = task.found !== undefined;
+    const isExpected = !wasFound && clock.monotonicMs() - task.startedMs < appearsMs;
+    if (isExpected || (wasFound && task.paths.length > 0)) return { state: "running" };
+    if (!task.wasSearched && task.first !== task.aside?.path) {
       task.wasSearched = true;
       const found = await this.#search(task, signal);
       if (found !== undefined) {
@@ -190,7 +196,7 @@ export class Tasks {
   /** The task or job with the same ID or monitor, unless it is known to be another request's. */
   async #search(task: BackgroundTask, signal: AbortSignal): Promise<string | undefined> {
     const { service, members, manager } = this.#options;
-    const id = lastPart(task.name);
+    const id = lastPart(task.first);
     const ofMaker = /^JID_/.test(id) ? [`${(await manager.seen(signal)).path}/Jobs`] : [];
     const requests = { left: MOST_REQUESTS };
     const isSame = (link: string | undefined, path: string) => {
@@ -207,7 +213,7 @@ export class Tasks {
       });
       const found = listed?.find(({ path, value: { Id, TaskMonitor, Payload } }) => {
         if (isSame(Payload?.TargetUri, task.request.path) === false) return false;
-        return isSame(TaskMonitor, task.name) ?? (Id === id || lastPart(path) === id);
+        return isSame(TaskMonitor, task.first) ?? (Id === id || lastPart(path) === id);
       });
       if (found) return found.path;
     }
@@ -226,7 +232,7 @@ export class Tasks {
     const said = readTaskBody(answer.body, (text) => redact(text, task.request.body));
     if (said.state === undefined || asideText(said) === before) return now;
     if (said.state === "failed") return operationTask(said, "failed");
-    const isShown = now.state === "running" && task.wasFound;
+    const isShown = now.state === "running" && task.found !== undefined;
     return isShown || !["running", "gone"].includes(now.state) ? now : operationTask(said, said.state);
   }
 
