@@ -117,7 +117,9 @@ export async function followTask(
       stagedAtMs = state === "staged" ? (stagedAtMs ?? clock.monotonicMs()) : undefined;
       const isSettled = stagedAtMs !== undefined && clock.monotonicMs() - stagedAtMs >= STAGED_MS;
       if (isSettled || (state === "staged" && leftMs <= 0)) return now;
-      last = [percent === undefined ? (now.word ?? "running") : `${percent} %`, message].filter(Boolean).join(", ");
+      last = [percent === undefined ? (now.word ?? "running") : `${percent} %`, message]
+        .filter(Boolean)
+        .join(", ");
       pauseMs = Math.min(Math.max(pauseMs, retryAfterMs), LONGEST_TASK_PAUSE_MS);
     }
     const text = now instanceof BmcError ? "BMC silent, waiting until it answers again" : `${what}: ${last}`;

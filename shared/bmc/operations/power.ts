@@ -515,7 +515,8 @@ async function reach(port: PowerPort, target: "on" | "off", timeoutMs: number, s
   const { held, last, failure } = await reached(port, target, timeoutMs);
   if (held) return;
   // The machine may be on its way all the same.
-  if (failure && (await reached(withoutWork(port), target, Math.min(REFUSAL_WATCH_MS, timeoutMs))).held) return;
+  if (failure && (await reached(withoutWork(port), target, Math.min(REFUSAL_WATCH_MS, timeoutMs))).held)
+    return;
   if (failure) throw failure;
   const words = await port.work?.words();
   const said = words ? ` (${words})` : "";
