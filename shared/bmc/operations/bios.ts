@@ -165,7 +165,7 @@ function portOf(access: Access<BiosDrivers>, signal: AbortSignal) {
 }
 
 /** A task that is still running after this time waits for the boot. */
-const ACCEPTED_MS = 5_000;
+const ACCEPTED_MS = 10_000;
 
 interface BiosSight {
   readonly state: BiosReading;

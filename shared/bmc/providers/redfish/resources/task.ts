@@ -39,6 +39,8 @@ class BackgroundTask implements StartedTask {
   /** Where a look has shown it. */
   found: string | undefined;
   wasSearched = false;
+  /** What it says that is no end, and since when. */
+  vague: { readonly said: string; readonly sinceMs: number } | undefined;
   /** What its monitor gave as the result. */
   result: OperationTask | undefined;
   /** The body of that result. */
@@ -81,6 +83,8 @@ const Listed = z.object({
 
 /** A BMC makes a job for some seconds while its path is 404 already (openstack/sushy, Dell). */
 const APPEARS_MS = 30_000;
+/** After this time a word that is no end is one. */
+const SETTLED_MS = 5_000;
 /** Statuses of a monitor that say "not now"; 5xx and gateways do as well. */
 const LATER = [408, 425, 429];
 /** Statuses of a path at which there is no task to read. */
@@ -124,7 +128,9 @@ export class Tasks {
       aside,
     });
     const { state } = said;
-    if (state !== undefined && (isEnd(state) || paths.size === 0)) task.end = operationTask(said, state);
+    if (state === "done" || state === "failed" || (state !== undefined && paths.size === 0)) {
+      task.end = operationTask(said, state);
+    }
     return task;
   }
 
@@ -134,8 +140,20 @@ export class Tasks {
     if (task.end) return task.end;
     const now = await this.#atPaths(task, signal, appearsMs);
     const seen = task.aside && now.state !== "done" ? await this.#aside(task.aside, task, now, signal) : now;
-    if (isEnd(seen.state)) task.end = seen;
-    return seen;
+    if (["done", "failed", "gone"].includes(seen.state)) task.end = seen;
+    return this.#settled(task, seen);
+  }
+
+  /** A job that is to run at once is scheduled for a moment, and words that are not known may be of one that has just begun. */
+  #settled(task: BackgroundTask, seen: OperationTask): OperationTask {
+    if (seen.state !== "staged" && seen.state !== "unknown") {
+      task.vague = undefined;
+      return seen;
+    }
+    const nowMs = this.#options.clock.monotonicMs();
+    const said = `${seen.state} ${seen.word}`;
+    if (task.vague?.said !== said) task.vague = { said, sinceMs: nowMs };
+    return nowMs - task.vague.sinceMs < SETTLED_MS ? { ...seen, state: "running" } : seen;
   }
 
   /** At the paths in their order; one that has no answer to give is left out from then on. */
@@ -273,8 +291,6 @@ export function asideOf(path: string, body: unknown): Aside | undefined {
 
 const asideText = ({ word, message }: Pick<TaskReading, "word" | "message">) =>
   JSON.stringify([word, message]);
-
-const isEnd = (state: OperationTask["state"]) => !["running", "staged"].includes(state);
 
 function drop(task: BackgroundTask, path: string): void {
   task.paths = task.paths.filter((other) => other !== path);
