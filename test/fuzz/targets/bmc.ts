@@ -294,7 +294,7 @@ export const bmcTargets: readonly Target[] = [
     ],
     call: (input) => {
       const body = jsonOf(input);
-      const said = readTaskBody(body, (text) => text.replaceAll("secret!", "[redacted]"));
+      const said = readTaskBody(body, (text) => text.replaceAll("secret!", "[redacted]"), true);
       return [
         said,
         isResult({ status: 200, body, path: "/redfish/v1" }, "/redfish/v1/TaskService/TaskMonitors/1"),

@@ -12,7 +12,7 @@ import { lenient } from "../service/schema.ts";
 import type { Service } from "../service/service.ts";
 import type { ManagedManager } from "./managed-manager.ts";
 import type { Members } from "./members.ts";
-import { lastPart, pathKey } from "./paths.ts";
+import { lastPart, pathKey, samePath } from "./paths.ts";
 import { isResult, namedTask, readTaskBody, type TaskReading } from "./task-state.ts";
 
 /** The write that started a task. Its body is kept for its secrets, which stay out of messages. */
@@ -113,7 +113,7 @@ export class Tasks {
   startedBy(answer: HttpAnswer, request: StartingRequest, aside?: Aside): BackgroundTask | undefined {
     const { service, clock } = this.#options;
     const { status, headers, body } = answer;
-    const said = readTaskBody(body, (text) => redact(text, request.body));
+    const said = readTaskBody(body, (text) => redact(text, request.body), false);
     const isTask = said.state !== undefined;
     const isMeant = (path: string | undefined) => path !== undefined && (isTask || TASK_PATH.test(path));
     const location = service.pathOf(headers["location"]);
@@ -159,6 +159,7 @@ export class Tasks {
   /** At the paths in their order; one that has no answer to give is left out from then on. */
   async #atPaths(task: BackgroundTask, signal: AbortSignal, appearsMs: number): Promise<OperationTask> {
     const { service, clock } = this.#options;
+    const redacting = (text: string) => redact(text, task.request.body);
     for (const path of task.paths) {
       const request = { method: "GET", path } as const;
       const answer = await this.#get(request, signal);
@@ -176,7 +177,7 @@ export class Tasks {
         return { ...said, state: isLater ? "running" : "failed" };
       }
       task.found = path;
-      const said = readTaskBody(answer.body, (text) => redact(text, task.request.body));
+      const said = readTaskBody(answer.body, redacting, TASK_PATH.test(path));
       const job = service.localPath(said.job);
       if (job !== undefined && job !== path) {
         task.paths = [job];
@@ -187,9 +188,9 @@ export class Tasks {
         return operationTask({ ...said, ...defined({ retryAfterMs }) }, said.state);
       if (status === 202) return { state: "running", ...defined({ retryAfterMs }) };
       const isGiven = isResult(answer, path);
-      const { text } = readRefusal(answer, (words) => redact(words, task.request.body));
+      const { text } = readRefusal(answer, redacting);
       task.result = { state: isGiven ? "done" : "unknown", message: text || `GET ${path} shows no state` };
-      task.resultBody = answer.body;
+      if (text === "") task.resultBody = answer.body;
       drop(task, path);
     }
     return this.#withoutPath(task, signal, appearsMs);
@@ -215,22 +216,16 @@ export class Tasks {
 
   /** The task or job with the same ID or monitor, unless it is known to be another request's. */
   async #search(task: BackgroundTask, signal: AbortSignal): Promise<string | undefined> {
-    const { service, members, manager } = this.#options;
+    const { service, members } = this.#options;
     const id = lastPart(task.first);
-    const ofMaker = /^JID_/.test(id) ? [`${(await manager.seen(signal)).path}/Jobs`] : [];
-    const requests = { left: MOST_REQUESTS };
     const isSame = (link: string | undefined, path: string) => {
       const local = service.localPath(link);
-      return local === undefined ? undefined : pathKey(local) === pathKey(path);
+      return local === undefined ? undefined : samePath(local, path);
     };
-    for (const list of [...LISTS, ...ofMaker]) {
-      const limits = { members: MOST_LISTED, requests, unread: () => undefined, highestFirst: true };
-      const listed = await members.read(list, Listed, signal, limits).catch((thrown: unknown) => {
-        signal.throwIfAborted();
-        const error = BmcError.from(thrown);
-        if (isFinal(error)) throw error;
-        return undefined;
-      });
+    const requests = { left: MOST_REQUESTS };
+    const limits = { members: MOST_LISTED, requests, unread: () => undefined, highestFirst: true };
+    for (const list of [...LISTS, ...(await this.#makersLists(id, signal))]) {
+      const listed = await orNone(members.read(list, Listed, signal, limits), signal);
       const found = listed?.find(({ path, value: { Id, TaskMonitor, Payload } }) => {
         if (isSame(Payload?.TargetUri, task.request.path) === false) return false;
         return isSame(TaskMonitor, task.first) ?? (Id === id || lastPart(path) === id);
@@ -238,6 +233,13 @@ export class Tasks {
       if (found) return found.path;
     }
     return undefined;
+  }
+
+  /** Dell's jobs, which its manager has (openstack/sushy-oem-idrac). */
+  async #makersLists(id: string, signal: AbortSignal): Promise<readonly string[]> {
+    if (!/^JID_/.test(id)) return [];
+    const manager = await orNone(this.#options.manager.seen(signal), signal);
+    return manager ? [`${manager.path}/Jobs`] : [];
   }
 
   /** What the maker's resource says of the request, where it says more than the task. */
@@ -249,7 +251,7 @@ export class Tasks {
   ): Promise<OperationTask> {
     const answer = await this.#get({ method: "GET", path }, signal);
     if (answer instanceof BmcError || answer.status !== 200) return now;
-    const said = readTaskBody(answer.body, (text) => redact(text, task.request.body));
+    const said = readTaskBody(answer.body, (text) => redact(text, task.request.body), true);
     if (said.state === undefined || asideText(said) === before) return now;
     if (said.state === "failed") return operationTask(said, "failed");
     const isShown = now.state === "running" && task.found !== undefined;
@@ -262,7 +264,7 @@ export class Tasks {
     for (const link of links) {
       const path = service.localPath(link);
       if (path === undefined || (state === undefined && !TASK_PATH.test(path))) continue;
-      if (task.paths.length < MOST_PATHS && !task.paths.some((known) => pathKey(known) === pathKey(path))) {
+      if (task.paths.length < MOST_PATHS && !task.paths.some((known) => samePath(known, path))) {
         task.paths = [...task.paths, path];
       }
     }
@@ -285,12 +287,24 @@ const MOST_PATHS = 6;
 
 /** What a maker's resource says before a request, for its `Aside`; undefined if it says nothing of the kind. */
 export function asideOf(path: string, body: unknown): Aside | undefined {
-  const said = readTaskBody(body, (text) => text);
+  const said = readTaskBody(body, (text) => text, true);
   return said.word === undefined ? undefined : { path, before: asideText(said) };
 }
 
 const asideText = ({ word, message }: Pick<TaskReading, "word" | "message">) =>
   JSON.stringify([word, message]);
+
+/** What cannot be read says nothing, unless the login is refused. */
+async function orNone<T>(reading: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  try {
+    return await reading;
+  } catch (thrown) {
+    signal.throwIfAborted();
+    const error = BmcError.from(thrown);
+    if (isFinal(error)) throw error;
+    return undefined;
+  }
+}
 
 function drop(task: BackgroundTask, path: string): void {
   task.paths = task.paths.filter((other) => other !== path);

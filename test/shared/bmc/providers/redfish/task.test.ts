@@ -483,3 +483,84 @@ describe("an image whose insertion does not end", () => {
     expect(await lab.client.insertMedia(image, signal)).toMatchObject({ changed: true });
   });
 });
+
+describe("a reset of the BMC", () => {
+  const MANAGER = "/redfish/v1/Managers/1";
+
+  it("has the reason of its task if the BMC does not go away", async () => {
+    const tree = {
+      ...machine({ Links: { ManagedBy: [{ "@odata.id": MANAGER }] } }),
+      [MANAGER]: { "@odata.id": MANAGER, Id: "1", Actions: { "#Manager.Reset": {} } },
+    };
+    const failed = task("Exception", said("Contoso.1.0.No", "An update is going on."));
+    await using lab = await workLab(ACCEPTED, { [MONITOR]: [running, failed] }, tree);
+
+    await expect(lab.client.resetManager("cold", 60_000, signal)).rejects.toMatchObject({
+      class: "bmc",
+      message: expect.stringContaining("An update is going on."),
+    });
+    expect(lab.writes()).toHaveLength(1);
+  });
+});
+
+describe("BIOS settings", () => {
+  const BIOS = `${SYSTEM}/Bios`;
+  const SETTINGS = `${BIOS}/Settings`;
+  const request = { values: { Turbo: "On" }, applyTime: "on-reset" } as const;
+  const FAILED = said("Contoso.1.0.No", "The profile is locked.");
+  /** The settings take the values, whatever the task says. */
+  const biosLab = (look: TreeAnswer) => {
+    const tree: ReturnType<typeof treeOf> = {
+      ...machine({ Bios: { "@odata.id": BIOS } }),
+      [BIOS]: {
+        "@odata.id": BIOS,
+        Attributes: { Turbo: "Off" },
+        "@Redfish.Settings": { SettingsObject: { "@odata.id": SETTINGS }, SupportedApplyTimes: ["OnReset"] },
+        Actions: { "#Bios.ResetBios": {} },
+      },
+      [SETTINGS]: { "@odata.id": SETTINGS, Attributes: {} },
+    };
+    return treeLab(tree, ({ method, path, body }) => {
+      if (path === MONITOR) return look;
+      if (method === "GET") return undefined;
+      if (method === "PATCH") Object.assign(Object(tree[SETTINGS]).Attributes, Object(body).Attributes);
+      return ACCEPTED;
+    });
+  };
+
+  it.each<[string, TreeAnswer]>([
+    ["waits for the boot", task("Pending")],
+    ["runs until the boot", running],
+    ["says nothing that is known", [200, {}]],
+  ])("are accepted if the BMC keeps them and their task %s", async (_, look) => {
+    await using lab = await biosLab(look);
+
+    expect(await lab.client.setBios(request, signal)).toMatchObject({ changed: true });
+  });
+
+  it.each<[string, TreeAnswer]>([
+    ["task", task("Exception", FAILED)],
+    ["RW085: job", [200, { JobState: "Failed", Message: "The profile is locked." }]],
+    ["result", [400, refusal("Contoso.1.0.No", "The profile is locked.")]],
+  ])("are not if their %s has failed", async (_, look) => {
+    await using lab = await biosLab(look);
+
+    await expect(lab.client.setBios(request, signal)).rejects.toMatchObject({
+      class: "bmc",
+      message: expect.stringContaining("The profile is locked."),
+    });
+    expect(lab.writes()).toHaveLength(1);
+  });
+
+  it.each<[string, TreeAnswer, string, string]>([
+    ["has failed", task("Exception", FAILED), "bmc", "The profile is locked."],
+    ["says {}", [200, {}], "verify", "how the reset of the BIOS ended is unknown"],
+  ])("are not reset if the task %s", async (_, look, errorClass, words) => {
+    await using lab = await biosLab(look);
+
+    await expect(lab.client.resetBios(signal)).rejects.toMatchObject({
+      class: errorClass,
+      message: expect.stringContaining(words),
+    });
+  });
+});
