@@ -39,6 +39,8 @@ class BackgroundTask implements StartedTask {
   /** Where a look has shown it. */
   found: string | undefined;
   wasSearched = false;
+  /** Since when the right to read it is refused. */
+  deniedMs: number | undefined;
   /** What it says that is no end, and since when. */
   vague: { readonly said: string; readonly sinceMs: number } | undefined;
   /** What its monitor gave as the result. */
@@ -83,6 +85,8 @@ const Listed = z.object({
 
 /** A BMC makes a job for some seconds while its path is 404 already (openstack/sushy, Dell). */
 const APPEARS_MS = 30_000;
+/** As long a refusal of the right to read may be one for the moment. */
+const DENIED_MS = 60_000;
 /** After this time a word that is no end is one. */
 const SETTLED_MS = 5_000;
 /** Statuses of a monitor that say "not now"; 5xx and gateways do as well. */
@@ -163,7 +167,8 @@ export class Tasks {
     for (const path of task.paths) {
       const request = { method: "GET", path } as const;
       const answer = await this.#get(request, signal);
-      if (answer instanceof BmcError) return { state: "failed", message: answer.message };
+      if (answer instanceof BmcError) return this.#denied(task, answer);
+      task.deniedMs = undefined;
       const { status, headers } = answer;
       const retryAfterMs = parseRetryAfterMs(headers["retry-after"], clock.now());
       if (isMissing(answer)) {
@@ -194,6 +199,13 @@ export class Tasks {
       drop(task, path);
     }
     return this.#withoutPath(task, signal, appearsMs);
+  }
+
+  /** BMCs that restart refuse rights that they grant again; a refusal that stays is the result of the request. */
+  #denied(task: BackgroundTask, { message }: BmcError): OperationTask {
+    const nowMs = this.#options.clock.monotonicMs();
+    task.deniedMs ??= nowMs;
+    return { state: nowMs - task.deniedMs < DENIED_MS ? "running" : "failed", message };
   }
 
   /** No path has shown it, or none does any more: the result that it gave counts, else what the lists show. */
@@ -270,7 +282,7 @@ export class Tasks {
     }
   }
 
-  /** The answer, or the refusal of a right, which is the result of the request and not of the login. */
+  /** The answer, or the refusal of a right, which says nothing of the login. */
   async #get(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer | BmcError> {
     try {
       return await this.#options.service.send(request, signal);

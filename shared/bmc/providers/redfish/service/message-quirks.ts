@@ -53,8 +53,9 @@ export const messageQuirks: readonly MessageQuirk[] = [
     vendors: "HPE",
     reason: "iLO takes no reset and no power-off of a machine that is off; waiting does not change that",
     source: "goldyfruit/ansible-ilo issue 1",
+    registry: /^ilo\b/i,
     keys: ["InvalidOperationForSystemState"],
-    words: /\b(power|system|server) is (already )?off\b/i,
+    words: /\bpower is off\b/i,
     class: "state",
   },
   {
