@@ -1,3 +1,4 @@
+import { shortened } from "../../shared/printable.ts";
 import type { Action } from "../core/action/action.ts";
 import type { Reference } from "../core/action/reference.ts";
 import type { Catalogue } from "./catalogue.ts";
@@ -12,6 +13,9 @@ import { agentProblem, type TenantAction, tenantMachineProblem, tenantProblem } 
 import { argumentProblem, trustProblem } from "./trust-rule.ts";
 import { holdsFor, overlapProblems, volumeProblem } from "./volume-rule.ts";
 
+const MOST_PROBLEMS = 20;
+/** A problem quotes what the action asks for. */
+const LONGEST_PROBLEM = 500;
 const TENANTS_TIMEOUT_MS = 24 * 60 * 60_000;
 
 type PolicyRule = keyof Policy;
@@ -132,8 +136,10 @@ function decisionOf(found: readonly Refusal[]): Decision {
   const prefix = reasonFor(rule, "");
   const problems = found
     .filter((refusal) => refusal.rule === rule)
-    .map(({ reason }) => reason.slice(prefix.length));
-  return { allowed: false, rule, reason: reasonFor(rule, problems.join("; ")) };
+    .map(({ reason }) => shortened(reason.slice(prefix.length), LONGEST_PROBLEM));
+  const others = problems.length - MOST_PROBLEMS;
+  const shown = [...problems.slice(0, MOST_PROBLEMS), ...(others > 0 ? [`and ${others} more`] : [])];
+  return { allowed: false, rule, reason: reasonFor(rule, shown.join("; ")) };
 }
 
 function reasonFor(rule: string, message: string): string {

@@ -227,7 +227,7 @@ export class ClusterInventory implements Inventory {
         ? content.problems
         : [this.#refusedSecret(found), content.desiredProblem, outage];
     const problem = problems.filter((one) => one !== undefined).join("; ") || undefined;
-    return { source, object: `${object} ${keyOf(at)}`, ...defined({ problem }) };
+    return { source, object: `${object} ${keyOf(at)}`, namespace: at.namespace, ...defined({ problem }) };
   }
 
   /** The object of a machine, if it is in the worker's own cluster. */
