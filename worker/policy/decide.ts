@@ -1,6 +1,7 @@
 import { shortened } from "../../shared/printable.ts";
 import type { Action } from "../core/action/action.ts";
 import type { Reference } from "../core/action/reference.ts";
+import { addressProblem } from "./address-rule.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { environmentProblems, ownConnectionProblem } from "./environment-rule.ts";
 import { eraseMachineProblem, eraseProblem } from "./erase-rule.ts";
@@ -51,8 +52,15 @@ export function decideMachine(
   ]);
 }
 
-/** Whether an object may refer to another one. Asked before anything of either is written, copied or sent. */
-export function decideReference({ references }: Pick<Policy, "references">, reference: Reference): Decision {
+/** Whether an object may refer to another one, or name an address. Asked before anything of either is written, copied or sent. */
+export function decideReference(
+  { bmcAddresses, references }: Pick<Policy, "bmcAddresses" | "references">,
+  reference: Reference,
+): Decision {
+  const { from, to } = reference;
+  if (to.kind === "address") {
+    return decisionOf(refusal("bmcAddresses", addressProblem(from.namespace, to.name, bmcAddresses)));
+  }
   return decisionOf(refusal("references", referenceProblem(reference, references)));
 }
 
