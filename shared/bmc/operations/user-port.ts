@@ -108,6 +108,9 @@ export function userPort(
   };
 }
 
+/** What stands for the account of the connection where the BMC does not list it. */
+const OWN_ACCOUNT = "the account of this connection";
+
 /** The users of the BMC; where the list cannot be complete, or nothing of it can be read, it says so. */
 export async function listUsers(
   driver: UserDriver,
@@ -119,7 +122,7 @@ export async function listUsers(
   throwIfNoneRead(listed.length - unread.length, unread, "user");
   if (ownName === undefined || unread.length > 0 || isListed(listed, ownName)) return listed;
   if (await driver.hasUnlisted?.(ownName, signal)) return listed;
-  return [...listed, unreadUser("the account of this connection", `the BMC does not list ${ownName}`)];
+  return [...listed, unreadUser(OWN_ACCOUNT, `the BMC does not list ${ownName}`)];
 }
 
 /** Some BMCs take login names in any case. */
@@ -127,10 +130,10 @@ function isListed(users: readonly BmcUser[], name: string): boolean {
   return users.some((user) => user.name.toLowerCase() === name.toLowerCase());
 }
 
-/** Whether `other`, which cannot be read, may stand for this user: not if it is another account of the same list. */
+/** Whether `other`, which cannot be read, may stand for this user, who was listed: not if it is another account of the same list. */
 export function mayBe({ id }: BmcUser, other: BmcUser): boolean {
   const listOf = (path: string) => path.slice(0, path.lastIndexOf("/") + 1);
-  return other.id === id || listOf(other.id) !== listOf(id);
+  return other.id === id || (other.id !== OWN_ACCOUNT && listOf(other.id) !== listOf(id));
 }
 
 /** The accounts that the BMC lists and that could not be read. */

@@ -71,8 +71,8 @@ function classOfAnswer(status: number, { messageIds, text }: Refusal): ErrorClas
   if (status === 401) return "auth";
   const said = messageQuirkOf(messageIds)?.class;
   if (status !== 403) return said ?? classOfStatus(status);
-  if (said !== undefined) return said;
-  return deniesItself(messageIds) || LICENCE.test(text) ? "unsupported" : "auth";
+  const isRefusedToAll = said === undefined && deniesItself(messageIds);
+  return said === "unsupported" || isRefusedToAll || LICENCE.test(text) ? "unsupported" : "auth";
 }
 
 function classOfStatus(status: number): ErrorClass {
