@@ -40,7 +40,7 @@ const EXPANDS = { ProtocolFeaturesSupported: { ExpandQuery: { NoLinks: true } } 
 
 const MORE = `${ACCOUNTS}/more`;
 /** Lists of accounts that are not complete, and what is on a further page. */
-const INCOMPLETE: readonly (readonly [kind: string, list: object, page?: object])[] = [
+const INCOMPLETE: [kind: string, list: object, page?: object][] = [
   ["no Members", { Name: "Accounts" }],
   ["nothing at all", {}],
   ["an error object", INTERNAL],
@@ -63,7 +63,7 @@ const INCOMPLETE: readonly (readonly [kind: string, list: object, page?: object]
 ];
 
 describe("from a list of accounts with", () => {
-  it.each(INCOMPLETE)("%s, no account is said to be absent, and none is created", async (_, list, page) => {
+  it.each<[kind: string, list: object, page?: object]>(INCOMPLETE)("%s, no account is said to be absent, and none is created", async (_, list, page) => {
     const tree = { ...withAccounts(list), ...(page && { [MORE]: { ...page } }) };
     await using lab = await treeLab(tree);
     const incomplete = { class: "verify", message: expect.stringMatching(/the list is incomplete/) };
