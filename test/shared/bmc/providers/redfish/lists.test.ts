@@ -63,16 +63,19 @@ const INCOMPLETE: [kind: string, list: object, page?: object][] = [
 ];
 
 describe("from a list of accounts with", () => {
-  it.each<[kind: string, list: object, page?: object]>(INCOMPLETE)("%s, no account is said to be absent, and none is created", async (_, list, page) => {
-    const tree = { ...withAccounts(list), ...(page && { [MORE]: { ...page } }) };
-    await using lab = await treeLab(tree);
-    const incomplete = { class: "verify", message: expect.stringMatching(/the list is incomplete/) };
+  it.each<[kind: string, list: object, page?: object]>(INCOMPLETE)(
+    "%s, no account is said to be absent, and none is created",
+    async (_, list, page) => {
+      const tree = { ...withAccounts(list), ...(page && { [MORE]: { ...page } }) };
+      await using lab = await treeLab(tree);
+      const incomplete = { class: "verify", message: expect.stringMatching(/the list is incomplete/) };
 
-    await expect(lab.client.deleteUser("ghost", signal)).rejects.toMatchObject(incomplete);
-    const ghost = { name: "ghost", password: new Secret("correct-horse-9"), role: "operator" } as const;
-    await expect(lab.client.putUser(ghost, signal)).rejects.toMatchObject(incomplete);
-    expect(lab.writes()).toEqual([]);
-  });
+      await expect(lab.client.deleteUser("ghost", signal)).rejects.toMatchObject(incomplete);
+      const ghost = { name: "ghost", password: new Secret("correct-horse-9"), role: "operator" } as const;
+      await expect(lab.client.putUser(ghost, signal)).rejects.toMatchObject(incomplete);
+      expect(lab.writes()).toEqual([]);
+    },
+  );
 
   it("all members, an account is absent", async () => {
     await using lab = await treeLab(withAccounts());
