@@ -152,7 +152,11 @@ export class IpmiConsole implements ConsoleDriver {
     if (answer.completionCode === COMPLETED) return;
     // A repeated packet finds the console open that its first copy has opened.
     if (answer.completionCode === ALREADY_ACTIVE && (await this.#isOwner(session, signal))) return;
-    const { class: errorClass, message } = completionError(answer.command, answer.completionCode);
+    const { class: errorClass, message } = completionError(
+      answer.command,
+      answer.completionCode,
+      answer.level,
+    );
     throw new LostConsole(errorClass, message);
   }
 

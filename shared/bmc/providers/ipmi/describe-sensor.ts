@@ -6,7 +6,7 @@ import {
   type SensorState,
   type SensorThresholds,
 } from "../../operations/sensors.ts";
-import { NOT_PRESENT } from "./completion-code.ts";
+import { NOT_IN_PRESENT_STATE, NOT_PRESENT } from "./completion-code.ts";
 import { type RawReading, type RawThresholds, THRESHOLD_NAMES } from "./sensor-commands.ts";
 import { convertReading, type Factors } from "./sensor-conversion.ts";
 import {
@@ -33,7 +33,6 @@ export type SensorAnswers =
 
 /** Sensor-specific states (table 42-3) that say that the part is absent: offset by sensor type. */
 const ABSENCE: Readonly<Record<number, number>> = { 37: 1 };
-const NOT_IN_PRESENT_STATE = 0xd5;
 
 /** `answers` undefined: the sensor was not asked. */
 export function describeSensor(record: SensorRecord, answers: SensorAnswers | undefined): SensorReading {
