@@ -41,8 +41,13 @@ const REFUSALS: Readonly<Record<number, Refusal>> = {
   [STARTING]: { class: "busy", reason: "the BMC is starting" },
   [NOT_IN_PRESENT_STATE]: { class: "state", reason: "not possible in the machine's current state" },
   214: { class: "unsupported", reason: "the function is disabled on this BMC" },
-  [UNSPECIFIED]: { class: "bmc", reason: "unspecified error" },
 };
+
+/** What BMCs answer to a read of a record's part that is larger than they can give. */
+export const TOO_LARGE: ReadonlySet<number> = new Set([
+  ...[WRONG_LENGTH, REQUEST_TOO_LONG, OUT_OF_RANGE, CANNOT_RETURN_SO_MANY],
+  ...[INVALID_FIELD, TIMED_OUT, UNSPECIFIED],
+]);
 
 /** What a BMC answers for a moment: while it starts, is overloaded or updates its data. */
 export const PASSING: ReadonlySet<number> = new Set([

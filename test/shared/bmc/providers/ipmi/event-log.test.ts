@@ -157,7 +157,12 @@ describe("the event log", () => {
     await using bmc = await startBmc({ log: { records: [UNCORRECTABLE, TOO_HOT] } });
     await using session = await openSession(bmc);
     let entries = 0;
-    bmc.faults.refuses = (name) => (name === "Get SEL Entry" && ++entries === 2 ? 0xcb : undefined);
+    bmc.faults.refuses = (name) => {
+      if (name !== "Get SEL Entry" || ++entries < 2) return undefined;
+      const { data: reservation = Buffer.alloc(2) } = bmc.events.reserve();
+      bmc.events.clear(Buffer.concat([reservation, Buffer.from("CLR"), Buffer.of(0xaa)]));
+      return undefined;
+    };
 
     expect(await sel(session).list(limit())).toHaveLength(1);
   });
