@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
 import type { NewUser, UserDriver } from "../../../../../shared/bmc/operations/user-port.ts";
 import { Secret } from "../../../../../shared/secret.ts";
-import type { IpmiBmcOptions } from "../../../../../simulators/ipmi/bmc.ts";
+import type { IpmiBmc, IpmiBmcOptions } from "../../../../../simulators/ipmi/bmc.ts";
+import { scaledClock } from "../../../../support/scaled-clock.ts";
 import { AS_ADMINISTRATOR, limit, openSession, startBmc } from "./bench.ts";
 
 const NEW: NewUser = { name: "worker", password: new Secret("sixteen-bytes-ok"), role: "operator" };
@@ -328,7 +329,7 @@ describe("a session with less than administrator", () => {
 });
 
 describe.concurrent("a user table with its own ways", () => {
-  const NEW = { name: "bob", password: new Secret("bob-secret-1"), role: "operator" } as const;
+  const BOB: NewUser = { ...NEW, name: "bob" };
   const rowOf = (bmc: IpmiBmc, name: string) => bmc.users.rows.find((row) => row.name === name);
   const isEnabling = (data: Buffer) => ((data[1] ?? 0) & 0x03) < 2;
 
@@ -374,7 +375,7 @@ describe.concurrent("a user table with its own ways", () => {
     await using session = await openSession(bmc, { overrides: AS_ADMINISTRATOR, clock: scaledClock(20) });
     damage(bmc);
 
-    await session.users?.create(NEW, limit());
+    await session.users?.create(BOB, limit());
 
     expect(rowOf(bmc, "bob")).toMatchObject({ enabled: true, level: 3 });
     expect(bmc.users.rows.filter(({ name }) => name !== "").map(({ name }) => name)).toEqual(["admin", "bob"]);
@@ -392,12 +393,12 @@ describe.concurrent("a user table with its own ways", () => {
         : undefined;
 
     expect((await session.users?.list(limit()))?.map(({ name }) => name)).toEqual(["admin"]);
-    await session.users?.create(NEW, limit());
+    await session.users?.create(BOB, limit());
     expect(rowOf(bmc, "bob")).toMatchObject({ enabled: true });
   });
 
   it.each([0xc0, 0xc3, 0xd4, 0xff])(
-    "is listed with a word about the slot that it refuses with %i (IW099)",
+    "IW099: is listed with a word about the slot that it refuses with %i",
     async (code) => {
       await using bmc = await startBmc();
       await using session = await openSession(bmc, { overrides: AS_ADMINISTRATOR, clock: scaledClock(20) });
@@ -410,7 +411,7 @@ describe.concurrent("a user table with its own ways", () => {
     },
   );
 
-  it("keeps a user's link authentication when it changes the role (IW113)", async () => {
+  it("IW113: keeps a user's link authentication when it changes the role", async () => {
     await using bmc = await startBmc({ users: [{ name: "admin", password: "calvin" }, { name: "eve", password: "x" }] });
     await using session = await openSession(bmc, { overrides: AS_ADMINISTRATOR });
     const sent: number[] = [];
@@ -426,12 +427,12 @@ describe.concurrent("a user table with its own ways", () => {
     expect(sent.map((bits) => bits & 0xf0)).toEqual([0x80 | 0x20 | 0x10]);
   });
 
-  it.each([0x8f, 0xcc])("says that a password is against its rules, and undoes the user: %i (IW104)", async (code) => {
+  it.each([0x8f, 0xcc])("IW104: says that a password is against its rules, and undoes the user: %i", async (code) => {
     await using bmc = await startBmc();
     await using session = await openSession(bmc, { overrides: AS_ADMINISTRATOR });
     bmc.faults.refuses = (name, data) => (name === "Set User Password" && !isEnabling(data) ? code : undefined);
 
-    await expect(session.users?.create(NEW, limit())).rejects.toMatchObject({
+    await expect(session.users?.create(BOB, limit())).rejects.toMatchObject({
       class: "bmc",
       message: expect.stringContaining("refuses this password"),
     });
