@@ -1,5 +1,5 @@
-import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Clock } from "../../../clock.ts";
+import { BmcError } from "../../../contract/bmc-error.ts";
 import type { SpanAttributes } from "../../../tracing/tracer.ts";
 import { concernsOnePart } from "../../operations/unread.ts";
 import type { Command } from "./command.ts";

@@ -114,7 +114,9 @@ type Field = string | undefined;
 function parseArea(
   area: Buffer,
   offset: number,
-  names: (fields: readonly Field[]) => Record<keyof FruNames, Field> | Omit<Record<keyof FruNames, Field>, "vendor">,
+  names: (
+    fields: readonly Field[],
+  ) => Record<keyof FruNames, Field> | Omit<Record<keyof FruNames, Field>, "vendor">,
   language = area[2] ?? ENGLISH_CODE,
 ): FruArea | undefined {
   const length = fruAreaBytes(area);

@@ -4,7 +4,10 @@ import { GET_CHASSIS_STATUS } from "./chassis.ts";
 import { type Command, ipmiCommand, NetFn, type Refusal } from "./command.ts";
 import { INVALID_FIELD, REQUEST_TOO_LONG, WRONG_LENGTH } from "./completion-code.ts";
 
-const SECONDS_ONLY: Refusal = { class: "unsupported", reason: "the BMC lights the LED for some seconds only" };
+const SECONDS_ONLY: Refusal = {
+  class: "unsupported",
+  reason: "the BMC lights the LED for some seconds only",
+};
 
 /** Chassis Identify (IPMI 2.0 section 28.5): 0 seconds is off; the bit of the second byte is on until switched off. */
 function chassisIdentify(lit: boolean): Command {
@@ -13,7 +16,9 @@ function chassisIdentify(lit: boolean): Command {
     needs: "operator",
     effect: "set",
     // The second byte is optional.
-    refusals: lit ? { [WRONG_LENGTH]: SECONDS_ONLY, [REQUEST_TOO_LONG]: SECONDS_ONLY, [INVALID_FIELD]: SECONDS_ONLY } : {},
+    refusals: lit
+      ? { [WRONG_LENGTH]: SECONDS_ONLY, [REQUEST_TOO_LONG]: SECONDS_ONLY, [INVALID_FIELD]: SECONDS_ONLY }
+      : {},
   });
 }
 

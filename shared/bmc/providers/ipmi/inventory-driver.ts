@@ -83,7 +83,8 @@ export class IpmiInventory implements InventoryDriver {
     const header = parseFruHeader(start);
     if (!header) return unreadFru("its header is no FRU header");
     const unread: Unread[] = [];
-    if (header.hasWrongChecksum) unread.push({ name: "header of FRU 0", reason: `${WRONG_CHECKSUM}${MAY_BE_WRONG}` });
+    if (header.hasWrongChecksum)
+      unread.push({ name: "header of FRU 0", reason: `${WRONG_CHECKSUM}${MAY_BE_WRONG}` });
     const area = async (kind: keyof FruHeader["areas"], parse: (area: Buffer) => FruArea | undefined) => {
       const offset = header.areas[kind];
       if (offset === undefined) return undefined;

@@ -6,11 +6,9 @@ import {
   COMPLETED,
   completionError,
   INVALID_FIELD,
-  NODE_BUSY,
   NOT_IN_PRESENT_STATE,
   OUT_OF_RANGE,
   PASSING,
-  UNSPECIFIED,
 } from "./completion-code.ts";
 import type { LanChannel } from "./lan-channel.ts";
 import {
@@ -149,8 +147,8 @@ class LanWrite {
     const taken = this.#taken.length;
     const isUnknown = error.uncertain || isStopped;
     const open = changes.slice(taken, taken + 1);
-    // The session went with the old address: the operation looks where the BMC is.
-    const isAway = isUnknown && open.some(({ parameter }) => MOVES.includes(parameter));
+    // The session may have gone with the old address: the operation looks where the BMC is.
+    const isAway = isUnknown && [...this.#taken, ...open].some(({ parameter }) => MOVES.includes(parameter));
     if (isAway && error.class !== "cancelled") return halfMade(error, changes, taken + 1);
     try {
       const back = changesBack(this.#change, [...this.#taken, ...(isUnknown ? open : [])]);
@@ -181,7 +179,8 @@ function halfMade(error: BmcError, changes: readonly LanChange[], sent: number):
 
 /** Codes of parameters that may be taken a moment later. */
 const MAY_COME: ReadonlySet<number> = new Set([
-  ...[INVALID_FIELD, OUT_OF_RANGE, NOT_IN_PRESENT_STATE, UNSPECIFIED, NODE_BUSY],
+  ...PASSING,
+  ...[INVALID_FIELD, OUT_OF_RANGE, NOT_IN_PRESENT_STATE],
 ]);
 
 /** Classes of refusals of the lock that are about the moment or the session, not about the parameter. */

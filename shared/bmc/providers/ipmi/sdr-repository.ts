@@ -127,7 +127,10 @@ export class SdrRepository {
         const record = await this.#readRecord(opened.store, id, signal);
         if (record === "lost") return await this.#reopen(opened, signal);
         if (!record && id !== FIRST_RECORD) {
-          throw new BmcError("unsupported", `the BMC does not have the sensor data record ${id} that it names`);
+          throw new BmcError(
+            "unsupported",
+            `the BMC does not have the sensor data record ${id} that it names`,
+          );
         }
         if (record && this.#leadsBack(id, record)) {
           throw new BmcError("protocol", `the sensor data record ${id} comes after itself`);

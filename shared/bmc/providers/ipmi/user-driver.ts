@@ -2,7 +2,14 @@ import type { Clock } from "../../../clock.ts";
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Secret } from "../../../secret.ts";
 import type { SessionPrivilege } from "../../operations/access.ts";
-import type { BmcUser, NewUser, PasswordTrial, UserChange, UserDriver, UserRole } from "../../operations/user-port.ts";
+import type {
+  BmcUser,
+  NewUser,
+  PasswordTrial,
+  UserChange,
+  UserDriver,
+  UserRole,
+} from "../../operations/user-port.ts";
 import { halfDone, unreadUser } from "../../operations/user-port.ts";
 import { type Answer, type CommandChannel, dataOf, exchange, request } from "./channel.ts";
 import { COMPLETED, NODE_BUSY, RefusedCommand, tooLittlePrivilege } from "./completion-code.ts";
@@ -94,7 +101,10 @@ export class IpmiUsers implements UserDriver {
         refusal ??= thrown;
       }
     }
-    throw refusal ?? new BmcError("internal", "a user table without a slot");
+    const { class: errorClass, message } = refusal ?? new BmcError("internal", "there is none");
+    throw new BmcError(errorClass, `no free slot of the user table takes the user: ${message}`, {
+      cause: refusal,
+    });
   }
 
   /** A role is in force only for an enabled user, so giving one enables. */
@@ -197,10 +207,9 @@ function freeSlots({ slots, unread: [unread] }: UserTable, name: string): readon
     const text = `user ID ${unread.id} cannot be read and may be used by ${name}: ${unread.reason}`;
     throw new BmcError("bmc", text);
   }
-  const free = slots.filter(
-    (slot) => slot.id > NAMELESS_USER && slot.name === "" && !isInUse(slot.access),
-  );
-  if (free.length === 0) throw new BmcError("bmc", `all ${slots.length} slots of the BMC's user table are taken`);
+  const free = slots.filter((slot) => slot.id > NAMELESS_USER && slot.name === "" && !isInUse(slot.access));
+  if (free.length === 0)
+    throw new BmcError("bmc", `all ${slots.length} slots of the BMC's user table are taken`);
   const isFixed = ({ id, access }: UserSlot) => id <= access.fixedNames;
   return [...free.filter((slot) => !isFixed(slot)), ...free.filter(isFixed)];
 }

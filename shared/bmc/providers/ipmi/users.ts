@@ -74,11 +74,7 @@ export function setUserAccess(
   const link = before?.linkAuthentication ? LINK_AUTHENTICATION : 0;
   const bits = role === "none" ? 0 : MESSAGING | link;
   return ipmiCommand("Set User Access", NetFn.app, 0x43, {
-    data: Uint8Array.of(
-      0x80 | bits | channel,
-      id & ID_MASK,
-      role === "none" ? NO_ACCESS : ROLE_LEVELS[role],
-    ),
+    data: Uint8Array.of(0x80 | bits | channel, id & ID_MASK, role === "none" ? NO_ACCESS : ROLE_LEVELS[role]),
     needs: "administrator",
     effect: "set",
   });

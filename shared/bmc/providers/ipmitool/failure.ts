@@ -154,7 +154,8 @@ export function failureOf(command: Command, stderr: string): BmcError {
   }
   if (/Unable to send RAW command/i.test(stderr)) {
     // The session was opened, and the program has sent the command for the whole time.
-    if (command.effect === "read") return new UnansweredCommand(command.name, new Error(`ipmitool: ${details}`));
+    if (command.effect === "read")
+      return new UnansweredCommand(command.name, new Error(`ipmitool: ${details}`));
     return new BmcError("timeout", `${command.name}: no answer (ipmitool: ${details})`, {
       uncertain: true,
     });

@@ -51,7 +51,9 @@ describe("the answer to a bridged request", () => {
     ["IW045: addresses that were not exchanged", 0x81],
     ["the target's address", 0x72],
   ])("is the target's own with %s", (_, responder) => {
-    expect(route.answer({ ...answered, responder }, GET_CHASSIS_STATUS, 5)).toMatchObject({ completionCode: 0 });
+    expect(route.answer({ ...answered, responder }, GET_CHASSIS_STATUS, 5)).toMatchObject({
+      completionCode: 0,
+    });
   });
 
   it("is another's when address or sequence differ", () => {

@@ -255,13 +255,33 @@ describe.concurrent("an event log with its own ways", () => {
     expect((await sel(session).list(limit())).map(({ id }) => id)).toEqual(["1", "2", "3", "4", "5"]);
   });
 
-  it.each([0xc1, 0xcc, 0xd4, 0xff])("IW159: needs no reservation where that is refused with %i", async (code) => {
-    await using bmc = await startBmc({ log: { ...log, partBytes: 8, reservations: false } });
+  it("IW158: ends with a word where it leads back", async () => {
+    await using bmc = await startBmc({ log });
     await using session = await openSession(bmc);
-    bmc.faults.refuses = (name) => (name === "Reserve SEL" ? code : undefined);
+    bmc.faults.answers = ({ netFn, command, data }) =>
+      netFn === 0x0a && command === 0x43 && isRecord(data, 3)
+        ? { data: Buffer.concat([Buffer.of(2, 0), FIVE[2] ?? Buffer.alloc(16)]) }
+        : undefined;
 
-    expect(await sel(session).list(limit())).toHaveLength(5);
+    const entries = await sel(session).list(limit());
+
+    expect(entries.map(({ id }) => id)).toEqual(["1", "2", "3", ""]);
+    expect(entries.at(-1)).toMatchObject({
+      unread: true,
+      message: expect.stringContaining("comes after itself"),
+    });
   });
+
+  it.each([0xc1, 0xcc, 0xd4, 0xff])(
+    "IW159: needs no reservation where that is refused with %i",
+    async (code) => {
+      await using bmc = await startBmc({ log: { ...log, partBytes: 8, reservations: false } });
+      await using session = await openSession(bmc);
+      bmc.faults.refuses = (name) => (name === "Reserve SEL" ? code : undefined);
+
+      expect(await sel(session).list(limit())).toHaveLength(5);
+    },
+  );
 
   it.each([0xc0, 0xc3, 0xcb, 0xd4, 0xff])(
     "is read but for a record that is refused with %i, which is named",

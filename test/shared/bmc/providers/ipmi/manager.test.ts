@@ -267,13 +267,16 @@ describe.concurrent("the inventory", () => {
 
     const found = await driver(session, "inventory").read(limit());
 
-    expect(found.unread).toEqual([{ name, reason: expect.stringMatching(/checksum|Read FRU Data: refused/) }]);
+    expect(found.unread).toEqual([
+      { name, reason: expect.stringMatching(/checksum|Read FRU Data: refused/) },
+    ]);
     expect(found.bmc?.firmware).toBe("3.45");
   });
 });
 
 describe.concurrent("a FRU with its own ways", () => {
-  const serialOf = async (session: Session) => (await driver(session, "inventory").read(limit())).system.serial;
+  const serialOf = async (session: Session) =>
+    (await driver(session, "inventory").read(limit())).system.serial;
 
   it.each([
     ["IW169", "lost"],
@@ -297,16 +300,23 @@ describe.concurrent("a FRU with its own ways", () => {
   it("IW171: has what was read where the last piece of an area is refused", async () => {
     await using bmc = await startBmc({ fruPartBytes: 8 });
     await using session = await openSession(bmc);
-    bmc.faults.refuses = (name, data) => (name === "Read FRU Data" && data.readUInt16LE(1) >= 120 ? 0xc9 : undefined);
+    bmc.faults.refuses = (name, data) =>
+      name === "Read FRU Data" && data.readUInt16LE(1) >= 120 ? 0xc9 : undefined;
 
     const found = await driver(session, "inventory").read(limit());
 
     expect(found.system.vendor).toBe("Example");
-    expect(found.unread).toMatchObject([{ name: "product area of FRU 0", reason: expect.stringContaining("cut short") }]);
+    expect(found.unread).toMatchObject([
+      { name: "product area of FRU 0", reason: expect.stringContaining("cut short") },
+    ]);
   });
 
   it.each<[string, (fru: Buffer) => void, string]>([
-    ["IW172: its last area", (fru) => fru.writeUInt8(fru.readUInt8(fru.length - 1) ^ 0x55, fru.length - 1), "product area of FRU 0"],
+    [
+      "IW172: its last area",
+      (fru) => fru.writeUInt8(fru.readUInt8(fru.length - 1) ^ 0x55, fru.length - 1),
+      "product area of FRU 0",
+    ],
     ["IW173: its header", (fru) => fru.writeUInt8(fru.readUInt8(7) ^ 0x55, 7), "header of FRU 0"],
   ])("is shown with a word about the wrong checksum of %s", async (_, damageFru, name) => {
     await using bmc = await startBmc({ damageFru });

@@ -19,7 +19,13 @@ function network(session: Session) {
 
 async function start() {
   const bmc = await startBmc();
-  bmc.machine.network = { ...bmc.machine.network, mode: "static", address: "127.0.0.1", prefix: 8, gateway: "127.0.0.254" };
+  bmc.machine.network = {
+    ...bmc.machine.network,
+    mode: "static",
+    address: "127.0.0.1",
+    prefix: 8,
+    gateway: "127.0.0.254",
+  };
   const session = await openSession(bmc, { overrides: AS_ADMINISTRATOR, clock: scaledClock(20) });
   const sent: string[] = [];
   const close = async () => {
@@ -30,7 +36,12 @@ async function start() {
 }
 
 /** Refuses a parameter with this code, as often as said. */
-function refusing(bmc: IpmiBmc, sent: string[], codes: Readonly<Record<number, number>>, times = Number.POSITIVE_INFINITY) {
+function refusing(
+  bmc: IpmiBmc,
+  sent: string[],
+  codes: Readonly<Record<number, number>>,
+  times = Number.POSITIVE_INFINITY,
+) {
   let count = 0;
   bmc.faults.refuses = (name, data) => {
     if (name !== SET) return undefined;
@@ -73,7 +84,9 @@ describe.concurrent("a change of the LAN settings", () => {
     await using there = await start();
     refusing(there.bmc, there.sent, { [PROGRESS]: 0x81 });
 
-    await expect(there.network.write(await changeOf(there.network, { vlan: 7 }), limit())).rejects.toMatchObject({
+    await expect(
+      there.network.write(await changeOf(there.network, { vlan: 7 }), limit()),
+    ).rejects.toMatchObject({
       class: "busy",
       message: expect.stringContaining("ipmitool raw 0x0c 0x01 0x01 0x00 0x00"),
     });

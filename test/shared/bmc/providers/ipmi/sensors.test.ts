@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
+import { unitText } from "../../../../../shared/bmc/providers/ipmi/sensor-units.ts";
 import { BmcError } from "../../../../../shared/contract/bmc-error.ts";
 import { fullRecord } from "../../../../../simulators/ipmi/sdr-record.ts";
-import { unitText } from "../../../../../shared/bmc/providers/ipmi/sensor-units.ts";
 import { scaledClock } from "../../../../support/scaled-clock.ts";
 import { limit, openSession, startBmc } from "./bench.ts";
 
@@ -217,20 +217,24 @@ describe("the event log", () => {
 });
 
 describe.concurrent("sensor data records with their own ways", () => {
-  it.each([0xd4, 0xc1, 0xcc, 0xff])("IW129, IW130: are read where their info is refused with %i", async (code) => {
-    await using bmc = await startBmc();
-    await using session = await openSession(bmc, { clock: scaledClock(20) });
-    bmc.faults.refuses = (name) => (name === "Get SDR Repository Info" ? code : undefined);
+  it.each([0xd4, 0xc1, 0xcc, 0xff])(
+    "IW129, IW130: are read where their info is refused with %i",
+    async (code) => {
+      await using bmc = await startBmc();
+      await using session = await openSession(bmc, { clock: scaledClock(20) });
+      bmc.faults.refuses = (name) => (name === "Get SDR Repository Info" ? code : undefined);
 
-    expect(await getSensors(session)).toHaveLength(9);
-  });
+      expect(await getSensors(session)).toHaveLength(9);
+    },
+  );
 
   it.each([0xc0, 0xc3, 0xcb, 0xd4, 0xff, 0xd5])(
     "IW131: are read but for one that is refused with %i, which is named",
     async (code) => {
       await using bmc = await startBmc();
       await using session = await openSession(bmc, { clock: scaledClock(20) });
-      bmc.faults.refuses = (name, data) => (name === "Get SDR" && data.readUInt16LE(2) === 5 ? code : undefined);
+      bmc.faults.refuses = (name, data) =>
+        name === "Get SDR" && data.readUInt16LE(2) === 5 ? code : undefined;
 
       const readings = await getSensors(session);
 

@@ -421,6 +421,27 @@ describe.concurrent("power", () => {
 });
 
 describe.concurrent("a BMC that answers its own way within the session", () => {
+  it.each([
+    [0xcc, "unsupported"],
+    [0xc1, "unsupported"],
+    [0xc9, "unsupported"],
+    [0xd5, "unsupported"],
+    [0xff, "bmc"],
+  ])(
+    "IW050: has no power cycle, for which off and on serve, or says nothing of it: %i is %s",
+    async (code, errorClass) => {
+      await using bmc = await startBmc({ machine: { power: "on" } });
+      await using session = await openSession(bmc);
+      bmc.faults.refuses = (name) => (name === "Chassis Control" ? code : undefined);
+
+      await expect(session.power.send("cycle", limit())).rejects.toMatchObject({
+        class: errorClass,
+        uncertain: false,
+      });
+      expect(bmc.log.filter((name) => name === "Chassis Control")).toHaveLength(1);
+    },
+  );
+
   it("IW001: is understood with wrong checksums, which the integrity check outweighs", async () => {
     await using bmc = await startBmc({ wrongChecksums: true, machine: { power: "on" } });
     await using session = await openSession(bmc);
@@ -509,7 +530,8 @@ describe.concurrent("a BMC that answers its own way within the session", () => {
     await using session = await openSession(bmc, { clock, overrides: { requestTimeoutMs: 30_000 } });
     bmc.faults.rewrites = (name, datagram) => {
       const copy = Buffer.from(datagram);
-      if (name === "Get Chassis Status" || name === "Get Device ID") copy.writeUInt8(copy.readUInt8(20) ^ 0xff, 20);
+      if (name === "Get Chassis Status" || name === "Get Device ID")
+        copy.writeUInt8(copy.readUInt8(20) ^ 0xff, 20);
       return [copy];
     };
 

@@ -354,7 +354,8 @@ describe.concurrent("a user table with its own ways", () => {
     [
       "IW102: the first slots refuse a name",
       (bmc) => {
-        bmc.faults.refuses = (name, data) => (name === "Set User Name" && (data[0] ?? 0) < 5 ? 0xcc : undefined);
+        bmc.faults.refuses = (name, data) =>
+          name === "Set User Name" && (data[0] ?? 0) < 5 ? 0xcc : undefined;
       },
     ],
     [
@@ -378,7 +379,10 @@ describe.concurrent("a user table with its own ways", () => {
     await session.users?.create(BOB, limit());
 
     expect(rowOf(bmc, "bob")).toMatchObject({ enabled: true, level: 3 });
-    expect(bmc.users.rows.filter(({ name }) => name !== "").map(({ name }) => name)).toEqual(["admin", "bob"]);
+    expect(bmc.users.rows.filter(({ name }) => name !== "").map(({ name }) => name)).toEqual([
+      "admin",
+      "bob",
+    ]);
   });
 
   it.each<[string, Buffer]>([
@@ -412,7 +416,12 @@ describe.concurrent("a user table with its own ways", () => {
   );
 
   it("IW113: keeps a user's link authentication when it changes the role", async () => {
-    await using bmc = await startBmc({ users: [{ name: "admin", password: "calvin" }, { name: "eve", password: "x" }] });
+    await using bmc = await startBmc({
+      users: [
+        { name: "admin", password: "calvin" },
+        { name: "eve", password: "x" },
+      ],
+    });
     await using session = await openSession(bmc, { overrides: AS_ADMINISTRATOR });
     const sent: number[] = [];
     bmc.faults.refuses = (name, data) => {
@@ -427,15 +436,19 @@ describe.concurrent("a user table with its own ways", () => {
     expect(sent.map((bits) => bits & 0xf0)).toEqual([0x80 | 0x20 | 0x10]);
   });
 
-  it.each([0x8f, 0xcc])("IW104: says that a password is against its rules, and undoes the user: %i", async (code) => {
-    await using bmc = await startBmc();
-    await using session = await openSession(bmc, { overrides: AS_ADMINISTRATOR });
-    bmc.faults.refuses = (name, data) => (name === "Set User Password" && !isEnabling(data) ? code : undefined);
+  it.each([0x8f, 0xcc])(
+    "IW104: says that a password is against its rules, and undoes the user: %i",
+    async (code) => {
+      await using bmc = await startBmc();
+      await using session = await openSession(bmc, { overrides: AS_ADMINISTRATOR });
+      bmc.faults.refuses = (name, data) =>
+        name === "Set User Password" && !isEnabling(data) ? code : undefined;
 
-    await expect(session.users?.create(BOB, limit())).rejects.toMatchObject({
-      class: "bmc",
-      message: expect.stringContaining("refuses this password"),
-    });
-    expect(rowOf(bmc, "bob")).toBeUndefined();
-  });
+      await expect(session.users?.create(BOB, limit())).rejects.toMatchObject({
+        class: "bmc",
+        message: expect.stringContaining("refuses this password"),
+      });
+      expect(rowOf(bmc, "bob")).toBeUndefined();
+    },
+  );
 });
