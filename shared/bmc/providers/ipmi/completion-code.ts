@@ -5,7 +5,7 @@ import { PRIVILEGE_LEVELS, type Privilege } from "./open-session.ts";
 export const COMPLETED = 0x00;
 export const NODE_BUSY = 0xc0;
 export const INVALID_COMMAND = 0xc1;
-export const TIMED_OUT = 0xc3;
+const TIMED_OUT = 0xc3;
 const OUT_OF_SPACE = 0xc4;
 export const RESERVATION_CANCELLED = 0xc5;
 export const WRONG_LENGTH = 0xc7;

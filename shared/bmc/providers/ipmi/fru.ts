@@ -80,7 +80,7 @@ export function fruAreaBytes(start: Buffer): number {
 }
 
 /** What names a machine; a field that is empty or not there is absent. */
-export interface FruNames {
+interface FruNames {
   readonly vendor?: string;
   readonly model?: string;
   readonly serial?: string;
