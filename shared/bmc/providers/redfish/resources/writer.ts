@@ -1,6 +1,8 @@
+import * as z from "zod/mini";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
 import type { Logger } from "../../../../logger.ts";
+import { differenceOf, type Identity, identityIn, TargetMoved } from "../../../operations/identity.ts";
 import { redact } from "../service/errors.ts";
 import { describe, type HttpAnswer, type HttpRequest } from "../service/http-client.ts";
 import { readDenial } from "../service/refusal.ts";
@@ -8,6 +10,17 @@ import { Tagged } from "../service/schema.ts";
 import type { ManagedSystem } from "./system.ts";
 import { TagLadder } from "./tag-ladder.ts";
 import { awaitTask, type TaskEnd } from "./task.ts";
+
+/** A resource that a write is meant for. */
+export interface Target {
+  /** For people. */
+  readonly what: string;
+  readonly path: string;
+  /** As it was when it was chosen. */
+  readonly identity: Identity;
+  /** What identifies such a resource; its own fields if absent. */
+  readonly identify?: (body: unknown) => Identity;
+}
 
 /** A write, its body with its secrets still closed. */
 export interface WriteRequest {
@@ -22,6 +35,8 @@ export interface WriteRequest {
   readonly maxBytes?: number;
   /** Its task waits for the machine's next boot, and is not followed. */
   readonly untilBoot?: boolean;
+  /** What the write is meant for: read again right before it is sent, unless that was the last request. */
+  readonly targets?: readonly Target[] | undefined;
   /** Nothing that can be read shows its result: without its task it is not known. */
   readonly needsTask?: boolean;
 }
@@ -39,6 +54,15 @@ export class Writer {
   constructor(system: ManagedSystem, log: Logger) {
     this.#system = system;
     this.#log = log;
+  }
+
+  /** Throws `TargetMoved` if the target is not what it was. */
+  async #check({ what, path, identity, identify = identityIn }: Target, signal: AbortSignal): Promise<void> {
+    const { service } = this.#system;
+    const now = service.justRead(path) ?? (await service.find(path, AnyResource, signal))?.value;
+    if (now === undefined) throw new TargetMoved(what, path, "nothing");
+    const difference = differenceOf(identity, identify(now));
+    if (difference !== undefined) throw new TargetMoved(what, path, difference);
   }
 
   /** Sends a write; a refusal throws. */
@@ -65,6 +89,7 @@ export class Writer {
     }
     this.#system.markChanged();
     for (;;) {
+      for (const target of request.targets ?? []) await this.#check(target, signal);
       const answer = await service.send(httpRequest(request, etag), signal);
       if (answer.status < 300) {
         if (!isAction && ladder.learned) this.#system.learn(ladder.learned);
@@ -81,6 +106,8 @@ export class Writer {
     }
   }
 }
+
+const AnyResource = z.record(z.string(), z.unknown());
 
 function resultUnknown({ method, path }: WriteRequest, end: Exclude<TaskEnd, "ended">): BmcError {
   const why = { missing: "the BMC does not have its task", unfinished: "its task has not ended" }[end];
