@@ -67,7 +67,7 @@ export function redfishErase({ system, members, writer }: Resources): EraseDrive
     }
     const body = defined({ SanitizationType: type });
     const targets = [{ what: describeDrive(drive), path, identity: identityOf(drive) }];
-    return { method: "POST", path: target, body, untilBoot: true, targets };
+    return { method: "POST", path: target, body, untilBoot: true, targets, rechecks: true };
   };
   /** The drive where it is now. */
   const findAgain = async (drive: ErasableDrive, signal: AbortSignal): Promise<ErasableDrive> => {

@@ -195,7 +195,8 @@ export class ManagedSystem {
     if (!this.#remembered || isSettled) this.#compare(found.path, identityIn(found.value));
     else if (differenceOf(this.#known, identityIn(found.value), false) !== undefined) {
       // A hint's place with another system: what the user said finds the right one.
-      found = await findSystem(this.service, { selector: this.#selector, path: undefined }, signal);
+      const known = { selector: this.#selector, path: undefined };
+      if (found.path === this.path) found = await findSystem(this.service, known, signal);
       this.#known = {};
       this.#learned.clear();
       this.#onOther();

@@ -37,6 +37,8 @@ export interface WriteRequest {
   readonly untilBoot?: boolean;
   /** What the write is meant for: read again right before it is sent, unless that was the last request. */
   readonly targets?: readonly Target[] | undefined;
+  /** Whether the targets are read once more when it was accepted, because nothing else shows what the BMC did it to. */
+  readonly rechecks?: boolean;
   /** Nothing that can be read shows its result: without its task it is not known. */
   readonly needsTask?: boolean;
 }
@@ -63,6 +65,17 @@ export class Writer {
     if (now === undefined) throw new TargetMoved(what, path, "nothing");
     const difference = differenceOf(identity, identify(now));
     if (difference !== undefined) throw new TargetMoved(what, path, difference);
+  }
+
+  async #recheck(target: Target, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#check(target, signal);
+    } catch (thrown) {
+      if (!(thrown instanceof TargetMoved)) throw uncertain(thrown);
+      const { what, path } = target;
+      const message = `${what} is no longer at ${path}, where the request was sent: it may have changed another one`;
+      throw new BmcError("verify", message, { cause: thrown, uncertain: true });
+    }
   }
 
   /** Sends a write; a refusal throws. */
@@ -98,6 +111,9 @@ export class Writer {
           if (end !== "ended" && request.needsTask) throw resultUnknown(request, end);
         }
         throwDenial(answer, request);
+        for (const target of request.rechecks ? (request.targets ?? []) : []) {
+          await this.#recheck(target, signal);
+        }
         return answer;
       }
       const next = await ladder.next(tagPath, etag, answer, signal);
@@ -108,6 +124,11 @@ export class Writer {
 }
 
 const AnyResource = z.record(z.string(), z.unknown());
+
+function uncertain(thrown: unknown): BmcError {
+  const error = BmcError.from(thrown);
+  return new BmcError(error.class, error.message, { cause: error, uncertain: true });
+}
 
 function resultUnknown({ method, path }: WriteRequest, end: Exclude<TaskEnd, "ended">): BmcError {
   const why = { missing: "the BMC does not have its task", unfinished: "its task has not ended" }[end];
