@@ -17,7 +17,7 @@ import {
 } from "../../machines/select-machines.ts";
 import { listenForStop } from "../../stop-signal.ts";
 import { endWithUsage } from "../../usage-problem.ts";
-import { confirm } from "../confirm.ts";
+import { confirm } from "../../../shared/confirm.ts";
 import { rewriteFile } from "../rewrite-file.ts";
 import { EditError, editFingerprints } from "./edit-fingerprints.ts";
 import { surveyTable } from "./show-survey.ts";

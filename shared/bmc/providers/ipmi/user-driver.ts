@@ -1,16 +1,20 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Secret } from "../../../secret.ts";
 import type { SessionPrivilege } from "../../operations/access.ts";
+import { differenceOf, sendToTarget, TargetMoved } from "../../operations/identity.ts";
 import type { BmcUser, NewUser, PasswordTrial, UserChange, UserDriver } from "../../operations/user-port.ts";
-import { halfDone, unreadUser } from "../../operations/user-port.ts";
+import { findUser, halfDone, unreadUser } from "../../operations/user-port.ts";
 import { type CommandChannel, dataOf, exchange, request } from "./channel.ts";
 import type { Command } from "./command.ts";
 import { COMPLETED, NODE_BUSY, tooLittlePrivilege } from "./completion-code.ts";
 import { usernameBytes } from "./credentials.ts";
 import {
   enableUser,
+  getUserName,
+  NO_NAME,
   PASSWORD_DIFFERS,
   PASSWORD_OF_OTHER_SIZE,
+  parseUserName,
   readUserTable,
   setUserAccess,
   setUserName,
@@ -60,6 +64,7 @@ export class IpmiUsers implements UserDriver {
     this.checkUser(user);
     this.checkRights();
     const id = freeSlot(await readUserTable(this.#channel, signal), user.name);
+    await this.#check(id, "", signal);
     await request(this.#channel, setUserName(id, user.name), signal);
     try {
       // The user can log in from the last step on, not before.
@@ -73,7 +78,19 @@ export class IpmiUsers implements UserDriver {
   }
 
   /** A role is in force only for an enabled user, so giving one enables. */
-  async change(user: BmcUser, { password, role }: UserChange, signal: AbortSignal): Promise<void> {
+  async change(user: BmcUser, change: UserChange, signal: AbortSignal): Promise<void> {
+    await sendToTarget(async (again) =>
+      this.#change(again ? await this.#findAgain(user, signal) : user, change, signal),
+    );
+  }
+
+  async #findAgain(user: BmcUser, signal: AbortSignal): Promise<BmcUser> {
+    const found = findUser(await this.list(signal), user.name);
+    if (found) return found;
+    throw new TargetMoved(`user ${user.name}`, `user ID ${user.id}`, "another user or none");
+  }
+
+  async #change(user: BmcUser, { password, role }: UserChange, signal: AbortSignal): Promise<void> {
     const id = slotId(user);
     const commands = [
       ...(password ? [setUserPassword(id, password)] : []),
@@ -81,9 +98,10 @@ export class IpmiUsers implements UserDriver {
     ];
     for (const [index, command] of commands.entries()) {
       try {
+        await this.#check(id, user.name, signal);
         await request(this.#channel, command, signal);
       } catch (thrown) {
-        throw password && index > 0 ? halfDone(thrown) : thrown;
+        throw index > 0 ? (password ? halfDone(thrown) : partly(thrown)) : thrown;
       }
     }
   }
@@ -107,14 +125,32 @@ export class IpmiUsers implements UserDriver {
    * error only when the user could still log in.
    */
   async remove(user: BmcUser, signal: AbortSignal): Promise<void> {
+    await sendToTarget(async (again) => {
+      const found = again ? findUser(await this.list(signal), user.name) : user;
+      // Gone already is what was wanted.
+      if (found) await this.#remove(found, signal);
+    });
+  }
+
+  async #remove(user: BmcUser, signal: AbortSignal): Promise<void> {
     const id = slotId(user);
     if (id === NAMELESS_USER)
       throw new BmcError("unsupported", "user ID 1 is the BMC's own and cannot be removed");
     const steps = [enableUser(id, false), setUserAccess(id, "none"), setUserName(id, "")];
+    await this.#check(id, user.name, signal);
     const answers = [];
     for (const step of steps) answers.push(await exchange(this.#channel, step, signal));
     const [refusal] = answers;
     if (refusal && answers.every(({ completionCode }) => completionCode !== COMPLETED)) dataOf(refusal);
+  }
+
+  /** Another program may have given the slot to another user since the table was read. */
+  async #check(id: number, name: string, signal: AbortSignal): Promise<void> {
+    const answer = await exchange(this.#channel, getUserName(id), signal);
+    const now = NO_NAME.has(answer.completionCode) ? "" : parseUserName(dataOf(answer));
+    const difference = differenceOf({ UserName: name }, { UserName: now });
+    if (difference === undefined) return;
+    throw new TargetMoved(name === "" ? "a free slot" : `user ${name}`, `user ID ${id}`, difference);
   }
 
   /** A user half made is no use, and its name would be in the way. */
@@ -127,6 +163,12 @@ export class IpmiUsers implements UserDriver {
       // The failure that led here is the one to report.
     }
   }
+}
+
+/** The error of a change whose first commands the BMC has carried out. */
+function partly(thrown: unknown): BmcError {
+  const error = BmcError.from(thrown);
+  return new BmcError(error.class, error.message, { cause: error, uncertain: true });
 }
 
 function freeSlot({ slots, unread: [unread] }: UserTable, name: string): number {

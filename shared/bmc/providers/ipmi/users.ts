@@ -71,7 +71,7 @@ export function setUserAccess(id: number, role: UserRole | "none"): Command {
 }
 
 /** Get User Name (section 22.29). */
-function getUserName(id: number): Command {
+export function getUserName(id: number): Command {
   return ipmiCommand("Get User Name", NetFn.app, 0x46, {
     data: Uint8Array.of(id & ID_MASK),
     needs: "operator",
@@ -176,7 +176,7 @@ export interface UserSlot {
 /** IPMI 2.0 section 22.26: user IDs have six bits, and begin with 1. */
 const FIRST_ID = 1;
 /** What BMCs answer to the name of a slot that has none. */
-const NO_NAME = new Set([INVALID_FIELD, NOT_PRESENT]);
+export const NO_NAME = new Set([INVALID_FIELD, NOT_PRESENT]);
 
 /** As many slots are tried until one says how many there are. */
 const MOST_UNSIZED = 3;
