@@ -19,7 +19,7 @@ import { type Output, writeText } from "../result/write-text.ts";
 import { openTrace } from "../trace/open-trace.ts";
 import { runAction } from "./run-action.ts";
 
-export type Ask = (question: string, signal: AbortSignal) => Promise<boolean>;
+type Ask = (question: string, signal: AbortSignal) => Promise<boolean>;
 
 export interface ProgramHost {
   readonly argv: readonly string[];
