@@ -11,14 +11,12 @@ import {
 import { type Identity, identityIn, sendToTarget, TargetMoved } from "../../../operations/identity.ts";
 import type { Unread } from "../../../operations/unread.ts";
 import { ListedAction } from "../resources/action-parameters.ts";
-import { namedTask } from "../resources/named-task.ts";
 import { lastPart, pathKey } from "../resources/paths.ts";
 import type { Resources } from "../resources/resources.ts";
 import { unreadable } from "../resources/unreadable.ts";
 import { describeWrite, type WriteRequest } from "../resources/writer.ts";
 import { ActionInfo, Links, lenient } from "../service/schema.ts";
 import { text } from "./inventory-parts.ts";
-import { readTask, taskLink } from "./operation-task.ts";
 
 const ERASE = "#Drive.SecureErase";
 const Text = lenient(z.string());
@@ -67,7 +65,7 @@ export function redfishErase({ system, members, writer }: Resources): EraseDrive
     }
     const body = defined({ SanitizationType: type });
     const targets = [{ what: describeDrive(drive), path, identity: identityOf(drive) }];
-    return { method: "POST", path: target, body, untilBoot: true, targets, rechecks: true };
+    return { method: "POST", path: target, body, background: true, targets, rechecks: true };
   };
   /** The drive where it is now. */
   const findAgain = async (drive: ErasableDrive, signal: AbortSignal): Promise<ErasableDrive> => {
@@ -125,15 +123,11 @@ export function redfishErase({ system, members, writer }: Resources): EraseDrive
     list,
     plan: async (drive, method, signal) => describeWrite(await request(drive, method, signal)),
     async send(drive, method, signal) {
-      const answer = await sendToTarget(async (again) => {
+      await sendToTarget(async (again) => {
         const at = again ? await findAgain(drive, signal) : drive;
-        return await writer.write(await request(at, method, signal), signal);
+        await writer.write(await request(at, method, signal), signal);
       });
-      if (answer.status !== 202) return undefined;
-      const named = service.localPath(taskLink(answer) ?? namedTask(answer));
-      return service.pathOf(answer.headers["location"]) ?? named;
     },
-    task: (path, signal) => readTask(service, path, signal),
   };
 }
 
