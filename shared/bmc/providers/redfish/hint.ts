@@ -11,6 +11,8 @@ export const Hint = z.object({
   /** Path of the system, and the selector it was found with. */
   system: Path,
   selector: lenient(z.string()),
+  /** What identifies the system: another one at its path makes the rest void. */
+  identity: z.catch(z.record(z.string(), z.string()), {}),
   /** Systems that the BMC lists beside it, none of which can be reset. */
   others: lenient(z.array(Path)),
   /** What was learned holds for this make and model only. */
@@ -41,7 +43,7 @@ export const Hint = z.object({
   expand: lenient(z.enum([".", "*", "none"])),
   manager: lenient(Path),
   /** The virtual drive used last, and the form of the request it took. */
-  media: lenient(z.object({ slot: Path, form: lenient(z.int()) })),
+  media: lenient(z.object({ slot: Path, name: lenient(z.string()), form: lenient(z.int()) })),
   /** The log service that holds the system event log. */
   sel: lenient(Path),
   /** The collection of accounts. */
@@ -97,6 +99,7 @@ export function systemHint(selector: string | undefined, system: ManagedSystem) 
   return {
     system: system.path,
     ...defined({ selector }),
+    identity: system.known,
     manufacturer,
     model,
     oem: [...oem],
