@@ -74,6 +74,7 @@ function portOf({ log, read, write, insist, sleep }: Access<BootDrivers>, signal
     ignored: () => read(async ({ boot }) => boot.ignored ?? false),
     keepsOverrides: () => read(async ({ boot }) => boot.keepsOverrides ?? false),
     read: () => read(({ boot }) => boot.read(signal)),
+    waiting: () => read(async ({ boot }) => boot.waiting?.(signal)),
     write: (request: BootRequest) =>
       write(async ({ boot, provider }) => {
         await boot.write(request, signal);
@@ -148,6 +149,11 @@ async function setBoot(port: BootPort, request: BootRequest): Promise<BootReport
   }
   if (matches(request, stored)) {
     return { after: stored, changed: true, summary: `boot ${describeOverride(stored)}` };
+  }
+  const waits = matches({ ...request, mode: "keep" }, stored) ? await port.waiting() : undefined;
+  if (waits !== undefined) {
+    const summary = `boot ${describeOverride(stored)}; mode ${request.mode} waits for the next boot in ${waits}`;
+    return { after: stored, changed: true, summary };
   }
   throw new BmcError(
     "verify",

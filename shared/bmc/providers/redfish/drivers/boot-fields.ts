@@ -44,6 +44,25 @@ export function missingFields(names: readonly string[], boot: Boot, request: Boo
   return defined(Object.fromEntries(Object.entries(present).filter(([name]) => names.includes(name))));
 }
 
+/** The forms that take an override back, the usual ones first; only of what the BMC lists, where it lists anything. */
+export function clearingForms(boot: Boot): readonly BootFields[] {
+  const targets = boot["BootSourceOverrideTarget@Redfish.AllowableValues"];
+  const enabled = boot["BootSourceOverrideEnabled@Redfish.AllowableValues"];
+  const disabled = { BootSourceOverrideEnabled: "Disabled" };
+  const forms: readonly BootFields[] = [
+    { BootSourceOverrideTarget: "None", ...disabled },
+    { BootSourceOverrideTarget: "None" },
+    disabled,
+    { BootSourceOverrideTarget: "Pxe", ...disabled },
+  ];
+  return forms.filter(
+    (form) =>
+      (form.BootSourceOverrideTarget === undefined ||
+        targets?.includes(form.BootSourceOverrideTarget) !== false) &&
+      (form.BootSourceOverrideEnabled === undefined || enabled?.includes("Disabled") !== false),
+  );
+}
+
 /** A boot override as reported; a field that is not reported is absent. */
 export function bootOverride(boot: Boot): BootOverride {
   const target = boot.BootSourceOverrideTarget;

@@ -1,12 +1,15 @@
 import type { Logger } from "../../../../logger.ts";
 import type { Behaviour, LearnedQuirk } from "../service/behaviour-quirks.ts";
-import { otherStrength } from "../service/etag.ts";
+import { otherStrength, unquoted } from "../service/etag.ts";
 import type { HttpAnswer } from "../service/http-client.ts";
 import { readRefusal } from "../service/refusal.ts";
 import { Tagged } from "../service/schema.ts";
 import type { Service } from "../service/service.ts";
 
-type Rung = "if-match" | "fresh-tag" | "other-strength" | "without-tag";
+type Rung = "if-match" | "any-tag" | "fresh-tag" | "other-strength" | "unquoted" | "without-tag";
+
+/** Any state of the resource (RFC 9110 section 13.1.1). */
+const ANY = "*";
 
 /** The tag to continue with; undefined is no If-Match. */
 export interface NextTag {
@@ -48,14 +51,30 @@ export class TagLadder {
     signal: AbortSignal,
   ): Promise<NextTag | undefined> {
     if (asksForTag(answer) || (answer.status === 412 && etag === undefined)) {
-      return await this.#fetched("if-match", path, signal);
+      return (await this.#fetched("if-match", path, signal)) ?? this.#anyTag();
     }
     if (answer.status !== 412 || etag === undefined) return undefined;
-    if (this.#afterPreconditionFailed === "other-tags") {
-      const fresh = await this.#fetched("fresh-tag", path, signal);
-      if (fresh) return fresh;
-      if (this.#take("other-strength")) return { etag: otherStrength(etag) };
-    }
+    // What is known of the BMC decides which comes first, never which is left out.
+    if (this.#afterPreconditionFailed === "other-tags")
+      return (await this.#otherForm(path, etag, signal)) ?? this.#withoutTag(path);
+    return this.#withoutTag(path) ?? (await this.#otherForm(path, etag, signal));
+  }
+
+  /** A fresh tag, then strong for weak or the other way round, then without its quotes. */
+  async #otherForm(path: string, etag: string, signal: AbortSignal): Promise<NextTag | undefined> {
+    if (etag === ANY) return undefined;
+    const fresh = await this.#fetched("fresh-tag", path, signal);
+    if (fresh) return fresh;
+    if (this.#take("other-strength")) return { etag: otherStrength(etag) };
+    return this.#take("unquoted") ? { etag: unquoted(etag) } : undefined;
+  }
+
+  /** For a resource that has no tag although the BMC asks for one. */
+  #anyTag(): NextTag | undefined {
+    return this.#take("any-tag") ? { etag: ANY } : undefined;
+  }
+
+  #withoutTag(path: string): NextTag | undefined {
     if (!this.#take("without-tag")) return undefined;
     this.#log.warn({ path }, "BMC answered 412 to If-Match, retrying once without it");
     return { etag: undefined };
