@@ -79,6 +79,8 @@ export interface BootDriver {
   plan(request: BootRequest, signal: AbortSignal): Promise<string>;
   /** May send several forms of the request until the BMC takes one; reads nothing back. */
   write(request: BootRequest, signal: AbortSignal): Promise<void>;
+  /** What a user should know of an override that is in force, in one line; undefined if nothing. */
+  note?(request: BootRequest, signal: AbortSignal): Promise<string | undefined>;
   /** The task or job in which the last write waits for the machine's next boot; undefined if none does. */
   waiting?(signal: AbortSignal): Promise<string | undefined>;
   /** Power, override and the firmware's progress at one time, where that is less than reading each; POST codes only if asked for. */

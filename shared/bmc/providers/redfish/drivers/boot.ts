@@ -3,6 +3,7 @@ import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
 import type { Logger } from "../../../../logger.ts";
 import type { BootDriver, BootOverride, BootRequest, BootSight } from "../../../operations/boot-port.ts";
+import type { ManagedManager } from "../resources/managed-manager.ts";
 import type { Members } from "../resources/members.ts";
 import { namedTask } from "../resources/named-task.ts";
 import type { Resources } from "../resources/resources.ts";
@@ -31,6 +32,7 @@ export interface SettingsHint {
 
 export class RedfishBoot implements BootDriver {
   readonly #system: ManagedSystem;
+  readonly #manager: ManagedManager;
   readonly #members: Members;
   readonly #log: Logger;
   #looked: SettingsHint | undefined;
@@ -41,10 +43,11 @@ export class RedfishBoot implements BootDriver {
   #task: string | undefined;
 
   constructor(
-    { system, members, log }: Pick<Resources, "system" | "members" | "log">,
+    { system, manager, members, log }: Pick<Resources, "system" | "manager" | "members" | "log">,
     settings: SettingsHint | undefined,
   ) {
     this.#system = system;
+    this.#manager = manager;
     this.#members = members;
     this.#log = log;
     this.#looked = settings;
@@ -67,6 +70,17 @@ export class RedfishBoot implements BootDriver {
     // What took a write and now shows nothing offers it all the same.
     if (!hasOverride(boot) && !this.#written) throw noOverride();
     return this.#accepted ? afterWrite(this.#accepted, boot ?? {}) : bootOverride(boot ?? {});
+  }
+
+  /** iDRAC's `Cd` is the drive in the machine before version 6.00 (openstack/ironic, drac/boot.py). */
+  async note({ device }: BootRequest, signal: AbortSignal): Promise<string | undefined> {
+    if (device !== "cdrom" || !/^dell\b/i.test(this.#system.identity.manufacturer)) return undefined;
+    const { value } = await this.#manager.seen(signal);
+    const major = Number(/^(\d+)\./.exec(value.FirmwareVersion ?? "")?.[1] ?? Number.NaN);
+    const isOld = major < 6;
+    return isOld
+      ? `iDRAC ${value.FirmwareVersion} boots the drive in the machine so, not its virtual media`
+      : undefined;
   }
 
   async waiting(signal: AbortSignal): Promise<string | undefined> {
@@ -264,8 +278,10 @@ export class RedfishBoot implements BootDriver {
  */
 function afterWrite({ device }: BootRequest, boot: Boot): BootOverride {
   const shown = bootOverride(boot);
-  const isChosen = shown.device === "unknown" && boot.BootSourceOverrideTarget === "UefiBootNext";
-  return isChosen && device !== "none" ? { ...shown, device, shownAs: "UefiBootNext" } : shown;
+  const target = boot.BootSourceOverrideTarget;
+  const isChosen = shown.device === "unknown" && target === "UefiBootNext" && shown.mode !== "legacy";
+  if (isChosen && device !== "none") return { ...shown, device, shownAs: target };
+  return shown.device === "cdrom" && target === "UsbCd" ? { ...shown, shownAs: target } : shown;
 }
 
 /** Words of tasks and jobs that wait for the machine's next boot. */

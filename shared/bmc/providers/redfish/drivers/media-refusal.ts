@@ -12,7 +12,7 @@ export interface MediaRemedy {
   /** Parameters that are missing and are only sent if they are asked for. */
   readonly asks: readonly ExtraParameter[];
   /** What to try once no form is left: the drive itself and then another drive, another drive alone, or nothing. */
-  readonly then: "not-served" | "other-drive" | "give-up";
+  readonly rest: "not-served" | "other-drive" | "give-up";
 }
 
 /** Parameters that are sent only to a BMC that asks for them. */
@@ -44,8 +44,8 @@ export function mediaRemedy(answer: HttpAnswer, sent: InsertForm): MediaRemedy {
   const named = [...OPTIONAL, IMAGE].filter((name) => isNamed(refusal, name));
   const isReadOnly = has(NOT_WRITABLE) && named.includes(IMAGE);
   if ([404, 405, 501].includes(answer.status) || has(NOT_HERE) || isReadOnly)
-    return { takes: noForm, asks: [], then: "not-served" };
-  const giveUp = { takes: noForm, asks: [], then: "give-up" } as const;
+    return { takes: noForm, asks: [], rest: "not-served" };
+  const giveUp = { takes: noForm, asks: [], rest: "give-up" } as const;
   if ((answer.status !== 400 && answer.status !== 422) || has(UNREACHABLE)) return giveUp;
   if (REQUIRED.some((name) => name in sent && isNamed(refusal, name))) return giveUp;
   const asks = missingProperties(answer, EXTRA_PARAMETERS).filter((name) => !(name in sent));
@@ -54,18 +54,18 @@ export function mediaRemedy(answer: HttpAnswer, sent: InsertForm): MediaRemedy {
   const isMissing = has(MISSING) || (has(GENERAL) && lacking.length > 0);
   if (asks.length > 0 || isMissing) {
     const lacks = [...lacking, ...asks];
-    return { takes: (form) => lacks.every((name) => name in form), asks, then: "give-up" };
+    return { takes: (form) => lacks.every((name) => name in form), asks, rest: "give-up" };
   }
   // Without a reason of its own the refusal may be the drive's: Cisco's first drives are for the BMC's own viewer alone.
   const isPlain = refusal.messageIds.every((id) => GENERAL.test(id));
-  const then = isPlain && !named.includes(IMAGE) ? "other-drive" : "give-up";
+  const rest = isPlain && !named.includes(IMAGE) ? "other-drive" : "give-up";
   if (has(REFUSED)) {
     const refused = named.filter((name) => name !== IMAGE && name in sent);
     const others = (form: InsertForm) => !refused.some((name) => name in form);
     const takes = refused.length > 0 ? others : named.includes(IMAGE) ? otherSpelling : () => true;
-    return { takes, asks: [], then };
+    return { takes, asks: [], rest };
   }
-  return { takes: has(UNREADABLE) ? () => true : otherSpelling, asks: [], then };
+  return { takes: has(UNREADABLE) ? () => true : otherSpelling, asks: [], rest };
 }
 
 const noForm = () => false;

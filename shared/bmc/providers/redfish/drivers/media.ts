@@ -50,7 +50,7 @@ type Way = "action" | "drive";
 /** A refused insertion, and what may do instead. */
 interface Refused {
   readonly error: BmcError;
-  readonly then: MediaRemedy["then"];
+  readonly rest: MediaRemedy["rest"];
 }
 
 /** What a BMC lists for the parameters of InsertMedia; undefined where it does not say. */
@@ -66,6 +66,11 @@ export class RedfishMedia implements MediaDriver {
   #hint: MediaHint | undefined;
   /** Paths of the drives that were chosen otherwise in this session. */
   readonly #chosen = new Map<string, string>();
+  /**
+   * What the end of the session that inserted an image did to it: some BMCs unmount it (xcat2/confluent,
+   * aiohmi/redfish/command.py). Undefined until a session was ended for this question.
+   */
+  #image: "in-question" | "ends-with-session" | undefined;
   /** The drive as it was read last. */
   #seen: Slot | undefined;
   /** Drives that could not be read when they were last listed. */
@@ -82,7 +87,10 @@ export class RedfishMedia implements MediaDriver {
 
   async read(signal: AbortSignal, drive = ANY): Promise<MediaState> {
     const slot = await this.#current(drive, signal);
-    return { ...mediaState(slot, this.#options.system.behaviour, drive), ...this.#gaps() };
+    const state = mediaState(slot, this.#options.system.behaviour, drive);
+    if (this.#image === "in-question") this.#image = state.inserted ? undefined : "ends-with-session";
+    const ends = state.inserted && this.#image === "ends-with-session";
+    return { ...state, ...(ends && { endsWithSession: true }), ...this.#gaps() };
   }
 
   async list(signal: AbortSignal): Promise<MediaList> {
@@ -130,7 +138,7 @@ export class RedfishMedia implements MediaDriver {
       const refused = await this.#insertInto(slot, image, wayOf(slot), signal);
       if (!refused) return;
       first ??= refused;
-      if (refused.then === "not-served" && wayOf(slot) === "action") notServed.push(slot);
+      if (refused.rest === "not-served" && wayOf(slot) === "action") notServed.push(slot);
       const reason = refused.error.message;
       this.#options.log.debug({ slot: slot.path, reason }, "trying the next virtual drive");
     }
@@ -155,9 +163,9 @@ export class RedfishMedia implements MediaDriver {
       // The action may have done what it refuses.
       const now = await system.service.find(slot.path, VirtualMedia, signal);
       if (now && !mediaState(now, system.behaviour).inserted) return;
-      const { then } = mediaRemedy(answer, Object(request.body));
+      const { rest } = mediaRemedy(answer, Object(request.body));
       const isForm = request.method === "PATCH" && [400, 422].includes(answer.status);
-      if (!isForm && then !== "not-served") throw refused;
+      if (!isForm && rest !== "not-served") throw refused;
     }
     throw first ?? this.#noDrive(drive);
   }
@@ -188,15 +196,16 @@ export class RedfishMedia implements MediaDriver {
       tried.add(keyOfForm(request.form, extras));
       const answer = await writer.attempt(request, signal);
       if (answer.status < 300) {
+        await this.#settle();
         this.#remember(drive, slot, { form: request.form, ...(extras.length > 0 && { extras }) });
         return undefined;
       }
       const error = system.service.refusal(answer, request);
       if (error.uncertain || error.class === "busy" || error.class === "auth") throw error;
       const remedy = mediaRemedy(answer, request.body);
-      refused = { error, then: remedy.then };
+      refused = { error, rest: remedy.rest };
       // What is offered and refused may have been done: a second drive would then hold the image, too.
-      if (remedy.then === "not-served" && (await this.#holds(slot, image, signal))) return undefined;
+      if (remedy.rest === "not-served" && (await this.#holds(slot, image, signal))) return undefined;
       remedies.push(remedy);
       if (remedy.asks.length > 0) {
         extras = [...extras, ...remedy.asks];
@@ -204,8 +213,15 @@ export class RedfishMedia implements MediaDriver {
       }
     }
     if (!refused) throw noDrive(drive);
-    if (refused.then === "give-up") throw refused.error;
+    if (refused.rest === "give-up") throw refused.error;
     return refused;
+  }
+
+  /** Logs out and in again, so that the next reading shows what is left without the session; once it is known to unmount, keeps it. */
+  async #settle(): Promise<void> {
+    const { service } = this.#options.system;
+    if (this.#image === "ends-with-session") service.keepSession();
+    else if (await service.endSession()) this.#image = "in-question";
   }
 
   async #holds(slot: Slot, { url }: MediaImage, signal: AbortSignal): Promise<boolean> {

@@ -100,7 +100,10 @@ export function redfishRaid({ system, members, writer }: Resources): RaidDriver 
     const limits = { members: MOST_MEMBERS, requests, unread };
     const id = text(storage.value.Id) ?? nameIn(storage.path);
     // No limits: a volume that is left out would look as if its drives were free.
-    const found = await members.read(volumesPath, Volume, signal);
+    const listed = await members.read(volumesPath, Volume, signal);
+    // Smart Array lists each unused drive as a volume of its own, without a level, which goes with the first real one.
+    const found = listed?.filter(({ value }) => value.RAIDType !== "None");
+    const unused = new Set(listed?.flatMap(({ path, value }) => (value.RAIDType === "None" ? [path] : [])));
     const drivePaths = storage.value.Drives.flatMap((link) => service.localPath(link["@odata.id"]) ?? []);
     const drives: { readonly path: string; readonly drive: RaidDrive }[] = [];
     const used = new Set(
@@ -113,7 +116,11 @@ export function redfishRaid({ system, members, writer }: Resources): RaidDriver 
       }
       // A drive that was pulled a moment ago.
       const resource = await service.find(path, Drive, signal);
-      if (resource) drives.push({ path, drive: driveOf(path, resource.value, volumePaths.has(path)) });
+      const isIn = resource?.value.Links?.Volumes.some(
+        (entry) => !unused.has(service.localPath(entry["@odata.id"]) ?? ""),
+      );
+      const isUsed = volumePaths.has(path) || isIn === true;
+      if (resource) drives.push({ path, drive: driveOf(path, resource.value, isUsed) });
     }
     const idOf = (link: string) => {
       const path = service.localPath(link);
@@ -125,9 +132,9 @@ export function redfishRaid({ system, members, writer }: Resources): RaidDriver 
     }));
     const parts = storage.value.StorageControllers;
     const link = service.localPath(storage.value.Controllers?.["@odata.id"]);
-    const listed =
+    const controllers =
       link === undefined || parts.length > 0 ? [] : await members.read(link, ControllerPart, signal, limits);
-    const reported = [...parts, ...(listed ?? []).map(({ value }) => value)].flatMap(
+    const reported = [...parts, ...(controllers ?? []).map(({ value }) => value)].flatMap(
       ({ SupportedRAIDTypes }) => (SupportedRAIDTypes ? [SupportedRAIDTypes] : []),
     );
     // What cannot be read may offer more.
@@ -285,10 +292,10 @@ function driveOf(path: string, value: z.infer<typeof Drive>, isUsed: boolean): R
 
 /** Only a drive that is known to be free is used: one with foreign or unknown state may hold data. */
 function obstacleOf(
-  { Status, HotspareType, Links: links, Oem }: z.infer<typeof Drive>,
+  { Status, HotspareType, Oem }: z.infer<typeof Drive>,
   isUsed: boolean,
 ): string | undefined {
-  if (isUsed || (links?.Volumes.length ?? 0) > 0) return "is in use by a volume";
+  if (isUsed) return "is in use by a volume";
   if (HotspareType !== undefined && HotspareType !== "None") return "is a hot spare";
   // Dell's state of a drive in its controller; only "Ready" is unconfigured.
   const raidStatus = Oem?.Dell?.DellPhysicalDisk?.RaidStatus;

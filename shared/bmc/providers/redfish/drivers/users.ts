@@ -41,6 +41,8 @@ type Account = z.infer<typeof Account>;
 
 const MOST_ACCOUNTS = 256;
 const MOST_REQUESTS = 300;
+/** Free slots that are tried; some BMCs keep the first ones for themselves. */
+const MOST_SLOTS = 4;
 
 const AccountService = z.object({ Accounts: lenient(Link) });
 
@@ -138,6 +140,11 @@ export class RedfishUsers implements UserDriver {
         request = { ...request, body: this.#hpePart({ role }) };
         answer = await this.#writer.attempt(request, signal);
       }
+      // iDRAC takes neither role nor Enabled without a password beside it.
+      if (password && refusesProperty(answer, "Password")) {
+        request = { ...request, body: { ...Object(request.body), Password: password } };
+        answer = await this.#writer.attempt(request, signal);
+      }
       if (answer.status >= 300) throw this.#system.service.refusal(answer, request);
     } catch (thrown) {
       throw password ? halfDone(thrown) : thrown;
@@ -209,19 +216,41 @@ export class RedfishUsers implements UserDriver {
 
   async #fillSlot({ name, password, role }: NewUser, signal: AbortSignal): Promise<void> {
     const accounts = await this.#accounts(signal);
-    const empty = accounts.filter(({ value }) => !value.UserName?.trim());
     // The first slot of 16 is IPMI's anonymous user (IPMI 2.0 section 22.26), which takes no name.
-    const slot = empty.find(({ path, value }) => (value.Id ?? path.split("/").at(-1)) !== "1");
-    if (!slot) {
-      const reason = empty.length > 0 || accounts.length > 0 ? "all its accounts are taken" : "it has none";
+    const slots = accounts.filter(
+      ({ path, value }) => isFree(value) && (value.Id ?? path.split("/").at(-1)) !== "1",
+    );
+    if (slots.length === 0) {
+      const reason = accounts.length > 0 ? "all its accounts are taken" : "it has none";
       throw new BmcError("unsupported", `the BMC takes no new account: ${reason}`);
     }
     const body = { UserName: name, Password: password, RoleId: ROLE_IDS[role], Enabled: true };
-    await this.#writer.write({ method: "PATCH", path: slot.path, body, etag: slot.etag }, signal);
+    let first: BmcError | undefined;
+    for (const { path, etag } of slots.slice(0, MOST_SLOTS)) {
+      const request = { method: "PATCH", path, body, etag } as const;
+      const answer = await this.#writer.attempt(request, signal);
+      if (answer.status < 300) return;
+      const refused = this.#system.service.refusal(answer, request);
+      first ??= refused;
+      // What is refused for its own sake is refused in every slot.
+      const isAbout = Object.keys(body).some((property) => namesProperty(readRefusal(answer), property));
+      const isOther = refused.class === "bmc" || refused.class === "unsupported";
+      if (isAbout || !isOther || refused.uncertain) throw refused;
+    }
+    throw first;
   }
 
+  /** Both at once, or, where that is refused, first disabled and then without its name. */
   async #clearSlot(path: string, signal: AbortSignal): Promise<void> {
-    await this.#writer.write({ method: "PATCH", path, body: { UserName: "", Enabled: false } }, signal);
+    const request = { method: "PATCH", path, body: { UserName: "", Enabled: false } } as const;
+    const answer = await this.#writer.attempt(request, signal);
+    if (answer.status < 300) return;
+    const refused = this.#system.service.refusal(answer, request);
+    const mayBeSplit = [400, 422].includes(answer.status) && refused.class !== "busy" && !refused.uncertain;
+    if (!mayBeSplit) throw refused;
+    for (const body of [{ Enabled: false }, { UserName: "" }]) {
+      await this.#writer.write({ method: "PATCH", path, body }, signal);
+    }
   }
 
   /** Without `unread`, an account that cannot be read throws. */
@@ -265,6 +294,12 @@ export class RedfishUsers implements UserDriver {
     if (path === undefined) throw new BmcError("internal", `user ${name} has no path on this BMC`);
     return path;
   }
+}
+
+/** An account in use may lack its name: only one that is not enabled is free, and, where it shows no name at all, one that is disabled. */
+function isFree({ UserName: name, Enabled: enabled }: Account): boolean {
+  if (name?.trim()) return false;
+  return name === undefined ? enabled === false : enabled !== true;
 }
 
 function refusesProperty(answer: HttpAnswer, name: string): boolean {

@@ -172,6 +172,14 @@ export const quirks: readonly Quirk[] = [
     effect: { cdTargets: ["UsbCd", "Cd"] },
   },
   {
+    name: "supermicro-arm-cd",
+    vendors: "Supermicro ARS-111GL-NHR",
+    reason: "virtual media boots as Cd, although UsbCd is listed as well",
+    source: "openstack/sushy release note supermicro-vmedia-dev-workaround",
+    match: { manufacturer: SUPERMICRO, model: /^ARS-111GL-NHR\b/i },
+    effect: { cdTargets: ["Cd", "UsbCd"] },
+  },
+  {
     name: "supermicro-ejected-keeps-image",
     vendors: "Supermicro",
     reason: "an ejected drive keeps the name of its image; ConnectedVia NotConnected means empty",
