@@ -22,6 +22,9 @@ export class TagLadder {
   readonly #afterPreconditionFailed: Behaviour["afterPreconditionFailed"];
   readonly #log: Logger;
   readonly #taken = new Set<Rung>();
+  /** The tag that was sent last. */
+  #tag: string | undefined;
+  #last: NextTag | undefined;
 
   constructor(service: Service, after: Behaviour["afterPreconditionFailed"], log: Logger) {
     this.#service = service;
@@ -31,13 +34,15 @@ export class TagLadder {
 
   /** What the way so far has shown; to be asked when the last form was taken. */
   get learned(): LearnedQuirk | undefined {
-    if (this.#taken.has("without-tag")) return "if-match-refused";
-    return this.#taken.has("if-match") ? "if-match-required" : undefined;
+    if (this.#last && this.#last.etag === undefined) return "if-match-refused";
+    return this.#last && this.#taken.has("if-match") ? "if-match-required" : undefined;
   }
 
   /** To be called when another resource is written to, which has other tags. */
   startAgain(): void {
     this.#taken.delete("if-match");
+    this.#tag = undefined;
+    this.#last = undefined;
   }
 
   /**
@@ -50,19 +55,33 @@ export class TagLadder {
     answer: HttpAnswer,
     signal: AbortSignal,
   ): Promise<NextTag | undefined> {
+    if (etag !== undefined && etag !== ANY) this.#tag = etag;
+    const next = await this.#next(path, etag, answer, signal);
+    this.#last = next ?? this.#last;
+    return next;
+  }
+
+  async #next(
+    path: string,
+    etag: string | undefined,
+    answer: HttpAnswer,
+    signal: AbortSignal,
+  ): Promise<NextTag | undefined> {
     if (asksForTag(answer) || (answer.status === 412 && etag === undefined)) {
-      return (await this.#fetched("if-match", path, signal)) ?? this.#anyTag();
+      const fetched = await this.#fetched("if-match", path, signal);
+      return fetched ?? (await this.#otherForm(path, signal)) ?? this.#anyTag();
     }
     if (answer.status !== 412 || etag === undefined) return undefined;
     // What is known of the BMC decides which comes first, never which is left out.
     if (this.#afterPreconditionFailed === "other-tags")
-      return (await this.#otherForm(path, etag, signal)) ?? this.#withoutTag(path);
-    return this.#withoutTag(path) ?? (await this.#otherForm(path, etag, signal));
+      return (await this.#otherForm(path, signal)) ?? this.#withoutTag(path);
+    return this.#withoutTag(path) ?? (await this.#otherForm(path, signal));
   }
 
   /** A fresh tag, then strong for weak or the other way round, then without its quotes. */
-  async #otherForm(path: string, etag: string, signal: AbortSignal): Promise<NextTag | undefined> {
-    if (etag === ANY) return undefined;
+  async #otherForm(path: string, signal: AbortSignal): Promise<NextTag | undefined> {
+    const etag = this.#tag;
+    if (etag === undefined) return undefined;
     const fresh = await this.#fetched("fresh-tag", path, signal);
     if (fresh) return fresh;
     if (this.#take("other-strength")) return { etag: otherStrength(etag) };
