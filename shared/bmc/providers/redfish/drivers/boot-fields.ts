@@ -95,17 +95,14 @@ function overrideFields(request: BootRequest, boot: Boot, behaviour: Behaviour):
   }
   return {
     BootSourceOverrideTarget: target,
-    BootSourceOverrideEnabled: enabledField(request, boot, behaviour),
+    BootSourceOverrideEnabled: enabledField(request, boot),
   };
 }
 
-function enabledField(request: BootRequest, boot: Boot, behaviour: Behaviour): string {
+function enabledField(request: BootRequest, boot: Boot): string {
   const listed = boot["BootSourceOverrideEnabled@Redfish.AllowableValues"];
   const enabled = request.persistent ? "Continuous" : "Once";
-  const missing = listed
-    ? !listed.includes(enabled)
-    : request.persistent && behaviour.continuous === "listed-only";
-  if (missing) {
+  if (listed && !listed.includes(enabled)) {
     const how = request.persistent ? "permanent" : "one-time";
     throw new BmcError("unsupported", `the BMC takes no ${how} boot override${only(listed)}`);
   }

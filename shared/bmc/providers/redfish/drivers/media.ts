@@ -202,6 +202,9 @@ export class RedfishMedia implements MediaDriver {
       }
       const error = system.service.refusal(answer, request);
       if (error.uncertain || error.class === "busy" || error.class === "auth") throw error;
+      // iDRAC answers 500 while an ejection goes on: whether it inserted is for a reading to say.
+      if (answer.status >= 500 && answer.status !== 501)
+        throw new BmcError(error.class, error.message, { cause: error, uncertain: true });
       const remedy = mediaRemedy(answer, request.body);
       refused = { error, rest: remedy.rest };
       // What is offered and refused may have been done: a second drive would then hold the image, too.

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { BmcClient } from "../../../../../shared/bmc/client.ts";
+import { parseBiosRegistry } from "../../../../../shared/bmc/providers/redfish/drivers/bios-registry.ts";
 import { Secret } from "../../../../../shared/secret.ts";
 import {
   collection,
@@ -118,6 +119,20 @@ describe("an image is inserted although", () => {
         if (drive === undefined) return undefined;
         const { Image } = Object(request.body);
         return drive === "2" ? putIn(tree, drive, Image) : [400, refusal(GENERAL, "Not on this device.")];
+      },
+      [{ Image: IMAGE }, { Image: IMAGE }],
+    ],
+    [
+      "RW041: the BMC answers 500 while an ejection goes on",
+      (tree) => {
+        let isBusy = true;
+        return (request) => {
+          const drive = driveOf(request, "InsertMedia");
+          if (drive === undefined) return undefined;
+          if (!isBusy) return putIn(tree, drive, Object(request.body).Image);
+          isBusy = false;
+          return [500, refusal("Base.1.8.InternalError", "An internal error.")];
+        };
       },
       [{ Image: IMAGE }, { Image: IMAGE }],
     ],
@@ -613,6 +628,31 @@ describe("settings:", () => {
     },
   );
 
+  test("RW025: an entry of the boot order with a title has the option's name", async () => {
+    const OPTIONS = `${SYSTEM}/BootOptions`;
+    const Boot = { BootOrder: ["Boot0019: Ubuntu"], BootOptions: { "@odata.id": OPTIONS } };
+    const tree: Tree = {
+      ...treeOf({ Boot }),
+      [OPTIONS]: collection(`${OPTIONS}/19`),
+      [`${OPTIONS}/19`]: { BootOptionReference: "Boot0019", DisplayName: "Ubuntu" },
+    };
+    await using lab = await treeLab(tree);
+
+    const order = await lab.client.getBootOrder(signal);
+
+    expect(order).toEqual([{ id: "Boot0019: Ubuntu", name: "Ubuntu" }]);
+  });
+
+  test("RW120: values with a shown name alone are checked by it", () => {
+    const Attributes = [
+      { AttributeName: "Turbo", Type: "Enumeration", Value: [{ ValueDisplayName: "On" }, { ValueName: "Off" }] },
+    ];
+
+    const registry = parseBiosRegistry({ RegistryEntries: { Attributes, Dependencies: [] } });
+
+    expect(registry?.attributes.get("Turbo")?.values.map(({ name }) => name)).toEqual(["On", "Off"]);
+  });
+
   test("a drive whose only volume has no level is free", async () => {
     const STORAGE = `${SYSTEM}/Storage`;
     const VOLUMES = `${STORAGE}/1/Volumes`;
@@ -637,9 +677,10 @@ describe("settings:", () => {
     };
     const request = { volumes: [{ name: "os", level: "RAID0", drives: 1 }] } as const;
 
-    const { bodies, said } = await run(tree, hook, (client) => client.setRaid(request, signal));
+    const limits = { wait: false, timeoutMs: 1_000 };
 
-    expect(said).toBe('x');
+    const { bodies } = await run(tree, hook, (client) => client.setRaid(request, limits, signal));
+
     expect(bodies).toEqual([
       { Name: "os", RAIDType: "RAID0", Links: { Drives: [link(`${STORAGE}/1/Drives/0`)] } },
     ]);
