@@ -509,11 +509,14 @@ describe("vendor quirks", () => {
     expect(bmc.machine.override.device).toBe("pxe");
   });
 
-  test("Lenovo: a permanent override that is not advertised is for the BMC to decide", async () => {
+  test("Lenovo: a permanent override is refused where it is not advertised", async () => {
     await start("lenovo-xcc");
 
-    await withSession(bmc, {}, ({ boot }) => boot.write(request("pxe", { persistent: true }), signal));
+    const error = await withSession(bmc, {}, ({ boot }) =>
+      errorOf(boot.write(request("pxe", { persistent: true }), signal)),
+    );
 
-    expect(patches()).toHaveLength(1);
+    expect(error.class).toBe("unsupported");
+    expect(patches()).toEqual([]);
   });
 });

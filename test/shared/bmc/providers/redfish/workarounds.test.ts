@@ -645,7 +645,11 @@ describe("settings:", () => {
 
   test("RW120: values with a shown name alone are checked by it", () => {
     const Attributes = [
-      { AttributeName: "Turbo", Type: "Enumeration", Value: [{ ValueDisplayName: "On" }, { ValueName: "Off" }] },
+      {
+        AttributeName: "Turbo",
+        Type: "Enumeration",
+        Value: [{ ValueDisplayName: "On" }, { ValueName: "Off" }],
+      },
     ];
 
     const registry = parseBiosRegistry({ RegistryEntries: { Attributes, Dependencies: [] } });
