@@ -365,7 +365,8 @@ async function cycle(port: PowerPort, request: Extract<PowerRequest, { verb: "cy
   }
   const { held: offSeen } = await watch(
     port,
-    (state) => state !== "on",
+    // Paused, or any other word, is not off.
+    (state) => state === "off",
     CYCLE_WATCH_MS,
     "waiting for power off",
   );
