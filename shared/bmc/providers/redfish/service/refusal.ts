@@ -117,17 +117,14 @@ export function describeMessages(
 }
 
 /**
- * The text of a message, with its arguments where the BMC leaves them to its clients (DSP0266, Message object). Text that has them
- * already may hold a `%1` or `%2F` of its own. Redacted before, as a filled-in placeholder would split a secret.
+ * The text of a message, with its arguments where the BMC leaves them to its clients (DSP0266, Message object). Redacted before that:
+ * text that is filled in already may hold a secret with a `%1` of its own, which an argument would split.
  */
 export function textOfMessage(
   { Message = "", MessageArgs = [] }: Message,
   redact: Redact = unchanged,
 ): string {
-  const isFilled = MessageArgs.some((argument) => argument.trim() !== "" && Message.includes(argument));
-  const text = redact(Message);
-  if (isFilled) return text;
-  return text.replace(/%(\d{1,2})(?![0-9A-Za-z])/g, (placeholder, number) => {
+  return redact(Message).replace(/%(\d{1,2})(?![0-9A-Za-z])/g, (placeholder, number) => {
     const argument = MessageArgs[Number(number) - 1];
     return argument === undefined ? placeholder : redact(argument);
   });
