@@ -68,4 +68,10 @@ export function mediaRemedy(answer: HttpAnswer, sent: InsertForm): MediaRemedy {
   return { takes: has(UNREADABLE) ? () => true : otherSpelling, asks: [], rest };
 }
 
+/** An error of the BMC itself that names no reason: iDRAC answers so while an ejection goes on (openstack/ironic, story 2008504). */
+export function isPassing(answer: HttpAnswer): boolean {
+  if (answer.status < 500 || answer.status === 501) return false;
+  return readRefusal(answer).messageIds.every((id) => /(^|\.)(GeneralError|InternalError|SYS446)$/.test(id));
+}
+
 const noForm = () => false;

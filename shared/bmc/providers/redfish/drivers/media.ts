@@ -12,7 +12,13 @@ import type { ManagedManager } from "../resources/managed-manager.ts";
 import type { Resources } from "../resources/resources.ts";
 import { describeWrite, type WriteRequest } from "../resources/writer.ts";
 import { ActionInfo } from "../service/schema.ts";
-import { type ExtraParameter, type InsertForm, type MediaRemedy, mediaRemedy } from "./media-refusal.ts";
+import {
+  type ExtraParameter,
+  type InsertForm,
+  isPassing,
+  type MediaRemedy,
+  mediaRemedy,
+} from "./media-refusal.ts";
 import {
   insertForms,
   isNamed,
@@ -202,8 +208,8 @@ export class RedfishMedia implements MediaDriver {
       }
       const error = system.service.refusal(answer, request);
       if (error.uncertain || error.class === "busy" || error.class === "auth") throw error;
-      // iDRAC answers 500 while an ejection goes on: whether it inserted is for a reading to say.
-      if (answer.status >= 500 && answer.status !== 501)
+      // Whether it was inserted all the same is for a reading to say.
+      if (isPassing(answer))
         throw new BmcError(error.class, error.message, { cause: error, uncertain: true });
       const remedy = mediaRemedy(answer, request.body);
       refused = { error, rest: remedy.rest };

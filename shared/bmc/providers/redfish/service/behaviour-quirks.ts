@@ -162,19 +162,11 @@ export const quirks: readonly Quirk[] = [
   },
   {
     name: "supermicro-usb-cd",
-    vendors: "Supermicro",
+    vendors: "Supermicro, except ARS-111GL-NHR",
     reason: "virtual media boots as UsbCd, not as Cd",
-    source: "observed on X11 and later boards",
-    match: { manufacturer: SUPERMICRO },
+    source: "observed on X11 and later boards; openstack/sushy release note supermicro-vmedia-dev-workaround",
+    match: { manufacturer: SUPERMICRO, model: /^(?!ARS-111GL-NHR\b)/i },
     effect: { cdTargets: ["UsbCd", "Cd"] },
-  },
-  {
-    name: "supermicro-arm-cd",
-    vendors: "Supermicro ARS-111GL-NHR",
-    reason: "virtual media boots as Cd, although UsbCd is listed as well",
-    source: "openstack/sushy release note supermicro-vmedia-dev-workaround",
-    match: { manufacturer: SUPERMICRO, model: /^ARS-111GL-NHR\b/i },
-    effect: { cdTargets: ["Cd", "UsbCd"] },
   },
   {
     name: "supermicro-ejected-keeps-image",
