@@ -5,11 +5,11 @@ import type { Logger } from "../../../../logger.ts";
 import type { BootDriver, BootOverride, BootRequest, BootSight } from "../../../operations/boot-port.ts";
 import type { ManagedManager } from "../resources/managed-manager.ts";
 import type { Members } from "../resources/members.ts";
-import { namedTask } from "../resources/named-task.ts";
 import type { Resources } from "../resources/resources.ts";
 import { settingsPathOf } from "../resources/settings-place.ts";
 import type { ManagedSystem } from "../resources/system.ts";
-import { awaitTask } from "../resources/task.ts";
+import { stateOfWord } from "../resources/task-state.ts";
+import type { Writer } from "../resources/writer.ts";
 import { FUTURE_STATE } from "../service/behaviour-quirks.ts";
 import { type Boot, BootSettings, lenient } from "../service/schema.ts";
 import { type BootFields, bootFields, bootOverride, hasOverride, holds } from "./boot-fields.ts";
@@ -34,6 +34,7 @@ export class RedfishBoot implements BootDriver {
   readonly #system: ManagedSystem;
   readonly #manager: ManagedManager;
   readonly #members: Members;
+  readonly #writer: Writer;
   readonly #log: Logger;
   #looked: SettingsHint | undefined;
   #written = false;
@@ -43,12 +44,19 @@ export class RedfishBoot implements BootDriver {
   #task: string | undefined;
 
   constructor(
-    { system, manager, members, log }: Pick<Resources, "system" | "manager" | "members" | "log">,
+    {
+      system,
+      manager,
+      members,
+      writer,
+      log,
+    }: Pick<Resources, "system" | "manager" | "members" | "writer" | "log">,
     settings: SettingsHint | undefined,
   ) {
     this.#system = system;
     this.#manager = manager;
     this.#members = members;
+    this.#writer = writer;
     this.#log = log;
     this.#looked = settings;
   }
@@ -88,7 +96,7 @@ export class RedfishBoot implements BootDriver {
     const found = await this.#system.service.find(this.#task, WaitingTask, signal);
     const { TaskState: task, JobState: job } = found?.value ?? {};
     const state = task ?? job ?? "";
-    return WAITS.test(state) ? `${this.#task} (${state})` : undefined;
+    return stateOfWord(state) === "staged" ? `${this.#task} (${state})` : undefined;
   }
 
   /** The override as the system has it; where it has none, as its settings resource has it (iDRAC10 and others). */
@@ -206,7 +214,7 @@ export class RedfishBoot implements BootDriver {
   }
 
   async #attempt(attempt: BootAttempt, signal: AbortSignal) {
-    const { service, clock } = this.#system;
+    const { service } = this.#system;
     this.#system.markChanged();
     const request = {
       method: "PATCH",
@@ -216,9 +224,7 @@ export class RedfishBoot implements BootDriver {
     } as const;
     const answer = await service.send(request, signal);
     if (answer.status >= 300) return { error: service.refusal(answer, request), answer };
-    if (answer.status === 202)
-      this.#task = service.pathOf(answer.headers["location"]) ?? service.localPath(namedTask(answer));
-    await awaitTask(service, answer, { clock }, signal);
+    this.#task = (await this.#writer.follow(answer, request, signal))?.name;
     return undefined;
   }
 
@@ -284,8 +290,6 @@ function afterWrite({ device }: BootRequest, boot: Boot): BootOverride {
   return shown.device === "cdrom" && target === "UsbCd" ? { ...shown, shownAs: target } : shown;
 }
 
-/** Words of tasks and jobs that wait for the machine's next boot. */
-const WAITS = /^(new|pending|scheduled|suspended)$/i;
 const WaitingTask = z.object({ TaskState: lenient(z.string()), JobState: lenient(z.string()) });
 
 function isDifferent(asked: BootRequest["mode"], { mode }: BootOverride): boolean {
