@@ -433,7 +433,7 @@ const takeAccount =
   };
 
 describe("accounts:", () => {
-  const root = { UserName: "root", RoleId: "Administrator", Enabled: true };
+  const root = { UserName: "admin", RoleId: "Administrator", Enabled: true };
   const free = { UserName: "", RoleId: "None", Enabled: false };
   const ops = { UserName: "ops", RoleId: "ReadOnly", Enabled: true };
   const password = new Secret("ops-Secret-1");
