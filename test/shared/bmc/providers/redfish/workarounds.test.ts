@@ -681,7 +681,7 @@ describe("settings:", () => {
     };
     const request = { volumes: [{ name: "os", level: "RAID0", drives: 1 }] } as const;
 
-    const limits = { wait: false, timeoutMs: 1_000 };
+    const limits = { changeMs: 10_000, verifyMs: 10_000 };
 
     const { bodies } = await run(tree, hook, (client) => client.setRaid(request, limits, signal));
 
