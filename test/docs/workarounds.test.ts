@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 
 const PAGES = "docs/reference/workarounds";
 /** A reason may follow the state. */
-const STATE = /^(handled|right without a change|does not apply)(: |; |$)/
+const STATE = /^(handled|right without a change|does not apply)(: |; |$)/;
 
 /** The rows of a page: their number, their state, and the last cell, which has the test of what is handled. */
 function rowsOf(page: string) {
