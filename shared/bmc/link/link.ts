@@ -98,7 +98,8 @@ export class BmcLink {
 
   /** Of the session opened last, as `SessionBase` has it. */
   get note(): string | undefined {
-    return this.#note;
+    const session = this.#provider && this.#sessions.get(this.#provider);
+    return session ? session.note?.() : this.#note;
   }
 
   /** The last change that a BMC accepted, or may carry out. */
@@ -205,7 +206,8 @@ export class BmcLink {
         const isSilence = error.class === "unreachable" || error.class === "timeout";
         // What a poll never saw, and no change has begun, the BMC does not have.
         const mayCome = hasLooked || (progress.hasAnswered && error.class !== "unsupported");
-        if (isSilence || error.transient || ((progress.changedBy || mayCome) && !isFinal(error))) return error;
+        if (isSilence || error.transient || ((progress.changedBy || mayCome) && !isFinal(error)))
+          return error;
         throw error;
       }
     };
@@ -427,7 +429,6 @@ export class BmcLink {
     );
     this.#sessions.set(session.provider, session);
     this.#provider = session.provider;
-    this.#note = session.note;
     log.debug({ provider: session.provider, host: this.#connection.host }, "BMC answered");
     return session;
   }
@@ -489,6 +490,7 @@ export class BmcLink {
     if (!session) return;
     this.#sessions.delete(name);
     this.#hint = composeHint(this.#hint, session);
+    if (name === this.#provider) this.#note = session.note?.();
     await session.close();
     // Read after closing: logging out may take a round trip.
     this.#roundTripsBefore += session.roundTrips();

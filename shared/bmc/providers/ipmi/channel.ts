@@ -3,7 +3,14 @@ import { BmcError } from "../../../contract/bmc-error.ts";
 import type { SpanAttributes } from "../../../tracing/tracer.ts";
 import { concernsOnePart } from "../../operations/unread.ts";
 import type { Command } from "./command.ts";
-import { COMPLETED, completionError, PASSING, RefusedCommand, UNSPECIFIED } from "./completion-code.ts";
+import {
+  COMPLETED,
+  completionError,
+  NOT_IN_PRESENT_STATE,
+  PASSING,
+  RefusedCommand,
+  UNSPECIFIED,
+} from "./completion-code.ts";
 import type { Privilege } from "./open-session.ts";
 
 export interface Answer {
@@ -76,7 +83,11 @@ export function askingAgain(channel: CommandChannel, clock: Clock): CommandChann
 }
 
 function isForTheMoment({ command: { effect, secret, ofPart }, completionCode: code }: Answer): boolean {
-  return effect === "read" && !secret && PASSING.has(code) && !(ofPart && code === UNSPECIFIED);
+  return effect === "read" && !secret && isPassing(code) && !(ofPart && code === UNSPECIFIED);
+}
+
+function isPassing(code: number): boolean {
+  return PASSING.has(code) || code === NOT_IN_PRESENT_STATE;
 }
 
 /** The BMC answers other commands, and this one not. */

@@ -71,7 +71,6 @@ export function completionError(command: Command, code: number, level?: Privileg
   const hex = code.toString(16).toUpperCase().padStart(2, "0");
   return new RefusedCommand(command, errorClass, `${command.name}: ${reason} (completion code 0x${hex})`, {
     uncertain: mayHaveBeenCarriedOut(command, code),
-    transient: command.effect === "read" && PASSING.has(code),
     // Commands are answered in a session: the login was taken.
     refused: "right",
   });

@@ -2,6 +2,7 @@ import type { Clock } from "../../../clock.ts";
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Secret } from "../../../secret.ts";
 import type { SessionPrivilege } from "../../operations/access.ts";
+import { differenceOf, sendToTarget, TargetMoved } from "../../operations/identity.ts";
 import type {
   BmcUser,
   NewUser,
@@ -10,15 +11,19 @@ import type {
   UserDriver,
   UserRole,
 } from "../../operations/user-port.ts";
-import { halfDone, unreadUser } from "../../operations/user-port.ts";
+import { findUser, halfDone, unreadUser } from "../../operations/user-port.ts";
 import { type Answer, type CommandChannel, dataOf, exchange, request } from "./channel.ts";
 import { COMPLETED, NODE_BUSY, RefusedCommand, tooLittlePrivilege } from "./completion-code.ts";
 import { usernameBytes } from "./credentials.ts";
 import type { LanChannel } from "./lan-channel.ts";
 import {
   enableUser,
+  getUserName,
+  NO_NAME,
+  NO_USER,
   PASSWORD_DIFFERS,
   PASSWORD_OF_OTHER_SIZE,
+  parseUserName,
   readUserAccess,
   readUserTable,
   setUserAccess,
@@ -86,6 +91,7 @@ export class IpmiUsers implements UserDriver {
     this.checkRights();
     let refusal: BmcError | undefined;
     for (const { id, access } of freeSlots(await this.#table(signal), user.name)) {
+      await this.#check(id, "", signal);
       const named = await exchange(this.#channel, setUserName(id, user.name), signal);
       const isTaken = named.completionCode === COMPLETED;
       try {
@@ -108,11 +114,25 @@ export class IpmiUsers implements UserDriver {
   }
 
   /** A role is in force only for an enabled user, so giving one enables. */
-  async change(user: BmcUser, { password, role }: UserChange, signal: AbortSignal): Promise<void> {
+  async change(user: BmcUser, change: UserChange, signal: AbortSignal): Promise<void> {
+    await sendToTarget(async (again) =>
+      this.#change(again ? await this.#findAgain(user, signal) : user, change, signal),
+    );
+  }
+
+  async #findAgain(user: BmcUser, signal: AbortSignal): Promise<BmcUser> {
+    const found = findUser(await this.list(signal), user.name);
+    if (found) return found;
+    throw new TargetMoved(`user ${user.name}`, `user ID ${user.id}`, "another user or none");
+  }
+
+  async #change(user: BmcUser, { password, role }: UserChange, signal: AbortSignal): Promise<void> {
     const id = slotId(user);
+    await this.#check(id, user.name, signal);
     if (password) await request(this.#channel, setUserPassword(id, password), signal);
     if (!role) return;
     try {
+      if (password) await this.#check(id, user.name, signal);
       const before = await readUserAccess(this.#channel, this.#lan, id, signal);
       await this.#setAccess(id, role, before, signal);
       await this.#enable(id, signal);
@@ -176,6 +196,7 @@ export class IpmiUsers implements UserDriver {
     const id = slotId(user);
     if (id === NAMELESS_USER)
       throw new BmcError("unsupported", "user ID 1 is the BMC's own and cannot be removed");
+    await this.#check(id, user.name, signal);
     const answers = await this.#clear(id, signal);
     const [refusal] = answers;
     if (refusal && answers.every(({ completionCode }) => completionCode !== COMPLETED)) dataOf(refusal);
@@ -187,6 +208,16 @@ export class IpmiUsers implements UserDriver {
       await exchange(this.#channel, setUserAccess(this.#lan.current, id, "none"), signal),
       await exchange(this.#channel, setUserName(id, ""), signal),
     ];
+  }
+
+  /** Another program may have given the slot to another user since the table was read. */
+  async #check(id: number, name: string, signal: AbortSignal): Promise<void> {
+    const answer = await exchange(this.#channel, getUserName(id), signal);
+    const now = NO_NAME.has(answer.completionCode) ? "" : parseUserName(dataOf(answer));
+    if (name === "" && NO_USER.test(now)) return;
+    const difference = differenceOf({ UserName: name }, { UserName: now });
+    if (difference === undefined) return;
+    throw new TargetMoved(name === "" ? "a free slot" : `user ${name}`, `user ID ${id}`, difference);
   }
 
   /** A user half made is no use, and its name would be in the way. */

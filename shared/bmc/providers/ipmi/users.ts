@@ -81,7 +81,7 @@ export function setUserAccess(
 }
 
 /** Get User Name (section 22.29). */
-function getUserName(id: number): Command {
+export function getUserName(id: number): Command {
   return ipmiCommand("Get User Name", NetFn.app, 0x46, {
     data: Uint8Array.of(id & ID_MASK),
     needs: "operator",
@@ -96,7 +96,7 @@ export function parseUserName(data: Buffer): string {
 }
 
 /** What BMCs of HP show in place of the name of a free slot. */
-const NO_USER = /^[([<]?empty( user| slot)?[)\]>]?$/i;
+export const NO_USER = /^[([<]?empty( user| slot)?[)\]>]?$/i;
 
 /** The name of a slot's user; empty for a free one. */
 function nameOf(text: string, { enabled }: UserAccess): string {
@@ -211,7 +211,7 @@ export interface UserSlot {
 /** IPMI 2.0 section 22.26: user IDs have six bits, and begin with 1. */
 const FIRST_ID = 1;
 /** What BMCs answer to the name of a slot that has none. */
-const NO_NAME = new Set([INVALID_FIELD, NOT_PRESENT]);
+export const NO_NAME = new Set([INVALID_FIELD, NOT_PRESENT]);
 
 /** As many slots are tried until one says how many there are. */
 const MOST_UNSIZED = 3;

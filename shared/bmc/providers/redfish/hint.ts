@@ -12,6 +12,8 @@ export const Hint = z.object({
   /** Path of the system, and the selector it was found with. */
   system: Path,
   selector: lenient(z.string()),
+  /** What identifies the system: another one at its path makes the rest void. */
+  identity: z.catch(z.record(z.string(), z.string()), {}),
   /** Systems that the BMC lists beside it, none of which can be reset. */
   others: lenient(z.array(Path)),
   /** What was learned holds for this make and model only. */
@@ -45,6 +47,7 @@ export const Hint = z.object({
   media: lenient(
     z.object({
       slot: Path,
+      name: lenient(z.string()),
       form: lenient(z.int()),
       extras: lenient(z.array(z.enum(EXTRA_PARAMETERS))),
     }),
@@ -104,6 +107,7 @@ export function systemHint(selector: string | undefined, system: ManagedSystem) 
   return {
     system: system.path,
     ...defined({ selector }),
+    identity: system.known,
     manufacturer,
     model,
     oem: [...oem],

@@ -124,6 +124,7 @@ export class RedfishBoot implements BootDriver {
   }
 
   async write(request: BootRequest, signal: AbortSignal): Promise<void> {
+    await this.#system.confirm(signal);
     let attempt = await this.#draft(request, signal);
     this.#written = true;
     this.#accepted = undefined;

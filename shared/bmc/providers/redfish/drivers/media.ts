@@ -1,4 +1,5 @@
 import { BmcError } from "../../../../contract/bmc-error.ts";
+import { identityIn } from "../../../operations/identity.ts";
 import { isSameImage, mediaTypeOf } from "../../../operations/image-address.ts";
 import type {
   MediaDrive,
@@ -10,7 +11,7 @@ import type {
 import { describeUnread, incompleteList, throwIfNoneRead, type Unread } from "../../../operations/unread.ts";
 import type { ManagedManager } from "../resources/managed-manager.ts";
 import type { Resources } from "../resources/resources.ts";
-import { describeWrite, type WriteRequest } from "../resources/writer.ts";
+import { describeWrite, type Target, type WriteRequest } from "../resources/writer.ts";
 import { ActionInfo } from "../service/schema.ts";
 import {
   type ExtraParameter,
@@ -38,6 +39,8 @@ const ANY: MediaDrive = {};
 
 export interface MediaHint {
   readonly slot: string;
+  /** The drive's name; another one at its path is not the one that was used. */
+  readonly name?: string | undefined;
   /** Index of the body that InsertMedia took. */
   readonly form?: number | undefined;
   /** What the BMC asked for beside it. */
@@ -89,6 +92,12 @@ export class RedfishMedia implements MediaDriver {
 
   get hint(): MediaHint | undefined {
     return this.#hint;
+  }
+
+  /** Finds the drives anew when one is read next. */
+  forget(): void {
+    this.#hint = undefined;
+    this.#chosen.clear();
   }
 
   async read(signal: AbortSignal, drive = ANY): Promise<MediaState> {
@@ -252,28 +261,37 @@ export class RedfishMedia implements MediaDriver {
     // Drives without actions are Lenovo's, which want a share as a host and a path.
     const wanted = path === undefined ? "share" : system.behaviour.imageShares;
     const forms = insertForms(image, { wanted, extras, types: slot.value.MediaTypes ?? [] });
+    const targets = targetsOf(slot);
     if (path !== undefined) {
-      return forms.map((body, form) => ({ form, method: "POST", path, body, tagPath: slot.path }));
+      return forms.map((body, form) => ({ form, method: "POST", path, body, tagPath: slot.path, targets }));
     }
     // Without the action the drive itself is written to, where an image alone does not say that it is in: that comes last.
     return forms
-      .map((body, form) => ({ form, method: "PATCH" as const, path: slot.path, body, etag: slot.etag }))
+      .map((body, form) => ({
+        form,
+        method: "PATCH" as const,
+        path: slot.path,
+        body,
+        etag: slot.etag,
+        targets,
+      }))
       .toSorted((a, b) => Number("Inserted" in b.body) - Number("Inserted" in a.body));
   }
 
   /** The action, where there is one; else, or where it is not served, a PATCH of the drive, with `Image` alone where the rest is refused. */
   #ejectRequests(slot: Slot): readonly WriteRequest[] {
     const path = this.#target(slot, "#VirtualMedia.EjectMedia");
+    const targets = targetsOf(slot);
     const bodies = [{ Image: null, Inserted: false }, { Image: null }];
     const patches = bodies.map((body) => ({
       method: "PATCH" as const,
       path: slot.path,
       body,
       etag: slot.etag,
+      targets,
     }));
-    return path === undefined
-      ? patches
-      : [{ method: "POST", path, body: {}, tagPath: slot.path }, ...patches];
+    if (path === undefined) return patches;
+    return [{ method: "POST", path, body: {}, tagPath: slot.path, targets }, ...patches];
   }
 
   #target(slot: Slot, action: keyof NonNullable<VirtualMedia["Actions"]>): string | undefined {
@@ -296,12 +314,22 @@ export class RedfishMedia implements MediaDriver {
     };
   }
 
+  /** The drive that was used last, if that is still where it was. */
+  async #known(drive: MediaDrive, signal: AbortSignal): Promise<Slot | undefined> {
+    const { system } = this.#options;
+    await system.confirm(signal);
+    const path = this.#knownPath(drive);
+    const known = path === undefined ? undefined : await system.service.find(path, VirtualMedia, signal);
+    const name = drive.name ?? (isDefault(drive) ? this.#hint?.name : undefined);
+    return known && (name === undefined || isNamed(known, name)) ? known : undefined;
+  }
+
   #knownPath(drive: MediaDrive): string | undefined {
     return isDefault(drive) ? this.#hint?.slot : this.#chosen.get(keyOf(drive));
   }
 
-  #remember(drive: MediaDrive, slot: Slot, form: Omit<MediaHint, "slot"> = {}): void {
-    if (isDefault(drive)) this.#hint = { slot: slot.path, ...form };
+  #remember(drive: MediaDrive, slot: Slot, form: Omit<MediaHint, "slot" | "name"> = {}): void {
+    if (isDefault(drive)) this.#hint = { slot: slot.path, name: nameOf(slot), ...form };
     else this.#chosen.set(keyOf(drive), slot.path);
   }
 
@@ -313,9 +341,8 @@ export class RedfishMedia implements MediaDriver {
 
   /** The named drive, or the one used last, else the first that holds such an image, else the first. */
   async #find(drive: MediaDrive, signal: AbortSignal): Promise<Slot> {
-    const { service, behaviour } = this.#options.system;
-    const path = this.#knownPath(drive);
-    const known = path === undefined ? undefined : await service.find(path, VirtualMedia, signal);
+    const { behaviour } = this.#options.system;
+    const known = await this.#known(drive, signal);
     this.#unread.clear();
     if (known) return known;
     if (drive.name !== undefined) return this.#named(drive, drive.name, signal);
@@ -366,9 +393,7 @@ export class RedfishMedia implements MediaDriver {
   /** Every drive that may do once, the one used last first. */
   async *#slots(drive: MediaDrive, signal: AbortSignal): AsyncGenerator<Slot> {
     const seen = new Set<string>();
-    const { service } = this.#options.system;
-    const path = this.#knownPath(drive);
-    const known = path === undefined ? undefined : await service.find(path, VirtualMedia, signal);
+    const known = await this.#known(drive, signal);
     if (known) {
       seen.add(known.path);
       yield known;
@@ -425,6 +450,11 @@ export class RedfishMedia implements MediaDriver {
       return undefined;
     }
   }
+}
+
+function targetsOf(slot: Slot): readonly Target[] {
+  const { path, value } = slot;
+  return [{ what: `drive ${nameOf(slot)}`, path, identity: identityIn(value) }];
 }
 
 /** Newer services list the drives with the system, older ones with the manager. */

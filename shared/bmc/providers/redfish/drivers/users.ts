@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
 import type { Secret } from "../../../../secret.ts";
+import { identityIn, sendToTarget, TargetMoved } from "../../../operations/identity.ts";
 import type { Unread } from "../../../operations/unread.ts";
 import type {
   BmcUser,
@@ -11,10 +12,10 @@ import type {
   UserDriver,
   UserRole,
 } from "../../../operations/user-port.ts";
-import { halfDone, unreadUser } from "../../../operations/user-port.ts";
+import { findUser, halfDone, unreadUser } from "../../../operations/user-port.ts";
 import type { Members } from "../resources/members.ts";
 import type { ManagedSystem } from "../resources/system.ts";
-import type { WriteRequest, Writer } from "../resources/writer.ts";
+import type { Target, WriteRequest, Writer } from "../resources/writer.ts";
 import type { HttpAnswer } from "../service/http-client.ts";
 import type { PasswordTrials } from "../service/password-trials.ts";
 import { namesProperty, readRefusal } from "../service/refusal.ts";
@@ -61,6 +62,8 @@ const AccountService = z.object({
     }),
   ),
 });
+/** Stands for the name that a free slot does not have. */
+const FREE = "";
 
 /** Roles that every service has (DSP0266 section 13.3.2). */
 const ROLE_IDS: Readonly<Record<UserRole, string>> = {
@@ -135,7 +138,6 @@ export class RedfishUsers implements UserDriver {
     if (/[\\@]/.test(name)) return true;
     const found = (await this.#system.service.find(SERVICE, AccountService, signal))?.value ?? {};
     const { ActiveDirectory: ad, LDAP: ldap, OAuth2: oauth, TACACSplus: tacacs } = found;
-    if (found.AdditionalExternalAccountProviders) return true;
     const more = this.#system.service.localPath(found.AdditionalExternalAccountProviders?.["@odata.id"]);
     if (more !== undefined && (await this.#members.count(more, signal))) return true;
     if (found.Oem?.Hpe?.DirectorySettings?.LdapServiceEnabled) return true;
@@ -144,24 +146,34 @@ export class RedfishUsers implements UserDriver {
 
   async create(user: NewUser, signal: AbortSignal): Promise<void> {
     if (this.#system.behaviour.accounts === "slots") {
-      await this.#fillSlot(user, signal);
+      await sendToTarget(() => this.#fillSlot(user, signal));
       return;
     }
     const refused = await this.#post(user, signal);
     if (!refused) return;
-    await this.#fillSlot(user, signal);
+    await sendToTarget(() => this.#fillSlot(user, signal));
     this.#system.learn("fixed-account-slots");
   }
 
   /** Password and role go out one by one, so that a refusal says which of them was refused. */
-  async change(user: BmcUser, { password, role }: UserChange, signal: AbortSignal): Promise<void> {
-    const path = this.#pathOf(user);
-    if (password) await this.#writer.write({ method: "PATCH", path, body: { Password: password } }, signal);
+  async change(user: BmcUser, change: UserChange, signal: AbortSignal): Promise<void> {
+    await sendToTarget(async (again) =>
+      this.#change(again ? await this.#findAgain(user, signal) : user, change, signal),
+    );
+  }
+
+  async #change(user: BmcUser, { password, role }: UserChange, signal: AbortSignal): Promise<void> {
+    const target = this.#targetOf(user);
+    const { path } = target;
+    const targets = [target];
+    if (password) {
+      await this.#writer.write({ method: "PATCH", path, body: { Password: password }, targets }, signal);
+    }
     if (role === undefined) return;
     // A role is in force only for an enabled user, so giving one enables.
     const body = { RoleId: ROLE_IDS[role], ...(user.enabled ? {} : { Enabled: true }) };
     try {
-      let request: WriteRequest = { method: "PATCH", path, body };
+      let request: WriteRequest = { method: "PATCH", path, body, targets };
       let answer = await this.#writer.attempt(request, signal);
       if (refusesProperty(answer, "RoleId") && this.#isHpe) {
         request = { ...request, body: this.#hpePart({ role }) };
@@ -179,18 +191,41 @@ export class RedfishUsers implements UserDriver {
   }
 
   async remove(user: BmcUser, signal: AbortSignal): Promise<void> {
-    const path = this.#pathOf(user);
+    await sendToTarget(async (again) => {
+      const found = again ? await this.#findNamed(user, signal) : user;
+      // Gone already is what was wanted.
+      if (found) await this.#remove(found, signal);
+    });
+  }
+
+  async #remove(user: BmcUser, signal: AbortSignal): Promise<void> {
+    const target = this.#targetOf(user);
+    const { path } = target;
     if (this.#system.behaviour.accounts === "slots") {
-      await this.#clearSlot(path, signal);
+      await this.#clearSlot(target, signal);
       return;
     }
-    const request = { method: "DELETE", path } as const;
+    const request = { method: "DELETE", path, targets: [target] } as const;
     const answer = await this.#writer.attempt(request, signal);
     // Gone already is what was wanted.
     if (answer.status < 300 || answer.status === 404 || answer.status === 410) return;
     const refused = this.#system.service.refusal(answer, request);
     if (refused.class !== "unsupported") throw refused;
-    await this.#clearSlot(path, signal);
+    await this.#clearSlot(target, signal);
+  }
+
+  async #findNamed({ name }: BmcUser, signal: AbortSignal): Promise<BmcUser | undefined> {
+    return findUser(await this.list(signal), name);
+  }
+
+  async #findAgain(user: BmcUser, signal: AbortSignal): Promise<BmcUser> {
+    const found = await this.#findNamed(user, signal);
+    if (found) return found;
+    throw new TargetMoved(`user ${user.name}`, user.id, "another user or none");
+  }
+
+  #targetOf(user: BmcUser): Target {
+    return { what: `user ${user.name}`, path: this.#pathOf(user), identity: { UserName: user.name } };
   }
 
   /** By a login as the user, which only an enabled one can have. */
@@ -254,7 +289,10 @@ export class RedfishUsers implements UserDriver {
     const body = { UserName: name, Password: password, RoleId: ROLE_IDS[role], Enabled: true };
     let first: BmcError | undefined;
     for (const { path, etag } of slots.slice(0, MOST_SLOTS)) {
-      const request = { method: "PATCH", path, body, etag } as const;
+      // Another program may have filled it meanwhile.
+      const identify = (now: unknown) => ({ UserName: identityIn(now).UserName ?? FREE });
+      const targets = [{ what: "a free account", path, identity: { UserName: FREE }, identify }];
+      const request = { method: "PATCH", path, body, etag, targets } as const;
       const answer = await this.#writer.attempt(request, signal);
       if (answer.status < 300) return;
       const refused = this.#system.service.refusal(answer, request);
@@ -268,15 +306,17 @@ export class RedfishUsers implements UserDriver {
   }
 
   /** Both at once, or, where that is refused, first disabled and then without its name. */
-  async #clearSlot(path: string, signal: AbortSignal): Promise<void> {
-    const request = { method: "PATCH", path, body: { UserName: "", Enabled: false } } as const;
+  async #clearSlot(target: Target, signal: AbortSignal): Promise<void> {
+    const { path } = target;
+    const body = { UserName: "", Enabled: false };
+    const request = { method: "PATCH", path, body, targets: [target] } as const;
     const answer = await this.#writer.attempt(request, signal);
     if (answer.status < 300) return;
     const refused = this.#system.service.refusal(answer, request);
     const mayBeSplit = [400, 422].includes(answer.status) && refused.class !== "busy" && !refused.uncertain;
     if (!mayBeSplit) throw refused;
-    for (const body of [{ Enabled: false }, { UserName: "" }]) {
-      await this.#writer.write({ method: "PATCH", path, body }, signal);
+    for (const part of [{ Enabled: false }, { UserName: "" }]) {
+      await this.#writer.write({ method: "PATCH", path, body: part, targets: [target] }, signal);
     }
   }
 
