@@ -381,7 +381,8 @@ async function cycle(port: PowerPort, request: Extract<PowerRequest, { verb: "cy
   const watchMs = Math.min(CYCLE_WATCH_MS, request.timeoutMs);
   const { held: offSeen, failure } = await watch(
     port,
-    (state) => state !== "on",
+    // Paused, or any other word, is not off.
+    (state) => state === "off",
     watchMs,
     "waiting for power off",
   );

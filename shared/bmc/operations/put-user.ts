@@ -5,6 +5,7 @@ import { awaitState, READ_BACK_MS, uncertainty } from "./read-back.ts";
 import {
   type BmcUser,
   findUser,
+  halfDone,
   isGone,
   type PasswordTrial,
   type UserChange,
@@ -40,7 +41,7 @@ export async function putUser(port: UserPort, request: UserRequest): Promise<Use
     try {
       lost = await uncertainty(() => write(port, request, sight, change));
     } catch (thrown) {
-      if (attempt > 1) throw inDoubt(thrown);
+      if (attempt > 1) throw inDoubt(sight.password === "accepted" ? halfDone(thrown) : thrown);
       sight = await setBefore(port, request, BmcError.from(thrown));
       change = missing(port, request, sight);
       if (isNothing(change)) return report(request, before, sight, false);

@@ -42,6 +42,8 @@ type Account = z.infer<typeof Account>;
 
 const MOST_ACCOUNTS = 256;
 const MOST_REQUESTS = 300;
+/** Free slots that are tried; some BMCs keep the first ones for themselves. */
+const MOST_SLOTS = 4;
 
 const External = lenient(z.object({ ServiceEnabled: lenient(z.boolean()) }));
 /** AccountService (DSP0268), and what it asks for accounts that it does not list; iLO has the directory apart. */
@@ -177,6 +179,11 @@ export class RedfishUsers implements UserDriver {
         request = { ...request, body: this.#hpePart({ role }) };
         answer = await this.#writer.attempt(request, signal);
       }
+      // iDRAC takes neither role nor Enabled without a password beside it.
+      if (password && refusesProperty(answer, "Password")) {
+        request = { ...request, body: { ...Object(request.body), Password: password } };
+        answer = await this.#writer.attempt(request, signal);
+      }
       if (answer.status >= 300) throw this.#system.service.refusal(answer, request);
     } catch (thrown) {
       throw password ? halfDone(thrown) : thrown;
@@ -271,25 +278,46 @@ export class RedfishUsers implements UserDriver {
 
   async #fillSlot({ name, password, role }: NewUser, signal: AbortSignal): Promise<void> {
     const accounts = await this.#accounts(signal);
-    const empty = accounts.filter(({ value }) => !value.UserName?.trim());
     // The first slot of 16 is IPMI's anonymous user (IPMI 2.0 section 22.26), which takes no name.
-    const slot = empty.find(({ path, value }) => (value.Id ?? path.split("/").at(-1)) !== "1");
-    if (!slot) {
-      const reason = empty.length > 0 || accounts.length > 0 ? "all its accounts are taken" : "it has none";
+    const slots = accounts.filter(
+      ({ path, value }) => isFree(value) && (value.Id ?? path.split("/").at(-1)) !== "1",
+    );
+    if (slots.length === 0) {
+      const reason = accounts.length > 0 ? "all its accounts are taken" : "it has none";
       throw new BmcError("unsupported", `the BMC takes no new account: ${reason}`);
     }
     const body = { UserName: name, Password: password, RoleId: ROLE_IDS[role], Enabled: true };
-    const { path, etag } = slot;
-    // Another program may have filled it meanwhile.
-    const identify = (now: unknown) => ({ UserName: identityIn(now).UserName ?? FREE });
-    const targets = [{ what: "a free account", path, identity: { UserName: FREE }, identify }];
-    await this.#writer.write({ method: "PATCH", path, body, etag, targets }, signal);
+    let first: BmcError | undefined;
+    for (const { path, etag } of slots.slice(0, MOST_SLOTS)) {
+      // Another program may have filled it meanwhile.
+      const identify = (now: unknown) => ({ UserName: identityIn(now).UserName ?? FREE });
+      const targets = [{ what: "a free account", path, identity: { UserName: FREE }, identify }];
+      const request = { method: "PATCH", path, body, etag, targets } as const;
+      const answer = await this.#writer.attempt(request, signal);
+      if (answer.status < 300) return;
+      const refused = this.#system.service.refusal(answer, request);
+      first ??= refused;
+      // What is refused for its own sake is refused in every slot.
+      const isAbout = Object.keys(body).some((property) => namesProperty(readRefusal(answer), property));
+      const isOther = refused.class === "bmc" || refused.class === "unsupported";
+      if (isAbout || !isOther || refused.uncertain) throw refused;
+    }
+    throw first;
   }
 
+  /** Both at once, or, where that is refused, first disabled and then without its name. */
   async #clearSlot(target: Target, signal: AbortSignal): Promise<void> {
     const { path } = target;
     const body = { UserName: "", Enabled: false };
-    await this.#writer.write({ method: "PATCH", path, body, targets: [target] }, signal);
+    const request = { method: "PATCH", path, body, targets: [target] } as const;
+    const answer = await this.#writer.attempt(request, signal);
+    if (answer.status < 300) return;
+    const refused = this.#system.service.refusal(answer, request);
+    const mayBeSplit = [400, 422].includes(answer.status) && refused.class !== "busy" && !refused.uncertain;
+    if (!mayBeSplit) throw refused;
+    for (const part of [{ Enabled: false }, { UserName: "" }]) {
+      await this.#writer.write({ method: "PATCH", path, body: part, targets: [target] }, signal);
+    }
   }
 
   /** Without `unread`, an account that cannot be read throws. */
@@ -334,6 +362,12 @@ export class RedfishUsers implements UserDriver {
     if (path === undefined) throw new BmcError("internal", `user ${name} has no path on this BMC`);
     return path;
   }
+}
+
+/** An account in use may lack its name: only one that is not enabled is free, and, where it shows no name at all, one that is disabled. */
+function isFree({ UserName: name, Enabled: enabled }: Account): boolean {
+  if (name?.trim()) return false;
+  return name === undefined ? enabled === false : enabled !== true;
 }
 
 function refusesProperty(answer: HttpAnswer, name: string): boolean {

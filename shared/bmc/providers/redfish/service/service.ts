@@ -173,6 +173,16 @@ export class Service {
     return this.#accountToChange;
   }
 
+  /** Logs out and in again where a session is in use, and says whether one is: what ends with a session is then gone. */
+  endSession(): Promise<boolean> {
+    return this.#authentication.endSession();
+  }
+
+  /** Does not log out at the end. */
+  keepSession(): void {
+    this.#authentication.keepSession();
+  }
+
   /** A refusal as a typed error. */
   refusal(answer: HttpAnswer, request: Pick<HttpRequest, "method" | "path" | "body">): BmcError {
     if (answer.status === 403) this.#accountToChange ??= this.pathOf(accountToChange(answer));
