@@ -16,7 +16,6 @@ export const ROOT = "/redfish/v1";
 export const SYSTEMS = `${ROOT}/Systems`;
 export const MANAGERS = `${ROOT}/Managers`;
 const SYSTEM_TYPE = "#ComputerSystem.v1_16_0.ComputerSystem";
-const SERIAL_NUMBER = "CZ00000001";
 
 /** The resources that never change, by path. */
 export function staticResources(
@@ -87,8 +86,8 @@ export function systemResource(
     Manufacturer: profile.manufacturer,
     Model: profile.model,
     PowerState: powerState(machine.power, profile),
-    SerialNumber: SERIAL_NUMBER,
-    UUID: "4c4c4544-0000-1000-8000-b4c04f303032",
+    SerialNumber: machine.serialNumber,
+    UUID: machine.uuid,
     BiosVersion: "2.19.1",
     ...showIndicator(machine, profile),
     ...showBootProgress(machine, profile),

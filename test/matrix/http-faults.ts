@@ -1,5 +1,7 @@
-import { type IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HandleRequest, WebServer } from "../../simulators/web-server.ts";
+import { drain, type HeldAnswer, holdAnswer, withoutLength } from "./held-answer.ts";
+import { handMoved, MOVES, movedPath } from "./moves.ts";
 
 /** Faults of an HTTP answer. `before` answers in place of the server; `after` once the server has carried the request out. */
 
@@ -58,11 +60,11 @@ export function httpFaults(method: string, { hasTasks, readsOnly }: HttpWords): 
 /** Stands in front of a server, counts its requests and makes one answer faulty. */
 export class HttpFaults {
   readonly methods: string[] = [];
+  /** Methods with their paths. */
+  readonly requests: string[] = [];
   readonly writes: SeenWrite[] = [];
   readonly #words: HttpWords;
   readonly #fault: { readonly at: number; readonly name: string } | undefined;
-  /** Called before each request, with its number from 1. */
-  onRequest: (at: number) => void = () => undefined;
   /** What the faulty request was. */
   hit: string | undefined;
   #taskEnd: TaskEnd | undefined;
@@ -82,7 +84,13 @@ export class HttpFaults {
       return;
     }
     const at = this.methods.push(method);
-    this.onRequest(at);
+    this.requests.push(`${method} ${path}`);
+    const move = this.#fault && at >= this.#fault.at ? MOVES[this.#fault.name] : undefined;
+    if (move) {
+      if (at === this.#fault?.at) this.hit = `${method} ${path}`;
+      handMoved(move, request, response, handle, (status) => this.#note(method, movedPath(move, path), status));
+      return;
+    }
     if (at !== this.#fault?.at) {
       response.once("finish", () => this.#note(method, path, response.statusCode));
       handle(request, response);
@@ -171,55 +179,4 @@ export class HttpFaults {
     const named = { "@odata.id": TASK, "@odata.type": "#Task.v1_4_3.Task", Id: "matrix", Name: "Task" };
     return JSON.stringify({ ...named, ...TASK_ENDS[end], TaskMonitor: MONITOR });
   }
-}
-
-interface HeldAnswer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, unknown>>;
-  readonly body: string;
-}
-
-/** Lets the server carry the request out, and gives what it would have answered; undefined if it closed the connection. */
-function holdAnswer(
-  request: IncomingMessage,
-  handle: HandleRequest,
-  then: (answer: HeldAnswer | undefined) => void,
-): void {
-  const held = new ServerResponse(request);
-  const chunks: string[] = [];
-  const take = (chunk: unknown) => {
-    if (typeof chunk === "string" || Buffer.isBuffer(chunk)) chunks.push(String(chunk));
-  };
-  let status = 200;
-  let headers: Readonly<Record<string, unknown>> = {};
-  Object.assign(held, {
-    writeHead(code: number, given: Readonly<Record<string, unknown>> = {}) {
-      status = code;
-      headers = given;
-      return held;
-    },
-    write(chunk: unknown) {
-      take(chunk);
-      return true;
-    },
-    end(chunk: unknown) {
-      take(chunk);
-      then({ status, headers, body: chunks.join("") });
-      return held;
-    },
-    destroy() {
-      then(undefined);
-      return held;
-    },
-  });
-  handle(request, held);
-}
-
-function drain(request: IncomingMessage, then: () => void): void {
-  request.on("end", then).resume();
-}
-
-function withoutLength(headers: Readonly<Record<string, unknown>>): Record<string, string> {
-  const kept = Object.entries(headers).filter(([name]) => name.toLowerCase() !== "content-length");
-  return Object.fromEntries(kept.map(([name, value]) => [name, String(value)]));
 }

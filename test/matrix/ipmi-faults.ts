@@ -34,8 +34,6 @@ export class IpmiFaults {
   /** Names of the commands that were carried out and change something. */
   readonly writes: string[] = [];
   hit: string | undefined;
-  /** Called before each packet, with its number from 1. */
-  onRequest: (at: number) => void = () => undefined;
 
   constructor(bmc: IpmiBmc, fault?: { readonly at: number; readonly name: string }) {
     let isHit = false;
@@ -45,7 +43,6 @@ export class IpmiFaults {
     Object.assign(bmc.faults, {
       ignores: (name: string) => {
         const at = this.names.push(name);
-        this.onRequest(at);
         isHit = at === fault?.at;
         if (isHit) this.hit = name;
         if (is("silent")) silentUntilMs = Date.now() + SILENT_MS;

@@ -4,6 +4,8 @@ import { createCertificate } from "../../simulators/certificate.ts";
 import { startHomeAssistant } from "../../simulators/homeassistant/server.ts";
 import { startIronic } from "../../simulators/ironic/server.ts";
 import { type PowerAction, SimulatedMachine } from "../../simulators/machine.ts";
+import type { RedfishBmc } from "../../simulators/redfish/bmc.ts";
+import { simulatedDrive } from "../../simulators/redfish/storage.ts";
 import { startRpcConsumer } from "../../simulators/rpc/consumer.ts";
 import type { WebServer } from "../../simulators/web-server.ts";
 import { ActionRun } from "../actions/action-run.ts";
@@ -21,6 +23,7 @@ import {
   stateOfMachine,
   stateOfRedfish,
 } from "./machine-state.ts";
+import { movesAt } from "./moves.ts";
 import type { Way } from "./ways.ts";
 
 /** One answer, by its number from 1, and what is wrong with it. */
@@ -39,9 +42,8 @@ export interface Deed {
 /** A machine, the servers in front of it, and an action that is ready to run. */
 export interface MatrixLab extends AsyncDisposable {
   start(level: "debug" | "error"): ActionRun;
-  /** What was asked of the faulty provider: methods or names of messages, in order. */
-  readonly requests: readonly string[];
-  faultsOf(request: string): readonly string[];
+  /** What the answers that the faulty provider gave until now can have, in order. */
+  faults(): readonly (readonly string[])[];
   /** The request that had the fault. */
   hit(): string | undefined;
   state(): Promise<MachineState>;
@@ -119,6 +121,7 @@ export function openMatrixLab(subject: Subject, way: Way, fault?: CellFault): Pr
     case "basic":
     case "session":
     case "ipmi-behind":
+    case "moved":
     case "ipmi":
       return bmcLab(subject, way, fault);
     default:
@@ -128,46 +131,93 @@ export function openMatrixLab(subject: Subject, way: Way, fault?: CellFault): Pr
 
 async function bmcLab(
   subject: Subject,
-  way: "basic" | "session" | "ipmi-behind" | "ipmi",
+  way: "basic" | "session" | "ipmi-behind" | "moved" | "ipmi",
   fault: CellFault | undefined,
 ): Promise<MatrixLab> {
   const tls = subject.needed.includes("https") ? OLD_CERTIFICATE : "http";
-  const lab = await subjectLab(subject, { machine: REAL_TIMES, redfish: { tls }, ipmi: { sol: [1] } });
-  const { redfish, ipmi, machine } = lab;
-  redfish.storage.taskMs = TASK_MS;
+  const options = { power: subject.power, ...REAL_TIMES };
+  const other = { name: "other", uuid: "4c4c4544-0000-1000-8000-b4c04f303033", serialNumber: "CZ00000002" };
+  const two = [new SimulatedMachine({ ...options, name: "node-01" }), new SimulatedMachine({ ...options, ...other })];
+  const lab = await subjectLab(subject, {
+    machine: REAL_TIMES,
+    redfish: { tls, ...(way === "moved" && { machines: two }) },
+    ipmi: { sol: [1] },
+  });
+  const { redfish, ipmi } = lab;
+  const { machine, machines } = redfish;
   redfish.update.taskMs = TASK_MS;
+  for (const storage of redfish.storages) storage.taskMs = TASK_MS;
   PREPARATIONS[subject.name]?.(lab);
-  const power = watchPower(machine);
+  if (way === "moved") addOthers(redfish);
+  const deeds: Deed[] = [];
+  for (const each of machines) watchPower(each, deeds, each === machine ? "" : "other machine: ");
   const http = new HttpFaults(redfish, REDFISH, way === "ipmi" ? undefined : fault);
   const packets = new IpmiFaults(ipmi, way === "ipmi" ? fault : undefined);
-  const providers = way === "ipmi" ? (["ipmi"] as const) : way === "ipmi-behind" ? (["redfish", "ipmi"] as const) : (["redfish"] as const);
-  const env = way === "session" ? { REDFISH_AUTH: "session" } : {};
+  const resets = () => packets.writes.filter((name) => IPMI_RESET.test(name)).map(() => done("bmc reset"));
   return {
-    start: (level) => lab.start(providers, { ...env, LOG_LEVEL: level }, [], systemClock),
-    requests: way === "ipmi" ? packets.names : http.methods,
-    faultsOf: (request) => (way === "ipmi" ? ipmiFaults(request) : httpFaults(request, REDFISH)),
+    start: (level) => lab.start(PROVIDERS[way], { ...environment(subject.name, way, redfish), LOG_LEVEL: level }, [], systemClock),
+    faults() {
+      if (way === "ipmi") return packets.names.map(ipmiFaults);
+      if (way === "moved") return http.requests.map((_, index) => movesAt(http.requests, index + 1));
+      return http.methods.map((method) => httpFaults(method, REDFISH));
+    },
     hit: () => http.hit ?? packets.hit,
     async state() {
       const secrets = Object.fromEntries(lab.secrets.map((secret, index) => [`secret ${index + 1}`, secret]));
-      const known = await knownPasswords(lab.folder, { own: CANARY, another: "another-4c81", ...secrets });
-      return { ...stateOfMachine(machine), ...stateOfRedfish(redfish, known), ...stateOfIpmi(ipmi, known) };
+      const known = await knownPasswords(lab.folder, { own: CANARY, another: ANOTHER, ...secrets });
+      return {
+        ...stateOfMachine(machine),
+        ...(way === "moved" && { others: machines.slice(1).map(stateOfMachine) }),
+        ...stateOfRedfish(redfish, known),
+        ...stateOfIpmi(ipmi, known),
+      };
     },
-    deeds: () => [...power, ...redfishDeeds(http), ...packets.writes.filter((name) => IPMI_RESET.test(name)).map(() => done("bmc reset"))],
+    deeds: () => [...deeds, ...redfishDeeds(http), ...resets()],
     leaks: (text) => lab.leaks({ stdout: text, stderr: "" }),
     [Symbol.asyncDispose]: () => lab[Symbol.asyncDispose](),
   };
 }
 
+const PROVIDERS = {
+  basic: ["redfish"],
+  session: ["redfish"],
+  "ipmi-behind": ["redfish", "ipmi"],
+  moved: ["redfish"],
+  ipmi: ["ipmi"],
+} as const;
+/** The password of the example's user, where it exists already. */
+const ANOTHER = "another-4c81";
+
+/** What the example does not say: how to log in, and, where things move, which one is meant. */
+function environment(action: string, way: Way, redfish: RedfishBmc): Readonly<Record<string, string>> {
+  if (way === "session") return { REDFISH_AUTH: "session" };
+  const [system = ""] = redfish.systemPaths;
+  return way === "moved" ? { REDFISH_SYSTEM: system, ...NAMED[action] } : {};
+}
+
+/** Inputs that name a thing and not its place. */
+const NAMED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  "erase-drives": { DRIVES: "DISK-0" },
+  "delete-secure-boot-key": { KEY: "b".repeat(64) },
+};
+
+/** Others of the kind that an action names. */
+function addOthers({ accounts, storages }: RedfishBmc): void {
+  accounts.add({ name: "guest", password: ANOTHER, role: "ReadOnly", enabled: true });
+  for (const storage of storages) {
+    for (const id of ["2", "3"]) storage.drives.set(id, simulatedDrive({ media: "HDD" }));
+    if (storage.volumes.size > 0) storage.add({ name: "data", level: "RAID1", drives: ["2", "3"], bytes: 480e9 });
+  }
+}
+
 /** Power commands of all protocols, as the machine sees them. */
-function watchPower(machine: SimulatedMachine): readonly Deed[] {
-  const deeds: Deed[] = [];
+function watchPower(machine: SimulatedMachine, deeds: Deed[], whose = ""): void {
   const carryOut = machine.do.bind(machine);
   machine.do = (action: PowerAction) => {
     const isDone = carryOut(action);
-    deeds.push({ key: `power ${action}`, isDone, atMs: Date.now() });
+    deeds.push({ key: `${whose}power ${action}`, isDone, atMs: Date.now() });
     return isDone;
   };
-  return deeds;
 }
 
 const done = (key: string): Deed => ({ key, isDone: true, atMs: 0 });
@@ -203,13 +253,13 @@ async function serviceLab(
   const service = await startService(way, machine, name);
   folder.defer(service.close);
   const { env: own, secrets } = await sampleInput(name, folder.folder);
-  const deeds = watchPower(machine);
+  const deeds: Deed[] = [];
+  watchPower(machine, deeds);
   const http = new HttpFaults(service.http, SERVICES[way], fault);
   const env = { BMC_HOST: "127.0.0.1", BMC_PROVIDERS: way, MACHINE: "node-01", ...service.env, ...own };
   return {
     start: (level) => new ActionRun(name, { env: { ...env, LOG_LEVEL: level }, clock: systemClock }),
-    requests: http.methods,
-    faultsOf: (request) => httpFaults(request, SERVICES[way]),
+    faults: () => http.methods.map((method) => httpFaults(method, SERVICES[way])),
     hit: () => http.hit,
     state: async () => ({ ...stateOfMachine(machine), ...service.own() }),
     deeds: () => deeds,

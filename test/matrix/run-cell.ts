@@ -13,8 +13,7 @@ export interface Outcome {
   readonly after: MachineState;
   readonly deeds: readonly Deed[];
   readonly durationMs: number;
-  /** Of the faulty provider, in order. */
-  readonly requests: readonly string[];
+  /** Those that each answer of the faulty provider can have, in order. */
   readonly faults: readonly (readonly string[])[];
   readonly hit: string | undefined;
   readonly leaks: readonly string[];
@@ -51,8 +50,7 @@ export async function runCell(
       after: structuredClone(await lab.state()),
       deeds: lab.deeds(),
       durationMs: virtualMs() - startedMs,
-      requests: [...lab.requests],
-      faults: lab.requests.map((request) => lab.faultsOf(request)),
+      faults: lab.faults(),
       hit: lab.hit(),
       leaks: lab.leaks(`${stdout}\n${stderr}`),
       log: `${stderr}${stdout}`,
