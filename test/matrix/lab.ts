@@ -26,6 +26,8 @@ import {
 import { movesAt } from "./moves.ts";
 import type { Way } from "./ways.ts";
 
+type Environment = Readonly<Record<string, string>>;
+
 /** One answer, by its number from 1, and what is wrong with it. */
 export interface CellFault {
   readonly at: number;
@@ -41,7 +43,8 @@ export interface Deed {
 
 /** A machine, the servers in front of it, and an action that is ready to run. */
 export interface MatrixLab extends AsyncDisposable {
-  start(level: "debug" | "error"): ActionRun;
+  /** With these variables beside its example. */
+  start(env: Environment): ActionRun;
   /** What the answers that the faulty provider gave until now can have, in order. */
   faults(): readonly (readonly string[])[];
   /** The request that had the fault. */
@@ -155,7 +158,7 @@ async function bmcLab(
   const packets = new IpmiFaults(ipmi, way === "ipmi" ? fault : undefined);
   const resets = () => packets.writes.filter((name) => IPMI_RESET.test(name)).map(() => done("bmc reset"));
   return {
-    start: (level) => lab.start(PROVIDERS[way], { ...environment(subject.name, way, redfish), LOG_LEVEL: level }, [], systemClock),
+    start: (env) => lab.start(PROVIDERS[way], { ...environment(subject.name, way, redfish), ...env }, [], systemClock),
     faults() {
       if (way === "ipmi") return packets.names.map(ipmiFaults);
       if (way === "moved") return http.requests.map((_, index) => movesAt(http.requests, index + 1));
@@ -189,14 +192,14 @@ const PROVIDERS = {
 const ANOTHER = "another-4c81";
 
 /** What the example does not say: how to log in, and, where things move, which one is meant. */
-function environment(action: string, way: Way, redfish: RedfishBmc): Readonly<Record<string, string>> {
+function environment(action: string, way: Way, redfish: RedfishBmc): Environment {
   if (way === "session") return { REDFISH_AUTH: "session" };
   const [system = ""] = redfish.systemPaths;
   return way === "moved" ? { REDFISH_SYSTEM: system, ...NAMED[action] } : {};
 }
 
 /** Inputs that name a thing and not its place. */
-const NAMED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+const NAMED: Readonly<Record<string, Environment>> = {
   "erase-drives": { DRIVES: "DISK-0" },
   "delete-secure-boot-key": { KEY: "b".repeat(64) },
 };
@@ -235,7 +238,7 @@ function redfishDeeds({ writes }: HttpFaults): readonly Deed[] {
 
 interface Service {
   readonly http: WebServer;
-  readonly env: Readonly<Record<string, string>>;
+  readonly env: Environment;
   readonly close: () => Promise<void>;
   readonly own: () => MachineState;
 }
@@ -258,7 +261,7 @@ async function serviceLab(
   const http = new HttpFaults(service.http, SERVICES[way], fault);
   const env = { BMC_HOST: "127.0.0.1", BMC_PROVIDERS: way, MACHINE: "node-01", ...service.env, ...own };
   return {
-    start: (level) => new ActionRun(name, { env: { ...env, LOG_LEVEL: level }, clock: systemClock }),
+    start: (given) => new ActionRun(name, { env: { ...env, ...given }, clock: systemClock }),
     faults: () => http.methods.map((method) => httpFaults(method, SERVICES[way])),
     hit: () => http.hit,
     state: async () => ({ ...stateOfMachine(machine), ...service.own() }),

@@ -39,8 +39,8 @@ async function main(): Promise<number> {
     if (performance.now() > endMs) return;
     const done = await thread.run(cell, log);
     if (log) process.stdout.write(`${nameOf(cell)}\n${done.log}\n`);
-    report.add(done);
+    for (const line of report.add(done)) process.stdout.write(`${line}\n`);
   });
-  process.stdout.write(report.text());
+  process.stdout.write(`\n${report.text()}`);
   return report.isRight ? 0 : 1;
 }

@@ -19,7 +19,7 @@ export class MatrixReport {
   readonly #byAction = new Map<string, Tally>();
   readonly #byFault = new Map<string, Tally>();
   readonly #all: Tally = emptyTally();
-  readonly #lines: string[] = [];
+  #violations = 0;
   readonly #used = new Set<unknown>();
 
   constructor(rows: readonly Row[], ofAll: number) {
@@ -27,7 +27,8 @@ export class MatrixReport {
     this.#ofAll = ofAll;
   }
 
-  add({ cell, hit, violations, durationMs, ok, message }: CellReport): void {
+  /** Counts a run; one line for each violation. */
+  add({ cell, hit, violations, durationMs, ok, message }: CellReport): readonly string[] {
     const wrong = violations.filter(({ kind }) => {
       const exception = exceptionFor(cell, hit, kind);
       this.#used.add(exception);
@@ -45,16 +46,17 @@ export class MatrixReport {
         tally.violations.set(kind, (tally.violations.get(kind) ?? 0) + 1);
       }
     }
-    for (const { kind, detail } of wrong) {
-      const said = `it said ok=${ok}: ${message}`;
-      const again = `npm run matrix -- --only ${nameOf(cell)}`;
-      this.#lines.push(`WRONG ${kind}: ${detail} (${hit ?? "no request"}); ${said}; again: ${again}`);
-    }
+    this.#violations += wrong.length;
+    const again = `npm run matrix -- --only ${nameOf(cell)}`;
+    return wrong.map(
+      ({ kind, detail }) =>
+        `WRONG ${kind}: ${detail} (${hit ?? "no request"}); it said ok=${ok}: ${message}; again: ${again}`,
+    );
   }
 
   /** Whether nothing is wrong, and every action has its rows. */
   get isRight(): boolean {
-    return this.#lines.length === 0 && this.#problems().length === 0;
+    return this.#violations === 0 && this.#problems().length === 0;
   }
 
   text(): string {
@@ -72,7 +74,7 @@ export class MatrixReport {
       ...[table("action", this.#byAction), "", table("fault", this.#byFault), ""],
       `${this.#all.runs} of ${this.#ofAll} runs`,
       ...[...kinds, ""],
-      ...[...this.#lines.toSorted(), ...this.#problems()],
+      ...this.#problems(),
       this.isRight ? "nothing is wrong" : "",
       "",
     ].join("\n");

@@ -5,6 +5,9 @@ import type { MachineState } from "./machine-state.ts";
 import { passTimeUntil, rewindWallClock, StuckError, virtualMs } from "./virtual-time.ts";
 import type { Way } from "./ways.ts";
 
+/** `TIMEOUT` of each action: enough for all that its machine does, and for every way to fail. */
+export const TIMEOUT_MS = 3 * 60_000;
+
 /** What a run said, and what its machine carried out. */
 export interface Outcome {
   readonly result: ActionResult | undefined;
@@ -34,7 +37,7 @@ export async function runCell(
   try {
     const before = structuredClone(await lab.state());
     const startedMs = virtualMs();
-    const run = lab.start(level);
+    const run = lab.start({ LOG_LEVEL: level, TIMEOUT: `${TIMEOUT_MS}ms` });
     let stuck: string | undefined;
     const ended = await passTimeUntil(run.ended).catch((thrown: unknown) => {
       if (!(thrown instanceof StuckError)) throw thrown;

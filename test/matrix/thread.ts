@@ -6,7 +6,7 @@ import { findSubjects, type Subject } from "../actions/subject.ts";
 import type { Cell, Row } from "./cells.ts";
 import { PLAIN_REFUSAL } from "./http-faults.ts";
 import { judge, type Reference, type Violation } from "./judge.ts";
-import { type Outcome, runCell } from "./run-cell.ts";
+import { type Outcome, runCell, TIMEOUT_MS } from "./run-cell.ts";
 import { passTimeUntil } from "./virtual-time.ts";
 import { type Way, WAYS } from "./ways.ts";
 
@@ -30,10 +30,9 @@ export type Report = { readonly actions: readonly string[] } | { readonly rows: 
 
 /** They change nothing, although a dry run of them is different. */
 const CHANGE_NOTHING: readonly string[] = ["screenshot", "watch-console"];
-/** What an action may take beside its own limits, for its requests and to see what became of them. */
-const GRACE_MS = 2 * 60_000;
-/** `TIMEOUT`, and the end of its sessions. */
-const LONGEST_MS = 10 * 60_000 + 30_000;
+/** What an action may take beside limits of its own, and without any: a task is followed for two minutes. */
+const GRACE_MS = 30_000;
+const PATIENCE_MS = 150_000;
 
 const subjects = new Map<string, Subject>();
 const references = new Map<string, Promise<Outcome>>();
@@ -87,12 +86,13 @@ function asReference(outcome: Outcome): Reference {
   return { ...outcome, result };
 }
 
-/** The sum of the action's own limits. */
+/** The sum of the action's own limits, within its timeout. */
 function limitOf({ action, reference }: Subject): number {
   const limits = Object.values(action.input)
     .filter(({ type }) => type === "duration")
     .map(({ env, default: preset }) => parseDurationMs(reference.environment[env] ?? preset ?? "") ?? 0);
-  return Math.min(LONGEST_MS, GRACE_MS + limits.reduce((sum, ms) => sum + ms, 0));
+  const own = limits.length === 0 ? PATIENCE_MS : GRACE_MS + limits.reduce((sum, ms) => sum + ms, 0);
+  return Math.min(own, TIMEOUT_MS + GRACE_MS);
 }
 
 async function take(task: Task): Promise<Report> {
