@@ -10,7 +10,6 @@ import { startRpcConsumer } from "../../simulators/rpc/consumer.ts";
 import type { WebServer } from "../../simulators/web-server.ts";
 import { ActionRun } from "../actions/action-run.ts";
 import { sampleInput } from "../actions/sample-input.ts";
-import type { Subject } from "../actions/subject.ts";
 import { CANARY, subjectLab } from "../actions/subject-lab.ts";
 import { foundIn } from "../shared/bmc/canary/traces.ts";
 import { openFolder } from "../support/folder.ts";
@@ -24,6 +23,7 @@ import {
   stateOfRedfish,
 } from "./machine-state.ts";
 import { movesAt } from "./moves.ts";
+import type { MatrixSubject } from "./variants.ts";
 import type { Way } from "./ways.ts";
 
 type Environment = Readonly<Record<string, string>>;
@@ -119,7 +119,7 @@ const PREPARATIONS: Readonly<Record<string, (lab: BmcLab) => void>> = {
   },
 };
 
-export function openMatrixLab(subject: Subject, way: Way, fault?: CellFault): Promise<MatrixLab> {
+export function openMatrixLab(subject: MatrixSubject, way: Way, fault?: CellFault): Promise<MatrixLab> {
   switch (way) {
     case "basic":
     case "session":
@@ -133,7 +133,7 @@ export function openMatrixLab(subject: Subject, way: Way, fault?: CellFault): Pr
 }
 
 async function bmcLab(
-  subject: Subject,
+  subject: MatrixSubject,
   way: "basic" | "session" | "ipmi-behind" | "moved" | "ipmi",
   fault: CellFault | undefined,
 ): Promise<MatrixLab> {
@@ -158,7 +158,7 @@ async function bmcLab(
   const packets = new IpmiFaults(ipmi, way === "ipmi" ? fault : undefined);
   const resets = () => packets.writes.filter((name) => IPMI_RESET.test(name)).map(() => done("bmc reset"));
   return {
-    start: (env) => lab.start(PROVIDERS[way], { ...environment(subject.name, way, redfish), ...env }, [], systemClock),
+    start: (env) => lab.start(PROVIDERS[way], { ...environment(subject.name, way, redfish), ...placed(subject.variables, lab.folder), ...env }, [], systemClock),
     faults() {
       if (way === "ipmi") return packets.names.map(ipmiFaults);
       if (way === "moved") return http.requests.map((_, index) => movesAt(http.requests, index + 1));
@@ -196,6 +196,11 @@ function environment(action: string, way: Way, redfish: RedfishBmc): Environment
   if (way === "session") return { REDFISH_AUTH: "session" };
   const [system = ""] = redfish.systemPaths;
   return way === "moved" ? { REDFISH_SYSTEM: system, ...NAMED[action] } : {};
+}
+
+function placed(variables: Environment, folder: string): Environment {
+  const put = ([name, value]: [string, string]) => [name, value.replace("{folder}", folder)];
+  return Object.fromEntries(Object.entries(variables).map(put));
 }
 
 /** Inputs that name a thing and not its place. */
@@ -246,7 +251,7 @@ interface Service {
 const SECRET = "canary-sv-3c9d10";
 
 async function serviceLab(
-  { name, power }: Subject,
+  { name, power, variables }: MatrixSubject,
   way: keyof typeof SERVICES,
   fault: CellFault | undefined,
 ): Promise<MatrixLab> {
@@ -261,7 +266,7 @@ async function serviceLab(
   const http = new HttpFaults(service.http, SERVICES[way], fault);
   const env = { BMC_HOST: "127.0.0.1", BMC_PROVIDERS: way, MACHINE: "node-01", ...service.env, ...own };
   return {
-    start: (given) => new ActionRun(name, { env: { ...env, ...given }, clock: systemClock }),
+    start: (given) => new ActionRun(name, { env: { ...env, ...placed(variables, folder.folder), ...given }, clock: systemClock }),
     faults: () => http.methods.map((method) => httpFaults(method, SERVICES[way])),
     hit: () => http.hit,
     state: async () => ({ ...stateOfMachine(machine), ...service.own() }),

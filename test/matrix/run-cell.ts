@@ -1,8 +1,8 @@
 import type { ActionResult } from "../../shared/contract/result.ts";
-import type { Subject } from "../actions/subject.ts";
 import { type CellFault, type Deed, openMatrixLab } from "./lab.ts";
 import type { MachineState } from "./machine-state.ts";
 import { passTimeUntil, rewindWallClock, StuckError, virtualMs } from "./virtual-time.ts";
+import type { MatrixSubject } from "./variants.ts";
 import type { Way } from "./ways.ts";
 
 /** `TIMEOUT` of each action: enough for all that its machine does, and for every way to fail. */
@@ -27,7 +27,7 @@ export interface Outcome {
 
 /** Runs an action once on the thread's virtual clock. Without a fault it shows what the action does. */
 export async function runCell(
-  subject: Subject,
+  subject: MatrixSubject,
   way: Way,
   fault?: CellFault,
   level: "debug" | "error" = "error",

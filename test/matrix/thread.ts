@@ -2,12 +2,13 @@ import "./install-virtual-time.ts";
 import { parentPort } from "node:worker_threads";
 import { parseDurationMs } from "../../shared/duration.ts";
 import { textOf } from "../../shared/text-of.ts";
-import { findSubjects, type Subject } from "../actions/subject.ts";
+import { findSubjects } from "../actions/subject.ts";
 import type { Cell, Row } from "./cells.ts";
 import { PLAIN_REFUSAL } from "./http-faults.ts";
 import { judge, type Reference, type Violation } from "./judge.ts";
 import { type Outcome, runCell, TIMEOUT_MS } from "./run-cell.ts";
 import { passTimeUntil } from "./virtual-time.ts";
+import { type MatrixSubject, withVariants } from "./variants.ts";
 import { type Way, WAYS } from "./ways.ts";
 
 /** Runs cells one after the other, because its clock is that of the whole thread. */
@@ -34,17 +35,17 @@ const CHANGE_NOTHING: readonly string[] = ["screenshot", "watch-console"];
 const GRACE_MS = 30_000;
 const PATIENCE_MS = 150_000;
 
-const subjects = new Map<string, Subject>();
+const subjects = new Map<string, MatrixSubject>();
 const references = new Map<string, Promise<Outcome>>();
 
-function referenceOf(subject: Subject, way: Way): Promise<Outcome> {
-  const key = `${subject.name}/${way}`;
+function referenceOf(subject: MatrixSubject, way: Way): Promise<Outcome> {
+  const key = `${subject.title}/${way}`;
   const known = references.get(key) ?? runCell(subject, way);
   references.set(key, known);
   return known;
 }
 
-function subjectOf(action: string): Subject {
+function subjectOf(action: string): MatrixSubject {
   const subject = subjects.get(action);
   if (!subject) throw new Error(`there is no action ${action}`);
   return subject;
@@ -87,10 +88,10 @@ function asReference(outcome: Outcome): Reference {
 }
 
 /** The sum of the action's own limits, within its timeout. */
-function limitOf({ action, reference }: Subject): number {
+function limitOf({ action, reference, variables }: MatrixSubject): number {
   const limits = Object.values(action.input)
     .filter(({ type }) => type === "duration")
-    .map(({ env, default: preset }) => parseDurationMs(reference.environment[env] ?? preset ?? "") ?? 0);
+    .map(({ env, default: preset }) => parseDurationMs(variables[env] ?? reference.environment[env] ?? preset ?? "") ?? 0);
   const own = limits.length === 0 ? PATIENCE_MS : GRACE_MS + limits.reduce((sum, ms) => sum + ms, 0);
   return Math.min(own, TIMEOUT_MS + GRACE_MS);
 }
@@ -102,7 +103,7 @@ async function take(task: Task): Promise<Report> {
 
 for (const subject of await passTimeUntil(findSubjects())) {
   if (subject.reference.readsOnly || CHANGE_NOTHING.includes(subject.name)) continue;
-  subjects.set(subject.name, subject);
+  for (const variant of withVariants(subject)) subjects.set(variant.title, variant);
 }
 parentPort?.on("message", (task: Task) => {
   take(task).then(
