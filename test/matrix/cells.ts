@@ -22,7 +22,9 @@ export interface Row {
 export const nameOf = ({ action, way, fault: { at, name } }: Cell) => `${action}/${way}/${at}/${name}`;
 
 export function cellsOf({ action, way, faults }: Row): readonly Cell[] {
-  return faults.flatMap((names, index) => names.map((name) => ({ action, way, fault: { at: index + 1, name } })));
+  return faults.flatMap((names, index) =>
+    names.map((name) => ({ action, way, fault: { at: index + 1, name } })),
+  );
 }
 
 /** Whether a name begins with these parts. */
@@ -38,5 +40,8 @@ export function mayBeMeant(row: string, only: string | undefined): boolean {
 /** The same order for the same seed. */
 export function shuffled<T>(all: readonly T[], seed: number): readonly T[] {
   const roll = dice(seed);
-  return all.map((one) => ({ one, at: roll() })).toSorted((a, b) => a.at - b.at).map(({ one }) => one);
+  return all
+    .map((one) => ({ one, at: roll() }))
+    .toSorted((a, b) => a.at - b.at)
+    .map(({ one }) => one);
 }

@@ -31,7 +31,11 @@ export const EXCEPTIONS: readonly Exception[] = [
 ];
 
 /** The exception that allows this violation. */
-export function exceptionFor(cell: Cell, hit: string | undefined, kind: ViolationKind): Exception | undefined {
+export function exceptionFor(
+  cell: Cell,
+  hit: string | undefined,
+  kind: ViolationKind,
+): Exception | undefined {
   const has = (names: readonly string[] | undefined, name: string) => names?.includes(name) ?? true;
   return EXCEPTIONS.find(
     ({ actions, ways, faults, request, kinds }) =>

@@ -41,7 +41,9 @@ const TASK_ENDS = {
   "task-fails": {
     TaskState: "Exception",
     TaskStatus: "Critical",
-    Messages: [{ MessageId: "Contoso.1.0.TaskFailed", Message: "The task has failed.", Severity: "Critical" }],
+    Messages: [
+      { MessageId: "Contoso.1.0.TaskFailed", Message: "The task has failed.", Severity: "Critical" },
+    ],
   },
   "task-unknown": { TaskState: "Contoso", TaskStatus: "OK" },
   "task-endless": { TaskState: "Running", TaskStatus: "OK", PercentComplete: 10 },
@@ -88,7 +90,9 @@ export class HttpFaults {
     const move = this.#fault && at >= this.#fault.at ? MOVES[this.#fault.name] : undefined;
     if (move) {
       if (at === this.#fault?.at) this.hit = `${method} ${path}`;
-      handMoved(move, request, response, handle, (status) => this.#note(method, movedPath(move, path), status));
+      handMoved(move, request, response, handle, (status) =>
+        this.#note(method, movedPath(move, path), status),
+      );
       return;
     }
     if (at !== this.#fault?.at) {
@@ -158,7 +162,11 @@ export class HttpFaults {
         return { status: 308, headers: { Location: `${path}/` } };
       default:
         if (this.#taskEnd) {
-          return { status: 202, headers: { ...JSON_TYPE, Location: MONITOR }, body: this.#task("task-endless") };
+          return {
+            status: 202,
+            headers: { ...JSON_TYPE, Location: MONITOR },
+            body: this.#task("task-endless"),
+          };
         }
         return {
           status: Number(kind),

@@ -19,7 +19,8 @@ export const readsOnly = (name: string) => READS.test(name) || HANDSHAKE.test(na
 
 /** Names of the faults that a packet with this message can have. */
 export function ipmiFaults(name: string): readonly string[] {
-  if (HANDSHAKE.test(name)) return ["lost-before", "lost-after", "silent", ...STATUSES.map((code) => `status-${code}`)];
+  if (HANDSHAKE.test(name))
+    return ["lost-before", "lost-after", "silent", ...STATUSES.map((code) => `status-${code}`)];
   if (OUTSIDE.test(name)) return ["lost-before", "lost-after", "silent"];
   const session = ["lost-before", "lost-after", "silent", "twice", "forgotten"];
   const codes = CODES.map((code) => `code-${code}`);

@@ -52,14 +52,22 @@ const SOFT_MS = 60_000;
 /** Deeds that lead to the same as those of an action's own run. */
 const EQUIVALENTS: readonly (readonly [asked: readonly string[], instead: readonly string[]])[] = [
   [["power off", "power on"], ["power cycle"]],
-  [["power off", "power on"], ["power soft-off", "power on"]],
+  [
+    ["power off", "power on"],
+    ["power soft-off", "power on"],
+  ],
   [["power soft-off"], ["power soft-off", "power off"]],
   [["power soft-off"], ["power off"]],
   [["power reset"], ["power cycle"]],
 ];
 
 /** Compares a run with its fault against the same without one; `others` are runs with providers that it may fall back to. */
-export function judge(run: Judged, own: Reference, others: readonly Reference[], { isPlainRefusal, limitMs }: JudgedFault): readonly Violation[] {
+export function judge(
+  run: Judged,
+  own: Reference,
+  others: readonly Reference[],
+  { isPlainRefusal, limitMs }: JudgedFault,
+): readonly Violation[] {
   const found: Violation[] = [];
   const add = (kind: ViolationKind, detail: string) => void found.push({ kind, detail });
   const { result } = run;
@@ -73,7 +81,9 @@ export function judge(run: Judged, own: Reference, others: readonly Reference[],
 
   const references = [own, ...others];
   const counts = countsOf(run.deeds);
-  const asked = references.flatMap(({ deeds }) => waysToDo([...countsOf(deeds)].flatMap(([key, count]) => Array<string>(count).fill(key))));
+  const asked = references.flatMap(({ deeds }) =>
+    waysToDo([...countsOf(deeds)].flatMap(([key, count]) => Array<string>(count).fill(key))),
+  );
   for (const [key, count] of counts) {
     const most = Math.max(0, ...asked.map((keys) => keys.filter((one) => one === key).length));
     if (most === 0) add("other", `${key} was done`);
@@ -134,15 +144,18 @@ function countsOf(deeds: readonly Deed[]): ReadonlyMap<string, number> {
 }
 
 function waysToDo(keys: readonly string[]): readonly (readonly string[])[] {
-  const instead = EQUIVALENTS.filter(([asked]) => asked.every((key) => keys.includes(key))).map(([asked, others]) => [
-    ...keys.filter((key) => !asked.includes(key)),
-    ...others,
-  ]);
+  const instead = EQUIVALENTS.filter(([asked]) => asked.every((key) => keys.includes(key))).map(
+    ([asked, others]) => [...keys.filter((key) => !asked.includes(key)), ...others],
+  );
   return [keys, ...instead];
 }
 
 /** What of a reference is missing on the machine. */
-function unfulfilled(run: Judged, reference: Reference, counts: ReadonlyMap<string, number>): readonly string[] {
+function unfulfilled(
+  run: Judged,
+  reference: Reference,
+  counts: ReadonlyMap<string, number>,
+): readonly string[] {
   const parts = differences(run.after, reference.after);
   const keys = [...countsOf(reference.deeds).keys()];
   const missing = waysToDo(keys).map((way) => way.filter((key) => !counts.has(key)));
@@ -152,5 +165,11 @@ function unfulfilled(run: Judged, reference: Reference, counts: ReadonlyMap<stri
 
 function isForced(deeds: readonly Deed[]): boolean {
   const soft = deeds.find(({ key, isDone }) => key === "power soft-off" && isDone);
-  return soft !== undefined && deeds.some(({ key, isDone, atMs }) => key === "power off" && isDone && atMs > soft.atMs && atMs < soft.atMs + SOFT_MS);
+  return (
+    soft !== undefined &&
+    deeds.some(
+      ({ key, isDone, atMs }) =>
+        key === "power off" && isDone && atMs > soft.atMs && atMs < soft.atMs + SOFT_MS,
+    )
+  );
 }

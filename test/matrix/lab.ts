@@ -140,7 +140,10 @@ async function bmcLab(
   const tls = subject.needed.includes("https") ? OLD_CERTIFICATE : "http";
   const options = { power: subject.power, ...REAL_TIMES };
   const other = { name: "other", uuid: "4c4c4544-0000-1000-8000-b4c04f303033", serialNumber: "CZ00000002" };
-  const two = [new SimulatedMachine({ ...options, name: "node-01" }), new SimulatedMachine({ ...options, ...other })];
+  const two = [
+    new SimulatedMachine({ ...options, name: "node-01" }),
+    new SimulatedMachine({ ...options, ...other }),
+  ];
   const lab = await subjectLab(subject, {
     machine: REAL_TIMES,
     redfish: { tls, ...(way === "moved" && { machines: two }) },
@@ -158,7 +161,13 @@ async function bmcLab(
   const packets = new IpmiFaults(ipmi, way === "ipmi" ? fault : undefined);
   const resets = () => packets.writes.filter((name) => IPMI_RESET.test(name)).map(() => done("bmc reset"));
   return {
-    start: (env) => lab.start(PROVIDERS[way], { ...environment(subject.name, way, redfish), ...placed(subject.variables, lab.folder), ...env }, [], systemClock),
+    start: (env) =>
+      lab.start(
+        PROVIDERS[way],
+        { ...environment(subject.name, way, redfish), ...placed(subject.variables, lab.folder), ...env },
+        [],
+        systemClock,
+      ),
     faults() {
       if (way === "ipmi") return packets.names.map(ipmiFaults);
       if (way === "moved") return http.requests.map((_, index) => movesAt(http.requests, index + 1));
@@ -214,7 +223,8 @@ function addOthers({ accounts, storages }: RedfishBmc): void {
   accounts.add({ name: "guest", password: ANOTHER, role: "ReadOnly", enabled: true });
   for (const storage of storages) {
     for (const id of ["2", "3"]) storage.drives.set(id, simulatedDrive({ media: "HDD" }));
-    if (storage.volumes.size > 0) storage.add({ name: "data", level: "RAID1", drives: ["2", "3"], bytes: 480e9 });
+    if (storage.volumes.size > 0)
+      storage.add({ name: "data", level: "RAID1", drives: ["2", "3"], bytes: 480e9 });
   }
 }
 
@@ -233,7 +243,10 @@ const done = (key: string): Deed => ({ key, isDone: true, atMs: 0 });
 /** Creations, deletions and actions. Settings may be written twice, and power is watched at the machine. */
 function redfishDeeds({ writes }: HttpFaults): readonly Deed[] {
   return writes
-    .filter(({ method, path }) => method !== "PATCH" && !/\/(Sessions\b|Actions\/ComputerSystem\.Reset$)/.test(path))
+    .filter(
+      ({ method, path }) =>
+        method !== "PATCH" && !/\/(Sessions\b|Actions\/ComputerSystem\.Reset$)/.test(path),
+    )
     .flatMap(({ method, path, status }) => {
       if (status === undefined) return [];
       const key = /Manager\.Reset$/.test(path) ? "bmc reset" : `${method} ${path}`;
@@ -257,7 +270,8 @@ async function serviceLab(
 ): Promise<MatrixLab> {
   const folder = await openFolder();
   const machine = new SimulatedMachine({ power, ...REAL_TIMES });
-  if (name === "clear-boot-override") machine.override = { device: "pxe", enabled: "continuous", mode: "uefi" };
+  if (name === "clear-boot-override")
+    machine.override = { device: "pxe", enabled: "continuous", mode: "uefi" };
   const service = await startService(way, machine, name);
   folder.defer(service.close);
   const { env: own, secrets } = await sampleInput(name, folder.folder);
@@ -266,7 +280,11 @@ async function serviceLab(
   const http = new HttpFaults(service.http, SERVICES[way], fault);
   const env = { BMC_HOST: "127.0.0.1", BMC_PROVIDERS: way, MACHINE: "node-01", ...service.env, ...own };
   return {
-    start: (given) => new ActionRun(name, { env: { ...env, ...placed(variables, folder.folder), ...given }, clock: systemClock }),
+    start: (given) =>
+      new ActionRun(name, {
+        env: { ...env, ...placed(variables, folder.folder), ...given },
+        clock: systemClock,
+      }),
     faults: () => http.methods.map((method) => httpFaults(method, SERVICES[way])),
     hit: () => http.hit,
     state: async () => ({ ...stateOfMachine(machine), ...service.own() }),
@@ -276,35 +294,61 @@ async function serviceLab(
   };
 }
 
-async function startService(way: keyof typeof SERVICES, machine: SimulatedMachine, action: string): Promise<Service> {
+async function startService(
+  way: keyof typeof SERVICES,
+  machine: SimulatedMachine,
+  action: string,
+): Promise<Service> {
   const image = action === "eject-virtual-media" ? "http://192.0.2.9/rescue.iso" : null;
   switch (way) {
     case "amt": {
       const device = await startAmtDevice({ machine, password: SECRET, tls: "http" });
-      const env = { BMC_USERNAME: "admin", BMC_PASSWORD: SECRET, AMT_SCHEME: "http", AMT_PORT: String(device.http.port) };
+      const env = {
+        BMC_USERNAME: "admin",
+        BMC_PASSWORD: SECRET,
+        AMT_SCHEME: "http",
+        AMT_PORT: String(device.http.port),
+      };
       return { http: device.http, env, close: () => device.close(), own: () => ({}) };
     }
     case "rpc": {
-      const consumer = await startRpcConsumer({ machines: { "node-01": machine, "127.0.0.1": machine }, tls: "http" });
+      const consumer = await startRpcConsumer({
+        machines: { "node-01": machine, "127.0.0.1": machine },
+        tls: "http",
+      });
       consumer.media = image ?? "";
       const own = () => ({ media: consumer.media });
       return { http: consumer.http, env: { RPC_URL: consumer.http.url }, close: () => consumer.close(), own };
     }
     case "homeassistant": {
       const home = await startHomeAssistant({ machine, token: SECRET, tls: "http" });
-      const env = { BMC_PASSWORD: SECRET, HOMEASSISTANT_URL: home.http.url, HOMEASSISTANT_ENTITY: home.entity };
+      const env = {
+        BMC_PASSWORD: SECRET,
+        HOMEASSISTANT_URL: home.http.url,
+        HOMEASSISTANT_ENTITY: home.entity,
+      };
       return { http: home.http, env, close: () => home.close(), own: () => ({}) };
     }
     default: {
       const login = { username: "admin", password: SECRET };
-      const ironic = await startIronic({ auth: "keystone", login, machines: { "node-1": machine }, tls: "http" });
+      const ironic = await startIronic({
+        auth: "keystone",
+        login,
+        machines: { "node-1": machine },
+        tls: "http",
+      });
       const { url } = ironic.http;
       ironic.node().image = image;
       const env = {
         ...{ BMC_USERNAME: "admin", BMC_PASSWORD: SECRET, IRONIC_URL: url, IRONIC_NODE: "node-1" },
         ...{ IRONIC_AUTH: "password", IRONIC_KEYSTONE_URL: url },
       };
-      return { http: ironic.http, env, close: () => ironic.close(), own: () => ({ media: ironic.node().image }) };
+      return {
+        http: ironic.http,
+        env,
+        close: () => ironic.close(),
+        own: () => ({ media: ironic.node().image }),
+      };
     }
   }
 }

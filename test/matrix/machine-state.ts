@@ -37,21 +37,37 @@ export function stateOfMachine(machine: SimulatedMachine): MachineState {
     power,
     override: isOverridden ? override : "none",
     ...{ indicator, restorePolicy, powerLimitWatts, bootOrder, httpBootUri, network, bios },
-    secureBoot: { ...secureBoot, databases: keysOf(secureBoot.databases), databasesAfterBoot: keysOf(secureBoot.databasesAfterBoot ?? {}) },
+    secureBoot: {
+      ...secureBoot,
+      databases: keysOf(secureBoot.databases),
+      databasesAfterBoot: keysOf(secureBoot.databasesAfterBoot ?? {}),
+    },
   };
 }
 
 /** Keys without their IDs, which depend on what was there before. */
 function keysOf(databases: Readonly<Record<string, readonly { readonly fields: unknown }[]>>) {
-  return Object.fromEntries(Object.entries(databases).map(([name, keys]) => [name, keys.map(({ fields }) => fields)]));
+  return Object.fromEntries(
+    Object.entries(databases).map(([name, keys]) => [name, keys.map(({ fields }) => fields)]),
+  );
 }
 
 export function stateOfRedfish(bmc: RedfishBmc, known: KnownPasswords): MachineState {
   return {
     accounts: bmc.accounts.all
-      .map(({ name, role, enabled, password }) => ({ name, role, enabled, password: known.get(password) ?? LOST_PASSWORD }))
+      .map(({ name, role, enabled, password }) => ({
+        name,
+        role,
+        enabled,
+        password: known.get(password) ?? LOST_PASSWORD,
+      }))
       .toSorted((one, other) => one.name.localeCompare(other.name)),
-    media: bmc.media.slots.map(({ id, image, inserted, writeProtected }) => ({ id, image, inserted, writeProtected })),
+    media: bmc.media.slots.map(({ id, image, inserted, writeProtected }) => ({
+      id,
+      image,
+      inserted,
+      writeProtected,
+    })),
     log: bmc.sel.entries.length,
     firmware: [...bmc.update.firmware].map(([id, { version }]) => `${id} ${version}`),
     volumes: [...bmc.storage.volumes.values()],
@@ -63,11 +79,19 @@ export function stateOfRedfish(bmc: RedfishBmc, known: KnownPasswords): MachineS
 
 export function stateOfIpmi(bmc: IpmiBmc, known: KnownPasswords): MachineState {
   const passwordOf = (key: Buffer) =>
-    [...known].find(([password]) => storedKey(password, 20).equals(key) || storedKey(password.slice(0, 16), 20).equals(key))?.[1];
+    [...known].find(
+      ([password]) => storedKey(password, 20).equals(key) || storedKey(password.slice(0, 16), 20).equals(key),
+    )?.[1];
   return {
     ipmiUsers: bmc.users.rows
       .filter(({ name }) => name !== "")
-      .map(({ name, key, enabled, messaging, level }) => ({ name, enabled, messaging, level, password: passwordOf(key) ?? LOST_PASSWORD })),
+      .map(({ name, key, enabled, messaging, level }) => ({
+        name,
+        enabled,
+        messaging,
+        level,
+        password: passwordOf(key) ?? LOST_PASSWORD,
+      })),
     ipmiLog: bmc.events.size,
     sol: [...bmc.sol],
   };

@@ -1,10 +1,10 @@
 import { availableParallelism } from "node:os";
 import { textOf } from "../../shared/text-of.ts";
 import { cellsOf, isMeant, mayBeMeant, nameOf, type Row, shuffled } from "./cells.ts";
-import { WAYS } from "./ways.ts";
 import { type MatrixOptions, readOptions, USAGE } from "./options.ts";
 import { MatrixReport } from "./report.ts";
 import { Threads } from "./threads.ts";
+import { WAYS } from "./ways.ts";
 
 /**
  * `npm run matrix`: every action that changes a machine, with every answer of its BMC made wrong in every way, judged by what the
@@ -21,7 +21,7 @@ async function main(): Promise<number> {
     process.stderr.write(`${textOf(thrown)}\n${USAGE}\n`);
     return 2;
   }
-  const { only, seconds, seed, jobs, log } = options;
+  const { only, seconds, runs, seed, jobs, log } = options;
   const startedMs = performance.now();
   await using threads = new Threads(jobs);
   const actions = await threads.actions();
@@ -33,9 +33,13 @@ async function main(): Promise<number> {
   const rows: Row[] = [];
   await threads.each(meant, async (thread, action) => void rows.push(...(await thread.rowsOf(action))));
   const cells = rows.flatMap(cellsOf).filter((cell) => isMeant(nameOf(cell), only));
-  const report = new MatrixReport(rows.filter(({ action, way }) => mayBeMeant(`${action}/${way}`, only)), cells.length);
+  const report = new MatrixReport(
+    rows.filter(({ action, way }) => mayBeMeant(`${action}/${way}`, only)),
+    cells.length,
+  );
   const endMs = seconds === undefined ? Number.POSITIVE_INFINITY : startedMs + seconds * 1_000;
-  await threads.each(seconds === undefined ? cells : shuffled(cells, seed), async (thread, cell) => {
+  const sample = (seconds ?? runs) === undefined ? cells : shuffled(cells, seed).slice(0, runs);
+  await threads.each(sample, async (thread, cell) => {
     if (performance.now() > endMs) return;
     const done = await thread.run(cell, log);
     if (log) process.stdout.write(`${nameOf(cell)}\n${done.log}\n`);

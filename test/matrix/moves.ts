@@ -1,4 +1,4 @@
-import { type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import type { HandleRequest } from "../../simulators/web-server.ts";
 import { drain, holdAnswer, sendHeld } from "./held-answer.ts";
@@ -27,7 +27,8 @@ export function movesAt(requests: readonly string[], at: number): readonly strin
   );
 }
 
-const placeIn = ({ collection, places }: Move) => new RegExp(`/${collection}/(${places.join("|")})(?=[/?]|$)`);
+const placeIn = ({ collection, places }: Move) =>
+  new RegExp(`/${collection}/(${places.join("|")})(?=[/?]|$)`);
 
 /** The same address after the members have changed places. */
 export function movedPath(move: Move, path: string): string {
@@ -42,7 +43,9 @@ export function movedBody(move: Move, value: unknown): unknown {
   if (typeof value === "string") return value.startsWith("/redfish/") ? movedPath(move, value) : value;
   if (Array.isArray(value)) return value.map((item) => movedBody(move, item));
   if (typeof value !== "object" || value === null) return value;
-  const moved = Object.fromEntries(Object.entries(value).map(([name, item]) => [name, movedBody(move, item)]));
+  const moved = Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [name, movedBody(move, item)]),
+  );
   const path = moved["@odata.id"];
   if (typeof path !== "string" || path === Reflect.get(value, "@odata.id") || !("Id" in moved)) return moved;
   const id = path.slice(path.lastIndexOf("/") + 1);
@@ -60,7 +63,11 @@ export function handMoved(
   drain(request, (text) => {
     const body = Readable.from(text === "" ? [] : [Buffer.from(movedText(move, text))]);
     const { method, headers, url = "" } = request;
-    const asked = Object.assign(body, { method, headers, url: movedPath(move, url) }) as unknown as IncomingMessage;
+    const asked = Object.assign(body, {
+      method,
+      headers,
+      url: movedPath(move, url),
+    }) as unknown as IncomingMessage;
     holdAnswer(asked, handle, (answer) => {
       then(answer?.status);
       if (!answer) {
@@ -68,7 +75,11 @@ export function handMoved(
         return;
       }
       const moved = Object.entries(answer.headers).map(([name, value]) => [name, movedBody(move, value)]);
-      sendHeld(response, { ...answer, headers: Object.fromEntries(moved), body: movedText(move, answer.body) });
+      sendHeld(response, {
+        ...answer,
+        headers: Object.fromEntries(moved),
+        body: movedText(move, answer.body),
+      });
     });
   });
 }

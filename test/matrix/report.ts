@@ -68,8 +68,14 @@ export class MatrixReport {
       `${Math.round(slowestMs / 1_000)} s`,
     ];
     const table = (title: string, tallies: ReadonlyMap<string, Tally>) =>
-      formatTable([title, ...head], [...tallies].toSorted().map(([name, tally]) => row(name, tally)), columns);
-    const kinds = KINDS.map((kind) => `${kind}: ${this.#all.violations.get(kind) ?? 0} (${VIOLATIONS[kind]})`);
+      formatTable(
+        [title, ...head],
+        [...tallies].toSorted().map(([name, tally]) => row(name, tally)),
+        columns,
+      );
+    const kinds = KINDS.map(
+      (kind) => `${kind}: ${this.#all.violations.get(kind) ?? 0} (${VIOLATIONS[kind]})`,
+    );
     return [
       ...[table("action", this.#byAction), "", table("fault", this.#byFault), ""],
       `${this.#all.runs} of ${this.#ofAll} runs`,

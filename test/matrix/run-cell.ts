@@ -1,8 +1,8 @@
 import type { ActionResult } from "../../shared/contract/result.ts";
 import { type CellFault, type Deed, openMatrixLab } from "./lab.ts";
 import type { MachineState } from "./machine-state.ts";
-import { passTimeUntil, rewindWallClock, StuckError, virtualMs } from "./virtual-time.ts";
 import type { MatrixSubject } from "./variants.ts";
+import { passTimeUntil, rewindWallClock, StuckError, virtualMs } from "./virtual-time.ts";
 import type { Way } from "./ways.ts";
 
 /** `TIMEOUT` of each action: enough for all that its machine does, and for every way to fail. */

@@ -7,9 +7,9 @@ import type { Cell, Row } from "./cells.ts";
 import { PLAIN_REFUSAL } from "./http-faults.ts";
 import { judge, type Reference, type Violation } from "./judge.ts";
 import { type Outcome, runCell, TIMEOUT_MS } from "./run-cell.ts";
-import { passTimeUntil } from "./virtual-time.ts";
 import { type MatrixSubject, withVariants } from "./variants.ts";
-import { type Way, WAYS } from "./ways.ts";
+import { passTimeUntil } from "./virtual-time.ts";
+import { WAYS, type Way } from "./ways.ts";
 
 /** Runs cells one after the other, because its clock is that of the whole thread. */
 
@@ -27,7 +27,10 @@ export interface CellReport {
   readonly log: string;
 }
 
-export type Report = { readonly actions: readonly string[] } | { readonly rows: readonly Row[] } | { readonly report: CellReport };
+export type Report =
+  | { readonly actions: readonly string[] }
+  | { readonly rows: readonly Row[] }
+  | { readonly report: CellReport };
 
 /** They change nothing, although a dry run of them is different. */
 const CHANGE_NOTHING: readonly string[] = ["screenshot", "watch-console"];
@@ -58,8 +61,15 @@ async function rowsOf(action: string): Promise<readonly Row[]> {
     const isLeftOut = result?.class === "unsupported" || (result?.ok === true && result.changed === false);
     const problem = isLeftOut || result?.ok ? undefined : (stuck ?? result?.message ?? "no result");
     // By that way it does what Redfish alone does.
-    const hasOne = way !== "ipmi-behind" || (await referenceOf(subjectOf(action), "ipmi")).result?.ok === true;
-    rows.push({ action, way, isLeftOut: isLeftOut || !hasOne, problem, faults: isLeftOut || problem !== undefined || !hasOne ? [] : faults });
+    const hasOne =
+      way !== "ipmi-behind" || (await referenceOf(subjectOf(action), "ipmi")).result?.ok === true;
+    rows.push({
+      action,
+      way,
+      isLeftOut: isLeftOut || !hasOne,
+      problem,
+      faults: isLeftOut || problem !== undefined || !hasOne ? [] : faults,
+    });
   }
   return rows;
 }
@@ -69,7 +79,10 @@ async function runAndJudge(cell: Cell, log: boolean): Promise<CellReport> {
   const own = await referenceOf(subject, cell.way);
   const others = cell.way === "ipmi-behind" ? [await referenceOf(subject, "ipmi")] : [];
   const run = await runCell(subject, cell.way, cell.fault, log ? "debug" : "error");
-  const judged = { isPlainRefusal: cell.fault.name === PLAIN_REFUSAL, limitMs: own.durationMs + limitOf(subject) };
+  const judged = {
+    isPlainRefusal: cell.fault.name === PLAIN_REFUSAL,
+    limitMs: own.durationMs + limitOf(subject),
+  };
   return {
     cell,
     hit: run.hit,
@@ -91,7 +104,10 @@ function asReference(outcome: Outcome): Reference {
 function limitOf({ action, reference, variables }: MatrixSubject): number {
   const limits = Object.values(action.input)
     .filter(({ type }) => type === "duration")
-    .map(({ env, default: preset }) => parseDurationMs(variables[env] ?? reference.environment[env] ?? preset ?? "") ?? 0);
+    .map(
+      ({ env, default: preset }) =>
+        parseDurationMs(variables[env] ?? reference.environment[env] ?? preset ?? "") ?? 0,
+    );
   const own = limits.length === 0 ? PATIENCE_MS : GRACE_MS + limits.reduce((sum, ms) => sum + ms, 0);
   return Math.min(own, TIMEOUT_MS + GRACE_MS);
 }
@@ -109,9 +125,10 @@ parentPort?.on("message", (task: Task) => {
   take(task).then(
     (report) => parentPort?.postMessage(report),
     // Seen by the main thread as the end of this one.
-    (thrown: unknown) => process.nextTick(() => {
-      throw thrown instanceof Error ? thrown : new Error(textOf(thrown));
-    }),
+    (thrown: unknown) =>
+      process.nextTick(() => {
+        throw thrown instanceof Error ? thrown : new Error(textOf(thrown));
+      }),
   );
 });
 parentPort?.postMessage({ actions: [...subjects.keys()] } satisfies Report);

@@ -17,7 +17,9 @@ class CellThread {
     const worker = new Worker(new URL("thread.ts", import.meta.url));
     this.#worker = worker;
     worker.on("message", (report: Report) => this.#answered?.(report));
-    worker.on("error", (thrown) => this.#failed?.(thrown instanceof Error ? thrown : new Error(textOf(thrown))));
+    worker.on("error", (thrown) =>
+      this.#failed?.(thrown instanceof Error ? thrown : new Error(textOf(thrown))),
+    );
     const report = await this.#answer();
     if ("actions" in report) this.actions = report.actions;
   }
@@ -36,7 +38,12 @@ class CellThread {
     } catch (thrown) {
       await this.stop();
       await this.start();
-      const violations = [{ kind: "crash", detail: thrown instanceof Error ? (thrown.stack ?? thrown.message) : textOf(thrown) }] as const;
+      const violations = [
+        {
+          kind: "crash",
+          detail: thrown instanceof Error ? (thrown.stack ?? thrown.message) : textOf(thrown),
+        },
+      ] as const;
       return { cell, hit: undefined, violations, ok: false, message: "", durationMs: 0, log: "" };
     }
   }

@@ -1,5 +1,5 @@
-import timersPromises from "node:timers/promises";
 import { syncBuiltinESMExports } from "node:module";
+import timersPromises from "node:timers/promises";
 
 /**
  * Time for one thread with its servers and clients: it stands still while anything in the thread is busy and jumps to the
@@ -19,7 +19,8 @@ const QUIET_TURNS = 3;
 /** What waits for something outside of this thread that long has no timer of its own. */
 const STUCK_MS = 10_000;
 /** Resources that may be open while nothing is going on. */
-const RESTING = /^(Immediate|Timeout|TCPServerWrap|TCPSocketWrap|TLSWrap|UDPWRAP|UDPWrap|PipeWrap|TTYWrap|MessagePort|.*SECURECONTEXT)$/;
+const RESTING =
+  /^(Immediate|Timeout|TCPServerWrap|TCPSocketWrap|TLSWrap|UDPWRAP|UDPWrap|PipeWrap|TTYWrap|MessagePort|.*SECURECONTEXT)$/;
 
 const realNow = performance.now.bind(performance);
 const nextTurn = timersPromises.setImmediate;
@@ -62,7 +63,12 @@ class Handle {
   }
 }
 
-function start(run: (...given: unknown[]) => void, ms: unknown, isRepeated: boolean, given: unknown[]): Handle {
+function start(
+  run: (...given: unknown[]) => void,
+  ms: unknown,
+  isRepeated: boolean,
+  given: unknown[],
+): Handle {
   const delayMs = Math.max(1, Number(ms ?? 0) || 0);
   // Longer than Node's own can wait: never.
   return new Handle({ atMs: 0, order: 0, delayMs, isRepeated, run: () => run(...given) });
@@ -96,7 +102,10 @@ export function installVirtualTime(): void {
   performance.now = () => elapsedMs;
   AbortSignal.timeout = (ms) => {
     const controller = new AbortController();
-    after(() => controller.abort(new DOMException("The operation was aborted due to timeout", "TimeoutError")), ms);
+    after(
+      () => controller.abort(new DOMException("The operation was aborted due to timeout", "TimeoutError")),
+      ms,
+    );
     return controller.signal;
   };
   Object.assign(globalThis, {
@@ -154,7 +163,8 @@ export async function passTimeUntil<T>(work: Promise<T>): Promise<T> {
 function nextTimer(): VirtualTimer | undefined {
   let next: VirtualTimer | undefined;
   for (const timer of waiting) {
-    if (!next || timer.atMs < next.atMs || (timer.atMs === next.atMs && timer.order < next.order)) next = timer;
+    if (!next || timer.atMs < next.atMs || (timer.atMs === next.atMs && timer.order < next.order))
+      next = timer;
   }
   return next;
 }
