@@ -24,7 +24,14 @@ export function readOptions(argv: readonly string[], processors: number): Matrix
   const flag = { type: "string" } as const;
   const { values } = parseArgs({
     args: [...argv],
-    options: { only: flag, seconds: flag, runs: flag, seed: flag, jobs: flag, log: { type: "boolean", default: false } },
+    options: {
+      only: flag,
+      seconds: flag,
+      runs: flag,
+      seed: flag,
+      jobs: flag,
+      log: { type: "boolean", default: false },
+    },
   });
   return {
     only: values.only,
