@@ -14,9 +14,6 @@ const STATUSES = ["01", "02", "09", "0d", "0f", "11"];
 /** Longer than a packet is repeated. */
 const SILENT_MS = 60_000;
 
-/** Whether a command of this name changes nothing. */
-export const readsOnly = (name: string) => READS.test(name) || HANDSHAKE.test(name) || OUTSIDE.test(name);
-
 /** Names of the faults that a packet with this message can have. */
 export function ipmiFaults(name: string): readonly string[] {
   if (HANDSHAKE.test(name))

@@ -4,7 +4,7 @@ import type { Cell, Row } from "./cells.ts";
 import type { CellReport, Report, Task } from "./thread.ts";
 
 /** A run takes milliseconds; a busy machine makes it longer. */
-const HUNG_MS = 60_000;
+const HUNG_MS = 150_000;
 
 /** One thread that runs cells. A cell that ends its thread, or never returns, is a finding. */
 class CellThread {

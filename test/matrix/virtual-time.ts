@@ -17,7 +17,7 @@ interface VirtualTimer {
 /** Packets that were sent over the loopback arrive within so many turns of the event loop. */
 const QUIET_TURNS = 3;
 /** What waits for something outside of this thread that long has no timer of its own. */
-const STUCK_MS = 10_000;
+const STUCK_MS = 60_000;
 /** Resources that may be open while nothing is going on. */
 const RESTING =
   /^(Immediate|Timeout|TCPServerWrap|TCPSocketWrap|TLSWrap|UDPWRAP|UDPWrap|PipeWrap|TTYWrap|MessagePort|.*SECURECONTEXT)$/;
