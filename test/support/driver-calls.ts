@@ -84,13 +84,11 @@ const CALLS: { readonly [Name in DriverName]: Calls<Drivers[Name]> } = {
     pending: (raid, signal) => raid.pending("RAID.1", signal),
     plan: (raid, signal) => raid.plan(RAID, "on-reset", signal),
     send: (raid, signal) => raid.send(RAID, undefined, signal),
-    task: (raid, signal) => raid.task("/redfish/v1/TaskService/TaskMonitors/1", signal),
   },
   erase: {
     list: (erase, signal) => erase.list(signal),
     plan: (erase, signal) => erase.plan(DRIVE, "crypto-erase", signal),
     send: (erase, signal) => erase.send(DRIVE, undefined, signal),
-    task: (erase, signal) => erase.task("/redfish/v1/TaskService/TaskMonitors/1", signal),
   },
   media: {
     read: (media, signal) => media.read(signal),
@@ -126,7 +124,6 @@ const CALLS: { readonly [Name in DriverName]: Calls<Drivers[Name]> } = {
     list: (firmware, signal) => firmware.list(signal),
     plan: (firmware, signal) => firmware.plan(FIRMWARE, signal),
     send: (firmware, signal) => firmware.send(FIRMWARE, 1_000, signal),
-    task: (firmware, signal) => firmware.task("/redfish/v1/TaskService/TaskMonitors/1", signal),
   },
   bootorder: {
     read: (bootorder, signal) => bootorder.read(signal),

@@ -11,6 +11,7 @@ import type { Secret } from "../../secret.ts";
 import type { SpanStart, Tracer } from "../../tracing/tracer.ts";
 import type { WireTap } from "../../tracing/wire-tap.ts";
 import type { Access, LastWrite, SessionBase } from "../operations/access.ts";
+import type { StartedTask } from "../operations/follow-task.ts";
 import type { Provider, Session } from "../operations/provider.ts";
 import { isFinal } from "../operations/read-back.ts";
 import { type DriverName, type Drivers, isCapability, OPERATIONS } from "../operations/table.ts";
@@ -185,6 +186,23 @@ export class BmcLink {
       await openFirst();
       return this.#retrying(WRITE_RETRY, signal, async () => this.#callOnceMore(session, send));
     };
+    const write = (call: (session: SessionBase & Drivers) => Promise<void>) =>
+      sendOnce(this.#noting(having(driver, call)));
+    const look: Access<Drivers>["look"] = async (call) => {
+      try {
+        const seen = await readOnce(call);
+        hasLooked = true;
+        return seen;
+      } catch (thrown) {
+        signal.throwIfAborted();
+        const error = BmcError.from(thrown);
+        const isSilence = error.class === "unreachable" || error.class === "timeout";
+        // What a poll never saw, and no change has begun, the BMC does not have.
+        const mayCome = hasLooked || (progress.hasAnswered && error.class !== "unsupported");
+        if (isSilence || ((progress.changedBy || mayCome) && !isFinal(error))) return error;
+        throw error;
+      }
+    };
     return {
       connection: this.#connection,
       clock,
@@ -210,22 +228,17 @@ export class BmcLink {
           }
         }
       },
-      look: async (call) => {
-        try {
-          const seen = await readOnce(call);
-          hasLooked = true;
-          return seen;
-        } catch (thrown) {
-          signal.throwIfAborted();
-          const error = BmcError.from(thrown);
-          const isSilence = error.class === "unreachable" || error.class === "timeout";
-          // What a poll never saw, and no change has begun, the BMC does not have.
-          const mayCome = hasLooked || (progress.hasAnswered && error.class !== "unsupported");
-          if (isSilence || ((progress.changedBy || mayCome) && !isFinal(error))) return error;
-          throw error;
-        }
+      look,
+      write,
+      start: async (call) => {
+        let started: StartedTask | undefined;
+        await write(async (session) => {
+          await call(session);
+          started = session.started?.();
+        });
+        return started;
       },
-      write: (call) => sendOnce(this.#noting(having(driver, call))),
+      task: (started) => look(async ({ task }) => (await task?.(started, signal)) ?? { state: "gone" }),
       open: (call) => sendOnce(having(driver, call)),
       sleep: (ms) => clock.sleep(ms, signal),
       progress: (text, limitMs) => log.info(progressFields(limitMs), text),

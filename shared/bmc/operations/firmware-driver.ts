@@ -1,5 +1,3 @@
-import type { OperationTask } from "./follow-task.ts";
-
 /** One program in the firmware inventory. */
 export interface FirmwareItem {
   /** The BMC's name of it, as `targets` take it. */
@@ -56,22 +54,12 @@ export interface FirmwareRequest {
 /** What a driver sends. */
 export type FirmwareSend = Pick<FirmwareRequest, "image" | "targets" | "applyTime">;
 
-/** An update that the BMC accepted. */
-export interface StartedUpdate {
-  /** Path of its task, if the BMC names one. */
-  readonly task?: string;
-  /** Set if the BMC keeps the image for a reset. */
-  readonly staged?: true;
-}
-
 export interface FirmwareDriver {
   list(signal: AbortSignal): Promise<readonly FirmwareItem[]>;
   /** What `send` would send, in one line for people. Throws `unsupported` where the BMC does not offer it. */
   plan(update: FirmwareSend, signal: AbortSignal): Promise<string>;
-  /** Sends the update for `timeoutMs` at most. Resolves when the BMC accepted it. */
-  send(update: FirmwareSend, timeoutMs: number, signal: AbortSignal): Promise<StartedUpdate>;
-  /** Reads the task once. */
-  task(path: string, signal: AbortSignal): Promise<OperationTask>;
+  /** Sends the update for `timeoutMs` at most. Resolves when the BMC accepted it: true if it keeps the image for a reset. */
+  send(update: FirmwareSend, timeoutMs: number, signal: AbortSignal): Promise<boolean>;
 }
 
 export type FirmwareDrivers = { readonly firmware: FirmwareDriver };

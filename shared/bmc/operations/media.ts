@@ -4,7 +4,7 @@ import type { Secret } from "../../secret.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
 import { isSameImage, type MediaType, mediaTypeOf, parseImageAddress } from "./image-address.ts";
-import { awaitState, refusalOf, reported } from "./read-back.ts";
+import { awaitState, EndUnknown, refusalOf, reported, unverified } from "./read-back.ts";
 import { describeUnread, type Unread } from "./unread.ts";
 
 /** Which of the BMC's virtual drives is meant; without a name one that takes the type. */
@@ -219,12 +219,15 @@ async function insertMedia(port: MediaPort, image: MediaImage): Promise<MediaRep
     const refusal = await refusalOf(() => port.insert(image));
     // Some BMCs apply what they refuse: read once. Sending the same image again gets the same answer.
     const isFinal = refusal?.class === "bmc" && !refusal.uncertain;
+    const isOpen = refusal instanceof EndUnknown;
     const after = isFinal
       ? reported(MEDIA, await port.read())
       : await until(port, (state) => holds(state, image));
     if (holds(after, image)) {
       return { before, after, changed: true, summary: `media ${image.url} inserted${whereOf(after, image)}` };
     }
+    // What may still be working is not sent again.
+    if (isOpen) throw unverified(`the BMC has ${describeMedia(after)}`, refusal);
     if (isFinal || attempt >= ATTEMPTS) {
       if (refusal) throw refusal;
       const wrong = image.writable && after.writeProtected ? ", write-protected" : "";

@@ -34,6 +34,16 @@ export class ChangeFailed extends BmcError {
 }
 
 /**
+ * The BMC accepted a change and how it ended is not known: what the change was to bring about may show it, and it is not sent
+ * again.
+ */
+export class EndUnknown extends BmcError {
+  constructor(message: string, cause?: unknown) {
+    super("verify", message, { cause, uncertain: true });
+  }
+}
+
+/**
  * Failures that waiting does not change, once something was sent. A refused login is not sent again, because accounts lock;
  * a missing right says nothing of the kind.
  */
@@ -119,7 +129,7 @@ export async function writeSetting<State>(
 
 /** Whether the BMC accepted a write and denied it, or a part of it, in the same answer. */
 export function isDenial(error: BmcError): boolean {
-  return error.uncertain && error.class === "verify";
+  return error.uncertain && error.class === "verify" && !(error instanceof EndUnknown);
 }
 
 /** For a BMC that denies a part that was as asked already, and applies the rest. */

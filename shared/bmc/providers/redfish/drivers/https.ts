@@ -122,7 +122,7 @@ async function findStandard(
           Country: names.country,
         }),
       };
-      return { method: "POST", path: generate, body };
+      return { method: "POST", path: generate, body, wantsBody: true };
     },
     async generated(answer) {
       const { data } = Generated.safeParse(answer);

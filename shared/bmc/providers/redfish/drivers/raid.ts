@@ -9,14 +9,13 @@ import {
   type RaidVolume,
 } from "../../../operations/raid-plan.ts";
 import type { Unread } from "../../../operations/unread.ts";
-import { namedTask } from "../resources/named-task.ts";
 import type { Resources } from "../resources/resources.ts";
+import { stateOfWord } from "../resources/task-state.ts";
 import { readable, throwUnread } from "../resources/unreadable.ts";
 import { describeWrite, type WriteRequest } from "../resources/writer.ts";
 import { Link, Links, lenient, Values } from "../service/schema.ts";
 import type { Resource } from "../service/service.ts";
 import { text } from "./inventory-parts.ts";
-import { readTask, taskLink } from "./operation-task.ts";
 
 const Text = lenient(z.string());
 const Count = lenient(z.number().check(z.nonnegative()));
@@ -64,7 +63,6 @@ const StartedTask = z.object({
   TaskState: Text,
   Payload: lenient(z.object({ TargetUri: Text })),
 });
-const ENDED = ["Completed", "Killed", "Exception", "Cancelled", "Interrupted"];
 
 /** Levels of services that know no RAIDType (Volume before v1.3, DSP0268): RAID6 has no such name. */
 const VOLUME_TYPES: Readonly<Record<string, string>> = {
@@ -191,7 +189,7 @@ export function redfishRaid({ system, members, writer }: Resources): RaidDriver 
       Links: { Drives: links },
       ...apply,
     };
-    return { method: "POST", path: volumesPath, body, untilBoot: true };
+    return { method: "POST", path: volumesPath, body, background: true };
   };
 
   const deletion = async (
@@ -206,7 +204,7 @@ export function redfishRaid({ system, members, writer }: Resources): RaidDriver 
     const { path, etag, value } = found;
     const apply = applyTime(time, value["@Redfish.OperationApplyTimeSupport"]?.SupportedValues);
     const body = Object.keys(apply).length === 0 ? undefined : apply;
-    return { method: "DELETE", path, etag, untilBoot: true, ...defined({ body }) };
+    return { method: "DELETE", path, etag, background: true, ...defined({ body }) };
   };
 
   const requestOf = (change: RaidChange, time: RaidApplyTime | undefined, signal: AbortSignal) =>
@@ -236,7 +234,7 @@ export function redfishRaid({ system, members, writer }: Resources): RaidDriver 
       const found = tasks.find(({ value: { TaskState: state, Payload: payload } }) => {
         const target = service.localPath(payload?.TargetUri);
         const isHere = target === volumesPath || target?.startsWith(`${volumesPath}/`) === true;
-        return isHere && state !== undefined && !ENDED.includes(state);
+        return isHere && state !== undefined && !["done", "failed"].includes(stateOfWord(state) ?? "");
       });
       if (!found) throwUnread(gaps, `whether a change of the volumes of ${controller} waits`);
       return found?.path;
@@ -246,12 +244,8 @@ export function redfishRaid({ system, members, writer }: Resources): RaidDriver 
       return request.body === undefined ? `${request.method} ${request.path}` : describeWrite(request);
     },
     async send(change, time, signal) {
-      const answer = await writer.write(await requestOf(change, time, signal), signal);
-      if (answer.status !== 202) return undefined;
-      const named = service.localPath(taskLink(answer) ?? namedTask(answer));
-      return service.pathOf(answer.headers["location"]) ?? named;
+      await writer.write(await requestOf(change, time, signal), signal);
     },
-    task: (path, signal) => readTask(service, path, signal),
   };
 }
 

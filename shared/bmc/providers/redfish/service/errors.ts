@@ -68,7 +68,7 @@ const LICENCE = /licen[sc]e/i;
 /** A refused login is one whatever is said beside it, as it must never be tried again; 403 is not one by itself. */
 function classOfAnswer(status: number, { messageIds, text }: Refusal): ErrorClass {
   if (status === 401) return "auth";
-  const said = messageQuirkOf(messageIds)?.class;
+  const said = messageQuirkOf(messageIds, text)?.class;
   if (status === 403) return said === "unsupported" || LICENCE.test(text) ? "unsupported" : "auth";
   return said ?? classOfStatus(status);
 }

@@ -88,16 +88,18 @@ const WELL_ID =
  */
 export function readDenial({ body }: Pick<HttpAnswer, "body">, redact: Redact = unchanged): string {
   const messages = extendedInfo(body);
-  const denying = messages.filter(
-    ({ MessageId = "", MessageSeverity, Severity = "" }) =>
-      DENIAL.test(MessageId) || DENYING_SEVERITY.test(MessageSeverity ?? Severity),
-  );
+  const denying = messages.filter(isDenying);
   if (denying.length > 0 || messages.length > 0) return describeMessages(denying, redact).text;
   const parsed = ErrorBody.safeParse(body);
   const { code, message = "" } = parsed.success ? parsed.data.error : {};
   const error = { Message: message, MessageId: code };
   if (!isTelling(error) || NO_FAULT.test(`${code ?? ""} ${message}`)) return "";
   return quote(error, redact);
+}
+
+/** Whether a message beside an acceptance or a success denies it, or a part of it. */
+export function isDenying({ MessageId = "", MessageSeverity, Severity = "" }: Message): boolean {
+  return DENIAL.test(MessageId) || DENYING_SEVERITY.test(MessageSeverity ?? Severity);
 }
 
 /** Messages of what was accepted earlier that say what went wrong with it; empty if it went well. */

@@ -166,30 +166,26 @@ export const SessionResource = z.object({ "@odata.id": lenient(z.string()) });
 /** Texts of a list, in their places; what is neither text nor a number is empty. */
 const Arguments = z.array(z.catch(z.pipe(z.union([z.string(), z.number()]), z.transform(String)), ""));
 
-const Message = z.object({
-  MessageId: lenient(z.string()),
-  Message: lenient(z.string()),
-  MessageArgs: lenient(Arguments),
-  RelatedProperties: lenient(Arguments),
-  Resolution: lenient(z.string()),
-  MessageSeverity: lenient(z.string()),
-  /** Before version 1.1 of the schema. */
-  Severity: lenient(z.string()),
-});
+/** HPE's older BMCs spell the field `MessageID`. */
+export const Message = z.pipe(
+  z.object({
+    MessageId: lenient(z.string()),
+    MessageID: lenient(z.string()),
+    Message: lenient(z.string()),
+    MessageArgs: lenient(Arguments),
+    RelatedProperties: lenient(Arguments),
+    Resolution: lenient(z.string()),
+    MessageSeverity: lenient(z.string()),
+    /** Before version 1.1 of the schema. */
+    Severity: lenient(z.string()),
+  }),
+  z.transform(({ MessageID, MessageId = MessageID, ...others }) => ({ ...others, MessageId })),
+);
 export type Message = z.infer<typeof Message>;
 
-export const Messages = z.catch(z.array(z.catch(Message, {})), []);
+export const Messages = z.catch(z.array(z.catch(Message, { MessageId: undefined })), []);
 
 /** DSP0266 section 8.6: the code and the message beside the extended information. */
 export const ErrorBody = z.object({
   error: z.object({ code: lenient(z.string()), message: lenient(z.string()) }),
 });
-
-export const Task = z.object({
-  "@odata.id": lenient(z.string()),
-  PercentComplete: lenient(z.number()),
-  TaskState: lenient(z.string()),
-  TaskStatus: lenient(z.string()),
-  Messages,
-});
-export type Task = z.infer<typeof Task>;
