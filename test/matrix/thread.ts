@@ -100,7 +100,7 @@ function asReference(outcome: Outcome): Reference {
   return { ...outcome, result };
 }
 
-/** The sum of the action's own limits, within its timeout. */
+/** The sum of the action's own limits, twice because a cycle waits for off and for on, within its timeout. */
 function limitOf({ action, reference, variables }: MatrixSubject): number {
   const limits = Object.values(action.input)
     .filter(({ type }) => type === "duration")
@@ -108,7 +108,7 @@ function limitOf({ action, reference, variables }: MatrixSubject): number {
       ({ env, default: preset }) =>
         parseDurationMs(variables[env] ?? reference.environment[env] ?? preset ?? "") ?? 0,
     );
-  const own = limits.length === 0 ? PATIENCE_MS : GRACE_MS + limits.reduce((sum, ms) => sum + ms, 0);
+  const own = limits.length === 0 ? PATIENCE_MS : GRACE_MS + 2 * limits.reduce((sum, ms) => sum + ms, 0);
   return Math.min(own, TIMEOUT_MS + GRACE_MS);
 }
 
