@@ -174,8 +174,6 @@ interface BiosSight {
   readonly isApplying: boolean;
 }
 
-/** BMCs hand the values to the firmware, some only after a moment. */
-const READ_BACK_DELAYS_MS = [0, 1_000, 4_000] as const;
 /** A boot takes minutes; the first read is early for a machine that has just booted. */
 const FIRST_POLL_MS = 1_000;
 const LONGEST_POLL_MS = 15_000;
@@ -247,7 +245,6 @@ async function writeValues(
   const what = `the change of ${describeValues(values)}`;
   try {
     const after = await writeSetting(
-      READ_BACK_DELAYS_MS,
       { ...port, write: () => port.write(values, request.applyTime) },
       {
         asked: describeValues(values),

@@ -24,6 +24,8 @@ export interface OperationTask {
   readonly message?: string;
   /** How long the BMC asked to wait before the next look. */
   readonly retryAfterMs?: number;
+  /** No look has shown it so far: the BMC may still be making it. */
+  readonly isMissing?: true;
 }
 
 /** A busy BMC is slow. */
@@ -111,6 +113,7 @@ export async function followTask(
     else {
       const { state, percent, message, retryAfterMs = 0 } = now;
       if (state !== "running") return now;
+      if (now.isMissing && leftMs <= 0) return { state: "gone" };
       last = [percent === undefined ? (now.word ?? "running") : `${percent} %`, message]
         .filter(Boolean)
         .join(", ");

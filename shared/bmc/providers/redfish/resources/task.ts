@@ -214,7 +214,8 @@ export class Tasks {
     if (task.result) return task.result;
     const wasFound = task.found !== undefined;
     const isExpected = !wasFound && clock.monotonicMs() - task.startedMs < appearsMs;
-    if (isExpected || (wasFound && task.paths.length > 0)) return { state: "running" };
+    if (isExpected) return { state: "running", isMissing: true };
+    if (wasFound && task.paths.length > 0) return { state: "running" };
     if (!task.wasSearched && task.first !== task.aside?.path) {
       task.wasSearched = true;
       const found = await this.#search(task, signal);

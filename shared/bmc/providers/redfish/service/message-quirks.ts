@@ -165,6 +165,14 @@ export const messageQuirks: readonly MessageQuirk[] = [
     class: "busy",
   },
   {
+    name: "not-writable",
+    vendors: "some",
+    reason: "403 or 400 for what no account can change in this way",
+    source: "DSP8011 Base registry",
+    keys: ["PropertyNotWritable", "PropertyNotUpdated", "ResourceCannotBeDeleted", "OperationNotAllowed"],
+    class: "unsupported",
+  },
+  {
     name: "not-offered",
     vendors: "some",
     reason: "registry messages for a value or action that is not offered, mostly with 400",

@@ -285,6 +285,7 @@ describe("a power command ends within its own limit", () => {
 
   it.each<[string, Looks, string, string]>([
     ["never ends", { [MONITOR]: [running] }, "timeout", "did not end within 15.0 s"],
+    ["was never there", {}, "verify", "no longer knows"],
     [
       "has failed",
       { [MONITOR]: [running, task("Exception", said("Contoso.1.0.No", "No."))] },
