@@ -14,7 +14,7 @@ const own: Reference = {
   ...{ before: { power: "on" }, after: { power: "off" }, deeds: [SOFT] },
   ...{ result: said({ before: "on", after: "off" }), durationMs: 100, leaks: [], stuck: undefined },
 };
-const LIMITS = { isPlainRefusal: false, limitMs: 1_000 };
+const LIMITS = { isPlainRefusal: false, limitMs: 1_000, hasMoved: false };
 const failed = said({ ok: false, class: "timeout" });
 
 const RIGHT: readonly (readonly [title: string, run: Partial<Judged>])[] = [

@@ -44,6 +44,8 @@ export interface JudgedFault {
   readonly isPlainRefusal: boolean;
   /** What the limits of the action allow it to take. */
   readonly limitMs: number;
+  /** Whether the IDs in a report may be those of another time. */
+  readonly hasMoved: boolean;
 }
 
 /** How long a machine has to shut down before it may be forced: the example's `SOFT_TIMEOUT`. */
@@ -66,7 +68,7 @@ export function judge(
   run: Judged,
   own: Reference,
   others: readonly Reference[],
-  { isPlainRefusal, limitMs }: JudgedFault,
+  { isPlainRefusal, limitMs, hasMoved }: JudgedFault,
 ): readonly Violation[] {
   const found: Violation[] = [];
   const add = (kind: ViolationKind, detail: string) => void found.push({ kind, detail });
@@ -100,12 +102,12 @@ export function judge(
     if (fewest && fewest.length > 0) add("false-success", fewest.join(", "));
     else {
       const fitting = references.filter((_, index) => wrong[index]?.length === 0);
-      if (!fitting.some(({ result: { after } }) => agrees(result.after, after))) {
+      if (!hasMoved && !fitting.some(({ result: { after } }) => agrees(result.after, after))) {
         add("wrong-report", `after is ${JSON.stringify(result.after)}`);
       }
     }
   }
-  if (!references.some(({ result: { before } }) => agrees(result.before, before))) {
+  if (!hasMoved && !references.some(({ result: { before } }) => agrees(result.before, before))) {
     add("wrong-report", `before is ${JSON.stringify(result.before)}`);
   }
   if (isChanged && result.changed !== true) {

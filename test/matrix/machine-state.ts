@@ -78,7 +78,8 @@ export function stateOfRedfish(bmc: RedfishBmc, known: KnownPasswords): MachineS
 }
 
 export function stateOfIpmi(bmc: IpmiBmc, known: KnownPasswords): MachineState {
-  const passwordOf = (key: Buffer) =>
+  const passwordOf = (key: Buffer) => (key.every((byte) => byte === 0) ? "none" : knownAs(key));
+  const knownAs = (key: Buffer) =>
     [...known].find(
       ([password]) => storedKey(password, 20).equals(key) || storedKey(password.slice(0, 16), 20).equals(key),
     )?.[1];

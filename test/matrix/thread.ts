@@ -82,6 +82,7 @@ async function runAndJudge(cell: Cell, log: boolean): Promise<CellReport> {
   const judged = {
     isPlainRefusal: cell.fault.name === PLAIN_REFUSAL,
     limitMs: own.durationMs + limitOf(subject),
+    hasMoved: cell.way === "moved",
   };
   return {
     cell,
