@@ -75,6 +75,8 @@ interface IpmiFaults {
   refuses?: (name: string, data: Buffer) => number | undefined;
   /** What a command gets in place of being carried out. */
   answers?: (request: wire.Request) => Reply | undefined;
+  /** Changes the answer of a command that was carried out. */
+  overrules?: (name: string, reply: Reply) => Reply;
   /** The status of a handshake's answer in place of the real one; `lost` answers nothing. */
   shakes?: (name: string, payload: Buffer) => number | "lost" | undefined;
   /** Changes a datagram on its way out, or adds others before it. */
@@ -464,7 +466,8 @@ class UdpBmc implements IpmiBmc {
     if (session.level < handler.level) return { code: 0xd4 };
     const refusal = this.faults.refuses?.(handler.name, request.data);
     if (refusal !== undefined) return { code: refusal };
-    return handler.run(request.data, devices, session);
+    const reply = handler.run(request.data, devices, session);
+    return this.faults.overrules?.(handler.name, reply) ?? reply;
   }
 
   /** Of what is bridged, the name that the target knows it by. */

@@ -122,6 +122,7 @@ export class RedfishBmc extends WebServer {
   readonly #services: readonly ResourceService[];
   readonly #tree: WholeTree | undefined;
   #closed = false;
+  #restarts = 0;
 
   constructor(options: RedfishBmcOptions) {
     super(options.tls, (request, response) => void this.#handle(request, response));
@@ -237,9 +238,11 @@ export class RedfishBmc extends WebServer {
 
   /** Restarts the BMC, not its machines: sessions and connections end, and it accepts none for `downMs`. */
   async restart(downMs: number): Promise<void> {
+    const restart = ++this.#restarts;
     this.sessions.expireAll();
     await this.stop();
     await new Promise((resolve) => setTimeout(resolve, downMs));
+    if (restart !== this.#restarts) return;
     this.certificates.restarted();
     if (!this.#closed) await this.listen(this.port, this.host);
   }
