@@ -51,7 +51,7 @@ function endOf(result: ActionResult, anonymiser: Anonymiser): Recording["action"
   return {
     name,
     ok,
-    message: anonymiser.freeText(message),
+    message: anonymiser.text(message),
     ...defined({ class: errorClass, provider, checks }),
   };
 }

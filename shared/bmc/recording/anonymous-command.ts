@@ -40,7 +40,7 @@ export function commandAnonymiser(anonymiser: Anonymiser) {
       ...(kept && { data: hex(kept) }),
       ...(completionCode !== undefined && { completionCode }),
       ...(shown && { answer: hex(shown) }),
-      ...(error !== undefined && { error: anonymiser.freeText(textOf(error)) }),
+      ...(error !== undefined && { error: anonymiser.text(textOf(error)) }),
     };
   };
 }

@@ -91,7 +91,7 @@ export class BmcReading {
         ? {
             unread: tree.unread.map(({ path, reason }) => ({
               path: anonymiser.path(path),
-              reason: anonymiser.freeText(reason),
+              reason: anonymiser.text(reason),
             })),
           }
         : {}),

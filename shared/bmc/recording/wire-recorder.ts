@@ -105,7 +105,7 @@ function exchangeOf(exchange: TappedHttp, anonymiser: Anonymiser) {
       headers: anonymiser.headers(answer.headers),
       body: received,
     }),
-    ...(error !== undefined && { error: anonymiser.freeText(textOf(error)) }),
+    ...(error !== undefined && { error: anonymiser.text(textOf(error)) }),
   };
 }
 
@@ -144,7 +144,7 @@ function answerBody(
   const json = jsonOf(body);
   if (json !== undefined) return anonymiser.value(json);
   const text = body.length <= LONGEST_REASON ? body.toString().trim() : "";
-  return status >= 400 && SENTENCE.test(text) ? anonymiser.freeText(text) : "";
+  return status >= 400 && SENTENCE.test(text) ? anonymiser.text(text) : "";
 }
 
 function jsonOf(body: string | Buffer | undefined): unknown {
