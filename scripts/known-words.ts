@@ -9,9 +9,26 @@ import { gunzipSync } from "node:zlib";
  */
 
 const TARGET = "shared/recording/known-words.ts";
-const OWN = ["shared/bmc", "shared/contract", "actions", "simulators/redfish", "simulators/ipmi", "simulators/amt"];
+const OWN = [
+  "shared/bmc",
+  "shared/contract",
+  "actions",
+  "simulators/redfish",
+  "simulators/ipmi",
+  "simulators/amt",
+];
 /** Names of people, places and passwords that sources and time zones have. */
-const NEVER = new Set(["calvin", "canary", "hunter", "jdoe", "eve", "alice", "bob", "washington", "wellington"]);
+const NEVER = new Set([
+  "calvin",
+  "canary",
+  "hunter",
+  "jdoe",
+  "eve",
+  "alice",
+  "bob",
+  "washington",
+  "wellington",
+]);
 /** What neither has: makers, protocols, places of sensors, and words of answers. */
 const MORE = `ampere ami asrock aspeed asus atos avocent bluefield broadcom cisco connectx cray dell emulex fujitsu gigabyte graviton hewlett hitachi
   hpe huawei hynix ibm idrac ilo imm infineon inspur insyde intel inventec kingston kioxia lenovo liteon marvell megarac mellanox micron nuvoton
@@ -24,14 +41,17 @@ const MEASURED = `mhz ghz mbps gbps bytes kib mib gib tib watts celsius fahrenhe
 const TOO_VAGUE = /^(id|ids|number|code|key|identifier|address|pin|value|tag|serial|name|data|index)$/;
 
 const tokens = (text: string) => text.match(/[A-Za-z][A-Za-z0-9]*/g) ?? [];
-const pieces = (token: string) => (token.match(/[A-Z]+(?![a-z])|[A-Z]?[a-z]+/g) ?? []).map((word) => word.toLowerCase());
+const pieces = (token: string) =>
+  (token.match(/[A-Z]+(?![a-z])|[A-Z]?[a-z]+/g) ?? []).map((word) => word.toLowerCase());
 
 function filesIn(folder: string): readonly string[] {
   return readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => join(folder, name));
 }
 
 const places = new Set(
-  Intl.supportedValuesOf("timeZone").flatMap((zone) => (zone.split("/")[1] === undefined ? [] : pieces(zone))),
+  Intl.supportedValuesOf("timeZone").flatMap((zone) =>
+    zone.split("/")[1] === undefined ? [] : pieces(zone),
+  ),
 );
 const seen = new Map<string, Set<string>>();
 const measures = new Set(MEASURED.split(/\s+/));
@@ -70,7 +90,8 @@ function takeTree(value: unknown, source: string, field = ""): void {
 
 for (const folder of [...OWN, ...process.argv.slice(2)]) {
   for (const file of filesIn(folder)) {
-    if (/\.json\.gz$/.test(file)) takeTree(JSON.parse(gunzipSync(readFileSync(file)).toString()).resources, file);
+    if (/\.json\.gz$/.test(file))
+      takeTree(JSON.parse(gunzipSync(readFileSync(file)).toString()).resources, file);
     else if (/registries.*\.json$/.test(file) || (/\.ts$/.test(file) && !/words/.test(file))) {
       take(readFileSync(file, "utf8").replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, ""), CERTAIN, false);
     } else if (/\.go$/.test(file) && !/_test\.go$/.test(file)) {

@@ -58,7 +58,8 @@ function scannerOf(role: FieldRole): RegExp {
   if (made) return made;
   const known = knownForms(role).map(({ source }) => source);
   const alternatives = Object.entries(FORMS).map(([name, source]) => `(?<${name}>${source})`);
-  const [pem = "", host = "", share = "", percent = "", email = "", subject = "", uuid = "", ...rest] = alternatives;
+  const [pem = "", host = "", share = "", percent = "", email = "", subject = "", uuid = "", ...rest] =
+    alternatives;
   const all = [pem, host, share, percent, email, uuid, subject, `(?<known>${known.join("|")})`, ...rest];
   const scanner = new RegExp(all.join("|"), "giu");
   scanners.set(role, scanner);
@@ -183,7 +184,9 @@ export class Anonymiser {
     const whole = Math.abs(Math.trunc(value));
     if (role === "measure" || whole <= LARGEST_FREE) return value;
     const kind = isIdentity(role) ? role : "text";
-    return Number.isSafeInteger(whole) ? Math.sign(value) * Number(this.#standIns.of(kind, String(whole))) : 0;
+    return Number.isSafeInteger(whole)
+      ? Math.sign(value) * Number(this.#standIns.of(kind, String(whole)))
+      : 0;
   }
 
   #name(name: string): string {
@@ -321,7 +324,10 @@ export class Anonymiser {
   #token(token: string, kind: IdentityKind, isIdentity: boolean): string {
     if (!isIdentity && (isKnown(token) || HEX_BYTE.test(token))) return token;
     if (/^0x[\da-f]+$/i.test(token)) return `${token.slice(0, 2)}${this.#standIns.of(kind, token.slice(2))}`;
-    return this.#encoded(token, kind, isIdentity) ?? this.#standIns.of(MAC.test(token) ? "MAC address" : kind, token);
+    return (
+      this.#encoded(token, kind, isIdentity) ??
+      this.#standIns.of(MAC.test(token) ? "MAC address" : kind, token)
+    );
   }
 
   /** What is hexadecimal or base64 of a text gets the same of the text's stand-in. */

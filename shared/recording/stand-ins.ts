@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import { type IdentityKind, isKnown, isKnownWord, isPlainAddress, isShort } from "./allow-list.ts";
 
 /** Networks for documentation (RFC 5737), then those for benchmarks (RFC 2544). */
@@ -15,7 +15,7 @@ const LETTERS = "abcdefghijklmnopqrstuvwxyz";
 
 /** The same stand-in for the same value everywhere in one recording, in the same form and length. Different values have different ones. */
 export class StandIns {
-  readonly #key: Buffer;
+  readonly #key: string;
   readonly #known = new Map<string, string>();
   readonly #made = new Set<string>();
   /** In their order, with their hosts in theirs. */
@@ -24,7 +24,7 @@ export class StandIns {
 
   /** The key is never written, so that a stand-in cannot be checked against a guess. */
   constructor(key: Buffer = randomBytes(32)) {
-    this.#key = key;
+    this.#key = key.toString("hex");
   }
 
   /** How many different values were replaced. */
@@ -91,7 +91,7 @@ export class StandIns {
     const blocks: Buffer[] = [];
     return (index) => {
       const block = index >> 5;
-      blocks[block] ??= createHmac("sha256", this.#key).update(`${block}\0${value}`).digest();
+      blocks[block] ??= hash("sha256", `${this.#key}\0${block}\0${value}`, "buffer");
       return blocks[block].readUInt8(index & 31);
     };
   }
@@ -113,7 +113,8 @@ function formOf(value: string, bytes: (index: number) => number): string {
 function inCaseOf(token: string, made: string): string {
   if (token === token.toLowerCase()) return made;
   if (token === token.toUpperCase()) return made.toUpperCase();
-  return [...made]
-    .map((character, index) => (/\p{Lu}/u.test(token[index] ?? "") ? character.toUpperCase() : character))
-    .join("");
+  return made.replace(/[a-z]/g, (letter, index: number) => {
+    const given = token[index] ?? "";
+    return given === given.toLowerCase() ? letter : letter.toUpperCase();
+  });
 }

@@ -9,7 +9,7 @@ import {
 } from "../../recording/recording.ts";
 import { textOf } from "../../text-of.ts";
 import type { TappedHttp, TappedIpmi, TlsFacts, WireTap } from "../../tracing/wire-tap.ts";
-import { commandAnonymiser } from "./anonymous-command.ts";
+import { anonymousSdrs, commandAnonymiser } from "./anonymous-command.ts";
 import {
   anonymousAnswer,
   anonymousRequest,
@@ -49,7 +49,7 @@ export class WireRecorder implements WireTap {
       ms: Math.round(endedMs - startedMs),
     });
     const http = this.#http.filter(({ path }) => !isLogin(path));
-    const commandOf = commandAnonymiser(anonymiser);
+    const commandOf = commandAnonymiser(anonymiser, anonymousSdrs(this.#ipmi, anonymiser));
     return {
       ...(http.length > 0 && {
         exchanges: http.map((one) => ({ ...exchangeOf(one, anonymiser), ...times(one) })),
@@ -94,10 +94,9 @@ function isLogin(path: string): boolean {
 
 function exchangeOf(exchange: TappedHttp, anonymiser: Anonymiser) {
   const { method, path, headers, connection, answer, error } = exchange;
-  const [bare = "", query] = path.split("?");
   const { sent, received } = bodiesOf(exchange, anonymiser);
   return {
-    request: `${method} ${anonymiser.path(bare)}${query === undefined ? "" : `?${anonymiser.text(query)}`}`,
+    request: `${method} ${anonymiser.path(path)}`,
     sent: { headers: anonymiser.headers(headers), ...(sent !== undefined && { body: sent }) },
     connection,
     ...(answer && {

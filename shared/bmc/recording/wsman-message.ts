@@ -78,10 +78,9 @@ export function anonymousAnswer(
   };
 }
 
-/** A subcode is a word of a specification; what else a device may say there is left out. */
 export function anonymousFault({ subcode, reason }: Fault, anonymiser: Anonymiser): Fault {
   return {
-    subcode: /^[A-Za-z]{1,64}$/.test(subcode) ? anonymiser.text(subcode) : "",
+    subcode: anonymiser.text(subcode),
     reason: anonymiser.text(reason),
   };
 }
