@@ -34,11 +34,13 @@ const MORE = `ampere ami asrock aspeed asus atos avocent bluefield broadcom cisc
   hpe huawei hynix ibm idrac ilo imm infineon inspur insyde intel inventec kingston kioxia lenovo liteon marvell megarac mellanox micron nuvoton
   nvidia openbmc packard phoenix poweredge primergy proliant qct qlogic quanta samsung seagate solidigm supermicro synergy thinksystem toshiba
   tyan wistron wiwynn xcc xeon epyc geforce tesla ryzen nvme nvswitch charset utf html xhtml json xml text keep alive close gzip deflate chunked
-  identity basic digest negotiate bearer realm qop stale auth algorithm expand levels filter select skip top only excerpt redacted removed is it on or by to of in at an as no if be we up do so us me my he ok id idrac wsman ecdsa admin root`;
+  identity basic digest negotiate bearer realm qop stale auth algorithm expand levels filter select skip top only excerpt redacted removed is it on or by to of in at an as no if be we up do so us me my he ok id idrac wsman ecdsa admin root
+  inlet outlet ambient exhaust intake dimm riser backplane pump fan tach rotor vrm vcore coolant leak intrusion airflow chipset pch mezzanine`;
 const MEASURED = `mhz ghz mbps gbps bytes kib mib gib tib watts celsius fahrenheit volts amps rpm percent count seconds minutes hours days ms size
   threshold reading critical fatal limit capacity speed max min port level cores threads lanes width depth height blocks sectors baud interval
   timeout average`;
-const TOO_VAGUE = /^(id|ids|number|code|key|identifier|address|pin|value|tag|serial|name|data|index)$/;
+const TOO_VAGUE =
+  /^(\w|id|ids|number|code|key|identifier|address(es)?|pin|values?|tag|serial|name|data|index|indices|args|as|accepts|action|after|bound|cs|ds|va|pa|mm|sid|label|external|internal|factor|devices?|group|instruction|memory|network|processor|storage|system|user|used?|specification|supported|synced|sync|needed|written|exchanges|extension|controller|commands?|words?|full|functions?|formats|hosts|logins|paths|local|fatal|read|image|signal|integral|differential|proportional|conns)$/;
 
 const tokens = (text: string) => text.match(/[A-Za-z][A-Za-z0-9]*/g) ?? [];
 const pieces = (token: string) =>
@@ -48,9 +50,10 @@ function filesIn(folder: string): readonly string[] {
   return readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => join(folder, name));
 }
 
+/** Of `Europe/Berlin`, not of `America/Swift_Current`. */
 const places = new Set(
-  Intl.supportedValuesOf("timeZone").flatMap((zone) =>
-    zone.split("/")[1] === undefined ? [] : pieces(zone),
+  Intl.supportedValuesOf("timeZone").flatMap(
+    (zone) => /^\w+\/([A-Za-z]+)$/.exec(zone)?.[1]?.toLowerCase() ?? [],
   ),
 );
 const seen = new Map<string, Set<string>>();

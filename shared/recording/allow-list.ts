@@ -41,7 +41,7 @@ export function isKnown(token: string): boolean {
   let [known, free, digits] = [0, 0, 0];
   for (const [piece] of token.matchAll(PIECE)) {
     if (/^\d/.test(piece)) digits += piece.length;
-    else if (piece.length >= LONGEST_FREE && isKnownWord(piece)) known += piece.length;
+    else if (piece.length > 1 && isKnownWord(piece)) known += piece.length;
     else free += piece.length;
   }
   return known > free && free <= MOST_FREE && digits <= MOST_DIGITS;
@@ -96,6 +96,8 @@ const MODEL = /model|manufacturer|vendor|product|family|partnumber|processor|^na
 
 /** Judges by the last part of `Users.2.UserName` and `ResetType@Redfish.AllowableValues`: an annotation lists what a specification allows. */
 export function roleOf(field: string): FieldRole {
+  // An action.
+  if (field.startsWith("#")) return "text";
   const [property = "", annotation] = field.split("@");
   const name = property.slice(property.lastIndexOf(".") + 1);
   if (SECRET.test(name) && !NO_SECRET.test(annotation ?? name)) return "secret";
@@ -111,7 +113,7 @@ export function roleOf(field: string): FieldRole {
 const MEASURED =
   /^[-+]?\d{1,15}(\.\d{1,15})? ?(%|[KMGT]?i?(B|Bps|b|bps|Hz)|[kmµu]?(W|V|A|VA|J)|°?[CF]|RPM|rpm|ms|s|bits?|cells?)?$/;
 const UNIT =
-  /(?<![\w.-])\d{1,12}(?:\.\d{1,6})?(?= ?(?:%|[KMGT]i?B\b|[KMGT]?bps\b|[kMGT]?Hz\b|m?W(?:atts)?\b|[mk]?V(?:olts)?\b|RPM\b|rpm\b|seconds\b|minutes\b|ms\b|MB\/s|GT\/s))/gi;
+  /(?<![\w.-])\d{1,12}(?:\.\d{1,6})?(?= ?(?:%|[KMGT]i?B\b|[KMGT]?bps\b|[kMGT]?Hz\b|m?W(?:atts)?\b|[mk]?V(?:olts)?\b|RPM\b|rpm\b|seconds\b|minutes\b|ms\b|MB\/s|[MG]T\/s))/gi;
 const MOMENT =
   /(?<!\w)(?:19|20)\d\d-[01]\d-[0-3]\d(?:[T ][0-2]\d:[0-5]\d(?::[0-6]\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:?\d\d)?)?(?!\w)|(?<![\w/])[0-3]?\d\/[0-3]?\d\/(?:19|20)\d\d(?![\w/])|(?<![\w:])[0-2]\d:[0-5]\d:[0-5]\d(?![\w:])|(?<![\w:])[+-][01]\d:[0-5]\d(?![\w:])/g;
 const DURATION =
@@ -124,10 +126,17 @@ const SERIES =
   /(?<!\w)(?:EPYC|Gold|Silver|Platinum|Bronze|Xeon|Ryzen|Gen|V)[ -]\d{4}[A-Z+]{0,2}(?!\w)|(?<!\w)(?:R|T|C|M|XR|XE|DL|ML|BL|XL|SL|SR|ST|SD|RD|RS)\d{3,4}[a-z]{0,3}(?!\w)/g;
 const SCHEMA_VERSION = /(?<![A-Za-z\d])v\d{1,2}[._]\d{1,2}[._]\d{1,2}(?![\w])/g;
 
+/** Messages of registries that are numbered: Dell's and Lenovo's. */
+const MESSAGE_ID =
+  /(?<=\bIDRAC\.\d{1,2}\.\d{1,2}\.)[A-Z]{2,4}\d{3,4}(?!\w)|(?<!\w)(?:BAR|BIOS|CPU|FAN|IPA|JCP|LC|LOG|MEM|NIC|PR|PSU|PWR|RAC|RAM|RED|SEC|SUP|SWC|SYS|TMP|USR|VRM)\d{3,4}(?!\w)|(?<!\w)FQXSP[A-Z]{2}\d{4}[A-Z](?!\w)/g;
+/** As UEFI numbers them. */
+const BOOT_OPTION = /(?<!\w)Boot[\dA-F]{4}(?!\w)/g;
+const PORT = /(?<=[\w\])]:)(?:2049|3128|4433|5000|5120|5900|5985|8000|8080|8443|8888|1699[2-5])(?![\w.:])/g;
+
 /** What stays in a text because of its form, beside known words. */
 export function knownForms(role: FieldRole): readonly RegExp[] {
   const own = role === "version" ? [DOTTED] : role === "model" ? [SERIES] : [];
-  return [MOMENT, DURATION, UNIT, SCHEMA_VERSION, ...own];
+  return [MOMENT, DURATION, UNIT, SCHEMA_VERSION, MESSAGE_ID, BOOT_OPTION, PORT, ...own];
 }
 
 /** Whether a measure's value is a number, with or without its unit. */

@@ -167,7 +167,8 @@ export class Anonymiser {
     const value = given.slice(0, LONGEST_TEXT);
     if (field === "@odata.etag") return this.#header("etag", value);
     if (role === "secret") {
-      if (isPlainValue(value) || REDFISH_LINK.test(value)) return value;
+      if (isPlainValue(value)) return value;
+      if (REDFISH_LINK.test(value)) return this.path(value);
       this.#removed++;
       return null;
     }
@@ -197,7 +198,7 @@ export class Anonymiser {
     switch (name) {
       case "etag":
       case "if-match":
-        return value.replace(/[A-Za-z0-9]{4,}/g, (tag) => this.#standIns.of("text", tag));
+        return value.replace(ENTITY_TAG, (tag) => this.#standIns.of("text", tag));
       case "www-authenticate":
         // A realm names the machine, and a nonce is part of a login.
         return (value.match(CHALLENGE) ?? []).join(" ");
@@ -340,7 +341,7 @@ export class Anonymiser {
       // Of a number it happens to be a text.
       if (shown === text && !/[a-z]{4}/i.test(text)) continue;
       const encoded = Buffer.from(shown, "latin1").toString(encoding).replace(/=+$/, "");
-      return token === token.toUpperCase() && encoding === "hex" ? encoded.toUpperCase() : encoded;
+      return /[A-F]/.test(token) && encoding === "hex" ? encoded.toUpperCase() : encoded;
     }
     return undefined;
   }
@@ -355,12 +356,14 @@ export interface AnonymiserOptions {
 type Form = keyof typeof FORMS;
 const NAMES = ["known", ...(Object.keys(FORMS) as Form[])] as const;
 const TOKEN = /[\p{L}\p{N}]+/gu;
+/** All but the mark of a weak one. */
+const ENTITY_TAG = /(?!W\/)[\p{L}\p{N}]+/gu;
 const MAC = /^[\da-f]{12}$/i;
 const HEX_BYTE = /^0x[\da-f]{1,2}$/i;
 const HEX_BYTES = /^(?:[\da-f]{2})+$/i;
 const SHORTEST_ENCODED = 8;
 const PRINTABLE = /^[ -~]{4,}$/;
-const REDFISH_LINK = /^\/redfish\/v1\/[A-Za-z/]*$/;
+const REDFISH_LINK = /^\/redfish\/v1\/[\w./()-]*$/;
 const OTHER_ROLES: readonly FieldRole[] = ["secret", "measure", "model", "version", "text"];
 
 function isIdentity(role: FieldRole): role is IdentityKind {

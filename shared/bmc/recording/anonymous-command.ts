@@ -13,9 +13,9 @@ const NAME_AT = new Map([
   [0x11, 15],
   [0x12, 15],
 ]);
-/** From here on, records of the event log are the maker's own. */
-const OEM_EVENTS = 0xc0;
-const EVENT_HEADER_BYTES = 10;
+/** Types of records of the event log (IPMI 2.0 section 32): the standard's, and the makers' with a time. */
+const [EVENT, FIRST_TIMED, LAST_TIMED] = [0x02, 0xc0, 0xdf];
+const [EVENT_HEADER_BYTES, TIMED_HEADER_BYTES] = [3, 10];
 const SDR_HEADER_BYTES = 5;
 /** The ID of the next record, before the record in an answer. */
 const NEXT_BYTES = 2;
@@ -46,7 +46,10 @@ export function anonymousSdr(record: Buffer, anonymiser: Anonymiser): Buffer {
 
 /** A record of the event log without what a maker has put into one of its own kind. */
 export function knownEvent(record: Buffer): Buffer {
-  return (record[2] ?? 0) < OEM_EVENTS ? record : withoutRest(record, EVENT_HEADER_BYTES);
+  const type = record[2] ?? 0;
+  if (type === EVENT) return record;
+  const isTimed = type >= FIRST_TIMED && type <= LAST_TIMED;
+  return withoutRest(record, isTimed ? TIMED_HEADER_BYTES : EVENT_HEADER_BYTES);
 }
 
 function withoutRest(record: Buffer, keptBytes: number): Buffer {
