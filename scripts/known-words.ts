@@ -40,7 +40,7 @@ const MEASURED = `mhz ghz mbps gbps bytes kib mib gib tib watts celsius fahrenhe
   threshold reading critical fatal limit capacity speed max min port level cores threads lanes width depth height blocks sectors baud interval
   timeout average`;
 const TOO_VAGUE =
-  /^(\w|id|ids|number|code|key|identifier|address(es)?|pin|values?|tag|serial|name|data|index|indices|args|as|accepts|action|after|bound|cs|ds|va|pa|mm|sid|label|external|internal|factor|devices?|group|instruction|memory|network|processor|storage|system|user|used?|specification|supported|synced|sync|needed|written|exchanges|extension|controller|commands?|words?|full|functions?|formats|hosts|logins|paths|local|fatal|read|image|signal|integral|differential|proportional|conns)$/;
+  /^(\w|id|ids|number|code|key|identifier|address(es)?|pin|values?|tag|serial|name|data|index|indices|args|as|accepts|action|after|bound|cs|ds|va|pa|mm|sid|label|external|internal|factor|devices?|group|instruction|memory|network|processor|storage|system|user|used?|specification|supported|synced|sync|needed|written|exchanges|extension|controller|commands?|words?|full|functions?|formats|hosts|logins|paths|local|read|image|signal|latitude|longitude|integral|differential|proportional|conns)$/;
 
 const tokens = (text: string) => text.match(/[A-Za-z][A-Za-z0-9]*/g) ?? [];
 const pieces = (token: string) =>

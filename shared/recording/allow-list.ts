@@ -12,7 +12,7 @@ const measures = new Set(MEASURES.split(/\s+/));
 const PLAIN_VALUE =
   /^[\W_]*$|^(.)\1*(?<!\d)$|^0[0:.x-]*0?$|^(n\/?a|none|null|unknown|unspecified|empty|no asset tag|chassis|system|no dimm|not ?(found|specified|available|applicable|present|set|provided|supported|configured)|default( string)?|to be filled by o\.?e\.?m\.?|enabled?|disabled?|on|off|auto(matic)?|manual|yes|no|true|false|ok|static|dhcp|slaac|administrator|operator|readonly|user|local|remote|all|any|other|standard|custom|always|never|nochange|managed ?system|intel\(r\) amt)$/i;
 /** Addresses that say nothing of a site: masks, loopback, unspecified, multicast. */
-const PLAIN_ADDRESS = /^(?:(?:0|127|2[2-5]\d)\.[\d.]+|::1?|ff[\da-f]{2}:[\da-f:]*)$/i;
+const PLAIN_ADDRESS = /^(?:(?:0|127|22[4-9]|2[3-5]\d)\.[\d.]+|::1?|ff[\da-f]{2}:[\da-f:]*)$/i;
 const PUBLIC_HOST = /(?:^|\.)(?:dmtf\.org|oasis-open\.org|odata\.org|w3\.org|snia\.org)$/i;
 
 const PIECE = /\p{Lu}+(?!\p{Ll})|\p{Lu}?\p{Ll}+|\d+|./gsu;
@@ -106,8 +106,9 @@ export function roleOf(field: string): FieldRole {
   if (identity) return identity[0];
   if (VERSION.test(name)) return "version";
   if (MODEL.test(name)) return "model";
-  const last = name.match(/[A-Z]+(?![a-z])|[A-Z]?[a-z]+/g)?.at(-1) ?? "";
-  return measures.has(last.toLowerCase()) ? "measure" : "text";
+  const [last = "", before = ""] = (name.match(/[A-Z]+(?![a-z])|[A-Z]?[a-z]+/g) ?? []).toReversed();
+  // `MiB` has two.
+  return [last, before + last].some((word) => measures.has(word.toLowerCase())) ? "measure" : "text";
 }
 
 const MEASURED =
@@ -131,12 +132,13 @@ const MESSAGE_ID =
   /(?<=\bIDRAC\.\d{1,2}\.\d{1,2}\.)[A-Z]{2,4}\d{3,4}(?!\w)|(?<!\w)(?:BAR|BIOS|CPU|FAN|IPA|JCP|LC|LOG|MEM|NIC|PR|PSU|PWR|RAC|RAM|RED|SEC|SUP|SWC|SYS|TMP|USR|VRM)\d{3,4}(?!\w)|(?<!\w)FQXSP[A-Z]{2}\d{4}[A-Z](?!\w)/g;
 /** As UEFI numbers them. */
 const BOOT_OPTION = /(?<!\w)Boot[\dA-F]{4}(?!\w)/g;
+const BAUD = /(?<![\w.-])(?:1200|2400|4800|9600|19200|38400|57600|115200)(?![\w.-])/g;
 const PORT = /(?<=[\w\])]:)(?:2049|3128|4433|5000|5120|5900|5985|8000|8080|8443|8888|1699[2-5])(?![\w.:])/g;
 
 /** What stays in a text because of its form, beside known words. */
 export function knownForms(role: FieldRole): readonly RegExp[] {
   const own = role === "version" ? [DOTTED] : role === "model" ? [SERIES] : [];
-  return [MOMENT, DURATION, UNIT, SCHEMA_VERSION, MESSAGE_ID, BOOT_OPTION, PORT, ...own];
+  return [MOMENT, DURATION, UNIT, SCHEMA_VERSION, MESSAGE_ID, BOOT_OPTION, BAUD, PORT, ...own];
 }
 
 /** Whether a measure's value is a number, with or without its unit. */

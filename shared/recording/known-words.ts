@@ -112,7 +112,7 @@ equipment equipments eqvr eraid erasable erase erased erases erasing erasure erk
 esdram esi eskm especially essence essential est establish established establishment estimate estimated eswitch esx esxi etag etc eth ethernet
 ethernetinterface ethernetnics etimedout ets etype eui eula eval evb even evenly event eventdestination eventing eventrecord events eventservice every
 everything everywhere evi evictions evpn ex ex235a ex420 ex425 exact exactly example examples exceeded exceeding exceeds except exception excerpt
-excessive exchange exchanger exchangers exchanges exclude exclusion exclusive exclusively exec executables execute executed executes executing
+excess excessive exchange exchanger exchangers exchanges exclude exclusion exclusive exclusively exec executables execute executed executes executing
 execution exercised exhaust exhaustion exist existing exists exit exp expand expandable expanded expander expanding expands expansion expect
 expectation expected expects expense expensed experience experienced experiencing expiration expire expired expires expiry explained explains exponent
 exponentially exponents export exporte exported exporter exportlclog expose exposed exposei exposes express expression ext extend extended extendedinfo
@@ -158,7 +158,7 @@ incomplete inconsistency inconsistent incorrect incorrectly increase increased i
 independent independently indeterminate index indexes indicate indicated indicates indicating indication indications indicator indicators indices
 indirectly individual individually indus industry infer infineon infini infinite infinity infix influenced info inform information informational infos
 infosight infrastructure ing ingress inhibit init initial initialisation initialising initialization initialize initialized initializing initials
-initiate initiated initiator initrd inj inject injection inlet inline inner input inputs ins insert inserted inserting inserts inside insight
+initiate initiated initiator initrd inj inject injection inlet inline inner ino input inputs ins insert inserted inserting inserts inside insight
 insightonline insist insisting inspected inspection inspur install installation installed installer installing installs instance instanceof instances
 instant instantaneous instead instinct instructed instruction instructions instrumentation insufficient insyde int int18h int19h intake integer
 integral integrated integrity integritys intel intelligent intelligently intelnmversion intelupilinken intended intensive interactive interconnect
@@ -377,8 +377,8 @@ zvcat`;
 /** Last words of the names of fields that hold measured numbers. */
 export const MEASURES = `accuracy ah amps attempts average band bandwidth baud bias bits blocks bytes calibration capacity celsius channel cid collisions complete compositions
 compute cores count credits critical cycle cycles days degrees depth discards duration ecn ecrc entries errors estimate expansion fahrenheit failures
-frames frequency gbps gbs ghz gib height hours hz increment indicator interval iops jobs kg kib lanes latitude length level limit liters longitude
-lower lun max maximum mbps med meter meters mhz mib microseconds milliseconds min minute minutes miss month ms mtu multiplier ns nte occurrences offset
-order pcr percent percentage percents point port ports precedence precision preference priority queues range ratio reading records recovery regions
-rejects reports requests retries rh rpm second seconds sectors sequences sessions shutdowns size sizes slot socket speed steps temp terabyte threads
-threshold tib timeout ttl upper var violations vlan vlanid voltage volts wattage watts weight width zero zones`;
+fatal frames frequency gbps gbs ghz gib height hours hz increment indicator interval iops jobs kg kib lanes length level limit liters lower lun max
+maximum mbps med meter meters mhz mib microseconds milliseconds min minute minutes miss month ms mtu multiplier ns nte occurrences offset order pcr
+percent percentage percents point port ports precedence precision preference priority queues range ratio reading records recovery regions rejects
+reports requests retries rh rpm second seconds sectors sequences sessions shutdowns size sizes slot socket speed steps temp terabyte threads threshold
+tib timeout ttl upper var violations vlan vlanid voltage volts wattage watts weight width zero zones`;
