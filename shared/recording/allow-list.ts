@@ -59,10 +59,10 @@ export type FieldRole = "secret" | "measure" | "model" | "version" | "text" | Id
 export type IdentityKind = (typeof IDENTITIES)[number][0] | "text";
 
 const SECRET =
-  /passw|passphrase|passcode|\bpwd|pwd$|secret|token|credential|community|key$|keys$|keytab|hash|salt|cookie|certificatestring|csrstring|pkcs|nonce|challenge|bindpw|^pin$|pincode$|^psk$|signaturestring|fingerprint|pem$|keydata|seed$|^k[gr]$/i;
+  /passw|passphrase|passcode|\bpwd|pwd$|secret|token|credential|community|key$|keys$|keytab|hash|cookie|certificatestring|csrstring|pkcs|nonce|challenge|bindpw|^pin$|pincode$|^psk$|signaturestring|fingerprint|pem$|keydata|seed$|^k[gr]$/i;
 /** They count or limit secrets, or name keys of a keyboard, and hold none. */
 const NO_SECRET =
-  /(length|min|max|count|days|policy|threshold|timeout|expir\w{0,16}|enabled?|required|supported|type|algorithm|protection|status|state|mode|readonly|hidden|hotkey|registrykey)s?$/i;
+  /(length|min|max|count|days|policy|threshold|timeout|expir\w{0,16}|enabled?|required|supported|type|algorithm|protection|status|state|mode|readonly|hidden|hotkey|registrykey|salt)s?$/i;
 
 const IDENTITIES = [
   ["UUID", /uuid|guid$/i],
@@ -117,6 +117,9 @@ const UNIT =
   /(?<![\w.-])\d{1,12}(?:\.\d{1,6})?(?= ?(?:%|[KMGT]i?B\b|[KMGT]?bps\b|[kMGT]?Hz\b|m?W(?:atts)?\b|[mk]?V(?:olts)?\b|RPM\b|rpm\b|seconds\b|minutes\b|ms\b|MB\/s|[MG]T\/s))/gi;
 const MOMENT =
   /(?<!\w)(?:19|20)\d\d-[01]\d-[0-3]\d(?:[T ][0-2]\d:[0-5]\d(?::[0-6]\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:?\d\d)?)?(?!\w)|(?<![\w/])[0-3]?\d\/[0-3]?\d\/(?:19|20)\d\d(?![\w/])|(?<![\w:])[0-2]\d:[0-5]\d:[0-5]\d(?![\w:])|(?<![\w:])[+-][01]\d:[0-5]\d(?![\w:])/g;
+/** `Jun 24 20:51:29 2026` and `24 Jun 2026` */
+const YEAR =
+  /(?<=\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6} {1,2}(?:\d{1,2},? )?(?:\d\d:\d\d:\d\d )?)(?:19|20)\d\d(?!\w)/g;
 const DURATION =
   /(?<!\w)-?P(?=T?\d)(?:\d{1,3}Y)?(?:\d{1,3}M)?(?:\d{1,3}W)?(?:\d{1,4}D)?(?:T(?:\d{1,3}H)?(?:\d{1,3}M)?(?:\d{1,6}(?:\.\d{1,6})?S)?)?(?!\w)/g;
 /** Not what may be an IP address. */
@@ -138,7 +141,7 @@ const PORT = /(?<=[\w\])]:)(?:2049|3128|4433|5000|5120|5900|5985|8000|8080|8443|
 /** What stays in a text because of its form, beside known words. */
 export function knownForms(role: FieldRole): readonly RegExp[] {
   const own = role === "version" ? [DOTTED] : role === "model" ? [SERIES] : [];
-  return [MOMENT, DURATION, UNIT, SCHEMA_VERSION, MESSAGE_ID, BOOT_OPTION, BAUD, PORT, ...own];
+  return [MOMENT, YEAR, DURATION, UNIT, SCHEMA_VERSION, MESSAGE_ID, BOOT_OPTION, BAUD, PORT, ...own];
 }
 
 /** Whether a measure's value is a number, with or without its unit. */

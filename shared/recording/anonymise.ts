@@ -121,11 +121,11 @@ export class Anonymiser {
   }
 
   /** A value as it may be written. */
-  value(value: unknown, field = "", below?: "secret" | IdentityKind): unknown {
+  value(value: unknown, field = "", below?: "secret"): unknown {
     if (Array.isArray(value)) return value.map((entry) => this.value(entry, field, below));
     const role = below ?? roleOf(field);
     if (typeof value === "object" && value !== null) {
-      const next = role === "secret" || role === "location" ? role : undefined;
+      const next = role === "secret" ? role : undefined;
       return Object.fromEntries(
         Object.entries(value).map(([name, entry]) => [this.#name(name), this.value(entry, name, next)]),
       );
@@ -178,6 +178,7 @@ export class Anonymiser {
   }
 
   #number(value: number, role: FieldRole): number | null {
+    if (value === 0) return value;
     if (role === "secret") {
       this.#removed++;
       return null;

@@ -84,7 +84,6 @@ describe("secrets", () => {
   it.each([
     ["Password", "canary-one"],
     ["SHA256Password", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"],
-    ["PasswordSalt", "canary-salt"],
     ["Token", "canary-token"],
     ["SNMP.1.AgentCommunity", "canary-community"],
     ["EncryptionKey", "canary-key"],
