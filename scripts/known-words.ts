@@ -35,7 +35,7 @@ const MORE = `ampere ami asrock aspeed asus atos avocent bluefield broadcom cisc
   nvidia openbmc packard phoenix poweredge primergy proliant qct qlogic quanta samsung seagate solidigm supermicro synergy thinksystem toshiba
   tyan wistron wiwynn xcc xeon epyc geforce tesla ryzen nvme nvswitch charset utf html xhtml json xml text keep alive close gzip deflate chunked
   identity basic digest negotiate bearer realm qop stale auth algorithm expand levels filter select skip top only excerpt redacted removed is it on or by to of in at an as no if be we up do so us me my he ok id idrac wsman ecdsa admin root
-  inlet outlet ambient exhaust intake dimm riser backplane pump fan tach rotor vrm vcore coolant leak intrusion airflow chipset pch mezzanine`;
+  inlet outlet ambient exhaust intake dimm riser backplane pump fan tach rotor vrm vcore coolant leak intrusion airflow chipset pch mezzanine mon tue wed thu fri sat sun`;
 const MEASURED = `mhz ghz mbps gbps bytes kib mib gib tib watts celsius fahrenheit volts amps rpm percent count seconds minutes hours days ms size
   threshold reading critical fatal limit capacity speed max min port level cores threads lanes width depth height blocks sectors baud interval
   timeout average`;

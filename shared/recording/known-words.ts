@@ -128,10 +128,10 @@ flap flash flashed flat flex flexible flexibleloms flight flights flit float flo
 fluorocarbon flush fmax fmeasurement fmt fod fold folded folder folders follow followed following follows for forbidden force forced forces foreground
 foreign forest forever forged forgery forget forgets forgot forgotten fori form format formats formatted formed forms formulation forward forwarded
 forwarding found four fpga fpi fpmode fport fqdd fqdds fqdn fql fraction fracture fractured fracturing fragment frame frames framing framings frb free
-freely freeze freq frequencies frequency frequencyhz frequencymhz frequently fresh friday frm frmw from fromm front frozen fru fsrm fstat ftp fujitsu
-fulfilled full fullness fully func function functional functionalities functionality functioning functions funtions further fuse fused fuses fusion
-future fvfile fwfileuri fwinfo fwlocalias fwpkg fwrepo fwscan fwupdate fwupdateipaddr fwupdatepath fwverify g200ew3 g2e1 gain gap gaps gateway gateways
-gauge gave gb200 gb300 gbe gbps gbs gbt gcid gclookupenable gcm gcmsha gcrootdomain gcxlid gddr gddr5x geforce gen general generally generate
+freely freeze freq frequencies frequency frequencyhz frequencymhz frequently fresh fri friday frm frmw from fromm front frozen fru fsrm fstat ftp
+fujitsu fulfilled full fullness fully func function functional functionalities functionality functioning functions funtions further fuse fused fuses
+fusion future fvfile fwfileuri fwinfo fwlocalias fwpkg fwrepo fwscan fwupdate fwupdateipaddr fwupdatepath fwverify g200ew3 g2e1 gain gap gaps gateway
+gateways gauge gave gb200 gb300 gbe gbps gbs gbt gcid gclookupenable gcm gcmsha gcrootdomain gcxlid gddr gddr5x geforce gen general generally generate
 generatecsrresponse generated generating generation generations generator generic genuine genz geographic geometry georgetown geq get getconnected
 geteuid getnvmedomain getpciedevice getpcieslots getrsstatus gets getting getuid ggo gh200 ghes ghesv ghz gib gibibytes gigabit gigabyte gigabytes
 github give given gives glance glis global globally gmaker gmi gmt goal goes gofish going gold golden golint gone good google got govern governs gport
@@ -363,16 +363,16 @@ vlanid vlanmode vlannetworkinterface vlanport vlanpriority vlans vlansetting vlt
 vmwarenumofvfs vnc vndr vnic vnominal vnt vocabulary void vol volatile volt voltage voltages volts volume volumes vpi vport vpp vrm vroc vsa vsapg
 vshort vsp vsphere vss vswpg vt100 vt220 vt400 vtd vtt vtutf8 vulnerabilities vulnerability w002 wait waited waiting waits wakeonlan walk want wanted
 ware warm warn warned warning warnings warp warranty was watch watchdog watchdogs watched watching water watt wattage watts way ways wbem wcilf wdt we
-weak weaker weakness web webhook webserver website webui wednesday week weekly weigh weight weightkg well were west wet what whea when whenever where
-whether which whichever while who whole whose why wide wider width widthmm wifi wificapable wildcard wildcards will win window windows winner winpe
-wins wipe wire wired wireless wires wiring wish wistron with withdraw withhold within without witness wiwynn wlan wmi wnc wol word worded words work
-workaround worker workgroup working workload workloads works workspace world worn worse worst worth would wrap wrapped wraps writable write writeable
-writeiokibytes writer writes written wrong wsman wtr wvilf wwn wwnn wwpn www wwwahsv wwwbmc wwwdoc wwwers wwwglis wwwinfosight wwwiol wwwlic wwwlml
-wwwpass wwwprv wwwqspec wwwrestdoc wwwsup wwwswlic wyse wzp x x00b1 x01 x06 x0a x10 x102b x10de x11 x12 x13 x13deg x14e4 x15 x15b3 x16 x165f x16d7 x17
-x17b x19 x1c x1fc x1nvme x23 x2apic x2c80 x2f x2f8 x30 x3f8 x40 x4nvme x4x4x8 x6f x7c x86 x8x4x4 xa1 xa182 xa190 xa194 xa1a3 xa1cb xa1d2 xa2d6 xaa xca
-xcb xcc xce xcf xdc xdf xdfff xen xeon xfa xff xff00 xfffe xffff xfusion xgmi xhci xhtml xl675d xml xmlns xmm xoff xon xor xpt xsi xtermr xtreme
-xxxxxxxxx xxxxxxxxxx xyz yaml yd2c2 year yekt yes yet yield ymm you young your z23 z63 zero zfra zip zlib zlprt zmprt zns zod zone zoned zoneetag zones
-zvcat`;
+weak weaker weakness web webhook webserver website webui wed wednesday week weekly weigh weight weightkg well were west wet what whea when whenever
+where whether which whichever while who whole whose why wide wider width widthmm wifi wificapable wildcard wildcards will win window windows winner
+winpe wins wipe wire wired wireless wires wiring wish wistron with withdraw withhold within without witness wiwynn wlan wmi wnc wol word worded words
+work workaround worker workgroup working workload workloads works workspace world worn worse worst worth would wrap wrapped wraps writable write
+writeable writeiokibytes writer writes written wrong wsman wtr wvilf wwn wwnn wwpn www wwwahsv wwwbmc wwwdoc wwwers wwwglis wwwinfosight wwwiol wwwlic
+wwwlml wwwpass wwwprv wwwqspec wwwrestdoc wwwsup wwwswlic wyse wzp x x00b1 x01 x06 x0a x10 x102b x10de x11 x12 x13 x13deg x14e4 x15 x15b3 x16 x165f
+x16d7 x17 x17b x19 x1c x1fc x1nvme x23 x2apic x2c80 x2f x2f8 x30 x3f8 x40 x4nvme x4x4x8 x6f x7c x86 x8x4x4 xa1 xa182 xa190 xa194 xa1a3 xa1cb xa1d2
+xa2d6 xaa xca xcb xcc xce xcf xdc xdf xdfff xen xeon xfa xff xff00 xfffe xffff xfusion xgmi xhci xhtml xl675d xml xmlns xmm xoff xon xor xpt xsi xtermr
+xtreme xxxxxxxxx xxxxxxxxxx xyz yaml yd2c2 year yekt yes yet yield ymm you young your z23 z63 zero zfra zip zlib zlprt zmprt zns zod zone zoned
+zoneetag zones zvcat`;
 
 /** Last words of the names of fields that hold measured numbers. */
 export const MEASURES = `accuracy ah amps attempts average band bandwidth baud bias bits blocks bytes calibration capacity celsius channel cid collisions complete compositions
