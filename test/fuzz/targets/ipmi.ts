@@ -57,7 +57,7 @@ import { parseSensorRecord } from "../../../shared/bmc/providers/ipmi/sensor-rec
 import { parseActiveInstances } from "../../../shared/bmc/providers/ipmi/sol-driver.ts";
 import { parseSolPacket, SolReassembly } from "../../../shared/bmc/providers/ipmi/sol-packet.ts";
 import { parseUserAccess, parseUserName } from "../../../shared/bmc/providers/ipmi/users.ts";
-import { commandAnonymiser } from "../../../shared/bmc/recording/anonymous-command.ts";
+import { anonymousSdrs, commandAnonymiser } from "../../../shared/bmc/recording/anonymous-command.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { Anonymiser } from "../../../shared/recording/anonymise.ts";
 import { redactor } from "../../../shared/secret-forms.ts";
@@ -297,7 +297,9 @@ export const ipmiTargets: readonly Target[] = [
     call: (input) => {
       const [data, answer] = [bytesOf(input).subarray(0, 6), bytesOf(input).subarray(6)];
       const asked = { command: "Get SDR", netFn: 0x0a, code: 0x23, data, startedMs: 0, endedMs: 1 };
-      const shown = commandAnonymiser(new Anonymiser(redactor({})))({ ...asked, completionCode: 0, answer });
+      const anonymiser = new Anonymiser(redactor({}));
+      const one = { ...asked, completionCode: 0, answer };
+      const shown = commandAnonymiser(anonymiser, anonymousSdrs([one], anonymiser))(one);
       return Buffer.from(shown.answer ?? "", "hex");
     },
     // Of a record of a maker's own, the header alone.
