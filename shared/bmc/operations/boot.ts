@@ -12,7 +12,7 @@ import {
 import { type BootWaitReport, waitForBoot } from "./boot-wait.ts";
 import { ok, unsupported } from "./finding.ts";
 import type { PowerDriver } from "./power.ts";
-import { awaitState, insisting, refusalOf, reported } from "./read-back.ts";
+import { awaitState, insisting, READ_BACK_MS, refusalOf, reported } from "./read-back.ts";
 
 /** Result of setting a boot override. */
 export interface BootReport {
@@ -74,6 +74,8 @@ function portOf({ log, read, write, insist, sleep }: Access<BootDrivers>, signal
     ignored: () => read(async ({ boot }) => boot.ignored ?? false),
     keepsOverrides: () => read(async ({ boot }) => boot.keepsOverrides ?? false),
     read: () => read(({ boot }) => boot.read(signal)),
+    note: (request: BootRequest) => read(async ({ boot }) => boot.note?.(request, signal)),
+    waiting: () => read(async ({ boot }) => boot.waiting?.(signal)),
     write: (request: BootRequest) =>
       write(async ({ boot, provider }) => {
         await boot.write(request, signal);
@@ -107,9 +109,6 @@ function withMode(
 
 export const UNREAD_OVERRIDE: BootOverride = { device: "unknown" };
 
-/** Some BMCs answer the write before a read shows it. */
-const READ_BACK_DELAYS_MS = [0, 500, 2_000] as const;
-
 /**
  * Sets the override and reads it back. What the BMC says about the write does not decide: some apply it and
  * answer 400, some answer 200 and keep something else (bmclib issue 459).
@@ -120,7 +119,7 @@ async function setBoot(port: BootPort, request: BootRequest): Promise<BootReport
     return { after: UNREAD_OVERRIDE, changed: false, summary: `${asked} ignored, there is nothing to set` };
   }
   const readBack = () =>
-    awaitState(READ_BACK_DELAYS_MS, port, port.read, (stored) => !stored || matches(request, stored));
+    awaitState(READ_BACK_MS.setting, port, port.read, (stored) => !stored || matches(request, stored));
   const refusal = await refusalOf(() => port.write(request));
   let stored = await readBack();
   if (!refusal) {
@@ -147,7 +146,15 @@ async function setBoot(port: BootPort, request: BootRequest): Promise<BootReport
     return { after: stored, changed: true, summary };
   }
   if (matches(request, stored)) {
-    return { after: stored, changed: true, summary: `boot ${describeOverride(stored)}` };
+    // What cannot be read for it is no reason to fail.
+    const note = await port.note(request).catch(() => undefined);
+    const summary = `boot ${describeOverride(stored)}${note === undefined ? "" : `; ${note}`}`;
+    return { after: stored, changed: true, summary };
+  }
+  const waits = matches({ ...request, mode: "keep" }, stored) ? await port.waiting() : undefined;
+  if (waits !== undefined) {
+    const summary = `boot ${describeOverride(stored)}; mode ${request.mode} waits for the next boot in ${waits}`;
+    return { after: stored, changed: true, summary };
   }
   throw new BmcError(
     "verify",

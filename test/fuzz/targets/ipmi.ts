@@ -26,7 +26,11 @@ import {
 } from "../../../shared/bmc/providers/ipmi/fru.ts";
 import { matchAnswer } from "../../../shared/bmc/providers/ipmi/handshake-link.ts";
 import { getLanParameters, parseLanParameters } from "../../../shared/bmc/providers/ipmi/lan-parameters.ts";
-import { checksum, parseLanResponse } from "../../../shared/bmc/providers/ipmi/message.ts";
+import {
+  checksum,
+  parseLanResponse,
+  parseProvenResponse,
+} from "../../../shared/bmc/providers/ipmi/message.ts";
 import {
   parseHandshakeAnswer,
   parseOpenSessionResponse,
@@ -184,10 +188,14 @@ export const ipmiTargets: readonly Target[] = [
     call: (input) => {
       const data = bytesOf(input);
       const response = { responder: 0x20, netFn: 6, command: 0x34, sequence: 1, completionCode: 0, data };
-      return [parseLanResponse(data), ROUTE.answer(response, GET_CHASSIS_STATUS, 1)];
+      return [
+        parseLanResponse(data),
+        parseProvenResponse(data),
+        ROUTE.answer(response, GET_CHASSIS_STATUS, 1),
+      ];
     },
     throws: isBmcError,
-    covers: ["parseLanResponse"],
+    covers: ["parseLanResponse", "parseProvenResponse"],
   },
   {
     name: "ipmi-answers",

@@ -1,8 +1,13 @@
 import type { IndicatorDriver, IndicatorState } from "../../operations/indicator.ts";
-import { type CommandChannel, request } from "./channel.ts";
+import { type CommandChannel, request, requestIfKnown } from "./channel.ts";
 import { GET_CHASSIS_STATUS } from "./chassis.ts";
-import { type Command, ipmiCommand, NetFn } from "./command.ts";
-import { WRONG_LENGTH } from "./completion-code.ts";
+import { type Command, ipmiCommand, NetFn, type Refusal } from "./command.ts";
+import { INVALID_FIELD, REQUEST_TOO_LONG, WRONG_LENGTH } from "./completion-code.ts";
+
+const SECONDS_ONLY: Refusal = {
+  class: "unsupported",
+  reason: "the BMC lights the LED for some seconds only",
+};
 
 /** Chassis Identify (IPMI 2.0 section 28.5): 0 seconds is off; the bit of the second byte is on until switched off. */
 function chassisIdentify(lit: boolean): Command {
@@ -11,9 +16,9 @@ function chassisIdentify(lit: boolean): Command {
     needs: "operator",
     effect: "set",
     // The second byte is optional.
-    refusals: {
-      [WRONG_LENGTH]: { class: "unsupported", reason: "the BMC lights the LED for some seconds only" },
-    },
+    refusals: lit
+      ? { [WRONG_LENGTH]: SECONDS_ONLY, [REQUEST_TOO_LONG]: SECONDS_ONLY, [INVALID_FIELD]: SECONDS_ONLY }
+      : {},
   });
 }
 
@@ -23,14 +28,14 @@ const describeIdentify = (lit: boolean) => `Chassis Identify: ${lit ? "on until 
 const IS_REPORTED = 0x40;
 const STATES: readonly (IndicatorState | undefined)[] = ["off", "timed", "on", undefined];
 
-function parseIndicator(data: Buffer): IndicatorState | undefined {
-  const state = data[2] ?? 0;
+function parseIndicator(data: Buffer | undefined): IndicatorState | undefined {
+  const state = data?.[2] ?? 0;
   return (state & IS_REPORTED) === 0 ? undefined : STATES[(state >> 4) & 0x03];
 }
 
 /** The identify LED through Chassis Identify. */
 export const ipmiIndicator = (channel: CommandChannel): IndicatorDriver => ({
-  read: async (signal) => parseIndicator(await request(channel, GET_CHASSIS_STATUS, signal)),
+  read: async (signal) => parseIndicator(await requestIfKnown(channel, GET_CHASSIS_STATUS, signal)),
   plan: async (lit) => describeIdentify(lit),
   async write(lit, signal) {
     await request(channel, chassisIdentify(lit), signal);

@@ -173,7 +173,8 @@ export class HttpClient {
     const needed = request.method === "GET" && status < 300 && status !== 202;
     const decoded = await decodeBody(raw.body, headers, request.maxBytes ?? MAX_BODY_BYTES);
     if (decoded.problem !== undefined && needed) {
-      throw new BmcError("protocol", `${doing} answered ${status} with ${decoded.problem}`);
+      const message = `${doing} answered ${status} with ${decoded.problem}`;
+      throw new BmcError("protocol", message, { transient: true });
     }
     return { status, headers, body: decoded.value, ...defined({ text: decoded.text }), path };
   }
@@ -215,7 +216,9 @@ function redirectTarget(
     );
   }
   // RFC 9110 section 15.4: only 307 and 308 keep the method and the body of a write.
-  if (request.method !== "GET" && status < 307) {
+  // With 301 and 302 a path that only gains or loses its last slash names the same resource, and nothing was carried out yet.
+  const isSame = status < 303 && target.replace(/\/$/, "") === path.replace(/\/$/, "");
+  if (request.method !== "GET" && status < 307 && !isSame) {
     throw new BmcError(
       "protocol",
       `${describe(request)} was redirected with ${status}, which would lose the request`,

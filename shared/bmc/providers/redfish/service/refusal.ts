@@ -76,6 +76,11 @@ export function accountToChange(answer: Pick<HttpAnswer, "body">): string | unde
  */
 const DENIAL =
   /(^|\.)(Property(NotWritable|NotUpdated|Unknown|Missing|Duplicate|Value(?!Modified|Deprecated)\w+)|Action(NotSupported|Parameter\w+)|OperationNotAllowed|OperationFailed|NoOperation|InsufficientPrivilege\w*|ResourceInUse|ResourceCannotBeDeleted)$/;
+/** Whether messages deny what is asked of whoever asks, so that a 403 is not about rights. */
+export function deniesItself(messageIds: readonly string[]): boolean {
+  return messageIds.some((id) => DENIAL.test(id) && !/InsufficientPrivilege\w*$/.test(id));
+}
+
 const DENYING_SEVERITY = /^critical$/i;
 const NO_FAULT = /success|complete|accept/i;
 /** Of settings that were applied, or wait to be. */
@@ -88,16 +93,18 @@ const WELL_ID =
  */
 export function readDenial({ body }: Pick<HttpAnswer, "body">, redact: Redact = unchanged): string {
   const messages = extendedInfo(body);
-  const denying = messages.filter(
-    ({ MessageId = "", MessageSeverity, Severity = "" }) =>
-      DENIAL.test(MessageId) || DENYING_SEVERITY.test(MessageSeverity ?? Severity),
-  );
+  const denying = messages.filter(isDenying);
   if (denying.length > 0 || messages.length > 0) return describeMessages(denying, redact).text;
   const parsed = ErrorBody.safeParse(body);
   const { code, message = "" } = parsed.success ? parsed.data.error : {};
   const error = { Message: message, MessageId: code };
   if (!isTelling(error) || NO_FAULT.test(`${code ?? ""} ${message}`)) return "";
   return quote(error, redact);
+}
+
+/** Whether a message beside an acceptance or a success denies it, or a part of it. */
+export function isDenying({ MessageId = "", MessageSeverity, Severity = "" }: Message): boolean {
+  return DENIAL.test(MessageId) || DENYING_SEVERITY.test(MessageSeverity ?? Severity);
 }
 
 /** Messages of what was accepted earlier that say what went wrong with it; empty if it went well. */
@@ -116,12 +123,18 @@ export function describeMessages(
   return { text: quoteAll(messages, redact) || quoteIds(messageIds, redact), messageIds };
 }
 
-/** The text of a message, with its arguments where the BMC leaves them to its clients (DSP0266, Message object). */
-export function textOfMessage({ Message = "", MessageArgs = [] }: Message): string {
-  return Message.replace(
-    /%(\d{1,2})/g,
-    (placeholder, number) => MessageArgs[Number(number) - 1] ?? placeholder,
-  );
+/**
+ * The text of a message, with its arguments where the BMC leaves them to its clients (DSP0266, Message object). Redacted before that:
+ * text that is filled in already may hold a secret with a `%1` of its own, which an argument would split.
+ */
+export function textOfMessage(
+  { Message = "", MessageArgs = [] }: Message,
+  redact: Redact = unchanged,
+): string {
+  return redact(Message).replace(/%(\d{1,2})(?![0-9A-Za-z])/g, (placeholder, number) => {
+    const argument = MessageArgs[Number(number) - 1];
+    return argument === undefined ? placeholder : redact(argument);
+  });
 }
 
 /** The messages with a reason; those with an ID of their own come before general ones. */
@@ -134,7 +147,7 @@ function quoteAll(messages: readonly Message[], redact: Redact): string {
 
 function quote(message: Message, redact: Redact): string {
   const { MessageId: id, Resolution = "" } = message;
-  const text = textOfMessage(message).trim() || argumentsOf(message).join(", ");
+  const text = textOfMessage(message, redact).trim() || argumentsOf(message).join(", ");
   const words = [text, id === undefined ? "" : `(${id})`].filter((part) => part !== "").join(" ");
   const quoted = clean(words, redact, LONGEST_QUOTE);
   const isUseful = Resolution.trim() !== "" && !USELESS_RESOLUTION.test(Resolution.trim());

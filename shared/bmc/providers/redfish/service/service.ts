@@ -2,6 +2,8 @@ import type * as z from "zod/mini";
 import type { Clock } from "../../../../clock.ts";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
+import { isServerFault } from "../../../http/status-error.ts";
+import { samePath } from "../resources/paths.ts";
 import type { Authentication } from "./authentication.ts";
 import { answerError } from "./errors.ts";
 import { readEtag } from "./etag.ts";
@@ -15,11 +17,24 @@ import {
 } from "./http-client.ts";
 import { accountToChange } from "./refusal.ts";
 
+/** Before a GET is sent again, and how many may fail again. */
+const REPEAT_MS = 500;
+const MOST_REPETITIONS = 3;
+
 /** A resource as it was read. */
 export interface Resource<T> {
   readonly path: string;
   readonly value: T;
   readonly etag: string | undefined;
+}
+
+/** How long a reading shows what is at a place. */
+const FRESH_MS = 2_000;
+
+interface LastRead {
+  readonly path: string;
+  readonly body: unknown;
+  readonly atMs: number;
 }
 
 /** Requests to one BMC with its credentials. */
@@ -29,7 +44,10 @@ export class Service {
   readonly #clock: Clock;
   readonly #onAccepted: (() => void) | undefined;
   #hasChanged = false;
+  #repetitions = MOST_REPETITIONS;
   #accountToChange: string | undefined;
+  #lastRead: LastRead | undefined;
+  #beforeChange: ((path: string, signal: AbortSignal) => Promise<void>) | undefined;
 
   /** `onAccepted` is called with every change that the BMC accepts. */
   constructor(http: HttpClient, authentication: Authentication, clock: Clock, onAccepted?: () => void) {
@@ -37,6 +55,18 @@ export class Service {
     this.#authentication = authentication;
     this.#clock = clock;
     this.#onAccepted = onAccepted;
+  }
+
+  /** Has `check` called before every request that may change something; what it throws keeps the request from being sent. */
+  guard(check: (path: string, signal: AbortSignal) => Promise<void>): void {
+    this.#beforeChange = check;
+  }
+
+  /** The body of a resource that was read a moment ago, if nothing was asked since; else undefined. */
+  justRead(path: string): unknown {
+    const last = this.#lastRead;
+    const isFresh = last && this.#clock.monotonicMs() - last.atMs <= FRESH_MS;
+    return isFresh && samePath(last.path, path) ? last.body : undefined;
   }
 
   /** Whether the BMC has accepted a change since this session began. */
@@ -50,7 +80,7 @@ export class Service {
     schema: T,
     signal: AbortSignal,
   ): Promise<Resource<z.infer<T>>> {
-    const answer = await this.send({ method: "GET", path }, signal);
+    const answer = await this.#read({ method: "GET", path }, signal);
     if (answer.status !== 200) throw this.refusal(answer, { method: "GET", path });
     return this.#resource(answer, schema);
   }
@@ -63,14 +93,42 @@ export class Service {
     maxBytes?: number,
   ): Promise<Resource<z.infer<T>> | undefined> {
     const request = { method: "GET", path, ...defined({ maxBytes }) } as const;
-    const answer = await this.send(request, signal);
+    const answer = await this.#read(request, signal);
     if (answer.status === 404 || answer.status === 410) return undefined;
     if (answer.status !== 200) throw this.refusal(answer, { method: "GET", path });
     return this.#resource(answer, schema);
   }
 
+  /**
+   * Sends a GET, and once more where the answer is one that BMCs give for a moment (openstack/sushy repeats any 5xx). Resources
+   * that keep failing use up the repetitions, so that many of them do not add up.
+   */
+  async #read(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
+    try {
+      const answer = await this.send(request, signal);
+      if (!isServerFault(answer.status) || this.#repetitions === 0) return answer;
+    } catch (thrown) {
+      if (!BmcError.from(thrown).transient || this.#repetitions === 0) throw thrown;
+    }
+    this.#repetitions--;
+    await this.#clock.sleep(REPEAT_MS, signal);
+    const answer = await this.send(request, signal);
+    if (!isServerFault(answer.status)) this.#repetitions++;
+    return answer;
+  }
+
   /** Sends a request whatever its answer; only refused credentials throw. */
   async send(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
+    if (request.method !== "GET") await this.#beforeChange?.(request.path, signal);
+    this.#lastRead = undefined;
+    const answer = await this.#sendAuthorised(request, signal);
+    if (request.method === "GET" && answer.status === 200) {
+      this.#lastRead = { path: answer.path, body: answer.body, atMs: this.#clock.monotonicMs() };
+    }
+    return answer;
+  }
+
+  async #sendAuthorised(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
     const answer = await this.#authorised(request, signal);
     const refused = this.#refused(answer, request);
     if (!(await this.#authentication.renewed(answer, refused !== undefined))) {
@@ -95,6 +153,8 @@ export class Service {
 
   /** Uploads a file once, whatever the answer; refused credentials throw. */
   async upload(request: HttpUpload, signal: AbortSignal): Promise<HttpAnswer> {
+    await this.#beforeChange?.(request.path, signal);
+    this.#lastRead = undefined;
     const credentials = await this.#authentication.headers(signal);
     const headers = { ...request.headers, ...credentials };
     const answer = await this.#http.upload({ ...request, headers }, signal);
@@ -111,6 +171,16 @@ export class Service {
    */
   get accountToChange(): string | undefined {
     return this.#accountToChange;
+  }
+
+  /** Logs out and in again where a session is in use, and says whether one is: what ends with a session is then gone. */
+  endSession(): Promise<boolean> {
+    return this.#authentication.endSession();
+  }
+
+  /** Does not log out at the end. */
+  keepSession(): void {
+    this.#authentication.keepSession();
   }
 
   /** A refusal as a typed error. */
