@@ -74,11 +74,19 @@ function portOf({ log, read, write, insist, sleep }: Access<BootDrivers>, signal
     ignored: () => read(async ({ boot }) => boot.ignored ?? false),
     keepsOverrides: () => read(async ({ boot }) => boot.keepsOverrides ?? false),
     read: () => read(({ boot }) => boot.read(signal)),
-    write: (request: BootRequest) =>
-      write(async ({ boot, provider }) => {
-        await boot.write(request, signal);
-        log.debug({ ...request, provider }, "boot override sent");
-      }),
+    write: (request: BootRequest) => {
+      const isDone = async () => {
+        const stored = await read(({ boot }) => boot.read(signal));
+        return stored !== undefined && matches(request, stored);
+      };
+      return write(
+        async ({ boot, provider }) => {
+          await boot.write(request, signal);
+          log.debug({ ...request, provider }, "boot override sent");
+        },
+        { isDone },
+      );
+    },
     insist,
     sleep,
   };

@@ -117,7 +117,9 @@ export async function followTask(
       stagedAtMs = state === "staged" ? (stagedAtMs ?? clock.monotonicMs()) : undefined;
       const isSettled = stagedAtMs !== undefined && clock.monotonicMs() - stagedAtMs >= STAGED_MS;
       if (isSettled || (state === "staged" && leftMs <= 0)) return now;
-      last = [percent === undefined ? (now.word ?? "running") : `${percent} %`, message].filter(Boolean).join(", ");
+      last = [percent === undefined ? (now.word ?? "running") : `${percent} %`, message]
+        .filter(Boolean)
+        .join(", ");
       pauseMs = Math.min(Math.max(pauseMs, retryAfterMs), LONGEST_TASK_PAUSE_MS);
     }
     const text = now instanceof BmcError ? "BMC silent, waiting until it answers again" : `${what}: ${last}`;
@@ -147,9 +149,9 @@ export class BackgroundWork<Drivers> {
   }
 
   /** Sends a command and keeps what it starts, instead of what an earlier one did. */
-  async start(call: Parameters<Access<Drivers>["start"]>[0]): Promise<void> {
+  async start(...sending: Parameters<Access<Drivers>["start"]>): Promise<void> {
     this.#started = undefined;
-    this.#started = await this.#port.start(call);
+    this.#started = await this.#port.start(...sending);
   }
 
   /** Why it is no success, as one look shows; undefined while that is not certain, and if nothing was started. */

@@ -139,7 +139,7 @@ async function setUri(
     READ_BACK_DELAYS_MS,
     {
       read: () => read(({ httpboot }) => httpboot.read(signal)),
-      write: () => write(({ httpboot }) => httpboot.write(uri, signal)),
+      write: (patience) => write(({ httpboot }) => httpboot.write(uri, signal), patience),
       insist,
       sleep,
     },

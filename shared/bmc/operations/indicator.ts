@@ -1,5 +1,5 @@
 import { defined } from "../../defined.ts";
-import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
+import { type Access, defineOperations, type Patience, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
 import { changeSetting, reported } from "./read-back.ts";
 
@@ -60,7 +60,8 @@ type IndicatorPort = ReturnType<typeof portOf>;
 function portOf({ read, write, insist, sleep }: Access<IndicatorDrivers>, signal: AbortSignal) {
   return {
     read: () => read(({ indicator }) => indicator.read(signal)),
-    write: (lit: boolean) => write(({ indicator }) => indicator.write(lit, signal)),
+    write: (lit: boolean, patience?: Patience) =>
+      write(({ indicator }) => indicator.write(lit, signal), patience),
     insist,
     sleep,
   };
@@ -73,7 +74,7 @@ async function setIndicator(port: IndicatorPort, lit: boolean): Promise<Indicato
   const state = asked(lit);
   const { before, after, changed } = await changeSetting(
     READ_BACK_DELAYS_MS,
-    { ...port, write: () => port.write(lit) },
+    { ...port, write: (patience) => port.write(lit, patience) },
     { asked: `identify LED ${state}`, isSet: (read) => read === state, describe: (read) => read },
   );
   const how = !changed ? "already " : "";

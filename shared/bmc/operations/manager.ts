@@ -86,12 +86,7 @@ type ManagerPort = Omit<ReturnType<typeof portOf>, "work"> & {
   readonly work?: Pick<BackgroundWork<ManagerDrivers>, "failure">;
 };
 
-function portOf(
-  access: Access<ManagerDrivers>,
-  kind: BmcResetKind,
-  signal: AbortSignal,
-  onSent: () => void,
-) {
+function portOf(access: Access<ManagerDrivers>, kind: BmcResetKind, signal: AbortSignal, onSent: () => void) {
   const { clock, afresh, sleep, progress } = access;
   const work = new BackgroundWork(access, signal);
   let through: SessionProvider | undefined;

@@ -237,7 +237,13 @@ async function changeVolume(
   const name = started?.name ?? "";
   if (end?.state === "failed") throw endError(what, end, name);
   const open = end?.state === "unknown" ? endError(what, end, name) : undefined;
-  const goal = { change, what, staged: end?.state === "staged", lost: lost ?? open, verifyMs: limits.verifyMs };
+  const goal = {
+    change,
+    what,
+    staged: end?.state === "staged",
+    lost: lost ?? open,
+    verifyMs: limits.verifyMs,
+  };
   return await verify(access, goal, signal);
 }
 

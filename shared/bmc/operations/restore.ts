@@ -67,7 +67,7 @@ async function setPolicy(
     READ_BACK_DELAYS_MS,
     {
       read: () => read(({ restore }) => restore.read(signal)),
-      write: () => write(({ restore }) => restore.write(policy, signal)),
+      write: (patience) => write(({ restore }) => restore.write(policy, signal), patience),
       insist,
       sleep,
     },

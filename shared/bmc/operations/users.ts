@@ -3,7 +3,7 @@ import { count } from "../../count.ts";
 import { defineOperations, type Plan, type Run, type SessionBase } from "./access.ts";
 import { type Finding, ok, warning } from "./finding.ts";
 import { planPutUser, putUser } from "./put-user.ts";
-import { uncertainty } from "./read-back.ts";
+import { failureOf } from "./read-back.ts";
 import {
   type BmcUser,
   findUser,
@@ -73,11 +73,14 @@ async function deleteUser(port: UserPort, name: string): Promise<UserReport> {
   let left: BmcUser | undefined = before;
   for (let attempt = 1; ; attempt += 1) {
     const target: BmcUser = left;
-    const lost = await uncertainty(() => port.remove(target));
-    left = await userLeft(port, before);
+    const failure = await failureOf(() => port.remove(target));
+    if (failure && ["cancelled", "internal", "tls", "usage"].includes(failure.class)) throw failure;
+    left = await userLeft(port, before).catch((thrown: unknown) => {
+      throw failure ?? thrown;
+    });
     if (!left) return { before, changed: true, summary: `user ${name} deleted` };
-    if (lost && attempt > 1) throw lost;
-    if (lost) continue;
+    if (failure && (attempt > 1 || !failure.uncertain)) throw failure;
+    if (failure) continue;
     throw new BmcError("verify", `the BMC accepted the deletion of user ${name} and still lists it`);
   }
 }

@@ -1,4 +1,5 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
+import { leavesOpen, type WriteEffect } from "../../operations/write-proof.ts";
 import type { Command, Refusal } from "./command.ts";
 
 export const COMPLETED = 0x00;
@@ -39,16 +40,15 @@ export function completionError(command: Command, code: number): BmcError {
   const { class: errorClass, reason } = refusalOf(command, code);
   const hex = code.toString(16).toUpperCase().padStart(2, "0");
   return new BmcError(errorClass, `${command.name}: ${reason} (completion code 0x${hex})`, {
-    uncertain: mayHaveBeenCarriedOut(command, code),
+    uncertain: leavesOpen("ipmi", code, effectOf(command)),
     // Commands are answered in a session: the login was taken.
     refused: "right",
   });
 }
 
-/** What does no harm twice is sent again where the answer alone is lacking. */
-function mayHaveBeenCarriedOut(command: Command, code: number): boolean {
-  if (code === NO_ANSWER_PROVIDED) return command.effect === "once";
-  return refusalOf(command, code).class === "timeout" && command.effect !== "read";
+function effectOf({ effect }: Command): WriteEffect | undefined {
+  if (effect === "read") return undefined;
+  return effect === "once" ? "command" : "setting";
 }
 
 /** For people, with the way out. */

@@ -2,7 +2,7 @@ import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Secret } from "../../../secret.ts";
 import type { SessionPrivilege } from "../../operations/access.ts";
 import type { BmcUser, NewUser, PasswordTrial, UserChange, UserDriver } from "../../operations/user-port.ts";
-import { halfDone, unreadUser } from "../../operations/user-port.ts";
+import { HalfDone, unreadUser } from "../../operations/user-port.ts";
 import { type CommandChannel, dataOf, exchange, request } from "./channel.ts";
 import type { Command } from "./command.ts";
 import { COMPLETED, NODE_BUSY, tooLittlePrivilege } from "./completion-code.ts";
@@ -83,7 +83,7 @@ export class IpmiUsers implements UserDriver {
       try {
         await request(this.#channel, command, signal);
       } catch (thrown) {
-        throw password && index > 0 ? halfDone(thrown) : thrown;
+        throw password && index > 0 ? new HalfDone(thrown) : thrown;
       }
     }
   }

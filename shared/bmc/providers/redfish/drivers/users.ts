@@ -11,7 +11,7 @@ import type {
   UserDriver,
   UserRole,
 } from "../../../operations/user-port.ts";
-import { halfDone, unreadUser } from "../../../operations/user-port.ts";
+import { HalfDone, unreadUser } from "../../../operations/user-port.ts";
 import type { Members } from "../resources/members.ts";
 import type { ManagedSystem } from "../resources/system.ts";
 import type { WriteRequest, Writer } from "../resources/writer.ts";
@@ -120,6 +120,9 @@ export class RedfishUsers implements UserDriver {
     }
     const refused = await this.#post(user, signal);
     if (!refused) return;
+    // A refusal may come after the deed: the list shows it.
+    const accounts = await this.#accounts(signal);
+    if (accounts.some(({ value }) => value.UserName?.trim() === user.name)) return;
     await this.#fillSlot(user, signal);
     this.#system.learn("fixed-account-slots");
   }
@@ -138,9 +141,14 @@ export class RedfishUsers implements UserDriver {
         request = { ...request, body: this.#hpePart({ role }) };
         answer = await this.#writer.attempt(request, signal);
       }
+      // iDRAC refuses a role without a password beside it (metal3-io and ironcore, metal-operator).
+      if (answer.status === 400 && password) {
+        request = { ...request, body: { ...(request.body as object), Password: password } };
+        answer = await this.#writer.attempt(request, signal);
+      }
       if (answer.status >= 300) throw this.#system.service.refusal(answer, request);
     } catch (thrown) {
-      throw password ? halfDone(thrown) : thrown;
+      throw password ? new HalfDone(thrown) : thrown;
     }
   }
 
@@ -156,6 +164,7 @@ export class RedfishUsers implements UserDriver {
     if (answer.status < 300 || answer.status === 404 || answer.status === 410) return;
     const refused = this.#system.service.refusal(answer, request);
     if (refused.class !== "unsupported") throw refused;
+    if (!(await this.#system.service.find(path, Account, signal))) return;
     await this.#clearSlot(path, signal);
   }
 

@@ -61,9 +61,7 @@ export function stateOfWord(word: string): KnownState | undefined {
 
 const Text = lenient(z.string());
 const Percent = lenient(z.number().check(z.nonnegative(), z.maximum(100)));
-const Hpe = lenient(
-  z.object({ State: Text, Result: lenient(Message), FlashProgressPercent: Percent }),
-);
+const Hpe = lenient(z.object({ State: Text, Result: lenient(Message), FlashProgressPercent: Percent }));
 
 /** A Task or a Job (DSP0268), a job of Dell, or HPE's UpdateService, as far as it is read. */
 const TaskBody = z.object({
@@ -107,7 +105,12 @@ export function readTaskBody(body: unknown, redact: Redact): TaskReading {
   const { TaskState, JobState, TaskStatus, JobStatus, PercentComplete, Oem } = task;
   const hpe = Oem?.Hpe ?? Oem?.Hp;
   const words = [TaskState, JobState, Oem?.Dell?.JobState, hpe?.State].filter((word) => word !== undefined);
-  const messages = [...task.Messages, ...ownMessages(body), ...ownMessages(Oem?.Dell), ...(hpe?.Result ? [hpe.Result] : [])];
+  const messages = [
+    ...task.Messages,
+    ...ownMessages(body),
+    ...ownMessages(Oem?.Dell),
+    ...(hpe?.Result ? [hpe.Result] : []),
+  ];
   const isCritical = [TaskStatus, JobStatus].some((status) => /^critical$/i.test(status ?? ""));
   const { state, word } = worst(words);
   const said = oneLine(describeMessages(messages, redact).text);
@@ -134,7 +137,10 @@ function ownMessages(job: unknown): readonly Message[] {
 const WORST = ["failed", "running", "unknown", "staged", "done"] as const;
 
 /** A failure counts whatever is said beside it, and nothing is done while another word says that it runs. */
-function worst(words: readonly string[]): { readonly state?: (typeof WORST)[number]; readonly word?: string } {
+function worst(words: readonly string[]): {
+  readonly state?: (typeof WORST)[number];
+  readonly word?: string;
+} {
   const read = words.map((word) => ({ word, state: stateOfWord(word) ?? ("unknown" as const) }));
   for (const state of WORST) {
     const found = read.find((each) => each.state === state);

@@ -58,6 +58,7 @@ class BackgroundTask implements StartedTask {
     this.name = paths[0] ?? aside?.path ?? request.path;
   }
 }
+
 export type { BackgroundTask };
 
 /** Paths that tasks, their monitors and jobs have. */
@@ -159,7 +160,8 @@ export class Tasks {
         return { state: "running", ...defined({ message: said.message }) };
       }
       this.#learn(task, said);
-      if (said.state !== undefined) return operationTask({ ...said, ...defined({ retryAfterMs }) }, said.state);
+      if (said.state !== undefined)
+        return operationTask({ ...said, ...defined({ retryAfterMs }) }, said.state);
       if (status === 202) return { state: "running", ...defined({ retryAfterMs }) };
       const isGiven = isResult(answer, path);
       const { text } = readRefusal(answer, (words) => redact(words, task.request.body));
@@ -263,7 +265,8 @@ export function asideOf(path: string, body: unknown): Aside | undefined {
   return said.word === undefined ? undefined : { path, before: asideText(said) };
 }
 
-const asideText = ({ word, message }: Pick<TaskReading, "word" | "message">) => JSON.stringify([word, message]);
+const asideText = ({ word, message }: Pick<TaskReading, "word" | "message">) =>
+  JSON.stringify([word, message]);
 
 const isEnd = (state: OperationTask["state"]) => !["running", "staged"].includes(state);
 
