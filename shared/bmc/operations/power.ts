@@ -242,7 +242,7 @@ export async function setPower(port: PowerPort, request: PowerRequest): Promise<
         await command(port, "on", "on", request.timeoutMs);
         return { before, after: "on", changed: true, summary: `on after ${took()} (was off, so powered on)` };
       }
-      const how = await cycle(port, request);
+      const how = await cycle(port, request, before);
       return { before, after: "on", changed: true, summary: `cycled in ${took()} (${how})` };
     }
     case "reset": {
@@ -252,7 +252,7 @@ export async function setPower(port: PowerPort, request: PowerRequest): Promise<
         return { before, after: "on", changed: true, summary: `on after ${took()} (was off, so powered on)` };
       }
       const endsMs = port.clock.monotonicMs() + request.timeoutMs;
-      await sendCommand(port, "reset", endsMs);
+      await sendCommand(port, "reset", before, endsMs);
       await port.work?.ended("reset", request.timeoutMs);
       const leftMs = Math.max(0, endsMs - port.clock.monotonicMs());
       await reach(port, "on", leftMs, "the reset was accepted");
@@ -398,10 +398,14 @@ async function tryGraceful(port: PowerPort, mode: OffMode, softTimeoutMs: number
   }
 }
 
-async function cycle(port: PowerPort, request: Extract<PowerRequest, { verb: "cycle" }>): Promise<string> {
+async function cycle(
+  port: PowerPort,
+  request: Extract<PowerRequest, { verb: "cycle" }>,
+  from: PowerState,
+): Promise<string> {
   const endsMs = port.clock.monotonicMs() + request.timeoutMs;
   const own = request.offDurationMs === 0 ? await offered(port, "cycle") : undefined;
-  const sent = own === undefined ? "refused" : await sendCycle(port, endsMs);
+  const sent = own === undefined ? "refused" : await sendCycle(port, from, endsMs);
   if (sent === "refused") {
     const offMs = request.offDurationMs || COMPOSED_OFF_MS;
     // What cannot be powered on again is not powered off.
@@ -416,7 +420,7 @@ async function cycle(port: PowerPort, request: Extract<PowerRequest, { verb: "cy
   const { held, failure } =
     sent === "seen"
       ? { held: true, failure: undefined }
-      : await watch(port, (state) => state === "off", watchMs, "waiting for power off");
+      : await watch(port, (state) => state !== "on", watchMs, "waiting for power off");
   if (failure) throw failure;
   const leftMs = () => Math.max(0, endsMs - port.clock.monotonicMs());
   // What was too fast to be seen is shown by its task alone.
@@ -442,9 +446,13 @@ async function powerOffForCycle(port: PowerPort, timeoutMs: number): Promise<voi
 }
 
 /** BMCs may say only when it is sent that they have no cycle. */
-async function sendCycle(port: PowerPort, endsMs: number): Promise<"accepted" | "seen" | "refused"> {
+async function sendCycle(
+  port: PowerPort,
+  from: PowerState,
+  endsMs: number,
+): Promise<"accepted" | "seen" | "refused"> {
   try {
-    return await sendCommand(port, "cycle", endsMs);
+    return await sendCommand(port, "cycle", from, endsMs);
   } catch (thrown) {
     const error = BmcError.from(thrown);
     if (error.class === "unsupported" && !error.uncertain) return "refused";
@@ -459,6 +467,7 @@ async function sendCycle(port: PowerPort, endsMs: number): Promise<"accepted" | 
 async function sendCommand(
   port: PowerPort,
   name: "reset" | "cycle",
+  from: PowerState,
   endsMs: number,
 ): Promise<"accepted" | "seen"> {
   for (let attempt = 1; ; attempt += 1) {
@@ -473,7 +482,7 @@ async function sendCommand(
         throw error;
       const { proof, state } = await deedOf(
         port,
-        before,
+        { from, before },
         error.uncertain ? CYCLE_WATCH_MS : REFUSAL_WATCH_MS,
       );
       if (name === "reset" && state === "off" && !error.uncertain) {
@@ -500,11 +509,13 @@ function mayHaveBeen(name: string, error: BmcError): BmcError {
 /** Whether a reset or a cycle was carried out, by the power, the time of the last reset, the boot count and the boot progress. */
 async function deedOf(
   port: PowerPort,
-  before: ResetMark | undefined,
+  { from, before }: { readonly from: PowerState; readonly before: ResetMark | undefined },
   limitMs: number,
 ): Promise<{ readonly proof: Proof; readonly state: PowerState | undefined }> {
   const mark = () => port.resetMark?.();
-  const done = (state: PowerState) => state === "off" || isAnotherReset(before, mark());
+  // A machine that was on has left that state.
+  const left = (state: PowerState) => state === "off" || (from === "on" && state !== "on");
+  const done = (state: PowerState) => left(state) || isAnotherReset(before, mark());
   const { held, last } = await watch(withoutWork(port), done, limitMs, "looking whether it was carried out");
   const state = typeof last === "string" ? last : undefined;
   if (held) return { proof: "done", state };

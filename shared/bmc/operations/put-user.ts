@@ -1,7 +1,7 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import { defined } from "../../defined.ts";
 import type { Plan } from "./access.ts";
-import { failureOf } from "./read-back.ts";
+import { caught } from "./read-back.ts";
 import {
   type BmcUser,
   findUser,
@@ -39,7 +39,7 @@ export async function putUser(port: UserPort, request: UserRequest): Promise<Use
   if (isNothing(change)) return report(request, before, sight, false);
   await port.checkRights();
   for (let attempt = 1; ; attempt += 1) {
-    const failure = await failureOf(() => write(port, request, sight, change));
+    const failure = await caught(() => write(port, request, sight, change));
     if (failure && (isBeforeSending(failure) || isPlainRefusal(failure, request))) {
       throw attempt > 1 ? inDoubt(failure) : failure;
     }

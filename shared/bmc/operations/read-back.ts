@@ -179,7 +179,7 @@ const LOCAL: readonly ErrorClass[] = ["cancelled", "internal", "tls", "usage"];
 
 /** Writes once. Returns every answer that the state may disprove. After a refused login, nothing can be read. */
 async function answerTo(write: () => Promise<void>): Promise<BmcError | undefined> {
-  const error = await failureOf(write);
+  const error = await caught(write);
   if (!error) return undefined;
   if (LOCAL.includes(error.class) || error.refused === "login" || error instanceof ChangeFailed) throw error;
   return error;
@@ -193,7 +193,7 @@ export async function refusalOf(write: () => Promise<void>): Promise<BmcError | 
 }
 
 /** How a call failed; undefined if it did not. */
-export async function failureOf(work: () => Promise<unknown>): Promise<BmcError | undefined> {
+export async function caught(work: () => Promise<unknown>): Promise<BmcError | undefined> {
   try {
     await work();
     return undefined;
@@ -204,7 +204,7 @@ export async function failureOf(work: () => Promise<unknown>): Promise<BmcError 
 
 /** The error of a write whose answer was lost, after which only a read shows the result; other errors are thrown. */
 export async function uncertainty(write: () => Promise<void>): Promise<BmcError | undefined> {
-  const error = await failureOf(write);
+  const error = await caught(write);
   if (error && !error.uncertain) throw error;
   return error;
 }

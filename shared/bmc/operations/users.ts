@@ -3,7 +3,7 @@ import { count } from "../../count.ts";
 import { defineOperations, type Plan, type Run, type SessionBase } from "./access.ts";
 import { type Finding, ok, warning } from "./finding.ts";
 import { planPutUser, putUser } from "./put-user.ts";
-import { failureOf } from "./read-back.ts";
+import { caught } from "./read-back.ts";
 import {
   type BmcUser,
   findUser,
@@ -73,7 +73,7 @@ async function deleteUser(port: UserPort, name: string): Promise<UserReport> {
   let left: BmcUser | undefined = before;
   for (let attempt = 1; ; attempt += 1) {
     const target: BmcUser = left;
-    const failure = await failureOf(() => port.remove(target));
+    const failure = await caught(() => port.remove(target));
     if (failure && ["cancelled", "internal", "tls", "usage"].includes(failure.class)) throw failure;
     left = await userLeft(port, before).catch((thrown: unknown) => {
       throw failure ?? thrown;

@@ -132,7 +132,7 @@ export function effectOfPower(command: string): WriteEffect {
   return command === "on" || command === "off" ? "setting" : "command";
 }
 
-/** What an answer proves. Undefined effect: the write was never offered, so that its refusal is believed. */
+/** What an answer proves. A command that was never offered is judged as a setting: its refusal is believed. */
 export function proofOf(kind: AnswerKind, code: number | string, effect: WriteEffect): Proof {
   const row = WRITE_PROOFS.find((one) => one.kind === kind && one.codes.includes(code));
   return row?.[effect] ?? "not done";
