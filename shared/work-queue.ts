@@ -14,7 +14,12 @@ export interface WorkQueueOptions {
   readonly onFailure: (key: string, failure: Failure) => void;
   readonly clock: Clock;
   readonly concurrency: number;
+  /** The tenant a key belongs to; undefined for the operator's own keys. A tenant leaves slots to others: see `SHARE`. */
+  readonly tenantOf?: (key: string) => string | undefined;
 }
+
+/** The part of the slots that other tenants leave over which one tenant may take, so that a slot remains for the next tenant. */
+const SHARE = 0.75;
 
 /** Like controller-runtime's rate limiter, per key. */
 const RETRY: Backoff = { firstMs: 250, maxMs: 30_000, jitter: 0.5 };
@@ -28,7 +33,8 @@ const CANCELLED = new Error("the delay is cancelled");
  */
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
-  readonly #waiting = new Set<string>();
+  /** Keys to process by tenant, in the order in which they came. */
+  readonly #waiting = new Map<string | undefined, Set<string>>();
   readonly #inFlight = new Set<string>();
   readonly #failures = new Map<string, number>();
   /** Keys that are added later. */
@@ -41,7 +47,9 @@ export class WorkQueue {
   }
 
   add(key: string): void {
-    this.#waiting.add(key);
+    const tenant = this.#tenantOf(key);
+    const waiting = this.#waiting.get(tenant) ?? new Set();
+    this.#waiting.set(tenant, waiting.add(key));
     this.#notifier.notify();
   }
 
@@ -59,7 +67,7 @@ export class WorkQueue {
 
   /** Whether the key waits to be processed, now or later. */
   has(key: string): boolean {
-    return this.#timers.has(key) || this.#waiting.has(key);
+    return this.#timers.has(key) || this.#waiting.get(this.#tenantOf(key))?.has(key) === true;
   }
 
   isInFlight(key: string): boolean {
@@ -75,10 +83,7 @@ export class WorkQueue {
   async run(signal: AbortSignal): Promise<void> {
     const all = new Set<Promise<void>>();
     while (!signal.aborted) {
-      for (const key of this.#waiting) {
-        if (this.#inFlight.size >= this.#options.concurrency) break;
-        if (this.#inFlight.has(key)) continue;
-        this.#waiting.delete(key);
+      for (let key = this.#next(); key !== undefined; key = this.#next()) {
         this.cancel(key);
         this.#inFlight.add(key);
         const one = this.#process(key, signal).finally(() => all.delete(one));
@@ -89,6 +94,35 @@ export class WorkQueue {
     this.#hasEnded = true;
     for (const key of [...this.#timers.keys()]) this.cancel(key);
     await Promise.all(all);
+  }
+
+  #tenantOf(key: string): string | undefined {
+    return this.#options.tenantOf?.(key);
+  }
+
+  /** Takes the next key that may be processed now, from each tenant in turn. */
+  #next(): string | undefined {
+    const { concurrency } = this.#options;
+    if (this.#inFlight.size >= concurrency) return undefined;
+    const used = new Map<string | undefined, number>();
+    for (const key of this.#inFlight) {
+      const tenant = this.#tenantOf(key);
+      used.set(tenant, (used.get(tenant) ?? 0) + 1);
+    }
+    for (const [tenant, waiting] of this.#waiting) {
+      const own = used.get(tenant) ?? 0;
+      const left = concurrency - (this.#inFlight.size - own);
+      if (tenant !== undefined && own >= Math.ceil(SHARE * left)) continue;
+      // Stops after at most as many keys as are in flight.
+      for (const key of waiting) {
+        if (this.#inFlight.has(key)) continue;
+        waiting.delete(key);
+        this.#waiting.delete(tenant);
+        if (waiting.size > 0) this.#waiting.set(tenant, waiting);
+        return key;
+      }
+    }
+    return undefined;
   }
 
   async #process(key: string, signal: AbortSignal): Promise<void> {

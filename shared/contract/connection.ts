@@ -1,4 +1,6 @@
 import * as z from "zod/mini";
+import { canonicalHost } from "../canonical-host.ts";
+import { excessOf } from "../input-limits.ts";
 import { isIpv6 } from "../is-ipv6.ts";
 import { revealJson, Secret } from "../secret.ts";
 import { IronicOptions, ironicCredentials } from "./ironic-options.ts";
@@ -37,6 +39,7 @@ function hostProblem(host: string): string | undefined {
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(host)) return "must not have a scheme: use only the name or address";
   const bare = host.replace(/^\[(.*)\]$/, "$1");
   if (isIpv6(bare)) return undefined;
+  if (canonicalHost(bare) === undefined) return "is not a host name or address";
   if (bare !== host) return "is not an IPv6 address, so it takes no brackets";
   if (/[/?#@\s]/.test(host)) return "must be only a name or address";
   if (/:\d*$/.test(host)) return "must not contain a port: use the provider's port option";
@@ -145,10 +148,18 @@ const AmtOptions = z.strictObject({
   scheme: z._default(z.enum(["https", "http"]), "http"),
 });
 
+const MOST_HEADERS = 64;
+const MOST_VALUES = 16;
+const MOST_SECRETS = 16;
+const fewer = (most: number) => z.maxLength(most, { error: `has more than ${most} entries` });
+
 // RFC 9110 section 5.1 and 5.5: a field name is a token, a value has no control characters.
 const HeaderName = z
   .string()
-  .check(z.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, { error: "is not a header name" }));
+  .check(
+    z.maxLength(256, { error: "is longer than 256 characters" }),
+    z.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, { error: "is not a header name" }),
+  );
 const FixedHeaderName = HeaderName.check(
   z.regex(/^(?!(connection|content-length|expect|host|keep-alive|te|trailer|transfer-encoding|upgrade)$)/i, {
     error: "is a header that the connection sets itself",
@@ -161,9 +172,12 @@ const HeaderValue = z.pipe(
 
 /** One secret, or several: each makes a signature of its own, so that keys can be changed without a gap. */
 const SecretTexts = z.pipe(
-  z.union([z.string().check(z.minLength(1)), z.array(z.string().check(z.minLength(1)))], {
-    error: "must be a secret, or a list of secrets, none of them empty",
-  }),
+  z.union(
+    [z.string().check(z.minLength(1)), z.array(z.string().check(z.minLength(1))).check(fewer(MOST_SECRETS))],
+    {
+      error: "must be a secret, or a list of secrets, none of them empty",
+    },
+  ),
   z.transform((given: string | string[]) => [given].flat().map((text) => new Secret(text))),
 );
 
@@ -195,7 +209,7 @@ export const RpcSignature = z.strictObject({
   /** Whether `sha256=` or `sha512=` goes before the signature. */
   algorithmInValue: z._default(z.boolean(), true),
   /** Headers whose values are signed after the body, in this order; the default depends on `naming`. */
-  includedHeaders: z.optional(z.array(HeaderName)),
+  includedHeaders: z.optional(z.array(HeaderName).check(fewer(MOST_HEADERS))),
 });
 export type RpcSignature = z.infer<typeof RpcSignature>;
 
@@ -211,12 +225,18 @@ export const RpcOptions = z.strictObject({
   contentType: z._default(z.string().check(z.regex(/^[\x21-\x7e][\x20-\x7e]*$/)), "application/json"),
   /** Sent with every request, several values joined with commas. They may hold tokens, so they stay closed. */
   headers: z._default(
-    z.record(FixedHeaderName, z.array(HeaderValue), {
-      error: ({ code }) =>
-        code === "invalid_key"
-          ? "is not a header name, or is a header that the connection sets itself"
-          : undefined,
-    }),
+    z
+      .record(FixedHeaderName, z.array(HeaderValue).check(fewer(MOST_VALUES)), {
+        error: ({ code }) =>
+          code === "invalid_key"
+            ? "is not a header name, or is a header that the connection sets itself"
+            : undefined,
+      })
+      .check(
+        z.refine((headers) => Object.keys(headers).length <= MOST_HEADERS, {
+          error: `has more than ${MOST_HEADERS} entries`,
+        }),
+      ),
     {},
   ),
   /** The header with the time of the request; the default depends on `naming`. */
@@ -232,9 +252,16 @@ export const RpcOptions = z.strictObject({
   embed: z.optional(
     z.strictObject({
       /** The payload around the request. */
-      payload: z.record(z.string(), z.unknown()),
+      payload: z
+        .record(z.string(), z.unknown())
+        .check(reporting((payload) => excessOf(payload, "webhookPayload"))),
       /** Where the request goes. */
-      path: z.string().check(z.regex(/^[^.]+(\.[^.]+)*$/, { error: "is not a path such as data.request" })),
+      path: z
+        .string()
+        .check(
+          z.maxLength(256, { error: "is longer than 256 characters" }),
+          z.regex(/^[^.]+(\.[^.]+)*$/, { error: "is not a path such as data.request" }),
+        ),
     }),
   ),
 });
@@ -387,7 +414,16 @@ export const Connection = z.pipe(
       hint: z.optional(z.unknown()),
     })
     .check(connectionRules),
-  z.transform((given) => ({ ...withHost(given), providers: [...providersOf(given)] })),
+  z.transform((given) => {
+    const { host, ...connection } = withHost(given);
+    // A service has IDs of its own, which may look like a number.
+    const isOwn = serviceOf(given) === undefined;
+    return {
+      ...connection,
+      host: isOwn ? (canonicalHost(host) ?? host) : host,
+      providers: [...providersOf(given)],
+    };
+  }),
 );
 export type Connection = z.infer<typeof Connection>;
 

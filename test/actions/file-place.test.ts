@@ -44,6 +44,15 @@ describe("a file that an action's input names", () => {
     expect(await problemOf(join(folder, "secret/new"), env)).toBeUndefined();
   });
 
+  it.each(["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"])(
+    "is not %s if the connection comes from there",
+    async (path) => {
+      for (const variable of ["BMC_CONNECTION_FILE", "BMC_PASSWORD_FILE"]) {
+        expect(await problemOf(path, { [variable]: "-" })).toMatch(/belongs to the connection/);
+      }
+    },
+  );
+
   it("is not what the kernel or the cluster keeps, also through a link", async () => {
     expect(await problemOf("/proc/self/environ", {})).toBe("is in /proc, which holds no files for actions");
     expect(await problemOf(join(folder, "self/environ"), {})).toMatch(/is in \/proc/);

@@ -28,6 +28,7 @@ const OTHERS = [
     "kubectl",
     "maas",
     "mkdir",
+    "umask",
     "openssl",
     "printf",
     "rm",

@@ -162,6 +162,7 @@ describe("the running text", () => {
       "--namespace",
       "--task",
       "--dry-run",
+      "--even-if",
       "--version",
       "--push",
       "--save",

@@ -18,6 +18,7 @@ const POLICY_KEYS = [
   "containers",
   "volumes",
   "references",
+  "bmcAddresses",
 ];
 /** A secret, an authority or a program that a manual names is not on this machine. */
 const ABSENT = /(does not exist|is not set|cannot be found|not found in PATH)/;

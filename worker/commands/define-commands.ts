@@ -30,7 +30,12 @@ export function defineServe(command: Command, own: SelfProgram, host: CommandPro
 
 /** `pbnj-worker run`. */
 export function defineRun(command: Command, own: SelfProgram, host: CommandProcess = ownProcess): void {
-  addTemplateArgument(command).option("--task <name>", "run only this task");
+  addTemplateArgument(command)
+    .option("--task <name>", "run only this task")
+    .option(
+      "--even-if <state>",
+      "run a Workflow that is in this state and not disabled: no tink server may serve it meanwhile",
+    );
   addSettings(command, settingsFor("run")).action(
     async (_template: string | undefined, flags: Record<string, unknown>) => {
       const { runTemplate } = await import("./run-template.ts");
@@ -76,7 +81,10 @@ export function definePolicy(command: Command, own: SelfProgram, host: CommandPr
   const summary = "explain what a worker with these settings allows a template to do; runs nothing";
   const test = command.command(TEST).summary(summary).description(summary);
   addTemplateArgument(test)
-    .option("--namespace <name>", "the namespace of the workflow (default: that of --workflow, or default)")
+    .option(
+      "--namespace <name>",
+      "the namespace to judge for (default: that of the Workflow, or local for a template)",
+    )
     .option("--output <table|json>", "output format: one line per rule, or JSON", "table");
   addSettings(test, policyTestSettings).action(
     async (_template: string | undefined, flags: Record<string, unknown>) => {

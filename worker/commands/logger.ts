@@ -1,7 +1,8 @@
 import { styleText } from "node:util";
 import { type Logger as Pino, pino } from "pino";
+import { LONGEST_LOGGED_TEXT } from "../../shared/input-limits.ts";
 import type { LogFields, Logger, LogLevel } from "../../shared/logger.ts";
-import { printable } from "../../shared/printable.ts";
+import { printable, shortened } from "../../shared/printable.ts";
 import type { CommandProcess } from "./command-process.ts";
 import { type LinePart, type Paint, prettyLine } from "./pretty-line.ts";
 
@@ -29,7 +30,15 @@ export function createLogger({ level, format }: LogOptions, host: LogProcess): W
   const stream = readable
     ? { write: (json: string) => void destination.write(`${prettyLine(JSON.parse(json), paint)}\n`) }
     : { write: (json: string) => void destination.write(`${printable(json.trimEnd())}\n`) };
-  const logger: Pino = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, stream);
+  const logger: Pino = pino(
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { log: shortFields },
+    },
+    stream,
+  );
   return {
     debug: (fields, message) => logger.debug(fields, message),
     info: (fields, message) => logger.info(fields, message),
@@ -39,6 +48,20 @@ export function createLogger({ level, format }: LogOptions, host: LogProcess): W
       logger.level = next;
     },
   };
+}
+
+/** Facts of which others wrote a part: none may fill the disk of a log collector. */
+function shortFields(fields: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, shortValue(value)]));
+}
+
+function shortValue(value: unknown): unknown {
+  if (typeof value === "string") return shortened(value, LONGEST_LOGGED_TEXT);
+  if (typeof value !== "object" || value === null) return value;
+  const text = JSON.stringify(value);
+  return text === undefined || text.length <= LONGEST_LOGGED_TEXT
+    ? value
+    : shortened(text, LONGEST_LOGGED_TEXT);
 }
 
 const STYLES: Readonly<Record<LinePart, Parameters<typeof styleText>[0]>> = {

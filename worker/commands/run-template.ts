@@ -22,7 +22,7 @@ import { loadConfig } from "../main/load-config.ts";
 import { openCluster } from "../main/open-cluster.ts";
 import type { WorkerConfig } from "../main/settings.ts";
 import type { SelfProgram } from "../runtimes/self-program.ts";
-import { actionsOfTask } from "../template/actions.ts";
+import { LOCAL_NAMESPACE, runnableActions } from "../template/actions.ts";
 import { loadTemplate } from "../template/load-template.ts";
 import type { Template, TemplateTask } from "../template/template.ts";
 import type { CommandProcess } from "./command-process.ts";
@@ -42,14 +42,18 @@ export async function runTemplate(
   host: CommandProcess,
 ): Promise<number> {
   const { env, stderr } = host;
-  const { hardware, map, task: _task, workflow, ...settingFlags } = flags;
+  const { evenIf, hardware, map, task: _task, workflow, ...settingFlags } = flags;
   const loaded = loadConfig({ flags: settingFlags, env }, "run");
   const access = loaded.ok ? loaded.config : undefined;
   const template = await loadTemplate(path, { hardware, map, workflow }, access);
   const chosen = template.ok ? chooseTasks(template.value, flags["task"]) : template;
-  const problems = [loaded, chosen].flatMap((part) => (part.ok ? [] : part.problems));
-  if (!loaded.ok || !chosen.ok || unknown.length > 0) {
-    stderr.write(problemReport(COMMAND, [...unknown, ...problems]));
+  const problems = [
+    ...unknown,
+    ...[loaded, chosen].flatMap((part) => (part.ok ? [] : part.problems)),
+    ...(template.ok ? servedProblem(template.value, evenIf) : []),
+  ];
+  if (!loaded.ok || !template.ok || !chosen.ok || problems.length > 0) {
+    stderr.write(problemReport(COMMAND, problems));
     return exitCodeOf("usage");
   }
   const { config } = loaded;
@@ -57,6 +61,11 @@ export async function runTemplate(
   const wholeLog = withoutMessages(createLogger(config.log, host), REPORTED);
   const log = live ? withProgress(live, wholeLog, ({ machine, action }) => machine ?? action) : wholeLog;
   for (const { source, message } of loaded.warnings) log.warn({ source }, message);
+  const { workflow: served } = template.value;
+  if (served) {
+    const { namespace, name, state, disabled } = served;
+    log.warn({ workflow: `${namespace}/${name}`, state, disabled }, "running a Workflow without its server");
+  }
   const opening = await openCluster(config);
   if (!opening.ok) {
     stderr.write(programLine(COMMAND, opening.reason));
@@ -81,8 +90,11 @@ export async function runTemplate(
   // A run keeps no state: the orphans of one that was killed are found by their deadline alone.
   void runtime.sweep(() => false, stop.signal).catch(() => undefined);
   try {
-    for (const action of actionsToRun(chosen.value)) {
-      const outcome = await executor.execute(action, { stop: stop.signal, cancel: stop.signal });
+    for (const action of actionsToRun(template.value, chosen.value)) {
+      let outcome: Outcome | undefined;
+      // What may not run any more as it was decided is decided anew, as if a server served it again.
+      do outcome = await executor.execute(action, { stop: stop.signal, cancel: stop.signal });
+      while (!outcome && !stop.signal.aborted);
       if (!outcome?.ok) return failed(outcome, stop.by());
     }
     return EXIT_OK;
@@ -127,18 +139,33 @@ function chooseTasks(template: Template, name: unknown): Checked<readonly Templa
   return { ok: false, problems: [{ source: "--task", message }] };
 }
 
-function actionsToRun(tasks: readonly TemplateTask[]): readonly Action[] {
+function actionsToRun(template: Template, tasks: readonly TemplateTask[]): readonly Action[] {
+  const namespace = template.workflow?.namespace ?? LOCAL_NAMESPACE;
   // A new ID for each run: orphans of an earlier run must not be adopted.
-  const workflowId = `local/${randomBytes(6).toString("hex")}`;
-  return tasks.flatMap((task) =>
-    actionsOfTask(task).map((action) => ({
-      ...action,
-      workflowId,
-      taskId: task.name,
-      actionId: `${task.name}-${action.name}`,
-    })),
-  );
+  return runnableActions(tasks, `${namespace}/${randomBytes(6).toString("hex")}`);
 }
+
+/** A Workflow that a tink server serves is not run beside it, nor is one that has run already. */
+function servedProblem({ workflow }: Template, evenIf: unknown): readonly Problem[] {
+  const given = typeof evenIf === "string" ? evenIf.toUpperCase().replace(/^STATE_/, "") : undefined;
+  if (workflow === undefined) {
+    if (given === undefined) return [];
+    return [{ source: "--even-if", message: "is only for a Workflow: a template has no state" }];
+  }
+  const { namespace, name, state, disabled } = workflow;
+  if (given !== undefined && given !== state) {
+    const message = `is ${given}, but the Workflow ${namespace}/${name} is ${state}`;
+    return [{ source: "--even-if", message }];
+  }
+  if (given !== undefined || disabled) return [];
+  const why = ENDED.has(state) ? "it has been run already" : "a tink server serves it";
+  const message =
+    `the Workflow ${namespace}/${name} is ${state}: ${why}. Fix: set its spec.disabled to true before a server serves ` +
+    `it, or pass --even-if ${state} if no server does`;
+  return [{ source: "command line", message }];
+}
+
+const ENDED: ReadonlySet<string> = new Set(["SUCCESS", "FAILED", "TIMEOUT"]);
 
 /** What the log would repeat of the reports. */
 const REPORTED = ["action started", "action succeeded", "action failed", "action refused"];

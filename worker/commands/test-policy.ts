@@ -3,14 +3,13 @@ import { EXIT_OK, exitCodeOf } from "../../shared/contract/exit-code.ts";
 import { formatProblem, type Problem } from "../../shared/document/problem.ts";
 import { suggestion } from "../../shared/nearest-name.ts";
 import { printableLine, printableLines } from "../../shared/printable.ts";
-import type { Action } from "../core/action/action.ts";
 import { problemReport } from "../document/problem-report.ts";
 import { loadRules, type Rules } from "../main/load-config.ts";
 import { type ExplainOptions, explain } from "../policy/explain.ts";
 import { type ExplainedAction, explanationTable } from "../policy/explanation-text.ts";
 import { unenforced } from "../policy/unenforced.ts";
 import type { SelfProgram } from "../runtimes/self-program.ts";
-import { actionsOfTask } from "../template/actions.ts";
+import { LOCAL_NAMESPACE, runnableActions } from "../template/actions.ts";
 import { loadTemplate } from "../template/load-template.ts";
 import type { Template } from "../template/template.ts";
 import type { CommandProcess } from "./command-process.ts";
@@ -32,11 +31,11 @@ export async function testPolicy(
   host: CommandProcess,
 ): Promise<number> {
   const { hardware, map, namespace: inNamespace, output: asked, workflow, ...settingFlags } = flags;
-  const [ofWorkflow] = String(workflow ?? "default").split("/", 1);
-  const [namespace, output] = [String(inNamespace ?? ofWorkflow), String(asked)];
   const loaded = loadRules({ flags: settingFlags, env: host.env });
   const access = loaded.ok ? loaded.config.settings : undefined;
   const template = await loadTemplate(path, { hardware, map, workflow }, access);
+  const ofTemplate = template.ok ? template.value.workflow?.namespace : undefined;
+  const [namespace, output] = [String(inNamespace ?? ofTemplate ?? LOCAL_NAMESPACE), String(asked)];
   const problems = [loaded, template].flatMap((part) => (part.ok ? [] : part.problems));
   const wrong = [...unknown, ...flagProblems(namespace, output), ...problems];
   if (!loaded.ok || !template.ok || wrong.length > 0) {
@@ -90,25 +89,11 @@ async function explainTemplate(
   options: ExplainOptions,
 ): Promise<readonly ExplainedAction[]> {
   const explained: ExplainedAction[] = [];
-  for (const action of actionsIn(template, namespace)) {
+  for (const action of runnableActions(template.tasks, `${namespace}/${template.name}`)) {
     const { taskId: task, name, agentId, image } = action;
     explained.push({ task, action: name, agentId, image, ...(await explain(action, options)) });
   }
   return explained;
-}
-
-/** With the hooks of the deprecated API. */
-function actionsIn(template: Template, namespace: string): readonly Action[] {
-  return template.tasks.flatMap((task) =>
-    actionsOfTask(task).map((planned, index) => ({
-      ...planned,
-      workflowId: `${namespace}/${template.name}`,
-      taskId: task.name,
-      actionId: `${task.name}-${planned.name}`,
-      onTimeout: task.actions[index]?.onTimeout ?? [],
-      onFailure: task.actions[index]?.onFailure ?? [],
-    })),
-  );
 }
 
 /** Absent values are null in JSON. */

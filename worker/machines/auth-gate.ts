@@ -35,6 +35,14 @@ const LATER_RETRY_MS = 60 * MINUTE_MS;
 /** Also limits retries on demand, because a program may write the inventory every minute. */
 const DEMAND_MS = 60 * MINUTE_MS;
 
+/**
+ * Different credentials that one BMC may refuse within `GUESSES_MS`, whoever offers them: an account locks, and a tenant's objects
+ * must not be a way to guess another's password.
+ */
+const MOST_GUESSES = 3;
+const GUESSES_MS = 15 * MINUTE_MS;
+const MOST_BMCS = 20_000;
+
 /** After these actions a BMC may accept what it refused before. */
 const CHANGES_ACCOUNTS = new Set(["create-user", "update-user", "delete-user"]);
 
@@ -46,6 +54,10 @@ const CHANGES_ACCOUNTS = new Set(["create-user", "update-user", "delete-user"]);
 export class AuthGate {
   readonly #key = randomBytes(32);
   readonly #refusals = new Map<string, Refusal>();
+  /** By BMC: the credentials that it refused, and when. */
+  readonly #guesses = new Map<string, Map<string, number>>();
+  /** By BMC: the credentials that it accepted, which others' guesses do not shut out. */
+  readonly #accepted = new Map<string, Map<string, number>>();
   readonly #clock: Pick<Clock, "now" | "monotonicMs">;
   #demandedMs = Number.NEGATIVE_INFINITY;
 
@@ -58,6 +70,7 @@ export class AuthGate {
     const nowMs = this.#clock.monotonicMs();
     if (this.#refusals.size === 0 || nowMs - this.#demandedMs < DEMAND_MS) return false;
     this.#demandedMs = nowMs;
+    this.#guesses.clear();
     for (const [name, refused] of this.#refusals) this.#refusals.set(name, { ...refused, dueMs: nowMs });
     return true;
   }
@@ -65,8 +78,10 @@ export class AuthGate {
   /** Why the credentials must not be tried now; undefined if they may be. */
   refusal(attempt: LoginAttempt): string | undefined {
     const { machine, lockKey, connection } = attempt;
-    if (this.#refusals.size === 0 || !locksAccounts(connection)) return undefined;
+    if (this.#refusals.size + this.#guesses.size === 0 || !locksAccounts(connection)) return undefined;
     const account = this.#accountOf(connection);
+    const guessed = this.#guessed(machine, bmcOf(lockKey), account);
+    if (guessed !== undefined) return guessed;
     const entry = this.#entryOf(connection);
     const own = this.#refusals.get(machine);
     if (own && (own.lockKey !== lockKey || own.entry !== entry)) this.#refusals.delete(machine);
@@ -82,6 +97,29 @@ export class AuthGate {
       `not offered again before ${timeText(new Date(this.#clock.now() + waitMs))}. To retry at once, correct them where ` +
       "the inventory has them, change the machine's entry or touch the inventory file"
     );
+  }
+
+  /** Why no new credentials are offered to a BMC that has refused several; undefined if they may be. */
+  #guessed(machine: string, bmc: string, account: string): string | undefined {
+    const refused = this.#guesses.get(bmc);
+    if (!refused || refused.has(account) || this.#accepted.get(bmc)?.has(account)) return undefined;
+    const nowMs = this.#clock.monotonicMs();
+    const times = [...refused.values()].filter((atMs) => nowMs - atMs < GUESSES_MS).toSorted((a, b) => a - b);
+    const [firstMs = 0] = times;
+    if (times.length < MOST_GUESSES) return undefined;
+    const until = timeText(new Date(this.#clock.now() + firstMs + GUESSES_MS - nowMs));
+    return (
+      `machine ${machine}: its BMC refused ${times.length} different credentials within ${GUESSES_MS / MINUTE_MS} minutes; ` +
+      `no others are offered before ${until}`
+    );
+  }
+
+  /** As many credentials per BMC as may be guessed: older ones make no difference. */
+  #note(noted: Map<string, Map<string, number>>, lockKey: string, account: string): void {
+    const bmc = bmcOf(lockKey);
+    const accounts = noted.get(bmc) ?? new Map<string, number>();
+    putLast(accounts, account, this.#clock.monotonicMs(), MOST_GUESSES);
+    putLast(noted, bmc, accounts, MOST_BMCS);
   }
 
   /** The account's refusal with the latest retry time: it may have been refused under several machine names. */
@@ -102,11 +140,11 @@ export class AuthGate {
         if (refused.lockKey === lockKey) this.#refusals.delete(name);
       }
     }
-    // The usual case costs nothing.
-    if (outcome.ok && this.#refusals.size === 0) return;
     const account = this.#accountOf(connection);
+    if (outcome.ok && result?.provider !== undefined) this.#note(this.#accepted, lockKey, account);
     if (outcome.ok) this.#forget({ lockKey, account }, result?.provider);
     if (!isRefusedLogin(outcome) || !locksAccounts(connection)) return;
+    this.#note(this.#guesses, lockKey, account);
     // The result names no provider for a failed login; with a single provider there is no doubt.
     const [only, ...others] = connection.providers;
     const provider = result?.provider ?? (others.length === 0 ? only : undefined);
@@ -142,6 +180,22 @@ export class AuthGate {
 
   #digest(value: unknown): string {
     return createHmac("sha256", this.#key).update(revealJson(value)).digest("base64");
+  }
+}
+
+/** The BMC of a lock key, which may have ports after the host: its providers share the accounts. */
+function bmcOf(lockKey: string): string {
+  const [host = lockKey] = lockKey.split(" ", 1);
+  return ["homeassistant", "ironic"].includes(host) ? lockKey : host;
+}
+
+/** Puts an entry last and drops the first ones beyond `most`. */
+function putLast<Value>(map: Map<string, Value>, key: string, value: Value, most: number): void {
+  map.delete(key);
+  map.set(key, value);
+  for (const first of map.keys()) {
+    if (map.size <= most) return;
+    map.delete(first);
   }
 }
 

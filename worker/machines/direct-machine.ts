@@ -21,6 +21,7 @@ export function directMachine(host: string, given?: EntryDefaults): DirectMachin
   const {
     rpc: _rpc,
     homeassistant: _homeassistant,
+    ironic: _ironic,
     credentials: _credentials,
     paused: _paused,
     ...defaults

@@ -1,4 +1,4 @@
-import { isIPv6 } from "node:net";
+import { canonicalHost } from "../../shared/canonical-host.ts";
 import { AMT_PORTS, nodeOf } from "../../shared/contract/connection.ts";
 import type { ProviderName } from "../../shared/contract/vocabulary.ts";
 
@@ -24,6 +24,17 @@ export function lockKeyOf(
   return [hostKey(host), ...unusual].join(" ");
 }
 
+/**
+ * Whether two keys may be of one BMC: with the same host, unless both have unusual ports, as the BMCs behind a gateway have. A BMC
+ * may serve Redfish on a second port.
+ */
+export function mayBeSameBmc(one: string, other: string): boolean {
+  if (one === other) return true;
+  const [host, ...ports] = one.split(" ");
+  const [otherHost, ...otherPorts] = other.split(" ");
+  return host === otherHost && (ports.length === 0 || otherPorts.length === 0);
+}
+
 /** One key per machine behind a service. */
 export function serviceLockKey(service: "rpc" | "homeassistant" | "ironic", url: string, id: string): string {
   const where = URL.parse(url)?.href.replace(/\/$/, "") ?? url;
@@ -31,13 +42,8 @@ export function serviceLockKey(service: "rpc" | "homeassistant" | "ironic", url:
 }
 
 function hostKey(host: string): string {
-  const bare = host
-    .trim()
-    .replace(/^\[(.*)\]$/, "$1")
-    .toLowerCase();
-  // The URL serializer writes an IPv6 address in one form only (RFC 5952).
-  if (isIPv6(bare) && !bare.includes("%")) return new URL(`http://[${bare}]`).hostname.slice(1, -1);
-  return bare.replace(/\.$/, "");
+  const lower = host.trim().toLowerCase();
+  return (canonicalHost(lower) ?? lower).replace(/\.$/, "");
 }
 
 type Ported = {

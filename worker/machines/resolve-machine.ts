@@ -7,7 +7,7 @@ import { type Action, type DirectAccess, namespaceOf } from "../core/action/acti
 import { machineNameOf } from "./agent-id.ts";
 import { directMachine } from "./direct-machine.ts";
 import type { ConnectionReading, HostAccess, Inventory, Machine, MountedConnection } from "./inventory.ts";
-import { lockKeyOf, serviceLockKey } from "./lock-key.ts";
+import { lockKeyOf, mayBeSameBmc, serviceLockKey } from "./lock-key.ts";
 import { pausedText } from "./pause.ts";
 
 export type ResolvedMachine =
@@ -90,7 +90,9 @@ export function resolveMachine(
 /** A BMC without a name may be one of the inventory's. */
 function unlessPaused(located: ResolvedMachine, inventory: Inventory): ResolvedMachine {
   if (!("lockKey" in located)) return located;
-  const machine = inventory.machines().find(({ lockKey, paused }) => paused && lockKey === located.lockKey);
+  const machine = inventory
+    .machines()
+    .find(({ lockKey, paused }) => paused && mayBeSameBmc(lockKey, located.lockKey));
   return { ...located, ...pausedIn(machine) };
 }
 
@@ -141,8 +143,16 @@ function fromAction(action: Asking): ResolvedMachine {
     const entity = given(action, "HOMEASSISTANT_ENTITY") ?? "";
     return { ok: true, lockKey: serviceLockKey("homeassistant", homeassistant, entity) };
   }
-  const ipmi = port("IPMI_PORT") ?? port("IPMITOOL_PORT");
-  const ports = { redfish: port("REDFISH_PORT"), ipmi, amt: port("AMT_PORT") };
+  // The port of a provider that is not used says nothing about the BMC.
+  const providers = given(action, "BMC_PROVIDERS")
+    ?.split(",")
+    .map((name) => name.trim());
+  const portOf = (...names: readonly ("redfish" | "ipmi" | "ipmitool" | "amt")[]) =>
+    names
+      .filter((name) => providers?.includes(name) ?? true)
+      .map((name) => port(`${name.toUpperCase()}_PORT`))
+      .find((one) => one !== undefined);
+  const ports = { redfish: portOf("redfish"), ipmi: portOf("ipmi", "ipmitool"), amt: portOf("amt") };
   return { ok: true, lockKey: lockKeyOf(host, ports) };
 }
 

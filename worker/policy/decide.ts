@@ -1,5 +1,7 @@
+import { shortened } from "../../shared/printable.ts";
 import type { Action } from "../core/action/action.ts";
 import type { Reference } from "../core/action/reference.ts";
+import { addressProblem } from "./address-rule.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { environmentProblems, ownConnectionProblem } from "./environment-rule.ts";
 import { eraseMachineProblem, eraseProblem } from "./erase-rule.ts";
@@ -12,6 +14,9 @@ import { agentProblem, type TenantAction, tenantMachineProblem, tenantProblem } 
 import { argumentProblem, trustProblem } from "./trust-rule.ts";
 import { holdsFor, overlapProblems, volumeProblem } from "./volume-rule.ts";
 
+const MOST_PROBLEMS = 20;
+/** A problem quotes what the action asks for. */
+const LONGEST_PROBLEM = 500;
 const TENANTS_TIMEOUT_MS = 24 * 60 * 60_000;
 
 type PolicyRule = keyof Policy;
@@ -47,8 +52,15 @@ export function decideMachine(
   ]);
 }
 
-/** Whether an object may refer to another one. Asked before anything of either is written, copied or sent. */
-export function decideReference({ references }: Pick<Policy, "references">, reference: Reference): Decision {
+/** Whether an object may refer to another one, or name an address. Asked before anything of either is written, copied or sent. */
+export function decideReference(
+  { bmcAddresses, references }: Pick<Policy, "bmcAddresses" | "references">,
+  reference: Reference,
+): Decision {
+  const { from, to } = reference;
+  if (to.kind === "address") {
+    return decisionOf(refusal("bmcAddresses", addressProblem(from.namespace, to.name, bmcAddresses)));
+  }
   return decisionOf(refusal("references", referenceProblem(reference, references)));
 }
 
@@ -132,8 +144,10 @@ function decisionOf(found: readonly Refusal[]): Decision {
   const prefix = reasonFor(rule, "");
   const problems = found
     .filter((refusal) => refusal.rule === rule)
-    .map(({ reason }) => reason.slice(prefix.length));
-  return { allowed: false, rule, reason: reasonFor(rule, problems.join("; ")) };
+    .map(({ reason }) => shortened(reason.slice(prefix.length), LONGEST_PROBLEM));
+  const others = problems.length - MOST_PROBLEMS;
+  const shown = [...problems.slice(0, MOST_PROBLEMS), ...(others > 0 ? [`and ${others} more`] : [])];
+  return { allowed: false, rule, reason: reasonFor(rule, shown.join("; ")) };
 }
 
 function reasonFor(rule: string, message: string): string {

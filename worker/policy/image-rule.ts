@@ -1,8 +1,12 @@
-import { type ImageReference, parseImageReference } from "../core/action/image-reference.ts";
+import {
+  DEFAULT_REGISTRY,
+  fullImageName,
+  type ImageReference,
+  parseImageReference,
+  withLibrary,
+} from "../core/action/image-reference.ts";
 import { EVERY_IMAGE, type Policy } from "./policy.ts";
 import { matchesWildcard } from "./wildcard.ts";
-
-const DEFAULT_REGISTRY = "docker.io";
 
 /**
  * Whether an image matches a pattern. Both are compared in full, so `alpine` is `docker.io/library/alpine`. A pattern
@@ -14,7 +18,7 @@ export function matchesImagePattern(pattern: string, reference: ImageReference):
   const colon = tagged.lastIndexOf(":");
   const hasTag = colon > tagged.lastIndexOf("/");
   const name = hasTag ? tagged.slice(0, colon) : tagged;
-  if (!matchesWildcard(fullPattern(name), fullName(reference))) return false;
+  if (!matchesWildcard(fullPattern(name), fullImageName(reference))) return false;
   if (digest !== undefined)
     return reference.digest !== undefined && matchesWildcard(digest, reference.digest);
   if (!hasTag) return true;
@@ -48,10 +52,6 @@ export function imageProblem(
   return undefined;
 }
 
-function fullName({ registry = DEFAULT_REGISTRY, repository }: ImageReference): string {
-  return `${registry.toLowerCase()}/${withLibrary(registry, repository)}`;
-}
-
 /** A pattern that starts with a wildcard includes the registry. */
 function fullPattern(name: string): string {
   const [first = "", ...rest] = name.split("/");
@@ -59,9 +59,4 @@ function fullPattern(name: string): string {
   const named = rest.length > 0 && (first === "localhost" || /[.:A-Z]/.test(first));
   if (!named) return `${DEFAULT_REGISTRY}/${withLibrary(DEFAULT_REGISTRY, name)}`;
   return `${first.toLowerCase()}/${withLibrary(first.toLowerCase(), rest.join("/"))}`;
-}
-
-function withLibrary(registry: string, repository: string): string {
-  const official = registry === DEFAULT_REGISTRY && !repository.includes("/") && !repository.includes("**");
-  return official ? `library/${repository}` : repository;
 }

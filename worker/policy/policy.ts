@@ -10,6 +10,7 @@ import {
   Duration,
   Toggle,
 } from "../document/value-types.ts";
+import { parseNetwork } from "./address-rule.ts";
 import { reservedTarget } from "./reserved-target.ts";
 
 /** `registry/path`, optionally with a tag or digest; `*` matches within a path segment, `**` across segments. */
@@ -116,6 +117,24 @@ const ReferenceRule = z.strictObject({
 });
 export type ReferenceRule = z.infer<typeof ReferenceRule>;
 
+/** Objects of some namespaces may name these networks and names as a BMC's or service's address. */
+const AddressRule = z.strictObject({
+  namespaces: NamespacePatterns,
+  addresses: z
+    .array(
+      z
+        .string()
+        .refine(
+          (text) => parseNetwork(text) !== undefined || /^[a-z0-9_.*-]*[a-z_*-][a-z0-9_.*-]*$/i.test(text),
+          {
+            error:
+              "must be a network such as 10.1.0.0/16, an address, or a name in which * matches a part, such as *.bmc.example",
+          },
+        ),
+    )
+    .min(1),
+});
+
 /** Variables that these images accept in addition to the inputs of this project's actions. */
 const EnvironmentRule = z.strictObject({
   images: ImagePatterns,
@@ -170,6 +189,8 @@ export const Policy = z.strictObject({
   pausedMachines: z.enum(["fail", "wait"]).prefault("fail"),
   /** Every other reference stays in its namespace. */
   references: z.array(ReferenceRule).prefault([]),
+  /** If present, Machines and other objects of a cluster may name only these addresses. */
+  bmcAddresses: z.array(AddressRule).min(1).optional(),
   /** If present, workflows of other namespaces run nothing. */
   tenants: z.array(TenantRule).min(1).optional(),
   /** If present, tasks of other agent IDs can use no machine. */

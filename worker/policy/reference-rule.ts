@@ -13,7 +13,7 @@ function opens(rule: ReferenceRule, { from, to, source }: Reference): boolean {
   const isOfSource = source === undefined ? rule.sources === undefined : isAmong(source, rule.sources ?? []);
   return (
     isOfSource &&
-    rule.kinds.includes(to.kind) &&
+    rule.kinds.some((kind) => kind === to.kind) &&
     isAmong(from.namespace, rule.from) &&
     isAmong(to.namespace, rule.to) &&
     isAmong(to.name, rule.names ?? ["*"])

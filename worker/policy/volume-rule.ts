@@ -52,12 +52,23 @@ export function volumeProblem(
  * and the engine would follow it: to the program of the image, for example.
  */
 export function overlapProblems(volumes: readonly string[]): readonly string[] {
-  const targets = volumes.map((volume) => volume.split(":")[1] ?? "").map(cleanPath);
-  return volumes.flatMap((volume, index) => {
-    const target = targets[index] ?? "/";
-    const others = volumes.filter((_, other) => other !== index && isWithin(target, targets[other] ?? "/"));
-    return others.map((other) => `${volume} is not allowed: its target is within that of ${other}`);
-  });
+  const mounts = volumes
+    .map((volume) => ({ volume, target: cleanPath(volume.split(":")[1] ?? "") }))
+    // What is within a folder follows it at once, if a separator comes before every other character.
+    .toSorted((a, b) => compareText(a.target.replaceAll("/", "\0"), b.target.replaceAll("/", "\0")));
+  let outer: (typeof mounts)[number] | undefined;
+  const problems: string[] = [];
+  for (const mount of mounts) {
+    if (outer && isWithin(mount.target, outer.target)) {
+      problems.push(`${mount.volume} is not allowed: its target is within that of ${outer.volume}`);
+    } else outer = mount;
+  }
+  return problems;
+}
+
+function compareText(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
 }
 
 function targetProblem(source: string, target: string, { volumeTargets }: VolumePolicy): string | undefined {

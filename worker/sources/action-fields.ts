@@ -1,4 +1,6 @@
 import { LONGEST_TIMER_MS } from "../../shared/deadline.ts";
+import { excessOf } from "../../shared/input-limits.ts";
+import { shortened } from "../../shared/printable.ts";
 import type { Action, ActionId } from "../core/action/action.ts";
 
 /** An answer that is not a valid action; the message says why. */
@@ -10,16 +12,30 @@ type Known = ActionId & Pick<Action, "image" | "returningIds">;
 
 /** An action from what `read` returns, or without that and with the reason if `read` throws `MalformedAction`. */
 export function readableAction(known: Known, read: () => Omit<Action, keyof Known>): Action {
+  const nothing = { timeoutMs: 0, command: [], volumes: [], environment: {} };
+  const unreadable = (reason: string) => ({
+    ...known,
+    ...nothing,
+    image: shortened(known.image, LONGEST_ID),
+    unreadable: reason,
+  });
   try {
-    return { ...known, ...read() };
+    const action = read();
+    const excess = excessOf({ image: known.image, ...action }, "action");
+    return excess === undefined ? { ...known, ...action } : unreadable(`the action ${excess}`);
   } catch (thrown) {
     if (!(thrown instanceof MalformedAction)) throw thrown;
-    const nothing = { timeoutMs: 0, command: [], volumes: [], environment: {} };
-    return { ...known, ...nothing, unreadable: thrown.message };
+    return unreadable(thrown.message);
   }
 }
 
+/** tink-server's IDs and names have fewer than 600 characters: a namespace, a name and UUIDs. */
+const LONGEST_ID = 1_024;
+
 export function required(field: string, value: string): string {
+  if (value.length > LONGEST_ID) {
+    throw new MalformedAction(`the action's ${field} has more than ${LONGEST_ID} characters`);
+  }
   if (value === "") throw new MalformedAction(`the action has no ${field}`);
   return value;
 }

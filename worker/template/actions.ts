@@ -39,3 +39,23 @@ function planned(task: TemplateTask, action: TemplateAction): PlannedAction {
 function sorted(environment: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(environment).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
+
+/** The namespace of a template's file in `run` and `policy test`, which the policy may name like any other. */
+export const LOCAL_NAMESPACE = "local";
+
+/**
+ * The actions of some tasks as a worker would receive them from a workflow with this ID. An action's ID has its place: names may
+ * hold the character between two names.
+ */
+export function runnableActions(tasks: readonly TemplateTask[], workflowId: string): readonly Action[] {
+  return tasks.flatMap((task, taskIndex) =>
+    actionsOfTask(task).map((action, index) => ({
+      ...action,
+      workflowId,
+      taskId: task.name,
+      actionId: `${taskIndex + 1}-${index + 1}-${action.name}`,
+      onTimeout: task.actions[index]?.onTimeout ?? [],
+      onFailure: task.actions[index]?.onFailure ?? [],
+    })),
+  );
+}

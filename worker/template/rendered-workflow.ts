@@ -31,8 +31,13 @@ const Task = z.object({
 
 /** What the tink server has made of a template (`api/v1alpha1/tinkerbell/workflow.go`): the tasks in a Workflow's status. */
 const Workflow = z.object({
-  metadata: z.object({ name: z.string() }),
-  status: z.object({ globalTimeout: z.int().nonnegative().default(0), tasks: z.array(Task) }),
+  metadata: z.object({ name: z.string(), namespace: z.string().min(1).default("default") }),
+  spec: z.object({ disabled: z.boolean().nullish() }).nullish(),
+  status: z.object({
+    state: z.string().default("PENDING"),
+    globalTimeout: z.int().nonnegative().default(0),
+    tasks: z.array(Task),
+  }),
 });
 const Rendered = z.object({ status: z.object({ tasks: z.array(z.unknown()).nonempty() }) });
 
@@ -64,7 +69,7 @@ export function renderedTemplate({ value, sourceOf }: Omit<YamlDocument, "path">
     }));
     return { ok: false, problems: byLine(problems) };
   }
-  const { metadata, status } = parsed.data;
+  const { metadata, spec, status } = parsed.data;
   const tasks = status.tasks.map(({ agentID, actions, ...task }) => ({
     ...task,
     worker: agentID,
@@ -75,6 +80,17 @@ export function renderedTemplate({ value, sourceOf }: Omit<YamlDocument, "path">
       onFailure: [],
     })),
   }));
-  const template = { version: "0.1", name: metadata.name, globalTimeoutSeconds: status.globalTimeout, tasks };
+  const workflow = {
+    ...metadata,
+    state: status.state.replace(/^STATE_/, ""),
+    disabled: spec?.disabled === true,
+  };
+  const template = {
+    version: "0.1",
+    name: metadata.name,
+    globalTimeoutSeconds: status.globalTimeout,
+    tasks,
+    workflow,
+  };
   return { ok: true, value: template, warnings: [] };
 }

@@ -5,6 +5,17 @@ export interface Template {
   readonly id?: string;
   readonly globalTimeoutSeconds: number;
   readonly tasks: readonly TemplateTask[];
+  /** The Workflow that the server rendered the template for; absent for the file of a template. */
+  readonly workflow?: WorkflowFacts;
+}
+
+export interface WorkflowFacts {
+  readonly namespace: string;
+  readonly name: string;
+  /** Without the prefix `STATE_` of earlier versions, such as `PENDING`. */
+  readonly state: string;
+  /** A tink server serves no action of a disabled Workflow. */
+  readonly disabled: boolean;
 }
 
 export interface TemplateTask {

@@ -1,4 +1,5 @@
-import { realpath } from "node:fs/promises";
+import { fstatSync } from "node:fs";
+import { realpath, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { givenValue, type ValueSources } from "../../../shared/contract/given.ts";
 import { connectionFieldTable, connectionFile } from "./connection-input.ts";
@@ -10,6 +11,8 @@ const SYSTEM_FOLDERS = ["/proc", "/sys", "/run/secrets/kubernetes.io", "/var/run
 export interface ConnectionPlaces {
   readonly folders: readonly string[];
   readonly files: readonly string[];
+  /** Standard input has the connection or a part of it. */
+  readonly stdin: boolean;
 }
 
 /** Where the connection comes from: the folder of a whole one, which also holds its secrets, or single files. */
@@ -20,9 +23,10 @@ export async function connectionPlaces(sources: ValueSources): Promise<Connectio
   if (whole !== undefined && whole !== "-") folders.push(dirname(await follow(whole)));
   const single = connectionFieldTable
     .filter(({ type }) => type === "file")
-    .flatMap(({ env }) => givenValue(env, sources)?.text ?? [])
-    .filter((path) => path !== "-");
-  return { folders, files: await Promise.all(single.map(follow)) };
+    .flatMap(({ env }) => givenValue(env, sources)?.text ?? []);
+  const files = single.filter((path) => path !== "-");
+  const stdin = whole === "-" || files.length < single.length;
+  return { folders, files: await Promise.all(files.map(follow)), stdin };
 }
 
 /**
@@ -31,15 +35,25 @@ export async function connectionPlaces(sources: ValueSources): Promise<Connectio
  */
 export async function placeProblem(
   path: string,
-  { folders, files }: ConnectionPlaces,
+  { folders, files, stdin }: ConnectionPlaces,
 ): Promise<string | undefined> {
   if (path === "-") return undefined;
   const place = await follow(path);
-  if (files.includes(place) || folders.some((folder) => isWithin(place, folder))) {
+  if ((stdin && (await isStdin(path))) || files.includes(place) || folders.some((folder) => isWithin(place, folder))) {
     return "belongs to the connection: name a file in another folder";
   }
   const system = SYSTEM_FOLDERS.find((folder) => isWithin(place, folder));
   return system && `is in ${system}, which holds no files for actions`;
+}
+
+/** Whether a path such as `/dev/stdin` or `/dev/fd/0` is this process's standard input. */
+async function isStdin(path: string): Promise<boolean> {
+  try {
+    const [own, other] = [fstatSync(0), await stat(path)];
+    return own.dev === other.dev && own.ino === other.ino;
+  } catch {
+    return false;
+  }
 }
 
 /** With every link in its existing part followed. A pipe has no path, and stays as it is. */

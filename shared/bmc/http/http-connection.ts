@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import { type Duplex, pipeline, Readable } from "node:stream";
 import { TLSSocket } from "node:tls";
 import { BmcError } from "../../contract/bmc-error.ts";
+import { MOST_INFORMATIONAL_ANSWERS } from "../../input-limits.ts";
 import { raceAbort } from "../../race-abort.ts";
 import { TimeoutReached } from "../../timeout.ts";
 import { type SpanStart, type Tracer, untraced } from "../../tracing/tracer.ts";
@@ -227,6 +228,7 @@ export class HttpConnection {
       let answer: IncomingMessage | undefined;
       const chunks: Buffer[] = [];
       let received = 0;
+      let informational = 0;
       let over = false;
 
       const outgoing = startRequest({
@@ -277,6 +279,12 @@ export class HttpConnection {
         this.#roundTrips++;
         this.#answeredAtMs = undefined;
         timer = setTimeout(onTimeout, requestTimeoutMs);
+      });
+      outgoing.on("information", () => {
+        informational += 1;
+        if (informational <= MOST_INFORMATIONAL_ANSWERS) return;
+        const message = `${doing} answered more than ${MOST_INFORMATIONAL_ANSWERS} times that it is still working on it`;
+        fail(new BmcError("protocol", message, { uncertain: isWrite }));
       });
       outgoing.once("response", (incoming) => {
         answer = incoming;

@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { type Lab, startLab } from "../../../cli/lab/lab.ts";
 import { FakeCluster } from "../../../simulators/kubernetes/cluster.ts";
 import { CommandInProcess } from "../../support/command-in-process.ts";
@@ -73,7 +73,7 @@ test.each([["run"], ["policy", "test"]])(
   async (...command) => {
     await using cluster = await FakeCluster.start({ namespaces: ["tink"] });
     const kind = ["tinkerbell.org/v1alpha1", "Workflow"] as const;
-    cluster.create(...kind, { metadata: { name: "look", namespace: "tink" } });
+    cluster.create(...kind, { metadata: { name: "look", namespace: "tink" }, spec: { disabled: true } });
     const actions = [{ name: "status", image: "registry.example/power-status:v1", timeout: 30 }];
     const tasks = [{ name: "look", agentID: "pbnj-node-01", actions }];
     cluster.patchStatus(...kind, "look", { tasks }, "tink");
@@ -93,6 +93,82 @@ test.each([["run"], ["policy", "test"]])(
     await lab.close();
   },
 );
+
+describe("a Workflow", () => {
+  const workflow = (spec: object, state: string) =>
+    template(
+      JSON.stringify({
+        kind: "Workflow",
+        metadata: { name: "off", namespace: "team-a" },
+        spec,
+        status: {
+          state,
+          // The names of both actions would be one text if they were joined.
+          tasks: [
+            {
+              name: "a",
+              agentID: "pbnj-node-01",
+              actions: [{ name: "b-c", image: "power-status", timeout: 30 }],
+            },
+            {
+              name: "a-b",
+              agentID: "pbnj-node-01",
+              actions: [{ name: "c", image: "power-off", timeout: 30 }],
+            },
+          ],
+        },
+      }),
+    );
+  const run = async (file: string, ...more: readonly string[]) => {
+    const lab = await startLab({ times: QUICK });
+    await using program = new CommandInProcess(["run", file, "--inventory", lab.inventoryFile, ...more]);
+    const { code } = await program.ended;
+    const { power } = machineOf(lab, "node-01");
+    await lab.close();
+    return { code, power, text: program.stdout + program.stderr };
+  };
+
+  it.each([
+    ["PENDING", "a tink server serves it"],
+    ["STATE_RUNNING", "a tink server serves it"],
+    ["SUCCESS", "it has been run already"],
+  ])("that is %s is not run", async (state, why) => {
+    const { code, power, text } = await run(await workflow({}, state));
+
+    expect([code, power]).toEqual([2, "on"]);
+    expect(text).toContain(`the Workflow team-a/off is ${state.replace("STATE_", "")}: ${why}. Fix: `);
+  });
+
+  it.each([
+    ["that is disabled", { disabled: true }, []],
+    ["in the state of --even-if", {}, ["--even-if", "pending"]],
+  ])("%s is run, with all its actions", async (_, spec, flags) => {
+    const { code, power, text } = await run(await workflow(spec, "PENDING"), ...flags);
+
+    expect([code, power]).toEqual([0, "off"]);
+    expect(text).toContain("running a Workflow without its server");
+  });
+
+  it("in another state than that of --even-if is not run", async () => {
+    const { code, text } = await run(await workflow({}, "RUNNING"), "--even-if", "PENDING");
+
+    expect(code).toBe(2);
+    expect(text).toContain("is PENDING, but the Workflow team-a/off is RUNNING");
+  });
+
+  it("is judged in its own namespace", async () => {
+    const policy = await template("tenants: [{namespaces: [local], machines: ['*']}]");
+
+    const { code, power, text } = await run(
+      await workflow({ disabled: true }, "PENDING"),
+      "--policy",
+      policy,
+    );
+
+    expect([code, power]).toEqual([2, "on"]);
+    expect(text).toContain("policy tenants: namespace team-a does not belong to a tenant");
+  });
+});
 
 test("the first failure ends it with the exit code of that action", async () => {
   const lab = await startLab({ times: QUICK });

@@ -261,3 +261,43 @@ it("the gate closes after an action that reports the refusal only by its exit co
     /refused its credentials at/,
   );
 });
+
+describe("a BMC that refuses different credentials", () => {
+  const guess = (number: number) =>
+    attempt(`guess-${number}`, { machine: `node-${number}`, lockKey: "bmc-1" });
+  const guessing = () => {
+    const clock = new SetClock();
+    const gate = new AuthGate(clock);
+    const isOffered = (login: LoginAttempt) => {
+      if (gate.refusal(login) !== undefined) return false;
+      gate.learn(login, REFUSED);
+      return true;
+    };
+    return { clock, gate, isOffered };
+  };
+
+  it("is offered three of twenty, under whatever names and ports, and one more after 15 minutes", () => {
+    const { clock, gate, isOffered } = guessing();
+    const offered = Array.from({ length: 20 }, (_, number) => isOffered(guess(number)));
+
+    expect(offered.filter(Boolean)).toHaveLength(3);
+    expect(gate.refusal(guess(9))).toMatch(
+      /^machine node-9: its BMC refused 3 different credentials within 15 minutes; no others are offered before .*Z$/,
+    );
+    expect(
+      gate.refusal(attempt("other-port", { machine: "other", lockKey: "bmc-1 redfish:8443" })),
+    ).toBeDefined();
+    expect(gate.refusal(attempt("other-bmc", { machine: "other", lockKey: "bmc-2" }))).toBeUndefined();
+    clock.pass(15 * MINUTE_MS);
+    expect(isOffered(guess(10))).toBe(true);
+  });
+
+  it("is still offered the credentials that it accepted before", () => {
+    const { gate, isOffered } = guessing();
+    const own = attempt("own", { machine: "own", lockKey: "bmc-1" });
+    gate.learn(own, ended({ ok: true, provider: "redfish" }));
+    for (let number = 0; number < 5; number += 1) isOffered(guess(number));
+
+    expect(gate.refusal(own)).toBeUndefined();
+  });
+});

@@ -61,3 +61,50 @@ describe("a reference to another namespace", () => {
     expect(Policy.safeParse({ references: [rule] }).success).toBe(false);
   });
 });
+
+describe("an address that an object names", () => {
+  const bmcAddresses = [
+    { namespaces: ["team-a"], addresses: ["10.1.0.0/16", "*.bmc.team-a.example", "2001:db8::/48"] },
+    { namespaces: ["team-b"], addresses: ["10.2.0.7"] },
+  ];
+  const isAllowed = (namespace: string, name: string, rules: unknown = bmcAddresses) => {
+    const to = { kind: "address", namespace, name } as const;
+    return decideReference(Policy.parse({ bmcAddresses: rules ?? undefined }), {
+      ...REFERENCE,
+      from: { ...REFERENCE.from, namespace },
+      to,
+    }).allowed;
+  };
+
+  it.each([
+    ["team-a", "10.1.2.3", true],
+    ["team-a", "0x0a010203", true],
+    ["team-a", "::ffff:10.1.2.3", true],
+    ["team-a", "10.2.0.7", false],
+    ["team-a", "2001:db8:0:1::1", true],
+    ["team-a", "2001:db9::1", false],
+    ["team-a", "Node-1.BMC.team-a.example.", true],
+    ["team-a", "node-1.bmc.team-b.example", false],
+    ["team-b", "10.2.0.7", true],
+    ["team-b", "10.2.0.8", false],
+    ["team-c", "10.1.2.3", false],
+  ])("by %s, %s: %s", (namespace, host, allowed) => {
+    expect(isAllowed(namespace, host)).toBe(allowed);
+  });
+
+  it("is free without the rule, and a name matches no network", () => {
+    expect(isAllowed("team-c", "10.1.2.3", null)).toBe(true);
+    expect(
+      isAllowed("team-a", "10.1.2.3.nip.example", [{ namespaces: ["*"], addresses: ["10.0.0.0/8"] }]),
+    ).toBe(false);
+  });
+
+  it.each(["10.1.0.0/33", "10.1.0/16", "2001:db8::/129", "300.1.1.1", "a b", "https://x"])(
+    "cannot be listed as %s",
+    (text) => {
+      expect(Policy.safeParse({ bmcAddresses: [{ namespaces: ["a"], addresses: [text] }] }).success).toBe(
+        false,
+      );
+    },
+  );
+});

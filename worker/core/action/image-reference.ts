@@ -1,3 +1,4 @@
+import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { defined } from "../../../shared/defined.ts";
 
 /** The parts of an image reference such as `registry.example/acme/power:v1@sha256:…`, without defaults. */
@@ -40,6 +41,31 @@ export function parseImageReference(text: string): ImageReference | undefined {
   if (tag !== undefined && !TAG.test(tag)) return undefined;
   if (digest !== undefined && !isDigest(digest)) return undefined;
   return { repository, name, ...defined({ registry, tag, digest }) };
+}
+
+export const DEFAULT_REGISTRY = "docker.io";
+
+/** The name with its registry, as the policy compares it: `alpine` is `docker.io/library/alpine`. */
+export function fullImageName({ registry = DEFAULT_REGISTRY, repository }: ImageReference): string {
+  return `${registry.toLowerCase()}/${withLibrary(registry, repository)}`;
+}
+
+/** Adds the path of Docker Hub's official images. */
+export function withLibrary(registry: string, repository: string): string {
+  const official = registry === DEFAULT_REGISTRY && !repository.includes("/") && !repository.includes("**");
+  return official ? `library/${repository}` : repository;
+}
+
+/**
+ * The reference for an engine, which reads text such as `sha256:<hex>` or hex digits as the ID of a local image and may look up a
+ * short name elsewhere. A digest takes the place of a tag, which engines ignore beside it. Throws a `BmcError` of class `usage` for
+ * text that is no reference.
+ */
+export function engineImage(text: string): string {
+  const reference = parseImageReference(text);
+  if (!reference) throw new BmcError("usage", `${JSON.stringify(text)} is not an image reference`);
+  const { tag = "latest", digest } = reference;
+  return `${fullImageName(reference)}${digest === undefined ? `:${tag}` : `@${digest}`}`;
 }
 
 /** The first component is a registry only if it cannot be part of a repository's path. */

@@ -30,6 +30,8 @@ export interface MachineOrigin {
   readonly source: string;
   /** Such as `Machine tink-system/node-1`; absent for a file. */
   readonly object?: string;
+  /** The object's namespace. */
+  readonly namespace?: string;
   /** Why it cannot be used, or what is known of it may be outdated. */
   readonly problem?: string;
 }

@@ -6,7 +6,12 @@ type ReferenceKind = (typeof REFERENCE_KINDS)[number];
 export interface Reference {
   /** Who refers; `name` is absent for a Workflow, of which only the namespace is known. */
   readonly from: { readonly kind: string; readonly namespace: string; readonly name?: string };
-  readonly to: { readonly kind: ReferenceKind; readonly namespace: string; readonly name: string };
+  readonly to: {
+    /** `address` for the host of a BMC or service, which has no namespace of its own. */
+    readonly kind: ReferenceKind | "address";
+    readonly namespace: string;
+    readonly name: string;
+  };
   /** The machine source of both objects; absent means the worker's own cluster. */
   readonly source?: string;
 }

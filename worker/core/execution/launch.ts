@@ -35,7 +35,8 @@ export async function launch(
     fields: record.fields,
     async onLaunch(handle) {
       await record.launched(handle);
-      stillLeading(execution);
+      // The engine may have taken minutes for the image, the disk for the record.
+      confirm(execution, action, target);
     },
   });
   // Without a connection, what an image says about a BMC is not from the BMC.
@@ -120,19 +121,20 @@ async function run(
 ): Promise<EndedAction> {
   const { clock, log, observer, runtime, traceEnvironment } = execution;
   let credentials: LaunchCredentials;
+  // A hook runs in any case: its action was this worker's.
+  if (onLaunch) confirm(execution, action, target);
   try {
     // A hook belongs to an action that began before.
     const whilePaused = onLaunch ? undefined : (true as const);
     const reading = { timeoutMs, ...defined({ secretInputs: action.secrets?.inputs, whilePaused }) };
     credentials = await readCredentials(execution, target, reading, cancel);
-    if (onLaunch) stillInService(execution, action);
   } catch (thrown) {
     const { class: errorClass, message } = BmcError.from(thrown);
     return failedAction(errorClass, message, startedAt, new Date(clock.now()));
   }
   const { redact, learn, ...access } = credentials;
-  // A hook runs in any case: its action was this worker's.
-  if (onLaunch) stillLeading(execution);
+  // Reading them may have taken minutes.
+  if (onLaunch) confirm(execution, action, target);
   const seen = seenAction(action);
   const output = new ActionOutput({ action: seen, fields, redact, clock, log, observer });
   const request = {
@@ -148,10 +150,18 @@ async function run(
   return { ...ended, outcome: output.complete(ended.outcome) };
 }
 
-/** The report of its start may take as long as the server is away. Throws a `BmcError`. */
-function stillInService(execution: Execution, action: Action): void {
-  const target = targetOf(execution, action);
-  if (target.ok && target.paused !== undefined) throw new BmcError("state", target.paused);
+/**
+ * Decides again, at the last moment before a password is read and before the action can act: policy, inventory, pause and leader may
+ * have changed since. Throws `NotLaunched`; the server then serves the action again, and it is admitted or refused anew.
+ */
+function confirm(execution: Execution, action: Action, before: AllowedTarget): void {
+  stillLeading(execution);
+  const now = targetOf(execution, action);
+  if (!now.ok) throw new NotLaunched(now.reason);
+  if (now.paused !== undefined) throw new NotLaunched(now.paused);
+  if (now.lockKey !== before.lockKey || now.machine !== before.machine) {
+    throw new NotLaunched("its machine's BMC has another address now");
+  }
 }
 
 /** Credentials, engine and disk may each take minutes. Throws `NotLaunched`. */

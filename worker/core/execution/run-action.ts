@@ -112,6 +112,7 @@ async function run(
     if (thrown instanceof Detached) {
       log.info({ ...fields, runtime: runtime.name }, "detached from action");
     } else if (thrown instanceof NotLaunched) {
+      log.info({ ...fields, reason: thrown.message }, "action not started");
       await record.forget();
       if (thrown instanceof LaunchNotRecorded) await notRecorded(execution, thrown, fields, stop);
     } else throw thrown;

@@ -34,7 +34,7 @@ async function readSecrets(
   signal: AbortSignal,
 ): Promise<SecretPart> {
   const { login, signing } = secretUses(connectable);
-  const problem = refusedSecret(connectable);
+  const problem = refusedAccess(connectable);
   if (problem !== undefined) throw new BmcError("usage", problem);
   const [credentials, values] = await Promise.all([
     login ? readSecretKeys(cluster, login.secret, login.keys, signal) : {},
@@ -54,7 +54,7 @@ export async function missingSecret(
   cluster: SecretReader,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  if (refusedSecret(connectable) !== undefined) return undefined;
+  if (refusedAccess(connectable) !== undefined) return undefined;
   try {
     await readSecrets(connectable, cluster, signal);
     return undefined;
@@ -64,16 +64,24 @@ export async function missingSecret(
   }
 }
 
-/** Why the policy does not let the object use its Secrets; undefined if it does. */
-export function refusedSecret(connectable: Connectable): string | undefined {
+/** Why the policy does not let the object use its Secrets, or name its address; undefined if it does. */
+export function refusedAccess(connectable: Connectable): string | undefined {
   const { object, at, references } = connectable;
   const { login, signing } = secretUses(connectable);
   const from = { kind: object, namespace: at.namespace, name: at.name };
+  const name = addressOf(connectable.source);
+  const refused = references({ from, to: { kind: "address", namespace: at.namespace, name } });
+  if (refused !== undefined) return refused;
   for (const { secret } of [...(login ? [login] : []), ...signing]) {
     const problem = references({ from, to: { kind: "Secret", ...secret } });
     if (problem !== undefined) return problem;
   }
   return undefined;
+}
+
+function addressOf({ connection: { host, providerOptions } }: ConnectionSource): string {
+  const url = providerOptions?.rpc?.consumerURL ?? (providerOptions?.homeassistant ? host : undefined);
+  return url === undefined ? host : (URL.parse(url)?.hostname ?? url);
 }
 
 function secretUses({ source: { connection }, at: { namespace } }: Connectable) {
@@ -88,7 +96,7 @@ export function mountConnection(connectable: Connectable, namespace: string): Mo
   const { login, signing } = secretUses(connectable);
   const secrets = [...(login ? [login.secret] : []), ...signing.map(({ secret }) => secret)];
   if (secrets.some((secret) => secret.namespace !== namespace)) return undefined;
-  if (refusedSecret(connectable) !== undefined) return undefined;
+  if (refusedAccess(connectable) !== undefined) return undefined;
 
   const files: MountedFile[] = [];
   const mount = (file: string, secret: string, key: string): FileReference => {

@@ -23,7 +23,7 @@ import {
   missingSecret,
   mountConnection,
   readConnection,
-  refusedSecret,
+  refusedAccess,
 } from "./cluster-connection.ts";
 import { type ConnectionSource, connectionDocument } from "./connection-document.ts";
 import type { Managed } from "./described-host.ts";
@@ -138,7 +138,7 @@ export class ClusterInventory implements Inventory {
     const unusable = [...byName.values()].flatMap((found) => {
       const { machine, isListed, content } = found;
       if (!isListed || machine.paused) return [];
-      const refused = this.#refusedSecret(found);
+      const refused = this.#refusedAccess(found);
       if (refused !== undefined) return [{ name: machine.name, reason: reasonOf(found, [refused]) }];
       if (content.kind === "usable") return [];
       return [{ name: machine.name, reason: reasonOf(found, content.problems) }];
@@ -225,9 +225,9 @@ export class ClusterInventory implements Inventory {
     const problems =
       content.kind === "unusable"
         ? content.problems
-        : [this.#refusedSecret(found), content.desiredProblem, outage];
+        : [this.#refusedAccess(found), content.desiredProblem, outage];
     const problem = problems.filter((one) => one !== undefined).join("; ") || undefined;
-    return { source, object: `${object} ${keyOf(at)}`, ...defined({ problem }) };
+    return { source, object: `${object} ${keyOf(at)}`, namespace: at.namespace, ...defined({ problem }) };
   }
 
   /** The object of a machine, if it is in the worker's own cluster. */
@@ -292,8 +292,8 @@ export class ClusterInventory implements Inventory {
   }
 
   /** The Secrets of a host are in its namespace. */
-  #refusedSecret(found: ClusterMachine): string | undefined {
-    return isUsable(found) && !found.metal3 ? refusedSecret(this.#connectable(found)) : undefined;
+  #refusedAccess(found: ClusterMachine): string | undefined {
+    return isUsable(found) && !found.metal3 ? refusedAccess(this.#connectable(found)) : undefined;
   }
 
   #usable({ name, lockKey }: Machine): UsableMachine {

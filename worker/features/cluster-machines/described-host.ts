@@ -1,6 +1,7 @@
 import { Connection } from "../../../shared/contract/connection.ts";
 import type { BootMode } from "../../../shared/contract/vocabulary.ts";
 import { defined } from "../../../shared/defined.ts";
+import { excessOf } from "../../../shared/input-limits.ts";
 import { DETACHED, HostObject, managementOf, OWN_REBOOT } from "../../kubernetes/client/host-object.ts";
 import { keyOf, type ObjectName } from "../../kubernetes/client/kinds.ts";
 import { connectionLockKey } from "../../machines/lock-key.ts";
@@ -36,6 +37,8 @@ export function describeHost(managed: Managed): Describe<HostContent> {
       return { name, content: { target: unusable(fields.map((field) => `${field} is not valid`)) } };
     }
     const host = parsed.data;
+    const excess = excessOf(host.spec, "host");
+    if (excess !== undefined) return { name, content: { target: unusable([`spec ${excess}`]) } };
     const { address, credentialsName } = host.spec.bmc ?? {};
     if (!address && !credentialsName) return undefined;
     const [claim, reboots] = [claimOf(host), ownReboots(host)];

@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import type { BootMode } from "../../../shared/contract/vocabulary.ts";
 import { defined } from "../../../shared/defined.ts";
 import { valueProblems } from "../../../shared/document/issue-problems.ts";
+import { excessOf } from "../../../shared/input-limits.ts";
 import type { Pause } from "../../core/action/machine-facts.ts";
 import { apiVersionOf, KINDS, type Kind, type ObjectName } from "../../kubernetes/client/kinds.ts";
 import type { ObjectReference } from "../../kubernetes/events/object-events.ts";
@@ -167,26 +168,33 @@ type Issues = readonly z.core.$ZodIssue[];
 
 /** Unknown fields, as of later versions of Tinkerbell, are reported and ignored. */
 function readKnown<T>(schema: z.ZodMiniType<T>, value: unknown, where: string): Read<T> {
+  const excess = excessOf(value, "connection");
+  if (excess !== undefined) return { problems: [`${where} ${excess}`] };
   const parsed = schema.safeParse(value);
   if (parsed.success) return { value: parsed.data, unknown: [] };
   const strange = parsed.error.issues.flatMap((issue) =>
     issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...issue.path, key]) : [],
   );
-  const again = schema.safeParse(strange.reduce<unknown>(without, value));
+  const unknown = new Set(strange.map(pathKey));
+  const again = schema.safeParse(without(value, unknown));
   if (!again.success) return { problems: problemsOf(schema, value, again.error.issues, where) };
   return { value: again.data, unknown: strange.map((path) => [where, ...path].join(".")) };
 }
 
-/** A copy without the value at the path. */
-function without(value: unknown, [key, ...rest]: readonly PropertyKey[]): unknown {
+/** A copy without the values at the paths. */
+function without(value: unknown, paths: ReadonlySet<string>, at: readonly PropertyKey[] = []): unknown {
   if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map((item, index) => (index === key ? without(item, rest) : item));
-  const entries = Object.entries(value);
+  if (Array.isArray(value)) return value.map((item, index) => without(item, paths, [...at, index]));
   return Object.fromEntries(
-    rest.length === 0
-      ? entries.filter(([name]) => name !== key)
-      : entries.map(([name, item]) => [name, name === key ? without(item, rest) : item]),
+    Object.entries(value)
+      .map(([name, item]) => ({ path: [...at, name], name, item }))
+      .filter(({ path }) => !paths.has(pathKey(path)))
+      .map(({ path, name, item }) => [name, without(item, paths, path)]),
   );
+}
+
+function pathKey(path: readonly PropertyKey[]): string {
+  return JSON.stringify(path.map(String));
 }
 
 function problemsOf(schema: z.ZodMiniType, value: unknown, issues: Issues, where = ""): readonly string[] {

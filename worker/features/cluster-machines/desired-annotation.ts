@@ -1,6 +1,7 @@
 import { DesiredState } from "../../../shared/contract/desired-state.ts";
 import { valueProblems } from "../../../shared/document/issue-problems.ts";
 import { parseYaml } from "../../../shared/document/yaml-document.ts";
+import { excessOf, INPUT_LIMITS } from "../../../shared/input-limits.ts";
 import { printableLine, shortened } from "../../../shared/printable.ts";
 
 const DESIRED_ANNOTATION = "pbnj-worker/desired";
@@ -12,7 +13,6 @@ export interface AnnotatedState {
   readonly desiredProblem?: string;
 }
 
-const LARGEST_BYTES = 16 * 1024;
 const MOST_PROBLEMS = 20;
 const LONGEST_PROBLEM = 300;
 
@@ -20,12 +20,15 @@ const LONGEST_PROBLEM = 300;
 export function annotatedState(annotations: Readonly<Record<string, string>> | undefined): AnnotatedState {
   const text = annotations?.[DESIRED_ANNOTATION] ?? "";
   if (text.trim() === "") return {};
-  if (Buffer.byteLength(text) > LARGEST_BYTES) return broken([`has more than ${LARGEST_BYTES} bytes`]);
+  const { characters } = INPUT_LIMITS.desiredState;
+  if (text.length > characters) return broken([`has more than ${characters} characters`]);
   const yaml = parseYaml("line", text);
   if (!yaml.ok) {
     return broken(yaml.problems.map(({ source, message }) => `${source.replace(":", " ")}: ${message}`));
   }
   const { value } = yaml.value;
+  const excess = excessOf(value, "desiredState");
+  if (excess !== undefined) return broken([excess]);
   const parsed = DesiredState.safeParse(value);
   if (parsed.success) {
     const images = componentsWithImage(parsed.data);

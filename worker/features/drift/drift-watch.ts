@@ -19,7 +19,7 @@ import type { Enforcer } from "./enforcer.ts";
 export interface DriftWatchOptions {
   /** Waits for the machine's turn. Rejects with a `BmcError`, and with the signal's reason. */
   readonly compare: (machine: string, desired: DesiredState, signal: AbortSignal) => Promise<Comparison>;
-  readonly inventory: Pick<Inventory, "machines" | "desiredState">;
+  readonly inventory: Pick<Inventory, "machines" | "desiredState" | "origin">;
   /** Whether this worker's shard has the machine. */
   readonly isOurs: (machine: string) => boolean;
   readonly intervalMs: number;
@@ -78,6 +78,7 @@ export class DriftWatch {
       onFailure: () => undefined,
       clock: options.clock,
       concurrency: MAX_COMPARISONS,
+      tenantOf: (machine) => options.inventory.origin?.(machine)?.namespace,
     });
   }
 

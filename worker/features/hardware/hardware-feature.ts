@@ -20,6 +20,7 @@ async function openHardware(worker: WorkerParts<Config>): Promise<Feature> {
   const store = new HardwareStore({
     ...{ reader, maxAgeMs: config.hardwareMaxAgeMs, clock, log },
     isTrusted: (image) => isTrusted(policy(), image),
+    namespaceOf: (machine) => inventory.origin?.(machine)?.namespace,
     onRead: (errorClass) => observer.hardwareRead(defined({ class: errorClass })),
   });
   const ofMachines: HardwareOfMachines = {

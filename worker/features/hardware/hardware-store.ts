@@ -24,6 +24,8 @@ export interface HardwareStoreOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly random?: () => number;
+  /** The namespace of a machine's object, whose reads leave slots to other namespaces. */
+  readonly namespaceOf?: (machine: string) => string | undefined;
 }
 
 interface Known {
@@ -74,6 +76,7 @@ export class HardwareStore {
       onFailure: () => undefined,
       clock: options.clock,
       concurrency: MAX_READS,
+      ...defined({ tenantOf: options.namespaceOf }),
     });
   }
 

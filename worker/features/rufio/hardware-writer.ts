@@ -73,6 +73,7 @@ export class HardwareWriter {
       onFailure: () => undefined,
       clock,
       concurrency: MAX_WRITES,
+      tenantOf: (key) => nameOfKey(key).namespace,
     });
   }
 

@@ -63,6 +63,7 @@ export class JobController {
       },
       clock,
       concurrency: MAX_JOBS,
+      tenantOf: (key) => nameOfKey(key).namespace,
     });
   }
 

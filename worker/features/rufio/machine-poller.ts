@@ -85,7 +85,13 @@ export class MachinePoller {
     this.#options = options;
     const { clock, maxReads } = options;
     const work = (key: string, signal: AbortSignal) => this.#update(key, signal);
-    this.#work = new WorkQueue({ work, onFailure: () => undefined, clock, concurrency: maxReads });
+    this.#work = new WorkQueue({
+      work,
+      onFailure: () => undefined,
+      clock,
+      concurrency: maxReads,
+      tenantOf: (key) => nameOfKey(key).namespace,
+    });
   }
 
   /** Power states that actions read need no extra round trip. */

@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
+import { defined } from "../../../shared/defined.ts";
+import { excessOf } from "../../../shared/input-limits.ts";
 import { apiVersionOf, KINDS, type ObjectName } from "../../kubernetes/client/kinds.ts";
 import { pausingAnnotation } from "../../kubernetes/client/pausing-annotation.ts";
 import { Conditions, isFinished, isTrue, Progress, Time } from "./conditions.ts";
@@ -88,7 +90,14 @@ export function jobOf(object: unknown): RufioJob | undefined {
     completed: 0,
     maybeStarted: false,
     status,
+    ...defined({ problem: excessProblem("the Job's spec", spec) }),
   };
+}
+
+/** Why the spec of an object is too large to be read; undefined if it is not. */
+export function excessProblem(what: string, spec: unknown): string | undefined {
+  const excess = excessOf(spec, "rufioSpec");
+  return excess && `${what} ${excess}`;
 }
 
 /** Parses a Task. Finished Tasks remain until they are deleted, so little of them is kept. */

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { RUFIO_BOOT_DEVICES, RufioBootDevice } from "../../../shared/contract/vocabulary.ts";
 import { LONGEST_TIMER_MS } from "../../../shared/deadline.ts";
 import { defined } from "../../../shared/defined.ts";
+import { excessOf } from "../../../shared/input-limits.ts";
 import type { Action } from "../../core/action/action.ts";
 import { RUFIO_AGENT_ID } from "../../core/action/source-agent-ids.ts";
 
@@ -37,7 +38,7 @@ const taskFields = {
   virtualMediaAction,
 };
 /** `Action` of Rufio's v1alpha1 Jobs and Tasks. */
-const TaskAction = z.object(taskFields).partial().catchall(z.unknown());
+export const TaskAction = z.object(taskFields).partial().catchall(z.unknown());
 
 const operationFields = {
   powerAction,
@@ -45,13 +46,15 @@ const operationFields = {
   virtualMediaAction,
 };
 /** `Operations` of v1alpha2 Jobs. */
-const Operation = z
+export const Operation = z
   .object({ ...operationFields, timeoutSeconds: z.number() })
   .partial()
   .catchall(z.unknown());
 
 /** Reads what a v1alpha1 Task does. A problem is one line, which becomes the Task's condition. */
 export function readTask(task: unknown): ReadTask {
+  const excess = excessOf(task, "rufioSpec");
+  if (excess !== undefined) return refused(`the task ${excess}`);
   const parsed = TaskAction.safeParse(task ?? {});
   if (!parsed.success) return refused(problemOf(parsed.error.issues, "task"));
   const problem = notOne(Object.keys(parsed.data), taskFields, "Task");
@@ -69,6 +72,8 @@ export function readTask(task: unknown): ReadTask {
 
 /** Reads an operation of a v1alpha2 Job. A problem is one line, which becomes the Job's condition. */
 export function readOperation(operation: unknown): ReadTask {
+  const excess = excessOf(operation, "rufioSpec");
+  if (excess !== undefined) return refused(`the operation ${excess}`);
   const parsed = Operation.safeParse(operation ?? {});
   if (!parsed.success) return refused(problemOf(parsed.error.issues, "operation"));
   const { timeoutSeconds = 0, ...action } = parsed.data;

@@ -71,6 +71,7 @@ export class TaskQueue {
       },
       clock,
       concurrency: MAX_CONCURRENT,
+      tenantOf: (key) => nameOfKey(key).namespace,
     });
     this.held = new HeldQueue({
       agentId: RUFIO_AGENT_ID,

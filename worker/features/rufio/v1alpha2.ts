@@ -14,7 +14,7 @@ import type {
   RufioTask,
   TaskChange,
 } from "./rufio-api.ts";
-import { connectionDigest, Metadata, nameOf } from "./rufio-kinds.ts";
+import { connectionDigest, excessProblem, Metadata, nameOf } from "./rufio-kinds.ts";
 import { readOperation } from "./rufio-task-action.ts";
 
 /**
@@ -121,8 +121,11 @@ function jobFrom({ metadata, spec, status }: JobObject): RufioJob {
   };
 }
 
-function targetOf({ hardwareRef, connection, operations }: JobObject["spec"]) {
+function targetOf(spec: JobObject["spec"]) {
+  const { hardwareRef, connection, operations } = spec;
   const { name, namespace } = hardwareRef ?? {};
+  const problem = excessProblem("the Job's spec", spec);
+  if (problem !== undefined) return { problem };
   if (operations.length === 0) return { problem: "the Job has no operations" };
   if (connection && name) return { problem: "the Job has both hardwareRef and connection: it must have one" };
   if (connection) return { connection: connectionDigest(connection) };

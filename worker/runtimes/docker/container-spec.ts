@@ -2,6 +2,7 @@ import { posix } from "node:path";
 import { defined } from "../../../shared/defined.ts";
 import { type ActionId, actionKey } from "../../core/action/action.ts";
 import { bootTimeIn } from "../../core/action/boot-time.ts";
+import { engineImage } from "../../core/action/image-reference.ts";
 import type { LaunchRequest } from "../../core/runtime/runtime.ts";
 import type { ImageConfig } from "./engine-schema.ts";
 
@@ -71,7 +72,7 @@ export function containerSpec(
     ...defined({ BMC_CONNECTION_FILE: takesInput ? "-" : undefined }),
   };
   return {
-    Image: action.image,
+    Image: engineImage(action.image),
     ...defined({
       Cmd: action.command.length > 0 ? action.command : undefined,
       User: privileged ? undefined : (numericUser(image?.User) ?? numericUser(options.user) ?? NON_ROOT),

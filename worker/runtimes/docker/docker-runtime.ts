@@ -8,6 +8,7 @@ import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { type Action, type ActionId, fieldsOf, type Outcome } from "../../core/action/action.ts";
 import { bootTime } from "../../core/action/boot-time.ts";
+import { engineImage } from "../../core/action/image-reference.ts";
 import { inputTruncated, isOrphan, type Need, ownerLabels } from "../../core/runtime/orphan.ts";
 import {
   concludeOutcome,
@@ -228,7 +229,7 @@ export class DockerRuntime implements Runtime {
   }
 
   async #lost({ action }: ReturnedAction, signal: AbortSignal): Promise<Adoption> {
-    const image = await this.#engine.inspectImage(action.image, signal).catch(() => undefined);
+    const image = await this.#engine.inspectImage(engineImage(action.image), signal).catch(() => undefined);
     const idempotent = isIdempotent(image);
     const reason = "the worker was restarted, and the action's container is gone";
     return { kind: "lost", reason, idempotent };

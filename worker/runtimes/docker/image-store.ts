@@ -4,7 +4,12 @@ import { defined } from "../../../shared/defined.ts";
 import type { Logger } from "../../../shared/logger.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
-import { type ImageReference, parseImageReference } from "../../core/action/image-reference.ts";
+import {
+  engineImage,
+  fullImageName,
+  type ImageReference,
+  parseImageReference,
+} from "../../core/action/image-reference.ts";
 import type { PullPolicy } from "../../core/runtime/runtime.ts";
 import { suggestedAction } from "../unknown-image.ts";
 import type { Engine } from "./engine.ts";
@@ -59,7 +64,8 @@ export class ImageStore {
     const { actionNames, engine, log } = this.#options;
     const reference = parseImageReference(image);
     if (!reference) throw new EngineError("usage", `${JSON.stringify(image)} is not an image reference`);
-    const present = await engine.inspectImage(image, signal);
+    const named = engineImage(image);
+    const present = await engine.inspectImage(named, signal);
     if (present && policy !== "always") return present;
     if (policy === "never") {
       throw new EngineError("usage", `the image ${image} is not present, and the pull policy is never`);
@@ -74,7 +80,7 @@ export class ImageStore {
     } finally {
       onProgress?.(undefined);
     }
-    const pulled = await engine.inspectImage(image, signal);
+    const pulled = await engine.inspectImage(named, signal);
     if (!pulled) throw new EngineError("internal", `the image ${image} is missing after its pull`);
     return pulled;
   }
@@ -123,13 +129,13 @@ export class ImageStore {
     signal: AbortSignal,
   ): Promise<void> {
     const { engine, log } = this.#options;
-    const { registry, repository, tag, digest } = reference;
+    const { tag, digest } = reference;
     const startedAt = performance.now();
     log.info({ image }, "pulling image");
     const login = await registryAuth(reference, this.#options, signal);
     await engine.pullImage(
       {
-        repository: registry === undefined ? repository : `${registry}/${repository}`,
+        repository: fullImageName(reference),
         version: digest ?? tag ?? "latest",
         ...defined({ registryAuth: login }),
       },

@@ -1,5 +1,6 @@
 import { serialiseConnection } from "../../../shared/contract/connection.ts";
 import { defined } from "../../../shared/defined.ts";
+import { engineImage } from "../../core/action/image-reference.ts";
 import type { LaunchRequest, PullPolicy } from "../../core/runtime/runtime.ts";
 import type { Pair, PodToleration } from "../../document/kubernetes-values.ts";
 import { launchName } from "../launch-name.ts";
@@ -147,7 +148,7 @@ function actionContainer(
   };
   return {
     name: ACTION_CONTAINER,
-    image: action.image,
+    image: engineImage(action.image),
     imagePullPolicy: PULL_POLICIES[terms.pull ?? pods.pullPolicy],
     ...(action.command.length > 0 && { args: action.command.map(literal) }),
     env: Object.entries(variables).map(([name, value]) => ({ name, value: literal(value) })),

@@ -3,8 +3,9 @@ import { type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { BlockList, isIP, type Socket } from "node:net";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { printable } from "../../../shared/printable.ts";
-import type { Secret } from "../../../shared/secret.ts";
+import { printable, shortened } from "../../../shared/printable.ts";
+import { Secret } from "../../../shared/secret.ts";
+import { redactor } from "../../../shared/secret-forms.ts";
 import { textOf } from "../../../shared/text-of.ts";
 
 /** Host, IPv6 with its zone and without brackets, and port. */
@@ -27,6 +28,7 @@ export class ProxyError extends Error {
 }
 
 const OK = 200;
+const LONGEST_REASON = 500;
 
 /** Whether the address is reached without the proxy. Loopback always is, as for every program in Go. */
 export function isDirect(noProxy: string, { host, port }: Address): boolean {
@@ -81,8 +83,14 @@ export async function openTunnel(
     agent: false,
     signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
   });
+  // A proxy may repeat what it was sent.
+  const redact = redactor({
+    username: decodeURIComponent(username),
+    password: new Secret(decodeURIComponent(password)),
+    encoded: new Secret(password),
+  });
   const failed = (why: string) => {
-    const cause = new ProxyError(`the proxy ${origin} ${why}`);
+    const cause = new ProxyError(`the proxy ${origin} ${shortened(printable(redact(why)), LONGEST_REASON)}`);
     return new ConnectError(cause.message, Code.Unavailable, undefined, undefined, cause);
   };
   request.end();
@@ -92,9 +100,7 @@ export async function openTunnel(
   })) as [IncomingMessage, Socket, Buffer];
   if (response.statusCode !== OK) {
     socket.destroy();
-    throw failed(
-      `answers ${response.statusCode} ${printable(response.statusMessage ?? "")} to CONNECT ${authority}`,
-    );
+    throw failed(`answers ${response.statusCode} ${response.statusMessage ?? ""} to CONNECT ${authority}`);
   }
   if (head.length > 0) socket.unshift(head);
   return socket;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseImageReference } from "../../../../worker/core/action/image-reference.ts";
+import { engineImage, parseImageReference } from "../../../../worker/core/action/image-reference.ts";
 
 const SHA256 = `sha256:${"0123456789abcdef".repeat(4)}`;
 
@@ -88,5 +88,24 @@ describe("parseImageReference", () => {
 
     // Of this process alone, as the machine may be busy.
     expect(process.cpuUsage(started).user).toBeLessThan(1_000_000);
+  });
+});
+
+describe("engineImage", () => {
+  it.each([
+    ["alpine", "docker.io/library/alpine:latest"],
+    ["acme/power:v1", "docker.io/acme/power:v1"],
+    ["docker.io/alpine", "docker.io/library/alpine:latest"],
+    ["Registry.example:5000/acme/power", "registry.example:5000/acme/power:latest"],
+    [`acme/power:v1@${SHA256}`, `docker.io/acme/power@${SHA256}`],
+    // An engine would take these for the IDs of local images.
+    [SHA256, `docker.io/library/${SHA256}`],
+    ["0123456789ab", "docker.io/library/0123456789ab:latest"],
+  ])("of %s is %s", (text, full) => {
+    expect(engineImage(text)).toBe(full);
+  });
+
+  it.each(["a".repeat(64), "UPPER", "a b", ""])("refuses %s", (text) => {
+    expect(() => engineImage(text)).toThrow("is not an image reference");
   });
 });

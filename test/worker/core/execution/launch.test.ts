@@ -214,6 +214,36 @@ describe("the credentials of a launch", () => {
   });
 });
 
+describe("an action whose image takes long", () => {
+  it.each<[string, Partial<ExecutorOptions>]>([
+    ["its machine is paused", { locate: () => ({ ...TARGET, paused: "machine m1 is paused: new disks" }) }],
+    ["its BMC gets another address", { locate: () => ({ ...TARGET, lockKey: "192.0.2.9" }) }],
+    ["the inventory loses it", { locate: () => ({ ok: false, reason: "no such machine" }) }],
+    ["the policy changes", { permit: () => ({ allowed: false, reason: "policy images: not allowed" }) }],
+    ["another worker leads", { isLeading: () => false }],
+  ])("does nothing if %s meanwhile", async (_, after) => {
+    let isPulled = false;
+    const acted: string[] = [];
+    const now = () => (isPulled ? after : {});
+    const { launch } = lab(
+      async ({ action, onLaunch }) => {
+        isPulled = true;
+        await onLaunch?.({ container: "1" });
+        acted.push(action.actionId);
+        return {};
+      },
+      {
+        locate: (action) => now().locate?.(action) ?? TARGET,
+        permit: (action) => now().permit?.(action) ?? { allowed: true },
+        isLeading: () => now().isLeading?.() ?? true,
+      },
+    );
+
+    expect(await launch().outcome).toBeUndefined();
+    expect(acted).toEqual([]);
+  });
+});
+
 it("a hook runs even if its machine is paused meanwhile, because its action began before", async () => {
   let isPaused = false;
   const readings: unknown[] = [];

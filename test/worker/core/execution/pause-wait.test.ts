@@ -129,7 +129,7 @@ describe("an action for a paused machine", () => {
     },
   );
 
-  it("fails if it was paused while its start was reported", async () => {
+  it("is decided anew if it was paused while its start was reported", async () => {
     const { execute, launched, machine, reports } = lab("fail", {
       sink: {
         async report(status) {
@@ -141,8 +141,10 @@ describe("an action for a paused machine", () => {
     });
     machine.isPaused = false;
 
-    expect(await execute()).toMatchObject({ ok: false, class: "state", message: REASON });
+    expect(await execute()).toBeUndefined();
     expect(launched).toEqual([]);
+    // The server serves it again.
+    expect(await execute()).toMatchObject({ ok: false, class: "state", message: REASON });
   });
 
   it("is not interrupted if it runs when the machine is paused", async () => {
@@ -154,8 +156,9 @@ describe("an action for a paused machine", () => {
       {
         ...brief,
         async run(request, signal) {
+          const ended = await brief.run(request, signal);
           await ends.promise;
-          return brief.run(request, signal);
+          return ended;
         },
       },
     );

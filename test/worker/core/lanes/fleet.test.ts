@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { expect, test } from "vitest";
 import type { SimulatedMachineOptions } from "../../../../simulators/machine.ts";
 import { workingLab } from "../../../support/lab.ts";
@@ -88,8 +89,9 @@ test.concurrent("one machine has one action at a time although its BMC gets anot
     known: ["node-0"],
     argv: ["--agent-id", "pbnj", "--max-actions", "10"],
   });
+  const poweringOff = once(lab.machine("node-0"), "command");
   const first = lab.submit("pbnj-node-0", { name: "power-off", environment: { MODE: "soft" } });
-  await lab.worker.untilLogged("action started");
+  await poweringOff;
   await lab.writeInventory("node-0=node-1");
   await lab.worker.untilLogged("inventory reloaded");
 

@@ -220,7 +220,7 @@ describe("the annotation with the desired state", () => {
     ],
     ["is not YAML", "power: [", "line 1: flow sequence in block collection must be sufficiently indented"],
     ["is not a map", "- power", " must be a map of keys, not a list"],
-    ["is too large", `# ${"x".repeat(16 * 1_024)}`, "has more than 16384 bytes"],
+    ["is too large", `# ${"x".repeat(16 * 1_024)}`, "has more than 16384 characters"],
     [
       "names a firmware image",
       'firmware: {BIOS: {version: "2", image: "https://192.0.2.9/b"}}',

@@ -14,7 +14,10 @@ describe("machines of several clusters", () => {
     expect(lab.names()).toEqual(["edge-1", "home-1"]);
     expect(await lab.password("home-1")).toBe("of home");
     expect(await lab.password("edge-1")).toBe("of the edge");
-    expect(lab.inventory.origin("edge-1")).toEqual({ source: "edge", object: "Machine tink-system/edge-1" });
+    expect(lab.inventory.origin("edge-1")).toMatchObject({
+      source: "edge",
+      object: "Machine tink-system/edge-1",
+    });
     expect(lab.home.countBy("get", "secrets") + lab.edge.countBy("get", "secrets")).toBe(2);
     const mounted = (name: string) =>
       lab.inventory.mountedConnection(lab.machine(name), NAMESPACE) !== undefined;

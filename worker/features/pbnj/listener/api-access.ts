@@ -53,7 +53,9 @@ export class ApiAccess {
     if (!this.authenticates) return unlimited();
     const token = this.#takesTokens ? tokenIn(authorization) : undefined;
     if (token !== undefined) return await this.#callerOfToken(token);
-    if (certificate) return unlimited(certificate.commonName);
+    // What cannot be read as a token may have been meant to limit the client.
+    const isUnreadable = this.#takesTokens && authorization !== undefined;
+    if (certificate && !isUnreadable) return unlimited(certificate.commonName);
     throw new ConnectError(this.#whatIsMissing, Code.Unauthenticated);
   }
 

@@ -150,6 +150,8 @@ export class Connections {
 
   /** Whether one more call is within the limits of its connection, and of all that are equally trusted. */
   hasRoom({ isTrusted, calls, streamingCalls }: Connection, isStreaming: boolean): boolean {
+    // A client's first call proves who it is: strangers' slow calls must not keep it out.
+    if (calls === 0 && !isStreaming) return true;
     const limits = isTrusted ? this.#limits.accepted : this.#limits.strangers;
     const alike = [...this.#open].filter((each) => each.isTrusted === isTrusted);
     const all = (count: (each: Connection) => number) => alike.reduce((sum, each) => sum + count(each), 0);

@@ -116,6 +116,8 @@ describe("with client certificates", () => {
       text: '{"taskId":"bob may not"}',
     });
     expect(await api.post(POWER, ON, { ...bearer("aaaa"), client })).toMatchObject({ status: 401 });
+    const unreadable = { headers: { authorization: "Bearer a token with spaces" } };
+    expect(await api.post(POWER, ON, { ...unreadable, client })).toMatchObject({ status: 401 });
   });
 
   test("another authority ends connections and their certificates", async () => {

@@ -1,0 +1,68 @@
+/** The most that one input may have. */
+interface Limits {
+  /** UTF-16 code units of all its texts and names. */
+  readonly characters: number;
+  /** Values at all levels. */
+  readonly values: number;
+  readonly levels: number;
+  /** UTF-16 code units of one text. */
+  readonly text: number;
+}
+
+/**
+ * The limits of everything that others write, counted before it is read. They are far above what real inputs have, and low
+ * enough that whatever is done with an input ends at once.
+ */
+export const INPUT_LIMITS = {
+  /** One action of a workflow. Linux starts no program with a longer variable or argument (execve(2), MAX_ARG_STRLEN). */
+  action: { characters: 524_288, values: 1_024, levels: 4, text: 131_071 },
+  /** The BMC connection of a Machine or Hardware object, whose payload for a webhook may be long. */
+  connection: { characters: 65_536, values: 512, levels: 12, text: 32_768 },
+  /** The address and the claim's fields of a BareMetalHost or HostClaim. */
+  host: { characters: 16_384, values: 256, levels: 8, text: 4_096 },
+  /** The annotation with a machine's desired state. */
+  desiredState: { characters: 16_384, values: 2_048, levels: 12, text: 4_096 },
+  /** The spec of a Rufio Job or Task. */
+  rufioSpec: { characters: 262_144, values: 4_096, levels: 16, text: 16_384 },
+  /** The JSON that a webhook's payload is put into. */
+  webhookPayload: { characters: 32_768, values: 512, levels: 32, text: 16_384 },
+} as const satisfies Readonly<Record<string, Limits>>;
+
+export type LimitedInput = keyof typeof INPUT_LIMITS;
+
+/** Informational answers (RFC 9110 section 15.2) that are read before the real one. */
+export const MOST_INFORMATIONAL_ANSWERS = 20;
+/** UTF-16 code units of one text in a line of the log. */
+export const LONGEST_LOGGED_TEXT = 4_096;
+
+/** Which limit a value exceeds, to follow the input's name in a sentence; undefined if none. Stops counting at the first one. */
+export function excessOf(value: unknown, input: LimitedInput): string | undefined {
+  const most: Limits = INPUT_LIMITS[input];
+  let values = 0;
+  let characters = 0;
+  const open: { readonly value: unknown; readonly level: number }[] = [{ value, level: 1 }];
+  const countText = (text: string) => {
+    characters += text.length;
+    if (text.length > most.text) return `has a text of more than ${most.text} characters`;
+    return characters > most.characters ? `has more than ${most.characters} characters` : undefined;
+  };
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    values += 1;
+    if (values > most.values) return `has more than ${most.values} values`;
+    if (typeof next.value === "string") {
+      const excess = countText(next.value);
+      if (excess !== undefined) return excess;
+    }
+    if (typeof next.value !== "object" || next.value === null) continue;
+    if (next.level > most.levels) return `has more than ${most.levels} levels`;
+    const isList = Array.isArray(next.value);
+    // One at a time: a list of all entries would itself be without a limit.
+    for (const name in next.value) {
+      if (values + open.length >= most.values) return `has more than ${most.values} values`;
+      const excess = isList ? undefined : countText(name);
+      if (excess !== undefined) return excess;
+      open.push({ value: (next.value as Readonly<Record<string, unknown>>)[name], level: next.level + 1 });
+    }
+  }
+  return undefined;
+}
