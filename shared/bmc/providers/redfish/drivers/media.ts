@@ -160,7 +160,7 @@ export class RedfishMedia implements MediaDriver {
     const wanted = path === undefined ? "share" : this.#options.system.behaviour.imageShares;
     const forms = insertForms(image, wanted);
     if (path !== undefined) {
-      return forms.map((body, form) => ({ form, method: "POST", path, body, tagPath: slot.path }));
+      return forms.map((body, form) => ({ form, method: "POST", path, body, tagPath: slot.path, effect: "setting" }));
     }
     // Without the action the drive itself is written to, where an image alone does not say that it is in: that comes last.
     return forms
@@ -170,7 +170,7 @@ export class RedfishMedia implements MediaDriver {
 
   #ejectRequest(slot: Slot): WriteRequest {
     const path = this.#target(slot, "#VirtualMedia.EjectMedia");
-    if (path !== undefined) return { method: "POST", path, body: {}, tagPath: slot.path };
+    if (path !== undefined) return { method: "POST", path, body: {}, tagPath: slot.path, effect: "setting" };
     return { method: "PATCH", path: slot.path, body: { Image: null, Inserted: false }, etag: slot.etag };
   }
 

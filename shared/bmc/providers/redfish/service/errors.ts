@@ -35,6 +35,8 @@ function mayHaveWritten(
   request: Pick<HttpRequest, "method" | "effect">,
   { messageIds }: Refusal,
 ): boolean {
+  // A PATCH does no harm twice, and the state is read before it is sent again.
+  if (request.method === "PATCH" && answer.status === 503) return false;
   const effect = effectOf(request);
   if (statusLeavesOpen(answer, messageIds.length > 0, effect)) return true;
   return messageIds.some((id) => leavesOpen("redfish message", id.slice(id.lastIndexOf(".") + 1), effect));
