@@ -104,6 +104,7 @@ const CALLS: { readonly [Name in DriverName]: Calls<Drivers[Name]> } = {
     checkUser: (users) => users.checkUser?.(USER),
     checkRights: (users) => users.checkRights?.(),
     list: (users, signal) => users.list(signal),
+    hasUnlisted: (users, signal) => users.hasUnlisted?.("eve", signal),
     create: (users, signal) => users.create({ name: "eve", password: PASSWORD, role: "operator" }, signal),
     change: (users, signal) => users.change(USER, { password: PASSWORD, role: "readonly" }, signal),
     remove: (users, signal) => users.remove(USER, signal),

@@ -22,6 +22,7 @@ export function statusError(
   return new BmcError(classOf(status), `${doing} answered ${status}${words && `: ${words}`}`, {
     ...defined({ retryAfterMs }),
     uncertain: statusLeavesOpen(answer, words !== "", effect),
+    transient: effect === undefined && isServerFault(status),
     // RFC 9110 section 15.5.4: the server has understood who asks.
     refused: status === 403 ? "right" : "login",
   });
@@ -35,6 +36,11 @@ export function statusLeavesOpen(
 ): boolean {
   const isBare = status === 503 && !isExplained && headers["retry-after"] === undefined;
   return leavesOpen("http", isBare ? "503 without a reason" : status, effect);
+}
+
+/** Faults of a server or a gateway that may pass; 503 has its own class, 501 and 505 stay. */
+export function isServerFault(status: number): boolean {
+  return status === 500 || status === 502 || status === 504;
 }
 
 function classOf(status: number): ErrorClass {

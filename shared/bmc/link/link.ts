@@ -22,6 +22,7 @@ import {
   AFTER_CHANGE,
   ifBusy,
   LOGIN_RECHECK_MS,
+  LOOK_RETRY,
   OPEN_RETRY,
   READ_RETRY,
   type RetryRule,
@@ -48,6 +49,8 @@ const ONE_ATTEMPT: RetryRule = { ...OPEN_RETRY, attempts: 1, busyAttempts: 1 };
 interface Progress {
   /** The provider that accepted a change, or may have: from then on the only one. */
   changedBy?: SessionProvider;
+  /** The failure of a reading before the change: it says nothing of a BMC that restarts. */
+  failedBefore?: string;
   /** It has answered a read, so that another answer is one for the moment. */
   hasAnswered?: true;
   /** The one more login after a refused one is used up. */
@@ -175,10 +178,13 @@ export class BmcLink {
       if (!wasOpen) await session();
       wasOpen = true;
     };
-    const readOnce = async <T>(call: (session: SessionBase & Drivers) => Promise<T>): Promise<T> => {
+    const readOnce = async <T>(
+      call: (session: SessionBase & Drivers) => Promise<T>,
+      rule = progress.changedBy ? LOOK_RETRY : READ_RETRY,
+    ): Promise<T> => {
       await openFirst();
       const value = await this.#recheckingLogin(signal, () =>
-        this.#retrying(READ_RETRY, signal, async () => this.#call(await session(), having(driver, call))),
+        this.#retrying(rule, signal, async () => this.#call(await session(), having(driver, call))),
       );
       progress.hasAnswered = true;
       return value;
@@ -201,7 +207,7 @@ export class BmcLink {
     };
     const look: Access<Drivers>["look"] = async (call) => {
       try {
-        const seen = await readOnce(call);
+        const seen = await readOnce(call, LOOK_RETRY);
         hasLooked = true;
         return seen;
       } catch (thrown) {
@@ -210,7 +216,7 @@ export class BmcLink {
         const isSilence = error.class === "unreachable" || error.class === "timeout";
         // What a poll never saw, and no change has begun, the BMC does not have.
         const mayCome = hasLooked || (progress.hasAnswered && error.class !== "unsupported");
-        if (isSilence || ((progress.changedBy || mayCome) && !isFinal(error))) return error;
+        if (isSilence || error.transient || ((progress.changedBy || mayCome) && !isFinal(error))) return error;
         throw error;
       }
     };
@@ -225,7 +231,12 @@ export class BmcLink {
         else progress.changedBy = changedBefore;
       },
       read: async (call) => {
-        if (!progress.changedBy) return readOnce(call);
+        if (!progress.changedBy) {
+          return readOnce(call).catch((thrown: unknown) => {
+            progress.failedBefore = BmcError.from(thrown).message;
+            throw thrown;
+          });
+        }
         const endMs = clock.monotonicMs() + AFTER_CHANGE.limitMs;
         for (let attempt = 1; ; attempt += 1) {
           try {
@@ -234,7 +245,7 @@ export class BmcLink {
             signal.throwIfAborted();
             const error = BmcError.from(thrown);
             const leftMs = endMs - clock.monotonicMs();
-            if (isFinal(error) || leftMs <= 0) throw error;
+            if (isFinal(error) || error.message === progress.failedBefore || leftMs <= 0) throw error;
             log.info(
               { class: error.class, reason: error.message },
               "BMC read failed after a change, retrying",

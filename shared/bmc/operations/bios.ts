@@ -165,7 +165,7 @@ function portOf(access: Access<BiosDrivers>, signal: AbortSignal) {
 }
 
 /** A task that is still running after this time waits for the boot. */
-const ACCEPTED_MS = 5_000;
+const ACCEPTED_MS = 10_000;
 
 interface BiosSight {
   readonly state: BiosReading;
@@ -174,8 +174,6 @@ interface BiosSight {
   readonly isApplying: boolean;
 }
 
-/** BMCs hand the values to the firmware, some only after a moment. */
-const READ_BACK_DELAYS_MS = [0, 1_000, 4_000] as const;
 /** A boot takes minutes; the first read is early for a machine that has just booted. */
 const FIRST_POLL_MS = 1_000;
 const LONGEST_POLL_MS = 15_000;
@@ -247,7 +245,6 @@ async function writeValues(
   const what = `the change of ${describeValues(values)}`;
   try {
     const after = await writeSetting(
-      READ_BACK_DELAYS_MS,
       { ...port, write: (patience) => port.write(values, request.applyTime, patience) },
       {
         asked: describeValues(values),

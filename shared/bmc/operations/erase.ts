@@ -6,7 +6,7 @@ import { ok } from "./finding.ts";
 import { endError, followTask, type StartedTask } from "./follow-task.ts";
 import type { PowerDriver } from "./power.ts";
 import { once, uncertainty } from "./read-back.ts";
-import { describeUnread, type Unread } from "./unread.ts";
+import { describeUnread, incompleteList, throwIfNoneRead, type Unread } from "./unread.ts";
 
 /** How a drive is erased (DSP0268, Drive, SanitizationType). */
 export const ERASE_METHODS = ["block-erase", "crypto-erase", "overwrite"] as const;
@@ -93,6 +93,7 @@ export const eraseOperations = defineOperations({
   }),
   check: async ({ read }, signal) => {
     const { drives, unread } = await read(({ erase }) => erase.list(signal));
+    throwIfNoneRead(drives.length, unread, "drive");
     const offered = drives.filter((drive) => drive.offered).length;
     if (offered === 0 && !unread) {
       throw new BmcError("unsupported", `the BMC offers to erase none of ${count(drives.length, "drive")}`);
@@ -244,7 +245,7 @@ function findDrives({ drives, unread }: DriveList, names: readonly string[]): re
     else problems.push(`there is no drive ${name}`);
   }
   if (problems.length === 0) return [...found];
-  if (unread) throw new BmcError("bmc", `${problems.join("; ")}${describeUnread(unread, "drive")}`);
+  if (unread) throw incompleteList(problems.join("; "), unread);
   const known = drives.length === 0 ? "no drives" : drives.map(describeDrive).join(", ");
   throw new BmcError("usage", `${problems.join("; ")}; the BMC lists ${known}`);
 }

@@ -1,3 +1,5 @@
+import type { Unread } from "./unread.ts";
+
 /** One program in the firmware inventory. */
 export interface FirmwareItem {
   /** The BMC's name of it, as `targets` take it. */
@@ -19,6 +21,11 @@ export interface FirmwareItem {
 /** What stands for an entry, or a part of the inventory, that could not be read; `id` is its path. */
 export function unreadFirmware(id: string, reason: string): FirmwareItem {
   return { id, name: "", related: [], unread: reason };
+}
+
+/** The parts of the inventory that could not be read. */
+export function unreadFirmwareOf(items: readonly FirmwareItem[]): readonly Unread[] {
+  return items.flatMap(({ id, unread }) => (unread === undefined ? [] : [{ name: id, reason: unread }]));
 }
 
 /** When an update takes effect. */

@@ -13,8 +13,8 @@ export interface StartedTask {
 /** A BMC's task or job as it was read. */
 export interface OperationTask {
   /**
-   * `staged`: it waits for the machine's next boot. `gone`: the BMC does not know it any more, as after a restart. `unknown`: it
-   * has ended, or says something that is neither success nor failure.
+   * `staged`: it waits for the machine's next boot. `gone`: the BMC does not know it any more, as after a restart. `unknown`: what
+   * it says is neither success nor failure, and it does not go on.
    */
   readonly state: "running" | "done" | "gone" | "staged" | "failed" | "unknown";
   /** The BMC's word for the state, such as `Exception`. */
@@ -24,14 +24,14 @@ export interface OperationTask {
   readonly message?: string;
   /** How long the BMC asked to wait before the next look. */
   readonly retryAfterMs?: number;
+  /** No look has shown it so far: the BMC may still be making it. */
+  readonly isMissing?: true;
 }
 
 /** A busy BMC is slow. */
 export const TASK_PAUSE_MS = 1_000;
 /** The longest that a BMC's wish for the pause between two looks is obeyed. */
 export const LONGEST_TASK_PAUSE_MS = 30_000;
-/** A job that is to run at once may be scheduled for a moment; after this time it waits for the next boot. */
-const STAGED_MS = 5_000;
 
 /** Why the end of a task is no success; undefined if it is one. `what` is its subject, such as `the update`. */
 export function endError(what: string, task: OperationTask, name: string): BmcError | undefined {
@@ -105,7 +105,6 @@ export async function followTask(
 ): Promise<OperationTask> {
   let said = "";
   let last = "the task has just begun";
-  let stagedAtMs: number | undefined;
   for (;;) {
     const now = await whileRestarting({ what, signal }, () => task(started));
     const leftMs = endsMs - clock.monotonicMs();
@@ -113,10 +112,8 @@ export async function followTask(
     if (now instanceof BmcError) last = now.message;
     else {
       const { state, percent, message, retryAfterMs = 0 } = now;
-      if (state !== "running" && state !== "staged") return now;
-      stagedAtMs = state === "staged" ? (stagedAtMs ?? clock.monotonicMs()) : undefined;
-      const isSettled = stagedAtMs !== undefined && clock.monotonicMs() - stagedAtMs >= STAGED_MS;
-      if (isSettled || (state === "staged" && leftMs <= 0)) return now;
+      if (state !== "running") return now;
+      if (now.isMissing && leftMs <= 0) return { state: "gone" };
       last = [percent === undefined ? (now.word ?? "running") : `${percent} %`, message]
         .filter(Boolean)
         .join(", ");

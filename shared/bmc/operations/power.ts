@@ -585,7 +585,9 @@ async function sendOrHold(
       const error = BmcError.from(thrown);
       if (error.uncertain) return error;
       if (["auth", "cancelled", "internal", "tls", "usage"].includes(error.class)) throw error;
-      if ((await reached(withoutWork(port), target, REFUSAL_WATCH_MS)).held) return undefined;
+      // A BMC that refuses because of the power state may show that state later.
+      const watchMs = error.class === "state" ? Math.min(RESEND_AFTER_MS, timeoutMs) : REFUSAL_WATCH_MS;
+      if ((await reached(withoutWork(port), target, watchMs)).held) return undefined;
       const mayRepeat = hasChanged || error.class === "busy";
       const leftMs = endMs - port.clock.monotonicMs();
       if (!mayRepeat || leftMs <= 0 || error instanceof ChangeFailed) throw error;

@@ -1,14 +1,12 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import { defined } from "../../defined.ts";
 import type { Plan } from "./access.ts";
-import { caught } from "./read-back.ts";
+import { awaitState, caught, READ_BACK_MS } from "./read-back.ts";
 import {
   type BmcUser,
   findUser,
   HalfDone,
   isGone,
-  LOOKS,
-  PAUSE_MS,
   type PasswordTrial,
   type UserChange,
   type UserPort,
@@ -168,11 +166,8 @@ async function write(
 
 /** Looks, and looks again when it is not as asked. */
 async function look(port: UserPort, request: UserRequest): Promise<Sight> {
-  let sight = await glance(port, request);
-  for (let looks = 1; sight.shortfall !== undefined && looks < LOOKS; looks += 1) {
-    await port.sleep(PAUSE_MS);
-    sight = await glance(port, request);
-  }
+  const isDone = ({ shortfall }: Sight) => shortfall === undefined;
+  const sight = await awaitState(READ_BACK_MS.account, port, () => glance(port, request), isDone);
   return sight.password === "refused" && changesOwn(port, request) ? ownRefused(port, request) : sight;
 }
 

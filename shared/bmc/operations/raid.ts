@@ -298,7 +298,8 @@ function isDone(after: readonly RaidVolume[], change: RaidChange): boolean {
 }
 
 function describeChange(change: RaidChange): string {
-  if (change.kind === "delete") return `deletion of volume ${change.volume.name || change.volume.id}`;
+  if (change.kind === "delete")
+    return `deletion of volume ${(change.volume.displayName ?? change.volume.name) || change.volume.id}`;
   const { name, level, drives } = change.volume;
   return `creation of volume ${name} (${level} of ${drives.join(", ")})`;
 }
@@ -324,7 +325,7 @@ export function describeVolumes(volumes: readonly RaidVolume[]): string {
   if (volumes.length === 0) return "no volumes";
   const names = volumes
     .slice(0, MOST_NAMED)
-    .map(({ name, id, level = "" }) => `${name || id} ${level}`.trim());
+    .map(({ name, displayName, id, level = "" }) => `${(displayName ?? name) || id} ${level}`.trim());
   const more = volumes.length > MOST_NAMED ? ", …" : "";
   return `${count(volumes.length, "volume", "volumes")} (${names.join(", ")}${more})`;
 }

@@ -5,7 +5,12 @@ import { formatSeconds } from "../../duration.ts";
 import { nearestName } from "../../nearest-name.ts";
 import type { Access, Plan } from "./access.ts";
 import { compareFirmware, type FirmwareChange } from "./firmware-change.ts";
-import type { FirmwareDrivers, FirmwareItem, FirmwareRequest } from "./firmware-driver.ts";
+import {
+  type FirmwareDrivers,
+  type FirmwareItem,
+  type FirmwareRequest,
+  unreadFirmwareOf,
+} from "./firmware-driver.ts";
 import { compareVersions } from "./firmware-version.ts";
 import {
   endError,
@@ -17,6 +22,7 @@ import {
   whileRestarting,
 } from "./follow-task.ts";
 import { once, uncertainty, unverified } from "./read-back.ts";
+import { incompleteList } from "./unread.ts";
 
 /** How long an update may take. */
 export interface UpdateLimits {
@@ -130,10 +136,9 @@ function chosen(items: readonly FirmwareItem[], targets: readonly string[]): rea
   return targets.map((target) => {
     const found = items.find((item) => item.id === target && isRead(item));
     if (found) return found;
-    const unread = items.find((item) => !isRead(item));
-    if (unread) {
-      const text = `firmware ${target} is not in what can be read of the inventory; not read: ${unread.id} (${unread.unread})`;
-      throw new BmcError("bmc", text);
+    const unread = unreadFirmwareOf(items);
+    if (unread.length > 0) {
+      throw incompleteList(`firmware ${target} is not in what can be read of the inventory`, unread);
     }
     const near = nearestName(
       target,

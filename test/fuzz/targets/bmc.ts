@@ -26,7 +26,12 @@ import { refusalOf as refusalOfNode } from "../../../shared/bmc/providers/ironic
 import { LogEvent, parseLogEvent } from "../../../shared/bmc/providers/redfish/drivers/log-event.ts";
 import { clockMs } from "../../../shared/bmc/providers/redfish/drivers/manager.ts";
 import { parseHint } from "../../../shared/bmc/providers/redfish/hint.ts";
-import { isResult, namedTask, readTaskBody, stateOfWord } from "../../../shared/bmc/providers/redfish/resources/task-state.ts";
+import {
+  isResult,
+  namedTask,
+  readTaskBody,
+  stateOfWord,
+} from "../../../shared/bmc/providers/redfish/resources/task-state.ts";
 import { answerError, redact } from "../../../shared/bmc/providers/redfish/service/errors.ts";
 import { readEtag } from "../../../shared/bmc/providers/redfish/service/etag.ts";
 import { localPath } from "../../../shared/bmc/providers/redfish/service/http-client.ts";
@@ -36,11 +41,7 @@ import {
   readProblem,
   readRefusal,
 } from "../../../shared/bmc/providers/redfish/service/refusal.ts";
-import {
-  Collection,
-  ServiceRoot,
-  System,
-} from "../../../shared/bmc/providers/redfish/service/schema.ts";
+import { Collection, ServiceRoot, System } from "../../../shared/bmc/providers/redfish/service/schema.ts";
 import { parseResource } from "../../../shared/bmc/providers/redfish/service/service.ts";
 import { readResponse, refusalOf } from "../../../shared/bmc/providers/rpc/request-body.ts";
 import { formatTimestamp } from "../../../shared/bmc/providers/rpc/timestamp.ts";
@@ -283,11 +284,21 @@ export const bmcTargets: readonly Target[] = [
   {
     name: "redfish-task",
     seeds: [TASK],
-    tokens: [...JSON_TOKENS, '"TaskState":', '"Completed"', '"JobState":', '"Oem":{"Hpe":{"State":', "secret!"],
+    tokens: [
+      ...JSON_TOKENS,
+      '"TaskState":',
+      '"Completed"',
+      '"JobState":',
+      '"Oem":{"Hpe":{"State":',
+      "secret!",
+    ],
     call: (input) => {
       const body = jsonOf(input);
-      const said = readTaskBody(body, (text) => text.replaceAll("secret!", "[redacted]"));
-      return [said, isResult({ status: 200, body, path: "/redfish/v1" }, "/redfish/v1/TaskService/TaskMonitors/1")];
+      const said = readTaskBody(body, (text) => text.replaceAll("secret!", "[redacted]"), true);
+      return [
+        said,
+        isResult({ status: 200, body, path: "/redfish/v1" }, "/redfish/v1/TaskService/TaskMonitors/1"),
+      ];
     },
     holds: (result) => {
       const [said, isGiven] = result as readonly [ReturnType<typeof readTaskBody>, boolean];

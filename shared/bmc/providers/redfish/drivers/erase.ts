@@ -8,13 +8,13 @@ import { lastPart, pathKey } from "../resources/paths.ts";
 import type { Resources } from "../resources/resources.ts";
 import { unreadable } from "../resources/unreadable.ts";
 import { describeWrite, type WriteRequest } from "../resources/writer.ts";
-import { ActionInfo, Links, lenient } from "../service/schema.ts";
+import { ActionInfo, identifying, Links, lenient } from "../service/schema.ts";
 import { text } from "./inventory-parts.ts";
 
 const ERASE = "#Drive.SecureErase";
 const Text = lenient(z.string());
 
-const Storage = z.object({ Drives: Links });
+const Storage = z.object({ Drives: identifying(z.catch(Links, [])) });
 
 /** Drive (DSP0268), as far as it is read. */
 const Drive = z.object({

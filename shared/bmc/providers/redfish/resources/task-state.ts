@@ -5,6 +5,7 @@ import type { OperationTask } from "../../../operations/follow-task.ts";
 import type { HttpAnswer } from "../service/http-client.ts";
 import { describeMessages, isDenying, readDenial, readRefusal, textOfMessage } from "../service/refusal.ts";
 import { lenient, Message, Messages } from "../service/schema.ts";
+import { samePath } from "./paths.ts";
 
 type KnownState = "running" | "staged" | "done" | "failed";
 
@@ -99,12 +100,14 @@ const TO_JOB = /(^|\.)OperationTransitionedToJob$/;
 /** Takes secrets out of text. */
 type Redact = (text: string) => string;
 
-export function readTaskBody(body: unknown, redact: Redact): TaskReading {
+/** `isTask`: the body is known to be of a task or of what says the same, so that the maker's word alone is enough. */
+export function readTaskBody(body: unknown, redact: Redact, isTask: boolean): TaskReading {
   const { data: task } = TaskBody.safeParse(body);
   if (!task) return { links: [] };
   const { TaskState, JobState, TaskStatus, JobStatus, PercentComplete, Oem } = task;
   const hpe = Oem?.Hpe ?? Oem?.Hp;
-  const words = [TaskState, JobState, Oem?.Dell?.JobState, hpe?.State].filter((word) => word !== undefined);
+  const own = [TaskState, JobState, Oem?.Dell?.JobState].filter((word) => word !== undefined);
+  const words = hpe?.State !== undefined && (isTask || own.length > 0) ? [...own, hpe.State] : own;
   const messages = [
     ...task.Messages,
     ...ownMessages(body),
@@ -176,7 +179,7 @@ export function isResult(
   if ("error" in body || OWN_FIELDS.some((name) => name in body)) return false;
   const { "@odata.id": id, "@odata.type": type } = TaskBody.safeParse(body).data ?? {};
   if (/#(Task|Job|DellJob)\b/.test(type ?? "")) return false;
-  return id !== undefined && (id !== monitor || path !== monitor);
+  return id !== undefined && !(samePath(id, monitor) && samePath(path, monitor));
 }
 
 const NAMED = /\/redfish\/v1\/(?:TaskService\/(?:Tasks|TaskMonitors)|[\w./-]{1,200}\/Jobs)\/[\w.-]{0,100}\w/;

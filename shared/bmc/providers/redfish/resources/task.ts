@@ -12,7 +12,7 @@ import { lenient } from "../service/schema.ts";
 import type { Service } from "../service/service.ts";
 import type { ManagedManager } from "./managed-manager.ts";
 import type { Members } from "./members.ts";
-import { lastPart, pathKey } from "./paths.ts";
+import { lastPart, pathKey, samePath } from "./paths.ts";
 import { isResult, namedTask, readTaskBody, type TaskReading } from "./task-state.ts";
 
 /** The write that started a task. Its body is kept for its secrets, which stay out of messages. */
@@ -27,7 +27,8 @@ interface Aside {
 
 /** A task or a job that a write started, and what the looks at it have shown. It outlives the session. */
 class BackgroundTask implements StartedTask {
-  readonly name: string;
+  /** Where it was said to be. */
+  readonly first: string;
   readonly request: StartingRequest;
   readonly aside: Aside | undefined;
   readonly startedMs: number;
@@ -35,9 +36,13 @@ class BackgroundTask implements StartedTask {
   readonly retryAfterMs: number | undefined;
   /** Where it may be looked at, best first. */
   paths: readonly string[];
-  /** A look has shown it. */
-  wasFound = false;
+  /** Where a look has shown it. */
+  found: string | undefined;
   wasSearched = false;
+  /** Since when the right to read it is refused. */
+  deniedMs: number | undefined;
+  /** What it says that is no end, and since when. */
+  vague: { readonly said: string; readonly sinceMs: number } | undefined;
   /** What its monitor gave as the result. */
   result: OperationTask | undefined;
   /** The body of that result. */
@@ -55,7 +60,11 @@ class BackgroundTask implements StartedTask {
     this.startedMs = startedMs;
     this.retryAfterMs = retryAfterMs;
     this.aside = aside;
-    this.name = paths[0] ?? aside?.path ?? request.path;
+    this.first = paths[0] ?? aside?.path ?? request.path;
+  }
+
+  get name(): string {
+    return this.found ?? this.first;
   }
 }
 
@@ -76,6 +85,10 @@ const Listed = z.object({
 
 /** A BMC makes a job for some seconds while its path is 404 already (openstack/sushy, Dell). */
 const APPEARS_MS = 30_000;
+/** As long a refusal of the right to read may be one for the moment. */
+const DENIED_MS = 60_000;
+/** After this time a word that is no end is one. */
+const SETTLED_MS = 5_000;
 /** Statuses of a monitor that say "not now"; 5xx and gateways do as well. */
 const LATER = [408, 425, 429];
 /** Statuses of a path at which there is no task to read. */
@@ -104,7 +117,7 @@ export class Tasks {
   startedBy(answer: HttpAnswer, request: StartingRequest, aside?: Aside): BackgroundTask | undefined {
     const { service, clock } = this.#options;
     const { status, headers, body } = answer;
-    const said = readTaskBody(body, (text) => redact(text, request.body));
+    const said = readTaskBody(body, (text) => redact(text, request.body), false);
     const isTask = said.state !== undefined;
     const isMeant = (path: string | undefined) => path !== undefined && (isTask || TASK_PATH.test(path));
     const location = service.pathOf(headers["location"]);
@@ -119,7 +132,9 @@ export class Tasks {
       aside,
     });
     const { state } = said;
-    if (state !== undefined && (isEnd(state) || paths.size === 0)) task.end = operationTask(said, state);
+    if (state === "done" || state === "failed" || (state !== undefined && paths.size === 0)) {
+      task.end = operationTask(said, state);
+    }
     return task;
   }
 
@@ -129,21 +144,35 @@ export class Tasks {
     if (task.end) return task.end;
     const now = await this.#atPaths(task, signal, appearsMs);
     const seen = task.aside && now.state !== "done" ? await this.#aside(task.aside, task, now, signal) : now;
-    if (isEnd(seen.state)) task.end = seen;
-    return seen;
+    if (["done", "failed", "gone"].includes(seen.state)) task.end = seen;
+    return this.#settled(task, seen);
+  }
+
+  /** A job that is to run at once is scheduled for a moment, and words that are not known may be of one that has just begun. */
+  #settled(task: BackgroundTask, seen: OperationTask): OperationTask {
+    if (seen.state !== "staged" && seen.state !== "unknown") {
+      task.vague = undefined;
+      return seen;
+    }
+    const nowMs = this.#options.clock.monotonicMs();
+    const said = `${seen.state} ${seen.word}`;
+    if (task.vague?.said !== said) task.vague = { said, sinceMs: nowMs };
+    return nowMs - task.vague.sinceMs < SETTLED_MS ? { ...seen, state: "running" } : seen;
   }
 
   /** At the paths in their order; one that has no answer to give is left out from then on. */
   async #atPaths(task: BackgroundTask, signal: AbortSignal, appearsMs: number): Promise<OperationTask> {
     const { service, clock } = this.#options;
+    const redacting = (text: string) => redact(text, task.request.body);
     for (const path of task.paths) {
       const request = { method: "GET", path } as const;
       const answer = await this.#get(request, signal);
-      if (answer instanceof BmcError) return { state: "failed", message: answer.message };
+      if (answer instanceof BmcError) return this.#denied(task, answer);
+      task.deniedMs = undefined;
       const { status, headers } = answer;
       const retryAfterMs = parseRetryAfterMs(headers["retry-after"], clock.now());
       if (isMissing(answer)) {
-        if (task.wasFound) drop(task, path);
+        if (task.found !== undefined) drop(task, path);
         continue;
       }
       if (status >= 400) {
@@ -152,8 +181,8 @@ export class Tasks {
         const said = { message: refusal.message, ...defined({ retryAfterMs }) };
         return { ...said, state: isLater ? "running" : "failed" };
       }
-      task.wasFound = true;
-      const said = readTaskBody(answer.body, (text) => redact(text, task.request.body));
+      task.found = path;
+      const said = readTaskBody(answer.body, redacting, TASK_PATH.test(path));
       const job = service.localPath(said.job);
       if (job !== undefined && job !== path) {
         task.paths = [job];
@@ -164,21 +193,30 @@ export class Tasks {
         return operationTask({ ...said, ...defined({ retryAfterMs }) }, said.state);
       if (status === 202) return { state: "running", ...defined({ retryAfterMs }) };
       const isGiven = isResult(answer, path);
-      const { text } = readRefusal(answer, (words) => redact(words, task.request.body));
+      const { text } = readRefusal(answer, redacting);
       task.result = { state: isGiven ? "done" : "unknown", message: text || `GET ${path} shows no state` };
-      task.resultBody = answer.body;
+      if (text === "") task.resultBody = answer.body;
       drop(task, path);
     }
     return this.#withoutPath(task, signal, appearsMs);
+  }
+
+  /** BMCs that restart refuse rights that they grant again; a refusal that stays is the result of the request. */
+  #denied(task: BackgroundTask, { message }: BmcError): OperationTask {
+    const nowMs = this.#options.clock.monotonicMs();
+    task.deniedMs ??= nowMs;
+    return { state: nowMs - task.deniedMs < DENIED_MS ? "running" : "failed", message };
   }
 
   /** No path has shown it, or none does any more: the result that it gave counts, else what the lists show. */
   async #withoutPath(task: BackgroundTask, signal: AbortSignal, appearsMs: number): Promise<OperationTask> {
     const { clock } = this.#options;
     if (task.result) return task.result;
-    const isExpected = !task.wasFound && clock.monotonicMs() - task.startedMs < appearsMs;
-    if (isExpected || (task.wasFound && task.paths.length > 0)) return { state: "running" };
-    if (!task.wasSearched && task.name !== task.aside?.path) {
+    const wasFound = task.found !== undefined;
+    const isExpected = !wasFound && clock.monotonicMs() - task.startedMs < appearsMs;
+    if (isExpected) return { state: "running", isMissing: true };
+    if (wasFound && task.paths.length > 0) return { state: "running" };
+    if (!task.wasSearched && task.first !== task.aside?.path) {
       task.wasSearched = true;
       const found = await this.#search(task, signal);
       if (found !== undefined) {
@@ -191,29 +229,30 @@ export class Tasks {
 
   /** The task or job with the same ID or monitor, unless it is known to be another request's. */
   async #search(task: BackgroundTask, signal: AbortSignal): Promise<string | undefined> {
-    const { service, members, manager } = this.#options;
-    const id = lastPart(task.name);
-    const ofMaker = /^JID_/.test(id) ? [`${(await manager.seen(signal)).path}/Jobs`] : [];
-    const requests = { left: MOST_REQUESTS };
+    const { service, members } = this.#options;
+    const id = lastPart(task.first);
     const isSame = (link: string | undefined, path: string) => {
       const local = service.localPath(link);
-      return local === undefined ? undefined : pathKey(local) === pathKey(path);
+      return local === undefined ? undefined : samePath(local, path);
     };
-    for (const list of [...LISTS, ...ofMaker]) {
-      const limits = { members: MOST_LISTED, requests, unread: () => undefined, highestFirst: true };
-      const listed = await members.read(list, Listed, signal, limits).catch((thrown: unknown) => {
-        signal.throwIfAborted();
-        const error = BmcError.from(thrown);
-        if (isFinal(error)) throw error;
-        return undefined;
-      });
+    const requests = { left: MOST_REQUESTS };
+    const limits = { members: MOST_LISTED, requests, unread: () => undefined, highestFirst: true };
+    for (const list of [...LISTS, ...(await this.#makersLists(id, signal))]) {
+      const listed = await orNone(members.read(list, Listed, signal, limits), signal);
       const found = listed?.find(({ path, value: { Id, TaskMonitor, Payload } }) => {
         if (isSame(Payload?.TargetUri, task.request.path) === false) return false;
-        return isSame(TaskMonitor, task.name) ?? (Id === id || lastPart(path) === id);
+        return isSame(TaskMonitor, task.first) ?? (Id === id || lastPart(path) === id);
       });
       if (found) return found.path;
     }
     return undefined;
+  }
+
+  /** Dell's jobs, which its manager has (openstack/sushy-oem-idrac). */
+  async #makersLists(id: string, signal: AbortSignal): Promise<readonly string[]> {
+    if (!/^JID_/.test(id)) return [];
+    const manager = await orNone(this.#options.manager.seen(signal), signal);
+    return manager ? [`${manager.path}/Jobs`] : [];
   }
 
   /** What the maker's resource says of the request, where it says more than the task. */
@@ -225,10 +264,10 @@ export class Tasks {
   ): Promise<OperationTask> {
     const answer = await this.#get({ method: "GET", path }, signal);
     if (answer instanceof BmcError || answer.status !== 200) return now;
-    const said = readTaskBody(answer.body, (text) => redact(text, task.request.body));
+    const said = readTaskBody(answer.body, (text) => redact(text, task.request.body), true);
     if (said.state === undefined || asideText(said) === before) return now;
     if (said.state === "failed") return operationTask(said, "failed");
-    const isShown = now.state === "running" && task.wasFound;
+    const isShown = now.state === "running" && task.found !== undefined;
     return isShown || !["running", "gone"].includes(now.state) ? now : operationTask(said, said.state);
   }
 
@@ -238,13 +277,13 @@ export class Tasks {
     for (const link of links) {
       const path = service.localPath(link);
       if (path === undefined || (state === undefined && !TASK_PATH.test(path))) continue;
-      if (task.paths.length < MOST_PATHS && !task.paths.some((known) => pathKey(known) === pathKey(path))) {
+      if (task.paths.length < MOST_PATHS && !task.paths.some((known) => samePath(known, path))) {
         task.paths = [...task.paths, path];
       }
     }
   }
 
-  /** The answer, or the refusal of a right, which is the result of the request and not of the login. */
+  /** The answer, or the refusal of a right, which says nothing of the login. */
   async #get(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer | BmcError> {
     try {
       return await this.#options.service.send(request, signal);
@@ -261,14 +300,24 @@ const MOST_PATHS = 6;
 
 /** What a maker's resource says before a request, for its `Aside`; undefined if it says nothing of the kind. */
 export function asideOf(path: string, body: unknown): Aside | undefined {
-  const said = readTaskBody(body, (text) => text);
+  const said = readTaskBody(body, (text) => text, true);
   return said.word === undefined ? undefined : { path, before: asideText(said) };
 }
 
 const asideText = ({ word, message }: Pick<TaskReading, "word" | "message">) =>
   JSON.stringify([word, message]);
 
-const isEnd = (state: OperationTask["state"]) => !["running", "staged"].includes(state);
+/** What cannot be read says nothing, unless the login is refused. */
+async function orNone<T>(reading: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  try {
+    return await reading;
+  } catch (thrown) {
+    signal.throwIfAborted();
+    const error = BmcError.from(thrown);
+    if (isFinal(error)) throw error;
+    return undefined;
+  }
+}
 
 function drop(task: BackgroundTask, path: string): void {
   task.paths = task.paths.filter((other) => other !== path);

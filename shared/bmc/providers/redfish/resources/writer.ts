@@ -8,7 +8,7 @@ import {
   type OperationTask,
   type StartedTask,
 } from "../../../operations/follow-task.ts";
-import { EndUnknown, isFinal } from "../../../operations/read-back.ts";
+import { ChangeFailed, EndUnknown, isFinal } from "../../../operations/read-back.ts";
 import type { WriteEffect } from "../../../operations/write-proof.ts";
 import { redact } from "../service/errors.ts";
 import { describe, type HttpAnswer, type HttpRequest } from "../service/http-client.ts";
@@ -144,6 +144,10 @@ export class Writer {
     const end = now ?? { state: "running" };
     if (end.state === "staged" && !request.needsTask) return;
     if (request.wantsBody && task.resultBody !== undefined) return;
+    if (end.state === "failed" && end.word !== undefined) {
+      const { word, message = "the BMC gives no reason" } = end;
+      throw new ChangeFailed(`task ${task.name} ended as ${word}: ${message}`);
+    }
     const error = endError(describe(request), end, task.name);
     if (error) throw error;
   }

@@ -76,6 +76,11 @@ export function accountToChange(answer: Pick<HttpAnswer, "body">): string | unde
  */
 const DENIAL =
   /(^|\.)(Property(NotWritable|NotUpdated|Unknown|Missing|Duplicate|Value(?!Modified|Deprecated)\w+)|Action(NotSupported|Parameter\w+)|OperationNotAllowed|OperationFailed|NoOperation|InsufficientPrivilege\w*|ResourceInUse|ResourceCannotBeDeleted)$/;
+/** Whether messages deny what is asked of whoever asks, so that a 403 is not about rights. */
+export function deniesItself(messageIds: readonly string[]): boolean {
+  return messageIds.some((id) => DENIAL.test(id) && !/InsufficientPrivilege\w*$/.test(id));
+}
+
 const DENYING_SEVERITY = /^critical$/i;
 const NO_FAULT = /success|complete|accept/i;
 /** Of settings that were applied, or wait to be. */

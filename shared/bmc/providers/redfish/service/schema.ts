@@ -3,6 +3,18 @@ import * as z from "zod/mini";
 /** BMCs send null, empty and wrongly typed fields: such a field is as good as absent. */
 export const lenient = <T extends z.ZodMiniType>(schema: T) => z.catch(z.optional(schema), undefined);
 
+const IDENTIFYING = z.registry();
+
+/** A property without which it is not known what a member is: `$expand` may leave it out, then the member is read by itself. */
+export function identifying<T extends z.ZodMiniType>(schema: T): T {
+  IDENTIFYING.add(schema);
+  return schema;
+}
+
+export function isIdentifying(schema: z.core.$ZodType | undefined): boolean {
+  return schema !== undefined && IDENTIFYING.has(schema);
+}
+
 /** A path on the BMC that was asked; never a URL, which could lead elsewhere. */
 export const Path = z.string().check(z.regex(/^\/(?!\/)[^\s\\]*$/));
 
@@ -43,11 +55,14 @@ export const Links = z.catch(
 /** A member as it is listed: a link, or the whole resource where the BMC expands. */
 const Member = z.record(z.string(), z.unknown());
 
-/** One page of a collection (DSP0266 section 7.6.7). Some BMCs leave out the members of an empty one, or send null. */
+/**
+ * One page of a collection (DSP0266 section 7.6.7). Some BMCs send null for no members; an answer without the property says
+ * nothing of them.
+ */
 export const Collection = z.object({
   Members: z.pipe(
     z.nullish(z.array(z.catch(Member, {}))),
-    z.transform((members) => members ?? []),
+    z.transform((members) => (members === null ? [] : members)),
   ),
   "Members@odata.count": lenient(z.number()),
   "Members@odata.nextLink": lenient(z.string()),

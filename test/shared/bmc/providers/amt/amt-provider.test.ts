@@ -249,7 +249,7 @@ describe("faults and broken answers", () => {
     ["no body", { status: 200, body: "" }, "protocol", true],
     ["another answer", envelope("<a/>"), "protocol", true],
     ["no ReturnValue", envelope("<RequestPowerStateChange_OUTPUT/>"), "protocol", true],
-    ["500 without a fault", { status: 500, body: "oops" }, "bmc", false],
+    ["500 without a fault", { status: 500, body: "oops" }, "bmc", true],
     ["503", { status: 503, headers: { "Retry-After": "7" } }, "busy", false],
     ["too much", { status: 200, body: "x".repeat(600_000) }, "protocol", true],
   ])("%s to a write", async (_, reply, errorClass, uncertain) => {
