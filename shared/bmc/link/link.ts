@@ -216,7 +216,8 @@ export class BmcLink {
         const isSilence = error.class === "unreachable" || error.class === "timeout";
         // What a poll never saw, and no change has begun, the BMC does not have.
         const mayCome = hasLooked || (progress.hasAnswered && error.class !== "unsupported");
-        if (isSilence || error.transient || ((progress.changedBy || mayCome) && !isFinal(error))) return error;
+        if (isSilence || error.transient || ((progress.changedBy || mayCome) && !isFinal(error)))
+          return error;
         throw error;
       }
     };

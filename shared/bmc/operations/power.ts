@@ -255,7 +255,7 @@ export async function setPower(port: PowerPort, request: PowerRequest): Promise<
       await sendCommand(port, "reset", before, endsMs);
       await port.work?.ended("reset", request.timeoutMs);
       const leftMs = Math.max(0, endsMs - port.clock.monotonicMs());
-      await reach(port, "on", leftMs, "the reset was accepted");
+      await reach(port, "on", leftMs, "the reset was accepted", request.timeoutMs);
       return { before, after: "on", changed: true, summary: `reset, on after ${took()}` };
     }
     default:
@@ -425,7 +425,7 @@ async function cycle(
   const leftMs = () => Math.max(0, endsMs - port.clock.monotonicMs());
   // What was too fast to be seen is shown by its task alone.
   if (!held) await port.work?.ended("cycle", leftMs());
-  await reach(port, "on", leftMs(), "the cycle was accepted");
+  await reach(port, "on", leftMs(), "the cycle was accepted", request.timeoutMs);
   return held ? "off, then on" : "confirmed by the BMC, too fast to observe off";
 }
 
@@ -480,6 +480,8 @@ async function sendCommand(
       const isLocal = ["cancelled", "internal", "tls", "usage"].includes(error.class);
       if (isLocal || error instanceof ChangeFailed || (error.class === "auth" && !error.uncertain))
         throw error;
+      const isOffered = error.class !== "unsupported" || (await offered(port, name)) !== undefined;
+      if (!isOffered && !error.uncertain) throw error;
       const { proof, state } = await deedOf(
         port,
         { from, before },
@@ -585,6 +587,8 @@ async function sendOrHold(
       const error = BmcError.from(thrown);
       if (error.uncertain) return error;
       if (["auth", "cancelled", "internal", "tls", "usage"].includes(error.class)) throw error;
+      const isOffered = error.class !== "unsupported" || (await offered(port, name)) !== undefined;
+      if (!isOffered && !hasChanged) throw error;
       // A BMC that refuses because of the power state may show that state later.
       const watchMs = error.class === "state" ? Math.min(RESEND_AFTER_MS, timeoutMs) : REFUSAL_WATCH_MS;
       if ((await reached(withoutWork(port), target, watchMs)).held) return undefined;
@@ -623,7 +627,13 @@ async function settle(port: PowerPort, timeoutMs: number): Promise<PowerState> {
   return last;
 }
 
-async function reach(port: PowerPort, target: "on" | "off", timeoutMs: number, soFar: string): Promise<void> {
+async function reach(
+  port: PowerPort,
+  target: "on" | "off",
+  timeoutMs: number,
+  soFar: string,
+  limitMs = timeoutMs,
+): Promise<void> {
   const { held, last, failure } = await reached(port, target, timeoutMs);
   if (held) return;
   // The machine may be on its way all the same.
@@ -632,7 +642,7 @@ async function reach(port: PowerPort, target: "on" | "off", timeoutMs: number, s
   if (failure) throw failure;
   const words = await port.work?.words();
   const said = words ? ` (${words})` : "";
-  throw notReached(port, `not ${target} after ${formatSeconds(timeoutMs)}, although ${soFar}${said}`, last);
+  throw notReached(port, `not ${target} after ${formatSeconds(limitMs)}, although ${soFar}${said}`, last);
 }
 
 function withoutWork({ clock, look, stateName, sleep, progress }: WatchPort): WatchPort {

@@ -61,9 +61,8 @@ export const WRITE_PROOFS: readonly ProofRow[] = [
     kind: "http",
     codes: ["503 without a reason"],
     command: "unknown",
-    setting: "not done",
-    source:
-      "some gateways answer so when the peer closes the connection; a setting is read before it is sent again",
+    setting: "unknown",
+    source: "some gateways answer so when the peer closes the connection",
   },
   {
     kind: "redfish message",

@@ -161,7 +161,14 @@ export class RedfishMedia implements MediaDriver {
     const wanted = path === undefined ? "share" : this.#options.system.behaviour.imageShares;
     const forms = insertForms(image, wanted);
     if (path !== undefined) {
-      return forms.map((body, form) => ({ form, method: "POST", path, body, tagPath: slot.path, effect: "setting" }));
+      return forms.map((body, form) => ({
+        form,
+        method: "POST",
+        path,
+        body,
+        tagPath: slot.path,
+        effect: "setting",
+      }));
     }
     // Without the action the drive itself is written to, where an image alone does not say that it is in: that comes last.
     return forms
