@@ -28,7 +28,13 @@ export interface MadeRecording {
 export async function makeRecording(
   action: Action | undefined,
   input: ActionInput<InputFields>,
-  options: Omit<RecordBmcOptions, "nameOption" | "hasAction">,
+  {
+    keep = [],
+    ...options
+  }: Omit<RecordBmcOptions, "nameOption" | "hasAction"> & {
+    /** Texts that stay. */
+    readonly keep?: readonly string[];
+  },
 ): Promise<MadeRecording> {
   const { connection, nameOption, own } = input;
   const redact = redactor({ username: connection.username, connection, own });
@@ -36,9 +42,10 @@ export async function makeRecording(
   if (action) options.progress(`running ${action.name}`);
   const { log, signal, clock } = options;
   const result = action && (await runAction(action, input, { log, signal, clock, tap: reading.wire }));
-  const anonymiser = new Anonymiser(redact);
+  const anonymiser = new Anonymiser(redact, { keep });
   const recording = reading.anonymous(anonymiser, connection);
   if (result) recording.action = endOf(result, anonymiser);
+  Object.assign(recording, keep.length > 0 && { kept: anonymiser.kept }, { replaced: anonymiser.replaced });
   const text = recordingText(recording);
   if (redact(text) !== text)
     throw new BmcError("internal", "the recording holds a secret of the connection: not written");
@@ -51,7 +58,7 @@ function endOf(result: ActionResult, anonymiser: Anonymiser): Recording["action"
   return {
     name,
     ok,
-    message: anonymiser.freeText(message),
+    message: anonymiser.text(message),
     ...defined({ class: errorClass, provider, checks }),
   };
 }

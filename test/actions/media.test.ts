@@ -35,6 +35,7 @@ describe.concurrent("virtual media beyond open URLs", () => {
       times: 3,
       messageId: "Base.1.8.InternalError",
       message: `mount -o password=${PASSWORD} failed`,
+      times: 3,
     });
     const refused = await lab.run("insert-virtual-media", input);
     const ended = await lab.run("insert-virtual-media", input);

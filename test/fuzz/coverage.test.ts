@@ -65,6 +65,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   readIpmi: "sends requests through the IPMI client",
   readAmt: "sends requests, whose answers go to parseXml",
   readOfferedSuites: "sends requests, whose answers go to parseLanResponse",
+  readUserAccess: "sends a request, whose answer goes to parseUserAccess",
   readBounded: "reads a file, bounded",
   readMockup: "reads files, bounded, for JSON.parse",
   readRecording: "reads a file for parseRecording, which is a target",

@@ -99,7 +99,8 @@ export class BmcLink {
 
   /** Of the session opened last, as `SessionBase` has it. */
   get note(): string | undefined {
-    return this.#note;
+    const session = this.#provider && this.#sessions.get(this.#provider);
+    return session ? session.note?.() : this.#note;
   }
 
   /** The last change that a BMC accepted, or may carry out. */
@@ -448,7 +449,6 @@ export class BmcLink {
     );
     this.#sessions.set(session.provider, session);
     this.#provider = session.provider;
-    this.#note = session.note;
     log.debug({ provider: session.provider, host: this.#connection.host }, "BMC answered");
     return session;
   }
@@ -510,6 +510,7 @@ export class BmcLink {
     if (!session) return;
     this.#sessions.delete(name);
     this.#hint = composeHint(this.#hint, session);
+    if (name === this.#provider) this.#note = session.note?.();
     await session.close();
     // Read after closing: logging out may take a round trip.
     this.#roundTripsBefore += session.roundTrips();

@@ -24,7 +24,7 @@ export interface SessionBase {
   /** The level that the session asks for, if the protocol has such levels. */
   readonly privilege?: SessionPrivilege;
   /** What the result must say of the machine that was chosen, for people. */
-  readonly note?: string;
+  readonly note?: () => string | undefined;
   /** When the BMC's certificate expires, milliseconds since the epoch; undefined without TLS. */
   certificateExpiresMs?(): number | undefined;
   /** Requests (or packets) so far that waited for an answer. */

@@ -74,6 +74,8 @@ function portOf({ log, read, write, insist, sleep }: Access<BootDrivers>, signal
     ignored: () => read(async ({ boot }) => boot.ignored ?? false),
     keepsOverrides: () => read(async ({ boot }) => boot.keepsOverrides ?? false),
     read: () => read(({ boot }) => boot.read(signal)),
+    note: (request: BootRequest) => read(async ({ boot }) => boot.note?.(request, signal)),
+    waiting: () => read(async ({ boot }) => boot.waiting?.(signal)),
     write: (request: BootRequest) => {
       const isDone = async () => {
         const stored = await read(({ boot }) => boot.read(signal));
@@ -152,7 +154,15 @@ async function setBoot(port: BootPort, request: BootRequest): Promise<BootReport
     return { after: stored, changed: true, summary };
   }
   if (matches(request, stored)) {
-    return { after: stored, changed: true, summary: `boot ${describeOverride(stored)}` };
+    // What cannot be read for it is no reason to fail.
+    const note = await port.note(request).catch(() => undefined);
+    const summary = `boot ${describeOverride(stored)}${note === undefined ? "" : `; ${note}`}`;
+    return { after: stored, changed: true, summary };
+  }
+  const waits = matches({ ...request, mode: "keep" }, stored) ? await port.waiting() : undefined;
+  if (waits !== undefined) {
+    const summary = `boot ${describeOverride(stored)}; mode ${request.mode} waits for the next boot in ${waits}`;
+    return { after: stored, changed: true, summary };
   }
   throw new BmcError(
     "verify",

@@ -251,6 +251,6 @@ function findDrives({ drives, unread }: DriveList, names: readonly string[]): re
 }
 
 /** For people: `Disk.Bay.0 (serial number S1)`. */
-function describeDrive({ id, serialNumber }: ErasableDrive): string {
+export function describeDrive({ id, serialNumber }: ErasableDrive): string {
   return serialNumber === undefined ? id : `${id} (serial number ${serialNumber})`;
 }

@@ -168,6 +168,8 @@ async function failureOf(
 ): Promise<BmcError> {
   const asked = describeNetwork(target);
   if (!(seen instanceof BmcError)) {
+    // A change that is left in progress locks other consoles out.
+    if (lost) await port.finish().catch(() => undefined);
     return unverified(`asked for ${asked}, the BMC keeps ${describeNetwork(seen)}`, denialIn(lost));
   }
   const within = `within ${formatSeconds(timeoutMs)}`;
@@ -182,6 +184,7 @@ async function failureOf(
     const text = `the BMC answers neither at ${host} ${within}, nor at ${port.host}: ${seen.message}${unanswered}`;
     return new BmcError("timeout", text, { cause: seen });
   }
+  if (lost) await port.finish().catch(() => undefined);
   const kept = `still answers at ${port.host} with ${describeNetwork(there)}`;
   return unverified(`asked for ${asked}, the BMC does not answer at ${host} and ${kept}`, denialIn(lost));
 }

@@ -420,7 +420,8 @@ async function cycle(
   const { held, failure } =
     sent === "seen"
       ? { held: true, failure: undefined }
-      : await watch(port, (state) => state !== "on", watchMs, "waiting for power off");
+      : // Paused, or any other word, is not off.
+        await watch(port, (state) => state === "off", watchMs, "waiting for power off");
   if (failure) throw failure;
   const leftMs = () => Math.max(0, endsMs - port.clock.monotonicMs());
   // What was too fast to be seen is shown by its task alone.

@@ -56,7 +56,11 @@ type Meanings = Readonly<Record<string, readonly [meaning: string, errorClass: E
 /** CIM_PowerManagementService.RequestPowerStateChange (DSP1027). */
 export const POWER_MEANINGS: Meanings = {
   "1": ["not supported", "unsupported"],
-  "2": ["unspecified error", "bmc"],
+  // AMT 11 and others answer so as long as such a session is open.
+  "2": [
+    "unspecified error; an open KVM, serial or storage redirection session may be the cause: end it",
+    "bmc",
+  ],
   "3": ["cannot complete in time", "bmc"],
   "4": ["failed", "bmc"],
   "5": ["invalid parameter", "bmc"],

@@ -98,7 +98,6 @@ describe("an image that the BMC refuses", () => {
     ["generic", 400, "Base.1.8.CouldNotEstablishConnection", 9],
     ["generic", 400, "Base.1.8.SourceDoesNotSupportProtocol", 9],
     ["generic", 400, "Base.1.8.ResourceAtUriUnauthorized", 9],
-    ["generic", 500, "Base.1.8.InternalError", 23],
     ["dell-idrac9", 400, "IDRAC.2.8.RAC0904", 8],
     ["dell-idrac9", 500, "IDRAC.2.8.RAC0904", 22],
     ["supermicro", 400, "Base.1.0.GeneralError", 8],

@@ -188,6 +188,12 @@ describe("the readings decide what is sent, and whether it has succeeded", () =>
     expect(machine.sent).toEqual(["cycle"]);
   });
 
+  test("a machine that was paused on the way of a cycle was not seen off", async () => {
+    const machine = machineThatReads(["on", "unknown", "unknown", "on"]);
+
+    expect((await setPower(machine, cycle)).summary).not.toContain("off, then on");
+  });
+
   test("a cycle whose answer was lost is not sent again, and fails if the machine was not seen off", async () => {
     const seen = machineThatReads(["on", "on", "off", "on"], { cycle: [lost] });
     const unseen = machineThatReads(["on"], { cycle: [lost] });

@@ -68,7 +68,13 @@ export class RedfishSel implements SelDriver {
     return this.#path;
   }
 
+  /** Finds it anew when it is read next. */
+  forget(): void {
+    this.#path = undefined;
+  }
+
   async list(signal: AbortSignal): Promise<readonly SelEntry[]> {
+    await this.#options.system.confirm(signal);
     // Nearly every service names the entries so, which saves reading the log service.
     const guessed =
       this.#path === undefined ? undefined : await this.#entries(`${this.#path}/Entries`, signal);
@@ -135,6 +141,7 @@ export class RedfishSel implements SelDriver {
   }
 
   async #service(signal: AbortSignal): Promise<Log> {
+    await this.#options.system.confirm(signal);
     const { service } = this.#options.system;
     const known = this.#path === undefined ? undefined : await service.find(this.#path, LogService, signal);
     if (known) return known;

@@ -62,6 +62,7 @@ export class SystemReset {
    * running, unless `needsTask`, as in `WriteRequest`.
    */
   async send(wanted: readonly string[], what: string, signal: AbortSignal, needsTask = false): Promise<void> {
+    await this.#system.confirm(signal);
     const plan = await this.#plan(wanted, what, signal);
     const refused = await this.#attempt(plan, what, signal, needsTask);
     if (!refused) return;

@@ -20,7 +20,8 @@ export function answerError(
   const refusal = readRefusal(answer, (text) => redact(text, request.body));
   const errorClass = classOfAnswer(answer.status, refusal);
   const retryAfterMs =
-    parseRetryAfterMs(answer.headers["retry-after"], nowMs) ?? retryInMs(refusal.messages.map(textOfMessage));
+    parseRetryAfterMs(answer.headers["retry-after"], nowMs) ??
+    retryInMs(refusal.messages.map((message) => textOfMessage(message)));
   const said = refusal.text && `: ${refusal.text}`;
   const message = `${describe(request)} answered ${answer.status}${said}`;
   return new BmcError(errorClass, message, {

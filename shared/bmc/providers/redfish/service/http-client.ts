@@ -228,7 +228,9 @@ function redirectTarget(
     );
   }
   // RFC 9110 section 15.4: only 307 and 308 keep the method and the body of a write.
-  if (request.method !== "GET" && status < 307) {
+  // With 301 and 302 a path that only gains or loses its last slash names the same resource, and nothing was carried out yet.
+  const isSame = status < 303 && target.replace(/\/$/, "") === path.replace(/\/$/, "");
+  if (request.method !== "GET" && status < 307 && !isSame) {
     throw new BmcError(
       "protocol",
       `${describe(request)} was redirected with ${status}, which would lose the request`,

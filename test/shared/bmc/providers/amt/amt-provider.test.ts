@@ -194,7 +194,11 @@ describe("power", () => {
 
   test.each([
     [1, "unsupported", "not supported"],
-    [2, "bmc", "unspecified error"],
+    [
+      2,
+      "bmc",
+      "unspecified error; an open KVM, serial or storage redirection session may be the cause: end it",
+    ],
     [6, "busy", "in use"],
     [4097, "state", "invalid state transition"],
     [777, "bmc", "unknown meaning"],
