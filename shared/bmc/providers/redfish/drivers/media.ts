@@ -269,7 +269,15 @@ export class RedfishMedia implements MediaDriver {
     const forms = insertForms(image, { wanted, extras, types: slot.value.MediaTypes ?? [] });
     const targets = targetsOf(slot);
     if (path !== undefined) {
-      return forms.map((body, form) => ({ form, method: "POST", path, body, tagPath: slot.path, targets }));
+      return forms.map((body, form) => ({
+        form,
+        method: "POST",
+        path,
+        body,
+        tagPath: slot.path,
+        targets,
+        effect: "setting",
+      }));
     }
     // Without the action the drive itself is written to, where an image alone does not say that it is in: that comes last.
     return forms
@@ -297,7 +305,10 @@ export class RedfishMedia implements MediaDriver {
       targets,
     }));
     if (path === undefined) return patches;
-    return [{ method: "POST", path, body: {}, tagPath: slot.path, targets }, ...patches];
+    return [
+      { method: "POST", path, body: {}, tagPath: slot.path, targets, effect: "setting" },
+      ...patches,
+    ];
   }
 
   #target(slot: Slot, action: keyof NonNullable<VirtualMedia["Actions"]>): string | undefined {
