@@ -11,6 +11,8 @@ export interface BmcErrorOptions {
   readonly retryAfterMs?: number;
   /** True when a write was sent and its answer was lost: it may have been carried out, or a part of it. */
   readonly uncertain?: boolean;
+  /** True for an answer to a reading that BMCs give for a moment: the next one may be another. */
+  readonly transient?: boolean;
   /** True when something else holds the machine for a while: retried until the caller's deadline. */
   readonly locked?: boolean;
   /** With class `auth`; that of the cause, or else the login, when absent. */
@@ -45,6 +47,8 @@ export class BmcError extends Error {
   readonly uncertain: boolean;
   /** True if something else held the machine, so that the call was retried until the caller's deadline. */
   readonly locked: boolean;
+  /** True if a reading failed in a way that may pass within seconds. */
+  readonly transient: boolean;
   /** What a refusal of class `auth` was about; undefined for every other class. */
   readonly refused: AuthRefusal | undefined;
 
@@ -56,6 +60,7 @@ export class BmcError extends Error {
     this.retryAfterMs = options.retryAfterMs;
     this.uncertain = options.uncertain ?? false;
     this.locked = options.locked ?? false;
+    this.transient = options.transient ?? false;
     this.refused = errorClass === "auth" ? (options.refused ?? causeRefused(options.cause)) : undefined;
   }
 

@@ -73,7 +73,7 @@ describe.concurrent("erase-drives", () => {
     const byId = await erase(lab, { DRIVES: "0" });
     const bySerial = await erase(lab, { DRIVES: "DISK-0" });
 
-    expect(byId).toMatchObject({ ok: false, class: "bmc" });
+    expect(byId).toMatchObject({ ok: false, class: "verify" });
     expect(byId.message).toContain(
       "0 may also be the ID of a drive that was not read: use its serial number",
     );

@@ -84,13 +84,11 @@ const CALLS: { readonly [Name in DriverName]: Calls<Drivers[Name]> } = {
     pending: (raid, signal) => raid.pending("RAID.1", signal),
     plan: (raid, signal) => raid.plan(RAID, "on-reset", signal),
     send: (raid, signal) => raid.send(RAID, undefined, signal),
-    task: (raid, signal) => raid.task("/redfish/v1/TaskService/TaskMonitors/1", signal),
   },
   erase: {
     list: (erase, signal) => erase.list(signal),
     plan: (erase, signal) => erase.plan(DRIVE, "crypto-erase", signal),
     send: (erase, signal) => erase.send(DRIVE, undefined, signal),
-    task: (erase, signal) => erase.task("/redfish/v1/TaskService/TaskMonitors/1", signal),
   },
   media: {
     read: (media, signal) => media.read(signal),
@@ -105,6 +103,7 @@ const CALLS: { readonly [Name in DriverName]: Calls<Drivers[Name]> } = {
     checkUser: (users) => users.checkUser?.(USER),
     checkRights: (users) => users.checkRights?.(),
     list: (users, signal) => users.list(signal),
+    hasUnlisted: (users, signal) => users.hasUnlisted?.("eve", signal),
     create: (users, signal) => users.create({ name: "eve", password: PASSWORD, role: "operator" }, signal),
     change: (users, signal) => users.change(USER, { password: PASSWORD, role: "readonly" }, signal),
     remove: (users, signal) => users.remove(USER, signal),
@@ -126,7 +125,6 @@ const CALLS: { readonly [Name in DriverName]: Calls<Drivers[Name]> } = {
     list: (firmware, signal) => firmware.list(signal),
     plan: (firmware, signal) => firmware.plan(FIRMWARE, signal),
     send: (firmware, signal) => firmware.send(FIRMWARE, 1_000, signal),
-    task: (firmware, signal) => firmware.task("/redfish/v1/TaskService/TaskMonitors/1", signal),
   },
   bootorder: {
     read: (bootorder, signal) => bootorder.read(signal),

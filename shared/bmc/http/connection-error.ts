@@ -92,7 +92,7 @@ export function exchangeError(
   }
   if (answered) {
     const message = `${doing}: truncated answer: ${reasonOf(error)}`;
-    return new BmcError("protocol", message, { cause: error, uncertain });
+    return new BmcError("protocol", message, { cause: error, uncertain, transient: !uncertain });
   }
   const message = `${doing}: connection lost before the answer: ${reasonOf(error)}`;
   return new BmcError("unreachable", message, { cause: error, uncertain });

@@ -20,6 +20,7 @@ export function statusError(
   return new BmcError(classOf(status), `${doing} answered ${status}${words && `: ${words}`}`, {
     ...defined({ retryAfterMs }),
     uncertain: isWrite && isAnswerLost(answer, words !== ""),
+    transient: !isWrite && isServerFault(status),
     // RFC 9110 section 15.5.4: the server has understood who asks.
     refused: status === 403 ? "right" : "login",
   });
@@ -35,6 +36,11 @@ export function isAnswerLost(
 ): boolean {
   if (status === 502 || status === 504) return true;
   return status === 503 && !isExplained && headers["retry-after"] === undefined;
+}
+
+/** Faults of a server or a gateway that may pass; 503 has its own class, 501 and 505 stay. */
+export function isServerFault(status: number): boolean {
+  return status === 500 || status === 502 || status === 504;
 }
 
 function classOf(status: number): ErrorClass {

@@ -11,6 +11,7 @@ import type { Secret } from "../../secret.ts";
 import type { SpanStart, Tracer } from "../../tracing/tracer.ts";
 import type { WireTap } from "../../tracing/wire-tap.ts";
 import type { Access, LastWrite, SessionBase } from "../operations/access.ts";
+import type { StartedTask } from "../operations/follow-task.ts";
 import type { Provider, Session } from "../operations/provider.ts";
 import { isFinal } from "../operations/read-back.ts";
 import { type DriverName, type Drivers, isCapability, OPERATIONS } from "../operations/table.ts";
@@ -21,6 +22,7 @@ import {
   AFTER_CHANGE,
   ifBusy,
   LOGIN_RECHECK_MS,
+  LOOK_RETRY,
   OPEN_RETRY,
   READ_RETRY,
   type RetryRule,
@@ -46,6 +48,8 @@ const ONE_ATTEMPT: RetryRule = { ...OPEN_RETRY, attempts: 1, busyAttempts: 1 };
 interface Progress {
   /** The provider that accepted a change, or may have: from then on the only one. */
   changedBy?: SessionProvider;
+  /** The failure of a reading before the change: it says nothing of a BMC that restarts. */
+  failedBefore?: string;
   /** It has answered a read, so that another answer is one for the moment. */
   hasAnswered?: true;
   /** The one more login after a refused one is used up. */
@@ -173,10 +177,13 @@ export class BmcLink {
       if (!wasOpen) await session();
       wasOpen = true;
     };
-    const readOnce = async <T>(call: (session: SessionBase & Drivers) => Promise<T>): Promise<T> => {
+    const readOnce = async <T>(
+      call: (session: SessionBase & Drivers) => Promise<T>,
+      rule = progress.changedBy ? LOOK_RETRY : READ_RETRY,
+    ): Promise<T> => {
       await openFirst();
       const value = await this.#recheckingLogin(signal, () =>
-        this.#retrying(READ_RETRY, signal, async () => this.#call(await session(), having(driver, call))),
+        this.#retrying(rule, signal, async () => this.#call(await session(), having(driver, call))),
       );
       progress.hasAnswered = true;
       return value;
@@ -185,6 +192,23 @@ export class BmcLink {
       await openFirst();
       return this.#retrying(WRITE_RETRY, signal, async () => this.#callOnceMore(session, send));
     };
+    const write = (call: (session: SessionBase & Drivers) => Promise<void>) =>
+      sendOnce(this.#noting(having(driver, call)));
+    const look: Access<Drivers>["look"] = async (call) => {
+      try {
+        const seen = await readOnce(call, LOOK_RETRY);
+        hasLooked = true;
+        return seen;
+      } catch (thrown) {
+        signal.throwIfAborted();
+        const error = BmcError.from(thrown);
+        const isSilence = error.class === "unreachable" || error.class === "timeout";
+        // What a poll never saw, and no change has begun, the BMC does not have.
+        const mayCome = hasLooked || (progress.hasAnswered && error.class !== "unsupported");
+        if (isSilence || error.transient || ((progress.changedBy || mayCome) && !isFinal(error))) return error;
+        throw error;
+      }
+    };
     return {
       connection: this.#connection,
       clock,
@@ -192,7 +216,12 @@ export class BmcLink {
       insist: () => progress.changedBy && this.#sessions.get(progress.changedBy)?.insist?.(),
       hasChanged: () => progress.changedBy !== undefined,
       read: async (call) => {
-        if (!progress.changedBy) return readOnce(call);
+        if (!progress.changedBy) {
+          return readOnce(call).catch((thrown: unknown) => {
+            progress.failedBefore = BmcError.from(thrown).message;
+            throw thrown;
+          });
+        }
         const endMs = clock.monotonicMs() + AFTER_CHANGE.limitMs;
         for (let attempt = 1; ; attempt += 1) {
           try {
@@ -201,7 +230,7 @@ export class BmcLink {
             signal.throwIfAborted();
             const error = BmcError.from(thrown);
             const leftMs = endMs - clock.monotonicMs();
-            if (isFinal(error) || leftMs <= 0) throw error;
+            if (isFinal(error) || error.message === progress.failedBefore || leftMs <= 0) throw error;
             log.info(
               { class: error.class, reason: error.message },
               "BMC read failed after a change, retrying",
@@ -210,22 +239,17 @@ export class BmcLink {
           }
         }
       },
-      look: async (call) => {
-        try {
-          const seen = await readOnce(call);
-          hasLooked = true;
-          return seen;
-        } catch (thrown) {
-          signal.throwIfAborted();
-          const error = BmcError.from(thrown);
-          const isSilence = error.class === "unreachable" || error.class === "timeout";
-          // What a poll never saw, and no change has begun, the BMC does not have.
-          const mayCome = hasLooked || (progress.hasAnswered && error.class !== "unsupported");
-          if (isSilence || ((progress.changedBy || mayCome) && !isFinal(error))) return error;
-          throw error;
-        }
+      look,
+      write,
+      start: async (call) => {
+        let started: StartedTask | undefined;
+        await write(async (session) => {
+          await call(session);
+          started = session.started?.();
+        });
+        return started;
       },
-      write: (call) => sendOnce(this.#noting(having(driver, call))),
+      task: (started) => look(async ({ task }) => (await task?.(started, signal)) ?? { state: "gone" }),
       open: (call) => sendOnce(having(driver, call)),
       sleep: (ms) => clock.sleep(ms, signal),
       progress: (text, limitMs) => log.info(progressFields(limitMs), text),

@@ -10,17 +10,23 @@ export interface RetryRule {
   readonly attempts: number;
   /** The same for a BMC that answers that it is not ready; `attempts` when absent. */
   readonly busyAttempts?: number;
+  /** How often a reading is asked that gets an answer which BMCs give for a moment; once when absent. */
+  readonly transientAttempts?: number;
   readonly backoff: Backoff;
 }
 
 /** The longest a BMC's `Retry-After` is obeyed, in milliseconds. */
 const LONGEST_WAIT_MS = 60_000;
 
+/** Some seconds with the backoff of readings: BMCs that start answer 500, half a body or 0xFF for as long. */
+const TRANSIENT_ATTEMPTS = 5;
+
 /** Reads change nothing, so a lost answer or a busy BMC is simply asked again. */
 export const READ_RETRY: RetryRule = {
   classes: new Set<ErrorClass>(["busy", "unreachable", "timeout"]),
   attempts: 4,
   busyAttempts: 6,
+  transientAttempts: TRANSIENT_ATTEMPTS,
   backoff: { firstMs: 500, maxMs: 5_000, jitter: 0.2 },
 };
 
@@ -36,8 +42,12 @@ export const OPEN_RETRY: RetryRule = {
   classes: new Set<ErrorClass>(["busy", "unreachable"]),
   attempts: 3,
   busyAttempts: 6,
+  transientAttempts: TRANSIENT_ATTEMPTS,
   backoff: { firstMs: 500, maxMs: 2_000, jitter: 0.2 },
 };
+
+/** A look of a poll, and a read after a change, which are repeated by their callers. */
+export const LOOK_RETRY: RetryRule = { ...READ_RETRY, transientAttempts: 1 };
 
 /** A read after an accepted change: BMCs answer anything while they restart or carry it out. */
 export const AFTER_CHANGE = {
@@ -53,6 +63,14 @@ export function ifBusy(rule: RetryRule): RetryRule {
   return { ...rule, classes: new Set<ErrorClass>(["busy"]) };
 }
 
+function attemptsOf(
+  { classes, attempts, busyAttempts, transientAttempts = 1 }: RetryRule,
+  error: BmcError,
+): number {
+  const most = error.class === "busy" ? (busyAttempts ?? attempts) : attempts;
+  return Math.max(classes.has(error.class) ? most : 1, error.transient ? transientAttempts : 1);
+}
+
 /** Runs `attempt` under `rule`; of a locked machine, until the signal aborts. Between two attempts the BMC's own wait is honoured where it gave one. */
 export async function retrying<T>(
   rule: RetryRule,
@@ -65,9 +83,8 @@ export async function retrying<T>(
     } catch (thrown) {
       signal.throwIfAborted();
       const error = BmcError.from(thrown);
-      const most = error.class === "busy" ? (rule.busyAttempts ?? rule.attempts) : rule.attempts;
-      const isLast = number >= most && !error.locked;
-      if (!rule.classes.has(error.class) || error.uncertain || isLast) throw error;
+      const isLast = number >= attemptsOf(rule, error) && !error.locked;
+      if (error.uncertain || isLast) throw error;
       const waitMs = Math.max(
         backoffMs(rule.backoff, number),
         Math.min(error.retryAfterMs ?? 0, LONGEST_WAIT_MS),

@@ -5,6 +5,7 @@ import type { SessionProvider } from "../../contract/vocabulary.ts";
 import type { Logger } from "../../logger.ts";
 import type { Secret } from "../../secret.ts";
 import type { Finding } from "./finding.ts";
+import type { OperationTask, StartedTask } from "./follow-task.ts";
 
 /** What a session may do at most (IPMI 2.0 section 6.8). */
 export type SessionPrivilege = "user" | "operator" | "administrator";
@@ -35,6 +36,10 @@ export interface SessionBase {
    * left to add; the result takes it back.
    */
   insist?(): (() => void) | undefined;
+  /** What the last write started in the background and left running; undefined if nothing. */
+  started?(): StartedTask | undefined;
+  /** Reads what a write of this provider started, once. */
+  task?(started: StartedTask, signal: AbortSignal): Promise<OperationTask>;
   /** Logs out and frees sockets within a few seconds, in any state. Never throws. */
   close(): Promise<void>;
 }
@@ -62,6 +67,10 @@ export interface Access<Drivers> {
    */
   look<T>(call: (session: SessionBase & Drivers) => Promise<T>): Promise<T | BmcError>;
   write(call: (session: SessionBase & Drivers) => Promise<void>): Promise<void>;
+  /** Sends a write. Resolves to what it started in the background and left running; undefined if nothing. */
+  start(call: (session: SessionBase & Drivers) => Promise<void>): Promise<StartedTask | undefined>;
+  /** One look, as `look`, at what `start` returned. */
+  task(started: StartedTask): Promise<OperationTask | BmcError>;
   /** Sent as a write is, and changes nothing at the machine: a console session. */
   open(call: (session: SessionBase & Drivers) => Promise<void>): Promise<void>;
   sleep(ms: number): Promise<void>;

@@ -6,9 +6,10 @@ import { type Access, defineOperations, type Plan, type Run } from "./access.ts"
 import { attributeValue, type BiosAttributes, type BiosRegistry } from "./bios-registry.ts";
 import { checkBiosValues } from "./bios-values.ts";
 import { ok } from "./finding.ts";
+import { BackgroundWork } from "./follow-task.ts";
 import type { PxeSwitch } from "./network-boot-attributes.ts";
 import { type NicPxeReport, planNicPxe, setNicPxe } from "./nic-pxe.ts";
-import { sendOnce, writeSetting } from "./read-back.ts";
+import { ChangeFailed, sendOnce, writeSetting } from "./read-back.ts";
 
 /** BIOS attributes of a machine, without passwords. */
 export interface BiosState {
@@ -136,7 +137,9 @@ export const biosOperations = defineOperations({
 /** The BIOS of one machine with retries in place; what the operations need and no more. */
 type BiosPort = ReturnType<typeof portOf>;
 
-function portOf({ clock, read, look, write, sleep, progress }: Access<BiosDrivers>, signal: AbortSignal) {
+function portOf(access: Access<BiosDrivers>, signal: AbortSignal) {
+  const { clock, read, look, sleep, progress } = access;
+  const work = new BackgroundWork(access, signal);
   return {
     clock,
     read: () => read(({ bios }) => bios.read(signal)),
@@ -151,13 +154,18 @@ function portOf({ clock, read, look, write, sleep, progress }: Access<BiosDriver
     plan: (values: BiosAttributes, time: BiosApplyTime) =>
       read(({ bios }) => bios.plan(values, time, signal)),
     write: (values: BiosAttributes, time: BiosApplyTime) =>
-      write(({ bios }) => bios.write(values, time, signal)),
+      work.start(({ bios }) => bios.write(values, time, signal)),
     planReset: () => read(({ bios }) => bios.planReset(signal)),
-    reset: () => write(({ bios }) => bios.reset(signal)),
+    reset: () => work.start(({ bios }) => bios.reset(signal)),
+    /** The job or the task that the last request left running. */
+    work,
     sleep,
     progress,
   };
 }
+
+/** A task that is still running after this time waits for the boot. */
+const ACCEPTED_MS = 10_000;
 
 interface BiosSight {
   readonly state: BiosReading;
@@ -166,8 +174,6 @@ interface BiosSight {
   readonly isApplying: boolean;
 }
 
-/** BMCs hand the values to the firmware, some only after a moment. */
-const READ_BACK_DELAYS_MS = [0, 1_000, 4_000] as const;
 /** A boot takes minutes; the first read is early for a machine that has just booted. */
 const FIRST_POLL_MS = 1_000;
 const LONGEST_POLL_MS = 15_000;
@@ -216,17 +222,7 @@ export async function setBiosValues(
   const port = portOf(access, signal);
   const { before, values, validated, request } = await prepare(port, change);
   const changed = !isSet(before, values, request);
-  const after = changed
-    ? await writeSetting(
-        READ_BACK_DELAYS_MS,
-        { ...port, write: () => port.write(values, request.applyTime) },
-        {
-          asked: describeValues(values),
-          isSet: (state) => isSet(state, values, request),
-          describe: (state) => describeNotSet(state, values, request),
-        },
-      )
-    : before;
+  const after = changed ? await writeValues(port, values, request) : before;
   if (request.waitMs !== undefined) {
     return reportOf({
       before,
@@ -238,6 +234,33 @@ export async function setBiosValues(
   }
   const isApplying = isInEffect(after, values) && (await port.isApplying());
   return reportOf({ before, after, values, changed, validated, isApplying });
+}
+
+/** The settings may show the values although the job that is to apply them has failed. */
+async function writeValues(
+  port: BiosPort,
+  values: BiosAttributes,
+  request: BiosRequest,
+): Promise<BiosReading> {
+  const what = `the change of ${describeValues(values)}`;
+  try {
+    const after = await writeSetting(
+      { ...port, write: () => port.write(values, request.applyTime) },
+      {
+        asked: describeValues(values),
+        isSet: (state) => isSet(state, values, request),
+        describe: (state) => describeNotSet(state, values, request),
+      },
+    );
+    const failure = await port.work.failure(what);
+    if (failure) throw failure;
+    return after;
+  } catch (thrown) {
+    const error = BmcError.from(thrown);
+    const failure = error.class === "verify" ? await port.work.failure(what) : undefined;
+    if (!failure) throw thrown;
+    throw new ChangeFailed(`${failure.message}; ${error.message}`, error);
+  }
 }
 
 interface SetBios {
@@ -316,7 +339,8 @@ async function awaitEffect(
       ? "the BMC's job that applies them is still running"
       : `the BIOS has ${describeKept(state.attributes, missing(state.attributes, values))}`;
     const isDropped = missing(nextOf(state), values).length > 0;
-    const problem = isDropped ? newProblem(before, state) : undefined;
+    const failure = await port.work.failure("their job");
+    const problem = failure?.message ?? (isDropped ? newProblem(before, state) : undefined);
     if (problem !== undefined) {
       throw new BmcError("verify", `the boot did not apply the BIOS attributes: ${problem}; ${has}`);
     }
@@ -343,6 +367,7 @@ function newProblem({ outcome: before }: BiosReading, { outcome: now }: BiosRead
 
 async function resetBios(port: BiosPort): Promise<BiosResetReport> {
   await sendOnce(port.reset, "the BIOS may have been reset");
+  await port.work.staged("reset of the BIOS", ACCEPTED_MS);
   return {
     changed: true,
     summary: "reset of the BIOS to its defaults accepted, in effect after the next boot",

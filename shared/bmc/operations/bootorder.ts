@@ -3,6 +3,7 @@ import { nearestName } from "../../nearest-name.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
 import { writeSetting } from "./read-back.ts";
+import { incompleteList } from "./unread.ts";
 
 /** One entry of the UEFI boot order. */
 export interface BootOption {
@@ -75,16 +76,12 @@ function portOf({ read, write, insist, sleep }: Access<BootOrderDrivers>, signal
   };
 }
 
-/** Some BMCs answer the write before a read shows it. */
-const READ_BACK_DELAYS_MS = [0, 1_000, 4_000] as const;
-
 async function setOrder(port: BootOrderPort, names: readonly string[]): Promise<BootOrderReport> {
   const before = await port.read();
   const asked = reorder(before, names);
   const summary = describeBootOrder(asked);
   if (isSame(before, asked)) return { before, after: before, changed: false, summary: `already ${summary}` };
   const after = await writeSetting(
-    READ_BACK_DELAYS_MS,
     { ...port, write: () => port.write(idsOf(asked)) },
     { asked: summary, isSet: (order) => isSame(order, asked), describe: describeBootOrder },
   );
@@ -105,10 +102,11 @@ function optionNamed(order: readonly BootOption[], asked: string): BootOption {
     const text = `several boot options are named ${asked}: ${idsOf(found).join(", ")}; use the ID`;
     throw new BmcError("usage", text);
   }
-  const unread = order.find((option) => option.unread !== undefined);
-  if (unread) {
-    const text = `no boot option whose title can be read is named ${asked}; not read: ${unread.id} (${unread.unread})`;
-    throw new BmcError("bmc", text);
+  const unread = order.flatMap(({ id, unread }) =>
+    unread === undefined ? [] : [{ name: id, reason: unread }],
+  );
+  if (unread.length > 0) {
+    throw incompleteList(`no boot option whose title can be read is named ${asked}`, unread);
   }
   const names = order.flatMap(({ id, name }) => (name === undefined ? [id] : [name, id]));
   const near = nearestName(asked, names);

@@ -1,13 +1,12 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import type { PowerState } from "../../contract/vocabulary.ts";
 import { count } from "../../count.ts";
-import { formatSeconds } from "../../duration.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
-import { followTask, type OperationTask } from "./follow-task.ts";
+import { endError, followTask, type StartedTask } from "./follow-task.ts";
 import type { PowerDriver } from "./power.ts";
 import { once, uncertainty } from "./read-back.ts";
-import { describeUnread, type Unread } from "./unread.ts";
+import { describeUnread, incompleteList, throwIfNoneRead, type Unread } from "./unread.ts";
 
 /** How a drive is erased (DSP0268, Drive, SanitizationType). */
 export const ERASE_METHODS = ["block-erase", "crypto-erase", "overwrite"] as const;
@@ -36,14 +35,8 @@ export interface DriveList {
 export interface EraseDriver {
   list(signal: AbortSignal): Promise<DriveList>;
   plan(drive: ErasableDrive, method: EraseMethod | undefined, signal: AbortSignal): Promise<string>;
-  /** Resolves to the task's path when the BMC accepted it; undefined without a task. */
-  send(
-    drive: ErasableDrive,
-    method: EraseMethod | undefined,
-    signal: AbortSignal,
-  ): Promise<string | undefined>;
-  /** Reads the task once. */
-  task(path: string, signal: AbortSignal): Promise<OperationTask>;
+  /** Resolves when the BMC accepted it. */
+  send(drive: ErasableDrive, method: EraseMethod | undefined, signal: AbortSignal): Promise<void>;
 }
 
 /** Drives to erase. */
@@ -99,6 +92,7 @@ export const eraseOperations = defineOperations({
   }),
   check: async ({ read }, signal) => {
     const { drives, unread } = await read(({ erase }) => erase.list(signal));
+    throwIfNoneRead(drives.length, unread, "drive");
     const offered = drives.filter((drive) => drive.offered).length;
     if (offered === 0 && !unread) {
       throw new BmcError("unsupported", `the BMC offers to erase none of ${count(drives.length, "drive")}`);
@@ -152,7 +146,7 @@ async function eraseDrives(
   const { drives, power } = await prepare(access, request, signal);
   const endsMs = access.clock.monotonicMs() + limitMs;
   onSent();
-  const started: { readonly drive: ErasableDrive; readonly task: string | undefined }[] = [];
+  const started: { readonly drive: ErasableDrive; readonly task: StartedTask | undefined }[] = [];
   const failures: BmcError[] = [];
   for (const drive of drives) {
     try {
@@ -193,19 +187,15 @@ async function eraseDrives(
 
 /** Sends the erasure once. */
 async function start(
-  { write }: EraseAccess,
+  access: EraseAccess,
   drive: ErasableDrive,
   method: EraseMethod | undefined,
   signal: AbortSignal,
-): Promise<string | undefined> {
-  let task: string | undefined;
-  const lost = await uncertainty(() =>
-    write(({ erase }) =>
-      once(async () => {
-        task = await erase.send(drive, method, signal);
-      }),
-    ),
-  );
+): Promise<StartedTask | undefined> {
+  let task: StartedTask | undefined;
+  const lost = await uncertainty(async () => {
+    task = await access.start(({ erase }) => once(() => erase.send(drive, method, signal)));
+  });
   if (!lost) return task;
   const message = `${lost.message}; the erasure may have been started and is not sent again`;
   throw new BmcError(lost.class, message, { cause: lost, uncertain: true });
@@ -213,7 +203,7 @@ async function start(
 
 interface Started {
   readonly drive: ErasableDrive;
-  readonly task: string | undefined;
+  readonly task: StartedTask | undefined;
   readonly endsMs: number;
   readonly limitMs: number;
 }
@@ -228,22 +218,9 @@ async function follow(
     throw new BmcError("verify", "the BMC accepted the erasure without a task: its outcome is unknown");
   }
   const what = `erasure of ${describeDrive(drive)}`;
-  const readTask = () => access.look(({ erase }) => erase.task(task, signal));
-  const { state, message } = await followTask({ ...access, readTask }, { what, signal, endsMs, limitMs });
-  switch (state) {
-    case "done":
-      return;
-    case "failed":
-      throw new BmcError("bmc", `the erasure failed: ${message ?? "the BMC gives no reason"}`);
-    case "staged":
-      throw new BmcError("verify", `the BMC keeps the erasure for the next boot (${task}): boot the machine`);
-    case "gone":
-      throw new BmcError("verify", "the BMC no longer knows the task of the erasure: its outcome is unknown");
-    case "running":
-      throw new BmcError("timeout", `the erasure did not end within ${formatSeconds(limitMs)}`);
-    default:
-      return state satisfies never;
-  }
+  const end = await followTask(access, { what, signal, started: task, endsMs, limitMs });
+  const error = endError("the erasure", end, task.name);
+  if (error) throw error;
 }
 
 function ofDrive(drive: ErasableDrive, thrown: unknown): BmcError {
@@ -267,7 +244,7 @@ function findDrives({ drives, unread }: DriveList, names: readonly string[]): re
     else problems.push(`there is no drive ${name}`);
   }
   if (problems.length === 0) return [...found];
-  if (unread) throw new BmcError("bmc", `${problems.join("; ")}${describeUnread(unread, "drive")}`);
+  if (unread) throw incompleteList(problems.join("; "), unread);
   const known = drives.length === 0 ? "no drives" : drives.map(describeDrive).join(", ");
   throw new BmcError("usage", `${problems.join("; ")}; the BMC lists ${known}`);
 }

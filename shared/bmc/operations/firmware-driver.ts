@@ -1,4 +1,4 @@
-import type { OperationTask } from "./follow-task.ts";
+import type { Unread } from "./unread.ts";
 
 /** One program in the firmware inventory. */
 export interface FirmwareItem {
@@ -21,6 +21,11 @@ export interface FirmwareItem {
 /** What stands for an entry, or a part of the inventory, that could not be read; `id` is its path. */
 export function unreadFirmware(id: string, reason: string): FirmwareItem {
   return { id, name: "", related: [], unread: reason };
+}
+
+/** The parts of the inventory that could not be read. */
+export function unreadFirmwareOf(items: readonly FirmwareItem[]): readonly Unread[] {
+  return items.flatMap(({ id, unread }) => (unread === undefined ? [] : [{ name: id, reason: unread }]));
 }
 
 /** When an update takes effect. */
@@ -56,22 +61,12 @@ export interface FirmwareRequest {
 /** What a driver sends. */
 export type FirmwareSend = Pick<FirmwareRequest, "image" | "targets" | "applyTime">;
 
-/** An update that the BMC accepted. */
-export interface StartedUpdate {
-  /** Path of its task, if the BMC names one. */
-  readonly task?: string;
-  /** Set if the BMC keeps the image for a reset. */
-  readonly staged?: true;
-}
-
 export interface FirmwareDriver {
   list(signal: AbortSignal): Promise<readonly FirmwareItem[]>;
   /** What `send` would send, in one line for people. Throws `unsupported` where the BMC does not offer it. */
   plan(update: FirmwareSend, signal: AbortSignal): Promise<string>;
-  /** Sends the update for `timeoutMs` at most. Resolves when the BMC accepted it. */
-  send(update: FirmwareSend, timeoutMs: number, signal: AbortSignal): Promise<StartedUpdate>;
-  /** Reads the task once. */
-  task(path: string, signal: AbortSignal): Promise<OperationTask>;
+  /** Sends the update for `timeoutMs` at most. Resolves when the BMC accepted it: true if it keeps the image for a reset. */
+  send(update: FirmwareSend, timeoutMs: number, signal: AbortSignal): Promise<boolean>;
 }
 
 export type FirmwareDrivers = { readonly firmware: FirmwareDriver };

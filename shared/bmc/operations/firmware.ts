@@ -1,7 +1,14 @@
 import { count } from "../../count.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ok, warning } from "./finding.ts";
-import type { FirmwareDrivers, FirmwareItem, FirmwareRequest } from "./firmware-driver.ts";
+import {
+  type FirmwareDriver,
+  type FirmwareDrivers,
+  type FirmwareItem,
+  type FirmwareRequest,
+  unreadFirmwareOf,
+} from "./firmware-driver.ts";
+import { throwIfNoneRead } from "./unread.ts";
 import {
   type FirmwareReport,
   planUpdate,
@@ -15,7 +22,7 @@ export const firmwareOperations = defineOperations({
   methods: (run: Run<FirmwareDrivers>) => ({
     /** Lists the firmware inventory. */
     listFirmware: (signal: AbortSignal): Promise<readonly FirmwareItem[]> =>
-      run(signal, ({ read }) => read(({ firmware }) => firmware.list(signal))),
+      run(signal, ({ read }) => read(({ firmware }) => listRead(firmware, signal))),
 
     /**
      * Sends an update once, follows its task, also across a restart of the BMC, and reads the inventory until it shows the
@@ -39,10 +46,17 @@ export const firmwareOperations = defineOperations({
       run(signal, (access: Access<FirmwareDrivers>) => planUpdate(access, request, signal)),
   }),
   check: async ({ read }, signal) => {
-    const items = await read(({ firmware }) => firmware.list(signal));
+    const items = await read(({ firmware }) => listRead(firmware, signal));
     const known = items.filter(({ unread }) => unread === undefined);
     const gaps = items.length === known.length ? "" : `, ${items.length - known.length} not read`;
     const counted = count(known.length, "firmware entry", "firmware entries") + gaps;
     return items.length > 0 ? ok(counted) : warning("unsupported", counted);
   },
 });
+
+async function listRead(firmware: FirmwareDriver, signal: AbortSignal): Promise<readonly FirmwareItem[]> {
+  const items = await firmware.list(signal);
+  const unread = unreadFirmwareOf(items);
+  throwIfNoneRead(items.length - unread.length, unread, "firmware entry");
+  return items;
+}

@@ -1,17 +1,66 @@
 import type { Clock } from "../../clock.ts";
 import { BmcError } from "../../contract/bmc-error.ts";
 import { formatSeconds } from "../../duration.ts";
+import type { Access } from "./access.ts";
+import { ChangeFailed, EndUnknown } from "./read-back.ts";
 
-/** A BMC's task as it was read. `gone`: the BMC does not know it any more, as after a restart. */
+/** What a write started in the background, such as a task or a job. Only the provider that returned it can read it. */
+export interface StartedTask {
+  /** For people: its path. */
+  readonly name: string;
+}
+
+/** A BMC's task or job as it was read. */
 export interface OperationTask {
-  readonly state: "running" | "done" | "gone" | "staged" | "failed";
+  /**
+   * `staged`: it waits for the machine's next boot. `gone`: the BMC does not know it any more, as after a restart. `unknown`: what
+   * it says is neither success nor failure, and it does not go on.
+   */
+  readonly state: "running" | "done" | "gone" | "staged" | "failed" | "unknown";
+  /** The BMC's word for the state, such as `Exception`. */
+  readonly word?: string;
   readonly percent?: number;
   /** The BMC's last words. */
   readonly message?: string;
+  /** How long the BMC asked to wait before the next look. */
+  readonly retryAfterMs?: number;
+  /** No look has shown it so far: the BMC may still be making it. */
+  readonly isMissing?: true;
 }
 
 /** A busy BMC is slow. */
 export const TASK_PAUSE_MS = 1_000;
+/** The longest that a BMC's wish for the pause between two looks is obeyed. */
+export const LONGEST_TASK_PAUSE_MS = 30_000;
+
+/** Why the end of a task is no success; undefined if it is one. `what` is its subject, such as `the update`. */
+export function endError(what: string, task: OperationTask, name: string): BmcError | undefined {
+  const { state, message } = task;
+  const said = saidBy(task);
+  const words = said && `: ${said}`;
+  switch (state) {
+    case "done":
+      return undefined;
+    case "failed":
+      return new ChangeFailed(`${what} failed: ${message ?? (said || "the BMC gives no reason")}`);
+    case "staged":
+      return new EndUnknown(`the BMC keeps ${what} for the next boot (${name}): boot the machine${words}`);
+    case "gone":
+      return new EndUnknown(`the BMC no longer knows the task of ${what} (${name}): its outcome is unknown`);
+    case "unknown":
+      return new EndUnknown(`how ${what} ended is unknown (${name})${words}`);
+    case "running":
+      return new EndUnknown(`the task of ${what} (${name}) has not ended: its outcome is unknown${words}`);
+    default:
+      return state satisfies never;
+  }
+}
+
+/** The BMC's word and last words; empty if there are none. */
+export function saidBy({ word, percent, message }: OperationTask): string {
+  const parts = [word, percent === undefined ? undefined : `${percent} %`, message];
+  return parts.filter((part) => part !== undefined).join(", ");
+}
 
 interface Waiting {
   /** What was sent, for people: `update`. */
@@ -37,32 +86,38 @@ interface TaskPort {
   readonly clock: Clock;
   sleep(ms: number): Promise<void>;
   progress(text: string, limitMs?: number): void;
-  /** One look; the error of a BMC that may be restarting. */
-  readTask(): Promise<OperationTask | BmcError>;
+  /** As in `Access`. */
+  task(started: StartedTask): Promise<OperationTask | BmcError>;
 }
 
 interface TaskLimit extends Waiting {
+  readonly started: StartedTask;
   /** On the monotonic clock. */
   readonly endsMs: number;
   /** The whole time, for people. */
   readonly limitMs: number;
 }
 
-/** Follows a task to its end, also through a restart of the BMC. */
+/** Follows a task to its end, also through a restart of the BMC. Throws `timeout` if it is still running at the limit. */
 export async function followTask(
-  { clock, sleep, progress, readTask }: TaskPort,
-  { what, signal, endsMs, limitMs }: TaskLimit,
+  { clock, sleep, progress, task }: TaskPort,
+  { what, signal, started, endsMs, limitMs }: TaskLimit,
 ): Promise<OperationTask> {
   let said = "";
   let last = "the task has just begun";
   for (;;) {
-    const now = await whileRestarting({ what, signal }, readTask);
+    const now = await whileRestarting({ what, signal }, () => task(started));
     const leftMs = endsMs - clock.monotonicMs();
+    let pauseMs = TASK_PAUSE_MS;
     if (now instanceof BmcError) last = now.message;
     else {
-      const { state, percent, message } = now;
+      const { state, percent, message, retryAfterMs = 0 } = now;
       if (state !== "running") return now;
-      last = [percent === undefined ? "running" : `${percent} %`, message].filter(Boolean).join(", ");
+      if (now.isMissing && leftMs <= 0) return { state: "gone" };
+      last = [percent === undefined ? (now.word ?? "running") : `${percent} %`, message]
+        .filter(Boolean)
+        .join(", ");
+      pauseMs = Math.min(Math.max(pauseMs, retryAfterMs), LONGEST_TASK_PAUSE_MS);
     }
     const text = now instanceof BmcError ? "BMC silent, waiting until it answers again" : `${what}: ${last}`;
     if (text !== said) progress(text, Math.max(0, leftMs));
@@ -71,6 +126,75 @@ export async function followTask(
       const message = `the ${what} did not end within ${formatSeconds(limitMs)}: ${last}; the BMC may continue it`;
       throw new BmcError("timeout", message, { uncertain: true });
     }
-    await sleep(Math.min(TASK_PAUSE_MS, leftMs));
+    await sleep(Math.min(pauseMs, leftMs));
+  }
+}
+
+interface WorkPort<Drivers> extends TaskPort {
+  start: Access<Drivers>["start"];
+}
+
+/** What the last command of an operation left running, through any number of sessions. */
+export class BackgroundWork<Drivers> {
+  readonly #port: WorkPort<Drivers>;
+  readonly #signal: AbortSignal;
+  #started: StartedTask | undefined;
+
+  constructor(port: WorkPort<Drivers>, signal: AbortSignal) {
+    this.#port = port;
+    this.#signal = signal;
+  }
+
+  /** Sends a command and keeps what it starts, instead of what an earlier one did. */
+  async start(call: Parameters<Access<Drivers>["start"]>[0]): Promise<void> {
+    this.#started = undefined;
+    this.#started = await this.#port.start(call);
+  }
+
+  /** Why it is no success, as one look shows; undefined while that is not certain, and if nothing was started. */
+  async failure(what: string): Promise<BmcError | undefined> {
+    const now = await this.#look();
+    return now?.state === "failed" ? this.#error(what, now) : undefined;
+  }
+
+  /** What one look shows, for people; empty if nothing was started. */
+  async words(): Promise<string> {
+    const now = await this.#look();
+    return now ? `${this.#started?.name}: ${saidBy(now) || now.state}` : "";
+  }
+
+  /** Waits until it has ended. Throws if that is no success, and `timeout` if it is still running then. */
+  async ended(what: string, limitMs: number): Promise<void> {
+    const started = this.#started;
+    if (!started) return;
+    const endsMs = this.#port.clock.monotonicMs() + limitMs;
+    const end = await followTask(this.#port, { what, signal: this.#signal, started, endsMs, limitMs });
+    const error = this.#error(`the ${what}`, end);
+    if (error) throw error;
+  }
+
+  /** Like `ended`, for what waits for the machine's next boot: after the limit it does so too if it is still running. */
+  async staged(what: string, limitMs: number): Promise<void> {
+    const { clock, sleep } = this.#port;
+    const endsMs = clock.monotonicMs() + limitMs;
+    for (;;) {
+      const now = await this.#look();
+      if (now && now.state !== "running") {
+        const error = now.state === "staged" ? undefined : this.#error(`the ${what}`, now);
+        if (error) throw error;
+        return;
+      }
+      if (!this.#started || clock.monotonicMs() >= endsMs) return;
+      await sleep(TASK_PAUSE_MS);
+    }
+  }
+
+  async #look(): Promise<OperationTask | undefined> {
+    const now = this.#started && (await this.#port.task(this.#started));
+    return now instanceof BmcError ? undefined : now;
+  }
+
+  #error(what: string, task: OperationTask): BmcError | undefined {
+    return endError(what, task, this.#started?.name ?? "");
   }
 }

@@ -115,9 +115,6 @@ function checkOptions({ interface: nic, verifiesServer = true }: HttpBootRequest
 
 const biosRequest = (values: BiosAttributes) => ({ values, applyTime: "on-reset" }) as const;
 
-/** Some BMCs answer the write before a read shows it. */
-const READ_BACK_DELAYS_MS = [0, 500, 2_000] as const;
-
 async function setUri(
   access: HttpBootAccess,
   request: HttpBootRequest,
@@ -136,7 +133,6 @@ async function setUri(
   if (before === uri) return { before, after: uri, changed: false, way, summary: `already ${what}` };
   const { read, write, insist, sleep } = access;
   const after = await writeSetting(
-    READ_BACK_DELAYS_MS,
     {
       read: () => read(({ httpboot }) => httpboot.read(signal)),
       write: () => write(({ httpboot }) => httpboot.write(uri, signal)),

@@ -1,7 +1,7 @@
 import { defined } from "../../defined.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
-import { changeSetting, reported } from "./read-back.ts";
+import { changeSetting, readIfPossible, reported } from "./read-back.ts";
 
 /** The identify LED; `timed` is on for some seconds, as the button on the machine does it. */
 export type IndicatorState = "on" | "timed" | "off";
@@ -43,7 +43,7 @@ export const indicatorOperations = defineOperations({
     /** What `setIndicator` would send. */
     planIndicator: (lit: boolean, signal: AbortSignal): Promise<Plan<IndicatorState | undefined>> =>
       run(signal, async ({ read }) => {
-        const before = await read(({ indicator }) => indicator.read(signal));
+        const before = await readIfPossible(() => read(({ indicator }) => indicator.read(signal)));
         const step = () => read(({ indicator }) => indicator.plan(lit, signal));
         return { before, steps: before === asked(lit) ? [] : [await step()] };
       }),
@@ -66,14 +66,10 @@ function portOf({ read, write, insist, sleep }: Access<IndicatorDrivers>, signal
   };
 }
 
-/** Some BMCs answer the write before a read shows it. */
-const READ_BACK_DELAYS_MS = [0, 500, 2_000] as const;
-
 async function setIndicator(port: IndicatorPort, lit: boolean): Promise<IndicatorReport> {
   const state = asked(lit);
   const { before, after, changed } = await changeSetting(
-    READ_BACK_DELAYS_MS,
-    { ...port, write: () => port.write(lit) },
+    { ...port, write: () => port.write(lit), repairing: () => undefined },
     { asked: `identify LED ${state}`, isSet: (read) => read === state, describe: (read) => read },
   );
   const how = !changed ? "already " : "";

@@ -4,6 +4,7 @@ import { formatSeconds } from "../../duration.ts";
 import { withTimeout } from "../../timeout.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
+import { BackgroundWork } from "./follow-task.ts";
 import type { PowerDriver } from "./power.ts";
 import { isFinal, uncertainty } from "./read-back.ts";
 
@@ -80,22 +81,23 @@ export const managerOperations = defineOperations({
 });
 
 /** The BMC itself; what `resetManager` needs and no more. */
-type ManagerPort = ReturnType<typeof portOf>;
+type ManagerPort = Omit<ReturnType<typeof portOf>, "work"> & {
+  /** What the reset left running. */
+  readonly work?: Pick<BackgroundWork<ManagerDrivers>, "failure">;
+};
 
-function portOf(
-  { clock, write, afresh, sleep, progress }: Access<ManagerDrivers>,
-  kind: BmcResetKind,
-  signal: AbortSignal,
-  onSent: () => void,
-) {
+function portOf(access: Access<ManagerDrivers>, kind: BmcResetKind, signal: AbortSignal, onSent: () => void) {
+  const { clock, afresh, sleep, progress } = access;
+  const work = new BackgroundWork(access, signal);
   let through: SessionProvider | undefined;
   return {
     clock,
     reset: () =>
-      write(({ provider, manager }) => {
+      work.start(({ provider, manager }) => {
         through = provider;
         return manager.reset(kind, signal);
       }),
+    work,
     /** One attempt on a new session through the provider that took the reset, in which silence is an answer. */
     probe: (limitMs: number): Promise<unknown> =>
       withTimeout(limitMs, signal, (limit) => afresh(through, limit, ({ power }) => power.read(limit))),
@@ -153,6 +155,8 @@ export async function resetManager(
       const after = formatSeconds(elapsedMs());
       return { changed: true, summary: `BMC reset (${kind}), answers again after ${after}` };
     }
+    const refused = silence || failure ? undefined : await port.work?.failure("the reset of the BMC");
+    if (refused) throw refused;
     if (failure) {
       if (!silence) port.progress("waiting until the BMC answers again", leftMs(timeoutMs));
       silence = failure;

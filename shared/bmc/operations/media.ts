@@ -4,8 +4,8 @@ import type { Secret } from "../../secret.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
 import { isSameImage, type MediaType, mediaTypeOf, parseImageAddress } from "./image-address.ts";
-import { awaitState, refusalOf, reported } from "./read-back.ts";
-import { describeUnread, type Unread } from "./unread.ts";
+import { awaitState, EndUnknown, READ_BACK_MS, refusalOf, reported, unverified } from "./read-back.ts";
+import { describeUnread, incompleteList, type Unread } from "./unread.ts";
 
 /** Which of the BMC's virtual drives is meant; without a name one that takes the type. */
 export interface MediaDrive {
@@ -200,7 +200,6 @@ function portOf(
   };
 }
 
-/** Dell keeps a stale "Inserted" for some seconds after an eject; others take as long to show an image. */
 const ATTEMPTS = 3;
 const PAUSE_MS = 3_000;
 
@@ -219,12 +218,15 @@ async function insertMedia(port: MediaPort, image: MediaImage): Promise<MediaRep
     const refusal = await refusalOf(() => port.insert(image));
     // Some BMCs apply what they refuse: read once. Sending the same image again gets the same answer.
     const isFinal = refusal?.class === "bmc" && !refusal.uncertain;
+    const isOpen = refusal instanceof EndUnknown;
     const after = isFinal
       ? reported(MEDIA, await port.read())
       : await until(port, (state) => holds(state, image));
     if (holds(after, image)) {
       return { before, after, changed: true, summary: `media ${image.url} inserted${whereOf(after, image)}` };
     }
+    // What may still be working is not sent again.
+    if (isOpen) throw unverified(`the BMC has ${describeMedia(after)}`, refusal);
     if (isFinal || attempt >= ATTEMPTS) {
       if (refusal) throw refusal;
       const wrong = image.writable && after.writeProtected ? ", write-protected" : "";
@@ -245,10 +247,7 @@ async function ejectMedia(port: MediaPort): Promise<MediaReport> {
     return { changed: true, summary: "eject accepted, cannot be read back" };
   }
   if (!before.inserted && before.unread) {
-    throw new BmcError(
-      "bmc",
-      `no image in the drives that can be read${describeUnread(before.unread, "drive")}`,
-    );
+    throw incompleteList("no image is in the virtual drives that can be read", before.unread);
   }
   if (!before.inserted) return { before, after: before, changed: false, summary: "media already ejected" };
   const after = await empty(port);
@@ -302,5 +301,5 @@ function holds(state: MediaState, { url, writable }: MediaImage): boolean {
 }
 
 function until(port: MediaPort, done: (state: MediaState) => boolean): Promise<MediaState> {
-  return awaitState([0, PAUSE_MS, PAUSE_MS], port, async () => reported(MEDIA, await port.read()), done);
+  return awaitState(READ_BACK_MS.media, port, async () => reported(MEDIA, await port.read()), done);
 }

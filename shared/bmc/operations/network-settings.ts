@@ -1,7 +1,7 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import { defined } from "../../defined.ts";
 import { ipv4Number, ipv4Subnet } from "../../ipv4.ts";
-import { describeUnread, type Unread } from "./unread.ts";
+import { describeUnread, incompleteList, type Unread } from "./unread.ts";
 
 /** A BMC's network interface. What the BMC does not report is absent. */
 export interface NetworkSettings {
@@ -187,7 +187,10 @@ export function chooseInterface(
   if (id !== undefined) {
     const found = interfaces.find((each) => each.id.toLowerCase() === id.toLowerCase());
     if (found) return found;
-    if (!isWhole) throw new BmcError("bmc", `interface ${id} is not among those that can be read: ${listed}`);
+    const unread = all.flatMap(({ id, unread }) =>
+      unread === undefined ? [] : [{ name: id, reason: unread }],
+    );
+    if (!isWhole) throw incompleteList(`interface ${id} is not among those that can be read`, unread);
     throw new BmcError("usage", `the BMC has no interface ${id}; it has ${listed}`);
   }
   const used = interfaces.find(({ address }) => address !== undefined && hostAddresses.includes(address));

@@ -72,9 +72,6 @@ function portOf({ read, write, sleep }: Access<NtpDrivers>, signal: AbortSignal)
   };
 }
 
-/** Managers take a while to apply network settings. */
-const READ_BACK_DELAYS_MS = [0, 1_000, 4_000] as const;
-
 /**
  * Sets the time servers, or with none given leaves them, and reads them back. Nothing is sent if they are already
  * set.
@@ -92,7 +89,6 @@ export async function setNtp(port: NtpPort, request: NtpRequest): Promise<NtpRep
     return { before, after: before, changed: false, summary: already };
   }
   const after = await writeSetting(
-    READ_BACK_DELAYS_MS,
     { ...port, write: () => port.write(withoutRepeats(request)) },
     {
       asked: summary,

@@ -5,6 +5,7 @@ import { defined } from "../../defined.ts";
 import { formatSeconds } from "../../duration.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ok, warning } from "./finding.ts";
+import { BackgroundWork } from "./follow-task.ts";
 import { ChangeFailed, sendOnce, uncertainty } from "./read-back.ts";
 
 /** One command to a BMC, with the provider's own best way to send it. */
@@ -131,10 +132,15 @@ export const powerOperations = defineOperations({
 });
 
 /** The power of one machine with retries in place; what `setPower` needs and no more. */
-type PowerPort = ReturnType<typeof portOf>;
+type PowerPort = Omit<ReturnType<typeof portOf>, "work"> & Working;
+
+interface Working {
+  readonly work?: Pick<BackgroundWork<PowerDrivers>, "failure" | "words" | "ended">;
+}
 
 function portOf(access: Access<PowerDrivers>, signal: AbortSignal) {
-  const { clock, log, read, look, write, hasChanged, sleep, progress } = access;
+  const { clock, log, read, look, hasChanged, sleep, progress } = access;
+  const work = new BackgroundWork(access, signal);
   let stateName: string | undefined;
   const readState = async ({ power }: PowerDrivers) => {
     const state = await power.read(signal);
@@ -150,16 +156,18 @@ function portOf(access: Access<PowerDrivers>, signal: AbortSignal) {
     hasChanged,
     plan: (name: PowerCommand) => read(({ power }) => power.plan(name, signal)),
     send: (name: PowerCommand, softTimeoutMs?: number) =>
-      write(async ({ power, provider }) => {
+      work.start(async ({ power, provider }) => {
         await power.send(name, signal, softTimeoutMs);
         log.debug({ command: name, provider }, "power command sent");
       }),
+    /** What the last command left running. */
+    work,
     sleep,
     progress,
   };
 }
 
-type WatchPort = Pick<PowerPort, "clock" | "look" | "stateName" | "sleep" | "progress">;
+type WatchPort = Pick<PowerPort, "clock" | "look" | "stateName" | "sleep" | "progress" | "work">;
 
 /** First look after half a second, then backing off: some machines need 46 s to power on. */
 const POLL: Backoff = { firstMs: 500, maxMs: 5_000, factor: 1.5 };
@@ -210,8 +218,11 @@ export async function setPower(port: PowerPort, request: PowerRequest): Promise<
         await command(port, "on", "on", request.timeoutMs);
         return { before, after: "on", changed: true, summary: `on after ${took()} (was off, so powered on)` };
       }
+      const endsMs = port.clock.monotonicMs() + request.timeoutMs;
       await sendOnce(() => port.send("reset"), "the reset may have been carried out");
-      await reach(port, "on", request.timeoutMs, "the reset was accepted");
+      await port.work?.ended("reset", request.timeoutMs);
+      const leftMs = Math.max(0, endsMs - port.clock.monotonicMs());
+      await reach(port, "on", leftMs, "the reset was accepted");
       return { before, after: "on", changed: true, summary: `reset, on after ${took()}` };
     }
     default:
@@ -313,11 +324,14 @@ async function powerOff(port: PowerPort, request: Extract<PowerRequest, { verb: 
     await command(port, "off", "off", request.timeoutMs);
     return "forced";
   }
-  const refusal = await tryGraceful(port, request.mode, request.softTimeoutMs);
+  let refusal = await tryGraceful(port, request.mode, request.softTimeoutMs);
   if (refusal === undefined) {
-    const { held, last } = await reached(port, "off", request.softTimeoutMs, "shutdown requested");
+    const watched = await reached(port, "off", request.softTimeoutMs, "shutdown requested");
+    const { held, last, failure } = watched;
     if (held) return "graceful";
+    refusal = failure?.message;
     if (request.mode === "soft") {
+      if (failure) throw failure;
       const waited = formatSeconds(request.softTimeoutMs);
       if (last === "on")
         throw new BmcError("timeout", `still on ${waited} after the graceful shutdown request`);
@@ -363,19 +377,25 @@ async function cycle(port: PowerPort, request: Extract<PowerRequest, { verb: "cy
     await command(port, "on", "on", request.timeoutMs);
     return `off for ${formatSeconds(offMs)}, then on`;
   }
-  const { held: offSeen } = await watch(
+  const endsMs = port.clock.monotonicMs() + request.timeoutMs;
+  const watchMs = Math.min(CYCLE_WATCH_MS, request.timeoutMs);
+  const { held: offSeen, failure } = await watch(
     port,
     (state) => state !== "on",
-    CYCLE_WATCH_MS,
+    watchMs,
     "waiting for power off",
   );
+  if (failure) throw failure;
   if (!offSeen && sent === "lost") {
     throw new BmcError(
       "timeout",
       "the answer to the cycle was lost and the machine was not observed off: not sent again",
     );
   }
-  await reach(port, "on", request.timeoutMs, "the cycle was accepted");
+  const leftMs = () => Math.max(0, endsMs - port.clock.monotonicMs());
+  // What was too fast to be seen is shown by its task alone.
+  if (!offSeen) await port.work?.ended("cycle", leftMs());
+  await reach(port, "on", leftMs(), "the cycle was accepted");
   return offSeen ? "off, then on" : "confirmed by the BMC, too fast to observe off";
 }
 
@@ -455,7 +475,9 @@ async function sendOrHold(
       if (error.uncertain) return error;
       if (["auth", "cancelled", "internal", "tls", "usage"].includes(error.class)) throw error;
       if (error.class === "unsupported" && !mayRepeat) throw error;
-      if ((await reached(port, target, REFUSAL_WATCH_MS)).held) return undefined;
+      // A BMC that refuses because of the power state may show that state later.
+      const watchMs = error.class === "state" ? Math.min(RESEND_AFTER_MS, timeoutMs) : REFUSAL_WATCH_MS;
+      if ((await reached(port, target, watchMs)).held) return undefined;
       const leftMs = endMs - port.clock.monotonicMs();
       if (!mayRepeat || leftMs <= 0 || error instanceof ChangeFailed) throw error;
       await port.sleep(Math.min(leftMs, backoffMs(POLL, attempt)));
@@ -490,9 +512,19 @@ async function settle(port: PowerPort, timeoutMs: number): Promise<PowerState> {
 }
 
 async function reach(port: PowerPort, target: "on" | "off", timeoutMs: number, soFar: string): Promise<void> {
-  const { held, last } = await reached(port, target, timeoutMs);
+  const { held, last, failure } = await reached(port, target, timeoutMs);
   if (held) return;
-  throw notReached(port, `not ${target} after ${formatSeconds(timeoutMs)}, although ${soFar}`, last);
+  // The machine may be on its way all the same.
+  if (failure && (await reached(withoutWork(port), target, Math.min(REFUSAL_WATCH_MS, timeoutMs))).held)
+    return;
+  if (failure) throw failure;
+  const words = await port.work?.words();
+  const said = words ? ` (${words})` : "";
+  throw notReached(port, `not ${target} after ${formatSeconds(timeoutMs)}, although ${soFar}${said}`, last);
+}
+
+function withoutWork({ clock, look, stateName, sleep, progress }: WatchPort): WatchPort {
+  return { clock, look, stateName, sleep, progress };
 }
 
 /** With what the last look showed, if that is no plain state. */
@@ -514,6 +546,8 @@ interface Watched {
   readonly held: boolean;
   /** The last state, or why it could not be read. */
   readonly last: PowerState | BmcError;
+  /** Why the command failed, as its task says. */
+  readonly failure?: BmcError | undefined;
 }
 
 /** Polls until the state holds. Off must be read twice in a row: BMCs say it while the machine still runs down. */
@@ -534,7 +568,7 @@ async function reached(
     timeoutMs,
     progress,
   );
-  if (watched.held || matching === 0) return watched;
+  if (watched.held || watched.failure || matching === 0) return watched;
   // The time has ended between the reading and the one that confirms it.
   const last = await port.look();
   return { held: last === target, last };
@@ -560,6 +594,8 @@ async function watch(
       if (last !== before) attempt = 1;
       before = last;
     }
+    const failure = await port.work?.failure("the command");
+    if (failure) return { held: false, last, failure };
     const leftMs = endMs - port.clock.monotonicMs();
     if (leftMs <= 0) return { held: false, last };
     if (!waits) port.progress(progress, timeoutMs);

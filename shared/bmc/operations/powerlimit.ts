@@ -72,12 +72,8 @@ function portOf({ read, write, insist, sleep }: Access<PowerLimitDrivers>, signa
   };
 }
 
-/** The power controller takes a while to adopt a limit. */
-const READ_BACK_DELAYS_MS = [0, 1_000, 4_000] as const;
-
 async function setLimit(port: PowerLimitPort, watts: number | undefined): Promise<PowerLimitReport> {
   const change = await changeSetting(
-    READ_BACK_DELAYS_MS,
     { ...port, write: () => port.write(watts) },
     {
       asked: describePowerLimit(watts === undefined ? {} : { watts }),

@@ -1,13 +1,11 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import { defined } from "../../defined.ts";
 import type { Plan } from "./access.ts";
-import { uncertainty } from "./read-back.ts";
+import { awaitState, READ_BACK_MS, uncertainty } from "./read-back.ts";
 import {
   type BmcUser,
   findUser,
   isGone,
-  LOOKS,
-  PAUSE_MS,
   type PasswordTrial,
   type UserChange,
   type UserPort,
@@ -139,11 +137,8 @@ async function setBefore(port: UserPort, request: UserRequest, refusal: BmcError
 
 /** Looks, and looks again when it is not as asked. */
 async function look(port: UserPort, request: UserRequest): Promise<Sight> {
-  let sight = await glance(port, request);
-  for (let looks = 1; sight.shortfall !== undefined && looks < LOOKS; looks += 1) {
-    await port.sleep(PAUSE_MS);
-    sight = await glance(port, request);
-  }
+  const isDone = ({ shortfall }: Sight) => shortfall === undefined;
+  const sight = await awaitState(READ_BACK_MS.account, port, () => glance(port, request), isDone);
   return sight.password === "refused" && changesOwn(port, request) ? ownRefused(port, request) : sight;
 }
 

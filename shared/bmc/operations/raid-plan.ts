@@ -1,5 +1,6 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import { nearestName } from "../../nearest-name.ts";
+import { incompleteList } from "./unread.ts";
 
 export const RAID_LEVELS = ["RAID0", "RAID1", "RAID5", "RAID6", "RAID10"] as const;
 /** A level that volumes can be created with. */
@@ -13,6 +14,8 @@ export interface RaidVolume {
   readonly id: string;
   /** Empty if the BMC reports none. */
   readonly name: string;
+  /** The name that was given to it, if the BMC keeps that apart from its own. */
+  readonly displayName?: string;
   /** As the BMC calls it; absent if it reports none. */
   readonly level?: string;
   /** IDs of its drives. */
@@ -117,7 +120,7 @@ export function planVolumes(
   const planned = new Map<string, NewVolume>();
   const order = [...wanted].sort((one, other) => Number(isCount(one)) - Number(isCount(other)));
   for (const want of order) {
-    const same = controller.volumes.filter(({ name }) => name === want.name);
+    const same = controller.volumes.filter((volume) => isNamed(volume, want.name));
     const [existing] = same;
     const found = same.length > 1 ? [`${same.length} volumes have this name`] : [];
     if (existing && found.length === 0) {
@@ -160,9 +163,10 @@ function chooseController(
 
 /** What is not found among those that can be read may be there all the same. */
 function throwUnread(controllers: readonly RaidController[], hint = ""): void {
-  const unread = controllers.find((controller) => controller.unread !== undefined);
-  if (unread)
-    throw new BmcError("bmc", `RAID controller ${unread.id} cannot be read: ${unread.unread}${hint}`);
+  const unread = controllers.flatMap(({ id, unread }) =>
+    unread === undefined ? [] : [{ name: `RAID controller ${id}`, reason: unread }],
+  );
+  if (unread.length > 0) throw incompleteList(`not all RAID controllers can be read${hint}`, unread);
 }
 
 /** Throws `usage` if there is no such controller. */
@@ -259,10 +263,15 @@ function isSize(bytes: number | undefined, asked: number | undefined): boolean {
   return bytes !== undefined && Math.abs(bytes - asked) <= asked * SIZE_TOLERANCE;
 }
 
+/** Whether it has this name: makers that give a volume a name of their own show the asked one as its display name. */
+function isNamed({ name, displayName }: RaidVolume, asked: string): boolean {
+  return displayName === asked || name === asked;
+}
+
 /** Whether a volume is the one that was to be created. */
 export function isCreated(volume: RaidVolume, { name, level, drives, bytes }: NewVolume): boolean {
   return (
-    volume.name === name &&
+    isNamed(volume, name) &&
     volume.level === level &&
     isSameSet(volume.drives, drives) &&
     isSize(volume.bytes, bytes)
@@ -275,6 +284,7 @@ export function isSameVolume(one: RaidVolume, other: RaidVolume): boolean {
     one.controller === other.controller &&
     one.id === other.id &&
     one.name === other.name &&
+    one.displayName === other.displayName &&
     isSameSet(one.drives, other.drives)
   );
 }
@@ -291,10 +301,13 @@ export function findVolumes(
   const volumes = among.flatMap((controller) => controller.volumes);
   const problems: string[] = [];
   const found = names.flatMap((asked) => {
-    const fit = volumes.filter(({ name, id }) => name === asked || id === asked);
+    const fit = volumes.filter((volume) => isNamed(volume, asked) || volume.id === asked);
     if (fit.length === 0) throwUnread(among);
     if (fit.length < 2) return fit;
-    const list = fit.map(({ controller, id, name }) => `${name || "(no name)"} (ID ${id} of ${controller})`);
+    const list = fit.map(
+      ({ controller, id, name, displayName }) =>
+        `${displayName ?? (name || "(no name)")} (ID ${id} of ${controller})`,
+    );
     problems.push(`${asked} matches several volumes: ${list.join(", ")}`);
     return [];
   });

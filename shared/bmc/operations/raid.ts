@@ -3,7 +3,7 @@ import { count } from "../../count.ts";
 import { formatSeconds } from "../../duration.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
-import { followTask, type OperationTask, TASK_PAUSE_MS, whileRestarting } from "./follow-task.ts";
+import { endError, followTask, type StartedTask, TASK_PAUSE_MS, whileRestarting } from "./follow-task.ts";
 import {
   findVolumes,
   isCreated,
@@ -33,12 +33,9 @@ export interface RaidDriver {
   /** What `send` would send, in one line for people. */
   plan(change: RaidChange, time: RaidApplyTime | undefined, signal: AbortSignal): Promise<string>;
   /**
-   * Resolves to the task's path when the BMC accepted it; undefined without a task. Throws `state` if the drives are no longer
-   * free, or the volume is no longer the same.
+   * Resolves when the BMC accepted it. Throws `state` if the drives are no longer free, or the volume is no longer the same.
    */
-  send(change: RaidChange, time: RaidApplyTime | undefined, signal: AbortSignal): Promise<string | undefined>;
-  /** Reads the task once. */
-  task(path: string, signal: AbortSignal): Promise<OperationTask>;
+  send(change: RaidChange, time: RaidApplyTime | undefined, signal: AbortSignal): Promise<void>;
 }
 
 /** Volumes to create. */
@@ -227,39 +224,34 @@ async function changeVolume(
   { change, request, limits, endsMs, onSent }: Step,
   signal: AbortSignal,
 ): Promise<{ readonly after: readonly RaidVolume[]; readonly pending: boolean }> {
-  const { clock, look, write, progress } = access;
+  const { clock, start, progress } = access;
   const what = describeChange(change);
   progress(`sending: ${what}`, Math.max(0, endsMs - clock.monotonicMs()));
   onSent();
-  let task: string | undefined;
-  const lost = await uncertainty(() =>
-    write(({ raid }) =>
-      once(async () => {
-        task = await raid.send(change, request.applyTime, signal);
-      }),
-    ),
-  );
-  const path = task;
-  const readTask = (sent: string) => look(({ raid }) => raid.task(sent, signal));
-  const end =
-    path === undefined
-      ? undefined
-      : await followTask(
-          { ...access, readTask: () => readTask(path) },
-          { what, signal, endsMs, limitMs: limits.changeMs },
-        );
-  if (end?.state === "failed") {
-    throw new BmcError("bmc", `${what} failed: ${end.message ?? "the BMC gives no reason"}`);
-  }
-  const staged = end?.state === "staged";
-  return await verify(access, { change, what, staged, lost, verifyMs: limits.verifyMs }, signal);
+  let started: StartedTask | undefined;
+  const lost = await uncertainty(async () => {
+    started = await start(({ raid }) => once(() => raid.send(change, request.applyTime, signal)));
+  });
+  const limit = { what, signal, endsMs, limitMs: limits.changeMs };
+  const end = started && (await followTask(access, { ...limit, started }));
+  const name = started?.name ?? "";
+  if (end?.state === "failed") throw endError(what, end, name);
+  const open = end?.state === "unknown" ? endError(what, end, name) : undefined;
+  const goal = {
+    change,
+    what,
+    staged: end?.state === "staged",
+    lost: lost ?? open,
+    verifyMs: limits.verifyMs,
+  };
+  return await verify(access, goal, signal);
 }
 
 interface Goal {
   readonly change: RaidChange;
   readonly what: string;
   readonly staged: boolean;
-  /** The request's answer was lost. */
+  /** The request's answer was lost, or how its task ended is not known. */
   readonly lost: BmcError | undefined;
   readonly verifyMs: number;
 }
@@ -305,7 +297,8 @@ function isDone(after: readonly RaidVolume[], change: RaidChange): boolean {
 }
 
 function describeChange(change: RaidChange): string {
-  if (change.kind === "delete") return `deletion of volume ${change.volume.name || change.volume.id}`;
+  if (change.kind === "delete")
+    return `deletion of volume ${(change.volume.displayName ?? change.volume.name) || change.volume.id}`;
   const { name, level, drives } = change.volume;
   return `creation of volume ${name} (${level} of ${drives.join(", ")})`;
 }
@@ -331,7 +324,7 @@ export function describeVolumes(volumes: readonly RaidVolume[]): string {
   if (volumes.length === 0) return "no volumes";
   const names = volumes
     .slice(0, MOST_NAMED)
-    .map(({ name, id, level = "" }) => `${name || id} ${level}`.trim());
+    .map(({ name, displayName, id, level = "" }) => `${(displayName ?? name) || id} ${level}`.trim());
   const more = volumes.length > MOST_NAMED ? ", …" : "";
   return `${count(volumes.length, "volume", "volumes")} (${names.join(", ")}${more})`;
 }

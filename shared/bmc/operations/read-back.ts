@@ -2,6 +2,23 @@ import { BmcError } from "../../contract/bmc-error.ts";
 import type { ErrorClass } from "../../contract/error-class.ts";
 import { defined } from "../../defined.ts";
 
+type Delays = readonly [number, ...number[]];
+
+/**
+ * How long BMCs take to apply what they accepted, by what was written: the pauses before each reading, in milliseconds. One
+ * reading is early, because most have applied it by then.
+ */
+export const READ_BACK_MS = {
+  /** Settings of the BMC and the machine, logs, keys, LEDs. */
+  setting: [0, 500, 1_500, 3_000],
+  /** Images: Dell keeps a stale "Inserted" for some seconds after an eject; others take as long to show an image. */
+  media: [0, 3_000, 3_000],
+  /** Accounts. A password is tried at every reading, so that there are few: accounts lock. */
+  account: [0, 3_000],
+  /** A change that the answer denies in part: what was as asked already is shown at once. */
+  denied: [0, 1_000],
+} as const satisfies Readonly<Record<string, Delays>>;
+
 /** What a driver read. A driver answers undefined where the state cannot be read back; here that is `unsupported`. */
 export function reported<State>(what: string, state: State | undefined): State {
   if (state === undefined) throw new BmcError("unsupported", `the ${what} cannot be read back`);
@@ -34,6 +51,16 @@ export class ChangeFailed extends BmcError {
 }
 
 /**
+ * The BMC accepted a change and how it ended is not known: what the change was to bring about may show it, and it is not sent
+ * again.
+ */
+export class EndUnknown extends BmcError {
+  constructor(message: string, cause?: unknown) {
+    super("verify", message, { cause, uncertain: true });
+  }
+}
+
+/**
  * Failures that waiting does not change, once something was sent. A refused login is not sent again, because accounts lock;
  * a missing right says nothing of the kind.
  */
@@ -49,8 +76,6 @@ export interface Change<State> {
   readonly changed: boolean;
 }
 
-type Delays = readonly [number, ...number[]];
-
 interface AskedSetting<State> {
   /** For people. */
   readonly asked: string;
@@ -64,34 +89,53 @@ interface SettingPort<State> {
   /** Undefined where it cannot be read back. */
   read(): Promise<State>;
   write(): Promise<void>;
+  /** What stands for a state that cannot be read; absent where the setting is not changed without having been read. */
+  repairing?(): State;
   sleep(ms: number): Promise<void>;
   /** As in `Access`. */
   insist?(): (() => void) | undefined;
 }
 
 /**
- * Reads a setting, writes it unless it is as asked, and reads it back after each of these delays until it is. Throws `verify`
+ * Reads a setting, writes it unless it is as asked, and reads it back until it is. Throws `verify`
  * with both if the BMC keeps another.
  */
 export async function changeSetting<State>(
-  delaysMs: Delays,
   port: SettingPort<State>,
   setting: AskedSetting<Exclude<State, undefined>>,
 ): Promise<Change<State>> {
-  const before = await port.read();
+  let read = () => port.read();
+  const before = await read().catch((thrown: unknown) => {
+    const { repairing } = port;
+    if (!repairing || !isRepairable(thrown)) throw thrown;
+    read = () => port.read().catch(repairing);
+    return repairing();
+  });
   if (isRead(before)) {
     if (setting.isSet(before)) return { before, after: before, changed: false };
     setting.check?.(before);
   }
-  return { before, after: await writeSetting(delaysMs, port, setting), changed: true };
+  return { before, after: await writeSetting({ ...port, read }, setting), changed: true };
+}
+
+/** Whether a reading failed although the BMC has the setting: to write it may be the cure. */
+function isRepairable(thrown: unknown): boolean {
+  return ["bmc", "protocol", "state"].includes(BmcError.from(thrown).class);
+}
+
+/** Reads a setting; undefined where that fails and to write it may be the cure. */
+export function readIfPossible<State>(read: () => Promise<State>): Promise<State | undefined> {
+  return read().catch((thrown: unknown) => {
+    if (!isRepairable(thrown)) throw thrown;
+    return undefined;
+  });
 }
 
 /**
- * Writes a setting once and reads it back after each of these delays until it is as asked. The state decides, also after a
+ * Writes a setting once and reads it back until it is as asked. The state decides, also after a
  * refusal, a lost answer, and an answer that accepts the write and denies it.
  */
 export async function writeSetting<State>(
-  delaysMs: Delays,
   port: SettingPort<State>,
   { asked, isSet, describe }: Pick<AskedSetting<Exclude<State, undefined>>, "asked" | "isSet" | "describe">,
 ): Promise<State> {
@@ -101,7 +145,7 @@ export async function writeSetting<State>(
     if (isRead(state) && isSet(state)) return state;
     throw error;
   }
-  const delays = error && isDenial(error) ? DENIED_DELAYS_MS : delaysMs;
+  const delays = error && isDenial(error) ? READ_BACK_MS.denied : READ_BACK_MS.setting;
   const isDone = (state: State) => !isRead(state) || isSet(state);
   const readBack = () => awaitState(delays, port, port.read, isDone);
   const first = await readBack();
@@ -119,11 +163,8 @@ export async function writeSetting<State>(
 
 /** Whether the BMC accepted a write and denied it, or a part of it, in the same answer. */
 export function isDenial(error: BmcError): boolean {
-  return error.uncertain && error.class === "verify";
+  return error.uncertain && error.class === "verify" && !(error instanceof EndUnknown);
 }
-
-/** For a BMC that denies a part that was as asked already, and applies the rest. */
-const DENIED_DELAYS_MS: Delays = [0, 1_000];
 
 /** The failure of a write that the state does not show: what the BMC has, after its own words or what became of the answer. */
 export function unverified(has: string, lost: BmcError | undefined): BmcError {

@@ -1,7 +1,7 @@
 import { defined } from "../../defined.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
-import { changeSetting, reported } from "./read-back.ts";
+import { changeSetting, readIfPossible, reported } from "./read-back.ts";
 
 /** What a machine does when its power supply returns: stay off, power on, or return to the state before. */
 export type RestorePolicy = "always-off" | "always-on" | "last-state";
@@ -46,7 +46,7 @@ export const restoreOperations = defineOperations({
       signal: AbortSignal,
     ): Promise<Plan<RestorePolicy | undefined>> =>
       run(signal, async ({ read }) => {
-        const before = await read(({ restore }) => restore.read(signal));
+        const before = await readIfPossible(() => read(({ restore }) => restore.read(signal)));
         const step = () => read(({ restore }) => restore.plan(policy, signal));
         return { before, steps: before === policy ? [] : [await step()] };
       }),
@@ -55,19 +55,16 @@ export const restoreOperations = defineOperations({
     ok((await read(({ restore }) => restore.read(signal))) ?? "can be set, cannot be read back"),
 });
 
-/** Some BMCs answer the write before a read shows it. */
-const READ_BACK_DELAYS_MS = [0, 500, 2_000] as const;
-
 async function setPolicy(
   { read, write, insist, sleep }: Access<RestoreDrivers>,
   policy: RestorePolicy,
   signal: AbortSignal,
 ): Promise<RestoreReport> {
   const { before, after, changed } = await changeSetting(
-    READ_BACK_DELAYS_MS,
     {
       read: () => read(({ restore }) => restore.read(signal)),
       write: () => write(({ restore }) => restore.write(policy, signal)),
+      repairing: () => undefined,
       insist,
       sleep,
     },

@@ -109,12 +109,8 @@ function portOf({ read, write, insist, sleep }: Access<SecureBootDrivers>, signa
   };
 }
 
-/** BMCs hand the setting to the firmware, some only after a moment. */
-const READ_BACK_DELAYS_MS = [0, 1_000, 4_000] as const;
-
 async function setSecureBoot(port: SecureBootPort, enabled: boolean): Promise<SecureBootReport> {
   const change = await changeSetting(
-    READ_BACK_DELAYS_MS,
     { ...port, write: () => port.write(enabled) },
     {
       asked: `Secure Boot ${enabled ? "on" : "off"}`,

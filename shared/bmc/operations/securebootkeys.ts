@@ -15,7 +15,7 @@ import {
   titleOf,
 } from "./secure-boot-key.ts";
 import type { SecureBootMode } from "./secureboot.ts";
-import { describeUnread, type Unread } from "./unread.ts";
+import { describeUnread, incompleteList, throwIfNoneRead, type Unread } from "./unread.ts";
 
 /** The keys of one or several databases. */
 export interface SecureBootKeyList {
@@ -143,8 +143,6 @@ function portOf({ read, write, sleep, progress }: Access<KeyDrivers>, signal: Ab
   };
 }
 
-/** BMCs hand keys to the firmware, some only after a moment. */
-const READ_BACK_DELAYS_MS = [0, 1_000, 4_000] as const;
 const AT_BOOT =
   "some BMCs change keys only while the machine boots: boot it, then check with list-secure-boot-keys";
 
@@ -162,6 +160,7 @@ async function listKeys(port: KeyPort, wanted: readonly SecureBootDatabase[]): P
     keys.push(...list.keys);
     unread.push(...(list.unread ?? []));
   }
+  throwIfNoneRead(keys.length, unread, "key");
   return { keys, ...(unread.length > 0 ? { unread } : {}) };
 }
 
@@ -180,7 +179,6 @@ async function enrollKey(
   checkRules(await port.rules(), options);
   port.progress(`enrolling ${what}`);
   const after = await writeSetting(
-    READ_BACK_DELAYS_MS,
     { read: () => port.list(database), write: () => port.enroll(database, key), sleep: port.sleep },
     {
       asked: `${what} in ${titleOf(database)}`,
@@ -192,13 +190,12 @@ async function enrollKey(
   return { before, after: after.keys, changed: true, summary };
 }
 
-/** The keys of the database, and whether the new one is among them. Throws `bmc` if one that cannot be read may be it. */
+/** The keys of the database, and whether the new one is among them. Throws `verify` if one that cannot be read may be it. */
 async function findNewKey(port: KeyPort, database: SecureBootDatabase, key: NewSecureBootKey) {
   const { keys: before, unread } = await port.list(database);
   const isThere = before.some((each) => isNewKey(each, key));
   if (!isThere && unread) {
-    const gaps = describeUnread(unread, "key");
-    throw new BmcError("bmc", `whether ${titleOf(database)} has the key is not known${gaps}`);
+    throw incompleteList(`whether ${titleOf(database)} has the key is not known`, unread);
   }
   return { before, isThere };
 }
@@ -223,7 +220,6 @@ async function deleteKey(
   const numberOf = ({ keys }: SecureBootKeyList) => keys.filter((each) => isSameKey(each, found)).length;
   const most = numberOf(list) - 1;
   const after = await writeSetting(
-    READ_BACK_DELAYS_MS,
     { read: () => port.list(database), write: () => port.remove(found), sleep: port.sleep },
     {
       asked: `${titleOf(database)} without ${what}`,
@@ -252,7 +248,7 @@ function findKey(
     const why = found
       ? `${titleOf(database)} may have another key ${name}: use a fingerprint`
       : `no key ${name} among those of ${titleOf(database)} that can be read`;
-    throw new BmcError("bmc", `${why}${describeUnread(unread, "key")}`);
+    throw incompleteList(why, unread);
   }
   return found;
 }

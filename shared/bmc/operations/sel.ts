@@ -2,7 +2,8 @@ import { BmcError } from "../../contract/bmc-error.ts";
 import { count } from "../../count.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
-import { awaitState } from "./read-back.ts";
+import { awaitState, READ_BACK_MS } from "./read-back.ts";
+import { throwIfNoneRead } from "./unread.ts";
 
 /** One entry of the event log. */
 export interface SelEntry {
@@ -57,7 +58,7 @@ export const selOperations = defineOperations({
   methods: (run: Run<SelDrivers>) => ({
     /** Lists the event log, oldest first. */
     listSel: (signal: AbortSignal, options: SelOptions = {}): Promise<readonly SelEntry[]> =>
-      run(signal, ({ read }) => read(({ sel }) => sel.list(signal, options))),
+      run(signal, async ({ read }) => someOf(await read(({ sel }) => sel.list(signal, options)))),
 
     /** Counts the entries that `listSel` would list, in a few round trips. */
     countSel: (signal: AbortSignal): Promise<number> =>
@@ -88,13 +89,22 @@ function portOf({ read, write, sleep, progress }: Access<SelDrivers>, signal: Ab
   };
 }
 
-const READ_BACK_DELAYS_MS = [0, 1_000, 4_000] as const;
-
 /**
  * How vendors word the entry that a clearing leaves behind: `event logging sensor 0xf0: log cleared`,
  * `The system event log was cleared`, `IML Cleared (iLO user: admin)`, `SEL cleared`.
  */
 const CLEARING = /\b(log|sel|iml)\b.{0,40}\bcleared\b/i;
+
+/** The entries; throws if none can be read of a list that is not complete. */
+function someOf(entries: readonly SelEntry[]): readonly SelEntry[] {
+  const unread = entries.filter((entry) => entry.unread);
+  throwIfNoneRead(
+    entries.length - unread.length,
+    unread.map(({ id, message }) => ({ name: id, reason: message })),
+    "entry of the event log",
+  );
+  return entries;
+}
 
 /** Clears the log and verifies that no earlier entry is left; many BMCs log the clearing itself. */
 export async function clearSel(port: SelPort): Promise<SelReport> {
@@ -110,7 +120,7 @@ export async function clearSel(port: SelPort): Promise<SelReport> {
     entry.unread || (known.size > 0 ? known.has(identity(entry)) : index > 0);
   const remaining = (entries: readonly SelEntry[]) => entries.filter(isLeft);
   const after = await awaitState(
-    READ_BACK_DELAYS_MS,
+    READ_BACK_MS.setting,
     port,
     () => listed(port),
     (entries) => entries !== undefined && remaining(entries).length === 0,
@@ -139,7 +149,7 @@ async function listed(port: SelPort): Promise<readonly SelEntry[] | undefined> {
     return await port.list();
   } catch (thrown) {
     const error = BmcError.from(thrown);
-    if (error.class !== "protocol" && error.class !== "bmc") throw thrown;
+    if (!["protocol", "bmc", "verify"].includes(error.class)) throw thrown;
     port.progress(`the event log cannot be listed: ${error.message}`);
     return undefined;
   }

@@ -1,7 +1,7 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { describeOffer, type OfferedDriver } from "./finding.ts";
-import { awaitState } from "./read-back.ts";
+import { awaitState, READ_BACK_MS } from "./read-back.ts";
 
 export interface SolDriver extends OfferedDriver {
   /** The instances in use; undefined where the BMC cannot say. */
@@ -45,8 +45,6 @@ function portOf({ read, write, sleep }: Access<SolDrivers>, signal: AbortSignal)
   };
 }
 
-const READ_BACK_DELAYS_MS = [0, 1_000, 4_000] as const;
-
 /** Ends the sessions that are open and sees that they are, where the BMC can say. */
 export async function deactivateSol(port: SolPort): Promise<SolReport> {
   const before = await port.active();
@@ -58,7 +56,7 @@ export async function deactivateSol(port: SolPort): Promise<SolReport> {
   await port.deactivate(before);
   const isEnded = (active: readonly number[] | undefined) =>
     !active?.some((instance) => before.includes(instance));
-  if (isEnded(await awaitState(READ_BACK_DELAYS_MS, port, () => port.active(), isEnded))) {
+  if (isEnded(await awaitState(READ_BACK_MS.setting, port, () => port.active(), isEnded))) {
     const ended = before.length === 1 ? "SOL session" : `${before.length} SOL sessions`;
     return { changed: true, summary: `${ended} ended` };
   }

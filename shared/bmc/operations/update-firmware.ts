@@ -5,10 +5,24 @@ import { formatSeconds } from "../../duration.ts";
 import { nearestName } from "../../nearest-name.ts";
 import type { Access, Plan } from "./access.ts";
 import { compareFirmware, type FirmwareChange } from "./firmware-change.ts";
-import type { FirmwareDrivers, FirmwareItem, FirmwareRequest, StartedUpdate } from "./firmware-driver.ts";
+import {
+  type FirmwareDrivers,
+  type FirmwareItem,
+  type FirmwareRequest,
+  unreadFirmwareOf,
+} from "./firmware-driver.ts";
 import { compareVersions } from "./firmware-version.ts";
-import { followTask, TASK_PAUSE_MS, whileRestarting } from "./follow-task.ts";
+import {
+  endError,
+  followTask,
+  type OperationTask,
+  type StartedTask,
+  saidBy,
+  TASK_PAUSE_MS,
+  whileRestarting,
+} from "./follow-task.ts";
 import { once, uncertainty, unverified } from "./read-back.ts";
+import { incompleteList } from "./unread.ts";
 
 /** How long an update may take. */
 export interface UpdateLimits {
@@ -75,31 +89,32 @@ export async function updateFirmware(
       summary: `already ${describeFirmware(before)}`,
     };
   }
-  const { clock, look, write, progress } = access;
+  const { clock, start, progress } = access;
   const endsMs = clock.monotonicMs() + limits.updateMs;
   progress("sending the firmware update", limits.updateMs);
-  let started: StartedUpdate = {};
-  const lost = await uncertainty(() =>
-    write(({ firmware }) =>
+  let isKept = false;
+  let started: StartedTask | undefined;
+  const lost = await uncertainty(async () => {
+    started = await start(({ firmware }) =>
       once(async () => {
-        started = await firmware.send(request, limits.updateMs, signal);
+        isKept = await firmware.send(request, limits.updateMs, signal);
       }),
-    ),
-  );
+    );
+  });
   if (lost && ANSWERED.includes(lost.class)) throw notSentAgain(lost);
   onStage("sent");
-  const { task, staged } = started;
   const limit = { what: "update", signal, endsMs, limitMs: limits.updateMs };
-  const readTask = (sent: string) => look(({ firmware }) => firmware.task(sent, signal));
-  const end =
-    task === undefined ? undefined : await followTask({ ...access, readTask: () => readTask(task) }, limit);
+  const end = started && (await followTask(access, { ...limit, started }));
   onStage("ended");
-  if (end?.state === "failed") {
-    throw new BmcError("bmc", `the update failed: ${end.message ?? "the BMC gives no reason"}`);
-  }
-  const isStaged = end?.state === "staged" || (!lost && (staged || request.applyTime === "on-reset"));
-  const goal = { all, before, request, staged: isStaged, lost };
+  if (end?.state === "failed") throw endError("the update", end, started?.name ?? "");
+  const isStaged = end?.state === "staged" || (!lost && (isKept || request.applyTime === "on-reset"));
+  const goal = { all, before, request, staged: isStaged, lost, said: saidAtEnd(end) };
   return verifyUpdate(access, goal, limits.verifyMs, signal);
+}
+
+/** What a task said whose end proves nothing, for the reason of a failed verification. */
+function saidAtEnd(end: OperationTask | undefined): string {
+  return end?.state === "unknown" ? `; the end of its task is unknown: ${saidBy(end)}` : "";
 }
 
 function notSentAgain(lost: BmcError): BmcError {
@@ -120,10 +135,9 @@ function chosen(items: readonly FirmwareItem[], targets: readonly string[]): rea
   return targets.map((target) => {
     const found = items.find((item) => item.id === target && isRead(item));
     if (found) return found;
-    const unread = items.find((item) => !isRead(item));
-    if (unread) {
-      const text = `firmware ${target} is not in what can be read of the inventory; not read: ${unread.id} (${unread.unread})`;
-      throw new BmcError("bmc", text);
+    const unread = unreadFirmwareOf(items);
+    if (unread.length > 0) {
+      throw incompleteList(`firmware ${target} is not in what can be read of the inventory`, unread);
     }
     const near = nearestName(
       target,
@@ -173,6 +187,8 @@ interface Goal {
   readonly staged: boolean;
   /** The update's answer was lost. */
   readonly lost: BmcError | undefined;
+  /** What its task said, if that does not say whether it succeeded. */
+  readonly said: string;
 }
 
 /** What a look at the inventory found. */
@@ -240,20 +256,20 @@ async function verifyUpdate(
 }
 
 function unverifiedUpdate(
-  { request, lost }: Goal,
+  { request, lost, said }: Goal,
   { after, change }: Sight,
   { verifyMs, silence }: { readonly verifyMs: number; readonly silence: BmcError | undefined },
 ): BmcError {
   const within = `within ${formatSeconds(verifyMs)}`;
   if (silence) {
-    const message = `the BMC did not answer ${within} of the update: ${silence.message}`;
+    const message = `the BMC did not answer ${within} of the update: ${silence.message}${said}`;
     return new BmcError("timeout", message, { cause: silence, uncertain: true });
   }
   const asked = request.version ?? "another version";
   const { waiting } = change;
   const unused =
     waiting.length > 0 ? `; it does not use ${describeFirmware(waiting)} (${states(waiting)})` : "";
-  const has = `${within} of the update, the BMC has ${describeFirmware(after)} instead of ${asked}${unused}`;
+  const has = `${within} of the update, the BMC has ${describeFirmware(after)} instead of ${asked}${unused}${said}`;
   return unverified(has, lost && notSentAgain(lost));
 }
 

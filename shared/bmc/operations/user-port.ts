@@ -2,6 +2,7 @@ import { BmcError } from "../../contract/bmc-error.ts";
 import { defined } from "../../defined.ts";
 import type { Secret } from "../../secret.ts";
 import type { Access } from "./access.ts";
+import { incompleteList, throwIfNoneRead, type Unread } from "./unread.ts";
 
 /** What a user may do. */
 export type UserRole = "administrator" | "operator" | "readonly";
@@ -46,8 +47,10 @@ export interface UserDriver {
   checkUser?(user: Pick<NewUser, "name"> & Partial<NewUser>): void;
   /** Throws `auth` where the session is known not to be allowed to change users. Sends nothing. */
   checkRights?(): void;
-  /** Accounts that have a name, and those that cannot be read; empty slots are left out. */
+  /** Accounts that have a name, then those that cannot be read; empty slots are left out. */
   list(signal: AbortSignal): Promise<readonly BmcUser[]>;
+  /** Whether a user of this name may log in without being listed, as those of a directory; absent if there are no such users. */
+  hasUnlisted?(name: string, signal: AbortSignal): Promise<boolean>;
   create(user: NewUser, signal: AbortSignal): Promise<void>;
   change(user: BmcUser, change: UserChange, signal: AbortSignal): Promise<void>;
   remove(user: BmcUser, signal: AbortSignal): Promise<void>;
@@ -94,7 +97,7 @@ export function userPort(
     checkUser: ({ name, password }: Pick<UserRequest, "name" | "password">) =>
       read(async ({ users }) => users.checkUser?.({ name, ...defined({ password }) })),
     checkRights: () => read(async ({ users }) => users.checkRights?.()),
-    list: () => read(({ users }) => users.list(signal)),
+    list: () => read(({ users }) => listUsers(users, connection.username, signal)),
     create: (user: NewUser) => write(({ users }) => users.create(user, signal)),
     change: (user: BmcUser, change: UserChange) => write(({ users }) => users.change(user, change, signal)),
     remove: (user: BmcUser) => write(({ users }) => users.remove(user, signal)),
@@ -105,9 +108,38 @@ export function userPort(
   };
 }
 
-/** BMCs take a while to apply changes. A password is tried at most this often, so that no account locks. */
-export const LOOKS = 2;
-export const PAUSE_MS = 3_000;
+/** What stands for the account of the connection where the BMC does not list it. */
+const OWN_ACCOUNT = "the account of this connection";
+
+/** The users of the BMC; where the list cannot be complete, or nothing of it can be read, it says so. */
+export async function listUsers(
+  driver: UserDriver,
+  ownName: string | undefined,
+  signal: AbortSignal,
+): Promise<readonly BmcUser[]> {
+  const listed = await driver.list(signal);
+  const unread = unreadOf(listed);
+  throwIfNoneRead(listed.length - unread.length, unread, "user");
+  if (ownName === undefined || unread.length > 0 || isListed(listed, ownName)) return listed;
+  if (await driver.hasUnlisted?.(ownName, signal)) return listed;
+  return [...listed, unreadUser(OWN_ACCOUNT, `the BMC does not list ${ownName}`)];
+}
+
+/** Some BMCs take login names in any case. */
+function isListed(users: readonly BmcUser[], name: string): boolean {
+  return users.some((user) => user.name.toLowerCase() === name.toLowerCase());
+}
+
+/** Whether `other`, which cannot be read, may stand for this user, who was listed: not if it is another account of the same list. */
+export function mayBe({ id }: BmcUser, other: BmcUser): boolean {
+  const listOf = (path: string) => path.slice(0, path.lastIndexOf("/") + 1);
+  return other.id === id || (other.id !== OWN_ACCOUNT && listOf(other.id) !== listOf(id));
+}
+
+/** The accounts that the BMC lists and that could not be read. */
+export function unreadOf(users: readonly BmcUser[]): readonly Unread[] {
+  return users.flatMap(({ id, unread }) => (unread === undefined ? [] : [{ name: id, reason: unread }]));
+}
 
 /**
  * The user of this name; what has only the name left of a user does not count. Throws where it may be one of those that
@@ -115,10 +147,9 @@ export const PAUSE_MS = 3_000;
  */
 export function findUser(users: readonly BmcUser[], name: string): BmcUser | undefined {
   const found = users.find((user) => user.name === name && !isGone(user));
-  const unread = users.find((user) => user.unread !== undefined);
-  if (found || !unread) return found;
-  const text = `user ${name} is not among the users that can be read; not read: ${unread.id} (${unread.unread})`;
-  throw new BmcError("bmc", text);
+  const unread = unreadOf(users);
+  if (found || unread.length === 0) return found;
+  throw incompleteList(`user ${name} is not among the users that can be read`, unread);
 }
 
 /** Some BMCs never free a name: a user that may do nothing counts as deleted. */

@@ -3,17 +3,19 @@ import { count } from "../../count.ts";
 import { defineOperations, type Plan, type Run, type SessionBase } from "./access.ts";
 import { type Finding, ok, warning } from "./finding.ts";
 import { planPutUser, putUser } from "./put-user.ts";
-import { uncertainty } from "./read-back.ts";
+import { awaitState, READ_BACK_MS, uncertainty } from "./read-back.ts";
+import { incompleteList } from "./unread.ts";
 import {
   type BmcUser,
   findUser,
   isGone,
-  LOOKS,
-  PAUSE_MS,
+  listUsers,
+  mayBe,
   type UserDriver,
   type UserPort,
   type UserReport,
   type UserRequest,
+  unreadOf,
   userPort,
 } from "./user-port.ts";
 
@@ -24,7 +26,7 @@ export const userOperations = defineOperations({
   methods: (run: Run<UserDrivers>) => ({
     /** Lists the BMC's users. */
     listUsers: (signal: AbortSignal): Promise<readonly BmcUser[]> =>
-      run(signal, ({ read }) => read(({ users }) => users.list(signal))),
+      run(signal, (access) => userPort(access, signal).list()),
 
     /** Creates the user or changes the existing one, and verifies role and password where the BMC allows it. */
     putUser: (request: UserRequest, signal: AbortSignal): Promise<UserReport> =>
@@ -42,8 +44,8 @@ export const userOperations = defineOperations({
     planDeleteUser: (name: string, signal: AbortSignal): Promise<Plan<BmcUser | undefined>> =>
       run(signal, (access) => planDeleteUser(userPort(access, signal), name)),
   }),
-  check: ({ connection, read }, signal) =>
-    read(async (session) => judge(connection.username, session, await session.users.list(signal))),
+  check: ({ connection: { username }, read }, signal) =>
+    read(async (session) => judge(username, session, await listUsers(session.users, username, signal))),
 });
 
 const NEEDS = "to change users needs administrator";
@@ -75,6 +77,9 @@ async function deleteUser(port: UserPort, name: string): Promise<UserReport> {
     const target: BmcUser = left;
     const lost = await uncertainty(() => port.remove(target));
     left = await userLeft(port, before);
+    if (left?.unread !== undefined && left.id !== before.id) {
+      throw incompleteList(`whether user ${name} is deleted is not known`, unreadOf([left]));
+    }
     if (!left) return { before, changed: true, summary: `user ${name} deleted` };
     if (lost && attempt > 1) throw lost;
     if (lost) continue;
@@ -100,16 +105,11 @@ async function userToDelete(port: UserPort, name: string): Promise<BmcUser | und
   return existing;
 }
 
-/** The user, as long as the BMC lists it; others that cannot be read say nothing about it. */
-async function userLeft(port: UserPort, { id, name }: BmcUser): Promise<BmcUser | undefined> {
+/** The user, as long as the BMC lists it, or lists what may be it; other accounts that cannot be read say nothing about it. */
+async function userLeft(port: UserPort, before: BmcUser): Promise<BmcUser | undefined> {
   const look = async () =>
     (await port.list()).find((user) =>
-      user.unread === undefined ? user.name === name && !isGone(user) : user.id === id,
+      user.unread === undefined ? user.name === before.name && !isGone(user) : mayBe(before, user),
     );
-  let left = await look();
-  for (let looks = 1; left && looks < LOOKS; looks += 1) {
-    await port.sleep(PAUSE_MS);
-    left = await look();
-  }
-  return left;
+  return awaitState(READ_BACK_MS.account, port, look, (left) => !left);
 }

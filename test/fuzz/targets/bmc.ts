@@ -26,7 +26,12 @@ import { refusalOf as refusalOfNode } from "../../../shared/bmc/providers/ironic
 import { LogEvent, parseLogEvent } from "../../../shared/bmc/providers/redfish/drivers/log-event.ts";
 import { clockMs } from "../../../shared/bmc/providers/redfish/drivers/manager.ts";
 import { parseHint } from "../../../shared/bmc/providers/redfish/hint.ts";
-import { namedTask } from "../../../shared/bmc/providers/redfish/resources/named-task.ts";
+import {
+  isResult,
+  namedTask,
+  readTaskBody,
+  stateOfWord,
+} from "../../../shared/bmc/providers/redfish/resources/task-state.ts";
 import { answerError, redact } from "../../../shared/bmc/providers/redfish/service/errors.ts";
 import { readEtag } from "../../../shared/bmc/providers/redfish/service/etag.ts";
 import { localPath } from "../../../shared/bmc/providers/redfish/service/http-client.ts";
@@ -36,12 +41,7 @@ import {
   readProblem,
   readRefusal,
 } from "../../../shared/bmc/providers/redfish/service/refusal.ts";
-import {
-  Collection,
-  ServiceRoot,
-  System,
-  Task,
-} from "../../../shared/bmc/providers/redfish/service/schema.ts";
+import { Collection, ServiceRoot, System } from "../../../shared/bmc/providers/redfish/service/schema.ts";
 import { parseResource } from "../../../shared/bmc/providers/redfish/service/service.ts";
 import { readResponse, refusalOf } from "../../../shared/bmc/providers/rpc/request-body.ts";
 import { formatTimestamp } from "../../../shared/bmc/providers/rpc/timestamp.ts";
@@ -79,6 +79,13 @@ const LOG_ENTRY = JSON.stringify({
   MessageId: "CrayAlerts.1.0.ResourcePowerStateChanged",
   SensorType: "Power Unit",
   EntryCode: "Assert",
+});
+const TASK = JSON.stringify({
+  "@odata.id": "/redfish/v1/TaskService/Tasks/1",
+  TaskState: "Exception",
+  TaskStatus: "Critical",
+  Messages: [{ MessageID: "Contoso.1.0.Busy", Message: "%1 is busy.", MessageArgs: ["Disk 1"] }],
+  Oem: { Hpe: { State: "Error", Result: { MessageId: "iLO.2.14.UpdateFailed" } } },
 });
 const REFUSAL = JSON.stringify({
   error: {
@@ -233,7 +240,7 @@ export const bmcTargets: readonly Target[] = [
     around: [['{"Members":[', "]}"]],
     call: (input) => {
       const body = jsonOf(input);
-      return [System, Collection, ServiceRoot, Task].map((schema) => {
+      return [System, Collection, ServiceRoot].map((schema) => {
         try {
           return parseResource("/redfish/v1", body, schema, input.slice(0, 100));
         } catch (thrown) {
@@ -264,7 +271,7 @@ export const bmcTargets: readonly Target[] = [
         redact(input, request.body),
         readDenial({ body }),
         readProblem([{ Message: input, MessageId: input, Severity: input }]),
-        namedTask({ status: 202, headers: {}, body, path: "/redfish/v1" }),
+        namedTask({ body }),
       ];
     },
     holds: (result) => {
@@ -273,6 +280,34 @@ export const bmcTargets: readonly Target[] = [
         throw new Error(message);
     },
     covers: ["readRefusal", "readDenial", "readProblem", "redact"],
+  },
+  {
+    name: "redfish-task",
+    seeds: [TASK],
+    tokens: [
+      ...JSON_TOKENS,
+      '"TaskState":',
+      '"Completed"',
+      '"JobState":',
+      '"Oem":{"Hpe":{"State":',
+      "secret!",
+    ],
+    call: (input) => {
+      const body = jsonOf(input);
+      const said = readTaskBody(body, (text) => text.replaceAll("secret!", "[redacted]"), true);
+      return [
+        said,
+        isResult({ status: 200, body, path: "/redfish/v1" }, "/redfish/v1/TaskService/TaskMonitors/1"),
+      ];
+    },
+    holds: (result) => {
+      const [said, isGiven] = result as readonly [ReturnType<typeof readTaskBody>, boolean];
+      const { state, word = "", message = "" } = said;
+      if (state === "done" && stateOfWord(word) !== "done") throw new Error(`${word} is done`);
+      if (message.includes("secret!") || message.length > 2_000) throw new Error(message);
+      if (typeof isGiven !== "boolean") throw new Error(String(isGiven));
+    },
+    covers: ["readTaskBody"],
   },
   {
     name: "redfish-link",

@@ -65,3 +65,17 @@ export async function request(
 ): Promise<Buffer> {
   return dataOf(await exchange(channel, command, signal));
 }
+
+/** Sends a command that reads; undefined where the BMC does not know it. */
+export async function requestIfKnown(
+  channel: CommandChannel,
+  command: Command,
+  signal: AbortSignal,
+): Promise<Buffer | undefined> {
+  try {
+    return await request(channel, command, signal);
+  } catch (thrown) {
+    if (BmcError.from(thrown).class !== "unsupported") throw thrown;
+    return undefined;
+  }
+}

@@ -35,11 +35,16 @@ const REFUSALS: Readonly<Record<number, Refusal>> = {
   214: { class: "unsupported", reason: "the function is disabled on this BMC" },
 };
 
+const UNSPECIFIED = 0xff;
+/** Answers of BMCs that start or are at work: unspecified error, time-out, wrong state. */
+const PASSING: readonly number[] = [UNSPECIFIED, 0xc3, 0xd5];
+
 export function completionError(command: Command, code: number): BmcError {
   const { class: errorClass, reason } = refusalOf(command, code);
   const hex = code.toString(16).toUpperCase().padStart(2, "0");
   return new BmcError(errorClass, `${command.name}: ${reason} (completion code 0x${hex})`, {
     uncertain: mayHaveBeenCarriedOut(command, code),
+    transient: command.effect === "read" && PASSING.includes(code),
     // Commands are answered in a session: the login was taken.
     refused: "right",
   });

@@ -1,5 +1,5 @@
 import type { IndicatorDriver, IndicatorState } from "../../operations/indicator.ts";
-import { type CommandChannel, request } from "./channel.ts";
+import { type CommandChannel, request, requestIfKnown } from "./channel.ts";
 import { GET_CHASSIS_STATUS } from "./chassis.ts";
 import { type Command, ipmiCommand, NetFn } from "./command.ts";
 import { WRONG_LENGTH } from "./completion-code.ts";
@@ -23,14 +23,14 @@ const describeIdentify = (lit: boolean) => `Chassis Identify: ${lit ? "on until 
 const IS_REPORTED = 0x40;
 const STATES: readonly (IndicatorState | undefined)[] = ["off", "timed", "on", undefined];
 
-function parseIndicator(data: Buffer): IndicatorState | undefined {
-  const state = data[2] ?? 0;
+function parseIndicator(data: Buffer | undefined): IndicatorState | undefined {
+  const state = data?.[2] ?? 0;
   return (state & IS_REPORTED) === 0 ? undefined : STATES[(state >> 4) & 0x03];
 }
 
 /** The identify LED through Chassis Identify. */
 export const ipmiIndicator = (channel: CommandChannel): IndicatorDriver => ({
-  read: async (signal) => parseIndicator(await request(channel, GET_CHASSIS_STATUS, signal)),
+  read: async (signal) => parseIndicator(await requestIfKnown(channel, GET_CHASSIS_STATUS, signal)),
   plan: async (lit) => describeIdentify(lit),
   async write(lit, signal) {
     await request(channel, chassisIdentify(lit), signal);

@@ -1,5 +1,5 @@
 import type { RestoreDriver, RestorePolicy } from "../../operations/restore.ts";
-import { type CommandChannel, request } from "./channel.ts";
+import { type CommandChannel, request, requestIfKnown } from "./channel.ts";
 import { GET_CHASSIS_STATUS } from "./chassis.ts";
 import { type Command, ipmiCommand, NetFn } from "./command.ts";
 
@@ -19,8 +19,8 @@ const describeSet = (policy: RestorePolicy) => `Set Power Restore Policy: ${poli
 /** What the machine does when its power supply returns. */
 export const ipmiRestore = (channel: CommandChannel): RestoreDriver => ({
   async read(signal) {
-    const [status = 0] = await request(channel, GET_CHASSIS_STATUS, signal);
-    return POLICIES[(status >> 5) & 0x03];
+    const [status] = (await requestIfKnown(channel, GET_CHASSIS_STATUS, signal)) ?? [];
+    return status === undefined ? undefined : POLICIES[(status >> 5) & 0x03];
   },
   plan: async (policy) => describeSet(policy),
   async write(policy, signal) {

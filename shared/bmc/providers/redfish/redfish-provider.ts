@@ -36,6 +36,7 @@ import { ManagedManager } from "./resources/managed-manager.ts";
 import { Members } from "./resources/members.ts";
 import { ManagedSystem } from "./resources/system.ts";
 import { SystemReset } from "./resources/system-reset.ts";
+import { Tasks } from "./resources/task.ts";
 import { Writer } from "./resources/writer.ts";
 import { Authentication } from "./service/authentication.ts";
 import type { Account } from "./service/basic-authorization.ts";
@@ -116,11 +117,12 @@ async function open(
     };
     const system = await openSystem(service, { selector, path: undefined, onChoice }, hint, clock, signal);
     if (system.isRemembered) await authentication.prove(signal);
-    const writer = new Writer(system, log);
     const members = new Members(service, log, hint?.expand);
     const manager = new ManagedManager(system, members, hint?.manager);
+    const tasks = new Tasks({ service, members, manager, clock });
+    const writer = new Writer(system, tasks, log);
     const reset = new SystemReset(system, writer);
-    const resources = { system, manager, members, writer, log };
+    const resources = { system, manager, members, tasks, writer, log };
     const boot = new RedfishBoot(resources, hint?.settings);
     const media = new RedfishMedia(resources, hint?.media);
     const trial = new PasswordTrials({ http, clock, log }, authentication);
@@ -157,6 +159,8 @@ async function open(
       erase: redfishErase(resources),
       ...(others.length > 0 && { note: `system ${system.path}, not ${others.join(", ")}` }),
       insist: () => system.insist(),
+      started: () => writer.started,
+      task: (started, looking) => tasks.look(started, looking),
       certificateExpiresMs: () => http.certificateExpiresMs,
       roundTrips: () => http.roundTrips,
       hint: () =>

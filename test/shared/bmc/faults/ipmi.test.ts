@@ -264,3 +264,29 @@ describe.concurrent("a BMC that accepts and does nothing", () => {
     expect(error).toMatchObject({ class: "timeout", message: expect.stringContaining("not off after") });
   });
 });
+
+describe.concurrent("Get Chassis Status that is refused", () => {
+  const refusing = async (code: number, times = Number.POSITIVE_INFINITY) => {
+    const lab = await ipmiFaultLab({ machine: { power: "on" } });
+    let left = times;
+    lab.bmc.faults.refuses = (name) => (name === "Get Chassis Status" && left-- > 0 ? code : undefined);
+    return lab;
+  };
+
+  test.each([0xff, 0xc3, 0xd5])("with %i for some seconds is asked again", async (code) => {
+    await using lab = await refusing(code, 3);
+
+    expect(await succeed((signal) => lab.client.getPower(signal))).toBe("on");
+  });
+
+  test.each([0xff, 0xc1, 0xd5])("with %i does not keep a setting from being repaired", async (code) => {
+    await using lab = await refusing(code);
+
+    const policy = await succeed((signal) => lab.client.setRestorePolicy("always-on", signal));
+    const led = await succeed((signal) => lab.client.setIndicator(true, signal));
+
+    const unread = { changed: true, summary: expect.stringContaining("accepted, cannot be read back") };
+    expect([policy, led]).toMatchObject([unread, unread]);
+    expect(lab.machine.restorePolicy).toBe("always-on");
+  });
+});

@@ -42,7 +42,7 @@ describe("clearing the event log", () => {
   });
 
   test("is done when the entries go some seconds after the answer", async () => {
-    const log = logThatReads([fan], [fan], [fan], []);
+    const log = logThatReads([fan], [fan], [fan], [fan], []);
 
     expect(await clearSel(log)).toEqual({ changed: true, summary: "event log cleared of 1 entry" });
     expect(log).toMatchObject({ clearings: 1, sleptMs: 5_000 });

@@ -6,6 +6,7 @@ import { attributeValue, type BiosAttributes, type BiosValue } from "../../../op
 import type { Unread } from "../../../operations/unread.ts";
 import { ListedAction, listedParameters, writeAction } from "../resources/action-parameters.ts";
 import type { Resources } from "../resources/resources.ts";
+import { stateOfWord } from "../resources/task-state.ts";
 import { throwUnread } from "../resources/unreadable.ts";
 import { describeWrite, type WriteRequest } from "../resources/writer.ts";
 import { readProblem } from "../service/refusal.ts";
@@ -51,9 +52,6 @@ const Pending = z.object({ Attributes: lenient(Attributes) });
 
 const Job = z.object({ JobType: lenient(z.string()), JobState: lenient(z.string()) });
 const BIOS_JOB = "BIOSConfiguration";
-const ENDED_JOB = /^(completed|failed)/i;
-/** Of a job that hands the values to the BIOS during this boot. */
-const RUNNING_JOB = /^running/i;
 const MOST_JOBS = 1_000;
 const MOST_JOB_REQUESTS = 50;
 
@@ -88,19 +86,18 @@ export function redfishBios({ system, manager, members, writer }: Resources): Bi
 
   const jobsPath = async (signal: AbortSignal) => `${(await manager.read(signal)).path}/Jobs`;
 
-  /** Whether a BIOS job is in such a state. */
-  const someJob = async (isMeant: (state: string) => boolean, signal: AbortSignal): Promise<boolean> => {
+  /** Whether a BIOS job is in one of these states. */
+  const someJob = async (states: readonly string[], signal: AbortSignal): Promise<boolean> => {
     const gaps: Unread[] = [];
     const unread = (gap: Unread) => gaps.push(gap);
     const limits = { members: MOST_JOBS, requests: { left: MOST_JOB_REQUESTS }, unread };
     const jobs = (await members.read(await jobsPath(signal), Job, signal, limits)) ?? [];
-    const found = jobs.some(
-      ({ value: { JobType, JobState = "" } }) => JobType === BIOS_JOB && isMeant(JobState),
-    );
+    const found = jobs.some(({ value: { JobType, JobState = "" } }) => {
+      return JobType === BIOS_JOB && states.includes(stateOfWord(JobState) ?? "");
+    });
     if (!found) throwUnread(gaps, "whether a BIOS job waits or runs");
     return found;
   };
-  const hasJob = (signal: AbortSignal) => someJob((state) => !ENDED_JOB.test(state), signal);
 
   const requests = async (
     values: BiosAttributes,
@@ -123,11 +120,11 @@ export function redfishBios({ system, manager, members, writer }: Resources): Bi
         Attributes: values,
       },
       etag: settings ? settings.etag : etag,
-      untilBoot: time === "on-reset",
+      background: time === "on-reset",
     };
     if (!needsJob || !settings) return [patch];
     const body = { TargetSettingsURI: settings.path };
-    const job: WriteRequest = { method: "POST", path: await jobsPath(signal), body, untilBoot: true };
+    const job: WriteRequest = { method: "POST", path: await jobsPath(signal), body, background: true };
     const isPending = Object.entries(values).every(
       ([name, value]) => attributeValue(pending, name) === value,
     );
@@ -141,20 +138,20 @@ export function redfishBios({ system, manager, members, writer }: Resources): Bi
     if (!action || path === undefined)
       throw new BmcError("unsupported", "the BMC does not offer to reset the BIOS");
     const body = await listedParameters(service, action, RESETTING, signal);
-    return { method: "POST", path, body, untilBoot: true } as const;
+    return { method: "POST", path, body, background: true } as const;
   };
 
   return {
     async read(signal) {
       const { attributes, pending, needsJob, value } = await find(signal);
       const isWaiting = needsJob && Object.keys(pending).length > 0;
-      const scheduled = isWaiting ? await hasJob(signal) : undefined;
+      const scheduled = isWaiting ? await someJob(["running", "staged"], signal) : undefined;
       const outcome = outcomeOf(value["@Redfish.Settings"]);
       return { attributes, pending, ...defined({ registry: value.AttributeRegistry, scheduled, outcome }) };
     },
     async isApplying(signal) {
       if (system.behaviour.biosChanges !== "job") return false;
-      return await someJob((state) => RUNNING_JOB.test(state), signal);
+      return await someJob(["running"], signal);
     },
     registry: (name, signal) => findBiosRegistry({ service, members }, name, signal),
     plan: async (values, time, signal) => (await requests(values, time, signal)).map(describeWrite),

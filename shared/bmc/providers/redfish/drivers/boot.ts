@@ -5,7 +5,7 @@ import type { BootDriver, BootOverride, BootRequest, BootSight } from "../../../
 import type { Members } from "../resources/members.ts";
 import type { Resources } from "../resources/resources.ts";
 import type { ManagedSystem } from "../resources/system.ts";
-import { awaitTask } from "../resources/task.ts";
+import type { Writer } from "../resources/writer.ts";
 import { FUTURE_STATE } from "../service/behaviour-quirks.ts";
 import { BootSettings } from "../service/schema.ts";
 import { type BootFields, bootFields, bootOverride, hasOverride, holds } from "./boot-fields.ts";
@@ -29,16 +29,18 @@ export interface SettingsHint {
 export class RedfishBoot implements BootDriver {
   readonly #system: ManagedSystem;
   readonly #members: Members;
+  readonly #writer: Writer;
   readonly #log: Logger;
   #looked: SettingsHint | undefined;
   #written = false;
 
   constructor(
-    { system, members, log }: Pick<Resources, "system" | "members" | "log">,
+    { system, members, writer, log }: Pick<Resources, "system" | "members" | "writer" | "log">,
     settings: SettingsHint | undefined,
   ) {
     this.#system = system;
     this.#members = members;
+    this.#writer = writer;
     this.#log = log;
     this.#looked = settings;
   }
@@ -160,7 +162,7 @@ export class RedfishBoot implements BootDriver {
   }
 
   async #attempt(attempt: BootAttempt, signal: AbortSignal) {
-    const { service, clock } = this.#system;
+    const { service } = this.#system;
     this.#system.markChanged();
     const request = {
       method: "PATCH",
@@ -170,7 +172,7 @@ export class RedfishBoot implements BootDriver {
     } as const;
     const answer = await service.send(request, signal);
     if (answer.status >= 300) return { error: service.refusal(answer, request), answer };
-    await awaitTask(service, answer, { clock }, signal);
+    await this.#writer.follow(answer, request, signal);
     return undefined;
   }
 

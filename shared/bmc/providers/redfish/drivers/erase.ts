@@ -4,19 +4,17 @@ import { defined } from "../../../../defined.ts";
 import type { ErasableDrive, EraseDriver, EraseMethod } from "../../../operations/erase.ts";
 import type { Unread } from "../../../operations/unread.ts";
 import { ListedAction } from "../resources/action-parameters.ts";
-import { namedTask } from "../resources/named-task.ts";
 import { lastPart, pathKey } from "../resources/paths.ts";
 import type { Resources } from "../resources/resources.ts";
 import { unreadable } from "../resources/unreadable.ts";
 import { describeWrite, type WriteRequest } from "../resources/writer.ts";
-import { ActionInfo, Links, lenient } from "../service/schema.ts";
+import { ActionInfo, identifying, Links, lenient } from "../service/schema.ts";
 import { text } from "./inventory-parts.ts";
-import { readTask, taskLink } from "./operation-task.ts";
 
 const ERASE = "#Drive.SecureErase";
 const Text = lenient(z.string());
 
-const Storage = z.object({ Drives: Links });
+const Storage = z.object({ Drives: identifying(z.catch(Links, [])) });
 
 /** Drive (DSP0268), as far as it is read. */
 const Drive = z.object({
@@ -57,7 +55,7 @@ export function redfishErase({ system, members, writer }: Resources): EraseDrive
     if (type !== undefined && taken && !taken.includes(type)) {
       throw new BmcError("unsupported", `the BMC erases ${id} only by ${taken.join(", ")}, not by ${type}`);
     }
-    return { method: "POST", path: target, body: defined({ SanitizationType: type }), untilBoot: true };
+    return { method: "POST", path: target, body: defined({ SanitizationType: type }), background: true };
   };
   const methodsOf = async ({ values, info }: ListedAction, signal: AbortSignal) => {
     const path = service.localPath(info);
@@ -103,12 +101,8 @@ export function redfishErase({ system, members, writer }: Resources): EraseDrive
     },
     plan: async (drive, method, signal) => describeWrite(await request(drive, method, signal)),
     async send(drive, method, signal) {
-      const answer = await writer.write(await request(drive, method, signal), signal);
-      if (answer.status !== 202) return undefined;
-      const named = service.localPath(taskLink(answer) ?? namedTask(answer));
-      return service.pathOf(answer.headers["location"]) ?? named;
+      await writer.write(await request(drive, method, signal), signal);
     },
-    task: (path, signal) => readTask(service, path, signal),
   };
 }
 

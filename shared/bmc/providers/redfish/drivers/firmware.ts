@@ -9,14 +9,13 @@ import {
   unreadFirmware,
 } from "../../../operations/firmware-driver.ts";
 import type { Unread } from "../../../operations/unread.ts";
-import { namedTask } from "../resources/named-task.ts";
 import type { Resources } from "../resources/resources.ts";
+import { asideOf } from "../resources/task.ts";
 import { describeWrite, throwDenial, type WriteRequest } from "../resources/writer.ts";
 import type { HttpAnswer } from "../service/http-client.ts";
 import { missingProperties } from "../service/missing-properties.ts";
 import { Link, lenient, Values } from "../service/schema.ts";
 import { FirmwareResource, isInstalled, nameOf, text } from "./inventory-parts.ts";
-import { readTask, taskLink } from "./operation-task.ts";
 
 const UPDATE_SERVICE = "/redfish/v1/UpdateService";
 const MOST_ITEMS = 256;
@@ -47,6 +46,8 @@ const UpdateService = z.object({
       ),
     }),
   ),
+  /** HPE's state of the update that it carries out, or carried out last. */
+  Oem: lenient(z.record(z.string(), z.unknown())),
 });
 type UpdateService = z.infer<typeof UpdateService>;
 
@@ -89,6 +90,8 @@ interface Start {
   readonly oemParameters?: OemParameters | undefined;
   /** Set if the BMC applies what is pushed at a reset, or later. */
   readonly staged?: true;
+  /** Where the BMC says more than its task does, with what it said before. */
+  readonly aside: ReturnType<typeof asideOf>;
   /** What a push of a file alone is preceded by, and followed by, where it has targets. */
   readonly reservation?: Reservation | undefined;
 }
@@ -120,7 +123,7 @@ function reservationOf(
 }
 
 /** UpdateService: SimpleUpdate by URI, multipart push or push of a file (DSP0266, DSP0268, DSP2062). */
-export function redfishFirmware({ system, members, writer, log }: Resources): FirmwareDriver {
+export function redfishFirmware({ system, members, tasks, writer, log }: Resources): FirmwareDriver {
   const { service } = system;
   const find = async (signal: AbortSignal): Promise<UpdateService> => {
     const found = await service.find(UPDATE_SERVICE, UpdateService, signal);
@@ -162,7 +165,8 @@ export function redfishFirmware({ system, members, writer, log }: Resources): Fi
       chosen.map(({ id, path, value }) => ({ id, name: nameOf(path, value) })),
     );
     const reservation = way.kind === "raw" && targets ? reservationOf(update, targets) : undefined;
-    return { ...way, path, parameters: { ...way.parameters, ...given }, oemParameters, reservation };
+    const aside = asideOf(UPDATE_SERVICE, { Oem: update.Oem });
+    return { ...way, path, parameters: { ...way.parameters, ...given }, oemParameters, reservation, aside };
   };
   const upload = async (
     { kind, path, ...parts }: Start,
@@ -261,11 +265,9 @@ export function redfishFirmware({ system, members, writer, log }: Resources): Fi
       const sent = { method: "POST", path: request.path } as const;
       if (answer.status >= 300) throw service.refusal(answer, sent);
       throwDenial(answer, sent);
-      const named = service.localPath(taskLink(answer) ?? namedTask(answer));
-      const task = service.pathOf(answer.headers["location"]) ?? named;
-      return defined({ task, staged: request.staged });
+      writer.leaves(tasks.startedBy(answer, sent, request.aside));
+      return request.staged === true;
     },
-    task: (path, signal) => readTask(service, path, signal),
   };
 }
 

@@ -11,7 +11,7 @@ import { findNetworkProtocol } from "../resources/network-protocol.ts";
 import type { Resources } from "../resources/resources.ts";
 import { throwUnread } from "../resources/unreadable.ts";
 import { describeWrite, type WriteRequest } from "../resources/writer.ts";
-import { Link, lenient } from "../service/schema.ts";
+import { identifying, Link, lenient } from "../service/schema.ts";
 
 const SERVICE = "/redfish/v1/CertificateService";
 /** One is usual; a second may be a factory certificate. */
@@ -28,7 +28,7 @@ const CertificateService = z.object({
   ),
 });
 const NetworkProtocol = z.object({ HTTPS: lenient(z.object({ Certificates: lenient(Link) })) });
-const Certificate = z.object({ CertificateString: lenient(z.string()) });
+const Certificate = z.object({ CertificateString: identifying(lenient(z.string())) });
 const Generated = z.object({ CSRString: z.string() });
 const HpeHttpsCert = z.object({
   CertificateSigningRequest: lenient(z.string()),
@@ -122,7 +122,7 @@ async function findStandard(
           Country: names.country,
         }),
       };
-      return { method: "POST", path: generate, body };
+      return { method: "POST", path: generate, body, wantsBody: true };
     },
     async generated(answer) {
       const { data } = Generated.safeParse(answer);

@@ -19,7 +19,8 @@ export function redfishManager({ system, manager, members, writer, log }: Resour
     const action = value.Actions?.["#Manager.Reset"];
     const path = system.service.actionPath(tagPath, "#Manager.Reset", action);
     if (path === undefined) throw new BmcError("unsupported", "the BMC does not offer to reset itself");
-    const request = { method: "POST", path, tagPath } as const;
+    // The BMC goes away, and its task with it.
+    const request = { method: "POST", path, tagPath, background: true } as const;
     if (system.behaviour.managerReset !== "typed") return { ...request, body: {} };
     const listed = await listedResetTypes(system.service, action, signal);
     const ResetType = RESET_TYPES[kind].find((type) => !listed || listed.includes(type));

@@ -8,7 +8,7 @@ import type {
   MediaList,
   MediaState,
 } from "../../../operations/media.ts";
-import { describeUnread, type Unread } from "../../../operations/unread.ts";
+import { describeUnread, incompleteList, throwIfNoneRead, type Unread } from "../../../operations/unread.ts";
 import type { ManagedManager } from "../resources/managed-manager.ts";
 import type { Resources } from "../resources/resources.ts";
 import { describeWrite, type WriteRequest } from "../resources/writer.ts";
@@ -78,7 +78,8 @@ export class RedfishMedia implements MediaDriver {
   async list(signal: AbortSignal): Promise<MediaList> {
     const { behaviour } = this.#options.system;
     const drives = (await this.#all(signal)).map((slot) => listedDrive(slot, behaviour));
-    if (drives.length === 0 && this.#unread.size === 0) {
+    throwIfNoneRead(drives.length, [...this.#unread.values()], "virtual drive");
+    if (drives.length === 0) {
       throw new BmcError("unsupported", "the BMC offers no virtual drives");
     }
     return { drives, ...this.#gaps() };
@@ -311,9 +312,8 @@ export class RedfishMedia implements MediaDriver {
   }
 
   #noDrive(drive: MediaDrive): BmcError {
-    const [unread] = this.#unread.values();
-    if (!unread) return noDrive(drive);
-    return new BmcError("bmc", `no virtual drive can be read: ${unread.name} (${unread.reason})`);
+    if (this.#unread.size === 0) return noDrive(drive);
+    return incompleteList("no virtual drive can be read", [...this.#unread.values()]);
   }
 
   async #managerOrNone(manager: ManagedManager, signal: AbortSignal) {

@@ -14,7 +14,7 @@ import {
 } from "../resources/settings-place.ts";
 import { throwUnread } from "../resources/unreadable.ts";
 import { describeWrite } from "../resources/writer.ts";
-import { lenient } from "../service/schema.ts";
+import { identifying, lenient } from "../service/schema.ts";
 import type { Resource } from "../service/service.ts";
 
 /** BMCs have a few: a dedicated port, a shared one, one to the host. */
@@ -37,7 +37,7 @@ const EthernetInterface = z.object({
   MACAddress: lenient(z.string()),
   HostName: lenient(z.string()),
   DHCPv4: lenient(z.object({ DHCPEnabled: lenient(z.boolean()) })),
-  IPv4Addresses: Ipv4Addresses,
+  IPv4Addresses: identifying(Ipv4Addresses),
   /** Since version 1.4 of the schema; before, the addresses themselves are written. */
   IPv4StaticAddresses: lenient(z.array(z.unknown())),
   VLAN: lenient(z.object({ VLANEnable: lenient(z.boolean()), VLANId: lenient(z.int()) })),

@@ -8,15 +8,15 @@ import {
   type RaidDrive,
   type RaidVolume,
 } from "../../../operations/raid-plan.ts";
-import type { Unread } from "../../../operations/unread.ts";
-import { namedTask } from "../resources/named-task.ts";
+import { throwIfNoneRead, type Unread } from "../../../operations/unread.ts";
 import type { Resources } from "../resources/resources.ts";
+import { stateOfWord } from "../resources/task-state.ts";
 import { readable, throwUnread } from "../resources/unreadable.ts";
 import { describeWrite, type WriteRequest } from "../resources/writer.ts";
-import { Link, Links, lenient, Values } from "../service/schema.ts";
+import { namesProperty, readRefusal } from "../service/refusal.ts";
+import { identifying, Link, Links, lenient, Values } from "../service/schema.ts";
 import type { Resource } from "../service/service.ts";
 import { text } from "./inventory-parts.ts";
-import { readTask, taskLink } from "./operation-task.ts";
 
 const Text = lenient(z.string());
 const Count = lenient(z.number().check(z.nonnegative()));
@@ -27,8 +27,8 @@ const ControllerPart = z.object({ SupportedRAIDTypes: lenient(Values) });
 /** Storage (DSP0268), as far as it is read. `StorageControllers` is the older form of `Controllers`. */
 const Storage = z.object({
   Id: Text,
-  Drives: Links,
-  Volumes: lenient(Link),
+  Drives: identifying(z.catch(Links, [])),
+  Volumes: identifying(lenient(Link)),
   Controllers: lenient(Link),
   StorageControllers: z.catch(z.array(z.catch(ControllerPart, {})), []),
 });
@@ -38,11 +38,12 @@ const VolumeCollection = z.object({ "@Redfish.OperationApplyTimeSupport": ApplyT
 /** Volume (DSP0268). */
 const Volume = z.object({
   Id: Text,
-  Name: Text,
+  Name: identifying(lenient(z.string())),
+  DisplayName: Text,
   RAIDType: Text,
   VolumeType: Text,
   CapacityBytes: Count,
-  Links: lenient(z.object({ Drives: Links })),
+  Links: identifying(lenient(z.object({ Drives: Links }))),
   "@Redfish.OperationApplyTimeSupport": ApplyTimes,
 });
 
@@ -61,10 +62,9 @@ const Drive = z.object({
 
 /** Task (DSP0268): what started it, and whether it has ended. */
 const StartedTask = z.object({
-  TaskState: Text,
+  TaskState: identifying(lenient(z.string())),
   Payload: lenient(z.object({ TargetUri: Text })),
 });
-const ENDED = ["Completed", "Killed", "Exception", "Cancelled", "Interrupted"];
 
 /** Levels of services that know no RAIDType (Volume before v1.3, DSP0268): RAID6 has no such name. */
 const VOLUME_TYPES: Readonly<Record<string, string>> = {
@@ -78,6 +78,9 @@ const APPLY_TIMES: Readonly<Record<RaidApplyTime, string>> = {
   "on-reset": "OnReset",
   immediate: "Immediate",
 };
+
+/** RAIDType (DSP0268, Volume) of a drive without RAID. */
+const NO_RAID = "None";
 
 const MOST_CONTROLLERS = 32;
 const MOST_MEMBERS = 512;
@@ -100,7 +103,11 @@ export function redfishRaid({ system, members, writer }: Resources): RaidDriver 
     const limits = { members: MOST_MEMBERS, requests, unread };
     const id = text(storage.value.Id) ?? nameIn(storage.path);
     // No limits: a volume that is left out would look as if its drives were free.
-    const found = await members.read(volumesPath, Volume, signal);
+    const listed = await members.read(volumesPath, Volume, signal);
+    // What is no volume yet: HPE lists each unused drive so, and drops it when a volume takes the drive.
+    const found = listed?.filter(({ value }) => value.RAIDType !== NO_RAID);
+    const unused = new Set(listed?.filter(({ value }) => value.RAIDType === NO_RAID).map(({ path }) => path));
+    const isUnused = (link: string) => unused.has(service.localPath(link) ?? "");
     const drivePaths = storage.value.Drives.flatMap((link) => service.localPath(link["@odata.id"]) ?? []);
     const drives: { readonly path: string; readonly drive: RaidDrive }[] = [];
     const used = new Set(
@@ -113,7 +120,8 @@ export function redfishRaid({ system, members, writer }: Resources): RaidDriver 
       }
       // A drive that was pulled a moment ago.
       const resource = await service.find(path, Drive, signal);
-      if (resource) drives.push({ path, drive: driveOf(path, resource.value, volumePaths.has(path)) });
+      if (resource)
+        drives.push({ path, drive: driveOf(path, resource.value, volumePaths.has(path), isUnused) });
     }
     const idOf = (link: string) => {
       const path = service.localPath(link);
@@ -125,9 +133,9 @@ export function redfishRaid({ system, members, writer }: Resources): RaidDriver 
     }));
     const parts = storage.value.StorageControllers;
     const link = service.localPath(storage.value.Controllers?.["@odata.id"]);
-    const listed =
+    const read =
       link === undefined || parts.length > 0 ? [] : await members.read(link, ControllerPart, signal, limits);
-    const reported = [...parts, ...(listed ?? []).map(({ value }) => value)].flatMap(
+    const reported = [...parts, ...(read ?? []).map(({ value }) => value)].flatMap(
       ({ SupportedRAIDTypes }) => (SupportedRAIDTypes ? [SupportedRAIDTypes] : []),
     );
     // What cannot be read may offer more.
@@ -157,9 +165,11 @@ export function redfishRaid({ system, members, writer }: Resources): RaidDriver 
 
   const readAll = async (signal: AbortSignal) => {
     const { found, unread } = await readEach(signal);
-    const [gap] = unread;
-    if (gap && found.length === 0)
-      throw new BmcError("bmc", `RAID controller ${gap.id} cannot be read: ${gap.reason}`);
+    throwIfNoneRead(
+      found.length,
+      unread.map(({ id, reason }) => ({ name: id, reason })),
+      "RAID controller",
+    );
     if (found.length === 0) throw new BmcError("unsupported", "the BMC reports no RAID controller");
     return { found, unread };
   };
@@ -191,7 +201,7 @@ export function redfishRaid({ system, members, writer }: Resources): RaidDriver 
       Links: { Drives: links },
       ...apply,
     };
-    return { method: "POST", path: volumesPath, body, untilBoot: true };
+    return { method: "POST", path: volumesPath, body, background: true };
   };
 
   const deletion = async (
@@ -206,7 +216,17 @@ export function redfishRaid({ system, members, writer }: Resources): RaidDriver 
     const { path, etag, value } = found;
     const apply = applyTime(time, value["@Redfish.OperationApplyTimeSupport"]?.SupportedValues);
     const body = Object.keys(apply).length === 0 ? undefined : apply;
-    return { method: "DELETE", path, etag, untilBoot: true, ...defined({ body }) };
+    return { method: "DELETE", path, etag, background: true, ...defined({ body }) };
+  };
+
+  /** iLO gives volumes a name of its own, knows no `Name` in a creation and takes `DisplayName`. */
+  const write = async (request: WriteRequest, signal: AbortSignal) => {
+    const { Name: name, ...rest } = Object(request.body);
+    const answer = await writer.attempt(request, signal);
+    const isName = answer.status === 400 && name !== undefined && namesProperty(readRefusal(answer), "Name");
+    if (isName) return await writer.write({ ...request, body: { ...rest, DisplayName: name } }, signal);
+    if (answer.status >= 300) throw service.refusal(answer, request);
+    return answer;
   };
 
   const requestOf = (change: RaidChange, time: RaidApplyTime | undefined, signal: AbortSignal) =>
@@ -236,7 +256,7 @@ export function redfishRaid({ system, members, writer }: Resources): RaidDriver 
       const found = tasks.find(({ value: { TaskState: state, Payload: payload } }) => {
         const target = service.localPath(payload?.TargetUri);
         const isHere = target === volumesPath || target?.startsWith(`${volumesPath}/`) === true;
-        return isHere && state !== undefined && !ENDED.includes(state);
+        return isHere && state !== undefined && !["done", "failed"].includes(stateOfWord(state) ?? "");
       });
       if (!found) throwUnread(gaps, `whether a change of the volumes of ${controller} waits`);
       return found?.path;
@@ -246,12 +266,8 @@ export function redfishRaid({ system, members, writer }: Resources): RaidDriver 
       return request.body === undefined ? `${request.method} ${request.path}` : describeWrite(request);
     },
     async send(change, time, signal) {
-      const answer = await writer.write(await requestOf(change, time, signal), signal);
-      if (answer.status !== 202) return undefined;
-      const named = service.localPath(taskLink(answer) ?? namedTask(answer));
-      return service.pathOf(answer.headers["location"]) ?? named;
+      await write(await requestOf(change, time, signal), signal);
     },
-    task: (path, signal) => readTask(service, path, signal),
   };
 }
 
@@ -268,11 +284,21 @@ function volumeOf(
     id: text(value.Id) ?? nameIn(path),
     name: text(value.Name) ?? "",
     drives: (value.Links?.Drives ?? []).map((link) => idOf(link["@odata.id"])),
-    ...defined({ level: text(RAIDType) ?? VOLUME_TYPES[VolumeType], bytes: CapacityBytes }),
+    ...defined({
+      displayName: text(value.DisplayName),
+      level: text(RAIDType) ?? VOLUME_TYPES[VolumeType],
+      bytes: CapacityBytes,
+    }),
   };
 }
 
-function driveOf(path: string, value: z.infer<typeof Drive>, isUsed: boolean): RaidDrive {
+function driveOf(
+  path: string,
+  value: z.infer<typeof Drive>,
+  isTaken: boolean,
+  isUnused: (volume: string) => boolean,
+): RaidDrive {
+  const isUsed = isTaken || (value.Links?.Volumes ?? []).some((link) => !isUnused(link["@odata.id"]));
   return {
     id: text(value.Id) ?? nameIn(path),
     ...defined({
@@ -285,10 +311,10 @@ function driveOf(path: string, value: z.infer<typeof Drive>, isUsed: boolean): R
 
 /** Only a drive that is known to be free is used: one with foreign or unknown state may hold data. */
 function obstacleOf(
-  { Status, HotspareType, Links: links, Oem }: z.infer<typeof Drive>,
+  { Status, HotspareType, Oem }: z.infer<typeof Drive>,
   isUsed: boolean,
 ): string | undefined {
-  if (isUsed || (links?.Volumes.length ?? 0) > 0) return "is in use by a volume";
+  if (isUsed) return "is in use by a volume";
   if (HotspareType !== undefined && HotspareType !== "None") return "is a hot spare";
   // Dell's state of a drive in its controller; only "Ready" is unconfigured.
   const raidStatus = Oem?.Dell?.DellPhysicalDisk?.RaidStatus;

@@ -34,7 +34,8 @@ export function redfishScreenshot({ system, manager, writer }: Resources): Scree
     plan: async (signal) => describeWrite({ method: "POST", path: await target(signal), body: BODY }),
     async take(signal) {
       const path = await target(signal);
-      const answer = await writer.write({ method: "POST", path, body: BODY, maxBytes: MAX_BYTES }, signal);
+      const request = { method: "POST", path, body: BODY, maxBytes: MAX_BYTES, wantsBody: true } as const;
+      const answer = await writer.write(request, signal);
       const exported = Exported.safeParse(answer.body);
       if (!exported.success) throw new BmcError("protocol", `POST ${path} answered without a screenshot`);
       const bytes = Buffer.from(exported.data.ServerScreenShotFile, "base64");

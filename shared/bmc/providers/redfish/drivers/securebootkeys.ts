@@ -22,14 +22,14 @@ import {
   SECURE_BOOT_MODES,
 } from "../resources/secure-boot-resource.ts";
 import { describeWrite, type WriteRequest } from "../resources/writer.ts";
-import { lenient } from "../service/schema.ts";
+import { identifying, lenient } from "../service/schema.ts";
 import type { Resource } from "../service/service.ts";
 
 const Named = lenient(z.object({ CommonName: lenient(z.string()) }));
 
 /** Certificate (DSP0268). iDRAC sends `CertificateString` as null. */
 const Certificate = z.object({
-  CertificateString: lenient(z.string()),
+  CertificateString: identifying(lenient(z.string())),
   Subject: Named,
   Issuer: Named,
   ValidNotAfter: lenient(z.string()),
@@ -38,7 +38,7 @@ const Certificate = z.object({
 
 /** Signature (DSP0268). */
 const Signature = z.object({
-  SignatureString: lenient(z.string()),
+  SignatureString: identifying(lenient(z.string())),
   UefiSignatureOwner: lenient(z.string()),
 });
 

@@ -1,7 +1,7 @@
 import type * as z from "zod/mini";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import type { SensorReading, SensorsDriver } from "../../../operations/sensors.ts";
-import type { Unread } from "../../../operations/unread.ts";
+import { throwIfNoneRead, type Unread } from "../../../operations/unread.ts";
 import { allChassis, type Chassis, ChassisResource, chassisOf } from "../resources/chassis.ts";
 import { maySend, type ReadLimits } from "../resources/members.ts";
 import type { Resources } from "../resources/resources.ts";
@@ -69,8 +69,7 @@ export class RedfishSensors implements SensorsDriver {
       this.#resources.log.warn({ requests: LIMITS.requests }, "sensors truncated: too many resources");
     }
     const readings = nameByChassis(found);
-    const [gap] = gaps.values();
-    if (readings.length === 0 && gap) throw new BmcError("bmc", `no sensor can be read: ${gap.reason}`);
+    throwIfNoneRead(readings.length, [...gaps.values()], "sensor");
     if (readings.length === 0) throw new BmcError("unsupported", NO_SENSORS);
     return [...readings, ...[...gaps.values()].map(notRead)];
   }

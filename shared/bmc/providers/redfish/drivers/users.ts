@@ -18,7 +18,7 @@ import type { WriteRequest, Writer } from "../resources/writer.ts";
 import type { HttpAnswer } from "../service/http-client.ts";
 import type { PasswordTrials } from "../service/password-trials.ts";
 import { namesProperty, readRefusal } from "../service/refusal.ts";
-import { Link, lenient } from "../service/schema.ts";
+import { identifying, Link, lenient } from "../service/schema.ts";
 import type { Resource } from "../service/service.ts";
 
 const SERVICE = "/redfish/v1/AccountService";
@@ -32,7 +32,7 @@ const HpeAccount = z.object({ Privileges: lenient(Privileges) });
 const Account = z.object({
   "@odata.etag": lenient(z.string()),
   Id: lenient(z.string()),
-  UserName: lenient(z.string()),
+  UserName: identifying(lenient(z.string())),
   RoleId: lenient(z.string()),
   Enabled: lenient(z.boolean()),
   Oem: lenient(z.object({ Hpe: lenient(HpeAccount), Hp: lenient(HpeAccount) })),
@@ -42,7 +42,23 @@ type Account = z.infer<typeof Account>;
 const MOST_ACCOUNTS = 256;
 const MOST_REQUESTS = 300;
 
-const AccountService = z.object({ Accounts: lenient(Link) });
+const External = lenient(z.object({ ServiceEnabled: lenient(z.boolean()) }));
+/** AccountService (DSP0268), and what it asks for accounts that it does not list; iLO has the directory apart. */
+const AccountService = z.object({
+  Accounts: lenient(Link),
+  ActiveDirectory: External,
+  LDAP: External,
+  OAuth2: External,
+  TACACSplus: External,
+  AdditionalExternalAccountProviders: lenient(Link),
+  Oem: lenient(
+    z.object({
+      Hpe: lenient(
+        z.object({ DirectorySettings: lenient(z.object({ LdapServiceEnabled: lenient(z.boolean()) })) }),
+      ),
+    }),
+  ),
+});
 
 /** Roles that every service has (DSP0266 section 13.3.2). */
 const ROLE_IDS: Readonly<Record<UserRole, string>> = {
@@ -111,6 +127,17 @@ export class RedfishUsers implements UserDriver {
     const unread = ({ name, reason }: Unread) => gaps.set(name, unreadUser(name, reason));
     const accounts = await this.#accounts(signal, unread);
     return [...accounts.flatMap((account) => bmcUser(account) ?? []), ...gaps.values()];
+  }
+
+  async hasUnlisted(name: string, signal: AbortSignal): Promise<boolean> {
+    if (/[\\@]/.test(name)) return true;
+    const found = (await this.#system.service.find(SERVICE, AccountService, signal))?.value ?? {};
+    const { ActiveDirectory: ad, LDAP: ldap, OAuth2: oauth, TACACSplus: tacacs } = found;
+    if (found.AdditionalExternalAccountProviders) return true;
+    const more = this.#system.service.localPath(found.AdditionalExternalAccountProviders?.["@odata.id"]);
+    if (more !== undefined && (await this.#members.count(more, signal))) return true;
+    if (found.Oem?.Hpe?.DirectorySettings?.LdapServiceEnabled) return true;
+    return [ad, ldap, oauth, tacacs].some((provider) => provider?.ServiceEnabled === true);
   }
 
   async create(user: NewUser, signal: AbortSignal): Promise<void> {
@@ -256,6 +283,7 @@ export class RedfishUsers implements UserDriver {
       const own = service.accountToChange;
       const account = own === undefined ? undefined : await service.find(own, Account, signal);
       if (!account) throw thrown;
+      unread?.({ name: path, reason: "the BMC shows no other account until the password is changed" });
       return [account];
     }
   }

@@ -1,14 +1,16 @@
 import { BmcError } from "../../../../contract/bmc-error.ts";
-import type { Unread } from "../../../operations/unread.ts";
-import { Collection, ServiceRoot, System } from "../service/schema.ts";
+import { silentLogger } from "../../../../logger.ts";
+import { incompleteList, type Unread } from "../../../operations/unread.ts";
+import { ServiceRoot, System } from "../service/schema.ts";
 import type { Resource, Service } from "../service/service.ts";
-import { SERVICE_ROOT } from "./members.ts";
+import { type Member, Members, SERVICE_ROOT } from "./members.ts";
 import { readable, throwUnread } from "./unreadable.ts";
 
 export const SYSTEMS = "/redfish/v1/Systems";
 /** A message names this many systems at most, and as many are read to compare their `Id`. */
 const MOST_NAMED = 16;
 const MOST_PAGES = 16;
+const MOST_LISTED = 1_024;
 
 /** What the caller knows of the system: an option of the user, and a path found earlier. */
 export interface Known {
@@ -37,17 +39,16 @@ export async function findSystem(
     const direct = await findDirectly(service, selector, signal);
     if (direct) return direct;
   }
-  const { paths: members, isWhole } = await listSystems(service, signal);
-  if (selector !== undefined)
-    return await selectSystem(service, { paths: members, isWhole }, selector, signal);
-  const [only, ...others] = members;
-  if (!isWhole) {
-    // Another one than those listed may be meant.
-    const text = `the BMC counts more systems than it lists, set redfish.system; it lists ${named(members)}`;
-    throw new BmcError("usage", text);
+  const listed = await listSystems(new Members(service, silentLogger, "none"), service, signal);
+  const { paths, gaps } = listed;
+  if (selector !== undefined) return await selectSystem(service, listed, selector, signal);
+  const [only, ...others] = paths;
+  // Another one than those listed may be meant.
+  if (gaps.length > 0) {
+    throw incompleteList(`set redfish.system, of which the BMC lists ${named(paths)}`, gaps);
   }
   if (only === undefined) throw new BmcError("unsupported", "the BMC lists no system");
-  if (others.length > 0) return await chooseSystem(service, members, { signal, onChoice: known.onChoice });
+  if (others.length > 0) return await chooseSystem(service, paths, { signal, onChoice: known.onChoice });
   return await service.get(only, System, signal);
 }
 
@@ -94,52 +95,38 @@ async function findDirectly(
   return system?.value.Id === selector ? system : undefined;
 }
 
-async function listSystems(service: Service, signal: AbortSignal): Promise<Listed> {
-  let page =
-    (await service.find(SYSTEMS, Collection, signal)) ?? (await findCollectionFromRoot(service, signal));
-  if (!page) throw new BmcError("unsupported", "the BMC offers no Redfish systems");
-  const paths: string[] = [];
-  const seen = new Set<string>();
-  let counted = 0;
-  for (;;) {
-    paths.push(...page.value.Members.map((member) => memberPath(service, member["@odata.id"])));
-    counted = Math.max(counted, page.value["Members@odata.count"] ?? 0);
-    const next = service.localPath(page.value["Members@odata.nextLink"] ?? page.value["@odata.nextLink"]);
-    if (next === undefined) break;
-    if (seen.has(next) || seen.size === MOST_PAGES) {
-      throw new BmcError("protocol", `the BMC's list of systems does not end: ${next} follows itself`);
-    }
-    seen.add(next);
-    page = await service.get(next, Collection, signal);
-  }
-  return { paths, isWhole: counted <= paths.length };
+async function listSystems(members: Members, service: Service, signal: AbortSignal): Promise<Listed> {
+  const gaps: Unread[] = [];
+  const limits = {
+    members: MOST_LISTED,
+    requests: { left: MOST_PAGES },
+    unread: (gap: Unread) => void gaps.push(gap),
+  };
+  const list = (path: string) => members.list(path, signal, limits);
+  const listed = (await list(SYSTEMS)) ?? (await listFromRoot(service, list, signal));
+  if (!listed) throw new BmcError("unsupported", "the BMC offers no Redfish systems");
+  return { paths: listed.map(({ path }) => path), gaps };
 }
 
 interface Listed {
   readonly paths: readonly string[];
-  /** Whether these are as many as the BMC counts. */
-  readonly isWhole: boolean;
+  /** What keeps the list from being complete. */
+  readonly gaps: readonly Unread[];
 }
 
-function memberPath(service: Service, link: unknown): string {
-  const path = typeof link === "string" ? service.localPath(link) : undefined;
-  if (path !== undefined) return path;
-  const problem = typeof link === "string" ? `system ${link} is on another host` : "a system has no link";
-  throw new BmcError("protocol", problem);
-}
-
-async function findCollectionFromRoot(
+async function listFromRoot(
   service: Service,
+  list: (path: string) => Promise<readonly Member[] | undefined>,
   signal: AbortSignal,
-): Promise<Resource<Collection> | undefined> {
+): Promise<readonly Member[] | undefined> {
   const root = await service.find(SERVICE_ROOT, ServiceRoot, signal);
   const path = service.localPath(root?.value.Systems?.["@odata.id"]);
-  return path === undefined ? undefined : await service.find(path, Collection, signal);
+  return path === undefined ? undefined : await list(path);
 }
 
 async function selectSystem(
   service: Service,
-  { paths: members, isWhole }: Listed,
+  { paths: members, gaps: unlisted }: Listed,
   selector: string,
   signal: AbortSignal,
 ): Promise<Resource<System>> {
@@ -153,13 +140,12 @@ async function selectSystem(
       if (system?.value.Name === selector) ofThatName.push(system);
     }
     const [only, ...others] = ofThatName;
-    if (only && others.length === 0 && gaps.length === 0 && isWhole) return only;
+    if (only && others.length === 0 && gaps.length === 0 && unlisted.length === 0) return only;
     throwUnread(gaps, `system ${selector}`);
   }
-  if (!isWhole || members.length > MOST_NAMED) {
-    const text = `system ${selector} is not among those that can be read, set redfish.system to its path; the BMC lists ${named(members)}`;
-    throw new BmcError("usage", text);
-  }
+  const text = `system ${selector} is not among those that can be read, set redfish.system to its path; the BMC lists ${named(members)}`;
+  if (unlisted.length > 0) throw incompleteList(text, unlisted);
+  if (members.length > MOST_NAMED) throw new BmcError("usage", text);
   throw new BmcError("usage", `the BMC has no system ${selector}; it has ${named(members)}`);
 }
 

@@ -1,8 +1,7 @@
 import * as z from "zod/mini";
-import { BmcError } from "../../../../contract/bmc-error.ts";
 import type { Logger } from "../../../../logger.ts";
-import { concernsOnePart, type Unread } from "../../../operations/unread.ts";
-import { Collection, ServiceRoot } from "../service/schema.ts";
+import { concernsOnePart, incompleteList, type Unread } from "../../../operations/unread.ts";
+import { Collection, isIdentifying, ServiceRoot } from "../service/schema.ts";
 import { parseResource, type Resource, type Service } from "../service/service.ts";
 import { lastPart } from "./paths.ts";
 import { unreadable } from "./unreadable.ts";
@@ -36,10 +35,10 @@ export interface ReadLimits {
   readonly highestFirst?: boolean;
 }
 
-/** The members of a collection, and how many it has by its own count. */
+/** The members of a collection, and what keeps the list from being complete. */
 interface Listing {
   readonly members: readonly Member[];
-  readonly count: number;
+  readonly gaps: readonly Unread[];
 }
 
 /** What `$expand` a BMC takes: `.` or `*` (DSP0266 section 7.3), or none. */
@@ -81,64 +80,76 @@ export class Members {
     }
   }
 
-  /** All members of a collection, page by page; undefined when there is no such collection. */
+  /**
+   * All members of a collection, page by page; undefined when there is no such collection. What is missing throws `verify`, or
+   * is told to `unread` where `limits` are given.
+   */
   async list(path: string, signal: AbortSignal, limits?: ReadLimits): Promise<readonly Member[] | undefined> {
-    return (await this.#pages(path, signal, limits))?.members;
+    const listing = await this.#pages(path, signal, limits);
+    if (listing) this.#tell(listing.gaps, limits);
+    return listing?.members;
   }
 
   async #pages(path: string, signal: AbortSignal, limits?: ReadLimits): Promise<Listing | undefined> {
     const most = limits?.members ?? Number.POSITIVE_INFINITY;
     const found: Member[] = [];
+    const gaps: Unread[] = [];
     const seen = new Set<string>();
-    let count = 0;
+    const missing = (name: string, reason: string) => gaps.push({ name, reason });
+    let counted = 0;
+    let listed = 0;
+    let isCut = false;
     let next: string | undefined = path;
     while (next !== undefined) {
-      if (!maySend(next, limits)) break;
-      seen.add(next);
-      const page: Resource<Collection> | undefined = await this.#page(next, seen.size, signal, limits);
-      if (!page && seen.size === 1) return undefined;
-      if (!page) break;
-      count = Math.max(count, page.value["Members@odata.count"] ?? 0);
-      for (const body of page.value.Members) {
-        const member = this.#member(body);
-        if (member && found.length < most) found.push(member);
-      }
-      count = Math.max(count, page.value.Members.length);
-      if (limits?.isEnough?.(page.value.Members)) {
-        count = found.length;
+      if (!spend(limits)) {
+        missing(next, TOO_MANY_REQUESTS);
         break;
       }
-      const link = page.value["Members@odata.nextLink"] ?? page.value["@odata.nextLink"];
+      seen.add(next);
+      let page: Resource<Collection> | undefined;
+      try {
+        page = await this.#service.find(next, Collection, signal, MAX_PAGE_BYTES);
+      } catch (thrown) {
+        if (seen.size === 1 || !limits) throw thrown;
+        missing(next, unreadable(thrown).message);
+        break;
+      }
+      if (!page && seen.size === 1) return undefined;
+      if (!page) {
+        missing(next, "the BMC does not have this page, to which the one before refers");
+        break;
+      }
+      const { Members: members = [], "Members@odata.count": count = 0 } = page.value;
+      if (page.value.Members === undefined && page.value["Members@odata.count"] !== 0) {
+        missing(next, "the answer has no Members");
+      }
+      counted = Math.max(counted, count);
+      listed += members.length;
+      for (const body of members) {
+        const member = this.#member(body);
+        if (member && found.length < most) found.push(member);
+        else if (member) isCut = true;
+        else missing(next, "a member has no link on this BMC");
+      }
+      if (limits?.isEnough?.(members)) return { members: found, gaps };
+      const link: string | undefined = page.value["Members@odata.nextLink"] ?? page.value["@odata.nextLink"];
       if (found.length >= most) {
-        if (link !== undefined || page.value.Members.length > most) count = Math.max(count, most + 1);
+        isCut ||= link !== undefined || counted > most;
         break;
       }
       next = this.#service.localPath(link);
       if (link !== undefined && (next === undefined || seen.has(next) || seen.size === MOST_PAGES)) {
-        gap({ name: link, reason: "the next page is on another host, or the pages do not end" }, limits);
+        missing(link, "the next page is on another host, or the pages do not end");
         break;
       }
     }
-    return { members: found, count: Math.max(count, found.length) };
-  }
-
-  /** Undefined where there is no collection, and for a page after the first that cannot be read, which is a gap. */
-  async #page(
-    path: string,
-    number: number,
-    signal: AbortSignal,
-    limits: ReadLimits | undefined,
-  ): Promise<Resource<Collection> | undefined> {
-    if (number === 1) return await this.#service.find(path, Collection, signal, MAX_PAGE_BYTES);
-    try {
-      const page = await this.#service.find(path, Collection, signal, MAX_PAGE_BYTES);
-      if (page) return page;
-      throw new BmcError("protocol", `the BMC does not have ${path}, which a page refers to`);
-    } catch (thrown) {
-      if (!limits) throw thrown;
-      limits.unread({ name: path, reason: unreadable(thrown).message });
-      return undefined;
+    // Pages that overlap leave something out elsewhere.
+    const known = seen.size > 1 ? new Set(found.map((member) => member.path)).size : listed;
+    if (isCut) missing(path, `it has more than ${most} members`);
+    else if (counted > known && gaps.length === 0) {
+      missing(path, `the BMC counts ${counted} members and lists ${known}`);
     }
+    return { members: found, gaps };
   }
 
   /** How many members a collection has, with one request where it says so; undefined when there is none. */
@@ -149,7 +160,7 @@ export class Members {
     const isPaged =
       page.value["Members@odata.nextLink"] !== undefined || page.value["@odata.nextLink"] !== undefined;
     // Some count 0 and list entries; some list a part without a link to the next.
-    if (!isPaged) return Math.max(members.length, count ?? 0);
+    if (members && !isPaged) return Math.max(members.length, count ?? 0);
     return count ?? (await this.list(path, signal))?.length;
   }
 
@@ -165,25 +176,26 @@ export class Members {
   ): Promise<readonly Resource<z.infer<T>>[] | undefined> {
     const listing = await this.#listExpanded(path, signal, limits);
     if (!listing) return undefined;
-    const { members, count } = listing;
     const resources: Resource<z.infer<T>>[] = [];
-    for (const member of limits?.highestFirst ? highestFirst(members) : members) {
+    for (const member of limits?.highestFirst ? highestFirst(listing.members) : listing.members) {
       const resource = await this.#resource(member, schema, signal, limits);
       if (resource === "unspent") {
-        gap({ name: path, reason: TOO_MANY_REQUESTS }, limits);
+        this.#tell([{ name: path, reason: TOO_MANY_REQUESTS }], limits);
         break;
       }
       if (resource) resources.push(resource);
     }
-    if (count > members.length) {
-      const isCut = limits !== undefined && members.length >= limits.members;
-      const reason = isCut
-        ? `it has more than ${limits.members} members`
-        : `the BMC counts ${count} members and lists ${members.length}`;
-      this.#log.debug({ path, reason }, "collection incomplete");
-      gap({ name: path, reason }, limits);
-    }
+    this.#tell(listing.gaps, limits);
     return resources;
+  }
+
+  /** Where nothing tells of a gap, a part must not look like the whole. */
+  #tell(gaps: readonly Unread[], limits: ReadLimits | undefined): void {
+    for (const gap of gaps) {
+      this.#log.debug({ path: gap.name, reason: gap.reason }, "collection incomplete");
+      if (!limits) throw incompleteList("not all of a collection is listed", gaps);
+      limits.unread(gap);
+    }
   }
 
   /** The resource of one member, with a request only where the BMC did not send it along, or nothing of it. */
@@ -245,7 +257,10 @@ export class Members {
     if (!listing || !expanded) return listing;
     const bodies = new Map(expanded.members.map((member) => [member.path, member]));
     const members = listing.members.map((member) => bodies.get(member.path) ?? member);
-    return { members, count: Math.max(listing.count, expanded.count) };
+    const listed = new Set(members.map((member) => member.path));
+    const more = expanded.members.filter(({ path: link }) => !listed.has(link)).length;
+    const gap = { name: path, reason: `with $expand the BMC lists ${more} more` };
+    return { members, gaps: more > 0 ? [...listing.gaps, gap] : listing.gaps };
   }
 
   #member(body: Readonly<Record<string, unknown>>): Member | undefined {
@@ -265,29 +280,26 @@ function highestFirst(members: readonly Member[]): readonly Member[] {
 }
 
 /** Every member is a resource, and none is missing that the BMC counts or lists without `$expand`. */
-function isExpanded({ members, count }: Listing, plain: Listing | undefined, limits: ReadLimits | undefined) {
-  const most = limits?.members ?? Number.POSITIVE_INFINITY;
-  const expected = Math.min(Math.max(count, plain?.members.length ?? 0), most);
-  return members.length >= expected && members.every(({ body }) => body !== undefined);
+function isExpanded({ members, gaps }: Listing, plain: Listing | undefined, limits: ReadLimits | undefined) {
+  const isCut = limits !== undefined && members.length >= limits.members;
+  const isWhole = isCut || (gaps.length === 0 && members.length >= (plain?.members.length ?? 0));
+  return isWhole && members.every(({ body }) => body !== undefined);
 }
 
-/** Whether a member that was sent along has anything of what `schema` reads. */
+/** Whether a member that was sent along has what identifies it, and anything of what `schema` reads. */
 function hasFields(body: object, schema: z.ZodMiniType): boolean {
-  const known = schema instanceof z.ZodMiniObject ? Object.keys(schema.shape) : [];
+  const shape: Readonly<Record<string, z.core.$ZodType>> =
+    schema instanceof z.ZodMiniObject ? schema.shape : {};
+  const known = Object.keys(shape);
+  if (known.some((name) => isIdentifying(shape[name]) && !(name in body))) return false;
   const telling = known.filter((name) => !name.startsWith("@") && !NAMING.includes(name));
   return telling.length === 0 || telling.some((name) => name in body);
 }
 
-/** Where nothing tells of a gap, a part must not look like the whole. */
-function gap(unread: Unread, limits: ReadLimits | undefined): void {
-  if (!limits) throw new BmcError("protocol", `${unread.name}: ${unread.reason}`);
-  limits.unread(unread);
-}
-
 /** Whether a request for `path` is within the limits, which counts it; told to `unread` if it is not. */
-export function maySend(path: string, limits: ReadLimits | undefined): boolean {
+export function maySend(path: string, limits: ReadLimits): boolean {
   if (spend(limits)) return true;
-  gap({ name: path, reason: TOO_MANY_REQUESTS }, limits);
+  limits.unread({ name: path, reason: TOO_MANY_REQUESTS });
   return false;
 }
 

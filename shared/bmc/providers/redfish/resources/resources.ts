@@ -2,6 +2,7 @@ import type { Logger } from "../../../../logger.ts";
 import type { ManagedManager } from "./managed-manager.ts";
 import type { Members } from "./members.ts";
 import type { ManagedSystem } from "./system.ts";
+import type { Tasks } from "./task.ts";
 import type { Writer } from "./writer.ts";
 
 /** What the drivers of one session share. */
@@ -9,6 +10,7 @@ export interface Resources {
   readonly system: ManagedSystem;
   readonly manager: ManagedManager;
   readonly members: Members;
+  readonly tasks: Tasks;
   readonly writer: Writer;
   readonly log: Logger;
 }

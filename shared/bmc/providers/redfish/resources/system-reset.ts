@@ -55,8 +55,8 @@ export class SystemReset {
   }
 
   /**
-   * Sends the first of the `wanted` types that is listed; where none is listed, each until one is taken. `needsTask` as in
-   * `WriteRequest`.
+   * Sends the first of the `wanted` types that is listed; where none is listed, each until one is taken. What they start is left
+   * running, unless `needsTask`, as in `WriteRequest`.
    */
   async send(wanted: readonly string[], what: string, signal: AbortSignal, needsTask = false): Promise<void> {
     const plan = await this.#plan(wanted, what, signal);
@@ -81,7 +81,8 @@ export class SystemReset {
     for (const ResetType of plan.types) {
       const body = { ResetType };
       const { path } = plan;
-      const request = { method: "POST", path, body, tagPath: this.#system.path, needsTask } as const;
+      const follows = { needsTask, background: !needsTask };
+      const request = { method: "POST", path, body, tagPath: this.#system.path, ...follows } as const;
       try {
         await this.#writer.write(request, signal);
         return undefined;

@@ -1,125 +1,335 @@
-import { type Backoff, backoffMs } from "../../../../backoff.ts";
+import * as z from "zod/mini";
 import type { Clock } from "../../../../clock.ts";
 import { BmcError } from "../../../../contract/bmc-error.ts";
+import { defined } from "../../../../defined.ts";
 import { parseRetryAfterMs } from "../../../http/status-error.ts";
-import { ChangeFailed, isFinal } from "../../../operations/read-back.ts";
+import type { OperationTask, StartedTask } from "../../../operations/follow-task.ts";
+import { isFinal } from "../../../operations/read-back.ts";
 import { redact } from "../service/errors.ts";
-import type { HttpAnswer } from "../service/http-client.ts";
-import { describeMessages } from "../service/refusal.ts";
-import { Link as Linked, Task } from "../service/schema.ts";
+import type { HttpAnswer, HttpRequest } from "../service/http-client.ts";
+import { readRefusal } from "../service/refusal.ts";
+import { lenient } from "../service/schema.ts";
 import type { Service } from "../service/service.ts";
-import { namedTask } from "./named-task.ts";
+import type { ManagedManager } from "./managed-manager.ts";
+import type { Members } from "./members.ts";
+import { lastPart, pathKey, samePath } from "./paths.ts";
+import { isResult, namedTask, readTaskBody, type TaskReading } from "./task-state.ts";
 
-const POLL_MS = 500;
-/** However soon the BMC asks to be asked again. */
-const SHORTEST_POLL: Backoff = { firstMs: 50, maxMs: 1_000, factor: 1.5 };
-const LONGEST_POLL_MS = 30_000;
-/** Power and boot tasks take seconds; one that takes longer is no longer this request's concern. */
-const LONGEST_TASK_MS = 120_000;
-/** Looks at a task that was never there, before it counts as missing: a BMC may make it a moment later. */
-const MISSING_LOOKS = 3;
+/** The write that started a task. Its body is kept for its secrets, which stay out of messages. */
+type StartingRequest = Pick<HttpRequest, "method" | "path" | "body">;
 
-export const UNDER_WAY = ["New", "Starting", "Running", "Stopping", "Cancelling", "Service"];
-const FAILED = ["Exception", "Killed", "Cancelled", "Interrupted"];
-
-export interface TaskContext {
-  readonly clock: Clock;
-  /** The body of the request that started it: its secrets stay out of errors. */
-  readonly body?: unknown;
+/** Another resource that says how the work goes, beside its task. */
+interface Aside {
+  readonly path: string;
+  /** What it said before the request: as long as it says that, it says nothing of this request. */
+  readonly before: string;
 }
 
-/** How a task ended: well, or that is not known, because the BMC never had it or because it takes longer. */
-export type TaskEnd = "ended" | "missing" | "unfinished";
+/** A task or a job that a write started, and what the looks at it have shown. It outlives the session. */
+class BackgroundTask implements StartedTask {
+  /** Where it was said to be. */
+  readonly first: string;
+  readonly request: StartingRequest;
+  readonly aside: Aside | undefined;
+  readonly startedMs: number;
+  /** How long the BMC asked to wait before the first look. */
+  readonly retryAfterMs: number | undefined;
+  /** Where it may be looked at, best first. */
+  paths: readonly string[];
+  /** Where a look has shown it. */
+  found: string | undefined;
+  wasSearched = false;
+  /** Since when the right to read it is refused. */
+  deniedMs: number | undefined;
+  /** What it says that is no end, and since when. */
+  vague: { readonly said: string; readonly sinceMs: number } | undefined;
+  /** What its monitor gave as the result. */
+  result: OperationTask | undefined;
+  /** The body of that result. */
+  resultBody: unknown;
+  /** Nothing changes after this. */
+  end: OperationTask | undefined;
 
-/**
- * Follows what an answer started, at the task monitor its Location names (DSP0266 section 12.2) or at the task in its body, to its
- * end. An answer that started nothing, or names no task, is accepted as it is. `Pending` counts as accepted: such a
- * task waits for the machine's next boot. A failed task's own messages are the error. Until the limit, every answer but a
- * refused login means "not yet": the change was accepted.
- */
-export async function awaitTask(
-  service: Service,
-  started: HttpAnswer,
-  { clock, body }: TaskContext,
-  signal: AbortSignal,
-): Promise<TaskEnd> {
-  const paths = taskPaths(service, started);
-  failUnlessWell(started, { path: paths[0] ?? started.path, body });
-  const startedAt = clock.monotonicMs();
-  let answer = started;
-  let isFound = false;
-  let missed = 0;
-  let index = 0;
-  for (let looks = 1; isUnderWay(answer); looks += 1) {
-    const path = paths[index];
-    if (path === undefined) return "ended";
-    if (clock.monotonicMs() - startedAt > LONGEST_TASK_MS) return "unfinished";
-    await clock.sleep(pauseMs(answer, looks, clock), signal);
-    answer = (await poll(service, path, signal)) ?? answer;
-    if (answer.status === 404 || answer.status === 410) {
-      // Some BMCs drop a monitor as soon as its task has ended.
-      if (isFound) return "ended";
-      if (paths.length > 1) index = (index + 1) % paths.length;
-      missed += 1;
-      if (missed >= MISSING_LOOKS * paths.length) return "missing";
-    } else if (answer.status < 300) isFound = true;
-    failUnlessWell(answer, { path, body });
+  constructor(
+    request: StartingRequest,
+    paths: readonly string[],
+    { startedMs, retryAfterMs, aside }: Pick<BackgroundTask, "startedMs" | "retryAfterMs" | "aside">,
+  ) {
+    this.request = request;
+    this.paths = paths;
+    this.startedMs = startedMs;
+    this.retryAfterMs = retryAfterMs;
+    this.aside = aside;
+    this.first = paths[0] ?? aside?.path ?? request.path;
   }
-  return "ended";
+
+  get name(): string {
+    return this.found ?? this.first;
+  }
 }
 
-/** Where a task may be looked at, best first; none where the answer has started none. */
-function taskPaths(service: Service, started: HttpAnswer): readonly string[] {
-  const { status, headers, body } = started;
-  const state = taskOf(started)?.TaskState;
-  if (status >= 300 || (status !== 202 && state === undefined)) return [];
-  const link = Linked.safeParse(body);
-  const linked = link.success ? service.localPath(link.data["@odata.id"]) : undefined;
-  const named = service.localPath(namedTask(started));
-  const paths = [status === 202 ? service.pathOf(headers["location"]) : undefined, linked, named];
-  return [...new Set(paths.filter((path) => path !== undefined))];
+export type { BackgroundTask };
+
+/** Paths that tasks, their monitors and jobs have. */
+const TASK_PATH = /\/(Tasks|TaskMonitors?|Jobs)\//i;
+
+/** Lists of tasks and jobs (DSP0266 section 12, DSP0268 JobService). */
+const LISTS = ["/redfish/v1/TaskService/Tasks", "/redfish/v1/JobService/Jobs"];
+const MOST_LISTED = 200;
+const MOST_REQUESTS = 64;
+const Listed = z.object({
+  Id: lenient(z.string()),
+  TaskMonitor: lenient(z.string()),
+  Payload: lenient(z.object({ TargetUri: lenient(z.string()) })),
+});
+
+/** A BMC makes a job for some seconds while its path is 404 already (openstack/sushy, Dell). */
+const APPEARS_MS = 30_000;
+/** As long a refusal of the right to read may be one for the moment. */
+const DENIED_MS = 60_000;
+/** After this time a word that is no end is one. */
+const SETTLED_MS = 5_000;
+/** Statuses of a monitor that say "not now"; 5xx and gateways do as well. */
+const LATER = [408, 425, 429];
+/** Statuses of a path at which there is no task to read. */
+const NOT_THERE = [404, 405, 410, 501];
+const MISSING_ID = /(^|\.)(ResourceMissingAtURI|ResourceNotFound)$/;
+
+interface TasksOptions {
+  readonly service: Service;
+  readonly members: Members;
+  readonly manager: ManagedManager;
+  readonly clock: Clock;
 }
 
-/** The write has been accepted already: what a poll is answered says nothing about it, but for a refused login. */
-async function poll(service: Service, path: string, signal: AbortSignal): Promise<HttpAnswer | undefined> {
+/** Everything that runs in the background of a BMC: tasks, their monitors (DSP0266 section 12.2), jobs, and jobs of makers. */
+export class Tasks {
+  readonly #options: TasksOptions;
+
+  constructor(options: TasksOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * What an accepting answer has started: at the monitor that its Location names, at the task in its body, or at one that only a
+   * message names, as Supermicro's BMCs answer to uploads (bmc-toolbox/bmclib pull request 399). Undefined if it names none.
+   */
+  startedBy(answer: HttpAnswer, request: StartingRequest, aside?: Aside): BackgroundTask | undefined {
+    const { service, clock } = this.#options;
+    const { status, headers, body } = answer;
+    const said = readTaskBody(body, (text) => redact(text, request.body), false);
+    const isTask = said.state !== undefined;
+    const isMeant = (path: string | undefined) => path !== undefined && (isTask || TASK_PATH.test(path));
+    const location = service.pathOf(headers["location"]);
+    const links = said.links.map((link) => service.localPath(link)).filter(isMeant);
+    const named = service.localPath(namedTask(answer));
+    const all = [status === 202 || isMeant(location) ? location : undefined, ...links, named];
+    const paths = new Map(all.flatMap((path) => (path === undefined ? [] : [[pathKey(path), path]])));
+    if (paths.size === 0 && !isTask && !aside) return undefined;
+    const task = new BackgroundTask(request, [...paths.values()], {
+      startedMs: clock.monotonicMs(),
+      retryAfterMs: parseRetryAfterMs(headers["retry-after"], clock.now()),
+      aside,
+    });
+    const { state } = said;
+    if (state === "done" || state === "failed" || (state !== undefined && paths.size === 0)) {
+      task.end = operationTask(said, state);
+    }
+    return task;
+  }
+
+  /** Looks at it once. A refused login throws, and what the BMC did not answer; every other answer says something. */
+  async look(task: StartedTask, signal: AbortSignal, appearsMs = APPEARS_MS): Promise<OperationTask> {
+    if (!(task instanceof BackgroundTask)) return { state: "gone" };
+    if (task.end) return task.end;
+    const now = await this.#atPaths(task, signal, appearsMs);
+    const seen = task.aside && now.state !== "done" ? await this.#aside(task.aside, task, now, signal) : now;
+    if (["done", "failed", "gone"].includes(seen.state)) task.end = seen;
+    return this.#settled(task, seen);
+  }
+
+  /** A job that is to run at once is scheduled for a moment, and words that are not known may be of one that has just begun. */
+  #settled(task: BackgroundTask, seen: OperationTask): OperationTask {
+    if (seen.state !== "staged" && seen.state !== "unknown") {
+      task.vague = undefined;
+      return seen;
+    }
+    const nowMs = this.#options.clock.monotonicMs();
+    const said = `${seen.state} ${seen.word}`;
+    if (task.vague?.said !== said) task.vague = { said, sinceMs: nowMs };
+    return nowMs - task.vague.sinceMs < SETTLED_MS ? { ...seen, state: "running" } : seen;
+  }
+
+  /** At the paths in their order; one that has no answer to give is left out from then on. */
+  async #atPaths(task: BackgroundTask, signal: AbortSignal, appearsMs: number): Promise<OperationTask> {
+    const { service, clock } = this.#options;
+    const redacting = (text: string) => redact(text, task.request.body);
+    for (const path of task.paths) {
+      const request = { method: "GET", path } as const;
+      const answer = await this.#get(request, signal);
+      if (answer instanceof BmcError) return this.#denied(task, answer);
+      task.deniedMs = undefined;
+      const { status, headers } = answer;
+      const retryAfterMs = parseRetryAfterMs(headers["retry-after"], clock.now());
+      if (isMissing(answer)) {
+        if (task.found !== undefined) drop(task, path);
+        continue;
+      }
+      if (status >= 400) {
+        const refusal = service.refusal(answer, { ...request, body: task.request.body });
+        const isLater = status >= 500 || LATER.includes(status);
+        const said = { message: refusal.message, ...defined({ retryAfterMs }) };
+        return { ...said, state: isLater ? "running" : "failed" };
+      }
+      task.found = path;
+      const said = readTaskBody(answer.body, redacting, TASK_PATH.test(path));
+      const job = service.localPath(said.job);
+      if (job !== undefined && job !== path) {
+        task.paths = [job];
+        return { state: "running", ...defined({ message: said.message }) };
+      }
+      this.#learn(task, said);
+      if (said.state !== undefined)
+        return operationTask({ ...said, ...defined({ retryAfterMs }) }, said.state);
+      if (status === 202) return { state: "running", ...defined({ retryAfterMs }) };
+      const isGiven = isResult(answer, path);
+      const { text } = readRefusal(answer, redacting);
+      task.result = { state: isGiven ? "done" : "unknown", message: text || `GET ${path} shows no state` };
+      if (text === "") task.resultBody = answer.body;
+      drop(task, path);
+    }
+    return this.#withoutPath(task, signal, appearsMs);
+  }
+
+  /** BMCs that restart refuse rights that they grant again; a refusal that stays is the result of the request. */
+  #denied(task: BackgroundTask, { message }: BmcError): OperationTask {
+    const nowMs = this.#options.clock.monotonicMs();
+    task.deniedMs ??= nowMs;
+    return { state: nowMs - task.deniedMs < DENIED_MS ? "running" : "failed", message };
+  }
+
+  /** No path has shown it, or none does any more: the result that it gave counts, else what the lists show. */
+  async #withoutPath(task: BackgroundTask, signal: AbortSignal, appearsMs: number): Promise<OperationTask> {
+    const { clock } = this.#options;
+    if (task.result) return task.result;
+    const wasFound = task.found !== undefined;
+    const isExpected = !wasFound && clock.monotonicMs() - task.startedMs < appearsMs;
+    if (isExpected) return { state: "running", isMissing: true };
+    if (wasFound && task.paths.length > 0) return { state: "running" };
+    if (!task.wasSearched && task.first !== task.aside?.path) {
+      task.wasSearched = true;
+      const found = await this.#search(task, signal);
+      if (found !== undefined) {
+        task.paths = [found];
+        return this.#atPaths(task, signal, appearsMs);
+      }
+    }
+    return { state: "gone" };
+  }
+
+  /** The task or job with the same ID or monitor, unless it is known to be another request's. */
+  async #search(task: BackgroundTask, signal: AbortSignal): Promise<string | undefined> {
+    const { service, members } = this.#options;
+    const id = lastPart(task.first);
+    const isSame = (link: string | undefined, path: string) => {
+      const local = service.localPath(link);
+      return local === undefined ? undefined : samePath(local, path);
+    };
+    const requests = { left: MOST_REQUESTS };
+    const limits = { members: MOST_LISTED, requests, unread: () => undefined, highestFirst: true };
+    for (const list of [...LISTS, ...(await this.#makersLists(id, signal))]) {
+      const listed = await orNone(members.read(list, Listed, signal, limits), signal);
+      const found = listed?.find(({ path, value: { Id, TaskMonitor, Payload } }) => {
+        if (isSame(Payload?.TargetUri, task.request.path) === false) return false;
+        return isSame(TaskMonitor, task.first) ?? (Id === id || lastPart(path) === id);
+      });
+      if (found) return found.path;
+    }
+    return undefined;
+  }
+
+  /** Dell's jobs, which its manager has (openstack/sushy-oem-idrac). */
+  async #makersLists(id: string, signal: AbortSignal): Promise<readonly string[]> {
+    if (!/^JID_/.test(id)) return [];
+    const manager = await orNone(this.#options.manager.seen(signal), signal);
+    return manager ? [`${manager.path}/Jobs`] : [];
+  }
+
+  /** What the maker's resource says of the request, where it says more than the task. */
+  async #aside(
+    { path, before }: Aside,
+    task: BackgroundTask,
+    now: OperationTask,
+    signal: AbortSignal,
+  ): Promise<OperationTask> {
+    const answer = await this.#get({ method: "GET", path }, signal);
+    if (answer instanceof BmcError || answer.status !== 200) return now;
+    const said = readTaskBody(answer.body, (text) => redact(text, task.request.body), true);
+    if (said.state === undefined || asideText(said) === before) return now;
+    if (said.state === "failed") return operationTask(said, "failed");
+    const isShown = now.state === "running" && task.found !== undefined;
+    return isShown || !["running", "gone"].includes(now.state) ? now : operationTask(said, said.state);
+  }
+
+  /** Links in a body to where else it can be looked at, for a path that ends before the others. */
+  #learn(task: BackgroundTask, { state, links }: TaskReading): void {
+    const { service } = this.#options;
+    for (const link of links) {
+      const path = service.localPath(link);
+      if (path === undefined || (state === undefined && !TASK_PATH.test(path))) continue;
+      if (task.paths.length < MOST_PATHS && !task.paths.some((known) => samePath(known, path))) {
+        task.paths = [...task.paths, path];
+      }
+    }
+  }
+
+  /** The answer, or the refusal of a right, which says nothing of the login. */
+  async #get(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer | BmcError> {
+    try {
+      return await this.#options.service.send(request, signal);
+    } catch (thrown) {
+      signal.throwIfAborted();
+      const error = BmcError.from(thrown);
+      if (error.refused === "right") return error;
+      throw new BmcError(error.class, error.message, { cause: thrown, uncertain: true });
+    }
+  }
+}
+
+const MOST_PATHS = 6;
+
+/** What a maker's resource says before a request, for its `Aside`; undefined if it says nothing of the kind. */
+export function asideOf(path: string, body: unknown): Aside | undefined {
+  const said = readTaskBody(body, (text) => text, true);
+  return said.word === undefined ? undefined : { path, before: asideText(said) };
+}
+
+const asideText = ({ word, message }: Pick<TaskReading, "word" | "message">) =>
+  JSON.stringify([word, message]);
+
+/** What cannot be read says nothing, unless the login is refused. */
+async function orNone<T>(reading: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   try {
-    return await service.send({ method: "GET", path }, signal);
+    return await reading;
   } catch (thrown) {
     signal.throwIfAborted();
     const error = BmcError.from(thrown);
-    if (!isFinal(error)) return undefined;
-    throw new BmcError(error.class, error.message, { cause: thrown, uncertain: true });
+    if (isFinal(error)) throw error;
+    return undefined;
   }
 }
 
-function pauseMs(answer: HttpAnswer, look: number, clock: Clock): number {
-  const asked = parseRetryAfterMs(answer.headers["retry-after"], clock.now()) ?? POLL_MS;
-  return Math.min(Math.max(asked, backoffMs(SHORTEST_POLL, look)), LONGEST_POLL_MS);
+function drop(task: BackgroundTask, path: string): void {
+  task.paths = task.paths.filter((other) => other !== path);
 }
 
-function isUnderWay(answer: HttpAnswer): boolean {
-  if (answer.status >= 300) return true;
-  const state = taskOf(answer)?.TaskState;
-  if (answer.status === 202) return state === undefined || UNDER_WAY.includes(state);
-  return state !== undefined && UNDER_WAY.includes(state);
+/** Some BMCs say with 400 that there is nothing at a path. */
+function isMissing(answer: HttpAnswer): boolean {
+  if (NOT_THERE.includes(answer.status)) return true;
+  return answer.status === 400 && readRefusal(answer).messageIds.some((id) => MISSING_ID.test(id));
 }
 
-/** The class of a failed task is its own: what its messages mean for a request, such as "not allowed", no longer counts. */
-function failUnlessWell(
-  answer: HttpAnswer,
-  { path, body }: { readonly path: string; readonly body: unknown },
-): void {
-  const task = answer.status < 300 ? taskOf(answer) : undefined;
-  if (!task || !hasFailed(task)) return;
-  const { text } = describeMessages(task.Messages, (said) => redact(said, body));
-  throw new ChangeFailed(`task ${path} ended as ${task.TaskState}${text && `: ${text}`}`);
-}
-
-export function hasFailed({ TaskState: state = "", TaskStatus: status }: Task): boolean {
-  return FAILED.includes(state) || (state === "Completed" && status === "Critical");
-}
-
-export function taskOf(answer: HttpAnswer): Task | undefined {
-  const parsed = Task.safeParse(answer.body);
-  return parsed.success ? parsed.data : undefined;
+function operationTask(said: TaskReading, state: OperationTask["state"]): OperationTask {
+  const { word, percent, message, retryAfterMs } = said;
+  return { state, ...defined({ word, percent, message, retryAfterMs }) };
 }

@@ -1,5 +1,5 @@
 import { BmcError } from "../../../../contract/bmc-error.ts";
-import { concernsOnePart, type Unread } from "../../../operations/unread.ts";
+import { concernsOnePart, incompleteList, type Unread } from "../../../operations/unread.ts";
 
 /**
  * Like `concernsOnePart`, for one of many: a BMC that lets this user read the others and not this one, or has this one not
@@ -12,8 +12,8 @@ export function unreadable(thrown: unknown): BmcError {
 }
 
 /** Throws that nothing can be said of `what`, where something that was read for it could not be read. */
-export function throwUnread([gap]: readonly Unread[], what: string): void {
-  if (gap) throw new BmcError("bmc", `${what} is not known: ${gap.name} cannot be read (${gap.reason})`);
+export function throwUnread(gaps: readonly Unread[], what: string): void {
+  if (gaps.length > 0) throw incompleteList(`${what} is not known`, gaps);
 }
 
 /** What `read` resolves to; undefined where that cannot be read, which `unread` is told. Throws what concerns the whole BMC. */

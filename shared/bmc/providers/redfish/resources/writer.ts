@@ -1,13 +1,21 @@
+import { type Backoff, backoffMs } from "../../../../backoff.ts";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
 import type { Logger } from "../../../../logger.ts";
+import {
+  endError,
+  LONGEST_TASK_PAUSE_MS,
+  type OperationTask,
+  type StartedTask,
+} from "../../../operations/follow-task.ts";
+import { ChangeFailed, EndUnknown, isFinal } from "../../../operations/read-back.ts";
 import { redact } from "../service/errors.ts";
 import { describe, type HttpAnswer, type HttpRequest } from "../service/http-client.ts";
 import { readDenial } from "../service/refusal.ts";
 import { Tagged } from "../service/schema.ts";
 import type { ManagedSystem } from "./system.ts";
 import { TagLadder } from "./tag-ladder.ts";
-import { awaitTask, type TaskEnd } from "./task.ts";
+import type { BackgroundTask, Tasks } from "./task.ts";
 
 /** A write, its body with its secrets still closed. */
 export interface WriteRequest {
@@ -20,10 +28,12 @@ export interface WriteRequest {
   readonly etag?: string | undefined;
   /** The most that is read of the answer, in bytes. */
   readonly maxBytes?: number;
-  /** Its task waits for the machine's next boot, and is not followed. */
-  readonly untilBoot?: boolean;
+  /** What it starts is left running: the operation follows it, or it waits for the machine's next boot. */
+  readonly background?: boolean;
   /** Nothing that can be read shows its result: without its task it is not known. */
   readonly needsTask?: boolean;
+  /** The answer's body is what was asked for, and shows by itself whether the request did it. */
+  readonly wantsBody?: boolean;
 }
 
 /** For people, what a write would send. */
@@ -31,14 +41,35 @@ export function describeWrite({ method, path, body }: WriteRequest): string {
   return `${method} ${path}${body === undefined ? "" : ` ${JSON.stringify(body)}`}`;
 }
 
+/** Settings take seconds; a task that takes longer is not waited for by the request that started it. */
+const LONGEST_TASK_MS = 120_000;
+const POLL_MS = 500;
+/** However soon the BMC asks to be asked again. */
+const SHORTEST_POLL: Backoff = { firstMs: 50, maxMs: 1_000, factor: 1.5 };
+/** A BMC may make a task a moment after it has named it. */
+const APPEARS_MS = 2_000;
+
 /** Writes to the BMC, each one attempt: If-Match as the BMC wants it, a task followed to its end. */
 export class Writer {
   readonly #system: ManagedSystem;
+  readonly #tasks: Tasks;
   readonly #log: Logger;
+  #started: StartedTask | undefined;
 
-  constructor(system: ManagedSystem, log: Logger) {
+  constructor(system: ManagedSystem, tasks: Tasks, log: Logger) {
     this.#system = system;
+    this.#tasks = tasks;
     this.#log = log;
+  }
+
+  /** What the last write has left running in the background. */
+  get started(): StartedTask | undefined {
+    return this.#started;
+  }
+
+  /** The same for a request that was sent without this writer. */
+  leaves(started: StartedTask | undefined): void {
+    this.#started = started;
   }
 
   /** Sends a write; a refusal throws. */
@@ -53,7 +84,7 @@ export class Writer {
    * denies, which is `uncertain` until the state was read.
    */
   async attempt(request: WriteRequest, signal: AbortSignal): Promise<HttpAnswer> {
-    const { service, behaviour, clock } = this.#system;
+    const { service, behaviour } = this.#system;
     const isAction = request.method === "POST";
     const tagPath = request.tagPath ?? request.path;
     // Actions change no resource that a tag could stand for, and iDRAC answers 412 to any.
@@ -64,28 +95,74 @@ export class Writer {
       etag = (await service.find(tagPath, Tagged, signal))?.etag;
     }
     this.#system.markChanged();
+    this.#started = undefined;
     for (;;) {
       const answer = await service.send(httpRequest(request, etag), signal);
       if (answer.status < 300) {
         if (!isAction && ladder.learned) this.#system.learn(ladder.learned);
-        if (!request.untilBoot) {
-          const end = await awaitTask(service, answer, { clock, body: request.body }, signal);
-          if (end !== "ended" && request.needsTask) throw resultUnknown(request, end);
-        }
+        const started = await this.follow(answer, request, signal);
         throwDenial(answer, request);
-        return answer;
+        return started?.resultBody === undefined ? answer : { ...answer, body: started.resultBody };
       }
       const next = await ladder.next(tagPath, etag, answer, signal);
       if (!next) return answer;
       etag = next.etag;
     }
   }
+
+  /** Follows what an accepting answer has started to its end, unless that is left in the background. */
+  async follow(
+    answer: HttpAnswer,
+    request: WriteRequest,
+    signal: AbortSignal,
+  ): Promise<BackgroundTask | undefined> {
+    const started = this.#tasks.startedBy(answer, request);
+    if (request.background) this.#started = started;
+    else if (started) await this.#untilEnd(started, request, signal);
+    else if (request.needsTask && answer.status === 202) throw withoutTask(request);
+    return started;
+  }
+
+  /**
+   * What waits for the next boot is accepted, unless nothing else shows the result. Until the limit, every answer
+   * but a refused login means "not yet": the change was accepted.
+   */
+  async #untilEnd(task: BackgroundTask, request: WriteRequest, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#system;
+    const endsMs = clock.monotonicMs() + LONGEST_TASK_MS;
+    let now = task.end;
+    for (let looks = 1; now === undefined || now.state === "running"; looks += 1) {
+      if (clock.monotonicMs() > endsMs) break;
+      const askedMs = (now ?? task).retryAfterMs ?? POLL_MS;
+      const pauseMs = Math.max(askedMs, backoffMs(SHORTEST_POLL, looks));
+      await clock.sleep(Math.min(pauseMs, LONGEST_TASK_PAUSE_MS), signal);
+      now = (await this.#look(task, signal)) ?? now;
+    }
+    const end = now ?? { state: "running" };
+    if (end.state === "staged" && !request.needsTask) return;
+    if (request.wantsBody && task.resultBody !== undefined) return;
+    if (end.state === "failed" && end.word !== undefined) {
+      const { word, message = "the BMC gives no reason" } = end;
+      throw new ChangeFailed(`task ${task.name} ended as ${word}: ${message}`);
+    }
+    const error = endError(describe(request), end, task.name);
+    if (error) throw error;
+  }
+
+  async #look(task: BackgroundTask, signal: AbortSignal): Promise<OperationTask | undefined> {
+    try {
+      return await this.#tasks.look(task, signal, APPEARS_MS);
+    } catch (thrown) {
+      signal.throwIfAborted();
+      const error = BmcError.from(thrown);
+      if (isFinal(error)) throw error;
+      return undefined;
+    }
+  }
 }
 
-function resultUnknown({ method, path }: WriteRequest, end: Exclude<TaskEnd, "ended">): BmcError {
-  const why = { missing: "the BMC does not have its task", unfinished: "its task has not ended" }[end];
-  const message = `${method} ${path} was accepted, but ${why}: the result is not known`;
-  return new BmcError("verify", message, { uncertain: true });
+function withoutTask(request: WriteRequest): BmcError {
+  return new EndUnknown(`${describe(request)} was accepted without a task: the result is not known`);
 }
 
 /** An answer that accepts the write and denies it, or a part of it, in its body: only the state shows what the BMC did. */

@@ -2,10 +2,10 @@ import { BmcError } from "../../../../contract/bmc-error.ts";
 import type { ErrorClass } from "../../../../contract/error-class.ts";
 import { defined } from "../../../../defined.ts";
 import { redactor, secretsIn } from "../../../../secret-forms.ts";
-import { isAnswerLost, parseRetryAfterMs } from "../../../http/status-error.ts";
+import { isAnswerLost, isServerFault, parseRetryAfterMs } from "../../../http/status-error.ts";
 import { describe, type HttpAnswer, type HttpRequest } from "./http-client.ts";
 import { messageQuirkOf } from "./message-quirks.ts";
-import { type Refusal, readRefusal, textOfMessage } from "./refusal.ts";
+import { deniesItself, type Refusal, readRefusal, textOfMessage } from "./refusal.ts";
 
 /**
  * The only translation of an HTTP status into a class. The message says what was asked, such as
@@ -25,6 +25,7 @@ export function answerError(
   return new BmcError(errorClass, message, {
     ...defined({ retryAfterMs }),
     uncertain: mayHaveWritten(answer, request, refusal),
+    transient: request.method === "GET" && isServerFault(answer.status),
     refused: refusesRight(answer.status, refusal.messageIds) ? "right" : "login",
   });
 }
@@ -68,9 +69,10 @@ const LICENCE = /licen[sc]e/i;
 /** A refused login is one whatever is said beside it, as it must never be tried again; 403 is not one by itself. */
 function classOfAnswer(status: number, { messageIds, text }: Refusal): ErrorClass {
   if (status === 401) return "auth";
-  const said = messageQuirkOf(messageIds)?.class;
-  if (status === 403) return said === "unsupported" || LICENCE.test(text) ? "unsupported" : "auth";
-  return said ?? classOfStatus(status);
+  const said = messageQuirkOf(messageIds, text)?.class;
+  if (status !== 403) return said ?? classOfStatus(status);
+  const isRefusedToAll = said === undefined && deniesItself(messageIds);
+  return said === "unsupported" || isRefusedToAll || LICENCE.test(text) ? "unsupported" : "auth";
 }
 
 function classOfStatus(status: number): ErrorClass {

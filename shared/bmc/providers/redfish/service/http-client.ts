@@ -173,7 +173,8 @@ export class HttpClient {
     const needed = request.method === "GET" && status < 300 && status !== 202;
     const decoded = await decodeBody(raw.body, headers, request.maxBytes ?? MAX_BODY_BYTES);
     if (decoded.problem !== undefined && needed) {
-      throw new BmcError("protocol", `${doing} answered ${status} with ${decoded.problem}`);
+      const message = `${doing} answered ${status} with ${decoded.problem}`;
+      throw new BmcError("protocol", message, { transient: true });
     }
     return { status, headers, body: decoded.value, ...defined({ text: decoded.text }), path };
   }

@@ -7,6 +7,8 @@ export interface MessageQuirk extends QuirkNote {
   readonly registry?: RegExp;
   /** The last part of the MessageId. */
   readonly keys: readonly string[];
+  /** What the refusal says as well; anything when absent. */
+  readonly words?: RegExp;
   readonly class: ErrorClass;
 }
 
@@ -45,6 +47,16 @@ export const messageQuirks: readonly MessageQuirk[] = [
     source: "observed on iDRAC10: 409 ActionParameterValueConflict",
     keys: ["ActionParameterValueConflict"],
     class: "busy",
+  },
+  {
+    name: "hpe-power-off",
+    vendors: "HPE",
+    reason: "iLO takes no reset and no power-off of a machine that is off; waiting does not change that",
+    source: "goldyfruit/ansible-ilo issue 1",
+    registry: /^ilo\b/i,
+    keys: ["InvalidOperationForSystemState"],
+    words: /\bpower is off\b/i,
+    class: "state",
   },
   {
     name: "hpe-in-post",
@@ -153,6 +165,14 @@ export const messageQuirks: readonly MessageQuirk[] = [
     class: "busy",
   },
   {
+    name: "not-writable",
+    vendors: "some",
+    reason: "403 or 400 for what no account can change in this way",
+    source: "DSP8011 Base registry",
+    keys: ["PropertyNotWritable", "PropertyNotUpdated", "ResourceCannotBeDeleted", "OperationNotAllowed"],
+    class: "unsupported",
+  },
+  {
     name: "not-offered",
     vendors: "some",
     reason: "registry messages for a value or action that is not offered, mostly with 400",
@@ -173,10 +193,12 @@ export const messageQuirks: readonly MessageQuirk[] = [
   },
 ];
 
-/** The entry for a MessageId, with or without registry and version in it. */
-export function messageQuirkOf(messageIds: readonly string[]): MessageQuirk | undefined {
+/** The entry for a MessageId, with or without registry and version in it, in a refusal with this text. */
+export function messageQuirkOf(messageIds: readonly string[], text = ""): MessageQuirk | undefined {
   const given = messageIds.map((id) => ({ id, key: id.slice(id.lastIndexOf(".") + 1) }));
-  return messageQuirks.find(({ registry, keys }) =>
-    given.some(({ id, key }) => keys.includes(key) && (key === id || !registry || registry.test(id))),
+  return messageQuirks.find(
+    ({ registry, keys, words }) =>
+      given.some(({ id, key }) => keys.includes(key) && (key === id || !registry || registry.test(id))) &&
+      (!words || words.test(text)),
   );
 }

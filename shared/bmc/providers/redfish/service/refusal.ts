@@ -76,6 +76,11 @@ export function accountToChange(answer: Pick<HttpAnswer, "body">): string | unde
  */
 const DENIAL =
   /(^|\.)(Property(NotWritable|NotUpdated|Unknown|Missing|Duplicate|Value(?!Modified|Deprecated)\w+)|Action(NotSupported|Parameter\w+)|OperationNotAllowed|OperationFailed|NoOperation|InsufficientPrivilege\w*|ResourceInUse|ResourceCannotBeDeleted)$/;
+/** Whether messages deny what is asked of whoever asks, so that a 403 is not about rights. */
+export function deniesItself(messageIds: readonly string[]): boolean {
+  return messageIds.some((id) => DENIAL.test(id) && !/InsufficientPrivilege\w*$/.test(id));
+}
+
 const DENYING_SEVERITY = /^critical$/i;
 const NO_FAULT = /success|complete|accept/i;
 /** Of settings that were applied, or wait to be. */
@@ -88,16 +93,18 @@ const WELL_ID =
  */
 export function readDenial({ body }: Pick<HttpAnswer, "body">, redact: Redact = unchanged): string {
   const messages = extendedInfo(body);
-  const denying = messages.filter(
-    ({ MessageId = "", MessageSeverity, Severity = "" }) =>
-      DENIAL.test(MessageId) || DENYING_SEVERITY.test(MessageSeverity ?? Severity),
-  );
+  const denying = messages.filter(isDenying);
   if (denying.length > 0 || messages.length > 0) return describeMessages(denying, redact).text;
   const parsed = ErrorBody.safeParse(body);
   const { code, message = "" } = parsed.success ? parsed.data.error : {};
   const error = { Message: message, MessageId: code };
   if (!isTelling(error) || NO_FAULT.test(`${code ?? ""} ${message}`)) return "";
   return quote(error, redact);
+}
+
+/** Whether a message beside an acceptance or a success denies it, or a part of it. */
+export function isDenying({ MessageId = "", MessageSeverity, Severity = "" }: Message): boolean {
+  return DENIAL.test(MessageId) || DENYING_SEVERITY.test(MessageSeverity ?? Severity);
 }
 
 /** Messages of what was accepted earlier that say what went wrong with it; empty if it went well. */

@@ -3,6 +3,18 @@ import * as z from "zod/mini";
 /** BMCs send null, empty and wrongly typed fields: such a field is as good as absent. */
 export const lenient = <T extends z.ZodMiniType>(schema: T) => z.catch(z.optional(schema), undefined);
 
+const IDENTIFYING = z.registry();
+
+/** A property without which it is not known what a member is: `$expand` may leave it out, then the member is read by itself. */
+export function identifying<T extends z.ZodMiniType>(schema: T): T {
+  IDENTIFYING.add(schema);
+  return schema;
+}
+
+export function isIdentifying(schema: z.core.$ZodType | undefined): boolean {
+  return schema !== undefined && IDENTIFYING.has(schema);
+}
+
 /** A path on the BMC that was asked; never a URL, which could lead elsewhere. */
 export const Path = z.string().check(z.regex(/^\/(?!\/)[^\s\\]*$/));
 
@@ -43,11 +55,14 @@ export const Links = z.catch(
 /** A member as it is listed: a link, or the whole resource where the BMC expands. */
 const Member = z.record(z.string(), z.unknown());
 
-/** One page of a collection (DSP0266 section 7.6.7). Some BMCs leave out the members of an empty one, or send null. */
+/**
+ * One page of a collection (DSP0266 section 7.6.7). Some BMCs send null for no members; an answer without the property says
+ * nothing of them.
+ */
 export const Collection = z.object({
   Members: z.pipe(
     z.nullish(z.array(z.catch(Member, {}))),
-    z.transform((members) => members ?? []),
+    z.transform((members) => (members === null ? [] : members)),
   ),
   "Members@odata.count": lenient(z.number()),
   "Members@odata.nextLink": lenient(z.string()),
@@ -166,30 +181,26 @@ export const SessionResource = z.object({ "@odata.id": lenient(z.string()) });
 /** Texts of a list, in their places; what is neither text nor a number is empty. */
 const Arguments = z.array(z.catch(z.pipe(z.union([z.string(), z.number()]), z.transform(String)), ""));
 
-const Message = z.object({
-  MessageId: lenient(z.string()),
-  Message: lenient(z.string()),
-  MessageArgs: lenient(Arguments),
-  RelatedProperties: lenient(Arguments),
-  Resolution: lenient(z.string()),
-  MessageSeverity: lenient(z.string()),
-  /** Before version 1.1 of the schema. */
-  Severity: lenient(z.string()),
-});
+/** HPE's older BMCs spell the field `MessageID`. */
+export const Message = z.pipe(
+  z.object({
+    MessageId: lenient(z.string()),
+    MessageID: lenient(z.string()),
+    Message: lenient(z.string()),
+    MessageArgs: lenient(Arguments),
+    RelatedProperties: lenient(Arguments),
+    Resolution: lenient(z.string()),
+    MessageSeverity: lenient(z.string()),
+    /** Before version 1.1 of the schema. */
+    Severity: lenient(z.string()),
+  }),
+  z.transform(({ MessageID, MessageId = MessageID, ...others }) => ({ ...others, MessageId })),
+);
 export type Message = z.infer<typeof Message>;
 
-export const Messages = z.catch(z.array(z.catch(Message, {})), []);
+export const Messages = z.catch(z.array(z.catch(Message, { MessageId: undefined })), []);
 
 /** DSP0266 section 8.6: the code and the message beside the extended information. */
 export const ErrorBody = z.object({
   error: z.object({ code: lenient(z.string()), message: lenient(z.string()) }),
 });
-
-export const Task = z.object({
-  "@odata.id": lenient(z.string()),
-  PercentComplete: lenient(z.number()),
-  TaskState: lenient(z.string()),
-  TaskStatus: lenient(z.string()),
-  Messages,
-});
-export type Task = z.infer<typeof Task>;

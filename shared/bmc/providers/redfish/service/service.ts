@@ -2,6 +2,7 @@ import type * as z from "zod/mini";
 import type { Clock } from "../../../../clock.ts";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
+import { isServerFault } from "../../../http/status-error.ts";
 import type { Authentication } from "./authentication.ts";
 import { answerError } from "./errors.ts";
 import { readEtag } from "./etag.ts";
@@ -14,6 +15,10 @@ import {
   ownPath,
 } from "./http-client.ts";
 import { accountToChange } from "./refusal.ts";
+
+/** Before a GET is sent again, and how many may fail again. */
+const REPEAT_MS = 500;
+const MOST_REPETITIONS = 3;
 
 /** A resource as it was read. */
 export interface Resource<T> {
@@ -29,6 +34,7 @@ export class Service {
   readonly #clock: Clock;
   readonly #onAccepted: (() => void) | undefined;
   #hasChanged = false;
+  #repetitions = MOST_REPETITIONS;
   #accountToChange: string | undefined;
 
   /** `onAccepted` is called with every change that the BMC accepts. */
@@ -50,7 +56,7 @@ export class Service {
     schema: T,
     signal: AbortSignal,
   ): Promise<Resource<z.infer<T>>> {
-    const answer = await this.send({ method: "GET", path }, signal);
+    const answer = await this.#read({ method: "GET", path }, signal);
     if (answer.status !== 200) throw this.refusal(answer, { method: "GET", path });
     return this.#resource(answer, schema);
   }
@@ -63,10 +69,28 @@ export class Service {
     maxBytes?: number,
   ): Promise<Resource<z.infer<T>> | undefined> {
     const request = { method: "GET", path, ...defined({ maxBytes }) } as const;
-    const answer = await this.send(request, signal);
+    const answer = await this.#read(request, signal);
     if (answer.status === 404 || answer.status === 410) return undefined;
     if (answer.status !== 200) throw this.refusal(answer, { method: "GET", path });
     return this.#resource(answer, schema);
+  }
+
+  /**
+   * Sends a GET, and once more where the answer is one that BMCs give for a moment (openstack/sushy repeats any 5xx). Resources
+   * that keep failing use up the repetitions, so that many of them do not add up.
+   */
+  async #read(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
+    try {
+      const answer = await this.send(request, signal);
+      if (!isServerFault(answer.status) || this.#repetitions === 0) return answer;
+    } catch (thrown) {
+      if (!BmcError.from(thrown).transient || this.#repetitions === 0) throw thrown;
+    }
+    this.#repetitions--;
+    await this.#clock.sleep(REPEAT_MS, signal);
+    const answer = await this.send(request, signal);
+    if (!isServerFault(answer.status)) this.#repetitions++;
+    return answer;
   }
 
   /** Sends a request whatever its answer; only refused credentials throw. */

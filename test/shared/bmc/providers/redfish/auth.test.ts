@@ -231,7 +231,7 @@ describe("session", () => {
 
   test("is ended when open fails after the login", async () => {
     await start();
-    bmc.fail({ kind: "refuse", method: "GET", status: 500, messageId: "Base.1.8.InternalError" });
+    bmc.fail({ kind: "refuse", method: "GET", status: 500, messageId: "Base.1.8.InternalError", times: 9 });
 
     const error = await errorOf(openSession(bmc, session));
 

@@ -179,7 +179,7 @@ test.each<[string, Record<string, unknown>, boolean]>([
 
 test("a member that cannot be read is left out", async () => {
   await start();
-  bmc.fail({ kind: "truncated", path: /CPU.Socket.1$/ });
+  bmc.fail({ kind: "truncated", path: /CPU.Socket.1$/, times: 9 });
 
   expect((await read()).processors.map(({ name }) => name)).toEqual(["CPU.Socket.2"]);
 });

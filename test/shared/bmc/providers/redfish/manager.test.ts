@@ -307,12 +307,11 @@ describe("writes that answer 202", () => {
     await start("generic", { tasks: { ms: 60, retryAfter: "0.05" } });
 
     await withSession(bmc, {}, async (session) => {
-      await driver(session, "manager").reset("warm", signal);
       await driver(session, "ntp").write({ enabled: true, servers: ["a"] }, signal);
       await session.media?.insert({ url: "http://192.0.2.9/boot.iso" }, signal);
     });
 
-    for (const number of [1, 2, 3]) {
+    for (const number of [1, 2]) {
       expect(bmc.log).toContain(`GET /redfish/v1/TaskService/TaskMonitors/${number}`);
     }
   });

@@ -37,8 +37,11 @@ describe("accounts", () => {
     UserName: `user${id}`,
     RoleId: "Operator",
   });
+  /** The accounts of a directory, of which the connection's is one, are not listed. */
+  const directory = { "/redfish/v1/AccountService": { LDAP: { ServiceEnabled: true } } };
   const tree = (): Tree => ({
     ...treeOf({}),
+    ...directory,
     "/redfish/v1": EXPANDS,
     [ACCOUNTS]: collection(...ids.map((id) => `${ACCOUNTS}/${id}`)),
     ...Object.fromEntries(ids.map((id) => [`${ACCOUNTS}/${id}`, account(id)])),
@@ -87,6 +90,7 @@ describe("accounts", () => {
     const ilo = (role?: object) => ({ ...account("1"), RoleId: undefined, Oem: { Hp: role } });
     const hp: Tree = {
       ...treeOf({ Manufacturer: "HP", Oem: { Hp: {} } }),
+      ...directory,
       [ACCOUNTS]: collection(`${ACCOUNTS}/1`),
       [`${ACCOUNTS}/1`]: ilo({ Privileges: all }),
     };
@@ -456,7 +460,9 @@ describe("a list with a member that cannot be read", () => {
     ]);
     const image = { uri: "http://192.0.2.1/bios.bin" };
     const request = { image, targets: ["BIOS"], allowDowngrade: false };
-    await expect(lab.client.planFirmwareUpdate(request, signal)).rejects.toThrow(/not read: .*BIOS/);
+    await expect(lab.client.planFirmwareUpdate(request, signal)).rejects.toThrow(
+      /list is incomplete: .*BIOS/,
+    );
   });
 
   it("names the virtual drive, and takes nothing for ejected", async () => {
@@ -472,7 +478,7 @@ describe("a list with a member that cannot be read", () => {
       inserted: false,
       unread: [{ name: `${MEDIA}/2` }],
     });
-    await expect(lab.client.ejectMedia(signal)).rejects.toThrow(/1 drive not read/);
+    await expect(lab.client.ejectMedia(signal)).rejects.toThrow(/list is incomplete: .*VirtualMedia/);
     expect(lab.writes()).toEqual([]);
   });
 
@@ -489,7 +495,7 @@ describe("a list with a member that cannot be read", () => {
       { id: "Boot1", name: "Disk" },
       { id: "Boot2", unread: expect.stringContaining("500") },
     ]);
-    await expect(lab.client.setBootOrder(["PXE"], signal)).rejects.toThrow(/not read: Boot2/);
+    await expect(lab.client.setBootOrder(["PXE"], signal)).rejects.toThrow(/list is incomplete: Boot2/);
   });
 
   it("keeps the other RAID controllers, and takes no volume for absent", async () => {
@@ -503,7 +509,9 @@ describe("a list with a member that cannot be read", () => {
     await using lab = await treeLab(tree, ({ path }) => (path === `${STORAGE}/b` ? BROKEN : undefined));
 
     const request = { volumes: ["data"] };
-    await expect(lab.client.planRaidClear(request, signal)).rejects.toThrow(/controller b cannot be read/);
+    await expect(lab.client.planRaidClear(request, signal)).rejects.toThrow(
+      /list is incomplete: RAID controller b/,
+    );
     expect(await lab.client.planRaidClear({ ...request, controller: "a" }, signal)).toMatchObject({
       steps: [],
     });
@@ -571,7 +579,7 @@ describe("what depends on a list with a gap", () => {
     ]);
     const request = { interface: "eth1", hostName: "x" };
     await expect(lab.client.planNetwork(request, signal)).rejects.toMatchObject({
-      class: "bmc",
+      class: "verify",
       message: expect.stringMatching(/not among those that can be read.*eth1/),
     });
   });
@@ -580,7 +588,9 @@ describe("what depends on a list with a gap", () => {
     await using lab = await treeLab(raid(), failsAt(`${SYSTEM}/Storage/a/Volumes/1`));
 
     const request = { volumes: ["va"] };
-    await expect(lab.client.planRaidClear(request, signal)).rejects.toThrow(/controller a cannot be read/);
+    await expect(lab.client.planRaidClear(request, signal)).rejects.toThrow(
+      /list is incomplete: RAID controller a/,
+    );
     expect(await lab.client.planRaidClear({ volumes: ["vb"] }, signal)).toMatchObject({
       steps: [expect.stringContaining("/b/Volumes/1")],
     });
@@ -592,7 +602,7 @@ describe("what depends on a list with a gap", () => {
     await using lab = await treeLab(tree, failsAt(`${TASKS}/1`));
 
     await expect(lab.client.planRaidClear({ volumes: ["va"] }, signal)).rejects.toThrow(
-      /whether a change of the volumes of a waits is not known: .*Tasks\/1/,
+      /whether a change of the volumes of a waits is not known; .*Tasks\/1/,
     );
   });
 
@@ -707,7 +717,7 @@ describe("the system of a machine", () => {
     await using endless = await treeLab({ ...tree, [`${SYSTEMS}/more`]: tree[SYSTEMS] ?? {} });
 
     expect(await lab.client.getPower(signal)).toBe("on");
-    await expect(endless.client.getPower(signal)).rejects.toThrow(/list of systems does not end/);
+    await expect(endless.client.getPower(signal)).rejects.toThrow(/list is incomplete: .*pages do not end/);
     expect(endless.requests.length).toBeLessThan(20);
   });
 
@@ -744,7 +754,9 @@ describe("the system of a machine", () => {
     };
     await using lab = await treeLab(tree);
 
-    await expect(lab.client.getPower(signal)).rejects.toThrow(/counts more systems than it lists/);
+    await expect(lab.client.getPower(signal)).rejects.toThrow(
+      /set redfish.system.*list is incomplete: .*counts 2 members and lists 1/,
+    );
   });
 });
 

@@ -31,7 +31,7 @@ describe("a reading whose answer is wrong", () => {
     ["slow-body", "timeout", /no answer within 1500 ms/],
   ])("%s is class %s, never uncertain", async (kind, errorClass, reason) => {
     await start();
-    bmc.fail({ kind });
+    bmc.fail({ kind, path: /Systems\/./, times: 9 });
 
     const error = await errorOf(openSession(bmc, quick));
 
@@ -206,7 +206,7 @@ describe("busy answers", () => {
     [500, "bmc"],
   ])("%i is class %s with the BMC's own words and their MessageId", async (status, errorClass) => {
     await start();
-    bmc.fail({ kind: "refuse", status, messageId: "Contoso.1.0.Strange" });
+    bmc.fail({ kind: "refuse", status, messageId: "Contoso.1.0.Strange", times: 9 });
 
     const error = await errorOf(openSession(bmc));
 
@@ -234,7 +234,7 @@ describe("a message says more than the status", () => {
     ["refused credentials, whatever else is said", 401, "Base.1.8.ResourceInUse", "auth"],
   ])("%s: %i %s is class %s", async (_, status, messageId, errorClass) => {
     await start();
-    bmc.fail({ kind: "refuse", status, messageId });
+    bmc.fail({ kind: "refuse", status, messageId, times: 9 });
 
     const error = await errorOf(openSession(bmc));
 

@@ -1,0 +1,196 @@
+import * as z from "zod/mini";
+import { oneLine } from "../../../../contract/result.ts";
+import { defined } from "../../../../defined.ts";
+import type { OperationTask } from "../../../operations/follow-task.ts";
+import type { HttpAnswer } from "../service/http-client.ts";
+import { describeMessages, isDenying, readDenial, readRefusal, textOfMessage } from "../service/refusal.ts";
+import { lenient, Message, Messages } from "../service/schema.ts";
+import { samePath } from "./paths.ts";
+
+type KnownState = "running" | "staged" | "done" | "failed";
+
+/**
+ * Words for the state of what runs in the background, in lower case and without anything but letters: TaskState and JobState
+ * (DSP8010), JobState of Dell, Oem.Hpe.State of HPE's UpdateService. A word that is not here is neither success nor failure.
+ */
+const STATES: Readonly<Record<string, KnownState>> = {
+  new: "running",
+  starting: "running",
+  running: "running",
+  stopping: "running",
+  cancelling: "running",
+  service: "running",
+  continue: "running",
+  validating: "running",
+  downloading: "running",
+  downloaded: "running",
+  scheduling: "running",
+  waiting: "running",
+  uploading: "running",
+  verifying: "running",
+  writing: "running",
+  updating: "running",
+  flashing: "running",
+  pending: "staged",
+  suspended: "staged",
+  scheduled: "staged",
+  readyforexecution: "staged",
+  rebootpending: "staged",
+  pendingreboot: "staged",
+  pendingactivation: "staged",
+  completed: "done",
+  complete: "done",
+  rebootcompleted: "done",
+  exception: "failed",
+  killed: "failed",
+  cancelled: "failed",
+  canceled: "failed",
+  interrupted: "failed",
+  invalid: "failed",
+  failed: "failed",
+  jobfailed: "failed",
+  completedwitherrors: "failed",
+  rebootfailed: "failed",
+  error: "failed",
+};
+
+/** What a word of a BMC means; undefined if it is not known. */
+export function stateOfWord(word: string): KnownState | undefined {
+  const letters = word.toLowerCase().replace(/[^a-z]/g, "");
+  return Object.hasOwn(STATES, letters) ? STATES[letters] : undefined;
+}
+
+const Text = lenient(z.string());
+const Percent = lenient(z.number().check(z.nonnegative(), z.maximum(100)));
+const Hpe = lenient(z.object({ State: Text, Result: lenient(Message), FlashProgressPercent: Percent }));
+
+/** A Task or a Job (DSP0268), a job of Dell, or HPE's UpdateService, as far as it is read. */
+const TaskBody = z.object({
+  "@odata.id": Text,
+  "@odata.type": Text,
+  TaskState: Text,
+  JobState: Text,
+  TaskStatus: Text,
+  JobStatus: Text,
+  PercentComplete: Percent,
+  TaskMonitor: Text,
+  Messages,
+  Oem: lenient(
+    z.object({
+      Dell: lenient(z.object({ JobState: Text, Message: Text, MessageId: Text })),
+      Hpe,
+      Hp: Hpe,
+    }),
+  ),
+});
+
+/** What a body says of a task; `state` is absent if it says none. */
+export interface TaskReading extends Omit<OperationTask, "state"> {
+  readonly state?: OperationTask["state"];
+  /** Links to the task and to its monitor. */
+  readonly links: readonly string[];
+  /** The job that goes on with the work of a task that has ended. */
+  readonly job?: string;
+}
+
+/** Messages (Update and Base registries of the DMTF) of a task that takes effect at the next boot. */
+const STAGED = /\.(AwaitToActivate|ResetRequired|RebootRequired|ApplyOnReset)$/;
+const TO_JOB = /(^|\.)OperationTransitionedToJob$/;
+
+/** Takes secrets out of text. */
+type Redact = (text: string) => string;
+
+/** `isTask`: the body is known to be of a task or of what says the same, so that the maker's word alone is enough. */
+export function readTaskBody(body: unknown, redact: Redact, isTask: boolean): TaskReading {
+  const { data: task } = TaskBody.safeParse(body);
+  if (!task) return { links: [] };
+  const { TaskState, JobState, TaskStatus, JobStatus, PercentComplete, Oem } = task;
+  const hpe = Oem?.Hpe ?? Oem?.Hp;
+  const own = [TaskState, JobState, Oem?.Dell?.JobState].filter((word) => word !== undefined);
+  const words = hpe?.State !== undefined && (isTask || own.length > 0) ? [...own, hpe.State] : own;
+  const messages = [
+    ...task.Messages,
+    ...ownMessages(body),
+    ...ownMessages(Oem?.Dell),
+    ...(hpe?.Result ? [hpe.Result] : []),
+  ];
+  const isCritical = [TaskStatus, JobStatus].some((status) => /^critical$/i.test(status ?? ""));
+  const { state, word } = worst(words);
+  const said = oneLine(describeMessages(messages, redact).text);
+  const percent = PercentComplete ?? hpe?.FlashProgressPercent;
+  const job = messages.find(({ MessageId = "" }) => TO_JOB.test(MessageId))?.MessageArgs?.[0];
+  return {
+    ...defined({
+      state: state === "done" ? endOf(messages, isCritical) : state,
+      word,
+      percent: percent === undefined ? undefined : Math.round(percent),
+      message: said === "" ? undefined : said,
+      job: state === "done" ? job : undefined,
+    }),
+    links: [task.TaskMonitor, task["@odata.id"]].filter((link) => link !== undefined),
+  };
+}
+
+/** The message that a job of Dell has beside its state. */
+function ownMessages(job: unknown): readonly Message[] {
+  const { data } = Message.safeParse(job);
+  return data && (data.Message !== undefined || data.MessageId !== undefined) ? [data] : [];
+}
+
+const WORST = ["failed", "running", "unknown", "staged", "done"] as const;
+
+/** A failure counts whatever is said beside it, and nothing is done while another word says that it runs. */
+function worst(words: readonly string[]): {
+  readonly state?: (typeof WORST)[number];
+  readonly word?: string;
+} {
+  const read = words.map((word) => ({ word, state: stateOfWord(word) ?? ("unknown" as const) }));
+  for (const state of WORST) {
+    const found = read.find((each) => each.state === state);
+    if (found) return found;
+  }
+  return {};
+}
+
+/** What "completed" means beside what else is said. */
+function endOf(messages: readonly Message[], isCritical: boolean): OperationTask["state"] {
+  if (isCritical) return "failed";
+  if (messages.some(isDenying)) return "unknown";
+  return messages.some(({ MessageId: id = "" }) => STAGED.test(id)) ? "staged" : "done";
+}
+
+/** Fields that only a task or a job has. */
+const OWN_FIELDS = ["TaskStatus", "JobStatus", "TaskMonitor", "PercentComplete", "JobType", "HidePayload"];
+const SUCCESS = /(^|\.)(Success|Accepted|Completed)$/;
+
+/**
+ * Whether an accepting answer of a task monitor without any state is the result of the request (DSP0266 section 12.2): nothing, as
+ * 204 says it, another resource, or a message of success. `{}`, an error, or a task that says no state is none.
+ */
+export function isResult(
+  { status, body, path }: { readonly status: number; readonly body: unknown; readonly path: string },
+  monitor: string,
+): boolean {
+  if (status === 204) return true;
+  if (typeof body !== "object" || body === null) return false;
+  if (readDenial({ body }) !== "") return false;
+  const { messages } = readRefusal({ body });
+  if (messages.length > 0) return messages.every(({ MessageId = "" }) => SUCCESS.test(MessageId));
+  if ("error" in body || OWN_FIELDS.some((name) => name in body)) return false;
+  const { "@odata.id": id, "@odata.type": type } = TaskBody.safeParse(body).data ?? {};
+  if (/#(Task|Job|DellJob)\b/.test(type ?? "")) return false;
+  return id !== undefined && !(samePath(id, monitor) && samePath(path, monitor));
+}
+
+const NAMED = /\/redfish\/v1\/(?:TaskService\/(?:Tasks|TaskMonitors)|[\w./-]{1,200}\/Jobs)\/[\w.-]{0,100}\w/;
+
+/** The path of a task that only a message of an accepting answer names, in its arguments or its text. */
+export function namedTask(answer: Pick<HttpAnswer, "body">): string | undefined {
+  const { messages } = readRefusal(answer);
+  const texts = messages.flatMap((message) => [...(message.MessageArgs ?? []), textOfMessage(message)]);
+  for (const text of texts) {
+    const [path] = NAMED.exec(text) ?? [];
+    if (path !== undefined) return path;
+  }
+  return undefined;
+}
