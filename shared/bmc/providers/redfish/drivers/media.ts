@@ -305,10 +305,7 @@ export class RedfishMedia implements MediaDriver {
       targets,
     }));
     if (path === undefined) return patches;
-    return [
-      { method: "POST", path, body: {}, tagPath: slot.path, targets, effect: "setting" },
-      ...patches,
-    ];
+    return [{ method: "POST", path, body: {}, tagPath: slot.path, targets, effect: "setting" }, ...patches];
   }
 
   #target(slot: Slot, action: keyof NonNullable<VirtualMedia["Actions"]>): string | undefined {
