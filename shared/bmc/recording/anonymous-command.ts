@@ -106,7 +106,10 @@ export function recordsOf(
 }
 
 /** The sensor data records that commands read, by ID, as they may be written. */
-export function anonymousSdrs(commands: readonly TappedIpmi[], anonymiser: Anonymiser): ReadonlyMap<number, Buffer> {
+export function anonymousSdrs(
+  commands: readonly TappedIpmi[],
+  anonymiser: Anonymiser,
+): ReadonlyMap<number, Buffer> {
   const records = recordsOf(commands, (netFn, code) => asksForRecord({ netFn, code }) && code !== SEL_ENTRY);
   return new Map([...records].map(([id, record]) => [id, anonymousSdr(record, anonymiser)]));
 }
