@@ -44,6 +44,7 @@ const CALLS: { readonly [Name in DriverName]: Calls<Drivers[Name]> } = {
   power: {
     read: (power, signal) => power.read(signal),
     stateName: async (power) => power.stateName?.(),
+    resetMark: async (power) => power.resetMark?.(),
     plan: (power, signal) => power.plan("cycle", signal),
     send: (power, signal) => power.send("off", signal),
   },

@@ -44,6 +44,14 @@ export interface SessionBase {
   close(): Promise<void>;
 }
 
+/** How a write is repeated that a busy BMC has refused. */
+export interface Patience {
+  /** For how long, milliseconds; two minutes when absent. */
+  readonly limitMs?: number;
+  /** Looks before each repetition: true if the state is as asked, so that nothing is sent again. */
+  readonly isDone?: () => Promise<boolean>;
+}
+
 /**
  * A session as an operation sees it: reads are repeated where that is harmless, writes hardly ever. `Drivers` are
  * those that the operation uses.
@@ -66,9 +74,15 @@ export interface Access<Drivers> {
    * answer or an accepted change everything but a refused login.
    */
   look<T>(call: (session: SessionBase & Drivers) => Promise<T>): Promise<T | BmcError>;
-  write(call: (session: SessionBase & Drivers) => Promise<void>): Promise<void>;
-  /** Sends a write. Resolves to what it started in the background and left running; undefined if nothing. */
-  start(call: (session: SessionBase & Drivers) => Promise<void>): Promise<StartedTask | undefined>;
+  /** Sends a write, and again while the BMC is busy. */
+  write(call: (session: SessionBase & Drivers) => Promise<void>, patience?: Patience): Promise<void>;
+  /** Sends a write as `write` does. Resolves to what it started in the background and left running; undefined if nothing. */
+  start(
+    call: (session: SessionBase & Drivers) => Promise<void>,
+    patience?: Patience,
+  ): Promise<StartedTask | undefined>;
+  /** The machine has proved that the last write, which may have been carried out, was not: another provider may send it. */
+  disprove(): void;
   /** One look, as `look`, at what `start` returned. */
   task(started: StartedTask): Promise<OperationTask | BmcError>;
   /** Sent as a write is, and changes nothing at the machine: a console session. */

@@ -76,11 +76,19 @@ function portOf({ log, read, write, insist, sleep }: Access<BootDrivers>, signal
     read: () => read(({ boot }) => boot.read(signal)),
     note: (request: BootRequest) => read(async ({ boot }) => boot.note?.(request, signal)),
     waiting: () => read(async ({ boot }) => boot.waiting?.(signal)),
-    write: (request: BootRequest) =>
-      write(async ({ boot, provider }) => {
-        await boot.write(request, signal);
-        log.debug({ ...request, provider }, "boot override sent");
-      }),
+    write: (request: BootRequest) => {
+      const isDone = async () => {
+        const stored = await read(({ boot }) => boot.read(signal));
+        return stored !== undefined && matches(request, stored);
+      };
+      return write(
+        async ({ boot, provider }) => {
+          await boot.write(request, signal);
+          log.debug({ ...request, provider }, "boot override sent");
+        },
+        { isDone },
+      );
+    },
     insist,
     sleep,
   };

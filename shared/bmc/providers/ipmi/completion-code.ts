@@ -1,4 +1,5 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
+import { leavesOpen, type WriteEffect } from "../../operations/write-proof.ts";
 import type { Command, Refusal } from "./command.ts";
 import { PRIVILEGE_LEVELS, type Privilege } from "./open-session.ts";
 
@@ -70,16 +71,15 @@ export function completionError(command: Command, code: number, level?: Privileg
   const { class: errorClass, reason } = refusalOf(command, code, level);
   const hex = code.toString(16).toUpperCase().padStart(2, "0");
   return new RefusedCommand(command, errorClass, `${command.name}: ${reason} (completion code 0x${hex})`, {
-    uncertain: mayHaveBeenCarriedOut(command, code),
+    uncertain: leavesOpen("ipmi", code, effectOf(command)),
     // Commands are answered in a session: the login was taken.
     refused: "right",
   });
 }
 
-/** What does no harm twice is sent again where the answer alone is lacking. */
-function mayHaveBeenCarriedOut(command: Command, code: number): boolean {
-  if (code === NO_ANSWER_PROVIDED) return command.effect === "once";
-  return refusalOf(command, code).class === "timeout" && command.effect !== "read";
+function effectOf({ effect }: Command): WriteEffect | undefined {
+  if (effect === "read") return undefined;
+  return effect === "once" ? "command" : "setting";
 }
 
 const LEVELS: readonly Privilege[] = ["user", "operator", "administrator"];

@@ -11,7 +11,7 @@ import type {
   UserDriver,
   UserRole,
 } from "../../operations/user-port.ts";
-import { findUser, halfDone, unreadUser } from "../../operations/user-port.ts";
+import { findUser, HalfDone, unreadUser } from "../../operations/user-port.ts";
 import { type Answer, type CommandChannel, dataOf, exchange, request } from "./channel.ts";
 import { COMPLETED, NODE_BUSY, RefusedCommand, tooLittlePrivilege } from "./completion-code.ts";
 import { usernameBytes } from "./credentials.ts";
@@ -137,7 +137,7 @@ export class IpmiUsers implements UserDriver {
       await this.#setAccess(id, role, before, signal);
       await this.#enable(id, signal);
     } catch (thrown) {
-      throw password ? halfDone(thrown) : thrown;
+      throw password ? new HalfDone(thrown) : thrown;
     }
   }
 

@@ -103,7 +103,7 @@ export class RedfishSel implements SelDriver {
     if (!action || path === undefined)
       throw new BmcError("unsupported", `the BMC does not let ${tagPath} be cleared`);
     const body = await listedParameters(service, action, CLEARING, signal);
-    return { method: "POST", path, body, tagPath } as const;
+    return { method: "POST", path, body, tagPath, effect: "setting" } as const;
   }
 
   /** Oldest first, an entry that cannot be read as one that says so; undefined where there are no such entries. */

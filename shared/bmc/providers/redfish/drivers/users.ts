@@ -12,7 +12,7 @@ import type {
   UserDriver,
   UserRole,
 } from "../../../operations/user-port.ts";
-import { findUser, halfDone, unreadUser } from "../../../operations/user-port.ts";
+import { findUser, HalfDone, unreadUser } from "../../../operations/user-port.ts";
 import type { Members } from "../resources/members.ts";
 import type { ManagedSystem } from "../resources/system.ts";
 import type { Target, WriteRequest, Writer } from "../resources/writer.ts";
@@ -151,6 +151,9 @@ export class RedfishUsers implements UserDriver {
     }
     const refused = await this.#post(user, signal);
     if (!refused) return;
+    // A refusal may come after the deed: the list shows it.
+    const accounts = await this.#accounts(signal);
+    if (accounts.some(({ value }) => value.UserName?.trim() === user.name)) return;
     await sendToTarget(() => this.#fillSlot(user, signal));
     this.#system.learn("fixed-account-slots");
   }
@@ -186,7 +189,7 @@ export class RedfishUsers implements UserDriver {
       }
       if (answer.status >= 300) throw this.#system.service.refusal(answer, request);
     } catch (thrown) {
-      throw password ? halfDone(thrown) : thrown;
+      throw password ? new HalfDone(thrown) : thrown;
     }
   }
 
@@ -211,6 +214,8 @@ export class RedfishUsers implements UserDriver {
     if (answer.status < 300 || answer.status === 404 || answer.status === 410) return;
     const refused = this.#system.service.refusal(answer, request);
     if (refused.class !== "unsupported") throw refused;
+    // A refusal may come after the deed.
+    if (!(await this.#system.service.find(path, Account, signal))) return;
     await this.#clearSlot(target, signal);
   }
 
@@ -244,7 +249,8 @@ export class RedfishUsers implements UserDriver {
     if (answer.status === 404 && this.#collection === undefined) {
       await this.#accounts(signal);
       request = { ...request, path: this.#collection ?? path };
-      answer = await this.#writer.attempt(request, signal);
+      // The collection that is there may have taken the account all the same.
+      if (request.path !== path) answer = await this.#writer.attempt(request, signal);
     }
     // New accounts are enabled by default, and some BMCs take nothing on it.
     if (refusesProperty(answer, "Enabled")) {

@@ -11,6 +11,7 @@ import {
 } from "../../../operations/follow-task.ts";
 import { differenceOf, type Identity, identityIn, TargetMoved } from "../../../operations/identity.ts";
 import { ChangeFailed, EndUnknown, isFinal } from "../../../operations/read-back.ts";
+import type { WriteEffect } from "../../../operations/write-proof.ts";
 import { redact } from "../service/errors.ts";
 import { describe, type HttpAnswer, type HttpRequest } from "../service/http-client.ts";
 import { readDenial } from "../service/refusal.ts";
@@ -41,6 +42,8 @@ export interface WriteRequest {
   readonly etag?: string | undefined;
   /** The most that is read of the answer, in bytes. */
   readonly maxBytes?: number;
+  /** As in `HttpRequest`. */
+  readonly effect?: WriteEffect;
   /** What it starts is left running: the operation follows it, or it waits for the machine's next boot. */
   readonly background?: boolean;
   /** What the write is meant for: read again right before it is sent, unless that was the last request. */
@@ -224,10 +227,13 @@ export function throwDenial(
   throw new BmcError("verify", message, { uncertain: true });
 }
 
-function httpRequest({ method, path, body, maxBytes }: WriteRequest, etag: string | undefined): HttpRequest {
+function httpRequest(
+  { method, path, body, maxBytes, effect }: WriteRequest,
+  etag: string | undefined,
+): HttpRequest {
   return {
     method,
     path,
-    ...defined({ body, maxBytes, headers: etag === undefined ? undefined : { "if-match": etag } }),
+    ...defined({ body, maxBytes, effect, headers: etag === undefined ? undefined : { "if-match": etag } }),
   };
 }

@@ -8,6 +8,7 @@ import type { Authentication } from "./authentication.ts";
 import { answerError } from "./errors.ts";
 import { readEtag } from "./etag.ts";
 import {
+  effectOf,
   type HttpAnswer,
   type HttpClient,
   type HttpRequest,
@@ -131,11 +132,14 @@ export class Service {
   async #sendAuthorised(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
     const answer = await this.#authorised(request, signal);
     const refused = this.#refused(answer, request);
+    const { mode } = this.#authentication;
     if (!(await this.#authentication.renewed(answer, refused !== undefined))) {
       if (refused) throw refused;
       if (request.method !== "GET") this.#noteChange(answer);
       return answer;
     }
+    // The session was accepted a moment before: the command may have ended it.
+    if (refused && mode === "session" && effectOf(request) === "command") throw sessionEnded(refused);
     const again = await this.#authorised(request, signal);
     const refusedAgain = this.#refused(again, request);
     await this.#authentication.renewed(again, refusedAgain !== undefined);
@@ -184,7 +188,7 @@ export class Service {
   }
 
   /** A refusal as a typed error. */
-  refusal(answer: HttpAnswer, request: Pick<HttpRequest, "method" | "path" | "body">): BmcError {
+  refusal(answer: HttpAnswer, request: Pick<HttpRequest, "method" | "path" | "body" | "effect">): BmcError {
     if (answer.status === 403) this.#accountToChange ??= this.pathOf(accountToChange(answer));
     return answerError(answer, request, this.#clock.now());
   }
@@ -226,6 +230,14 @@ export class Service {
   #resource<T extends z.ZodMiniType>(answer: HttpAnswer, schema: T): Resource<z.infer<T>> {
     return parseResource(answer.path, answer.body, schema, answer.headers["etag"]);
   }
+}
+
+/** The next request opens a new session, so that the command can be sent again once it is known not to have been carried out. */
+function sessionEnded(refused: BmcError): BmcError {
+  return new BmcError("busy", `${refused.message}; the session has ended`, {
+    cause: refused,
+    uncertain: true,
+  });
 }
 
 /** A resource out of an answer's body or an expanded collection. Throws `protocol` when it is something else. */
