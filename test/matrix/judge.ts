@@ -48,6 +48,8 @@ export interface JudgedFault {
   readonly hasMoved: boolean;
 }
 
+/** Characters of a state that a violation shows. */
+const DETAIL = 120;
 /** How long a machine has to shut down before it may be forced: the example's `SOFT_TIMEOUT`. */
 const SOFT_MS = 60_000;
 
@@ -167,7 +169,18 @@ function unfulfilled(
   const keys = [...countsOf(reference.deeds).keys()].filter((key) => !isShown || ALWAYS.test(key));
   const missing = waysToDo(keys).map((way) => way.filter((key) => !counts.has(key)));
   const [fewest = []] = missing.toSorted((one, other) => one.length - other.length);
-  return [...parts.map((part) => `${part} differs`), ...fewest.map((key) => `${key} was not done`)];
+  const differing = parts.map((part) => {
+    const [is, asked] = [run, reference].map(({ after }) => JSON.stringify(after[part]) ?? "absent");
+    return `${part} is ${differingPart(is, asked)}`;
+  });
+  return [...differing, ...fewest.map((key) => `${key} was not done`)];
+}
+
+/** Two texts from where they begin to differ. */
+function differingPart(is = "", asked = ""): string {
+  const from = Math.max(0, [...is].findIndex((character, index) => character !== asked[index]) - 20);
+  const part = (text: string) => text.slice(from, from + DETAIL);
+  return `${part(is)} in place of ${part(asked)}`;
 }
 
 function isForced(deeds: readonly Deed[]): boolean {

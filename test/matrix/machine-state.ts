@@ -84,8 +84,9 @@ export function stateOfIpmi(bmc: IpmiBmc, known: KnownPasswords): MachineState {
       ([password]) => storedKey(password, 20).equals(key) || storedKey(password.slice(0, 16), 20).equals(key),
     )?.[1];
   return {
+    // A user without any access is as good as deleted: some BMCs keep the name.
     ipmiUsers: bmc.users.rows
-      .filter(({ name }) => name !== "")
+      .filter(({ name, enabled, messaging }) => name !== "" && (enabled || messaging))
       .map(({ name, key, enabled, messaging, level }) => ({
         name,
         enabled,

@@ -3,7 +3,7 @@ import type { Secret } from "../../../secret.ts";
 import type { BmcUser, UserRole } from "../../operations/user-port.ts";
 import { type CommandChannel, dataOf, exchange, PartRefusals } from "./channel.ts";
 import { type Command, ipmiCommand, NetFn, type Refusal } from "./command.ts";
-import { INVALID_FIELD, NOT_PRESENT, REQUEST_TOO_LONG, WRONG_LENGTH } from "./completion-code.ts";
+import { COMPLETED, INVALID_FIELD, NOT_PRESENT, REQUEST_TOO_LONG, WRONG_LENGTH } from "./completion-code.ts";
 import { passwordBytes, USERNAME_BYTES, usernameBytes } from "./credentials.ts";
 import type { LanChannel } from "./lan-channel.ts";
 import { PRIVILEGE_LEVELS } from "./open-session.ts";
@@ -241,14 +241,17 @@ export async function readUserTable(
     try {
       const [access, name] = await readSlot(channel, lan, id, signal);
       if (!access || !name) continue;
-      // BMCs announce more slots than their channel has users.
-      if (size !== undefined && NO_NAME.has(access.completionCode)) continue;
+      // BMCs announce more slots than their channel has users, which then have no names either.
+      const isNamed = name.completionCode === COMPLETED && parseUserName(name.data) !== "";
+      if (size !== undefined && NO_NAME.has(access.completionCode) && !isNamed) continue;
       const rights = parseUserAccess(dataOf(access));
       if (rights.slots < id) {
         throw new BmcError("protocol", `Get User Access: user ID ${id} of a table of ${rights.slots}`);
       }
       size ??= rights.slots;
-      const text = NO_NAME.has(name.completionCode) ? "" : parseUserName(dataOf(name));
+      // A user that can log in has a name, except for the first.
+      const mayBeNameless = id === FIRST_ID || !rights.enabled || rights.role === "none";
+      const text = mayBeNameless && NO_NAME.has(name.completionCode) ? "" : parseUserName(dataOf(name));
       slots.push({ id, name: nameOf(text, rights), access: rights });
     } catch (thrown) {
       const error = parts.of(thrown);
