@@ -32,7 +32,6 @@ describe.concurrent("virtual media beyond open URLs", () => {
       method: "POST",
       path: /InsertMedia/,
       status: 500,
-      times: 3,
       messageId: "Base.1.8.InternalError",
       message: `mount -o password=${PASSWORD} failed`,
       times: 3,
