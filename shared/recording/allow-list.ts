@@ -43,8 +43,9 @@ export function isKnown(token: string): boolean {
     if (/^\d/.test(piece)) digits += piece.length;
     else if (piece.length > 1 && isKnownWord(piece)) known += piece.length;
     else free += piece.length;
+    if (free > MOST_FREE || digits > MOST_DIGITS) return false;
   }
-  return known > free && free <= MOST_FREE && digits <= MOST_DIGITS;
+  return known > free;
 }
 
 /** Whether it alone identifies nothing. Many in a row may. */

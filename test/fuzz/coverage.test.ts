@@ -54,6 +54,8 @@ const OTHERS: Readonly<Record<string, string>> = {
   parsedText: "makes a field of a parser, which is a target",
   readText: "reads a file or stdin, bounded",
   readTextFile: "reads a file, bounded, for decodeText",
+  readIfPossible: "calls a reading of a driver",
+  throwIfNoneRead: "judges a list that was read",
   readTask: "sends a request, whose answer is parsed by schemas",
   readUserTable: "sends requests, whose answers go to parseUserAccess and parseUserName",
   readValue: "reads a variable or a file",

@@ -3,7 +3,7 @@ import { startAmtDevice } from "../../simulators/amt/device.ts";
 import { createCertificate } from "../../simulators/certificate.ts";
 import { startHomeAssistant } from "../../simulators/homeassistant/server.ts";
 import { startIronic } from "../../simulators/ironic/server.ts";
-import { type PowerAction, SimulatedMachine } from "../../simulators/machine.ts";
+import { type PowerAction, SimulatedMachine, type SimulatedOverride } from "../../simulators/machine.ts";
 import type { RedfishBmc } from "../../simulators/redfish/bmc.ts";
 import { simulatedDrive } from "../../simulators/redfish/storage.ts";
 import { startRpcConsumer } from "../../simulators/rpc/consumer.ts";
@@ -100,6 +100,8 @@ const OLD_CERTIFICATE = createCertificate({ commonName: "simulator", altNames: [
 const LOG_RECORD = Buffer.from("0000020000000020000401ff6f0100ff", "hex");
 const IPMI_RESET = /^(Cold|Warm) Reset$/;
 
+const OVERRIDE: SimulatedOverride = { device: "pxe", enabled: "continuous", mode: "uefi" };
+
 type BmcLab = Awaited<ReturnType<typeof subjectLab>>;
 
 /** What a machine must have so that the example of an action has something to do. */
@@ -107,7 +109,7 @@ const PREPARATIONS: Readonly<Record<string, (lab: BmcLab) => void>> = {
   "clear-raid": ({ redfish }) =>
     void redfish.storage.add({ name: "os", level: "RAID1", drives: ["0", "1"], bytes: 960e9 }),
   "clear-boot-override": ({ machine }) => {
-    machine.override = { device: "pxe", enabled: "continuous", mode: "uefi" };
+    machine.override = { ...OVERRIDE };
   },
   "eject-virtual-media": ({ redfish }) => {
     const drive = redfish.media.slots.find(({ types }) => types.includes("CD"));
@@ -270,15 +272,19 @@ async function serviceLab(
 ): Promise<MatrixLab> {
   const folder = await openFolder();
   const machine = new SimulatedMachine({ power, ...REAL_TIMES });
-  if (name === "clear-boot-override")
-    machine.override = { device: "pxe", enabled: "continuous", mode: "uefi" };
+  const isOverridden = name === "clear-boot-override";
+  if (isOverridden && way !== "amt") machine.override = { ...OVERRIDE };
   const service = await startService(way, machine, name);
   folder.defer(service.close);
   const { env: own, secrets } = await sampleInput(name, folder.folder);
+  const env = { BMC_HOST: "127.0.0.1", BMC_PROVIDERS: way, MACHINE: "node-01", ...service.env, ...own };
+  // Intel AMT keeps an override in objects of its own.
+  if (isOverridden && way === "amt") {
+    await new ActionRun("set-pxe-once", { env: { ...env, MODE: "keep" }, clock: systemClock }).ended;
+  }
   const deeds: Deed[] = [];
   watchPower(machine, deeds);
   const http = new HttpFaults(service.http, SERVICES[way], fault);
-  const env = { BMC_HOST: "127.0.0.1", BMC_PROVIDERS: way, MACHINE: "node-01", ...service.env, ...own };
   return {
     start: (given) =>
       new ActionRun(name, {

@@ -28,9 +28,10 @@ export class MatrixReport {
   }
 
   /** Counts a run; one line for each violation. */
-  add({ cell, hit, violations, durationMs, ok, message }: CellReport): readonly string[] {
+  add(done: CellReport): readonly string[] {
+    const { cell, hit, violations, durationMs, ok, message } = done;
     const wrong = violations.filter(({ kind }) => {
-      const exception = exceptionFor(cell, hit, kind);
+      const exception = exceptionFor(done, kind);
       this.#used.add(exception);
       return !exception;
     });

@@ -80,6 +80,8 @@ export class RedfishMedia implements MediaDriver {
    * aiohmi/redfish/command.py). Undefined until a session was ended for this question.
    */
   #image: "in-question" | "ends-with-session" | undefined;
+  /** Paths of drives that were written to themselves although they list an action. */
+  readonly #patched = new Set<string>();
   /** The drive as it was read last. */
   #seen: Slot | undefined;
   /** Drives that could not be read when they were last listed. */
@@ -102,7 +104,10 @@ export class RedfishMedia implements MediaDriver {
 
   async read(signal: AbortSignal, drive = ANY): Promise<MediaState> {
     const slot = await this.#current(drive, signal);
-    const state = mediaState(slot, this.#options.system.behaviour, drive);
+    const { connected, ...rest } = mediaState(slot, this.#options.system.behaviour, drive);
+    // Where the action is not served, nothing keeps ConnectedVia, which nobody can write.
+    const isKept = connected !== undefined && !this.#patched.has(slot.path);
+    const state = isKept ? { ...rest, connected } : rest;
     if (this.#image === "in-question") this.#image = state.inserted ? undefined : "ends-with-session";
     const ends = state.inserted && this.#image === "ends-with-session";
     return { ...state, ...(ends && { endsWithSession: true }), ...this.#gaps() };
@@ -213,6 +218,7 @@ export class RedfishMedia implements MediaDriver {
       const answer = await writer.attempt(request, signal);
       if (answer.status < 300) {
         await this.#settle();
+        if (way === "drive" && wayOf(slot) === "action") this.#patched.add(slot.path);
         this.#remember(drive, slot, { form: request.form, ...(extras.length > 0 && { extras }) });
         return undefined;
       }

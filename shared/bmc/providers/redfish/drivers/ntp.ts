@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
 import type { NtpDriver, NtpRequest, NtpSettings } from "../../../operations/ntp.ts";
+import { uncertainty } from "../../../operations/read-back.ts";
 import { findNetworkProtocol } from "../resources/network-protocol.ts";
 import type { Resources } from "../resources/resources.ts";
 import {
@@ -41,7 +42,14 @@ export function redfishNtp(options: Resources): NtpDriver {
       } catch (thrown) {
         const refused = BmcError.from(thrown);
         const mayHelp = (refused.class === "bmc" || refused.class === "unsupported") && !refused.uncertain;
-        const restore = mayHelp ? await leaveDhcpServers(options, signal) : undefined;
+        const restore = mayHelp
+          ? await leaveDhcpServers(options, signal).catch((failed: unknown) => {
+              signal.throwIfAborted();
+              const reason = BmcError.from(failed).message;
+              options.log.debug({ reason }, "UseNTPServers not switched off");
+              return undefined;
+            })
+          : undefined;
         if (!restore) throw thrown;
         try {
           await writeSettings(options, await change(request, signal), signal);
@@ -104,7 +112,12 @@ async function leaveDhcpServers(
     for (const { own, etag, versions } of using) {
       const body = Object.fromEntries(versions.map((name) => [name, { UseNTPServers }]));
       const tag = UseNTPServers ? undefined : etag;
-      await writer.write({ method: "PATCH", path: own, body, etag: tag }, signal);
+      const request = { method: "PATCH", path: own, body, etag: tag } as const;
+      // What an accepting answer says beside it, the time servers show.
+      const doubt = await uncertainty(async () => {
+        await writer.write(request, signal);
+      });
+      if (doubt && doubt.class !== "verify") throw doubt;
     }
   };
   await set(false);

@@ -137,10 +137,12 @@ describe("an image is inserted although", () => {
       [{ Image: IMAGE }, { Image: IMAGE }],
     ],
     [
-      "RW043: its action is listed and not served, and the drive takes a PATCH",
+      "RW043: its action is listed and not served, and the drive takes a PATCH, which changes no connection",
       (tree) => (request) => {
-        if (request.method === "PATCH")
+        if (request.method === "PATCH") {
+          Object.assign(tree[request.path] ?? {}, { ConnectedVia: "NotConnected" });
           return putIn(tree, request.path.split("/").at(-1), Object(request.body).Image);
+        }
         return driveOf(request, "InsertMedia") ? [404, {}] : undefined;
       },
       [{ Image: IMAGE }, { Image: IMAGE }, { Image: IMAGE, Inserted: true }],
