@@ -137,6 +137,8 @@ const CHASSIS_CONTROL = 1;
 
 export interface SimulatedMachineOptions {
   readonly name?: string;
+  readonly uuid?: string;
+  readonly serialNumber?: string;
   readonly power?: "on" | "off";
   /** `held` stays between the states until `finishPowerOn`. */
   readonly powerOnMs?: number | "held";
@@ -164,6 +166,8 @@ interface MachineEvents {
  */
 export class SimulatedMachine extends EventEmitter<MachineEvents> {
   readonly name: string;
+  readonly uuid: string;
+  readonly serialNumber: string;
   readonly boots: BootRecord[] = [];
   /** Every power command that was carried out, in order. */
   readonly commands: { readonly action: PowerAction; readonly at: number }[] = [];
@@ -223,6 +227,8 @@ export class SimulatedMachine extends EventEmitter<MachineEvents> {
   constructor(options: SimulatedMachineOptions = {}) {
     super();
     this.name = options.name ?? "machine";
+    this.uuid = options.uuid ?? "4c4c4544-0000-1000-8000-b4c04f303032";
+    this.serialNumber = options.serialNumber ?? "CZ00000001";
     this.#power = options.power ?? "on";
     this.#powerOnMs = options.powerOnMs ?? 40;
     this.#powerOffMs = options.powerOffMs ?? 40;

@@ -15,19 +15,26 @@ export type WebServerTls = Certificate | "http" | undefined;
 
 const YEAR_MS = 365 * 86_400_000;
 
+/** What a server does with a request. */
+export type HandleRequest = (request: IncomingMessage, response: ServerResponse) => void;
+
 /** An HTTP or HTTPS server on a real socket that can be stopped with all its connections and listen again. */
 export class WebServer {
   #certificate: Certificate | undefined;
   /** TCP connections accepted so far. */
   connections = 0;
+  /** Stands in front of the server: answers itself, or hands the request on with the response or one of its own. */
+  gateway: ((request: IncomingMessage, response: ServerResponse, handle: HandleRequest) => void) | undefined;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #host = "";
   #port = 0;
 
-  constructor(tls: WebServerTls, handle: (request: IncomingMessage, response: ServerResponse) => void) {
+  constructor(tls: WebServerTls, handle: HandleRequest) {
     this.#certificate = certificateOf(tls);
-    this.#server = this.#certificate ? createHttps(this.#certificate, handle) : createHttp(handle);
+    const take: HandleRequest = (request, response) =>
+      this.gateway ? this.gateway(request, response, handle) : handle(request, response);
+    this.#server = this.#certificate ? createHttps(this.#certificate, take) : createHttp(take);
     this.#server.keepAliveTimeout = 60_000;
     this.#server.on("connection", (socket: Socket) => {
       this.connections++;

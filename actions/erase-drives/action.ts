@@ -32,6 +32,11 @@ export default defineAction({
       description: "Erase also while the machine is on, which destroys what runs from the drives",
       default: "false",
     }),
+    yes: boolean({
+      env: "YES",
+      description: "Erase without a question; the worker, which has the policy, needs no confirmation",
+      default: "false",
+    }),
     eraseTimeout: duration({
       env: "ERASE_TIMEOUT",
       description: "Time limit for all drives together; TIMEOUT also applies",
@@ -39,6 +44,7 @@ export default defineAction({
       minMs: 1_000,
     }),
   },
+  question: ({ drives, yes }) => (yes ? undefined : `Destroy all data on ${drives.join(", ")}?`),
   check: ({ drives }, nameInput) => (drives.length === 0 ? [`${nameInput(DRIVES)} names no drive`] : []),
   run: async ({ bmc, input, dryRun, signal, progress }): Promise<ActionReport<DryRunData | Erased>> => {
     const { drives, method, whileOn, eraseTimeout } = input;

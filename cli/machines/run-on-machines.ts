@@ -5,7 +5,9 @@ import { commonInput } from "../../actions/harness/input/common-input.ts";
 import { fieldGroups, parseFlags } from "../../actions/harness/input/flags.ts";
 import { readInput } from "../../actions/harness/input/read-input.ts";
 import { failedResult } from "../../actions/harness/result/write-result.ts";
+import { notConfirmed } from "../../actions/harness/run/program.ts";
 import { runNamed } from "../../actions/run-named.ts";
+import { confirm } from "../../shared/confirm.ts";
 import { BmcError } from "../../shared/contract/bmc-error.ts";
 import { serialiseConnection } from "../../shared/contract/connection.ts";
 import { EXIT_OK, exitCodeOf } from "../../shared/contract/exit-code.ts";
@@ -48,6 +50,7 @@ export async function runOnMachines(name: string, argv: readonly string[]): Prom
   if (!inventory || problems.length > 0) endWithUsage(command, problems);
 
   const stop = listenForStop();
+  await confirmAll(action, { env, flags: flags.values, machines, command }, stop.signal);
   const slots = new ActionSlots(+selection.concurrency);
   const locks = new MachineLocks();
   const commands = new SecretCommands();
@@ -95,17 +98,34 @@ export async function runOnMachines(name: string, argv: readonly string[]): Prom
   process.exit(Math.max(...exitCodes));
 }
 
+interface Asked {
+  readonly env: Environment;
+  readonly flags: Environment;
+  readonly machines: readonly Machine[];
+  readonly command: string;
+}
+
+/** Names every machine and what would be lost on it, and asks. Ends the process with `usage` unless that is confirmed. */
+async function confirmAll(
+  action: Action,
+  { env, flags, machines, command }: Asked,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!action.question) return;
+  const read = await readOwnInput(action, env, flags);
+  if (!read.ok || read.input.common.dryRun) return;
+  const unconfirmed = action.question({ ...read.input.own, yes: false });
+  for (const { name } of machines) process.stderr.write(`${name}: ${unconfirmed}\n`);
+  if (action.question(read.input.own) === undefined) return;
+  const hasTerminal = process.stdin.isTTY && process.stderr.isTTY;
+  const isConfirmed = hasTerminal ? await confirm(`On ${machines.length} machines?`, signal) : undefined;
+  if (!isConfirmed) endWithUsage(command, [notConfirmed(isConfirmed)]);
+}
+
 /** What is wrong with the action's own input, which is the same for every machine. */
 async function inputProblems(action: Action, env: Environment, flags: Environment): Promise<string[]> {
-  const isOwn = (name: string) => !isConnectionVariable(name);
-  const conflicts = Object.keys(env).filter((name) => !isOwn(name) && env[name] !== "");
-  const connection = JSON.stringify({ host: "any", username: "any", password: "any" });
-  const read = await readInput(action, {
-    env: { ...filtered(env, isOwn), BMC_CONNECTION_FILE: "-" },
-    flags: filtered(flags, isOwn),
-    stdin: () => Readable.from([Buffer.from(connection)]),
-    signal: AbortSignal.timeout(10_000),
-  });
+  const conflicts = Object.keys(env).filter((name) => isConnectionVariable(name) && env[name] !== "");
+  const read = await readOwnInput(action, env, flags);
   return [
     ...conflicts.map((name) => `${nameOf(name, flags)} cannot be combined with --inventory`),
     ...(read.ok ? [] : read.problems),
@@ -158,4 +178,15 @@ async function runAction(
   const { hint: _, ...result } =
     ended?.result ?? failedResult(action.name, new BmcError("internal", "no such action"));
   return result;
+}
+
+function readOwnInput(action: Action, env: Environment, flags: Environment) {
+  const isOwn = (name: string) => !isConnectionVariable(name);
+  const connection = JSON.stringify({ host: "any", username: "any", password: "any" });
+  return readInput(action, {
+    env: { ...filtered(env, isOwn), BMC_CONNECTION_FILE: "-" },
+    flags: filtered(flags, isOwn),
+    stdin: () => Readable.from([Buffer.from(connection)]),
+    signal: AbortSignal.timeout(10_000),
+  });
 }

@@ -30,6 +30,7 @@ import { endWithUsage } from "../usage-problem.ts";
 import { makeRecording } from "./make-recording.ts";
 
 const COMMAND = "pbnj-worker record";
+const [MOST_KEPT, LONGEST_KEPT] = [50, 200];
 const FORMATS = ["recording", "mockup"];
 
 interface Flags {
@@ -37,6 +38,7 @@ interface Flags {
   readonly file?: string;
   readonly format: string;
   readonly inventory?: string;
+  readonly keep: readonly string[];
   readonly maxRequests: string;
   readonly maxMib: string;
   readonly maxTime: string;
@@ -65,6 +67,12 @@ export function defineRecord(command: Command): void {
       ),
     )
     .option("--inventory <file>", "the inventory that has the machine")
+    .option(
+      "--keep <text>",
+      "keep this text, such as a model, which would be replaced; may be repeated",
+      (text: string, before: readonly string[]) => [...before, text],
+      [],
+    )
     .option("--max-requests <number>", "limit of requests", "3000")
     .option("--max-mib <number>", "limit of what is read, in MiB", "32")
     .option("--max-time <duration>", "limit of the time", "10m")
@@ -93,6 +101,10 @@ async function record(flags: Flags, rest: readonly string[]): Promise<number> {
   if (!FORMATS.includes(flags.format)) {
     problems.push(`--format is not one of ${FORMATS.join(", ")}${suggestion(flags.format, FORMATS)}`);
   }
+  if (flags.keep.length > MOST_KEPT) problems.push(`--keep is given more than ${MOST_KEPT} times`);
+  if (flags.keep.some((text) => text.trim() === "" || text.length > LONGEST_KEPT)) {
+    problems.push(`--keep is not a text of 1 to ${LONGEST_KEPT} characters`);
+  }
   const action = flags.action === undefined ? undefined : await loadAction(flags.action);
   if (flags.action !== undefined && !action)
     problems.push(`there is no action ${JSON.stringify(flags.action)}`);
@@ -117,7 +129,9 @@ async function record(flags: Flags, rest: readonly string[]): Promise<number> {
   try {
     const log = createActionLogger("warn", {});
     const progress = (text: string) => lines.note(what, text);
-    const made = await makeRecording(action, input, { limits, log, signal: stop.signal, progress });
+    const made = await makeRecording(action, input, {
+      ...{ limits, log, signal: stop.signal, progress, keep: flags.keep },
+    });
     const { recording, text, result, failures } = made;
     lines.clear();
     const file = flags.file ?? (await freeName(recording, flags.format));
@@ -249,6 +263,7 @@ function summaryOf({ recording, file, tookMs, left, failures }: Summary): string
     exchanges = [],
     commands = [],
     replaced = {},
+    kept,
     amt,
   } = recording;
   const make = [vendor, model].filter(Boolean).join(" ") || (amt ? "an Intel AMT device" : "a BMC");
@@ -261,11 +276,22 @@ function summaryOf({ recording, file, tookMs, left, failures }: Summary): string
       ? [`${action.name}: ${action.message}; ${count(exchanges.length + commands.length, "exchange")}`]
       : []),
     `Replaced: ${counted === "" ? "nothing" : counted}. Removed: ${count(secret, "secret value")}.`,
+    ...(kept
+      ? [
+          `Kept: ${
+            Object.entries(kept)
+              .map(([text, times]) => `${times} × ${JSON.stringify(text)}`)
+              .join(", ") || "nothing"
+          }.`,
+        ]
+      : []),
     ...failures.map((failure) => `Not recorded: ${failure}`),
     ...(unread.length > 0
       ? [`Not read: ${unread.length}, such as ${unread[0]?.path} (${unread[0]?.reason})`]
       : []),
     ...(left.length > 0 ? [`Not in the mockup: ${left.length} resources whose paths cannot be folders`] : []),
-    ...(file.endsWith(".mockup") ? [] : [`Show everything that it holds: pbnj-worker record --show ${file}`]),
+    ...(file.endsWith(".mockup")
+      ? []
+      : [`Look at everything that it holds before you share it: pbnj-worker record --show ${file}`]),
   ].join("\n");
 }

@@ -1,354 +1,391 @@
 import type { Redactor } from "../secret-forms.ts";
-import { ruleOf, VERSION_NAME, VOCABULARY } from "./names.ts";
-import { type IdentityKind, isFiller, Pseudonyms } from "./pseudonyms.ts";
+import {
+  type FieldRole,
+  type IdentityKind,
+  isKnown,
+  isKnownWord,
+  isMeasured,
+  isPlainValue,
+  isPublicHost,
+  isShort,
+  knownForms,
+  roleOf,
+} from "./allow-list.ts";
+import { StandIns } from "./stand-ins.ts";
 
 /** Headers that say how a BMC behaves; no other is kept. */
 const HEADERS = new Set(
-  `accept accept-encoding allow cache-control connection content-encoding content-length content-type etag if-match link location
-  odata-version preference-applied retry-after server transfer-encoding www-authenticate`
-    .split(/\s+/)
-    .filter((name) => name !== ""),
+  `accept accept-encoding allow cache-control connection content-encoding content-type etag if-match link location odata-version
+  preference-applied retry-after server transfer-encoding www-authenticate`.split(/\s+/),
 );
 
 const LONGEST_TEXT = 2_048;
-const LONGEST_SPOKEN = 64;
-const LONGEST_SECRET = 256;
-const MOST_PHRASES = 500;
-/** Shorter values are in too many other words. */
-const SHORTEST_FOUND = 4;
+const LONGEST_FOUND = 256;
+const MOST_FOUND = 20_000;
+const LONGEST_CACHED = 64;
+const MOST_CACHED = 50_000;
+/** So many letters and digits of short words in a row may be an address, a key or a number. */
+const SHORTEST_RUN = 6;
+/** A smaller number may be a PIN's part, and is none. */
+const LARGEST_FREE = 999;
 
 /*
- * A machine's texts are an attacker's: each pattern takes time in proportion to the text. One that starts with a repetition looks
- * behind, so that it is tried once per run of characters.
+ * Each pattern takes time in proportion to the text. One that starts with a repetition looks behind, so that it is tried once per run of
+ * characters.
  */
-const UUID = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi;
-const MAC =
-  /(?<![0-9a-f:-])[0-9a-f]{2}(?:([:-])[0-9a-f]{2})(?:\1[0-9a-f]{2}){4}(?:(?:\1[0-9a-f]{2}){2})?(?![0-9a-f:-])/gi;
 const OCTET = "(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)";
-const IPV4 = new RegExp(`(?<![\\w.-])${OCTET}(?:\\.${OCTET}){3}(?![\\w-]|\\.\\d)`, "g");
-/** With all eight groups, or with `::`; a MAC address and a time of day are none. */
-const IPV6 =
-  /(?<![\w:.])(?:(?:[0-9a-f]{1,4}:){7}[0-9a-f]{1,4}|(?:[0-9a-f]{1,4}(?::[0-9a-f]{1,4})*)?::(?:[0-9a-f]{1,4}(?::[0-9a-f]{1,4})*)?)(?![\w:])/gi;
-const EMAIL = /(?<![\w.+-])[\w.+-]+@(?!odata\.|Redfish\.|Message\.)[\w-]+(?:\.[\w-]+)+/g;
-const URL_LOGIN = /(?<=:\/\/)[^\s/@]+@/g;
-const URL_HOST = /(?<=:\/\/)[^\s/:?#[\]]+/g;
-/** The server of a share: `//host/share/x.iso`, `\\\\host\\share\\x.iso`, `host:/export/x.iso`. */
-const SHARE_HOST =
-  /((?:^|[\s"'(])(?:\/\/|\\\\))([a-z0-9][a-z0-9.-]*)(?=[/\\])|((?:^|[\s"'(]))([a-z0-9][a-z0-9.-]+)(?=:\/[^/])/gi;
-const PEM = /-----BEGIN[\s\S]*?(-----END [^-]*-----|$)/g;
-/** Random text: a hash, a key or an encoded value. */
-const RANDOM = /(?<![\w+=-])(?=[A-Za-z+]*\d)[A-Za-z0-9+_]{32,}={0,2}/g;
-/** Who or what a sentence is about. */
-const SUBJECTS = /(\b(?:users?|accounts?|host(?:name)?|using|from|by|login)\b[ :=]+)(["']?)([^\s"',;]+)\2/gi;
-/** Around what is set aside; for private use in Unicode. */
-const ASIDE = ["\uE000", "\uE001"];
-/** Also what follows in the names of IPMI's commands, such as Get User Access. */
-const NO_SUBJECT =
-  /^(the|an?|this|its|all|is|see|your|via|access|name|password|payload|may|can|must|has|does|not|or|and)[:.]?$/i;
-const WORD = /^[\p{L}\p{N}_.-]+$/u;
-const QUOTED = /"([^"\n]{3,})"|'([^'\n]{3,})'/g;
-const LINK = /^\/[\w$@.~#/()%:,;=+-]*(\?[^\s]*)?$/;
-const PUBLIC_HOSTS = /(^|\.)(dmtf\.org|oasis-open\.org|odata\.org|w3\.org|snia\.org)$/i;
-const NUMBER = /^(0x[0-9a-f]{1,8}|[-+]?\d{1,5}(\.\d+)?%?)$/i;
-const MOMENT = /^(\d{4}-\d{2}-\d{2}([T ][\d:.]+(Z|[+-]\d{2}:?\d{2})?)?|[+-]\d{2}:\d{2})$/i;
-const DURATION =
-  /^P(?=T?\d)(\d{1,9}Y)?(\d{1,9}M)?(\d{1,9}W)?(\d{1,9}D)?(T(\d{1,9}H)?(\d{1,9}M)?(\d{1,9}(\.\d{1,9})?S)?)?$/;
+const FORMS = {
+  pem: "-----BEGIN[^]*?(?:-----END [^-]*-----|$)",
+  host: "(?<=:\\/\\/)(?:[^\\s\\/@]+@)?[^\\s\\/:?#[\\]]+",
+  share: `(?<=(?:^|[\\s"'(])(?:\\/\\/|\\\\\\\\))[a-z\\d][a-z\\d.-]*(?=[\\/\\\\])|(?<![\\w.:\\/-])[a-z\\d][a-z\\d.-]+(?=:\\/[^\\/])`,
+  percent: "(?<![\\w.~%-])[\\w.~-]*(?:%[\\da-f]{2}[\\w.~-]*)+",
+  email: "(?<![\\w.+-])[\\w.+-]+@(?!odata\\.|redfish\\.|message\\.)[\\w-]+(?:\\.[\\w-]+)+",
+  subject:
+    "(?<=\\b(?:users?|accounts?|host(?:name)?|login|group|domain)[ :=]{1,3}[\"']?)(?=[^\\s\"',;]*[a-z])(?=[^\\s\"',;]*[\\d._@\\\\-])[^\\s\"',;/]+",
+  uuid: "\\b[\\da-f]{8}(?:-[\\da-f]{4}){3}-[\\da-f]{12}\\b",
+  mac: "(?<![\\da-f:-])[\\da-f]{2}(?<gap>[:-])[\\da-f]{2}(?:\\k<gap>[\\da-f]{2}){4}(?:(?:\\k<gap>[\\da-f]{2}){2})?(?![\\da-f:-])",
+  dotted: "(?<![\\da-f.:])[\\da-f]{4}(?<mark>[.:-])[\\da-f]{4}\\k<mark>[\\da-f]{4}(?![\\da-f.:-])",
+  ipv6: "(?<![\\w:.])(?:(?:[\\da-f]{1,4}:){7}[\\da-f]{1,4}|(?:[\\da-f]{1,4}(?::[\\da-f]{1,4})*)?::(?:[\\da-f]{1,4}(?::[\\da-f]{1,4})*)?)(?![\\w:])",
+  ipv4: `(?<![\\w.])${OCTET}(?:\\.${OCTET}){3}(?!\\w|\\.\\d)`,
+  token: "[\\p{L}\\p{N}]+",
+} as const;
 
-/** What may leave a machine: see docs/how-to/record-a-bmc.md. */
+const scanners = new Map<FieldRole, RegExp>();
+
+/** Finds what may identify in a text of a field. What a `known` form matches stays. */
+function scannerOf(role: FieldRole): RegExp {
+  const made = scanners.get(role);
+  if (made) return made;
+  const known = knownForms(role).map(({ source }) => source);
+  const alternatives = Object.entries(FORMS).map(([name, source]) => `(?<${name}>${source})`);
+  const [pem = "", host = "", share = "", percent = "", email = "", subject = "", uuid = "", ...rest] =
+    alternatives;
+  const all = [pem, host, share, percent, email, uuid, subject, `(?<known>${known.join("|")})`, ...rest];
+  const scanner = new RegExp(all.join("|"), "giu");
+  scanners.set(role, scanner);
+  return scanner;
+}
+
+const WORD = /[^\s"'/,;()[\]=<>?&|]+/g;
+const CHALLENGE =
+  /\b(?:(?:Basic|Bearer|Digest|Negotiate|Session)(?=[\s,]|$)|stale="?(?:true|false)"?|algorithm="?(?:MD5|SHA-256|SHA-512-256)(?:-sess)?"?|qop="?auth(?:-int)?(?:, ?auth(?:-int)?)?"?)/gi;
+/** An account or a session is its user's. */
+const OF_USER = /(\/(?:Accounts|Sessions)\/)([^/?#]+)/i;
+
+/** Makes of what a machine says what may leave it: see docs/how-to/record-a-bmc.md. */
 export class Anonymiser {
-  readonly #pseudonyms: Pseudonyms;
+  readonly #standIns: StandIns;
   readonly #redact: Redactor;
-  /** Values of fields that identify, in lower case, to find them in other texts. */
-  readonly #found = new Map<string, IdentityKind | "secret">();
-  /** Secrets that are not one word. */
-  readonly #phrases = new Set<string>();
-  /** Words of field names and lists of allowed values: a value made of them is one of a specification. */
-  readonly #words = new Set<string>();
-  readonly #values = new Set<string>();
+  readonly #keep: RegExp | undefined;
+  readonly #kept = new Map<string, number>();
+  /** Values of fields that identify, in lower case, that have known words in them. */
+  readonly #found = new Map<string, IdentityKind>();
   /** Most texts of a tree are met often. */
   readonly #texts = new Map<string, string>();
   #removed = 0;
 
-  constructor(redact: Redactor, pseudonyms = new Pseudonyms()) {
+  constructor(redact: Redactor, { standIns = new StandIns(), keep = [] }: AnonymiserOptions = {}) {
     this.#redact = redact;
-    this.#pseudonyms = pseudonyms;
+    this.#standIns = standIns;
+    this.#keep = keep.length === 0 ? undefined : new RegExp(keep.map(escaped).join("|"), "gi");
   }
 
   /** How many values were replaced or removed, by kind. */
   get replaced(): Readonly<Record<string, number>> {
-    return { ...this.#pseudonyms.counts, ...(this.#removed > 0 ? { secret: this.#removed } : {}) };
+    return { ...this.#standIns.counts, ...(this.#removed > 0 ? { secret: this.#removed } : {}) };
   }
 
-  /** Notes a value that identifies, such as the login's user, wherever it will be met. */
-  note(kind: IdentityKind, value: string): void {
-    const text = value.trim();
-    if (text.length >= SHORTEST_FOUND && !isFiller(text) && !VOCABULARY.has(text.toLowerCase())) {
-      this.#found.set(text.toLowerCase(), kind);
-    }
+  /** What `keep` has kept, and how often. */
+  get kept(): Readonly<Record<string, number>> {
+    return Object.fromEntries(this.#kept);
+  }
+
+  /** Notes a value that identifies, such as the login's user, wherever it will be met. Other texts are not known to be harmless anyway. */
+  note(kind: IdentityKind, given: string): void {
+    const value = given.trim().toLowerCase();
+    if (value.length > LONGEST_FOUND || this.#found.size >= MOST_FOUND || isPlainValue(value)) return;
+    const tokens = value.match(TOKEN) ?? [];
+    if (!tokens.some((token) => isKnown(token)) || isShort(value) || isKnownWord(value)) return;
+    this.#found.set(value, kind);
   }
 
   /** Looks through everything that will be written, before any of it is. */
-  collect(value: unknown, field = "", inherited?: IdentityKind | "secret"): void {
-    if (Array.isArray(value)) {
-      for (const entry of value) this.collect(entry, field, inherited);
-    } else if (typeof value === "object" && value !== null) {
-      for (const [name, entry] of Object.entries(value)) {
-        for (const word of wordsOf(name)) this.#words.add(word);
-        this.collect(entry, name, below(ruleOf(field)) ?? inherited);
-      }
+  collect(value: unknown, field = ""): void {
+    if (Array.isArray(value)) for (const entry of value) this.collect(entry, field);
+    else if (typeof value === "object" && value !== null) {
+      for (const [name, entry] of Object.entries(value)) this.collect(entry, name);
     } else if (typeof value === "string") {
-      const rule = this.#rule(field, inherited);
-      if (rule === "secret" && !isHarmless(value)) this.#noteSecret(value);
-      if (/allowablevalues|supportedvalues|^valuename$/i.test(field)) this.#values.add(value);
-      if (isIdentity(rule) && rule !== "location") this.note(rule, value);
+      const role = roleOf(field);
+      if (isIdentity(role) || role === "secret") this.note(role === "secret" ? "text" : role, value);
     }
   }
 
-  #noteSecret(value: string): void {
-    if (value.length < SHORTEST_FOUND || value.length > LONGEST_SECRET) return;
-    if (WORD.test(value)) this.#found.set(value.toLowerCase(), "secret");
-    else if (this.#phrases.size < MOST_PHRASES) this.#phrases.add(value);
-  }
-
   /** A value as it may be written. */
-  value(value: unknown, field = "", inherited?: IdentityKind | "secret"): unknown {
-    if (Array.isArray(value)) return value.map((entry) => this.value(entry, field, inherited));
+  value(value: unknown, field = "", below?: "secret"): unknown {
+    if (Array.isArray(value)) return value.map((entry) => this.value(entry, field, below));
+    const role = below ?? roleOf(field);
     if (typeof value === "object" && value !== null) {
-      const next = below(ruleOf(field)) ?? inherited;
+      const next = role === "secret" ? role : undefined;
       return Object.fromEntries(
         Object.entries(value).map(([name, entry]) => [this.#name(name), this.value(entry, name, next)]),
       );
     }
-    if (typeof value === "string") return this.#string(value, field, inherited);
-    return typeof value === "number" ? this.#number(value, field, inherited) : value;
+    if (typeof value === "string") return this.#string(value, field, role);
+    return typeof value === "number" ? this.#number(value, role) : value;
   }
 
-  /** Whether what a field of this name holds is never written. */
-  isSecret(field: string): boolean {
-    return ruleOf(field) === "secret";
-  }
-
-  /** A path, whose parts may name an account or hold a serial number. */
+  /** A path with its query, whose parts may name an account or hold a serial number. */
   path(path: string): string {
     return path
-      .split(/(\/(?:Accounts|Sessions)\/)([^/?#]+)/i)
+      .split(OF_USER)
       .map((part, index) => {
-        if (index % 3 !== 2) return this.#known(this.#redact(part), true);
-        const isNumber = /^\d+$/.test(part);
-        return isNumber ? part : this.#pseudonyms.of("user name", decoded(part));
+        if (index % 3 !== 2) return this.text(part);
+        return /^\d{1,3}$/.test(part) ? part : this.#identity(part, "user name");
       })
       .join("");
   }
 
   headers(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
     const kept = Object.entries(headers).filter(([name]) => HEADERS.has(name.toLowerCase()));
-    return Object.fromEntries(kept.map(([name, value]) => [name, this.#header(name, value)]));
+    return Object.fromEntries(kept.map(([name, value]) => [name, this.#header(name.toLowerCase(), value)]));
   }
 
-  /** A text without what identifies. */
-  text(text: string, isVersion = false): string {
-    const key = `${isVersion}${text}`;
+  /** A text without what is not known to be harmless. */
+  text(given: string, role: FieldRole = "text"): string {
+    const text = given.slice(0, LONGEST_TEXT);
+    const key = `${role} ${text}`;
     const cached = this.#texts.get(key);
     if (cached !== undefined) return cached;
-    const shown = this.#text(text, isVersion);
+    const shown = this.#apart(this.#redact(text), role);
+    if (text.length > LONGEST_CACHED) return shown;
+    if (this.#texts.size >= MOST_CACHED) this.#texts.clear();
     this.#texts.set(key, shown);
     return shown;
   }
 
-  #text(text: string, isVersion: boolean): string {
-    // What was replaced is set aside, so that no stand-in is taken for an original.
-    const aside: string[] = [];
-    const put = (shown: string) => `${ASIDE[0]}${aside.push(shown) - 1}${ASIDE[1]}`;
-    const replace = (kind: IdentityKind) => (found: string) => put(this.#pseudonyms.of(kind, found));
-    const shown = this.#redact(text)
-      .replaceAll(/[\uE000\uE001]/g, "")
-      .replace(PEM, () => put("[removed]"))
-      .replace(URL_LOGIN, "")
-      .replace(URL_HOST, (host) =>
-        PUBLIC_HOSTS.test(host) || /^[\d.]+$/.test(host) ? host : put(this.#pseudonyms.of("host name", host)),
-      )
-      .replace(SHARE_HOST, (whole, slashes = "", server = "", before = "", nfs = "") =>
-        /^[\d.]+$/.test(server + nfs)
-          ? whole
-          : `${slashes}${before}${put(this.#pseudonyms.of("host name", server + nfs))}`,
-      )
-      .replace(EMAIL, replace("user name"))
-      .replace(UUID, replace("UUID"))
-      .replace(MAC, replace("MAC address"))
-      .replace(IPV6, replace("address"))
-      .replace(IPV4, (found) => (isVersion ? found : put(this.#pseudonyms.of("address", found))))
-      .replace(RANDOM, replace("text"));
-    return this.#known(shown, isVersion).replace(
-      /\uE000(\d+)\uE001/g,
-      (_, index: string) => aside[Number(index)] ?? "",
-    );
-  }
-
-  /** What a person or a log wrote. */
-  freeText(text: string): string {
-    // A field's value that the text repeats has its stand-in already.
-    const isHidden = (found: string) => found.length >= SHORTEST_FOUND && this.#pseudonyms.isStandIn(found);
-    const hide = (found: string) =>
-      this.#isVocabulary(found) || isHidden(found) ? found : this.#pseudonyms.of("text", found);
-    return this.text(text)
-      .replace(QUOTED, (whole, double?: string, single?: string) =>
-        whole.replace(double ?? single ?? "", (inner) => hide(inner)),
-      )
-      .replace(SUBJECTS, (whole, lead: string, quote: string, subject: string) =>
-        this.#areKnown(wordsOf(subject)) || NO_SUBJECT.test(subject) || subject.startsWith("/")
-          ? whole
-          : `${lead}${quote}${hide(subject)}${quote}`,
-      );
-  }
-
-  #header(name: string, value: string): string {
-    switch (name.toLowerCase()) {
-      case "location": {
-        const [, origin = "", path = ""] = /^([a-z]+:\/\/[^/]*)?(.*)$/is.exec(value) ?? [];
-        return this.text(origin) + this.path(path);
-      }
-      case "etag":
-      case "if-match":
-        return value.replace(/[A-Za-z0-9+/=]{4,}/g, (tag) => this.#pseudonyms.of("text", tag));
-      case "www-authenticate":
-        return challengeIn(value);
-      default:
-        return this.text(value);
-    }
-  }
-
-  #string(value: string, field: string, inherited: IdentityKind | "secret" | undefined): unknown {
-    const cut = value.slice(0, LONGEST_TEXT);
-    if (field === "@odata.etag") return this.#header("etag", cut);
-    if (field.startsWith("@odata.") || (value.startsWith("/redfish/") && LINK.test(cut))) {
-      return cut.startsWith("/") ? this.path(cut) : this.text(cut, true);
-    }
-    const rule = this.#rule(field, inherited);
-    if (rule === "secret") {
-      if (value === "" || isHarmless(value)) return value;
+  #string(given: string, field: string, role: FieldRole): string | null {
+    const value = given.slice(0, LONGEST_TEXT);
+    if (field === "@odata.etag") return this.#header("etag", value);
+    if (role === "secret") {
+      if (isPlainValue(value)) return value;
+      if (REDFISH_LINK.test(value)) return this.path(value);
       this.#removed++;
       return null;
     }
-    if (isIdentity(rule)) {
-      if (rule === "address" && VOCABULARY.has(cut.toLowerCase())) return cut;
-      const isName = rule === "address" && !/^([\d.]+|(?=.*:)[0-9a-f:]+)$/i.test(cut);
-      return this.#pseudonyms.of(isName ? "host name" : rule, this.#redact(cut));
-    }
-    if (rule === "free text") return this.freeText(cut);
-    const isOf = this.#isVocabulary(cut) || [NUMBER, MOMENT, DURATION, LINK].some((form) => form.test(cut));
-    if (rule === "allowed" || isOf) return this.text(cut, VERSION_NAME.test(field) || LINK.test(cut));
-    return this.#pseudonyms.of("text", this.#redact(cut));
+    if (isPlainValue(value) || (role === "measure" && isMeasured(value))) return value;
+    if (isIdentity(role)) return this.#identity(value, role);
+    return value.includes("/") ? this.path(value) : this.text(value, role);
   }
 
-  #number(value: number, field: string, inherited: IdentityKind | "secret" | undefined): number | null {
-    const rule = this.#rule(field, inherited);
-    if (rule === "secret") {
+  #number(value: number, role: FieldRole): number | null {
+    if (value === 0) return value;
+    if (role === "secret") {
       this.#removed++;
       return null;
     }
-    if (!isIdentity(rule) || rule === "address" || Math.abs(value) < 10_000) return value;
-    return Number(this.#pseudonyms.of(rule, String(value)));
+    const whole = Math.abs(Math.trunc(value));
+    if (role === "measure" || whole <= LARGEST_FREE) return value;
+    const kind = isIdentity(role) ? role : "text";
+    return Number.isSafeInteger(whole)
+      ? Math.sign(value) * Number(this.#standIns.of(kind, String(whole)))
+      : 0;
   }
 
   #name(name: string): string {
-    const cut = name.slice(0, LONGEST_TEXT);
-    return cut.includes("/") ? this.path(cut) : this.text(cut, true);
+    return name.includes("/") ? this.path(name) : this.text(name);
   }
 
-  #rule(field: string, inherited: IdentityKind | "secret" | undefined) {
-    const rule = ruleOf(field);
-    return inherited !== undefined && rule !== "secret" && !field.startsWith("@odata.") ? inherited : rule;
+  #header(name: string, value: string): string {
+    switch (name) {
+      case "etag":
+      case "if-match":
+        return value.replace(ENTITY_TAG, (tag) => this.#standIns.of("text", tag));
+      case "www-authenticate":
+        // A realm names the machine, and a nonce is part of a login.
+        return (value.match(CHALLENGE) ?? []).join(" ");
+      case "retry-after":
+        return /^\d{1,6}$/.test(value) ? value : this.text(value);
+      case "location":
+        return this.path(value);
+      default:
+        return this.text(value, "version");
+    }
   }
 
-  /** Replaces what fields that identify have held, and removes what secret ones have. */
-  #known(text: string, isVersion: boolean): string {
-    let shown = text;
-    for (const phrase of this.#phrases)
-      if (shown.includes(phrase)) shown = shown.replaceAll(phrase, this.#hidden());
-    const replaceWord = (word: string) => {
-      const kind = this.#found.get(word.toLowerCase());
-      if (kind === "secret") return this.#hidden();
-      if (kind === undefined || (isVersion && kind === "user name")) return undefined;
-      return this.#pseudonyms.of(kind, word);
+  /** A text all of which identifies. */
+  #identity(given: string, kind: IdentityKind): string {
+    return this.#apart(this.#redact(given.slice(0, LONGEST_TEXT)), kind);
+  }
+
+  /** Sets apart what is kept, and what other fields have as what identifies. */
+  #apart(text: string, role: FieldRole): string {
+    if (!this.#keep) return this.#withFound(text, role);
+    return split(text, this.#keep, (rest, kept) => {
+      if (kept !== undefined) this.#kept.set(kept, (this.#kept.get(kept) ?? 0) + 1);
+      return kept ?? this.#withFound(rest, role);
+    });
+  }
+
+  #withFound(text: string, role: FieldRole): string {
+    if (this.#found.size === 0 || isIdentity(role)) return this.#scan(text, role);
+    let [shown, at] = ["", 0];
+    for (const { 0: word, index } of text.matchAll(WORD)) {
+      const found = [word, word.slice(0, -1)].find((one) => this.#found.has(one.toLowerCase()));
+      if (found === undefined) continue;
+      const kind = this.#found.get(found.toLowerCase()) ?? "text";
+      shown += this.#scan(text.slice(at, index), role) + this.#scan(found, kind);
+      at = index + found.length;
+    }
+    return shown + this.#scan(text.slice(at), role);
+  }
+
+  #scan(text: string, role: FieldRole): string {
+    const shown: string[] = [];
+    /** Places of short words that follow each other. */
+    let run: number[] = [];
+    let at = 0;
+    const endRun = () => {
+      const free = run.map((place) => (shown[place] ?? "").replace(/^0x/i, ""));
+      if (free.join("").length >= SHORTEST_RUN) {
+        for (const place of run) shown[place] = this.#standIns.of("text", shown[place] ?? "");
+      }
+      run = [];
     };
-    return shown.replace(
-      /[^\s"'/,;()[\]=<>?&|]+/g,
-      (token) =>
-        replaceWord(token) ??
-        token.replace(/[\p{L}\p{N}_.-]+/gu, (part) => replaceWord(part) ?? this.#parts(part, replaceWord)),
+    for (const { 0: found, index, groups = {} } of text.matchAll(scannerOf(role))) {
+      if (index !== at + 1) endRun();
+      shown.push(text.slice(at, index));
+      const form = NAMES.find((name) => groups[name] !== undefined) ?? "token";
+      const replaced = this.#replace(form, found, role);
+      if (form !== "token" || replaced !== found || !isFree(found)) endRun();
+      else run.push(shown.length);
+      shown.push(replaced);
+      at = index + found.length;
+    }
+    endRun();
+    shown.push(text.slice(at));
+    return shown.join("");
+  }
+
+  #replace(form: Form | "known", found: string, role: FieldRole): string {
+    const kind = isIdentity(role) ? role : "text";
+    switch (form) {
+      case "known":
+        return found;
+      case "pem":
+        return "[removed]";
+      case "host":
+      case "share":
+        return this.#host(found.slice(found.lastIndexOf("@") + 1));
+      case "percent":
+        return this.#decoded(found, role);
+      case "email":
+      case "subject":
+        return this.#tokens(found, "user name");
+      case "uuid":
+        return this.#joined(found, "UUID");
+      case "mac":
+      case "dotted":
+        return this.#joined(found, "MAC address");
+      case "ipv6":
+      case "ipv4":
+        return this.#standIns.address(found);
+      case "token":
+        return this.#token(found, kind, isIdentity(role));
+      default:
+        return form satisfies never;
+    }
+  }
+
+  #host(host: string): string {
+    if (isPublicHost(host)) return host;
+    return /^[\d.]+$/.test(host) ? this.#scan(host, "text") : this.#tokens(host, "host name");
+  }
+
+  #decoded(found: string, role: FieldRole): string {
+    let text: string;
+    try {
+      text = decodeURIComponent(found);
+    } catch {
+      return "[removed]";
+    }
+    const shown = this.#apart(text, role);
+    return shown === text ? found : encodeURIComponent(shown);
+  }
+
+  /** Of digits with something between them: the stand-in of the digits alone. */
+  #joined(found: string, kind: IdentityKind): string {
+    const made = this.#standIns.of(kind, found.replace(/[^\da-f]/gi, ""));
+    let at = 0;
+    return found.replace(/[\da-f]/gi, () => made[at++] ?? "");
+  }
+
+  #tokens(text: string, kind: IdentityKind): string {
+    return text.replace(TOKEN, (token) => this.#token(token, kind, true));
+  }
+
+  #token(token: string, kind: IdentityKind, isIdentity: boolean): string {
+    if (!isIdentity && (isKnown(token) || HEX_BYTE.test(token))) return token;
+    if (/^0x[\da-f]+$/i.test(token)) return `${token.slice(0, 2)}${this.#standIns.of(kind, token.slice(2))}`;
+    return (
+      this.#encoded(token, kind, isIdentity) ??
+      this.#standIns.of(MAC.test(token) ? "MAC address" : kind, token)
     );
   }
 
-  #hidden(): string {
-    this.#removed++;
-    return "[redacted]";
-  }
-
-  #parts(token: string, replaceWord: (word: string) => string | undefined): string {
-    return token.replace(/[\p{L}\p{N}]+/gu, (part) => replaceWord(part) ?? part);
-  }
-
-  #isVocabulary(value: string): boolean {
-    if (VOCABULARY.has(value.toLowerCase()) || this.#values.has(value) || isFiller(value)) return true;
-    if (value.length > LONGEST_SPOKEN || !SPOKEN.test(value)) return false;
-    const words = wordsOf(value);
-    return words.length > 1 && this.#areKnown(words);
-  }
-
-  #areKnown(words: readonly string[]): boolean {
-    return words.every((word) => VOCABULARY.has(word) || this.#words.has(word));
+  /** What is hexadecimal or base64 of a text gets the same of the text's stand-in. */
+  #encoded(token: string, kind: IdentityKind, isIdentity: boolean): string | undefined {
+    for (const encoding of ["hex", "base64"] as const) {
+      if (token.length < SHORTEST_ENCODED || (encoding === "hex" && !HEX_BYTES.test(token))) continue;
+      const text = Buffer.from(token, encoding).toString("latin1");
+      if (!PRINTABLE.test(text)) continue;
+      const shown = this.#apart(text, isIdentity ? kind : "text");
+      // Of a number it happens to be a text.
+      if (shown === text && !/[a-z]{4}/i.test(text)) continue;
+      const encoded = Buffer.from(shown, "latin1").toString(encoding).replace(/=+$/, "");
+      return /[A-F]/.test(token) && encoding === "hex" ? encoded.toUpperCase() : encoded;
+    }
+    return undefined;
   }
 }
 
-/** `RestoreLastState`, `Upper Non-Critical` */
-const SPOKEN = /^[A-Z](?=[A-Z]*[a-z])[A-Za-z]*([ -][A-Z][A-Za-z]*)*$/;
-
-const IDENTITY_RULES: readonly string[] = [
-  "address",
-  "asset tag",
-  "host name",
-  "licence",
-  "location",
-  "MAC address",
-  "serial number",
-  "user name",
-  "UUID",
-];
-
-function isIdentity(rule: string): rule is IdentityKind {
-  return IDENTITY_RULES.includes(rule);
+export interface AnonymiserOptions {
+  readonly standIns?: StandIns;
+  /** Texts that stay wherever they are, in any case. */
+  readonly keep?: readonly string[];
 }
 
-/** What a field says of everything below it. */
-function below(rule: string): IdentityKind | "secret" | undefined {
-  return rule === "secret" ? "secret" : undefined;
+type Form = keyof typeof FORMS;
+const NAMES = ["known", ...(Object.keys(FORMS) as Form[])] as const;
+const TOKEN = /[\p{L}\p{N}]+/gu;
+/** All but the mark of a weak one. */
+const ENTITY_TAG = /(?!W\/)[\p{L}\p{N}]+/gu;
+const MAC = /^[\da-f]{12}$/i;
+const HEX_BYTE = /^0x[\da-f]{1,2}$/i;
+const HEX_BYTES = /^(?:[\da-f]{2})+$/i;
+const SHORTEST_ENCODED = 8;
+const PRINTABLE = /^[ -~]{4,}$/;
+const REDFISH_LINK = /^\/redfish\/v1\/[\w./()-]*$/;
+const OTHER_ROLES: readonly FieldRole[] = ["secret", "measure", "model", "version", "text"];
+
+function isIdentity(role: FieldRole): role is IdentityKind {
+  return !OTHER_ROLES.includes(role);
 }
 
-/** Schemes and what a digest may be, each of a known word. */
-const CHALLENGE =
-  /\b(?:(?:Basic|Bearer|Digest|Negotiate|Session)(?=[\s,]|$)|stale="?(?:true|false)"?|algorithm="?(?:MD5|SHA-256|SHA-512-256)(?:-sess)?"?|qop="?auth(?:-int)?(?:, ?auth(?:-int)?)?"?)/gi;
-
-/** A realm names the machine, and a nonce is part of a login. */
-function challengeIn(value: string): string {
-  return (value.match(CHALLENGE) ?? []).join(" ");
+/** Whether it alone says nothing, and is no word. */
+function isFree(token: string): boolean {
+  return (isShort(token) && !isKnownWord(token)) || HEX_BYTE.test(token);
 }
 
-function isHarmless(value: string): boolean {
-  return (
-    VOCABULARY.has(value.toLowerCase()) ||
-    isFiller(value) ||
-    (LINK.test(value) && value.startsWith("/redfish/"))
-  );
+function escaped(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 }
 
-function wordsOf(name: string): readonly string[] {
-  return (name.match(/[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+/g) ?? []).map((word) => word.toLowerCase());
-}
-
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
+/** Joins what `shown` makes of what a pattern finds, and of the texts between. */
+function split(text: string, pattern: RegExp, shown: (rest: string, found?: string) => string): string {
+  let [joined, at] = ["", 0];
+  for (const { 0: found, index } of text.matchAll(pattern)) {
+    joined += shown(text.slice(at, index)) + shown("", found);
+    at = index + found.length;
   }
+  return joined + shown(text.slice(at));
 }

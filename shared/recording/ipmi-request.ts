@@ -1,26 +1,40 @@
-/** Commands whose bytes hold neither names, addresses nor texts. */
-const PLAIN =
-  /^(Get|Set|Chassis|Reserve|Clear|Read|Cold|Warm|Activate|Deactivate)\b(?!.*(User|LAN|FRU(?! Inventory Area)|GUID|SDR(?!( Repository)? Info)|Session|Security|Password|Hostname|Asset|SEL Entry))/i;
+const NET_FN = {
+  chassis: 0x00,
+  sensor: 0x04,
+  app: 0x06,
+  storage: 0x0a,
+  transport: 0x0c,
+  dcmi: 0x2c,
+} as const;
 
-const [SENSOR, STORAGE, TRANSPORT] = [0x04, 0x0a, 0x0c];
+/** Commands whose bytes are states, times and measured numbers, by NetFn and code, and how many the specification gives their answers. */
+const PLAIN: Readonly<Record<number, Readonly<Record<number, number>>>> = {
+  [NET_FN.chassis]: { 1: 4, 2: 0, 4: 0, 6: 1, 7: 2, 8: 0, 9: 7 },
+  [NET_FN.sensor]: { 32: 6, 34: 2, 35: 7, 39: 7, 45: 4 },
+  [NET_FN.app]: { 1: 15, 2: 0, 3: 0, 66: 9, 72: 12, 73: 0, 74: 3, 75: 12, 84: 17 },
+  [NET_FN.storage]: { 16: 3, 32: 14, 34: 2, 64: 14, 66: 2, 71: 1, 72: 4 },
+  [NET_FN.dcmi]: { 2: 18, 3: 14, 4: 1, 5: 1 },
+};
+
+/** What the longest of these requests has. */
+const LONGEST_REQUEST = 16;
 /** LAN parameters that are no addresses: the state of a change, and where the address comes from. */
 const NO_ADDRESS = [0, 4];
 
 interface Asked {
-  /** Its name in the specification. */
-  readonly command: string;
   readonly netFn: number | undefined;
   readonly code: number;
 }
 
-/** Whether the bytes of its answers may be written as they are. */
-export function isPlain({ command }: Pick<Asked, "command">): boolean {
-  return PLAIN.test(command);
+/** What a recording has of the bytes of an answer that is no record; undefined if nothing. */
+export function keptAnswer(asked: Asked, answer: Uint8Array): Uint8Array | undefined {
+  const most = mostBytes(asked);
+  return most === undefined ? undefined : answer.subarray(0, most);
 }
 
 /** Get SDR, Get Device SDR or Get SEL Entry: reservation, record ID, offset, and how many bytes. */
-export function asksForRecord({ netFn, code }: Omit<Asked, "command">): boolean {
-  return netFn === STORAGE ? code === 0x23 || code === 0x43 : netFn === SENSOR && code === 0x21;
+export function asksForRecord({ netFn, code }: Asked): boolean {
+  return netFn === NET_FN.storage ? code === 0x23 || code === 0x43 : netFn === NET_FN.sensor && code === 0x21;
 }
 
 /**
@@ -30,7 +44,11 @@ export function asksForRecord({ netFn, code }: Omit<Asked, "command">): boolean 
 export function keptBytes(asked: Asked, data: Uint8Array): Buffer | undefined {
   const bytes = Buffer.from(data);
   if (asksForRecord(asked)) return bytes.fill(0, 0, Math.min(2, bytes.length));
-  if (asked.netFn === TRANSPORT && asked.code === 0x01)
+  if (asked.netFn === NET_FN.transport && asked.code === 0x01)
     return NO_ADDRESS.includes(bytes[1] ?? 0) ? bytes : bytes.subarray(0, 2);
-  return isPlain(asked) ? bytes : undefined;
+  return mostBytes(asked) !== undefined ? bytes.subarray(0, LONGEST_REQUEST) : undefined;
+}
+
+function mostBytes({ netFn, code }: Asked): number | undefined {
+  return netFn === undefined ? undefined : PLAIN[netFn]?.[code];
 }

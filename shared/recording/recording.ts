@@ -240,6 +240,10 @@ export const Recording = z.object({
   exchanges: z.array(HttpExchange.superRefine(checkWsman)).max(MOST_EXCHANGES).optional(),
   commands: z.array(IpmiExchange).max(MOST_EXCHANGES).optional(),
   replaced: z.record(z.string(), z.int()).optional().describe("How many values of a kind were replaced"),
+  kept: z
+    .record(z.string(), z.int())
+    .optional()
+    .describe("Texts that the reporter wanted to keep, and how often they are there"),
 });
 export type Recording = z.infer<typeof Recording>;
 export type EtagForm = NonNullable<Recording["etag"]>;

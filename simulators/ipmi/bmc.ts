@@ -55,6 +55,10 @@ export interface IpmiBmcOptions {
   readonly clockSeconds?: number;
   /** How long the BMC is silent after it was reset. */
   readonly restartMs?: number;
+  /** Both checksums of the messages inside packets are wrong, as with Supermicro's X9 boards. */
+  readonly wrongChecksums?: boolean;
+  /** The role byte that RAKP3 is checked with: cut to its level where the BMC does not know the whole byte. */
+  readonly rakp3Role?: "level";
   readonly satellites?: readonly SimulatedSatellite[];
   /** What a request that repeats a request sequence number gets. */
   readonly duplicates?: "repeat-answer" | "refuse" | "execute";
@@ -71,8 +75,10 @@ interface IpmiFaults {
   refuses?: (name: string, data: Buffer) => number | undefined;
   /** What a command gets in place of being carried out. */
   answers?: (request: wire.Request) => Reply | undefined;
+  /** Changes the answer of a command that was carried out. */
+  overrules?: (name: string, reply: Reply) => Reply;
   /** The status of a handshake's answer in place of the real one; `lost` answers nothing. */
-  shakes?: (name: string) => number | "lost" | undefined;
+  shakes?: (name: string, payload: Buffer) => number | "lost" | undefined;
   /** Changes a datagram on its way out, or adds others before it. */
   rewrites?: (name: string, datagram: Buffer) => readonly Buffer[];
 }
@@ -109,6 +115,12 @@ export interface IpmiBmc extends AsyncDisposable {
 function damaged(fru: Buffer, damage: ((fru: Buffer) => void) | undefined): Buffer {
   damage?.(fru);
   return fru;
+}
+
+function withWrongChecksums(message: Buffer): Buffer {
+  const copy = Buffer.from(message);
+  for (const at of [2, copy.length - 1]) copy[at] = (copy[at] ?? 0) + 1;
+  return copy;
 }
 
 /** Payload type of serial over LAN. */
@@ -200,6 +212,7 @@ class UdpBmc implements IpmiBmc {
       kg,
       guid: GUID,
       slots: options.sessionSlots ?? 8,
+      rakp3Role: options.rakp3Role,
       idleMs: options.sessionIdleMs ?? 60_000,
     });
     this.#devices = {
@@ -353,7 +366,7 @@ class UdpBmc implements IpmiBmc {
     if (!step) return;
     const [name, run] = step;
     if (this.#ignores(name, payload)) return;
-    const status = this.faults.shakes?.(name);
+    const status = this.faults.shakes?.(name, payload);
     if (status === "lost") return;
     const answer = run();
     if (!answer) return;
@@ -390,8 +403,9 @@ class UdpBmc implements IpmiBmc {
     const name = this.#nameOf(request);
     if (this.#ignores(name, request.data)) return;
 
-    const seal = (answer: Buffer) => {
+    const seal = (message: Buffer) => {
       session.outgoing += 1;
+      const answer = this.#options.wrongChecksums ? withWrongChecksums(message) : message;
       return wire.wrap(answer, session.consoleId, session.outgoing, session);
     };
     if (isSendMessage(request)) {
@@ -452,7 +466,8 @@ class UdpBmc implements IpmiBmc {
     if (session.level < handler.level) return { code: 0xd4 };
     const refusal = this.faults.refuses?.(handler.name, request.data);
     if (refusal !== undefined) return { code: refusal };
-    return handler.run(request.data, devices, session);
+    const reply = handler.run(request.data, devices, session);
+    return this.faults.overrules?.(handler.name, reply) ?? reply;
   }
 
   /** Of what is bridged, the name that the target knows it by. */

@@ -75,6 +75,7 @@ export class SimulatedSdr {
   }
 
   get(data: Buffer): Reply {
+    if (!this.#options.present) return { code: INVALID_COMMAND };
     if (data.length !== 6) return { code: WRONG_LENGTH };
     const id = data.readUInt16LE(2);
     const index = id === 0 ? 0 : this.#records.findIndex((record) => record.readUInt16LE(0) === id);

@@ -8,6 +8,7 @@ export interface SessionsOptions {
   readonly kg: Buffer | undefined;
   readonly guid: Buffer;
   readonly slots: number;
+  readonly rakp3Role?: "level" | undefined;
   /** A session that is idle for longer is closed. */
   readonly idleMs: number;
 }
@@ -139,10 +140,12 @@ export class Sessions {
     const { user, bmcRandom, consoleRandom, role, name } = session.challenge;
     const identity = Buffer.concat([Buffer.of(role, name.length), name]);
     const userKey = user.key;
+    const checkedRole = this.#options.rakp3Role === "level" ? role & 0x0f : role;
+    const checked = Buffer.concat([Buffer.of(checkedRole, name.length), name]);
     const expected = mac(
       session.suite,
       userKey,
-      Buffer.concat([bmcRandom, uint32(session.consoleId), identity]),
+      Buffer.concat([bmcRandom, uint32(session.consoleId), checked]),
     );
     if (!expected.equals(request.subarray(8))) {
       this.end(session.id);

@@ -123,7 +123,7 @@ export function replayOn(
   };
   bmc.faults.answers = ({ netFn, command: code, data }) => {
     const command = names.get(`${netFn}/${code}`);
-    const request = command === undefined ? undefined : requestOf({ command, netFn, code }, data);
+    const request = command === undefined ? undefined : requestOf(command, { netFn, code }, data);
     const answer = request === undefined ? undefined : replay.play(request, undefined)?.answer;
     if (isLost(answer)) return { isLost: true };
     if (!isBody(answer?.body)) return undefined;
@@ -155,7 +155,7 @@ function exchangeOf(one: RecordedCommand): RecordedExchange[] {
   const isHandshake = HANDSHAKE.includes(command);
   const request = isHandshake
     ? handshakeOf(command)
-    : data !== undefined && requestOf({ ...one, netFn }, bytesOf(data));
+    : data !== undefined && requestOf(command, { netFn, code: one.code }, bytesOf(data));
   if (!request || (completionCode === undefined && error === undefined)) return [];
   const times = { request, atMs, ms };
   if (completionCode === undefined) return [{ ...times, error }];
@@ -169,8 +169,12 @@ function exchangeOf(one: RecordedCommand): RecordedExchange[] {
 const handshakeOf = (message: string) => `GET /handshake/${message}`;
 
 /** Undefined for what a recording has no bytes of. */
-function requestOf(asked: Parameters<typeof keptBytes>[0], data: Buffer): string | undefined {
-  const { command, netFn, code } = asked;
+function requestOf(
+  command: string,
+  asked: Parameters<typeof keptBytes>[0],
+  data: Buffer,
+): string | undefined {
+  const { netFn, code } = asked;
   const kept = SESSION.test(command) ? undefined : keptBytes(asked, data);
   const method = /^(Get|Read|Reserve)/.test(command) ? "GET" : "SET";
   return kept && `${method} /${netFn}/${code}/${kept.toString("hex")}`;

@@ -25,6 +25,7 @@ import { SimulatedInventory } from "./inventory.ts";
 import { Logs } from "./logs.ts";
 import { SimulatedManager } from "./manager.ts";
 import { VirtualDrives } from "./media.ts";
+import { Moves } from "./moves.ts";
 import { SimulatedInterfaces } from "./network.ts";
 import { odataDocument } from "./odata.ts";
 import { type RedfishProfile, redfishProfile } from "./profiles.ts";
@@ -114,12 +115,14 @@ export class RedfishBmc extends WebServer {
 
   readonly #basic: boolean;
   readonly #faults = new FaultQueue();
+  readonly #moves = new Moves();
   readonly #tasks: Tasks | undefined;
   readonly #systems: ReadonlyMap<string, SimulatedMachine>;
   readonly #static: ReadonlyMap<string, unknown>;
   readonly #services: readonly ResourceService[];
   readonly #tree: WholeTree | undefined;
   #closed = false;
+  #restarts = 0;
 
   constructor(options: RedfishBmcOptions) {
     super(options.tls, (request, response) => void this.#handle(request, response));
@@ -217,6 +220,11 @@ export class RedfishBmc extends WebServer {
     this.#faults.add(fault);
   }
 
+  /** Has two resources change places once `afterRequests` more requests have been answered. */
+  exchange(one: string, other: string, afterRequests = 0): void {
+    this.#moves.add(one, other, afterRequests);
+  }
+
   /** From now on nothing goes wrong any more. */
   heal(): void {
     this.#faults.clear();
@@ -230,9 +238,11 @@ export class RedfishBmc extends WebServer {
 
   /** Restarts the BMC, not its machines: sessions and connections end, and it accepts none for `downMs`. */
   async restart(downMs: number): Promise<void> {
+    const restart = ++this.#restarts;
     this.sessions.expireAll();
     await this.stop();
     await new Promise((resolve) => setTimeout(resolve, downMs));
+    if (restart !== this.#restarts) return;
     this.certificates.restarted();
     if (!this.#closed) await this.listen(this.port, this.host);
   }
@@ -267,17 +277,20 @@ export class RedfishBmc extends WebServer {
       const method = request.method === "HEAD" ? "GET" : (request.method ?? "");
       const path = (request.url ?? "").replace(/(?<=.)\/$/, "");
       this.requests.push({ method, path, headers: request.headers, body });
+      this.#moves.count();
       const fault = this.#faults.take(method, path);
       if (this.latencyMs > 0) await new Promise((resolve) => setTimeout(resolve, this.latencyMs));
       const url = new URL(path, "http://bmc");
-      const asked = { method, path: url.pathname, body, ifMatch: request.headers["if-match"] };
+      const ifMatch = request.headers["if-match"];
+      const inner = this.#moves.within(url.pathname);
+      const asked = { method, path: inner, body: this.#moves.body(body, false), ifMatch };
       this.#deliver(response, fault, () => {
         const answer = this.#answer(asked, request, url.search);
-        if (method !== "GET" || answer.delayMs !== undefined) return answer;
-        const collection = { path: url.pathname, query: url.searchParams };
-        return sendCollection(answer, collection, this.profile, (member) =>
-          this.#answer({ ...asked, path: member }, request),
-        );
+        const isRead = method === "GET" && answer.delayMs === undefined;
+        const collection = { path: inner, query: url.searchParams };
+        const read = (member: string) => this.#answer({ ...asked, path: member }, request);
+        const whole = isRead ? sendCollection(answer, collection, this.profile, read) : answer;
+        return this.#moves.answer(whole, url.pathname);
       });
     } catch {
       response.destroy();
@@ -327,7 +340,9 @@ export class RedfishBmc extends WebServer {
     if (!found) return notFound(path);
     const [systemPath, machine] = found;
     const { profile } = this;
-    const resource = systemResource(systemPath, systemPath.slice(SYSTEMS.length + 1), machine, profile);
+    const id = systemPath.slice(SYSTEMS.length + 1);
+    const number = this.machines.indexOf(machine) + 1;
+    const resource = systemResource(systemPath, id, machine, profile, number);
     const owner = {
       system: systemPath,
       settings: `${systemPath}/Settings`,

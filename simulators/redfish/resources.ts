@@ -16,7 +16,6 @@ export const ROOT = "/redfish/v1";
 export const SYSTEMS = `${ROOT}/Systems`;
 export const MANAGERS = `${ROOT}/Managers`;
 const SYSTEM_TYPE = "#ComputerSystem.v1_16_0.ComputerSystem";
-const SERIAL_NUMBER = "CZ00000001";
 
 /** The resources that never change, by path. */
 export function staticResources(
@@ -63,12 +62,13 @@ export function staticResources(
   ]);
 }
 
-/** A ComputerSystem as it now is, without its entity tag. */
+/** A ComputerSystem as it now is, without its entity tag. Its number among the systems makes its identity. */
 export function systemResource(
   path: string,
   id: string,
   machine: SimulatedMachine,
   profile: RedfishProfile,
+  number = 1,
 ): Record<string, unknown> {
   const action = {
     target: `${path}/Actions/ComputerSystem.Reset`,
@@ -87,8 +87,8 @@ export function systemResource(
     Manufacturer: profile.manufacturer,
     Model: profile.model,
     PowerState: powerState(machine.power, profile),
-    SerialNumber: SERIAL_NUMBER,
-    UUID: "4c4c4544-0000-1000-8000-b4c04f303032",
+    SerialNumber: number === 1 ? machine.serialNumber : `CZ0000000${number}`,
+    UUID: number === 1 ? machine.uuid : `4c4c4544-0000-1000-8000-b4c04f30303${number + 1}`,
     BiosVersion: "2.19.1",
     ...showIndicator(machine, profile),
     ...showBootProgress(machine, profile),

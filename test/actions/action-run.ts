@@ -16,6 +16,8 @@ export interface ActionRunOptions {
   readonly stdin?: string | { readonly open: true };
   readonly stdoutIsTty?: boolean;
   readonly stderrIsTty?: boolean;
+  /** What the person at the terminal answers to a question. */
+  readonly answer?: boolean | "no terminal";
   readonly clock?: Clock;
 }
 
@@ -52,6 +54,7 @@ export class ActionRun {
       stdin = "",
       stdoutIsTty = false,
       stderrIsTty = false,
+      answer = true,
       clock = quickClock,
     }: ActionRunOptions,
   ): Promise<EndedAction> {
@@ -69,6 +72,7 @@ export class ActionRun {
         typeof stdin === "string" ? Readable.from([Buffer.from(stdin)]) : new Readable({ read() {} }),
       stdout,
       stderr,
+      ask: answer === "no terminal" ? undefined : async () => answer,
       signal: this.#stop.signal,
       stoppedBy: () => this.#stoppedBy,
       openLog: (level, context) => ({

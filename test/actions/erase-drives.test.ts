@@ -32,6 +32,39 @@ describe.concurrent("erase-drives", () => {
     expect(lab.writes()).toHaveLength(2);
   });
 
+  it.each([
+    ["without a terminal", { answer: "no terminal" }, {}, false],
+    ["refused on a terminal", { answer: false }, {}, false],
+    ["with --yes", { answer: "no terminal", argv: ["--yes"] }, {}, true],
+    ["as the worker runs it", { answer: "no terminal" }, { BMC_CONNECTION_FILE: "-" }, true],
+    [
+      "with a flag, though with a connection file",
+      { answer: "no terminal", argv: ["--while-on=false"] },
+      { BMC_CONNECTION_FILE: "-" },
+      false,
+    ],
+  ] as const)("sends nothing by hand that is not confirmed: %s", async (_, options, file, isSent) => {
+    await using lab = await offLab();
+    const env = lab.env("redfish");
+    const stdin = JSON.stringify({
+      host: lab.redfish.host,
+      username: lab.redfish.username,
+      password: lab.redfish.password,
+      providers: ["redfish"],
+      tls: { fingerprint: lab.redfish.certificate ? lab.redfish.fingerprint : undefined },
+      redfish: { port: lab.redfish.port, scheme: lab.redfish.certificate ? "https" : "http" },
+    });
+    const given =
+      "BMC_CONNECTION_FILE" in file
+        ? { env: { DRIVES: "0", ...file }, stdin }
+        : { env: { ...env, DRIVES: "0" } };
+
+    const ended = await runAction("erase-drives", { ...options, ...given });
+
+    expect(ended.code).toBe(isSent ? 0 : 2);
+    expect(lab.writes()).toHaveLength(isSent ? 1 : 0);
+  });
+
   it("erases nothing while the machine is on, unless that is asked for", async () => {
     await using lab = await offLab("on");
 

@@ -34,6 +34,7 @@ describe.concurrent("virtual media beyond open URLs", () => {
       status: 500,
       messageId: "Base.1.8.InternalError",
       message: `mount -o password=${PASSWORD} failed`,
+      times: 3,
     });
     const refused = await lab.run("insert-virtual-media", input);
     const ended = await lab.run("insert-virtual-media", input);

@@ -59,6 +59,16 @@ describe.concurrent.each(TESTED_PROVIDERS)("a generated password via %s", (provi
     expect((await lstat(fileOf(lab))).mode & 0o777).toBe(0o600);
   });
 
+  it.each([401, 403, 405, 500, 503])("that the BMC set, and answered %i, is on the disk", async (status) => {
+    await using lab = await passwordLab();
+    await writeFile(fileOf(lab), `${OLD}\n`);
+    lab.redfish.fail({ kind: "gateway", status, method: "PATCH", path: ACCOUNTS });
+
+    await runAction("update-user", { env: envOf(lab, provider) });
+
+    expect(await onDisk(lab)).toContain(`${inForce(lab, provider)}\n`);
+  });
+
   it("that the BMC refuses is gone from the disk, and the older file stays", async () => {
     await using lab = await passwordLab();
     await writeFile(fileOf(lab), `${OLD}\n`);
@@ -69,7 +79,7 @@ describe.concurrent.each(TESTED_PROVIDERS)("a generated password via %s", (provi
       method: "PATCH",
       path: ACCOUNTS,
     });
-    lab.ipmi.faults.refuses = (name) => (name === "Set User Password" ? 0xff : undefined);
+    lab.ipmi.faults.refuses = (name) => (name === "Set User Password" ? 0xc9 : undefined);
 
     const ended = await runAction("update-user", { env: envOf(lab, provider) });
 

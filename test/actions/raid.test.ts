@@ -191,9 +191,9 @@ describe.concurrent("set-raid", () => {
       return roundTrips - polls;
     };
 
-    expect(await costOf(setRaid(lab, "os RAID1 drives=2"))).toBe(26);
+    expect(await costOf(setRaid(lab, "os RAID1 drives=2"))).toBe(28);
     expect(await costOf(setRaid(lab, "os RAID1 drives=2"))).toBe(8);
-    expect(await costOf(clearRaid(lab, "os"))).toBe(28);
+    expect(await costOf(clearRaid(lab, "os"))).toBe(29);
   });
 
   it("tells what it would send", async () => {

@@ -2,6 +2,7 @@ import { documentedRoundTrips } from "./documented-round-trips.ts";
 
 /**
  * The most round trips that the example of an action takes with nothing known of the BMC: login and read-back included, logout not.
+ * A user slot or key is read once more right before the write, because its place may have got another since it was listed.
  */
 export const ROUND_TRIPS: Readonly<Record<string, { readonly redfish?: number; readonly ipmi?: number }>> = {
   "bmc-info": { redfish: 4, ipmi: 4 },
@@ -10,10 +11,10 @@ export const ROUND_TRIPS: Readonly<Record<string, { readonly redfish?: number; r
   "clear-boot-override": { redfish: 4, ipmi: 6 },
   "clear-raid": { redfish: 29 },
   "clear-sel": { redfish: 6, ipmi: 4 },
-  "create-user": { redfish: 9, ipmi: 38 },
+  "create-user": { redfish: 9, ipmi: 39 },
   "deactivate-sol": { ipmi: 4 },
-  "delete-secure-boot-key": { redfish: 15 },
-  "delete-user": { redfish: 8, ipmi: 26 },
+  "delete-secure-boot-key": { redfish: 16 },
+  "delete-user": { redfish: 8, ipmi: 27 },
   "eject-virtual-media": { redfish: 6 },
   "enroll-secure-boot-key": { redfish: 15 },
   "erase-drives": { redfish: 20 },
@@ -58,7 +59,7 @@ export const ROUND_TRIPS: Readonly<Record<string, { readonly redfish?: number; r
   "set-raid": { redfish: 28 },
   "set-secure-boot": { redfish: 6 },
   "update-firmware": { redfish: 26 },
-  "update-user": { redfish: 10, ipmi: 25 },
+  "update-user": { redfish: 10, ipmi: 26 },
   "wait-for-boot": { redfish: 3, ipmi: 7 },
   "wait-for-power-state": { redfish: 4, ipmi: 6 },
   "watch-console": { redfish: 2, ipmi: 7 },

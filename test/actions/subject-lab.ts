@@ -1,3 +1,5 @@
+import type { Clock } from "../../shared/clock.ts";
+import { defined } from "../../shared/defined.ts";
 import { redfishProfile } from "../../simulators/redfish/profiles.ts";
 import { foundIn } from "../shared/bmc/canary/traces.ts";
 import { ActionRun } from "./action-run.ts";
@@ -20,7 +22,7 @@ export async function subjectLab({ name, power, needed, reference }: Subject, op
   const exists = user !== undefined && user !== "admin" && reference.result.before !== undefined;
   const others = exists ? [{ name: user, password: "another-4c81" }] : [];
   const lab = await actionLab({
-    machine: { power },
+    machine: { power, ...options.machine },
     ...(needed.includes("console") ? { ssh: { password: CANARY } } : {}),
     redfish: {
       password: CANARY,
@@ -50,11 +52,19 @@ export async function subjectLab({ name, power, needed, reference }: Subject, op
   };
   return Object.assign(lab, {
     /** Starts the action with its example, which these variables add to. */
-    start: (providers: readonly TestedProvider[], env: Environment = {}, argv: readonly string[] = []) =>
+    start: (
+      providers: readonly TestedProvider[],
+      env: Environment = {},
+      argv: readonly string[] = [],
+      clock?: Clock,
+    ) =>
       new ActionRun(name, {
         argv,
         env: { ...lab.env(...providers), ...machine, BMC_PASSWORD: CANARY, ...own, ...env },
+        ...defined({ clock }),
       }),
+    /** Passwords among the action's input. */
+    secrets,
     /** The same for a container, without the password. */
     container: {
       env: (providers: readonly TestedProvider[]): Environment => {

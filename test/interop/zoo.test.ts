@@ -3,7 +3,10 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
+import { BmcReading } from "../../shared/bmc/recording/record-bmc.ts";
 import { systemClock } from "../../shared/clock.ts";
+import { Anonymiser } from "../../shared/recording/anonymise.ts";
+import { redactor } from "../../shared/secret-forms.ts";
 import { shownBy } from "../../simulators/recorded/profile.ts";
 import { RecordedResources } from "../../simulators/recorded/resources.ts";
 import { startRecording } from "../../simulators/recorded/start-recording.ts";
@@ -12,6 +15,7 @@ import { resultOf, runAction } from "../actions/action-run.ts";
 import { differences } from "../simulators/recorded/profile-differences.ts";
 import { quickClock } from "../support/quick-actions.ts";
 import { judge, TRIALS, type Verdict } from "./zoo/judge.ts";
+import { differenceButNames } from "./zoo/renaming.ts";
 import {
   candidates,
   lastResetTime,
@@ -67,14 +71,14 @@ const FOLLOWED: Readonly<
 if (!folder) process.stderr.write(`skipped, ZOO_FOLDER is not set: ${TITLE}\n`);
 
 /** The recorded machine, as the lab runs it. */
-async function serve(file: string): Promise<number> {
-  const running = await startRecording(file, { tls: "http", username: "admin", password: "calvin" });
+async function serve(source: Parameters<typeof startRecording>[0], username = "admin"): Promise<number> {
+  const running = await startRecording(source, { tls: "http", username, password: "calvin" });
   onTestFinished(() => running.close());
   return running.redfish.port;
 }
 
-const connectionTo = (port: number) => ({
-  ...{ BMC_HOST: "127.0.0.1", BMC_USERNAME: "admin", BMC_PASSWORD: "calvin" },
+const connectionTo = (port: number, username = "admin") => ({
+  ...{ BMC_HOST: "127.0.0.1", BMC_USERNAME: username, BMC_PASSWORD: "calvin" },
   ...{ BMC_PROVIDERS: "redfish", REDFISH_PORT: String(port), REDFISH_SCHEME: "http" },
 });
 
@@ -137,6 +141,30 @@ async function tryDrive(env: Environment, { Id: name, MediaTypes: types }: Recor
   const ejected = await run("eject-virtual-media", {});
   expect(ejected).toMatchObject({ ok: true, after: { inserted: false, drive: name } });
 }
+
+const CHANGES = /^(set-|power-o)/;
+
+/** What `pbnj-worker record` would write of the machine, and what it makes of a path. */
+function anonymised({ resources }: Recording) {
+  const reading = new BmcReading();
+  reading.tree = {
+    ...{ resources: new Map(Object.entries(resources)), refusals: new Map(), times: new Map(), unread: [] },
+    ...{ etag: undefined, clockSkewMs: undefined, requests: 0, bytes: 0 },
+  };
+  const anonymiser = new Anonymiser(redactor({}));
+  const shown = reading.anonymous(anonymiser, { username: "admin", host: "bmc.invalid" });
+  return { shown, path: (path: string) => anonymiser.path(path) };
+}
+
+/** A result without times, and without sentences, which have several names. */
+function sayings(result: unknown): unknown {
+  if (Array.isArray(result)) return result.map(sayings);
+  if (typeof result !== "object" || result === null) return result;
+  const own = Object.entries(result).filter(([name]) => !TIMED.test(name));
+  return Object.fromEntries(own.map(([name, value]) => [name, sayings(value)]));
+}
+
+const TIMED = /^(durationMs|attempts|message|detail|details|clock|wouldSend)$/;
 
 function expectedTrees(): Readonly<Record<string, Tree>> {
   if (!folder) return {};
@@ -212,6 +240,38 @@ describe.skipIf(!folder)(TITLE, () => {
       // Another order may wait for the next boot.
       expect(after[0]?.id).toBe(last);
       expect(after.map(({ id }) => id).toSorted()).toEqual(order.toSorted());
+    },
+  );
+
+  it.for(trees)(
+    "%s: the same from its own anonymised recording, but for names",
+    { timeout: 2 * TREE_MS },
+    async ([name, tree]) => {
+      const recording = readRecording(name);
+      const { shown, path } = anonymised(recording);
+      const needsSystem = tree.systems.length > 1 || recording.resources["/redfish/v1/Systems"] === undefined;
+      const system = needsSystem ? tree.system : undefined;
+      const [original, renamed] = await Promise.all([serve(recording), serve(shown, shown.login)]);
+      const run = async (
+        trial: (typeof TRIALS)[number],
+        port: number,
+        named: string | undefined,
+        login?: string,
+      ) => {
+        const env = {
+          ...connectionTo(port, login),
+          ...(named ? { REDFISH_SYSTEM: named } : {}),
+          ...trial.env,
+        };
+        return sayings(resultOf(await runAction(trial.action, { env, clock: systemClock })));
+      };
+
+      for (const trial of TRIALS.filter(({ action }) => !CHANGES.test(action))) {
+        const expected = await run(trial, original, system ?? undefined);
+        const found = await run(trial, renamed, system ? path(system) : undefined, shown.login);
+
+        expect(differenceButNames(expected, found), trial.action).toBeUndefined();
+      }
     },
   );
 

@@ -44,6 +44,7 @@ const CALLS: { readonly [Name in DriverName]: Calls<Drivers[Name]> } = {
   power: {
     read: (power, signal) => power.read(signal),
     stateName: async (power) => power.stateName?.(),
+    resetMark: async (power) => power.resetMark?.(),
     plan: (power, signal) => power.plan("cycle", signal),
     send: (power, signal) => power.send("off", signal),
   },
@@ -51,6 +52,8 @@ const CALLS: { readonly [Name in DriverName]: Calls<Drivers[Name]> } = {
     read: (boot, signal) => boot.read(signal),
     plan: (boot, signal) => boot.plan(BOOT, signal),
     write: (boot, signal) => boot.write(BOOT, signal),
+    note: async (boot, signal) => boot.note?.({ ...BOOT, device: "cdrom" }, signal),
+    waiting: async (boot, signal) => boot.waiting?.(signal),
     see: (boot, signal) => boot.see?.(true, signal),
   },
   manager: {

@@ -117,7 +117,8 @@ function listed(value: unknown): readonly unknown[] {
 function readAnswer(text: string): void {
   const answer = { status: 200, headers: {}, body: Buffer.from(text) };
   try {
-    refusalOf(readResponse({ answer, doing: "the webhook", isWrite: true, nowMs: 0 }), "the webhook");
+    const exchange = { answer, doing: "the webhook", effect: "command", nowMs: 0 } as const;
+    refusalOf(readResponse(exchange), "the webhook", "command");
   } catch (thrown) {
     if (!(thrown instanceof BmcError)) throw thrown;
   }

@@ -49,6 +49,8 @@ export interface ActionDescription<Fields extends InputFields = InputFields> {
   /** Whether running it a second time leaves the machine as after the first. */
   readonly idempotent: boolean;
   readonly input: Fields;
+  /** What a person who runs it by hand must confirm; undefined if there is nothing to confirm or it is confirmed. */
+  question?(input: InputOf<NoInfer<Fields>>): string | undefined;
   /** Rules that span fields, as problems that name them with `nameInput`. */
   check?(input: InputOf<NoInfer<Fields>>, nameInput: NameInput): readonly string[];
 }

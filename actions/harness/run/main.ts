@@ -17,6 +17,7 @@ export async function main<Fields extends InputFields>(
     stdin: () => process.stdin,
     stdout: process.stdout,
     stderr: process.stderr,
+    ask: process.stdin.isTTY && process.stderr.isTTY ? ask : undefined,
     ...listenForStop(),
     openLog: createActionLogger,
     onUncaught: (end) => {
@@ -29,6 +30,11 @@ export async function main<Fields extends InputFields>(
     },
   });
   process.exit(exitCode);
+}
+
+async function ask(question: string, signal: AbortSignal): Promise<boolean> {
+  const { confirm } = await import("../../../shared/confirm.ts");
+  return confirm(question, signal);
 }
 
 /** The first SIGTERM or SIGINT cancels and lets the action clean up; the second ends it at once. */

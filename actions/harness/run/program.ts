@@ -19,6 +19,8 @@ import { type Output, writeText } from "../result/write-text.ts";
 import { openTrace } from "../trace/open-trace.ts";
 import { runAction } from "./run-action.ts";
 
+type Ask = (question: string, signal: AbortSignal) => Promise<boolean>;
+
 export interface ProgramHost {
   readonly argv: readonly string[];
   readonly env: Environment;
@@ -30,6 +32,8 @@ export interface ProgramHost {
   readonly stderr: Output;
   /** Aborted by the first signal, with a `BmcError` of class `cancelled`. */
   readonly signal: AbortSignal;
+  /** Asks a person; undefined if there is no terminal. */
+  readonly ask?: Ask | undefined;
   /** The signal that aborted it. */
   readonly stoppedBy: () => StopSignal | undefined;
   readonly openLog: (level: LogLevel, context: LogFields) => ActionLogger;
@@ -90,7 +94,16 @@ export async function runProgram<Fields extends InputFields>(
     return fail(new BmcError("usage", problems.join("; ")), false);
   }
 
-  const { common, connection } = read.input;
+  const { common, connection, own } = read.input;
+  // The worker's policy has allowed the machine; it gives no flags, and the connection in a file.
+  const isByHand = !isForWorker || argv.length > 0;
+  const question = isByHand && !common.dryRun ? action.question?.(own) : undefined;
+  if (question !== undefined) {
+    const name = connection.machine ?? connection.host;
+    const isConfirmed = await host.ask?.(`${name}: ${question}`, signal);
+    if (signal.aborted) return fail(BmcError.from(signal.reason), true);
+    if (!isConfirmed) return fail(new BmcError("usage", notConfirmed(isConfirmed)), true);
+  }
   const log = host.openLog(common.logLevel, { action: action.name, machine: connection.machine });
   const result = await runAction(action, read.input, { signal, log, trace, clock });
   await log.flush();
@@ -101,6 +114,12 @@ export async function runProgram<Fields extends InputFields>(
 interface Shown extends Pick<ResultTargets, "format"> {
   readonly table?: string | undefined;
   readonly sentence: string | undefined;
+}
+
+/** For people, why nothing was sent; `answer` is undefined if there was no terminal to ask on. */
+export function notConfirmed(answer: false | undefined): string {
+  if (answer === false) return "not confirmed, nothing was sent";
+  return "not confirmed, nothing was sent: without a terminal, confirm with --yes or YES=true";
 }
 
 function usageText(name: string, problems: readonly string[]): string {

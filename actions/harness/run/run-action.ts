@@ -71,12 +71,18 @@ export async function runAction<Fields extends InputFields>(
       provider: last.clients.provider,
       before: stateBefore(made),
       after: report?.after,
-      changed: made.slice(0, -1).some(mayHaveChanged) || report?.changed,
+      changed: changedBy(made, last),
     }),
     durationMs: Math.round(clock.monotonicMs() - startedMs),
     roundTrips: made.reduce((sum, attempt) => sum + attempt.clients.roundTrips, 0),
     ...defined({ data: report?.data, hint: last.clients.hint }),
   };
+}
+
+/** What was sent and not refused counts, unless the action has found out that nothing came of it. */
+function changedBy(made: readonly Attempt[], last: Attempt): boolean | undefined {
+  if (made.slice(0, -1).some(mayHaveChanged)) return true;
+  return last.report?.changed ?? (last.error && mayHaveChanged(last) ? true : undefined);
 }
 
 function mayHaveChanged({ clients, report }: Attempt): boolean {

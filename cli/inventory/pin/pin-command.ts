@@ -1,5 +1,6 @@
 import { basename } from "node:path";
 import { writeText } from "../../../actions/harness/result/write-text.ts";
+import { confirm } from "../../../shared/confirm.ts";
 import { EXIT_OK, exitCodeOf } from "../../../shared/contract/exit-code.ts";
 import { count } from "../../../shared/count.ts";
 import { formatProblem } from "../../../shared/document/problem.ts";
@@ -17,7 +18,6 @@ import {
 } from "../../machines/select-machines.ts";
 import { listenForStop } from "../../stop-signal.ts";
 import { endWithUsage } from "../../usage-problem.ts";
-import { confirm } from "../confirm.ts";
 import { rewriteFile } from "../rewrite-file.ts";
 import { EditError, editFingerprints } from "./edit-fingerprints.ts";
 import { surveyTable } from "./show-survey.ts";

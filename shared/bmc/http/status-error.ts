@@ -1,10 +1,12 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import type { ErrorClass } from "../../contract/error-class.ts";
 import { defined } from "../../defined.ts";
+import { leavesOpen, type WriteEffect } from "../operations/write-proof.ts";
 import type { HttpAnswer } from "./http-connection.ts";
 
 interface Circumstances {
-  readonly isWrite: boolean;
+  /** What the request does if it is sent again; undefined for a reading. */
+  readonly effect: WriteEffect | undefined;
   readonly nowMs: number;
 }
 
@@ -13,29 +15,27 @@ export function statusError(
   answer: HttpAnswer,
   doing: string,
   words: string,
-  { isWrite, nowMs }: Circumstances,
+  { effect, nowMs }: Circumstances,
 ): BmcError {
   const { status } = answer;
   const retryAfterMs = parseRetryAfterMs(answer.headers["retry-after"], nowMs);
   return new BmcError(classOf(status), `${doing} answered ${status}${words && `: ${words}`}`, {
     ...defined({ retryAfterMs }),
-    uncertain: isWrite && isAnswerLost(answer, words !== ""),
-    transient: !isWrite && isServerFault(status),
+    uncertain: statusLeavesOpen(answer, words !== "", effect),
+    transient: effect === undefined && isServerFault(status),
     // RFC 9110 section 15.5.4: the server has understood who asks.
     refused: status === 403 ? "right" : "login",
   });
 }
 
-/**
- * Whether a gateway answers in place of the peer, so that a write may have been carried out: 502 and 504 (RFC 9110 sections 15.6.3 and
- * 15.6.5), and 503 of some gateways when the peer closes the connection. A peer that is busy explains it or sends Retry-After.
- */
-export function isAnswerLost(
+/** Whether a refusal leaves open what became of the request. A peer that is busy explains it or sends Retry-After. */
+export function statusLeavesOpen(
   { status, headers }: Pick<HttpAnswer, "status" | "headers">,
   isExplained: boolean,
+  effect: WriteEffect | undefined,
 ): boolean {
-  if (status === 502 || status === 504) return true;
-  return status === 503 && !isExplained && headers["retry-after"] === undefined;
+  const isBare = status === 503 && !isExplained && headers["retry-after"] === undefined;
+  return leavesOpen("http", isBare ? "503 without a reason" : status, effect);
 }
 
 /** Faults of a server or a gateway that may pass; 503 has its own class, 501 and 505 stay. */

@@ -10,7 +10,7 @@ import type { Logger } from "../../logger.ts";
 import type { Secret } from "../../secret.ts";
 import type { SpanStart, Tracer } from "../../tracing/tracer.ts";
 import type { WireTap } from "../../tracing/wire-tap.ts";
-import type { Access, LastWrite, SessionBase } from "../operations/access.ts";
+import type { Access, LastWrite, Patience, SessionBase } from "../operations/access.ts";
 import type { StartedTask } from "../operations/follow-task.ts";
 import type { Provider, Session } from "../operations/provider.ts";
 import { isFinal } from "../operations/read-back.ts";
@@ -27,6 +27,7 @@ import {
   READ_RETRY,
   type RetryRule,
   retrying,
+  SESSION_RETRY,
   WRITE_RETRY,
 } from "./retry.ts";
 
@@ -98,7 +99,8 @@ export class BmcLink {
 
   /** Of the session opened last, as `SessionBase` has it. */
   get note(): string | undefined {
-    return this.#note;
+    const session = this.#provider && this.#sessions.get(this.#provider);
+    return session ? session.note?.() : this.#note;
   }
 
   /** The last change that a BMC accepted, or may carry out. */
@@ -188,12 +190,22 @@ export class BmcLink {
       progress.hasAnswered = true;
       return value;
     };
-    const sendOnce = async (send: (session: Session) => Promise<void>) => {
+    let changedBefore: SessionProvider | undefined;
+    const send = async (
+      rule: RetryRule,
+      call: (session: Session) => Promise<void>,
+      isDone?: Patience["isDone"],
+    ) => {
       await openFirst();
-      return this.#retrying(WRITE_RETRY, signal, async () => this.#callOnceMore(session, send));
+      changedBefore = progress.changedBy;
+      const instead = isDone && (async () => ((await isDone()) ? { result: undefined } : undefined));
+      return this.#retrying(rule, signal, async () => this.#callOnceMore(session, call), instead);
     };
-    const write = (call: (session: SessionBase & Drivers) => Promise<void>) =>
-      sendOnce(this.#noting(having(driver, call)));
+    const write: Access<Drivers>["write"] = async (call, { limitMs, isDone } = {}) => {
+      const rule = limitMs === undefined ? WRITE_RETRY : { ...WRITE_RETRY, busyMs: limitMs };
+      await send(rule, this.#noting(having(driver, call)), isDone);
+      if (this.#provider) progress.changedBy ??= this.#provider;
+    };
     const look: Access<Drivers>["look"] = async (call) => {
       try {
         const seen = await readOnce(call, LOOK_RETRY);
@@ -205,7 +217,8 @@ export class BmcLink {
         const isSilence = error.class === "unreachable" || error.class === "timeout";
         // What a poll never saw, and no change has begun, the BMC does not have.
         const mayCome = hasLooked || (progress.hasAnswered && error.class !== "unsupported");
-        if (isSilence || error.transient || ((progress.changedBy || mayCome) && !isFinal(error))) return error;
+        if (isSilence || error.transient || ((progress.changedBy || mayCome) && !isFinal(error)))
+          return error;
         throw error;
       }
     };
@@ -215,6 +228,10 @@ export class BmcLink {
       log,
       insist: () => progress.changedBy && this.#sessions.get(progress.changedBy)?.insist?.(),
       hasChanged: () => progress.changedBy !== undefined,
+      disprove: () => {
+        if (changedBefore === undefined) delete progress.changedBy;
+        else progress.changedBy = changedBefore;
+      },
       read: async (call) => {
         if (!progress.changedBy) {
           return readOnce(call).catch((thrown: unknown) => {
@@ -241,16 +258,16 @@ export class BmcLink {
       },
       look,
       write,
-      start: async (call) => {
+      start: async (call, patience) => {
         let started: StartedTask | undefined;
         await write(async (session) => {
           await call(session);
           started = session.started?.();
-        });
+        }, patience);
         return started;
       },
       task: (started) => look(async ({ task }) => (await task?.(started, signal)) ?? { state: "gone" }),
-      open: (call) => sendOnce(having(driver, call)),
+      open: (call) => send(SESSION_RETRY, having(driver, call)),
       sleep: (ms) => clock.sleep(ms, signal),
       progress: (text, limitMs) => log.info(progressFields(limitMs), text),
       afresh: async (provider, limit, call) => {
@@ -364,9 +381,14 @@ export class BmcLink {
     }
   }
 
-  #retrying<T>(rule: RetryRule, signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
+  #retrying<T>(
+    rule: RetryRule,
+    signal: AbortSignal,
+    attempt: () => Promise<T>,
+    instead?: () => Promise<{ readonly result: T } | undefined>,
+  ): Promise<T> {
     const { clock, log, retriesSilence } = this.#options;
-    return retrying(retriesSilence ? rule : ifBusy(rule), { clock, log, signal }, attempt);
+    return retrying(retriesSilence ? rule : ifBusy(rule), { clock, log, signal }, attempt, instead);
   }
 
   async #session(
@@ -427,7 +449,6 @@ export class BmcLink {
     );
     this.#sessions.set(session.provider, session);
     this.#provider = session.provider;
-    this.#note = session.note;
     log.debug({ provider: session.provider, host: this.#connection.host }, "BMC answered");
     return session;
   }
@@ -489,6 +510,7 @@ export class BmcLink {
     if (!session) return;
     this.#sessions.delete(name);
     this.#hint = composeHint(this.#hint, session);
+    if (name === this.#provider) this.#note = session.note?.();
     await session.close();
     // Read after closing: logging out may take a round trip.
     this.#roundTripsBefore += session.roundTrips();
@@ -516,10 +538,11 @@ export class BmcLink {
   }
 }
 
-/** What another provider could do has no meaning any more once a change was accepted. */
+/** What another provider could do has no meaning any more once a change was accepted, or may have been. */
 function afterChange(error: BmcError): BmcError {
   if (error.class !== "unsupported") return error;
-  return new BmcError("verify", `after an accepted change, ${error.message}`, {
+  const message = error.uncertain ? error.message : `after an accepted change, ${error.message}`;
+  return new BmcError("verify", message, {
     cause: error,
     uncertain: true,
   });

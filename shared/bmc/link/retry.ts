@@ -10,6 +10,8 @@ export interface RetryRule {
   readonly attempts: number;
   /** The same for a BMC that answers that it is not ready; `attempts` when absent. */
   readonly busyAttempts?: number;
+  /** How long a BMC that answers that it is not ready is asked again; `busyAttempts` when absent. */
+  readonly busyMs?: number;
   /** How often a reading is asked that gets an answer which BMCs give for a moment; once when absent. */
   readonly transientAttempts?: number;
   readonly backoff: Backoff;
@@ -30,11 +32,21 @@ export const READ_RETRY: RetryRule = {
   backoff: { firstMs: 500, maxMs: 5_000, jitter: 0.2 },
 };
 
-/** "Busy" says that the write was not carried out; anything else is for the caller to look into. */
+/**
+ * A write that a busy BMC has refused is sent again; anything else is for the caller to look into. Some BMCs refuse for
+ * minutes: after a power-off, during POST.
+ */
 export const WRITE_RETRY: RetryRule = {
   classes: new Set<ErrorClass>(["busy"]),
-  attempts: 6,
+  attempts: 1,
+  busyMs: 120_000,
   backoff: { firstMs: 1_000, maxMs: 10_000, jitter: 0.2 },
+};
+/** Opening a session of its own, such as a console, which changes nothing. */
+export const SESSION_RETRY: RetryRule = {
+  classes: WRITE_RETRY.classes,
+  attempts: 6,
+  backoff: WRITE_RETRY.backoff,
 };
 
 /** Opening: the BMC may be restarting. A time-out has already cost its whole wait, so it is not repeated. */
@@ -71,29 +83,42 @@ function attemptsOf(
   return Math.max(classes.has(error.class) ? most : 1, error.transient ? transientAttempts : 1);
 }
 
-/** Runs `attempt` under `rule`; of a locked machine, until the signal aborts. Between two attempts the BMC's own wait is honoured where it gave one. */
+/**
+ * Runs `attempt` under `rule`; of a locked machine, until the signal aborts. Between two attempts the BMC's own wait is
+ * honoured where it gave one. `instead` is called before each repetition: what it returns is the result.
+ */
 export async function retrying<T>(
   rule: RetryRule,
   { clock, log, signal }: { readonly clock: Clock; readonly log: Logger; readonly signal: AbortSignal },
   attempt: () => Promise<T>,
+  instead?: () => Promise<{ readonly result: T } | undefined>,
 ): Promise<T> {
+  const { busyMs } = rule;
+  const startedMs = clock.monotonicMs();
   for (let number = 1; ; number += 1) {
     try {
       return await attempt();
     } catch (thrown) {
       signal.throwIfAborted();
       const error = BmcError.from(thrown);
-      const isLast = number >= attemptsOf(rule, error) && !error.locked;
-      if (error.uncertain || isLast) throw error;
-      const waitMs = Math.max(
+      const leftMs =
+        busyMs === undefined || error.class !== "busy"
+          ? undefined
+          : busyMs - (clock.monotonicMs() - startedMs);
+      const isOver = leftMs === undefined ? number >= attemptsOf(rule, error) : leftMs <= 0;
+      if (error.uncertain || (isOver && !error.locked)) throw error;
+      const askedMs = Math.max(
         backoffMs(rule.backoff, number),
         Math.min(error.retryAfterMs ?? 0, LONGEST_WAIT_MS),
       );
+      const waitMs = error.locked ? askedMs : Math.min(askedMs, leftMs ?? askedMs);
       log.info(
         { class: error.class, reason: error.message, attempt: number, waitMs },
         "BMC call failed, retrying",
       );
       await clock.sleep(waitMs, signal);
+      const found = await instead?.();
+      if (found) return found.result;
     }
   }
 }

@@ -24,7 +24,7 @@ export interface SessionBase {
   /** The level that the session asks for, if the protocol has such levels. */
   readonly privilege?: SessionPrivilege;
   /** What the result must say of the machine that was chosen, for people. */
-  readonly note?: string;
+  readonly note?: () => string | undefined;
   /** When the BMC's certificate expires, milliseconds since the epoch; undefined without TLS. */
   certificateExpiresMs?(): number | undefined;
   /** Requests (or packets) so far that waited for an answer. */
@@ -42,6 +42,14 @@ export interface SessionBase {
   task?(started: StartedTask, signal: AbortSignal): Promise<OperationTask>;
   /** Logs out and frees sockets within a few seconds, in any state. Never throws. */
   close(): Promise<void>;
+}
+
+/** How a write is repeated that a busy BMC has refused. */
+export interface Patience {
+  /** For how long, milliseconds; two minutes when absent. */
+  readonly limitMs?: number;
+  /** Looks before each repetition: true if the state is as asked, so that nothing is sent again. */
+  readonly isDone?: () => Promise<boolean>;
 }
 
 /**
@@ -66,9 +74,15 @@ export interface Access<Drivers> {
    * answer or an accepted change everything but a refused login.
    */
   look<T>(call: (session: SessionBase & Drivers) => Promise<T>): Promise<T | BmcError>;
-  write(call: (session: SessionBase & Drivers) => Promise<void>): Promise<void>;
-  /** Sends a write. Resolves to what it started in the background and left running; undefined if nothing. */
-  start(call: (session: SessionBase & Drivers) => Promise<void>): Promise<StartedTask | undefined>;
+  /** Sends a write, and again while the BMC is busy. */
+  write(call: (session: SessionBase & Drivers) => Promise<void>, patience?: Patience): Promise<void>;
+  /** Sends a write as `write` does. Resolves to what it started in the background and left running; undefined if nothing. */
+  start(
+    call: (session: SessionBase & Drivers) => Promise<void>,
+    patience?: Patience,
+  ): Promise<StartedTask | undefined>;
+  /** The machine has proved that the last write, which may have been carried out, was not: another provider may send it. */
+  disprove(): void;
   /** One look, as `look`, at what `start` returned. */
   task(started: StartedTask): Promise<OperationTask | BmcError>;
   /** Sent as a write is, and changes nothing at the machine: a console session. */

@@ -2,7 +2,7 @@ import { isBiosPassword } from "../../contract/bios-attributes.ts";
 import { BmcError } from "../../contract/bmc-error.ts";
 import { count } from "../../count.ts";
 import { formatSeconds } from "../../duration.ts";
-import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
+import { type Access, defineOperations, type Patience, type Plan, type Run } from "./access.ts";
 import { attributeValue, type BiosAttributes, type BiosRegistry } from "./bios-registry.ts";
 import { checkBiosValues } from "./bios-values.ts";
 import { ok } from "./finding.ts";
@@ -153,8 +153,8 @@ function portOf(access: Access<BiosDrivers>, signal: AbortSignal) {
     registry: (name: string | undefined) => read(({ bios }) => bios.registry(name, signal)),
     plan: (values: BiosAttributes, time: BiosApplyTime) =>
       read(({ bios }) => bios.plan(values, time, signal)),
-    write: (values: BiosAttributes, time: BiosApplyTime) =>
-      work.start(({ bios }) => bios.write(values, time, signal)),
+    write: (values: BiosAttributes, time: BiosApplyTime, patience?: Patience) =>
+      work.start(({ bios }) => bios.write(values, time, signal), patience),
     planReset: () => read(({ bios }) => bios.planReset(signal)),
     reset: () => work.start(({ bios }) => bios.reset(signal)),
     /** The job or the task that the last request left running. */
@@ -245,7 +245,7 @@ async function writeValues(
   const what = `the change of ${describeValues(values)}`;
   try {
     const after = await writeSetting(
-      { ...port, write: () => port.write(values, request.applyTime) },
+      { ...port, write: (patience) => port.write(values, request.applyTime, patience) },
       {
         asked: describeValues(values),
         isSet: (state) => isSet(state, values, request),

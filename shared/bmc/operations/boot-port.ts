@@ -18,6 +18,8 @@ export interface BootOverride {
   readonly persistent?: boolean;
   /** How the machine boots. */
   readonly mode?: BootMode;
+  /** The BMC's own word for the device, if it is another one than was asked for, such as `UefiBootNext` or `UsbCd`. */
+  readonly shownAs?: string;
 }
 
 /** Stages of a boot, in this order. */
@@ -77,6 +79,10 @@ export interface BootDriver {
   plan(request: BootRequest, signal: AbortSignal): Promise<string>;
   /** May send several forms of the request until the BMC takes one; reads nothing back. */
   write(request: BootRequest, signal: AbortSignal): Promise<void>;
+  /** What a user should know of an override that is in force, in one line; undefined if nothing. */
+  note?(request: BootRequest, signal: AbortSignal): Promise<string | undefined>;
+  /** The task or job in which the last write waits for the machine's next boot; undefined if none does. */
+  waiting?(signal: AbortSignal): Promise<string | undefined>;
   /** Power, override and the firmware's progress at one time, where that is less than reading each; POST codes only if asked for. */
   see?(postCodes: boolean, signal: AbortSignal): Promise<BootSight>;
 }
@@ -86,8 +92,8 @@ export function describeRequest({ device, persistent, mode }: BootRequest): stri
 }
 
 /** For people: `pxe once (uefi)`, `disk persistent`, `none`. */
-export function describeOverride({ device, persistent, mode }: BootOverride): string {
-  return describe(device, persistent, mode);
+export function describeOverride({ device, persistent, mode, shownAs }: BootOverride): string {
+  return describe(device, persistent, mode) + (shownAs === undefined ? "" : `, shown as ${shownAs}`);
 }
 
 function describe(device: string, persistent: boolean | undefined, mode: string | undefined): string {

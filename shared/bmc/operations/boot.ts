@@ -74,11 +74,21 @@ function portOf({ log, read, write, insist, sleep }: Access<BootDrivers>, signal
     ignored: () => read(async ({ boot }) => boot.ignored ?? false),
     keepsOverrides: () => read(async ({ boot }) => boot.keepsOverrides ?? false),
     read: () => read(({ boot }) => boot.read(signal)),
-    write: (request: BootRequest) =>
-      write(async ({ boot, provider }) => {
-        await boot.write(request, signal);
-        log.debug({ ...request, provider }, "boot override sent");
-      }),
+    note: (request: BootRequest) => read(async ({ boot }) => boot.note?.(request, signal)),
+    waiting: () => read(async ({ boot }) => boot.waiting?.(signal)),
+    write: (request: BootRequest) => {
+      const isDone = async () => {
+        const stored = await read(({ boot }) => boot.read(signal));
+        return stored !== undefined && matches(request, stored);
+      };
+      return write(
+        async ({ boot, provider }) => {
+          await boot.write(request, signal);
+          log.debug({ ...request, provider }, "boot override sent");
+        },
+        { isDone },
+      );
+    },
     insist,
     sleep,
   };
@@ -144,7 +154,15 @@ async function setBoot(port: BootPort, request: BootRequest): Promise<BootReport
     return { after: stored, changed: true, summary };
   }
   if (matches(request, stored)) {
-    return { after: stored, changed: true, summary: `boot ${describeOverride(stored)}` };
+    // What cannot be read for it is no reason to fail.
+    const note = await port.note(request).catch(() => undefined);
+    const summary = `boot ${describeOverride(stored)}${note === undefined ? "" : `; ${note}`}`;
+    return { after: stored, changed: true, summary };
+  }
+  const waits = matches({ ...request, mode: "keep" }, stored) ? await port.waiting() : undefined;
+  if (waits !== undefined) {
+    const summary = `boot ${describeOverride(stored)}; mode ${request.mode} waits for the next boot in ${waits}`;
+    return { after: stored, changed: true, summary };
   }
   throw new BmcError(
     "verify",

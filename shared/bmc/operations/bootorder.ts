@@ -1,6 +1,6 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import { nearestName } from "../../nearest-name.ts";
-import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
+import { type Access, defineOperations, type Patience, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
 import { writeSetting } from "./read-back.ts";
 import { incompleteList } from "./unread.ts";
@@ -70,7 +70,8 @@ function portOf({ read, write, insist, sleep }: Access<BootOrderDrivers>, signal
   return {
     read: () => read(({ bootorder }) => bootorder.read(signal)),
     plan: (ids: readonly string[]) => read(({ bootorder }) => bootorder.plan(ids, signal)),
-    write: (ids: readonly string[]) => write(({ bootorder }) => bootorder.write(ids, signal)),
+    write: (ids: readonly string[], patience?: Patience) =>
+      write(({ bootorder }) => bootorder.write(ids, signal), patience),
     insist,
     sleep,
   };
@@ -82,7 +83,7 @@ async function setOrder(port: BootOrderPort, names: readonly string[]): Promise<
   const summary = describeBootOrder(asked);
   if (isSame(before, asked)) return { before, after: before, changed: false, summary: `already ${summary}` };
   const after = await writeSetting(
-    { ...port, write: () => port.write(idsOf(asked)) },
+    { ...port, write: (patience) => port.write(idsOf(asked), patience) },
     { asked: summary, isSet: (order) => isSame(order, asked), describe: describeBootOrder },
   );
   return { before, after, changed: true, summary };

@@ -69,7 +69,8 @@ export const eraseOperations = defineOperations({
   methods: (run: Run<EraseDrivers>) => ({
     /**
      * Erases the named drives, each once, and follows the BMC's tasks to their end. Throws before anything is sent if the machine
-     * is not off, or if a drive is not known or cannot be erased. `onSent` is called before the first request.
+     * is not off, or if a drive is not known or cannot be erased. `onSent` is called after each request that the BMC
+     * accepted, or may have carried out.
      */
     eraseDrives: (
       request: EraseRequest,
@@ -145,7 +146,6 @@ async function eraseDrives(
 ): Promise<EraseReport> {
   const { drives, power } = await prepare(access, request, signal);
   const endsMs = access.clock.monotonicMs() + limitMs;
-  onSent();
   const started: { readonly drive: ErasableDrive; readonly task: StartedTask | undefined }[] = [];
   const failures: BmcError[] = [];
   for (const drive of drives) {
@@ -153,7 +153,7 @@ async function eraseDrives(
       // It may have been switched on meanwhile.
       if (started.length > 0) await checkPower(access, request, signal);
       access.progress(`erasing ${describeDrive(drive)}`, Math.max(0, endsMs - access.clock.monotonicMs()));
-      started.push({ drive, task: await start(access, drive, request.method, signal) });
+      started.push({ drive, task: await start(access, drive, { request, onSent }, signal) });
     } catch (thrown) {
       if (started.length === 0) throw thrown;
       failures.push(ofDrive(drive, thrown));
@@ -189,13 +189,14 @@ async function eraseDrives(
 async function start(
   access: EraseAccess,
   drive: ErasableDrive,
-  method: EraseMethod | undefined,
+  { request: { method }, onSent }: Pick<Work, "request" | "onSent">,
   signal: AbortSignal,
 ): Promise<StartedTask | undefined> {
   let task: StartedTask | undefined;
   const lost = await uncertainty(async () => {
     task = await access.start(({ erase }) => once(() => erase.send(drive, method, signal)));
   });
+  onSent();
   if (!lost) return task;
   const message = `${lost.message}; the erasure may have been started and is not sent again`;
   throw new BmcError(lost.class, message, { cause: lost, uncertain: true });
@@ -250,6 +251,6 @@ function findDrives({ drives, unread }: DriveList, names: readonly string[]): re
 }
 
 /** For people: `Disk.Bay.0 (serial number S1)`. */
-function describeDrive({ id, serialNumber }: ErasableDrive): string {
+export function describeDrive({ id, serialNumber }: ErasableDrive): string {
   return serialNumber === undefined ? id : `${id} (serial number ${serialNumber})`;
 }

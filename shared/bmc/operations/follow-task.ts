@@ -146,9 +146,9 @@ export class BackgroundWork<Drivers> {
   }
 
   /** Sends a command and keeps what it starts, instead of what an earlier one did. */
-  async start(call: Parameters<Access<Drivers>["start"]>[0]): Promise<void> {
+  async start(...sending: Parameters<Access<Drivers>["start"]>): Promise<void> {
     this.#started = undefined;
-    this.#started = await this.#port.start(call);
+    this.#started = await this.#port.start(...sending);
   }
 
   /** Why it is no success, as one look shows; undefined while that is not certain, and if nothing was started. */

@@ -135,7 +135,7 @@ async function setUri(
   const after = await writeSetting(
     {
       read: () => read(({ httpboot }) => httpboot.read(signal)),
-      write: () => write(({ httpboot }) => httpboot.write(uri, signal)),
+      write: (patience) => write(({ httpboot }) => httpboot.write(uri, signal), patience),
       insist,
       sleep,
     },

@@ -1,5 +1,5 @@
 import { defined } from "../../defined.ts";
-import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
+import { type Access, defineOperations, type Patience, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
 import { changeSetting, readIfPossible, reported } from "./read-back.ts";
 
@@ -60,7 +60,8 @@ type IndicatorPort = ReturnType<typeof portOf>;
 function portOf({ read, write, insist, sleep }: Access<IndicatorDrivers>, signal: AbortSignal) {
   return {
     read: () => read(({ indicator }) => indicator.read(signal)),
-    write: (lit: boolean) => write(({ indicator }) => indicator.write(lit, signal)),
+    write: (lit: boolean, patience?: Patience) =>
+      write(({ indicator }) => indicator.write(lit, signal), patience),
     insist,
     sleep,
   };
@@ -69,7 +70,7 @@ function portOf({ read, write, insist, sleep }: Access<IndicatorDrivers>, signal
 async function setIndicator(port: IndicatorPort, lit: boolean): Promise<IndicatorReport> {
   const state = asked(lit);
   const { before, after, changed } = await changeSetting(
-    { ...port, write: () => port.write(lit), repairing: () => undefined },
+    { ...port, write: (patience) => port.write(lit, patience), repairing: () => undefined },
     { asked: `identify LED ${state}`, isSet: (read) => read === state, describe: (read) => read },
   );
   const how = !changed ? "already " : "";

@@ -81,13 +81,14 @@ export const managerOperations = defineOperations({
 });
 
 /** The BMC itself; what `resetManager` needs and no more. */
-type ManagerPort = Omit<ReturnType<typeof portOf>, "work"> & {
+type ManagerPort = Omit<ReturnType<typeof portOf>, "work" | "disprove"> & {
+  disprove?(): void;
   /** What the reset left running. */
   readonly work?: Pick<BackgroundWork<ManagerDrivers>, "failure">;
 };
 
 function portOf(access: Access<ManagerDrivers>, kind: BmcResetKind, signal: AbortSignal, onSent: () => void) {
-  const { clock, afresh, sleep, progress } = access;
+  const { clock, afresh, disprove, sleep, progress } = access;
   const work = new BackgroundWork(access, signal);
   let through: SessionProvider | undefined;
   return {
@@ -98,6 +99,7 @@ function portOf(access: Access<ManagerDrivers>, kind: BmcResetKind, signal: Abor
         return manager.reset(kind, signal);
       }),
     work,
+    disprove,
     /** One attempt on a new session through the provider that took the reset, in which silence is an answer. */
     probe: (limitMs: number): Promise<unknown> =>
       withTimeout(limitMs, signal, (limit) => afresh(through, limit, ({ power }) => power.read(limit))),
@@ -127,11 +129,15 @@ export function vendorAndModel(vendor: string | undefined, model: string | undef
 const GOES_AWAY_MS = 60_000;
 const WATCH_MS = 1_000;
 const WAIT_MS = 2_000;
+/** One look that fails may have another reason: a lost packet, a gateway. */
+const SILENT_LOOKS = 2;
+/** A BMC that takes no connection for so long is away, as one look shows; what is lost on the way fails sooner or later. */
+const SILENT_MS = 1_000;
 
 /**
  * Restarts the BMC and waits until it was silent and answers again, for `timeoutMs` at most. Another provider that
- * answers sooner does not count. The reset is never sent twice: when its answer is lost, only a BMC that goes away
- * has taken it. A warm reset may be over without a moment's silence, which the summary then says.
+ * answers sooner does not count. The reset is never sent twice: when it is refused or its answer is lost, only a BMC that
+ * goes away has taken it, and only one that never goes away has proved that it has not. A warm reset may be over without a moment's silence, which the summary then says.
  */
 export async function resetManager(
   port: ManagerPort,
@@ -142,32 +148,38 @@ export async function resetManager(
   const elapsedMs = () => port.clock.monotonicMs() - startedMs;
   const leftMs = (limitMs: number) => Math.max(0, limitMs - elapsedMs());
   // A BMC that restarts at once loses its answer.
-  const confirmed = !(await uncertainty(port.reset));
+  const lost = await uncertainty(port.reset);
   port.onSent();
   const watchMs = Math.min(GOES_AWAY_MS, timeoutMs);
   let silence: BmcError | undefined;
+  let silentLooks = 0;
+  let isAway = false;
   port.progress("reset sent, waiting until the BMC is silent", leftMs(watchMs));
   for (let pauseMs = WATCH_MS; leftMs(silence ? timeoutMs : watchMs) > 0; ) {
     await port.sleep(Math.min(pauseMs, leftMs(timeoutMs)));
     // The last probe is sent when the time has expired.
+    const lookedMs = elapsedMs();
     const failure = await silenceOf(() => port.probe(Math.max(WATCH_MS, leftMs(timeoutMs))));
-    if (silence && !failure) {
+    const isSilent = failure?.class === "unreachable" && elapsedMs() - lookedMs >= SILENT_MS;
+    if (!failure && silentLooks >= SILENT_LOOKS) {
       const after = formatSeconds(elapsedMs());
       return { changed: true, summary: `BMC reset (${kind}), answers again after ${after}` };
     }
-    const refused = silence || failure ? undefined : await port.work?.failure("the reset of the BMC");
+    silence = failure;
+    silentLooks = failure ? silentLooks + (isSilent ? SILENT_LOOKS : 1) : 0;
+    pauseMs = silentLooks >= SILENT_LOOKS ? WAIT_MS : WATCH_MS;
+    const refused = failure ? undefined : await port.work?.failure("the reset of the BMC");
     if (refused) throw refused;
-    if (failure) {
-      if (!silence) port.progress("waiting until the BMC answers again", leftMs(timeoutMs));
-      silence = failure;
-      pauseMs = WAIT_MS;
+    if (!isAway && silentLooks >= SILENT_LOOKS) {
+      isAway = true;
+      port.progress("waiting until the BMC answers again", leftMs(timeoutMs));
     }
   }
   if (silence) {
     const text = `the BMC did not answer within ${formatSeconds(timeoutMs)} of its reset`;
     throw new BmcError("timeout", `${text}: ${silence.message}`, { cause: silence });
   }
-  return neverSilent(kind, { confirmed, watchMs });
+  return neverSilent(port, kind, { lost, watchMs });
 }
 
 /** Why the BMC does not answer; undefined when it does. */
@@ -184,13 +196,19 @@ async function silenceOf(probe: () => Promise<unknown>): Promise<BmcError | unde
 }
 
 function neverSilent(
+  port: Pick<ManagerPort, "disprove">,
   kind: BmcResetKind,
-  { confirmed, watchMs }: { readonly confirmed: boolean; readonly watchMs: number },
+  { lost, watchMs }: { readonly lost: BmcError | undefined; readonly watchMs: number },
 ): ManagerResetReport {
   const seen = `it did not become unreachable within ${formatSeconds(watchMs)}`;
-  if (!confirmed) {
-    const text = `the BMC's answer to the reset was lost and ${seen}: not sent again`;
-    throw new BmcError("timeout", text, { uncertain: true });
+  if (lost?.class === "unsupported" && kind === "cold" && watchMs === GOES_AWAY_MS) {
+    port.disprove?.();
+    throw new BmcError("unsupported", `${lost.message}; ${seen}`, { cause: lost });
+  }
+  if (lost) {
+    const text = `${lost.message}; the BMC may have been reset, ${seen}: not sent again`;
+    const errorClass = lost.class === "unreachable" ? "timeout" : lost.class;
+    throw new BmcError(errorClass, text, { cause: lost, uncertain: true });
   }
   if (watchMs < GOES_AWAY_MS) throw new BmcError("timeout", `the BMC accepted the reset, but ${seen}`);
   if (kind === "cold") throw new BmcError("verify", `the BMC accepted the cold reset, but ${seen}`);

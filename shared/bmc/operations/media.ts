@@ -50,6 +50,8 @@ export interface MediaState {
   readonly connected?: false;
   /** Whether the machine cannot write to a USB stick, if the BMC reports it. */
   readonly writeProtected?: boolean;
+  /** True if the BMC unmounts the image when the login session ends that inserted it; that session is left open. */
+  readonly endsWithSession?: true;
   /** Other drives, which could not be read and may hold an image. */
   readonly unread?: readonly Unread[];
 }
@@ -281,8 +283,9 @@ export function describeDrives({ drives, unread }: MediaList): string {
 }
 
 /** The end of a summary: the drive, if it was chosen, and what the BMC says of a USB stick that was to be protected. */
-function whereOf({ drive, writeProtected }: MediaState, { writable }: MediaImage): string {
-  const where = drive === undefined ? "" : ` into drive ${drive}`;
+function whereOf({ drive, writeProtected, endsWithSession }: MediaState, { writable }: MediaImage): string {
+  const until = endsWithSession ? ", until its login session ends, which is left open" : "";
+  const where = (drive === undefined ? "" : ` into drive ${drive}`) + until;
   return where + (!writable && writeProtected === false ? ", which the BMC reports as writable" : "");
 }
 

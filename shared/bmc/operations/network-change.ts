@@ -2,7 +2,7 @@ import { BmcError } from "../../contract/bmc-error.ts";
 import { formatSeconds } from "../../duration.ts";
 import type { NetworkChange, NetworkPort } from "./network-port.ts";
 import { describeNetwork, isAsTarget, type NetworkSettings } from "./network-settings.ts";
-import { isDenial, isFinal, uncertainty, unverified } from "./read-back.ts";
+import { caught, isDenial, isFinal, unverified } from "./read-back.ts";
 
 /** Result of changing a BMC's network interface. */
 export interface NetworkReport {
@@ -53,7 +53,8 @@ export async function setNetwork(port: NetworkPort, change: AskedChange): Promis
   onStage("sending", before);
   const endMs = port.clock.monotonicMs() + change.timeoutMs;
   // A BMC that loses its address with the change never answers it: half of the time is for looking.
-  const lost = await uncertainty(() => port.write({ before, target }, change.timeoutMs / 2));
+  const failure = await caught(() => port.write({ before, target }, change.timeoutMs / 2));
+  const lost = failure && (await notRefused(port, change, failure));
   onStage("sent", before);
   const moved = isDirect && target.address !== before.address ? target.address : undefined;
   try {
@@ -62,6 +63,16 @@ export async function setNetwork(port: NetworkPort, change: AskedChange): Promis
     await port.useHost(undefined);
     throw thrown;
   }
+}
+
+/** A failure after which the BMC may have the change, or has it: a refusal may come after the deed. Throws every other one. */
+async function notRefused(port: NetworkPort, change: AskedChange, failure: BmcError): Promise<BmcError> {
+  if (failure.uncertain) return failure;
+  const isLocal = ["cancelled", "internal", "tls", "usage"].includes(failure.class);
+  if (isLocal || failure.refused === "login") throw failure;
+  const seen = await look(port, change.before, port.host, LAST_PROBE_MS).catch(() => undefined);
+  if (seen && (seen instanceof BmcError || isAsTarget(seen, change.target))) return failure;
+  throw failure;
 }
 
 interface SentChange {
@@ -157,6 +168,8 @@ async function failureOf(
 ): Promise<BmcError> {
   const asked = describeNetwork(target);
   if (!(seen instanceof BmcError)) {
+    // A change that is left in progress locks other consoles out.
+    if (lost) await port.finish().catch(() => undefined);
     return unverified(`asked for ${asked}, the BMC keeps ${describeNetwork(seen)}`, denialIn(lost));
   }
   const within = `within ${formatSeconds(timeoutMs)}`;
@@ -171,6 +184,7 @@ async function failureOf(
     const text = `the BMC answers neither at ${host} ${within}, nor at ${port.host}: ${seen.message}${unanswered}`;
     return new BmcError("timeout", text, { cause: seen });
   }
+  if (lost) await port.finish().catch(() => undefined);
   const kept = `still answers at ${port.host} with ${describeNetwork(there)}`;
   return unverified(`asked for ${asked}, the BMC does not answer at ${host} and ${kept}`, denialIn(lost));
 }

@@ -1,4 +1,4 @@
-import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
+import { type Access, defineOperations, type Patience, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
 import { unverified, writeSetting } from "./read-back.ts";
 
@@ -66,7 +66,8 @@ function portOf({ read, write, sleep }: Access<NtpDrivers>, signal: AbortSignal)
   return {
     read: () => read(({ ntp }) => ntp.read(signal)),
     plan: (request: NtpRequest) => read(({ ntp }) => ntp.plan(request, signal)),
-    write: (request: NtpRequest) => write(({ ntp }) => ntp.write(request, signal)),
+    write: (request: NtpRequest, patience?: Patience) =>
+      write(({ ntp }) => ntp.write(request, signal), patience),
     hasDhcp: () => read(async ({ ntp }) => ntp.hasDhcp?.(signal)),
     sleep,
   };
@@ -89,7 +90,7 @@ export async function setNtp(port: NtpPort, request: NtpRequest): Promise<NtpRep
     return { before, after: before, changed: false, summary: already };
   }
   const after = await writeSetting(
-    { ...port, write: () => port.write(withoutRepeats(request)) },
+    { ...port, write: (patience) => port.write(withoutRepeats(request), patience) },
     {
       asked: summary,
       isSet: (settings) => settings.enabled === asked.enabled && othersIn(settings, asked) !== undefined,

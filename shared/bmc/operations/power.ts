@@ -6,7 +6,8 @@ import { formatSeconds } from "../../duration.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ok, warning } from "./finding.ts";
 import { BackgroundWork } from "./follow-task.ts";
-import { ChangeFailed, sendOnce, uncertainty } from "./read-back.ts";
+import { ChangeFailed } from "./read-back.ts";
+import type { Proof } from "./write-proof.ts";
 
 /** One command to a BMC, with the provider's own best way to send it. */
 export type PowerCommand = "on" | "off" | "soft-off" | "cycle" | "reset";
@@ -19,6 +20,8 @@ export interface PowerDriver {
   read(signal: AbortSignal): Promise<PowerState>;
   /** The BMC's own word for the state that was read last; undefined if it had none. */
   stateName?(): string | undefined;
+  /** What the BMC showed of the machine's last reset in that reading; undefined if it shows nothing of it. */
+  resetMark?(): ResetMark | undefined;
   /**
    * What `send` would put on the wire, in one line for people. Changes nothing.
    * Throws `unsupported` when the BMC is known not to offer the command.
@@ -29,6 +32,16 @@ export interface PowerDriver {
    * `soft-off` is waited for.
    */
   send(command: PowerCommand, signal: AbortSignal, softTimeoutMs?: number): Promise<void>;
+}
+
+/** What changes with every reset of a machine. */
+export interface ResetMark {
+  /** When it was last reset, in the BMC's words. */
+  readonly resetTime?: string;
+  /** How often it has booted. */
+  readonly boots?: number;
+  /** What it does now, if that is something that only a reset ends: its operating system runs. */
+  readonly running?: boolean;
 }
 
 /** How to power off: at once, by the operating system, or by the operating system and then at once. */
@@ -132,19 +145,23 @@ export const powerOperations = defineOperations({
 });
 
 /** The power of one machine with retries in place; what `setPower` needs and no more. */
-type PowerPort = Omit<ReturnType<typeof portOf>, "work"> & Working;
+type PowerPort = Omit<ReturnType<typeof portOf>, "work" | "resetMark" | "disprove"> &
+  Working &
+  Partial<Pick<ReturnType<typeof portOf>, "resetMark" | "disprove">>;
 
 interface Working {
   readonly work?: Pick<BackgroundWork<PowerDrivers>, "failure" | "words" | "ended">;
 }
 
 function portOf(access: Access<PowerDrivers>, signal: AbortSignal) {
-  const { clock, log, read, look, hasChanged, sleep, progress } = access;
+  const { clock, log, read, look, hasChanged, disprove, sleep, progress } = access;
   const work = new BackgroundWork(access, signal);
   let stateName: string | undefined;
+  let resetMark: ResetMark | undefined;
   const readState = async ({ power }: PowerDrivers) => {
     const state = await power.read(signal);
     stateName = power.stateName?.();
+    resetMark = power.resetMark?.();
     return state;
   };
   return {
@@ -153,13 +170,20 @@ function portOf(access: Access<PowerDrivers>, signal: AbortSignal) {
     look: () => look(readState),
     /** Of the state read last, as `PowerDriver` has it. */
     stateName: () => stateName,
+    /** Of the same state. */
+    resetMark: () => resetMark,
     hasChanged,
+    disprove,
     plan: (name: PowerCommand) => read(({ power }) => power.plan(name, signal)),
-    send: (name: PowerCommand, softTimeoutMs?: number) =>
-      work.start(async ({ power, provider }) => {
-        await power.send(name, signal, softTimeoutMs);
-        log.debug({ command: name, provider }, "power command sent");
-      }),
+    /** Sends a command; only a graceful shutdown is sent again while the BMC is busy. */
+    send: (name: PowerCommand, softTimeoutMs = 0) =>
+      work.start(
+        async ({ power, provider }) => {
+          await power.send(name, signal, softTimeoutMs || undefined);
+          log.debug({ command: name, provider }, "power command sent");
+        },
+        { limitMs: softTimeoutMs, isDone: async () => (await read(readState)) === TARGETS[name] },
+      ),
     /** What the last command left running. */
     work,
     sleep,
@@ -167,12 +191,21 @@ function portOf(access: Access<PowerDrivers>, signal: AbortSignal) {
   };
 }
 
+/** The states that commands lead to. */
+const TARGETS: Readonly<Partial<Record<PowerCommand, PowerState>>> = {
+  on: "on",
+  off: "off",
+  "soft-off": "off",
+};
+
 type WatchPort = Pick<PowerPort, "clock" | "look" | "stateName" | "sleep" | "progress" | "work">;
 
 /** First look after half a second, then backing off: some machines need 46 s to power on. */
 const POLL: Backoff = { firstMs: 500, maxMs: 5_000, factor: 1.5 };
 /** How long to wait for an intermediate state to become definite before a command is sent anyway. */
 const SETTLE_MS = 30_000;
+/** Between two attempts of a command that a busy BMC refuses. */
+const REPEAT: Backoff = { firstMs: 1_000, maxMs: 10_000 };
 /** After a lost answer an idempotent command is repeated once when nothing has moved for this long. */
 const RESEND_AFTER_MS = 10_000;
 /**
@@ -209,7 +242,7 @@ export async function setPower(port: PowerPort, request: PowerRequest): Promise<
         await command(port, "on", "on", request.timeoutMs);
         return { before, after: "on", changed: true, summary: `on after ${took()} (was off, so powered on)` };
       }
-      const how = await cycle(port, request);
+      const how = await cycle(port, request, before);
       return { before, after: "on", changed: true, summary: `cycled in ${took()} (${how})` };
     }
     case "reset": {
@@ -219,10 +252,10 @@ export async function setPower(port: PowerPort, request: PowerRequest): Promise<
         return { before, after: "on", changed: true, summary: `on after ${took()} (was off, so powered on)` };
       }
       const endsMs = port.clock.monotonicMs() + request.timeoutMs;
-      await sendOnce(() => port.send("reset"), "the reset may have been carried out");
+      await sendCommand(port, "reset", before, endsMs);
       await port.work?.ended("reset", request.timeoutMs);
       const leftMs = Math.max(0, endsMs - port.clock.monotonicMs());
-      await reach(port, "on", leftMs, "the reset was accepted");
+      await reach(port, "on", leftMs, "the reset was accepted", request.timeoutMs);
       return { before, after: "on", changed: true, summary: `reset, on after ${took()}` };
     }
     default:
@@ -324,7 +357,7 @@ async function powerOff(port: PowerPort, request: Extract<PowerRequest, { verb: 
     await command(port, "off", "off", request.timeoutMs);
     return "forced";
   }
-  let refusal = await tryGraceful(port, request.mode, request.softTimeoutMs);
+  let { refusal, doubt } = await tryGraceful(port, request.mode, request.softTimeoutMs);
   if (refusal === undefined) {
     const watched = await reached(port, "off", request.softTimeoutMs, "shutdown requested");
     const { held, last, failure } = watched;
@@ -334,8 +367,8 @@ async function powerOff(port: PowerPort, request: Extract<PowerRequest, { verb: 
       if (failure) throw failure;
       const waited = formatSeconds(request.softTimeoutMs);
       if (last === "on")
-        throw new BmcError("timeout", `still on ${waited} after the graceful shutdown request`);
-      throw notReached(port, `not off ${waited} after the graceful shutdown request`, last);
+        throw new BmcError("timeout", `still on ${waited} after the graceful shutdown request${doubt}`);
+      throw notReached(port, `not off ${waited} after the graceful shutdown request${doubt}`, last);
     }
   }
   await command(port, "off", "off", request.timeoutMs);
@@ -344,29 +377,35 @@ async function powerOff(port: PowerPort, request: Extract<PowerRequest, { verb: 
     : `forced, graceful shutdown not possible: ${refusal}`;
 }
 
-/** Asks for a graceful shutdown. Returns why it was refused, or undefined if it was (or may have been) accepted. */
-async function tryGraceful(
-  port: PowerPort,
-  mode: OffMode,
-  softTimeoutMs: number,
-): Promise<string | undefined> {
+/** Why a graceful shutdown was refused; undefined if it was accepted, or may have been, which `doubt` then says. */
+interface Graceful {
+  readonly refusal: string | undefined;
+  readonly doubt: string;
+}
+
+async function tryGraceful(port: PowerPort, mode: OffMode, softTimeoutMs: number): Promise<Graceful> {
   try {
     await port.send("soft-off", softTimeoutMs);
-    return undefined;
+    return { refusal: undefined, doubt: "" };
   } catch (thrown) {
     const error = BmcError.from(thrown);
-    if (error.uncertain) return undefined;
+    if (error.uncertain) return { refusal: undefined, doubt: ` (${error.message})` };
     const refused = ["unsupported", "bmc", "state", "busy"].includes(error.class);
     if (!refused) throw error;
-    if ((await port.read()) === "off") return undefined;
+    if ((await port.read()) === "off") return { refusal: undefined, doubt: "" };
     if (mode === "soft") throw error;
-    return error.message;
+    return { refusal: error.message, doubt: "" };
   }
 }
 
-async function cycle(port: PowerPort, request: Extract<PowerRequest, { verb: "cycle" }>): Promise<string> {
+async function cycle(
+  port: PowerPort,
+  request: Extract<PowerRequest, { verb: "cycle" }>,
+  from: PowerState,
+): Promise<string> {
+  const endsMs = port.clock.monotonicMs() + request.timeoutMs;
   const own = request.offDurationMs === 0 ? await offered(port, "cycle") : undefined;
-  const sent = own === undefined ? "refused" : await sendCycle(port);
+  const sent = own === undefined ? "refused" : await sendCycle(port, from, endsMs);
   if (sent === "refused") {
     const offMs = request.offDurationMs || COMPOSED_OFF_MS;
     // What cannot be powered on again is not powered off.
@@ -377,26 +416,18 @@ async function cycle(port: PowerPort, request: Extract<PowerRequest, { verb: "cy
     await command(port, "on", "on", request.timeoutMs);
     return `off for ${formatSeconds(offMs)}, then on`;
   }
-  const endsMs = port.clock.monotonicMs() + request.timeoutMs;
   const watchMs = Math.min(CYCLE_WATCH_MS, request.timeoutMs);
-  const { held: offSeen, failure } = await watch(
-    port,
-    (state) => state !== "on",
-    watchMs,
-    "waiting for power off",
-  );
+  const { held, failure } =
+    sent === "seen"
+      ? { held: true, failure: undefined }
+      : // Paused, or any other word, is not off.
+        await watch(port, (state) => state === "off", watchMs, "waiting for power off");
   if (failure) throw failure;
-  if (!offSeen && sent === "lost") {
-    throw new BmcError(
-      "timeout",
-      "the answer to the cycle was lost and the machine was not observed off: not sent again",
-    );
-  }
   const leftMs = () => Math.max(0, endsMs - port.clock.monotonicMs());
   // What was too fast to be seen is shown by its task alone.
-  if (!offSeen) await port.work?.ended("cycle", leftMs());
-  await reach(port, "on", leftMs(), "the cycle was accepted");
-  return offSeen ? "off, then on" : "confirmed by the BMC, too fast to observe off";
+  if (!held) await port.work?.ended("cycle", leftMs());
+  await reach(port, "on", leftMs(), "the cycle was accepted", request.timeoutMs);
+  return held ? "off, then on" : "confirmed by the BMC, too fast to observe off";
 }
 
 /** A machine that was to be off for a moment is not left off because its state cannot be read. */
@@ -416,13 +447,95 @@ async function powerOffForCycle(port: PowerPort, timeoutMs: number): Promise<voi
 }
 
 /** BMCs may say only when it is sent that they have no cycle. */
-async function sendCycle(port: PowerPort): Promise<"accepted" | "lost" | "refused"> {
+async function sendCycle(
+  port: PowerPort,
+  from: PowerState,
+  endsMs: number,
+): Promise<"accepted" | "seen" | "refused"> {
   try {
-    return (await uncertainty(() => port.send("cycle"))) ? "lost" : "accepted";
+    return await sendCommand(port, "cycle", from, endsMs);
   } catch (thrown) {
-    if (BmcError.from(thrown).class === "unsupported") return "refused";
+    const error = BmcError.from(thrown);
+    if (error.class === "unsupported" && !error.uncertain) return "refused";
     throw thrown;
   }
+}
+
+/**
+ * Sends what does something again each time. After a refusal or a lost answer the machine decides: what it shows as done is
+ * `seen`, and only what it proves not to have happened is sent again, or another way.
+ */
+async function sendCommand(
+  port: PowerPort,
+  name: "reset" | "cycle",
+  from: PowerState,
+  endsMs: number,
+): Promise<"accepted" | "seen"> {
+  for (let attempt = 1; ; attempt += 1) {
+    const before = port.resetMark?.();
+    try {
+      await port.send(name);
+      return "accepted";
+    } catch (thrown) {
+      const error = BmcError.from(thrown);
+      const isLocal = ["cancelled", "internal", "tls", "usage"].includes(error.class);
+      if (isLocal || error instanceof ChangeFailed || (error.class === "auth" && !error.uncertain))
+        throw error;
+      const isOffered = error.class !== "unsupported" || (await offered(port, name)) !== undefined;
+      if (!isOffered && !error.uncertain) throw error;
+      const { proof, state } = await deedOf(
+        port,
+        { from, before },
+        error.uncertain ? CYCLE_WATCH_MS : REFUSAL_WATCH_MS,
+      );
+      if (name === "reset" && state === "off" && !error.uncertain) {
+        throw new BmcError("state", NOTHING_TO_RESET, { cause: error });
+      }
+      if (proof === "done") return "seen";
+      if (error.uncertain && proof === "unknown") throw mayHaveBeen(name, error);
+      if (error.uncertain) port.disprove?.();
+      const leftMs = endsMs - port.clock.monotonicMs();
+      if (error.class !== "busy" || leftMs <= 0) {
+        throw error.uncertain ? new BmcError(error.class, error.message, { cause: error }) : error;
+      }
+      const pauseMs = Math.max(backoffMs(REPEAT, attempt), error.retryAfterMs ?? 0);
+      await port.sleep(Math.min(leftMs, pauseMs));
+    }
+  }
+}
+
+function mayHaveBeen(name: string, error: BmcError): BmcError {
+  const message = `${error.message}; the ${name} may have been carried out and is not sent again`;
+  return new BmcError(error.class, message, { cause: error, uncertain: true });
+}
+
+/** Whether a reset or a cycle was carried out, by the power, the time of the last reset, the boot count and the boot progress. */
+async function deedOf(
+  port: PowerPort,
+  { from, before }: { readonly from: PowerState; readonly before: ResetMark | undefined },
+  limitMs: number,
+): Promise<{ readonly proof: Proof; readonly state: PowerState | undefined }> {
+  const mark = () => port.resetMark?.();
+  // A machine that was on has left that state.
+  const left = (state: PowerState) => state === "off" || (from === "on" && state !== "on");
+  const done = (state: PowerState) => left(state) || isAnotherReset(before, mark());
+  const { held, last } = await watch(withoutWork(port), done, limitMs, "looking whether it was carried out");
+  const state = typeof last === "string" ? last : undefined;
+  if (held) return { proof: "done", state };
+  const isSame = before?.resetTime !== undefined && before.resetTime === mark()?.resetTime;
+  return { proof: state !== undefined && isSame ? "not done" : "unknown", state };
+}
+
+/** Only a change of what both readings show proves a reset. */
+function isAnotherReset(before: ResetMark | undefined, after: ResetMark | undefined): boolean {
+  if (!before || !after) return false;
+  const isOther = <Value>(one: Value | undefined, other: Value | undefined) =>
+    one !== undefined && other !== undefined && one !== other;
+  return (
+    isOther(before.resetTime, after.resetTime) ||
+    isOther(before.boots, after.boots) ||
+    (before.running === true && after.running === false)
+  );
 }
 
 /** Sends an idempotent command and waits for the state it leads to. */
@@ -440,6 +553,7 @@ async function command(
   }
   const { held, last } = await reached(port, target, Math.min(RESEND_AFTER_MS, timeoutMs));
   if (held) return;
+  if (lost.class === "auth") throw lost;
   // Only a state that was read shows that nothing has moved.
   const isRead = typeof last === "string";
   if (!isRead && port.clock.monotonicMs() >= endMs) {
@@ -454,9 +568,9 @@ function noAnswer(name: string, { message }: BmcError): string {
 }
 
 /**
- * Sends a command. A refusal while the state is already right is success; a lost answer is returned, because
- * only the state shows whether the command was carried out. After an earlier command a refusal is one for the moment: the
- * command, which does no harm twice, is sent again until the limit.
+ * Sends a command. A refusal while the state is already right is success; a lost answer is returned, because only the state
+ * shows whether the command was carried out. A refusal for the moment, which after an earlier command is every one, has the
+ * command, which does no harm twice, sent again until the limit; the state is looked at before.
  */
 async function sendOrHold(
   port: PowerPort,
@@ -464,7 +578,7 @@ async function sendOrHold(
   target: "on" | "off",
   timeoutMs: number,
 ): Promise<BmcError | undefined> {
-  const mayRepeat = port.hasChanged();
+  const hasChanged = port.hasChanged();
   const endMs = port.clock.monotonicMs() + timeoutMs;
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -474,13 +588,16 @@ async function sendOrHold(
       const error = BmcError.from(thrown);
       if (error.uncertain) return error;
       if (["auth", "cancelled", "internal", "tls", "usage"].includes(error.class)) throw error;
-      if (error.class === "unsupported" && !mayRepeat) throw error;
+      const isOffered = error.class !== "unsupported" || (await offered(port, name)) !== undefined;
+      if (!isOffered && !hasChanged) throw error;
       // A BMC that refuses because of the power state may show that state later.
       const watchMs = error.class === "state" ? Math.min(RESEND_AFTER_MS, timeoutMs) : REFUSAL_WATCH_MS;
-      if ((await reached(port, target, watchMs)).held) return undefined;
+      if ((await reached(withoutWork(port), target, watchMs)).held) return undefined;
+      const mayRepeat = hasChanged || error.class === "busy";
       const leftMs = endMs - port.clock.monotonicMs();
       if (!mayRepeat || leftMs <= 0 || error instanceof ChangeFailed) throw error;
-      await port.sleep(Math.min(leftMs, backoffMs(POLL, attempt)));
+      const pauseMs = Math.max(backoffMs(REPEAT, attempt), error.retryAfterMs ?? 0);
+      await port.sleep(Math.min(leftMs, pauseMs));
     }
   }
 }
@@ -511,7 +628,13 @@ async function settle(port: PowerPort, timeoutMs: number): Promise<PowerState> {
   return last;
 }
 
-async function reach(port: PowerPort, target: "on" | "off", timeoutMs: number, soFar: string): Promise<void> {
+async function reach(
+  port: PowerPort,
+  target: "on" | "off",
+  timeoutMs: number,
+  soFar: string,
+  limitMs = timeoutMs,
+): Promise<void> {
   const { held, last, failure } = await reached(port, target, timeoutMs);
   if (held) return;
   // The machine may be on its way all the same.
@@ -520,7 +643,7 @@ async function reach(port: PowerPort, target: "on" | "off", timeoutMs: number, s
   if (failure) throw failure;
   const words = await port.work?.words();
   const said = words ? ` (${words})` : "";
-  throw notReached(port, `not ${target} after ${formatSeconds(timeoutMs)}, although ${soFar}${said}`, last);
+  throw notReached(port, `not ${target} after ${formatSeconds(limitMs)}, although ${soFar}${said}`, last);
 }
 
 function withoutWork({ clock, look, stateName, sleep, progress }: WatchPort): WatchPort {

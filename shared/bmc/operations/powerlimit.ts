@@ -1,5 +1,5 @@
 import { BmcError } from "../../contract/bmc-error.ts";
-import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
+import { type Access, defineOperations, type Patience, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
 import { changeSetting } from "./read-back.ts";
 
@@ -66,7 +66,8 @@ function portOf({ read, write, insist, sleep }: Access<PowerLimitDrivers>, signa
   return {
     read: () => read(({ powerlimit }) => powerlimit.read(signal)),
     plan: (watts: number | undefined) => read(({ powerlimit }) => powerlimit.plan(watts, signal)),
-    write: (watts: number | undefined) => write(({ powerlimit }) => powerlimit.write(watts, signal)),
+    write: (watts: number | undefined, patience?: Patience) =>
+      write(({ powerlimit }) => powerlimit.write(watts, signal), patience),
     insist,
     sleep,
   };
@@ -74,7 +75,7 @@ function portOf({ read, write, insist, sleep }: Access<PowerLimitDrivers>, signa
 
 async function setLimit(port: PowerLimitPort, watts: number | undefined): Promise<PowerLimitReport> {
   const change = await changeSetting(
-    { ...port, write: () => port.write(watts) },
+    { ...port, write: (patience) => port.write(watts, patience) },
     {
       asked: describePowerLimit(watts === undefined ? {} : { watts }),
       isSet: (state) => state.watts === watts,

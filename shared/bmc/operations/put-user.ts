@@ -1,10 +1,11 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import { defined } from "../../defined.ts";
 import type { Plan } from "./access.ts";
-import { awaitState, READ_BACK_MS, uncertainty } from "./read-back.ts";
+import { awaitState, caught, READ_BACK_MS } from "./read-back.ts";
 import {
   type BmcUser,
   findUser,
+  HalfDone,
   isGone,
   type PasswordTrial,
   type UserChange,
@@ -26,8 +27,8 @@ interface Sight {
 
 /**
  * Creates the user, or changes the one there is, and sees that it is so: the list shows it, and its password is
- * tried out where the BMC lets one. What is so already is not sent. Once anything was sent, every error is
- * `uncertain`, so that the caller keeps the new password.
+ * tried out where the BMC lets one. What is so already is not sent. Once anything was sent, an error is certain only if the
+ * password is known not to be in force; every other one is `uncertain`, so that the caller keeps the new password.
  */
 export async function putUser(port: UserPort, request: UserRequest): Promise<UserReport> {
   let sight = await firstSight(port, request);
@@ -36,26 +37,58 @@ export async function putUser(port: UserPort, request: UserRequest): Promise<Use
   if (isNothing(change)) return report(request, before, sight, false);
   await port.checkRights();
   for (let attempt = 1; ; attempt += 1) {
-    let lost: BmcError | undefined;
-    try {
-      lost = await uncertainty(() => write(port, request, sight, change));
-    } catch (thrown) {
-      if (attempt > 1) throw inDoubt(thrown);
-      sight = await setBefore(port, request, BmcError.from(thrown));
-      change = missing(port, request, sight);
-      if (isNothing(change)) return report(request, before, sight, false);
-      continue;
+    const failure = await caught(() => write(port, request, sight, change));
+    if (failure && (isBeforeSending(failure) || isPlainRefusal(failure, request))) {
+      throw attempt > 1 ? inDoubt(failure) : failure;
     }
-    sight = await look(port, request).catch((thrown: unknown) => {
-      throw inDoubt(thrown);
+    const seen = await look(port, request).catch((thrown: unknown) => {
+      throw inDoubt(failure ? unread(failure, thrown) : thrown);
     });
-    // Without an answer an untried password is as good as not set; to set it again is harmless.
-    const isDone = sight.shortfall === undefined && !(lost && sight.password === "unknown");
-    if (isDone) return report(request, before, sight, true);
-    if (!lost) throw inDoubt(new BmcError("verify", sight.shortfall ?? ""));
-    if (attempt > 1 || (request.mustExist && !sight.user)) throw lost;
+    // An untried password is as good as not set, after a failure; to set it again is harmless.
+    if (seen.shortfall === undefined && !(failure && seen.password === "unknown")) {
+      // Some BMCs refuse a password that is in use: an earlier call has set it.
+      const isOld = failure && !failure.uncertain && request.mayBeSet === true;
+      return report(request, before, seen, !isOld);
+    }
+    if (!failure) throw inDoubt(new BmcError("verify", seen.shortfall ?? ""));
+    const isRefused = !failure.uncertain || (failure instanceof HalfDone && !failure.rest.uncertain);
+    if (isRefused || attempt > 1 || (request.mustExist && !seen.user)) {
+      throw proven(port, request, seen, failure);
+    }
+    sight = seen;
     change = missing(port, request, sight);
+    if (isNothing(change)) throw inDoubt(failure);
   }
+}
+
+/** The error of a write that did not do all, with what is proven of the password. */
+function proven(
+  port: UserPort,
+  request: UserRequest,
+  { user, password }: Sight,
+  failure: BmcError,
+): BmcError {
+  if (!request.password) return failure;
+  if (password === "accepted") return failure instanceof HalfDone ? failure : new HalfDone(failure);
+  if (password === "unknown" || (user && password === undefined)) return inDoubt(failure);
+  port.disprove();
+  return new BmcError(failure.class, failure.message, { cause: failure });
+}
+
+/** A write that was never sent, or ended with the call. */
+function isBeforeSending({ class: errorClass }: BmcError): boolean {
+  return ["cancelled", "internal", "tls", "usage"].includes(errorClass);
+}
+
+/** The BMC does not take the value, such as a password that is too short: nothing was set. */
+function isPlainRefusal({ class: errorClass, uncertain }: BmcError, { mayBeSet }: UserRequest): boolean {
+  return errorClass === "bmc" && !uncertain && !mayBeSet;
+}
+
+/** The failure of a write that cannot be looked at. */
+function unread(failure: BmcError, thrown: unknown): BmcError {
+  const message = `${failure.message}; whether the BMC has changed the user cannot be read: ${BmcError.from(thrown).message}`;
+  return new BmcError(failure.class, message, { cause: failure });
 }
 
 export async function planPutUser(port: UserPort, request: UserRequest): Promise<Plan<BmcUser | undefined>> {
@@ -118,21 +151,17 @@ async function write(
   change: UserChange,
 ): Promise<void> {
   const existing = user ?? husk;
-  if (existing) await port.change(existing, change);
-  else if (change.password && change.role) {
-    await port.create({ name, password: change.password, role: change.role });
+  if (existing) {
+    // A password is not tried before each repetition: accounts lock.
+    const isDone = async () => {
+      const found = findUser(await port.list(), name);
+      return change.password === undefined && found?.enabled === true && found.role === change.role;
+    };
+    await port.change(existing, change, { isDone });
+  } else if (change.password && change.role) {
+    const isDone = async () => findUser(await port.list(), name) !== undefined;
+    await port.create({ name, password: change.password, role: change.role }, { isDone });
   }
-}
-
-/**
- * The user after the BMC refused a password that an earlier call may have set: some refuse one that is in use.
- * Throws the refusal where the password is not in force.
- */
-async function setBefore(port: UserPort, request: UserRequest, refusal: BmcError): Promise<Sight> {
-  if (!request.mayBeSet || refusal.class !== "bmc") throw refusal;
-  const sight = await glance(port, request);
-  if (sight.password === "accepted") return sight;
-  throw refusal;
 }
 
 /** Looks, and looks again when it is not as asked. */

@@ -27,6 +27,7 @@ export interface RaidVolume {
 /** A drive of a controller. */
 export interface RaidDrive {
   readonly id: string;
+  readonly serialNumber?: string;
   readonly bytes?: number;
   /** `SSD` or `HDD` (DSP0268, MediaType); absent if the BMC reports none. */
   readonly media?: string;
@@ -67,6 +68,8 @@ export interface NewVolume {
   readonly level: RaidLevel;
   /** IDs of its drives. */
   readonly drives: readonly string[];
+  /** Serial numbers of the drives that report one, by ID: another drive in their place may hold data. */
+  readonly serialNumbers?: Readonly<Record<string, string>>;
   readonly bytes?: number;
 }
 
@@ -278,11 +281,11 @@ export function isCreated(volume: RaidVolume, { name, level, drives, bytes }: Ne
   );
 }
 
-/** Whether it is the volume that was read before: BMCs give the ID of a deleted volume to another. */
+/** Whether it is the volume that was read before: BMCs give the ID of a deleted volume to another, and other IDs to those left. */
 export function isSameVolume(one: RaidVolume, other: RaidVolume): boolean {
   return (
     one.controller === other.controller &&
-    one.id === other.id &&
+    (one.id === other.id || one.name !== "") &&
     one.name === other.name &&
     one.displayName === other.displayName &&
     isSameSet(one.drives, other.drives)

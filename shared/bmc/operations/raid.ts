@@ -88,7 +88,8 @@ export const raidOperations = defineOperations({
   methods: (run: Run<RaidDrivers>) => ({
     /**
      * Creates the volumes that do not exist yet, one after the other, follows the BMC's tasks and reads the volumes back. Deletes
-     * nothing. Throws `state` with all problems before anything is sent. `onSent` is called before each request.
+     * nothing. Throws `state` with all problems before anything is sent. `onSent` is called after each
+     * request that the BMC accepted, or may have carried out.
      */
     setRaid: (
       request: RaidRequest,
@@ -227,11 +228,11 @@ async function changeVolume(
   const { clock, start, progress } = access;
   const what = describeChange(change);
   progress(`sending: ${what}`, Math.max(0, endsMs - clock.monotonicMs()));
-  onSent();
   let started: StartedTask | undefined;
   const lost = await uncertainty(async () => {
     started = await start(({ raid }) => once(() => raid.send(change, request.applyTime, signal)));
   });
+  onSent();
   const limit = { what, signal, endsMs, limitMs: limits.changeMs };
   const end = started && (await followTask(access, { ...limit, started }));
   const name = started?.name ?? "";

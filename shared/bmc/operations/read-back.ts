@@ -1,6 +1,7 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import type { ErrorClass } from "../../contract/error-class.ts";
 import { defined } from "../../defined.ts";
+import type { Patience } from "./access.ts";
 
 type Delays = readonly [number, ...number[]];
 
@@ -88,7 +89,7 @@ interface AskedSetting<State> {
 interface SettingPort<State> {
   /** Undefined where it cannot be read back. */
   read(): Promise<State>;
-  write(): Promise<void>;
+  write(patience: Patience): Promise<void>;
   /** What stands for a state that cannot be read; absent where the setting is not changed without having been read. */
   repairing?(): State;
   sleep(ms: number): Promise<void>;
@@ -139,10 +140,15 @@ export async function writeSetting<State>(
   port: SettingPort<State>,
   { asked, isSet, describe }: Pick<AskedSetting<Exclude<State, undefined>>, "asked" | "isSet" | "describe">,
 ): Promise<State> {
-  const error = await refusalOf(() => port.write());
+  const shows = async () => {
+    const state = await port.read();
+    return isRead(state) && isSet(state) ? { state } : undefined;
+  };
+  const patience: Patience = { isDone: async () => (await shows()) !== undefined };
+  const error = await answerTo(() => port.write(patience));
   if (error && !error.uncertain) {
-    const state = await port.read().catch(() => undefined);
-    if (isRead(state) && isSet(state)) return state;
+    const found = await shows().catch(() => undefined);
+    if (found) return found.state;
     throw error;
   }
   const delays = error && isDenial(error) ? READ_BACK_MS.denied : READ_BACK_MS.setting;
@@ -150,7 +156,7 @@ export async function writeSetting<State>(
   const readBack = () => awaitState(delays, port, port.read, isDone);
   const first = await readBack();
   const again = async () => {
-    await port.write();
+    await port.write(patience);
     return readBack();
   };
   const after = error ? first : await insisting(port, first, isDone, again);
@@ -200,30 +206,38 @@ function isRead<State>(state: State): state is Exclude<State, undefined> {
 }
 
 /** Errors after which the state says nothing about the write. */
-const FINAL: readonly ErrorClass[] = ["auth", "cancelled", "internal", "tls", "unsupported", "usage"];
+const LOCAL: readonly ErrorClass[] = ["cancelled", "internal", "tls", "usage"];
 
-/** Writes once. A refusal that the state may disprove is returned, other errors are thrown. */
+/** Writes once. Returns every answer that the state may disprove. After a refused login, nothing can be read. */
+async function answerTo(write: () => Promise<void>): Promise<BmcError | undefined> {
+  const error = await caught(write);
+  if (!error) return undefined;
+  if (LOCAL.includes(error.class) || error.refused === "login" || error instanceof ChangeFailed) throw error;
+  return error;
+}
+
+/** Writes once. A refusal that the state may disprove is returned; what another provider or account could do is thrown. */
 export async function refusalOf(write: () => Promise<void>): Promise<BmcError | undefined> {
+  const error = await answerTo(write);
+  if (error && ["auth", "unsupported"].includes(error.class)) throw error;
+  return error;
+}
+
+/** How a call failed; undefined if it did not. */
+export async function caught(work: () => Promise<unknown>): Promise<BmcError | undefined> {
   try {
-    await write();
+    await work();
     return undefined;
   } catch (thrown) {
-    const error = BmcError.from(thrown);
-    if (FINAL.includes(error.class) || error instanceof ChangeFailed) throw error;
-    return error;
+    return BmcError.from(thrown);
   }
 }
 
 /** The error of a write whose answer was lost, after which only a read shows the result; other errors are thrown. */
 export async function uncertainty(write: () => Promise<void>): Promise<BmcError | undefined> {
-  try {
-    await write();
-    return undefined;
-  } catch (thrown) {
-    const error = BmcError.from(thrown);
-    if (error.uncertain) return error;
-    throw error;
-  }
+  const error = await caught(write);
+  if (error && !error.uncertain) throw error;
+  return error;
 }
 
 /**

@@ -63,7 +63,7 @@ async function setPolicy(
   const { before, after, changed } = await changeSetting(
     {
       read: () => read(({ restore }) => restore.read(signal)),
-      write: () => write(({ restore }) => restore.write(policy, signal)),
+      write: (patience) => write(({ restore }) => restore.write(policy, signal), patience),
       repairing: () => undefined,
       insist,
       sleep,

@@ -1,5 +1,5 @@
 import { BmcError } from "../../contract/bmc-error.ts";
-import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
+import { type Access, defineOperations, type Patience, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
 import { changeSetting, sendOnce } from "./read-back.ts";
 import { type SecureBootDatabase, titleOf } from "./secure-boot-key.ts";
@@ -99,7 +99,8 @@ function portOf({ read, write, insist, sleep }: Access<SecureBootDrivers>, signa
   return {
     read: () => read(({ secureboot }) => secureboot.read(signal)),
     plan: (enabled: boolean) => read(({ secureboot }) => secureboot.plan(enabled, signal)),
-    write: (enabled: boolean) => write(({ secureboot }) => secureboot.write(enabled, signal)),
+    write: (enabled: boolean, patience?: Patience) =>
+      write(({ secureboot }) => secureboot.write(enabled, signal), patience),
     planKeys: (keys: SecureBootKeys, database: SecureBootDatabase | undefined) =>
       read(({ secureboot }) => secureboot.planKeys(keys, database, signal)),
     resetKeys: (keys: SecureBootKeys, database: SecureBootDatabase | undefined) =>
@@ -111,7 +112,7 @@ function portOf({ read, write, insist, sleep }: Access<SecureBootDrivers>, signa
 
 async function setSecureBoot(port: SecureBootPort, enabled: boolean): Promise<SecureBootReport> {
   const change = await changeSetting(
-    { ...port, write: () => port.write(enabled) },
+    { ...port, write: (patience) => port.write(enabled, patience) },
     {
       asked: `Secure Boot ${enabled ? "on" : "off"}`,
       isSet: (state) => state.enabled === enabled,

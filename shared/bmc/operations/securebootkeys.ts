@@ -1,6 +1,6 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import { count } from "../../count.ts";
-import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
+import { type Access, defineOperations, type Patience, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
 import { writeSetting } from "./read-back.ts";
 import {
@@ -134,10 +134,11 @@ function portOf({ read, write, sleep, progress }: Access<KeyDrivers>, signal: Ab
     list: (name: Name) => read(({ securebootkeys }) => securebootkeys.list(name, signal)),
     planEnroll: (name: Name, key: NewSecureBootKey) =>
       read(({ securebootkeys }) => securebootkeys.planEnroll(name, key, signal)),
-    enroll: (name: Name, key: NewSecureBootKey) =>
-      write(({ securebootkeys }) => securebootkeys.enroll(name, key, signal)),
+    enroll: (name: Name, key: NewSecureBootKey, patience?: Patience) =>
+      write(({ securebootkeys }) => securebootkeys.enroll(name, key, signal), patience),
     planRemove: (key: SecureBootKey) => read(({ securebootkeys }) => securebootkeys.planRemove(key, signal)),
-    remove: (key: SecureBootKey) => write(({ securebootkeys }) => securebootkeys.remove(key, signal)),
+    remove: (key: SecureBootKey, patience?: Patience) =>
+      write(({ securebootkeys }) => securebootkeys.remove(key, signal), patience),
     sleep,
     progress,
   };
@@ -179,7 +180,11 @@ async function enrollKey(
   checkRules(await port.rules(), options);
   port.progress(`enrolling ${what}`);
   const after = await writeSetting(
-    { read: () => port.list(database), write: () => port.enroll(database, key), sleep: port.sleep },
+    {
+      read: () => port.list(database),
+      write: (patience) => port.enroll(database, key, patience),
+      sleep: port.sleep,
+    },
     {
       asked: `${what} in ${titleOf(database)}`,
       isSet: ({ keys }) => keys.some((each) => isNewKey(each, key)),
@@ -220,7 +225,7 @@ async function deleteKey(
   const numberOf = ({ keys }: SecureBootKeyList) => keys.filter((each) => isSameKey(each, found)).length;
   const most = numberOf(list) - 1;
   const after = await writeSetting(
-    { read: () => port.list(database), write: () => port.remove(found), sleep: port.sleep },
+    { read: () => port.list(database), write: (patience) => port.remove(found, patience), sleep: port.sleep },
     {
       asked: `${titleOf(database)} without ${what}`,
       isSet: (now) => !now.unread && numberOf(now) <= most,

@@ -108,7 +108,8 @@ export async function updateFirmware(
   onStage("ended");
   if (end?.state === "failed") throw endError("the update", end, started?.name ?? "");
   const isStaged = end?.state === "staged" || (!lost && (isKept || request.applyTime === "on-reset"));
-  const goal = { all, before, request, staged: isStaged, lost, said: saidAtEnd(end) };
+  const isDone = end?.state === "done";
+  const goal = { all, before, request, staged: isStaged, isDone, lost, said: saidAtEnd(end) };
   return verifyUpdate(access, goal, limits.verifyMs, signal);
 }
 
@@ -126,8 +127,8 @@ function notSentAgain(lost: BmcError): BmcError {
   });
 }
 
-/** The BMC has answered: it says that it is busy, or denies what it accepts. */
-const ANSWERED: readonly ErrorClass[] = ["busy", "verify"];
+/** The BMC has answered: it is busy, refuses what it offers, or denies what it accepts. */
+const ANSWERED: readonly ErrorClass[] = ["auth", "busy", "unsupported", "verify"];
 
 /** The targets in the order asked for, or all. Throws `usage` for an ID that the BMC does not have. */
 function chosen(items: readonly FirmwareItem[], targets: readonly string[]): readonly FirmwareItem[] {
@@ -185,6 +186,8 @@ interface Goal {
   readonly before: readonly FirmwareItem[];
   readonly request: FirmwareRequest;
   readonly staged: boolean;
+  /** Its task has ended well. */
+  readonly isDone: boolean;
   /** The update's answer was lost. */
   readonly lost: BmcError | undefined;
   /** What its task said, if that does not say whether it succeeded. */
@@ -237,7 +240,9 @@ async function verifyUpdate(
       const { after } = sight;
       const changes = changesIn(sight, request);
       const isWhole = after.length >= before.length && isThere(after, request);
-      if (request.version === undefined ? changes.length > 0 : isWhole) {
+      // What is new alone may have been missing in the list before.
+      const isProven = changes.some(({ from }) => from !== undefined) || (goal.isDone && changes.length > 0);
+      if (request.version === undefined ? isProven : isWhole) {
         const summary = `firmware updated: ${describeChanges(changes)}`;
         return { before, after, pending: false, changed: true, summary };
       }

@@ -1,7 +1,7 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import { defined } from "../../defined.ts";
 import type { Secret } from "../../secret.ts";
-import type { Access } from "./access.ts";
+import type { Access, Patience } from "./access.ts";
 import { incompleteList, throwIfNoneRead, type Unread } from "./unread.ts";
 
 /** What a user may do. */
@@ -88,7 +88,7 @@ export interface UserReport {
 export type UserPort = ReturnType<typeof userPort>;
 
 export function userPort(
-  { connection, read, write, sleep, logInWith }: Access<{ readonly users: UserDriver }>,
+  { connection, read, write, disprove, sleep, logInWith }: Access<{ readonly users: UserDriver }>,
   signal: AbortSignal,
 ) {
   return {
@@ -98,8 +98,10 @@ export function userPort(
       read(async ({ users }) => users.checkUser?.({ name, ...defined({ password }) })),
     checkRights: () => read(async ({ users }) => users.checkRights?.()),
     list: () => read(({ users }) => listUsers(users, connection.username, signal)),
-    create: (user: NewUser) => write(({ users }) => users.create(user, signal)),
-    change: (user: BmcUser, change: UserChange) => write(({ users }) => users.change(user, change, signal)),
+    create: (user: NewUser, patience: Patience) => write(({ users }) => users.create(user, signal), patience),
+    change: (user: BmcUser, change: UserChange, patience: Patience) =>
+      write(({ users }) => users.change(user, change, signal), patience),
+    disprove,
     remove: (user: BmcUser) => write(({ users }) => users.remove(user, signal)),
     tryPassword: (user: BmcUser, password: Secret) =>
       read(({ users }) => users.tryPassword(user, password, signal)),
@@ -161,8 +163,14 @@ export function isGone({ enabled, role }: BmcUser): boolean {
  * The error of a user's change whose password had been set when the rest failed. It is `uncertain`, and never
  * `unsupported`, which would have the next provider begin anew.
  */
-export function halfDone(thrown: unknown): BmcError {
-  const error = BmcError.from(thrown);
-  const errorClass = error.class === "unsupported" ? "bmc" : error.class;
-  return new BmcError(errorClass, `${error.message}; the password is set`, { cause: error, uncertain: true });
+export class HalfDone extends BmcError {
+  /** Why the rest failed. */
+  readonly rest: BmcError;
+
+  constructor(thrown: unknown) {
+    const rest = BmcError.from(thrown);
+    const errorClass = rest.class === "unsupported" ? "bmc" : rest.class;
+    super(errorClass, `${rest.message}; the password is set`, { cause: rest, uncertain: true });
+    this.rest = rest;
+  }
 }

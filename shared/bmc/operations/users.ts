@@ -3,7 +3,7 @@ import { count } from "../../count.ts";
 import { defineOperations, type Plan, type Run, type SessionBase } from "./access.ts";
 import { type Finding, ok, warning } from "./finding.ts";
 import { planPutUser, putUser } from "./put-user.ts";
-import { awaitState, READ_BACK_MS, uncertainty } from "./read-back.ts";
+import { awaitState, caught, READ_BACK_MS } from "./read-back.ts";
 import { incompleteList } from "./unread.ts";
 import {
   type BmcUser,
@@ -75,14 +75,17 @@ async function deleteUser(port: UserPort, name: string): Promise<UserReport> {
   let left: BmcUser | undefined = before;
   for (let attempt = 1; ; attempt += 1) {
     const target: BmcUser = left;
-    const lost = await uncertainty(() => port.remove(target));
-    left = await userLeft(port, before);
+    const failure = await caught(() => port.remove(target));
+    if (failure && ["cancelled", "internal", "tls", "usage"].includes(failure.class)) throw failure;
+    left = await userLeft(port, before).catch((thrown: unknown) => {
+      throw failure ?? thrown;
+    });
     if (left?.unread !== undefined && left.id !== before.id) {
       throw incompleteList(`whether user ${name} is deleted is not known`, unreadOf([left]));
     }
     if (!left) return { before, changed: true, summary: `user ${name} deleted` };
-    if (lost && attempt > 1) throw lost;
-    if (lost) continue;
+    if (failure && (attempt > 1 || !failure.uncertain)) throw failure;
+    if (failure) continue;
     throw new BmcError("verify", `the BMC accepted the deletion of user ${name} and still lists it`);
   }
 }

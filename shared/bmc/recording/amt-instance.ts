@@ -11,8 +11,6 @@ const ONLY: Readonly<Record<string, readonly [field: string, of: string]>> = {
   CIM_ElementSettingData: ["SettingData", "CIM_BootConfigSetting"],
   CIM_OrderedComponent: ["PartComponent", "CIM_BootSourceSetting"],
 };
-/** Names that the firmware gives, the same on every device, and the value of all bits. */
-const FIRMWARE = /^(Intel\(r\) AMT:? ?[\w/ -]{0,64}|(CIM|AMT|IPS)_\w{1,64}|Managed ?System|4294967295)$/;
 const CLASS = /^[A-Za-z_][\w.-]*$/;
 const KEY = /^[\w.-]+$/;
 
@@ -59,19 +57,10 @@ function isReferenceTo(value: Value | undefined, of: string | undefined): boolea
   return typeof value === "object" && value !== null && "of" in value && value.of === of;
 }
 
-/** Looks through it for what identifies, before anything is written. */
-export function collectInstance(instance: AmtInstance, anonymiser: Anonymiser): void {
-  const own = Object.entries(instance).filter(
-    ([, value]) => typeof value === "string" && !FIRMWARE.test(value),
-  );
-  anonymiser.collect(Object.fromEntries(own));
-}
-
 /** As it may be written. */
 export function anonymousInstance(instance: AmtInstance, anonymiser: Anonymiser): AmtInstance {
   const text = (name: string, value: string): string | null => {
-    const isSecret = anonymiser.isSecret(name);
-    const shown = FIRMWARE.test(value) && !isSecret ? anonymiser.text(value) : anonymiser.value(value, name);
+    const shown = anonymiser.value(value, name);
     return typeof shown === "string" ? shown : null;
   };
   const valueShown = (name: string, value: Value): Value => {

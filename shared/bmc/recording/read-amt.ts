@@ -10,7 +10,7 @@ import type { ResourceClass } from "../providers/amt/messages.ts";
 import type { WsmanClient } from "../providers/amt/wsman.ts";
 import { connectWsman } from "../providers/amt/wsman-connection.ts";
 import { childOf, parseXml } from "../providers/amt/xml.ts";
-import { type AmtInstance, anonymousInstance, collectInstance, instancesOf } from "./amt-instance.ts";
+import { type AmtInstance, anonymousInstance, instancesOf } from "./amt-instance.ts";
 import { RecordingBudget } from "./budget.ts";
 import type { IpmiContext } from "./read-ipmi.ts";
 import { anonymousFault } from "./wsman-message.ts";
@@ -133,7 +133,7 @@ function refusalIn({ status, body }: NonNullable<TappedHttp["answer"]>): Refused
 
 /** Looks through it for what identifies, before anything is written. */
 export function collectAmt({ classes }: AmtReading, anonymiser: Anonymiser): void {
-  for (const instance of Object.values(classes).flat()) collectInstance(instance, anonymiser);
+  for (const instance of Object.values(classes).flat()) anonymiser.collect(instance);
 }
 
 /** As it may be written. */
@@ -147,7 +147,7 @@ export function anonymousAmt({ server, classes, refused }: AmtReading, anonymise
     all.map((instance) => anonymousInstance(instance, anonymiser)),
   ]);
   return {
-    ...defined({ server: server === undefined ? undefined : anonymiser.text(server, true) }),
+    ...defined({ server: server === undefined ? undefined : anonymiser.text(server, "version") }),
     classes: Object.fromEntries(shown),
     ...(refusals.length > 0 && { refused: Object.fromEntries(refusals) }),
   };

@@ -4,7 +4,7 @@ import type { Connection } from "../../contract/connection.ts";
 import type { NameOption } from "../../contract/name-option.ts";
 import type { Logger } from "../../logger.ts";
 import type { Anonymiser } from "../../recording/anonymise.ts";
-import { asksForRecord } from "../../recording/ipmi-request.ts";
+import { keptAnswer } from "../../recording/ipmi-request.ts";
 import type { RecordedIpmi } from "../../recording/recording.ts";
 import type { TappedIpmi, WireTap } from "../../tracing/wire-tap.ts";
 import { BmcClient } from "../client.ts";
@@ -12,7 +12,7 @@ import type { Hardware } from "../operations/inventory.ts";
 import type { NetworkSettings } from "../operations/network-settings.ts";
 import type { BmcUser } from "../operations/user-port.ts";
 import { readOfferedSuites } from "../providers/ipmi/offered-suites.ts";
-import { isKnownSdr, knownEvent } from "./anonymous-command.ts";
+import { anonymousSdrs, isKnownSdr, knownEvent, recordsOf } from "./anonymous-command.ts";
 import { RecordingBudget } from "./budget.ts";
 import type { RecordingLimits } from "./read-tree.ts";
 
@@ -109,19 +109,17 @@ export function anonymousIpmi(reading: IpmiReading, anonymiser: Anonymiser): Rec
   const [network] = networks;
   const { system, chassis, mainboard } = hardware ?? {};
   const fru = {
-    vendor: system?.vendor,
-    model: system?.model,
+    vendor: anonymiser.value(system?.vendor, "Manufacturer"),
+    model: anonymiser.value(system?.model, "Model"),
     serial: anonymiser.value(system?.serial, "SerialNumber"),
     boardSerial: anonymiser.value(mainboard?.serial, "SerialNumber"),
     chassisSerial: anonymiser.value(chassis?.serial, "SerialNumber"),
   };
   return definedOnly({
-    deviceId: device?.answer && hex(device.answer),
+    deviceId: plainAnswer(device),
     cipherSuites: cipherSuites && hex(cipherSuites),
-    sdr: recordsOf(commands, (netFn, code) => asksForRecord({ netFn, code }) && code !== 0x43)
-      .filter(isKnownSdr)
-      .map(hex),
-    sel: recordsOf(commands, (netFn, code) => netFn === STORAGE && code === 0x43)
+    sdr: [...anonymousSdrs(commands, anonymiser).values()].filter(isKnownSdr).map(hex),
+    sel: [...recordsOf(commands, (netFn, code) => netFn === STORAGE && code === 0x43).values()]
       .filter((record) => record.length === RECORD_BYTES)
       .map((record) => hex(knownEvent(record))),
     readings: answersOf(commands, SENSOR, 0x2d),
@@ -152,39 +150,26 @@ export function anonymousIpmi(reading: IpmiReading, anonymiser: Anonymiser): Rec
   }) as RecordedIpmi;
 }
 
-/** Records out of the parts in which they were read, in the order of their first part. */
-function recordsOf(
-  commands: readonly TappedIpmi[],
-  isOne: (netFn: number | undefined, code: number) => boolean,
-): readonly Buffer[] {
-  const records = new Map<number, Buffer>();
-  for (const { netFn, code, data, answer, completionCode } of commands) {
-    if (!isOne(netFn, code) || completionCode !== 0 || !data || !answer || answer.length < 3) continue;
-    const [sent, bytes] = [Buffer.from(data), Buffer.from(answer).subarray(2)];
-    if (sent.length < 6) continue;
-    const offset = sent.readUInt8(4);
-    const id = sent.readUInt16LE(2);
-    const before = records.get(id) ?? Buffer.alloc(0);
-    if (offset <= before.length) records.set(id, Buffer.concat([before.subarray(0, offset), bytes]));
-  }
-  return [...records.values()];
-}
-
 /** By the first byte of the request. */
-function answersOf(commands: readonly TappedIpmi[], netFn: number, code: number): Record<string, string> {
+function answersOf(commands: readonly TappedIpmi[], netFn: number, code: number) {
   const found = commands.flatMap((one) =>
     one.netFn === netFn && one.code === code && one.completionCode === 0 && one.data && one.answer
-      ? [[String(one.data[0]), hex(one.answer)] as const]
+      ? [[String(one.data[0]), plainAnswer(one)] as const]
       : [],
   );
   return Object.fromEntries(found);
+}
+
+function plainAnswer(one: TappedIpmi | undefined): string | undefined {
+  const kept = one?.answer && keptAnswer(one, one.answer);
+  return kept && hex(kept);
 }
 
 function chassisAnswer(commands: readonly TappedIpmi[], command: number): string | undefined {
   const found = commands.find(
     ({ netFn, code, completionCode }) => netFn === CHASSIS && code === command && completionCode === 0,
   );
-  return found?.answer && hex(found.answer);
+  return plainAnswer(found);
 }
 
 /** Of commands that the BMC does not have, in whatever state it is. */

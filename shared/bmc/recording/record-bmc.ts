@@ -67,7 +67,7 @@ export class BmcReading {
     const draft = {
       recordedBy: `pbnj-worker ${version}`,
       recordedOn: new Date().toISOString().slice(0, 10),
-      ...labelsOf([...shown.values()], this.ipmi),
+      ...labelsOf([...shown.values()], this.ipmi, anonymiser),
       login,
       tls: wire.tls,
       etag: tree?.etag,
@@ -91,7 +91,7 @@ export class BmcReading {
         ? {
             unread: tree.unread.map(({ path, reason }) => ({
               path: anonymiser.path(path),
-              reason: anonymiser.freeText(reason),
+              reason: anonymiser.text(reason),
             })),
           }
         : {}),
@@ -174,7 +174,7 @@ async function readRedfish(
 }
 
 /** Of the machine and its BMC, for people. */
-function labelsOf(resources: readonly unknown[], ipmi: IpmiReading | undefined) {
+function labelsOf(resources: readonly unknown[], ipmi: IpmiReading | undefined, anonymiser: Anonymiser) {
   const typed = (type: string) =>
     resources.find((body) =>
       String((body as Record<string, unknown>)["@odata.type"]).startsWith(`#${type}.`),
@@ -183,9 +183,11 @@ function labelsOf(resources: readonly unknown[], ipmi: IpmiReading | undefined) 
   const system = typed("ComputerSystem");
   const { system: fru, bmc } = ipmi?.hardware ?? {};
   return {
-    vendor: textOf(system?.["Manufacturer"] ?? fru?.vendor),
-    model: textOf(system?.["Model"] ?? fru?.model),
-    bmcFirmware: textOf(typed("Manager")?.["FirmwareVersion"] ?? bmc?.firmware),
+    vendor: textOf(system?.["Manufacturer"] ?? anonymiser.value(fru?.vendor, "Manufacturer")),
+    model: textOf(system?.["Model"] ?? anonymiser.value(fru?.model, "Model")),
+    bmcFirmware: textOf(
+      typed("Manager")?.["FirmwareVersion"] ?? anonymiser.value(bmc?.firmware, "FirmwareVersion"),
+    ),
   };
 }
 

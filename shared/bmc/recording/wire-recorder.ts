@@ -9,7 +9,7 @@ import {
 } from "../../recording/recording.ts";
 import { textOf } from "../../text-of.ts";
 import type { TappedHttp, TappedIpmi, TlsFacts, WireTap } from "../../tracing/wire-tap.ts";
-import { commandAnonymiser } from "./anonymous-command.ts";
+import { anonymousSdrs, commandAnonymiser } from "./anonymous-command.ts";
 import {
   anonymousAnswer,
   anonymousRequest,
@@ -49,7 +49,7 @@ export class WireRecorder implements WireTap {
       ms: Math.round(endedMs - startedMs),
     });
     const http = this.#http.filter(({ path }) => !isLogin(path));
-    const commandOf = commandAnonymiser(anonymiser);
+    const commandOf = commandAnonymiser(anonymiser, anonymousSdrs(this.#ipmi, anonymiser));
     return {
       ...(http.length > 0 && {
         exchanges: http.map((one) => ({ ...exchangeOf(one, anonymiser), ...times(one) })),
@@ -94,10 +94,9 @@ function isLogin(path: string): boolean {
 
 function exchangeOf(exchange: TappedHttp, anonymiser: Anonymiser) {
   const { method, path, headers, connection, answer, error } = exchange;
-  const [bare = "", query] = path.split("?");
   const { sent, received } = bodiesOf(exchange, anonymiser);
   return {
-    request: `${method} ${anonymiser.path(bare)}${query === undefined ? "" : `?${anonymiser.text(query)}`}`,
+    request: `${method} ${anonymiser.path(path)}`,
     sent: { headers: anonymiser.headers(headers), ...(sent !== undefined && { body: sent }) },
     connection,
     ...(answer && {
@@ -105,7 +104,7 @@ function exchangeOf(exchange: TappedHttp, anonymiser: Anonymiser) {
       headers: anonymiser.headers(answer.headers),
       body: received,
     }),
-    ...(error !== undefined && { error: anonymiser.freeText(textOf(error)) }),
+    ...(error !== undefined && { error: anonymiser.text(textOf(error)) }),
   };
 }
 
@@ -144,7 +143,7 @@ function answerBody(
   const json = jsonOf(body);
   if (json !== undefined) return anonymiser.value(json);
   const text = body.length <= LONGEST_REASON ? body.toString().trim() : "";
-  return status >= 400 && SENTENCE.test(text) ? anonymiser.freeText(text) : "";
+  return status >= 400 && SENTENCE.test(text) ? anonymiser.text(text) : "";
 }
 
 function jsonOf(body: string | Buffer | undefined): unknown {

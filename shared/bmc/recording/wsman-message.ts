@@ -3,7 +3,7 @@ import type { Anonymiser } from "../../recording/anonymise.ts";
 import type { WsmanAnswer, WsmanRequest } from "../../recording/recording.ts";
 import { readFault } from "../providers/amt/fault.ts";
 import { childOf, childrenOf, parseXml, type XmlElement } from "../providers/amt/xml.ts";
-import { anonymousInstance, classIn, collectInstance, instanceOf, instancesOf } from "./amt-instance.ts";
+import { anonymousInstance, classIn, instanceOf, instancesOf } from "./amt-instance.ts";
 
 type Fault = NonNullable<WsmanAnswer["fault"]>;
 
@@ -50,7 +50,7 @@ function envelopeIn(text: string): XmlElement | undefined {
 
 /** Looks through it for what identifies, before anything is written. */
 export function collectMessage(message: WsmanRequest | WsmanAnswer, anonymiser: Anonymiser): void {
-  for (const instance of partsOf(message)) collectInstance(instance, anonymiser);
+  for (const instance of partsOf(message)) anonymiser.collect(instance);
 }
 
 function partsOf(message: WsmanRequest | WsmanAnswer) {
@@ -78,10 +78,9 @@ export function anonymousAnswer(
   };
 }
 
-/** A subcode is a word of a specification; what else a device may say there is left out. */
 export function anonymousFault({ subcode, reason }: Fault, anonymiser: Anonymiser): Fault {
   return {
-    subcode: /^[A-Za-z]{1,64}$/.test(subcode) ? anonymiser.text(subcode) : "",
-    reason: anonymiser.freeText(reason),
+    subcode: anonymiser.text(subcode),
+    reason: anonymiser.text(reason),
   };
 }

@@ -176,7 +176,7 @@ export const bmcTargets: readonly Target[] = [
     ],
     call: (input) => {
       const root = parseXml(input);
-      return [faultError(root, "Get", true), parsePowerStatus(root)];
+      return [faultError(root, "Get", "command"), parsePowerStatus(root)];
     },
     throws: isBmcError,
     covers: ["parseXml", "parsePowerStatus", "readFault"],
@@ -398,8 +398,8 @@ export const bmcTargets: readonly Target[] = [
     tokens: [...JSON_TOKENS, '"error":', '"code":', '"message":'],
     call: (input) => {
       const answer = { status: 200, headers: {}, body: Buffer.from(input) };
-      const response = readResponse({ answer, doing: "POST /", isWrite: true, nowMs: 0 });
-      return refusalOf(response, "POST /")?.message;
+      const response = readResponse({ answer, doing: "POST /", effect: "command", nowMs: 0 });
+      return refusalOf(response, "POST /", "command")?.message;
     },
     throws: isBmcError,
     covers: ["readResponse"],

@@ -1,4 +1,5 @@
 import { parseTasks } from "../../../actions/run-tasks/parse-tasks.ts";
+import { canonicalHost } from "../../../shared/canonical-host.ts";
 import { composeYaml } from "../../../shared/document/compose-yaml.ts";
 import { parseYaml } from "../../../shared/document/yaml-document.ts";
 import { parseDurationMs } from "../../../shared/duration.ts";
@@ -12,6 +13,7 @@ import { parseIdentityKubeconfig } from "../../../worker/kubernetes/client/ident
 import { KubernetesError } from "../../../worker/kubernetes/client/kubernetes-error.ts";
 import { parseInventory } from "../../../worker/machines/parse-inventory.ts";
 import { loadConfig } from "../../../worker/main/load-config.ts";
+import { parseNetwork } from "../../../worker/policy/address-rule.ts";
 import { parsePolicy } from "../../../worker/policy/parse-policy.ts";
 import { parseTemplate } from "../../../worker/template/parse-template.ts";
 import { parseWorkflow } from "../../../worker/template/rendered-workflow.ts";
@@ -215,6 +217,17 @@ export const documentTargets: readonly Target[] = [
     longest: 4_000,
     call: readAddress,
     covers: ["readAddress"],
+  },
+  {
+    name: "network",
+    seeds: ["10.1.0.0/16", "2001:db8::/48", "::ffff:127.0.0.1", "0x7f000001", "127.1"],
+    tokens: ["/", ".", "::", "0x", "ffff", "%eth0", "[", "]"],
+    longest: 4_000,
+    call: (input) => {
+      canonicalHost(input);
+      return parseNetwork(input);
+    },
+    covers: ["parseNetwork"],
   },
   {
     name: "inventory",

@@ -26,7 +26,11 @@ import {
 } from "../../../shared/bmc/providers/ipmi/fru.ts";
 import { matchAnswer } from "../../../shared/bmc/providers/ipmi/handshake-link.ts";
 import { getLanParameters, parseLanParameters } from "../../../shared/bmc/providers/ipmi/lan-parameters.ts";
-import { checksum, parseLanResponse } from "../../../shared/bmc/providers/ipmi/message.ts";
+import {
+  checksum,
+  parseLanResponse,
+  parseProvenResponse,
+} from "../../../shared/bmc/providers/ipmi/message.ts";
 import {
   parseHandshakeAnswer,
   parseOpenSessionResponse,
@@ -53,7 +57,7 @@ import { parseSensorRecord } from "../../../shared/bmc/providers/ipmi/sensor-rec
 import { parseActiveInstances } from "../../../shared/bmc/providers/ipmi/sol-driver.ts";
 import { parseSolPacket, SolReassembly } from "../../../shared/bmc/providers/ipmi/sol-packet.ts";
 import { parseUserAccess, parseUserName } from "../../../shared/bmc/providers/ipmi/users.ts";
-import { commandAnonymiser } from "../../../shared/bmc/recording/anonymous-command.ts";
+import { anonymousSdrs, commandAnonymiser } from "../../../shared/bmc/recording/anonymous-command.ts";
 import { BmcError } from "../../../shared/contract/bmc-error.ts";
 import { Anonymiser } from "../../../shared/recording/anonymise.ts";
 import { redactor } from "../../../shared/secret-forms.ts";
@@ -184,10 +188,14 @@ export const ipmiTargets: readonly Target[] = [
     call: (input) => {
       const data = bytesOf(input);
       const response = { responder: 0x20, netFn: 6, command: 0x34, sequence: 1, completionCode: 0, data };
-      return [parseLanResponse(data), ROUTE.answer(response, GET_CHASSIS_STATUS, 1)];
+      return [
+        parseLanResponse(data),
+        parseProvenResponse(data),
+        ROUTE.answer(response, GET_CHASSIS_STATUS, 1),
+      ];
     },
     throws: isBmcError,
-    covers: ["parseLanResponse"],
+    covers: ["parseLanResponse", "parseProvenResponse"],
   },
   {
     name: "ipmi-answers",
@@ -289,7 +297,9 @@ export const ipmiTargets: readonly Target[] = [
     call: (input) => {
       const [data, answer] = [bytesOf(input).subarray(0, 6), bytesOf(input).subarray(6)];
       const asked = { command: "Get SDR", netFn: 0x0a, code: 0x23, data, startedMs: 0, endedMs: 1 };
-      const shown = commandAnonymiser(new Anonymiser(redactor({})))({ ...asked, completionCode: 0, answer });
+      const anonymiser = new Anonymiser(redactor({}));
+      const one = { ...asked, completionCode: 0, answer };
+      const shown = commandAnonymiser(anonymiser, anonymousSdrs([one], anonymiser))(one);
       return Buffer.from(shown.answer ?? "", "hex");
     },
     // Of a record of a maker's own, the header alone.

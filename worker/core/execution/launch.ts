@@ -159,7 +159,7 @@ function confirm(execution: Execution, action: Action, before: AllowedTarget): v
   const now = targetOf(execution, action);
   if (!now.ok) throw new NotLaunched(now.reason);
   if (now.paused !== undefined) throw new NotLaunched(now.paused);
-  if (now.lockKey !== before.lockKey || now.machine !== before.machine) {
+  if (now.lockKey !== before.lockKey) {
     throw new NotLaunched("its machine's BMC has another address now");
   }
 }

@@ -77,7 +77,7 @@ export class AmtBoot implements BootDriver {
     input: Readonly<Record<string, InputValue>>,
     signal: AbortSignal,
   ): Promise<void> {
-    const output = await this.#wsman.invoke(resource, method, input, signal);
+    const output = await this.#wsman.invoke(resource, method, input, "setting", signal);
     checkReturnValue(output, method, BOOT_MEANINGS);
   }
 }

@@ -1,5 +1,6 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { ErrorClass } from "../../../contract/error-class.ts";
+import { leavesOpen, type WriteEffect } from "../../operations/write-proof.ts";
 import { childOf, findElement, type XmlElement } from "./xml.ts";
 
 /** Faults of WS-Management and WS-Addressing by their subcode (DSP0226 section 14); others are class `bmc`. */
@@ -19,11 +20,12 @@ const CLASSES: Readonly<Record<string, ErrorClass>> = {
 };
 
 /** The error of a SOAP fault (SOAP 1.2 part 1, section 5.4), with the device's own reason. */
-export function faultError(fault: XmlElement, doing: string, isWrite: boolean): BmcError {
-  const errorClass = CLASSES[subcodeOf(fault)] ?? "bmc";
+export function faultError(fault: XmlElement, doing: string, effect: WriteEffect | undefined): BmcError {
+  const subcode = subcodeOf(fault);
+  const errorClass = CLASSES[subcode] ?? "bmc";
   const said = faultWords(fault) || "a fault without a reason";
   return new BmcError(errorClass, `${doing}: ${said}`, {
-    uncertain: isWrite && errorClass === "timeout",
+    uncertain: leavesOpen("ws-man fault", subcode, effect),
     // A login that is refused gets an HTTP status and no fault.
     refused: "right",
   });
@@ -54,7 +56,11 @@ type Meanings = Readonly<Record<string, readonly [meaning: string, errorClass: E
 /** CIM_PowerManagementService.RequestPowerStateChange (DSP1027). */
 export const POWER_MEANINGS: Meanings = {
   "1": ["not supported", "unsupported"],
-  "2": ["unspecified error", "bmc"],
+  // AMT 11 and others answer so as long as such a session is open.
+  "2": [
+    "unspecified error; an open KVM, serial or storage redirection session may be the cause: end it",
+    "bmc",
+  ],
   "3": ["cannot complete in time", "bmc"],
   "4": ["failed", "bmc"],
   "5": ["invalid parameter", "bmc"],
@@ -74,7 +80,12 @@ export const BOOT_MEANINGS: Meanings = {
 };
 
 /** Throws unless a method's output says that it succeeded: HTTP 200 alone says nothing. */
-export function checkReturnValue(output: XmlElement, doing: string, meanings: Meanings): void {
+export function checkReturnValue(
+  output: XmlElement,
+  doing: string,
+  meanings: Meanings,
+  effect: WriteEffect = "setting",
+): void {
   const value = childOf(output, "ReturnValue")?.text;
   if (value === "0") return;
   if (value === undefined || !/^\d{1,10}$/.test(value)) {
@@ -82,6 +93,7 @@ export function checkReturnValue(output: XmlElement, doing: string, meanings: Me
   }
   const [meaning, errorClass] = meanings[value] ?? ["unknown meaning", "bmc"];
   throw new BmcError(errorClass, `${doing} was refused: ReturnValue ${value}, ${meaning}`, {
+    uncertain: meanings === POWER_MEANINGS && leavesOpen("amt power", Number(value), effect),
     refused: "right",
   });
 }

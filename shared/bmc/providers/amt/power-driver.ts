@@ -3,6 +3,7 @@ import { BmcError } from "../../../contract/bmc-error.ts";
 import type { PowerState } from "../../../contract/vocabulary.ts";
 import { FirstReading } from "../../http/first-reading.ts";
 import type { PowerCommand, PowerDriver } from "../../operations/power.ts";
+import { effectOfPower } from "../../operations/write-proof.ts";
 import { checkReturnValue, POWER_MEANINGS } from "./fault.ts";
 import type { InstanceReference } from "./messages.ts";
 import { type PowerStatus, parsePowerStatus, requestFor } from "./power-states.ts";
@@ -69,8 +70,9 @@ export class AmtPower implements PowerDriver {
     this.#last = undefined;
     const method = "RequestPowerStateChange";
     const input = { PowerState: request, ManagedElement: MANAGED_SYSTEM };
-    const output = await this.#wsman.invoke("CIM_PowerManagementService", method, input, signal);
-    checkReturnValue(output, `${method} ${request} (${command})`, POWER_MEANINGS);
+    const effect = effectOfPower(command);
+    const output = await this.#wsman.invoke("CIM_PowerManagementService", method, input, effect, signal);
+    checkReturnValue(output, `${method} ${request} (${command})`, POWER_MEANINGS, effect);
   }
 
   async #read(signal: AbortSignal): Promise<PowerStatus> {

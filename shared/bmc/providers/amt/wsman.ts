@@ -2,6 +2,7 @@ import type { Clock } from "../../../clock.ts";
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { HttpAnswer, HttpConnection } from "../../http/http-connection.ts";
 import { statusError } from "../../http/status-error.ts";
+import { leavesOpen, type WriteEffect } from "../../operations/write-proof.ts";
 import { authorize, type DigestAccount, type DigestChallenge, parseChallenge } from "./digest.ts";
 import { faultError, faultWords } from "./fault.ts";
 import {
@@ -23,7 +24,8 @@ interface Call {
   readonly message: string;
   /** What is asked, for messages. */
   readonly doing: string;
-  readonly isWrite: boolean;
+  /** Undefined for a reading. */
+  readonly effect: WriteEffect | undefined;
 }
 
 /** WS-Management to one device, with digest authentication. Errors are `BmcError`s; each call is one attempt. */
@@ -46,7 +48,7 @@ export class WsmanClient {
 
   async get(resource: ResourceClass, signal: AbortSignal): Promise<XmlElement> {
     const doing = `Get ${resource}`;
-    const body = await this.#call({ message: getMessage(resource), doing, isWrite: false }, signal);
+    const body = await this.#call({ message: getMessage(resource), doing, effect: undefined }, signal);
     return this.#expect(body, resource, doing);
   }
 
@@ -56,20 +58,23 @@ export class WsmanClient {
     signal: AbortSignal,
   ): Promise<void> {
     const message = putMessage(resource, fields);
-    await this.#call({ message, doing: `Put ${resource}`, isWrite: true }, signal);
+    await this.#call({ message, doing: `Put ${resource}`, effect: "setting" }, signal);
     this.#onAccepted?.();
   }
 
   /** All instances of a class. */
   async enumerate(resource: ResourceClass, signal: AbortSignal): Promise<readonly XmlElement[]> {
     const doing = `Enumerate ${resource}`;
-    const started = await this.#call({ message: enumerateMessage(resource), doing, isWrite: false }, signal);
+    const started = await this.#call(
+      { message: enumerateMessage(resource), doing, effect: undefined },
+      signal,
+    );
     let context = findElement(started, "EnumerationContext")?.text;
     const instances: XmlElement[] = [];
     for (let pulls = 0; context; pulls++) {
       if (pulls === MOST_PULLS) throw new BmcError("protocol", `${doing} did not finish`);
       const pulled = await this.#call(
-        { message: pullMessage(resource, context), doing, isWrite: false },
+        { message: pullMessage(resource, context), doing, effect: undefined },
         signal,
       );
       const response = this.#expect(pulled, "PullResponse", doing);
@@ -86,10 +91,11 @@ export class WsmanClient {
     resource: ResourceClass,
     method: string,
     input: Readonly<Record<string, InputValue>>,
+    effect: WriteEffect,
     signal: AbortSignal,
   ): Promise<XmlElement> {
     const message = invokeMessage(resource, method, input);
-    const body = await this.#call({ message, doing: method, isWrite: true }, signal);
+    const body = await this.#call({ message, doing: method, effect }, signal);
     const output = this.#expect(body, `${method}_OUTPUT`, method, true);
     if (childOf(output, "ReturnValue")?.text === "0") this.#onAccepted?.();
     return output;
@@ -102,7 +108,8 @@ export class WsmanClient {
   }
 
   async #call(call: Call, signal: AbortSignal): Promise<XmlElement> {
-    const { doing, isWrite } = call;
+    const { doing, effect } = call;
+    const isWrite = effect !== undefined;
     const answer = await this.#sendAuthorized(call, signal);
     let body: XmlElement | undefined;
     try {
@@ -112,9 +119,9 @@ export class WsmanClient {
     }
     const fault = childOf(body, "Fault");
     // A fault says more than the status that it comes with, 400 or 500 for all of them.
-    if (fault && ![401, 403, 429, 503].includes(answer.status)) throw faultError(fault, doing, isWrite);
+    if (fault && ![401, 403, 429, 503].includes(answer.status)) throw faultError(fault, doing, effect);
     if (answer.status >= 300) {
-      throw statusError(answer, doing, faultWords(fault), { isWrite, nowMs: this.#clock.now() });
+      throw statusError(answer, doing, faultWords(fault), { effect, nowMs: this.#clock.now() });
     }
     if (body) return body;
     throw new BmcError("protocol", `${doing} was answered without a SOAP body`, { uncertain: isWrite });
@@ -131,16 +138,23 @@ export class WsmanClient {
       throw new BmcError("protocol", `${call.doing} answered 401 without a digest challenge`);
     }
     if (used && !this.#challenge.stale && this.#challenge.nonce === used.nonce) throw this.#refused(call);
+    // The digest was accepted a moment before: only the machine shows whether the command was carried out.
+    if (used && call.effect === "command") {
+      const message = `${call.doing} answered 401: the device asks for a new digest`;
+      throw new BmcError("busy", message, { uncertain: true });
+    }
     const again = await this.#send(call, signal);
     if (again.status === 401) throw this.#refused(call);
     return again;
   }
 
-  #refused({ doing }: Call): BmcError {
-    return new BmcError("auth", `${doing}: the device refused the user name or the password`);
+  #refused({ doing, effect }: Call): BmcError {
+    return new BmcError("auth", `${doing}: the device refused the user name or the password`, {
+      uncertain: leavesOpen("http", 401, effect),
+    });
   }
 
-  #send({ message, doing, isWrite }: Call, signal: AbortSignal): Promise<HttpAnswer> {
+  #send({ message, doing, effect }: Call, signal: AbortSignal): Promise<HttpAnswer> {
     const challenge = this.#challenge;
     const authorized = () => {
       if (!challenge) return {};
@@ -149,7 +163,15 @@ export class WsmanClient {
     };
     const headers = { "content-type": "application/soap+xml; charset=UTF-8" };
     return this.#http.send(
-      { method: "POST", path: WSMAN_PATH, headers, authorize: authorized, body: message, doing, isWrite },
+      {
+        method: "POST",
+        path: WSMAN_PATH,
+        headers,
+        authorize: authorized,
+        body: message,
+        doing,
+        isWrite: effect !== undefined,
+      },
       signal,
     );
   }

@@ -70,6 +70,9 @@ export class HomeAssistantApi {
     if (answer.status >= 200 && answer.status <= 202) return text;
     const said = Refusal.safeParse(jsonIn(text));
     const words = said.success ? said.data.message : "";
-    throw statusError(answer, doing, words, { isWrite, nowMs: this.#clock.now() });
+    throw statusError(answer, doing, words, {
+      effect: isWrite ? "setting" : undefined,
+      nowMs: this.#clock.now(),
+    });
   }
 }

@@ -1,8 +1,8 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { PowerState } from "../../../contract/vocabulary.ts";
 import type { PowerCommand } from "../../operations/power.ts";
-import { type Command, ipmiCommand, NetFn } from "./command.ts";
-import { INVALID_FIELD } from "./completion-code.ts";
+import { type Command, ipmiCommand, NetFn, type Refusal } from "./command.ts";
+import { INVALID_FIELD, NOT_IN_PRESENT_STATE, OUT_OF_RANGE } from "./completion-code.ts";
 
 /** Get Chassis Status (IPMI 2.0 section 28.2). */
 export const GET_CHASSIS_STATUS = ipmiCommand("Get Chassis Status", NetFn.chassis, 0x01);
@@ -72,7 +72,14 @@ const ACTIONS: Readonly<Record<ChassisAction, { code: number; title: string }>> 
   "soft-off": { code: 0x05, title: "soft shutdown" },
 };
 
-const NO_CYCLE = { class: "unsupported", reason: "the BMC does not offer it" } as const;
+const NO_CYCLE: Refusal = { class: "unsupported", reason: "the BMC does not offer it" };
+
+/** How BMCs refuse an action that they do not have, on a machine that is on. An unspecified error is no such proof. */
+const REFUSED_CYCLE: Readonly<Record<number, Refusal>> = {
+  [INVALID_FIELD]: NO_CYCLE,
+  [OUT_OF_RANGE]: NO_CYCLE,
+  [NOT_IN_PRESENT_STATE]: NO_CYCLE,
+};
 
 /** Actions that do something again when their packet comes twice. */
 const NOT_IDEMPOTENT: ReadonlySet<ChassisAction> = new Set(["cycle", "reset", "nmi"]);
@@ -83,7 +90,7 @@ export function chassisControl(action: ChassisAction): Command {
     needs: "operator",
     effect: NOT_IDEMPOTENT.has(action) ? "once" : "set",
     // Optional (section 28.3): the caller then uses power down and power up.
-    ...(action === "cycle" && { refusals: { [INVALID_FIELD]: NO_CYCLE } }),
+    ...(action === "cycle" && { refusals: REFUSED_CYCLE }),
   });
 }
 

@@ -27,6 +27,8 @@ export interface Command {
   readonly effect: "read" | "set" | "once";
   /** True for what only makes way for another command: taken alone, it changes nothing. */
   readonly prepares?: boolean;
+  /** True for the reading of one sensor of many, whose unspecified error says that the part is absent. */
+  readonly ofPart?: boolean;
   /** True when `data` holds a secret, which must not get into arguments or messages. */
   readonly secret?: boolean;
   /** Meanings of command-specific completion codes (0x80 to 0xBE). */

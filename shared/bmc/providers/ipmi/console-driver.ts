@@ -55,6 +55,8 @@ export function parseSessionPeer({ completionCode, data }: Answer): string | und
 
 /** Less than the 60 s after which a BMC ends an idle session (section 6.12.15). */
 const KEEP_ALIVE_MS = 15_000;
+/** A BMC may be as long without an answer, such as while its machine starts. */
+const SILENT_MS = 20_000;
 /** For the answer to the deactivation, which nothing waits for but the end. */
 const RELEASE_MS = 3_000;
 
@@ -152,7 +154,11 @@ export class IpmiConsole implements ConsoleDriver {
     if (answer.completionCode === COMPLETED) return;
     // A repeated packet finds the console open that its first copy has opened.
     if (answer.completionCode === ALREADY_ACTIVE && (await this.#isOwner(session, signal))) return;
-    const { class: errorClass, message } = completionError(answer.command, answer.completionCode);
+    const { class: errorClass, message } = completionError(
+      answer.command,
+      answer.completionCode,
+      answer.level,
+    );
     throw new LostConsole(errorClass, message);
   }
 
@@ -165,8 +171,7 @@ export class IpmiConsole implements ConsoleDriver {
     const either = AbortSignal.any([until, signal]);
     let before: number | undefined;
     while (!either.aborted) {
-      const owner = parseInstanceOwner(await exchange(this.#channel, GET_INSTANCE, signal));
-      if (this.#channel.current !== session) throw lost("the BMC has dropped the session");
+      const owner = await this.#owner(session, signal);
       if (before !== undefined && owner !== undefined && owner !== before) {
         throw lost(owner === 0 ? ENDED : "another session has taken over the console");
       }
@@ -174,6 +179,25 @@ export class IpmiConsole implements ConsoleDriver {
       await this.#options.clock.sleep(KEEP_ALIVE_MS, either).catch(() => undefined);
     }
     signal.throwIfAborted();
+  }
+
+  /**
+   * Undefined where the BMC does not say. Some seconds of silence are no dropped session: another one is opened only after
+   * that, because it ends this one and its console.
+   */
+  async #owner(session: IpmiSession, signal: AbortSignal): Promise<number | undefined> {
+    const askedMs = this.#options.clock.monotonicMs();
+    try {
+      const [answer] = await session.run([GET_INSTANCE], { limitMs: SILENT_MS, signal });
+      return answer && parseInstanceOwner(answer);
+    } catch (thrown) {
+      if (BmcError.from(thrown).class !== "timeout") throw thrown;
+      // Output of the machine shows that the session lives.
+      if (session.lastHeardMs > askedMs) return undefined;
+    }
+    const answer = await exchange(this.#channel, GET_INSTANCE, signal);
+    if (this.#channel.current !== session) throw lost("the BMC has dropped the session");
+    return parseInstanceOwner(answer);
   }
 
   /** After an activation whose answer is missing: the console may be this session's, or another's. */

@@ -6,7 +6,8 @@ import {
   type SensorState,
   type SensorThresholds,
 } from "../../operations/sensors.ts";
-import { NOT_PRESENT } from "./completion-code.ts";
+import type { Answer } from "./channel.ts";
+import { completionError, NOT_IN_PRESENT_STATE, NOT_PRESENT } from "./completion-code.ts";
 import { type RawReading, type RawThresholds, THRESHOLD_NAMES } from "./sensor-commands.ts";
 import { convertReading, type Factors } from "./sensor-conversion.ts";
 import {
@@ -21,7 +22,7 @@ import { entityText, sensorKind, unitText } from "./sensor-units.ts";
 
 /** What the BMC answered about one sensor. */
 export type SensorAnswers =
-  | { readonly refusal: number }
+  | { readonly refused: Answer }
   /** What came is no reading. */
   | { readonly problem: string }
   | {
@@ -33,41 +34,54 @@ export type SensorAnswers =
 
 /** Sensor-specific states (table 42-3) that say that the part is absent: offset by sensor type. */
 const ABSENCE: Readonly<Record<number, number>> = { 37: 1 };
-const NOT_IN_PRESENT_STATE = 0xd5;
 
-/** `answers` undefined: the sensor was not asked. */
-export function describeSensor(record: SensorRecord, answers: SensorAnswers | undefined): SensorReading {
+const NOT_SCANNED = "the BMC says of every sensor that it is not scanned";
+
+/** `answers` undefined: the sensor was not asked. With `ignoresScanning` a sensor that says so has its reading. */
+export function describeSensor(
+  record: SensorRecord,
+  answers: SensorAnswers | undefined,
+  { ignoresScanning = false } = {},
+): SensorReading {
   const unit = record.analog && record.units && unitText(record.units);
   const described = {
     name: record.name,
     kind: sensorKind(record.sensorType, unit),
     ...defined({ entity: entityText(record.entityId, record.entityInstance) }),
   };
-  const without = (state: SensorState): SensorReading => ({ ...described, health: "unknown", state });
+  const without = (state: SensorState, reason?: string): SensorReading => ({
+    ...described,
+    health: "unknown",
+    state,
+    ...defined({ reason }),
+  });
   if (!answers) return without("not read");
-  if ("refusal" in answers) return without(stateOfRefusal(answers.refusal));
-  if ("problem" in answers) return { ...without("not read"), reason: answers.problem };
+  if ("refused" in answers) return without(...stateOfRefusal(answers.refused));
+  if ("problem" in answers) return without("not read", answers.problem);
   const { reading, thresholds, factors } = answers;
-  if (!reading.isScanned) return without("disabled");
+  if (!reading.isScanned && !ignoresScanning) return without("disabled");
   if (!reading.isAvailable) return without("unavailable");
+  const doubt = reading.isScanned ? {} : { reason: NOT_SCANNED };
   const convert = (raw: number) => numberOf(record, raw, factors);
   const value = convert(reading.raw);
   const limits = thresholds && namedThresholds(thresholds, convert);
   if (record.eventType === THRESHOLD_EVENT) {
     if (value === undefined) return without("not read");
     const health = thresholdHealth(reading, thresholds) ?? healthOf(value, limits ?? {});
-    return { ...described, value, health, ...defined({ unit, thresholds: limits }) };
+    return { ...described, value, health, ...defined({ unit, thresholds: limits }), ...doubt };
   }
   return {
+    ...doubt,
     ...described,
     ...statesOf(record, reading),
     ...(unit === undefined ? {} : defined({ value, unit })),
   };
 }
 
-function stateOfRefusal(code: number): SensorState {
-  if (code === NOT_PRESENT) return "absent";
-  return code === NOT_IN_PRESENT_STATE ? "unavailable" : "not read";
+function stateOfRefusal({ command, completionCode, level }: Answer): [SensorState, string?] {
+  if (completionCode === NOT_PRESENT) return ["absent"];
+  if (completionCode === NOT_IN_PRESENT_STATE) return ["unavailable"];
+  return ["not read", completionError(command, completionCode, level).message];
 }
 
 /** In the sensor's unit; undefined where only the maker knows the formula. */
@@ -106,21 +120,22 @@ function thresholdHealth(
   return exceeded === 0 ? "ok" : "warning";
 }
 
+const OFFSETS = Array.from({ length: 15 }, (_, offset) => offset);
+
 function statesOf(
   { eventType, sensorType }: SensorRecord,
   { status }: RawReading,
 ): Pick<SensorReading, "health" | "events" | "state"> {
   if (status === undefined) return { health: "unknown", state: "unavailable" };
-  const offsets = Array.from({ length: 15 }, (_, offset) => offset).filter(
-    (offset) => (status >> offset) & 1,
-  );
+  const offsets = OFFSETS.filter((offset) => (status >> offset) & 1);
   const isSpecific = eventType === SENSOR_SPECIFIC_EVENT;
   if (isSpecific && offsets.includes(ABSENCE[sensorType] ?? -1))
     return { health: "unknown", state: "absent" };
-  const meanings = offsets.map(
-    (offset) =>
-      (isSpecific ? sensorEvent(sensorType, offset) : genericEvent(eventType, offset)) ?? `state ${offset}`,
-  );
+  const meaningOf = (offset: number) =>
+    isSpecific ? sensorEvent(sensorType, offset) : genericEvent(eventType, offset);
+  // BMCs set bits beside those that the sensor's type has, which mean nothing.
+  const isKnownType = OFFSETS.some((offset) => meaningOf(offset) !== undefined);
+  const meanings = offsets.flatMap((offset) => meaningOf(offset) ?? (isKnownType ? [] : `state ${offset}`));
   return {
     health: worst(meanings),
     events: meanings.map((meaning) => (typeof meaning === "string" ? meaning : meaning.text)),

@@ -3,9 +3,10 @@ import type { Clock } from "../../../clock.ts";
 import type { SessionPrivilege } from "../../operations/access.ts";
 import type { Drivers } from "../../operations/table.ts";
 import { IpmiBoot } from "./boot-driver.ts";
-import type { CommandChannel } from "./channel.ts";
+import { askingAgain, type CommandChannel } from "./channel.ts";
 import { ipmiIndicator } from "./indicator-driver.ts";
 import { IpmiInventory } from "./inventory-driver.ts";
+import { LanChannel } from "./lan-channel.ts";
 import { ipmiManager } from "./manager-driver.ts";
 import { ipmiNetwork } from "./network-driver.ts";
 import { ipmiNmi, ipmiPower } from "./power-driver.ts";
@@ -50,17 +51,19 @@ interface IpmiDriverContext {
 
 /** Everything that IPMI can do, over whatever carries the commands. */
 export function ipmiDrivers(
-  channel: CommandChannel,
+  carrier: CommandChannel,
   { clock, hint, privilege, address }: IpmiDriverContext,
 ): IpmiDrivers {
+  const channel = askingAgain(carrier, clock);
   const records = new SdrRepository(channel);
+  const lan = new LanChannel(channel);
   const sel = new IpmiSel(channel, clock, records);
   return {
     power: ipmiPower(channel),
     boot: new IpmiBoot(channel, hint.manufacturer),
-    users: new IpmiUsers(channel, privilege),
+    users: new IpmiUsers(channel, lan, { privilege, clock }),
     manager: ipmiManager(channel),
-    network: ipmiNetwork(channel),
+    network: ipmiNetwork(channel, lan, clock),
     sel,
     sol: ipmiSol(channel),
     nmi: ipmiNmi(channel),

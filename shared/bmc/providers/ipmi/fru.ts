@@ -50,24 +50,28 @@ const END_OF_FIELDS = 0xc1;
 
 /** Where the areas with names begin, in bytes; absent where the FRU has none. */
 export interface FruHeader {
-  readonly chassis?: number;
-  readonly board?: number;
-  readonly product?: number;
+  readonly areas: {
+    readonly chassis?: number;
+    readonly board?: number;
+    readonly product?: number;
+  };
+  /** Makers store wrong checksums with good values. */
+  readonly hasWrongChecksum: boolean;
 }
 
-/** The common header; undefined when it is not one or its checksum fails. */
+/** The common header; undefined when it is not one. */
 export function parseFruHeader(bytes: Buffer): FruHeader | undefined {
   const header = bytes.subarray(0, FRU_HEADER_BYTES);
   if (header.length < FRU_HEADER_BYTES || (header.readUInt8(0) & 0x0f) !== FORMAT_VERSION) return undefined;
-  if (!sumsToZero(header)) return undefined;
   const chassis = header.readUInt8(2) * OFFSET_BYTES;
   const board = header.readUInt8(3) * OFFSET_BYTES;
   const product = header.readUInt8(4) * OFFSET_BYTES;
-  return defined({
+  const areas = defined({
     chassis: chassis || undefined,
     board: board || undefined,
     product: product || undefined,
   });
+  return { areas, hasWrongChecksum: !sumsToZero(header) };
 }
 
 /** How long an area is, in bytes, out of its second byte. */
@@ -76,46 +80,55 @@ export function fruAreaBytes(start: Buffer): number {
 }
 
 /** What names a machine; a field that is empty or not there is absent. */
-export interface FruNames {
+interface FruNames {
   readonly vendor?: string;
   readonly model?: string;
   readonly serial?: string;
 }
 
+/** An area's names; undefined if it is no area. */
+export interface FruArea {
+  readonly names: FruNames;
+  /** Why the names may be wrong, or are not all: for people. */
+  readonly doubt?: string;
+}
+
 /** Section 10: part number, serial number. The area has no language: its texts are English. */
-export function parseChassisArea(area: Buffer): FruNames | undefined {
-  const fields = readFields(area, 3, ENGLISH_CODE);
-  return fields && names(undefined, fields[0], fields[1]);
+export function parseChassisArea(area: Buffer): FruArea | undefined {
+  return parseArea(area, 3, ([model, serial]) => ({ model, serial }), ENGLISH_CODE);
 }
 
 /** Section 11: manufacturer, product name, serial number, part number. */
-export function parseBoardArea(area: Buffer): FruNames | undefined {
-  const fields = readFields(area, 6);
-  return fields && names(fields[0], fields[1], fields[2]);
+export function parseBoardArea(area: Buffer): FruArea | undefined {
+  return parseArea(area, 6, ([vendor, model, serial]) => ({ vendor, model, serial }));
 }
 
 /** Section 12: manufacturer, product name, part or model number, version, serial number. */
-export function parseProductArea(area: Buffer): FruNames | undefined {
-  const fields = readFields(area, 3);
-  return fields && names(fields[0], fields[1] ?? fields[2], fields[4]);
+export function parseProductArea(area: Buffer): FruArea | undefined {
+  return parseArea(area, 3, ([vendor, name, part, , serial]) => ({ vendor, model: name ?? part, serial }));
 }
 
-function names(vendor?: string, model?: string, serial?: string): FruNames {
-  return {
-    ...defined({ vendor, model, serial }),
-  };
-}
+type Field = string | undefined;
 
-/** The fields from `offset` on; undefined when the area is cut short or its checksum fails. */
-function readFields(
+/** The fields begin at `offset`. */
+function parseArea(
   area: Buffer,
   offset: number,
+  names: (
+    fields: readonly Field[],
+  ) => Record<keyof FruNames, Field> | Omit<Record<keyof FruNames, Field>, "vendor">,
   language = area[2] ?? ENGLISH_CODE,
-): (string | undefined)[] | undefined {
-  const bytes = area.subarray(0, fruAreaBytes(area));
-  if (bytes.length <= offset || bytes.length < fruAreaBytes(area)) return undefined;
-  if ((bytes.readUInt8(0) & 0x0f) !== FORMAT_VERSION || !sumsToZero(bytes)) return undefined;
-  const fields: (string | undefined)[] = [];
+): FruArea | undefined {
+  const length = fruAreaBytes(area);
+  const bytes = area.subarray(0, length);
+  if (bytes.length <= offset || (bytes.readUInt8(0) & 0x0f) !== FORMAT_VERSION) return undefined;
+  const isWhole = bytes.length === length;
+  const doubt = isWhole ? (sumsToZero(bytes) ? undefined : "its checksum is wrong") : "it is cut short";
+  return { names: defined(names(readFields(bytes, offset, language))), ...defined({ doubt }) };
+}
+
+function readFields(bytes: Buffer, offset: number, language: number): readonly Field[] {
+  const fields: Field[] = [];
   // The last byte is the checksum.
   for (let at = offset; at < bytes.length - 1; ) {
     const typeAndLength = bytes.readUInt8(at);
@@ -141,8 +154,15 @@ function fieldText(type: number, bytes: Buffer, language: number): string {
   }
   if (type === 2) return sixBitAscii(bytes);
   return ENGLISH.has(language)
-    ? bytes.toString("latin1")
+    ? bytes.subarray(0, textEnd(bytes)).toString("latin1")
     : bytes.subarray(0, bytes.length & ~1).toString("utf16le");
+}
+
+/** Makers fill texts up behind their end. */
+const FILLING: ReadonlySet<number> = new Set([0x00, 0x03, 0x10, 0x20, 0xfe, 0xff]);
+
+function textEnd(bytes: Buffer): number {
+  return bytes.findLastIndex((byte) => !FILLING.has(byte)) + 1;
 }
 
 const BCD_PLUS = "0123456789 -.";

@@ -2,13 +2,14 @@ import { randomBytes } from "node:crypto";
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Logger } from "../../../logger.ts";
 import { TimeoutReached } from "../../../timeout.ts";
-import type { CipherSuite, CipherSuiteId, SuitePlan } from "./cipher-suite.ts";
+import { type CipherSuite, type CipherSuiteId, type SuitePlan, suite3Remedy } from "./cipher-suite.ts";
 import { closeSession } from "./command.ts";
 import type { Credentials } from "./credentials.ts";
 import { HandshakeLink, type HandshakeOptions, matchAnswer } from "./handshake-link.ts";
 import {
   forgotSession,
   handshakeError,
+  refusesSuite,
   STATUS_INSUFFICIENT_RESOURCES,
   STATUS_INVALID_INTEGRITY_CHECK,
   STATUS_OK,
@@ -25,6 +26,7 @@ import {
   provesKeys,
   provesPassword,
   type Rakp2,
+  type Rakp3Role,
   type RakpExchange,
   roleByte,
   type SessionKeys,
@@ -71,10 +73,21 @@ export async function shakeHands(
   const { log } = options;
   const link = new HandshakeLink(options, request.limitMs);
   const opening = new Opening(link, log, request.privilege, request.suites);
+  let doubted: BmcError | undefined;
+  let counts: Rakp3Role = "whole";
   try {
     for (let attempt = 0, forgotten = 0; ; attempt += 1) {
       const opened = await opening.open();
-      const outcome = await new Authentication(link, log, request, opened, attempt).run();
+      const outcome = await new Authentication(link, log, request, { opened, attempt, counts }).run();
+      if (outcome instanceof HandshakeDoubted) {
+        const { doubt, refusal } = outcome;
+        log.debug({ attempt, doubt, reason: refusal.message }, "IPMI handshake refused, trying another form");
+        const hasOther = doubt === "suite" ? opening.leave(opened.suite) : counts === "whole";
+        if (!hasOther) throw refusal;
+        if (doubt === "suite") doubted = refusal;
+        else counts = "level";
+        continue;
+      }
       if (outcome instanceof HandshakeLost) {
         log.debug({ attempt, reason: outcome.message }, "IPMI handshake lost, restarting");
         // A lost message has cost its whole wait; a BMC that answers at once would be asked without end.
@@ -92,6 +105,8 @@ export async function shakeHands(
     }
   } catch (thrown) {
     await opening.settle();
+    // The other suite was no way out: what the BMC said of the first one counts.
+    if (doubted && BmcError.from(thrown).class === "unsupported") throw doubted;
     throw thrown instanceof TimeoutReached ? link.timedOut(thrown) : thrown;
   }
 }
@@ -107,26 +122,52 @@ class HandshakeLost extends Error {
   }
 }
 
+/** Thrown inside: the BMC refuses what it may accept with another suite, or with another form of the role. */
+class HandshakeDoubted extends Error {
+  readonly doubt: "suite" | "role";
+  readonly refusal: BmcError;
+
+  constructor(doubt: "suite" | "role", refusal: BmcError) {
+    super(refusal.message);
+    this.doubt = doubt;
+    this.refusal = refusal;
+  }
+}
+
+interface Attempt {
+  readonly opened: Opened;
+  /** From 0. */
+  readonly attempt: number;
+  readonly counts: Rakp3Role;
+}
+
 /** RAKP 1 to 4 over one opened slot. */
 class Authentication {
   readonly #link: HandshakeLink;
   readonly #log: Logger;
   readonly #request: HandshakeRequest;
   readonly #opened: Opened;
+  readonly #counts: Rakp3Role;
   readonly #windowMs: number;
 
-  constructor(link: HandshakeLink, log: Logger, request: HandshakeRequest, opened: Opened, attempt: number) {
+  constructor(
+    link: HandshakeLink,
+    log: Logger,
+    request: HandshakeRequest,
+    { opened, attempt, counts }: Attempt,
+  ) {
     this.#link = link;
     this.#log = log;
     this.#request = request;
     this.#opened = opened;
+    this.#counts = counts;
     // A RAKP message is not repeated but its handshake begun again, so a slow BMC gets the time it has shown
     // to need, and more with every attempt.
     this.#windowMs = Math.max(waitAfterCopyMs(attempt), 3 * opened.answeredAfterMs);
   }
 
   /** The session's keys, or why another handshake may succeed. */
-  async run(): Promise<SessionKeys | HandshakeLost> {
+  async run(): Promise<SessionKeys | HandshakeLost | HandshakeDoubted> {
     const { suite, consoleId, bmcId } = this.#opened;
     const { credentials, privilege } = this.#request;
     let refusal = STATUS_INSUFFICIENT_RESOURCES;
@@ -136,6 +177,7 @@ class Authentication {
       const mine = { consoleId, bmcId, consoleRandom: randomBytes(16), role, username: credentials.username };
       const { bmcRandom, guid, authCode } = await this.#rakp1(mine);
       const exchange: RakpExchange = { ...mine, bmcRandom, guid };
+      if (authCode.every((byte) => byte === 0)) throw new HandshakeDoubted("suite", this.#uselessSuite());
       const kuid = this.#provenPassword(exchange, authCode);
       if (!kuid) {
         refusal = STATUS_INVALID_INTEGRITY_CHECK;
@@ -152,7 +194,7 @@ class Authentication {
     } catch (thrown) {
       if (keys) this.#closeUnheard(keys);
       this.#link.abandon(bmcId, refusal);
-      if (thrown instanceof HandshakeLost) return thrown;
+      if (thrown instanceof HandshakeLost || thrown instanceof HandshakeDoubted) return thrown;
       throw thrown;
     }
   }
@@ -180,7 +222,7 @@ class Authentication {
 
   async #rakp3(exchange: RakpExchange, kuid: Buffer): Promise<Buffer> {
     const tag = this.#link.nextTag();
-    const message = buildRakp3(this.#opened.suite, kuid, exchange, tag);
+    const message = buildRakp3(this.#opened.suite, kuid, exchange, { tag, counts: this.#counts });
     return this.#ask("RAKP3", tag, PayloadType.rakp3, message);
   }
 
@@ -198,6 +240,9 @@ class Authentication {
         { limitMs, repeat: false },
       );
       if (forgotSession(status)) throw new HandshakeLost("forgotten", handshakeError(name, status));
+      if (refusesSuite(name, status)) throw new HandshakeDoubted("suite", handshakeError(name, status));
+      if (type === PayloadType.rakp3 && status === STATUS_INVALID_INTEGRITY_CHECK)
+        throw new HandshakeDoubted("role", refusedProof());
       if (status !== STATUS_OK) throw handshakeError(name, status);
       return payload;
     } catch (thrown) {
@@ -206,12 +251,26 @@ class Authentication {
     }
   }
 
+  #uselessSuite(): BmcError {
+    const { asked, allowed } = this.#request.suites;
+    const isForbidden = asked.some(({ id }) => !allowed.has(id));
+    const way = isForbidden ? `; ${suite3Remedy("ipmi")}` : "";
+    const reason = `the BMC takes cipher suite ${this.#opened.suite.id}, but its key exchange code is all zeros`;
+    return new BmcError("unsupported", `RAKP2: ${reason}${way}`);
+  }
+
   /** RAKP3 may have arrived and only RAKP4 been lost: the BMC has a session then. */
   #closeUnheard(keys: SessionKeys): void {
     const { suite, bmcId } = this.#opened;
     const message = buildLanRequest({ ...closeSession(bmcId), sequence: 0 });
     this.#link.transport.send(sealMessage({ suite, keys, sessionId: bmcId }, 1, message, randomBytes(16)));
   }
+}
+
+/** RAKP2 has proven that the BMC knows the password, so that this is no word about it. */
+function refusedProof(): BmcError {
+  const reason = "the BMC refuses the proof of a password that it has proven itself (status 0x0F)";
+  return new BmcError("protocol", `RAKP3: ${reason}`);
 }
 
 function wrongKg(given: Buffer | undefined, keysWithoutKg: SessionKeys | undefined): string {

@@ -1,8 +1,13 @@
 import type { IndicatorDriver, IndicatorState } from "../../operations/indicator.ts";
 import { type CommandChannel, request, requestIfKnown } from "./channel.ts";
 import { GET_CHASSIS_STATUS } from "./chassis.ts";
-import { type Command, ipmiCommand, NetFn } from "./command.ts";
-import { WRONG_LENGTH } from "./completion-code.ts";
+import { type Command, ipmiCommand, NetFn, type Refusal } from "./command.ts";
+import { INVALID_FIELD, REQUEST_TOO_LONG, WRONG_LENGTH } from "./completion-code.ts";
+
+const SECONDS_ONLY: Refusal = {
+  class: "unsupported",
+  reason: "the BMC lights the LED for some seconds only",
+};
 
 /** Chassis Identify (IPMI 2.0 section 28.5): 0 seconds is off; the bit of the second byte is on until switched off. */
 function chassisIdentify(lit: boolean): Command {
@@ -11,9 +16,9 @@ function chassisIdentify(lit: boolean): Command {
     needs: "operator",
     effect: "set",
     // The second byte is optional.
-    refusals: {
-      [WRONG_LENGTH]: { class: "unsupported", reason: "the BMC lights the LED for some seconds only" },
-    },
+    refusals: lit
+      ? { [WRONG_LENGTH]: SECONDS_ONLY, [REQUEST_TOO_LONG]: SECONDS_ONLY, [INVALID_FIELD]: SECONDS_ONLY }
+      : {},
   });
 }
 

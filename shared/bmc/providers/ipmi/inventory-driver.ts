@@ -1,20 +1,23 @@
-import { BmcError } from "../../../contract/bmc-error.ts";
 import { defined } from "../../../defined.ts";
 import type { Hardware, InventoryDriver } from "../../operations/inventory.ts";
-import { concernsOnePart, type Unread } from "../../operations/unread.ts";
-import { type CommandChannel, dataOf, exchange, request } from "./channel.ts";
+import type { Unread } from "../../operations/unread.ts";
 import {
-  CANNOT_RETURN_SO_MANY,
-  COMPLETED,
-  OUT_OF_RANGE,
-  REQUEST_TOO_LONG,
-  WRONG_LENGTH,
-} from "./completion-code.ts";
+  type Answer,
+  type CommandChannel,
+  dataOf,
+  exchange,
+  PartRefusals,
+  request,
+  UnansweredCommand,
+} from "./channel.ts";
+import type { Command } from "./command.ts";
+import { COMPLETED, TOO_LARGE } from "./completion-code.ts";
 import { GET_DEVICE_ID, GET_SYSTEM_GUID, parseDeviceId, parseGuid, vendorOf } from "./device-id.ts";
 import {
   FRU_HEADER_BYTES,
+  type FruArea,
   type FruAreaInfo,
-  type FruNames,
+  type FruHeader,
   fruAreaBytes,
   GET_FRU_AREA_INFO,
   parseBoardArea,
@@ -28,8 +31,6 @@ import {
 
 const LARGEST_READ_BYTES = 64;
 const SMALLEST_READ_BYTES = 8;
-/** What BMCs answer to a read that is larger than they can give. */
-const TOO_MUCH = new Set([WRONG_LENGTH, REQUEST_TOO_LONG, OUT_OF_RANGE, CANNOT_RETURN_SO_MANY]);
 
 /**
  * What IPMI reports about the hardware: maker, model and serial number from FRU 0 (product area, then board
@@ -64,6 +65,7 @@ export class IpmiInventory implements InventoryDriver {
     signal: AbortSignal,
   ): Promise<Pick<Hardware, "system" | "chassis" | "mainboard" | "unread">> {
     const unreadFru = (reason: string) => ({ system: {}, unread: [{ name: "FRU 0", reason }] });
+    const parts = new PartRefusals();
     let fru: FruReader;
     let start: Buffer;
     try {
@@ -71,7 +73,7 @@ export class IpmiInventory implements InventoryDriver {
       fru = new FruReader(this.#channel, info);
       start = await fru.read(0, FRU_HEADER_BYTES, signal);
     } catch (thrown) {
-      const error = concernsOnePart(thrown);
+      const error = parts.of(thrown);
       // There is none.
       if (error.class === "unsupported") throw error;
       return unreadFru(error.message);
@@ -79,18 +81,23 @@ export class IpmiInventory implements InventoryDriver {
     // Not every machine's maker filled it.
     if (start.every((byte) => byte === 0 || byte === 0xff)) return { system: {} };
     const header = parseFruHeader(start);
-    if (!header) return unreadFru("its header is no FRU header, or its checksum is wrong");
+    if (!header) return unreadFru("its header is no FRU header");
     const unread: Unread[] = [];
-    const area = async (kind: keyof typeof header, parse: (area: Buffer) => FruNames | undefined) => {
-      const offset = header[kind];
+    if (header.hasWrongChecksum)
+      unread.push({ name: "header of FRU 0", reason: `${WRONG_CHECKSUM}${MAY_BE_WRONG}` });
+    const area = async (kind: keyof FruHeader["areas"], parse: (area: Buffer) => FruArea | undefined) => {
+      const offset = header.areas[kind];
       if (offset === undefined) return undefined;
       const name = `${kind} area of FRU 0`;
       try {
-        const names = parse(await fru.readArea(offset, signal));
-        if (!names) unread.push({ name, reason: "it is cut short, or its checksum is wrong" });
-        return names && Object.keys(names).length > 0 ? names : undefined;
+        const { bytes, refusal } = await fru.readArea(offset, signal);
+        const read = parse(bytes);
+        if (!read && refusal) throw refusal;
+        const doubt = read ? read.doubt && `${read.doubt}${MAY_BE_WRONG}` : "it is no such area";
+        if (doubt) unread.push({ name, reason: refusal ? `${doubt}: ${parts.of(refusal).message}` : doubt });
+        return read && Object.keys(read.names).length > 0 ? read.names : undefined;
       } catch (thrown) {
-        unread.push({ name, reason: concernsOnePart(thrown).message });
+        unread.push({ name, reason: parts.of(thrown).message });
         return undefined;
       }
     };
@@ -98,9 +105,15 @@ export class IpmiInventory implements InventoryDriver {
     const mainboard = await area("board", parseBoardArea);
     const product = await area("product", parseProductArea);
     const gaps = unread.length > 0 ? { unread } : {};
-    return { system: { ...mainboard, ...product }, ...defined({ chassis, mainboard }), ...gaps };
+    // The board's number is not the system's: it serves only where the system certainly has none of its own.
+    const isOwnUnread = unread.some(({ name }) => name.startsWith("product"));
+    const system = isOwnUnread ? { ...product } : { ...mainboard, ...product };
+    return { system, ...defined({ chassis, mainboard }), ...gaps };
   }
 }
+
+const WRONG_CHECKSUM = "its checksum is wrong";
+const MAY_BE_WRONG = ", so that what is shown of it may be wrong or not all";
 
 /** Reads from the FRU's storage in pieces that the BMC can give. */
 class FruReader {
@@ -113,11 +126,25 @@ class FruReader {
     this.#info = info;
   }
 
-  /** An area that says how long it is; what the storage does not hold is missing. */
-  async readArea(offset: number, signal: AbortSignal): Promise<Buffer> {
+  /** An area that says how long it is; what the storage does not hold, or the BMC refuses, is missing. */
+  async readArea(
+    offset: number,
+    signal: AbortSignal,
+  ): Promise<{ readonly bytes: Buffer; readonly refusal?: unknown }> {
     const start = await this.read(offset, FRU_HEADER_BYTES, signal);
-    const rest = await this.read(offset + start.length, fruAreaBytes(start) - start.length, signal);
-    return Buffer.concat([start, rest]);
+    const pieces = [start];
+    const end = offset + fruAreaBytes(start);
+    try {
+      for (let at = offset + start.length; at < end; ) {
+        const piece = await this.read(at, Math.min(end - at, this.#largestBytes), signal);
+        if (piece.length === 0) break;
+        pieces.push(piece);
+        at += piece.length;
+      }
+      return { bytes: Buffer.concat(pieces) };
+    } catch (refusal) {
+      return { bytes: Buffer.concat(pieces), refusal };
+    }
   }
 
   async read(offset: number, bytes: number, signal: AbortSignal): Promise<Buffer> {
@@ -135,12 +162,21 @@ class FruReader {
     const { unit } = this.#info;
     for (;;) {
       const count = Math.ceil(Math.min(bytes, this.#largestBytes) / unit);
-      const answer = await exchange(this.#channel, readFruData(offset / unit, count), signal);
-      if (!TOO_MUCH.has(answer.completionCode)) return parseFruData(dataOf(answer), unit);
-      if (this.#largestBytes <= SMALLEST_READ_BYTES) {
-        throw new BmcError("protocol", "Read FRU Data: the BMC cannot read even eight bytes at a time");
-      }
-      this.#largestBytes /= 2;
+      const isSmallest = count * unit <= SMALLEST_READ_BYTES;
+      const answer = await this.#exchange(readFruData(offset / unit, count), isSmallest, signal);
+      if (answer && (isSmallest || !TOO_LARGE.has(answer.completionCode)))
+        return parseFruData(dataOf(answer), unit);
+      this.#largestBytes = answer ? this.#largestBytes / 2 : SMALLEST_READ_BYTES;
+    }
+  }
+
+  /** Undefined if the BMC was silent, which is how some refuse a read that is too large. */
+  async #exchange(command: Command, isSmallest: boolean, signal: AbortSignal): Promise<Answer | undefined> {
+    try {
+      return await exchange(this.#channel, command, signal);
+    } catch (thrown) {
+      if (thrown instanceof UnansweredCommand && !isSmallest) return undefined;
+      throw thrown;
     }
   }
 }

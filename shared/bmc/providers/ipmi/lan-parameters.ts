@@ -9,7 +9,7 @@ import { COMPLETED } from "./completion-code.ts";
 
 /** LAN configuration parameters (IPMI 2.0 table 23-4). */
 const PARAMETER = { progress: 0, address: 3, source: 4, mac: 5, mask: 6, gateway: 12, vlan: 20 } as const;
-type Parameter = keyof typeof PARAMETER;
+export type LanParameter = keyof typeof PARAMETER;
 
 /** Those that are read. */
 const READ = ["source", "address", "mask", "gateway", "vlan", "mac"] as const;
@@ -21,7 +21,7 @@ const NO_ADDRESS = "0.0.0.0";
 const VLAN_ENABLED = 0x80;
 
 /** Get LAN Configuration Parameters (section 23.2). */
-function getParameter(channel: number, name: Parameter): Command {
+export function getParameter(channel: number, name: LanParameter): Command {
   return ipmiCommand("Get LAN Configuration Parameters", NetFn.transport, 0x02, {
     data: Uint8Array.of(channel, PARAMETER[name], 0, 0),
     needs: "operator",
@@ -30,14 +30,19 @@ function getParameter(channel: number, name: Parameter): Command {
 }
 
 /** Set LAN Configuration Parameters (section 23.1). */
-function setParameter(channel: number, name: Parameter, value: readonly number[]): Command {
+function setParameter(channel: number, name: LanParameter, value: readonly number[]): Command {
   return ipmiCommand("Set LAN Configuration Parameters", NetFn.transport, 0x01, {
     data: Uint8Array.of(channel, PARAMETER[name], ...value),
     needs: "administrator",
     effect: "set",
     refusals: {
       128: { class: "unsupported", reason: `the BMC does not have parameter ${PARAMETER[name]}` },
-      129: { class: "busy", reason: "another console is setting the LAN parameters" },
+      129: {
+        class: "busy",
+        reason:
+          "another console is setting the LAN parameters, or has broken off; if there is none, free them: " +
+          `ipmitool raw 0x0c 0x01 0x0${channel.toString(16)} 0x00 0x00`,
+      },
       130: { class: "unsupported", reason: `parameter ${PARAMETER[name]} is read-only` },
     },
   });
@@ -76,6 +81,8 @@ function parameterOf(name: (typeof READ)[number], answer: Answer | undefined): B
   if (answer.completionCode !== COMPLETED && isOptional) return undefined;
   const value = dataOf(answer).subarray(1);
   if (value.length >= SIZES[name]) return value.subarray(0, SIZES[name]);
+  // Some BMCs answer so for an optional one that they do not have.
+  if (value.length === 0 && isOptional) return undefined;
   throw new BmcError(
     "protocol",
     `Get LAN Configuration Parameters: parameter ${PARAMETER[name]} is too short`,
@@ -92,28 +99,58 @@ function vlanOf(bytes: Buffer): number | "off" {
   return (word & 0x8000) === 0 ? "off" : word & 0x0fff;
 }
 
+/** One parameter that is sent, with a line for people. */
+export interface LanChange {
+  readonly parameter: LanParameter;
+  readonly value: readonly number[];
+  readonly command: Command;
+  readonly text: string;
+}
+
 /**
- * What changes an interface, without begin and end, and a line for people each. BMCs that apply each at once lose their session
+ * What changes an interface, without begin and end. BMCs that apply each at once lose their session
  * with the address, so that comes last. Many refuse addresses while they use DHCP, so the source comes first. A BMC forgets what
- * DHCP gave it as soon as the source is static, so everything is sent then, also what is as in the lease.
+ * DHCP gave it as soon as the source is static, so everything is sent then, also what is as in the lease. Some overwrite the
+ * gateway with the mask, so it is sent behind each mask.
  */
-export function lanChanges({ before, target }: NetworkChange): readonly (readonly [Command, string])[] {
-  const channel = Number(target.id);
+export function lanChanges({ before, target }: NetworkChange): readonly LanChange[] {
   const isStatic = target.mode === "static";
   const isNewMode = target.mode !== before.mode;
-  const line = (name: Parameter, value: readonly number[], text: string) =>
-    [setParameter(channel, name, value), text] as const;
-  const sends = (field: "prefix" | "gateway" | "address") =>
+  const differs = (field: "prefix" | "gateway" | "address") =>
     isStatic && (target[field] !== before[field] || (isNewMode && target[field] !== undefined));
-  const mask = ipv4Mask(target.prefix ?? 0);
-  const { gateway = NO_ADDRESS, address = NO_ADDRESS } = target;
+  const sendsMask = differs("prefix");
+  const sendsGateway = differs("gateway") || (sendsMask && target.gateway !== undefined);
   return [
-    ...(isNewMode ? [line("source", [isStatic ? 1 : 2], `address source ${target.mode}`)] : []),
-    ...(sends("prefix") ? [line("mask", bytesOf(mask), `mask ${mask}`)] : []),
-    ...(sends("gateway") ? [line("gateway", bytesOf(gateway), `gateway ${gateway}`)] : []),
-    ...(target.vlan === before.vlan ? [] : [line("vlan", vlanBytes(target.vlan), `VLAN ${target.vlan}`)]),
-    ...(sends("address") ? [line("address", bytesOf(address), `address ${address}`)] : []),
+    ...(isNewMode ? [changeTo("source", target)] : []),
+    ...(sendsMask ? [changeTo("mask", target)] : []),
+    ...(sendsGateway ? [changeTo("gateway", target)] : []),
+    ...(target.vlan === before.vlan ? [] : [changeTo("vlan", target)]),
+    ...(differs("address") ? [changeTo("address", target)] : []),
   ];
+}
+
+/** What takes these changes back: the values as they were, the address first, while the source is still static. */
+export function changesBack({ before }: NetworkChange, taken: readonly LanChange[]): readonly LanChange[] {
+  const { mode } = before;
+  if (mode !== "static" && mode !== "dhcp" && taken.some(({ parameter }) => parameter === "source"))
+    throw new BmcError("unsupported", "the address source that it had cannot be set");
+  return taken.map(({ parameter }) => changeTo(parameter, before)).reverse();
+}
+
+const SOURCES = { static: 1, dhcp: 2 } as const;
+
+function changeTo(parameter: LanParameter, settings: NetworkSettings): LanChange {
+  const { mode, prefix, gateway = NO_ADDRESS, address = NO_ADDRESS, vlan } = settings;
+  const mask = ipv4Mask(prefix ?? 0);
+  const of: Readonly<Record<string, readonly [readonly number[], string]>> = {
+    source: [[SOURCES[mode === "dhcp" ? "dhcp" : "static"]], `address source ${mode}`],
+    mask: [bytesOf(mask), `mask ${mask}`],
+    gateway: [bytesOf(gateway), `gateway ${gateway}`],
+    vlan: [vlanBytes(vlan), `VLAN ${vlan}`],
+    address: [bytesOf(address), `address ${address}`],
+  };
+  const [value, text] = of[parameter] ?? [[], parameter];
+  return { parameter, value, command: setParameter(Number(settings.id), parameter, value), text };
 }
 
 function bytesOf(address: string): readonly number[] {

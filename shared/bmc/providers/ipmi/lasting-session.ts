@@ -1,13 +1,16 @@
 import type { Clock } from "../../../clock.ts";
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Logger } from "../../../logger.ts";
-import type { Answer, CommandChannel } from "./channel.ts";
+import { type Answer, type CommandChannel, UnansweredCommand } from "./channel.ts";
 import type { Command } from "./command.ts";
 import { waitAfterCopyMs } from "./retransmission.ts";
 import type { IpmiSession } from "./session.ts";
 
 /** How many copies stay unanswered before a session counts as silent: 3.5 s. */
 const SILENT_COPIES = 3;
+
+/** For the answers on a session that was opened because another was silent. */
+const AFRESH_LIMIT_MS = 10_000;
 
 export interface LastingSessionOptions {
   readonly first: IpmiSession;
@@ -73,7 +76,34 @@ export class LastingSession implements CommandChannel {
       const message = `${change.name}: no answer, and the BMC has dropped the session meanwhile`;
       throw new BmcError("timeout", message, { uncertain: true });
     }
-    return this.#current.run(commands, { limitMs: Math.ceil(endMs - clock.monotonicMs()), signal: ended });
+    return this.#runAfresh(commands, Math.ceil(endMs - clock.monotonicMs()), ended);
+  }
+
+  /** On a session that has just been opened: what is not answered there, the BMC does not answer. */
+  async #runAfresh(
+    commands: readonly Command[],
+    leftMs: number,
+    signal: AbortSignal,
+  ): Promise<readonly Answer[]> {
+    const { clock } = this.#options;
+    const session = this.#current;
+    const openedMs = session.lastHeardMs;
+    const limitMs = Math.min(leftMs, AFRESH_LIMIT_MS);
+    const done = new AbortController();
+    const poking = pokeAgain(session, clock, AbortSignal.any([signal, done.signal]));
+    try {
+      return await session.run(commands, { limitMs, signal });
+    } catch (thrown) {
+      if (BmcError.from(thrown).class !== "timeout") throw thrown;
+      const name = commands.map((command) => command.name).join(", ");
+      if (session.lastHeardMs > openedMs) throw new UnansweredCommand(name, thrown);
+      if (session.unproven === 0) throw thrown;
+      const text = `${name}: all packets of the BMC within the session fail their integrity check`;
+      throw new BmcError("protocol", text, { cause: thrown });
+    } finally {
+      done.abort();
+      await poking;
+    }
   }
 
   /** The answers, or the session that takes the place of a silent one. */
@@ -139,6 +169,14 @@ export class LastingSession implements CommandChannel {
     // It may be alive after all, and then its slot is to be freed.
     this.#current.close();
     this.#current = session;
+  }
+}
+
+/** Until the signal aborts; never throws. */
+async function pokeAgain(session: IpmiSession, clock: Clock, signal: AbortSignal): Promise<void> {
+  for (let copy = 0; !signal.aborted; copy += 1) {
+    await clock.sleep(waitAfterCopyMs(copy), signal).catch(() => undefined);
+    if (!signal.aborted) session.poke();
   }
 }
 

@@ -1,6 +1,6 @@
 /** The BMC's own address on its management bus, and the one a remote console uses (IPMI 2.0 table 5-4). */
 export const BMC_ADDRESS = 0x20;
-const CONSOLE_ADDRESS = 0x81;
+export const CONSOLE_ADDRESS = 0x81;
 
 export interface LanRequest {
   readonly netFn: number;
@@ -39,9 +39,17 @@ function buildRequest({ netFn, command, sequence, data }: LanRequest, to: number
 
 /** Undefined when the message is short, fails a checksum or is no response. */
 export function parseLanResponse(message: Buffer): LanResponse | undefined {
-  if (message.length < 8) return undefined;
   if (checksum(message.subarray(0, 2)) !== message[2]) return undefined;
   if (checksum(message.subarray(3, -1)) !== message.at(-1)) return undefined;
+  return parseProvenResponse(message);
+}
+
+/**
+ * The response in a packet that the session's integrity check has proven. The checksums inside are not looked at: Supermicro
+ * X9 boards send wrong ones. Undefined when the message is short or is no response.
+ */
+export function parseProvenResponse(message: Buffer): LanResponse | undefined {
+  if (message.length < 8) return undefined;
   const netFn = message.readUInt8(1) >> 2;
   if ((netFn & 1) === 0) return undefined;
   return {

@@ -58,6 +58,8 @@ export class Opening {
   readonly #plan: SuitePlan;
   /** What the BMC has not refused. */
   #suites: readonly CipherSuite[];
+  /** Those for which the BMC had no slot: some answer so to a suite that they do not have. */
+  readonly #full = new Set<CipherSuiteId>();
   /** The BMC has taken a suite that may not be used. */
   #offersForbidden = false;
   /** Tags of the copies without an answer. */
@@ -111,7 +113,11 @@ export class Opening {
       const startedMs = this.#link.clock.monotonicMs();
       const { asked, status, response } = await this.#ask();
       const { suite, consoleId } = asked;
-      if (refusesSuite(status)) {
+      if (status === STATUS_INSUFFICIENT_RESOURCES) {
+        this.#setAside(suite);
+        continue;
+      }
+      if (refusesSuite("Open Session", status)) {
         this.#drop(suite, status);
         continue;
       }
@@ -138,11 +144,35 @@ export class Opening {
     }
   }
 
+  /** Asks for another allowed suite from now on, if the BMC has not refused all. */
+  leave(suite: CipherSuite): boolean {
+    const others = this.#suites.filter(({ id }) => id !== suite.id && this.#plan.allowed.has(id));
+    if (others.length === 0) return false;
+    this.#suites = others;
+    return true;
+  }
+
+  /** Throws `busy` if no allowed suite is left to ask for. */
+  #setAside({ id }: CipherSuite): void {
+    this.#full.add(id);
+    if (this.#candidates().length > 0) return;
+    this.#full.clear();
+    const { class: errorClass, message } = handshakeError("Open Session", STATUS_INSUFFICIENT_RESOURCES);
+    throw new BmcError(errorClass, id === 17 ? message : `${message}, or no cipher suite ${id}`);
+  }
+
+  #candidates(): readonly CipherSuite[] {
+    if (this.#full.size === 0) return this.#suites;
+    return this.#suites.filter(({ id }) => this.#plan.allowed.has(id) && !this.#full.has(id));
+  }
+
   #drop(suite: CipherSuite, status: number): void {
     this.#suites = this.#suites.filter(({ id }) => id !== suite.id);
     this.#log.debug({ suite: suite.id }, "cipher suite refused");
     if (this.#suites.length > 0) return;
-    throw this.#noneIsOffered(status === STATUS_OK ? undefined : handshakeError("Open Session", status));
+    const refusal = status === STATUS_OK ? undefined : handshakeError("Open Session", status);
+    // A level that is refused for every suite is no matter of the suites.
+    throw refusal?.class === "auth" && !this.#offersForbidden ? refusal : this.#noneIsOffered(refusal);
   }
 
   #noneIsOffered(cause: unknown): BmcError {
@@ -164,7 +194,8 @@ export class Opening {
     const matchOrDenial = (datagram: Buffer) =>
       match(datagram) ?? (answeredVersion(datagram) === "1.5" || undefined);
     const send = () => {
-      const suite = this.#suites[sent.length % this.#suites.length];
+      const suites = this.#candidates();
+      const suite = suites[sent.length % suites.length];
       if (!suite) throw new BmcError("internal", "no cipher suite to try");
       const asked = { tag: link.nextTag(), consoleId: randomInt(1, 2 ** 32), suite };
       sent.push(asked);

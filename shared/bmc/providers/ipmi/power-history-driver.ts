@@ -7,8 +7,8 @@ import type {
   PowerFacts,
   PowerHistoryDriver,
 } from "../../operations/powerhistory.ts";
-import { concernsOnePart, type Unread } from "../../operations/unread.ts";
-import { type Answer, type CommandChannel, dataOf } from "./channel.ts";
+import type { Unread } from "../../operations/unread.ts";
+import { type Answer, type CommandChannel, dataOf, PartRefusals } from "./channel.ts";
 import {
   GET_CHASSIS_STATUS,
   GET_SYSTEM_RESTART_CAUSE,
@@ -59,7 +59,7 @@ export class IpmiPowerHistory implements PowerHistoryDriver {
     try {
       return await this.#events(sensorNames, signal);
     } catch (thrown) {
-      return { logs: [], unread: [{ name: LOG, reason: concernsOnePart(thrown).message }] };
+      return { logs: [], unread: [{ name: LOG, reason: new PartRefusals().of(thrown).message }] };
     }
   }
 
@@ -94,7 +94,7 @@ function readAnswer<T>(
     return parse(dataOf(answer));
   } catch (thrown) {
     const name = answer.command.name;
-    unread.push({ name, reason: concernsOnePart(thrown).message.replace(`${name}: `, "") });
+    unread.push({ name, reason: new PartRefusals().of(thrown).message.replace(`${name}: `, "") });
     return undefined;
   }
 }

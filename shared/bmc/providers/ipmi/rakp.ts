@@ -6,6 +6,7 @@ import { PRIVILEGE_LEVELS, type Privilege } from "./open-session.ts";
  * be unique then, and the role is only the highest level this session may reach.
  */
 const NAME_ONLY_LOOKUP = 0x10;
+const LEVEL_MASK = 0x0f;
 const K1_CONSTANT = Buffer.alloc(20, 0x01);
 const K2_CONSTANT = Buffer.alloc(20, 0x02);
 const AES_KEY_BYTES = 16;
@@ -87,12 +88,24 @@ export function provesPassword(
   return sameBytes(expected, authCode);
 }
 
+/**
+ * How the role counts in RAKP Message 3: the whole byte of RAKP1, as specified, or its level alone, as some BMCs check it. The
+ * keys have the whole byte with both.
+ */
+export type Rakp3Role = "whole" | "level";
+
 /** RAKP Message 3 (section 13.22): proves the password to the BMC. */
-export function buildRakp3(suite: CipherSuite, kuid: Buffer, exchange: RakpExchange, tag: number): Buffer {
-  const { consoleId, bmcId, bmcRandom } = exchange;
+export function buildRakp3(
+  suite: CipherSuite,
+  kuid: Buffer,
+  exchange: RakpExchange,
+  { tag, counts }: { readonly tag: number; readonly counts: Rakp3Role },
+): Buffer {
+  const { consoleId, bmcId, bmcRandom, role } = exchange;
+  const proven = { ...exchange, role: counts === "level" ? role & LEVEL_MASK : role };
   return Buffer.concat([
     rakp3Head(tag, 0, bmcId),
-    hmac(suite, kuid, bmcRandom, uint32(consoleId), identity(exchange)),
+    hmac(suite, kuid, bmcRandom, uint32(consoleId), identity(proven)),
   ]);
 }
 

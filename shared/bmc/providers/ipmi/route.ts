@@ -2,7 +2,13 @@ import type { IpmiBridge } from "../../../contract/connection.ts";
 import type { Answer } from "./channel.ts";
 import { type Command, NetFn } from "./command.ts";
 import { COMPLETED } from "./completion-code.ts";
-import { BMC_ADDRESS, buildIpmbRequest, type LanResponse, parseLanResponse } from "./message.ts";
+import {
+  BMC_ADDRESS,
+  buildIpmbRequest,
+  CONSOLE_ADDRESS,
+  type LanResponse,
+  parseLanResponse,
+} from "./message.ts";
 
 /** Which controller commands go to: the BMC itself, or one behind it. */
 export interface Route {
@@ -30,10 +36,12 @@ const TRACK_REQUEST = 0x40;
  */
 export function bridged(bridge: IpmiBridge): Route {
   const wrap = (command: Command, sequence: number) => sendMessage(bridge, command, sequence);
+  // BMCs put their own address into the target's answer, or pass it on without exchanging the addresses.
+  const responders = [bridge.address, BMC_ADDRESS, CONSOLE_ADDRESS];
   return {
     wrap,
     answer: (response, command, sequence) => {
-      if (response.responder === bridge.address && answers(response, command, sequence)) {
+      if (responders.includes(response.responder) && answers(response, command, sequence)) {
         return answerOf(response, command);
       }
       const carrier = wrap(command, sequence);

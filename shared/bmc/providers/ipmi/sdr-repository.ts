@@ -1,16 +1,21 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
-import { concernsOnePart, type Unread } from "../../operations/unread.ts";
-import { type CommandChannel, dataOf, exchange } from "./channel.ts";
+import { defined } from "../../../defined.ts";
+import type { Unread } from "../../operations/unread.ts";
 import {
-  CANNOT_RETURN_SO_MANY,
+  type Answer,
+  type CommandChannel,
+  dataOf,
+  exchange,
+  PartRefusals,
+  UnansweredCommand,
+} from "./channel.ts";
+import type { Command } from "./command.ts";
+import {
   COMPLETED,
   INVALID_COMMAND,
-  INVALID_FIELD,
   NOT_PRESENT,
-  OUT_OF_RANGE,
-  REQUEST_TOO_LONG,
   RESERVATION_CANCELLED,
-  WRONG_LENGTH,
+  TOO_LARGE,
 } from "./completion-code.ts";
 import {
   DEVICE_RECORDS,
@@ -35,15 +40,6 @@ const TRIES = 2;
 const MOST_SKIPPED = 4;
 const LARGEST_PART_BYTES = 32;
 const SMALLEST_PART_BYTES = 8;
-/** What BMCs answer to a read that is larger than they can give. */
-const TOO_MUCH = new Set([
-  WRONG_LENGTH,
-  REQUEST_TOO_LONG,
-  OUT_OF_RANGE,
-  CANNOT_RETURN_SO_MANY,
-  INVALID_FIELD,
-  0xff,
-]);
 
 /** In this order. */
 const STORES: readonly SdrStore[] = [REPOSITORY, DEVICE_RECORDS];
@@ -52,6 +48,8 @@ interface Opened {
   readonly store: SdrStore;
   /** Changes when records do. */
   readonly version: string;
+  /** How many records the BMC counts; absent where it does not say. */
+  readonly records?: number;
 }
 
 /** The sensors in a BMC's sensor data records, read once per session: one round trip per record, or a few. */
@@ -64,6 +62,7 @@ export class SdrRepository {
   #reservation: number | undefined;
   #losses = 0;
   #gaps: Unread[] = [];
+  readonly #parts = new PartRefusals();
   #first: SdrStore = REPOSITORY;
   /** Undefined as long as the BMC gives whole records. */
   #partBytes: number | undefined;
@@ -82,7 +81,11 @@ export class SdrRepository {
     signal: AbortSignal,
     isEnough: (sensors: readonly SensorRecord[]) => boolean = () => false,
   ): Promise<readonly SensorRecord[]> {
-    while (this.#next !== NO_RECORD && this.#seen.size < MOST_RECORDS && !isEnough(this.#sensors)) {
+    while (this.#next !== NO_RECORD && !isEnough(this.#sensors)) {
+      if (this.#seen.size >= MOST_RECORDS) {
+        this.#leaveOut(`there are more than ${MOST_RECORDS}`);
+        break;
+      }
       this.#opened ??= await this.open(signal);
       await this.#readNext(this.#opened, signal);
     }
@@ -91,23 +94,44 @@ export class SdrRepository {
 
   /** Finds out where the records are. Throws `unsupported` where the BMC has none. */
   async open(signal: AbortSignal): Promise<Opened> {
+    let refusal: Answer | undefined;
     for (const store of STORES.slice(STORES.indexOf(this.#first))) {
       const info = await exchange(this.#channel, store.info, signal);
-      if (info.completionCode === INVALID_COMMAND) continue;
-      const version = dataOf(info);
-      if (store === REPOSITORY && version.length >= 3 && version.readUInt16LE(1) === 0) continue;
-      return { store, version: version.toString("hex") };
+      const { completionCode, data } = info;
+      if (completionCode !== COMPLETED) {
+        // Some BMCs refuse this and have the records.
+        if (await this.#hasRecords(store, signal)) return { store, version: "" };
+        if (completionCode !== INVALID_COMMAND) refusal ??= info;
+        continue;
+      }
+      const records = store === REPOSITORY && data.length >= 3 ? data.readUInt16LE(1) : undefined;
+      if (records === 0) continue;
+      return { store, version: data.toString("hex"), ...defined({ records }) };
     }
+    if (refusal) dataOf(refusal);
     throw new BmcError("unsupported", "the BMC has no sensor data records");
+  }
+
+  async #hasRecords(store: SdrStore, signal: AbortSignal): Promise<boolean> {
+    const part = { reservation: NO_RESERVATION, id: FIRST_RECORD, offset: 0, bytes: SDR_HEADER_BYTES };
+    const { completionCode } = await exchange(this.#channel, store.get(part), signal);
+    return completionCode === COMPLETED || completionCode === RESERVATION_CANCELLED;
   }
 
   async #readNext(opened: Opened, signal: AbortSignal): Promise<void> {
     const id = this.#next;
+    const partBytes = this.#partBytes;
     let problem: BmcError | undefined;
     for (let attempt = 1; attempt <= TRIES; attempt += 1) {
       try {
         const record = await this.#readRecord(opened.store, id, signal);
         if (record === "lost") return await this.#reopen(opened, signal);
+        if (!record && id !== FIRST_RECORD) {
+          throw new BmcError(
+            "unsupported",
+            `the BMC does not have the sensor data record ${id} that it names`,
+          );
+        }
         if (record && this.#leadsBack(id, record)) {
           throw new BmcError("protocol", `the sensor data record ${id} comes after itself`);
         }
@@ -116,8 +140,11 @@ export class SdrRepository {
         this.#next = record?.next ?? NO_RECORD;
         return;
       } catch (thrown) {
-        problem = concernsOnePart(thrown);
+        problem = this.#parts.of(thrown);
+        if (problem instanceof UnansweredCommand) break;
       }
+      // Smaller parts have not helped, and are no use for the others.
+      this.#partBytes = partBytes;
     }
     if (!problem) return;
     const isFirst = this.#seen.size === 0;
@@ -133,6 +160,15 @@ export class SdrRepository {
     this.#gaps.push({ name: `sensor data record ${id}`, reason: problem.message });
     this.#seen.add(id);
     this.#next = next;
+    const { records } = opened;
+    if (next === NO_RECORD && records !== undefined && this.#seen.size < records)
+      this.#leaveOut(`record ${id} does not lead to them`);
+  }
+
+  /** The records behind the last one that was found. */
+  #leaveOut(reason: string): void {
+    this.#next = NO_RECORD;
+    this.#gaps.push({ name: "later sensor data records", reason });
   }
 
   /** Records that lead back would never end, and a record with another ID is not the one that was asked for. */
@@ -145,16 +181,16 @@ export class SdrRepository {
 
   /** The ID of the next record that can be read behind one that cannot. */
   async #after(store: SdrStore, id: number, signal: AbortSignal): Promise<number> {
-    for (let next = id + 1; next <= id + MOST_SKIPPED && next < NO_RECORD; next += 1) {
-      if (this.#seen.has(next)) continue;
-      const probe = {
-        reservation: this.#reservation ?? NO_RESERVATION,
-        id: next,
-        offset: 0,
-        bytes: SDR_HEADER_BYTES,
-      };
-      const answer = await exchange(this.#channel, store.get(probe), signal);
-      if (answer.completionCode === COMPLETED) return next;
+    try {
+      this.#reservation ??= await this.#reserve(store, signal);
+      for (let next = id + 1; next <= id + MOST_SKIPPED && next < NO_RECORD; next += 1) {
+        if (this.#seen.has(next)) continue;
+        const probe = { reservation: this.#reservation, id: next, offset: 0, bytes: SDR_HEADER_BYTES };
+        const answer = await exchange(this.#channel, store.get(probe), signal);
+        if (answer.completionCode === COMPLETED) return next;
+      }
+    } catch (thrown) {
+      this.#parts.of(thrown);
     }
     return NO_RECORD;
   }
@@ -187,10 +223,11 @@ export class SdrRepository {
       if (part.bytes !== undefined || this.#losses > 0)
         this.#reservation ??= await this.#reserve(store, signal);
       const reservation = this.#reservation ?? NO_RESERVATION;
-      const answer = await exchange(this.#channel, store.get({ reservation, id, ...part }), signal);
+      const answer = await this.#exchange(store.get({ reservation, id, ...part }), signal);
+      if (!answer) continue;
       if (answer.completionCode === RESERVATION_CANCELLED) return "lost";
       if (answer.completionCode === NOT_PRESENT && bytes.length === 0) return undefined;
-      if (TOO_MUCH.has(answer.completionCode) && this.#shrink()) continue;
+      if (TOO_LARGE.has(answer.completionCode) && this.#shrink()) continue;
       const found = parseSdrPart(dataOf(answer));
       bytes = Buffer.concat([bytes, found.bytes]);
       if (bytes.length < SDR_HEADER_BYTES || bytes.length < sdrLength(bytes)) continue;
@@ -200,8 +237,7 @@ export class SdrRepository {
 
   async #reserve(store: SdrStore, signal: AbortSignal): Promise<number> {
     const answer = await exchange(this.#channel, store.reserve, signal);
-    if ([INVALID_COMMAND, INVALID_FIELD].includes(answer.completionCode)) return NO_RESERVATION;
-    return parseSdrReservation(dataOf(answer));
+    return answer.completionCode === COMPLETED ? parseSdrReservation(answer.data) : NO_RESERVATION;
   }
 
   /** Past a record's end some BMCs refuse to read, so the header, which has the length, comes first. */
@@ -210,6 +246,17 @@ export class SdrRepository {
     const end = bytes.length < SDR_HEADER_BYTES ? SDR_HEADER_BYTES : sdrLength(bytes);
     const left = end - bytes.length;
     return { offset: bytes.length, bytes: Math.min(left, this.#partBytes ?? LARGEST_PART_BYTES) };
+  }
+
+  /** Undefined if the BMC was silent, which is how some refuse a read that is too large: parts are the smallest then. */
+  async #exchange(command: Command, signal: AbortSignal): Promise<Answer | undefined> {
+    try {
+      return await exchange(this.#channel, command, signal);
+    } catch (thrown) {
+      if (!(thrown instanceof UnansweredCommand) || this.#partBytes === SMALLEST_PART_BYTES) throw thrown;
+      this.#partBytes = SMALLEST_PART_BYTES;
+      return undefined;
+    }
   }
 
   /** False if the parts are as small as can be. */

@@ -1,13 +1,10 @@
 import type { Clock } from "../../../clock.ts";
 import { BmcError } from "../../../contract/bmc-error.ts";
 import { type SelDriver, type SelEntry, type SelOptions, unreadEntry } from "../../operations/sel.ts";
-import { concernsOnePart } from "../../operations/unread.ts";
-import { type CommandChannel, dataOf, exchange, request } from "./channel.ts";
+import { type Answer, type CommandChannel, dataOf, exchange, PartRefusals, request } from "./channel.ts";
 import {
   CANNOT_RETURN_SO_MANY,
   COMPLETED,
-  INVALID_COMMAND,
-  INVALID_FIELD,
   NOT_PRESENT,
   REQUEST_TOO_LONG,
   RESERVATION_CANCELLED,
@@ -37,6 +34,10 @@ import { parseSelRecord, type SelRecord } from "./sel-record.ts";
 const RESERVATIONS = 4;
 const ERASURE_LIMIT_MS = 60_000;
 const ERASURE_POLLS_MS = { first: 100, longest: 1_000 } as const;
+/** Completion code while the log is erased. */
+const ERASING_LOG = 0x81;
+/** Behind a record that cannot be read, as many IDs are tried. */
+const MOST_SKIPPED = 4;
 /** How much of a record is asked for where a BMC cannot give it whole; IPMB messages hold that. */
 const PART_BYTES = 8;
 /** Answers of a BMC that gives no whole records. */
@@ -85,6 +86,8 @@ export class IpmiSel implements SelDriver {
     const records: SelRecord[] = [];
     if (count === 0) return { records, gaps: [], overflowed };
     const seen = new Set<number>();
+    const parts = new PartRefusals();
+    const unread: SelEntry[] = [];
     let problem: string | undefined;
     for (let id = FIRST_RECORD; id !== NO_RECORD; ) {
       // A log that leads back to where it came from would never end.
@@ -94,20 +97,57 @@ export class IpmiSel implements SelDriver {
       }
       seen.add(id);
       try {
-        const part = await this.#readRecord(id, signal);
-        if (!part) break;
+        const part = await this.#readOn(id, records.length < count, signal);
+        if (!part && (await this.#hasShrunk(count, signal))) break;
+        if (!part) throw new BmcError("unsupported", `the BMC does not have record ${id} that it names`);
         records.push(parseSelRecord(part.bytes));
         id = part.next;
       } catch (thrown) {
-        if (records.length === 0) throw thrown;
-        problem = concernsOnePart(thrown).message;
-        break;
+        problem = parts.of(thrown).message;
+        const next = await this.#after(id, seen, parts, signal);
+        if (next === undefined && records.length === 0) throw thrown;
+        if (next === undefined) break;
+        unread.push(unreadEntry(String(id), `record ${id}: ${problem}`));
+        problem = undefined;
+        id = next;
       }
     }
     // The last record may lead anywhere; a log that is cleared meanwhile just ends.
-    if (problem === undefined || records.length >= count) return { records, gaps: [], overflowed };
+    if (problem === undefined || records.length >= count) return { records, gaps: unread, overflowed };
     const reason = `${records.length} of ${count} records were read: ${problem}`;
-    return { records, gaps: [unreadEntry("", reason)], overflowed };
+    return { records, gaps: [...unread, unreadEntry("", reason)], overflowed };
+  }
+
+  /** Some BMCs now and then name record 0 as the next one, which is the first: asked again, they name the right one. */
+  async #readOn(id: number, isAwaitingMore: boolean, signal: AbortSignal): Promise<SelEntryPart | undefined> {
+    const part = await this.#readRecord(id, signal);
+    const isDoubtful = isAwaitingMore && part?.next === FIRST_RECORD;
+    return isDoubtful ? ((await this.#readRecord(id, signal)) ?? part) : part;
+  }
+
+  /** Whether the log was cleared since it had `count` records. */
+  async #hasShrunk(count: number, signal: AbortSignal): Promise<boolean> {
+    return parseSelEntryCount(await request(this.#channel, GET_SEL_INFO, signal)) < count;
+  }
+
+  /** The ID of the next record that can be read behind one that cannot; most logs number their records. */
+  async #after(
+    id: number,
+    seen: ReadonlySet<number>,
+    parts: PartRefusals,
+    signal: AbortSignal,
+  ): Promise<number | undefined> {
+    try {
+      for (let next = id + 1; next <= id + MOST_SKIPPED && next < NO_RECORD; next += 1) {
+        const part = { reservation: this.#reservation ?? NO_RESERVATION, id: next, offset: 0 };
+        if (seen.has(next)) continue;
+        const { completionCode } = await exchange(this.#channel, getSelEntry(part), signal);
+        if (completionCode === COMPLETED || PARTS_ONLY.has(completionCode)) return next;
+      }
+    } catch (thrown) {
+      parts.of(thrown);
+    }
+    return undefined;
   }
 
   async plan(signal: AbortSignal): Promise<string> {
@@ -146,8 +186,7 @@ export class IpmiSel implements SelDriver {
   /** Undefined where there is no such record: the log was cleared while it was read. */
   async #readRecord(id: number, signal: AbortSignal): Promise<SelEntryPart | undefined> {
     if (!this.#inParts) {
-      const part = { reservation: NO_RESERVATION, id, offset: 0 };
-      const answer = await exchange(this.#channel, getSelEntry(part), signal);
+      const answer = await this.#readWhole(id, signal);
       if (answer.completionCode === NOT_PRESENT) return undefined;
       const whole = answer.completionCode === COMPLETED ? parseSelEntry(answer.data) : undefined;
       if (whole && whole.bytes.length >= RECORD_BYTES) return whole;
@@ -155,6 +194,16 @@ export class IpmiSel implements SelDriver {
       this.#inParts = true;
     }
     return this.#readParts(id, signal);
+  }
+
+  /** Whole records need no reservation, but some BMCs want one. */
+  async #readWhole(id: number, signal: AbortSignal): Promise<Answer> {
+    for (let reservations = 0; ; reservations += 1) {
+      const part = { reservation: this.#reservation ?? NO_RESERVATION, id, offset: 0 };
+      const answer = await exchange(this.#channel, getSelEntry(part), signal);
+      if (answer.completionCode !== RESERVATION_CANCELLED || reservations >= RESERVATIONS) return answer;
+      this.#reservation = await this.#reserve(signal);
+    }
   }
 
   /** Parts of a record belong together only under one reservation (section 31.5). */
@@ -181,7 +230,7 @@ export class IpmiSel implements SelDriver {
   /** BMCs where only one console can ask need no reservation and may not know the command. */
   async #reserve(signal: AbortSignal): Promise<number> {
     const answer = await exchange(this.#channel, RESERVE_SEL, signal);
-    if ([INVALID_COMMAND, INVALID_FIELD].includes(answer.completionCode)) return NO_RESERVATION;
-    return parseReservation(dataOf(answer));
+    if (answer.completionCode === ERASING_LOG) dataOf(answer);
+    return answer.completionCode === COMPLETED ? parseReservation(answer.data) : NO_RESERVATION;
   }
 }

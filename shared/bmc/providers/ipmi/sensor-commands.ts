@@ -4,7 +4,10 @@ import { type Factors, parseFactors } from "./sensor-conversion.ts";
 
 /** Get Sensor Reading (IPMI 2.0 section 35.14). */
 export function getSensorReading(sensor: number): Command {
-  return ipmiCommand("Get Sensor Reading", NetFn.sensor, 0x2d, { data: Uint8Array.of(sensor) });
+  return ipmiCommand("Get Sensor Reading", NetFn.sensor, 0x2d, {
+    data: Uint8Array.of(sensor),
+    ofPart: true,
+  });
 }
 
 export interface RawReading {
@@ -30,7 +33,10 @@ export function parseSensorReading(data: Buffer): RawReading {
 
 /** Get Sensor Thresholds (section 35.9). */
 export function getSensorThresholds(sensor: number): Command {
-  return ipmiCommand("Get Sensor Thresholds", NetFn.sensor, 0x27, { data: Uint8Array.of(sensor) });
+  return ipmiCommand("Get Sensor Thresholds", NetFn.sensor, 0x27, {
+    data: Uint8Array.of(sensor),
+    ofPart: true,
+  });
 }
 
 /** In this order in the answer, in masks and in the status of a reading. */

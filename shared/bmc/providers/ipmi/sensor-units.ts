@@ -16,7 +16,14 @@ export function unitText({ flags, base, modifier }: UnitBytes): string | undefin
   const main = tables.units[base] ?? "";
   const second = tables.units[modifier] ?? "";
   const how = (flags >> 1) & 0x03;
-  const both = how === PER ? `${main}/${second}` : how === TIMES ? `${main}·${second}` : main;
+  const isPlain = main === "" || second === "";
+  const both = isPlain
+    ? main
+    : how === PER
+      ? `${main}/${second}`
+      : how === TIMES
+        ? `${main}·${second}`
+        : main;
   const rate = tables.rates[(flags >> 3) & 0x07] ?? "";
   // With the percentage bit, the unit says of what.
   const text = `${(flags & 1) === 1 ? "%" : both}${rate}`;

@@ -1,7 +1,6 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { SensorReading, SensorsDriver } from "../../operations/sensors.ts";
-import { concernsOnePart } from "../../operations/unread.ts";
-import { type Answer, type CommandChannel, dataOf } from "./channel.ts";
+import { type Answer, type CommandChannel, dataOf, PartRefusals } from "./channel.ts";
 import { COMPLETED, INSUFFICIENT_PRIVILEGE, NODE_BUSY } from "./completion-code.ts";
 import { describeSensor, type SensorAnswers } from "./describe-sensor.ts";
 import { BMC_ADDRESS } from "./message.ts";
@@ -45,12 +44,18 @@ export class IpmiSensors implements SensorsDriver {
   async read(signal: AbortSignal): Promise<readonly SensorReading[]> {
     const records = (await this.#records.read(signal)).filter(({ eventOnly }) => !eventOnly);
     if (records.length === 0) throw new BmcError("unsupported", "the BMC has no sensors in its records");
-    const readings: SensorReading[] = [];
+    const found: (readonly [SensorRecord, SensorAnswers | undefined])[] = [];
     for (let at = 0; at < records.length; at += SENSORS_PER_FLIGHT) {
       const some = records.slice(at, at + SENSORS_PER_FLIGHT);
       const answers = await this.#ask(some, signal);
-      for (const record of some) readings.push(describeSensor(record, answers.get(record)));
+      for (const record of some) found.push([record, answers.get(record)]);
     }
+    const asked = found.flatMap(([, answers]) => answers ?? []);
+    // Where every sensor is refused so, this says nothing of one.
+    const whole = asked.every(isRefusedAsWhole) ? asked.find(isRefusedAsWhole)?.refused : undefined;
+    if (whole) dataOf(whole);
+    const ignoresScanning = saysNothingOfScanning(asked);
+    const readings = found.map(([record, answers]) => describeSensor(record, answers, { ignoresScanning }));
     const gaps = this.#records.gaps.map(
       ({ name, reason }): SensorReading => ({
         name,
@@ -101,9 +106,9 @@ export class IpmiSensors implements SensorsDriver {
     thresholds: Answer | undefined,
     signal: AbortSignal,
   ): Promise<SensorAnswers> {
-    // Neither says anything about this one sensor.
-    if ([INSUFFICIENT_PRIVILEGE, NODE_BUSY].includes(reading.completionCode)) dataOf(reading);
-    if (reading.completionCode !== COMPLETED) return { refusal: reading.completionCode };
+    if (reading.completionCode !== COMPLETED) {
+      return { refused: reading };
+    }
     try {
       const raw = parseSensorReading(reading.data);
       const limits =
@@ -111,7 +116,7 @@ export class IpmiSensors implements SensorsDriver {
       const factors = await this.#factorsOf(record, [raw.raw, ...(limits?.raw ?? [])], signal);
       return { reading: raw, thresholds: limits, factors };
     } catch (thrown) {
-      return { problem: concernsOnePart(thrown).message };
+      return { problem: new PartRefusals().of(thrown).message };
     }
   }
 
@@ -133,4 +138,18 @@ export class IpmiSensors implements SensorsDriver {
       }),
     );
   }
+}
+
+/** Codes that a BMC answers to a session or for a moment. */
+const OF_WHOLE: readonly number[] = [INSUFFICIENT_PRIVILEGE, NODE_BUSY];
+
+function isRefusedAsWhole(answers: SensorAnswers): answers is { readonly refused: Answer } {
+  return "refused" in answers && OF_WHOLE.includes(answers.refused.completionCode);
+}
+
+/** Old Dell and HP BMCs say of every sensor that it is not scanned, and give good readings. */
+function saysNothingOfScanning(all: readonly SensorAnswers[]): boolean {
+  const readings = all.flatMap((answers) => ("reading" in answers ? [answers.reading] : []));
+  const isUnscanned = readings.every(({ isScanned }) => !isScanned);
+  return isUnscanned && readings.filter(({ isAvailable, raw }) => isAvailable && raw !== 0).length > 1;
 }

@@ -15,9 +15,10 @@ import {
 } from "./completion-code.ts";
 import { GET_DEVICE_ID } from "./device-id.ts";
 import type { Established } from "./handshake.ts";
-import { buildLanRequest, parseLanResponse } from "./message.ts";
+import { buildLanRequest, parseProvenResponse } from "./message.ts";
 import type { Privilege } from "./open-session.ts";
 import { sendUntilAnswered } from "./retransmission.ts";
+import { parseRmcp } from "./rmcp.ts";
 import { DIRECT, type Route } from "./route.ts";
 import { openMessage, type Seal, type SessionPayload, sealMessage } from "./sealed-packet.ts";
 import { SequenceWindow } from "./sequence-window.ts";
@@ -71,6 +72,7 @@ export class IpmiSession {
   #solReceiver: SolReceiver | undefined;
   #flights: number;
   #lastHeardMs: number;
+  #unproven = 0;
   readonly #unsubscribe: () => void;
 
   constructor(options: SessionOptions) {
@@ -96,6 +98,11 @@ export class IpmiSession {
   /** When the BMC last sent anything within this session, by the clock's monotonic reading. */
   get lastHeardMs(): number {
     return this.#lastHeardMs;
+  }
+
+  /** Packets for this session that failed their integrity check or could not be decrypted. */
+  get unproven(): number {
+    return this.#unproven;
   }
 
   /** As the BMC knows the session. */
@@ -130,26 +137,29 @@ export class IpmiSession {
   /**
    * The answers in the order of the commands, which travel together. The session begins at level USER. What
    * raises it travels with the first commands that need more; a BMC that handled these first says so, has not
-   * executed them, and gets them again.
+   * executed them, and gets them again. A BMC that wants a higher level than the specification gets it as well.
    */
   async run(commands: readonly Command[], limits: FlightLimits): Promise<readonly Answer[]> {
     limits.signal.throwIfAborted();
     const { privilege, route } = this.#options;
-    const mustRise = !this.#raised && privilege !== "user" && commands.some(({ needs }) => needs !== "user");
+    const canRise = !this.#raised && privilege !== "user";
+    const risesFirst = canRise && commands.some(({ needs }) => needs !== "user");
     const asked = commands.map((command) => ({ command, route }));
     const rising = { command: setSessionPrivilege(privilege), route: DIRECT };
-    const all = await this.#flight(mustRise ? [rising, ...asked] : asked, limits);
-    const [rise, answers] = mustRise ? [all[0], all.slice(1)] : [undefined, all];
+    const all = await this.#flight(risesFirst ? [rising, ...asked] : asked, limits);
+    const answers = risesFirst ? all.slice(1) : all;
+    const isRefused = answers.some(({ completionCode }) => completionCode === INSUFFICIENT_PRIVILEGE);
+    const [rise] = risesFirst ? all : canRise && isRefused ? await this.#flight([rising], limits) : [];
     if (rise?.completionCode === COMPLETED) this.#raised = true;
-    else if (rise && answers.some(({ completionCode }) => completionCode === INSUFFICIENT_PRIVILEGE)) {
-      throw completionError(rise.command, rise.completionCode);
-    }
+    else if (rise && risesFirst && isRefused) throw completionError(rise.command, rise.completionCode);
+    const rose = rise?.completionCode === COMPLETED;
     const settled: Answer[] = [];
     for (const [index, answer] of answers.entries()) {
-      const again = all.length > 1 && notExecuted(answer, mustRise);
+      const again = (all.length > 1 || rose) && notExecuted(answer, rose);
       settled.push(...(again ? await this.#flight(asked.slice(index, index + 1), limits) : [answer]));
     }
-    return settled;
+    const level = this.#raised ? privilege : "user";
+    return settled.map((answer) => ({ ...answer, level }));
   }
 
   async #flight(asked: readonly Asked[], limits: FlightLimits): Promise<Answer[]> {
@@ -226,13 +236,14 @@ export class IpmiSession {
 
   #receive(datagram: Buffer): void {
     const opened = openMessage(this.#incoming, datagram);
+    if (!opened && parseRmcp(datagram)?.sessionId === this.#incoming.sessionId) this.#unproven += 1;
     if (!opened || !this.#window.accept(opened.sequence)) return;
     this.#lastHeardMs = this.#options.clock.monotonicMs();
     if (opened.payload === "sol") {
       this.#solReceiver?.(opened.message, opened.sequence);
       return;
     }
-    const response = parseLanResponse(opened.message);
+    const response = parseProvenResponse(opened.message);
     if (!response) return;
     for (const { command, route, sequences, answered } of this.#pending) {
       if (!sequences.has(response.sequence)) continue;

@@ -48,9 +48,9 @@ export async function readActiveInstances(
   channel: CommandChannel,
   signal: AbortSignal,
 ): Promise<readonly number[] | undefined> {
-  const { command, completionCode, data } = await exchange(channel, GET_SOL_STATUS, signal);
+  const { command, completionCode, data, level } = await exchange(channel, GET_SOL_STATUS, signal);
   if (completionCode === COMPLETED) return parseActiveInstances(data);
-  const error = completionError(command, completionCode);
+  const error = completionError(command, completionCode, level);
   if (error.class === "busy") throw error;
   return undefined;
 }

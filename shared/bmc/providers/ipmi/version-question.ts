@@ -9,11 +9,15 @@ const MESSAGE_OFFSET = 14;
 const APP_RESPONSE = 0x07;
 const COMMAND = 0x38;
 
+/** BMCs of IPMI 1.5 may refuse the bit that asks about version 2.0. */
+const INVALID_FIELD = 0xcc;
+
 /** The newest IPMI version that an answer to the question offers: bit 1 of the extended capabilities. Undefined for anything else. */
 export function answeredVersion(datagram: Buffer): "1.5" | "2.0" | undefined {
   const message = datagram.subarray(MESSAGE_OFFSET);
-  if (datagram[4] !== 0 || message.length < 11) return undefined;
   const [, netFn = 0, , , , command, code, , authTypes = 0, , extended = 0] = message;
-  if (netFn >> 2 !== APP_RESPONSE || command !== COMMAND || code !== 0) return undefined;
+  if (datagram[4] !== 0 || netFn >> 2 !== APP_RESPONSE || command !== COMMAND) return undefined;
+  if (code === INVALID_FIELD) return "1.5";
+  if (code !== 0 || message.length < 11) return undefined;
   return (authTypes & 0x80) === 0 || (extended & 0x02) === 0 ? "1.5" : "2.0";
 }

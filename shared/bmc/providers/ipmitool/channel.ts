@@ -57,15 +57,16 @@ export class IpmitoolChannel implements CommandChannel {
   }
 
   async #runOne(command: Command, signal: AbortSignal): Promise<Answer> {
+    const level = this.#connection.ipmitool.privilege;
     for (;;) {
       const suite = this.#suites[0];
       if (suite === undefined) throw new BmcError("internal", "no cipher suite to try");
       const { ok, stdout, stderr } = await this.#runIpmitool(command, suite, signal);
       if (ok && !hasFailed(stderr)) {
-        return { command, completionCode: COMPLETED, data: parseRawOutput(stdout) };
+        return { command, completionCode: COMPLETED, data: parseRawOutput(stdout), level };
       }
       const completionCode = parseRefusal(stderr);
-      if (completionCode !== undefined) return { command, completionCode, data: Buffer.alloc(0) };
+      if (completionCode !== undefined) return { command, completionCode, data: Buffer.alloc(0), level };
       if (!refusesSuite(stderr)) throw failureOf(command, stderr);
       const remaining = this.#suites.slice(1);
       if (remaining.length === 0) throw this.#noSuite(failureOf(command, stderr));
@@ -75,7 +76,8 @@ export class IpmitoolChannel implements CommandChannel {
 
   #noSuite(refusal: BmcError): BmcError {
     const { cipherSuite, allowSuite3 } = this.#connection.ipmitool;
-    if (cipherSuite !== undefined || allowSuite3) return refusal;
+    const isOfSuite = refusal.class === "unsupported";
+    if (cipherSuite !== undefined || allowSuite3 || !isOfSuite) return refusal;
     const message = `cipher suite 17: ${refusal.message}; ${suite3Remedy("ipmitool")}`;
     return new BmcError(refusal.class, message, { cause: refusal });
   }

@@ -1,5 +1,6 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { AuthRefusal, ErrorClass } from "../../../contract/error-class.ts";
+import { UnansweredCommand } from "../ipmi/channel.ts";
 import type { Command } from "../ipmi/command.ts";
 
 /** The bytes that `raw` printed: hex pairs over any number of lines; none for an answer without data. */
@@ -62,9 +63,17 @@ function inLine(first: RegExp, second: RegExp): Pick<RegExp, "test"> {
   };
 }
 
-const SUITE_REFUSED = inLine(/Error in open session response message ?: /i, /algorithm|matching|cipher/i);
+/** Open Session names no user, so that a role there is the suite's level. */
+const SUITE_REFUSED = inLine(
+  /Error in open session response message ?: /i,
+  /algorithm|matching|cipher|\brole\b/i,
+);
+/** Versions before 1.8.19 do not know suite 17. */
+const UNKNOWN_SUITE = /Unsupported cipher suite ID/i;
 /** BMCs made with pyghmi answer with the suite that they have. */
 const OTHER_SUITE = /algorithm 0x[0-9a-f]+ is not what we requested/i;
+/** In RAKP 2, which BMCs answer for suite 17 where they know the user with suite 3. */
+const USER_REFUSED = inLine(/RAKP 2 message indicates an error ?: /i, /\b(name|role)\b/i);
 const MESSAGE_ERROR = /message indicates an error ?: /i;
 
 /** What `-v` says when there is no session, in the words of ipmitool 1.8.18 and 1.8.19. First match counts. */
@@ -103,7 +112,16 @@ const NO_SESSION: readonly Meaning[] = [
     class: "unsupported",
     reason: "the BMC does not offer this cipher suite",
   },
-  { pattern: SUITE_REFUSED, class: "unsupported", reason: "the BMC does not offer this cipher suite" },
+  {
+    pattern: SUITE_REFUSED,
+    class: "unsupported",
+    reason: "the BMC does not offer this cipher suite, or not at this privilege level",
+  },
+  {
+    pattern: UNKNOWN_SUITE,
+    class: "unsupported",
+    reason: "this version of ipmitool does not have the cipher suite",
+  },
   {
     pattern: inLine(/Address lookup for /i, / failed/i),
     class: "unreachable",
@@ -117,7 +135,7 @@ const NO_SESSION: readonly Meaning[] = [
 ];
 
 export function refusesSuite(stderr: string): boolean {
-  return SUITE_REFUSED.test(stderr) || OTHER_SUITE.test(stderr);
+  return [SUITE_REFUSED, OTHER_SUITE, UNKNOWN_SUITE, USER_REFUSED].some((pattern) => pattern.test(stderr));
 }
 
 /**
@@ -135,8 +153,11 @@ export function failureOf(command: Command, stderr: string): BmcError {
     return new BmcError("timeout", `the IPMI session was not established (ipmitool: ${details})`);
   }
   if (/Unable to send RAW command/i.test(stderr)) {
+    // The session was opened, and the program has sent the command for the whole time.
+    if (command.effect === "read")
+      return new UnansweredCommand(command.name, new Error(`ipmitool: ${details}`));
     return new BmcError("timeout", `${command.name}: no answer (ipmitool: ${details})`, {
-      uncertain: command.effect !== "read",
+      uncertain: true,
     });
   }
   return new BmcError("bmc", `${command.name}: ipmitool failed: ${details}`, {

@@ -4,6 +4,7 @@ import { defined } from "../../../defined.ts";
 import type { HttpAnswer, HttpConnection } from "../../http/http-connection.ts";
 import { jsonIn } from "../../http/json-in.ts";
 import { statusError } from "../../http/status-error.ts";
+import type { WriteEffect } from "../../operations/write-proof.ts";
 import type { Authentication } from "./authentication.ts";
 import { faultOf } from "./fault.ts";
 
@@ -24,6 +25,8 @@ export interface IronicRequest {
   readonly path: string;
   readonly query?: string;
   readonly body?: unknown;
+  /** What sending it again does: nothing new when absent. */
+  readonly effect?: WriteEffect;
 }
 
 export interface IronicApiOptions {
@@ -62,25 +65,30 @@ export class IronicApi {
   async call(request: IronicRequest | (() => IronicRequest), signal: AbortSignal): Promise<unknown> {
     const current = typeof request === "function" ? request : () => request;
     const answer = await this.#negotiate(current, signal);
-    const { method, path } = current();
+    const { method, path, effect = method === "GET" ? undefined : "setting" } = current();
     const text = answer.body.toString("utf8");
     if (answer.status >= 200 && answer.status <= 204) {
       if (method !== "GET") this.#options.onAccepted?.();
       return jsonIn(text);
     }
-    throw this.#error(answer, `${method} /v1${path}`, text, method !== "GET");
+    throw this.#error(answer, `${method} /v1${path}`, text, effect);
   }
 
-  /** A 401 or 406 says that nothing was carried out: the request may be sent again. */
+  /** A request that was refused with 401 or 406 is sent again; after a 401, a command is not. */
   async #negotiate(request: () => IronicRequest, signal: AbortSignal): Promise<HttpAnswer> {
     let mayRenew = true;
     for (let lowered = 0; ; ) {
-      const answer = await this.#send(request(), signal);
+      const current = request();
+      const answer = await this.#send(current, signal);
       if (answer.status === 406 && lowered < MOST_LOWERINGS && this.#lower(answer)) {
         lowered += 1;
         continue;
       }
       if (answer.status !== 401 || !mayRenew || !this.#options.authentication.expire()) return answer;
+      if (current.effect === "command") {
+        const message = `${current.method} /v1${current.path} answered 401: the token has expired`;
+        throw new BmcError("busy", message, { uncertain: true });
+      }
       mayRenew = false;
     }
   }
@@ -119,21 +127,27 @@ export class IronicApi {
     return true;
   }
 
-  #error(answer: HttpAnswer, doing: string, text: string, isWrite: boolean): BmcError {
+  #error(answer: HttpAnswer, doing: string, text: string, effect: WriteEffect | undefined): BmcError {
     const words = this.#options.authentication.redact(faultOf(text));
     const nowMs = this.#options.clock.now();
-    const error = statusError(answer, doing, words, { isWrite, nowMs });
+    const error = statusError(answer, doing, words, { effect, nowMs });
     // Ironic checks what it is asked, and what the driver has, before it does anything.
     if (answer.status === 400) return new BmcError("unsupported", error.message);
-    // A node is locked while a task of Ironic works on it.
-    if (answer.status === 409) return new BmcError("busy", error.message, { locked: true });
-    return answer.status === 404 ? new NotFound(error.message) : error;
+    if (answer.status === 409) return conflict(error, words);
+    return answer.status === 404 ? new NotFound(error.message, error.uncertain) : error;
   }
 }
 
 /** The path, or what it is about, does not exist. */
 export class NotFound extends BmcError {
-  constructor(message: string) {
-    super("bmc", message);
+  constructor(message: string, uncertain: boolean) {
+    super("bmc", message, { uncertain });
   }
+}
+
+/** A node is locked while a task of Ironic works on it, which proves that the request has not begun; nothing else does. */
+function conflict({ message, uncertain }: BmcError, words: string): BmcError {
+  return uncertain && !/lock/i.test(words)
+    ? new BmcError("busy", message, { uncertain })
+    : new BmcError("busy", message, { locked: true });
 }

@@ -82,7 +82,7 @@ export class Keystone {
       if (answer.status === 201) throw new BmcError("protocol", `${doing} returned no token`);
       const said = Refusal.safeParse(jsonIn(answer.body.toString("utf8")));
       const words = said.success ? this.#redact(said.data.error.message) : "";
-      throw statusError(answer, `Keystone: ${doing}`, words, { isWrite: false, nowMs: clock.now() });
+      throw statusError(answer, `Keystone: ${doing}`, words, { effect: undefined, nowMs: clock.now() });
     } finally {
       this.#roundTrips += http.roundTrips;
       await http.close();

@@ -5,7 +5,12 @@ import type { IronicNode } from "./node.ts";
 
 /** Whether the node's driver has it shows only when it is sent. */
 export function ironicNmi(node: IronicNode): NmiDriver {
-  const request: IronicRequest = { method: "PUT", path: node.path("/management/inject_nmi"), body: {} };
+  const request: IronicRequest = {
+    method: "PUT",
+    path: node.path("/management/inject_nmi"),
+    body: {},
+    effect: "command",
+  };
   return {
     offered: async () => undefined,
     async plan(signal) {

@@ -5,6 +5,7 @@ import { defined } from "../../../defined.ts";
 import { FirstReading } from "../../http/first-reading.ts";
 import type { PowerCommand, PowerDriver } from "../../operations/power.ts";
 import { ChangeFailed } from "../../operations/read-back.ts";
+import { effectOfPower } from "../../operations/write-proof.ts";
 import type { IronicRequest } from "./api.ts";
 import { describeRequest } from "./describe-request.ts";
 import type { IronicNode } from "./node.ts";
@@ -80,6 +81,7 @@ export class IronicPower implements PowerDriver {
       method: "PUT",
       path: this.#node.path("/states/power"),
       body: { target, ...defined({ timeout }) },
+      effect: effectOfPower(command),
     };
   }
 }

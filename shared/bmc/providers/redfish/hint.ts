@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { defined } from "../../../defined.ts";
+import { EXTRA_PARAMETERS } from "./drivers/media-refusal.ts";
 import type { ManagedSystem } from "./resources/system.ts";
 import { lenient, Path, type System } from "./service/schema.ts";
 import type { Resource } from "./service/service.ts";
@@ -11,6 +12,8 @@ export const Hint = z.object({
   /** Path of the system, and the selector it was found with. */
   system: Path,
   selector: lenient(z.string()),
+  /** What identifies the system: another one at its path makes the rest void. */
+  identity: z.catch(z.record(z.string(), z.string()), {}),
   /** Systems that the BMC lists beside it, none of which can be reset. */
   others: lenient(z.array(Path)),
   /** What was learned holds for this make and model only. */
@@ -40,8 +43,15 @@ export const Hint = z.object({
   /** The `$expand` the BMC takes, `none` where it takes none. */
   expand: lenient(z.enum([".", "*", "none"])),
   manager: lenient(Path),
-  /** The virtual drive used last, and the form of the request it took. */
-  media: lenient(z.object({ slot: Path, form: lenient(z.int()) })),
+  /** The virtual drive used last, and the form of the request it took, with what the BMC asked for. */
+  media: lenient(
+    z.object({
+      slot: Path,
+      name: lenient(z.string()),
+      form: lenient(z.int()),
+      extras: lenient(z.array(z.enum(EXTRA_PARAMETERS))),
+    }),
+  ),
   /** The log service that holds the system event log. */
   sel: lenient(Path),
   /** The collection of accounts. */
@@ -97,6 +107,7 @@ export function systemHint(selector: string | undefined, system: ManagedSystem) 
   return {
     system: system.path,
     ...defined({ selector }),
+    identity: system.known,
     manufacturer,
     model,
     oem: [...oem],

@@ -1,9 +1,9 @@
-import type { Clock } from "../../../clock.ts";
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Connection } from "../../../contract/connection.ts";
 import { defined } from "../../../defined.ts";
 import { TimeoutReached, withTimeout } from "../../../timeout.ts";
 import type { Endpoint } from "../../http/endpoint.ts";
+import { differenceOf, identityIn } from "../../operations/identity.ts";
 import { defineProvider, type ProviderContext, type SessionWith } from "../../operations/provider.ts";
 import { redfishBios } from "./drivers/bios.ts";
 import { RedfishBoot } from "./drivers/boot.ts";
@@ -34,7 +34,7 @@ import { type Hint, parseHint, rememberedSystem, systemHint } from "./hint.ts";
 import { findSystem, type Known, SYSTEMS } from "./resources/discovery.ts";
 import { ManagedManager } from "./resources/managed-manager.ts";
 import { Members } from "./resources/members.ts";
-import { ManagedSystem } from "./resources/system.ts";
+import { ManagedSystem, type ManagedSystemOptions, otherSystem } from "./resources/system.ts";
 import { SystemReset } from "./resources/system-reset.ts";
 import { Tasks } from "./resources/task.ts";
 import { Writer } from "./resources/writer.ts";
@@ -109,13 +109,23 @@ async function open(
     release.add(authentication);
     const service = new Service(http, authentication, clock, context.onAccepted);
     // What accepted a change is the machine, whatever else the BMC lists while it restarts.
-    const selector = parseHint(context.changed)?.system ?? options.system;
+    const changed = parseHint(context.changed);
+    const selector = changed?.system ?? options.system;
     let others: readonly string[] = hint?.others ?? [];
     const onChoice = (chosen: string, left: readonly string[]) => {
       others = left;
       log.info({ system: chosen, others }, "several systems, chose the only one that can be reset");
     };
-    const system = await openSystem(service, { selector, path: undefined, onChoice }, hint, clock, signal);
+    const isOneOfSeveral = () => options.system !== undefined || others.length > 0;
+    const onOther = () => {
+      log.info({ path: hint?.system }, "another system is at this path now, finding the system again");
+      manager.forget();
+      media.forget();
+      sel.forget();
+    };
+    const known = { selector, path: undefined, onChoice };
+    const moving = { isOneOfSeveral, onOther };
+    const system = await openSystem({ service, clock, ...moving }, known, { hint, changed }, signal);
     if (system.isRemembered) await authentication.prove(signal);
     const members = new Members(service, log, hint?.expand);
     const manager = new ManagedManager(system, members, hint?.manager);
@@ -157,7 +167,7 @@ async function open(
       console,
       raid: redfishRaid(resources),
       erase: redfishErase(resources),
-      ...(others.length > 0 && { note: `system ${system.path}, not ${others.join(", ")}` }),
+      note: () => (isOneOfSeveral() ? describeChoice(system, others) : undefined),
       insist: () => system.insist(),
       started: () => writer.started,
       task: (started, looking) => tasks.look(started, looking),
@@ -209,20 +219,24 @@ export function accountOf({ username, password }: Connection): Account | undefin
 
 /** The system as a hint remembers it, without a request; else as it is found now. */
 async function openSystem(
-  service: Service,
+  options: Pick<ManagedSystemOptions, "service" | "clock" | "isOneOfSeveral" | "onOther">,
   known: Known,
-  hint: Hint | undefined,
-  clock: Clock,
+  { hint, changed }: { readonly hint: Hint | undefined; readonly changed: Hint | undefined },
   signal: AbortSignal,
 ): Promise<ManagedSystem> {
   const { selector } = known;
+  const { service } = options;
   if (hint !== undefined && hint.selector === selector) {
     const first = rememberedSystem(hint);
-    return new ManagedSystem({ service, clock, selector, first, remembered: true, learned: hint.learned });
+    const { learned, identity } = hint;
+    return new ManagedSystem({ ...options, selector, first, remembered: true, learned, known: identity });
   }
-  const unknown = { service, clock, selector, remembered: false, learned: [] };
+  const unknown = { ...options, selector, remembered: false, learned: [], known: changed?.identity };
   try {
-    return new ManagedSystem({ ...unknown, first: await findSystem(service, known, signal) });
+    const first = await findSystem(service, known, signal);
+    const difference = changed && differenceOf(changed.identity, identityIn(first.value), false);
+    if (difference !== undefined) throw otherSystem(first.path, difference);
+    return new ManagedSystem({ ...unknown, first });
   } catch (thrown) {
     // The login works, and is good for the change of its own password.
     const refused = BmcError.from(thrown);
@@ -230,6 +244,13 @@ async function openSystem(
     const first = { path: SYSTEMS, value: {}, etag: undefined };
     return new ManagedSystem({ ...unknown, first, remembered: true, refused });
   }
+}
+
+/** Which of several systems it is, for people. */
+function describeChoice({ path, known }: ManagedSystem, others: readonly string[]): string {
+  const { SerialNumber: serial, UUID: uuid } = known;
+  const identity = serial === undefined ? uuid && ` (UUID ${uuid})` : ` (serial number ${serial})`;
+  return `system ${path}${identity ?? ""}${others.length > 0 ? `, not ${others.join(", ")}` : ""}`;
 }
 
 /** Logs out, then frees the connection, once, within `CLOSE_MS`. */

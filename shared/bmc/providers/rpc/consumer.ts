@@ -1,6 +1,7 @@
 import type { Clock } from "../../../clock.ts";
 import type { RpcOptions } from "../../../contract/connection.ts";
 import type { HttpConnection } from "../../http/http-connection.ts";
+import { effectOfPower, type WriteEffect } from "../../operations/write-proof.ts";
 import { type RpcCall, type RpcResponse, readResponse, refusalOf, requestBody } from "./request-body.ts";
 import { headerNames, signatureHeaders } from "./signature.ts";
 import { formatTimestamp } from "./timestamp.ts";
@@ -26,15 +27,26 @@ export function rpcConsumer(
   const { pathname, search } = new URL(options.url);
   let calls = 0n;
 
-  async function send(call: RpcCall, isWrite: boolean, signal: AbortSignal): Promise<RpcResponse> {
+  async function send(
+    call: RpcCall,
+    effect: WriteEffect | undefined,
+    signal: AbortSignal,
+  ): Promise<RpcResponse> {
     const nowMs = clock.now();
     const id = BigInt(Math.trunc(nowMs)) * 1_000_000n + calls++;
     const body = requestBody(call, id, host, embed);
     const plain = headersAt(nowMs);
     const headers = { ...plain, ...signatureHeaders(signature, names, body, plain) };
-    const request = { method, path: pathname + search, headers, body, doing: call.method, isWrite };
+    const request = {
+      method,
+      path: pathname + search,
+      headers,
+      body,
+      doing: call.method,
+      isWrite: effect !== undefined,
+    };
     const answer = await http.send(request, signal);
-    return readResponse({ answer, doing: call.method, isWrite, nowMs: clock.now() });
+    return readResponse({ answer, doing: call.method, effect, nowMs: clock.now() });
   }
 
   /** Later ones replace earlier ones of the same name. */
@@ -50,9 +62,13 @@ export function rpcConsumer(
     return Object.fromEntries(new Map(all.map((header) => [header[0].toLowerCase(), header])).values());
   }
 
-  async function accepted(call: RpcCall, isWrite: boolean, signal: AbortSignal): Promise<unknown> {
-    const response = await send(call, isWrite, signal);
-    const refusal = refusalOf(response, call.method);
+  async function accepted(
+    call: RpcCall,
+    effect: WriteEffect | undefined,
+    signal: AbortSignal,
+  ): Promise<unknown> {
+    const response = await send(call, effect, signal);
+    const refusal = refusalOf(response, call.method, effect);
     if (refusal) throw refusal;
     return response.result;
   }
@@ -60,14 +76,18 @@ export function rpcConsumer(
   return {
     /** Sees that the consumer answers as one; what it says about the ping itself does not matter. */
     async ping(signal: AbortSignal): Promise<void> {
-      await send({ method: "ping" }, false, signal);
+      await send({ method: "ping" }, undefined, signal);
     },
     /** The result of a call that changes nothing. */
-    read: (call: RpcCall, signal: AbortSignal) => accepted(call, false, signal),
+    read: (call: RpcCall, signal: AbortSignal) => accepted(call, undefined, signal),
     /** Resolves when the consumer accepted a call that changes something. */
     async write(call: RpcCall, signal: AbortSignal): Promise<void> {
-      await accepted(call, true, signal);
+      await accepted(call, effectOf(call), signal);
       onAccepted?.();
     },
   };
+}
+
+function effectOf(call: RpcCall): WriteEffect {
+  return call.method === "setPowerState" ? effectOfPower(call.params.state) : "setting";
 }

@@ -3,6 +3,7 @@ import { BmcError } from "../../../contract/bmc-error.ts";
 import type { RpcOptions } from "../../../contract/connection.ts";
 import type { HttpAnswer } from "../../http/http-connection.ts";
 import { statusError } from "../../http/status-error.ts";
+import { leavesOpen, type WriteEffect } from "../../operations/write-proof.ts";
 
 declare global {
   interface JSON {
@@ -72,31 +73,38 @@ interface Exchange {
   readonly answer: HttpAnswer;
   /** What was asked, for messages. */
   readonly doing: string;
-  readonly isWrite: boolean;
+  /** Undefined for a reading. */
+  readonly effect: WriteEffect | undefined;
   readonly nowMs: number;
 }
 
 /**
  * Reads an answer; its `error` is left to `refusalOf`. Throws on any status but 200 and on anything but the shape.
  */
-export function readResponse({ answer, doing, isWrite, nowMs }: Exchange): RpcResponse {
+export function readResponse({ answer, doing, effect, nowMs }: Exchange): RpcResponse {
   const text = answer.body.toString("utf8");
   const parsed = parse(text);
   if (answer.status !== 200) {
-    throw statusError(answer, doing, parsed.ok ? describeError(parsed.response) : "", { isWrite, nowMs });
+    throw statusError(answer, doing, parsed.ok ? describeError(parsed.response) : "", { effect, nowMs });
   }
   if (parsed.ok) return parsed.response;
   throw new BmcError("protocol", `${doing} answered 200 with ${parsed.problem}`, {
-    uncertain: isWrite,
+    uncertain: effect !== undefined,
   });
 }
 
 /** The consumer's refusal, if it is one: a code that is not 0, or words without a code. */
-export function refusalOf(response: RpcResponse, doing: string): BmcError | undefined {
+export function refusalOf(
+  response: RpcResponse,
+  doing: string,
+  effect: WriteEffect | undefined,
+): BmcError | undefined {
   const { code, message = "" } = response.error ?? {};
   const isRefusal = code === undefined || code === "" ? message.trim() !== "" : Number(code) !== 0;
   if (!isRefusal) return undefined;
-  return new BmcError("bmc", `${doing}: the consumer refused: ${describeError(response)}`);
+  return new BmcError("bmc", `${doing}: the consumer refused: ${describeError(response)}`, {
+    uncertain: leavesOpen("webhook", "error", effect),
+  });
 }
 
 function parse(text: string): { ok: true; response: RpcResponse } | { ok: false; problem: string } {

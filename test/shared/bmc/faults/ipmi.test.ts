@@ -238,7 +238,7 @@ describe.concurrent("a BMC that is busy (0xC0)", () => {
 
     expect(error.class).toBe("busy");
     expect(lab.done()).toEqual([]);
-    expect(lab.bmc.log.filter((name) => name.includes("Chassis")).length).toBeLessThanOrEqual(8);
+    expect(lab.bmc.log.filter((name) => name.includes("Chassis")).length).toBeLessThanOrEqual(12);
   });
 });
 

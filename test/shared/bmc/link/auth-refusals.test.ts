@@ -11,7 +11,7 @@ import { BmcError } from "../../../../shared/contract/bmc-error.ts";
 
 const command = setSessionPrivilege("administrator");
 const http = (status: number) =>
-  statusError({ status, headers: {}, body: Buffer.alloc(0) }, "asking", "", { isWrite: false, nowMs: 0 });
+  statusError({ status, headers: {}, body: Buffer.alloc(0) }, "asking", "", { effect: undefined, nowMs: 0 });
 const redfish = (status: number, messageId = "Base.1.8.GeneralError") =>
   answerError(
     { status, headers: {}, path: "/redfish/v1/Systems", body: { error: { code: messageId, message: "m" } } },

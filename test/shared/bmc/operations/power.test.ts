@@ -93,7 +93,7 @@ describe("the readings decide what is sent, and whether it has succeeded", () =>
     },
   );
 
-  test.each(["auth", "cancelled", "tls", "usage", "unsupported"] as const)(
+  test.each(["auth", "cancelled", "tls", "usage"] as const)(
     "an error of class %s is final, whatever the state becomes",
     async (errorClass) => {
       const error = new BmcError(errorClass, "no");
@@ -188,6 +188,12 @@ describe("the readings decide what is sent, and whether it has succeeded", () =>
     expect(machine.sent).toEqual(["cycle"]);
   });
 
+  test("a machine that was paused on the way of a cycle was not seen off", async () => {
+    const machine = machineThatReads(["on", "unknown", "unknown", "on"]);
+
+    expect((await setPower(machine, cycle)).summary).not.toContain("off, then on");
+  });
+
   test("a cycle whose answer was lost is not sent again, and fails if the machine was not seen off", async () => {
     const seen = machineThatReads(["on", "on", "off", "on"], { cycle: [lost] });
     const unseen = machineThatReads(["on"], { cycle: [lost] });
@@ -203,7 +209,8 @@ describe("the readings decide what is sent, and whether it has succeeded", () =>
 
   test("a cycle that the BMC does not have after all is off, a wait, and on", async () => {
     const refused = { cycle: [new BmcError("unsupported", "no cycle")] };
-    const machine = machineThatReads(["on", "off", "off", "on"], refused);
+    const looks = Array<"on">(7).fill("on");
+    const machine = machineThatReads([...looks, "off", "off", "on"], refused);
 
     const report = await setPower(machine, cycle);
 
@@ -314,13 +321,13 @@ describe("on", () => {
       kind: "refuse",
       method: "POST",
       path: RESET,
-      status: 500,
-      messageId: "Base.1.8.InternalError",
+      status: 400,
+      messageId: "Base.1.8.GeneralError",
     });
 
     await expect(lab.client.setPower(on, signal)).rejects.toMatchObject({
       class: "bmc",
-      message: expect.stringContaining("Base.1.8.InternalError"),
+      message: expect.stringContaining("Base.1.8.GeneralError"),
     });
     expect(lab.machine.power).toBe("off");
   });
@@ -385,7 +392,7 @@ describe("off", () => {
       method: "POST",
       path: RESET,
       status: 400,
-      messageId: "Base.1.8.ActionNotSupported",
+      messageId: "Base.1.8.ActionParameterNotSupported",
     });
 
     const report = await lab.client.setPower(softThenHard, signal);
@@ -476,7 +483,7 @@ describe("cycle", () => {
     lab.bmc.fail({ kind: "close-before", method: "POST", path: RESET });
 
     await expect(lab.client.setPower(cycle, signal)).rejects.toMatchObject({
-      class: "timeout",
+      class: "unreachable",
       message: /not sent again/,
     });
     expect(lab.machine.commands).toEqual([]);
@@ -566,4 +573,49 @@ test("a whole power-off takes one TCP connection", async () => {
   await lab.client.setPower(softThenHard, signal);
 
   expect(lab.bmc.connections).toBe(1);
+});
+
+describe("a refusal of what the BMC offers", () => {
+  const reset = { verb: "reset", onIfOff: false, timeoutMs: 20_000 } as const;
+
+  test.each([401, 403, 404, 405, 409, 500, 501])(
+    "with %i after a reset was carried out does not have it sent again",
+    async (status) => {
+      await using lab = await redfishLab({ power: "on" });
+      lab.bmc.fail({ kind: "gateway", status, method: "POST", path: RESET });
+
+      await expect(lab.client.setPower(reset, signal)).rejects.toMatchObject({
+        uncertain: true,
+        message: /the reset may have been carried out and is not sent again$/,
+      });
+      expect(lab.machine.count("reset")).toBe(1);
+    },
+  );
+
+  test("is no failure if the time of the last reset has changed, and is repeated if it has not", async () => {
+    const busy = new BmcError("busy", "409", { uncertain: true });
+    const machine = (times: readonly string[]) => {
+      const left = [...times];
+      const fake = machineThatReads(["on"], { reset: [busy] });
+      const resetMark = () => ({ resetTime: (left.length > 1 ? left.shift() : left[0]) ?? "" });
+      return { ...fake, resetMark, disprove: () => undefined };
+    };
+    const done = machine(["10:00", "10:05"]);
+    const notDone = machine(["10:00"]);
+
+    const reports = [await setPower(done, reset), await setPower(notDone, reset)];
+
+    expect(reports.map(({ changed }) => changed)).toEqual([true, true]);
+    expect([done.sent, notDone.sent]).toEqual([["reset"], ["reset", "reset"]]);
+  });
+
+  test("with 409 is looked at before each repetition of a power on", async () => {
+    const busy = new BmcError("busy", "409");
+    const machine = machineThatReads(["off", "off", "off", "on"], { on: Array(9).fill(busy) });
+
+    const report = await setPower(machine, { verb: "on", timeoutMs: 300_000 });
+
+    expect(report).toMatchObject({ after: "on", changed: true });
+    expect(machine.sent).toEqual(["on"]);
+  });
 });

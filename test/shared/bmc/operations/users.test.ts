@@ -482,6 +482,9 @@ describe.concurrent("what the first provider does not offer", () => {
 
     const error = await errorOf(lab.client.putUser(eve, signal));
 
-    expect(error).toMatchObject({ class: "bmc", message: expect.stringMatching(/^ipmi: Set User Name/) });
+    expect(error).toMatchObject({
+      class: "bmc",
+      message: expect.stringMatching(/^ipmi: no free slot of the user table takes the user: Set User Name/),
+    });
   });
 });

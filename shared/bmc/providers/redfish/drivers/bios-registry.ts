@@ -38,10 +38,18 @@ const entries = <T extends z.ZodMiniType>(schema: T) =>
     [],
   );
 
+const NamedValue = z.object({ ValueName: z.string(), ValueDisplayName: Text });
+
+/** Some registries have the name that is shown alone (openstack/ironic). */
+const ShownValue = z.pipe(
+  z.object({ ValueDisplayName: z.string() }),
+  z.transform(({ ValueDisplayName }) => ({ ValueName: ValueDisplayName, ValueDisplayName })),
+);
+
 const Attribute = z.looseObject({
   AttributeName: z.string(),
   Type: Text,
-  Value: lenient(entries(z.object({ ValueName: z.string(), ValueDisplayName: Text }))),
+  Value: lenient(entries(z.union([NamedValue, ShownValue]))),
 });
 
 const Condition = z.object({

@@ -6,6 +6,7 @@ import { attributeValue, type BiosAttributes, type BiosValue } from "../../../op
 import type { Unread } from "../../../operations/unread.ts";
 import { ListedAction, listedParameters, writeAction } from "../resources/action-parameters.ts";
 import type { Resources } from "../resources/resources.ts";
+import { settingsPathOf } from "../resources/settings-place.ts";
 import { stateOfWord } from "../resources/task-state.ts";
 import { throwUnread } from "../resources/unreadable.ts";
 import { describeWrite, type WriteRequest } from "../resources/writer.ts";
@@ -35,7 +36,7 @@ const Bios = z.object({
   AttributeRegistry: lenient(z.string()),
   "@Redfish.Settings": lenient(
     z.object({
-      SettingsObject: Link,
+      SettingsObject: lenient(Link),
       SupportedApplyTimes: lenient(Values),
       Time: lenient(z.string()),
       Messages,
@@ -71,7 +72,7 @@ export function redfishBios({ system, manager, members, writer }: Resources): Bi
     if (!found?.value.Attributes) throw new BmcError("unsupported", "the BMC offers no BIOS attributes");
     const attributes = found.value.Attributes;
     const { "@Redfish.Settings": link } = found.value;
-    const settingsPath = service.localPath(link?.SettingsObject["@odata.id"]);
+    const settingsPath = settingsPathOf(service, found);
     const settings =
       settingsPath === undefined ? undefined : await service.find(settingsPath, Pending, signal);
     const pending = Object.fromEntries(

@@ -44,6 +44,25 @@ export function missingFields(names: readonly string[], boot: Boot, request: Boo
   return defined(Object.fromEntries(Object.entries(present).filter(([name]) => names.includes(name))));
 }
 
+/** The forms that take an override back, the usual ones first; only of what the BMC lists, where it lists anything. */
+export function clearingForms(boot: Boot): readonly BootFields[] {
+  const targets = boot["BootSourceOverrideTarget@Redfish.AllowableValues"];
+  const enabled = boot["BootSourceOverrideEnabled@Redfish.AllowableValues"];
+  const disabled = { BootSourceOverrideEnabled: "Disabled" };
+  const forms: readonly BootFields[] = [
+    { BootSourceOverrideTarget: "None", ...disabled },
+    { BootSourceOverrideTarget: "None" },
+    disabled,
+    { BootSourceOverrideTarget: "Pxe", ...disabled },
+  ];
+  return forms.filter(
+    (form) =>
+      (form.BootSourceOverrideTarget === undefined ||
+        targets?.includes(form.BootSourceOverrideTarget) !== false) &&
+      (form.BootSourceOverrideEnabled === undefined || enabled?.includes("Disabled") !== false),
+  );
+}
+
 /** A boot override as reported; a field that is not reported is absent. */
 export function bootOverride(boot: Boot): BootOverride {
   const target = boot.BootSourceOverrideTarget;
@@ -76,17 +95,14 @@ function overrideFields(request: BootRequest, boot: Boot, behaviour: Behaviour):
   }
   return {
     BootSourceOverrideTarget: target,
-    BootSourceOverrideEnabled: enabledField(request, boot, behaviour),
+    BootSourceOverrideEnabled: enabledField(request, boot),
   };
 }
 
-function enabledField(request: BootRequest, boot: Boot, behaviour: Behaviour): string {
+function enabledField(request: BootRequest, boot: Boot): string {
   const listed = boot["BootSourceOverrideEnabled@Redfish.AllowableValues"];
   const enabled = request.persistent ? "Continuous" : "Once";
-  const missing = listed
-    ? !listed.includes(enabled)
-    : request.persistent && behaviour.continuous === "listed-only";
-  if (missing) {
+  if (listed && !listed.includes(enabled)) {
     const how = request.persistent ? "permanent" : "one-time";
     throw new BmcError("unsupported", `the BMC takes no ${how} boot override${only(listed)}`);
   }

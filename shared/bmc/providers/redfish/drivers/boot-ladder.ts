@@ -1,12 +1,15 @@
+import { defined } from "../../../../defined.ts";
 import type { Logger } from "../../../../logger.ts";
 import type { BootRequest } from "../../../operations/boot-port.ts";
+import { SETTINGS, settingsPathOf } from "../resources/settings-place.ts";
 import type { ManagedSystem } from "../resources/system.ts";
 import { TagLadder } from "../resources/tag-ladder.ts";
 import { FUTURE_STATE } from "../service/behaviour-quirks.ts";
 import type { HttpAnswer } from "../service/http-client.ts";
 import { missingProperties } from "../service/missing-properties.ts";
 import { readRefusal } from "../service/refusal.ts";
-import { type BootFields, missingFields } from "./boot-fields.ts";
+import { BootSettings } from "../service/schema.ts";
+import { type BootFields, clearingForms, hasOverride, missingFields } from "./boot-fields.ts";
 import { leadsToFutureState } from "./boot-place.ts";
 
 /** One form of a boot write. Without `etag` it carries no If-Match. */
@@ -16,7 +19,7 @@ export interface BootAttempt {
   readonly etag: string | undefined;
 }
 
-type Rung = "future-state" | "system-itself" | "with-missing" | "without-mode" | "without-disabled";
+type Rung = "future-state" | "settings" | "system-itself" | "with-missing" | "without-mode";
 
 const FIELDS = ["BootSourceOverrideMode", "BootSourceOverrideTarget", "BootSourceOverrideEnabled"] as const;
 
@@ -29,6 +32,8 @@ export class BootLadder {
   readonly #log: Logger;
   readonly #tags: TagLadder;
   readonly #taken = new Set<Rung>();
+  /** Forms of taking an override back that were sent. */
+  readonly #cleared = new Set<string>();
 
   constructor(system: ManagedSystem, log: Logger) {
     this.#system = system;
@@ -62,19 +67,48 @@ export class BootLadder {
     const { path, last } = this.#system;
     const isElsewhere = attempt.path !== path && !attempt.path.endsWith(FUTURE_STATE.suffix);
     const mayBeElsewhere = [400, 404, 405, 422, 501].includes(answer.status);
-    if (isElsewhere && mayBeElsewhere && this.#take("system-itself", answer)) {
+    if (
+      isElsewhere &&
+      mayBeElsewhere &&
+      !this.#taken.has("settings") &&
+      this.#take("system-itself", answer)
+    ) {
       this.#tags.startAgain();
       return { ...attempt, path, etag: attempt.etag === undefined ? undefined : last.etag };
+    }
+    if (attempt.path === path && !this.#taken.has("system-itself") && isReadOnly(answer)) {
+      const settings = await this.#settings(answer, signal);
+      if (settings) return { ...attempt, path: settings, etag: undefined };
     }
     const { BootSourceOverrideMode: mode, ...fewer } = attempt.fields;
     const malformed = answer.status === 400 || answer.status === 422;
     const isAsked = this.#taken.has("with-missing");
     if (malformed && mode !== undefined && !isAsked && this.#take("without-mode", answer))
       return { ...attempt, fields: fewer };
-    const { BootSourceOverrideEnabled: enabled, ...target } = fewer;
-    const clears = enabled === "Disabled" && target.BootSourceOverrideTarget === "None";
-    if (malformed && clears && this.#take("without-disabled", answer)) return { ...attempt, fields: target };
-    return undefined;
+    return malformed && request.device === "none" ? this.#clearing(attempt, answer) : undefined;
+  }
+
+  /** The next of the forms that take an override back, which BMCs want between `None` and `Disabled`. */
+  #clearing(attempt: BootAttempt, answer: HttpAnswer): BootAttempt | undefined {
+    const { BootSourceOverrideMode: mode, ...sent } = attempt.fields;
+    this.#cleared.add(JSON.stringify(sent));
+    const boot = this.#system.last.value.Boot ?? {};
+    const form = clearingForms(boot).find((each) => !this.#cleared.has(JSON.stringify(each)));
+    if (!form) return undefined;
+    const reason = readRefusal(answer).text;
+    this.#log.debug({ form, reason }, "boot override not taken back, trying another form");
+    return { ...attempt, fields: { ...form, ...defined({ BootSourceOverrideMode: mode }) } };
+  }
+
+  /** The settings resource that takes what the system shows as read-only: the one it names, else the one below it. */
+  async #settings(answer: HttpAnswer, signal: AbortSignal): Promise<string | undefined> {
+    if (!this.#take("settings", answer)) return undefined;
+    const { service, path, last } = this.#system;
+    const settings = settingsPathOf(service, last) ?? `${path.replace(/\/$/, "")}${SETTINGS}`;
+    const found = await service.find(settings, BootSettings, signal);
+    if (!hasOverride(found?.value.Boot)) return undefined;
+    this.#tags.startAgain();
+    return settings;
   }
 
   /** To be called when the last form was taken. */
@@ -95,4 +129,13 @@ export class BootLadder {
     this.#log.debug({ rung, reason }, "boot override refused, trying another form");
     return true;
   }
+}
+
+/** Whether a refusal is about the place: this resource does not take the properties, or no PATCH at all. */
+function isReadOnly(answer: HttpAnswer): boolean {
+  if (answer.status === 405 || answer.status === 501) return true;
+  if (answer.status !== 400 && answer.status !== 422) return false;
+  const { messageIds, text } = readRefusal(answer);
+  const isNamed = messageIds.some((id) => /(^|\.)Property(NotWritable|NotUpdated|Unknown)$/.test(id));
+  return isNamed || /read.?only/i.test(text);
 }

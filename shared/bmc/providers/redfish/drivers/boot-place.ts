@@ -1,6 +1,6 @@
 import { defined } from "../../../../defined.ts";
 import type { Resources } from "../resources/resources.ts";
-import { writeSettings } from "../resources/settings-place.ts";
+import { settingsPathOf, writeSettings } from "../resources/settings-place.ts";
 import type { ManagedSystem } from "../resources/system.ts";
 import { FUTURE_STATE } from "../service/behaviour-quirks.ts";
 import type { HttpAnswer } from "../service/http-client.ts";
@@ -54,11 +54,11 @@ export async function bootPlace(
 ): Promise<BootPlace | undefined> {
   const { service, behaviour } = system;
   const own = await system.read(signal);
-  const { Boot: boot, "@Redfish.Settings": settings } = own.value;
+  const { Boot: boot } = own.value;
   const path =
     behaviour.bootOwner === "future-state"
       ? `${own.path}${FUTURE_STATE.suffix}`
-      : service.localPath(settings?.SettingsObject["@odata.id"]);
+      : settingsPathOf(service, own);
   const pending = path === undefined ? undefined : await service.find(path, BootSettings, signal);
   const waiting = pending?.value.Boot;
   if (waiting && has(waiting)) {

@@ -1,13 +1,17 @@
+import * as z from "zod/mini";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
 import type { Logger } from "../../../../logger.ts";
 import type { BootDriver, BootOverride, BootRequest, BootSight } from "../../../operations/boot-port.ts";
+import type { ManagedManager } from "../resources/managed-manager.ts";
 import type { Members } from "../resources/members.ts";
 import type { Resources } from "../resources/resources.ts";
+import { settingsPathOf } from "../resources/settings-place.ts";
 import type { ManagedSystem } from "../resources/system.ts";
+import { stateOfWord } from "../resources/task-state.ts";
 import type { Writer } from "../resources/writer.ts";
 import { FUTURE_STATE } from "../service/behaviour-quirks.ts";
-import { BootSettings } from "../service/schema.ts";
+import { type Boot, BootSettings, lenient } from "../service/schema.ts";
 import { type BootFields, bootFields, bootOverride, hasOverride, holds } from "./boot-fields.ts";
 import { type BootAttempt, BootLadder } from "./boot-ladder.ts";
 import { bootProgress } from "./boot-progress.ts";
@@ -28,17 +32,29 @@ export interface SettingsHint {
 
 export class RedfishBoot implements BootDriver {
   readonly #system: ManagedSystem;
+  readonly #manager: ManagedManager;
   readonly #members: Members;
   readonly #writer: Writer;
   readonly #log: Logger;
   #looked: SettingsHint | undefined;
   #written = false;
+  /** What the BMC accepted last. */
+  #accepted: BootRequest | undefined;
+  /** The task or job that the last accepted write named. */
+  #task: string | undefined;
 
   constructor(
-    { system, members, writer, log }: Pick<Resources, "system" | "members" | "writer" | "log">,
+    {
+      system,
+      manager,
+      members,
+      writer,
+      log,
+    }: Pick<Resources, "system" | "manager" | "members" | "writer" | "log">,
     settings: SettingsHint | undefined,
   ) {
     this.#system = system;
+    this.#manager = manager;
     this.#members = members;
     this.#writer = writer;
     this.#log = log;
@@ -57,10 +73,39 @@ export class RedfishBoot implements BootDriver {
   }
 
   async read(signal: AbortSignal): Promise<BootOverride> {
-    const { value } = await this.#system.read(signal);
+    await this.#system.read(signal);
+    const boot = await this.#boot(signal);
     // What took a write and now shows nothing offers it all the same.
-    if (!hasOverride(value.Boot) && !this.#written) throw noOverride();
-    return bootOverride(value.Boot ?? {});
+    if (!hasOverride(boot) && !this.#written) throw noOverride();
+    return this.#accepted ? afterWrite(this.#accepted, boot ?? {}) : bootOverride(boot ?? {});
+  }
+
+  /** iDRAC's `Cd` is the drive in the machine before version 6.00 (openstack/ironic, drac/boot.py). */
+  async note({ device }: BootRequest, signal: AbortSignal): Promise<string | undefined> {
+    if (device !== "cdrom" || !/^dell\b/i.test(this.#system.identity.manufacturer)) return undefined;
+    const { value } = await this.#manager.seen(signal);
+    const major = Number(/^(\d+)\./.exec(value.FirmwareVersion ?? "")?.[1] ?? Number.NaN);
+    const isOld = major < 6;
+    return isOld
+      ? `iDRAC ${value.FirmwareVersion} boots the drive in the machine so, not its virtual media`
+      : undefined;
+  }
+
+  async waiting(signal: AbortSignal): Promise<string | undefined> {
+    if (this.#task === undefined) return undefined;
+    const found = await this.#system.service.find(this.#task, WaitingTask, signal);
+    const { TaskState: task, JobState: job } = found?.value ?? {};
+    const state = task ?? job ?? "";
+    return stateOfWord(state) === "staged" ? `${this.#task} (${state})` : undefined;
+  }
+
+  /** The override as the system has it; where it has none, as its settings resource has it (iDRAC10 and others). */
+  async #boot(signal: AbortSignal): Promise<Boot | undefined> {
+    const { service, last } = this.#system;
+    const path = this.#settingsPath();
+    if (hasOverride(last.value.Boot) || path === undefined) return last.value.Boot;
+    const settings = await service.find(path, BootSettings, signal);
+    return hasOverride(settings?.value.Boot) ? settings.value.Boot : last.value.Boot;
   }
 
   async see(postCodes: boolean, signal: AbortSignal): Promise<BootSight> {
@@ -79,18 +124,19 @@ export class RedfishBoot implements BootDriver {
   }
 
   async write(request: BootRequest, signal: AbortSignal): Promise<void> {
+    await this.#system.confirm(signal);
     let attempt = await this.#draft(request, signal);
     this.#written = true;
+    this.#accepted = undefined;
+    this.#task = undefined;
     const { behaviour } = this.#system;
     let ladder = new BootLadder(this.#system, this.#log);
     for (;;) {
       const refusal = await this.#attempt(attempt, signal);
       if (!refusal) {
         ladder.climbed();
-        const settingsPath = this.#settingsPath();
-        const { bootOwner } = behaviour;
-        if (settingsPath !== undefined && bootOwner !== "future-state")
-          this.#looked = { path: settingsPath, takesOverride: attempt.path === settingsPath };
+        this.#accepted = request;
+        this.#keepPlace(attempt.path);
         const next = await this.#afterGuess(request, attempt, signal);
         if (next === undefined) return;
         attempt = next;
@@ -118,6 +164,13 @@ export class RedfishBoot implements BootDriver {
     }
   }
 
+  #keepPlace(path: string): void {
+    if (path.endsWith(FUTURE_STATE.suffix)) return;
+    const known = this.#settingsPath();
+    if (path !== this.#system.path) this.#looked = { path, takesOverride: true };
+    else if (known !== undefined) this.#looked = { path: known, takesOverride: false };
+  }
+
   async #draft(request: BootRequest, signal: AbortSignal): Promise<BootAttempt> {
     const fields = await this.#fields(request, signal);
     const { path, etag } = await this.#owner(signal);
@@ -128,7 +181,7 @@ export class RedfishBoot implements BootDriver {
   async #fields(request: BootRequest, signal: AbortSignal): Promise<BootFields> {
     if (this.#system.isRemembered && !this.#memoryWillDo(request)) await this.#system.refresh(signal);
     try {
-      const boot = this.#system.last.value.Boot;
+      const boot = await this.#boot(signal);
       if (!hasOverride(boot)) throw noOverride();
       return bootFields(request, boot, this.#system.behaviour);
     } catch (error) {
@@ -172,7 +225,7 @@ export class RedfishBoot implements BootDriver {
     } as const;
     const answer = await service.send(request, signal);
     if (answer.status >= 300) return { error: service.refusal(answer, request), answer };
-    await this.#writer.follow(answer, request, signal);
+    this.#task = (await this.#writer.follow(answer, request, signal))?.name;
     return undefined;
   }
 
@@ -189,7 +242,9 @@ export class RedfishBoot implements BootDriver {
     if (this.#settingsTakeOverride(settingsPath) === true && behaviour.ifMatch === "on-demand")
       return { path: settingsPath, etag: undefined };
     const settings = await service.find(settingsPath, BootSettings, signal);
-    const hasTarget = settings?.value.Boot?.BootSourceOverrideTarget !== undefined;
+    const waiting = settings?.value.Boot;
+    const isOnlyHere = !hasOverride(last.value.Boot) && hasOverride(waiting);
+    const hasTarget = waiting?.BootSourceOverrideTarget !== undefined || isOnlyHere;
     const takesOverride = settings !== undefined && (behaviour.bootOwner === "settings" || hasTarget);
     this.#looked = { path: settingsPath, takesOverride };
     return takesOverride ? { path: settingsPath, etag: settings?.etag } : { path, etag: last.etag };
@@ -204,7 +259,8 @@ export class RedfishBoot implements BootDriver {
 
   #settingsPath(): string | undefined {
     const { service, last } = this.#system;
-    return service.localPath(last.value["@Redfish.Settings"]?.SettingsObject["@odata.id"]);
+    const learned = this.#looked?.takesOverride ? this.#looked.path : undefined;
+    return settingsPathOf(service, last) ?? learned;
   }
 
   #settingsTakeOverride(path: string): boolean | undefined {
@@ -222,6 +278,20 @@ export class RedfishBoot implements BootDriver {
     }
   }
 }
+
+/**
+ * The override after an accepted write. In UEFI mode some BMCs keep a device as the boot option that they chose for it, and show
+ * `UefiBootNext` (Supermicro; NVIDIA/libredfish, src/supermicro.rs).
+ */
+function afterWrite({ device }: BootRequest, boot: Boot): BootOverride {
+  const shown = bootOverride(boot);
+  const target = boot.BootSourceOverrideTarget;
+  const isChosen = shown.device === "unknown" && target === "UefiBootNext" && shown.mode !== "legacy";
+  if (isChosen && device !== "none") return { ...shown, device, shownAs: target };
+  return shown.device === "cdrom" && target === "UsbCd" ? { ...shown, shownAs: target } : shown;
+}
+
+const WaitingTask = z.object({ TaskState: lenient(z.string()), JobState: lenient(z.string()) });
 
 function isDifferent(asked: BootRequest["mode"], { mode }: BootOverride): boolean {
   return asked !== "keep" && mode !== undefined && mode !== asked;

@@ -58,7 +58,8 @@ export function redfishBootOrder(resources: Resources): BootOrderDriver {
       const { named, unread } = known ?? (await titles(signal));
       if (unread.length === 0) known = { named, unread };
       return order.map((id): BootOption => {
-        const name = named.get(id);
+        // NVIDIA's Vera Rubin lists "Boot0019: Ubuntu", and its options have the bare reference.
+        const name = named.get(id) ?? named.get(id.replace(/:.*$/s, ""));
         return name === undefined ? { id, ...defined({ unread: unread[0]?.reason }) } : { id, name };
       });
     },

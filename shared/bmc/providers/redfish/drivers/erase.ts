@@ -1,7 +1,14 @@
 import * as z from "zod/mini";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
-import type { ErasableDrive, EraseDriver, EraseMethod } from "../../../operations/erase.ts";
+import {
+  type DriveList,
+  describeDrive,
+  type ErasableDrive,
+  type EraseDriver,
+  type EraseMethod,
+} from "../../../operations/erase.ts";
+import { type Identity, identityIn, sendToTarget, TargetMoved } from "../../../operations/identity.ts";
 import type { Unread } from "../../../operations/unread.ts";
 import { ListedAction } from "../resources/action-parameters.ts";
 import { lastPart, pathKey } from "../resources/paths.ts";
@@ -40,10 +47,11 @@ export function redfishErase({ system, members, writer }: Resources): EraseDrive
   const { service } = system;
 
   const request = async (
-    { path, id }: ErasableDrive,
+    drive: ErasableDrive,
     method: EraseMethod | undefined,
     signal: AbortSignal,
   ): Promise<WriteRequest> => {
+    const { path, id } = drive;
     const { value } = await service.get(path, Drive, signal);
     const action = value.Actions?.[ERASE];
     const target = service.actionPath(path, ERASE, action);
@@ -55,7 +63,19 @@ export function redfishErase({ system, members, writer }: Resources): EraseDrive
     if (type !== undefined && taken && !taken.includes(type)) {
       throw new BmcError("unsupported", `the BMC erases ${id} only by ${taken.join(", ")}, not by ${type}`);
     }
-    return { method: "POST", path: target, body: defined({ SanitizationType: type }), background: true };
+    const body = defined({ SanitizationType: type });
+    const targets = [{ what: describeDrive(drive), path, identity: identityOf(drive) }];
+    return { method: "POST", path: target, body, background: true, targets, rechecks: true };
+  };
+  /** The drive where it is now. */
+  const findAgain = async (drive: ErasableDrive, signal: AbortSignal): Promise<ErasableDrive> => {
+    const { drives } = await list(signal);
+    const same = drives.filter(({ serialNumber }) => serialNumber === drive.serialNumber);
+    const [found, ...others] = drive.serialNumber === undefined ? [] : same;
+    if (!found || others.length > 0) {
+      throw new TargetMoved(describeDrive(drive), drive.path, "another drive or none");
+    }
+    return { ...drive, path: found.path };
   };
   const methodsOf = async ({ values, info }: ListedAction, signal: AbortSignal) => {
     const path = service.localPath(info);
@@ -64,46 +84,56 @@ export function redfishErase({ system, members, writer }: Resources): EraseDrive
     return values.get("SanitizationType") ?? listed?.AllowableValues;
   };
 
+  const list = async (signal: AbortSignal): Promise<DriveList> => {
+    await system.refresh(signal);
+    const path = service.localPath(system.last.value.Storage?.["@odata.id"]);
+    const unread: Unread[] = [];
+    const requests = { left: MOST_REQUESTS };
+    const tell = (gap: Unread) => void unread.push(gap);
+    const limits = { members: MOST_STORAGES, requests, unread: tell };
+    const storages = path === undefined ? undefined : await members.read(path, Storage, signal, limits);
+    const links = (storages ?? []).flatMap(({ value }) => value.Drives);
+    const paths = new Map(
+      links.flatMap((link) => {
+        const drive = service.localPath(link["@odata.id"]);
+        return drive === undefined ? [] : [[pathKey(drive), drive] as const];
+      }),
+    );
+    if (paths.size === 0 && unread.length === 0) {
+      throw new BmcError("unsupported", "the BMC reports no drives");
+    }
+    const drives: ErasableDrive[] = [];
+    for (const drive of paths.values()) {
+      if (drives.length >= MOST_DRIVES || requests.left-- <= 0) {
+        tell({ name: drive, reason: "the machine has too many drives" });
+        break;
+      }
+      try {
+        // A drive that was pulled a moment ago is none.
+        const found = await service.find(drive, Drive, signal);
+        if (found) drives.push(driveOf(drive, found.value));
+      } catch (thrown) {
+        tell({ name: drive, reason: unreadable(thrown).message });
+      }
+    }
+    return { drives, ...(unread.length > 0 ? { unread } : {}) };
+  };
+
   return {
-    async list(signal) {
-      await system.refresh(signal);
-      const path = service.localPath(system.last.value.Storage?.["@odata.id"]);
-      const unread: Unread[] = [];
-      const requests = { left: MOST_REQUESTS };
-      const tell = (gap: Unread) => void unread.push(gap);
-      const limits = { members: MOST_STORAGES, requests, unread: tell };
-      const storages = path === undefined ? undefined : await members.read(path, Storage, signal, limits);
-      const links = (storages ?? []).flatMap(({ value }) => value.Drives);
-      const paths = new Map(
-        links.flatMap((link) => {
-          const drive = service.localPath(link["@odata.id"]);
-          return drive === undefined ? [] : [[pathKey(drive), drive] as const];
-        }),
-      );
-      if (paths.size === 0 && unread.length === 0) {
-        throw new BmcError("unsupported", "the BMC reports no drives");
-      }
-      const drives: ErasableDrive[] = [];
-      for (const drive of paths.values()) {
-        if (drives.length >= MOST_DRIVES || requests.left-- <= 0) {
-          tell({ name: drive, reason: "the machine has too many drives" });
-          break;
-        }
-        try {
-          // A drive that was pulled a moment ago is none.
-          const found = await service.find(drive, Drive, signal);
-          if (found) drives.push(driveOf(drive, found.value));
-        } catch (thrown) {
-          tell({ name: drive, reason: unreadable(thrown).message });
-        }
-      }
-      return { drives, ...(unread.length > 0 ? { unread } : {}) };
-    },
+    list,
     plan: async (drive, method, signal) => describeWrite(await request(drive, method, signal)),
     async send(drive, method, signal) {
-      await writer.write(await request(drive, method, signal), signal);
+      await sendToTarget(async (again) => {
+        const at = again ? await findAgain(drive, signal) : drive;
+        await writer.write(await request(at, method, signal), signal);
+      });
     },
   };
+}
+
+/** Without a serial number, what else is known of it. */
+function identityOf({ id, serialNumber }: ErasableDrive): Identity {
+  return identityIn(serialNumber === undefined ? { Id: id } : { SerialNumber: serialNumber });
 }
 
 function driveOf(path: string, value: z.infer<typeof Drive>): ErasableDrive {

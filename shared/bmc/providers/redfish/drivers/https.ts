@@ -5,6 +5,8 @@ import type { Endpoint } from "../../../http/endpoint.ts";
 import { readPeerCertificate } from "../../../http/peer-certificate.ts";
 import { type CertificateChain, summarize } from "../../../operations/certificate-chain.ts";
 import type { HttpsDriver } from "../../../operations/certificate-port.ts";
+import { type Identity, identityIn } from "../../../operations/identity.ts";
+import { readCertificate } from "../../../operations/secure-boot-key.ts";
 import type { SigningRequestNames } from "../../../operations/signing-request.ts";
 import type { Unread } from "../../../operations/unread.ts";
 import { findNetworkProtocol } from "../resources/network-protocol.ts";
@@ -132,9 +134,14 @@ async function findStandard(
     async install({ pem, size }, installing) {
       const inUse =
         replace === undefined ? undefined : await findInUse(resources, { collection, endpoint }, installing);
-      const place = inUse === undefined ? {} : { CertificateUri: { "@odata.id": inUse } };
+      const place = inUse === undefined ? {} : { CertificateUri: { "@odata.id": inUse.path } };
+      const identity = { Fingerprint: inUse?.fingerprint ?? "" };
+      const targets = inUse?.fingerprint && [
+        { what: "the certificate in use", path: inUse.path, identity, identify: certificateIdentity },
+      ];
       const request = (CertificateType: string) => ({
         method: "POST" as const,
+        targets: targets || undefined,
         path: replace !== undefined && inUse !== undefined ? replace : collection,
         body: { CertificateString: pem, CertificateType, ...place },
       });
@@ -144,14 +151,19 @@ async function findStandard(
   };
 }
 
+function certificateIdentity(body: unknown): Identity {
+  const { data } = Certificate.safeParse(body);
+  return identityIn({ Fingerprint: readCertificate(data?.CertificateString ?? "")?.fingerprint });
+}
+
 /** The certificate in use: the only one, or that of several which the BMC shows. */
 async function findInUse(
   { members }: Resources,
   { collection, endpoint }: { readonly collection: string; readonly endpoint: Endpoint },
   signal: AbortSignal,
-): Promise<string | undefined> {
+): Promise<{ readonly path: string; readonly fingerprint?: string | undefined } | undefined> {
   const listed = (await members.list(collection, signal)) ?? [];
-  if (listed.length < 2 || endpoint.scheme !== "https") return listed[0]?.path;
+  if (listed.length < 2 || endpoint.scheme !== "https") return listed[0] && { path: listed[0].path };
   const gaps: Unread[] = [];
   const unread = (gap: Unread) => gaps.push(gap);
   const limits = { members: MOST_CERTIFICATES, requests: { left: MOST_CERTIFICATES + 2 }, unread };
@@ -161,7 +173,7 @@ async function findInUse(
   const inUse = found.find(({ value }) => value.CertificateString?.replaceAll(/\s/g, "").includes(base64));
   if (!inUse) throwUnread(gaps, "the certificate in use");
   if (!inUse) throw new BmcError("protocol", `none of the certificates in ${collection} is the one in use`);
-  return inUse.path;
+  return { path: inUse.path, fingerprint: certificateIdentity(inUse.value).Fingerprint };
 }
 
 /** iLO 5 without CertificateService (HpeHttpsCert). iLO restarts once it has imported a certificate. */

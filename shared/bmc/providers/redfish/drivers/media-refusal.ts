@@ -1,5 +1,5 @@
 import type { HttpAnswer } from "../service/http-client.ts";
-import { GENERAL, isNamed, MISSING } from "../service/missing-properties.ts";
+import { GENERAL, isNamed, MISSING, missingProperties } from "../service/missing-properties.ts";
 import { readRefusal } from "../service/refusal.ts";
 
 /** What InsertMedia is given (DSP0268, VirtualMedia). */
@@ -9,9 +9,15 @@ export type InsertForm = Readonly<Record<string, unknown>>;
 export interface MediaRemedy {
   /** Whether another form of the request may do. */
   readonly takes: (form: InsertForm) => boolean;
-  /** Whether another drive may do. */
-  readonly otherDrive: boolean;
+  /** Parameters that are missing and are only sent if they are asked for. */
+  readonly asks: readonly ExtraParameter[];
+  /** What to try once no form is left: the drive itself and then another drive, another drive alone, or nothing. */
+  readonly rest: "not-served" | "other-drive" | "give-up";
 }
+
+/** Parameters that are sent only to a BMC that asks for them. */
+export const EXTRA_PARAMETERS = ["MediaType", "UserName", "Password"] as const;
+export type ExtraParameter = (typeof EXTRA_PARAMETERS)[number];
 
 /** The parameter that every form has: an error about it is about the image. */
 const IMAGE = "Image";
@@ -36,22 +42,36 @@ export function mediaRemedy(answer: HttpAnswer, sent: InsertForm): MediaRemedy {
   const refusal = readRefusal(answer);
   const has = (id: RegExp) => refusal.messageIds.some((known) => id.test(known));
   const named = [...OPTIONAL, IMAGE].filter((name) => isNamed(refusal, name));
-  const otherDrive =
-    [404, 405, 501].includes(answer.status) || has(NOT_HERE) || (has(NOT_WRITABLE) && named.includes(IMAGE));
-  if (otherDrive || (answer.status !== 400 && answer.status !== 422)) return { takes: noForm, otherDrive };
-  const isFinal = has(UNREACHABLE) || REQUIRED.some((name) => name in sent && isNamed(refusal, name));
-  if (isFinal) return { takes: noForm, otherDrive };
+  const isReadOnly = has(NOT_WRITABLE) && named.includes(IMAGE);
+  if ([404, 405, 501].includes(answer.status) || has(NOT_HERE) || isReadOnly)
+    return { takes: noForm, asks: [], rest: "not-served" };
+  const giveUp = { takes: noForm, asks: [], rest: "give-up" } as const;
+  if ((answer.status !== 400 && answer.status !== 422) || has(UNREACHABLE)) return giveUp;
+  if (REQUIRED.some((name) => name in sent && isNamed(refusal, name))) return giveUp;
+  const asks = missingProperties(answer, EXTRA_PARAMETERS).filter((name) => !(name in sent));
   const otherSpelling = (form: InsertForm) => form[IMAGE] !== sent[IMAGE];
   const lacking = named.filter((name) => name !== IMAGE && !(name in sent));
-  if (has(MISSING) || (has(GENERAL) && lacking.length > 0)) {
-    return { takes: (form) => lacking.every((name) => name in form), otherDrive };
+  const isMissing = has(MISSING) || (has(GENERAL) && lacking.length > 0);
+  if (asks.length > 0 || isMissing) {
+    const lacks = [...lacking, ...asks];
+    return { takes: (form) => lacks.every((name) => name in form), asks, rest: "give-up" };
   }
+  // Without a reason of its own the refusal may be the drive's: Cisco's first drives are for the BMC's own viewer alone.
+  const isPlain = refusal.messageIds.every((id) => GENERAL.test(id));
+  const rest = isPlain && !named.includes(IMAGE) ? "other-drive" : "give-up";
   if (has(REFUSED)) {
     const refused = named.filter((name) => name !== IMAGE && name in sent);
-    if (refused.length > 0) return { takes: (form) => !refused.some((name) => name in form), otherDrive };
-    return { takes: named.includes(IMAGE) ? otherSpelling : () => true, otherDrive };
+    const others = (form: InsertForm) => !refused.some((name) => name in form);
+    const takes = refused.length > 0 ? others : named.includes(IMAGE) ? otherSpelling : () => true;
+    return { takes, asks: [], rest };
   }
-  return { takes: has(UNREADABLE) ? () => true : otherSpelling, otherDrive };
+  return { takes: has(UNREADABLE) ? () => true : otherSpelling, asks: [], rest };
+}
+
+/** An error of the BMC itself that names no reason: iDRAC answers so while an ejection goes on (openstack/ironic, story 2008504). */
+export function isPassing(answer: HttpAnswer): boolean {
+  if (answer.status < 500 || answer.status === 501) return false;
+  return readRefusal(answer).messageIds.every((id) => /(^|\.)(GeneralError|InternalError|SYS446)$/.test(id));
 }
 
 const noForm = () => false;

@@ -6,7 +6,7 @@ import { ListedAction } from "../resources/action-parameters.ts";
 import type { Behaviour } from "../service/behaviour-quirks.ts";
 import { lenient, Values } from "../service/schema.ts";
 import type { Resource } from "../service/service.ts";
-import type { InsertForm } from "./media-refusal.ts";
+import type { ExtraParameter, InsertForm } from "./media-refusal.ts";
 
 /** A VirtualMedia resource (DSP0268): one virtual drive. */
 export const VirtualMedia = z.object({
@@ -78,12 +78,33 @@ export function listedDrive(slot: Slot, behaviour: EmptySlot): ListedMediaDrive 
 
 type Parameter = readonly [string, unknown];
 
+interface FormOptions {
+  /** How an image on a share is written first. */
+  readonly wanted: "uri" | "share";
+  /** What the BMC asked for. */
+  readonly extras?: readonly ExtraParameter[];
+  /** The types that the drive lists. */
+  readonly types?: readonly string[];
+}
+
+/** Name and password for a BMC that asks for some although the image server takes anybody. */
+const ANYBODY = "none";
+
+/** The type of the image in the drive's own spelling (DSP0268, VirtualMedia.MediaType). */
+function mediaTypeFor({ drive }: MediaImage, types: readonly string[]): string {
+  const kind = drive?.type === "usb" ? STICK : DISC;
+  return types.find((type) => kind.test(type)) ?? (drive?.type === "usb" ? "USBStick" : "CD");
+}
+
 /**
  * The bodies of an InsertMedia request. `Image` is all that the schema requires, and BMCs differ in what they require beside it, in
- * what they refuse, and in how they want a share written: each body has one optional parameter more than the one before. Credentials and
- * the wish to write are in all of them.
+ * what they refuse, and in how they want a share written: each body has one optional parameter more than the one before. Credentials,
+ * the wish to write and what the BMC asked for are in all of them.
  */
-export function insertForms(image: MediaImage, wanted: "uri" | "share"): readonly InsertForm[] {
+export function insertForms(
+  image: MediaImage,
+  { wanted, extras = [], types = [] }: FormOptions,
+): readonly InsertForm[] {
   const { url, credentials, writable = false } = image;
   const protocol = transferProtocol(url);
   const isShare = protocol === "NFS" || protocol === "CIFS";
@@ -92,6 +113,7 @@ export function insertForms(image: MediaImage, wanted: "uri" | "share"): readonl
       ? [["UserName", credentials.username] as const, ["Password", credentials.password] as const]
       : []),
     ...(writable ? [["WriteProtected", false] as const] : []),
+    ...extras.map((name) => [name, name === "MediaType" ? mediaTypeFor(image, types) : ANYBODY] as const),
   ];
   const transfer: Parameter = ["TransferProtocolType", protocol];
   const protect: readonly Parameter[] = writable ? [] : [["WriteProtected", true]];

@@ -1,6 +1,6 @@
 import { BmcError } from "../../../../contract/bmc-error.ts";
-import { defined } from "../../../../defined.ts";
-import { mediaTypeOf } from "../../../operations/image-address.ts";
+import { identityIn } from "../../../operations/identity.ts";
+import { isSameImage, mediaTypeOf } from "../../../operations/image-address.ts";
 import type {
   MediaDrive,
   MediaDriver,
@@ -11,9 +11,15 @@ import type {
 import { describeUnread, incompleteList, throwIfNoneRead, type Unread } from "../../../operations/unread.ts";
 import type { ManagedManager } from "../resources/managed-manager.ts";
 import type { Resources } from "../resources/resources.ts";
-import { describeWrite, type WriteRequest } from "../resources/writer.ts";
+import { describeWrite, type Target, type WriteRequest } from "../resources/writer.ts";
 import { ActionInfo } from "../service/schema.ts";
-import { type InsertForm, type MediaRemedy, mediaRemedy } from "./media-refusal.ts";
+import {
+  type ExtraParameter,
+  type InsertForm,
+  isPassing,
+  type MediaRemedy,
+  mediaRemedy,
+} from "./media-refusal.ts";
 import {
   insertForms,
   isNamed,
@@ -33,14 +39,27 @@ const ANY: MediaDrive = {};
 
 export interface MediaHint {
   readonly slot: string;
+  /** The drive's name; another one at its path is not the one that was used. */
+  readonly name?: string | undefined;
   /** Index of the body that InsertMedia took. */
   readonly form?: number | undefined;
+  /** What the BMC asked for beside it. */
+  readonly extras?: readonly ExtraParameter[] | undefined;
 }
 
 interface InsertRequest extends WriteRequest {
   /** Its index among the forms, for the hint. */
   readonly form: number;
   readonly body: InsertForm;
+}
+
+/** How a request reaches a drive: its action, or a PATCH of the drive itself. */
+type Way = "action" | "drive";
+
+/** A refused insertion, and what may do instead. */
+interface Refused {
+  readonly error: BmcError;
+  readonly rest: MediaRemedy["rest"];
 }
 
 /** What a BMC lists for the parameters of InsertMedia; undefined where it does not say. */
@@ -56,6 +75,13 @@ export class RedfishMedia implements MediaDriver {
   #hint: MediaHint | undefined;
   /** Paths of the drives that were chosen otherwise in this session. */
   readonly #chosen = new Map<string, string>();
+  /**
+   * What the end of the session that inserted an image did to it: some BMCs unmount it (xcat2/confluent,
+   * aiohmi/redfish/command.py). Undefined until a session was ended for this question.
+   */
+  #image: "in-question" | "ends-with-session" | undefined;
+  /** Paths of drives that were written to themselves although they list an action. */
+  readonly #patched = new Set<string>();
   /** The drive as it was read last. */
   #seen: Slot | undefined;
   /** Drives that could not be read when they were last listed. */
@@ -70,9 +96,21 @@ export class RedfishMedia implements MediaDriver {
     return this.#hint;
   }
 
+  /** Finds the drives anew when one is read next. */
+  forget(): void {
+    this.#hint = undefined;
+    this.#chosen.clear();
+  }
+
   async read(signal: AbortSignal, drive = ANY): Promise<MediaState> {
     const slot = await this.#current(drive, signal);
-    return { ...mediaState(slot, this.#options.system.behaviour, drive), ...this.#gaps() };
+    const { connected, ...rest } = mediaState(slot, this.#options.system.behaviour, drive);
+    // Where the action is not served, nothing keeps ConnectedVia, which nobody can write.
+    const isKept = connected !== undefined && !this.#patched.has(slot.path);
+    const state = isKept ? { ...rest, connected } : rest;
+    if (this.#image === "in-question") this.#image = state.inserted ? undefined : "ends-with-session";
+    const ends = state.inserted && this.#image === "ends-with-session";
+    return { ...state, ...(ends && { endsWithSession: true }), ...this.#gaps() };
   }
 
   async list(signal: AbortSignal): Promise<MediaList> {
@@ -92,8 +130,9 @@ export class RedfishMedia implements MediaDriver {
 
   async plan(image: MediaImage | undefined, signal: AbortSignal, drive = ANY): Promise<string> {
     const slot = await this.#current(image?.drive ?? drive, signal);
-    const [insert] = image ? this.#insertRequests(slot, image) : [];
-    return describeWrite(insert ?? this.#ejectRequest(slot));
+    const [request] = image ? this.#insertRequests(slot, image) : this.#ejectRequests(slot);
+    if (!request) throw noDrive(drive);
+    return describeWrite(request);
   }
 
   async check({ url, drive = ANY, credentials }: MediaImage, signal: AbortSignal): Promise<void> {
@@ -114,13 +153,20 @@ export class RedfishMedia implements MediaDriver {
 
   async insert(image: MediaImage, signal: AbortSignal): Promise<void> {
     const { drive = ANY } = image;
-    let refused: BmcError | undefined;
+    let first: Refused | undefined;
+    const notServed: Slot[] = [];
     for await (const slot of this.#slots(drive, signal)) {
-      refused = await this.#insertInto(slot, image, signal);
+      const refused = await this.#insertInto(slot, image, wayOf(slot), signal);
       if (!refused) return;
-      this.#options.log.debug({ slot: slot.path, reason: refused.message }, "trying the next virtual drive");
+      first ??= refused;
+      if (refused.rest === "not-served" && wayOf(slot) === "action") notServed.push(slot);
+      const reason = refused.error.message;
+      this.#options.log.debug({ slot: slot.path, reason }, "trying the next virtual drive");
     }
-    throw refused ?? this.#noDrive(drive);
+    for (const slot of notServed) {
+      if (!(await this.#insertInto(slot, image, "drive", signal))) return;
+    }
+    throw first?.error ?? this.#noDrive(drive);
   }
 
   async eject(signal: AbortSignal, drive = ANY): Promise<void> {
@@ -128,51 +174,138 @@ export class RedfishMedia implements MediaDriver {
     const slot = await this.#current(drive, signal);
     // Nothing to take out; some BMCs refuse to try.
     if (!mediaState(slot, system.behaviour).inserted) return;
-    await writer.write(this.#ejectRequest(slot), signal);
+    let first: BmcError | undefined;
+    for (const request of this.#ejectRequests(slot)) {
+      const answer = await writer.attempt(request, signal);
+      if (answer.status < 300) return;
+      const refused = system.service.refusal(answer, request);
+      first ??= refused;
+      if (refused.uncertain || refused.class === "busy" || refused.class === "auth") throw refused;
+      // The action may have done what it refuses.
+      const now = await system.service.find(slot.path, VirtualMedia, signal);
+      if (now && !mediaState(now, system.behaviour).inserted) return;
+      const { rest } = mediaRemedy(answer, Object(request.body));
+      const isForm = request.method === "PATCH" && [400, 422].includes(answer.status);
+      if (!isForm && rest !== "not-served") throw refused;
+    }
+    throw first ?? this.#noDrive(drive);
   }
 
-  /** Undefined when the drive took it, the reason when another drive may do; a reason that holds for all throws. */
-  async #insertInto(slot: Slot, image: MediaImage, signal: AbortSignal): Promise<BmcError | undefined> {
+  /** Undefined when the drive took it, the reason when another drive or way may do; a reason that holds for all throws. */
+  async #insertInto(
+    slot: Slot,
+    image: MediaImage,
+    way: Way,
+    signal: AbortSignal,
+  ): Promise<Refused | undefined> {
     const { system, writer } = this.#options;
     const { drive = ANY } = image;
-    const known = isDefault(drive) && this.#hint?.slot === slot.path ? this.#hint.form : undefined;
-    const requests = this.#insertRequests(slot, image);
+    const known = isDefault(drive) && this.#hint?.slot === slot.path ? this.#hint : undefined;
+    let extras = image.credentials ? [] : (known?.extras ?? []);
+    let first = known?.form;
     const remedies: MediaRemedy[] = [];
-    let refused: BmcError | undefined;
-    for (const request of requests.toSorted((a, b) => Number(b.form === known) - Number(a.form === known))) {
-      if (!remedies.every((remedy) => remedy.takes(request.body))) continue;
+    const tried = new Set<string>();
+    let refused: Refused | undefined;
+    for (;;) {
+      const request = this.#insertRequests(slot, image, way, extras)
+        .toSorted((a, b) => Number(b.form === first) - Number(a.form === first))
+        .find(
+          ({ form, body }) =>
+            !tried.has(keyOfForm(form, extras)) && remedies.every(({ takes: may }) => may(body)),
+        );
+      if (!request) break;
+      tried.add(keyOfForm(request.form, extras));
       const answer = await writer.attempt(request, signal);
       if (answer.status < 300) {
-        this.#remember(drive, slot, request.form);
+        await this.#settle();
+        if (way === "drive" && wayOf(slot) === "action") this.#patched.add(slot.path);
+        this.#remember(drive, slot, { form: request.form, ...(extras.length > 0 && { extras }) });
         return undefined;
       }
-      refused = system.service.refusal(answer, request);
-      if (refused.uncertain || refused.class === "busy" || refused.class === "auth") throw refused;
+      const error = system.service.refusal(answer, request);
+      if (error.uncertain || error.class === "busy" || error.class === "auth") throw error;
+      // Whether it was inserted all the same is for a reading to say.
+      if (isPassing(answer))
+        throw new BmcError(error.class, error.message, { cause: error, uncertain: true });
       const remedy = mediaRemedy(answer, request.body);
-      if (remedy.otherDrive) return refused;
+      refused = { error, rest: remedy.rest };
+      // What is offered and refused may have been done: a second drive would then hold the image, too.
+      if (remedy.rest === "not-served" && (await this.#holds(slot, image, signal))) return undefined;
       remedies.push(remedy);
+      if (remedy.asks.length > 0) {
+        extras = [...extras, ...remedy.asks];
+        first = request.form;
+      }
     }
-    throw refused ?? noDrive(drive);
+    if (!refused) throw noDrive(drive);
+    if (refused.rest === "give-up") throw refused.error;
+    return refused;
   }
 
-  #insertRequests(slot: Slot, image: MediaImage): readonly InsertRequest[] {
-    const path = this.#target(slot, INSERT);
+  /** Logs out and in again, so that the next reading shows what is left without the session; once it is known to unmount, keeps it. */
+  async #settle(): Promise<void> {
+    const { service } = this.#options.system;
+    if (this.#image === "ends-with-session") service.keepSession();
+    else if (await service.endSession()) this.#image = "in-question";
+  }
+
+  async #holds(slot: Slot, { url }: MediaImage, signal: AbortSignal): Promise<boolean> {
+    const { service, behaviour } = this.#options.system;
+    const now = await service.find(slot.path, VirtualMedia, signal);
+    const { inserted, image } = now ? mediaState(now, behaviour) : { inserted: false };
+    return inserted && image !== undefined && isSameImage(image, url);
+  }
+
+  #insertRequests(
+    slot: Slot,
+    image: MediaImage,
+    way: Way = wayOf(slot),
+    extras: readonly ExtraParameter[] = [],
+  ): readonly InsertRequest[] {
+    const { system } = this.#options;
+    const path = way === "action" ? this.#target(slot, INSERT) : undefined;
     // Drives without actions are Lenovo's, which want a share as a host and a path.
-    const wanted = path === undefined ? "share" : this.#options.system.behaviour.imageShares;
-    const forms = insertForms(image, wanted);
+    const wanted = path === undefined ? "share" : system.behaviour.imageShares;
+    const forms = insertForms(image, { wanted, extras, types: slot.value.MediaTypes ?? [] });
+    const targets = targetsOf(slot);
     if (path !== undefined) {
-      return forms.map((body, form) => ({ form, method: "POST", path, body, tagPath: slot.path }));
+      return forms.map((body, form) => ({
+        form,
+        method: "POST",
+        path,
+        body,
+        tagPath: slot.path,
+        targets,
+        effect: "setting",
+      }));
     }
     // Without the action the drive itself is written to, where an image alone does not say that it is in: that comes last.
     return forms
-      .map((body, form) => ({ form, method: "PATCH" as const, path: slot.path, body, etag: slot.etag }))
+      .map((body, form) => ({
+        form,
+        method: "PATCH" as const,
+        path: slot.path,
+        body,
+        etag: slot.etag,
+        targets,
+      }))
       .toSorted((a, b) => Number("Inserted" in b.body) - Number("Inserted" in a.body));
   }
 
-  #ejectRequest(slot: Slot): WriteRequest {
+  /** The action, where there is one; else, or where it is not served, a PATCH of the drive, with `Image` alone where the rest is refused. */
+  #ejectRequests(slot: Slot): readonly WriteRequest[] {
     const path = this.#target(slot, "#VirtualMedia.EjectMedia");
-    if (path !== undefined) return { method: "POST", path, body: {}, tagPath: slot.path };
-    return { method: "PATCH", path: slot.path, body: { Image: null, Inserted: false }, etag: slot.etag };
+    const targets = targetsOf(slot);
+    const bodies = [{ Image: null, Inserted: false }, { Image: null }];
+    const patches = bodies.map((body) => ({
+      method: "PATCH" as const,
+      path: slot.path,
+      body,
+      etag: slot.etag,
+      targets,
+    }));
+    if (path === undefined) return patches;
+    return [{ method: "POST", path, body: {}, tagPath: slot.path, targets, effect: "setting" }, ...patches];
   }
 
   #target(slot: Slot, action: keyof NonNullable<VirtualMedia["Actions"]>): string | undefined {
@@ -195,12 +328,22 @@ export class RedfishMedia implements MediaDriver {
     };
   }
 
+  /** The drive that was used last, if that is still where it was. */
+  async #known(drive: MediaDrive, signal: AbortSignal): Promise<Slot | undefined> {
+    const { system } = this.#options;
+    await system.confirm(signal);
+    const path = this.#knownPath(drive);
+    const known = path === undefined ? undefined : await system.service.find(path, VirtualMedia, signal);
+    const name = drive.name ?? (isDefault(drive) ? this.#hint?.name : undefined);
+    return known && (name === undefined || isNamed(known, name)) ? known : undefined;
+  }
+
   #knownPath(drive: MediaDrive): string | undefined {
     return isDefault(drive) ? this.#hint?.slot : this.#chosen.get(keyOf(drive));
   }
 
-  #remember(drive: MediaDrive, slot: Slot, form?: number): void {
-    if (isDefault(drive)) this.#hint = { slot: slot.path, ...defined({ form }) };
+  #remember(drive: MediaDrive, slot: Slot, form: Omit<MediaHint, "slot" | "name"> = {}): void {
+    if (isDefault(drive)) this.#hint = { slot: slot.path, name: nameOf(slot), ...form };
     else this.#chosen.set(keyOf(drive), slot.path);
   }
 
@@ -212,9 +355,8 @@ export class RedfishMedia implements MediaDriver {
 
   /** The named drive, or the one used last, else the first that holds such an image, else the first. */
   async #find(drive: MediaDrive, signal: AbortSignal): Promise<Slot> {
-    const { service, behaviour } = this.#options.system;
-    const path = this.#knownPath(drive);
-    const known = path === undefined ? undefined : await service.find(path, VirtualMedia, signal);
+    const { behaviour } = this.#options.system;
+    const known = await this.#known(drive, signal);
     this.#unread.clear();
     if (known) return known;
     if (drive.name !== undefined) return this.#named(drive, drive.name, signal);
@@ -265,9 +407,7 @@ export class RedfishMedia implements MediaDriver {
   /** Every drive that may do once, the one used last first. */
   async *#slots(drive: MediaDrive, signal: AbortSignal): AsyncGenerator<Slot> {
     const seen = new Set<string>();
-    const { service } = this.#options.system;
-    const path = this.#knownPath(drive);
-    const known = path === undefined ? undefined : await service.find(path, VirtualMedia, signal);
+    const known = await this.#known(drive, signal);
     if (known) {
       seen.add(known.path);
       yield known;
@@ -326,6 +466,11 @@ export class RedfishMedia implements MediaDriver {
   }
 }
 
+function targetsOf(slot: Slot): readonly Target[] {
+  const { path, value } = slot;
+  return [{ what: `drive ${nameOf(slot)}`, path, identity: identityIn(value) }];
+}
+
 /** Newer services list the drives with the system, older ones with the manager. */
 const OWNERS = ["system", "manager"] as const;
 type Owner = (typeof OWNERS)[number];
@@ -333,6 +478,14 @@ type Owner = (typeof OWNERS)[number];
 /** Whether it is the drive for CDs that the hint remembers. */
 function isDefault({ name, type }: MediaDrive): boolean {
   return name === undefined && type !== "usb";
+}
+
+function wayOf({ value }: Slot): Way {
+  return value.Actions?.[INSERT] ? "action" : "drive";
+}
+
+function keyOfForm(form: number, extras: readonly ExtraParameter[]): string {
+  return `${form} ${extras.join()}`;
 }
 
 function keyOf({ name, type }: MediaDrive): string {

@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
 import { ipv4Mask, ipv4Prefix } from "../../../../ipv4.ts";
+import { identityIn, sendToTarget } from "../../../operations/identity.ts";
 import type { NetworkChange, NetworkDriver } from "../../../operations/network-port.ts";
 import type { NetworkSettings } from "../../../operations/network-settings.ts";
 import type { Unread } from "../../../operations/unread.ts";
@@ -60,10 +61,16 @@ export function redfishNetwork({ system, manager, members, writer }: Resources):
   };
   const request = async (change: NetworkChange, signal: AbortSignal): Promise<SettingsWrite> => {
     const { found: interfaces, gaps } = await read(signal);
-    const found = interfaces.find((each) => idOf(each) === change.before.id);
+    const { id, mac } = change.before;
+    const found =
+      interfaces.find((each) => mac !== undefined && each.value.MACAddress?.toLowerCase() === mac) ??
+      interfaces.find((each) => idOf(each) === id);
     if (!found) throwUnread(gaps, `interface ${change.before.id}`);
     if (!found) throw new BmcError("state", `the BMC no longer lists the interface ${change.before.id}`);
-    return await settingsWrite(system.service, found, bodyOf(change, found.value), signal);
+    const identity = identityIn({ Id: found.value.Id, MACAddress: mac });
+    const targets = [{ what: `interface ${id}`, path: found.path, identity }];
+    const { request, own } = await settingsWrite(system.service, found, bodyOf(change, found.value), signal);
+    return { request: { ...request, targets }, own };
   };
   return {
     async list(signal) {
@@ -72,7 +79,9 @@ export function redfishNetwork({ system, manager, members, writer }: Resources):
     },
     plan: async (change, signal) => [describeWrite((await request(change, signal)).request)],
     async write(change, signal) {
-      await writeSettings({ system, writer }, await request(change, signal), signal);
+      await sendToTarget(async () =>
+        writeSettings({ system, writer }, await request(change, signal), signal),
+      );
     },
   };
 }

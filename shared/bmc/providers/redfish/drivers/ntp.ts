@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
 import type { NtpDriver, NtpRequest, NtpSettings } from "../../../operations/ntp.ts";
+import { uncertainty } from "../../../operations/read-back.ts";
 import { findNetworkProtocol } from "../resources/network-protocol.ts";
 import type { Resources } from "../resources/resources.ts";
 import {
@@ -36,7 +37,27 @@ export function redfishNtp(options: Resources): NtpDriver {
     read: async (signal) => (await find(signal)).settings,
     plan: async (request, signal) => describeWrite((await change(request, signal)).request),
     async write(request, signal) {
-      await writeSettings(options, await change(request, signal), signal);
+      try {
+        await writeSettings(options, await change(request, signal), signal);
+      } catch (thrown) {
+        const refused = BmcError.from(thrown);
+        const mayHelp = (refused.class === "bmc" || refused.class === "unsupported") && !refused.uncertain;
+        const restore = mayHelp
+          ? await leaveDhcpServers(options, signal).catch((failed: unknown) => {
+              signal.throwIfAborted();
+              const reason = BmcError.from(failed).message;
+              options.log.debug({ reason }, "UseNTPServers not switched off");
+              return undefined;
+            })
+          : undefined;
+        if (!restore) throw thrown;
+        try {
+          await writeSettings(options, await change(request, signal), signal);
+        } catch (again) {
+          await restore();
+          throw again;
+        }
+      }
     },
     hasDhcp: (signal) => hasDhcp(options, signal),
   };
@@ -69,6 +90,38 @@ async function hasDhcp(
       (v6?.OperatingMode !== undefined && v6.OperatingMode !== "Disabled" && v6.UseNTPServers !== false),
   );
   return isFound || isWhole ? isFound : undefined;
+}
+
+/**
+ * Tells the interfaces that take their time servers from DHCP not to: while they do, iLO refuses others
+ * (HewlettPackard/python-ilorest-library issue 25). Returns what undoes it; undefined if there is none.
+ */
+async function leaveDhcpServers(
+  { system, manager, members, writer }: Resources,
+  signal: AbortSignal,
+): Promise<(() => Promise<void>) | undefined> {
+  const { value } = await manager.seen(signal);
+  const path = system.service.localPath(value.EthernetInterfaces?.["@odata.id"]);
+  const found = path === undefined ? undefined : await members.read(path, EthernetInterface, signal);
+  const using = (found ?? []).slice(0, MOST_INTERFACES).flatMap(({ path: own, etag, value: dhcp }) => {
+    const versions = (["DHCPv4", "DHCPv6"] as const).filter((name) => dhcp[name]?.UseNTPServers === true);
+    return versions.length > 0 ? [{ own, etag, versions }] : [];
+  });
+  if (using.length === 0) return undefined;
+  const set = async (UseNTPServers: boolean) => {
+    for (const { own, etag, versions } of using) {
+      const body = Object.fromEntries(versions.map((name) => [name, { UseNTPServers }]));
+      const tag = UseNTPServers ? undefined : etag;
+      const request = { method: "PATCH", path: own, body, etag: tag } as const;
+      // What an accepting answer says beside it, the time servers show.
+      const doubt = await uncertainty(async () => {
+        await writer.write(request, signal);
+      });
+      if (doubt && doubt.class !== "verify") throw doubt;
+    }
+  };
+  await set(false);
+  return () => set(true);
 }
 
 /** One place where a BMC keeps its NTP settings, as it was just read. */

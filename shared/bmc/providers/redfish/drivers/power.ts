@@ -1,8 +1,12 @@
 import type { PowerState } from "../../../../contract/vocabulary.ts";
+import { defined } from "../../../../defined.ts";
 import type { NmiDriver } from "../../../operations/nmi.ts";
-import type { PowerCommand, PowerDriver } from "../../../operations/power.ts";
+import type { PowerCommand, PowerDriver, ResetMark } from "../../../operations/power.ts";
 import type { ManagedSystem } from "../resources/system.ts";
 import type { SystemReset } from "../resources/system-reset.ts";
+import type { System } from "../service/schema.ts";
+import { bootProgress } from "./boot-progress.ts";
+import { bootCount } from "./powerhistory.ts";
 
 /** Reset types (DSP0268, Resource.ResetType) that carry out a command, best first. */
 const RESET_TYPES: Readonly<Record<PowerCommand, readonly string[]>> = {
@@ -10,15 +14,27 @@ const RESET_TYPES: Readonly<Record<PowerCommand, readonly string[]>> = {
   off: ["ForceOff"],
   "soft-off": ["GracefulShutdown", "PushPowerButton"],
   cycle: ["PowerCycle"],
-  reset: ["ForceRestart", "GracefulRestart"],
+  // GracefulRestart asks the operating system, which may hang.
+  reset: ["ForceRestart"],
 };
 
 export const redfishPower = (system: ManagedSystem, reset: SystemReset): PowerDriver => ({
   read: async (signal) => powerState((await system.read(signal)).value.PowerState),
   stateName: () => system.last.value.PowerState,
+  resetMark: () => resetMarkOf(system.last.value),
   plan: (command, signal) => reset.plan(RESET_TYPES[command], command, signal),
   send: (command, signal) => reset.send(RESET_TYPES[command], command, signal),
 });
+
+/** What the BMC shows of the last reset: its time, the boot count of Lenovo, and whether the operating system runs. */
+function resetMarkOf(system: System): ResetMark {
+  const progress = bootProgress(system);
+  return defined({
+    resetTime: system.LastResetTime,
+    boots: bootCount(system),
+    running: progress && ["boot-started", "os-running"].includes(progress.stage ?? ""),
+  });
+}
 
 /** Only the two settled states; `PoweringOn`, `PoweringOff`, `Paused` and anything else are neither. */
 export function powerState(text: string | undefined): PowerState {

@@ -150,6 +150,11 @@ export class RedfishPowerHistory implements PowerHistoryDriver {
   }
 }
 
+/** How often a machine of Lenovo has booted; undefined for others. */
+export function bootCount(system: System): number | undefined {
+  return z.safeParse(Oem, system.Oem).data?.Lenovo?.NumberOfReboots;
+}
+
 function factsOf(system: System): PowerFacts {
   const { PowerState, LastResetTime: shown, LastResetCause: causes = [] } = system;
   const power: PowerState | undefined = PowerState === undefined ? undefined : powerState(PowerState);
@@ -161,10 +166,9 @@ function factsOf(system: System): PowerFacts {
   ];
   const lastReset =
     sources.length === 0 ? undefined : { ...defined({ time, cause }), source: sources.join(", ") };
-  const bootCount = z.safeParse(Oem, system.Oem).data?.Lenovo?.NumberOfReboots;
   const isUnset = shown !== undefined && time === undefined;
   return {
-    ...defined({ power, lastReset, bootCount, bootState: bootProgress(system)?.state }),
+    ...defined({ power, lastReset, bootCount: bootCount(system), bootState: bootProgress(system)?.state }),
     unread: isUnset ? [{ name: "LastResetTime", reason: `the BMC's clock was at ${shown}` }] : [],
   };
 }

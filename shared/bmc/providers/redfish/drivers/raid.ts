@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
+import { identityIn, sendToTarget, TargetMoved } from "../../../operations/identity.ts";
 import type { RaidApplyTime, RaidChange, RaidDriver } from "../../../operations/raid.ts";
 import {
   isSameVolume,
@@ -50,6 +51,7 @@ const Volume = z.object({
 /** Drive (DSP0268). */
 const Drive = z.object({
   Id: Text,
+  SerialNumber: Text,
   CapacityBytes: Count,
   MediaType: Text,
   HotspareType: Text,
@@ -176,20 +178,31 @@ export function redfishRaid({ system, members, writer }: Resources): RaidDriver 
 
   const creation = async (
     id: string,
-    { name, level, drives, bytes }: NewVolume,
+    { name, level, drives, bytes, serialNumbers }: NewVolume,
     time: RaidApplyTime | undefined,
     signal: AbortSignal,
   ): Promise<WriteRequest> => {
     const controller = (await readAll(signal)).found.find((each) => each.id === id);
     if (!controller) throw new BmcError("state", `the BMC no longer lists controller ${id}`);
     const { volumesPath, levels, volumes } = controller;
-    const links = drives.map((asked) => {
-      const found = controller.drives.find(({ drive }) => drive.id === asked);
+    const chosen = drives.map((asked) => {
+      const serialNumber = serialNumbers?.[asked];
+      const found = controller.drives.find(({ drive }) =>
+        serialNumber === undefined ? drive.id === asked : drive.serialNumber === serialNumber,
+      );
+      if (!found && serialNumber !== undefined) {
+        throw new TargetMoved(`drive ${asked} (serial number ${serialNumber})`, id, "another drive or none");
+      }
       if (!found) throw new BmcError("state", `the BMC no longer lists drive ${asked}`);
       const { obstacle } = found.drive;
       if (obstacle !== undefined) throw new BmcError("state", `drive ${asked} ${obstacle}`);
-      return { "@odata.id": found.path };
+      return found;
     });
+    const targets = chosen.map(({ path, drive }) => ({
+      what: `drive ${drive.id}`,
+      path,
+      identity: identityIn({ Id: drive.id, SerialNumber: drive.serialNumber }),
+    }));
     const isOld = !levels && !volumes.some(({ value }) => value.RAIDType !== undefined) && volumes.length > 0;
     const type = isOld ? volumeType(level) : { RAIDType: level };
     const { value } = await service.get(volumesPath, VolumeCollection, signal);
@@ -198,10 +211,10 @@ export function redfishRaid({ system, members, writer }: Resources): RaidDriver 
       Name: name,
       ...type,
       ...defined({ CapacityBytes: bytes }),
-      Links: { Drives: links },
+      Links: { Drives: chosen.map(({ path }) => ({ "@odata.id": path })) },
       ...apply,
     };
-    return { method: "POST", path: volumesPath, body, background: true };
+    return { method: "POST", path: volumesPath, body, background: true, targets };
   };
 
   const deletion = async (
@@ -211,12 +224,15 @@ export function redfishRaid({ system, members, writer }: Resources): RaidDriver 
   ): Promise<WriteRequest> => {
     const all = (await readAll(signal)).found.flatMap(({ volumes }) => volumes);
     const found = all.find((each) => isSameVolume(each.volume, volume));
-    if (!found)
-      throw new BmcError("state", `volume ${volume.name || volume.id} has changed since it was read`);
+    if (!found) {
+      const { controller, id, name } = volume;
+      throw new TargetMoved(`volume ${name || id}`, `ID ${id} of ${controller}`, "another volume or none");
+    }
     const { path, etag, value } = found;
+    const targets = [{ what: `volume ${volume.name || volume.id}`, path, identity: identityIn(value) }];
     const apply = applyTime(time, value["@Redfish.OperationApplyTimeSupport"]?.SupportedValues);
     const body = Object.keys(apply).length === 0 ? undefined : apply;
-    return { method: "DELETE", path, etag, background: true, ...defined({ body }) };
+    return { method: "DELETE", path, etag, background: true, targets, ...defined({ body }) };
   };
 
   /** iLO gives volumes a name of its own, knows no `Name` in a creation and takes `DisplayName`. */
@@ -266,7 +282,9 @@ export function redfishRaid({ system, members, writer }: Resources): RaidDriver 
       return request.body === undefined ? `${request.method} ${request.path}` : describeWrite(request);
     },
     async send(change, time, signal) {
-      await write(await requestOf(change, time, signal), signal);
+      await sendToTarget(async () => {
+        await write(await requestOf(change, time, signal), signal);
+      });
     },
   };
 }
@@ -302,6 +320,7 @@ function driveOf(
   return {
     id: text(value.Id) ?? nameIn(path),
     ...defined({
+      serialNumber: text(value.SerialNumber),
       bytes: value.CapacityBytes,
       media: text(value.MediaType),
       obstacle: obstacleOf(value, isUsed),

@@ -34,7 +34,14 @@ export function redfishScreenshot({ system, manager, writer }: Resources): Scree
     plan: async (signal) => describeWrite({ method: "POST", path: await target(signal), body: BODY }),
     async take(signal) {
       const path = await target(signal);
-      const request = { method: "POST", path, body: BODY, maxBytes: MAX_BYTES, wantsBody: true } as const;
+      const request = {
+        method: "POST",
+        path,
+        body: BODY,
+        maxBytes: MAX_BYTES,
+        wantsBody: true,
+        effect: "setting",
+      } as const;
       const answer = await writer.write(request, signal);
       const exported = Exported.safeParse(answer.body);
       if (!exported.success) throw new BmcError("protocol", `POST ${path} answered without a screenshot`);

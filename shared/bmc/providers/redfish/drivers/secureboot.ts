@@ -24,13 +24,19 @@ export function redfishSecureBoot(resources: Resources): SecureBootDriver {
   const { service } = system;
   const find = async (signal: AbortSignal) => {
     const found = await findSecureBoot(resources, signal);
-    if (found?.value.SecureBootEnable === undefined) {
-      throw new BmcError("unsupported", "the BMC does not offer Secure Boot");
-    }
-    return { ...found, enabled: found.value.SecureBootEnable };
+    if (!found) throw new BmcError("unsupported", "the BMC does not offer Secure Boot");
+    return found;
   };
-  const change = async (enabled: boolean, signal: AbortSignal) =>
-    settingsWrite(service, await find(signal), { SecureBootEnable: enabled }, signal);
+  const change = async (enabled: boolean, signal: AbortSignal) => {
+    const found = await find(signal);
+    if (found.value.SecureBootEnable === undefined) {
+      throw new BmcError(
+        "unsupported",
+        "the BMC does not let Secure Boot be set: it has no SecureBootEnable",
+      );
+    }
+    return settingsWrite(service, found, { SecureBootEnable: enabled }, signal);
+  };
   const keysRequest = async (
     keys: SecureBootKeys,
     database: SecureBootDatabase | undefined,
@@ -57,9 +63,14 @@ export function redfishSecureBoot(resources: Resources): SecureBootDriver {
   };
   return {
     async read(signal) {
-      const { enabled, value } = await find(signal);
+      const { value } = await find(signal);
       const { SecureBootCurrentBoot: current, SecureBootMode: mode = "" } = value;
       const active = current === undefined ? undefined : current === "Enabled";
+      // Without a switch, what the last boot used is what the next one uses.
+      const enabled = value.SecureBootEnable ?? active;
+      if (enabled === undefined) {
+        throw new BmcError("unsupported", "the BMC does not say whether Secure Boot is on");
+      }
       return { enabled, ...defined({ active, mode: SECURE_BOOT_MODES[mode] }) };
     },
     plan: async (enabled, signal) => describeWrite((await change(enabled, signal)).request),

@@ -1,8 +1,12 @@
 import * as z from "zod/mini";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
+import { withoutEndSlashes } from "../../../../end-slashes.ts";
+import { type Identity, identityIn, sendToTarget, TargetMoved } from "../../../operations/identity.ts";
 import {
+  describeSecureBootKey,
   hexOf,
+  isSameKey,
   type NewSecureBootKey,
   readCertificate,
   SECURE_BOOT_DATABASES,
@@ -10,7 +14,11 @@ import {
   type SecureBootKey,
   titleOf,
 } from "../../../operations/secure-boot-key.ts";
-import type { SecureBootKeyRules, SecureBootKeysDriver } from "../../../operations/securebootkeys.ts";
+import type {
+  SecureBootKeyList,
+  SecureBootKeyRules,
+  SecureBootKeysDriver,
+} from "../../../operations/securebootkeys.ts";
 import type { Unread } from "../../../operations/unread.ts";
 import { lastPart } from "../resources/paths.ts";
 import type { Resources } from "../resources/resources.ts";
@@ -23,7 +31,7 @@ import {
 } from "../resources/secure-boot-resource.ts";
 import { describeWrite, type WriteRequest } from "../resources/writer.ts";
 import { identifying, lenient } from "../service/schema.ts";
-import type { Resource } from "../service/service.ts";
+import { parseResource, type Resource } from "../service/service.ts";
 
 const Named = lenient(z.object({ CommonName: lenient(z.string()) }));
 
@@ -92,8 +100,35 @@ export function redfishSecureBootKeys(resources: Resources): SecureBootKeysDrive
     return { method: "POST", path, body };
   };
   const removal = async (key: SecureBootKey, signal: AbortSignal): Promise<WriteRequest> => {
-    const path = await collectionOf(key.database, key.kind, signal);
-    return { method: "DELETE", path: `${path.replace(/\/$/, "")}/${key.id}` };
+    const collection = await collectionOf(key.database, key.kind, signal);
+    const path = `${withoutEndSlashes(collection)}/${key.id}`;
+    const identify = (body: unknown) => identityOf(keyOf(key, path, body));
+    const targets = [{ what: describeSecureBootKey(key), path, identity: identityOf(key), identify }];
+    return { method: "DELETE", path, targets };
+  };
+  /** The key where it is now. */
+  const findAgain = async (key: SecureBootKey, signal: AbortSignal): Promise<SecureBootKey> => {
+    const [same, ...others] = (await list(key.database, signal)).keys.filter((each) => isSameKey(each, key));
+    if (same && others.length === 0) return same;
+    throw new TargetMoved(describeSecureBootKey(key), `ID ${key.id}`, "another key or none");
+  };
+  const list = async (database: SecureBootDatabase, signal: AbortSignal): Promise<SecureBootKeyList> => {
+    const { value } = await find(database, signal);
+    const unread: Unread[] = [];
+    const limits = {
+      members: MOST_KEYS,
+      requests: { left: MOST_REQUESTS },
+      unread: (gap: Unread) => void unread.push(gap),
+    };
+    const certificates = service.localPath(value.Certificates?.["@odata.id"]);
+    const signatures = service.localPath(value.Signatures?.["@odata.id"]);
+    const listed = certificates && (await members.read(certificates, Certificate, signal, limits));
+    const hashes = signatures && (await members.read(signatures, Signature, signal, limits));
+    const keys: SecureBootKey[] = [
+      ...(listed || []).map((each) => certificateOf(database, each)),
+      ...(hashes || []).map((each) => signatureOf(database, each)),
+    ];
+    return { keys, ...(unread.length > 0 ? { unread } : {}) };
   };
 
   return {
@@ -109,31 +144,17 @@ export function redfishSecureBootKeys(resources: Resources): SecureBootKeysDrive
       const mode = SECURE_BOOT_MODES[secureBoot?.value.SecureBootMode ?? ""];
       return defined({ mode, policy: policyOf(bios?.value.Attributes ?? {}) });
     },
-    async list(database, signal) {
-      const { value } = await find(database, signal);
-      const unread: Unread[] = [];
-      const limits = {
-        members: MOST_KEYS,
-        requests: { left: MOST_REQUESTS },
-        unread: (gap: Unread) => void unread.push(gap),
-      };
-      const certificates = service.localPath(value.Certificates?.["@odata.id"]);
-      const signatures = service.localPath(value.Signatures?.["@odata.id"]);
-      const listed = certificates && (await members.read(certificates, Certificate, signal, limits));
-      const hashes = signatures && (await members.read(signatures, Signature, signal, limits));
-      const keys: SecureBootKey[] = [
-        ...(listed || []).map((each) => certificateOf(database, each)),
-        ...(hashes || []).map((each) => signatureOf(database, each)),
-      ];
-      return { keys, ...(unread.length > 0 ? { unread } : {}) };
-    },
+    list,
     planEnroll: async (database, key, signal) => describeWrite(await enrollment(database, key, signal)),
     async enroll(database, key, signal) {
       await writer.write(await enrollment(database, key, signal), signal);
     },
     planRemove: async (key, signal) => describeWrite(await removal(key, signal)),
     async remove(key, signal) {
-      await writer.write(await removal(key, signal), signal);
+      await sendToTarget(async (again) => {
+        const at = again ? await findAgain(key, signal) : key;
+        await writer.write(await removal(at, signal), signal);
+      });
     },
   };
 }
@@ -145,6 +166,20 @@ function policyOf(attributes: Readonly<Record<string, unknown>>): SecureBootKeyR
   if (!found || typeof found[1] !== "string") return undefined;
   const [attribute, value] = found;
   return { attribute, value, isCustom: CUSTOM.test(value) };
+}
+
+/** A key as it is read at the place of another one. */
+function keyOf({ database, kind }: SecureBootKey, path: string, body: unknown): SecureBootKey {
+  return kind === "certificate"
+    ? certificateOf(database, parseResource(path, body, Certificate))
+    : signatureOf(database, parseResource(path, body, Signature));
+}
+
+/** The fingerprint, else what the BMC shows of a certificate. */
+function identityOf({ fingerprint, subject, issuer, notAfter }: SecureBootKey): Identity {
+  if (fingerprint !== undefined) return identityIn({ Fingerprint: fingerprint });
+  const shown = [subject, issuer, notAfter].filter((each) => each !== undefined);
+  return identityIn({ Subject: shown.join(", ") });
 }
 
 function certificateOf(

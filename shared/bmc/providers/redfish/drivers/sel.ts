@@ -68,7 +68,13 @@ export class RedfishSel implements SelDriver {
     return this.#path;
   }
 
+  /** Finds it anew when it is read next. */
+  forget(): void {
+    this.#path = undefined;
+  }
+
   async list(signal: AbortSignal): Promise<readonly SelEntry[]> {
+    await this.#options.system.confirm(signal);
     // Nearly every service names the entries so, which saves reading the log service.
     const guessed =
       this.#path === undefined ? undefined : await this.#entries(`${this.#path}/Entries`, signal);
@@ -97,7 +103,7 @@ export class RedfishSel implements SelDriver {
     if (!action || path === undefined)
       throw new BmcError("unsupported", `the BMC does not let ${tagPath} be cleared`);
     const body = await listedParameters(service, action, CLEARING, signal);
-    return { method: "POST", path, body, tagPath } as const;
+    return { method: "POST", path, body, tagPath, effect: "setting" } as const;
   }
 
   /** Oldest first, an entry that cannot be read as one that says so; undefined where there are no such entries. */
@@ -135,6 +141,7 @@ export class RedfishSel implements SelDriver {
   }
 
   async #service(signal: AbortSignal): Promise<Log> {
+    await this.#options.system.confirm(signal);
     const { service } = this.#options.system;
     const known = this.#path === undefined ? undefined : await service.find(this.#path, LogService, signal);
     if (known) return known;

@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
 import type { Secret } from "../../../../secret.ts";
+import { identityIn, sendToTarget, TargetMoved } from "../../../operations/identity.ts";
 import type { Unread } from "../../../operations/unread.ts";
 import type {
   BmcUser,
@@ -11,10 +12,10 @@ import type {
   UserDriver,
   UserRole,
 } from "../../../operations/user-port.ts";
-import { halfDone, unreadUser } from "../../../operations/user-port.ts";
+import { findUser, HalfDone, unreadUser } from "../../../operations/user-port.ts";
 import type { Members } from "../resources/members.ts";
 import type { ManagedSystem } from "../resources/system.ts";
-import type { WriteRequest, Writer } from "../resources/writer.ts";
+import type { Target, WriteRequest, Writer } from "../resources/writer.ts";
 import type { HttpAnswer } from "../service/http-client.ts";
 import type { PasswordTrials } from "../service/password-trials.ts";
 import { namesProperty, readRefusal } from "../service/refusal.ts";
@@ -41,6 +42,8 @@ type Account = z.infer<typeof Account>;
 
 const MOST_ACCOUNTS = 256;
 const MOST_REQUESTS = 300;
+/** Free slots that are tried; some BMCs keep the first ones for themselves. */
+const MOST_SLOTS = 4;
 
 const External = lenient(z.object({ ServiceEnabled: lenient(z.boolean()) }));
 /** AccountService (DSP0268), and what it asks for accounts that it does not list; iLO has the directory apart. */
@@ -59,6 +62,8 @@ const AccountService = z.object({
     }),
   ),
 });
+/** Stands for the name that a free slot does not have. */
+const FREE = "";
 
 /** Roles that every service has (DSP0266 section 13.3.2). */
 const ROLE_IDS: Readonly<Record<UserRole, string>> = {
@@ -133,7 +138,6 @@ export class RedfishUsers implements UserDriver {
     if (/[\\@]/.test(name)) return true;
     const found = (await this.#system.service.find(SERVICE, AccountService, signal))?.value ?? {};
     const { ActiveDirectory: ad, LDAP: ldap, OAuth2: oauth, TACACSplus: tacacs } = found;
-    if (found.AdditionalExternalAccountProviders) return true;
     const more = this.#system.service.localPath(found.AdditionalExternalAccountProviders?.["@odata.id"]);
     if (more !== undefined && (await this.#members.count(more, signal))) return true;
     if (found.Oem?.Hpe?.DirectorySettings?.LdapServiceEnabled) return true;
@@ -142,48 +146,91 @@ export class RedfishUsers implements UserDriver {
 
   async create(user: NewUser, signal: AbortSignal): Promise<void> {
     if (this.#system.behaviour.accounts === "slots") {
-      await this.#fillSlot(user, signal);
+      await sendToTarget(() => this.#fillSlot(user, signal));
       return;
     }
     const refused = await this.#post(user, signal);
     if (!refused) return;
-    await this.#fillSlot(user, signal);
+    // A refusal may come after the deed: the list shows it.
+    const accounts = await this.#accounts(signal);
+    if (accounts.some(({ value }) => value.UserName?.trim() === user.name)) return;
+    await sendToTarget(() => this.#fillSlot(user, signal));
     this.#system.learn("fixed-account-slots");
   }
 
   /** Password and role go out one by one, so that a refusal says which of them was refused. */
-  async change(user: BmcUser, { password, role }: UserChange, signal: AbortSignal): Promise<void> {
-    const path = this.#pathOf(user);
-    if (password) await this.#writer.write({ method: "PATCH", path, body: { Password: password } }, signal);
+  async change(user: BmcUser, change: UserChange, signal: AbortSignal): Promise<void> {
+    await sendToTarget(async (again) =>
+      this.#change(again ? await this.#findAgain(user, signal) : user, change, signal),
+    );
+  }
+
+  async #change(user: BmcUser, { password, role }: UserChange, signal: AbortSignal): Promise<void> {
+    const target = this.#targetOf(user);
+    const { path } = target;
+    const targets = [target];
+    if (password) {
+      await this.#writer.write({ method: "PATCH", path, body: { Password: password }, targets }, signal);
+    }
     if (role === undefined) return;
     // A role is in force only for an enabled user, so giving one enables.
     const body = { RoleId: ROLE_IDS[role], ...(user.enabled ? {} : { Enabled: true }) };
     try {
-      let request: WriteRequest = { method: "PATCH", path, body };
+      let request: WriteRequest = { method: "PATCH", path, body, targets };
       let answer = await this.#writer.attempt(request, signal);
       if (refusesProperty(answer, "RoleId") && this.#isHpe) {
         request = { ...request, body: this.#hpePart({ role }) };
         answer = await this.#writer.attempt(request, signal);
       }
+      // iDRAC takes neither role nor Enabled without a password beside it.
+      if (password && refusesProperty(answer, "Password")) {
+        request = { ...request, body: { ...Object(request.body), Password: password } };
+        answer = await this.#writer.attempt(request, signal);
+      }
       if (answer.status >= 300) throw this.#system.service.refusal(answer, request);
     } catch (thrown) {
-      throw password ? halfDone(thrown) : thrown;
+      throw password ? new HalfDone(thrown) : thrown;
     }
   }
 
   async remove(user: BmcUser, signal: AbortSignal): Promise<void> {
-    const path = this.#pathOf(user);
+    await sendToTarget(async (again) => {
+      const found = again ? await this.#findNamed(user, signal) : user;
+      // Gone already is what was wanted.
+      if (found) await this.#remove(found, signal);
+    });
+  }
+
+  async #remove(user: BmcUser, signal: AbortSignal): Promise<void> {
+    const target = this.#targetOf(user);
+    const { path } = target;
     if (this.#system.behaviour.accounts === "slots") {
-      await this.#clearSlot(path, signal);
+      await this.#clearSlot(target, signal);
       return;
     }
-    const request = { method: "DELETE", path } as const;
+    const request = { method: "DELETE", path, targets: [target] } as const;
     const answer = await this.#writer.attempt(request, signal);
     // Gone already is what was wanted.
     if (answer.status < 300 || answer.status === 404 || answer.status === 410) return;
     const refused = this.#system.service.refusal(answer, request);
     if (refused.class !== "unsupported") throw refused;
-    await this.#clearSlot(path, signal);
+    // A refusal may come after the deed.
+    if (!(await this.#system.service.find(path, Account, signal))) return;
+    await this.#clearSlot(target, signal);
+  }
+
+  async #findNamed({ name }: BmcUser, signal: AbortSignal): Promise<BmcUser | undefined> {
+    return findUser(await this.list(signal), name);
+  }
+
+  async #findAgain(user: BmcUser, signal: AbortSignal): Promise<BmcUser> {
+    const found = await this.#findNamed(user, signal);
+    if (found) return found;
+    throw new TargetMoved(`user ${user.name}`, user.id, "another user or none");
+  }
+
+  #targetOf(user: BmcUser): Target {
+    return { what: `user ${user.name}`, path: this.#pathOf(user), identity: { UserName: user.name } };
   }
 
   /** By a login as the user, which only an enabled one can have. */
@@ -202,7 +249,8 @@ export class RedfishUsers implements UserDriver {
     if (answer.status === 404 && this.#collection === undefined) {
       await this.#accounts(signal);
       request = { ...request, path: this.#collection ?? path };
-      answer = await this.#writer.attempt(request, signal);
+      // The collection that is there may have taken the account all the same.
+      if (request.path !== path) answer = await this.#writer.attempt(request, signal);
     }
     // New accounts are enabled by default, and some BMCs take nothing on it.
     if (refusesProperty(answer, "Enabled")) {
@@ -236,19 +284,46 @@ export class RedfishUsers implements UserDriver {
 
   async #fillSlot({ name, password, role }: NewUser, signal: AbortSignal): Promise<void> {
     const accounts = await this.#accounts(signal);
-    const empty = accounts.filter(({ value }) => !value.UserName?.trim());
     // The first slot of 16 is IPMI's anonymous user (IPMI 2.0 section 22.26), which takes no name.
-    const slot = empty.find(({ path, value }) => (value.Id ?? path.split("/").at(-1)) !== "1");
-    if (!slot) {
-      const reason = empty.length > 0 || accounts.length > 0 ? "all its accounts are taken" : "it has none";
+    const slots = accounts.filter(
+      ({ path, value }) => isFree(value) && (value.Id ?? path.split("/").at(-1)) !== "1",
+    );
+    if (slots.length === 0) {
+      const reason = accounts.length > 0 ? "all its accounts are taken" : "it has none";
       throw new BmcError("unsupported", `the BMC takes no new account: ${reason}`);
     }
     const body = { UserName: name, Password: password, RoleId: ROLE_IDS[role], Enabled: true };
-    await this.#writer.write({ method: "PATCH", path: slot.path, body, etag: slot.etag }, signal);
+    let first: BmcError | undefined;
+    for (const { path, etag } of slots.slice(0, MOST_SLOTS)) {
+      // Another program may have filled it meanwhile.
+      const identify = (now: unknown) => ({ UserName: identityIn(now).UserName ?? FREE });
+      const targets = [{ what: "a free account", path, identity: { UserName: FREE }, identify }];
+      const request = { method: "PATCH", path, body, etag, targets } as const;
+      const answer = await this.#writer.attempt(request, signal);
+      if (answer.status < 300) return;
+      const refused = this.#system.service.refusal(answer, request);
+      first ??= refused;
+      // What is refused for its own sake is refused in every slot.
+      const isAbout = Object.keys(body).some((property) => namesProperty(readRefusal(answer), property));
+      const isOther = refused.class === "bmc" || refused.class === "unsupported";
+      if (isAbout || !isOther || refused.uncertain) throw refused;
+    }
+    throw first;
   }
 
-  async #clearSlot(path: string, signal: AbortSignal): Promise<void> {
-    await this.#writer.write({ method: "PATCH", path, body: { UserName: "", Enabled: false } }, signal);
+  /** Both at once, or, where that is refused, first disabled and then without its name. */
+  async #clearSlot(target: Target, signal: AbortSignal): Promise<void> {
+    const { path } = target;
+    const body = { UserName: "", Enabled: false };
+    const request = { method: "PATCH", path, body, targets: [target] } as const;
+    const answer = await this.#writer.attempt(request, signal);
+    if (answer.status < 300) return;
+    const refused = this.#system.service.refusal(answer, request);
+    const mayBeSplit = [400, 422].includes(answer.status) && refused.class !== "busy" && !refused.uncertain;
+    if (!mayBeSplit) throw refused;
+    for (const part of [{ Enabled: false }, { UserName: "" }]) {
+      await this.#writer.write({ method: "PATCH", path, body: part, targets: [target] }, signal);
+    }
   }
 
   /** Without `unread`, an account that cannot be read throws. */
@@ -293,6 +368,12 @@ export class RedfishUsers implements UserDriver {
     if (path === undefined) throw new BmcError("internal", `user ${name} has no path on this BMC`);
     return path;
   }
+}
+
+/** An account in use may lack its name: only one that is not enabled is free, and, where it shows no name at all, one that is disabled. */
+function isFree({ UserName: name, Enabled: enabled }: Account): boolean {
+  if (name?.trim()) return false;
+  return name === undefined ? enabled === false : enabled !== true;
 }
 
 function refusesProperty(answer: HttpAnswer, name: string): boolean {

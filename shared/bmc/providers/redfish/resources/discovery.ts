@@ -72,7 +72,10 @@ async function chooseSystem(
     }
     systems.push(system);
   }
-  const [chosen, ...more] = systems.filter(({ value }) => value.Actions?.["#ComputerSystem.Reset"]);
+  const resettable = systems.filter(({ value }) => value.Actions?.["#ComputerSystem.Reset"]);
+  // A baseboard of GPUs can be reset like its host, and has no boot override.
+  const hosts = resettable.filter(({ value }) => value.Boot?.BootSourceOverrideTarget !== undefined);
+  const [chosen, ...more] = resettable.length > 1 && hosts.length === 1 ? hosts : resettable;
   if (!chosen || more.length > 0) throw new BmcError("usage", several);
   onChoice?.(
     chosen.path,

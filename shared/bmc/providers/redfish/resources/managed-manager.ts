@@ -62,9 +62,16 @@ export class ManagedManager {
     return this.#path;
   }
 
+  /** Finds it anew when it is read next. */
+  forget(): void {
+    this.#path = undefined;
+    this.#last = undefined;
+  }
+
   /** Reads it. Throws `unsupported` where the BMC lists none. */
   async read(signal: AbortSignal): Promise<Resource<Manager>> {
     const { service } = this.#system;
+    await this.#system.confirm(signal);
     const known = this.#path === undefined ? undefined : await service.find(this.#path, Manager, signal);
     const found = known ?? (await this.#find(signal));
     this.#path = found.path;

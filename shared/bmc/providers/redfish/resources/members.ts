@@ -165,7 +165,7 @@ export class Members {
   }
 
   /**
-   * The resources of a collection; undefined when there is no such collection. A member that is gone is left out. One that cannot
+   * The resources of a collection; undefined when there is no such collection. A member that is gone, asked twice, is left out. One that cannot
    * be read, or that the BMC counts and does not list, throws, or is told to `unread` where `limits` are given.
    */
   async read<T extends z.ZodMiniType>(
@@ -208,7 +208,10 @@ export class Members {
     try {
       if (body !== undefined && hasFields(body, schema)) return parseResource(path, body, schema);
       if (!spend(limits)) return "unspent";
-      const found = await this.#service.find(path, schema, signal);
+      const found =
+        (await this.#service.find(path, schema, signal)) ??
+        // Listed a moment ago: a BMC that is not ready answers 404, too.
+        (spend(limits) ? await this.#service.find(path, schema, signal) : undefined);
       return found ?? (body === undefined ? undefined : parseResource(path, body, schema));
     } catch (thrown) {
       if (!limits) throw thrown;

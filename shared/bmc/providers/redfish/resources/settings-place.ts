@@ -5,7 +5,7 @@ import type { Resources } from "./resources.ts";
 import type { WriteRequest } from "./writer.ts";
 
 /** What a resource says of its settings resource. */
-export const SettingsLink = lenient(z.object({ SettingsObject: Link }));
+export const SettingsLink = lenient(z.object({ SettingsObject: lenient(Link) }));
 
 /** A resource that takes properties, as it was just read. */
 interface SettingsPlace {
@@ -22,6 +22,20 @@ export interface SettingsWrite {
 /** A resource with its reference to its settings resource, if any. */
 export type Described = Resource<{ readonly "@Redfish.Settings"?: z.infer<typeof SettingsLink> }>;
 
+/** The settings resource that a resource refers to; below the resource where the reference lacks its path. */
+export function settingsPathOf(
+  service: Service,
+  { path, value }: Pick<Described, "path" | "value">,
+): string | undefined {
+  const settings = value["@Redfish.Settings"];
+  if (!settings) return undefined;
+  const link = settings.SettingsObject?.["@odata.id"];
+  return link === undefined ? `${path.replace(/\/$/, "")}${SETTINGS}` : service.localPath(link);
+}
+
+/** Where services keep the settings of a resource (DSP0266 section 9.10). */
+export const SETTINGS = "/Settings";
+
 const AnyResource = z.record(z.string(), z.unknown());
 
 /**
@@ -35,7 +49,7 @@ export async function settingsWrite(
   signal: AbortSignal,
 ): Promise<SettingsWrite> {
   const own = { path, etag };
-  const settings = service.localPath(value["@Redfish.Settings"]?.SettingsObject["@odata.id"]);
+  const settings = settingsPathOf(service, { path, value });
   const found = settings === undefined ? undefined : await service.find(settings, AnyResource, signal);
   const place = found && holdsAll(found.value, body) ? found : own;
   return { request: { method: "PATCH", path: place.path, body, etag: place.etag }, own };

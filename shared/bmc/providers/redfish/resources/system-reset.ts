@@ -1,4 +1,5 @@
 import { BmcError } from "../../../../contract/bmc-error.ts";
+import type { WriteEffect } from "../../../operations/write-proof.ts";
 import { ActionInfo, type ResetAction } from "../service/schema.ts";
 import type { Service } from "../service/service.ts";
 import type { ManagedSystem } from "./system.ts";
@@ -8,6 +9,8 @@ import type { Writer } from "./writer.ts";
 interface ResetPlan {
   readonly path: string;
   readonly types: readonly string[];
+  /** Whether the BMC offers them: its refusal is believed otherwise. */
+  readonly isListed: boolean;
 }
 
 /** Where resets go and the types listed, as the next call may remember them. */
@@ -59,6 +62,7 @@ export class SystemReset {
    * running, unless `needsTask`, as in `WriteRequest`.
    */
   async send(wanted: readonly string[], what: string, signal: AbortSignal, needsTask = false): Promise<void> {
+    await this.#system.confirm(signal);
     const plan = await this.#plan(wanted, what, signal);
     const refused = await this.#attempt(plan, what, signal, needsTask);
     if (!refused) return;
@@ -82,7 +86,8 @@ export class SystemReset {
       const body = { ResetType };
       const { path } = plan;
       const follows = { needsTask, background: !needsTask };
-      const request = { method: "POST", path, body, tagPath: this.#system.path, ...follows } as const;
+      const effect = plan.isListed ? effectOfType(ResetType) : "setting";
+      const request = { method: "POST", path, body, tagPath: this.#system.path, ...follows, effect } as const;
       try {
         await this.#writer.write(request, signal);
         return undefined;
@@ -101,7 +106,7 @@ export class SystemReset {
     const types = listed
       ? wanted.filter((type) => listed.includes(type)).slice(0, 1)
       : wanted.filter((type) => !unlistedResets.includes(type));
-    if (types.length > 0) return { path: this.#target(), types };
+    if (types.length > 0) return { path: this.#target(), types, isListed: listed !== undefined };
     if (await this.#system.refresh(signal)) return await this.#plan(wanted, what, signal);
     throw noResetType(what, listed);
   }
@@ -127,6 +132,11 @@ export class SystemReset {
     // What lists no actions may have them all the same.
     return service.actionPath(path, name, this.#action() ?? {}) ?? path;
   }
+}
+
+/** Types that lead to a state; every other one does something again each time. */
+function effectOfType(type: string): WriteEffect {
+  return ["On", "ForceOn", "ForceOff"].includes(type) ? "setting" : "command";
 }
 
 /**

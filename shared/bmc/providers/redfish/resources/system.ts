@@ -1,6 +1,12 @@
 import type { Clock } from "../../../../clock.ts";
-import type { BmcError } from "../../../../contract/bmc-error.ts";
+import { BmcError } from "../../../../contract/bmc-error.ts";
 import { FirstReading } from "../../../http/first-reading.ts";
+import {
+  differenceOf,
+  identityIn,
+  type Identity as TargetIdentity,
+  TargetMoved,
+} from "../../../operations/identity.ts";
 import {
   activeQuirks,
   type Behaviour,
@@ -12,6 +18,10 @@ import { System } from "../service/schema.ts";
 import type { Resource, Service } from "../service/service.ts";
 import { findSystem } from "./discovery.ts";
 
+/** Services of the whole BMC, which are the same for each of its systems. */
+const ABOUT_THE_BMC =
+  /^\/redfish\/v1\/(AccountService|CertificateService|EventService|SessionService|UpdateService)(\/|$)/i;
+
 export interface ManagedSystemOptions {
   readonly service: Service;
   readonly clock: Clock;
@@ -22,6 +32,12 @@ export interface ManagedSystemOptions {
   readonly remembered: boolean;
   /** Why the BMC allows no reading, of anything but the user's own account. */
   readonly refused?: BmcError | undefined;
+  /** What identified the system when it was learned or last changed; empty if that is not known. */
+  readonly known?: TargetIdentity | undefined;
+  /** Whether the BMC may list others beside it, so that another may take its place. */
+  readonly isOneOfSeveral: () => boolean;
+  /** Called when the place that a hint remembers has another system: nothing that was learned beside it holds. */
+  readonly onOther: () => void;
   /** Names of the quirks learned on the make and model in `first`. */
   readonly learned: Iterable<string>;
 }
@@ -37,13 +53,21 @@ export class ManagedSystem {
   readonly #selector: string | undefined;
   readonly #refused: BmcError | undefined;
   readonly #learned: Set<string>;
+  readonly #isOneOfSeveral: () => boolean;
+  readonly #onOther: () => void;
   #last: Resource<System>;
+  /** What identifies it, by all readings so far. */
+  #known: TargetIdentity;
   #identity: Identity;
   #remembered: boolean;
   /** The reading that the next `read` may use. */
   #unused: FirstReading<Resource<System>> | undefined;
 
-  constructor({ service, clock, selector, first, remembered, refused, learned }: ManagedSystemOptions) {
+  constructor(options: ManagedSystemOptions) {
+    const { service, clock, selector, first, remembered, refused, learned } = options;
+    this.#isOneOfSeveral = options.isOneOfSeveral;
+    this.#onOther = options.onOther;
+    this.#known = { ...identityIn(first.value), ...options.known };
     this.service = service;
     this.clock = clock;
     this.#selector = selector;
@@ -53,6 +77,7 @@ export class ManagedSystem {
     this.#learned = new Set(learned);
     this.#remembered = remembered;
     if (!remembered) this.#unused = new FirstReading(first, clock);
+    service.guard((path, signal) => this.#guard(path, signal));
   }
 
   get path(): string {
@@ -61,6 +86,11 @@ export class ManagedSystem {
 
   get identity(): Identity {
     return this.#identity;
+  }
+
+  /** What identifies it, for the report and for the next call. */
+  get known(): TargetIdentity {
+    return this.#known;
   }
 
   /** What was read last, however long ago, or what a hint remembers. */
@@ -101,6 +131,34 @@ export class ManagedSystem {
     return true;
   }
 
+  /**
+   * Replaces what is only remembered by a reading if another system may have taken its place. To be called before a path that was
+   * learned with it is used.
+   */
+  async confirm(signal: AbortSignal): Promise<void> {
+    if (this.#remembered && !this.isRefused && this.#isOneOfSeveral()) await this.refresh(signal);
+  }
+
+  /** Keeps a change from another system that has taken the place of this one: reads it unless that was the last request. */
+  async #guard(path: string, signal: AbortSignal): Promise<void> {
+    if (this.isRefused || !this.#isOneOfSeveral() || ABOUT_THE_BMC.test(path)) return;
+    const before = this.path;
+    const now = this.service.justRead(before);
+    if (now === undefined) await this.#fetch(signal);
+    else this.#compare(before, identityIn(now));
+    // What is about to be sent was made for the place that a hint had.
+    if (this.path !== before)
+      throw new TargetMoved("the system", before, `another one; it is at ${this.path}`);
+  }
+
+  /** Throws if another system is where this one was. */
+  #compare(path: string, now: TargetIdentity): void {
+    const difference = this.#isOneOfSeveral() ? differenceOf(this.#known, now, false) : undefined;
+    if (difference === undefined) return;
+    if (!this.service.hasChanged) throw new TargetMoved("the system", path, difference);
+    throw otherSystem(path, difference);
+  }
+
   /** To be called before a write: nothing read so far may pass for the state afterwards. */
   markChanged(): void {
     this.#unused?.drop();
@@ -129,11 +187,21 @@ export class ManagedSystem {
     if (this.#refused) throw this.#refused;
     // A BMC that carries a change out may not list its system for a while: that is no reason to take another one.
     const isSettled = this.service.hasChanged;
-    const found = isSettled
+    let found = isSettled
       ? await this.service.get(this.path, System, signal)
       : ((await this.service.find(this.path, System, signal)) ??
         // The path is out of date: another firmware, another board, another BMC at this address.
         (await findSystem(this.service, { selector: this.#selector, path: undefined }, signal)));
+    if (!this.#remembered || isSettled) this.#compare(found.path, identityIn(found.value));
+    else if (differenceOf(this.#known, identityIn(found.value), false) !== undefined) {
+      // A hint's place with another system: what the user said finds the right one.
+      const known = { selector: this.#selector, path: undefined };
+      if (found.path === this.path) found = await findSystem(this.service, known, signal);
+      this.#known = {};
+      this.#learned.clear();
+      this.#onOther();
+    }
+    this.#known = { ...this.#known, ...identityIn(found.value) };
     const identity = identityOf(found.value);
     const { manufacturer, model } = this.#identity;
     if (identity.manufacturer !== manufacturer || identity.model !== model) this.#learned.clear();
@@ -142,6 +210,12 @@ export class ManagedSystem {
     this.#remembered = false;
     return found;
   }
+}
+
+/** After a change was sent, another system is where it went. */
+export function otherSystem(path: string, difference: string): BmcError {
+  const message = `another system is at ${path} now, which has ${difference}: the change may have gone to it`;
+  return new BmcError("verify", message, { uncertain: true });
 }
 
 function identityOf(system: System): Identity {

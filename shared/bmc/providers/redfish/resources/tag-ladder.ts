@@ -1,12 +1,15 @@
 import type { Logger } from "../../../../logger.ts";
 import type { Behaviour, LearnedQuirk } from "../service/behaviour-quirks.ts";
-import { otherStrength } from "../service/etag.ts";
+import { otherStrength, unquoted } from "../service/etag.ts";
 import type { HttpAnswer } from "../service/http-client.ts";
 import { readRefusal } from "../service/refusal.ts";
 import { Tagged } from "../service/schema.ts";
 import type { Service } from "../service/service.ts";
 
-type Rung = "if-match" | "fresh-tag" | "other-strength" | "without-tag";
+type Rung = "if-match" | "any-tag" | "fresh-tag" | "other-strength" | "unquoted" | "without-tag";
+
+/** Any state of the resource (RFC 9110 section 13.1.1). */
+const ANY = "*";
 
 /** The tag to continue with; undefined is no If-Match. */
 export interface NextTag {
@@ -19,6 +22,9 @@ export class TagLadder {
   readonly #afterPreconditionFailed: Behaviour["afterPreconditionFailed"];
   readonly #log: Logger;
   readonly #taken = new Set<Rung>();
+  /** The tag that was sent last. */
+  #tag: string | undefined;
+  #last: NextTag | undefined;
 
   constructor(service: Service, after: Behaviour["afterPreconditionFailed"], log: Logger) {
     this.#service = service;
@@ -28,13 +34,15 @@ export class TagLadder {
 
   /** What the way so far has shown; to be asked when the last form was taken. */
   get learned(): LearnedQuirk | undefined {
-    if (this.#taken.has("without-tag")) return "if-match-refused";
-    return this.#taken.has("if-match") ? "if-match-required" : undefined;
+    if (this.#last && this.#last.etag === undefined) return "if-match-refused";
+    return this.#last && this.#taken.has("if-match") ? "if-match-required" : undefined;
   }
 
   /** To be called when another resource is written to, which has other tags. */
   startAgain(): void {
     this.#taken.delete("if-match");
+    this.#tag = undefined;
+    this.#last = undefined;
   }
 
   /**
@@ -47,15 +55,45 @@ export class TagLadder {
     answer: HttpAnswer,
     signal: AbortSignal,
   ): Promise<NextTag | undefined> {
+    if (etag !== undefined && etag !== ANY) this.#tag = etag;
+    const next = await this.#next(path, etag, answer, signal);
+    this.#last = next ?? this.#last;
+    return next;
+  }
+
+  async #next(
+    path: string,
+    etag: string | undefined,
+    answer: HttpAnswer,
+    signal: AbortSignal,
+  ): Promise<NextTag | undefined> {
     if (asksForTag(answer) || (answer.status === 412 && etag === undefined)) {
-      return await this.#fetched("if-match", path, signal);
+      const fetched = await this.#fetched("if-match", path, signal);
+      return fetched ?? (await this.#otherForm(path, signal)) ?? this.#anyTag();
     }
     if (answer.status !== 412 || etag === undefined) return undefined;
-    if (this.#afterPreconditionFailed === "other-tags") {
-      const fresh = await this.#fetched("fresh-tag", path, signal);
-      if (fresh) return fresh;
-      if (this.#take("other-strength")) return { etag: otherStrength(etag) };
-    }
+    // What is known of the BMC decides which comes first, never which is left out.
+    if (this.#afterPreconditionFailed === "other-tags")
+      return (await this.#otherForm(path, signal)) ?? this.#withoutTag(path);
+    return this.#withoutTag(path) ?? (await this.#otherForm(path, signal));
+  }
+
+  /** A fresh tag, then strong for weak or the other way round, then without its quotes. */
+  async #otherForm(path: string, signal: AbortSignal): Promise<NextTag | undefined> {
+    const etag = this.#tag;
+    if (etag === undefined) return undefined;
+    const fresh = await this.#fetched("fresh-tag", path, signal);
+    if (fresh) return fresh;
+    if (this.#take("other-strength")) return { etag: otherStrength(etag) };
+    return this.#take("unquoted") ? { etag: unquoted(etag) } : undefined;
+  }
+
+  /** For a resource that has no tag although the BMC asks for one. */
+  #anyTag(): NextTag | undefined {
+    return this.#take("any-tag") ? { etag: ANY } : undefined;
+  }
+
+  #withoutTag(path: string): NextTag | undefined {
     if (!this.#take("without-tag")) return undefined;
     this.#log.warn({ path }, "BMC answered 412 to If-Match, retrying once without it");
     return { etag: undefined };

@@ -1,3 +1,4 @@
+import * as z from "zod/mini";
 import { type Backoff, backoffMs } from "../../../../backoff.ts";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
@@ -8,7 +9,9 @@ import {
   type OperationTask,
   type StartedTask,
 } from "../../../operations/follow-task.ts";
+import { differenceOf, type Identity, identityIn, TargetMoved } from "../../../operations/identity.ts";
 import { ChangeFailed, EndUnknown, isFinal } from "../../../operations/read-back.ts";
+import type { WriteEffect } from "../../../operations/write-proof.ts";
 import { redact } from "../service/errors.ts";
 import { describe, type HttpAnswer, type HttpRequest } from "../service/http-client.ts";
 import { readDenial } from "../service/refusal.ts";
@@ -16,6 +19,17 @@ import { Tagged } from "../service/schema.ts";
 import type { ManagedSystem } from "./system.ts";
 import { TagLadder } from "./tag-ladder.ts";
 import type { BackgroundTask, Tasks } from "./task.ts";
+
+/** A resource that a write is meant for. */
+export interface Target {
+  /** For people. */
+  readonly what: string;
+  readonly path: string;
+  /** As it was when it was chosen. */
+  readonly identity: Identity;
+  /** What identifies such a resource; its own fields if absent. */
+  readonly identify?: (body: unknown) => Identity;
+}
 
 /** A write, its body with its secrets still closed. */
 export interface WriteRequest {
@@ -28,8 +42,14 @@ export interface WriteRequest {
   readonly etag?: string | undefined;
   /** The most that is read of the answer, in bytes. */
   readonly maxBytes?: number;
+  /** As in `HttpRequest`. */
+  readonly effect?: WriteEffect;
   /** What it starts is left running: the operation follows it, or it waits for the machine's next boot. */
   readonly background?: boolean;
+  /** What the write is meant for: read again right before it is sent, unless that was the last request. */
+  readonly targets?: readonly Target[] | undefined;
+  /** Whether the targets are read once more when it was accepted, because nothing else shows what the BMC did it to. */
+  readonly rechecks?: boolean;
   /** Nothing that can be read shows its result: without its task it is not known. */
   readonly needsTask?: boolean;
   /** The answer's body is what was asked for, and shows by itself whether the request did it. */
@@ -60,6 +80,26 @@ export class Writer {
     this.#system = system;
     this.#tasks = tasks;
     this.#log = log;
+  }
+
+  /** Throws `TargetMoved` if the target is not what it was. */
+  async #check({ what, path, identity, identify = identityIn }: Target, signal: AbortSignal): Promise<void> {
+    const { service } = this.#system;
+    const now = service.justRead(path) ?? (await service.find(path, AnyResource, signal))?.value;
+    if (now === undefined) throw new TargetMoved(what, path, "nothing");
+    const difference = differenceOf(identity, identify(now));
+    if (difference !== undefined) throw new TargetMoved(what, path, difference);
+  }
+
+  async #recheck(target: Target, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#check(target, signal);
+    } catch (thrown) {
+      if (!(thrown instanceof TargetMoved)) throw uncertain(thrown);
+      const { what, path } = target;
+      const message = `${what} is no longer at ${path}, where the request was sent: it may have changed another one`;
+      throw new BmcError("verify", message, { cause: thrown, uncertain: true });
+    }
   }
 
   /** What the last write has left running in the background. */
@@ -97,11 +137,15 @@ export class Writer {
     this.#system.markChanged();
     this.#started = undefined;
     for (;;) {
+      for (const target of request.targets ?? []) await this.#check(target, signal);
       const answer = await service.send(httpRequest(request, etag), signal);
       if (answer.status < 300) {
         if (!isAction && ladder.learned) this.#system.learn(ladder.learned);
         const started = await this.follow(answer, request, signal);
         throwDenial(answer, request);
+        for (const target of request.rechecks ? (request.targets ?? []) : []) {
+          await this.#recheck(target, signal);
+        }
         return started?.resultBody === undefined ? answer : { ...answer, body: started.resultBody };
       }
       const next = await ladder.next(tagPath, etag, answer, signal);
@@ -161,6 +205,13 @@ export class Writer {
   }
 }
 
+const AnyResource = z.record(z.string(), z.unknown());
+
+function uncertain(thrown: unknown): BmcError {
+  const error = BmcError.from(thrown);
+  return new BmcError(error.class, error.message, { cause: error, uncertain: true });
+}
+
 function withoutTask(request: WriteRequest): BmcError {
   return new EndUnknown(`${describe(request)} was accepted without a task: the result is not known`);
 }
@@ -176,10 +227,13 @@ export function throwDenial(
   throw new BmcError("verify", message, { uncertain: true });
 }
 
-function httpRequest({ method, path, body, maxBytes }: WriteRequest, etag: string | undefined): HttpRequest {
+function httpRequest(
+  { method, path, body, maxBytes, effect }: WriteRequest,
+  etag: string | undefined,
+): HttpRequest {
   return {
     method,
     path,
-    ...defined({ body, maxBytes, headers: etag === undefined ? undefined : { "if-match": etag } }),
+    ...defined({ body, maxBytes, effect, headers: etag === undefined ? undefined : { "if-match": etag } }),
   };
 }

@@ -17,6 +17,8 @@ export class Authentication {
   readonly #mayChange: boolean;
   #mode: AuthMode;
   #session: Promise<LoginSession> | undefined;
+  /** The session that is not to be ended. */
+  #kept: Promise<LoginSession> | undefined;
   /** Whether the current session has been accepted by a request. */
   #proven = false;
   /** Some BMCs answer 403 to an expired session; one that does so to a new one as well means it. */
@@ -121,10 +123,25 @@ export class Authentication {
     return true;
   }
 
+  /** Logs out; the next request logs in anew. False, without a request, where no session is in use. */
+  async endSession(): Promise<boolean> {
+    if (this.#mode !== "session" || !this.#session) return false;
+    await this.close();
+    this.#proven = false;
+    return true;
+  }
+
+  /** Leaves the session in use to its end on the BMC: something there lives no longer than it does. */
+  keepSession(): void {
+    this.#kept = this.#session;
+  }
+
   /** Logs out where there was a login. Never throws. */
   async close(): Promise<void> {
-    const session = await this.#session?.catch(() => undefined);
+    const opening = this.#session;
     this.#session = undefined;
+    if (opening === this.#kept) return;
+    const session = await opening?.catch(() => undefined);
     await session?.close();
   }
 }

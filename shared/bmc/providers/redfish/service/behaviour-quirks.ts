@@ -30,8 +30,6 @@ export interface Behaviour {
   readonly cdTargets: readonly string[];
   /** When a refused boot write is read back: before giving up, or after each refusal. */
   readonly readBack: "before-failing" | "each-refusal";
-  /** Whether a boot override may be made permanent although the BMC lists no values for it. */
-  readonly continuous: "assumed" | "listed-only";
   /** How long a one-time boot override stays in force: for one boot, or like a persistent one. */
   readonly once: "one-boot" | "persistent";
   /** Reset types never sent without being listed. */
@@ -62,7 +60,6 @@ const STANDARD: Behaviour = {
   clearTarget: "None",
   cdTargets: ["Cd"],
   readBack: "before-failing",
-  continuous: "assumed",
   once: "one-boot",
   unlistedResets: [],
   bootOwner: "settings-with-target",
@@ -165,10 +162,10 @@ export const quirks: readonly Quirk[] = [
   },
   {
     name: "supermicro-usb-cd",
-    vendors: "Supermicro",
+    vendors: "Supermicro, except ARS-111GL-NHR",
     reason: "virtual media boots as UsbCd, not as Cd",
-    source: "observed on X11 and later boards",
-    match: { manufacturer: SUPERMICRO },
+    source: "observed on X11 and later boards; openstack/sushy release note supermicro-vmedia-dev-workaround",
+    match: { manufacturer: SUPERMICRO, model: /^(?!ARS-111GL-NHR\b)/i },
     effect: { cdTargets: ["UsbCd", "Cd"] },
   },
   {
@@ -205,10 +202,10 @@ export const quirks: readonly Quirk[] = [
   {
     name: "lenovo-listed-only",
     vendors: "Lenovo",
-    reason: "PushPowerButton is not supported, and permanent overrides only where they are advertised",
+    reason: "PushPowerButton is not supported where it is not listed",
     source: "XClarity Controller REST API guide",
     match: { manufacturer: LENOVO },
-    effect: { continuous: "listed-only", unlistedResets: ["PushPowerButton"] },
+    effect: { unlistedResets: ["PushPowerButton"] },
   },
   {
     name: "lenovo-xcc-no-if-match",

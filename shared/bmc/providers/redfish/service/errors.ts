@@ -2,8 +2,9 @@ import { BmcError } from "../../../../contract/bmc-error.ts";
 import type { ErrorClass } from "../../../../contract/error-class.ts";
 import { defined } from "../../../../defined.ts";
 import { redactor, secretsIn } from "../../../../secret-forms.ts";
-import { isAnswerLost, isServerFault, parseRetryAfterMs } from "../../../http/status-error.ts";
-import { describe, type HttpAnswer, type HttpRequest } from "./http-client.ts";
+import { isServerFault, parseRetryAfterMs, statusLeavesOpen } from "../../../http/status-error.ts";
+import { leavesOpen } from "../../../operations/write-proof.ts";
+import { describe, effectOf, type HttpAnswer, type HttpRequest } from "./http-client.ts";
 import { messageQuirkOf } from "./message-quirks.ts";
 import { deniesItself, type Refusal, readRefusal, textOfMessage } from "./refusal.ts";
 
@@ -13,13 +14,14 @@ import { deniesItself, type Refusal, readRefusal, textOfMessage } from "./refusa
  */
 export function answerError(
   answer: HttpAnswer,
-  request: Pick<HttpRequest, "method" | "path" | "body">,
+  request: Pick<HttpRequest, "method" | "path" | "body" | "effect">,
   nowMs: number,
 ): BmcError {
   const refusal = readRefusal(answer, (text) => redact(text, request.body));
   const errorClass = classOfAnswer(answer.status, refusal);
   const retryAfterMs =
-    parseRetryAfterMs(answer.headers["retry-after"], nowMs) ?? retryInMs(refusal.messages.map(textOfMessage));
+    parseRetryAfterMs(answer.headers["retry-after"], nowMs) ??
+    retryInMs(refusal.messages.map((message) => textOfMessage(message)));
   const said = refusal.text && `: ${refusal.text}`;
   const message = `${describe(request)} answered ${answer.status}${said}`;
   return new BmcError(errorClass, message, {
@@ -30,14 +32,16 @@ export function answerError(
   });
 }
 
-/** A setting does no harm twice: its request is sent again after a 503. */
 function mayHaveWritten(
   answer: HttpAnswer,
-  { method }: Pick<HttpRequest, "method">,
+  request: Pick<HttpRequest, "method" | "effect">,
   { messageIds }: Refusal,
 ): boolean {
-  const isRepeatable = method === "GET" || (method === "PATCH" && answer.status === 503);
-  return !isRepeatable && isAnswerLost(answer, messageIds.length > 0);
+  // A PATCH does no harm twice, and the state is read before it is sent again.
+  if (request.method === "PATCH" && answer.status === 503) return false;
+  const effect = effectOf(request);
+  if (statusLeavesOpen(answer, messageIds.length > 0, effect)) return true;
+  return messageIds.some((id) => leavesOpen("redfish message", id.slice(id.lastIndexOf(".") + 1), effect));
 }
 
 /** These say that the credentials are right, whatever the status. */

@@ -42,3 +42,8 @@ export function readEtag(header: string | undefined, property: string | undefine
 export function otherStrength(etag: string): string {
   return etag.startsWith("W/") ? etag.slice(2) : `W/${etag}`;
 }
+
+/** The tag's text alone: some BMCs compare it with what they keep without quotes. */
+export function unquoted(etag: string): string {
+  return etag.replace(/^W\//, "").replace(/^"(.*)"$/, "$1");
+}

@@ -8,6 +8,7 @@ import {
   type HttpConnectionOptions,
   type HttpAnswer as RawAnswer,
 } from "../../../http/http-connection.ts";
+import { leavesOpen, type WriteEffect } from "../../../operations/write-proof.ts";
 import { decodeBody } from "./body.ts";
 
 /** The most that is read of one answer. A System with everything a vendor adds stays below 100 kB. */
@@ -25,6 +26,17 @@ export interface HttpRequest {
   readonly body?: unknown;
   /** The most that is read of the answer; 1 MiB when absent. */
   readonly maxBytes?: number;
+  /** What sending it again does; that of the method when absent. */
+  readonly effect?: WriteEffect;
+}
+
+/** What sending a request a second time does; undefined for a reading. */
+export function effectOf({
+  method,
+  effect,
+}: Pick<HttpRequest, "method" | "effect">): WriteEffect | undefined {
+  if (method === "GET") return undefined;
+  return effect ?? (method === "PATCH" ? "setting" : "command");
 }
 
 /** The request in words: never its body, which may hold a password. */
@@ -216,10 +228,13 @@ function redirectTarget(
     );
   }
   // RFC 9110 section 15.4: only 307 and 308 keep the method and the body of a write.
-  if (request.method !== "GET" && status < 307) {
+  // With 301 and 302 a path that only gains or loses its last slash names the same resource, and nothing was carried out yet.
+  const isSame = status < 303 && target.replace(/\/$/, "") === path.replace(/\/$/, "");
+  if (request.method !== "GET" && status < 307 && !isSame) {
     throw new BmcError(
       "protocol",
       `${describe(request)} was redirected with ${status}, which would lose the request`,
+      { uncertain: leavesOpen("http", status, effectOf(request)) },
     );
   }
   return target;

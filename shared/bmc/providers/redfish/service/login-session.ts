@@ -5,10 +5,20 @@ import type { Logger } from "../../../../logger.ts";
 import { textOf } from "../../../../text-of.ts";
 import type { Account } from "./basic-authorization.ts";
 import { answerError } from "./errors.ts";
-import { describe, type HttpAnswer, type HttpClient, localPath, ownPath } from "./http-client.ts";
-import { SessionResource } from "./schema.ts";
+import {
+  describe,
+  type HttpAnswer,
+  type HttpClient,
+  type HttpRequest,
+  localPath,
+  ownPath,
+} from "./http-client.ts";
+import { ServiceRoot, SessionResource } from "./schema.ts";
 
 const SESSIONS = "/redfish/v1/SessionService/Sessions";
+const ROOT = "/redfish/v1/";
+/** Answers to a login that say that this is not the place for it. */
+const NOT_SERVED = [404, 405, 501];
 /** For cleaning up after the caller has cancelled. */
 const CLEAN_UP_MS = 3_000;
 
@@ -91,8 +101,15 @@ export class LoginSession {
 
 async function login(context: LoginContext, account: Account, signal: AbortSignal): Promise<LoginSession> {
   const body = { UserName: account.username, Password: account.password };
-  const request = { method: "POST", path: SESSIONS, body } as const;
-  const answer = await context.http.exchange(request, signal);
+  let request: HttpRequest = { method: "POST", path: SESSIONS, body };
+  let answer = await context.http.exchange(request, signal);
+  if (NOT_SERVED.includes(answer.status)) {
+    const path = await linkedSessions(context, signal);
+    if (path !== undefined) {
+      request = { ...request, path };
+      answer = await context.http.exchange(request, signal);
+    }
+  }
   if (answer.status >= 300) {
     const error = answerError(answer, request, context.clock.now());
     // Whatever the status says, it answers a login; one more session that expires does no harm.
@@ -105,6 +122,15 @@ async function login(context: LoginContext, account: Account, signal: AbortSigna
   if (!token)
     throw new BmcError("protocol", `${describe(request)} answered ${answer.status} without X-Auth-Token`);
   return LoginSession.of(context, token, sessionPath(answer, context.http.origin));
+}
+
+/** Where the service root says that sessions are, which anybody may read; undefined if that is the usual place. */
+async function linkedSessions({ http }: LoginContext, signal: AbortSignal): Promise<string | undefined> {
+  const answer = await http.exchange({ method: "GET", path: ROOT }, signal);
+  const root = ServiceRoot.safeParse(answer.body);
+  const link = root.success ? root.data.Links?.Sessions?.["@odata.id"] : undefined;
+  const path = localPath(link, http.origin);
+  return path?.replace(/\/$/, "") === SESSIONS ? undefined : path;
 }
 
 function sessionPath(answer: HttpAnswer, origin: string): string | undefined {

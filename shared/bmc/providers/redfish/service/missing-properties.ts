@@ -9,10 +9,10 @@ export const GENERAL = /(^|\.)GeneralError$/;
 const NEEDS = /\b(missing|required?|must|need(s|ed)?|lacks?|does not (have|contain)|without)\b/i;
 
 /** Which of these properties, which the request did not have, a refusal names as missing. */
-export function missingProperties(
+export function missingProperties<Name extends string>(
   answer: Pick<HttpAnswer, "status" | "body" | "text">,
-  names: readonly string[],
-): readonly string[] {
+  names: readonly Name[],
+): readonly Name[] {
   if (answer.status < 400 || answer.status >= 500) return [];
   const refusal = readRefusal(answer);
   const has = (id: RegExp) => refusal.messageIds.some((known) => id.test(known));

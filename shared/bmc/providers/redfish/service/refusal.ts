@@ -123,12 +123,18 @@ export function describeMessages(
   return { text: quoteAll(messages, redact) || quoteIds(messageIds, redact), messageIds };
 }
 
-/** The text of a message, with its arguments where the BMC leaves them to its clients (DSP0266, Message object). */
-export function textOfMessage({ Message = "", MessageArgs = [] }: Message): string {
-  return Message.replace(
-    /%(\d{1,2})/g,
-    (placeholder, number) => MessageArgs[Number(number) - 1] ?? placeholder,
-  );
+/**
+ * The text of a message, with its arguments where the BMC leaves them to its clients (DSP0266, Message object). Redacted before that:
+ * text that is filled in already may hold a secret with a `%1` of its own, which an argument would split.
+ */
+export function textOfMessage(
+  { Message = "", MessageArgs = [] }: Message,
+  redact: Redact = unchanged,
+): string {
+  return redact(Message).replace(/%(\d{1,2})(?![0-9A-Za-z])/g, (placeholder, number) => {
+    const argument = MessageArgs[Number(number) - 1];
+    return argument === undefined ? placeholder : redact(argument);
+  });
 }
 
 /** The messages with a reason; those with an ID of their own come before general ones. */
@@ -141,7 +147,7 @@ function quoteAll(messages: readonly Message[], redact: Redact): string {
 
 function quote(message: Message, redact: Redact): string {
   const { MessageId: id, Resolution = "" } = message;
-  const text = textOfMessage(message).trim() || argumentsOf(message).join(", ");
+  const text = textOfMessage(message, redact).trim() || argumentsOf(message).join(", ");
   const words = [text, id === undefined ? "" : `(${id})`].filter((part) => part !== "").join(" ");
   const quoted = clean(words, redact, LONGEST_QUOTE);
   const isUseful = Resolution.trim() !== "" && !USELESS_RESOLUTION.test(Resolution.trim());

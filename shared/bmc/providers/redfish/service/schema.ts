@@ -75,6 +75,7 @@ export const ServiceRoot = z.object({
   RedfishVersion: lenient(z.string()),
   UUID: lenient(z.string()),
   Systems: lenient(Link),
+  Links: lenient(z.object({ Sessions: lenient(Link) })),
   AccountService: lenient(Link),
   Registries: lenient(Link),
   ProtocolFeaturesSupported: lenient(
@@ -145,7 +146,7 @@ export const System = z.extend(Indicator, {
   LastResetCause: lenient(OneOrMore),
   SerialConsole: lenient(z.object({ SSH: lenient(SshService) })),
   Actions: lenient(z.object({ "#ComputerSystem.Reset": lenient(ResetAction) })),
-  "@Redfish.Settings": lenient(z.object({ SettingsObject: Link })),
+  "@Redfish.Settings": lenient(z.object({ SettingsObject: lenient(Link) })),
   Oem: lenient(z.record(z.string(), z.unknown())),
   Links: lenient(z.object({ ManagedBy: Links, Chassis: Links })),
   SecureBoot: lenient(Link),

@@ -3,10 +3,12 @@ import type { Clock } from "../../../../clock.ts";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
 import { isServerFault } from "../../../http/status-error.ts";
+import { samePath } from "../resources/paths.ts";
 import type { Authentication } from "./authentication.ts";
 import { answerError } from "./errors.ts";
 import { readEtag } from "./etag.ts";
 import {
+  effectOf,
   type HttpAnswer,
   type HttpClient,
   type HttpRequest,
@@ -27,6 +29,15 @@ export interface Resource<T> {
   readonly etag: string | undefined;
 }
 
+/** How long a reading shows what is at a place. */
+const FRESH_MS = 2_000;
+
+interface LastRead {
+  readonly path: string;
+  readonly body: unknown;
+  readonly atMs: number;
+}
+
 /** Requests to one BMC with its credentials. */
 export class Service {
   readonly #http: HttpClient;
@@ -36,6 +47,8 @@ export class Service {
   #hasChanged = false;
   #repetitions = MOST_REPETITIONS;
   #accountToChange: string | undefined;
+  #lastRead: LastRead | undefined;
+  #beforeChange: ((path: string, signal: AbortSignal) => Promise<void>) | undefined;
 
   /** `onAccepted` is called with every change that the BMC accepts. */
   constructor(http: HttpClient, authentication: Authentication, clock: Clock, onAccepted?: () => void) {
@@ -43,6 +56,18 @@ export class Service {
     this.#authentication = authentication;
     this.#clock = clock;
     this.#onAccepted = onAccepted;
+  }
+
+  /** Has `check` called before every request that may change something; what it throws keeps the request from being sent. */
+  guard(check: (path: string, signal: AbortSignal) => Promise<void>): void {
+    this.#beforeChange = check;
+  }
+
+  /** The body of a resource that was read a moment ago, if nothing was asked since; else undefined. */
+  justRead(path: string): unknown {
+    const last = this.#lastRead;
+    const isFresh = last && this.#clock.monotonicMs() - last.atMs <= FRESH_MS;
+    return isFresh && samePath(last.path, path) ? last.body : undefined;
   }
 
   /** Whether the BMC has accepted a change since this session began. */
@@ -95,13 +120,26 @@ export class Service {
 
   /** Sends a request whatever its answer; only refused credentials throw. */
   async send(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
+    if (request.method !== "GET") await this.#beforeChange?.(request.path, signal);
+    this.#lastRead = undefined;
+    const answer = await this.#sendAuthorised(request, signal);
+    if (request.method === "GET" && answer.status === 200) {
+      this.#lastRead = { path: answer.path, body: answer.body, atMs: this.#clock.monotonicMs() };
+    }
+    return answer;
+  }
+
+  async #sendAuthorised(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
     const answer = await this.#authorised(request, signal);
     const refused = this.#refused(answer, request);
+    const { mode } = this.#authentication;
     if (!(await this.#authentication.renewed(answer, refused !== undefined))) {
       if (refused) throw refused;
       if (request.method !== "GET") this.#noteChange(answer);
       return answer;
     }
+    // The session was accepted a moment before: the command may have ended it.
+    if (refused && mode === "session" && effectOf(request) === "command") throw sessionEnded(refused);
     const again = await this.#authorised(request, signal);
     const refusedAgain = this.#refused(again, request);
     await this.#authentication.renewed(again, refusedAgain !== undefined);
@@ -119,6 +157,8 @@ export class Service {
 
   /** Uploads a file once, whatever the answer; refused credentials throw. */
   async upload(request: HttpUpload, signal: AbortSignal): Promise<HttpAnswer> {
+    await this.#beforeChange?.(request.path, signal);
+    this.#lastRead = undefined;
     const credentials = await this.#authentication.headers(signal);
     const headers = { ...request.headers, ...credentials };
     const answer = await this.#http.upload({ ...request, headers }, signal);
@@ -137,8 +177,18 @@ export class Service {
     return this.#accountToChange;
   }
 
+  /** Logs out and in again where a session is in use, and says whether one is: what ends with a session is then gone. */
+  endSession(): Promise<boolean> {
+    return this.#authentication.endSession();
+  }
+
+  /** Does not log out at the end. */
+  keepSession(): void {
+    this.#authentication.keepSession();
+  }
+
   /** A refusal as a typed error. */
-  refusal(answer: HttpAnswer, request: Pick<HttpRequest, "method" | "path" | "body">): BmcError {
+  refusal(answer: HttpAnswer, request: Pick<HttpRequest, "method" | "path" | "body" | "effect">): BmcError {
     if (answer.status === 403) this.#accountToChange ??= this.pathOf(accountToChange(answer));
     return answerError(answer, request, this.#clock.now());
   }
@@ -180,6 +230,14 @@ export class Service {
   #resource<T extends z.ZodMiniType>(answer: HttpAnswer, schema: T): Resource<z.infer<T>> {
     return parseResource(answer.path, answer.body, schema, answer.headers["etag"]);
   }
+}
+
+/** The next request opens a new session, so that the command can be sent again once it is known not to have been carried out. */
+function sessionEnded(refused: BmcError): BmcError {
+  return new BmcError("busy", `${refused.message}; the session has ended`, {
+    cause: refused,
+    uncertain: true,
+  });
 }
 
 /** A resource out of an answer's body or an expanded collection. Throws `protocol` when it is something else. */

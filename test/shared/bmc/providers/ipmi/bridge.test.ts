@@ -46,10 +46,19 @@ describe("the answer to a bridged request", () => {
     expect(route.answer(forwarded, GET_CHASSIS_STATUS, 5)).toBe("forwarded");
   });
 
-  it("is the target's own, and another's when address or sequence differ", () => {
-    expect(route.answer(answered, GET_CHASSIS_STATUS, 5)).toMatchObject({ completionCode: 0 });
+  it.each([
+    ["IW044: the BMC's address in it", 0x20],
+    ["IW045: addresses that were not exchanged", 0x81],
+    ["the target's address", 0x72],
+  ])("is the target's own with %s", (_, responder) => {
+    expect(route.answer({ ...answered, responder }, GET_CHASSIS_STATUS, 5)).toMatchObject({
+      completionCode: 0,
+    });
+  });
+
+  it("is another's when address or sequence differ", () => {
     expect(route.answer(answered, GET_CHASSIS_STATUS, 6)).toBeUndefined();
-    expect(route.answer({ ...answered, responder: 0x20 }, GET_CHASSIS_STATUS, 5)).toBeUndefined();
+    expect(route.answer({ ...answered, responder: 0x74 }, GET_CHASSIS_STATUS, 5)).toBeUndefined();
   });
 
   it("is the BMC's when that could not pass the request on", () => {

@@ -296,6 +296,20 @@ describe.concurrent("the console of the ipmi provider", () => {
     });
   });
 
+  it("IW080: is kept through some seconds without an answer, which end no session", async () => {
+    await using bmc = await startBmc();
+    let asked = 0;
+    bmc.faults.ignores = (name) => name === "Get Payload Instance Info" && ++asked <= 4;
+    await using there = await watching(bmc, { clock: scaledClock(20), overrides: PATIENT });
+    await eventually(() => asked > 4);
+
+    bmc.machine.print("after the silence\n");
+
+    await eventually(() => there.text().includes("after the silence"));
+    expect(bmc.log.filter((name) => name === "Activate Payload")).toHaveLength(1);
+    await there.end();
+  });
+
   it("says where the BMC has dropped output", async () => {
     await using bmc = await startBmc();
     await using there = await watching(bmc);

@@ -157,7 +157,12 @@ describe("the event log", () => {
     await using bmc = await startBmc({ log: { records: [UNCORRECTABLE, TOO_HOT] } });
     await using session = await openSession(bmc);
     let entries = 0;
-    bmc.faults.refuses = (name) => (name === "Get SEL Entry" && ++entries === 2 ? 0xcb : undefined);
+    bmc.faults.refuses = (name) => {
+      if (name !== "Get SEL Entry" || ++entries < 2) return undefined;
+      const { data: reservation = Buffer.alloc(2) } = bmc.events.reserve();
+      bmc.events.clear(Buffer.concat([reservation, Buffer.from("CLR"), Buffer.of(0xaa)]));
+      return undefined;
+    };
 
     expect(await sel(session).list(limit())).toHaveLength(1);
   });
@@ -217,4 +222,78 @@ describe("clearing the event log", () => {
 
     await expect(sel(session).clear(limit())).rejects.toMatchObject({ class: "timeout" });
   });
+});
+
+describe.concurrent("an event log with its own ways", () => {
+  const FIVE = Array.from({ length: 5 }, (_, index) => {
+    const record = Buffer.from(UNCORRECTABLE);
+    record.writeUInt16LE(index + 1, 0);
+    return record;
+  });
+  const log = { records: FIVE, keepsIds: true };
+  const isRecord = (data: Buffer, id: number) => data.readUInt16LE(2) === id;
+
+  it("IW156: is read under a reservation where whole records need one", async () => {
+    await using bmc = await startBmc({ log });
+    await using session = await openSession(bmc);
+    bmc.faults.refuses = (name, data) =>
+      name === "Get SEL Entry" && data.readUInt16LE(0) === 0 ? 0xc5 : undefined;
+
+    expect(await sel(session).list(limit())).toHaveLength(5);
+    expect(bmc.log.filter((name) => name === "Reserve SEL")).toHaveLength(1);
+  });
+
+  it("IW157: is read on where a record once named 0 as the next", async () => {
+    await using bmc = await startBmc({ log });
+    await using session = await openSession(bmc);
+    let times = 0;
+    bmc.faults.answers = ({ netFn, command, data }) =>
+      netFn === 0x0a && command === 0x43 && isRecord(data, 2) && times++ === 0
+        ? { data: Buffer.concat([Buffer.alloc(2), FIVE[1] ?? Buffer.alloc(16)]) }
+        : undefined;
+
+    expect((await sel(session).list(limit())).map(({ id }) => id)).toEqual(["1", "2", "3", "4", "5"]);
+  });
+
+  it("IW158: ends with a word where it leads back", async () => {
+    await using bmc = await startBmc({ log });
+    await using session = await openSession(bmc);
+    bmc.faults.answers = ({ netFn, command, data }) =>
+      netFn === 0x0a && command === 0x43 && isRecord(data, 3)
+        ? { data: Buffer.concat([Buffer.of(2, 0), FIVE[2] ?? Buffer.alloc(16)]) }
+        : undefined;
+
+    const entries = await sel(session).list(limit());
+
+    expect(entries.map(({ id }) => id)).toEqual(["1", "2", "3", ""]);
+    expect(entries.at(-1)).toMatchObject({
+      unread: true,
+      message: expect.stringContaining("comes after itself"),
+    });
+  });
+
+  it.each([0xc1, 0xcc, 0xd4, 0xff])(
+    "IW159: needs no reservation where that is refused with %i",
+    async (code) => {
+      await using bmc = await startBmc({ log: { ...log, partBytes: 8, reservations: false } });
+      await using session = await openSession(bmc);
+      bmc.faults.refuses = (name) => (name === "Reserve SEL" ? code : undefined);
+
+      expect(await sel(session).list(limit())).toHaveLength(5);
+    },
+  );
+
+  it.each([0xc0, 0xc3, 0xcb, 0xd4, 0xff])(
+    "is read but for a record that is refused with %i, which is named",
+    async (code) => {
+      await using bmc = await startBmc({ log });
+      await using session = await openSession(bmc, { clock: scaledClock(20) });
+      bmc.faults.refuses = (name, data) => (name === "Get SEL Entry" && isRecord(data, 3) ? code : undefined);
+
+      const entries = await sel(session).list(limit());
+
+      expect(entries.map(({ id }) => id)).toEqual(["1", "2", "4", "5", "3"]);
+      expect(entries.at(-1)).toMatchObject({ unread: true, message: expect.stringContaining("record 3") });
+    },
+  );
 });

@@ -2,6 +2,7 @@ import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
 import { buildHandshakePacket, PayloadType } from "../../../../../shared/bmc/providers/ipmi/rmcp.ts";
+import type { IpmiBmc } from "../../../../../simulators/ipmi/bmc.ts";
 import { scaledClock } from "../../../../support/scaled-clock.ts";
 import { eventually, limit, openSession, recordingLogger, startBmc } from "./bench.ts";
 
@@ -463,3 +464,141 @@ function blockForMs(ms: number): void {
   const endMs = performance.now() + ms;
   while (performance.now() < endMs);
 }
+
+/** The payload of a handshake's datagram begins behind RMCP and session header. */
+const PAYLOAD_OFFSET = 16;
+const AUTH_CODE_OFFSET = PAYLOAD_OFFSET + 40;
+
+/** Its code as a BMC sends it that cannot compute it. */
+function withoutCode(datagram: Buffer): Buffer {
+  return Buffer.from(datagram).fill(0, AUTH_CODE_OFFSET);
+}
+
+/** The datagram with more bytes at the end of its payload. */
+function longer(datagram: Buffer, bytes: number): Buffer {
+  const copy = Buffer.concat([datagram, Buffer.alloc(bytes, 0x5a)]);
+  copy.writeUInt16LE(copy.length - PAYLOAD_OFFSET, 14);
+  return copy;
+}
+
+/** Open Session's status for suite 17. */
+const opening17 = (status: number) => (bmc: IpmiBmc) => {
+  bmc.faults.shakes = (name, payload) => (isSuite17(name, payload) ? status : undefined);
+};
+/** RAKP2's status, the first time alone, which is that of suite 17. */
+const challenge17 = (status: number) => (bmc: IpmiBmc) => {
+  let count = 0;
+  bmc.faults.shakes = (name) => (name === "RAKP1" && count++ === 0 ? status : undefined);
+};
+const emptyCode = (bmc: IpmiBmc) => {
+  let count = 0;
+  bmc.faults.rewrites = (name, datagram) =>
+    name === "RAKP1" && count++ === 0 ? [withoutCode(datagram)] : [datagram];
+};
+
+describe.concurrent("a BMC that takes suite 3 alone and says it its own way", () => {
+  it.each<[string, (bmc: IpmiBmc) => void]>([
+    ["IW002: suite 17's RAKP2 has an empty code", emptyCode],
+    ["IW003: RAKP2 says that the name is unknown", challenge17(0x0d)],
+    ["IW003: RAKP2 says that the role is refused", challenge17(0x09)],
+    ["IW004: Open Session says 0x09", opening17(0x09)],
+    ["IW004: Open Session says 0x0A", opening17(0x0a)],
+    ["IW005: Open Session says 0x11", opening17(0x11)],
+    ["IW005: Open Session says 0x12", opening17(0x12)],
+    ["IW006: Open Session says 0x01", opening17(0x01)],
+  ])("is asked for it where the entry allows it: %s", async (_, damage) => {
+    await using bmc = await startBmc();
+    damage(bmc);
+
+    await using session = await openSession(bmc, { overrides: ALLOWED });
+
+    expect(await session.power.read(limit())).toBe("off");
+    expect(bmc.log.filter((name) => name === "RAKP1").length).toBeLessThanOrEqual(2);
+  });
+
+  it.each<[string, (bmc: IpmiBmc) => void, string, RegExp]>([
+    ["IW002: an empty code", emptyCode, "unsupported", /cipher suite 17.*all zeros; to accept suite 3/],
+    ["IW003: an unknown name", challenge17(0x0d), "auth", /unknown user name, or .*privilege level/],
+    ["IW004: Open Session 0x0A", opening17(0x0a), "unsupported", /offers cipher suite 3 and not 17/],
+    ["IW006: Open Session 0x01", opening17(0x01), "busy", /no free session slot/],
+  ])("is not asked for it otherwise, and named: %s", async (_, damage, errorClass, message) => {
+    await using bmc = await startBmc();
+    damage(bmc);
+
+    await expect(openSession(bmc)).rejects.toMatchObject({
+      class: errorClass,
+      message: expect.stringMatching(message),
+    });
+    expect(bmc.log.filter((name) => name === "RAKP1").length).toBeLessThanOrEqual(1);
+  });
+
+  it("IW006: names the suite beside the slots where suite 3 is the only one", async () => {
+    await using bmc = await startBmc();
+    bmc.faults.shakes = (name) => (name === "Open Session" ? 0x01 : undefined);
+
+    await expect(openSession(bmc, { overrides: { ipmi: { cipherSuite: 3 } } })).rejects.toMatchObject({
+      class: "busy",
+      message: expect.stringContaining("or no cipher suite 3"),
+    });
+  });
+
+  it.each([
+    ["IW015: Open Session refuses the level for every suite", "Open Session", 0x0a],
+    ["IW016: RAKP2 refuses the level for every suite", "RAKP1", 0x09],
+  ])("is an error of rights that names the option where %s", async (_, message, status) => {
+    await using bmc = await startBmc();
+    bmc.faults.shakes = (name) => (name === message ? status : undefined);
+
+    await expect(openSession(bmc, { overrides: ALLOWED })).rejects.toMatchObject({
+      class: "auth",
+      refused: "right",
+      message: expect.stringContaining("option privilege"),
+    });
+  });
+});
+
+/** Counts the RAKP3 messages that prove a password; others give a slot back. */
+function countProofs(bmc: IpmiBmc, status?: number): () => number {
+  let proofs = 0;
+  bmc.faults.shakes = (name, payload) => {
+    if (name !== "RAKP3" || payload[1] !== 0) return undefined;
+    proofs += 1;
+    return status;
+  };
+  return () => proofs;
+}
+
+describe.concurrent("a proven password", () => {
+  it("IW009: is proven with the level alone to a BMC that cuts the role in RAKP3", async () => {
+    await using bmc = await startBmc({ rakp3Role: "level" });
+    const proofs = countProofs(bmc);
+
+    await using session = await openSession(bmc);
+
+    expect(await session.power.read(limit())).toBe("off");
+    expect(proofs()).toBe(2);
+  });
+
+  it("IW009: is not called wrong where the BMC refuses both proofs", async () => {
+    await using bmc = await startBmc();
+    const proofs = countProofs(bmc, 0x0f);
+
+    await expect(openSession(bmc)).rejects.toMatchObject({
+      class: "protocol",
+      message: expect.not.stringContaining("wrong password"),
+    });
+    expect(proofs()).toBe(2);
+  });
+
+  it.each([
+    ["IW012: RAKP2", "RAKP1", 1],
+    ["IW013: RAKP4", "RAKP3", 8],
+  ])("is accepted with bytes behind the code of %s", async (_, name, bytes) => {
+    await using bmc = await startBmc();
+    bmc.faults.rewrites = (sent, datagram) => [sent === name ? longer(datagram, bytes) : datagram];
+
+    await using session = await openSession(bmc);
+
+    expect(await session.power.read(limit())).toBe("off");
+  });
+});

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
 import { parseDeviceId, parseGuid } from "../../../../../shared/bmc/providers/ipmi/device-id.ts";
 import type { IpmiBmcOptions } from "../../../../../simulators/ipmi/bmc.ts";
+import { scaledClock } from "../../../../support/scaled-clock.ts";
 import { AS_ADMINISTRATOR, limit, openSession, startBmc } from "./bench.ts";
 
 type IpmiBmcOptionsOfFru = Pick<IpmiBmcOptions, "damageFru" | "fruPartBytes">;
@@ -239,9 +240,8 @@ describe.concurrent("the inventory", () => {
   it("has what can be read where an area of the FRU cannot, and names that", async () => {
     await using bmc = await startBmc({ fru });
     await using session = await openSession(bmc);
-    let reads = 0;
-    // The first is the header's, the second the chassis area's.
-    bmc.faults.refuses = (name) => (name === "Read FRU Data" && ++reads === 2 ? 0xff : undefined);
+    const isChassisArea = (data: Buffer) => data.readUInt16LE(1) === 8;
+    bmc.faults.refuses = (name, data) => (name === "Read FRU Data" && isChassisArea(data) ? 0xcc : undefined);
 
     const found = await session.inventory?.read(limit());
 
@@ -258,7 +258,7 @@ describe.concurrent("the inventory", () => {
   });
 
   it.each<[string, string, IpmiBmcOptionsOfFru]>([
-    ["its header", "FRU 0", { damageFru: (fru) => fru.writeUInt8(0x55, 7) }],
+    ["its header", "header of FRU 0", { damageFru: (fru) => fru.writeUInt8(0x55, 7) }],
     ["its chassis area", "chassis area of FRU 0", { damageFru: (fru) => fru.writeUInt8(0x55, 11) }],
     ["none of its bytes", "FRU 0", { fruPartBytes: 4 }],
   ])("names what cannot be read of a FRU with junk in %s", async (_, name, options) => {
@@ -267,7 +267,88 @@ describe.concurrent("the inventory", () => {
 
     const found = await driver(session, "inventory").read(limit());
 
-    expect(found.unread).toEqual([{ name, reason: expect.stringMatching(/checksum|cannot read/) }]);
+    expect(found.unread).toEqual([
+      { name, reason: expect.stringMatching(/checksum|Read FRU Data: refused/) },
+    ]);
     expect(found.bmc?.firmware).toBe("3.45");
   });
+});
+
+describe.concurrent("a FRU with its own ways", () => {
+  const serialOf = async (session: Session) =>
+    (await driver(session, "inventory").read(limit())).system.serial;
+
+  it.each([
+    ["IW169", "lost"],
+    ["IW170", 0xc3],
+    ["IW170", 0xff],
+    ["IW170", 0xcc],
+    ["IW170", 0xca],
+  ] as const)("%s: is read in smaller pieces where a large read is %s", async (_, answer) => {
+    await using bmc = await startBmc();
+    const clock = scaledClock(20);
+    await using session = await openSession(bmc, { clock, overrides: { requestTimeoutMs: 30_000 } });
+    const isLarge = (name: string, data: Buffer) => name === "Read FRU Data" && (data[3] ?? 0) > 16;
+    if (answer === "lost") bmc.faults.ignores = isLarge;
+    else bmc.faults.refuses = (name, data) => (isLarge(name, data) ? answer : undefined);
+    const startedMs = clock.monotonicMs();
+
+    expect(await serialOf(session)).toBe("SYS-1");
+    expect(clock.monotonicMs() - startedMs).toBeLessThan(30_000);
+  });
+
+  it("IW171: has what was read where the last piece of an area is refused", async () => {
+    await using bmc = await startBmc({ fruPartBytes: 8 });
+    await using session = await openSession(bmc);
+    bmc.faults.refuses = (name, data) =>
+      name === "Read FRU Data" && data.readUInt16LE(1) >= 120 ? 0xc9 : undefined;
+
+    const found = await driver(session, "inventory").read(limit());
+
+    expect(found.system.vendor).toBe("Example");
+    expect(found.unread).toMatchObject([
+      { name: "product area of FRU 0", reason: expect.stringContaining("cut short") },
+    ]);
+  });
+
+  it.each<[string, (fru: Buffer) => void, string]>([
+    [
+      "IW172: its last area",
+      (fru) => fru.writeUInt8(fru.readUInt8(fru.length - 1) ^ 0x55, fru.length - 1),
+      "product area of FRU 0",
+    ],
+    ["IW173: its header", (fru) => fru.writeUInt8(fru.readUInt8(7) ^ 0x55, 7), "header of FRU 0"],
+  ])("is shown with a word about the wrong checksum of %s", async (_, damageFru, name) => {
+    await using bmc = await startBmc({ damageFru });
+    await using session = await openSession(bmc);
+
+    const found = await driver(session, "inventory").read(limit());
+
+    expect(found.system.serial).toBe("SYS-1");
+    expect(found.unread).toMatchObject([{ name, reason: expect.stringContaining("checksum is wrong") }]);
+  });
+
+  it("IW172: never shows the board's serial as the system's where the system's area cannot be read", async () => {
+    let productAt = 0;
+    await using bmc = await startBmc({ damageFru: (fru) => (productAt = fru.readUInt8(4) * 8) });
+    await using session = await openSession(bmc);
+    bmc.faults.refuses = (name, data) =>
+      name === "Read FRU Data" && data.readUInt16LE(1) >= productAt ? 0xcb : undefined;
+
+    const found = await driver(session, "inventory").read(limit());
+
+    expect(found.system.serial).toBeUndefined();
+    expect(found.mainboard?.serial).toBe("BRD-1");
+    expect(found.unread).toMatchObject([{ name: "product area of FRU 0" }]);
+  });
+
+  it.each(["\xff\xff\xff", "\xfe", "\x03", "\x10\x10", "  ", "\0"])(
+    "IW174: has texts without their filling: %j",
+    async (filling) => {
+      await using bmc = await startBmc({ fru: { serial: `SYS-1${filling}` } });
+      await using session = await openSession(bmc);
+
+      expect(await serialOf(session)).toBe("SYS-1");
+    },
+  );
 });

@@ -113,9 +113,9 @@ describe.each(captures)("a session that ipmitool held with $bmc, cipher suite $s
   });
 
   it("has the RAKP3 that this client builds", () => {
-    expect(buildHandshakePacket(PayloadType.rakp3, buildRakp3(suite, kuid, exchange, 0))).toEqual(
-      capture.rakp3,
-    );
+    expect(
+      buildHandshakePacket(PayloadType.rakp3, buildRakp3(suite, kuid, exchange, { tag: 0, counts: "whole" })),
+    ).toEqual(capture.rakp3);
   });
 
   it("has the keys that this client derives, K1 and K2 from twenty constant bytes", () => {

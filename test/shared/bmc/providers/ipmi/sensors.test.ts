@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
+import { unitText } from "../../../../../shared/bmc/providers/ipmi/sensor-units.ts";
 import { BmcError } from "../../../../../shared/contract/bmc-error.ts";
 import { fullRecord } from "../../../../../simulators/ipmi/sdr-record.ts";
+import { scaledClock } from "../../../../support/scaled-clock.ts";
 import { limit, openSession, startBmc } from "./bench.ts";
 
 const UNSPECIFIED = 0xff;
@@ -211,5 +213,102 @@ describe("the event log", () => {
     const named = await session.sel?.list(limit(), { sensorNames: true });
 
     expect(named?.[0]?.message).toContain("temperature sensor 0x02: ");
+  });
+});
+
+describe.concurrent("sensor data records with their own ways", () => {
+  it.each([0xd4, 0xc1, 0xcc, 0xff])(
+    "IW129, IW130: are read where their info is refused with %i",
+    async (code) => {
+      await using bmc = await startBmc();
+      await using session = await openSession(bmc, { clock: scaledClock(20) });
+      bmc.faults.refuses = (name) => (name === "Get SDR Repository Info" ? code : undefined);
+
+      expect(await getSensors(session)).toHaveLength(9);
+    },
+  );
+
+  it.each([0xc0, 0xc3, 0xcb, 0xd4, 0xff, 0xd5])(
+    "IW131: are read but for one that is refused with %i, which is named",
+    async (code) => {
+      await using bmc = await startBmc();
+      await using session = await openSession(bmc, { clock: scaledClock(20) });
+      bmc.faults.refuses = (name, data) =>
+        name === "Get SDR" && data.readUInt16LE(2) === 5 ? code : undefined;
+
+      const readings = await getSensors(session);
+
+      expect(readings.filter(({ state }) => state !== "not read")).toHaveLength(8);
+      expect(readings.filter(({ state }) => state === "not read")).toMatchObject([
+        { name: "sensor data record 5", reason: expect.stringMatching(/./) },
+      ]);
+    },
+  );
+
+  it("IW131: name the records that a refused one does not lead to", async () => {
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc, { clock: scaledClock(20) });
+    bmc.faults.refuses = (name, data) => (name === "Get SDR" && data.readUInt16LE(2) >= 5 ? 0xcc : undefined);
+
+    const unread = (await getSensors(session)).filter(({ state }) => state === "not read");
+
+    expect(unread.map(({ name }) => name)).toEqual(["sensor data record 5", "later sensor data records"]);
+  });
+
+  it.each([
+    ["IW148", 0xd4],
+    ["IW148", 0xc0],
+    ["IW148", 0xff],
+    ["IW148", 0xcd],
+  ])("%s: one sensor that is refused with %i has its reason", async (_, code) => {
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc, { clock: scaledClock(20) });
+    bmc.faults.refuses = (name, data) => (name === "Get Sensor Reading" && data[0] === 2 ? code : undefined);
+
+    const readings = await getSensors(session);
+
+    expect(readings.filter(({ reason }) => reason !== undefined)).toMatchObject([
+      { state: "not read", reason: expect.stringContaining("Get Sensor Reading") },
+    ]);
+  });
+
+  it("IW148: are an error where every sensor is refused for lack of privilege", async () => {
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc);
+    bmc.faults.refuses = (name) => (name === "Get Sensor Reading" ? 0xd4 : undefined);
+
+    await expect(getSensors(session)).rejects.toMatchObject({ class: "auth", refused: "right" });
+  });
+
+  it("IW144: have readings, with a word, where the BMC says of all that they are not scanned", async () => {
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc);
+    bmc.faults.answers = ({ netFn, command, data }) => {
+      if (netFn !== 4 || command !== 0x2d) return undefined;
+      const reply = bmc.sdr.reading(data);
+      return reply.data ? { data: Buffer.from(reply.data).fill(0x80, 1, 2) } : reply;
+    };
+
+    const readings = (await getSensors(session)).filter(({ value }) => value !== undefined);
+
+    expect(readings.length).toBeGreaterThan(3);
+    expect(new Set(readings.map(({ reason }) => reason))).toEqual(
+      new Set(["the BMC says of every sensor that it is not scanned"]),
+    );
+  });
+
+  it("IW145: have no states that their type does not have", async () => {
+    const record = changed({ 12: 0x08, 13: 0x6f });
+    const readings = { 1: reading(0, 0xc0, 0x01, 0xff) };
+    await using bmc = await startBmc({ sdr: { records: [record], readings } });
+    await using session = await openSession(bmc);
+
+    expect(await getSensors(session)).toMatchObject([{ health: "ok", events: ["present"] }]);
+  });
+
+  it("IW152: have the base unit alone where the other unit is unspecified", () => {
+    expect(unitText({ flags: 0b010, base: 1, modifier: 0 })).toBe("°C");
+    expect(unitText({ flags: 0b100, base: 1, modifier: 0 })).toBe("°C");
+    expect(unitText({ flags: 0b010, base: 6, modifier: 1 })).toBe("W/°C");
   });
 });

@@ -173,7 +173,7 @@ describe.concurrent("completion codes", () => {
     await expect(session.power.send("on", limit())).rejects.toMatchObject({
       class: errorClass,
       message: expect.stringContaining(`0x${code.toString(16).toUpperCase()}`),
-      uncertain: code === 0xc3,
+      uncertain: [0xc3, 0xff].includes(code),
     });
   });
 
@@ -417,5 +417,127 @@ describe.concurrent("power", () => {
     expect(() => parseChassisStatus(Buffer.alloc(0))).toThrow("empty");
     expect(parseChassisStatus(Buffer.of(0xfe))).toBe("off");
     expect(parseChassisStatus(Buffer.of(0x01, 0xff, 0xff))).toBe("on");
+  });
+});
+
+describe.concurrent("a BMC that answers its own way within the session", () => {
+  it.each([
+    [0xcc, "unsupported"],
+    [0xc1, "unsupported"],
+    [0xc9, "unsupported"],
+    [0xd5, "unsupported"],
+    [0xff, "bmc"],
+  ])(
+    "IW050: has no power cycle, for which off and on serve, or says nothing of it: %i is %s",
+    async (code, errorClass) => {
+      await using bmc = await startBmc({ machine: { power: "on" } });
+      await using session = await openSession(bmc);
+      bmc.faults.refuses = (name) => (name === "Chassis Control" ? code : undefined);
+
+      await expect(session.power.send("cycle", limit())).rejects.toMatchObject({
+        class: errorClass,
+        uncertain: false,
+      });
+      expect(bmc.log.filter((name) => name === "Chassis Control")).toHaveLength(1);
+    },
+  );
+
+  it("IW001: is understood with wrong checksums, which the integrity check outweighs", async () => {
+    await using bmc = await startBmc({ wrongChecksums: true, machine: { power: "on" } });
+    await using session = await openSession(bmc);
+
+    expect(await session.power.read(limit())).toBe("on");
+    await session.power.send("off", limit());
+    await eventually(() => bmc.machine.power === "off");
+  });
+
+  it.each([
+    ["IW040", 0xff],
+    ["IW039", 0xc3],
+    ["IW039", 0xc0],
+    ["IW039", 0xd2],
+  ])("%s: is asked again for some seconds where a read is refused for the moment: %i", async (_, code) => {
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc, { clock: scaledClock(20) });
+    let reads = 0;
+    bmc.faults.refuses = (name) => (name === "Get Chassis Status" && ++reads < 5 ? code : undefined);
+
+    expect(await session.power.read(limit())).toBe("off");
+  });
+
+  it("IW040: is an error with its code once these seconds are over, and then at once", async () => {
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc, { clock: scaledClock(20) });
+    let reads = 0;
+    bmc.faults.refuses = (name) => {
+      if (name !== "Get Chassis Status") return undefined;
+      reads += 1;
+      return 0xff;
+    };
+    const expected = { class: "bmc", message: expect.stringContaining("0xFF") };
+
+    await expect(session.power.read(limit())).rejects.toMatchObject(expected);
+    expect(reads).toBe(6);
+    await expect(session.power.read(limit())).rejects.toMatchObject(expected);
+    expect(reads).toBe(7);
+  });
+
+  it("IW159: gets the session's level for a read that it refuses to a lower one", async () => {
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc);
+    let isRaised = false;
+    bmc.faults.refuses = (name) => {
+      if (name === "Set Session Privilege Level") isRaised = true;
+      return name === "Get Chassis Status" && !isRaised ? 0xd4 : undefined;
+    };
+
+    expect(await session.power.read(limit())).toBe("off");
+    expect(bmc.log.filter((name) => name === "Set Session Privilege Level")).toHaveLength(1);
+  });
+
+  it.each([
+    ["IW187", "operator", /refuses it to privilege level operator.*IPMI_PRIVILEGE=administrator/],
+    ["IW084", "administrator", /refuses it to privilege level administrator, the highest one/],
+  ])("%s: names a higher level than the one it refuses: %s", async (_, privilege, message) => {
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc, { overrides: { ipmi: { privilege } } });
+    bmc.faults.refuses = (name) => (name === "Get Chassis Status" ? 0xd4 : undefined);
+
+    await expect(session.power.read(limit())).rejects.toMatchObject({
+      class: "auth",
+      refused: "right",
+      message: expect.stringMatching(message),
+    });
+  });
+
+  it("IW169: is named where it answers other commands and not this one, within seconds", async () => {
+    await using bmc = await startBmc();
+    const clock = scaledClock(20);
+    await using session = await openSession(bmc, { clock, overrides: { requestTimeoutMs: 30_000 } });
+    bmc.faults.ignores = (name) => name === "Get Chassis Status";
+    const startedMs = clock.monotonicMs();
+
+    await expect(session.power.read(limit())).rejects.toMatchObject({
+      class: "bmc",
+      message: "Get Chassis Status: no answer, although the BMC answers other commands",
+    });
+    expect(clock.monotonicMs() - startedMs).toBeLessThan(25_000);
+  });
+
+  it("IW010: is named where all its packets fail their integrity check", async () => {
+    await using bmc = await startBmc();
+    const clock = scaledClock(20);
+    await using session = await openSession(bmc, { clock, overrides: { requestTimeoutMs: 30_000 } });
+    bmc.faults.rewrites = (name, datagram) => {
+      const copy = Buffer.from(datagram);
+      if (name === "Get Chassis Status" || name === "Get Device ID")
+        copy.writeUInt8(copy.readUInt8(20) ^ 0xff, 20);
+      return [copy];
+    };
+
+    await expect(session.power.read(limit())).rejects.toMatchObject({
+      class: "protocol",
+      message: expect.stringContaining("fail their integrity check"),
+    });
   });
 });

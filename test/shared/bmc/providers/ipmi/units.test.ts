@@ -174,7 +174,10 @@ describe("handshake statuses", () => {
   it("of algorithms and of forgotten sessions lead to another attempt", () => {
     const statuses = [...Array(32).keys()];
 
-    expect(statuses.filter(refusesSuite)).toEqual([4, 5, 6, 7, 16, 17, 18]);
+    const leadsToOther = (message: string) => statuses.filter((status) => refusesSuite(message, status));
+    expect(leadsToOther("Open Session")).toEqual([4, 5, 6, 7, 9, 10, 16, 17, 18]);
+    expect(leadsToOther("RAKP1")).toEqual([4, 5, 6, 7, 9, 10, 13, 16, 17, 18]);
+    expect(leadsToOther("RAKP3")).toEqual([]);
     expect(statuses.filter(forgotSession)).toEqual([2, 8]);
   });
 });

@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
 import type { NewUser, UserDriver } from "../../../../../shared/bmc/operations/user-port.ts";
 import { Secret } from "../../../../../shared/secret.ts";
-import type { IpmiBmcOptions } from "../../../../../simulators/ipmi/bmc.ts";
+import type { IpmiBmc, IpmiBmcOptions } from "../../../../../simulators/ipmi/bmc.ts";
+import { scaledClock } from "../../../../support/scaled-clock.ts";
 import { AS_ADMINISTRATOR, limit, openSession, startBmc } from "./bench.ts";
 
 const NEW: NewUser = { name: "worker", password: new Secret("sixteen-bytes-ok"), role: "operator" };
@@ -325,4 +326,129 @@ describe("a session with less than administrator", () => {
     });
     expect(bmc.log.filter((name) => name.startsWith("Set User"))).toEqual([]);
   });
+});
+
+describe.concurrent("a user table with its own ways", () => {
+  const BOB: NewUser = { ...NEW, name: "bob" };
+  const rowOf = (bmc: IpmiBmc, name: string) => bmc.users.rows.find((row) => row.name === name);
+  const isEnabling = (data: Buffer) => ((data[1] ?? 0) & 0x03) < 2;
+
+  it.each<[string, (bmc: IpmiBmc) => void]>([
+    [
+      "IW093: enabling needs a password field (0xC7)",
+      (bmc) => {
+        bmc.faults.refuses = (name, data) =>
+          name === "Set User Password" && isEnabling(data) && data.length < 18 ? 0xc7 : undefined;
+      },
+    ],
+    [
+      "IW094: enabling is always refused, and Set User Access enables",
+      (bmc) => {
+        bmc.faults.refuses = (name, data) => {
+          const row = bmc.users.rows[((data[1] ?? 0) & 0x3f) - 1];
+          if (name === "Set User Access" && row) row.enabled = ((data[2] ?? 0) & 15) !== 15;
+          return name === "Set User Password" && isEnabling(data) ? 0xcc : undefined;
+        };
+      },
+    ],
+    [
+      "IW102: the first slots refuse a name",
+      (bmc) => {
+        bmc.faults.refuses = (name, data) =>
+          name === "Set User Name" && (data[0] ?? 0) < 5 ? 0xcc : undefined;
+      },
+    ],
+    [
+      "IW102: the first free slot refuses the access",
+      (bmc) => {
+        bmc.faults.refuses = (name, data) => (name === "Set User Access" && data[1] === 3 ? 0xcc : undefined);
+      },
+    ],
+    [
+      "IW111: this channel is refused, and its number is known",
+      (bmc) => {
+        bmc.faults.refuses = (name, data) =>
+          /User Access|Channel Info/.test(name) && ((data[0] ?? 0) & 0x0f) === 0x0e ? 0xcc : undefined;
+      },
+    ],
+  ])("gets the user all the same, and nothing else: %s", async (_, damage) => {
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc, { overrides: AS_ADMINISTRATOR, clock: scaledClock(20) });
+    damage(bmc);
+
+    await session.users?.create(BOB, limit());
+
+    expect(rowOf(bmc, "bob")).toMatchObject({ enabled: true, level: 3 });
+    expect(bmc.users.rows.filter(({ name }) => name !== "").map(({ name }) => name)).toEqual([
+      "admin",
+      "bob",
+    ]);
+  });
+
+  it.each<[string, Buffer]>([
+    ["IW095: (Empty User)", Buffer.from("(Empty User)".padEnd(16, "\0"))],
+    ["IW096: sixteen 0xFF", Buffer.alloc(16, 0xff)],
+  ])("has free slots with the name %s", async (_, shown) => {
+    await using bmc = await startBmc();
+    await using session = await openSession(bmc, { overrides: AS_ADMINISTRATOR });
+    bmc.faults.answers = ({ netFn, command, data }) =>
+      netFn === 6 && command === 0x46 && bmc.users.rows[((data[0] ?? 0) & 0x3f) - 1]?.name === ""
+        ? { data: shown }
+        : undefined;
+
+    expect((await session.users?.list(limit()))?.map(({ name }) => name)).toEqual(["admin"]);
+    await session.users?.create(BOB, limit());
+    expect(rowOf(bmc, "bob")).toMatchObject({ enabled: true });
+  });
+
+  it.each([0xc0, 0xc3, 0xd4, 0xff])(
+    "IW099: is listed with a word about the slot that it refuses with %i",
+    async (code) => {
+      await using bmc = await startBmc();
+      await using session = await openSession(bmc, { overrides: AS_ADMINISTRATOR, clock: scaledClock(20) });
+      bmc.faults.refuses = (name, data) => (name === "Get User Name" && data[0] === 4 ? code : undefined);
+
+      const users = await session.users?.list(limit());
+
+      expect(users?.map(({ name }) => name)).toEqual(["admin", ""]);
+      expect(users?.at(-1)).toMatchObject({ id: "4", unread: expect.stringContaining("Get User Name") });
+    },
+  );
+
+  it("IW113: keeps a user's link authentication when it changes the role", async () => {
+    await using bmc = await startBmc({
+      users: [
+        { name: "admin", password: "calvin" },
+        { name: "eve", password: "x" },
+      ],
+    });
+    await using session = await openSession(bmc, { overrides: AS_ADMINISTRATOR });
+    const sent: number[] = [];
+    bmc.faults.refuses = (name, data) => {
+      if (name === "Set User Access") sent.push(data[0] ?? 0);
+      return undefined;
+    };
+    const eve = (await session.users?.list(limit()))?.find(({ name }) => name === "eve");
+
+    if (eve) await session.users?.change(eve, { role: "operator" }, limit());
+
+    // Bits: change, link authentication, IPMI messaging.
+    expect(sent.map((bits) => bits & 0xf0)).toEqual([0x80 | 0x20 | 0x10]);
+  });
+
+  it.each([0x8f, 0xcc])(
+    "IW104: says that a password is against its rules, and undoes the user: %i",
+    async (code) => {
+      await using bmc = await startBmc();
+      await using session = await openSession(bmc, { overrides: AS_ADMINISTRATOR });
+      bmc.faults.refuses = (name, data) =>
+        name === "Set User Password" && !isEnabling(data) ? code : undefined;
+
+      await expect(session.users?.create(BOB, limit())).rejects.toMatchObject({
+        class: "bmc",
+        message: expect.stringContaining("refuses this password"),
+      });
+      expect(rowOf(bmc, "bob")).toBeUndefined();
+    },
+  );
 });

@@ -137,6 +137,8 @@ describe("a failure", () => {
     ["Error in open session response message : insufficient resources for session", "busy", "slot"],
     ["Error in open session response message : no matching cipher suite", "unsupported", "cipher suite"],
     ["Error in open session response message : invalid authentication algorithm", "unsupported", "cipher"],
+    ["Error in open session response message : invalid role", "unsupported", "privilege level"],
+    ["Unsupported cipher suite ID : 17", "unsupported", "version of ipmitool"],
     ["Authentication algorithm 0x01 is not what we requested 0x03", "unsupported", "cipher suite"],
     ["Error issuing Get Channel Authentication Capabilities request", "unreachable", "no IPMI answer"],
     ["Set Session Privilege Level to OPERATOR failed: Unknown (0x81)", "auth", "may not rise"],
@@ -155,14 +157,20 @@ describe("a failure", () => {
     const stderr = `${CHATTER}Unable to send RAW command (channel=0x0 netfn=0x0 lun=0x0 cmd=0x2)\n`;
 
     expect(failureOf(chassisControl("cycle"), stderr)).toMatchObject({ class: "timeout", uncertain: true });
-    expect(failureOf(GET_CHASSIS_STATUS, stderr)).toMatchObject({ class: "timeout", uncertain: false });
+    expect(failureOf(GET_CHASSIS_STATUS, stderr)).toMatchObject({ class: "bmc", uncertain: false });
   });
 
-  it("of a cipher suite calls for the next one, others do not", () => {
-    expect(refusesSuite("Error in open session response message : no matching cipher suite")).toBe(true);
-    expect(refusesSuite("Integrity algorithm 0x01 is not what we requested 0x04")).toBe(true);
-    expect(refusesSuite("Error in open session response message : insufficient resources")).toBe(false);
-    expect(refusesSuite("> RAKP 2 HMAC is invalid")).toBe(false);
+  it.each([
+    ["IW007", "Error in open session response message : no matching cipher suite", true],
+    ["IW008", "Integrity algorithm 0x01 is not what we requested 0x04", true],
+    ["IW189", "Error in open session response message : invalid role", true],
+    ["IW190", "Unsupported cipher suite ID : 17", true],
+    ["IW003", "RAKP 2 message indicates an error : unauthorized name", true],
+    ["IW003", "RAKP 2 message indicates an error : unauthorized role requested", true],
+    ["IW041", "Error in open session response message : insufficient resources", false],
+    ["a wrong password", "> RAKP 2 HMAC is invalid", false],
+  ])("calls for the next suite if it is of one: %s, %j", (_, stderr, expected) => {
+    expect(refusesSuite(stderr)).toBe(expected);
   });
 });
 

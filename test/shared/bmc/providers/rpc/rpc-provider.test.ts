@@ -174,7 +174,7 @@ describe("an answer", () => {
       "500 with an error",
       json(500, { error: { code: 1, message: "oops" } }),
       "bmc",
-      false,
+      true,
       /^setPowerState answered 500: oops \(code 1\)$/,
     ],
     ["502 of a gateway", { status: 502, body: "<html>" }, "bmc", true, /answered 502$/],

@@ -1,0 +1,62 @@
+import type { ViolationKind } from "./judge.ts";
+import type { CellReport } from "./thread.ts";
+
+interface Exception {
+  /** Names of actions, ways and faults; any when absent. */
+  readonly actions?: readonly string[];
+  readonly ways?: readonly string[];
+  readonly faults?: RegExp;
+  /** The faulty request or message. */
+  readonly request?: RegExp;
+  readonly kinds: readonly ViolationKind[];
+  /** Only for runs that failed. */
+  readonly failed?: true;
+  /** Why no client can do better. */
+  readonly reason: string;
+}
+
+/** What cannot be told from the answers, however they are read. */
+export const EXCEPTIONS: readonly Exception[] = [
+  {
+    ways: ["moved"],
+    request: /^(POST|PATCH|DELETE|PUT) /,
+    kinds: ["other"],
+    reason: "it moves after the last comparison, when the write is already under way",
+  },
+  {
+    ways: ["moved"],
+    kinds: ["other"],
+    failed: true,
+    reason: "it moves between the last comparisons, of the system and of its part, and the report says so",
+  },
+  {
+    actions: ["create-user"],
+    ways: ["ipmi", "ipmi-behind"],
+    kinds: ["wrong-report"],
+    reason: "the user has another ID: a slot that was refused is left out",
+  },
+  {
+    ways: ["ironic"],
+    faults: /^404/,
+    request: /^GET \/v1\/nodes\/node-1(\?|$)/,
+    kinds: ["wrong-blame"],
+    reason: "Ironic says that there is no such node, which only a wrong name explains",
+  },
+];
+
+/** The exception that allows this violation. */
+export function exceptionFor(
+  { cell, hit, ok }: Pick<CellReport, "cell" | "hit" | "ok">,
+  kind: ViolationKind,
+): Exception | undefined {
+  const has = (names: readonly string[] | undefined, name: string) => names?.includes(name) ?? true;
+  return EXCEPTIONS.find(
+    ({ actions, ways, faults, request, kinds, failed = false }) =>
+      !(failed && ok) &&
+      has(actions, cell.action) &&
+      has(ways, cell.way) &&
+      (faults?.test(cell.fault.name) ?? true) &&
+      kinds.includes(kind) &&
+      (request?.test(hit ?? "") ?? true),
+  );
+}

@@ -1,0 +1,205 @@
+import { afterEach, describe, expect, test } from "vitest";
+import type { Session } from "../../../../../shared/bmc/operations/provider.ts";
+import type { SecureBootKey } from "../../../../../shared/bmc/operations/secure-boot-key.ts";
+import type { BmcUser, UserDriver } from "../../../../../shared/bmc/operations/user-port.ts";
+import { Secret } from "../../../../../shared/secret.ts";
+import { SimulatedMachine } from "../../../../../simulators/machine.ts";
+import { type RedfishBmc, startRedfishBmc } from "../../../../../simulators/redfish/bmc.ts";
+import { errorOf, neverAborts, withSession } from "./open-session.ts";
+
+const signal = neverAborts();
+const SYSTEMS = "/redfish/v1/Systems";
+const ACCOUNTS = "/redfish/v1/AccountService/Accounts";
+const bladeA = { redfish: { system: "blade-a" } };
+let bmc: RedfishBmc;
+afterEach(() => bmc.close());
+
+async function startBlades(): Promise<void> {
+  const machines = ["blade-a", "blade-b"].map((name) => new SimulatedMachine({ name, powerOffMs: 0 }));
+  bmc = await startRedfishBmc({ tls: "http", machines });
+}
+
+const exchangeBlades = (afterRequests = 0) => bmc.exchange(`${SYSTEMS}/1-1`, `${SYSTEMS}/1-2`, afterRequests);
+const offs = () => bmc.machines.map((machine) => machine.count("off"));
+
+describe("blades that swap slots", () => {
+  const hintOfA = () =>
+    withSession(bmc, bladeA, async (session) => {
+      await session.power.read(signal);
+      return session.hint();
+    });
+
+  test("after a hint was learned: the reset goes to the blade that was named", async () => {
+    await startBlades();
+    const hint = await hintOfA();
+    exchangeBlades();
+
+    await withSession(bmc, { ...bladeA, hint }, ({ power }) => power.send("off", signal));
+
+    expect(offs()).toEqual([1, 0]);
+  });
+
+  test("after a hint was learned: the boot override goes to the blade that was named", async () => {
+    await startBlades();
+    const hint = await hintOfA();
+    exchangeBlades();
+
+    await withSession(bmc, { ...bladeA, hint }, ({ boot }) =>
+      boot.write({ device: "pxe", persistent: false, mode: "keep" }, signal),
+    );
+
+    expect(bmc.machines.map(({ override }) => override.device)).toEqual(["pxe", "none"]);
+  });
+
+  test("between two readings: nothing is sent, class verify", async () => {
+    await startBlades();
+
+    const error = await withSession(bmc, bladeA, async ({ power }) => {
+      await power.read(signal);
+      exchangeBlades();
+      return await errorOf(power.read(signal).then(() => power.send("off", signal)));
+    });
+
+    expect(error).toMatchObject({ class: "verify", uncertain: false });
+    expect(error.message).toContain("CZ00000002, not CZ00000001");
+    expect(offs()).toEqual([0, 0]);
+  });
+
+  test("right after the reset: the reading of another blade proves nothing, class verify", async () => {
+    await startBlades();
+
+    const error = await withSession(bmc, bladeA, async ({ power }) => {
+      await power.read(signal);
+      await power.send("off", signal);
+      exchangeBlades();
+      return await errorOf(power.read(signal));
+    });
+
+    expect(error).toMatchObject({ class: "verify", uncertain: true });
+  });
+
+  test("the report says which blade it was, by its serial number", async () => {
+    await startBlades();
+
+    const note = await withSession(bmc, bladeA, async (session) => session.note?.());
+
+    expect(note).toBe(`system ${SYSTEMS}/1-1 (serial number CZ00000001)`);
+  });
+});
+
+describe("drives that are renumbered", () => {
+  const DRIVES = `${SYSTEMS}/1/Storage/RAID.1/Drives`;
+
+  const eraseAfter = (requests: number) =>
+    withSession(bmc, {}, async ({ erase }: Session) => {
+      const found = (await erase?.list(signal))?.drives.find(({ serialNumber }) => serialNumber === "DISK-0");
+      if (!erase || !found) throw new Error("the simulator has no drive DISK-0");
+      bmc.exchange(`${DRIVES}/0`, `${DRIVES}/1`, requests);
+      await erase.send(found, undefined, signal);
+    });
+
+  test("before the erasure: the named one is erased at its new place", async () => {
+    bmc = await startRedfishBmc({ tls: "http" });
+
+    await eraseAfter(0);
+
+    await expect.poll(() => bmc.storage.erased).toEqual(["0"]);
+  });
+
+  test("between the last reading and the request: no success, and what was sent is said", async () => {
+    bmc = await startRedfishBmc({ tls: "http" });
+
+    const error = await errorOf(eraseAfter(1));
+
+    expect(error).toMatchObject({ class: "verify", uncertain: true });
+    expect(error.message).toContain("may have changed another one");
+  });
+
+  test("a drive that was replaced is not erased, class verify", async () => {
+    bmc = await startRedfishBmc({ tls: "http" });
+    const error = await withSession(bmc, {}, async ({ erase }) => {
+      if (!erase) throw new Error("no erase driver");
+      const [drive] = (await erase.list(signal)).drives;
+      if (!drive) throw new Error("the simulator has no drive");
+      return await errorOf(erase.send({ ...drive, serialNumber: "DISK-A" }, undefined, signal));
+    });
+
+    expect(error).toMatchObject({ class: "verify", uncertain: false });
+    expect(bmc.log.filter((line) => line.startsWith("POST"))).toEqual([]);
+  });
+});
+
+test("a volume that has got another ID is deleted at its new one", async () => {
+  bmc = await startRedfishBmc({ tls: "http" });
+  const VOLUMES = `${SYSTEMS}/1/Storage/RAID.1/Volumes`;
+  bmc.storage.add({ name: "os", level: "RAID0", drives: ["0"], bytes: 1 });
+  bmc.storage.add({ name: "data", level: "RAID0", drives: ["1"], bytes: 1 });
+
+  await withSession(bmc, {}, async ({ raid }) => {
+    const volume = (await raid?.read(signal))?.[0]?.volumes.find(({ name }) => name === "os");
+    if (!raid || !volume) throw new Error("the simulator has no volume os");
+    bmc.exchange(`${VOLUMES}/1`, `${VOLUMES}/2`);
+    await raid.send({ kind: "delete", volume }, undefined, signal);
+  });
+
+  await expect.poll(() => [...bmc.storage.volumes.values()].map(({ name }) => name)).toEqual(["data"]);
+});
+
+test("a Secure Boot key whose ID another has got is deleted at its new one", async () => {
+  bmc = await startRedfishBmc({ tls: "http" });
+  const keys = `${SYSTEMS}/1/SecureBoot/SecureBootDatabases/dbx/Signatures`;
+  const { databases } = bmc.machine.secureBoot;
+  bmc.machine.secureBoot.keyChanges = "at-once";
+  databases.dbx = ["a", "b"].map((digit, at) => ({
+    id: String(at + 1),
+    kind: "Signatures",
+    fields: { SignatureString: digit.repeat(64).toUpperCase() },
+  }));
+  const left: SecureBootKey[] = [];
+
+  await withSession(bmc, {}, async ({ securebootkeys: driver }) => {
+    const key = (await driver?.list("dbx", signal))?.keys.find(({ fingerprint }) =>
+      fingerprint?.startsWith("a"),
+    );
+    if (!driver || !key) throw new Error("the simulator has no such key");
+    bmc.exchange(`${keys}/1`, `${keys}/2`);
+    await driver.remove(key, signal);
+    left.push(...(await driver.list("dbx", signal)).keys);
+  });
+
+  expect(left.map(({ fingerprint }) => fingerprint)).toEqual(["b".repeat(64)]);
+});
+
+describe("accounts whose slots are used anew", () => {
+  const start = async () => {
+    bmc = await startRedfishBmc({ tls: "http" });
+    for (const name of ["alice", "bob"]) {
+      bmc.accounts.add({ name, password: `${name}-password`, role: "ReadOnly", enabled: true });
+    }
+  };
+  const useAlice = (use: (users: UserDriver, alice: BmcUser) => Promise<void>) =>
+    withSession(bmc, {}, async ({ users }) => {
+      const alice = (await users?.list(signal))?.find(({ name }) => name === "alice");
+      if (!users || !alice) throw new Error("the simulator has no user alice");
+      bmc.exchange(`${ACCOUNTS}/2`, `${ACCOUNTS}/3`);
+      await use(users, alice);
+    });
+
+  test("the named user is deleted", async () => {
+    await start();
+
+    await useAlice((users, alice) => users.remove(alice, signal));
+
+    expect(bmc.accounts.all.map(({ name }) => name)).toEqual(["admin", "bob"]);
+  });
+
+  test("the named user gets the password and the role", async () => {
+    await start();
+    const password = new Secret("new-password");
+
+    await useAlice((users, alice) => users.change(alice, { password, role: "operator" }, signal));
+
+    expect(bmc.accounts.find("alice")).toMatchObject({ password: "new-password", role: "Operator" });
+    expect(bmc.accounts.find("bob")).toMatchObject({ password: "bob-password", role: "ReadOnly" });
+  });
+});
