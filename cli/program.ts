@@ -36,7 +36,9 @@ export async function runProgram(argv: readonly string[], own: SelfProgram): Pro
 
   const isHelp = argv.some((argument) => argument === "--help" || argument === "-h");
   if (asked?.refusesDryRun && !isHelp && isDryRun(process.env)) {
-    endWithUsage(`${NAME} ${asked.name}`, [`${DRY_RUN} is set, and this command has no dry run. Fix: unset ${DRY_RUN}`]);
+    endWithUsage(`${NAME} ${asked.name}`, [
+      `${DRY_RUN} is set, and this command has no dry run. Fix: unset ${DRY_RUN}`,
+    ]);
   }
 
   const program = createProgram();

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { systemClock } from "../../shared/clock.ts";
-import { EXIT_OK, exitCodeOf, type StopSignal } from "../../shared/contract/exit-code.ts";
 import { DRY_RUN, isDryRun } from "../../shared/contract/dry-run.ts";
+import { EXIT_OK, exitCodeOf, type StopSignal } from "../../shared/contract/exit-code.ts";
 import type { Checked, Problem } from "../../shared/document/problem.ts";
 import { formatSeconds } from "../../shared/duration.ts";
 import type { Logger } from "../../shared/logger.ts";
@@ -93,7 +93,8 @@ export async function runTemplate(
   // A run keeps no state: the orphans of one that was killed are found by their deadline alone.
   void runtime.sweep(() => false, stop.signal).catch(() => undefined);
   const print = (text: string) => void host.stdout.write(`${printable(text)}\n`);
-  if (isPlan) print("dry run: nothing is changed; each action is planned for the present state of its machine");
+  if (isPlan)
+    print("dry run: nothing is changed; each action is planned for the present state of its machine");
   let worst: number = EXIT_OK;
   try {
     for (const asked of actionsToRun(template.value, chosen.value)) {
@@ -164,7 +165,12 @@ function planned(action: Action, catalogue: readonly string[]): Action | string 
   const name = parseImageReference(action.image)?.name ?? "";
   if (!catalogue.includes(name)) return `${action.image} is not an action of this release`;
   if (action.command.some((word) => /^--dry-run(=|$)/.test(word))) return "it sets --dry-run itself";
-  return { ...action, environment: { ...action.environment, [DRY_RUN]: "true" }, onTimeout: [], onFailure: [] };
+  return {
+    ...action,
+    environment: { ...action.environment, [DRY_RUN]: "true" },
+    onTimeout: [],
+    onFailure: [],
+  };
 }
 
 /** A Workflow that a tink server serves is not run beside it, nor is one that has run already. */

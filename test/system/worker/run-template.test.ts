@@ -393,7 +393,10 @@ tasks:
       - {name: foreign, image: registry.example/acme/tool:v1, timeout: 30}
       - {name: on, image: registry.example/power-cycle:v1, timeout: 30}
 `);
-    await using program = new CommandInProcess(["run", file, "--inventory", lab.inventoryFile, ...flags], { env });
+    await using program = new CommandInProcess(
+      ["run", file, "--inventory", lab.inventoryFile, ...flags],
+      env,
+    );
 
     const { code } = await program.ended;
 
@@ -402,7 +405,9 @@ tasks:
     expect(program.stdout).toMatch(/^dry run: nothing is changed/);
     expect(program.stdout).toMatch(/bmc \/ off {2}success in .*would/);
     expect(program.stdout).toMatch(/bmc \/ wrong {2}failed .*DEVICE/);
-    expect(program.stdout).toContain("bmc / foreign  not planned: registry.example/acme/tool:v1 is not an action of this release");
+    expect(program.stdout).toContain(
+      "bmc / foreign  not planned: registry.example/acme/tool:v1 is not an action of this release",
+    );
     expect(program.stdout).toMatch(/bmc \/ on {2}success in .*would/);
     await lab.close();
   });
