@@ -70,7 +70,9 @@ function call(name: string, given: readonly Term[], piped: readonly Value[], at:
   if (name === "and" || name === "or") return logical(name, given, piped, at);
   const called = Object.hasOwn(FUNCTIONS, name) ? FUNCTIONS[name] : undefined;
   if (NON_HERMETIC.has(name)) {
-    throw new RenderProblem(`the tink server has no function ${name}: it offers only the hermetic ones of Sprig`);
+    throw new RenderProblem(
+      `the tink server has no function ${name}: it offers only the hermetic ones of Sprig`,
+    );
   }
   if (!called) {
     const meant = suggestion(name, Object.keys(FUNCTIONS));
