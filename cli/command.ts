@@ -7,6 +7,8 @@ export interface ProgramCommand {
   readonly usage: string;
   /** One line. */
   readonly summary: string;
+  /** It changes or reads machines and has no dry run: it refuses to start while DRY_RUN is set. */
+  readonly refusesDryRun?: true;
   /** Adds the command's options, arguments and action. */
   define(command: Command): Promise<void>;
 }

@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { DRY_RUN, isDryRun } from "../shared/contract/dry-run.ts";
 import { exitCodeOf } from "../shared/contract/exit-code.ts";
 import { helpLayout } from "../shared/help-layout.ts";
 import { nearestName } from "../shared/nearest-name.ts";
@@ -32,6 +33,13 @@ export async function runProgram(argv: readonly string[], own: SelfProgram): Pro
   const problem =
     asked || word === undefined || FLAGS.includes(word) ? undefined : problemWith(word, commands, own);
   if (problem !== undefined) endWithUsage(NAME, [problem]);
+
+  const isHelp = argv.some((argument) => argument === "--help" || argument === "-h");
+  if (asked?.refusesDryRun && !isHelp && isDryRun(process.env)) {
+    endWithUsage(`${NAME} ${asked.name}`, [
+      `${DRY_RUN} is set, and this command has no dry run. Fix: unset ${DRY_RUN}`,
+    ]);
+  }
 
   const program = createProgram();
   for (const command of commands) {

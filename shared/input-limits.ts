@@ -24,9 +24,39 @@ export const INPUT_LIMITS = {
   desiredState: { characters: 16_384, values: 2_048, levels: 12, text: 4_096 },
   /** The spec of a Rufio Job or Task. */
   rufioSpec: { characters: 262_144, values: 4_096, levels: 16, text: 16_384 },
+  /** What an image says of itself: its volumes and variables are compared with those of the action. */
+  imageConfig: { characters: 262_144, values: 2_048, levels: 8, text: 65_536 },
   /** The JSON that a webhook's payload is put into. */
   webhookPayload: { characters: 32_768, values: 512, levels: 32, text: 16_384 },
 } as const satisfies Readonly<Record<string, Limits>>;
+
+/**
+ * The most bytes, or characters of text, that are read of one file, answer, message or line; what is longer is refused or cut. A page
+ * of a collection, a chain of certificates and the like have limits of their own beside the code that reads them.
+ */
+export const INPUT_BYTES = {
+  amtAnswer: 512_000,
+  homeassistantAnswer: 1_048_576,
+  keystoneAnswer: 1_048_576,
+  ironicAnswer: 4 * 1_048_576,
+  webhookAnswer: 512 * 1_024,
+  redfishAnswer: 1_048_576,
+  recording: 64 * 1_048_576,
+  recordedTree: 8 * 1_048_576,
+  engineAnswer: 16 * 1_048_576,
+  clusterEvent: 8 * 1_048_576,
+  clusterAnswer: 128 * 1_048_576,
+  template: 1_536 * 1_024,
+  renderedTemplate: 256 * 1_024,
+  actionResult: 4 * 1_048_576,
+  actionSpans: 512 * 1_024,
+  actionLogLine: 16 * 1_024,
+  secret: 4_096,
+  configurationFile: 16 * 1_048_576,
+  legacyAnswer: 16 * 1_048_576,
+  pbnjMessage: 65_536,
+  consoleLine: 1_000,
+} as const satisfies Readonly<Record<string, number>>;
 
 export type LimitedInput = keyof typeof INPUT_LIMITS;
 

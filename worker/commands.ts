@@ -8,6 +8,8 @@ export interface WorkerCommand {
   readonly usage: string;
   /** One line. */
   readonly summary: string;
+  /** It has no dry run, and refuses to start while DRY_RUN is set. */
+  readonly refusesDryRun?: true;
   /** Adds options, arguments and the action. */
   define(command: Command): Promise<void>;
 }
@@ -18,12 +20,14 @@ export function workerCommands(own: SelfProgram): readonly WorkerCommand[] {
       name: "start",
       usage: "[options]",
       summary: "poll the tink server for actions and run them until stopped",
+      refusesDryRun: true,
       define: async (command) => (await import("./commands/define-commands.ts")).defineStart(command, own),
     },
     {
       name: "serve",
       usage: "[options]",
       summary: "serve PBnJ's API, without a tink server",
+      refusesDryRun: true,
       define: async (command) => (await import("./commands/define-commands.ts")).defineServe(command, own),
     },
     {

@@ -1,12 +1,13 @@
 import { gunzipSync, gzipSync } from "node:zlib";
 import { z } from "zod";
+import { INPUT_BYTES } from "../input-limits.ts";
 import { isTooDeep } from "../json-depth.ts";
 
 const RECORDING_FORMAT = "pbnj-worker-recording";
 /** A later one may have more fields; a reader ignores those that it does not know. */
 const RECORDING_VERSION = 1;
 
-export const MOST_BYTES = 64 * 1_048_576;
+export const MOST_BYTES = INPUT_BYTES.recording;
 const MOST_RESOURCES = 50_000;
 const MOST_EXCHANGES = 20_000;
 /** More than a message can have. */

@@ -20,7 +20,9 @@ describe.concurrent.each(TESTED_PROVIDERS)("via %s", (provider) => {
       const ended = await runAction(action, { env: { ...lab.env(provider), STATE_TIMEOUT: "1s", ...env } });
 
       expect(resultOf(ended)).toMatchObject({ ok: false, class: "timeout", provider });
-      expect(resultOf(ended).message).toMatch(new RegExp(`^${provider}: not o(n|ff) after (0.9|1.0) s, although`));
+      expect(resultOf(ended).message).toMatch(
+        new RegExp(`^${provider}: not o(n|ff) after (0.9|1.0) s, although`),
+      );
       expect(ended.code).toBe(16);
       expect(lab.done()).toEqual([sent]);
     },

@@ -71,14 +71,14 @@ const FOLLOWED: Readonly<
 if (!folder) process.stderr.write(`skipped, ZOO_FOLDER is not set: ${TITLE}\n`);
 
 /** The recorded machine, as the lab runs it. */
-async function serve(source: Parameters<typeof startRecording>[0]): Promise<number> {
-  const running = await startRecording(source, { tls: "http", username: "admin", password: "calvin" });
+async function serve(source: Parameters<typeof startRecording>[0], username = "admin"): Promise<number> {
+  const running = await startRecording(source, { tls: "http", username, password: "calvin" });
   onTestFinished(() => running.close());
   return running.redfish.port;
 }
 
-const connectionTo = (port: number) => ({
-  ...{ BMC_HOST: "127.0.0.1", BMC_USERNAME: "admin", BMC_PASSWORD: "calvin" },
+const connectionTo = (port: number, username = "admin") => ({
+  ...{ BMC_HOST: "127.0.0.1", BMC_USERNAME: username, BMC_PASSWORD: "calvin" },
   ...{ BMC_PROVIDERS: "redfish", REDFISH_PORT: String(port), REDFISH_SCHEME: "http" },
 });
 
@@ -251,15 +251,24 @@ describe.skipIf(!folder)(TITLE, () => {
       const { shown, path } = anonymised(recording);
       const needsSystem = tree.systems.length > 1 || recording.resources["/redfish/v1/Systems"] === undefined;
       const system = needsSystem ? tree.system : undefined;
-      const [original, renamed] = await Promise.all([serve(recording), serve(shown)]);
-      const run = async (trial: (typeof TRIALS)[number], port: number, named: string | undefined) => {
-        const env = { ...connectionTo(port), ...(named ? { REDFISH_SYSTEM: named } : {}), ...trial.env };
+      const [original, renamed] = await Promise.all([serve(recording), serve(shown, shown.login)]);
+      const run = async (
+        trial: (typeof TRIALS)[number],
+        port: number,
+        named: string | undefined,
+        login?: string,
+      ) => {
+        const env = {
+          ...connectionTo(port, login),
+          ...(named ? { REDFISH_SYSTEM: named } : {}),
+          ...trial.env,
+        };
         return sayings(resultOf(await runAction(trial.action, { env, clock: systemClock })));
       };
 
       for (const trial of TRIALS.filter(({ action }) => !CHANGES.test(action))) {
         const expected = await run(trial, original, system ?? undefined);
-        const found = await run(trial, renamed, system ? path(system) : undefined);
+        const found = await run(trial, renamed, system ? path(system) : undefined, shown.login);
 
         expect(differenceButNames(expected, found), trial.action).toBeUndefined();
       }

@@ -32,6 +32,7 @@ export function defineServe(command: Command, own: SelfProgram, host: CommandPro
 export function defineRun(command: Command, own: SelfProgram, host: CommandProcess = ownProcess): void {
   addTemplateArgument(command)
     .option("--task <name>", "run only this task")
+    .option("--dry-run", "print what each action would send, without changing anything (variable DRY_RUN)")
     .option(
       "--even-if <state>",
       "run a Workflow that is in this state and not disabled: no tink server may serve it meanwhile",

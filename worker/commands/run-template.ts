@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { systemClock } from "../../shared/clock.ts";
+import { DRY_RUN, isDryRun } from "../../shared/contract/dry-run.ts";
 import { EXIT_OK, exitCodeOf, type StopSignal } from "../../shared/contract/exit-code.ts";
 import type { Checked, Problem } from "../../shared/document/problem.ts";
 import { formatSeconds } from "../../shared/duration.ts";
@@ -8,6 +9,7 @@ import { suggestion } from "../../shared/nearest-name.ts";
 import { printable, programLine } from "../../shared/printable.ts";
 import { openProgressLines, type ProgressLines, withProgress } from "../../shared/progress-lines.ts";
 import type { Action, ActionStatus, Outcome } from "../core/action/action.ts";
+import { parseImageReference } from "../core/action/image-reference.ts";
 import { MemoryJournal } from "../core/journal/memory-journal.ts";
 import type { Runtime } from "../core/runtime/runtime.ts";
 import type { Acknowledgement, StatusSink } from "../core/source/source.ts";
@@ -42,7 +44,8 @@ export async function runTemplate(
   host: CommandProcess,
 ): Promise<number> {
   const { env, stderr } = host;
-  const { evenIf, hardware, map, task: _task, workflow, ...settingFlags } = flags;
+  const { dryRun, evenIf, hardware, map, task: _task, workflow, ...settingFlags } = flags;
+  const isPlan = dryRun === true || isDryRun(env);
   const loaded = loadConfig({ flags: settingFlags, env }, "run");
   const access = loaded.ok ? loaded.config : undefined;
   const template = await loadTemplate(path, { hardware, map, workflow }, access);
@@ -50,7 +53,7 @@ export async function runTemplate(
   const problems = [
     ...unknown,
     ...[loaded, chosen].flatMap((part) => (part.ok ? [] : part.problems)),
-    ...(template.ok ? servedProblem(template.value, evenIf) : []),
+    ...(template.ok && !isPlan ? servedProblem(template.value, evenIf) : []),
   ];
   if (!loaded.ok || !template.ok || !chosen.ok || problems.length > 0) {
     stderr.write(problemReport(COMMAND, problems));
@@ -62,7 +65,7 @@ export async function runTemplate(
   const log = live ? withProgress(live, wholeLog, ({ machine, action }) => machine ?? action) : wholeLog;
   for (const { source, message } of loaded.warnings) log.warn({ source }, message);
   const { workflow: served } = template.value;
-  if (served) {
+  if (served && !isPlan) {
     const { namespace, name, state, disabled } = served;
     log.warn({ workflow: `${namespace}/${name}`, state, disabled }, "running a Workflow without its server");
   }
@@ -89,15 +92,27 @@ export async function runTemplate(
   });
   // A run keeps no state: the orphans of one that was killed are found by their deadline alone.
   void runtime.sweep(() => false, stop.signal).catch(() => undefined);
+  const print = (text: string) => void host.stdout.write(`${printable(text)}\n`);
+  if (isPlan)
+    print("dry run: nothing is changed; each action is planned for the present state of its machine");
+  let worst: number = EXIT_OK;
   try {
-    for (const action of actionsToRun(template.value, chosen.value)) {
+    for (const asked of actionsToRun(template.value, chosen.value)) {
+      const action = isPlan ? planned(asked, own.library.names()) : asked;
+      if (typeof action === "string") {
+        print(`${asked.taskId} / ${asked.name}  not planned: ${action}`);
+        continue;
+      }
       let outcome: Outcome | undefined;
       // What may not run any more as it was decided is decided anew, as if a server served it again.
       do outcome = await executor.execute(action, { stop: stop.signal, cancel: stop.signal });
       while (!outcome && !stop.signal.aborted);
-      if (!outcome?.ok) return failed(outcome, stop.by());
+      if (outcome?.ok) continue;
+      // A plan names every problem; its exit code is that of the first one.
+      if (!isPlan || stop.signal.aborted) return failed(outcome, stop.by());
+      worst ||= failed(outcome, stop.by());
     }
-    return EXIT_OK;
+    return worst;
   } finally {
     await runtime.close();
     await machines?.close();
@@ -143,6 +158,19 @@ function actionsToRun(template: Template, tasks: readonly TemplateTask[]): reado
   const namespace = template.workflow?.namespace ?? LOCAL_NAMESPACE;
   // A new ID for each run: orphans of an earlier run must not be adopted.
   return runnableActions(tasks, `${namespace}/${randomBytes(6).toString("hex")}`);
+}
+
+/** The action as a dry run, or why there is none. Other projects' images do not know the variable. */
+function planned(action: Action, catalogue: readonly string[]): Action | string {
+  const name = parseImageReference(action.image)?.name ?? "";
+  if (!catalogue.includes(name)) return `${action.image} is not an action of this release`;
+  if (action.command.some((word) => /^--dry-run(=|$)/.test(word))) return "it sets --dry-run itself";
+  return {
+    ...action,
+    environment: { ...action.environment, [DRY_RUN]: "true" },
+    onTimeout: [],
+    onFailure: [],
+  };
 }
 
 /** A Workflow that a tink server serves is not run beside it, nor is one that has run already. */

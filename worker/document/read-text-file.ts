@@ -1,5 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import { open } from "node:fs/promises";
+import { INPUT_BYTES } from "../../shared/input-limits.ts";
 
 /** Reads a whole text file; throws a `FileProblem` or a system error. */
 export type ReadTextFile = (path: string) => string;
@@ -10,7 +11,7 @@ export class FileProblem extends Error {
 }
 
 /** An inventory of ten thousand machines is about 3 MB. */
-const LARGEST_BYTES = 16 * 1_024 * 1_024;
+const LARGEST_BYTES = INPUT_BYTES.configurationFile;
 
 /** Reads a configuration file at start. Accepts regular files only, because a pipe or device could block. */
 export const readTextFile: ReadTextFile = (path) => {

@@ -1,8 +1,9 @@
 import { withoutLineEnd } from "../../shared/contract/secret-doubt.ts";
+import { INPUT_BYTES } from "../../shared/input-limits.ts";
 import { FileProblem } from "../document/read-text-file.ts";
 
 /** Longer than any BMC accepts; a larger file is probably the wrong one. */
-export const LONGEST_SECRET_BYTES = 4_096;
+export const LONGEST_SECRET_BYTES = INPUT_BYTES.secret;
 
 /** Reads a secret or user name, without the line end that editors add. Throws a `FileProblem` without any of the text. */
 export function readSecretText(text: string): string {

@@ -1,4 +1,5 @@
 import { type ActionResult, parseResultLine } from "../../shared/contract/result.ts";
+import { INPUT_BYTES } from "../../shared/input-limits.ts";
 import { cutMark, LineSplitter } from "../../shared/line-splitter.ts";
 import type { LineRedactor } from "../../shared/redaction/line-redactor.ts";
 import { redactor } from "../../shared/secret-forms.ts";
@@ -8,9 +9,9 @@ import { OutputBudget, ReadingPace } from "../core/runtime/output-budget.ts";
 import type { OutputOptions } from "../core/runtime/runtime.ts";
 
 /** A result contains what an action has read, so it may be long; a log line may not. */
-export const LONGEST_RESULT = 4 * 1024 * 1024;
-const LONGEST_SPANS = 512 * 1024;
-const LONGEST_LOG_LINE = 16 * 1024;
+export const LONGEST_RESULT = INPUT_BYTES.actionResult;
+const LONGEST_SPANS = INPUT_BYTES.actionSpans;
+const LONGEST_LOG_LINE = INPUT_BYTES.actionLogLine;
 const LAST_LINES = 5;
 /** In characters. */
 const ENDLESS_LINE = 512 * 1024;

@@ -1,4 +1,5 @@
 import { oneLine } from "../../shared/contract/result.ts";
+import { INPUT_BYTES } from "../../shared/input-limits.ts";
 import type { Pipeline } from "./go/parser.ts";
 import { entriesOf, evaluate, Scope } from "./go/render.ts";
 import { type Node, readTree, type Tree } from "./go/tree.ts";
@@ -26,10 +27,10 @@ interface Piece {
 }
 
 /** The limit for Kubernetes objects, which templates are. */
-export const LONGEST_TEMPLATE = 1_536 * 1_024;
+export const LONGEST_TEMPLATE = INPUT_BYTES.template;
 
 /** The limit of Tinkerbell's controller for what it renders, in bytes. */
-const LONGEST_RENDERED = 256 * 1_024;
+const LONGEST_RENDERED = INPUT_BYTES.renderedTemplate;
 
 /** Replaces what could not be rendered, so that the rest can be checked: valid as a name, an image and a number. */
 const STAND_IN = "0";

@@ -9,7 +9,7 @@ export interface Template {
   readonly workflow?: WorkflowFacts;
 }
 
-export interface WorkflowFacts {
+interface WorkflowFacts {
   readonly namespace: string;
   readonly name: string;
   /** Without the prefix `STATE_` of earlier versions, such as `PENDING`. */

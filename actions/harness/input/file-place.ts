@@ -39,7 +39,11 @@ export async function placeProblem(
 ): Promise<string | undefined> {
   if (path === "-") return undefined;
   const place = await follow(path);
-  if ((stdin && (await isStdin(path))) || files.includes(place) || folders.some((folder) => isWithin(place, folder))) {
+  if (
+    (stdin && (await isStdin(path))) ||
+    files.includes(place) ||
+    folders.some((folder) => isWithin(place, folder))
+  ) {
     return "belongs to the connection: name a file in another folder";
   }
   const system = SYSTEM_FOLDERS.find((folder) => isWithin(place, folder));

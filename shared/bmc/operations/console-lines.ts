@@ -1,8 +1,9 @@
 import { StringDecoder } from "node:string_decoder";
+import { INPUT_BYTES } from "../../input-limits.ts";
 import { printable } from "../../printable.ts";
 
 /** The longest line in characters; what is longer becomes several lines. */
-const LONGEST_LINE = 1_000;
+const LONGEST_LINE = INPUT_BYTES.consoleLine;
 /** A longer control string, such as a window's title, was none: its end was lost. */
 const LONGEST_STRING = 256;
 

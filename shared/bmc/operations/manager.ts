@@ -131,6 +131,8 @@ const WATCH_MS = 1_000;
 const WAIT_MS = 2_000;
 /** One look that fails may have another reason: a lost packet, a gateway. */
 const SILENT_LOOKS = 2;
+/** A BMC that takes no connection for so long is away, as one look shows; what is lost on the way fails sooner or later. */
+const SILENT_MS = 1_000;
 
 /**
  * Restarts the BMC and waits until it was silent and answers again, for `timeoutMs` at most. Another provider that
@@ -151,21 +153,25 @@ export async function resetManager(
   const watchMs = Math.min(GOES_AWAY_MS, timeoutMs);
   let silence: BmcError | undefined;
   let silentLooks = 0;
+  let isAway = false;
   port.progress("reset sent, waiting until the BMC is silent", leftMs(watchMs));
   for (let pauseMs = WATCH_MS; leftMs(silence ? timeoutMs : watchMs) > 0; ) {
     await port.sleep(Math.min(pauseMs, leftMs(timeoutMs)));
     // The last probe is sent when the time has expired.
+    const lookedMs = elapsedMs();
     const failure = await silenceOf(() => port.probe(Math.max(WATCH_MS, leftMs(timeoutMs))));
+    const isSilent = failure?.class === "unreachable" && elapsedMs() - lookedMs >= SILENT_MS;
     if (!failure && silentLooks >= SILENT_LOOKS) {
       const after = formatSeconds(elapsedMs());
       return { changed: true, summary: `BMC reset (${kind}), answers again after ${after}` };
     }
     silence = failure;
-    silentLooks = failure ? silentLooks + 1 : 0;
+    silentLooks = failure ? silentLooks + (isSilent ? SILENT_LOOKS : 1) : 0;
     pauseMs = silentLooks >= SILENT_LOOKS ? WAIT_MS : WATCH_MS;
     const refused = failure ? undefined : await port.work?.failure("the reset of the BMC");
     if (refused) throw refused;
-    if (silentLooks === SILENT_LOOKS) {
+    if (!isAway && silentLooks >= SILENT_LOOKS) {
+      isAway = true;
       port.progress("waiting until the BMC answers again", leftMs(timeoutMs));
     }
   }

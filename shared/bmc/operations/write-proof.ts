@@ -20,7 +20,7 @@ interface ProofRow {
 }
 
 /** The only place that says what an answer to a write proves. What no row has was refused before it was begun. */
-export const WRITE_PROOFS: readonly ProofRow[] = [
+const WRITE_PROOFS: readonly ProofRow[] = [
   {
     kind: "http",
     codes: [200, 201, 202, 204],
@@ -132,7 +132,7 @@ export function effectOfPower(command: string): WriteEffect {
 }
 
 /** What an answer proves. A command that was never offered is judged as a setting: its refusal is believed. */
-export function proofOf(kind: AnswerKind, code: number | string, effect: WriteEffect): Proof {
+function proofOf(kind: AnswerKind, code: number | string, effect: WriteEffect): Proof {
   const row = WRITE_PROOFS.find((one) => one.kind === kind && one.codes.includes(code));
   return row?.[effect] ?? "not done";
 }

@@ -28,7 +28,7 @@ export function isKnownSdr(record: Uint8Array): boolean {
 }
 
 /** A sensor data record, or its beginning, whose name has what may be written; of a maker's own the header. */
-export function anonymousSdr(record: Buffer, anonymiser: Anonymiser): Buffer {
+function anonymousSdr(record: Buffer, anonymiser: Anonymiser): Buffer {
   const at = NAME_AT.get(record[3] ?? 0);
   if (at === undefined) return withoutRest(record, SDR_HEADER_BYTES);
   const shown = withoutRest(record, at + 1);

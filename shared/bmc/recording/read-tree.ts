@@ -1,6 +1,7 @@
 import type { Clock } from "../../clock.ts";
 import { BmcError } from "../../contract/bmc-error.ts";
 import { withoutEndSlashes } from "../../end-slashes.ts";
+import { INPUT_BYTES } from "../../input-limits.ts";
 import { isTooDeep } from "../../json-depth.ts";
 import type { EtagForm } from "../../recording/recording.ts";
 import type { RedfishReader } from "../providers/redfish/redfish-reader.ts";
@@ -40,7 +41,7 @@ const SKIPPED =
 const ENTRY = /^(.*\/Entries)\/[^/]+$/i;
 const MOST_ENTRIES = 100;
 const MOST_PAGES = 100;
-const MOST_BYTES = 8 * 1_048_576;
+const MOST_BYTES = INPUT_BYTES.recordedTree;
 const LANES = 2;
 /** So many failures in a row mean that the BMC needs rest. */
 const MOST_FAILURES = 5;

@@ -373,3 +373,42 @@ test("the help has the settings that it uses alone", async () => {
   expect(program.stdout).toContain("--runtime <process|");
   expect(program.stdout).not.toMatch(/--(grpc|http|rufio|share|agent-id )/);
 });
+
+describe("a dry run", () => {
+  test.each<[string, readonly string[], Record<string, string>]>([
+    ["the flag", ["--dry-run"], {}],
+    ["the variable", [], { DRY_RUN: "true" }],
+  ])("by %s plans every action and sends nothing, also after one that fails", async (_, flags, env) => {
+    const lab = await startLab({ times: QUICK });
+    const file = await template(`
+version: "0.1"
+name: plan
+global_timeout: 600
+tasks:
+  - name: bmc
+    worker: pbnj-node-01
+    actions:
+      - {name: off, image: registry.example/power-off:v1, timeout: 30}
+      - {name: wrong, image: registry.example/set-boot-device:v1, timeout: 30, environment: {DEVICE: nothing}}
+      - {name: foreign, image: registry.example/acme/tool:v1, timeout: 30}
+      - {name: on, image: registry.example/power-cycle:v1, timeout: 30}
+`);
+    await using program = new CommandInProcess(
+      ["run", file, "--inventory", lab.inventoryFile, ...flags],
+      env,
+    );
+
+    const { code } = await program.ended;
+
+    expect(code).toBe(2);
+    expect(machineOf(lab, "node-01").commands).toEqual([]);
+    expect(program.stdout).toMatch(/^dry run: nothing is changed/);
+    expect(program.stdout).toMatch(/bmc \/ off {2}success in .*would/);
+    expect(program.stdout).toMatch(/bmc \/ wrong {2}failed .*DEVICE/);
+    expect(program.stdout).toContain(
+      "bmc / foreign  not planned: registry.example/acme/tool:v1 is not an action of this release",
+    );
+    expect(program.stdout).toMatch(/bmc \/ on {2}success in .*would/);
+    await lab.close();
+  });
+});

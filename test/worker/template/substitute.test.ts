@@ -96,6 +96,9 @@ describe("substitute", () => {
     ["{{ if true }}".repeat(500) + "{{ end }}".repeat(500), "nested too deeply"],
     [`{{ ${"(".repeat(500)}1${")".repeat(500)} }}`, "nested too deeply"],
     ["{{ untilStep 0 900000000000 1 }}", "too long"],
+    ['{{ env "HOME" }}', "the tink server has no function env: it offers only the hermetic ones of Sprig"],
+    ["{{ now }}", "the tink server has no function now"],
+    ["{{ uuidv4 }}", "the tink server has no function uuidv4"],
   ])("ends with a problem at %s", (source, problem) => {
     const { problems } = substitute(source, data);
 

@@ -1,4 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
+import { INPUT_BYTES } from "../../../shared/input-limits.ts";
 import { withTimeout } from "../../../shared/timeout.ts";
 import type { ActionId, ActionStatus } from "../../core/action/action.ts";
 import type { Acknowledgement, Poll, Transport, WorkflowSet } from "../../core/source/source.ts";
@@ -24,7 +25,7 @@ const CALL_TIMEOUT_MS = 30_000;
 /** The deprecated server answers at once; a proxy without a server behind it may never answer. */
 const QUESTION_TIMEOUT_MS = 15_000;
 /** Room for about 100,000 workflows: the server with a database also lists those that are done. */
-const LARGEST_ANSWER_BYTES = 16 * 1_024 * 1_024;
+const LARGEST_ANSWER_BYTES = INPUT_BYTES.legacyAnswer;
 
 const NOT_BEGUN: Acknowledgement = {
   kind: "gone",

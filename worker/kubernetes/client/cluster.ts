@@ -3,6 +3,7 @@ import * as z from "zod/mini";
 import { type Backoff, backoffMs } from "../../../shared/backoff.ts";
 import { type Clock, systemClock } from "../../../shared/clock.ts";
 import { defined } from "../../../shared/defined.ts";
+import { INPUT_BYTES } from "../../../shared/input-limits.ts";
 import { LineSplitter } from "../../../shared/line-splitter.ts";
 import { textOf } from "../../../shared/text-of.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
@@ -109,9 +110,9 @@ const STRICT = { fieldValidation: "Strict" };
 const PAGE = 500;
 /** API servers end watches after 30 to 60 minutes, and some proxies after five. */
 const WATCH_SECONDS = 290;
-const LONGEST_EVENT = 8 * 1024 * 1024;
+const LONGEST_EVENT = INPUT_BYTES.clusterEvent;
 /** Far more than a page needs: the server may be one that a Secret names. */
-const LONGEST_ANSWER = 128 * 1024 * 1024;
+const LONGEST_ANSWER = INPUT_BYTES.clusterAnswer;
 const MOST_PAGES = 2_000;
 /** For reads, which are safe to repeat. */
 const READ_ATTEMPTS = 4;

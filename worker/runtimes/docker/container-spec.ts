@@ -1,5 +1,6 @@
 import { posix } from "node:path";
 import { defined } from "../../../shared/defined.ts";
+import { excessOf } from "../../../shared/input-limits.ts";
 import { type ActionId, actionKey } from "../../core/action/action.ts";
 import { bootTimeIn } from "../../core/action/boot-time.ts";
 import { engineImage } from "../../core/action/image-reference.ts";
@@ -181,6 +182,8 @@ function volumesInMemory(volumes: ImageConfig["Volumes"], mounted: readonly stri
  * within it, whose place may be a link there. Undefined if it may.
  */
 export function mountProblem(volumes: readonly string[], image: ImageConfig | undefined): string | undefined {
+  const excess = excessOf(image, "imageConfig");
+  if (excess !== undefined) return `the image's configuration ${excess}`;
   const programs = programPlaces(image);
   const home = normalize(image?.Env?.findLast((variable) => variable.startsWith("HOME="))?.slice(5) || "/");
   const own = Object.keys(image?.Volumes ?? {}).map((place) => normalize(`/${place}`));

@@ -5,6 +5,7 @@ import type { Duplex } from "node:stream";
 import { type Dispatcher, Pool } from "undici";
 import { z } from "zod";
 import { defined } from "../../../shared/defined.ts";
+import { INPUT_BYTES } from "../../../shared/input-limits.ts";
 import { TimeoutReached, withTimeout } from "../../../shared/timeout.ts";
 import {
   DEFAULT_SOCKET,
@@ -21,7 +22,7 @@ import { EngineError } from "./engine-error.ts";
 const WRITTEN_FOR = "1.41";
 /** Docker 19.03, the oldest that has everything this client uses. */
 const OLDEST_USABLE = "1.40";
-const LONGEST_ANSWER_BYTES = 16 * 1024 * 1024;
+const LONGEST_ANSWER_BYTES = INPUT_BYTES.engineAnswer;
 
 const EngineVersion = z.object({
   Version: z.string().optional(),

@@ -16,7 +16,7 @@ const made = new WeakMap<Hardware, AgentAttributes>();
 
 /**
  * A machine's hardware in the form in which Tinkerbell's agent reports that of the machine it runs on, so that one rule can match
- * both. What only an operating system knows, such as usable memory or PCI devices, is absent. Never larger than `MOST_BYTES`.
+ * both. Sizes and speeds are sent as text and as numbers: a server reads those that it knows (Tinkerbell pull request 913). What only an operating system knows, such as usable memory or PCI devices, is absent. Never larger than `MOST_BYTES`.
  */
 export function agentAttributes(hardware: Hardware): AgentAttributes {
   const known = made.get(hardware);
@@ -45,12 +45,13 @@ function attributesOf(hardware: Hardware, most: number): Init {
           filled({ id, cores: uint32(cores), threads: uint32(threads), vendor, model }),
         ),
     }),
-    memory: present({ total: bytes ? sizeText(bytes) : undefined }),
+    memory: present({ total: bytes ? sizeText(bytes) : undefined, totalBytes: int64(bytes) }),
     block: disks.slice(0, most).map(({ name, bytes: size, kind, vendor, model, serial: serialNumber }) =>
       filled({
         // The server dereferences the name of a disk that has a size.
         name,
         size: size ? sizeText(size) : undefined,
+        sizeBytes: int64(size),
         ...driveOf(kind),
         ...{ vendor, model, serialNumber },
       }),
@@ -60,6 +61,7 @@ function attributesOf(hardware: Hardware, most: number): Init {
         name,
         mac: mac && MAC.test(mac) ? mac : undefined,
         speed: speedMbps ? `${speedMbps}Mb/s` : undefined,
+        speedMbps: uint32(speedMbps || undefined),
       }),
     ),
     chassis: present({ serial: chassis?.serial, vendor: chassis?.vendor }),
@@ -113,6 +115,11 @@ function total(amounts: readonly (number | undefined)[]): number | undefined {
 
 function sum(amounts: readonly (number | undefined)[]): number {
   return amounts.reduce<number>((all, amount) => all + (amount ?? 0), 0);
+}
+
+/** Undefined for 0, which stands for an unknown size. */
+function int64(value: number | undefined): bigint | undefined {
+  return value ? BigInt(Math.trunc(value)) : undefined;
 }
 
 function uint32(value: number | undefined): number | undefined {

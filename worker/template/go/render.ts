@@ -59,9 +59,21 @@ function run([first, ...others]: Command, piped: readonly Value[], at: Evaluatio
   return fieldsOf(call(first.of.name, others, piped, at), first.fields);
 }
 
+/** Sprig's functions whose result depends on more than their arguments (`nonhermeticFunctions` in its functions.go). */
+const NON_HERMETIC: ReadonlySet<string> = new Set([
+  ...["date", "date_in_zone", "date_modify", "dateInZone", "dateModify", "htmlDate", "htmlDateInZone", "now"],
+  ...["randAlpha", "randAlphaNum", "randAscii", "randBytes", "randNumeric", "uuidv4"],
+  ...["env", "expandenv", "getHostByName"],
+]);
+
 function call(name: string, given: readonly Term[], piped: readonly Value[], at: Evaluation): Value {
   if (name === "and" || name === "or") return logical(name, given, piped, at);
   const called = Object.hasOwn(FUNCTIONS, name) ? FUNCTIONS[name] : undefined;
+  if (NON_HERMETIC.has(name)) {
+    throw new RenderProblem(
+      `the tink server has no function ${name}: it offers only the hermetic ones of Sprig`,
+    );
+  }
   if (!called) {
     const meant = suggestion(name, Object.keys(FUNCTIONS));
     throw new RenderProblem(`the function ${name} is not rendered here${meant}`);

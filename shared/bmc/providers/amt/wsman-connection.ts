@@ -1,6 +1,7 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import { AMT_PORTS, type Connection } from "../../../contract/connection.ts";
 import { defined } from "../../../defined.ts";
+import { INPUT_BYTES } from "../../../input-limits.ts";
 import { untraced } from "../../../tracing/tracer.ts";
 import { HttpConnection } from "../../http/http-connection.ts";
 import type { ProviderContext } from "../../operations/provider.ts";
@@ -8,7 +9,7 @@ import type { DigestAccount } from "./digest.ts";
 import { WsmanClient } from "./wsman.ts";
 
 /** What AMT itself sends at most in one envelope. */
-const MAX_BODY_BYTES = 512_000;
+const MAX_BODY_BYTES = INPUT_BYTES.amtAnswer;
 
 /** WS-Management to the connection's device. Sends nothing yet; the caller closes `http`. */
 export function connectWsman(

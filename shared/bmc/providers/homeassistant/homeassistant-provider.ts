@@ -1,5 +1,6 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Connection } from "../../../contract/connection.ts";
+import { INPUT_BYTES } from "../../../input-limits.ts";
 import { untraced } from "../../../tracing/tracer.ts";
 import { serviceEndpoint } from "../../http/endpoint.ts";
 import { HttpConnection } from "../../http/http-connection.ts";
@@ -9,7 +10,7 @@ import { HomeAssistantApi } from "./api.ts";
 import { homeAssistantBoot, homeAssistantPower } from "./drivers.ts";
 
 /** A service call answers with every state that it changed. */
-const MAX_BODY_BYTES = 1_048_576;
+const MAX_BODY_BYTES = INPUT_BYTES.homeassistantAnswer;
 
 /** A switch of Home Assistant as a machine's power; the connection's password is the access token. */
 export const homeAssistant = defineProvider({ name: "homeassistant", capabilities: [], open });

@@ -4,6 +4,7 @@ import type { Connection } from "../../../contract/connection.ts";
 import type { KeystoneOptions } from "../../../contract/ironic-options.ts";
 import { connectionLine, type NameOption } from "../../../contract/name-option.ts";
 import { defined } from "../../../defined.ts";
+import { INPUT_BYTES } from "../../../input-limits.ts";
 import type { Secret } from "../../../secret.ts";
 import { serviceEndpoint } from "../../http/endpoint.ts";
 import { HttpConnection } from "../../http/http-connection.ts";
@@ -13,7 +14,7 @@ import type { ProviderContext } from "../../operations/provider.ts";
 import { headerSecret } from "./header-secret.ts";
 
 /** A token answers with the whole service catalogue. */
-const MAX_BODY_BYTES = 1_048_576;
+const MAX_BODY_BYTES = INPUT_BYTES.keystoneAnswer;
 
 const Refusal = z.object({ error: z.object({ message: z.string() }) });
 

@@ -1,5 +1,6 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Connection } from "../../../contract/connection.ts";
+import { INPUT_BYTES } from "../../../input-limits.ts";
 import { untraced } from "../../../tracing/tracer.ts";
 import { serviceEndpoint } from "../../http/endpoint.ts";
 import { HttpConnection } from "../../http/http-connection.ts";
@@ -8,7 +9,7 @@ import { IronicApi } from "./api.ts";
 import { type Authentication, authenticationOf } from "./authentication.ts";
 
 /** The inventory of a large machine, with its links and sensors, takes some hundred kilobytes. */
-const MAX_BODY_BYTES = 4 * 1_048_576;
+const MAX_BODY_BYTES = INPUT_BYTES.ironicAnswer;
 
 export interface OpenApi {
   readonly api: IronicApi;

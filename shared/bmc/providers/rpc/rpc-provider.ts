@@ -1,5 +1,6 @@
 import { BmcError } from "../../../contract/bmc-error.ts";
 import type { Connection } from "../../../contract/connection.ts";
+import { INPUT_BYTES } from "../../../input-limits.ts";
 import { untraced } from "../../../tracing/tracer.ts";
 import { serviceEndpoint } from "../../http/endpoint.ts";
 import { HttpConnection } from "../../http/http-connection.ts";
@@ -8,7 +9,7 @@ import { defineProvider, type ProviderContext, type SessionWith } from "../../op
 import { rpcConsumer } from "./consumer.ts";
 import { rpcBoot, rpcMedia, rpcPower } from "./drivers.ts";
 
-const MAX_BODY_BYTES = 512 * 1_024;
+const MAX_BODY_BYTES = INPUT_BYTES.webhookAnswer;
 
 /** A webhook that controls the machine, wire-compatible with bmclib's `rpc` provider. */
 export const rpc = defineProvider({ name: "rpc", capabilities: ["media"], open });

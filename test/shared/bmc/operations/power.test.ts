@@ -574,3 +574,48 @@ test("a whole power-off takes one TCP connection", async () => {
 
   expect(lab.bmc.connections).toBe(1);
 });
+
+describe("a refusal of what the BMC offers", () => {
+  const reset = { verb: "reset", onIfOff: false, timeoutMs: 20_000 } as const;
+
+  test.each([401, 403, 404, 405, 409, 500, 501])(
+    "with %i after a reset was carried out does not have it sent again",
+    async (status) => {
+      await using lab = await redfishLab({ power: "on" });
+      lab.bmc.fail({ kind: "gateway", status, method: "POST", path: RESET });
+
+      await expect(lab.client.setPower(reset, signal)).rejects.toMatchObject({
+        uncertain: true,
+        message: /the reset may have been carried out and is not sent again$/,
+      });
+      expect(lab.machine.count("reset")).toBe(1);
+    },
+  );
+
+  test("is no failure if the time of the last reset has changed, and is repeated if it has not", async () => {
+    const busy = new BmcError("busy", "409", { uncertain: true });
+    const machine = (times: readonly string[]) => {
+      const left = [...times];
+      const fake = machineThatReads(["on"], { reset: [busy] });
+      const resetMark = () => ({ resetTime: (left.length > 1 ? left.shift() : left[0]) ?? "" });
+      return { ...fake, resetMark, disprove: () => undefined };
+    };
+    const done = machine(["10:00", "10:05"]);
+    const notDone = machine(["10:00"]);
+
+    const reports = [await setPower(done, reset), await setPower(notDone, reset)];
+
+    expect(reports.map(({ changed }) => changed)).toEqual([true, true]);
+    expect([done.sent, notDone.sent]).toEqual([["reset"], ["reset", "reset"]]);
+  });
+
+  test("with 409 is looked at before each repetition of a power on", async () => {
+    const busy = new BmcError("busy", "409");
+    const machine = machineThatReads(["off", "off", "off", "on"], { on: Array(9).fill(busy) });
+
+    const report = await setPower(machine, { verb: "on", timeoutMs: 300_000 });
+
+    expect(report).toMatchObject({ after: "on", changed: true });
+    expect(machine.sent).toEqual(["on"]);
+  });
+});

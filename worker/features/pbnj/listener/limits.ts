@@ -1,3 +1,5 @@
+import { INPUT_BYTES } from "../../../../shared/input-limits.ts";
+
 /** Calls in progress, and of them those of methods that stream: per connection, and of all such connections. */
 interface CallLimits {
   readonly calls: number;
@@ -39,7 +41,7 @@ export const LIMITS: ListenerLimits = {
   accepted: { calls: 100, streaming: 100, callsOfAll: 2_048, streamingOfAll: 512 },
   strangers: { calls: 32, streaming: 2, callsOfAll: 512, streamingOfAll: 64 },
   headerBytes: 16_384,
-  messageBytes: 65_536,
+  messageBytes: INPUT_BYTES.pbnjMessage,
   headersTimeoutMs: 10_000,
   bodyTimeoutMs: 10_000,
   callTimeoutMs: 300_000,

@@ -1,6 +1,7 @@
 import type { Readable } from "node:stream";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
+import { INPUT_BYTES } from "../../../../input-limits.ts";
 import { revealJson } from "../../../../secret.ts";
 import { authority } from "../../../http/endpoint.ts";
 import {
@@ -12,7 +13,7 @@ import { leavesOpen, type WriteEffect } from "../../../operations/write-proof.ts
 import { decodeBody } from "./body.ts";
 
 /** The most that is read of one answer. A System with everything a vendor adds stays below 100 kB. */
-const MAX_BODY_BYTES = 1_048_576;
+const MAX_BODY_BYTES = INPUT_BYTES.redfishAnswer;
 const MAX_REDIRECTS = 3;
 
 type Headers = Readonly<Record<string, string>>;
