@@ -24,6 +24,44 @@ export const EXCEPTIONS: readonly Exception[] = [
     reason: "it moves after the last comparison, when the write is already under way",
   },
   {
+    actions: [
+      "send-nmi",
+      "set-secure-boot",
+      "reset-secure-boot-keys",
+      "reset-bios",
+      "set-boot-order",
+      "set-http-boot",
+    ],
+    ways: ["moved"],
+    request: /^(POST|PATCH|DELETE|PUT) /,
+    kinds: ["false-success"],
+    reason:
+      "it moves while the write is under way, and nothing is read afterwards that identifies the system",
+  },
+  {
+    ways: ["moved"],
+    kinds: ["wrong-blame"],
+    reason: "it moves while the list is read, which then has it twice or not at all",
+  },
+  {
+    actions: ["power-off", "power-off:short", "power-off:soft"],
+    faults: /^task-fails-after$/,
+    kinds: ["other"],
+    reason: "the BMC says that the shutdown has failed, so that it is forced",
+  },
+  {
+    ways: ["ipmi"],
+    faults: /^code-d4-after$/,
+    kinds: ["repeated"],
+    reason: "the BMC says that the session's level does not allow what it has done, and another level does",
+  },
+  {
+    actions: ["update-firmware", "update-firmware:any-version"],
+    faults: /^(object|error-object)$/,
+    kinds: ["wrong-report"],
+    reason: "an entry of which nothing was read has its ID for a name",
+  },
+  {
     ways: ["moved"],
     kinds: ["other"],
     failed: true,
@@ -48,9 +86,15 @@ export const EXCEPTIONS: readonly Exception[] = [
   },
   {
     ways: ["rpc"],
-    faults: /^(401|404|405|409|501)-after$/,
+    faults: /^(401|404|405|409|501|error-object)-after$/,
     kinds: ["unsaid-changed"],
     reason: "a webhook refuses what it has done, and has no state to read",
+  },
+  {
+    ways: ["rpc"],
+    faults: /^object-before$/,
+    kinds: ["false-success", "wrong-changed"],
+    reason: "an answer without an error is a success to bmclib's webhooks, and there is no state to read",
   },
   {
     actions: ["create-user"],

@@ -212,7 +212,7 @@ function isRead<State>(state: State): state is Exclude<State, undefined> {
 const LOCAL: readonly ErrorClass[] = ["cancelled", "internal", "tls", "usage"];
 
 /** Writes once. Returns every answer that the state may disprove. After a refused login, nothing can be read. */
-async function answerTo(write: () => Promise<void>): Promise<BmcError | undefined> {
+export async function answerTo(write: () => Promise<void>): Promise<BmcError | undefined> {
   const error = await caught(write);
   if (!error) return undefined;
   if (LOCAL.includes(error.class) || error.refused === "login" || error instanceof ChangeFailed) throw error;

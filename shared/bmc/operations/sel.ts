@@ -2,7 +2,7 @@ import { BmcError } from "../../contract/bmc-error.ts";
 import { count } from "../../count.ts";
 import { type Access, defineOperations, type Patience, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
-import { awaitState, READ_BACK_MS } from "./read-back.ts";
+import { answerTo, awaitState, READ_BACK_MS } from "./read-back.ts";
 import { throwIfNoneRead } from "./unread.ts";
 
 /** One entry of the event log. */
@@ -120,8 +120,13 @@ export async function clearSel(port: SelPort): Promise<SelReport> {
   const remaining = (entries: readonly SelEntry[]) => entries.filter(isLeft);
   const isDone = (entries: readonly SelEntry[] | undefined) =>
     entries !== undefined && remaining(entries).length === 0;
-  await port.clear({ isDone: async () => isDone(await listed(port)) });
-  const after = await awaitState(READ_BACK_MS.setting, port, () => listed(port), isDone);
+  const failure = await answerTo(() => port.clear({ isDone: async () => isDone(await listed(port)) }));
+  // The log decides, whatever the answer was.
+  const delays = failure && !failure.uncertain ? READ_BACK_MS.denied : READ_BACK_MS.setting;
+  const after = await awaitState(delays, port, () => listed(port), isDone).catch((thrown: unknown) => {
+    throw failure ?? thrown;
+  });
+  if (failure && !isDone(after)) throw failure;
   if (!after) {
     throw new BmcError("verify", "the BMC accepted the clearing of its event log, which cannot be listed");
   }

@@ -110,7 +110,7 @@ export function redfishErase({ system, members, writer }: Resources): EraseDrive
       }
       try {
         // A drive that was pulled a moment ago is none.
-        const found = await service.find(drive, Drive, signal);
+        const found = await service.findLinked(drive, Drive, signal);
         if (found) drives.push(driveOf(drive, found.value));
       } catch (thrown) {
         tell({ name: drive, reason: unreadable(thrown).message });

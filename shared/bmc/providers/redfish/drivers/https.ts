@@ -128,7 +128,9 @@ async function findStandard(
     },
     async generated(answer) {
       const { data } = Generated.safeParse(answer);
-      if (!data) throw new BmcError("protocol", `POST ${generate} answered without a CSR`);
+      if (!data) {
+        throw new BmcError("protocol", `POST ${generate} answered without a CSR`, { uncertain: true });
+      }
       return data.CSRString;
     },
     async install({ pem, size }, installing) {

@@ -182,7 +182,7 @@ export class RedfishMedia implements MediaDriver {
       first ??= refused;
       if (refused.uncertain || refused.class === "busy" || refused.class === "auth") throw refused;
       // The action may have done what it refuses.
-      const now = await system.service.find(slot.path, VirtualMedia, signal);
+      const now = await system.service.findLinked(slot.path, VirtualMedia, signal);
       if (now && !mediaState(now, system.behaviour).inserted) return;
       const { rest } = mediaRemedy(answer, Object(request.body));
       const isForm = request.method === "PATCH" && [400, 422].includes(answer.status);
@@ -251,7 +251,7 @@ export class RedfishMedia implements MediaDriver {
 
   async #holds(slot: Slot, { url }: MediaImage, signal: AbortSignal): Promise<boolean> {
     const { service, behaviour } = this.#options.system;
-    const now = await service.find(slot.path, VirtualMedia, signal);
+    const now = await service.findLinked(slot.path, VirtualMedia, signal);
     const { inserted, image } = now ? mediaState(now, behaviour) : { inserted: false };
     return inserted && image !== undefined && isSameImage(image, url);
   }
@@ -333,7 +333,8 @@ export class RedfishMedia implements MediaDriver {
     const { system } = this.#options;
     await system.confirm(signal);
     const path = this.#knownPath(drive);
-    const known = path === undefined ? undefined : await system.service.find(path, VirtualMedia, signal);
+    const known =
+      path === undefined ? undefined : await system.service.findLinked(path, VirtualMedia, signal);
     const name = drive.name ?? (isDefault(drive) ? this.#hint?.name : undefined);
     return known && (name === undefined || isNamed(known, name)) ? known : undefined;
   }

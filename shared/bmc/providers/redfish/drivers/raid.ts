@@ -121,7 +121,7 @@ export function redfishRaid({ system, members, writer }: Resources): RaidDriver 
         throw new BmcError("unsupported", `controller ${id} has too many drives`);
       }
       // A drive that was pulled a moment ago.
-      const resource = await service.find(path, Drive, signal);
+      const resource = await service.findLinked(path, Drive, signal);
       if (resource)
         drives.push({ path, drive: driveOf(path, resource.value, volumePaths.has(path), isUnused) });
     }

@@ -397,5 +397,6 @@ function bmcUser({ path, value }: Resource<Account>): BmcUser | undefined {
   const privileges = value.Oem?.Hp?.Privileges ?? value.Oem?.Hpe?.Privileges;
   const ownRole = privileges && value.RoleId === undefined ? hpeRole(privileges) : undefined;
   const role = ownRole ?? ROLES[value.RoleId?.replace(/[\s_-]/g, "").toLowerCase() ?? ""] ?? "unknown";
-  return { id: path, name, role, enabled: value.Enabled ?? true };
+  // A redirect may have led to the same path with a slash.
+  return { id: path.replace(/\/$/, ""), name, role, enabled: value.Enabled ?? true };
 }

@@ -108,9 +108,7 @@ export class Members {
       seen.add(next);
       let page: Resource<Collection> | undefined;
       try {
-        page = await this.#service.find(next, Collection, signal, MAX_PAGE_BYTES);
-        // The BMC itself refers to it: one that is not ready answers 404, too.
-        if (!page && spend(limits)) page = await this.#service.find(next, Collection, signal, MAX_PAGE_BYTES);
+        page = await this.#service.findLinked(next, Collection, signal, MAX_PAGE_BYTES);
       } catch (thrown) {
         if (seen.size === 1 || !limits) throw thrown;
         missing(next, unreadable(thrown).message);
@@ -210,10 +208,7 @@ export class Members {
     try {
       if (body !== undefined && hasFields(body, schema)) return parseResource(path, body, schema);
       if (!spend(limits)) return "unspent";
-      const found =
-        (await this.#service.find(path, schema, signal)) ??
-        // Listed a moment ago: a BMC that is not ready answers 404, too.
-        (spend(limits) ? await this.#service.find(path, schema, signal) : undefined);
+      const found = await this.#service.findLinked(path, schema, signal);
       return found ?? (body === undefined ? undefined : parseResource(path, body, schema));
     } catch (thrown) {
       if (!limits) throw thrown;

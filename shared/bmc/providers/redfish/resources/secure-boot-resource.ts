@@ -75,7 +75,8 @@ export async function findDatabase(
   signal: AbortSignal,
 ): Promise<Resource<Database>> {
   const path = paths.get(name);
-  const found = path === undefined ? undefined : await resources.system.service.find(path, Database, signal);
+  const found =
+    path === undefined ? undefined : await resources.system.service.findLinked(path, Database, signal);
   if (!found) throw new BmcError("unsupported", `the BMC has no Secure Boot database ${titleOf(name)}`);
   return found;
 }

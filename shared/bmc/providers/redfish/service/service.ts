@@ -18,6 +18,7 @@ import {
   ownPath,
 } from "./http-client.ts";
 import { accountToChange } from "./refusal.ts";
+import { Collection } from "./schema.ts";
 
 /** Before a GET is sent again, and how many may fail again. */
 const REPEAT_MS = 500;
@@ -99,6 +100,23 @@ export class Service {
     if (answer.status === 404 || answer.status === 410) return undefined;
     if (answer.status !== 200) throw this.refusal(answer, { method: "GET", path });
     return this.#resource(answer, schema);
+  }
+
+  /**
+   * Like `find`, for what the BMC itself refers to. One that is not ready answers 404, too, so that it is asked twice. Throws
+   * `protocol` for an answer with nothing of a resource; a collection says by itself that it is not complete.
+   */
+  async findLinked<T extends z.ZodMiniType>(
+    path: string,
+    schema: T,
+    signal: AbortSignal,
+    maxBytes?: number,
+  ): Promise<Resource<z.infer<T>> | undefined> {
+    const find = () => this.find(path, schema, signal, maxBytes);
+    const found = (await find()) ?? (await find());
+    const isCollection = Object.is(schema, Collection);
+    if (!found || isCollection || !isEmpty(this.justRead(found.path))) return found;
+    throw new BmcError("protocol", `GET ${path} answered with nothing of a resource`);
   }
 
   /**
@@ -234,6 +252,12 @@ export class Service {
   #resource<T extends z.ZodMiniType>(answer: HttpAnswer, schema: T): Resource<z.infer<T>> {
     return parseResource(answer.path, answer.body, schema, answer.headers["etag"]);
   }
+}
+
+/** Whether an answer has nothing but what went wrong, or nothing at all. */
+function isEmpty(body: unknown): boolean {
+  if (typeof body !== "object" || body === null || Array.isArray(body)) return false;
+  return Object.keys(body).every((name) => name === "error" || name.startsWith("@Message."));
 }
 
 /** The next request opens a new session, so that the command can be sent again once it is known not to have been carried out. */
