@@ -30,6 +30,29 @@ export const EXCEPTIONS: readonly Exception[] = [
     reason: "it moves between the last comparisons, of the system and of its part, and the report says so",
   },
   {
+    actions: ["power-reset", "send-nmi"],
+    faults: /^(empty|object|error-object|unsaid)-?(before)?$/,
+    kinds: ["false-success", "wrong-changed"],
+    reason: "it is confirmed and not done, and nothing that can be read tells",
+  },
+  {
+    actions: ["reset-bios", "reset-secure-boot-keys"],
+    faults: /^(empty|object|task-endless)-before$/,
+    kinds: ["false-success", "wrong-changed"],
+    reason: "it is confirmed and not done, which shows at the next boot",
+  },
+  {
+    faults: /^403-after$|^code-(c1|c7|cc|d4|d5)-after$/,
+    kinds: ["unsaid-changed"],
+    reason: "the BMC says that it may not or cannot do what it has done: nothing is claimed about a change",
+  },
+  {
+    ways: ["rpc"],
+    faults: /^(401|404|405|409|501)-after$/,
+    kinds: ["unsaid-changed"],
+    reason: "a webhook refuses what it has done, and has no state to read",
+  },
+  {
     actions: ["create-user"],
     ways: ["ipmi", "ipmi-behind"],
     kinds: ["wrong-report"],

@@ -22,6 +22,8 @@ interface FaultyAnswer {
 /** How this protocol says that something failed in an answer with status 200, and what a refusal looks like. */
 export interface HttpWords {
   readonly errorObject: string;
+  /** What a refusal with a status says, where that is something else. */
+  readonly refusal?: (status: number) => string;
   /** Whether the protocol has tasks. */
   readonly hasTasks: boolean;
   /** Whether a method changes nothing. */
@@ -171,7 +173,7 @@ export class HttpFaults {
         return {
           status: Number(kind),
           headers: { ...JSON_TYPE, ...(kind === "401" ? { "WWW-Authenticate": 'Basic realm="BMC"' } : {}) },
-          body: this.#words.errorObject,
+          body: this.#words.refusal?.(Number(kind)) ?? this.#words.errorObject,
         };
     }
   }

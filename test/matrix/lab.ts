@@ -3,7 +3,7 @@ import { startAmtDevice } from "../../simulators/amt/device.ts";
 import { createCertificate } from "../../simulators/certificate.ts";
 import { startHomeAssistant } from "../../simulators/homeassistant/server.ts";
 import { startIronic } from "../../simulators/ironic/server.ts";
-import { type PowerAction, SimulatedMachine, type SimulatedOverride } from "../../simulators/machine.ts";
+import { type PowerAction, SimulatedMachine } from "../../simulators/machine.ts";
 import type { RedfishBmc } from "../../simulators/redfish/bmc.ts";
 import { simulatedDrive } from "../../simulators/redfish/storage.ts";
 import { startRpcConsumer } from "../../simulators/rpc/consumer.ts";
@@ -55,16 +55,26 @@ export interface MatrixLab extends AsyncDisposable {
   leaks(text: string): readonly string[];
 }
 
+/** What Base registries say with these statuses. */
+const MESSAGES: Readonly<Record<number, string>> = {
+  400: "ActionParameterValueNotInList",
+  401: "AccessDenied",
+  403: "InsufficientPrivilege",
+  404: "ResourceMissingAtURI",
+  405: "OperationNotAllowed",
+  409: "ResourceInUse",
+  501: "ActionNotSupported",
+};
+
+function errorOf(name = "InternalError"): string {
+  const message = { MessageId: `Base.1.8.${name}`, Message: "The request failed.", Severity: "Critical" };
+  const general = { code: "Base.1.8.GeneralError", message: "A general error has occurred." };
+  return JSON.stringify({ error: { ...general, "@Message.ExtendedInfo": [message] } });
+}
+
 const REDFISH: HttpWords = {
-  errorObject: JSON.stringify({
-    error: {
-      code: "Base.1.8.GeneralError",
-      message: "A general error has occurred.",
-      "@Message.ExtendedInfo": [
-        { MessageId: "Base.1.8.InternalError", Message: "The request failed.", Severity: "Critical" },
-      ],
-    },
-  }),
+  errorObject: errorOf(),
+  refusal: (status) => errorOf(MESSAGES[status]),
   hasTasks: true,
   readsOnly: (method) => method === "GET",
 };
@@ -100,17 +110,12 @@ const OLD_CERTIFICATE = createCertificate({ commonName: "simulator", altNames: [
 const LOG_RECORD = Buffer.from("0000020000000020000401ff6f0100ff", "hex");
 const IPMI_RESET = /^(Cold|Warm) Reset$/;
 
-const OVERRIDE: SimulatedOverride = { device: "pxe", enabled: "continuous", mode: "uefi" };
-
 type BmcLab = Awaited<ReturnType<typeof subjectLab>>;
 
 /** What a machine must have so that the example of an action has something to do. */
 const PREPARATIONS: Readonly<Record<string, (lab: BmcLab) => void>> = {
   "clear-raid": ({ redfish }) =>
     void redfish.storage.add({ name: "os", level: "RAID1", drives: ["0", "1"], bytes: 960e9 }),
-  "clear-boot-override": ({ machine }) => {
-    machine.override = { ...OVERRIDE };
-  },
   "eject-virtual-media": ({ redfish }) => {
     const drive = redfish.media.slots.find(({ types }) => types.includes("CD"));
     Object.assign(drive ?? {}, { inserted: true, image: "http://192.0.2.9/rescue.iso" });
@@ -120,6 +125,12 @@ const PREPARATIONS: Readonly<Record<string, (lab: BmcLab) => void>> = {
     ipmi.events.add(LOG_RECORD);
   },
 };
+
+/** An override is in objects of each protocol's own: it must come from there to be cleared there. */
+async function prepare(action: string, env: Environment): Promise<void> {
+  if (action !== "clear-boot-override") return;
+  await new ActionRun("set-pxe-once", { env: { ...env, MODE: "keep" }, clock: systemClock }).ended;
+}
 
 export function openMatrixLab(subject: MatrixSubject, way: Way, fault?: CellFault): Promise<MatrixLab> {
   switch (way) {
@@ -156,6 +167,7 @@ async function bmcLab(
   redfish.update.taskMs = TASK_MS;
   for (const storage of redfish.storages) storage.taskMs = TASK_MS;
   PREPARATIONS[subject.name]?.(lab);
+  await prepare(subject.name, { ...lab.env(...PROVIDERS[way]), BMC_PASSWORD: CANARY });
   if (way === "moved") addOthers(redfish);
   const deeds: Deed[] = [];
   for (const each of machines) watchPower(each, deeds, each === machine ? "" : "other machine: ");
@@ -234,8 +246,10 @@ function addOthers({ accounts, storages }: RedfishBmc): void {
 function watchPower(machine: SimulatedMachine, deeds: Deed[], whose = ""): void {
   const carryOut = machine.do.bind(machine);
   machine.do = (action: PowerAction) => {
+    const isMoving = machine.power.startsWith("powering");
     const isDone = carryOut(action);
-    deeds.push({ key: `${whose}power ${action}`, isDone, atMs: Date.now() });
+    // What is asked for again while it comes about is no second time.
+    if (isDone || !isMoving) deeds.push({ key: `${whose}power ${action}`, isDone, atMs: Date.now() });
     return isDone;
   };
 }
@@ -272,16 +286,11 @@ async function serviceLab(
 ): Promise<MatrixLab> {
   const folder = await openFolder();
   const machine = new SimulatedMachine({ power, ...REAL_TIMES });
-  const isOverridden = name === "clear-boot-override";
-  if (isOverridden && way !== "amt") machine.override = { ...OVERRIDE };
   const service = await startService(way, machine, name);
   folder.defer(service.close);
   const { env: own, secrets } = await sampleInput(name, folder.folder);
   const env = { BMC_HOST: "127.0.0.1", BMC_PROVIDERS: way, MACHINE: "node-01", ...service.env, ...own };
-  // Intel AMT keeps an override in objects of its own.
-  if (isOverridden && way === "amt") {
-    await new ActionRun("set-pxe-once", { env: { ...env, MODE: "keep" }, clock: systemClock }).ended;
-  }
+  await prepare(name, env);
   const deeds: Deed[] = [];
   watchPower(machine, deeds);
   const http = new HttpFaults(service.http, SERVICES[way], fault);

@@ -1,7 +1,7 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import { count } from "../../count.ts";
 import type { Secret } from "../../secret.ts";
-import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
+import { type Access, defineOperations, type Patience, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
 import { isSameImage, type MediaType, mediaTypeOf, parseImageAddress } from "./image-address.ts";
 import { awaitState, EndUnknown, READ_BACK_MS, refusalOf, reported, unverified } from "./read-back.ts";
@@ -191,12 +191,28 @@ function portOf(
   signal: AbortSignal,
   drive: MediaDrive | undefined,
 ) {
+  const shown = () => read(({ media }) => media.read(signal, drive));
+  /** Looked at before a write is repeated. */
+  const patience = (isAsked: (state: MediaState) => boolean): Patience => ({
+    isDone: async () => {
+      const state = await shown();
+      return state !== undefined && isAsked(state);
+    },
+  });
   return {
-    read: () => read(({ media }) => media.read(signal, drive)),
+    read: shown,
     plan: (image: MediaImage | undefined) => read(({ media }) => media.plan(image, signal, drive)),
     check: (image: MediaImage) => read(async ({ media }) => media.check?.(image, signal)),
-    insert: (image: MediaImage) => write(({ media }) => media.insert(image, signal)),
-    eject: () => write(({ media }) => media.eject(signal, drive)),
+    insert: (image: MediaImage) =>
+      write(
+        ({ media }) => media.insert(image, signal),
+        patience((state) => holds(state, image)),
+      ),
+    eject: () =>
+      write(
+        ({ media }) => media.eject(signal, drive),
+        patience(({ inserted }) => !inserted),
+      ),
     sleep,
     progress,
   };

@@ -1,4 +1,5 @@
 import { BmcError } from "../../contract/bmc-error.ts";
+import { defined } from "../../defined.ts";
 import { nearestName } from "../../nearest-name.ts";
 import { incompleteList } from "./unread.ts";
 
@@ -134,8 +135,11 @@ export function planVolumes(
       found.push(...unfit(controller, want, drives));
       for (const { id } of drives) taken.add(id);
       const { name, level, bytes } = want;
-      const ids = drives.map(({ id }) => id);
-      planned.set(name, { name, level, drives: ids, ...(bytes === undefined ? {} : { bytes }) });
+      const serials = drives.flatMap(({ id, serialNumber }) => (serialNumber ? [[id, serialNumber]] : []));
+      planned.set(name, {
+        ...{ name, level, drives: drives.map(({ id }) => id), serialNumbers: Object.fromEntries(serials) },
+        ...defined({ bytes }),
+      });
     }
     if (found.length > 0) problems.push(`${want.name}: ${found.join(", ")}`);
   }

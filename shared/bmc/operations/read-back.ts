@@ -44,10 +44,13 @@ export async function awaitState<State>(
   return state;
 }
 
-/** The BMC accepted a change and reports that it failed: what the state shows afterwards does not make it a success. */
+/**
+ * The BMC accepted a change and reports that it failed: what the state shows afterwards does not make it a success, and a part of it
+ * may be done.
+ */
 export class ChangeFailed extends BmcError {
   constructor(message: string, cause?: unknown) {
-    super("bmc", message, { cause });
+    super("bmc", message, { cause, uncertain: true });
   }
 }
 

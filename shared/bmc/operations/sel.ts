@@ -1,6 +1,6 @@
 import { BmcError } from "../../contract/bmc-error.ts";
 import { count } from "../../count.ts";
-import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
+import { type Access, defineOperations, type Patience, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
 import { awaitState, READ_BACK_MS } from "./read-back.ts";
 import { throwIfNoneRead } from "./unread.ts";
@@ -83,7 +83,7 @@ function portOf({ read, write, sleep, progress }: Access<SelDrivers>, signal: Ab
   return {
     list: () => read(({ sel }) => sel.list(signal)),
     plan: () => read(({ sel }) => sel.plan(signal)),
-    clear: () => write(({ sel }) => sel.clear(signal)),
+    clear: (patience: Patience) => write(({ sel }) => sel.clear(signal), patience),
     sleep,
     progress,
   };
@@ -113,18 +113,15 @@ export async function clearSel(port: SelPort): Promise<SelReport> {
     return { changed: false, summary: `event log already ${describeCleared(before)}` };
   }
   port.progress("clearing the event log");
-  await port.clear();
   // An entry of an earlier clearing may equal the one of this clearing, where the BMC has no time.
   const known = new Set((before ?? []).filter((entry) => !isClearing(entry) && !entry.unread).map(identity));
   const isLeft = (entry: SelEntry, index: number) =>
     entry.unread || (known.size > 0 ? known.has(identity(entry)) : index > 0);
   const remaining = (entries: readonly SelEntry[]) => entries.filter(isLeft);
-  const after = await awaitState(
-    READ_BACK_MS.setting,
-    port,
-    () => listed(port),
-    (entries) => entries !== undefined && remaining(entries).length === 0,
-  );
+  const isDone = (entries: readonly SelEntry[] | undefined) =>
+    entries !== undefined && remaining(entries).length === 0;
+  await port.clear({ isDone: async () => isDone(await listed(port)) });
+  const after = await awaitState(READ_BACK_MS.setting, port, () => listed(port), isDone);
   if (!after) {
     throw new BmcError("verify", "the BMC accepted the clearing of its event log, which cannot be listed");
   }

@@ -102,7 +102,7 @@ export function userPort(
     change: (user: BmcUser, change: UserChange, patience: Patience) =>
       write(({ users }) => users.change(user, change, signal), patience),
     disprove,
-    remove: (user: BmcUser) => write(({ users }) => users.remove(user, signal)),
+    remove: (user: BmcUser, patience: Patience) => write(({ users }) => users.remove(user, signal), patience),
     tryPassword: (user: BmcUser, password: Secret) =>
       read(({ users }) => users.tryPassword(user, password, signal)),
     logInWith,

@@ -75,7 +75,8 @@ async function deleteUser(port: UserPort, name: string): Promise<UserReport> {
   let left: BmcUser | undefined = before;
   for (let attempt = 1; ; attempt += 1) {
     const target: BmcUser = left;
-    const failure = await caught(() => port.remove(target));
+    const isDone = async () => findUser(await port.list(), name) === undefined;
+    const failure = await caught(() => port.remove(target, { isDone }));
     if (failure && ["cancelled", "internal", "tls", "usage"].includes(failure.class)) throw failure;
     left = await userLeft(port, before).catch((thrown: unknown) => {
       throw failure ?? thrown;

@@ -98,10 +98,10 @@ const WRITE_PROOFS: readonly ProofRow[] = [
   },
   {
     kind: "ws-man fault",
-    codes: ["TimedOut", "InternalError"],
+    codes: ["TimedOut", "InternalError", "Receiver"],
     command: "unknown",
     setting: "unknown",
-    source: "DSP0226 section 14: the operation did not end in time, or failed on the way",
+    source: "DSP0226 section 14, SOAP 1.2 section 5.4.6: it did not end in time, or failed on the way",
   },
   {
     kind: "ws-man fault",

@@ -25,7 +25,7 @@ export function faultError(fault: XmlElement, doing: string, effect: WriteEffect
   const errorClass = CLASSES[subcode] ?? "bmc";
   const said = faultWords(fault) || "a fault without a reason";
   return new BmcError(errorClass, `${doing}: ${said}`, {
-    uncertain: leavesOpen("ws-man fault", subcode, effect),
+    uncertain: leavesOpen("ws-man fault", subcode || codeOf(fault), effect),
     // A login that is refused gets an HTTP status and no fault.
     refused: "right",
   });
@@ -47,8 +47,16 @@ export function faultWords(fault: XmlElement | undefined): string {
 }
 
 function subcodeOf(fault: XmlElement | undefined): string {
-  const code = childOf(fault, "Code");
-  return childOf(childOf(code, "Subcode"), "Value")?.text.replace(/^.*:/, "") ?? "";
+  return valueIn(childOf(childOf(fault, "Code"), "Subcode"));
+}
+
+/** Whose fault it is: `Sender` or `Receiver`. */
+function codeOf(fault: XmlElement): string {
+  return valueIn(childOf(fault, "Code"));
+}
+
+function valueIn(code: XmlElement | undefined): string {
+  return childOf(code, "Value")?.text.replace(/^.*:/, "") ?? "";
 }
 
 type Meanings = Readonly<Record<string, readonly [meaning: string, errorClass: ErrorClass]>>;

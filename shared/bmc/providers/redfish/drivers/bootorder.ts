@@ -40,11 +40,12 @@ export function redfishBootOrder(resources: Resources): BootOrderDriver {
       unread: (gap: Unread) => unread.push(gap),
     };
     const options = (await members.read(path, BootOptionResource, signal, limits)) ?? [];
-    const named = new Map(
-      options.flatMap(({ value: { BootOptionReference: id, DisplayName: name } }) =>
-        id === undefined || name === undefined ? [] : [[id, name] as const],
-      ),
-    );
+    const named = new Map<string, string>();
+    for (const { path: name, value } of options) {
+      const { BootOptionReference: id, DisplayName: title } = value;
+      if (id === undefined) unread.push({ name, reason: "it has no BootOptionReference" });
+      else if (title !== undefined) named.set(id, title);
+    }
     return { named, unread };
   };
   const request = async (ids: readonly string[], signal: AbortSignal): Promise<WriteRequest> => {

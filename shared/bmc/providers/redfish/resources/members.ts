@@ -109,6 +109,8 @@ export class Members {
       let page: Resource<Collection> | undefined;
       try {
         page = await this.#service.find(next, Collection, signal, MAX_PAGE_BYTES);
+        // The BMC itself refers to it: one that is not ready answers 404, too.
+        if (!page && spend(limits)) page = await this.#service.find(next, Collection, signal, MAX_PAGE_BYTES);
       } catch (thrown) {
         if (seen.size === 1 || !limits) throw thrown;
         missing(next, unreadable(thrown).message);

@@ -3,6 +3,7 @@ import type { Clock } from "../../../../clock.ts";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
 import { isServerFault } from "../../../http/status-error.ts";
+import type { WriteEffect } from "../../../operations/write-proof.ts";
 import { samePath } from "../resources/paths.ts";
 import type { Authentication } from "./authentication.ts";
 import { answerError } from "./errors.ts";
@@ -138,8 +139,11 @@ export class Service {
       if (request.method !== "GET") this.#noteChange(answer);
       return answer;
     }
-    // The session was accepted a moment before: the command may have ended it.
-    if (refused && mode === "session" && effectOf(request) === "command") throw sessionEnded(refused);
+    // The session was accepted a moment before: the write may have ended it. Properties may be written twice.
+    const effect = effectOf(request);
+    if (refused && mode === "session" && effect !== undefined && request.method !== "PATCH") {
+      throw sessionEnded(refused, effect);
+    }
     const again = await this.#authorised(request, signal);
     const refusedAgain = this.#refused(again, request);
     await this.#authentication.renewed(again, refusedAgain !== undefined);
@@ -233,10 +237,10 @@ export class Service {
 }
 
 /** The next request opens a new session, so that the command can be sent again once it is known not to have been carried out. */
-function sessionEnded(refused: BmcError): BmcError {
+function sessionEnded(refused: BmcError, effect: WriteEffect): BmcError {
   return new BmcError("busy", `${refused.message}; the session has ended`, {
     cause: refused,
-    uncertain: true,
+    uncertain: effect === "command",
   });
 }
 
