@@ -42,7 +42,7 @@ describe.concurrent.each([
   { provider: "ipmi", cold: /^Cold Reset$/, types: undefined },
 ] as const)("bmc-reset via $provider", ({ provider, cold, types }) => {
   it("resets the BMC once, and ends when it was silent and answers again", async () => {
-    await using lab = await actionLab({ redfish: { restartMs: 1_500 }, ipmi: { restartMs: 5_000 } });
+    await using lab = await actionLab({ redfish: { restartMs: 5_000 }, ipmi: { restartMs: 5_000 } });
 
     const ended = await runAction("bmc-reset", {
       env: { ...lab.env(provider), ...asAdministrator, BMC_CONNECT_TIMEOUT: "1s" },

@@ -20,6 +20,8 @@ import { emptyInventory } from "../../worker/machines/inventory.ts";
 import { resolveMachine } from "../../worker/machines/resolve-machine.ts";
 import { decide } from "../../worker/policy/decide.ts";
 import { Policy } from "../../worker/policy/policy.ts";
+import { mountProblem } from "../../worker/runtimes/docker/container-spec.ts";
+import { ImageDetails } from "../../worker/runtimes/docker/engine-schema.ts";
 import { MalformedAction } from "../../worker/sources/action-fields.ts";
 import { ActionResponseSchema } from "../../worker/sources/tink/gen/workflow_pb.ts";
 import { actionOf } from "../../worker/sources/tink/tink-messages.ts";
@@ -102,6 +104,14 @@ const borders = (
         api.jobOf(many);
         api.readTask(value);
       }
+    },
+  },
+  "an image's configuration": {
+    values: hostileValues(ImageDetails, characters),
+    read(value) {
+      const { data } = ImageDetails.safeParse(value);
+      const volumes = Array.from({ length: 1_000 }, (_, index) => `/data/${index}:/data/${index}`);
+      mountProblem(volumes, data?.Config ?? undefined);
     },
   },
   "a webhook's answer": {

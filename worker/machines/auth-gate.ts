@@ -5,6 +5,7 @@ import type { SessionProvider } from "../../shared/contract/vocabulary.ts";
 import { defined } from "../../shared/defined.ts";
 import { revealJson } from "../../shared/secret.ts";
 import type { Outcome } from "../core/action/action.ts";
+import { lockKeyOf } from "./lock-key.ts";
 
 export interface LoginAttempt {
   readonly machine: string;
@@ -80,8 +81,10 @@ export class AuthGate {
     const { machine, lockKey, connection } = attempt;
     if (this.#refusals.size + this.#guesses.size === 0 || !locksAccounts(connection)) return undefined;
     const account = this.#accountOf(connection);
-    const guessed = this.#guessed(machine, bmcOf(lockKey), account);
-    if (guessed !== undefined) return guessed;
+    for (const service of servicesOf(lockKey, connection)) {
+      const guessed = this.#guessed(machine, service, account);
+      if (guessed !== undefined) return guessed;
+    }
     const entry = this.#entryOf(connection);
     const own = this.#refusals.get(machine);
     if (own && (own.lockKey !== lockKey || own.entry !== entry)) this.#refusals.delete(machine);
@@ -115,11 +118,16 @@ export class AuthGate {
   }
 
   /** As many credentials per BMC as may be guessed: older ones make no difference. */
-  #note(noted: Map<string, Map<string, number>>, lockKey: string, account: string): void {
-    const bmc = bmcOf(lockKey);
-    const accounts = noted.get(bmc) ?? new Map<string, number>();
-    putLast(accounts, account, this.#clock.monotonicMs(), MOST_GUESSES);
-    putLast(noted, bmc, accounts, MOST_BMCS);
+  #note(
+    noted: Map<string, Map<string, number>>,
+    { lockKey, connection }: LoginAttempt,
+    account: string,
+  ): void {
+    for (const service of servicesOf(lockKey, connection)) {
+      const accounts = noted.get(service) ?? new Map<string, number>();
+      putLast(accounts, account, this.#clock.monotonicMs(), MOST_GUESSES);
+      putLast(noted, service, accounts, MOST_BMCS);
+    }
   }
 
   /** The account's refusal with the latest retry time: it may have been refused under several machine names. */
@@ -141,10 +149,10 @@ export class AuthGate {
       }
     }
     const account = this.#accountOf(connection);
-    if (outcome.ok && result?.provider !== undefined) this.#note(this.#accepted, lockKey, account);
+    if (outcome.ok && result?.provider !== undefined) this.#note(this.#accepted, attempt, account);
     if (outcome.ok) this.#forget({ lockKey, account }, result?.provider);
     if (!isRefusedLogin(outcome) || !locksAccounts(connection)) return;
-    this.#note(this.#guesses, lockKey, account);
+    this.#note(this.#guesses, attempt, account);
     // The result names no provider for a failed login; with a single provider there is no doubt.
     const [only, ...others] = connection.providers;
     const provider = result?.provider ?? (others.length === 0 ? only : undefined);
@@ -183,10 +191,23 @@ export class AuthGate {
   }
 }
 
-/** The BMC of a lock key, which may have ports after the host: its providers share the accounts. */
-function bmcOf(lockKey: string): string {
+/**
+ * The services that a connection may log in to: a BMC's providers have the same accounts, and behind one host there may be several
+ * BMCs on unusual ports. A port that is not used must not make another BMC of it.
+ */
+function servicesOf(lockKey: string, connection: Connection): readonly string[] {
+  const { homeassistant, ironic, providers, redfish, ipmi, ipmitool, amt } = connection;
+  if (homeassistant || ironic) return [lockKey];
   const [host = lockKey] = lockKey.split(" ", 1);
-  return ["homeassistant", "ironic"].includes(host) ? lockKey : host;
+  const ports = { redfish: redfish.port, ipmi: ipmi.port, ipmitool: ipmitool.port, amt: amt.port };
+  const services = providers.flatMap((provider) =>
+    provider in ports ? lockKeyOf(host, { [familyOf(provider)]: ports[provider as keyof typeof ports] }) : [],
+  );
+  return [...new Set(services)];
+}
+
+function familyOf(provider: SessionProvider): SessionProvider {
+  return provider === "ipmitool" ? "ipmi" : provider;
 }
 
 /** Puts an entry last and drops the first ones beyond `most`. */

@@ -5,7 +5,7 @@ import type { SessionProvider } from "../../contract/vocabulary.ts";
 import type { Logger } from "../../logger.ts";
 import type { Secret } from "../../secret.ts";
 import type { Finding } from "./finding.ts";
-import type { OperationTask, StartedTask } from "./follow-task.ts";
+import type { OperationTask, StartedTask } from "./task-port.ts";
 
 /** What a session may do at most (IPMI 2.0 section 6.8). */
 export type SessionPrivilege = "user" | "operator" | "administrator";

@@ -3,9 +3,10 @@ import type { PowerState } from "../../contract/vocabulary.ts";
 import { count } from "../../count.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
-import { endError, followTask, type StartedTask } from "./follow-task.ts";
+import { endError, followTask } from "./follow-task.ts";
 import type { PowerDriver } from "./power.ts";
 import { once, uncertainty } from "./read-back.ts";
+import type { StartedTask } from "./task-port.ts";
 import { describeUnread, incompleteList, throwIfNoneRead, type Unread } from "./unread.ts";
 
 /** How a drive is erased (DSP0268, Drive, SanitizationType). */

@@ -3,7 +3,7 @@ import { count } from "../../count.ts";
 import { formatSeconds } from "../../duration.ts";
 import { type Access, defineOperations, type Plan, type Run } from "./access.ts";
 import { ok } from "./finding.ts";
-import { endError, followTask, type StartedTask, TASK_PAUSE_MS, whileRestarting } from "./follow-task.ts";
+import { endError, followTask, TASK_PAUSE_MS, whileRestarting } from "./follow-task.ts";
 import {
   findVolumes,
   isCreated,
@@ -15,6 +15,7 @@ import {
   type WantedVolume,
 } from "./raid-plan.ts";
 import { once, uncertainty } from "./read-back.ts";
+import type { StartedTask } from "./task-port.ts";
 import { describeUnread } from "./unread.ts";
 
 /** When a change of volumes takes effect: at the next boot, or at once where the BMC offers it. */

@@ -12,16 +12,9 @@ import {
   unreadFirmwareOf,
 } from "./firmware-driver.ts";
 import { compareVersions } from "./firmware-version.ts";
-import {
-  endError,
-  followTask,
-  type OperationTask,
-  type StartedTask,
-  saidBy,
-  TASK_PAUSE_MS,
-  whileRestarting,
-} from "./follow-task.ts";
+import { endError, followTask, saidBy, TASK_PAUSE_MS, whileRestarting } from "./follow-task.ts";
 import { once, uncertainty, unverified } from "./read-back.ts";
+import type { OperationTask, StartedTask } from "./task-port.ts";
 import { incompleteList } from "./unread.ts";
 
 /** How long an update may take. */

@@ -217,8 +217,9 @@ export const machineFailures: readonly Failure[] = [
     provoke: async (stage) => {
       const bmc = await stage.redfish({}, { power: "off" });
       bmc.fail({
-        ...{ kind: "refuse", status: 500, times: 100, method: "POST", path: /Reset$/ },
-        messageId: "Base.1.8.InternalError",
+        ...{ kind: "refuse", status: 400, times: 100, method: "POST", path: /Reset$/ },
+        messageId: "Contoso.1.0.PowerFault",
+        message: "The power supply reports a fault.",
       });
       return actionFailure(stage, SERVED_BY_REDFISH(bmc), { name: "power-on" });
     },

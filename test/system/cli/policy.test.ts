@@ -39,7 +39,7 @@ beforeAll(async () => {
     containers: [{ images: ["**/power-*"], pull: "never", memory: "96Mi" }],
     tenants: [
       { namespaces: ["team-a"], machines: ["node-1"] },
-      { namespaces: ["default"], machines: ["*"] },
+      { namespaces: ["local"], machines: ["*"] },
     ],
   });
   // Nothing that is named here exists: reading it fails.
@@ -135,7 +135,7 @@ describe("pbnj-worker policy test", () => {
       ["task", "action", "machine", "verdict", "rule", "why"],
       ["lane", "off", "node-1", "allowed", "trustedImages.0", trusted("power-off:v1")],
       ["", "", "", "", "images.0", `${IMAGES}/* matches ${IMAGES}/power-off:v1`],
-      ["", "", "", "", "tenants.1", "namespace default may use machine node-1"],
+      ["", "", "", "", "tenants.1", "namespace local may use machine node-1"],
       ["", "", "", "", "containers.0", "pull never, memory 96Mi"],
       ["", "", "", "", "settings", "cpus 0.5, pids 64"],
       [
@@ -143,16 +143,16 @@ describe("pbnj-worker policy test", () => {
         `${IMAGES}/report:v1 is not listed: it receives no BMC connection`,
       ],
       ["", "", "", "", "images.0", `${IMAGES}/* matches ${IMAGES}/report:v1`],
-      ["", "", "", "", "tenants.1", "namespace default may use machine node-1"],
+      ["", "", "", "", "tenants.1", "namespace local may use machine node-1"],
       ["", "", "", "", "volumes.0", "/srv/in:/data:ro may be mounted"],
       ["", "", "", "", "settings", "pull if-missing, memory 256Mi, cpus 0.5, pids 64"],
       ["any", "on", "node-2", "allowed", "trustedImages.0", trusted("power-on:v1")],
       ["", "", "", "", "images.0", `${IMAGES}/* matches ${IMAGES}/power-on:v1`],
-      ["", "", "", "", "tenants.1", "namespace default may use machine node-2"],
+      ["", "", "", "", "tenants.1", "namespace local may use machine node-2"],
       ["", "", "", "", "containers.0", "pull never, memory 96Mi"],
       ["", "", "", "", "settings", "cpus 0.5, pids 64"],
     ]);
-    expect(stdout).toMatch(/\n\n3 allowed, 0 refused by policy\.yaml; namespace default, runtime docker$/);
+    expect(stdout).toMatch(/\n\n3 allowed, 0 refused by policy\.yaml; namespace local, runtime docker$/);
     expect(exitCode).toBe(0);
   });
 

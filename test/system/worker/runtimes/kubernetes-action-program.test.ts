@@ -4,6 +4,7 @@ import { Connection } from "../../../../shared/contract/connection.ts";
 import { FakeCluster } from "../../../../simulators/kubernetes/cluster.ts";
 import { RunningKubelet } from "../../../../simulators/kubernetes/node/running-kubelet.ts";
 import { type RedfishBmc, startRedfishBmc } from "../../../../simulators/redfish/bmc.ts";
+import { parseImageReference } from "../../../../worker/core/action/image-reference.ts";
 import type { LaunchRequest } from "../../../../worker/core/runtime/runtime.ts";
 import { begin, never, RuntimeLab } from "../../../worker/runtimes/kubernetes/runtime-lab.ts";
 import { scriptedRequest } from "../../../worker/runtimes/launch-request.ts";
@@ -22,7 +23,7 @@ beforeAll(async () => {
     metadata: { name: namespace, labels: { "pod-security.kubernetes.io/enforce": "restricted" } },
   });
   node = await RunningKubelet.run(cluster.controlPlane, {
-    commandOf: (image, args) => [process.execPath, actions, image, ...args],
+    commandOf: (image, args) => [process.execPath, actions, parseImageReference(image)?.name ?? "", ...args],
   });
   lab = await RuntimeLab.start({ control: cluster.controlPlane, worker: cluster.access(), namespace });
 });

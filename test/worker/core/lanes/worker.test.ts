@@ -82,8 +82,9 @@ describe.concurrent("lanes follow the inventory", () => {
 
   test("a machine renamed during its action waits for its turn under its new name", async () => {
     await using lab = await workingLab({ machines: { one: { power: "off", powerOnMs: 1_500 } } });
+    const poweringOn = once(lab.machine("one"), "command");
     const first = lab.submit("pbnj-one", { name: "power-on" });
-    await lab.worker.untilLogged("action started");
+    await poweringOn;
 
     await lab.writeInventory("first=one");
     await lab.worker.untilLogged(RELOADED);

@@ -16,7 +16,10 @@ const json = (hardware: Partial<Hardware>) =>
   toJson(AgentAttributesSchema, agentAttributes({ ...nothing, ...hardware }));
 
 /** The numbers and kinds of a message's fields on the wire. */
-function fieldsOf<Schema extends DescMessage>(schema: Schema, message: MessageShape<Schema>): readonly string[] {
+function fieldsOf<Schema extends DescMessage>(
+  schema: Schema,
+  message: MessageShape<Schema>,
+): readonly string[] {
   const reader = new BinaryReader(toBinary(schema, message));
   const fields: string[] = [];
   while (reader.pos < reader.len) {
@@ -38,7 +41,13 @@ describe("agent attributes", () => {
       memory: { total: "32GB", totalBytes: "34359738368" },
       block: [
         {
-          ...{ name: "Disk 0", controllerType: "SCSI", driveType: "SSD", size: "895GB", sizeBytes: "960197124096" },
+          ...{
+            name: "Disk 0",
+            controllerType: "SCSI",
+            driveType: "SSD",
+            size: "895GB",
+            sizeBytes: "960197124096",
+          },
           ...{ model: "Contoso Platter", serialNumber: "DISK-0" },
         },
       ],
@@ -77,8 +86,15 @@ describe("agent attributes", () => {
     const { memory, block, network } = agentAttributes(reference.result.data as Hardware);
 
     expect(memory && fieldsOf(MemorySchema, memory)).toEqual(["1 text", "3 number"]);
-    expect(block[0] && fieldsOf(BlockSchema, block[0])).toEqual(expect.arrayContaining(["4 text", "10 number"]));
-    expect(network[0] && fieldsOf(NetworkSchema, network[0])).toEqual(["1 text", "2 text", "3 text", "5 number"]);
+    expect(block[0] && fieldsOf(BlockSchema, block[0])).toEqual(
+      expect.arrayContaining(["4 text", "10 number"]),
+    );
+    expect(network[0] && fieldsOf(NetworkSchema, network[0])).toEqual([
+      "1 text",
+      "2 text",
+      "3 text",
+      "5 number",
+    ]);
   });
 
   test("stay small, however many long texts the BMC reports", () => {

@@ -34,7 +34,7 @@ describe("the tink API's definition", () => {
         "6 capabilities repeated string",
       ],
     ],
-    ["Memory", ["1 total string", "2 usable string"]],
+    ["Memory", ["1 total string", "2 usable string", "3 total_bytes int64", "4 usable_bytes int64"]],
     [
       "Block",
       [
@@ -47,11 +47,16 @@ describe("the tink API's definition", () => {
         "7 model string",
         "8 wwn string",
         "9 serial_number string",
+        "10 size_bytes int64",
+        "11 physical_block_size_bytes int64",
       ],
     ],
     [
       "Network",
-      ["1 name string", "2 mac string", "3 speed string", "4 enabled_capabilities repeated string"],
+      [
+        ...["1 name string", "2 mac string", "3 speed string", "4 enabled_capabilities repeated string"],
+        "5 speed_mbps uint32",
+      ],
     ],
     ["PCI", ["1 vendor string", "2 product string", "3 class string", "4 driver string"]],
     ["GPU", ["1 vendor string", "2 product string", "3 class string", "4 driver string"]],

@@ -9,8 +9,8 @@ import {
 } from "../../../operations/bios-registry.ts";
 import type { Unread } from "../../../operations/unread.ts";
 import type { Members } from "../resources/members.ts";
-import { lastPart } from "../resources/paths.ts";
 import { throwUnread } from "../resources/unreadable.ts";
+import { lastPart } from "../service/paths.ts";
 import { lenient } from "../service/schema.ts";
 import type { Service } from "../service/service.ts";
 

@@ -16,7 +16,7 @@ import { type BootFields, bootFields, bootOverride, hasOverride, holds } from ".
 import { type BootAttempt, BootLadder } from "./boot-ladder.ts";
 import { bootProgress } from "./boot-progress.ts";
 import { postCodeProgress } from "./post-codes.ts";
-import { powerState } from "./power.ts";
+import { powerState } from "./power-state.ts";
 
 /** The resource that takes the override, with the tag it was last seen with. */
 interface BootOwner {

@@ -11,10 +11,10 @@ import {
 import { type Identity, identityIn, sendToTarget, TargetMoved } from "../../../operations/identity.ts";
 import type { Unread } from "../../../operations/unread.ts";
 import { ListedAction } from "../resources/action-parameters.ts";
-import { lastPart, pathKey } from "../resources/paths.ts";
 import type { Resources } from "../resources/resources.ts";
 import { unreadable } from "../resources/unreadable.ts";
 import { describeWrite, type WriteRequest } from "../resources/writer.ts";
+import { lastPart, pathKey } from "../service/paths.ts";
 import { ActionInfo, identifying, Links, lenient } from "../service/schema.ts";
 import { text } from "./inventory-parts.ts";
 

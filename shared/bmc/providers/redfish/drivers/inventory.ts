@@ -10,9 +10,9 @@ import type {
 import type { Unread } from "../../../operations/unread.ts";
 import { allChassis, type Chassis, chassisOf } from "../resources/chassis.ts";
 import { maySend, type ReadLimits } from "../resources/members.ts";
-import { pathKey } from "../resources/paths.ts";
 import type { Resources } from "../resources/resources.ts";
 import { readable } from "../resources/unreadable.ts";
+import { pathKey } from "../service/paths.ts";
 import { Link, Links, lenient, System } from "../service/schema.ts";
 import type { Resource } from "../service/service.ts";
 import {

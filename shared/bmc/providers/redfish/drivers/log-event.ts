@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { defined } from "../../../../defined.ts";
 import { type FoundEvent, knownTime, type PowerEventKind } from "../../../operations/power-events.ts";
-import { samePath } from "../resources/paths.ts";
+import { samePath } from "../service/paths.ts";
 import { Link, lenient } from "../service/schema.ts";
 
 /** The fields of a LogEntry (DSP0268) that are about power. */

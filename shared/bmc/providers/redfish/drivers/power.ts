@@ -1,4 +1,3 @@
-import type { PowerState } from "../../../../contract/vocabulary.ts";
 import { defined } from "../../../../defined.ts";
 import type { NmiDriver } from "../../../operations/nmi.ts";
 import type { PowerCommand, PowerDriver, ResetMark } from "../../../operations/power.ts";
@@ -6,6 +5,7 @@ import type { ManagedSystem } from "../resources/system.ts";
 import type { SystemReset } from "../resources/system-reset.ts";
 import type { System } from "../service/schema.ts";
 import { bootProgress } from "./boot-progress.ts";
+import { powerState } from "./power-state.ts";
 import { bootCount } from "./powerhistory.ts";
 
 /** Reset types (DSP0268, Resource.ResetType) that carry out a command, best first. */
@@ -34,13 +34,6 @@ function resetMarkOf(system: System): ResetMark {
     boots: bootCount(system),
     running: progress && ["boot-started", "os-running"].includes(progress.stage ?? ""),
   });
-}
-
-/** Only the two settled states; `PoweringOn`, `PoweringOff`, `Paused` and anything else are neither. */
-export function powerState(text: string | undefined): PowerState {
-  if (text === "On") return "on";
-  if (text === "Off") return "off";
-  return "unknown";
 }
 
 /** A non-maskable interrupt is a reset type of its own (DSP0268, Resource.ResetType). */

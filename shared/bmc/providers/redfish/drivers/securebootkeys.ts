@@ -20,7 +20,6 @@ import type {
   SecureBootKeysDriver,
 } from "../../../operations/securebootkeys.ts";
 import type { Unread } from "../../../operations/unread.ts";
-import { lastPart } from "../resources/paths.ts";
 import type { Resources } from "../resources/resources.ts";
 import {
   type Database,
@@ -30,6 +29,7 @@ import {
   SECURE_BOOT_MODES,
 } from "../resources/secure-boot-resource.ts";
 import { describeWrite, type WriteRequest } from "../resources/writer.ts";
+import { lastPart } from "../service/paths.ts";
 import { identifying, lenient } from "../service/schema.ts";
 import { parseResource, type Resource } from "../service/service.ts";
 

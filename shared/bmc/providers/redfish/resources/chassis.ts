@@ -1,9 +1,9 @@
 import * as z from "zod/mini";
 import type { Unread } from "../../../operations/unread.ts";
+import { lastPart, pathKey, samePath } from "../service/paths.ts";
 import { Link, Links, lenient, System } from "../service/schema.ts";
 import type { Resource, Service } from "../service/service.ts";
 import type { ReadLimits } from "./members.ts";
-import { lastPart, pathKey, samePath } from "./paths.ts";
 import type { Resources } from "./resources.ts";
 import type { ManagedSystem } from "./system.ts";
 import { readable, throwUnread } from "./unreadable.ts";

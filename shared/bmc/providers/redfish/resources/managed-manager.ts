@@ -1,10 +1,10 @@
 import * as z from "zod/mini";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import type { Unread } from "../../../operations/unread.ts";
+import { samePath } from "../service/paths.ts";
 import { Link, Links, lenient, ResetAction } from "../service/schema.ts";
 import type { Resource } from "../service/service.ts";
 import type { Members } from "./members.ts";
-import { samePath } from "./paths.ts";
 import type { ManagedSystem } from "./system.ts";
 import { throwUnread } from "./unreadable.ts";
 

@@ -1,9 +1,9 @@
 import * as z from "zod/mini";
 import type { Logger } from "../../../../logger.ts";
 import { concernsOnePart, incompleteList, type Unread } from "../../../operations/unread.ts";
+import { lastPart } from "../service/paths.ts";
 import { Collection, isIdentifying, ServiceRoot } from "../service/schema.ts";
 import { parseResource, type Resource, type Service } from "../service/service.ts";
-import { lastPart } from "./paths.ts";
 import { unreadable } from "./unreadable.ts";
 
 export const SERVICE_ROOT = "/redfish/v1/";

@@ -6,10 +6,10 @@ import {
   titleOf,
 } from "../../../operations/secure-boot-key.ts";
 import type { SecureBootMode } from "../../../operations/secureboot.ts";
+import { lastPart } from "../service/paths.ts";
 import { Link, lenient } from "../service/schema.ts";
 import type { Resource } from "../service/service.ts";
 import { ListedAction } from "./action-parameters.ts";
-import { lastPart } from "./paths.ts";
 import type { Resources } from "./resources.ts";
 import { SettingsLink } from "./settings-place.ts";
 

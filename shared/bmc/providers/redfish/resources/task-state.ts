@@ -1,11 +1,11 @@
 import * as z from "zod/mini";
 import { oneLine } from "../../../../contract/result.ts";
 import { defined } from "../../../../defined.ts";
-import type { OperationTask } from "../../../operations/follow-task.ts";
+import type { OperationTask } from "../../../operations/task-port.ts";
 import type { HttpAnswer } from "../service/http-client.ts";
+import { samePath } from "../service/paths.ts";
 import { describeMessages, isDenying, readDenial, readRefusal, textOfMessage } from "../service/refusal.ts";
 import { lenient, Message, Messages } from "../service/schema.ts";
-import { samePath } from "./paths.ts";
 
 type KnownState = "running" | "staged" | "done" | "failed";
 

@@ -3,16 +3,16 @@ import type { Clock } from "../../../../clock.ts";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
 import { parseRetryAfterMs } from "../../../http/status-error.ts";
-import type { OperationTask, StartedTask } from "../../../operations/follow-task.ts";
 import { isFinal } from "../../../operations/read-back.ts";
+import type { OperationTask, StartedTask } from "../../../operations/task-port.ts";
 import { redact } from "../service/errors.ts";
 import type { HttpAnswer, HttpRequest } from "../service/http-client.ts";
+import { lastPart, pathKey, samePath } from "../service/paths.ts";
 import { readRefusal } from "../service/refusal.ts";
 import { lenient } from "../service/schema.ts";
 import type { Service } from "../service/service.ts";
 import type { ManagedManager } from "./managed-manager.ts";
 import type { Members } from "./members.ts";
-import { lastPart, pathKey, samePath } from "./paths.ts";
 import { isResult, namedTask, readTaskBody, type TaskReading } from "./task-state.ts";
 
 /** The write that started a task. Its body is kept for its secrets, which stay out of messages. */

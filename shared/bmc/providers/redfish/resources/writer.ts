@@ -3,14 +3,10 @@ import { type Backoff, backoffMs } from "../../../../backoff.ts";
 import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
 import type { Logger } from "../../../../logger.ts";
-import {
-  endError,
-  LONGEST_TASK_PAUSE_MS,
-  type OperationTask,
-  type StartedTask,
-} from "../../../operations/follow-task.ts";
+import { endError, LONGEST_TASK_PAUSE_MS } from "../../../operations/follow-task.ts";
 import { differenceOf, type Identity, identityIn, TargetMoved } from "../../../operations/identity.ts";
 import { ChangeFailed, EndUnknown, isFinal } from "../../../operations/read-back.ts";
+import type { OperationTask, StartedTask } from "../../../operations/task-port.ts";
 import type { WriteEffect } from "../../../operations/write-proof.ts";
 import { redact } from "../service/errors.ts";
 import { describe, type HttpAnswer, type HttpRequest } from "../service/http-client.ts";

@@ -4,7 +4,6 @@ import { BmcError } from "../../../../contract/bmc-error.ts";
 import { defined } from "../../../../defined.ts";
 import { isServerFault } from "../../../http/status-error.ts";
 import type { WriteEffect } from "../../../operations/write-proof.ts";
-import { samePath } from "../resources/paths.ts";
 import type { Authentication } from "./authentication.ts";
 import { answerError } from "./errors.ts";
 import { readEtag } from "./etag.ts";
@@ -17,6 +16,7 @@ import {
   localPath,
   ownPath,
 } from "./http-client.ts";
+import { samePath } from "./paths.ts";
 import { accountToChange } from "./refusal.ts";
 import { Collection } from "./schema.ts";
 
