@@ -15,7 +15,6 @@ export const MOVES: Readonly<Record<string, Move>> = {
   "moved-drives": { collection: "Drives", places: ["0", "2"] },
   "moved-volumes": { collection: "Volumes", places: ["1", "2"] },
   "moved-accounts": { collection: "Accounts", places: ["2", "3"] },
-  "moved-media": { collection: "VirtualMedia", places: ["CD1", "Floppy1"] },
   "moved-keys": { collection: "Signatures", places: ["1", "2"] },
 };
 

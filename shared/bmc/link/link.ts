@@ -71,6 +71,8 @@ export class BmcLink {
   /** The same of its certificate. */
   #fingerprint: string | undefined;
   #lastWrite: LastWrite | undefined;
+  /** How many changes BMCs have accepted: a driver may send several for one write. */
+  #acceptances = 0;
   readonly #closed = new AbortController();
   readonly #sessions = new Map<SessionProvider, Session>();
   /** Openings and closings under way, which may be logging in or out. */
@@ -319,11 +321,12 @@ export class BmcLink {
     }
   }
 
-  /** Notes a write in `lastWrite`, unless the BMC refuses it. */
+  /** Notes a write in `lastWrite`, unless the BMC refuses all of it. */
   #noting(send: (session: Session) => Promise<void>): (session: Session) => Promise<void> {
     const { clock } = this.#options;
     return async (session) => {
       const before = this.#lastWrite;
+      const acceptances = this.#acceptances;
       const atMs = clock.monotonicMs();
       this.#lastWrite = { atMs, accepted: false };
       try {
@@ -331,7 +334,8 @@ export class BmcLink {
         this.#lastWrite = { atMs, accepted: true };
       } catch (thrown) {
         const { class: errorClass, uncertain } = BmcError.from(thrown);
-        if (!uncertain && errorClass !== "cancelled" && errorClass !== "timeout") this.#lastWrite = before;
+        if (this.#acceptances > acceptances) this.#lastWrite = { atMs, accepted: true };
+        else if (!uncertain && errorClass !== "cancelled" && errorClass !== "timeout") this.#lastWrite = before;
         throw thrown;
       }
     };
@@ -422,6 +426,7 @@ export class BmcLink {
           return this.#retrying(rule, raceSignal, async () => {
             try {
               const onAccepted = () => {
+                this.#acceptances += 1;
                 this.#progress.changedBy = name;
               };
               const changed = this.#progress.changedBy === name ? hints.providers[name] : undefined;

@@ -135,7 +135,9 @@ export class WsmanClient {
     this.#challenge = parseChallenge(answer.headers["www-authenticate"]);
     this.#count = 0;
     if (!this.#challenge) {
-      throw new BmcError("protocol", `${call.doing} answered 401 without a digest challenge`);
+      throw new BmcError("protocol", `${call.doing} answered 401 without a digest challenge`, {
+        uncertain: leavesOpen("http", 401, call.effect),
+      });
     }
     if (used && !this.#challenge.stale && this.#challenge.nonce === used.nonce) throw this.#refused(call);
     // The digest was accepted a moment before: only the machine shows whether the command was carried out.

@@ -252,6 +252,9 @@ export async function readUserTable(
       // A user that can log in has a name, except for the first.
       const mayBeNameless = id === FIRST_ID || !rights.enabled || rights.role === "none";
       const text = mayBeNameless && NO_NAME.has(name.completionCode) ? "" : parseUserName(dataOf(name));
+      if (!mayBeNameless && name.data.length === 0) {
+        throw new BmcError("protocol", `Get User Name: user ID ${id} can log in, and the answer is empty`);
+      }
       slots.push({ id, name: nameOf(text, rights), access: rights });
     } catch (thrown) {
       const error = parts.of(thrown);

@@ -217,7 +217,7 @@ export class RedfishMedia implements MediaDriver {
       tried.add(keyOfForm(request.form, extras));
       const answer = await writer.attempt(request, signal);
       if (answer.status < 300) {
-        await this.#settle();
+        await this.#settle(slot, image, signal);
         if (way === "drive" && wayOf(slot) === "action") this.#patched.add(slot.path);
         this.#remember(drive, slot, { form: request.form, ...(extras.length > 0 && { extras }) });
         return undefined;
@@ -242,11 +242,16 @@ export class RedfishMedia implements MediaDriver {
     return refused;
   }
 
-  /** Logs out and in again, so that the next reading shows what is left without the session; once it is known to unmount, keeps it. */
-  async #settle(): Promise<void> {
+  /**
+   * Logs out and in again, so that the next reading shows what is left without the session; once it is known to unmount, keeps it.
+   * An image that is not shown yet would look as if it had ended with the session.
+   */
+  async #settle(slot: Slot, image: MediaImage, signal: AbortSignal): Promise<void> {
     const { service } = this.#options.system;
     if (this.#image === "ends-with-session") service.keepSession();
-    else if (await service.endSession()) this.#image = "in-question";
+    else if (service.hasSession && (await this.#holds(slot, image, signal)) && (await service.endSession())) {
+      this.#image = "in-question";
+    }
   }
 
   async #holds(slot: Slot, { url }: MediaImage, signal: AbortSignal): Promise<boolean> {

@@ -199,6 +199,11 @@ export class Service {
     return this.#accountToChange;
   }
 
+  /** Whether requests are sent in a login session. */
+  get hasSession(): boolean {
+    return this.#authentication.mode === "session";
+  }
+
   /** Logs out and in again where a session is in use, and says whether one is: what ends with a session is then gone. */
   endSession(): Promise<boolean> {
     return this.#authentication.endSession();
