@@ -17,33 +17,6 @@ interface Exception {
 
 /** What cannot be told from the answers, however they are read. */
 export const EXCEPTIONS: readonly Exception[] = [
-  // Open defects, found by complete runs. Each is to be repaired and its row removed.
-  {
-    actions: ["insert-virtual-media"],
-    faults: /^(error-)?object$/,
-    request: /^GET .*VirtualMedia/,
-    kinds: ["other", "false-success", "wrong-report"],
-    reason: "open: a drive whose reading says nothing is passed over for another one",
-  },
-  {
-    actions: ["update-firmware", "update-firmware:any-version"],
-    ways: ["moved"],
-    kinds: ["false-success"],
-    reason: "open: items of the firmware inventory are told apart by their paths",
-  },
-  {
-    actions: ["delete-user"],
-    faults: /^(error-)?object$/,
-    request: /^GET .*Accounts/,
-    kinds: ["false-success"],
-    reason: "open: an account that answers with an empty object counts as one without a name",
-  },
-  {
-    actions: ["clear-raid"],
-    ways: ["moved"],
-    kinds: ["false-success"],
-    reason: "open: a list that is read while its system moves counts as the list of the named one",
-  },
   {
     ways: ["moved"],
     request: /^(POST|PATCH|DELETE|PUT) /,
@@ -51,19 +24,10 @@ export const EXCEPTIONS: readonly Exception[] = [
     reason: "it moves after the last comparison, when the write is already under way",
   },
   {
-    actions: [
-      "send-nmi",
-      "set-secure-boot",
-      "reset-secure-boot-keys",
-      "reset-bios",
-      "set-boot-order",
-      "set-http-boot",
-    ],
     ways: ["moved"],
     request: /^(POST|PATCH|DELETE|PUT) /,
-    kinds: ["false-success"],
-    reason:
-      "it moves while the write is under way, and nothing is read afterwards that identifies the system",
+    kinds: ["false-success", "wrong-changed"],
+    reason: "it moves while the write is under way, and what is read afterwards need not identify the system",
   },
   {
     ways: ["moved"],
@@ -128,6 +92,24 @@ export const EXCEPTIONS: readonly Exception[] = [
     ways: ["ipmi", "ipmi-behind"],
     kinds: ["wrong-report"],
     reason: "the user has another ID: a slot that was refused is left out",
+  },
+  {
+    ways: ["ipmi"],
+    faults: /^code-c0-after$/,
+    kinds: ["repeated"],
+    reason: "node busy means that the command was not processed (IPMI 2.0 table 5-2)",
+  },
+  {
+    ways: ["ipmi"],
+    faults: /^code-cc-after$/,
+    kinds: ["lost-password"],
+    reason: "the BMC refuses the password itself, and has it",
+  },
+  {
+    actions: ["bmc-reset"],
+    faults: /^silent(-after)?$/,
+    kinds: ["false-success", "wrong-changed"],
+    reason: "a BMC that is silent for a minute after its reset was sent looks like one that restarts",
   },
   {
     ways: ["ironic"],

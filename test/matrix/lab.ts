@@ -55,6 +55,11 @@ export interface MatrixLab extends AsyncDisposable {
   leaks(text: string): readonly string[];
 }
 
+function soapFault(code: "Sender" | "Receiver"): string {
+  const fault = `<a:Fault><a:Code><a:Value>a:${code}</a:Value></a:Code><a:Reason><a:Text>failed</a:Text></a:Reason></a:Fault>`;
+  return `<a:Envelope xmlns:a="http://www.w3.org/2003/05/soap-envelope"><a:Body>${fault}</a:Body></a:Envelope>`;
+}
+
 /** What Base registries say with these statuses. */
 const MESSAGES: Readonly<Record<number, string>> = {
   400: "ActionParameterValueNotInList",
@@ -80,8 +85,9 @@ const REDFISH: HttpWords = {
 };
 const SERVICES: Readonly<Record<"amt" | "rpc" | "ironic" | "homeassistant", HttpWords>> = {
   amt: {
-    errorObject:
-      '<?xml version="1.0" encoding="UTF-8"?><a:Envelope xmlns:a="http://www.w3.org/2003/05/soap-envelope"><a:Body><a:Fault><a:Code><a:Value>a:Receiver</a:Value></a:Code><a:Reason><a:Text>failed</a:Text></a:Reason></a:Fault></a:Body></a:Envelope>',
+    // WS-Man comes with 400 and 500 alone (DSP0226 section 14).
+    refusal: (status) => (status === 400 ? soapFault("Sender") : status === 500 ? soapFault("Receiver") : ""),
+    errorObject: soapFault("Receiver"),
     hasTasks: false,
     readsOnly: () => false,
   },

@@ -335,7 +335,8 @@ export class BmcLink {
       } catch (thrown) {
         const { class: errorClass, uncertain } = BmcError.from(thrown);
         if (this.#acceptances > acceptances) this.#lastWrite = { atMs, accepted: true };
-        else if (!uncertain && errorClass !== "cancelled" && errorClass !== "timeout") this.#lastWrite = before;
+        else if (!uncertain && errorClass !== "cancelled" && errorClass !== "timeout")
+          this.#lastWrite = before;
         throw thrown;
       }
     };
