@@ -128,7 +128,7 @@ async function setBoot(port: BootPort, request: BootRequest): Promise<BootReport
   }
   const readBack = () =>
     awaitState(READ_BACK_MS.setting, port, port.read, (stored) => !stored || matches(request, stored));
-  const refusal = await refusalOf(() => port.write(request));
+  let refusal = await refusalOf(() => port.write(request));
   let stored = await readBack();
   if (!refusal) {
     const isDone = (state: BootOverride | undefined) => !state || matches(request, state);
@@ -138,11 +138,10 @@ async function setBoot(port: BootPort, request: BootRequest): Promise<BootReport
       return readBack();
     });
   }
-  if (!matches(request, stored) && refusal) {
-    if (!refusal.uncertain) throw refusal;
+  for (let again = 1; refusal && !matches(request, stored); again += 1) {
+    if (!refusal.uncertain || again > (refusal.class === "timeout" ? 2 : 1)) throw refusal;
     // The answer was lost and so, it seems, was the write; writing the same override again is harmless.
-    const again = await refusalOf(() => port.write(request));
-    if (again) throw again;
+    refusal = await refusalOf(() => port.write(request));
     stored = await readBack();
   }
   if (!stored) {
