@@ -18,7 +18,7 @@ import { UPDATE_TIMEOUT_MS } from "../../worker/features/drift/next-correction.t
 import { readMachine } from "../../worker/features/drift/read-machine.ts";
 import { type Correction, correct } from "./correct.ts";
 
-/** As the timeout of an action. */
+/** The default timeout of an action. */
 const MACHINE_TIMEOUT_MS = 600_000;
 
 /** A machine beside its desired state. */

@@ -10,16 +10,16 @@ export interface Correction {
   readonly state: "corrected" | "failed" | "skipped";
   /** How it went, or why nothing was sent. */
   readonly message: string;
-  /** Of a failure. */
+  /** Class of the error if the correction failed. */
   readonly class?: ErrorClass;
 }
 
 /** Failures that say nothing about the next setting. */
 const OF_ONE_SETTING: readonly ErrorClass[] = ["usage", "unsupported", "verify", "state", "bmc"];
-/** As the power actions have them. */
+/** Defaults of the power actions. */
 const STATE_TIMEOUT_MS = 120_000;
 const SOFT_TIMEOUT_MS = 60_000;
-/** As `update-firmware` has them. */
+/** Defaults of `update-firmware`. */
 const UPDATE_LIMITS = { updateMs: 60 * 60_000, verifyMs: 10 * 60_000 };
 const NO_IMAGE = "needs an image: name one, or use update-firmware";
 
