@@ -176,7 +176,7 @@ export class MachineReader {
   }
 }
 
-/** As an action would have reported it. */
+/** The outcome that an action would have reported. */
 function outcomeOf(bmc: BmcClient, error: BmcError | undefined, startedAt: Date): Outcome {
   const { roundTrips, provider } = bmc;
   const end = { ok: error === undefined, message: "", ...defined({ class: error?.class }) };

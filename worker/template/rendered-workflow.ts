@@ -29,7 +29,7 @@ const Task = z.object({
   actions: z.array(Action).min(1),
 });
 
-/** What the tink server has made of a template (`api/v1alpha1/tinkerbell/workflow.go`): the tasks in a Workflow's status. */
+/** A template as the tink server rendered it (`api/v1alpha1/tinkerbell/workflow.go`): the tasks in a Workflow's status. */
 const Workflow = z.object({
   metadata: z.object({ name: z.string(), namespace: z.string().min(1).default("default") }),
   spec: z.object({ disabled: z.boolean().nullish() }).nullish(),

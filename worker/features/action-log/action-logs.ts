@@ -45,7 +45,7 @@ const MAX_FILE = MEBIBYTE;
 const SHORTEST_FILE = 256 * 1024;
 /** The largest part of the total size that one file may take. */
 const FILE_SHARE = 16;
-/** Of all text that is not written yet. */
+/** Limit for the total of all text that is waiting to be written. */
 const MAX_BUFFERED = 8 * MEBIBYTE;
 const MAX_BUFFERED_FILES = 10_000;
 const CLEAN_UP_INTERVAL_MS = 60 * 60_000;

@@ -10,7 +10,7 @@ import { readSecretKeys, type SecretReader } from "./secret-values.ts";
 
 export interface Connectable extends Pick<ClusterMachine, "machine" | "object" | "at"> {
   readonly source: ConnectionSource;
-  /** Of the objects' cluster. */
+  /** The policy for references between objects of their cluster. */
   readonly references: ReferenceRefusal;
 }
 

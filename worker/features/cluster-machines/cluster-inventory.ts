@@ -64,7 +64,7 @@ export interface ClusterInventoryState {
 
 interface MachineSourceState {
   readonly name: string;
-  /** Of the worker's own cluster. */
+  /** Whether the machines are from the worker's own cluster. */
   readonly isOwn: boolean;
   /** Its API server, once known. */
   readonly server: string | undefined;
@@ -76,7 +76,7 @@ interface MachineSourceState {
 
 /** How long the first list of one source may delay the report of the others. */
 const FIRST_WAIT_MS = 30_000;
-/** The same for sources in other clusters. */
+/** How long the first list of a source in another cluster may delay the report. */
 const OTHERS_WAIT_MS = 5_000;
 /** How often to check whether kinds were added or removed, which no watch shows. */
 const LOOK_MS = 5_000;

@@ -29,10 +29,10 @@ export interface UsableHost extends Pick<ClusterMachine, "machine" | "object" | 
 }
 
 export interface HostReading {
-  /** Of the action that the connection is for. */
+  /** The image of the action that the connection is for. */
   readonly image?: string | undefined;
   readonly managed: Managed;
-  /** Of the objects' cluster. */
+  /** The policy for references between objects of their cluster. */
   readonly references: ReferenceRefusal;
   readonly log: Pick<Logger, "warn">;
   readonly whilePaused?: true;
@@ -134,7 +134,7 @@ function viaHost(machine: string, called: Called, image: string | undefined): Co
   return Connection.parse({ machine, host: machine, rpc: { url: "http://baremetalhost.invalid" } });
 }
 
-/** Of an externally provisioned host, the operator undoes what does not agree with `spec.online`. */
+/** Rejects a power action that contradicts `spec.online`: on an externally provisioned host, the operator would undo it. */
 function checkOnline(host: HostObject, called: Called, image: string | undefined): void {
   const management = managementOf(host);
   const wanted = onlineAfter(image);

@@ -45,7 +45,7 @@ export interface MachineSource {
 export interface InventorySourceOptions {
   readonly source: MachineSource;
   readonly managedHosts: Managed;
-  /** Of this cluster's objects. */
+  /** The policy for references between objects of this cluster. */
   readonly references: ReferenceRefusal;
   readonly clock: Clock;
   readonly log: Logger;

@@ -28,7 +28,7 @@ export interface Observed {
   readonly firmware?: Reading<readonly FirmwareItem[]>;
 }
 
-/** Of one name: an update has all of them as targets. */
+/** The most components with the same name: an update has all of them as targets. */
 const MOST_COMPONENTS = 16;
 
 type Verdict = Pick<Difference, "actual" | "state" | "reason" | "ids">;

@@ -10,7 +10,7 @@ export interface CorrectionQueueOptions {
   /** With `{action}` and optionally `{version}`. */
   readonly image: string;
   readonly version: string;
-  /** Of the machine's object in the worker's cluster, whose tenants the policy knows. */
+  /** The namespace of the machine's object in the worker's cluster: the policy knows its tenants. */
   readonly namespaceOf: (machine: string) => string | undefined;
   /** Why a correction must not start now. */
   readonly refusalOf: (machine: string) => string | undefined;

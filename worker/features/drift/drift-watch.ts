@@ -51,19 +51,19 @@ const RETRY: Backoff = { firstMs: 60_000, maxMs: 3_600_000, jitter: 0.5 };
 const COMPARE_WITHIN_MS = 10 * 60_000;
 /** Until a machine that an action uses is looked at again. */
 const BUSY_MS = 60_000;
-/** As many fields are logged. */
+/** The most fields to log. */
 const MOST_FIELDS = 20;
 
 const YIELDED = new Error("an action needs the machine");
 
 /**
- * Compares the machines with their desired states, each once per interval and after corrections. Comparisons only read, never run beside an action on
- * the machine and never delay one.
+ * Compares the machines with their desired states, each once per interval and after corrections. Comparisons only read, never
+ * run beside an action on the machine and never delay one.
  */
 export class DriftWatch {
   readonly #options: DriftWatchOptions & { readonly random: () => number };
   readonly #work: WorkQueue;
-  /** As many as the inventory has machines with a desired state. */
+  /** State of each machine that has a desired state in the inventory. */
   readonly #watched = new Map<string, Watched>();
   readonly #busy = new BusyMachines();
   readonly #comparing = new Map<string, AbortController>();

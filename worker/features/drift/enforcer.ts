@@ -21,13 +21,13 @@ export interface EnforcerOptions extends Omit<CorrectionQueueOptions, "refusalOf
   readonly notify: (notice: MachineNotice) => void;
 }
 
-/** What was corrected of a machine. */
+/** The corrections of one machine. */
 interface Corrections {
-  /** In a row. */
+  /** Number of failures in a row. */
   readonly failures: number;
-  /** Until when nothing is tried after a failure. */
+  /** When the next attempt may start after a failure. */
   readonly retryMs: number;
-  /** Of the last failure. */
+  /** The error of the last failure. */
   readonly error: string;
   /** When corrections started, in the last hour. */
   readonly startsMs: readonly number[];
@@ -40,9 +40,9 @@ const MOST_PER_MACHINE = 6;
 const MOST_PER_WORKER = 60;
 const MOST_FAILURES = 3;
 const RETRY_MS = 10 * 60_000;
-/** The machine is compared again after a correction. */
+/** How soon the machine is compared again after a correction. */
 const AFTER_MS = 10_000;
-/** The same after one that was not started, or while a workflow has not ended. */
+/** How soon the machine is compared again if its correction was not started, or while a workflow has not ended. */
 const AGAIN_MS = 5 * 60_000;
 const LONGEST_ERROR = 200;
 const NONE: Corrections = { failures: 0, retryMs: 0, error: "", startsMs: [] };
@@ -152,7 +152,7 @@ export class Enforcer {
       this.#options.notify({ machine: event.machine, type: "Normal", reason: "Correcting", message });
     }
     if (event.kind !== "ended") return undefined;
-    // Of an earlier worker's correction, only the event has the machine.
+    // For a correction of an earlier worker, only the event names the machine.
     const known = this.queue.remove(event.action);
     const machine = known ?? event.machine;
     if (machine === undefined) return undefined;

@@ -35,7 +35,7 @@ export function rebootAnnotation({ state, action, deadline }: RebootOwner): Rebo
   return { name: rebootName(action), key, value: JSON.stringify({ mode: "hard", owner }) };
 }
 
-/** The same in every process. */
+/** The name of an action's reboot annotation, which every process derives alike. */
 export function rebootName(action: Pick<ActionId, "workflowId" | "actionId">): string {
   return `${OWN_REBOOT}${actionKey(action).slice(0, 16)}`;
 }

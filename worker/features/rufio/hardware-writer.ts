@@ -31,7 +31,7 @@ export interface HardwareWriterOptions {
   readonly log: Logger;
 }
 
-/** As Rufio has it, so that either one can continue where the other stopped. */
+/** Rufio's own field manager, so that either program can continue where the other stopped. */
 const FIELD_MANAGER = "machine-controller";
 /** How often each Machine is looked at, which has hardware that is too old read again. Needs no request. */
 const CHECK_MS = 5 * 60_000;

@@ -96,7 +96,7 @@ export class RufioLease {
     });
   }
 
-  /** As far as is known; `confirmFree` asks the API. */
+  /** Whether the Lease is free, according to the last watch event. `confirmFree` asks the API. */
   get isFree(): boolean {
     return this.#isFree;
   }

@@ -19,7 +19,7 @@ export interface TaskStatusSinkOptions {
   readonly objects: Pick<RufioObjects, "tasks">;
   readonly lease: Pick<RufioLease, "confirmFree">;
   readonly queue: Pick<TaskQueue, "isGone" | "mayStart" | "markEnded">;
-  /** Whether the runtime finds what an earlier worker launched for an action, whatever became of that worker's state directory. */
+  /** Whether the runtime finds actions that an earlier worker launched, even if that worker's state directory is lost. */
   readonly findsEarlierRuns: boolean;
   readonly log: Logger;
 }

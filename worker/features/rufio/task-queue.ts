@@ -231,7 +231,7 @@ export class TaskQueue {
     if (!owns(shareKey(machine ?? task.name))) return { kind: "leave" };
     const to = machine && { kind: api.machine.kind, ...machine };
     const refused = to && references({ from: api.referrerOf(task), to });
-    // Of one that was started, the executor says what became of it.
+    // The executor decides the outcome of a Task that had started.
     if (refused !== undefined && task.startTime === undefined) return { kind: "fail", reason: refused };
     const read = api.readTask(task.action);
     if (!read.ok) return { kind: "fail", reason: read.reason };

@@ -174,7 +174,7 @@ function machineOf(object: unknown): RufioMachine | undefined {
   };
 }
 
-/** As v1alpha1's: `Running` stays true at the end, and a failed Job has no completion time. */
+/** The change of a Job's status, by v1alpha1's rules: `Running` stays true, and a failed Job has no completion time. */
 function jobPatch(job: OpenJob, before: Progress, to: JobState, nowMs: number) {
   if (isFinished(before)) return undefined;
   const { conditions, startTime } = before;

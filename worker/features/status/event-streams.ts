@@ -42,7 +42,7 @@ export class EventStreams {
   readonly #board: Board;
   readonly #clock: Clock;
   readonly #mostReaders: number;
-  /** Of this start of the worker, because revisions start again. */
+  /** Identifies this start of the worker, because each start counts revisions anew. */
   readonly #boot = randomUUID().slice(0, 8);
   readonly #readers = new Set<Reader>();
   readonly #closed = new AbortController();

@@ -7,7 +7,7 @@ import { FileProblem } from "../../../document/read-text-file.ts";
 export interface JwtKey {
   readonly key: KeyObject;
   readonly algorithms: readonly string[];
-  /** As the key set names it. */
+  /** The key's ID in the key set. */
   readonly id?: string;
 }
 

@@ -20,7 +20,7 @@ export interface TasksOptions extends ImageTerms {
   readonly store: TaskStore;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Of tasks that have not ended. */
+  /** The most tasks that have not ended. */
   readonly mostPending?: number;
 }
 

@@ -59,11 +59,11 @@ const Failure = z.object({
 });
 export type Failure = Readonly<z.infer<typeof Failure>>;
 
-/** What ended actions say of a machine. */
+/** Facts about a machine from ended actions. */
 export type MachineRecord = Readonly<z.infer<typeof MachineRecord>>;
 export const MachineRecord = z.object({
   name: Text,
-  /** As read last. */
+  /** The power state that was read last. */
   power: PowerReading.optional(),
   /** The first readings of each state, newest first. */
   powerChanges: z.array(PowerReading).max(100).default([]),

@@ -36,7 +36,7 @@ function sectionOf(manual: string, slug: string): readonly string[] {
 function headingOf(line: string) {
   const [, marks = "", text = ""] = /^(#{2,3}) (.+)$/.exec(line) ?? [];
   if (text === "") return undefined;
-  // As GitHub makes them.
+  // GitHub makes anchors in this way.
   const slug = text
     .toLowerCase()
     .replace(/[^\w\- ]/g, "")
