@@ -19,7 +19,7 @@ const GIVE_UP_MS = 60_000;
 /** One kind of container that is timed. */
 interface TimedContainer {
   readonly title: string;
-  /** Of `docker run`. */
+  /** Arguments of `docker run`. */
   readonly args: readonly string[];
   readonly exitCode: number;
   /** The goal, as a multiple of a bare Node on the same base. */

@@ -148,7 +148,7 @@ async function runBatch(
   };
 }
 
-/** Of all processes together. */
+/** Total CPU time and peak memory of several processes. */
 async function cpuOf(pids: readonly number[]) {
   const figures = await Promise.all(pids.map((pid) => figuresOf(pid)));
   return figures.reduce(
@@ -160,7 +160,7 @@ async function cpuOf(pids: readonly number[]) {
   );
 }
 
-/** The same containers without a worker: the floor. */
+/** Runs equal containers without a worker, as the lower bound. */
 async function byHand({ program }: ContainerEngine): Promise<Row> {
   const samples: Sample[] = [];
   for (let run = 0; run <= BY_HAND_RUNS; run += 1) {

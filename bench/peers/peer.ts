@@ -12,7 +12,7 @@ export interface Order {
   readonly operation: Operation;
   readonly mediaUrl: string;
   readonly repeat: number;
-  /** Of Redfish; `http` when absent. */
+  /** The scheme of Redfish. Default: `http`. */
   readonly scheme?: "http" | "https";
   /** What to try if the protocol does not answer, with the same login. */
   readonly fallback?: { readonly protocol: Protocol; readonly port: number };

@@ -252,7 +252,7 @@ function portOf({ protocol, port }: Pick<Order, "protocol" | "port">): Readonly<
 function readAction(line: string, { operation }: Order): string {
   const { message, after } = ActionResult.parse(JSON.parse(line));
   if (operation === "inventory") return message;
-  // As strict as the programs of the peers: a BMC that makes it permanent has not done what was asked.
+  // A BMC that makes the override permanent has failed, by the rules of the peers' programs.
   if (typeof after === "object" && after.persistent) return `${after.device}, persistent`;
   if (typeof after === "object") return after.device ?? (after.inserted ? "inserted" : "empty");
   return after ?? "";

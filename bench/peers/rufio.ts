@@ -18,7 +18,7 @@ const NAME = "node-01";
 const ROUNDS = 3;
 const LOOK_EVERY_MS = 5;
 const LONGEST_MS = 120_000;
-/** As Tinkerbell makes it to boot a machine from the network. */
+/** The tasks with which Tinkerbell boots a machine from the network. */
 const TASKS = [
   { powerAction: "off" },
   { oneTimeBootDeviceAction: { device: ["pxe"], efiBoot: true } },

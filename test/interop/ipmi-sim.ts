@@ -25,7 +25,7 @@ export async function startIpmiSim({ chassis = CHASSIS, password = "password" } 
   return sim;
 }
 
-/** The same outside of tests: the caller closes it. */
+/** Starts the simulator outside a test: the caller closes it. */
 export async function runIpmiSim({
   chassis = CHASSIS,
   password = "password",

@@ -25,7 +25,7 @@ const QUICK = { powerOnMs: 10, powerOffMs: 10, softOffMs: 10, cycleOffMs: 1_000 
 /** Real servers and programs on which one failure happens; all of it is gone when disposed. */
 export class Stage implements AsyncDisposable {
   readonly folder: string;
-  /** Of the workers on this stage. */
+  /** State directory of the workers on this stage. */
   readonly state: string;
   readonly #hidden: [string, string][] = [];
   readonly #workers: StartedProgram[] = [];

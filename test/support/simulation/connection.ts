@@ -21,7 +21,7 @@ type SimulatedCluster = Pick<
 >;
 
 const NAMESPACE = "default";
-/** As `Cluster` has them. */
+/** The timeouts of `Cluster`. */
 const REQUEST_MS = 30_000;
 const WATCH_MS = 290_000;
 const DEAD_WATCH_MS = 305_000;

@@ -80,12 +80,12 @@ export class InventoryLab {
     return this.inventory.machines().map(({ name }) => name);
   }
 
-  /** Of the only source. */
+  /** The watches of the only source. */
   watches() {
     return this.inventory.state().sources.flatMap(({ watches }) => watches);
   }
 
-  /** As for an action of a workflow in the namespace. */
+  /** Reads the connection for an action of a workflow in the namespace. */
   async connect(name: string, namespace: string | undefined = NAMESPACE): Promise<Connection> {
     const machine = this.inventory.find(name, namespace);
     if (!machine) throw new Error(`there is no machine ${name}`);
