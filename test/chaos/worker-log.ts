@@ -14,7 +14,7 @@ export interface WorkerLog {
   readonly lostAndFailed: readonly string[];
   /** Ended actions whose report the server could not receive, as `workflow/action`. */
   readonly pendingReports: readonly string[];
-  /** How many of the pending reports were sent later. */
+  /** How many of the unfinished actions had already ended and were reported. */
   readonly reported: number;
   /** Number of launches, and of launched actions. */
   readonly launches: number;
