@@ -29,14 +29,14 @@ import type { ServerApi } from "../sources/server/connect-server.ts";
 import type { MachineReader } from "./machine-reader.ts";
 
 /**
- * A feature as the table in `main/features.ts` has it. Its module loads the feature's code only when it is opened. `Config` is what
- * it reads of the configuration: the compiler checks in the table that there is such a part.
+ * An entry of the table in `main/features.ts`. Its module loads the feature's code only when the feature is opened. `Config` is
+ * the part of the configuration that it reads: the table makes the compiler check that this part exists.
  */
 export interface FeatureDefinition<Config extends SharedConfig = SharedConfig> {
   readonly name: string;
   readonly settings?: ConfigPart<never>;
   readonly isUsed: (config: Config) => boolean;
-  /** What it needs of the Kubernetes API, in parts with names for people; nothing where the settings do not use it. */
+  /** The rights that it needs in the Kubernetes API, in named parts; none if the settings do not use it. */
   readonly rights?: (config: Config) => readonly NamedRights[];
   /** Why the worker must not start, in one line; undefined if it may, or if the cluster does not answer. */
   readonly refusal?: (config: Config, cluster: Cluster) => Promise<string | undefined>;
@@ -46,9 +46,9 @@ export interface FeatureDefinition<Config extends SharedConfig = SharedConfig> {
   readonly open: (worker: WorkerParts<Config>) => Promise<Feature>;
 }
 
-/** What every feature may read of the configuration, besides what its own settings become. */
+/** The part of the configuration that every feature may read, besides its own. */
 export interface SharedConfig extends MachineUse {
-  /** At start: the fixed ones and one per machine. */
+  /** The agent IDs at start: the fixed ones and one per machine. */
   readonly agentIds: readonly string[];
   /** Agent IDs in addition to those of the machines. */
   readonly fixedAgentIds: readonly string[];
@@ -66,7 +66,7 @@ export interface NamedRights {
 }
 
 interface CheckTerms {
-  /** The worker's own cluster; undefined for what is checked elsewhere, whether or not this one answers. */
+  /** The worker's own cluster; undefined for checks of other clusters, which do not depend on it. */
   readonly cluster: Cluster | undefined;
   /** Time limit for each cluster. */
   readonly timeoutMs: number;
@@ -115,7 +115,7 @@ export interface Feature {
 }
 
 export interface FlushTerms {
-  /** The state directory is lost: nothing may be written to it. */
+  /** Whether the state directory is lost: then nothing may be written to it. */
   readonly stateLost: boolean;
 }
 
@@ -128,7 +128,7 @@ interface OwnSource {
 
 /** Services that features offer each other. Absent without the feature that offers them. */
 export interface Offers {
-  /** Whether a Workflow with a task for an agent ID has not ended, as far as it is known. */
+  /** Whether a Workflow with a task for an agent ID has not ended, as far as the worker knows. */
   readonly hasWorkflow?: (agentId: string) => boolean;
   readonly machineObjects?: MachineObjects;
   readonly hardware?: HardwareOfMachines;

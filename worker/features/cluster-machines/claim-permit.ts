@@ -8,7 +8,7 @@ import { describeClaim } from "./described-claim.ts";
 
 type Reader = Pick<Cluster, "get" | "list">;
 
-/** What is read of a HostDeployPolicy, `metal3.io/v1alpha1`. */
+/** The fields of a HostDeployPolicy that are read, `metal3.io/v1alpha1`. */
 const PolicyObject = z.object({
   spec: z.object({
     hostClaimNamespaces: z.optional(

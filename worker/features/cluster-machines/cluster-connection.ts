@@ -48,7 +48,7 @@ async function readSecrets(
   return { ...credentials, signing: byAlgorithm(values) };
 }
 
-/** Why the secrets cannot be read now but may be later; undefined if they can, or never may. Throws the signal's reason. */
+/** Why the secrets cannot be read yet; undefined if they can, or if they never can. Throws the signal's reason. */
 export async function missingSecret(
   connectable: Connectable,
   cluster: SecretReader,

@@ -42,8 +42,8 @@ export interface HostReading {
 const READ_TIMEOUT_MS = 10_000;
 
 /**
- * The connection of a host whose state, which the operator changes, is read anew: nothing is sent to a BMC that the
- * operator manages by now. Of a claim's host, errors tell nothing. Throws as `readConnection` does.
+ * The connection of a host. Reads the host's state again, so that nothing is sent to a BMC that the operator manages by
+ * now. Errors reveal nothing about the host of a claim. Throws as `readConnection` does.
  */
 export async function readHostConnection(
   found: UsableHost,
@@ -66,7 +66,7 @@ export async function readHostConnection(
   }
 }
 
-/** A refusal whose problem does not tell which host it is. */
+/** A refusal whose problem does not reveal the host. */
 class HostRefusal extends BmcError {
   readonly problem: string;
 
@@ -124,7 +124,7 @@ async function readHost(cluster: SourceCluster, host: ObjectName, signal: AbortS
 
 type Called = Pick<ClusterMachine, "object" | "at" | "source">;
 
-/** A connection without a login. The launched action uses the worker's provider in place of what it names. */
+/** A connection without a login. The launched action uses the worker's provider instead of the connection's. */
 function viaHost(machine: string, called: Called, image: string | undefined): Connection {
   if (image !== undefined && !isPowerAction(image)) {
     const allowed = POWER_ACTIONS.join(", ");

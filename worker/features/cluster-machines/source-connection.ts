@@ -61,7 +61,7 @@ export class SourceConnection {
     return this.watchNamespace === "*";
   }
 
-  /** Whether it was closed: what it saw last can still be read. */
+  /** Whether it was closed. The objects that it saw last can still be read. */
   get isClosed(): boolean {
     return this.#stop.signal.aborted;
   }

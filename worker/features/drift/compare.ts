@@ -16,10 +16,10 @@ import { defined } from "../../../shared/defined.ts";
 import type { Difference, Setting } from "../../core/action/drift-seen.ts";
 import { downgradeOf } from "./next-correction.ts";
 
-/** What was read, or why the BMC cannot show it. */
+/** A value that was read, or the reason why the BMC cannot show it. */
 export type Reading<Value> = { readonly value: Value } | { readonly unknown: string };
 
-/** What was read of a machine. A setting that was not read is absent. */
+/** The settings of a machine that were read. */
 export interface Observed {
   readonly power?: Reading<PowerState>;
   readonly bootDevice?: Reading<BootOverride>;
@@ -102,7 +102,7 @@ function powerVerdict(wanted: "on" | "off", state: PowerState): Verdict {
 
 function bootVerdict(request: Parameters<typeof matches>[0], override: BootOverride): Verdict {
   if (override.device === "unknown") return unknown("the BMC reports no device that is known");
-  // A workflow may have set it for its next boot, after which it is gone.
+  // A workflow may have set a one-time override, which the next boot removes.
   const isOnce = override.persistent === false && override.device !== "none";
   if (isOnce) return { state: "pending", actual: describeOverride(override) };
   return verdictOf(matches(request, override), describeOverride(override));
@@ -133,7 +133,7 @@ function biosVerdict(
   return has(attributes) ? now : { ...now, state: "pending" };
 }
 
-/** `True` means the same as true where the attribute is a truth value. */
+/** `True` is equal to true if the attribute is a boolean. */
 function textOf(value: BiosValue, like: BiosValue = value): string {
   return typeof like === "boolean" ? String(value).toLowerCase() : String(value);
 }

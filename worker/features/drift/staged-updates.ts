@@ -51,7 +51,7 @@ export class StagedUpdates {
     this.#staged.set(machine, [...others, update].slice(-MOST_STAGED));
   }
 
-  /** The differences, with firmware as `pending` until its version, or what is wanted of it, changes. */
+  /** The differences. Updated firmware is `pending` until its version or its desired version changes. */
   withPending({ machine, desired, differences }: Compared): readonly Difference[] {
     const staged = this.#of(machine).flatMap((update) => {
       const one = differences.find(({ ids = [] }) => ids.some((id) => update.ids.includes(id)));

@@ -33,7 +33,7 @@ export interface HardwareWriterOptions {
 
 /** Rufio's own field manager, so that either program can continue where the other stopped. */
 const FIELD_MANAGER = "machine-controller";
-/** How often each Machine is looked at, which has hardware that is too old read again. Needs no request. */
+/** How often each Machine is checked for hardware that is too old. Needs no request. */
 const CHECK_MS = 5 * 60_000;
 const MAX_WRITES = 4;
 
@@ -185,7 +185,7 @@ export class HardwareWriter {
     log.debug({ hardware: keyOf(name) }, "Hardware status updated");
   }
 
-  /** It is tried again at the next check. */
+  /** Logs a failed write, which the next check repeats. */
   #failed(name: ObjectName, thrown: unknown): void {
     // Changed, replaced or deleted meanwhile, which the watch shows, or Rufio is back.
     if (isKubernetesError(thrown, "not-found") || isKubernetesError(thrown, "conflict")) return;

@@ -23,8 +23,8 @@ export function completeLists({ complete = [] }: Hardware): readonly string[] {
 }
 
 /**
- * `status.attributes.outOfBand` of Tinkerbell's Hardware, without `lastUpdated` and `collectionMethod`: what is unknown is
- * absent, and parts are sorted by name, because BMCs list them in changing order. As in Rufio, sums over parts are absent.
+ * `status.attributes.outOfBand` of Tinkerbell's Hardware, without `lastUpdated` and `collectionMethod`. Unknown values are
+ * absent, and parts are sorted by name, because BMCs list them in changing order. Sums over parts are absent, as in Rufio.
  */
 export function outOfBand(hardware: Hardware): Fields {
   const { system, chassis, mainboard, bmc, processors, memory, disks, nics } = hardware;

@@ -24,7 +24,7 @@ export interface TaskStatusSinkOptions {
   readonly log: Logger;
 }
 
-/** The cluster itself says that the Task does not wait for this report. */
+/** The cluster's state shows that the Task does not wait for this report. */
 type Refusal = Extract<Acknowledgement, { kind: "gone" }>;
 
 const refusal = (reason: string, code = "FailedPrecondition"): Refusal => ({

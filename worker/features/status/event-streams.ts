@@ -28,7 +28,7 @@ interface Reader {
   readonly response: ServerResponse;
   readonly address: string;
   readonly view: () => View;
-  /** What it was sent. */
+  /** The versions of the rows that the reader has received. */
   known: Known;
   /** Since when its buffer is full. Nothing more is sent meanwhile, so that memory stays bounded. */
   fullSinceMs?: number | undefined;

@@ -1,7 +1,7 @@
 import { Code } from "@connectrpc/connect";
 import type { ErrorClass } from "../../../../shared/contract/error-class.ts";
 
-/** The gRPC code of a task whose action failed; UNKNOWN, as PBnJ answers most failures, where none says more. */
+/** The gRPC code of a task whose action failed. Default: UNKNOWN, which PBnJ returns for most failures. */
 export function codeOf(errorClass: ErrorClass | undefined): Code {
   switch (errorClass) {
     case "usage":

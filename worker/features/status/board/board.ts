@@ -24,11 +24,11 @@ export class Board {
   readonly #mostEnded: number;
   readonly #logs = new RecentLines();
   readonly #activity: Activity;
-  /** Waiting and running ones. */
+  /** Actions that wait or run. */
   readonly #active = new Map<string, ActionRecord>();
   /** Oldest first. */
   readonly #ended = new Map<string, ActionRecord>();
-  /** Keys of those that are kept because they are recent, oldest first. */
+  /** Keys of actions that are kept because they are recent, oldest first. */
   readonly #recent = new Set<string>();
   readonly #machines = new Map<string, MachineRecord>();
   readonly #agents = new Map<string, AgentRecord>();
@@ -67,7 +67,7 @@ export class Board {
     file: ({ name, taken }) => {
       if (name === "inventory" && taken) this.#forgetMachines();
     },
-    // Pages ask the worker's facts themselves.
+    // Pages read the worker's facts themselves.
     compared: () => this.#changed(),
   };
 
@@ -252,7 +252,7 @@ export class Board {
     this.#changed();
   }
 
-  /** Returns the key of the machine's last action before. */
+  /** Returns the key of the machine's previous action. */
   #endAtMachine(record: ActionRecord, { outcome }: ActionEvent & { kind: "ended" }): string | undefined {
     const { machine: name, action, sinceMs, class: errorClass, reason, provider } = record;
     if (name === undefined) return undefined;

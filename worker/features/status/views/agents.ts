@@ -26,7 +26,7 @@ export const agentKind: Kind<AgentRecord> = {
   ],
 };
 
-/** All agent IDs, those without an answer first. */
+/** All agent IDs, beginning with those without an answer. */
 export function agentList(query: Query, { board, clock }: Sources): View {
   const agents = board
     .agents()

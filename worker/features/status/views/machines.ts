@@ -34,7 +34,7 @@ export const MACHINE_STATES = {
 export type MachineState = keyof typeof MACHINE_STATES;
 export const machineStates = Object.keys(MACHINE_STATES) as readonly MachineState[];
 
-/** A machine of the inventory with what the board knows of it. */
+/** A machine of the inventory with the board's facts about it. */
 export interface ShownMachine {
   readonly name: string;
   readonly record: MachineRecord | undefined;
@@ -113,7 +113,7 @@ export function machineList(query: Query, sources: Sources): View {
   return listPage(about, machineKind, machines, query, clock.monotonicMs());
 }
 
-/** From so many on, cells have only the letter. */
+/** With this many machines or more, cells have only the letter. */
 const DENSE_FROM = 200;
 
 /** One cell per machine: a letter and a colour for its most urgent state. */
