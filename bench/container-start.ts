@@ -109,7 +109,7 @@ async function timeContainer(engine: ContainerEngine, kind: TimedContainer): Pro
   throw new Error(`${kind.title}: exit code ${exitCode}: ${stderr || shortMessage}`);
 }
 
-/** The action's image as `npm run images` builds it, and what it stands on. */
+/** The action's image from `npm run images`, and its base. */
 export async function buildSubjects(
   engine: ContainerEngine,
 ): Promise<{ readonly base: string; readonly image: string }> {

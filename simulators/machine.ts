@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events";
 import type { BootDevice, BootMode } from "../shared/contract/vocabulary.ts";
 import { defaultSensors, type SimulatedSensor } from "./sensors.ts";
 
-/** Power as hardware has it: the two ways between the states take time. */
+/** The power states of hardware: both transitions take time. */
 export type SimulatedPower = "on" | "off" | "powering-on" | "powering-off";
 
 export interface SimulatedOverride {

@@ -40,7 +40,7 @@ export interface LabOptions extends WorkerOptions {
   readonly tls?: boolean;
   /** With a cluster that has the Workflows, by which the worker's lanes are woken up. */
   readonly wakesUp?: boolean;
-  /** The program that is, or stands before, the tink server, and its arguments; absent is the simulated one. */
+  /** A program, with its arguments, that is the tink server or its proxy. Default: the simulated server. */
   readonly host?: { readonly program: string; readonly argv: readonly string[] };
 }
 

@@ -44,7 +44,7 @@ export interface Peer {
   install(folder: string): Promise<Installed>;
 }
 
-/** The environment by which our programs for peers, and those of `--peer`, are asked; bench/peers/README.md has it. */
+/** The environment of our programs for peers and those of `--peer`, as bench/peers/README.md describes. */
 export function environmentOf(order: Order): Readonly<Record<string, string>> {
   return {
     PEER_PROTOCOL: order.protocol,

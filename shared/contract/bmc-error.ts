@@ -37,7 +37,7 @@ export interface BmcErrorOptions {
  * }
  */
 export class BmcError extends Error {
-  /** The name that tells errors of this class from others. */
+  /** The name of this class of errors. */
   override readonly name = "BmcError";
   /** The error class, which alone decides about retries. */
   readonly class: ErrorClass;

@@ -33,7 +33,7 @@ const Patch = z.strictObject({
   TransferMethod: z.string().optional(),
 });
 
-/** The virtual drives below one resource, the way this make has them. */
+/** The virtual drives below one resource, in this vendor's form. */
 export class VirtualDrives implements ResourceService {
   readonly path: string;
   readonly slots: SimulatedSlot[];

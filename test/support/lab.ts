@@ -199,7 +199,7 @@ async function labOf<Server extends WorkflowServer>(
       rack.own(await standingWorker(lab.argv(...more), about)),
     submit: (agentId: string, ...steps: readonly Step[]): Workflow =>
       server.submit({ template: templateOf(agentId, ...steps) }),
-    /** A workflow of that name: the server replaces one that has it. */
+    /** Submits a workflow under a name; the server replaces an earlier workflow with this name. */
     submitAs(
       names: { readonly namespace?: string; readonly name?: string },
       agentId: string,

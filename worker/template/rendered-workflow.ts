@@ -41,7 +41,7 @@ const Workflow = z.object({
 });
 const Rendered = z.object({ status: z.object({ tasks: z.array(z.unknown()).nonempty() }) });
 
-/** At the margin of YAML, because a template's texts may hold objects; JSON has them in quotes. */
+/** Only at the margin of YAML, because a template's texts may contain objects. In JSON, the keys are quoted. */
 const IN_YAML = /^kind:[ \t]*["']?Workflow["']?[ \t]*(#.*)?$/m;
 const IN_JSON = /^\s*\{[\s\S]*"kind"\s*:\s*"Workflow"/;
 

@@ -159,7 +159,7 @@ export class Stage implements AsyncDisposable {
     return server.submit({ template: templateOf("pbnj-node-01", ...imaged) });
   }
 
-  /** The last action of a workflow that has begun, as the workflow's status has it. */
+  /** The last action of a workflow that has begun, from the workflow's status. */
   statusOf(workflow: Workflow): { readonly status: NonNullable<Seen["status"]> } {
     const last = (workflow.tasks[0]?.actions ?? []).findLast(({ state }) => state !== "PENDING");
     if (!last) throw new Error(`nothing of ${workflow.id} has begun`);

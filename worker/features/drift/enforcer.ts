@@ -80,7 +80,7 @@ export class Enforcer {
     else if (!this.#owned.has(machine)) this.#owned.set(machine, this.#nowMs());
   }
 
-  /** Call when the machine no longer has a desired state, or when another shard has it. */
+  /** Call when the machine no longer has a desired state, or when it belongs to another shard. */
   forget(machine: string): void {
     this.#owned.delete(machine);
     this.staged.forget(machine);

@@ -83,7 +83,7 @@ export class HostPower implements PowerDriver {
   async send(command: PowerCommand, signal: AbortSignal): Promise<void> {
     if (isReboot(command)) return this.#reboot(command, signal);
     const online = command === "on";
-    // The annotation only tells the operator to use force: elsewhere it decides itself when to do so.
+    // Only the annotation makes the operator use force: otherwise it decides itself when to do so.
     const isForced = command === "off" && REBOOTS.has(stateOf(await this.#get(signal)));
     if (isForced) await this.#held(command, { spec: { online } }, signal);
     else await this.#write(command, () => ({ spec: { online } }), signal);

@@ -80,7 +80,7 @@ function part({
   return filled({ vendor, model, serialNumber, firmwareVersion, status: filled({ health, state }) });
 }
 
-/** A copy without fields that are undefined or empty, as Go's `omitempty` has it. */
+/** A copy without fields that are undefined or empty, like Go's `omitempty`. */
 function filled(fields: Fields): Fields {
   const given = Object.entries(fields).filter(([, value]) => value !== undefined && !isEmpty(value));
   return Object.fromEntries(given);

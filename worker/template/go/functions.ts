@@ -237,7 +237,7 @@ const quoted = (given: readonly Value[], quote: (value: string) => string): stri
     .map((value) => quote(printed(value)))
     .join(" ");
 
-/** Device path of a partition, as Tinkerbell's controller has it. */
+/** Device path of a partition, by the rules of Tinkerbell's controller. */
 function formatPartition(device: Value, partition: Value): string {
   const [path, number] = [text(device), int(partition)];
   if (path.startsWith("/dev/disk/")) return `${path}-part${number}`;

@@ -141,7 +141,7 @@ export function machine(
   };
 }
 
-/** Hardware as v1alpha1 has it. */
+/** A Hardware object of v1alpha1. */
 export function hardware(name: string, bmcRef: unknown, namespace = NAMESPACE) {
   return { metadata: { name, namespace }, spec: { ...(bmcRef === undefined ? {} : { bmcRef }) } };
 }
@@ -150,7 +150,7 @@ export function machineRef(name: string) {
   return { apiGroup: "bmc.tinkerbell.org", kind: "Machine", name };
 }
 
-/** Hardware as v1alpha2 has it. */
+/** A Hardware object of v1alpha2. */
 export function newHardware(
   name: string,
   connection: Readonly<Record<string, unknown>> = {},
