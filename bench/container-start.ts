@@ -102,7 +102,9 @@ async function timeContainer(engine: ContainerEngine, kind: TimedContainer): Pro
   const args = ["run", "--rm", "--network", "host", ...kind.args];
   const startedMs = performance.now();
   const { exitCode, stderr, shortMessage } = await execa(engine.program, args, {
-    ...{ stdin: "ignore", reject: false, timeout: GIVE_UP_MS },
+    stdin: "ignore",
+    reject: false,
+    timeout: GIVE_UP_MS,
   });
   const tookMs = performance.now() - startedMs;
   if (exitCode === kind.exitCode) return tookMs;
@@ -117,7 +119,11 @@ export async function buildSubjects(
   const bases = await provideBase(engine, wanted, `${REGISTRY}/base:local`, () => undefined);
   const image = `${REGISTRY}/${ACTION}:bench`;
   await buildImage(engine, {
-    ...{ tag: image, dockerfile: "Dockerfile.action", action: ACTION, bases, version: "0.0.0" },
+    tag: image,
+    dockerfile: "Dockerfile.action",
+    action: ACTION,
+    bases,
+    version: "0.0.0",
   });
   return { base: bases.baseImage, image };
 }

@@ -210,8 +210,11 @@ export class SimulatedMachine extends EventEmitter<MachineEvents> {
   sshConsole: { readonly port: number; readonly entryCommand?: string | undefined } | undefined;
   readonly sensors: SimulatedSensor[] = defaultSensors();
   readonly secureBoot: SimulatedSecureBootState = {
-    ...{ enabled: false, active: false, hasKeys: true },
-    ...{ databases: defaultKeys(), keyChanges: "at-once" },
+    enabled: false,
+    active: false,
+    hasKeys: true,
+    databases: defaultKeys(),
+    keyChanges: "at-once",
   };
 
   readonly bios: SimulatedBiosState = { attributes: BIOS_DEFAULTS, pending: {}, scheduled: false };

@@ -115,7 +115,10 @@ function openTls(
 ): void {
   const session = sessions.get(port);
   const socket = connect({
-    ...{ host: hostname, port: Number(port), secureContext, rejectUnauthorized: false },
+    host: hostname,
+    port: Number(port),
+    secureContext,
+    rejectUnauthorized: false,
     ...(session && { session }),
   });
   socket.on("session", (data: Buffer) => sessions.set(port, data));

@@ -37,10 +37,13 @@ const CONTENDERS: readonly Contender[] = [
 ];
 
 const template = JSON.stringify({
-  ...{ version: "0.1", name: "nothing", global_timeout: 3_600 },
+  version: "0.1",
+  name: "nothing",
+  global_timeout: 3_600,
   tasks: [
     {
-      ...{ name: "nothing", worker: "{{ .agent }}" },
+      name: "nothing",
+      worker: "{{ .agent }}",
       // tink-worker names its containers after their actions.
       actions: ACTIONS.map((name) => ({ name: `${name}-{{ .agent }}`, image: IMAGE, timeout: 300 })),
     },
@@ -194,8 +197,12 @@ function startWorker(
 ): ChildProcess {
   return spawn(program, argv, {
     env: {
-      ...{ PATH: process.env["PATH"], HOME: folder, XDG_STATE_HOME: folder, XDG_CACHE_HOME: folder },
-      ...{ PBNJ_HTTP_ADDRESS: "off", PEER_GRPC_SERVER: address },
+      PATH: process.env["PATH"],
+      HOME: folder,
+      XDG_STATE_HOME: folder,
+      XDG_CACHE_HOME: folder,
+      PBNJ_HTTP_ADDRESS: "off",
+      PEER_GRPC_SERVER: address,
     },
     stdio: ["ignore", "ignore", "inherit"],
   });

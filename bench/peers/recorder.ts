@@ -45,7 +45,9 @@ export async function startRecorder(
   seed: number,
 ): Promise<Recorder> {
   const seen: { packets: number; bytes: number; firstMs: number | undefined } = {
-    ...{ packets: 0, bytes: 0, firstMs: undefined },
+    packets: 0,
+    bytes: 0,
+    firstMs: undefined,
   };
   const onPassed = (_: unknown, bytes: number) => {
     seen.packets += 1;

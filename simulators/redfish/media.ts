@@ -45,7 +45,11 @@ export class VirtualDrives implements ResourceService {
     this.path = `${owner}/${profile.media.name}`;
     this.#profile = profile;
     this.slots = profile.media.slots.map(({ id, types }) => ({
-      ...{ id, types, image: null, inserted: false, writeProtected: true },
+      id,
+      types,
+      image: null,
+      inserted: false,
+      writeProtected: true,
       credentials: { username: undefined, password: undefined },
     }));
   }

@@ -103,7 +103,11 @@ export async function startTinkServer(options: TinkServerOptions = {}): Promise<
   const server = workflowServer(board, listener, host);
   const { stop, start } = server;
   return Object.assign(server, {
-    ...{ board, faults, reports, polls, attributes },
+    board,
+    faults,
+    reports,
+    polls,
+    attributes,
     workflow: (id: string) => board.get(id),
     stop: async (how?: "cut" | "orderly") => {
       stopping.abort();

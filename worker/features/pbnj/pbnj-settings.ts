@@ -143,7 +143,10 @@ function config(given: Given, loading: Loading): PbnjPart {
   const allowUnauthenticated = given.pbnjAuth === "none";
   return {
     pbnj: {
-      ...{ address, image, allowUnauthenticated, files: readApiFiles(given, loading) },
+      address,
+      image,
+      allowUnauthenticated,
+      files: readApiFiles(given, loading),
       ...defined({ issuer: pbnjJwtIssuer, audience: pbnjJwtAudience }),
     },
   };

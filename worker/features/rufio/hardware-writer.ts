@@ -63,7 +63,11 @@ export class HardwareWriter {
     const { cluster, namespace, clock, log } = options;
     this.#options = options;
     this.#hardware = new WatchedObjects({
-      ...{ cluster, kind: KINDS.hardware, selection: { namespace }, clock, log },
+      cluster,
+      kind: KINDS.hardware,
+      selection: { namespace },
+      clock,
+      log,
       project: hardwareOf,
       onChange: (change) => this.#hardwareChanged(change),
     });

@@ -113,10 +113,14 @@ export class ObjectEvents {
     const body = {
       metadata: { name, namespace: object.namespace },
       involvedObject: object,
-      ...{ type, reason, message },
+      type,
+      reason,
+      message,
       source: { component: COMPONENT },
       reportingComponent: COMPONENT,
-      ...{ firstTimestamp: now, lastTimestamp: now, count: 1 },
+      firstTimestamp: now,
+      lastTimestamp: now,
+      count: 1,
     };
     await this.#options.cluster.create(KINDS.event, object.namespace, body, z.unknown(), signal);
     series.set(key, { name, count: 1 });

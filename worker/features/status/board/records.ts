@@ -14,7 +14,12 @@ const When = z.coerce.date();
 export type ActionRecord = Readonly<z.infer<typeof ActionRecord>>;
 export const ActionRecord = z.object({
   action: z.object({
-    ...{ key: Text, workflowId: Text, taskId: Text, agentId: Text, actionId: Text, name: Text },
+    key: Text,
+    workflowId: Text,
+    taskId: Text,
+    agentId: Text,
+    actionId: Text,
+    name: Text,
     image: Text,
   }),
   machine: Text.optional(),
@@ -54,8 +59,12 @@ export type PowerReading = Readonly<z.infer<typeof PowerReading>>;
 
 /** A failed action, which may no longer be kept. */
 const Failure = z.object({
-  ...{ key: Text, name: Text, at: When, sinceMs: Count },
-  ...{ class: z.optional(ErrorClass), reason: Text.optional() },
+  key: Text,
+  name: Text,
+  at: When,
+  sinceMs: Count,
+  class: z.optional(ErrorClass),
+  reason: Text.optional(),
 });
 export type Failure = Readonly<z.infer<typeof Failure>>;
 

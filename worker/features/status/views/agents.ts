@@ -15,7 +15,8 @@ export const agentKind: Kind<AgentRecord> = {
       show: ({ state }) => badge(state),
     },
     {
-      ...{ head: "Since", class: "time" },
+      head: "Since",
+      class: "time",
       sort: ["since", ({ sinceMs }) => -sinceMs],
       show: ({ sinceMs }, nowMs) => tickingTime(sinceMs, nowMs, undefined),
     },

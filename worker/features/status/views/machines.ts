@@ -89,7 +89,8 @@ const machineKind: Kind<ShownMachine> = {
         last ? html`${actionLink(last)} ${agoText(last.sinceMs, nowMs, last.stoppedAt)}` : NOTHING,
     },
     {
-      ...{ head: "Result", class: "reason" },
+      head: "Result",
+      class: "reason",
       sort: ["result", ({ last }) => `${last?.phase ?? "~"} ${last?.class ?? ""}`],
       show: ({ last }, nowMs) => (last ? html`${stateText(last)} ${resultText(last, nowMs)}` : NOTHING),
     },
@@ -200,8 +201,16 @@ function oldRecord(failure: Failure, machine: string): ActionRecord {
   const { key, name, at, sinceMs, class: errorClass, reason } = failure;
   const ids = { workflowId: "", taskId: "", agentId: "", actionId: "", image: "" };
   return {
-    ...{ action: { key, name, ...ids }, machine, phase: "failed", sinceMs, startedAt: at, stoppedAt: at },
-    ...{ adopted: false, class: errorClass, reason, delivery: "acknowledged" },
+    action: { key, name, ...ids },
+    machine,
+    phase: "failed",
+    sinceMs,
+    startedAt: at,
+    stoppedAt: at,
+    adopted: false,
+    class: errorClass,
+    reason,
+    delivery: "acknowledged",
   };
 }
 
