@@ -77,7 +77,7 @@ export class BmcError extends Error {
     return new BmcError(isTimeout ? "timeout" : "internal", message, { cause: thrown });
   }
 
-  /** Why a signal aborted: `timeout` for an elapsed wait, `cancelled` for everything that is no `BmcError` of its own. */
+  /** Why a signal aborted: its `BmcError`, or else `timeout` for an elapsed wait and `cancelled` for everything else. */
   static ofAbort({ reason }: AbortSignal): BmcError {
     const error = BmcError.from(reason);
     if (error === reason || error.class !== "internal") return error;

@@ -170,7 +170,7 @@ const HeaderValue = z.pipe(
   z.transform((text: string) => new Secret(text)),
 );
 
-/** One secret, or several: each makes a signature of its own, so that keys can be changed without a gap. */
+/** One secret, or several: each makes a separate signature, so that keys can be changed without interruption. */
 const SecretTexts = z.pipe(
   z.union(
     [z.string().check(z.minLength(1)), z.array(z.string().check(z.minLength(1))).check(fewer(MOST_SECRETS))],

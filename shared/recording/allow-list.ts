@@ -8,7 +8,7 @@ import { KNOWN_WORDS, MEASURES } from "./known-words.ts";
 const words = new Set(KNOWN_WORDS.split(/\s+/));
 const measures = new Set(MEASURES.split(/\s+/));
 
-/** Whole values that no machine is recognized by, whatever their field is called. */
+/** Whole values that identify no machine in any field. */
 const PLAIN_VALUE =
   /^[\W_]*$|^(.)\1*(?<!\d)$|^0[0:.x-]*0?$|^(n\/?a|none|null|unknown|unspecified|empty|no asset tag|chassis|system|no dimm|not ?(found|specified|available|applicable|present|set|provided|supported|configured)|default( string)?|to be filled by o\.?e\.?m\.?|enabled?|disabled?|on|off|auto(matic)?|manual|yes|no|true|false|ok|static|dhcp|slaac|administrator|operator|readonly|user|local|remote|all|any|other|standard|custom|always|never|nochange|managed ?system|intel\(r\) amt)$/i;
 /** Addresses that say nothing of a site: masks, loopback, unspecified, multicast. */

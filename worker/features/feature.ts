@@ -78,7 +78,7 @@ export interface Feature {
   readonly serverApi?: ServerApi;
   /** Machines besides those of the inventory file. */
   readonly machines?: Inventory;
-  /** Actions of its own. */
+  /** The feature's own source of actions. */
   readonly source?: OwnSource;
   /** Knows when the tink server may have actions. */
   readonly waking?: Waking;

@@ -117,7 +117,7 @@ export class DriftWatch {
     const gone = new Set(this.#watched.keys());
     for (const { name, lockKey, paused } of inventory.machines()) {
       const desired = inventory.desiredState?.(name);
-      // A paused machine is compared anew, as a new one, once it is in service again.
+      // A paused machine is compared like a new one once it is in service again.
       if (!desired || paused) continue;
       gone.delete(name);
       enforcer.owned(name, isOurs(name));

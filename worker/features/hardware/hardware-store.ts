@@ -54,7 +54,7 @@ const KNOWN = new Error("the hardware is known");
 const YIELDED = new Error("an action needs the machine");
 
 /**
- * The hardware of machines that are asked for: read once, and again when it is too old. Reads never run beside an action on
+ * The hardware of requested machines: read once, and again when it is too old. Reads never run beside an action on
  * the machine and never delay one. Results of the action `inventory` save a read.
  */
 export class HardwareStore {
@@ -175,7 +175,7 @@ export class HardwareStore {
 
   #learn(machine: string, reading: HardwareReading): void {
     const known = this.#known.get(machine);
-    // Only machines that are asked for are kept.
+    // Only requested machines are kept.
     if (!known) return;
     this.#known.set(machine, { ...known, reading, failures: 0 });
     this.#options.log.debug({ machine }, "hardware known");

@@ -15,7 +15,7 @@ import { holderOf, Lease, leaseText } from "./lease.ts";
 export interface LeaderElectionOptions {
   readonly cluster: Pick<Cluster, "create" | "replace" | "list" | "watch" | "namespace">;
   readonly lease: string;
-  /** Unique for this process: a process that is gone must not be taken for one that was paused. */
+  /** Unique for this process: a process that has ended must not be mistaken for one that was paused. */
   readonly identity: string;
   readonly clock: Clock;
   readonly log: Logger;

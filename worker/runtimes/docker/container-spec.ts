@@ -208,7 +208,7 @@ function absolutePathsIn(text: string): readonly string[] {
   return text.match(/(?<=^|[^\w./-]|(?:^|\s)-\w)\/[^\s"'`;|&()<>:=,]+/g) ?? [];
 }
 
-/** The files that an image's command names, their folders, and the folders where programs and libraries are looked for. */
+/** The files that an image's command names, their folders, and the folders that are searched for programs and libraries. */
 function programPlaces({ Entrypoint, Cmd, WorkingDir, Env }: ImageConfig = {}): readonly string[] {
   const parts = [...(Entrypoint ?? []), ...(Cmd ?? [])];
   // Also in the text of a shell's command, or in a flag.

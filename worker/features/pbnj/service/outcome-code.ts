@@ -18,7 +18,7 @@ export function codeOf(errorClass: ErrorClass | undefined): Code {
       return Code.DeadlineExceeded;
     case "cancelled":
       return Code.Canceled;
-    // Not UNAVAILABLE, which clients and proxies retry: they would ask for the ended task for ever.
+    // Not UNAVAILABLE, which clients and proxies retry: they would request the ended task forever.
     case "unreachable":
     case "busy":
     case "verify":
