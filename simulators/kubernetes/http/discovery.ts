@@ -1,7 +1,7 @@
 import type { JsonObject } from "../api/object.ts";
 import { apiVersionOf, type ResourceType } from "../api/resource-types.ts";
 
-const VERBS = ["create", "delete", "get", "list", "patch", "update", "watch"];
+const VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 
 /** The server's groups and kinds at a path of the discovery API, which clients request first; undefined at any other path. */
 export function discoveryAt(path: string, types: readonly ResourceType[]): JsonObject | undefined {
